@@ -1,0 +1,134 @@
+# ckptdb: a catalog of machine-learning checkpoints.
+#
+#   make            build/ckptdb and build/ckptdb.so
+#   make demo       install what is missing, build, take the tour
+#   make check      install what is missing, build, run all tests
+#   make install    PREFIX, DESTDIR, BINDIR, LIBDIR, MANDIR are honoured
+#   make lint       layers, formatter, clang-tidy
+#   make format     rewrite the sources with clang-format
+#   make fuzz-NAME  fuzz one target with libFuzzer (clang)
+#   make bench      ratios against named references, on generated files
+#   make interop    compare with the original libraries, in a virtual environment
+#   make clean
+#
+# VARIANT=release|asan|tsan|fuzz chooses the build; each has its own objects.
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.DEFAULT_GOAL := all
+MAKEFLAGS += --no-builtin-rules
+
+VARIANT ?= release
+PKG_CONFIG ?= pkg-config
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+MANDIR ?= $(PREFIX)/share/man
+INSTALL ?= install
+PYTHON ?= python3
+
+# --- packages -----------------------------------------------------------------------------
+modules := sqlite3 libpcre2-8 libprotobuf-c zlib nettle
+debian := gcc make pkg-config libsqlite3-dev libpcre2-dev libprotobuf-c-dev \
+          protobuf-c-compiler zlib1g-dev nettle-dev libedit-dev libcmocka-dev python3
+
+# --- variants -----------------------------------------------------------------------------
+variant_flags_release := -O2 -g
+variant_flags_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
+                      -fno-sanitize-recover=all -DARENA_DEBUG
+variant_flags_tsan := -O1 -g -fsanitize=thread
+variant_flags_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link \
+                      -fno-sanitize-recover=all -DARENA_DEBUG
+ifeq ($(variant_flags_$(VARIANT)),)
+$(error VARIANT is one of release, asan, tsan, fuzz, not "$(VARIANT)")
+endif
+variant_flags := $(variant_flags_$(VARIANT))
+
+B := build/$(VARIANT)
+G := build/gen
+
+package_cflags := $(shell $(PKG_CONFIG) --cflags $(modules) 2>/dev/null)
+package_libs := $(shell $(PKG_CONFIG) --libs $(modules) 2>/dev/null)
+warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+            -Wvla -Wformat=2 -Wwrite-strings -Wimplicit-fallthrough -Wundef \
+            $(if $(CI),-Werror)
+cflags := -std=c17 -D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 -I. -I$G \
+          -pthread -fvisibility=hidden $(variant_flags) $(warnings) $(package_cflags)
+ldflags := -pthread $(variant_flags)
+
+# --- sources ------------------------------------------------------------------------------
+catalog_c := $(sort $(shell find catalog -name '*.c'))
+importer_c := $(sort $(shell find importer -name '*.c'))
+shell_c := $(sort $(shell find shell -name '*.c'))
+proto := $(sort $(wildcard schema/*.proto))
+schema_sql := $(sort $(wildcard schema/*.sql)) $(sort $(wildcard schema/rules/*.sql))
+generated_c := $G/schema.c $(proto:schema/%.proto=$G/%.pb-c.c)
+generated_h := $(proto:schema/%.proto=$G/%.pb-c.h)
+
+core := $(patsubst %.c,$B/core/%.o,$(catalog_c) $(importer_c) $(filter-out shell/main.c,$(shell_c))) \
+        $(patsubst $G/%.c,$B/core/gen/%.o,$(generated_c))
+main := $B/core/shell/main.o
+# The extension: the catalog alone, without the importer and the shell.
+ext := $(patsubst %.c,$B/ext/%.o,$(catalog_c)) $B/ext/gen/schema.o
+
+# Objects depend on the flags they were made with.
+flags := $(CC) $(cflags) $(CFLAGS) $(CPPFLAGS) $(ldflags) $(LDFLAGS)
+ifneq ($(flags),$(file <$B/flags))
+$(shell mkdir -p $B)$(file >$B/flags,$(flags))
+endif
+
+.PHONY: all
+all: $B/ckptdb $B/ckptdb.so
+ifeq ($(VARIANT),release)
+all: build/ckptdb build/ckptdb.so
+build/ckptdb build/ckptdb.so: build/%: $B/%
+	ln -sf $(VARIANT)/$* $@
+endif
+
+$B/ckptdb: $(main) $(core)
+	$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(package_libs) -ldl -lm
+
+# No -lsqlite3: an extension calls the SQLite of its host.
+$B/ckptdb.so: $(ext)
+	$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -shared -o $@ $^ $(filter-out -lsqlite3 -lprotobuf-c,$(package_libs)) -ldl -lm
+
+$B/core/gen/%.o: $G/%.c $B/flags
+	@mkdir -p $(@D)
+	$(CC) $(cflags) -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$B/ext/gen/%.o: $G/%.c $B/flags
+	@mkdir -p $(@D)
+	$(CC) $(cflags) -fPIC -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$B/core/%.o: %.c $B/flags | $(generated_h)
+	@mkdir -p $(@D)
+	$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$B/ext/%.o: %.c $B/flags | $(generated_h)
+	@mkdir -p $(@D)
+	$(CC) $(cflags) -fPIC $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$G/%.pb-c.c $G/%.pb-c.h &: schema/%.proto
+	@mkdir -p $(@D)
+	protoc-c --proto_path=schema --c_out=$G $<
+
+# Every schema/*.sql and schema/rules/*.sql, as one table of { path, text }.
+$G/schema.c: $(schema_sql) schema/embed.sh
+	@mkdir -p $(@D)
+	sh schema/embed.sh $(schema_sql) >$@
+
+# --- tests --------------------------------------------------------------------------------
+unit_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
+cmocka_libs := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null)
+
+$B/tests/unit/%: tests/unit/%.c $(core) $B/flags
+	@mkdir -p $(@D)
+	$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(ldflags) $(LDFLAGS) -o $@ $< $(core) \
+	    $(package_libs) $(cmocka_libs) -ldl -lm
+
+.PHONY: check-unit
+check-unit: $(unit_tests)
+	@failed=0; for t in $^; do $$t || failed=1; done; exit $$failed
+
+.PHONY: clean
+clean:
+	rm -rf build
+
+-include $(shell find build -name '*.d' 2>/dev/null)

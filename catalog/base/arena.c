@@ -1,0 +1,101 @@
+#include "catalog/base/arena.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_BYTES ((size_t)32 << 10)
+#define ALIGN      ((size_t)16)
+
+struct arena_page {
+    struct arena_page *older;
+    size_t used, space; /* bytes of data[] */
+    _Alignas(16) unsigned char data[];
+};
+
+static struct arena_page *page_new(struct arena *a, size_t size)
+{
+#ifdef ARENA_DEBUG
+    size_t space = size;
+#else
+    size_t grown = a->used < (1u << 20) ? PAGE_BYTES : PAGE_BYTES * 16;
+    size_t space = size > grown / 2 ? size : grown;
+#endif
+    if (space > SIZE_MAX - sizeof(struct arena_page))
+        return NULL;
+    struct arena_page *page = malloc(sizeof(*page) + space);
+    if (!page)
+        return NULL;
+    page->used = 0;
+    page->space = space;
+    page->older = a->page;
+    a->page = page;
+    return page;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    if (size > SIZE_MAX - ALIGN)
+        return NULL;
+    size_t padded = (size + ALIGN - 1) & ~(ALIGN - 1);
+    if (a->ceiling && (padded > a->ceiling || a->used > a->ceiling - padded))
+        return NULL;
+    struct arena_page *page = a->page;
+#ifdef ARENA_DEBUG
+    page = page_new(a, size ? size : 1);
+    if (!page)
+        return NULL;
+    a->used += padded;
+    return memset(page->data, 0, size);
+#else
+    if (!page || page->space - page->used < padded)
+        page = page_new(a, padded);
+    if (!page)
+        return NULL;
+    void *at = page->data + page->used;
+    page->used += padded;
+    a->used += padded;
+    return memset(at, 0, padded);
+#endif
+}
+
+void *arena_array(struct arena *a, size_t count, size_t size)
+{
+    if (size && count > SIZE_MAX / size)
+        return NULL;
+    return arena_alloc(a, count * size);
+}
+
+char *arena_copy(struct arena *a, const void *bytes, size_t len)
+{
+    if (len == SIZE_MAX)
+        return NULL;
+    char *copy = arena_alloc(a, len + 1);
+    if (copy && len)
+        memcpy(copy, bytes, len);
+    return copy;
+}
+
+void *arena_grow(struct arena *a, void *array, size_t count, size_t *space, size_t size)
+{
+    if (count < *space)
+        return array;
+    size_t wanted = *space ? *space * 2 : 16;
+    void *larger = wanted > *space ? arena_array(a, wanted, size) : NULL;
+    if (!larger)
+        return NULL;
+    if (count)
+        memcpy(larger, array, count * size);
+    *space = wanted;
+    return larger;
+}
+
+void arena_release(struct arena *a)
+{
+    while (a->page) {
+        struct arena_page *older = a->page->older;
+        free(a->page);
+        a->page = older;
+    }
+    a->used = 0;
+}

@@ -1,0 +1,85 @@
+#include "catalog/base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+
+static void clean_copy(char *dst, size_t size, const char *src)
+{
+    struct text safe = {.limit = size};
+    if (text_escape(&safe, src, strlen(src)) && text_str(&safe))
+        snprintf(dst, size, "%s", text_str(&safe));
+    else
+        snprintf(dst, size, "%s", "(a text too long to show)");
+    text_release(&safe);
+}
+
+enum status error_set(struct error *err, enum status status, const char *source,
+                      uint64_t offset, const char *fmt, ...)
+{
+    if (err->status != OK)
+        return err->status;
+    char raw[sizeof(err->message)];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(raw, sizeof(raw), fmt, args);
+    va_end(args);
+    err->status = status;
+    err->offset = offset;
+    clean_copy(err->message, sizeof(err->message), raw);
+    clean_copy(err->source, sizeof(err->source), source ? source : "");
+    return status;
+}
+
+enum status error_errno(struct error *err, int code, const char *source,
+                        const char *doing)
+{
+    char why[128];
+    if (strerror_r(code, why, sizeof(why)) != 0)
+        snprintf(why, sizeof(why), "error %d", code);
+    return error_set(err, ERR_IO, source, NO_OFFSET, "%s: %s", doing, why);
+}
+
+void error_prefix(struct error *err, const char *what)
+{
+    char joined[sizeof(err->message) * 2];
+    snprintf(joined, sizeof(joined), "%.300s: %s", what, err->message);
+    clean_copy(err->message, sizeof(err->message), joined);
+}
+
+void error_clear(struct error *err)
+{
+    *err = (struct error){.offset = NO_OFFSET};
+}
+
+const char *status_name(enum status status)
+{
+    static const char *const names[] = {
+        [OK] = "ok",
+        [ERR_CORRUPT] = "corrupt",
+        [ERR_UNSUPPORTED] = "unsupported",
+        [ERR_LIMIT] = "limit",
+        [ERR_MISSING] = "missing",
+        [ERR_CHANGED] = "changed",
+        [ERR_CHECKSUM] = "checksum",
+        [ERR_VALUE] = "value",
+        [ERR_IO] = "io",
+        [ERR_MEMORY] = "memory",
+        [ERR_ARGUMENT] = "argument",
+        [ERR_INTERRUPTED] = "interrupted",
+    };
+    return names[status];
+}
+
+char *error_text(const struct error *err, char *out, unsigned long size)
+{
+    const char *colon = err->source[0] ? ": " : "";
+    if (err->offset == NO_OFFSET)
+        snprintf(out, size, "%s%s%s", err->source, colon, err->message);
+    else
+        snprintf(out, size, "%s%s%s (at byte %llu)", err->source, colon, err->message,
+                 (unsigned long long)err->offset);
+    return out;
+}

@@ -1,0 +1,60 @@
+/*
+ * error.h - a status for the code, a sentence with a place for people.
+ *
+ * Every function that can fail returns an enum status and fills the caller's
+ * struct error. The first error wins: error_set() on an error that is already
+ * set changes nothing, so a late clean-up cannot hide the cause. Nothing is
+ * global; a struct error belongs to one thread at a time.
+ */
+#ifndef CKPTDB_BASE_ERROR_H
+#define CKPTDB_BASE_ERROR_H
+
+#include <stdint.h>
+
+#define PRINTF_LIKE(fmt_at, args_at) __attribute__((format(printf, fmt_at, args_at)))
+
+#define NO_OFFSET UINT64_MAX
+
+enum status {
+    OK = 0,
+    ERR_CORRUPT,     /* bytes that contradict their format */
+    ERR_UNSUPPORTED, /* legal, but not something this program reads */
+    ERR_LIMIT,       /* a named limit of importer/limits.h was hit */
+    ERR_MISSING,     /* a file or part that should be there is not */
+    ERR_CHANGED,     /* a file is not the one that was indexed */
+    ERR_CHECKSUM,    /* data read does not have its recorded checksum */
+    ERR_VALUE,       /* a value does not fit the dtype asked for */
+    ERR_IO,          /* the system refused to read or write */
+    ERR_MEMORY,      /* no memory */
+    ERR_ARGUMENT,    /* the caller asked for something that makes no sense */
+    ERR_INTERRUPTED, /* somebody pressed Ctrl-C */
+};
+
+struct error {
+    enum status status;
+    uint64_t offset;    /* byte in `source` where it was noticed; NO_OFFSET if none */
+    char source[512];   /* path or name of the file the offset is in; may be "" */
+    char message[512];  /* one line, control characters escaped, no final newline */
+};
+
+/* Record an error and return `status`. `source` may be NULL. */
+enum status error_set(struct error *err, enum status status, const char *source,
+                      uint64_t offset, const char *fmt, ...) PRINTF_LIKE(5, 6);
+
+/* Record a failed system call: appends the text of errno value `code`. */
+enum status error_errno(struct error *err, int code, const char *source,
+                        const char *doing);
+
+/* Put "what: " before the message that is there, to say in which tensor or
+ * member it happened. */
+void error_prefix(struct error *err, const char *what);
+
+void error_clear(struct error *err);
+
+/* Stable word for a status, as stored in issue.code: "corrupt", "limit", ... */
+const char *status_name(enum status status);
+
+/* "source: message (at byte N)" into `out`, always terminated. Returns `out`. */
+char *error_text(const struct error *err, char *out, unsigned long size);
+
+#endif

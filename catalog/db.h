@@ -1,0 +1,41 @@
+/*
+ * db.h - the catalog file: opening, creating, migrating, and looking tensors up.
+ */
+#ifndef CKPTDB_DB_H
+#define CKPTDB_DB_H
+
+#include "catalog/sql/sqlite.h"
+#include "catalog/tensor.h"
+
+#define CATALOG_APPLICATION_ID 0x636b7074 /* "ckpt" */
+#define CATALOG_VERSION        1          /* user_version: counts migrations */
+
+enum db_mode {
+    DB_READ,   /* must exist; on a read-only file system it is opened as immutable */
+    DB_WRITE,  /* must exist; migrated and missing indexes built */
+    DB_CREATE, /* DB_WRITE, made with its folder if it is not there. The indexes of a new
+                  one wait for db_build_indexes(). */
+};
+
+/* Opens and registers all SQL functions (sql/extension.h). ERR_ARGUMENT for a database that
+ * is no catalog (left as it is) or of a newer version; ERR_MISSING; ERR_IO. */
+enum status db_open(const char *path, enum db_mode mode, sqlite3 **out, struct error *err);
+void db_close(sqlite3 *);
+
+enum status db_build_indexes(sqlite3 *, struct error *err);
+
+/* Set *err from the connection's last error; `doing` may be NULL. */
+enum status db_error(sqlite3 *, const char *doing, struct error *err);
+enum status db_exec(sqlite3 *, const char *sql, struct error *err);
+
+/*
+ * Everything the reader needs of one tensor, in `arena`. ERR_MISSING when there is no such
+ * id. Three statements are prepared at the first call and kept with the lookup.
+ */
+struct lookup;
+enum status lookup_open(sqlite3 *, struct lookup **out, struct error *err);
+void lookup_close(struct lookup *);
+enum status lookup_tensor(struct lookup *, int64_t id, struct arena *,
+                          struct stored_tensor *out, struct error *err);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * regex.h - regular expressions with Python's meaning, on PCRE2.
+ *
+ * A pattern is read as Python's `re` reads a str pattern, checked and rewritten where
+ * PCRE2 differs, then compiled with JIT, UTF and UCP, and match limits. Errors carry
+ * Python's own text ("missing ), unterminated subpattern at position 0"). Knows no SQLite.
+ * A struct regex may be used by one thread at a time.
+ */
+#ifndef CKPTDB_REGEX_REGEX_H
+#define CKPTDB_REGEX_REGEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "catalog/base/error.h"
+#include "catalog/base/text.h"
+
+enum regex_how {
+    REGEX_SEARCH,    /* re.search */
+    REGEX_MATCH,     /* re.match: anchored at the start */
+    REGEX_FULLMATCH, /* re.fullmatch: the whole text */
+};
+
+struct regex;
+
+/* `pattern` is UTF-8. On failure err->message is Python's, without the class name; ERR_ARGUMENT
+ * for a bad pattern, ERR_UNSUPPORTED for one that is fine in Python but cannot be done here. */
+enum status regex_compile(const char *pattern, size_t len, enum regex_how how,
+                          struct regex **out, struct error *err);
+void regex_free(struct regex *);
+
+/* Number of groups, without group 0. */
+unsigned regex_groups(const struct regex *);
+/* Number of the group called `name`; -1: none. */
+int regex_group_named(const struct regex *, const char *name, size_t len);
+
+/* 1 matched, 0 not, -1 error (a match limit was hit: ERR_LIMIT; text that is not UTF-8:
+ * ERR_ARGUMENT). `start` is where to begin, in bytes; text before it is seen by
+ * look-behinds. */
+int regex_exec(struct regex *, const char *text, size_t len, size_t start,
+               struct error *err);
+/* Span of a group of the last match, in bytes; false: it took no part. */
+bool regex_span(const struct regex *, unsigned group, size_t *begin, size_t *end);
+
+/* A replacement template with the rules of Python's Match.expand, compiled once. */
+struct template;
+/* err->message as Python's; *index_error is set where Python raises IndexError (an unknown
+ * group name) and not re.error. `index_error` may be NULL. */
+enum status template_compile(const char *text, size_t len, const struct regex *,
+                             struct template **out, bool *index_error, struct error *err);
+void template_free(struct template *);
+/* Append the expansion for the last match of `re` over `text`. */
+bool template_expand(const struct template *, const struct regex *re, const char *text,
+                     struct text *out);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * tensor.h - a tensor as the catalog knows it: what it is, and where its bytes lie.
+ *
+ * This is the contract between the importer, which only describes, and the
+ * reader (read.h), which turns any description into bytes:
+ *
+ *   storage   where the bytes are                          offset, stored
+ *   range     one run of bytes in one file                 yes
+ *   pieces    boxes of the tensor, each one run in a file  in extents
+ *   chunks    one run or more that must be decoded         in extents
+ *   inline    in the catalog itself                        in extents
+ *   none      nowhere: names only, lost, or not readable   no
+ *
+ * `codec` names the steps that turn the stored bytes of an extent into
+ * elements, applied left to right and joined by '|', as in
+ * "deflate:4224|skip:128|swap:4" (catalog/codec/codec.h). NULL: none.
+ * After the steps an extent holds the elements of its box, C order, unless
+ * `strides` (in elements, outermost first) says otherwise (Fortran order,
+ * views). String tensors end their codec in "strings:..." (codec/strings.h).
+ */
+#ifndef CKPTDB_TENSOR_H
+#define CKPTDB_TENSOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "catalog/base/arena.h"
+#include "catalog/base/bits.h"
+#include "catalog/base/error.h"
+#include "catalog/dtype.h"
+#include "catalog/store/source.h"
+
+#define TENSOR_RANK_MAX 254 /* TensorFlow's; others allow less */
+
+/* tensor.id is computed: checkpoint << 24 | position in the file's own order. */
+#define TENSOR_ORD_BITS 24
+#define TENSOR_ORD_MASK ((INT64_C(1) << TENSOR_ORD_BITS) - 1)
+
+enum storage { STORAGE_NONE, STORAGE_RANGE, STORAGE_PIECES, STORAGE_CHUNKS, STORAGE_INLINE };
+
+#define NO_FILE UINT32_MAX /* extent.file: its file is missing or there is none */
+
+/* One run of stored bytes and the box of the tensor that it fills. */
+struct extent {
+    uint32_t file;     /* position in the checkpoint's files */
+    uint64_t offset;   /* in that file, in bytes, before the file's base is added */
+    uint64_t stored;   /* bytes in the file */
+    uint64_t *origin;  /* rank numbers, in elements; NULL: all zero */
+    uint64_t *shape;   /* rank numbers, in elements; NULL: the whole tensor */
+    const void *bytes; /* STORAGE_INLINE: `stored` bytes; else NULL */
+};
+
+/* A file of a checkpoint. */
+struct stored_file {
+    const char *path; /* absolute */
+    struct file_identity identity;
+    uint64_t base;    /* added to every extent's offset, in bytes */
+    bool checked;     /* has an identity to check before reading */
+    bool present;     /* false: was missing at import */
+};
+
+struct stored_tensor {
+    int64_t id;
+    const char *checkpoint; /* path, for messages */
+    const char *name;
+    struct dtype dtype;
+    unsigned rank;
+    uint64_t *shape;
+    uint64_t elements, nbytes; /* logical; nbytes 0 where the dtype has no size */
+    enum storage storage;
+    const char *codec;         /* NULL: none */
+    int64_t *strides;          /* rank numbers, in elements; NULL: C order */
+    struct extent *extents;
+    uint64_t extent_count;
+    /* Checksums, one an extent, in its order; NULL where the format has none. */
+    const char *sum_kind;      /* "crc32c": of the stored bytes; "crc32": of a zip
+                                  member (codec step "member:N" says how far before
+                                  the extent it begins) */
+    uint32_t *sums;
+    const struct stored_file *files;
+    uint32_t file_count;
+};
+
+/*
+ * The packed form of an extent list, as stored in a row's `extents` column.
+ *
+ *   varint  flags: bit 0 boxes follow, bit 1 bytes are inline
+ *   varint  first checksum: position in the checkpoint's list, plus 1; 0: none
+ *   varint  count
+ *   each:   varint file + 1 (0: no file), zigzag varint of offset minus the end of the
+ *           extent before it in the list (0 for the first), varint stored,
+ *           [rank varints origin, rank varints shape]
+ *   inline: the bytes instead of file and offset, after `stored`
+ */
+#define EXTENTS_BOXES  1
+#define EXTENTS_INLINE 2
+
+struct text;
+
+/* Append the packed list to `out` (a byte buffer here). */
+bool extents_pack(struct text *out, const struct extent *list, uint64_t count, unsigned rank,
+                  uint64_t first_sum_plus_1, unsigned flags);
+
+/* Unpack into the arena. Every number is checked; inline bytes point into `packed`. */
+enum status extents_unpack(struct bytes packed, unsigned rank, struct arena *arena,
+                           struct extent **list, uint64_t *count,
+                           uint64_t *first_sum_plus_1, struct error *err);
+
+/* Product of the dimensions; false on overflow (a zero anywhere does not save a
+ * product that overflows before it). */
+bool shape_elements(const uint64_t *shape, unsigned rank, uint64_t *elements);
+
+/* "[2,3]" to numbers (at most TENSOR_RANK_MAX) in the arena; false if it is not such a list. */
+bool shape_parse(const char *json, struct arena *arena, uint64_t **shape, unsigned *rank);
+bool shape_print(struct text *out, const uint64_t *shape, unsigned rank);
+
+#endif

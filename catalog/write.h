@@ -1,0 +1,26 @@
+/*
+ * write.h - the one writer: batches in, rows out, whole checkpoints only.
+ *
+ * Batches come in the order of their numbers, so the catalog is the same with any number of
+ * threads. A path that is already catalogued keeps its id. The writer commits now and
+ * then, always between checkpoints, and runs in WAL mode so that others can read.
+ */
+#ifndef CKPTDB_WRITE_H
+#define CKPTDB_WRITE_H
+
+#include "catalog/batch.h"
+#include "catalog/db.h"
+
+struct writer;
+
+enum status writer_open(sqlite3 *, struct writer **out, struct error *err);
+/* Does not take the batch over. */
+enum status writer_put(struct writer *, const struct batch *, struct error *err);
+/* Drop a checkpoint and what only it used. */
+enum status writer_drop(struct writer *, int64_t checkpoint, struct error *err);
+/* Commit, build missing indexes, leave WAL mode where nobody reads, and free. */
+enum status writer_close(struct writer *, struct error *err);
+/* After an error or Ctrl-C: keeps what was committed. */
+void writer_abort(struct writer *);
+
+#endif

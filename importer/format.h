@@ -1,0 +1,100 @@
+/*
+ * format.h - what a checkpoint format has to say of itself.
+ *
+ * A format only describes: it looks at headers and indexes and emits tensors,
+ * extents, facts and issues through its job. It never reads tensor data. To add
+ * one: copy format/npy.c, add a line to formats.def, drop y_ and n_ files into
+ * tests/fixtures/NAME/.
+ */
+#ifndef CKPTDB_IMPORTER_FORMAT_H
+#define CKPTDB_IMPORTER_FORMAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "catalog/base/bits.h"
+#include "catalog/base/error.h"
+#include "catalog/base/text.h"
+
+struct job;
+struct claim;
+
+#define PROBE_HEAD_BYTES 4096 /* of a file's beginning, or all of it */
+#define PROBE_TAIL_BYTES 64   /* of its end; read only where no head decides */
+
+/* What a prober sees of a file. */
+struct probe {
+    struct bytes head;
+    struct bytes tail; /* empty in the first round */
+    const char *name;  /* last component of the path */
+    uint64_t size;     /* of the file, in bytes */
+};
+
+/* What a prober sees of a directory: its entries, sorted bytewise. */
+struct probe_dir {
+    const char *name; /* last component of the path */
+    const char *const *files;
+    uint64_t file_count;
+    const char *const *dirs;
+    uint64_t dir_count;
+};
+
+struct format {
+    const char *name;     /* stored in checkpoint.format; never renamed */
+    const char *summary;  /* one line for `formats` */
+    const char *suffixes; /* space separated: ".npy"; a file so named that nothing
+                             recognises is an issue, not passed over */
+    char separator;       /* between the components of its tensor names: '/' or '.' */
+    bool set;             /* a primary file that claims others (an index) */
+
+    /* Pure evidence: how many bits of the bytes were verified as this format; 0 is
+     * "no". No I/O, no allocation. The most bits win; a tie goes to the earlier line
+     * of formats.def. NULL: never a file. */
+    int (*probe)(const struct probe *);
+
+    /* Same for a directory that is one checkpoint. NULL: never. The walk then takes the
+     * directory as the primary and does not enter it. */
+    int (*probe_dir)(const struct probe_dir *);
+
+    /* The checkpoint's name for a primary file called `name`, in the same directory.
+     * NULL: the file's own. */
+    bool (*checkpoint_name)(const char *name, struct text *out);
+
+    /* Name the files of the same directory that belong to this checkpoint
+     * (claim_take). NULL: none. They are then no checkpoints of their own. */
+    enum status (*claim)(struct claim *);
+
+    /* Emit everything through the job. A status other than OK means that nothing of
+     * this checkpoint can be trusted: it gets the job's error as its issue and no
+     * rows. NULL: a companion file, known and passed over. */
+    enum status (*index)(struct job *);
+};
+
+/* The registry, in the order of formats.def; ends in NULL. */
+extern const struct format *const formats[];
+
+/* The best format for a file or a directory, or NULL. */
+const struct format *format_for_file(const struct probe *);
+const struct format *format_for_dir(const struct probe_dir *);
+
+/* Whether `name` ends in one of the format's own suffixes. */
+bool format_has_suffix(const struct format *, const char *name);
+
+/* A primary file asking which of its neighbours are its own. */
+struct claim {
+    const char *directory; /* absolute */
+    const char *name;      /* of the primary file */
+    const char *const *names; /* all files of the directory, sorted bytewise */
+    uint64_t count;
+    void *taken;           /* the walk's */
+};
+
+/* Take a neighbour by name; unknown names are ignored. */
+void claim_take(struct claim *, const char *name);
+/* Take every name that begins with `prefix` and satisfies `fits` (NULL: any rest). */
+void claim_take_prefix(struct claim *, const char *prefix, bool (*fits)(const char *rest));
+/* Read the primary file, at most `limit` bytes, into malloc'ed memory. */
+enum status claim_read(struct claim *, uint64_t limit, uint8_t **bytes, size_t *len,
+                       struct error *err);
+
+#endif

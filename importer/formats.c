@@ -1,0 +1,55 @@
+#include <stddef.h>
+#include <string.h>
+
+#include "importer/format.h"
+
+#define FORMAT(x) extern const struct format format_##x;
+#include "importer/formats.def"
+#undef FORMAT
+
+const struct format *const formats[] = {
+#define FORMAT(x) &format_##x,
+#include "importer/formats.def"
+#undef FORMAT
+    NULL,
+};
+
+const struct format *format_for_file(const struct probe *p)
+{
+    const struct format *best = NULL;
+    int most = 0;
+    for (size_t i = 0; formats[i]; i++) {
+        int bits = formats[i]->probe ? formats[i]->probe(p) : 0;
+        if (bits > most) {
+            most = bits;
+            best = formats[i];
+        }
+    }
+    return best;
+}
+
+const struct format *format_for_dir(const struct probe_dir *p)
+{
+    const struct format *best = NULL;
+    int most = 0;
+    for (size_t i = 0; formats[i]; i++) {
+        int bits = formats[i]->probe_dir ? formats[i]->probe_dir(p) : 0;
+        if (bits > most) {
+            most = bits;
+            best = formats[i];
+        }
+    }
+    return best;
+}
+
+bool format_has_suffix(const struct format *f, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = f->suffixes; at && *at;) {
+        size_t n = strcspn(at, " ");
+        if (n && n < len && memcmp(name + len - n, at, n) == 0)
+            return true;
+        at += n + strspn(at + n, " ");
+    }
+    return false;
+}

@@ -1,0 +1,23 @@
+/*
+ * limits.h - how much of anything a file may ask for. Hitting one is ERR_LIMIT, not
+ * corruption; the message names the limit.
+ */
+#ifndef CKPTDB_IMPORTER_LIMITS_H
+#define CKPTDB_IMPORTER_LIMITS_H
+
+#include <stdint.h>
+
+#define LIMIT_TENSORS         UINT64_C(16777215)    /* of one checkpoint: ord has 24 bits */
+#define LIMIT_NAME_BYTES      UINT64_C(1048576)     /* of one tensor name */
+#define LIMIT_NAMES_BYTES     UINT64_C(1073741824)  /* of all names of a checkpoint */
+#define LIMIT_HEADER_BYTES    UINT64_C(100000000)   /* safetensors' own cap, tensor.rs */
+#define LIMIT_NPY_HEADER      UINT64_C(65536)       /* numpy writes at most some hundred */
+#define LIMIT_SSTABLE_BLOCK   UINT64_C(67108864)    /* decoded bytes of one table block */
+#define LIMIT_OBJECT_GRAPH    UINT64_C(67108864)    /* bytes of a TrackableObjectGraph */
+#define LIMIT_STATE_FILE      UINT64_C(1048576)     /* TensorFlow's `checkpoint` text */
+#define LIMIT_JSON_SIDE_FILE  UINT64_C(16777216)    /* config.json and the like */
+#define LIMIT_JSON_DEPTH      64
+#define LIMIT_ISSUES          1000                  /* of one checkpoint; then one that counts */
+#define LIMIT_ARENA_BYTES     UINT64_C(8589934592)  /* of one job; past it: ERR_MEMORY */
+
+#endif

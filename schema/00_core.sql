@@ -1,0 +1,171 @@
+-- 00_core.sql - the tables. Plural names are storage and may change with user_version;
+-- singular names (10_views.sql, and the tables ruleset, rule and optimizer) are the
+-- public face. How they fit together: schema/README.md.
+--
+-- Indexes are in 01_indexes.sql: a new catalog gets them after its first import.
+
+-- Every tensor name, once.
+CREATE TABLE names (
+  id    INTEGER PRIMARY KEY,
+  name  TEXT NOT NULL
+) STRICT;
+
+-- What checkpoints share: names, dtypes, shapes, and how the bytes lie in their files.
+-- `logical` is a digest of names, dtypes, shapes and nodes; `placement` of the rest.
+CREATE TABLE layouts (
+  id          INTEGER PRIMARY KEY,
+  logical     BLOB NOT NULL UNIQUE,
+  placement   BLOB NOT NULL,
+  tensors     INTEGER NOT NULL,
+  parameters  INTEGER NOT NULL,
+  nbytes      INTEGER NOT NULL,
+  stored      INTEGER           -- NULL: not known without a look at every chunk
+) STRICT;
+
+-- The tensors of a layout. id = layout << 24 | position in the file's own order.
+CREATE TABLE layout_tensors (
+  id        INTEGER PRIMARY KEY,
+  name      INTEGER NOT NULL,   -- names.id
+  dtype     TEXT,               -- NULL: not known (names-only checkpoints)
+  shape     TEXT,               -- JSON; NULL: not known
+  elements  INTEGER,
+  nbytes    INTEGER,            -- logical bytes; NULL: the dtype has no size
+  storage   INTEGER NOT NULL,   -- 0 none, 1 range, 2 pieces, 3 chunks, 4 inline
+  file      INTEGER,            -- position in the checkpoint's files
+  start     INTEGER,            -- of a range, relative to the file's base
+  stored    INTEGER,
+  codec     TEXT,               -- steps from stored bytes to elements (codec.h)
+  strides   TEXT,               -- JSON, in elements; NULL: C order
+  extents   BLOB                -- packed list (tensor.h); NULL for a range
+) STRICT;
+
+-- The empty leaves of trees. id as in layout_tensors; `before` tensors stand before it.
+CREATE TABLE layout_nodes (
+  id      INTEGER PRIMARY KEY,
+  name    INTEGER NOT NULL,     -- names.id
+  kind    TEXT NOT NULL,        -- 'null', 'dict', 'list'
+  before  INTEGER NOT NULL
+) STRICT;
+
+-- Sums kept at import. id = layout << 24 | k.
+CREATE TABLE layout_modules (
+  id          INTEGER PRIMARY KEY,
+  module      TEXT NOT NULL,
+  depth       INTEGER NOT NULL,
+  tensors     INTEGER NOT NULL,
+  parameters  INTEGER NOT NULL,
+  nbytes      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE layout_dtypes (
+  id          INTEGER PRIMARY KEY,
+  dtype       TEXT,
+  tensors     INTEGER NOT NULL,
+  parameters  INTEGER NOT NULL,
+  nbytes      INTEGER NOT NULL
+) STRICT;
+
+-- What checkpoints state of themselves, shared where it is the same.
+CREATE TABLE metas (
+  id      INTEGER PRIMARY KEY,
+  digest  BLOB NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE meta_facts (
+  id     INTEGER PRIMARY KEY,   -- metas.id << 24 | k
+  key    TEXT NOT NULL,
+  value  ANY
+) STRICT;
+
+CREATE TABLE checkpoints (
+  id         INTEGER PRIMARY KEY,
+  path       TEXT NOT NULL UNIQUE,
+  format     TEXT NOT NULL,
+  run        TEXT,
+  step       INTEGER,
+  item       TEXT,
+  layout     INTEGER NOT NULL REFERENCES layouts(id),
+  meta       INTEGER REFERENCES metas(id),
+  placed     INTEGER NOT NULL,  -- 1: its tensors lie as placements says
+  stored     INTEGER,
+  files      INTEGER NOT NULL,
+  mtime_ns   INTEGER,           -- of its newest file
+  imported   INTEGER NOT NULL   -- seconds since 1970
+) STRICT;
+
+-- Where the tensors of one checkpoint lie, when not as in its layout. id = tensor.id.
+CREATE TABLE placements (
+  id       INTEGER PRIMARY KEY,
+  storage  INTEGER NOT NULL,
+  file     INTEGER,
+  start    INTEGER,
+  stored   INTEGER,
+  codec    TEXT,
+  strides  TEXT,
+  extents  BLOB
+) STRICT;
+
+-- Checksums that the files state: 4 bytes each, little-endian; one a tensor, then one for
+-- each further extent (tensor.h).
+CREATE TABLE checksums (
+  id    INTEGER PRIMARY KEY REFERENCES checkpoints(id) ON DELETE CASCADE,
+  kind  TEXT NOT NULL,          -- 'crc32c', 'crc32'
+  sums  BLOB NOT NULL
+) STRICT;
+
+-- id = checkpoint << 24 | position.
+CREATE TABLE files (
+  id        INTEGER PRIMARY KEY,
+  path      TEXT NOT NULL,
+  size      INTEGER,            -- NULL: missing when the checkpoint was indexed
+  mtime_ns  INTEGER,
+  inode     INTEGER,
+  device    INTEGER,
+  role      TEXT NOT NULL,      -- 'data', 'index', 'config', ...
+  base      INTEGER NOT NULL    -- added to the offsets of tensors in this file
+) STRICT;
+
+-- Files that were looked at and are no part of a checkpoint: not opened again while they
+-- stay as they are.
+CREATE TABLE passed (
+  path      TEXT PRIMARY KEY,
+  size      INTEGER NOT NULL,
+  mtime_ns  INTEGER NOT NULL,
+  inode     INTEGER NOT NULL,
+  device    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE issues (
+  id          INTEGER PRIMARY KEY,
+  checkpoint  INTEGER REFERENCES checkpoints(id) ON DELETE CASCADE,
+  path        TEXT NOT NULL,
+  offset      INTEGER,
+  severity    TEXT NOT NULL CHECK (severity IN ('error', 'warning')),
+  code        TEXT NOT NULL,
+  message     TEXT NOT NULL
+) STRICT;
+
+-- Maps. Shipped sets are marked, so that an upgrade can renew them.
+CREATE TABLE ruleset (
+  name     TEXT PRIMARY KEY,
+  dialect  TEXT NOT NULL,
+  options  TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(options)),
+  shipped  INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- One rule. `compute` names further groups for the replacement, worked out from the match
+-- by look-up tables and integers; `ops` are tensor operations (schema/rules/README.md).
+CREATE TABLE rule (
+  ruleset      TEXT NOT NULL REFERENCES ruleset(name) ON DELETE CASCADE ON UPDATE CASCADE,
+  ord          INTEGER NOT NULL,
+  pattern      TEXT NOT NULL,
+  replacement  TEXT,
+  compute      TEXT CHECK (compute IS NULL OR json_valid(compute)),
+  ops          TEXT CHECK (ops IS NULL OR json_valid(ops)),
+  PRIMARY KEY (ruleset, ord)
+) STRICT;
+
+CREATE TABLE optimizer (
+  name  TEXT PRIMARY KEY,
+  spec  TEXT NOT NULL CHECK (json_valid(spec))
+) STRICT;
