@@ -1,0 +1,70 @@
+/*
+ * command.h - what a command is. Each is one file, cmd_NAME.c, and one line in
+ * commands.def; it is a command word, a dot-command in the shell, and a page of `help`, all
+ * from its one struct. Nothing else prints usage.
+ *
+ * A command prints data on session->out and talk on stderr, and returns the exit status:
+ * STATUS_FINE, STATUS_NO or STATUS_TROUBLE.
+ */
+#ifndef CKPTDB_SHELL_COMMAND_H
+#define CKPTDB_SHELL_COMMAND_H
+
+#include <stdbool.h>
+
+#include "catalog/db.h"
+#include "shell/session.h"
+
+enum {
+    STATUS_FINE = 0,
+    STATUS_NO = 1,       /* the answer is no, or something was reported */
+    STATUS_TROUBLE = 2,  /* usage, a PATH that does not exist, what cannot be opened */
+    STATUS_INTERRUPTED = 130,
+};
+
+/* An option, always long. */
+struct option_spec {
+    const char *name;     /* "--names" or "-o" */
+    const char *argument; /* "REGEX"; NULL: it takes none */
+    const char *help;     /* one line; NULL ends the table's use in help only */
+};
+
+#define ARGS_MAX 64
+
+/* A parsed command line: operands in order, options by position in the spec table. */
+struct args {
+    const char *const *operand;
+    int count;
+    const char *value[ARGS_MAX]; /* of options[i]; NULL: not given; "" : given, takes none */
+};
+
+enum catalog_need {
+    CATALOG_NONE,   /* works without one */
+    CATALOG_READ,   /* must exist */
+    CATALOG_WRITE,  /* must exist, is written */
+    CATALOG_CREATE, /* made if missing */
+};
+
+struct command {
+    const char *name;     /* "import" */
+    const char *args;     /* "PATH... [--prune]" */
+    const char *summary;  /* one line, lower case, no full stop */
+    const char *help;     /* what else to know, and examples; several lines */
+    const struct option_spec *options; /* ends in {0}; NULL: none */
+    int min_args, max_args; /* operands; max -1: any number */
+    enum catalog_need catalog;
+    int (*run)(struct session *, const struct args *);
+};
+
+extern const struct command *const commands[]; /* ends in NULL; order of commands.def */
+
+const struct command *command_find(const char *name);
+
+/* Parse argv (without the command's own word) and run. Says what is wrong and returns
+ * STATUS_TROUBLE on bad usage. Opens the catalog as the command needs. */
+int command_run(struct session *, const struct command *, int argc, const char *const *argv);
+
+/* args->value by option name; NULL when not given. */
+const char *args_option(const struct command *, const struct args *, const char *name);
+bool args_flag(const struct command *, const struct args *, const char *name);
+
+#endif

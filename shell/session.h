@@ -1,0 +1,77 @@
+/*
+ * session.h - one run of the program: its catalog, where output goes and how it looks, and
+ * the helpers that every command shares.
+ */
+#ifndef CKPTDB_SHELL_SESSION_H
+#define CKPTDB_SHELL_SESSION_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "catalog/db.h"
+
+enum output_mode {
+    MODE_AUTO, /* box on a terminal, else list of plain rows, tab separated */
+    MODE_BOX,
+    MODE_TABLE,
+    MODE_CSV,
+    MODE_TSV,
+    MODE_JSON,
+    MODE_JSONL,
+    MODE_MARKDOWN,
+    MODE_LINE,
+    MODE_LIST,
+};
+
+struct session {
+    const char *catalog;   /* path; never NULL */
+    sqlite3 *db;           /* NULL: not open yet */
+    enum db_mode db_mode;  /* how it is open */
+    bool readonly;         /* --readonly */
+    enum output_mode mode;
+    bool headers;          /* .headers */
+    FILE *out;             /* results; stdout unless .output says otherwise */
+    bool out_is_terminal, err_is_terminal;
+    bool color;
+    bool interactive;      /* the shell on a terminal */
+    bool timer;            /* .timer */
+    bool quit;             /* .quit was seen */
+    int quit_status;
+};
+
+/* Set by SIGINT; commands on long work look at it and end with STATUS_INTERRUPTED. */
+extern volatile sig_atomic_t session_interrupted;
+
+/* Open the catalog at least as `mode` allows (reopening for writing when needed); says why
+ * not on stderr. */
+bool session_open(struct session *, enum db_mode mode);
+
+/* "ckptdb: text" on stderr, control characters escaped. */
+void complain(const char *fmt, ...) PRINTF_LIKE(1, 2);
+void complain_error(const struct error *);
+
+/* Run a prepared statement to its end and print its rows in the session's mode. Finalizes
+ * it. Returns STATUS_FINE, STATUS_NO (with the message printed) or STATUS_INTERRUPTED. */
+int render_statement(struct session *, sqlite3_stmt *);
+
+/* Prepare `sql` with bound parameters given as text/integer pairs, run and render: types is a
+ * string of 's' (const char *, NULL binds NULL), 'i' (int64_t), one a parameter. */
+int render_query(struct session *, const char *sql, const char *types, ...);
+
+/* The id of a checkpoint named as users name them: an id, a path as catalogued, a unique
+ * suffix of one at a '/', RUN@STEP, RUN@latest. 0, after saying why not (candidates of an
+ * ambiguous name are listed). */
+sqlite3_int64 session_checkpoint(struct session *, const char *name);
+
+/* The id of a tensor of a checkpoint; -1 after saying why not, with the nearest names. */
+sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint, const char *name);
+
+/* Progress on stderr, if that is a terminal, after half a second: what, done of total with
+ * rate and time to go. `total` 0: not known. Thread-safe; call as often as you like. */
+struct progress;
+struct progress *progress_new(struct session *, const char *what, const char *unit);
+void progress_set(struct progress *, unsigned long long done, unsigned long long total);
+void progress_free(struct progress *); /* clears the line */
+
+#endif
