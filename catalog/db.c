@@ -1,0 +1,198 @@
+#include "catalog/db.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "catalog/base/text.h"
+#include "catalog/rules_install.h"
+#include "catalog/schema.h"
+#include "catalog/sql/extension.h"
+
+#define BUSY_MS 10000
+
+enum status db_error(sqlite3 *db, const char *doing, struct error *err)
+{
+    int rc = sqlite3_extended_errcode(db);
+    enum status status = (rc & 0xFF) == SQLITE_NOMEM       ? ERR_MEMORY
+                         : (rc & 0xFF) == SQLITE_INTERRUPT ? ERR_INTERRUPTED
+                                                           : ERR_IO;
+    const char *file = sqlite3_db_filename(db, "main");
+    return error_set(err, status, file, NO_OFFSET, "%s%s%s", doing ? doing : "",
+                     doing ? ": " : "", sqlite3_errmsg(db));
+}
+
+enum status db_exec(sqlite3 *db, const char *sql, struct error *err)
+{
+    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK
+                                                                : db_error(db, NULL, err);
+}
+
+static enum status pragma_integer(sqlite3 *db, const char *sql, sqlite3_int64 *value,
+                                  struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(s);
+    *value = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    sqlite3_finalize(s);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, NULL, err);
+}
+
+/* Make the folders above a new catalog, as `mkdir -p` does. */
+static enum status make_parents(const char *path, struct error *err)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
+            error_errno(err, errno, copy, "cannot make the catalog's folder");
+            break;
+        }
+        *slash = '/';
+    }
+    free(copy);
+    return err->status;
+}
+
+/* A file: URI of `path`, for the immutable flag. */
+static char *uri_of(const char *path, const char *query)
+{
+    struct text uri = {0};
+    text_adds(&uri, "file:");
+    for (const char *c = path; *c; c++) {
+        if (strchr("%?#", *c))
+            text_addf(&uri, "%%%02X", (unsigned char)*c);
+        else
+            text_addc(&uri, *c);
+    }
+    text_adds(&uri, query);
+    return text_steal(&uri);
+}
+
+static bool on_read_only_system(const char *path)
+{
+    struct statvfs fs;
+    return statvfs(path, &fs) == 0 && (fs.f_flag & ST_RDONLY);
+}
+
+static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
+                           struct error *err)
+{
+    bool immutable = mode == DB_READ && on_read_only_system(path);
+    char *uri = uri_of(path, immutable ? "?immutable=1" : "");
+    if (!uri)
+        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    int flags = SQLITE_OPEN_URI | (mode == DB_READ     ? SQLITE_OPEN_READONLY
+                                   : mode == DB_WRITE ? SQLITE_OPEN_READWRITE
+                                                      : SQLITE_OPEN_READWRITE |
+                                                            SQLITE_OPEN_CREATE);
+    int rc = sqlite3_open_v2(uri, db, flags, NULL);
+    free(uri);
+    if (rc != SQLITE_OK)
+        return error_set(err, ERR_IO, path, NO_OFFSET, "cannot open the catalog: %s",
+                         *db ? sqlite3_errmsg(*db) : "no memory");
+    sqlite3_busy_timeout(*db, BUSY_MS);
+    return OK;
+}
+
+/* Run every schema/NN_*.sql; the indexes of a new catalog wait (01_indexes.sql). */
+static enum status create(sqlite3 *db, struct error *err)
+{
+    enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
+    for (const struct schema_file *f = schema_files; status == OK && f->path; f++)
+        if (!strstr(f->path, "/rules/") && !strstr(f->path, "/01_") &&
+            !strstr(f->path, "/query/"))
+            status = db_exec(db, f->text, err);
+    char pragmas[128];
+    snprintf(pragmas, sizeof(pragmas),
+             "PRAGMA application_id=%d; PRAGMA user_version=%d", CATALOG_APPLICATION_ID,
+             CATALOG_VERSION);
+    if (status == OK)
+        status = db_exec(db, pragmas, err);
+    if (status == OK)
+        status = rules_install(db, err);
+    if (status == OK)
+        return db_exec(db, "COMMIT", err);
+    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+enum status db_build_indexes(sqlite3 *db, struct error *err)
+{
+    for (const struct schema_file *f = schema_files; f->path; f++)
+        if (strstr(f->path, "/01_"))
+            return db_exec(db, f->text, err);
+    return OK;
+}
+
+static bool has_tensors(sqlite3 *db)
+{
+    sqlite3_int64 any = 0;
+    struct error ignored = {0};
+    pragma_integer(db, "SELECT EXISTS (SELECT 1 FROM layouts)", &any, &ignored);
+    return any != 0;
+}
+
+static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mode,
+                                  struct error *err)
+{
+    sqlite3_int64 application = 0, version = 0, tables = 0;
+    if (pragma_integer(db, "PRAGMA application_id", &application, err) != OK ||
+        pragma_integer(db, "PRAGMA user_version", &version, err) != OK ||
+        pragma_integer(db, "SELECT count(*) FROM sqlite_schema", &tables, err) != OK)
+        return err->status;
+    if (application == 0 && version == 0 && tables == 0 && mode == DB_CREATE)
+        return create(db, err);
+    if (application != CATALOG_APPLICATION_ID)
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
+                         "not a ckptdb catalog (it is left as it is)");
+    if (version > CATALOG_VERSION)
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
+                         "made by a newer ckptdb (catalog version %lld, this program "
+                         "knows %d)",
+                         version, CATALOG_VERSION);
+    /* Version 1 is the first: a migration is one more file here, run when version < N. */
+    if (mode != DB_READ && has_tensors(db))
+        return db_build_indexes(db, err);
+    return OK;
+}
+
+enum status db_open(const char *path, enum db_mode mode, sqlite3 **out, struct error *err)
+{
+    sqlite3 *db = NULL;
+    bool exists = access(path, F_OK) == 0 || strcmp(path, ":memory:") == 0;
+    if (!exists && mode != DB_CREATE)
+        return error_set(err, ERR_MISSING, path, NO_OFFSET,
+                         "no such catalog; `ckptdb import PATH` makes one");
+    if (!exists && make_parents(path, err) != OK)
+        return err->status;
+    if (connect(path, mode, &db, err) != OK)
+        goto fail;
+    if (sql_register_all(db, true) != SQLITE_OK) {
+        db_error(db, "cannot register the SQL functions", err);
+        goto fail;
+    }
+    if (db_exec(db, "PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;"
+                    "PRAGMA cell_size_check=ON", err) != OK ||
+        check_identity(db, path, mode, err) != OK)
+        goto fail;
+    *out = db;
+    return OK;
+
+fail:
+    sqlite3_close(db);
+    return err->status;
+}
+
+void db_close(sqlite3 *db)
+{
+    sqlite3_close(db);
+}

@@ -1,0 +1,68 @@
+/*
+ * extension.c - the two doors of the loadable extension, and the list of what is inside.
+ */
+#include "catalog/sql/extension.h"
+
+#include <stddef.h>
+
+#ifndef SQLITE_CORE
+const sqlite3_api_routines *sqlite3_api;
+#endif
+
+static const struct {
+    int (*run)(sqlite3 *);
+    bool reads;
+} modules[] = {
+#define SQL_PURE(x)  {sql_register_##x, false},
+#define SQL_READS(x) {sql_register_##x, true},
+#include "catalog/sql/modules.def"
+#undef SQL_PURE
+#undef SQL_READS
+    {NULL, false},
+};
+
+int sql_register_all(sqlite3 *db, bool reads)
+{
+    for (size_t i = 0; modules[i].run; i++) {
+        int rc = modules[i].reads && !reads ? SQLITE_OK : modules[i].run(db);
+        if (rc != SQLITE_OK)
+            return rc;
+    }
+    return SQLITE_OK;
+}
+
+#ifndef SQLITE_CORE
+
+#define EXPORT       __attribute__((visibility("default")))
+#define OLDEST_HOST  3040000 /* STRICT tables, ->>, and what the views use */
+
+static int enter(sqlite3 *db, char **message, bool reads)
+{
+    if (sqlite3_libversion_number() < OLDEST_HOST) {
+        *message = sqlite3_mprintf("ckptdb needs SQLite 3.40 or newer, the host has %s",
+                                   sqlite3_libversion());
+        return SQLITE_ERROR;
+    }
+    return sql_register_all(db, reads);
+}
+
+EXPORT int sqlite3_ckptdb_init(sqlite3 *db, char **message,
+                               const sqlite3_api_routines *api);
+EXPORT int sqlite3_ckptdb_init(sqlite3 *db, char **message,
+                               const sqlite3_api_routines *api)
+{
+    SQLITE_EXTENSION_INIT2(api);
+    return enter(db, message, true);
+}
+
+/* For hosts that run strangers' SQL at top level, where DIRECTONLY does not help. */
+EXPORT int sqlite3_ckptdb_noread_init(sqlite3 *db, char **message,
+                                      const sqlite3_api_routines *api);
+EXPORT int sqlite3_ckptdb_noread_init(sqlite3 *db, char **message,
+                                      const sqlite3_api_routines *api)
+{
+    SQLITE_EXTENSION_INIT2(api);
+    return enter(db, message, false);
+}
+
+#endif

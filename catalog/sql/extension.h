@@ -1,0 +1,29 @@
+/*
+ * extension.h - all SQL functions and table-valued functions, from one list.
+ *
+ * Each file of catalog/sql/ exports `int sql_register_NAME(sqlite3 *)`, which returns an
+ * SQLite code, and has a line in modules.def. A file whose functions open checkpoint files
+ * registers them SQLITE_DIRECTONLY and stands there as SQL_READS.
+ */
+#ifndef CKPTDB_SQL_EXTENSION_H
+#define CKPTDB_SQL_EXTENSION_H
+
+#include <stdbool.h>
+
+#include "catalog/sql/sqlite.h"
+
+/* Safe anywhere, even in a view of a database from a stranger. */
+#define SQL_FLAGS_PURE (SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS)
+/* Reads files: only in SQL a person typed, never from a view or a trigger. */
+#define SQL_FLAGS_READS (SQLITE_UTF8 | SQLITE_DIRECTONLY)
+
+/* Register everything, or (reads false) all that opens no file. An SQLite code. */
+int sql_register_all(sqlite3 *, bool reads);
+
+#define SQL_PURE(x)  int sql_register_##x(sqlite3 *);
+#define SQL_READS(x) int sql_register_##x(sqlite3 *);
+#include "catalog/sql/modules.def"
+#undef SQL_PURE
+#undef SQL_READS
+
+#endif
