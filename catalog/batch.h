@@ -93,6 +93,8 @@ struct batch_layout {
     bool stored_unknown;
 };
 
+struct shared_layout;
+
 /* A checkpoint, or (path NULL) only files that were looked at and issues found. */
 struct batch {
     struct arena arena;
@@ -102,15 +104,17 @@ struct batch {
     int64_t step;
     bool has_step;
     const struct batch_layout *layout;
-    void *shared; /* keeps a shared layout alive (importer/reuse.h); NULL: in arena */
+    struct shared_layout *shared; /* what keeps it alive (importer/reuse.c); NULL: arena */
     struct batch_file *files;
     uint64_t file_count;
     struct batch_meta *metas;
     uint64_t meta_count;
+    struct layout_digest meta_digest;
     struct batch_issue *issues;
     uint64_t issue_count;
     const char *sum_kind; /* NULL: the format keeps no checksums */
-    uint32_t *sums;       /* one a tensor, then those of pieces */
+    uint32_t *sums;       /* one a tensor (0: not stated), then those of extents, in
+                             the order of their tensors */
     uint64_t sum_count;
     bool failed;          /* no rows of tensors: issues only, and an older good row of
                              this path is dropped as no longer there */

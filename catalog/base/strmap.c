@@ -1,0 +1,106 @@
+#include "catalog/base/strmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "catalog/base/bits.h"
+
+struct strmap_entry {
+    const char *key; /* NULL: free */
+    size_t len;
+    uint64_t hash, value;
+};
+
+uint64_t hash_seed(void)
+{
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed)) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        seed = (uint64_t)now.tv_nsec * 0x9E3779B97F4A7C15u ^ (uint64_t)(uintptr_t)&now;
+    }
+    return seed | 1;
+}
+
+__extension__ typedef unsigned __int128 wide;
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    wide product = (wide)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Multiply and fold, two words at a time; the seed enters every product. */
+uint64_t hash_bytes(const void *bytes, size_t len, uint64_t seed)
+{
+    const uint8_t *at = bytes;
+    uint64_t h = seed ^ len;
+    for (; len >= 16; at += 16, len -= 16)
+        h = mix(load_u64le(at) ^ seed, load_u64le(at + 8) ^ h);
+    uint8_t rest[16] = {0};
+    if (len)
+        memcpy(rest, at, len);
+    h = mix(load_u64le(rest) ^ seed, load_u64le(rest + 8) ^ h);
+    return mix(h ^ 0x9E3779B97F4A7C15u, seed);
+}
+
+static struct strmap_entry *find(const struct strmap *m, const char *key, size_t len,
+                                 uint64_t hash)
+{
+    size_t mask = m->space - 1;
+    for (size_t i = hash & mask;; i = (i + 1) & mask) {
+        struct strmap_entry *e = &m->slots[i];
+        if (!e->key ||
+            (e->hash == hash && e->len == len && memcmp(e->key, key, len) == 0))
+            return e;
+    }
+}
+
+static bool grow(struct strmap *m)
+{
+    struct strmap larger = *m;
+    larger.space = m->space ? m->space * 2 : 64;
+    larger.slots = calloc(larger.space, sizeof(*larger.slots));
+    if (!larger.slots)
+        return false;
+    for (size_t i = 0; i < m->space; i++) {
+        const struct strmap_entry *e = &m->slots[i];
+        if (e->key)
+            *find(&larger, e->key, e->len, e->hash) = *e;
+    }
+    free(m->slots);
+    *m = larger;
+    return true;
+}
+
+uint64_t *strmap_add(struct strmap *m, const char *key, size_t len, bool *added)
+{
+    if (!m->seed)
+        m->seed = hash_seed();
+    if ((m->count + 1) * 4 > m->space * 3 && !grow(m))
+        return NULL;
+    uint64_t hash = hash_bytes(key, len, m->seed);
+    struct strmap_entry *e = find(m, key, len, hash);
+    *added = !e->key;
+    if (*added) {
+        *e = (struct strmap_entry){key, len, hash, 0};
+        m->count++;
+    }
+    return &e->value;
+}
+
+uint64_t *strmap_get(const struct strmap *m, const char *key, size_t len)
+{
+    if (!m->space)
+        return NULL;
+    struct strmap_entry *e = find(m, key, len, hash_bytes(key, len, m->seed));
+    return e->key ? &e->value : NULL;
+}
+
+void strmap_release(struct strmap *m)
+{
+    free(m->slots);
+    *m = (struct strmap){0};
+}
