@@ -42,6 +42,18 @@ enum status error_errno(struct error *err, int code, const char *source,
     return error_set(err, ERR_IO, source, NO_OFFSET, "%s: %s", doing, why);
 }
 
+enum status error_code(struct error *err, const char *code)
+{
+    if (!err->code)
+        err->code = code;
+    return err->status;
+}
+
+const char *error_word(const struct error *err)
+{
+    return err->code ? err->code : status_name(err->status);
+}
+
 void error_prefix(struct error *err, const char *what)
 {
     char joined[sizeof(err->message) * 2];

@@ -32,6 +32,8 @@ enum status {
 
 struct error {
     enum status status;
+    const char *code;   /* a constant word for issue.code that says more than the
+                           status ("truncated"); NULL: status_name() */
     uint64_t offset;    /* byte in `source` where it was noticed; NO_OFFSET if none */
     char source[512];   /* path or name of the file the offset is in; may be "" */
     char message[512];  /* one line, control characters escaped, no final newline */
@@ -44,6 +46,13 @@ enum status error_set(struct error *err, enum status status, const char *source,
 /* Record a failed system call: appends the text of errno value `code`. */
 enum status error_errno(struct error *err, int code, const char *source,
                         const char *doing);
+
+/* Give the error that was just set a word of its own for issue.code (a constant; the
+ * first one stays). Returns the error's status. */
+enum status error_code(struct error *err, const char *code);
+
+/* The word for issue.code: error_code()'s, else the status's. */
+const char *error_word(const struct error *err);
 
 /* Put "what: " before the message that is there, to say in which tensor or
  * member it happened. */
