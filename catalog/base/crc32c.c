@@ -1,0 +1,91 @@
+#include "catalog/base/crc32c.h"
+
+#include "catalog/base/bits.h"
+
+/*
+ * Slicing by 8 (Kounavis and Berry, 2005): table k holds the CRC of a byte followed by k
+ * zero bytes, so that eight look-ups take eight bytes at once.
+ *
+ * A CRC is linear: the entry for n is the XOR of the entries for n's single bits. A table
+ * is therefore written down as its eight entries 1, 2, 4, ... 128, and the compiler makes
+ * the other 248.
+ */
+#define BIT(n, b, entry) ((n) & (1u << (b)) ? UINT32_C(entry) : 0)
+#define ENTRY(n, b0, b1, b2, b3, b4, b5, b6, b7)                                         \
+    (BIT(n, 0, b0) ^ BIT(n, 1, b1) ^ BIT(n, 2, b2) ^ BIT(n, 3, b3) ^ BIT(n, 4, b4) ^     \
+     BIT(n, 5, b5) ^ BIT(n, 6, b6) ^ BIT(n, 7, b7))
+#define ENTRIES_4(n, ...)                                                                \
+    ENTRY(n, __VA_ARGS__), ENTRY((n) + 1, __VA_ARGS__), ENTRY((n) + 2, __VA_ARGS__),     \
+        ENTRY((n) + 3, __VA_ARGS__)
+#define ENTRIES_16(n, ...)                                                               \
+    ENTRIES_4(n, __VA_ARGS__), ENTRIES_4((n) + 4, __VA_ARGS__),                          \
+        ENTRIES_4((n) + 8, __VA_ARGS__), ENTRIES_4((n) + 12, __VA_ARGS__)
+#define ENTRIES_64(n, ...)                                                               \
+    ENTRIES_16(n, __VA_ARGS__), ENTRIES_16((n) + 16, __VA_ARGS__),                       \
+        ENTRIES_16((n) + 32, __VA_ARGS__), ENTRIES_16((n) + 48, __VA_ARGS__)
+#define TABLE(...)                                                                       \
+    {                                                                                    \
+        ENTRIES_64(0, __VA_ARGS__), ENTRIES_64(64, __VA_ARGS__),                         \
+            ENTRIES_64(128, __VA_ARGS__), ENTRIES_64(192, __VA_ARGS__)                   \
+    }
+
+/* clang-format off */
+static const uint32_t tables[8][256] = {
+    TABLE(0xF26B8303, 0xE13B70F7, 0xC79A971F, 0x8AD958CF, 0x105EC76F, 0x20BD8EDE, 0x417B1DBC, 0x82F63B78),
+    TABLE(0x13A29877, 0x274530EE, 0x4E8A61DC, 0x9D14C3B8, 0x3FC5F181, 0x7F8BE302, 0xFF17C604, 0xFBC3FAF9),
+    TABLE(0xA541927E, 0x4F6F520D, 0x9EDEA41A, 0x38513EC5, 0x70A27D8A, 0xE144FB14, 0xC76580D9, 0x8B277743),
+    TABLE(0xDD45AAB8, 0xBF672381, 0x7B2231F3, 0xF64463E6, 0xE964B13D, 0xD725148B, 0xABA65FE7, 0x52A0C93F),
+    TABLE(0x38116FAC, 0x7022DF58, 0xE045BEB0, 0xC5670B91, 0x8F2261D3, 0x1BA8B557, 0x37516AAE, 0x6EA2D55C),
+    TABLE(0xEF306B19, 0xDB8CA0C3, 0xB2F53777, 0x6006181F, 0xC00C303E, 0x85F4168D, 0x0E045BEB, 0x1C08B7D6),
+    TABLE(0x68032CC8, 0xD0065990, 0xA5E0C5D1, 0x4E2DFD53, 0x9C5BFAA6, 0x3D5B83BD, 0x7AB7077A, 0xF56E0EF4),
+    TABLE(0x493C7D27, 0x9278FA4E, 0x211D826D, 0x423B04DA, 0x847609B4, 0x0D006599, 0x1A00CB32, 0x34019664),
+};
+/* clang-format on */
+
+uint32_t crc32c_extend_portable(uint32_t crc, const void *bytes, size_t len)
+{
+    const uint8_t *at = bytes;
+    crc = ~crc;
+    for (; len >= 8; at += 8, len -= 8) {
+        uint32_t low = crc ^ load_u32le(at);
+        crc = tables[7][low & 0xFF] ^ tables[6][low >> 8 & 0xFF] ^
+              tables[5][low >> 16 & 0xFF] ^ tables[4][low >> 24] ^ tables[3][at[4]] ^
+              tables[2][at[5]] ^ tables[1][at[6]] ^ tables[0][at[7]];
+    }
+    for (; len; at++, len--)
+        crc = crc >> 8 ^ tables[0][(crc ^ *at) & 0xFF];
+    return ~crc;
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+#    include <nmmintrin.h>
+
+__attribute__((target("sse4.2"))) static uint32_t extend_sse42(uint32_t crc,
+                                                               const uint8_t *at,
+                                                               size_t len)
+{
+    uint64_t wide = (uint32_t)~crc;
+    for (; len >= 8; at += 8, len -= 8)
+        wide = _mm_crc32_u64(wide, load_u64le(at));
+    crc = (uint32_t)wide;
+    for (; len; at++, len--)
+        crc = _mm_crc32_u8(crc, *at);
+    return ~crc;
+}
+
+uint32_t crc32c_extend(uint32_t crc, const void *bytes, size_t len)
+{
+    if (__builtin_cpu_supports("sse4.2"))
+        return extend_sse42(crc, bytes, len);
+    return crc32c_extend_portable(crc, bytes, len);
+}
+
+#else
+
+uint32_t crc32c_extend(uint32_t crc, const void *bytes, size_t len)
+{
+    return crc32c_extend_portable(crc, bytes, len);
+}
+
+#endif

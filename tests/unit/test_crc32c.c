@@ -1,0 +1,77 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "catalog/base/crc32c.h"
+
+/* RFC 3720, B.4, and the check value of every catalogue of CRCs. */
+static const struct {
+    const char *bytes;
+    size_t len;
+    uint32_t crc;
+} cases[] = {
+    {"",                                                                 0,  0         },
+    {"a",                                                                1,  0xC1D04330},
+    {"123456789",                                                        9,  0xE3069283},
+    {"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 32, 0x8A9136AA},
+};
+
+static void known_values(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        print_message("case %zu\n", i);
+        assert_int_equal(crc32c_extend(0, cases[i].bytes, cases[i].len), cases[i].crc);
+        assert_int_equal(crc32c_extend_portable(0, cases[i].bytes, cases[i].len),
+                         cases[i].crc);
+    }
+    uint8_t rising[32];
+    for (unsigned i = 0; i < 32; i++)
+        rising[i] = (uint8_t)i;
+    assert_int_equal(crc32c_extend(0, rising, 32), 0x46DD794E);
+    assert_int_equal(crc32c_extend_portable(0, rising, 32), 0x46DD794E);
+}
+
+/* Every length and alignment up to a few words, and every way to cut the run in two. */
+static void twins_agree(void **state)
+{
+    (void)state;
+    uint8_t bytes[80];
+    uint32_t noise = 1;
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        noise = noise * 1664525 + 1013904223;
+        bytes[i] = (uint8_t)(noise >> 24);
+    }
+    for (size_t from = 0; from < 9; from++) {
+        for (size_t len = 0; from + len <= sizeof(bytes); len++) {
+            uint32_t whole = crc32c_extend(0, bytes + from, len);
+            assert_int_equal(whole, crc32c_extend_portable(0, bytes + from, len));
+            size_t cut = len / 3;
+            uint32_t first = crc32c_extend(0, bytes + from, cut);
+            assert_int_equal(whole, crc32c_extend(first, bytes + from + cut, len - cut));
+        }
+    }
+}
+
+static void mask_turns_back(void **state)
+{
+    (void)state;
+    assert_int_equal(crc32c_mask(0), 0xA282EAD8);
+    assert_int_equal(crc32c_unmask(0xA282EAD8), 0);
+    for (uint32_t crc = 1; crc; crc <<= 1)
+        assert_int_equal(crc32c_unmask(crc32c_mask(~crc)), ~crc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_values),
+        cmocka_unit_test(twins_agree),
+        cmocka_unit_test(mask_turns_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
