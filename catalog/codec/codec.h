@@ -31,4 +31,19 @@ extern const struct codec *const codecs[]; /* ends in NULL */
 enum status codec_chain_open(struct source *inner, const char *chain, struct source **out,
                              char **strings, struct error *err);
 
+#define CODEC_STEP_BYTES 64 /* of one step's text; longer ones are no codec's */
+
+/* Walk a chain: the next step's word into `name` (CODEC_STEP_BYTES), its argument behind it.
+ * False at the end. */
+bool codec_chain_next(const char **chain, char *name, const char **argument);
+
+/* The number that `step` has as its argument; false where the chain has no such step. */
+bool codec_chain_argument(const char *chain, const char *step, uint64_t *value);
+
+/* For codecs: a decimal number and nothing else; and two ways to fail that close `inner`. */
+bool codec_number(const char *text, uint64_t *value);
+enum status codec_bad_argument(struct source *inner, const char *name,
+                               const char *argument, struct error *err);
+enum status codec_no_memory(struct source *inner, struct error *err);
+
 #endif

@@ -23,7 +23,8 @@ void source_close(struct source *s)
 
 struct range_source {
     struct source base; /* must be first */
-    struct source *inner;
+    const struct source *inner;
+    struct source *owned; /* inner, or NULL: somebody else's */
     uint64_t offset;
 };
 
@@ -36,31 +37,41 @@ static enum status range_read(const struct source *s, uint64_t offset, void *dst
 
 static void range_close(struct source *s)
 {
-    source_close(((struct range_source *)s)->inner);
+    source_close(((struct range_source *)s)->owned);
     free(s);
 }
 
 static const struct source_ops range_ops = {.read_at = range_read, .close = range_close};
 
-enum status source_open_range(struct source *inner, uint64_t offset, uint64_t size,
-                              struct source **out, struct error *err)
+enum status source_open_view(const struct source *inner, uint64_t offset, uint64_t size,
+                             struct source **out, struct error *err)
 {
     uint64_t end;
-    struct range_source *r = NULL;
     if (!add_u64(offset, size, &end) || end > inner->size)
-        error_set(err, ERR_CORRUPT, inner->name, offset,
-                  "data of %llu bytes ends past the end of the file (%llu bytes)",
-                  (unsigned long long)size, (unsigned long long)inner->size);
-    else if (!(r = calloc(1, sizeof(*r))))
-        error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
-    if (!r) {
-        source_close(inner);
-        return err->status;
-    }
+        return error_set(err, ERR_CORRUPT, inner->name, offset,
+                         "data of %llu bytes ends past the end of the file (%llu bytes)",
+                         (unsigned long long)size, (unsigned long long)inner->size);
+    struct range_source *r = calloc(1, sizeof(*r));
+    if (!r)
+        return error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
     r->base = (struct source){&range_ops, size, inner->name, inner->sequential};
     r->inner = inner;
     r->offset = offset;
     *out = &r->base;
+    return OK;
+}
+
+enum status source_open_range(struct source *inner, uint64_t offset, uint64_t size,
+                              struct source **out, struct error *err)
+{
+    struct source *view = NULL;
+    enum status status = source_open_view(inner, offset, size, &view, err);
+    if (status != OK) {
+        source_close(inner);
+        return status;
+    }
+    ((struct range_source *)view)->owned = inner;
+    *out = view;
     return OK;
 }
 

@@ -65,8 +65,19 @@ enum status source_open_memory(const char *name, struct bytes bytes, bool copy,
 enum status source_open_range(struct source *inner, uint64_t offset, uint64_t size,
                               struct source **out, struct error *err);
 
+/* The same without owning `inner`, which must outlive it. */
+enum status source_open_view(const struct source *inner, uint64_t offset, uint64_t size,
+                             struct source **out, struct error *err);
+
+/* All of a sequential source, decoded once, for reading in any order: in memory where it is
+ * small, else in an unlinked temporary file ($TMPDIR or /tmp). Owns `inner`, which is
+ * closed at once. */
+enum status source_open_spill(struct source *inner, struct source **out,
+                              struct error *err);
+
 /* The descriptor of a plain file source, for copy_file_range and fadvise, with
- * the offset where the source begins in it; -1 if it is something else. */
+ * the offset where the source begins in it; -1 if it is something else. The offset is
+ * that in the innermost source in any case. */
 int source_descriptor(const struct source *s, uint64_t *offset);
 
 #endif

@@ -1,0 +1,20 @@
+/* skip.c - leave N bytes out at the front: "skip:128". */
+#include "catalog/codec/codec.h"
+
+static enum status skip_open(struct source *inner, const char *argument,
+                             struct source **out, struct error *err)
+{
+    uint64_t count;
+    if (!codec_number(argument, &count))
+        return codec_bad_argument(inner, "skip", argument, err);
+    if (count > inner->size) {
+        error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
+                  "%llu bytes to skip, but only %llu are there",
+                  (unsigned long long)count, (unsigned long long)inner->size);
+        source_close(inner);
+        return err->status;
+    }
+    return source_open_range(inner, count, inner->size - count, out, err);
+}
+
+const struct codec codec_skip = {.name = "skip", .open = skip_open};

@@ -1,0 +1,119 @@
+/*
+ * swap.c - reverse every W bytes: "swap:4" makes big-endian float32 little-endian.
+ */
+#include <stdlib.h>
+
+#include "catalog/codec/codec.h"
+
+#define BLOCK_BYTES ((size_t)128 << 10) /* swapped while it is still in the cache */
+#define WIDTH_MAX   16
+
+struct swap_source {
+    struct source base; /* must be first */
+    struct source *inner;
+    unsigned width;
+};
+
+#define SWAP_ALL(bits)                                                                   \
+    static void swap_all_##bits(uint8_t *at, size_t len)                                 \
+    {                                                                                    \
+        for (size_t i = 0; i + bits / 8 <= len; i += bits / 8) {                         \
+            uint##bits##_t v;                                                            \
+            memcpy(&v, at + i, sizeof(v));                                               \
+            v = __builtin_bswap##bits(v);                                                \
+            memcpy(at + i, &v, sizeof(v));                                               \
+        }                                                                                \
+    }
+
+SWAP_ALL(16)
+SWAP_ALL(32)
+SWAP_ALL(64)
+
+static void swap_all(uint8_t *at, size_t len, unsigned width)
+{
+    if (width == 2) {
+        swap_all_16(at, len);
+    } else if (width == 4) {
+        swap_all_32(at, len);
+    } else if (width == 8) {
+        swap_all_64(at, len);
+    } else {
+        for (; len >= width; at += width, len -= width)
+            for (unsigned i = 0; i < width / 2; i++) {
+                uint8_t left = at[i];
+                at[i] = at[width - 1 - i];
+                at[width - 1 - i] = left;
+            }
+    }
+}
+
+/* Part of one element: `len` bytes from `offset`, which end inside it. */
+static enum status read_part(const struct swap_source *s, uint64_t offset, uint8_t *dst,
+                             size_t len, struct error *err)
+{
+    uint8_t element[WIDTH_MAX];
+    size_t within = offset % s->width;
+    if (source_read(s->inner, offset - within, element, s->width, err) != OK)
+        return err->status;
+    swap_all(element, s->width, s->width);
+    memcpy(dst, element + within, len);
+    return OK;
+}
+
+static enum status swap_read(const struct source *base, uint64_t offset, void *dst,
+                             size_t len, struct error *err)
+{
+    const struct swap_source *s = (const struct swap_source *)base;
+    uint8_t *at = dst;
+    while (len) {
+        size_t within = offset % s->width, n = len - len % s->width;
+        if (within || !n) {
+            n = s->width - within < len ? s->width - within : len;
+            if (read_part(s, offset, at, n, err) != OK)
+                return err->status;
+        } else {
+            size_t most = BLOCK_BYTES - BLOCK_BYTES % s->width;
+            n = n < most ? n : most;
+            if (source_read(s->inner, offset, at, n, err) != OK)
+                return err->status;
+            swap_all(at, n, s->width);
+        }
+        at += n;
+        offset += n;
+        len -= n;
+    }
+    return OK;
+}
+
+static void swap_close(struct source *base)
+{
+    source_close(((struct swap_source *)base)->inner);
+    free(base);
+}
+
+static const struct source_ops swap_ops = {.read_at = swap_read, .close = swap_close};
+
+static enum status swap_open(struct source *inner, const char *argument,
+                             struct source **out, struct error *err)
+{
+    uint64_t width;
+    if (!codec_number(argument, &width) || width < 2 || width > WIDTH_MAX)
+        return codec_bad_argument(inner, "swap", argument, err);
+    if (inner->size % width) {
+        error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
+                  "%llu bytes are not whole elements of %llu bytes",
+                  (unsigned long long)inner->size, (unsigned long long)width);
+        source_close(inner);
+        return err->status;
+    }
+    struct swap_source *s = calloc(1, sizeof(*s));
+    if (!s)
+        return codec_no_memory(inner, err);
+    s->base = (struct source){&swap_ops, inner->size, inner->name, inner->sequential};
+    s->inner = inner;
+    s->width = (unsigned)width;
+    *out = &s->base;
+    return OK;
+}
+
+const struct codec codec_swap = {.name = "swap", .open = swap_open};

@@ -1,0 +1,197 @@
+#include "catalog/gather.h"
+
+#include <stdlib.h>
+
+#define BUFFER_BYTES ((uint64_t)256 << 10)
+#define DIRECT_BYTES ((uint64_t)16 << 10) /* runs from here on need no buffer */
+#define NEAR_BYTES   ((uint64_t)1 << 10)  /* runs that begin so close are read as one */
+#define NEAR_FACTOR  4                    /* so are those that fill this part */
+
+/* Leave out dimensions of one, turn steps that go back in the source around. False: there
+ * is nothing to copy. */
+static bool drop_and_turn(struct gather *g)
+{
+    unsigned kept = 0;
+    for (unsigned d = 0; d < g->rank; d++) {
+        struct gather_dim dim = g->dim[d];
+        if (dim.count == 0)
+            return false;
+        if (dim.count == 1)
+            continue;
+        if (dim.from < 0) {
+            g->from += (dim.count - 1) * (uint64_t)dim.from;
+            g->to += (dim.count - 1) * (uint64_t)dim.to;
+            dim.from = -dim.from;
+            dim.to = -dim.to;
+        }
+        g->dim[kept++] = dim;
+    }
+    g->rank = kept;
+    return true;
+}
+
+/* Largest step in the source first; equal ones stay in order. (At most 63 are left.) */
+static void sort_by_source(struct gather *g)
+{
+    for (unsigned i = 1; i < g->rank; i++) {
+        struct gather_dim dim = g->dim[i];
+        unsigned at = i;
+        for (; at > 0 && g->dim[at - 1].from < dim.from; at--)
+            g->dim[at] = g->dim[at - 1];
+        g->dim[at] = dim;
+    }
+}
+
+/* Two dimensions of which the outer continues the inner are one. */
+static void join(struct gather *g)
+{
+    unsigned kept = 0;
+    for (unsigned d = 0; d < g->rank; d++) {
+        struct gather_dim *outer = kept ? &g->dim[kept - 1] : NULL;
+        const struct gather_dim *inner = &g->dim[d];
+        if (outer && outer->from == inner->from * (int64_t)inner->count &&
+            outer->to == inner->to * (int64_t)inner->count) {
+            outer->count *= inner->count;
+            outer->from = inner->from;
+            outer->to = inner->to;
+        } else {
+            g->dim[kept++] = *inner;
+        }
+    }
+    g->rank = kept;
+}
+
+/* How a gather is carried out: the inner `loaded` dimensions come through the buffer
+ * together, the outermost of them in parts of `part` steps. */
+struct plan {
+    unsigned loaded;
+    uint64_t part;
+    uint64_t span; /* units of the buffer that a full part takes */
+    bool direct;   /* a run of the source that is one in memory too: no buffer */
+};
+
+static struct plan plan_of(const struct gather *g)
+{
+    struct plan p = {.part = 1, .span = 1};
+    uint64_t room = BUFFER_BYTES / g->unit, useful = 1;
+    const struct gather_dim *last = g->rank ? &g->dim[g->rank - 1] : NULL;
+    if (!last || (last->from == 1 && last->to == 1 &&
+                  (g->rank == 1 || last->count >= DIRECT_BYTES / g->unit))) {
+        p.direct = true;
+        p.loaded = last ? 1 : 0;
+        p.part = last ? last->count : 1;
+        return p;
+    }
+    for (; p.loaded < g->rank; p.loaded++) {
+        const struct gather_dim *dim = &g->dim[g->rank - 1 - p.loaded];
+        uint64_t step = (uint64_t)dim->from;
+        if (p.part > 1 && p.part < g->dim[g->rank - p.loaded].count)
+            break; /* the one inside does not fit as a whole */
+        if (p.span > room || step > room - p.span ||
+            (step > NEAR_BYTES / g->unit && step / NEAR_FACTOR > useful))
+            break;
+        uint64_t most = step ? (room - p.span) / step + 1 : dim->count;
+        p.part = dim->count < most ? dim->count : most;
+        p.span += (p.part - 1) * step;
+        if (step && !mul_u64(useful, p.part, &useful))
+            break;
+    }
+    return p;
+}
+
+#define COPY_ALL(bytes)                                                                  \
+    for (uint64_t i = 0; i < count; i++)                                                 \
+    memcpy(to + (int64_t)i * to_step, from + (int64_t)i * from_step, bytes)
+
+/* `count` units; steps in bytes. */
+static void copy_units(uint8_t *to, int64_t to_step, const uint8_t *from,
+                       int64_t from_step, uint64_t count, size_t unit)
+{
+    if (to_step == (int64_t)unit && from_step == (int64_t)unit)
+        memcpy(to, from, count * unit);
+    else if (unit == 1)
+        COPY_ALL(1);
+    else if (unit == 2)
+        COPY_ALL(2);
+    else if (unit == 4)
+        COPY_ALL(4);
+    else if (unit == 8)
+        COPY_ALL(8);
+    else if (unit == 16)
+        COPY_ALL(16);
+    else
+        COPY_ALL(unit);
+}
+
+/* Step an odometer over dim[0, rank); adds to the positions. False when it is through. */
+static bool advance(const struct gather_dim *dim, unsigned rank, uint64_t *index,
+                    uint64_t *from, uint64_t *to)
+{
+    for (unsigned d = rank; d-- > 0;) {
+        *from += (uint64_t)dim[d].from;
+        *to += (uint64_t)dim[d].to;
+        if (++index[d] < dim[d].count)
+            return true;
+        *from -= dim[d].count * (uint64_t)dim[d].from;
+        *to -= dim[d].count * (uint64_t)dim[d].to;
+        index[d] = 0;
+    }
+    return false;
+}
+
+/* From the buffer to memory: `count` steps of dim[0], all of the others. */
+static void scatter(const struct gather_dim *dim, unsigned rank, uint64_t count,
+                    size_t unit, const uint8_t *buffer, uint8_t *dst, uint64_t to)
+{
+    struct gather_dim part[64];
+    uint64_t index[64] = {0}, from = 0;
+    memcpy(part, dim, rank * sizeof(*dim));
+    part[0].count = count;
+    const struct gather_dim *last = &part[rank - 1];
+    do
+        copy_units(dst + to * unit, last->to * (int64_t)unit, buffer + from * unit,
+                   last->from * (int64_t)unit, last->count, unit);
+    while (advance(part, rank - 1, index, &from, &to));
+}
+
+/* One setting of the outer dimensions: everything of the loaded ones. */
+static enum status load(const struct gather *g, const struct plan *p,
+                        const struct source *s, uint8_t *buffer, uint8_t *dst,
+                        struct error *err)
+{
+    if (!p->loaded || p->direct)
+        return source_read(s, g->from * g->unit, dst + g->to * g->unit,
+                           (size_t)(p->part * g->unit), err);
+    const struct gather_dim *dim = &g->dim[g->rank - p->loaded];
+    uint64_t from = g->from, to = g->to;
+    for (uint64_t done = 0; done < dim->count; done += p->part) {
+        uint64_t n = dim->count - done < p->part ? dim->count - done : p->part;
+        uint64_t span = p->span - (p->part - n) * (uint64_t)dim->from;
+        if (source_read(s, from * g->unit, buffer, (size_t)(span * g->unit), err) != OK)
+            return err->status;
+        scatter(dim, p->loaded, n, g->unit, buffer, dst, to);
+        from += n * (uint64_t)dim->from;
+        to += n * (uint64_t)dim->to;
+    }
+    return OK;
+}
+
+enum status gather_run(struct gather *g, const struct source *s, uint8_t *dst,
+                       struct error *err)
+{
+    if (!drop_and_turn(g))
+        return OK;
+    sort_by_source(g);
+    join(g);
+    struct plan p = plan_of(g);
+    uint64_t index[64] = {0};
+    uint8_t *buffer = NULL;
+    if (p.loaded && !p.direct && !(buffer = malloc((size_t)(p.span * g->unit))))
+        return error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+    enum status status;
+    do
+        status = load(g, &p, s, buffer, dst, err);
+    while (status == OK && advance(g->dim, g->rank - p.loaded, index, &g->from, &g->to));
+    free(buffer);
+    return status;
+}
