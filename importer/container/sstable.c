@@ -1,0 +1,315 @@
+/*
+ * sstable.c - LevelDB tables ("SSTable"), as TensorFlow writes them.
+ *
+ *   blocks
+ *   footer, the last 48 bytes:
+ *     metaindex  varint64 offset, varint64 size   (filters; not read)
+ *     index      varint64 offset, varint64 size
+ *     zeros up to byte 40
+ *     magic      u64le 0xDB4775248B80FB57
+ *
+ *   block, `size` bytes, and behind it 5 more:
+ *     content    raw or compressed
+ *     type       u8: 0 raw, 1 Snappy
+ *     crc        u32le, masked CRC-32C of content and type
+ *
+ *   content, decoded:
+ *     entries    varint32 shared, varint32 fresh, varint32 value length,
+ *                `fresh` bytes of key, value; the key begins with the first `shared`
+ *                bytes of the key before it
+ *     restarts   n times u32le offset of an entry with shared = 0 (for binary search)
+ *     n          u32le
+ *
+ * The index block has an entry a data block; its value is the block's offset and size, its key
+ * only a separator. Blocks are written one after another, and read here only so: none can
+ * be listed twice.
+ *
+ * Source: LevelDB, doc/table_format.md, table/format.cc, table/block_builder.cc.
+ */
+#include "importer/container/sstable.h"
+
+#include <stdlib.h>
+
+#include "catalog/base/crc32c.h"
+#include "catalog/base/cursor.h"
+#include "importer/container/snappy.h"
+#include "importer/limits.h"
+
+#define MAGIC         UINT64_C(0xDB4775248B80FB57)
+#define TRAILER_BYTES 5
+
+enum block_type {
+    BLOCK_RAW = 0,
+    BLOCK_SNAPPY = 1
+};
+
+/* Memory that only grows. */
+struct buffer {
+    uint8_t *at;
+    size_t space;
+};
+
+/* A decoded block and where its reading stands. */
+struct block {
+    struct buffer stored, decoded;
+    struct cursor entries;
+    bool compressed;
+    uint64_t offset; /* in the file */
+    struct buffer key;
+    size_t key_len;
+};
+
+struct sstable {
+    const struct source *source;
+    struct block index, data;
+    uint64_t data_end;  /* where the last data block read ends */
+    uint64_t key_bytes; /* handed out so far */
+};
+
+static bool buffer_reserve(struct buffer *b, size_t len)
+{
+    if (len <= b->space)
+        return true;
+    size_t space = len > b->space * 2 ? len : b->space * 2;
+    uint8_t *at = realloc(b->at, space);
+    if (!at)
+        return false;
+    *b = (struct buffer){at, space};
+    return true;
+}
+
+static void block_release(struct block *b)
+{
+    free(b->stored.at);
+    free(b->decoded.at);
+    free(b->key.at);
+}
+
+static enum status no_memory(const struct sstable *t, struct error *err)
+{
+    return error_set(err, ERR_MEMORY, t->source->name, NO_OFFSET,
+                     "no memory for a block");
+}
+
+/* --- blocks ----------------------------------------------------------------------------- */
+
+static enum status check_size(const struct sstable *t, uint64_t offset, uint64_t size,
+                              struct error *err)
+{
+    uint64_t end;
+    if (!add_u64(offset, size, &end) || !add_u64(end, TRAILER_BYTES, &end) ||
+        end > t->source->size - SSTABLE_FOOTER_BYTES)
+        return error_set(err, ERR_CORRUPT, t->source->name, offset,
+                         "a table block of %llu bytes ends past the end of the table",
+                         (unsigned long long)size);
+    if (size > LIMIT_SSTABLE_BLOCK)
+        return error_set(err, ERR_LIMIT, t->source->name, offset,
+                         "a table block of %llu bytes, the most is %llu",
+                         (unsigned long long)size,
+                         (unsigned long long)LIMIT_SSTABLE_BLOCK);
+    return OK;
+}
+
+/* Leave the restart array out: what remains is entries. */
+static enum status find_entries(const struct sstable *t, struct block *b,
+                                struct bytes content, struct error *err)
+{
+    uint64_t restarts = 0;
+    if (content.len >= 4)
+        restarts = load_u32le(content.at + content.len - 4);
+    if (content.len < 4 || content.len / 4 - 1 < restarts)
+        return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
+                         "a table block without room for its restart points");
+    content.len -= 4 * ((size_t)restarts + 1);
+    b->entries = cursor_over(content, b->compressed ? 0 : b->offset);
+    return OK;
+}
+
+static enum status decode_block(const struct sstable *t, struct block *b,
+                                struct bytes content, struct error *err)
+{
+    uint64_t len;
+    if (!snappy_length(content, &len))
+        return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
+                         "a table block is not the Snappy data it says it is");
+    if (len > LIMIT_SSTABLE_BLOCK)
+        return error_set(err, ERR_LIMIT, t->source->name, b->offset,
+                         "a table block decodes to %llu bytes, the most is %llu",
+                         (unsigned long long)len,
+                         (unsigned long long)LIMIT_SSTABLE_BLOCK);
+    if (!buffer_reserve(&b->decoded, (size_t)len + 1))
+        return no_memory(t, err);
+    if (!snappy_decode(content, b->decoded.at, (size_t)len))
+        return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
+                         "the Snappy data of a table block is damaged");
+    return find_entries(t, b, (struct bytes){b->decoded.at, (size_t)len}, err);
+}
+
+static enum status load_block(const struct sstable *t, struct block *b, uint64_t offset,
+                              uint64_t size, struct error *err)
+{
+    const char *name = t->source->name;
+    if (check_size(t, offset, size, err) != OK)
+        return err->status;
+    size_t len = (size_t)size;
+    if (!buffer_reserve(&b->stored, len + TRAILER_BYTES))
+        return no_memory(t, err);
+    if (source_read(t->source, offset, b->stored.at, len + TRAILER_BYTES, err) != OK)
+        return err->status;
+    uint32_t crc = crc32c_unmask(load_u32le(b->stored.at + len + 1));
+    if (crc != crc32c_extend(0, b->stored.at, len + 1))
+        return error_set(err, ERR_CORRUPT, name, offset,
+                         "checksum of a table block does not match: the file is damaged");
+    uint8_t type = b->stored.at[len];
+    struct bytes content = {b->stored.at, len};
+    b->offset = offset;
+    b->compressed = type == BLOCK_SNAPPY;
+    if (type == BLOCK_SNAPPY)
+        return decode_block(t, b, content, err);
+    if (type == BLOCK_RAW)
+        return find_entries(t, b, content, err);
+    return error_set(err, ERR_UNSUPPORTED, name, offset,
+                     "a table block is compressed by method %u; 0 (none) and 1 (Snappy) "
+                     "are read",
+                     type);
+}
+
+/* The next entry. *ordered: its key is not below the one before, also of the block before. */
+static enum status next_entry(const struct sstable *t, struct block *b,
+                              struct sstable_entry *out, bool *ordered, struct error *err)
+{
+    struct cursor *c = &b->entries;
+    uint64_t most_shared = c->at == c->begin ? 0 : b->key_len;
+    uint64_t shared = cursor_varint32(c), fresh = cursor_varint32(c);
+    uint64_t value_len = cursor_varint32(c);
+    struct bytes suffix = cursor_take(c, fresh);
+    uint64_t offset = cursor_offset(c);
+    struct bytes value = cursor_take(c, value_len);
+    if (!cursor_ok(c) || shared > most_shared)
+        return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
+                         "an entry of a table block ends past the end of the block");
+    if (shared + fresh > LIMIT_NAME_BYTES)
+        return error_set(err, ERR_LIMIT, t->source->name, b->offset,
+                         "a key of %llu bytes, the most is %llu",
+                         (unsigned long long)(shared + fresh),
+                         (unsigned long long)LIMIT_NAME_BYTES);
+    size_t len = (size_t)(shared + fresh), old = b->key_len - (size_t)shared;
+    if (!buffer_reserve(&b->key, len + 1))
+        return no_memory(t, err);
+    size_t common = old < suffix.len ? old : suffix.len;
+    int order = common ? memcmp(b->key.at + shared, suffix.at, common) : 0;
+    *ordered = order < 0 || (order == 0 && old <= suffix.len);
+    if (suffix.len)
+        memcpy(b->key.at + shared, suffix.at, suffix.len);
+    b->key_len = len;
+    *out = (struct sstable_entry){
+        .key = {b->key.at, len},
+        .value = value,
+        .offset = b->compressed ? b->offset : offset,
+    };
+    return OK;
+}
+
+/* --- the table -------------------------------------------------------------------------- */
+
+bool sstable_ends(struct bytes tail)
+{
+    return tail.len >= 8 && load_u64le(tail.at + tail.len - 8) == MAGIC;
+}
+
+static enum status read_footer(const struct sstable *t, uint64_t *index_offset,
+                               uint64_t *index_size, struct error *err)
+{
+    const struct source *s = t->source;
+    uint8_t footer[SSTABLE_FOOTER_BYTES];
+    struct bytes all = {footer, sizeof(footer)};
+    if (s->size < sizeof(footer))
+        return error_set(err, ERR_CORRUPT, s->name, s->size,
+                         "too short for an SSTable: cut short?");
+    uint64_t at = s->size - sizeof(footer);
+    if (source_read(s, at, footer, sizeof(footer), err) != OK)
+        return err->status;
+    if (!sstable_ends(all))
+        return error_set(
+            err, ERR_CORRUPT, s->name, s->size - 8,
+            "not an SSTable (its last 8 bytes are not the magic number): cut "
+            "short, or another file?");
+    struct cursor c = cursor_over((struct bytes){footer, sizeof(footer) - 8}, at);
+    cursor_varint(&c);
+    cursor_varint(&c);
+    *index_offset = cursor_varint(&c);
+    *index_size = cursor_varint(&c);
+    if (!cursor_ok(&c))
+        return error_set(err, ERR_CORRUPT, s->name, at,
+                         "the footer of the table is damaged");
+    return OK;
+}
+
+enum status sstable_open(const struct source *source, struct sstable **out,
+                         struct error *err)
+{
+    uint64_t offset = 0, size = 0;
+    struct sstable *t = calloc(1, sizeof(*t));
+    if (!t)
+        return error_set(err, ERR_MEMORY, source->name, NO_OFFSET, "no memory");
+    t->source = source;
+    t->data.entries = cursor_over((struct bytes){0}, 0);
+    if (read_footer(t, &offset, &size, err) != OK ||
+        load_block(t, &t->index, offset, size, err) != OK) {
+        sstable_close(t);
+        return err->status;
+    }
+    *out = t;
+    return OK;
+}
+
+void sstable_close(struct sstable *t)
+{
+    if (!t)
+        return;
+    block_release(&t->index);
+    block_release(&t->data);
+    free(t);
+}
+
+/* Go to the next data block, if there is one. */
+static enum status next_block(struct sstable *t, struct error *err)
+{
+    struct sstable_entry entry;
+    bool ordered;
+    if (next_entry(t, &t->index, &entry, &ordered, err) != OK)
+        return err->status;
+    struct cursor c = cursor_over(entry.value, entry.offset);
+    uint64_t offset = cursor_varint(&c), size = cursor_varint(&c);
+    if (!cursor_ok(&c) || offset < t->data_end)
+        return error_set(err, ERR_CORRUPT, t->source->name, entry.offset,
+                         "the table's index lists a block that overlaps the one before");
+    if (load_block(t, &t->data, offset, size, err) != OK)
+        return err->status;
+    t->data_end = offset + size + TRAILER_BYTES;
+    return OK;
+}
+
+enum status sstable_next(struct sstable *t, struct sstable_entry *out, struct error *err)
+{
+    bool ordered;
+    *out = (struct sstable_entry){0};
+    while (!cursor_left(&t->data.entries)) {
+        if (!cursor_left(&t->index.entries))
+            return OK;
+        if (next_block(t, err) != OK)
+            return err->status;
+    }
+    if (next_entry(t, &t->data, out, &ordered, err) != OK)
+        return err->status;
+    if (!ordered)
+        return error_set(err, ERR_CORRUPT, t->source->name, out->offset,
+                         "the keys of the table are not in order");
+    t->key_bytes += out->key.len;
+    if (t->key_bytes > LIMIT_KEYS_FREE &&
+        t->key_bytes / LIMIT_KEY_GROWTH > t->source->size)
+        return error_set(err, ERR_LIMIT, t->source->name, out->offset,
+                         "the keys of the table are more than %llu times its size",
+                         (unsigned long long)LIMIT_KEY_GROWTH);
+    return OK;
+}

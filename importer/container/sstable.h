@@ -1,0 +1,40 @@
+/*
+ * sstable.h - read a LevelDB table from front to back.
+ *
+ *   struct sstable *table;
+ *   struct sstable_entry e;
+ *   if (sstable_open(source, &table, err) != OK) ...
+ *   while ((status = sstable_next(table, &e, err)) == OK && e.key.at)
+ *       use(e.key, e.value);
+ *   sstable_close(table);
+ *
+ * One block is in memory at a time, and its checksum is always verified. Keys come in
+ * their order; one that is out of order is ERR_CORRUPT, one that occurs twice comes twice.
+ * Key bytes in all are limited in proportion to the table (ERR_LIMIT): sharing prefixes
+ * can make a small file name a lot.
+ */
+#ifndef CKPTDB_CONTAINER_SSTABLE_H
+#define CKPTDB_CONTAINER_SSTABLE_H
+
+#include "catalog/store/source.h"
+
+#define SSTABLE_FOOTER_BYTES 48
+
+struct sstable;
+
+struct sstable_entry {
+    struct bytes key, value; /* valid until the next call; key.at NULL: the end */
+    uint64_t offset;         /* in the file: of the value, or of its block where that is
+                                compressed */
+};
+
+/* Does this, the end of a file, end in the magic number of a table? */
+bool sstable_ends(struct bytes tail);
+
+/* Reads the footer and the index block. `source` must outlive the table. */
+enum status sstable_open(const struct source *source, struct sstable **out,
+                         struct error *err);
+enum status sstable_next(struct sstable *, struct sstable_entry *, struct error *err);
+void sstable_close(struct sstable *);
+
+#endif
