@@ -9,15 +9,23 @@
 #define CKPTDB_WRITE_H
 
 #include "catalog/batch.h"
-#include "catalog/db.h"
+
+struct sqlite3;
 
 struct writer;
 
-enum status writer_open(sqlite3 *, struct writer **out, struct error *err);
+enum status writer_open(struct sqlite3 *, struct writer **out, struct error *err);
 /* Does not take the batch over. */
 enum status writer_put(struct writer *, const struct batch *, struct error *err);
 /* Drop a checkpoint and what only it used. */
 enum status writer_drop(struct writer *, int64_t checkpoint, struct error *err);
+/* Checkpoints below `root` that were reported gone count as there again, until they are
+ * reported anew. */
+enum status writer_clear_vanished(struct writer *, const char *root, struct error *err);
+enum status writer_vanished(struct writer *, int64_t checkpoint, const char *path,
+                            struct error *err);
+/* A file that was passed over is gone: forget it and its issues. */
+enum status writer_forget_passed(struct writer *, const char *path, struct error *err);
 /* Commit, build missing indexes, leave WAL mode where nobody reads, and free. */
 enum status writer_close(struct writer *, struct error *err);
 /* After an error or Ctrl-C: keeps what was committed. */

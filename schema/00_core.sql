@@ -144,6 +144,7 @@ CREATE TABLE issues (
   code        TEXT NOT NULL,
   message     TEXT NOT NULL
 ) STRICT;
+CREATE INDEX issues_by_path ON issues(path);
 
 -- Maps. Shipped sets are marked, so that an upgrade can renew them.
 CREATE TABLE ruleset (

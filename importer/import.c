@@ -1,0 +1,272 @@
+#include "importer/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/threads.h"
+#include "catalog/known.h"
+#include "catalog/write.h"
+#include "importer/job.h"
+#include "importer/walk.h"
+
+#define THREADS_A_CORE   4 /* headers of cold files are waited for, not computed */
+#define WINDOW_BYTES_MAX (UINT64_C(96) << 20)
+
+struct importing {
+    const struct import_options *options;
+    struct walk *walk;
+    const struct unit **todo; /* units that are new or have changed */
+    uint64_t todo_count;
+    struct reuse *reuse;
+    struct handoff *handoff;
+};
+
+static bool interrupted(const struct import_options *o)
+{
+    return o->interrupted && *o->interrupted;
+}
+
+static unsigned thread_count(const struct import_options *o)
+{
+    unsigned n = o->jobs ? o->jobs : threads_cores() * THREADS_A_CORE;
+    return n > THREADS_MAX ? THREADS_MAX : n;
+}
+
+/* --- workers ---------------------------------------------------------------------------- */
+
+static void index_units(void *argument)
+{
+    struct importing *im = argument;
+    uint64_t number;
+    while (handoff_claim(im->handoff, &number)) {
+        const struct unit *u = im->todo[number];
+        struct error err = {.offset = NO_OFFSET};
+        struct batch *batch = NULL;
+        struct job_request request = {
+            .format = u->format,
+            .path = u->primary,
+            .checkpoint_path = u->path,
+            .siblings = u->siblings,
+            .sibling_count = u->sibling_count,
+            .reuse = im->reuse,
+        };
+        job_run_index(&request, &batch, &err);
+        /* A failed file is not opened again while it stays as it is. An index is: it
+         * must go on claiming its shards. */
+        if (batch && batch->failed && !u->format->set && !u->known) {
+            batch->passed = batch->files;
+            batch->passed_count = batch->file_count;
+        }
+        if (!batch)
+            handoff_stop(im->handoff);
+        handoff_put(im->handoff, number, batch, batch ? batch->arena.used : 0);
+        if (interrupted(im->options))
+            handoff_stop(im->handoff);
+    }
+}
+
+/* --- the writer's side ------------------------------------------------------------------ */
+
+static void count_batch(struct import_report *r, const struct unit *u,
+                        const struct batch *b)
+{
+    r->failed += b->failed;
+    r->added += !b->failed && !u->known;
+    r->changed += !b->failed && u->known;
+}
+
+static enum status write_batches(struct importing *im, struct writer *w,
+                                 struct import_report *report, struct error *err)
+{
+    const struct import_options *o = im->options;
+    for (uint64_t i = 0; i < im->todo_count && err->status == OK; i++) {
+        struct batch *b = handoff_take(im->handoff);
+        if (!b)
+            return interrupted(o) ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET,
+                                              "interrupted")
+                                  : error_set(err, ERR_MEMORY, NULL, NO_OFFSET,
+                                              "no memory left to index");
+        if (writer_put(w, b, err) == OK)
+            count_batch(report, im->todo[i], b);
+        batch_free(b);
+        if (o->progress)
+            o->progress(o->context, "indexing", i + 1, im->todo_count);
+    }
+    return err->status;
+}
+
+static enum status index_all(struct importing *im, struct writer *w,
+                             struct import_report *report, struct error *err)
+{
+    if (!im->todo_count)
+        return OK;
+    unsigned count = thread_count(im->options);
+    if (count > im->todo_count)
+        count = (unsigned)im->todo_count;
+    im->handoff = handoff_new(im->todo_count, WINDOW_BYTES_MAX);
+    im->reuse = reuse_new();
+    struct threads *threads =
+        im->handoff && im->reuse ? threads_start(count, index_units, im) : NULL;
+    if (!threads)
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "cannot start a thread");
+    else
+        write_batches(im, w, report, err);
+    if (im->handoff)
+        handoff_stop(im->handoff);
+    threads_join(threads);
+    for (struct batch *b; im->handoff && (b = handoff_leftover(im->handoff));)
+        batch_free(b);
+    reuse_free(im->reuse);
+    handoff_free(im->handoff);
+    return err->status;
+}
+
+/* --- what is no longer there ------------------------------------------------------------ */
+
+static int compare_unit(const void *key, const void *unit)
+{
+    return strcmp(key, ((const struct unit *)unit)->path);
+}
+
+static bool found(const struct walk *walk, const char *path)
+{
+    return walk->unit_count && bsearch(path, walk->units, walk->unit_count,
+                                       sizeof(*walk->units), compare_unit);
+}
+
+/* Reports (w NULL: only counts) checkpoints below the roots that the walk did not find. */
+static enum status report_vanished(struct importing *im, const struct known *k,
+                                   struct writer *w, struct import_report *report,
+                                   struct error *err)
+{
+    for (uint32_t i = 0; i < k->checkpoint_count && err->status == OK; i++) {
+        const struct known_checkpoint *c = &k->checkpoints[i];
+        if (!walk_covers(im->walk, c->path) || found(im->walk, c->path))
+            continue;
+        report->vanished++;
+        if (!w)
+            continue;
+        if (im->options->prune) {
+            report->pruned++;
+            writer_drop(w, c->id, err);
+        } else {
+            writer_vanished(w, c->id, c->path, err);
+        }
+    }
+    return err->status;
+}
+
+static bool is_gone(const char *path)
+{
+    struct file_identity identity;
+    struct error ignored = {0};
+    return file_identify(path, &identity, &ignored) == ERR_MISSING;
+}
+
+static enum status forget_passed(struct importing *im, const struct known *k,
+                                 struct writer *w, struct error *err)
+{
+    for (uint32_t i = 0; i < k->file_count && err->status == OK; i++)
+        if (k->files[i].checkpoint == KNOWN_NONE &&
+            walk_covers(im->walk, k->files[i].path) && is_gone(k->files[i].path))
+            writer_forget_passed(w, k->files[i].path, err);
+    return err->status;
+}
+
+/* --- all of it -------------------------------------------------------------------------- */
+
+static enum status write_walk(struct importing *im, struct writer *w, struct error *err)
+{
+    struct batch b = {
+        .passed = im->walk->passed,
+        .passed_count = im->walk->passed_count,
+        .issues = im->walk->issues,
+        .issue_count = im->walk->issue_count,
+    };
+    for (uint64_t i = 0; i < im->walk->root_count && err->status == OK; i++)
+        writer_clear_vanished(w, im->walk->roots[i], err);
+    return err->status == OK ? writer_put(w, &b, err) : err->status;
+}
+
+static enum status write_all(struct importing *im, struct sqlite3 *db,
+                             const struct known *k, struct import_report *report,
+                             struct error *err)
+{
+    struct writer *w = NULL;
+    if (writer_open(db, &w, err) != OK)
+        return err->status;
+    if (write_walk(im, w, err) == OK && index_all(im, w, report, err) == OK &&
+        forget_passed(im, k, w, err) == OK)
+        report_vanished(im, k, w, report, err);
+    if (err->status != OK && err->status != ERR_INTERRUPTED) {
+        writer_abort(w);
+        return err->status;
+    }
+    /* Interrupted: what was put are whole checkpoints, so they are kept. */
+    struct error closing = {.offset = NO_OFFSET};
+    if (writer_close(w, &closing) != OK && err->status == OK)
+        *err = closing;
+    return err->status;
+}
+
+static bool tick(void *context, uint64_t files)
+{
+    const struct import_options *o = context;
+    if (o->progress)
+        o->progress(o->context, "looking", files, 0);
+    return !interrupted(o);
+}
+
+static enum status choose(struct importing *im, struct import_report *report,
+                          struct error *err)
+{
+    const struct walk *walk = im->walk;
+    im->todo = calloc(walk->unit_count + 1, sizeof(*im->todo));
+    if (!im->todo)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    for (uint64_t i = 0; i < walk->unit_count; i++) {
+        if (walk->units[i].unchanged)
+            report->unchanged++;
+        else
+            im->todo[im->todo_count++] = &walk->units[i];
+    }
+    return OK;
+}
+
+static void count_plan(struct importing *im, struct import_report *report)
+{
+    for (uint64_t i = 0; i < im->todo_count; i++) {
+        report->added += !im->todo[i]->known;
+        report->changed += im->todo[i]->known != 0;
+    }
+}
+
+enum status import_run(struct sqlite3 *db, const struct import_options *options,
+                       struct import_report *report, struct error *err)
+{
+    struct importing im = {.options = options};
+    struct known *known = NULL;
+    *report = (struct import_report){0};
+    if (known_load(db, &known, err) != OK)
+        return err->status;
+    struct walk_options walk_options = {
+        .threads = thread_count(options),
+        .follow = options->follow,
+        .known = known,
+        .tick = tick,
+        .context = (void *)options,
+    };
+    walk_paths(options->paths, options->path_count, &walk_options, &im.walk, err);
+    report->walk = im.walk;
+    if (err->status == OK && choose(&im, report, err) == OK) {
+        if (options->dry_run || !db) {
+            count_plan(&im, report);
+            report_vanished(&im, known, NULL, report, err);
+        } else {
+            write_all(&im, db, known, report, err);
+        }
+    }
+    free(im.todo);
+    known_free(known);
+    return err->status;
+}

@@ -1,0 +1,45 @@
+/*
+ * import.h - paths in, catalog rows out.
+ *
+ *   walk -> units, sorted by path, numbered
+ *        -> jobs on many threads, one a unit -> batches, handed over in order
+ *        -> one writer, on the caller's thread
+ */
+#ifndef CKPTDB_IMPORTER_IMPORT_H
+#define CKPTDB_IMPORTER_IMPORT_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "catalog/base/error.h"
+
+struct sqlite3;
+struct walk;
+
+struct import_options {
+    const char *const *paths;
+    int path_count;
+    unsigned jobs; /* threads; 0: a good number */
+    bool prune;    /* drop checkpoints that are no longer there */
+    bool follow;   /* enter linked directories */
+    bool dry_run;  /* only find out what would be done */
+    /* Ends the import at the next checkpoint when it becomes non-zero. */
+    const volatile sig_atomic_t *interrupted;
+    /* "looking" for files (total 0), then "indexing" checkpoints. NULL: silent. */
+    void (*progress)(void *context, const char *doing, uint64_t done, uint64_t total);
+    void *context;
+};
+
+struct import_report {
+    uint64_t added, changed, unchanged, failed, vanished, pruned;
+    struct walk *walk; /* what was found; walk_free() it */
+};
+
+/* ERR_MISSING: a path does not exist (nothing was done); ERR_INTERRUPTED: what was finished is
+ * in the catalog; else trouble with the catalog. Trouble with checkpoints is in the view
+ * `issue`. The report is filled in every case. `db` may be NULL for a dry run. */
+enum status import_run(struct sqlite3 *db, const struct import_options *,
+                       struct import_report *, struct error *err);
+
+#endif
