@@ -62,7 +62,7 @@ void job_issue(struct job *job, enum issue_severity severity, const char *path,
 void job_issue_error(struct job *job, enum issue_severity severity, const struct error *err)
 {
     add_issue(job, severity, err->source[0] == '/' ? err->source : NULL, err->offset,
-              status_name(err->status), err->message);
+              error_word(err), err->message);
 }
 
 /* --- files ------------------------------------------------------------------------------ */

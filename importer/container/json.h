@@ -1,0 +1,81 @@
+/*
+ * json.h - a strict JSON text, one token after the other: no tree, no recursion.
+ *
+ *   struct json j;
+ *   json_init(&j, cursor_over(text, 0), arena, path, err);
+ *   if (json_want(&j, JSON_OBJECT, "a header"))
+ *       while (json_next(&j) == JSON_KEY) {     j.text is the key
+ *           ...                                 read or json_skip() its value
+ *       }
+ *   json_want(&j, JSON_END, "the end");
+ *   return err->status;
+ *
+ * RFC 8259 and nothing more: no comments, no NaN, no trailing comma, no byte order mark,
+ * no lone surrogate, no bytes that are not UTF-8. Fails once and stays failed: after an
+ * error every call returns JSON_FAIL, with the byte offset in the caller's error. Keys may
+ * repeat: who minds keeps a strmap of them.
+ */
+#ifndef CKPTDB_IMPORTER_CONTAINER_JSON_H
+#define CKPTDB_IMPORTER_CONTAINER_JSON_H
+
+#include "catalog/base/arena.h"
+#include "catalog/base/cursor.h"
+#include "catalog/base/error.h"
+#include "catalog/base/text.h"
+
+enum json_type {
+    JSON_FAIL,
+    JSON_END, /* the one value is complete, and nothing but white space follows */
+    JSON_OBJECT,
+    JSON_OBJECT_END,
+    JSON_ARRAY,
+    JSON_ARRAY_END,
+    JSON_KEY,    /* text: decoded */
+    JSON_STRING, /* text: decoded */
+    JSON_NUMBER, /* text: as written */
+    JSON_TRUE,
+    JSON_FALSE,
+    JSON_NULL,
+};
+
+struct json {
+    struct cursor cursor;
+    struct arena *arena; /* for strings with escapes, which are copied */
+    struct error *err;
+    const char *source;  /* file name for messages */
+    enum json_type type; /* of the last token */
+    struct bytes text;   /* of the last key, string or number; valid as long as the bytes
+                            under the cursor and the arena; strings may hold NUL */
+    uint64_t at;         /* file offset of the last token */
+    unsigned depth;      /* objects and arrays that are open */
+    uint64_t objects;    /* bit d: level d is an object */
+    int state;           /* json.c's: what may come next */
+};
+
+void json_init(struct json *, struct cursor, struct arena *, const char *source,
+               struct error *);
+
+enum json_type json_next(struct json *);
+
+/* The next token must be `type`, else an error: "`what` expected". */
+bool json_want(struct json *, enum json_type type, const char *what);
+
+/* Leave out the rest of the value whose first token was just read. */
+bool json_skip(struct json *);
+
+/* The same, but write the value to `out` without white space. */
+bool json_copy(struct json *, struct text *out);
+
+/* The last token as an exact number: only digits (and '-'), in range. */
+bool json_u64(const struct json *, uint64_t *value);
+bool json_i64(const struct json *, int64_t *value);
+/* The last token, a number of any form, as the nearest double. */
+bool json_real(const struct json *, double *value);
+
+bool json_is(const struct json *, const char *word); /* text equals `word` */
+
+/* Set an error at the last token; false. */
+bool json_fail(struct json *, enum status, const char *code, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
+
+#endif

@@ -1,0 +1,446 @@
+/*
+ * npyhead.c - the header of a NumPy array.
+ *
+ *   "\x93NUMPY"  6 bytes
+ *   version      u8 major (1, 2, 3), u8 minor (0)
+ *   length       u16le (version 1) or u32le (2, 3): bytes of the text
+ *   text         a Python dict literal with exactly the keys 'descr', 'fortran_order' and
+ *                'shape', then white space; Latin-1, in version 3 UTF-8
+ *   elements     from here on
+ *
+ * NumPy evaluates the text as Python. Here only what NumPy has ever written is taken:
+ * quoted strings, True and False, tuples of decimal numbers (Python 2 put an L behind
+ * them). Nothing is nested, but the list of a structured dtype, which is not looked into.
+ *
+ * Source: numpy/lib/format.py, "Format Version 1.0" to "3.0".
+ */
+#include "importer/container/npyhead.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog/base/cursor.h"
+#include "catalog/dtype.h"
+#include "catalog/tensor.h"
+#include "importer/limits.h"
+
+#define WORD_MAX 64 /* bytes of a key or a descr; "<M8[1234567890us]" is a long one */
+
+enum key {
+    KEY_DESCR = 1,
+    KEY_ORDER = 2,
+    KEY_SHAPE = 4,
+    KEY_ALL = 7
+};
+
+struct literal {
+    struct cursor c;
+    const char *source;
+    struct arena *arena;
+    struct error *err;
+    struct npy_head *head;
+    unsigned seen; /* enum key */
+    bool fortran;
+    unsigned item; /* bytes of an element; 0 until descr was read */
+};
+
+static bool fail(struct literal *l, enum status status, const char *code,
+                 const char *message)
+{
+    error_set(l->err, status, l->source, cursor_offset(&l->c), "%s", message);
+    if (code)
+        error_code(l->err, code);
+    return false;
+}
+
+static bool bad(struct literal *l, const char *message)
+{
+    return fail(l, ERR_CORRUPT, "bad-header", message);
+}
+
+/* --- words ------------------------------------------------------------------------------ */
+
+static uint8_t peek(const struct literal *l)
+{
+    return cursor_left(&l->c) ? *l->c.at : 0;
+}
+
+static uint8_t peek_word(struct literal *l)
+{
+    while (peek(l) == ' ' || peek(l) == '\t' || peek(l) == '\n' || peek(l) == '\r')
+        cursor_take(&l->c, 1);
+    return peek(l);
+}
+
+static bool take(struct literal *l, uint8_t byte)
+{
+    if (peek_word(l) != byte || !cursor_left(&l->c))
+        return false;
+    cursor_take(&l->c, 1);
+    return true;
+}
+
+/* A quoted string of at most WORD_MAX - 1 bytes. All words that mean something are plain
+ * ASCII, so that an escape cannot be part of one. */
+static bool read_word(struct literal *l, char word[WORD_MAX])
+{
+    size_t len = 0;
+    uint8_t quote = peek_word(l);
+    if (quote != '\'' && quote != '"')
+        return bad(l, "a quoted string expected in the npy header");
+    cursor_take(&l->c, 1);
+    for (;;) {
+        uint8_t byte = cursor_u8(&l->c);
+        if (!cursor_ok(&l->c))
+            return bad(l, "the npy header ends inside a string");
+        if (byte == quote)
+            break;
+        if (byte < 0x20 || byte > 0x7E || byte == '\\' || len == WORD_MAX - 1)
+            return bad(l, "a string in the npy header that NumPy does not write");
+        word[len++] = (char)byte;
+    }
+    word[len] = '\0';
+    return true;
+}
+
+/* --- dtypes ----------------------------------------------------------------------------- */
+
+/* Canonical names by NumPy's kind and bytes an element. */
+static const struct {
+    const char *code, *dtype;
+    unsigned item;
+} kinds[] = {
+    {"b1",  "bool",                1 },
+    {"i1",  "int8",                1 },
+    {"i2",  "int16",               2 },
+    {"i4",  "int32",               4 },
+    {"i8",  "int64",               8 },
+    {"u1",  "uint8",               1 },
+    {"u2",  "uint16",              2 },
+    {"u4",  "uint32",              4 },
+    {"u8",  "uint64",              8 },
+    {"f2",  "float16",             2 },
+    {"f4",  "float32",             4 },
+    {"f8",  "float64",             8 },
+    {"c8",  "complex64",           8 },
+    {"c16", "complex128",          16},
+ /* x87 numbers, padded; only their place is known */
+    {"f12", "unknown(float96)",    12},
+    {"f16", "unknown(float128)",   16},
+    {"c24", "unknown(complex192)", 24},
+    {"c32", "unknown(complex256)", 32},
+};
+
+static bool format_codec(struct literal *l, const char *text)
+{
+    l->head->codec = arena_copy(l->arena, text, strlen(text));
+    return l->head->codec || fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
+}
+
+static bool unknown(struct literal *l, const char *descr)
+{
+    char message[WORD_MAX + 64];
+    snprintf(message, sizeof(message), "descr '%s' is not a type that NumPy knows",
+             descr);
+    return fail(l, ERR_UNSUPPORTED, "unknown-dtype", message);
+}
+
+/* The number in "S5", "U2", "V16": bytes or characters an element. */
+static bool read_count(const char *digits, unsigned *count)
+{
+    *count = 0;
+    if (*digits < '1' || *digits > '9')
+        return false;
+    for (; *digits >= '0' && *digits <= '9' && *count < 100000000; digits++)
+        *count = *count * 10 + (unsigned)(*digits - '0');
+    return !*digits;
+}
+
+/* S<bytes>, U<characters of 4 bytes>, V<bytes>. */
+static bool set_sized(struct literal *l, const char *descr, const char *code, bool big)
+{
+    char text[WORD_MAX];
+    unsigned count;
+    struct dtype found;
+    if (!read_count(code + 1, &count))
+        return unknown(l, descr);
+    l->item = *code == 'U' ? count * 4 : count;
+    if (*code == 'V') {
+        snprintf(text, sizeof(text), "void%llu", count * 8ull);
+        dtype_find(text, &found);
+        if (found.kind == DTYPE_UNKNOWN)
+            snprintf(text, sizeof(text), "unknown(V%u)", count);
+        l->head->dtype = arena_copy(l->arena, text, strlen(text));
+        return l->head->dtype || fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
+    }
+    l->head->dtype = "string";
+    snprintf(text, sizeof(text), "%sstrings:%c%u", *code == 'U' && big ? "swap:4|" : "",
+             *code, count);
+    return format_codec(l, text);
+}
+
+/* "" or "[unit]" or "[25unit]" behind M8 and m8. */
+static bool is_time_unit(const char *text)
+{
+    static const char units[] = " Y M W D h m s ms us ns ps fs as ";
+    char unit[8];
+    if (!*text)
+        return true;
+    if (*text++ != '[')
+        return false;
+    while (*text >= '0' && *text <= '9')
+        text++;
+    size_t len = strcspn(text, "]");
+    if (len < 1 || len > 2 || strcmp(text + len, "]") != 0)
+        return false;
+    snprintf(unit, sizeof(unit), " %.*s ", (int)len, text);
+    return strstr(units, unit) != NULL;
+}
+
+static bool set_time(struct literal *l, const char *descr, const char *code)
+{
+    char text[WORD_MAX + 16];
+    if (code[1] != '8' || !is_time_unit(code + 2))
+        return unknown(l, descr);
+    snprintf(text, sizeof(text), "%s%s", *code == 'M' ? "datetime64" : "timedelta64",
+             code + 2);
+    l->item = 8;
+    l->head->dtype = arena_copy(l->arena, text, strlen(text));
+    return l->head->dtype || fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
+}
+
+/* A dtype by its own name: "float32", and "bfloat16" and the like of other writers. */
+static bool set_named(struct literal *l, const char *descr, const char *name)
+{
+    struct dtype found;
+    dtype_find(name, &found);
+    bool plain = found.kind == DTYPE_BOOL || found.kind == DTYPE_INT ||
+                 found.kind == DTYPE_UINT || found.kind == DTYPE_FLOAT ||
+                 found.kind == DTYPE_COMPLEX;
+    if (!plain || found.bits % 8 || !found.bits || *name == 'q')
+        return unknown(l, descr);
+    l->item = found.block_bytes;
+    l->head->dtype = found.name;
+    return true;
+}
+
+static bool set_numeric(struct literal *l, const char *descr, const char *code)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(code, kinds[i].code) == 0) {
+            l->item = kinds[i].item;
+            l->head->dtype = kinds[i].dtype;
+            return true;
+        }
+    }
+    return set_named(l, descr, code);
+}
+
+static bool set_swap(struct literal *l)
+{
+    char text[16];
+    struct dtype found;
+    dtype_find(l->head->dtype, &found);
+    unsigned width = dtype_swap_width(&found);
+    if (width < 2)
+        return true;
+    snprintf(text, sizeof(text), "swap:%u", width);
+    return format_codec(l, text);
+}
+
+static bool read_descr(struct literal *l)
+{
+    char descr[WORD_MAX];
+    if (peek_word(l) == '[')
+        return fail(l, ERR_UNSUPPORTED, "structured-dtype",
+                    "a structured dtype: its records are no plain tensor");
+    if (!read_word(l, descr))
+        return false;
+    const char *code = descr + (*descr && strchr("<>|=", *descr) != NULL);
+    bool big = *descr == '>';
+    if (strcmp(code, "O") == 0)
+        return fail(l, ERR_UNSUPPORTED, "object-dtype",
+                    "object dtype: the data is a pickle, which is not executed");
+    if (*code == 'S' || *code == 'U' || *code == 'V')
+        return set_sized(l, descr, code, big);
+    bool known = *code == 'M' || (*code == 'm' && code[1] == '8')
+                     ? set_time(l, descr, code)
+                     : set_numeric(l, descr, code);
+    return known && (!big || set_swap(l));
+}
+
+/* --- the other two keys ----------------------------------------------------------------- */
+
+static bool read_order(struct literal *l)
+{
+    peek_word(l);
+    bool value = peek(l) == 'T';
+    struct bytes word = cursor_take(&l->c, value ? 4 : 5);
+    l->fortran = value;
+    if (word.at && memcmp(word.at, value ? "True" : "False", word.len) == 0)
+        return true;
+    return bad(l, "fortran_order in the npy header is neither True nor False");
+}
+
+static bool read_dimension(struct literal *l, uint64_t *value)
+{
+    size_t digits = 0;
+    *value = 0;
+    if (peek_word(l) == '-')
+        return bad(l, "a negative dimension in the npy header");
+    for (; peek(l) >= '0' && peek(l) <= '9'; digits++) {
+        uint64_t digit = (uint64_t)(cursor_u8(&l->c) - '0');
+        if (!mul_u64(*value, 10, value) || !add_u64(*value, digit, value) ||
+            *value > INT64_MAX)
+            return bad(l, "a dimension in the npy header is over 2^63 - 1");
+    }
+    if (!digits)
+        return bad(l, "shape in the npy header is not a tuple of whole numbers");
+    if (peek(l) == 'L')
+        cursor_take(&l->c, 1);
+    return true;
+}
+
+/* "()", "(3,)", "(2, 3)"; "(3)" would be a number. */
+static bool read_shape(struct literal *l)
+{
+    uint64_t shape[TENSOR_RANK_MAX];
+    unsigned rank = 0;
+    bool comma = true;
+    if (!take(l, '('))
+        return bad(l, "shape in the npy header is not a tuple");
+    while (!take(l, ')')) {
+        if (!comma || rank == TENSOR_RANK_MAX)
+            return bad(l,
+                       "shape in the npy header is not a tuple of at most 254 numbers");
+        if (!read_dimension(l, &shape[rank++]))
+            return false;
+        comma = take(l, ',');
+    }
+    if (rank == 1 && !comma)
+        return bad(l, "shape in the npy header is a number, not a tuple");
+    struct npy_head *h = l->head;
+    h->rank = rank;
+    h->shape = arena_array(l->arena, rank ? rank : 1, sizeof(*h->shape));
+    if (!h->shape)
+        return fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
+    memcpy(h->shape, shape, rank * sizeof(*shape));
+    return true;
+}
+
+/* --- the dict --------------------------------------------------------------------------- */
+
+static bool read_pair(struct literal *l)
+{
+    static const struct {
+        const char *name;
+        enum key key;
+        bool (*read)(struct literal *);
+    } keys[] = {
+        {"descr",         KEY_DESCR, read_descr},
+        {"fortran_order", KEY_ORDER, read_order},
+        {"shape",         KEY_SHAPE, read_shape},
+    };
+    char name[WORD_MAX];
+    if (!read_word(l, name))
+        return false;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (strcmp(name, keys[i].name) != 0)
+            continue;
+        if (l->seen & keys[i].key)
+            return bad(l, "a key occurs twice in the npy header");
+        l->seen |= keys[i].key;
+        return take(l, ':') ? keys[i].read(l) : bad(l, "':' expected in the npy header");
+    }
+    return bad(l, "the npy header has a key that is not descr, fortran_order or shape");
+}
+
+static bool read_dict(struct literal *l)
+{
+    bool comma = true;
+    if (!take(l, '{'))
+        return bad(l, "the npy header is not a dict");
+    while (!take(l, '}')) {
+        if (!comma)
+            return bad(l, "',' or '}' expected in the npy header");
+        if (!read_pair(l))
+            return false;
+        comma = take(l, ',');
+    }
+    peek_word(l);
+    if (cursor_left(&l->c))
+        return bad(l, "more text after the dict of the npy header");
+    if (l->seen != KEY_ALL)
+        return bad(l, !(l->seen & KEY_SHAPE)   ? "the npy header has no shape"
+                      : !(l->seen & KEY_DESCR) ? "the npy header has no descr"
+                                               : "the npy header has no fortran_order");
+    return true;
+}
+
+/* Sizes, and strides for Fortran order where it differs from C order. */
+static bool measure(struct literal *l)
+{
+    struct npy_head *h = l->head;
+    if (!shape_elements(h->shape, h->rank, &h->items) ||
+        !mul_u64(h->items, l->item, &h->nbytes) || h->nbytes > INT64_MAX)
+        return bad(l, "the shape in the npy header needs more than 2^63 bytes");
+    if (!l->fortran || h->rank < 2 || h->items < 2)
+        return true;
+    h->strides = arena_array(l->arena, h->rank, sizeof(*h->strides));
+    if (!h->strides)
+        return fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
+    int64_t stride = 1;
+    for (unsigned d = 0; d < h->rank; d++) {
+        h->strides[d] = stride;
+        stride *= (int64_t)h->shape[d]; /* at most `items` */
+    }
+    return true;
+}
+
+enum status npy_head_size(struct bytes start, const char *source, uint64_t *size,
+                          struct error *err)
+{
+    struct cursor c = cursor_over(start, 0);
+    struct bytes magic = cursor_take(&c, NPY_MAGIC_BYTES);
+    uint8_t major = cursor_u8(&c), minor = cursor_u8(&c);
+    uint64_t length = major == 1 ? cursor_u16le(&c) : cursor_u32le(&c);
+    if (magic.at && memcmp(magic.at, NPY_MAGIC, NPY_MAGIC_BYTES) != 0)
+        return error_set(err, ERR_CORRUPT, source, 0, "not a NumPy array");
+    if (!cursor_ok(&c)) {
+        error_set(err, ERR_CORRUPT, source, start.len, "the npy header is cut short");
+        return error_code(err, "truncated");
+    }
+    if (major < 1 || major > 3 || minor != 0)
+        return error_set(err, ERR_UNSUPPORTED, source, NPY_MAGIC_BYTES,
+                         "npy version %u.%u; 1.0, 2.0 and 3.0 can be read", major, minor);
+    if (length > LIMIT_NPY_HEADER)
+        return error_set(
+            err, ERR_LIMIT, source, 8, "an npy header of %llu bytes, most is %llu",
+            (unsigned long long)length, (unsigned long long)LIMIT_NPY_HEADER);
+    *size = cursor_offset(&c) + length;
+    return OK;
+}
+
+enum status npy_head_parse(struct bytes head, const char *source, struct arena *arena,
+                           struct npy_head *out, struct error *err)
+{
+    struct npy_head h = {0};
+    if (npy_head_size(head, source, &h.size, err) != OK)
+        return err->status;
+    if (head.len < h.size) {
+        error_set(err, ERR_CORRUPT, source, head.len, "the npy header is cut short");
+        return error_code(err, "truncated");
+    }
+    struct literal l = {
+        .c = cursor_over((struct bytes){head.at, (size_t)h.size}, 0),
+        .source = source,
+        .arena = arena,
+        .err = err,
+        .head = &h,
+    };
+    cursor_take(&l.c, head.at[NPY_MAGIC_BYTES] == 1 ? 10 : 12);
+    if (!read_dict(&l) || !measure(&l))
+        return err->status;
+    *out = h;
+    return OK;
+}

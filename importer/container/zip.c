@@ -1,0 +1,431 @@
+/*
+ * zip.c - the central directory of a zip archive.
+ *
+ *   local header    "PK\3\4" u16 version, flags, method, time, date  u32 crc, stored, size
+ *                   u16 name_len, extra_len  name  extra  data
+ *   central entry   "PK\1\2" u16 made, version, flags, method, time, date
+ *                   u32 crc, stored, size  u16 name_len, extra_len, comment_len, disk,
+ *                   attributes  u32 attributes, header  name  extra  comment
+ *   zip64 end       "PK\6\6" u64 size of the rest  u16 made, version  u32 disk, disk
+ *                   u64 entries, entries, directory bytes, directory offset  extra
+ *   zip64 locator   "PK\6\7" u32 disk  u64 offset of the zip64 end  u32 disks
+ *   end             "PK\5\6" u16 disk, disk, entries, entries  u32 directory bytes,
+ *                   directory offset  u16 comment_len  comment
+ *
+ * All little-endian. A 16- or 32-bit field that is all ones has its value in the zip64 end,
+ * or in the entry's extra field 1 (u64 size, stored, header, in this order, each only where
+ * it is needed). Local sizes are not used: streaming writers leave them 0.
+ *
+ * Source: PKWARE APPNOTE 6.3, sections 4.3 to 4.5.
+ * Not read: several disks, encrypted directories (APPNOTE 7), data descriptors.
+ */
+#include "importer/container/zip.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "catalog/base/cursor.h"
+#include "catalog/base/strmap.h"
+#include "importer/limits.h"
+
+#define LOCAL_BYTES   30
+#define CENTRAL_BYTES 46
+#define END_BYTES     22
+#define LOCATOR_BYTES 20
+#define END64_BYTES   56
+
+#define LOCAL_MAGIC   0x04034b50u
+#define CENTRAL_MAGIC 0x02014b50u
+#define END_MAGIC     0x06054b50u
+#define LOCATOR_MAGIC 0x07064b50u
+#define END64_MAGIC   0x06064b50u
+
+/* Deflate makes at most 258 bytes of 2 bits; a few bytes go for the block's frame. */
+#define DEFLATE_RATIO_MAX 1032
+
+#define CENTRAL_BYTES_MAX (CENTRAL_BYTES + 3 * UINT16_MAX)
+
+struct directory {
+    uint64_t offset, bytes, entries;
+    uint64_t end; /* offset of the first end record */
+};
+
+static enum status corrupt(const struct source *s, uint64_t offset, struct error *err,
+                           const char *what)
+{
+    return error_set(err, ERR_CORRUPT, s->name, offset, "bad zip: %s", what);
+}
+
+static enum status no_memory(const struct source *s, struct error *err)
+{
+    return error_set(err, ERR_MEMORY, s->name, NO_OFFSET,
+                     "no memory for the zip directory");
+}
+
+/* --- the end records -------------------------------------------------------------------- */
+
+/* Position of the end record in the file's tail: the last one whose comment ends with the
+ * file; if there is none, the last one at all (bytes were appended). -1: none. */
+static ptrdiff_t find_end(const uint8_t *tail, size_t len)
+{
+    ptrdiff_t loose = -1;
+    for (size_t i = len < END_BYTES ? 0 : len - END_BYTES + 1; i-- > 0;) {
+        if (load_u32le(tail + i) != END_MAGIC)
+            continue;
+        size_t comment = load_u16le(tail + i + 20);
+        if (comment == len - i - END_BYTES)
+            return (ptrdiff_t)i;
+        if (loose < 0 && comment < len - i - END_BYTES)
+            loose = (ptrdiff_t)i;
+    }
+    return loose;
+}
+
+static bool agrees(uint64_t plain, uint64_t ones, uint64_t wide)
+{
+    return plain == ones || plain == wide;
+}
+
+/* Replace what the plain end record says by the zip64 one, which must not contradict it. */
+static enum status read_end64(const struct source *s, uint64_t end, struct directory *d,
+                              struct error *err)
+{
+    uint8_t locator[LOCATOR_BYTES], record[END64_BYTES];
+    if (end < LOCATOR_BYTES)
+        return OK;
+    if (source_read(s, end - LOCATOR_BYTES, locator, sizeof(locator), err) != OK)
+        return err->status;
+    if (load_u32le(locator) != LOCATOR_MAGIC)
+        return OK;
+    uint64_t at = load_u64le(locator + 8), limit = end - LOCATOR_BYTES;
+    if (limit < END64_BYTES || at > limit - END64_BYTES)
+        return corrupt(s, limit, err, "the zip64 end record lies outside the file");
+    if (source_read(s, at, record, sizeof(record), err) != OK)
+        return err->status;
+    if (load_u32le(record) != END64_MAGIC || load_u64le(record + 4) != limit - at - 12)
+        return corrupt(s, at, err, "no zip64 end record where its locator points");
+    struct directory wide = {
+        .entries = load_u64le(record + 32),
+        .bytes = load_u64le(record + 40),
+        .offset = load_u64le(record + 48),
+        .end = at,
+    };
+    if (load_u32le(record + 16) || load_u32le(record + 20) ||
+        load_u64le(record + 24) != wide.entries)
+        return corrupt(s, at, err, "it is spread over several disks");
+    if (!agrees(d->entries, UINT16_MAX, wide.entries) ||
+        !agrees(d->bytes, UINT32_MAX, wide.bytes) ||
+        !agrees(d->offset, UINT32_MAX, wide.offset))
+        return corrupt(s, at, err, "its two end records name different directories");
+    *d = wide;
+    return OK;
+}
+
+static enum status read_end(const struct source *s, const uint8_t *tail, size_t len,
+                            struct directory *d, uint64_t *trailing, struct error *err)
+{
+    ptrdiff_t found = find_end(tail, len);
+    if (found < 0) {
+        error_set(err, ERR_CORRUPT, s->name, s->size,
+                  "the zip directory is missing from the end: the file was cut short");
+        return error_code(err, "truncated");
+    }
+    const uint8_t *r = tail + found;
+    uint64_t at = s->size - len + (uint64_t)found;
+    *trailing = len - (size_t)found - END_BYTES - load_u16le(r + 20);
+    *d = (struct directory){load_u32le(r + 16), load_u32le(r + 12), load_u16le(r + 10),
+                            at};
+    if (load_u16le(r + 4) || load_u16le(r + 6) || load_u16le(r + 8) != d->entries)
+        return corrupt(s, at, err, "it is spread over several disks");
+    if (read_end64(s, at, d, err) != OK)
+        return err->status;
+    uint64_t ends;
+    if (!add_u64(d->offset, d->bytes, &ends) || ends != d->end)
+        return corrupt(s, at, err,
+                       "its directory does not end where it should (bytes before the "
+                       "archive, or lost from it)");
+    if (d->entries > LIMIT_TENSORS || d->bytes > LIMIT_NAMES_BYTES)
+        return error_set(err, ERR_LIMIT, s->name, at,
+                         "a zip directory of %llu entries and %llu bytes, most is %llu "
+                         "and %llu",
+                         (unsigned long long)d->entries, (unsigned long long)d->bytes,
+                         (unsigned long long)LIMIT_TENSORS,
+                         (unsigned long long)LIMIT_NAMES_BYTES);
+    if (d->entries > d->bytes / CENTRAL_BYTES || d->entries < d->bytes / CENTRAL_BYTES_MAX)
+        return corrupt(s, at, err, "its directory cannot have that many members");
+    return OK;
+}
+
+static enum status locate(const struct source *s, struct directory *d, uint64_t *trailing,
+                          struct error *err)
+{
+    size_t most = END_BYTES + UINT16_MAX;
+    size_t len = s->size < most ? (size_t)s->size : most;
+    uint8_t *tail = malloc(len ? len : 1);
+    if (!tail)
+        return no_memory(s, err);
+    if (source_read(s, s->size - len, tail, len, err) == OK)
+        read_end(s, tail, len, d, trailing, err);
+    free(tail);
+    return err->status;
+}
+
+/* --- entries ---------------------------------------------------------------------------- */
+
+/* The extra field `id`, or an empty run. */
+static struct bytes find_extra(struct bytes extra, uint16_t id)
+{
+    struct cursor c = cursor_over(extra, 0);
+    while (cursor_left(&c) >= 4) {
+        uint16_t found = cursor_u16le(&c);
+        struct bytes body = cursor_take(&c, cursor_u16le(&c));
+        if (found == id)
+            return body;
+    }
+    return (struct bytes){0};
+}
+
+/* Fill the fields that did not fit from the zip64 extra; false if it lacks one. */
+static bool widen(struct zip_member *m, struct bytes extra)
+{
+    struct cursor c = cursor_over(find_extra(extra, 1), 0);
+    uint64_t *const fields[] = {&m->size, &m->stored, &m->header};
+    for (size_t i = 0; i < 3; i++)
+        if (*fields[i] == UINT32_MAX)
+            *fields[i] = cursor_u64le(&c);
+    return cursor_ok(&c);
+}
+
+static enum status read_entry(const struct source *s, struct cursor *c,
+                              struct arena *arena, struct zip_member *m,
+                              struct error *err)
+{
+    uint64_t at = cursor_offset(c);
+    uint32_t magic = cursor_u32le(c);
+    cursor_take(c, 4);
+    m->flags = cursor_u16le(c);
+    m->method = cursor_u16le(c);
+    cursor_take(c, 4);
+    m->crc = cursor_u32le(c);
+    m->stored = cursor_u32le(c);
+    m->size = cursor_u32le(c);
+    uint16_t name_len = cursor_u16le(c);
+    uint16_t extra_len = cursor_u16le(c);
+    uint16_t comment_len = cursor_u16le(c);
+    cursor_take(c, 8);
+    m->header = cursor_u32le(c);
+    struct bytes name = cursor_take(c, name_len);
+    struct bytes extra = cursor_take(c, extra_len);
+    cursor_take(c, comment_len);
+    if (!cursor_ok(c) || magic != CENTRAL_MAGIC)
+        return corrupt(s, at, err, "a directory entry is cut short or not one");
+    if (!widen(m, extra))
+        return corrupt(s, at, err, "a directory entry lacks its zip64 sizes");
+    m->name_len = name_len;
+    if (!(m->name = arena_copy(arena, name.at, name_len)))
+        return no_memory(s, err);
+    return OK;
+}
+
+/* Find the data, and compare the local header with the directory's entry. */
+static enum status locate_data(const struct source *s, struct zip_member *m,
+                               uint64_t directory, struct error *err)
+{
+    uint8_t local[LOCAL_BYTES + UINT16_MAX];
+    size_t len = LOCAL_BYTES + m->name_len;
+    if (directory < len || m->header > directory - len)
+        return corrupt(s, m->header, err, "a member lies behind the directory");
+    if (source_read(s, m->header, local, len, err) != OK)
+        return err->status;
+    if (load_u32le(local) != LOCAL_MAGIC)
+        return corrupt(s, m->header, err, "no local header where the directory says");
+    if (load_u16le(local + 26) != m->name_len ||
+        memcmp(local + LOCAL_BYTES, m->name, m->name_len) != 0 ||
+        load_u16le(local + 8) != m->method ||
+        (load_u16le(local + 6) ^ m->flags) & ZIP_ENCRYPTED)
+        return corrupt(
+            s, m->header, err,
+            "a local header names another member or method than the directory");
+    uint64_t end;
+    m->data = m->header + len + load_u16le(local + 28);
+    if (!add_u64(m->data, m->stored, &end) || end > directory) {
+        corrupt(s, m->header, err, "a member runs into the directory");
+        return error_code(err, "overlap");
+    }
+    return OK;
+}
+
+static int by_header(const void *a, const void *b)
+{
+    const struct zip_member *const *x = a, *const *y = b;
+    return ((*x)->header > (*y)->header) - ((*x)->header < (*y)->header);
+}
+
+static enum status check_overlap(const struct zip *z, struct arena *arena,
+                                 struct error *err)
+{
+    const struct zip_member **order = arena_array(arena, z->count + 1, sizeof(*order));
+    if (!order)
+        return no_memory(z->source, err);
+    for (uint64_t i = 0; i < z->count; i++)
+        order[i] = &z->members[i];
+    qsort(order, z->count, sizeof(*order), by_header);
+    for (uint64_t i = 1; i < z->count; i++) {
+        if (order[i - 1]->data + order[i - 1]->stored > order[i]->header) {
+            corrupt(z->source, order[i]->header, err, "members lie over each other");
+            return error_code(err, "overlap");
+        }
+    }
+    return OK;
+}
+
+static enum status read_entries(struct zip *z, const struct directory *d,
+                                struct bytes bytes, struct arena *arena,
+                                struct error *err)
+{
+    const struct source *s = z->source;
+    struct cursor c = cursor_over(bytes, d->offset);
+    struct strmap names = {0};
+    for (uint64_t i = 0; i < d->entries && err->status == OK; i++) {
+        struct zip_member *m = &z->members[i];
+        bool added = false;
+        if (read_entry(s, &c, arena, m, err) != OK ||
+            locate_data(s, m, d->offset, err) != OK)
+            break;
+        if (!strmap_add(&names, m->name, m->name_len, &added)) {
+            no_memory(s, err);
+        } else if (!added) {
+            error_set(err, ERR_CORRUPT, s->name, m->header,
+                      "bad zip: two members are named \"%.200s\"", m->name);
+            error_code(err, "duplicate-member");
+        }
+    }
+    strmap_release(&names);
+    if (err->status == OK && cursor_left(&c))
+        corrupt(s, cursor_offset(&c), err, "its directory has more than its entries");
+    return err->status;
+}
+
+enum status zip_open(const struct source *source, struct arena *arena, struct zip *out,
+                     struct error *err)
+{
+    struct zip z = {.source = source};
+    struct directory d = {0};
+    if (locate(source, &d, &z.trailing, err) != OK)
+        return err->status;
+    uint8_t *bytes = arena_alloc(arena, (size_t)d.bytes);
+    z.count = d.entries;
+    z.members = arena_array(arena, (size_t)d.entries + 1, sizeof(*z.members));
+    if (!bytes || !z.members)
+        return no_memory(source, err);
+    if (source_read(source, d.offset, bytes, (size_t)d.bytes, err) != OK ||
+        read_entries(&z, &d, (struct bytes){bytes, (size_t)d.bytes}, arena, err) != OK ||
+        check_overlap(&z, arena, err) != OK)
+        return err->status;
+    *out = z;
+    return OK;
+}
+
+const struct zip_member *zip_find(const struct zip *z, const char *name)
+{
+    size_t len = strlen(name);
+    for (uint64_t i = 0; i < z->count; i++)
+        if (z->members[i].name_len == len && memcmp(z->members[i].name, name, len) == 0)
+            return &z->members[i];
+    return NULL;
+}
+
+/* --- contents --------------------------------------------------------------------------- */
+
+enum status zip_check(const struct zip *z, const struct zip_member *m, struct error *err)
+{
+    const char *where = z->source->name;
+    if (m->flags & ZIP_ENCRYPTED)
+        return error_set(err, ERR_UNSUPPORTED, where, m->header,
+                         "zip member \"%.200s\" is encrypted", m->name);
+    if (m->method != ZIP_STORED && m->method != ZIP_DEFLATE)
+        return error_set(
+            err, ERR_UNSUPPORTED, where, m->header,
+            "zip member \"%.200s\" is compressed by method %u; 0 (stored) and "
+            "8 (deflate) can be read",
+            m->name, m->method);
+    bool possible = m->method == ZIP_STORED ? m->size == m->stored
+                                            : m->size / DEFLATE_RATIO_MAX <= m->stored;
+    if (!possible)
+        return error_set(err, ERR_CORRUPT, where, m->header,
+                         "zip member \"%.200s\" cannot have %llu bytes out of %llu",
+                         m->name, (unsigned long long)m->size,
+                         (unsigned long long)m->stored);
+    return OK;
+}
+
+/* Inflate until `len` bytes are out or the stream ends. */
+static enum status inflate_head(const struct zip *z, const struct zip_member *m,
+                                uint8_t *dst, size_t len, size_t *got, struct error *err)
+{
+    uint8_t in[4096];
+    uint64_t done = 0;
+    int state = Z_OK;
+    z_stream stream = {0};
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+        return no_memory(z->source, err);
+    *got = 0;
+    while (*got < len && state == Z_OK && err->status == OK) {
+        if (!stream.avail_in && done < m->stored) {
+            uint64_t rest = m->stored - done;
+            size_t take = rest < sizeof(in) ? (size_t)rest : sizeof(in);
+            if (source_read(z->source, m->data + done, in, take, err) != OK)
+                break;
+            done += take;
+            stream.next_in = in;
+            stream.avail_in = (uInt)take;
+        }
+        size_t room = len - *got < 1u << 30 ? len - *got : 1u << 30;
+        stream.next_out = dst + *got;
+        stream.avail_out = (uInt)room;
+        state = inflate(&stream, Z_SYNC_FLUSH);
+        *got += room - stream.avail_out;
+    }
+    inflateEnd(&stream);
+    if (err->status == OK && *got < len && state != Z_STREAM_END)
+        error_set(err, ERR_CORRUPT, z->source->name, m->data + done,
+                  "the deflate stream of zip member \"%.200s\" is damaged or cut short",
+                  m->name);
+    return err->status;
+}
+
+enum status zip_head(const struct zip *z, const struct zip_member *m, void *dst,
+                     size_t len, size_t *got, struct error *err)
+{
+    if (zip_check(z, m, err) != OK)
+        return err->status;
+    size_t want = m->size < len ? (size_t)m->size : len;
+    if (m->method == ZIP_DEFLATE)
+        return inflate_head(z, m, dst, want, got, err);
+    *got = want;
+    return source_read(z->source, m->data, dst, want, err);
+}
+
+enum status zip_read(const struct zip *z, const struct zip_member *m, uint64_t limit,
+                     struct arena *arena, struct bytes *out, struct error *err)
+{
+    size_t got;
+    if (zip_check(z, m, err) != OK)
+        return err->status;
+    if (m->size > limit)
+        return error_set(err, ERR_LIMIT, z->source->name, m->header,
+                         "zip member \"%.200s\" has %llu bytes, most is %llu", m->name,
+                         (unsigned long long)m->size, (unsigned long long)limit);
+    uint8_t *bytes = arena_alloc(arena, (size_t)m->size);
+    if (!bytes)
+        return no_memory(z->source, err);
+    if (zip_head(z, m, bytes, (size_t)m->size, &got, err) != OK)
+        return err->status;
+    if (got != m->size)
+        return error_set(err, ERR_CORRUPT, z->source->name, m->data,
+                         "zip member \"%.200s\" has %zu bytes, not %llu", m->name, got,
+                         (unsigned long long)m->size);
+    *out = (struct bytes){bytes, got};
+    return OK;
+}

@@ -1,0 +1,63 @@
+/*
+ * zip.h - the directory of a zip archive: which members there are and where their bytes lie.
+ *
+ * Read from the central directory, and strict about it, because two readers that disagree
+ * on one archive are how a scanner is bypassed: nothing before the archive, one directory,
+ * no duplicate names, no member over another or over the directory, and the local header
+ * must say the same name and method. Nothing is inflated but what zip_head() and
+ * zip_read() are asked for.
+ */
+#ifndef CKPTDB_IMPORTER_CONTAINER_ZIP_H
+#define CKPTDB_IMPORTER_CONTAINER_ZIP_H
+
+#include "catalog/base/arena.h"
+#include "catalog/base/bits.h"
+#include "catalog/base/error.h"
+#include "catalog/store/source.h"
+
+#define ZIP_STORED  0
+#define ZIP_DEFLATE 8
+
+#define ZIP_ENCRYPTED 0x0001
+#define ZIP_UTF8      0x0800
+
+struct zip_member {
+    const char *name; /* as stored, NUL-terminated; not to be trusted as a path */
+    size_t name_len;  /* may hold NUL */
+    uint16_t flags, method;
+    uint32_t crc;    /* of the decoded bytes */
+    uint64_t stored; /* bytes in the archive */
+    uint64_t size;   /* decoded bytes, as declared */
+    uint64_t header; /* offset of the local header */
+    uint64_t data;   /* offset of the first stored byte */
+};
+
+struct zip {
+    const struct source *source;
+    struct zip_member *members; /* in the order of the directory; in the arena */
+    uint64_t count;
+    uint64_t trailing; /* bytes behind the archive */
+};
+
+/* Offsets are relative to `source`, which must outlive the zip. ERR_CORRUPT (with the codes
+ * "truncated", "duplicate-member", "overlap"), ERR_LIMIT. */
+enum status zip_open(const struct source *source, struct arena *, struct zip *out,
+                     struct error *);
+
+/* NULL: no such member. Linear. */
+const struct zip_member *zip_find(const struct zip *, const char *name);
+
+/* Whether the member's bytes can be had: ERR_UNSUPPORTED for encryption and unknown
+ * methods, ERR_CORRUPT for sizes that no stream of that method can have. */
+enum status zip_check(const struct zip *, const struct zip_member *, struct error *);
+
+/* The member's first decoded bytes: `len` of them, or all there are (*got). */
+enum status zip_head(const struct zip *, const struct zip_member *, void *dst, size_t len,
+                     size_t *got, struct error *);
+
+/* All decoded bytes, in the arena; ERR_LIMIT when they are more than `limit`. The checksum is
+ * not compared. */
+enum status zip_read(const struct zip *, const struct zip_member *, uint64_t limit,
+                     struct arena *, struct bytes *out, struct error *);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * safetensors.c - one file of tensors, as Hugging Face stores them. Layout and checks:
+ * format/safetensors_header.c.
+ */
+#include <string.h>
+
+#include "importer/format/safetensors_header.h"
+#include "importer/job.h"
+
+/* After the length: the brace, and something that JSON allows behind it. A length past the
+ * end of the file is taken for a cut file only where the name says so too. */
+static int safetensors_probe(const struct probe *p)
+{
+    size_t at = 8;
+    if (p->head.len < at + 2)
+        return 0;
+    uint64_t len = load_u64le(p->head.at);
+    while (at + 2 < p->head.len && strchr(" \t\r\n", p->head.at[at]) && p->head.at[at])
+        at++;
+    uint8_t next = p->head.at[at + 1];
+    if (p->head.at[at] != '{' || !next || !strchr("\"} \t\r\n", next))
+        return 0;
+    if (len <= LIMIT_HEADER_BYTES && len <= p->size - 8)
+        return 64;
+    const char *dot = strrchr(p->name, '.');
+    return dot && strcmp(dot, ".safetensors") == 0 ? 16 : 0;
+}
+
+static enum status emit(struct job *job, const struct safetensors_header *h)
+{
+    if (h->unknown_dtype.at)
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "unknown-dtype",
+                  "dtype \"%.*s\" is not known: such tensors are listed, not read",
+                  (int)h->unknown_dtype.len, (const char *)h->unknown_dtype.at);
+    if (h->unknown_key.at)
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "unknown-key",
+                  "a tensor has a key \"%.*s\" that the format does not know: ignored",
+                  (int)(h->unknown_key.len < 200 ? h->unknown_key.len : 200),
+                  (const char *)h->unknown_key.at);
+    for (uint64_t i = 0; i < h->count; i++) {
+        const struct safetensors_tensor *t = &h->tensors[i];
+        struct tensor_claim claim = {
+            .name = t->name,
+            .name_len = t->name_len,
+            .dtype = t->dtype,
+            .shape = t->shape,
+            .rank = t->rank,
+            .storage = STORAGE_RANGE,
+            .offset = t->begin,
+            .stored = t->end - t->begin,
+        };
+        if (job_tensor(job, &claim) != OK)
+            return job->err->status;
+    }
+    for (uint64_t i = 0; i < h->fact_count; i++) {
+        const struct safetensors_fact *f = &h->facts[i];
+        char *key = arena_copy(job->arena, f->key.at, f->key.len);
+        if (!key)
+            return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        if (job_meta_text(job, key, (const char *)f->value.at, f->value.len) != OK)
+            return job->err->status;
+    }
+    return OK;
+}
+
+static enum status safetensors_index_file(struct job *job)
+{
+    const struct source *s = job->source;
+    struct safetensors_header header;
+    struct bytes text;
+    uint64_t data_end;
+    if (safetensors_load(s, job->arena, &text, job->err) != OK)
+        return job->err->status;
+    job_base(job, 0, 8 + text.len);
+    if (job_reuse(job, text, &data_end)) {
+        safetensors_check_end(s, text, data_end, job->err);
+    } else {
+        if (safetensors_parse(text, s->name, job->arena, &header, job->err) != OK ||
+            safetensors_check_end(s, text, header.data_end, job->err) != OK ||
+            emit(job, &header) != OK)
+            return job->err->status;
+        job_reuse_offer(job, text, header.data_end);
+    }
+    job_meta_neighbour(job, "config.json");
+    job_meta_neighbour(job, "generation_config.json");
+    job_meta_neighbour(job, "adapter_config.json");
+    return job->err->status;
+}
+
+const struct format format_safetensors = {
+    .name = "safetensors",
+    .summary = "one safetensors file",
+    .suffixes = ".safetensors",
+    .separator = '.',
+    .probe = safetensors_probe,
+    .index = safetensors_index_file,
+};

@@ -1,0 +1,392 @@
+/*
+ * safetensors_header.c - what a safetensors file says of its tensors.
+ *
+ *   length   u64le, bytes of the header with its padding, at most 100,000,000
+ *   header   JSON: {"__metadata__": {text: text}, NAME: {"dtype": text, "shape": [numbers],
+ *            "data_offsets": [begin, end]}}; offsets are relative to the end of the header
+ *   data     to the end of the file: every byte belongs to exactly one tensor
+ *
+ * Source: safetensors/src/tensor.rs, README.md.
+ * Stricter than the reference: no duplicate keys, numbers are plain decimal up to 2^63 - 1,
+ * at most 64 dimensions. Laxer: a dtype that it does not know is catalogued by its name.
+ */
+#include "importer/format/safetensors_header.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/strmap.h"
+#include "catalog/tensor.h"
+#include "importer/container/json.h"
+#include "importer/limits.h"
+
+#define LENGTH_BYTES  8
+#define RANK_MAX      64
+#define DTYPE_LEN_MAX 64 /* of one that is kept by its name */
+
+static const struct {
+    const char *name, *dtype;
+    unsigned bits;
+} dtypes[] = {
+    {"BF16",        "bfloat16",        16},
+    {"F16",         "float16",         16},
+    {"F32",         "float32",         32},
+    {"F64",         "float64",         64},
+    {"I8",          "int8",            8 },
+    {"I16",         "int16",           16},
+    {"I32",         "int32",           32},
+    {"I64",         "int64",           64},
+    {"U8",          "uint8",           8 },
+    {"U16",         "uint16",          16},
+    {"U32",         "uint32",          32},
+    {"U64",         "uint64",          64},
+    {"BOOL",        "bool",            8 },
+    {"C64",         "complex64",       64},
+    {"F8_E4M3",     "float8_e4m3fn",   8 },
+    {"F8_E5M2",     "float8_e5m2",     8 },
+    {"F8_E8M0",     "float8_e8m0fnu",  8 },
+    {"F8_E4M3FNUZ", "float8_e4m3fnuz", 8 },
+    {"F8_E5M2FNUZ", "float8_e5m2fnuz", 8 },
+    {"F6_E2M3",     "float6_e2m3fn",   6 },
+    {"F6_E3M2",     "float6_e3m2fn",   6 },
+    {"F4",          "float4_e2m1fn",   4 },
+};
+
+struct parser {
+    struct json json;
+    struct arena *arena;
+    struct strmap names;
+    struct safetensors_header *header;
+    size_t tensor_space, fact_space;
+    bool has_metadata;
+};
+
+static bool bad(struct parser *p, const char *code, const char *message)
+{
+    return json_fail(&p->json, ERR_CORRUPT, code, "%s", message);
+}
+
+static bool no_memory(struct parser *p)
+{
+    return json_fail(&p->json, ERR_MEMORY, NULL, "no memory for a safetensors header");
+}
+
+/* --- one tensor ------------------------------------------------------------------------- */
+
+enum field {
+    FIELD_DTYPE = 1,
+    FIELD_SHAPE = 2,
+    FIELD_OFFSETS = 4,
+    FIELD_ALL = 7
+};
+
+/* *bits is 0 for a dtype that is only known by its name. */
+static bool read_dtype(struct parser *p, struct safetensors_tensor *t, unsigned *bits)
+{
+    const struct json *j = &p->json;
+    if (!json_want(&p->json, JSON_STRING, "a dtype in quotes"))
+        return false;
+    for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++) {
+        if (json_is(j, dtypes[i].name)) {
+            t->dtype = dtypes[i].dtype;
+            *bits = dtypes[i].bits;
+            return true;
+        }
+    }
+    if (j->text.len > DTYPE_LEN_MAX || memchr(j->text.at, '\0', j->text.len))
+        return bad(p, "bad-header", "this is no name of a dtype");
+    char *name = arena_alloc(p->arena, j->text.len + sizeof("unknown()"));
+    if (!name)
+        return no_memory(p);
+    memcpy(name, "unknown(", 8);
+    memcpy(name + 8, j->text.at, j->text.len);
+    name[8 + j->text.len] = ')';
+    t->dtype = name;
+    *bits = 0;
+    if (!p->header->unknown_dtype.at)
+        p->header->unknown_dtype = j->text;
+    return true;
+}
+
+static bool read_size(struct parser *p, uint64_t *value)
+{
+    if (json_u64(&p->json, value) && *value <= INT64_MAX)
+        return true;
+    return bad(p, "bad-header", "a whole number from 0 to 2^63 - 1 expected");
+}
+
+static bool read_shape(struct parser *p, struct safetensors_tensor *t)
+{
+    uint64_t shape[RANK_MAX];
+    enum json_type type;
+    t->rank = 0;
+    if (!json_want(&p->json, JSON_ARRAY, "a shape in brackets"))
+        return false;
+    while ((type = json_next(&p->json)) != JSON_ARRAY_END) {
+        if (type == JSON_FAIL)
+            return false;
+        if (t->rank == RANK_MAX)
+            return bad(p, "bad-header", "a shape of more than 64 dimensions");
+        if (!read_size(p, &shape[t->rank++]))
+            return false;
+    }
+    t->shape = arena_array(p->arena, t->rank ? t->rank : 1, sizeof(*t->shape));
+    if (!t->shape)
+        return no_memory(p);
+    memcpy(t->shape, shape, t->rank * sizeof(*shape));
+    return true;
+}
+
+static bool read_offsets(struct parser *p, struct safetensors_tensor *t)
+{
+    struct json *j = &p->json;
+    if (!json_want(j, JSON_ARRAY, "data_offsets in brackets") ||
+        !json_want(j, JSON_NUMBER, "the first of two offsets") ||
+        !read_size(p, &t->begin) ||
+        !json_want(j, JSON_NUMBER, "the second of two offsets") ||
+        !read_size(p, &t->end) || !json_want(j, JSON_ARRAY_END, "the end of two offsets"))
+        return false;
+    return t->begin <= t->end || bad(p, "bad-header", "data that ends before it begins");
+}
+
+static bool check_bytes(struct parser *p, const struct safetensors_tensor *t,
+                        unsigned bits)
+{
+    uint64_t elements, total;
+    if (!shape_elements(t->shape, t->rank, &elements) || !mul_u64(elements, bits, &total))
+        return bad(p, "shape-overflow", "a shape of more than 2^64 bits");
+    if (total % 8)
+        return bad(p, "size-mismatch", "elements that do not fill whole bytes");
+    if (total / 8 != t->end - t->begin)
+        return bad(p, "size-mismatch",
+                   "dtype and shape need another number of bytes than "
+                   "data_offsets give");
+    return true;
+}
+
+static bool read_field(struct parser *p, struct safetensors_tensor *t, unsigned *bits,
+                       unsigned *seen)
+{
+    const struct json *j = &p->json;
+    unsigned field = json_is(j, "dtype")          ? FIELD_DTYPE
+                     : json_is(j, "shape")        ? FIELD_SHAPE
+                     : json_is(j, "data_offsets") ? FIELD_OFFSETS
+                                                  : 0;
+    if (*seen & field)
+        return bad(p, "bad-header", "a key occurs twice in a tensor");
+    *seen |= field;
+    switch (field) {
+    case FIELD_DTYPE:
+        return read_dtype(p, t, bits);
+    case FIELD_SHAPE:
+        return read_shape(p, t);
+    case FIELD_OFFSETS:
+        return read_offsets(p, t);
+    default:
+        if (!p->header->unknown_key.at)
+            p->header->unknown_key = j->text;
+        return json_next(&p->json) != JSON_FAIL && json_skip(&p->json);
+    }
+}
+
+static bool read_tensor(struct parser *p, struct bytes name)
+{
+    struct safetensors_header *h = p->header;
+    struct safetensors_tensor t = {.name = (const char *)name.at, .name_len = name.len};
+    unsigned seen = 0, bits = 0;
+    enum json_type type;
+    if (!json_want(&p->json, JSON_OBJECT, "the object of a tensor"))
+        return false;
+    while ((type = json_next(&p->json)) == JSON_KEY)
+        if (!read_field(p, &t, &bits, &seen))
+            return false;
+    if (type == JSON_FAIL)
+        return false;
+    if (seen != FIELD_ALL)
+        return bad(p, "bad-header", "a tensor without dtype, shape or data_offsets");
+    if (bits && !check_bytes(p, &t, bits))
+        return false;
+    void *list =
+        arena_grow(p->arena, h->tensors, h->count, &p->tensor_space, sizeof(*h->tensors));
+    if (!list)
+        return no_memory(p);
+    h->tensors = list;
+    h->tensors[h->count++] = t;
+    return true;
+}
+
+/* --- the header ------------------------------------------------------------------------- */
+
+static bool add_name(struct parser *p, struct strmap *names)
+{
+    bool added;
+    const struct json *j = &p->json;
+    if (!strmap_add(names, (const char *)j->text.at, j->text.len, &added))
+        return no_memory(p);
+    return added || json_fail(&p->json, ERR_CORRUPT, "duplicate-name",
+                              "\"%.*s\" occurs twice in the header",
+                              (int)(j->text.len < 200 ? j->text.len : 200),
+                              (const char *)j->text.at);
+}
+
+static bool read_fact(struct parser *p)
+{
+    struct safetensors_header *h = p->header;
+    struct bytes key = p->json.text;
+    if (memchr(key.at, '\0', key.len))
+        return bad(p, "bad-header", "a key of __metadata__ holds a NUL character");
+    if (!json_want(&p->json, JSON_STRING, "a text in __metadata__"))
+        return false;
+    void *list =
+        arena_grow(p->arena, h->facts, h->fact_count, &p->fact_space, sizeof(*h->facts));
+    if (!list)
+        return no_memory(p);
+    h->facts = list;
+    h->facts[h->fact_count++] = (struct safetensors_fact){key, p->json.text};
+    return true;
+}
+
+static bool read_metadata(struct parser *p)
+{
+    struct strmap keys = {0};
+    enum json_type type = json_next(&p->json);
+    if (type == JSON_NULL)
+        return true;
+    bool ok = type == JSON_OBJECT ||
+              bad(p, "bad-header", "__metadata__ is not an object of texts");
+    while (ok && (type = json_next(&p->json)) != JSON_OBJECT_END)
+        ok = type == JSON_KEY && add_name(p, &keys) && read_fact(p);
+    strmap_release(&keys);
+    return ok;
+}
+
+static bool read_header(struct parser *p)
+{
+    enum json_type type;
+    if (!json_want(&p->json, JSON_OBJECT, "the header's object"))
+        return false;
+    while ((type = json_next(&p->json)) == JSON_KEY) {
+        struct bytes name = p->json.text;
+        if (!add_name(p, &p->names))
+            return false;
+        if (!(json_is(&p->json, "__metadata__") ? read_metadata(p)
+                                                : read_tensor(p, name)))
+            return false;
+    }
+    return type == JSON_OBJECT_END &&
+           json_want(&p->json, JSON_END, "the end of the header");
+}
+
+/* --- the data --------------------------------------------------------------------------- */
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct safetensors_tensor *x = *(const struct safetensors_tensor *const *)a;
+    const struct safetensors_tensor *y = *(const struct safetensors_tensor *const *)b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+/* Pointers to the tensors by (begin, end). Writers order the header so: mostly no work. */
+static const struct safetensors_tensor **sorted(struct parser *p)
+{
+    const struct safetensors_header *h = p->header;
+    const struct safetensors_tensor **order =
+        arena_array(p->arena, (size_t)h->count + 1, sizeof(*order));
+    bool ordered = true;
+    for (uint64_t i = 0; order && i < h->count; i++) {
+        order[i] = &h->tensors[i];
+        ordered = ordered && (!i || by_offset(&order[i - 1], &order[i]) <= 0);
+    }
+    if (order && !ordered)
+        qsort(order, (size_t)h->count, sizeof(*order), by_offset);
+    return order;
+}
+
+/* Every byte of the data belongs to one tensor: nothing hides, nothing is shared. */
+static bool check_cover(struct parser *p)
+{
+    struct safetensors_header *h = p->header;
+    const struct safetensors_tensor **order = sorted(p);
+    if (!order)
+        return no_memory(p);
+    for (uint64_t i = 0; i < h->count; i++) {
+        const struct safetensors_tensor *t = order[i];
+        if (t->begin != h->data_end) {
+            bool hole = t->begin > h->data_end;
+            return json_fail(
+                &p->json, ERR_CORRUPT, hole ? "hole" : "overlap",
+                "tensor \"%.*s\" begins at byte %llu of the data, but the one "
+                "before it ends at %llu",
+                (int)(t->name_len < 200 ? t->name_len : 200), t->name,
+                (unsigned long long)t->begin, (unsigned long long)h->data_end);
+        }
+        h->data_end = t->end;
+    }
+    return true;
+}
+
+enum status safetensors_load(const struct source *s, struct arena *arena,
+                             struct bytes *text, struct error *err)
+{
+    uint8_t length[LENGTH_BYTES];
+    if (s->size < LENGTH_BYTES) {
+        error_set(err, ERR_CORRUPT, s->name, s->size,
+                  "the file ends inside its first 8 "
+                  "bytes");
+        return error_code(err, "truncated");
+    }
+    if (source_read(s, 0, length, sizeof(length), err) != OK)
+        return err->status;
+    uint64_t len = load_u64le(length);
+    if (len > LIMIT_HEADER_BYTES)
+        return error_set(err, ERR_LIMIT, s->name, 0,
+                         "a safetensors header of %llu bytes, most is %llu",
+                         (unsigned long long)len, (unsigned long long)LIMIT_HEADER_BYTES);
+    if (len > s->size - LENGTH_BYTES) {
+        error_set(err, ERR_CORRUPT, s->name, s->size,
+                  "the header needs %llu bytes, the file has %llu: it was cut short",
+                  (unsigned long long)(len + LENGTH_BYTES), (unsigned long long)s->size);
+        return error_code(err, "truncated");
+    }
+    uint8_t *bytes = arena_alloc(arena, (size_t)len);
+    if (!bytes)
+        return error_set(err, ERR_MEMORY, s->name, NO_OFFSET,
+                         "no memory for a safetensors header");
+    *text = (struct bytes){bytes, (size_t)len};
+    return source_read(s, LENGTH_BYTES, bytes, (size_t)len, err);
+}
+
+enum status safetensors_parse(struct bytes text, const char *source, struct arena *arena,
+                              struct safetensors_header *out, struct error *err)
+{
+    struct safetensors_header header = {0};
+    struct parser p = {.arena = arena, .header = &header};
+    json_init(&p.json, cursor_over(text, LENGTH_BYTES), arena, source, err);
+    if (read_header(&p) && check_cover(&p))
+        *out = header;
+    else if (err->status == ERR_CORRUPT)
+        error_code(err, "bad-header");
+    strmap_release(&p.names);
+    return err->status;
+}
+
+enum status safetensors_check_end(const struct source *s, struct bytes text,
+                                  uint64_t data_end, struct error *err)
+{
+    uint64_t there = s->size - LENGTH_BYTES - text.len;
+    if (there == data_end)
+        return OK;
+    if (there < data_end) {
+        error_set(
+            err, ERR_CORRUPT, s->name, s->size,
+            "the tensors need %llu bytes of data, the file has %llu: it was cut short",
+            (unsigned long long)data_end, (unsigned long long)there);
+        return error_code(err, "truncated");
+    }
+    error_set(err, ERR_CORRUPT, s->name, LENGTH_BYTES + text.len + data_end,
+              "%llu bytes follow the last tensor",
+              (unsigned long long)(there - data_end));
+    return error_code(err, "trailing-bytes");
+}

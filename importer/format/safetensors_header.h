@@ -1,0 +1,51 @@
+/*
+ * safetensors_header.h - the header of a safetensors file, checked as the reference reader
+ * checks it, and a little stricter.
+ *
+ * Knows no job: a single file and a set of shards use it (format/safetensors.c,
+ * format/safetensors_index.c).
+ */
+#ifndef CKPTDB_IMPORTER_FORMAT_SAFETENSORS_HEADER_H
+#define CKPTDB_IMPORTER_FORMAT_SAFETENSORS_HEADER_H
+
+#include "catalog/base/arena.h"
+#include "catalog/base/bits.h"
+#include "catalog/base/error.h"
+#include "catalog/store/source.h"
+
+struct safetensors_tensor {
+    const char *name; /* need not end in NUL, may hold NUL */
+    size_t name_len;
+    const char *dtype; /* canonical, or "unknown(X)" */
+    uint64_t *shape;
+    unsigned rank;
+    uint64_t begin, end; /* relative to the data */
+};
+
+struct safetensors_fact {
+    struct bytes key, value;
+};
+
+struct safetensors_header {
+    struct safetensors_tensor *tensors; /* in the order of the header */
+    uint64_t count;
+    struct safetensors_fact *facts; /* __metadata__ */
+    uint64_t fact_count;
+    uint64_t data_end;          /* end of the last tensor, relative to the data */
+    struct bytes unknown_dtype; /* the first one; at NULL: none */
+    struct bytes unknown_key;   /* the first one in a tensor; at NULL: none */
+};
+
+/* Read the header's text into the arena; the data begins at 8 + text->len. */
+enum status safetensors_load(const struct source *, struct arena *, struct bytes *text,
+                             struct error *);
+
+/* Parse it. All that is in *out lives in the arena or in `text`. */
+enum status safetensors_parse(struct bytes text, const char *source, struct arena *,
+                              struct safetensors_header *out, struct error *);
+
+/* The file must end where its last tensor does. */
+enum status safetensors_check_end(const struct source *, struct bytes text,
+                                  uint64_t data_end, struct error *);
+
+#endif
