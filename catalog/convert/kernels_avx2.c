@@ -1,0 +1,13 @@
+/* kernels_avx2.c - the kernels, for x86-64 with AVX2 and F16C; empty elsewhere. */
+#ifndef __clang__ /* which makes vector code at -O2 already */
+#    pragma GCC optimize("O3")
+#endif
+
+#ifdef __x86_64__
+#    define TARGET __attribute__((target("avx2,f16c")))
+#    define SET    kernels_avx2
+#    define HAVE_F16C
+#    include "catalog/convert/loops.h"
+#else
+#    include "catalog/convert/kernels.h"
+#endif

@@ -1,0 +1,8 @@
+/* kernels_plain.c - the kernels, for any machine. */
+#ifndef __clang__ /* which makes vector code at -O2 already */
+#    pragma GCC optimize("O3")
+#endif
+
+#define TARGET
+#define SET kernels_plain
+#include "catalog/convert/loops.h"
