@@ -114,7 +114,21 @@ $G/schema.c: $(schema_sql) schema/embed.sh
 	@mkdir -p $(@D)
 	sh schema/embed.sh $(schema_sql) >$@
 
+# --- what is missing ----------------------------------------------------------------------
+# Debian packages for building and testing; only their installation wants root or sudo.
+.PHONY: deps
+deps:
+	@sh tests/deps.sh "$(PKG_CONFIG)" "$(modules) cmocka" "$(debian)"
+
 # --- tests --------------------------------------------------------------------------------
+# `check` starts make anew behind `deps`, for pkg-config's answers are read once.
+.PHONY: check check-all check-unit check-golden check-answers check-fuzz
+check: deps
+	@$(MAKE) --no-print-directory check-all
+
+check-all: all
+	@bash tests/check.sh $(VARIANT)
+
 unit_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 cmocka_libs := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null)
 
@@ -123,9 +137,65 @@ $B/tests/unit/%: tests/unit/%.c $(core) $B/flags
 	$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(ldflags) $(LDFLAGS) -o $@ $< $(core) \
 	    $(package_libs) $(cmocka_libs) -ldl -lm
 
-.PHONY: check-unit
-check-unit: $(unit_tests)
-	@failed=0; for t in $^; do $$t || failed=1; done; exit $$failed
+.PHONY: build-unit build-replays
+build-unit: $(unit_tests)
+check-unit: all
+	@bash tests/check.sh $(VARIANT) unit
+check-golden: all
+	@bash tests/check.sh $(VARIANT) golden
+check-answers: all
+	@bash tests/check.sh $(VARIANT) answers
+
+# --- fuzzing ------------------------------------------------------------------------------
+# One program a target, and one a format from the same fuzz_format.c. replay-NAME runs the kept
+# corpus without a fuzzer; fuzz-NAME runs libFuzzer on it.
+format_names := $(shell sed -n 's/^FORMAT(\(.*\))$$/\1/p' importer/formats.def)
+fuzz_names := $(filter-out format,$(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
+replays := $(fuzz_names:%=$B/tests/fuzz/replay_%) $(format_names:%=$B/tests/fuzz/replay_format_%)
+
+$B/tests/fuzz/replay_format_%: tests/fuzz/fuzz_format.c tests/fuzz/replay.c $(core) $B/flags
+	@mkdir -p $(@D)
+	$(CC) $(cflags) -DSQLITE_CORE -DFORMAT=format_$* $(CPPFLAGS) $(CFLAGS) $(ldflags) $(LDFLAGS) -o $@ \
+	    tests/fuzz/fuzz_format.c tests/fuzz/replay.c $(core) $(package_libs) -ldl -lm
+$B/tests/fuzz/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(core) $B/flags
+	@mkdir -p $(@D)
+	$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) $(ldflags) $(LDFLAGS) -o $@ \
+	    tests/fuzz/fuzz_$*.c tests/fuzz/replay.c $(core) $(package_libs) -ldl -lm
+
+build-replays: $(replays)
+check-fuzz:
+	@bash tests/check.sh $(VARIANT) fuzz
+
+# make fuzz-json, make fuzz-format_npy: until it is stopped, or FUZZ_SECONDS.
+fuzz-%:
+	@$(MAKE) --no-print-directory VARIANT=fuzz CC=clang-14 build/fuzz/tests/fuzz/fuzz_$*
+	@mkdir -p build/fuzz/corpus/$*
+	build/fuzz/tests/fuzz/fuzz_$* -max_total_time=$(or $(FUZZ_SECONDS),0) -rss_limit_mb=1024 -timeout=10 \
+	    build/fuzz/corpus/$* $(wildcard tests/fuzz/corpus/$*)
+build/fuzz/tests/fuzz/fuzz_format_%: tests/fuzz/fuzz_format.c $(core) $B/flags
+	@mkdir -p $(@D)
+	$(CC) $(cflags) -DSQLITE_CORE -DFORMAT=format_$* $(ldflags) -fsanitize=fuzzer -o $@ $< $(core) $(package_libs) -ldl -lm
+build/fuzz/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(core) $B/flags
+	@mkdir -p $(@D)
+	$(CC) $(cflags) -DSQLITE_CORE $(ldflags) -fsanitize=fuzzer -o $@ $< $(core) $(package_libs) -ldl -lm
+
+# --- other guards -------------------------------------------------------------------------
+.PHONY: lint format demo bench interop
+lint:
+	@bash tests/lint.sh
+
+format:
+	clang-format-14 -i $$(git ls-files '*.c' '*.h')
+
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@bash tests/demo.sh
+
+bench: all
+	@bash tests/bench/run.sh
+
+interop: all
+	@bash tests/interop/run.sh
 
 .PHONY: clean
 clean:

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# check.sh VARIANT [unit|golden|answers|fuzz|pty]... - run the tests of a build (made first), all
+# kinds unless some are named. The last line is "N passed, N failed".
+set -u
+cd "$(dirname "$0")/.."
+variant=$1
+shift
+kinds=${*:-unit golden answers pty fuzz}
+export TESTS=$PWD/tests
+export CKPTDB_BIN=$PWD/build/$variant/ckptdb
+jobs=$(nproc)
+passed=0 failed=0 skipped=0
+log=$(mktemp -d)
+trap 'rm -rf "$log"' EXIT
+
+# Several programs at once; each prints only when it fails.
+run_each() { # NAME...
+    local running=0 name
+    for name in "$@"; do
+        ( "$name" >"$log/$(basename "$name")" 2>&1; echo $? >"$log/$(basename "$name").rc" ) &
+        running=$((running + 1))
+        if [ "$running" -ge "$jobs" ]; then
+            wait -n
+            running=$((running - 1))
+        fi
+    done
+    wait
+    for name in "$@"; do
+        if [ "$(cat "$log/$(basename "$name").rc")" = 0 ]; then
+            passed=$((passed + 1))
+        else
+            failed=$((failed + 1))
+            echo "FAIL $(basename "$name")"
+            tail -n 40 "$log/$(basename "$name")" | sed 's/^/    /'
+        fi
+    done
+}
+
+# A runner with a closing line of its own, "N passed, N failed[, N skipped]".
+run_counted() { # TITLE COMMAND...
+    local title=$1 last
+    shift
+    "$@" >"$log/out" 2>&1
+    local rc=$?
+    last=$(tail -n 1 "$log/out")
+    if [[ $last =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)? ]]; then
+        passed=$((passed + BASH_REMATCH[1]))
+        failed=$((failed + BASH_REMATCH[2]))
+        skipped=$((skipped + ${BASH_REMATCH[4]:-0}))
+        [ "${BASH_REMATCH[2]}" = 0 ] && [ "$rc" = 0 ] || sed '$d' "$log/out"
+        [ "${BASH_REMATCH[2]}" != 0 ] || [ "$rc" = 0 ] || failed=$((failed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $title: no closing line, status $rc"
+        tail -n 40 "$log/out"
+    fi
+}
+
+for kind in $kinds; do
+    before=$((passed + failed))
+    case $kind in
+    unit)
+        make --no-print-directory -s -j"$jobs" VARIANT="$variant" build-unit || exit 1
+        mapfile -t programs < <(find "build/$variant/tests/unit" -name "test_*" -type f -executable | sort)
+        run_each "${programs[@]}" ;;
+    golden) run_counted golden bash tests/run.sh ;;
+    answers) run_counted answers python3 tests/check_answers.py "$CKPTDB_BIN" tests/fixtures/real ;;
+    pty) run_counted pty python3 tests/pty/run.py "$CKPTDB_BIN" ;;
+    fuzz)
+        make --no-print-directory -s -j"$jobs" VARIANT="$variant" build-replays || exit 1
+        run_counted fuzz bash tests/fuzz/replay.sh "build/$variant/tests/fuzz" ;;
+    *) echo "check.sh: no such kind of test: $kind" >&2; exit 2 ;;
+    esac
+    echo "$kind: $((passed + failed - before)) tests"
+done
+echo "$passed passed, $failed failed$([ "$skipped" = 0 ] || echo ", $skipped skipped")"
+[ "$failed" = 0 ] && [ "$passed" != 0 ]

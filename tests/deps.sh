@@ -1,0 +1,34 @@
+#!/bin/sh
+# deps.sh PKG_CONFIG "MODULES" "DEBIAN PACKAGES" - install what building and testing lack.
+# Says nothing and needs neither root nor network where nothing is missing.
+set -eu
+pkg_config=$1 modules=$2 packages=$3
+
+missing=
+for tool in gcc make "$pkg_config" protoc-c python3; do
+    command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
+done
+for module in $modules; do
+    command -v "$pkg_config" >/dev/null 2>&1 && "$pkg_config" --exists "$module" || missing="$missing $module"
+done
+[ -e /usr/include/editline/readline.h ] || missing="$missing libedit"
+[ -n "$missing" ] || exit 0
+
+echo "missing:$missing" >&2
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "this is no Debian: install what corresponds to these packages yourself:" >&2
+    echo "  $packages" >&2
+    exit 1
+fi
+if [ "$(id -u)" -eq 0 ]; then
+    as_root=
+elif command -v sudo >/dev/null 2>&1; then
+    as_root=sudo
+else
+    echo "neither root nor sudo here; as root run:  apt-get install -y $packages" >&2
+    exit 1
+fi
+echo "+ $as_root apt-get install -y $packages" >&2
+$as_root apt-get update -qq
+# shellcheck disable=SC2086
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
