@@ -1,4 +1,342 @@
-int main(void)
+/*
+ * main.c - the program: its options, which catalog, and what to run in which order.
+ */
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "importer/format.h"
+#include "shell/nearest.h"
+#include "shell/repl.h"
+#include "shell/script.h"
+
+#define PROGRAM_VERSION "0.1.0"
+
+/* One -c, -f or positional SQL. */
+struct action {
+    bool file;
+    const char *what;
+};
+
+/* The command line, read but not acted upon. */
+struct request {
+    struct action *actions;
+    int action_count;
+    const struct command *command; /* NULL: none */
+    int command_argc;
+    const char *const *command_argv;
+    const char *catalog, *color, *mode_given;
+    bool readonly, keep_going, help, version;
+};
+
+/* The program's own options; its modes stand in mode_names. */
+static const struct option_spec program_options[] = {
+    {"-d",                                                          "CATALOG", "the catalog; else $CKPTDB, else a file in your data folder"},
+    {"-c", "SQL", "run statements or a dot-command; may be repeated"},
+    {"-f",                                                          "FILE", "run a file of them; - is stdin; may be repeated"},
+    {"--readonly",           NULL, "never write to the catalog"},
+    {"--keep-going",                                                          NULL, "after an error, run the rest of a script"},
+    {"--headers",            NULL, "print the names of columns in every mode"},
+    {"--no-headers",                                                  NULL, "print them in none"},
+    {"--color",                                 "WHEN", "auto, always or never"},
+    {"--help",                                                NULL, "print this"},
+    {"--version",                   NULL, "print versions and formats"},
+    {0                                                  },
+};
+
+static void print_help(FILE *out)
 {
-    return 0;
+    fputs("ckptdb - an SQL catalog of machine-learning checkpoints\n\n"
+          "  ckptdb import ~/models                    index what lies there\n"
+          "  ckptdb ls '*t5*'                          find checkpoints\n"
+          "  ckptdb tree t5_small/checkpoint_1000      look into one\n"
+          "  ckptdb --json 'SELECT * FROM largest LIMIT 5'\n"
+          "  ckptdb                                    the shell\n\n"
+          "usage: ckptdb [-d CATALOG] [OPTIONS] COMMAND [ARGS]\n"
+          "       ckptdb [-d CATALOG] [OPTIONS] ['SELECT ...' | -c SQL | -f FILE]...\n\n",
+          out);
+    for (const struct option_spec *o = program_options; o->name; o++)
+        fprintf(out, "  %-12s %-8s  %s\n", o->name, o->argument ? o->argument : "",
+                o->help);
+    fputs("  ", out);
+    for (int i = 0; mode_names[i]; i++)
+        fprintf(out, "--%s ", mode_names[i]);
+    fputs("\n                         how rows are printed: box on a terminal, else "
+          "plain rows\n\n",
+          out);
+    command_help(out, NULL);
+}
+
+static void print_version(FILE *out)
+{
+    char pcre2[64];
+    pcre2_config(PCRE2_CONFIG_VERSION, pcre2);
+    pcre2[strcspn(pcre2, " ")] = '\0';
+    fprintf(out, "ckptdb %s\nSQLite %s, PCRE2 %s\nformats:", PROGRAM_VERSION,
+            sqlite3_libversion(), pcre2);
+    for (size_t i = 0; formats[i]; i++)
+        if (formats[i]->index)
+            fprintf(out, " %s", formats[i]->name);
+    fputc('\n', out);
+}
+
+/* --- reading the command line ------------------------------------------------------------- */
+
+static int refuse(const char *why, const char *word)
+{
+    complain("%s: %s (ckptdb --help)", why, word);
+    return STATUS_TROUBLE;
+}
+
+static int unknown_option(const char *word)
+{
+    const char *best = NULL;
+    unsigned least = 3;
+    for (const struct option_spec *o = program_options; o->name; o++) {
+        unsigned distance = edit_distance(word, o->name, 2);
+        if (strncmp(o->name, "--", 2) == 0 && distance < least) {
+            least = distance;
+            best = o->name + 2;
+        }
+    }
+    for (int i = 0; mode_names[i] && strncmp(word, "--", 2) == 0; i++) {
+        unsigned distance = edit_distance(word + 2, mode_names[i], 2);
+        if (distance < least) {
+            least = distance;
+            best = mode_names[i];
+        }
+    }
+    if (!best)
+        return refuse("no such option", word);
+    complain("no such option: %s; the nearest is --%s", word, best);
+    return STATUS_TROUBLE;
+}
+
+static int add_action(struct request *q, bool file, const char *what)
+{
+    q->actions[q->action_count++] = (struct action){.file = file, .what = what};
+    return STATUS_FINE;
+}
+
+static int set_once(const char **slot, const char *value, const char *name)
+{
+    if (*slot)
+        return refuse("given twice", name);
+    *slot = value;
+    return STATUS_FINE;
+}
+
+/* Act on one of program_options. */
+static int take_option(struct request *q, struct session *s, const char *name,
+                       const char *value)
+{
+    if (strcmp(name, "-d") == 0)
+        return *value ? set_once(&q->catalog, value, name) : refuse("needs a path", name);
+    if (strcmp(name, "-c") == 0)
+        return add_action(q, false, value);
+    if (strcmp(name, "-f") == 0)
+        return add_action(q, true, value);
+    if (strcmp(name, "--color") == 0)
+        return set_once(&q->color, value, name);
+    if (strcmp(name, "--headers") == 0)
+        s->headers = HEADERS_ON;
+    else if (strcmp(name, "--no-headers") == 0)
+        s->headers = HEADERS_OFF;
+    q->readonly |= strcmp(name, "--readonly") == 0;
+    q->keep_going |= strcmp(name, "--keep-going") == 0;
+    q->help |= strcmp(name, "--help") == 0;
+    q->version |= strcmp(name, "--version") == 0;
+    return STATUS_FINE;
+}
+
+/* argv[*at] is an option; *at is moved to the last word that belongs to it. */
+static int read_option(struct request *q, struct session *s, int argc, char **argv,
+                       int *at)
+{
+    const char *word = argv[*at];
+    enum output_mode mode;
+    if (strncmp(word, "--", 2) == 0 && mode_find(word + 2, &mode)) {
+        if (s->mode != MODE_AUTO && s->mode != mode)
+            return refuse("only one way to print rows can be chosen", word);
+        s->mode = mode;
+        q->mode_given = word;
+        return STATUS_FINE;
+    }
+    size_t len = strncmp(word, "--", 2) == 0 ? strcspn(word, "=") : strlen(word);
+    for (const struct option_spec *o = program_options; o->name; o++) {
+        if (strlen(o->name) != len || memcmp(o->name, word, len) != 0)
+            continue;
+        if (!o->argument)
+            return word[len] ? refuse("takes no value", o->name)
+                             : take_option(q, s, o->name, "");
+        if (word[len])
+            return take_option(q, s, o->name, word + len + 1);
+        if (*at + 1 >= argc)
+            return refuse("needs a value", word);
+        return take_option(q, s, o->name, argv[++*at]);
+    }
+    return unknown_option(word);
+}
+
+/* A lone word that is no SQL keyword is a mistyped command, not SQL. */
+static bool looks_like_command(const char *word)
+{
+    size_t len = strlen(word);
+    size_t fits =
+        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+    return len > 0 && fits == len && !sqlite3_keyword_check(word, (int)len);
+}
+
+static int unknown_command(const char *word)
+{
+    const char *near = command_nearest(word, false);
+    if (!near)
+        return refuse("no such command", word);
+    complain("no such command: %s; the nearest is %s", word, near);
+    return STATUS_TROUBLE;
+}
+
+/* The first operand is a command's word, or SQL. */
+static int read_operand(struct request *q, const char *word, bool *command)
+{
+    const struct command *c = command_find(word);
+    *command = c && !c->shell_only;
+    if (*command) {
+        q->command = c;
+        return STATUS_FINE;
+    }
+    if (looks_like_command(word))
+        return unknown_command(word);
+    return add_action(q, false, word);
+}
+
+static int read_arguments(struct request *q, struct session *s, int argc, char **argv)
+{
+    bool options = true, command = false;
+    int status = STATUS_FINE;
+    for (int i = 1; i < argc && status == STATUS_FINE && !command; i++) {
+        if (options && strcmp(argv[i], "--") == 0)
+            options = false;
+        else if (options && argv[i][0] == '-' && argv[i][1])
+            status = read_option(q, s, argc, argv, &i);
+        else
+            status = read_operand(q, argv[i], &command);
+        q->command_argc = argc - i - 1;
+        q->command_argv = (const char *const *)argv + i + 1;
+    }
+    if (status != STATUS_FINE || !q->command)
+        return status;
+    if (q->action_count > 0)
+        return refuse("a command word and SQL exclude each other", q->command->name);
+    if (q->keep_going)
+        return refuse("means nothing for a single command", "--keep-going");
+    if (q->mode_given && q->command->no_rows)
+        return refuse("prints no rows, so this has no meaning", q->mode_given);
+    return status;
+}
+
+/* --- surroundings ------------------------------------------------------------------------- */
+
+/* $CKPTDB, else a file in the user's data folder; malloc'ed. */
+static char *default_catalog(void)
+{
+    const char *chosen = getenv("CKPTDB"), *data = getenv("XDG_DATA_HOME");
+    const char *home = getenv("HOME");
+    struct text path = {0};
+    if (chosen && *chosen)
+        text_adds(&path, chosen);
+    else if (data && *data == '/')
+        text_addf(&path, "%s/ckptdb/catalog.db", data);
+    else if (home && *home)
+        text_addf(&path, "%s/.local/share/ckptdb/catalog.db", home);
+    else
+        return NULL;
+    return text_steal(&path);
+}
+
+static bool set_color(struct session *s, const char *when)
+{
+    const char *none = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE");
+    const char *term = getenv("TERM");
+    if (!when || strcmp(when, "auto") == 0) {
+        s->color = s->out_is_terminal && !(none && *none) &&
+                   !(term && strcmp(term, "dumb") == 0);
+        s->color |= force && *force && strcmp(force, "0") != 0;
+        return true;
+    }
+    s->color = strcmp(when, "always") == 0;
+    return s->color || strcmp(when, "never") == 0;
+}
+
+static int run_actions(struct session *s, const struct request *q)
+{
+    int status = STATUS_FINE;
+    for (int i = 0; i < q->action_count; i++) {
+        const struct action *a = &q->actions[i];
+        int one = a->file ? script_run_file(s, a->what) : script_run_text(s, a->what);
+        status = one > status ? one : status;
+        if (s->quit || one == STATUS_INTERRUPTED || (s->failed && !s->keep_going))
+            break;
+    }
+    return s->quit ? s->quit_status : status;
+}
+
+static int run_shell(struct session *s)
+{
+    s->interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    if (!session_open_for_sql(s))
+        return STATUS_TROUBLE;
+    int status = s->interactive ? repl_run(s) : script_run_stream(s, stdin, "stdin");
+    return s->quit ? s->quit_status : status;
+}
+
+static int run(struct session *s, const struct request *q)
+{
+    if (q->help || q->version) {
+        (q->help ? print_help : print_version)(stdout);
+        return STATUS_FINE;
+    }
+    if (!set_color(s, q->color))
+        return refuse("--color is auto, always or never, not", q->color);
+    if (!s->catalog) {
+        complain("neither $CKPTDB nor $HOME says where the catalog is: give -d FILE");
+        return STATUS_TROUBLE;
+    }
+    if (q->command)
+        return command_run(s, q->command, q->command_argc, q->command_argv);
+    return q->action_count ? run_actions(s, q) : run_shell(s);
+}
+
+int main(int argc, char **argv)
+{
+    struct session s = {.out = stdout,
+                        .out_is_terminal = isatty(STDOUT_FILENO),
+                        .err_is_terminal = isatty(STDERR_FILENO)};
+    struct request q = {.actions = calloc((size_t)argc + 1, sizeof(*q.actions))};
+    char *catalog = NULL;
+    int status = STATUS_TROUBLE;
+    if (!q.actions) {
+        complain("no memory");
+        goto done;
+    }
+    session_signals();
+    status = read_arguments(&q, &s, argc, argv);
+    if (status == STATUS_FINE) {
+        s.catalog = q.catalog ? q.catalog : (catalog = default_catalog());
+        s.readonly = q.readonly;
+        s.keep_going = q.keep_going;
+        status = run(&s, &q);
+    }
+    if (!session_flush(&s))
+        status = STATUS_TROUBLE;
+    session_output(&s, NULL);
+    session_close(&s);
+done:
+    free(catalog);
+    free(q.actions);
+    return session_interrupted && status != STATUS_FINE ? STATUS_INTERRUPTED : status;
 }

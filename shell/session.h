@@ -24,40 +24,70 @@ enum output_mode {
     MODE_LIST,
 };
 
+enum header_choice {
+    HEADERS_AUTO, /* in every mode but list and plain rows */
+    HEADERS_ON,
+    HEADERS_OFF,
+};
+
 struct session {
-    const char *catalog;   /* path; never NULL */
-    sqlite3 *db;           /* NULL: not open yet */
-    enum db_mode db_mode;  /* how it is open */
-    bool readonly;         /* --readonly */
+    const char *catalog;  /* path; never NULL once options are read */
+    sqlite3 *db;          /* NULL: not open yet */
+    enum db_mode db_mode; /* how it is open */
+    bool readonly;        /* --readonly */
     enum output_mode mode;
-    bool headers;          /* .headers */
-    FILE *out;             /* results; stdout unless .output says otherwise */
+    enum header_choice headers; /* .headers */
+    FILE *out;                  /* results; stdout unless .output says otherwise */
+    bool out_is_pipe;           /* out is to be closed with pclose() */
+    bool once;                  /* .once: out lasts for one statement */
     bool out_is_terminal, err_is_terminal;
     bool color;
-    bool interactive;      /* the shell on a terminal */
-    bool timer;            /* .timer */
-    bool quit;             /* .quit was seen */
+    bool interactive; /* the shell on a terminal */
+    bool keep_going;  /* a script goes on after an error */
+    bool timer;       /* .timer */
+    bool failed;      /* the running command or statement could not do its work;
+                                   a script stops here, as it does not after a mere "no" */
+    bool quit;        /* .quit was seen */
     int quit_status;
+    unsigned reading; /* how many .read are inside each other */
 };
 
 /* Set by SIGINT; commands on long work look at it and end with STATUS_INTERRUPTED. */
 extern volatile sig_atomic_t session_interrupted;
 
+/* Catch SIGINT, end quietly on SIGPIPE. */
+void session_signals(void);
+
 /* Open the catalog at least as `mode` allows (reopening for writing when needed); says why
  * not on stderr. */
 bool session_open(struct session *, enum db_mode mode);
+/* The same for statements that may do anything: created if missing, read-only if it must. */
+bool session_open_for_sql(struct session *);
+void session_close(struct session *);
+
+/* Results go to `target`: a path, or a command after '|'; NULL: back to stdout. */
+bool session_output(struct session *, const char *target);
+/* Flush results; false, after saying so, when they could not all be written. A reader that
+ * went away is not worth a word. */
+bool session_flush(struct session *);
 
 /* "ckptdb: text" on stderr, control characters escaped. */
 void complain(const char *fmt, ...) PRINTF_LIKE(1, 2);
 void complain_error(const struct error *);
 
 /* Run a prepared statement to its end and print its rows in the session's mode. Finalizes
- * it. Returns STATUS_FINE, STATUS_NO (with the message printed) or STATUS_INTERRUPTED. */
+ * it. Returns STATUS_FINE, STATUS_NO (with the message printed), STATUS_TROUBLE when the
+ * output cannot be written, or STATUS_INTERRUPTED. */
 int render_statement(struct session *, sqlite3_stmt *);
 
 /* Prepare `sql` with bound parameters given as text/integer pairs, run and render: types is a
- * string of 's' (const char *, NULL binds NULL), 'i' (int64_t), one a parameter. */
+ * string of 's' (const char *, NULL binds NULL), 'i' (int64_t), one a parameter. On a
+ * terminal, box and table show columns called nbytes, stored or size as "4.2 GB",
+ * parameters and elements as "8.03 B", and shorten `path` from the left to fit. */
 int render_query(struct session *, const char *sql, const char *types, ...);
+
+/* The same, prepared and bound but not run; NULL after saying why not. */
+sqlite3_stmt *session_prepare(struct session *, const char *sql, const char *types, ...);
 
 /* The id of a checkpoint named as users name them: an id, a path as catalogued, a unique
  * suffix of one at a '/', RUN@STEP, RUN@latest. 0, after saying why not (candidates of an
@@ -65,10 +95,12 @@ int render_query(struct session *, const char *sql, const char *types, ...);
 sqlite3_int64 session_checkpoint(struct session *, const char *name);
 
 /* The id of a tensor of a checkpoint; -1 after saying why not, with the nearest names. */
-sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint, const char *name);
+sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint,
+                             const char *name);
 
 /* Progress on stderr, if that is a terminal, after half a second: what, done of total with
- * rate and time to go. `total` 0: not known. Thread-safe; call as often as you like. */
+ * rate and time to go. `total` 0: not known. Unit "B" counts bytes. Thread-safe; call as
+ * often as you like. */
 struct progress;
 struct progress *progress_new(struct session *, const char *what, const char *unit);
 void progress_set(struct progress *, unsigned long long done, unsigned long long total);

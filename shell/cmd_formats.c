@@ -1,0 +1,51 @@
+#include <string.h>
+
+#include "importer/format.h"
+#include "shell/command.h"
+#include "shell/render.h"
+
+static void add_format(struct text *json, const struct format *f)
+{
+    const char *const facts[] = {f->name, f->suffixes ? f->suffixes : "", f->summary};
+    text_addc(json, json->len > 1 ? ',' : ' ');
+    for (size_t i = 0; i < 3; i++) {
+        text_addc(json, i == 0 ? '[' : ',');
+        text_json(json, facts[i], strlen(facts[i]));
+    }
+    text_addc(json, ']');
+}
+
+static int formats_run(struct session *s, const struct args *args)
+{
+    (void)args;
+    struct text json = {0};
+    sqlite3 *memory = NULL;
+    sqlite3_stmt *stmt = NULL;
+    int status = STATUS_NO;
+    text_addc(&json, '[');
+    for (size_t i = 0; formats[i]; i++)
+        if (formats[i]->index)
+            add_format(&json, formats[i]);
+    text_addc(&json, ']');
+    if (text_str(&json) && sqlite3_open(":memory:", &memory) == SQLITE_OK &&
+        sqlite3_prepare_v2(memory,
+                           "SELECT value ->> 0 AS name, value ->> 1 AS suffixes,"
+                           " value ->> 2 AS summary FROM json_each(?1)",
+                           -1, &stmt, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(stmt, 1, text_str(&json), (int)json.len, SQLITE_STATIC);
+        status = render_listing(s, stmt);
+    }
+    sqlite3_close(memory);
+    text_release(&json);
+    return status;
+}
+
+const struct command command_formats = {
+    .name = "formats",
+    .args = "",
+    .summary = "list the formats that import reads",
+    .help = "A file is recognised by what is in it; the suffixes only decide whether one "
+            "that\n"
+            "nothing recognises is worth a complaint.",
+    .run = formats_run,
+};

@@ -1,0 +1,26 @@
+/*
+ * nearest.h - "did you mean": the few names nearest to a mistyped one.
+ */
+#ifndef CKPTDB_SHELL_NEAREST_H
+#define CKPTDB_SHELL_NEAREST_H
+
+#include <stdbool.h>
+
+/* Edits (insert, delete, replace, swap two neighbours) that turn `a` into `b`, or limit + 1
+ * where it takes more. Only the first 128 bytes count; limit is at most 32. */
+unsigned edit_distance(const char *a, const char *b, unsigned limit);
+
+#define NEAREST_MAX 3
+
+/* Offer names one by one; the best are kept, best first, copied. */
+struct nearest {
+    const char *wanted;
+    char *name[NEAREST_MAX];
+    unsigned score[NEAREST_MAX];
+    int count;
+};
+
+void nearest_offer(struct nearest *, const char *name);
+void nearest_release(struct nearest *);
+
+#endif

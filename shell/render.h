@@ -1,0 +1,63 @@
+/*
+ * render.h - rows on their way to the output: what render.c and the modes share.
+ *
+ * A row becomes cells, text that is fit for its mode; a window of cells is printed at a
+ * time. Modes that align columns see some thousand rows in a window, the others one.
+ * JSON is written from the row itself.
+ */
+#ifndef CKPTDB_SHELL_RENDER_H
+#define CKPTDB_SHELL_RENDER_H
+
+#include "catalog/base/text.h"
+#include "shell/session.h"
+
+/* render_statement() for the rows of a command. */
+int render_listing(struct session *, sqlite3_stmt *);
+
+struct cell {
+    size_t at, len; /* in render.text */
+    size_t width;   /* columns on a terminal; only where columns are aligned */
+    bool right;     /* a number */
+    bool null;
+};
+
+struct render {
+    FILE *out;
+    sqlite3_stmt *stmt;
+    enum output_mode mode; /* never MODE_AUTO */
+    bool plain;            /* MODE_LIST as rows for machines: tabs */
+    bool terminal, color, headers;
+    bool listing;    /* a command's own rows: human numbers, shortened paths */
+    bool may_switch; /* to MODE_LINE, if too wide */
+    unsigned screen; /* columns of the terminal; 0: does not matter */
+    int columns;
+    char **names;     /* as printed */
+    size_t *widths;   /* of columns, in the window before; 0 at first */
+    struct text text; /* bytes of the cells */
+    struct cell *cells;
+    size_t rows, space;      /* in the window; cells has room for space * columns */
+    unsigned long long done; /* rows of earlier windows */
+};
+
+/* Append the value of a column as its mode shows it. */
+void cell_text(struct render *, int column, struct text *out, struct cell *cell);
+
+/* Print the window's rows; `last`: nothing follows. */
+void grid_window(struct render *, bool last); /* box, table, markdown */
+void line_window(struct render *);
+void row_window(struct render *); /* list, csv, tsv: one row or more */
+void row_header(struct render *);
+
+/* The row that the statement stands on, as a JSON object. */
+void json_row(struct render *, struct text *out);
+
+/* A real with as few digits as give it back; "null" or "Inf" for infinities. */
+void text_add_real(struct text *out, double value, bool json);
+
+/* A cell's text. */
+static inline const char *cell_at(const struct render *r, const struct cell *c)
+{
+    return r->text.at ? r->text.at + c->at : "";
+}
+
+#endif

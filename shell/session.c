@@ -1,0 +1,209 @@
+#include "shell/session.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "catalog/base/text.h"
+#include "shell/command.h"
+#include "shell/render.h"
+
+volatile sig_atomic_t session_interrupted;
+
+/* --- talk --------------------------------------------------------------------------------- */
+
+void complain(const char *fmt, ...)
+{
+    struct text raw = {0}, safe = {0};
+    va_list args;
+    va_start(args, fmt);
+    char small[1024];
+    int len = vsnprintf(small, sizeof(small), fmt, args);
+    va_end(args);
+    va_start(args, fmt);
+    if (len >= (int)sizeof(small) && (raw.at = malloc((size_t)len + 1)))
+        vsnprintf(raw.at, (size_t)len + 1, fmt, args);
+    va_end(args);
+    const char *message = raw.at ? raw.at : small;
+    text_escape(&safe, message, strlen(message));
+    fflush(stdout); /* so that what came before stands before */
+    fprintf(stderr, "ckptdb: %s\n", text_str(&safe) ? text_str(&safe) : "no memory");
+    text_release(&raw);
+    text_release(&safe);
+}
+
+void complain_error(const struct error *err)
+{
+    char text[sizeof(err->source) + sizeof(err->message) + 64];
+    complain("%s", error_text(err, text, sizeof(text)));
+}
+
+/* --- signals ------------------------------------------------------------------------------ */
+
+/* The first asks everyone to stop in good order; somebody who insists is obeyed. */
+static void on_interrupt(int number)
+{
+    if (session_interrupted >= 3)
+        _exit(128 + number);
+    session_interrupted++;
+}
+
+void session_signals(void)
+{
+    struct sigaction act = {.sa_handler = on_interrupt};
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGINT, &act, NULL); /* no SA_RESTART: reads of a terminal end */
+    signal(SIGPIPE, SIG_DFL);
+}
+
+/* Called by SQLite every few thousand steps of a statement. */
+static int stop_if_interrupted(void *unused)
+{
+    (void)unused;
+    return session_interrupted != 0;
+}
+
+/* --- catalog ------------------------------------------------------------------------------ */
+
+static void say_missing(const char *path)
+{
+    complain(
+        "there is no catalog at %s; `ckptdb import PATH` makes one, -d FILE or $CKPTDB "
+        "names another",
+        path);
+}
+
+bool session_open(struct session *s, enum db_mode mode)
+{
+    if (s->db && (mode == DB_READ || s->db_mode != DB_READ))
+        return true;
+    struct error err;
+    error_clear(&err);
+    sqlite3 *db;
+    enum status status = db_open(s->catalog, mode, &db, &err);
+    if (status == ERR_MISSING && access(s->catalog, F_OK) != 0)
+        say_missing(s->catalog);
+    else if (status != OK)
+        complain_error(&err);
+    if (status != OK)
+        return false;
+    db_close(s->db);
+    s->db = db;
+    s->db_mode = mode;
+    sqlite3_progress_handler(db, 4000, stop_if_interrupted, NULL);
+    return true;
+}
+
+bool session_open_for_sql(struct session *s)
+{
+    bool locked = access(s->catalog, W_OK) != 0 && access(s->catalog, R_OK) == 0;
+    return session_open(s, s->readonly || locked ? DB_READ : DB_CREATE);
+}
+
+void session_close(struct session *s)
+{
+    db_close(s->db);
+    s->db = NULL;
+}
+
+/* --- output ------------------------------------------------------------------------------- */
+
+bool session_flush(struct session *s)
+{
+    bool good = fflush(s->out) == 0 && !ferror(s->out);
+    if (good)
+        return true;
+    int code = errno;
+    clearerr(s->out);
+    if (code == EPIPE && s->out_is_pipe)
+        return true;
+    struct error err;
+    error_clear(&err);
+    error_errno(&err, code, NULL, "cannot write all of the output");
+    complain_error(&err);
+    s->failed = true;
+    return false;
+}
+
+/* Back to stdout. */
+static void output_close(struct session *s)
+{
+    if (s->out == stdout)
+        return;
+    session_flush(s);
+    if (s->out_is_pipe)
+        pclose(s->out);
+    else if (fclose(s->out) != 0)
+        complain("cannot write all of the output");
+    if (s->out_is_pipe)
+        signal(SIGPIPE, SIG_DFL);
+    s->out = stdout;
+    s->out_is_pipe = false;
+    s->out_is_terminal = isatty(STDOUT_FILENO);
+}
+
+bool session_output(struct session *s, const char *target)
+{
+    output_close(s);
+    s->once = false;
+    if (!target)
+        return true;
+    bool pipe = target[0] == '|';
+    fflush(stdout);
+    if (pipe)
+        signal(SIGPIPE, SIG_IGN); /* a pager that is left early must not end the shell */
+    FILE *out = pipe ? popen(target + 1, "w") : fopen(target, "w");
+    if (!out) {
+        struct error err;
+        error_clear(&err);
+        error_errno(&err, errno, target, pipe ? "cannot run" : "cannot open for writing");
+        complain_error(&err);
+        s->failed = true;
+        return false;
+    }
+    s->out = out;
+    s->out_is_pipe = pipe;
+    s->out_is_terminal = false;
+    return true;
+}
+
+/* --- queries ------------------------------------------------------------------------------ */
+
+static sqlite3_stmt *prepare(struct session *s, const char *sql, const char *types,
+                             va_list args)
+{
+    sqlite3_stmt *stmt;
+    if (sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) != SQLITE_OK) {
+        complain("%s", sqlite3_errmsg(s->db));
+        s->failed = true;
+        return NULL;
+    }
+    for (int i = 0; types[i]; i++) {
+        if (types[i] == 'i')
+            sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t));
+        else
+            sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *), -1,
+                              SQLITE_TRANSIENT);
+    }
+    return stmt;
+}
+
+sqlite3_stmt *session_prepare(struct session *s, const char *sql, const char *types, ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *stmt = prepare(s, sql, types, args);
+    va_end(args);
+    return stmt;
+}
+
+int render_query(struct session *s, const char *sql, const char *types, ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *stmt = prepare(s, sql, types, args);
+    va_end(args);
+    return stmt ? render_listing(s, stmt) : STATUS_NO;
+}
