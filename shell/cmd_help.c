@@ -3,13 +3,13 @@
 static int help_run(struct session *s, const struct args *args)
 {
     if (args->count == 0) {
-        command_help(s->out, NULL);
+        help_print(s->out, NULL);
         return STATUS_FINE;
     }
     const char *name = args->operand[0] + (args->operand[0][0] == '.');
     const struct command *c = command_find(name);
     if (c) {
-        command_help(s->out, c);
+        help_print(s->out, c);
         return STATUS_FINE;
     }
     const char *near = command_nearest(name, true);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "catalog/base/text.h"
 #include "shell/command.h"
 
 /* Every column that holds absolute paths. */

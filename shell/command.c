@@ -71,7 +71,7 @@ static void help_list(FILE *out, bool shell_only)
                     commands[i]->summary);
 }
 
-void command_help(FILE *out, const struct command *c)
+void help_print(FILE *out, const struct command *c)
 {
     if (!c) {
         fputs("Commands, also as .COMMAND in the shell:\n", out);
@@ -261,7 +261,7 @@ int command_run(struct session *s, const struct command *c, int argc,
     struct parse p = {.session = s, .command = c, .args = &args, .operands = operands};
     status = parse_words(&p, argc, argv);
     if (status == STATUS_FINE && p.help) {
-        command_help(s->out, c);
+        help_print(s->out, c);
         goto done;
     }
     if (status == STATUS_FINE)

@@ -66,7 +66,7 @@ extern const struct command *const commands[]; /* ends in NULL; order of command
 const struct command *command_find(const char *name);
 
 /* Print a command's page on `out`; with NULL the list of all. */
-void command_help(FILE *out, const struct command *);
+void help_print(FILE *out, const struct command *);
 /* The name in the registry nearest to a mistyped one; NULL: none is near. */
 const char *command_nearest(const char *name, bool dots);
 

@@ -68,7 +68,7 @@ static void print_help(FILE *out)
     fputs("\n                         how rows are printed: box on a terminal, else "
           "plain rows\n\n",
           out);
-    command_help(out, NULL);
+    help_print(out, NULL);
 }
 
 static void print_version(FILE *out)
