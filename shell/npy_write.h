@@ -1,0 +1,23 @@
+/*
+ * npy_write.h - the header that makes raw elements a .npy file.
+ */
+#ifndef CKPTDB_SHELL_NPY_WRITE_H
+#define CKPTDB_SHELL_NPY_WRITE_H
+
+#include "catalog/base/text.h"
+#include "catalog/dtype.h"
+
+#define NPY_RANK_MAX 64 /* of NumPy 2 */
+
+/* NumPy's spelling of a dtype ("<f4", "|b1", "<M8[us]") into `out`; false where NumPy has
+ * none of that layout: block types, strings, complex32, more than one element a byte.
+ * What only ml_dtypes knows is raw bytes, as it writes it itself: bfloat16 "|V2", 8-bit
+ * floats "|V1". */
+bool npy_descr(const struct dtype *, char out[64]);
+
+/* Append a version 1.0 header for C order; its length is a multiple of 64, so data behind it
+ * is aligned where it is. */
+bool npy_header(struct text *out, const char *descr, const uint64_t *shape,
+                unsigned rank);
+
+#endif
