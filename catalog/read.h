@@ -27,8 +27,15 @@ enum status reader_read(struct reader *, uint64_t start, void *dst, size_t len,
 /* True where going back or sharing costs decoding again (a deflated member). */
 bool reader_sequential(const struct reader *);
 
-/* Verify the stored checksums, if there are any, by reading everything once. */
+/* Verify the stored checksums, if there are any (ERR_CHECKSUM). Extents that were read from
+ * end to end in order have been verified on the way (the read then failed) and are not read
+ * again, so: read everything, then call this. */
 enum status reader_verify(struct reader *, struct error *err);
+
+/* Turn the description of a tensor whose sub-byte elements are stored one a byte into that
+ * of these bytes (dtype uint8): what tensor_bytes() and tensor_sha256() give. Others are
+ * left as they are. ERR_MEMORY. */
+enum status tensor_as_stored(struct stored_tensor *, struct arena *, struct error *err);
 
 /* Where the tensor's logical bytes are a plain run in a file: its descriptor and offset. */
 bool reader_plain(const struct reader *, int *fd, uint64_t *offset);
@@ -43,13 +50,17 @@ struct slice {
  * rank slices and says in drop[] which dimensions an integer removed. */
 enum status slice_parse(const char *text, const uint64_t *shape, unsigned rank,
                         struct slice *slices, bool *drop, struct error *err);
-/* Gather a slice into dst (C order, packed; `len` must be its exact size), reading only
- * the extents and runs it touches. Not for sub-byte and block dtypes unless the slice is
- * whole. */
-enum status reader_read_slice(struct reader *, const struct slice *slices, void *dst,
-                              size_t len, struct error *err);
+/* Elements that a slice selects; 0 where a count is 0. */
+uint64_t slice_elements(const struct slice *slices, unsigned rank);
 
-/* Strings: element i of a DTYPE_STRING tensor, in C order. Opening reads the lengths. */
+/* The bytes [start, start + len) of a slice in C order, packed; start 0 and its exact size
+ * give all of it. Reads only the extents and runs it touches. Packed sub-byte and block
+ * dtypes: whole blocks of the last dimension only. */
+enum status reader_read_slice(struct reader *, const struct slice *slices, uint64_t start,
+                              void *dst, size_t len, struct error *err);
+
+/* Strings: element i of a DTYPE_STRING tensor, in C order. Opening reads the lengths. The
+ * reader must outlive the table. One thread at a time. */
 struct string_table;
 enum status reader_strings(struct reader *, struct string_table **out, struct error *err);
 uint64_t string_count(const struct string_table *);

@@ -76,7 +76,7 @@ struct stored_tensor {
     const char *sum_kind;      /* "crc32c": of the stored bytes; "crc32": of a zip
                                   member (codec step "member:N" says how far before
                                   the extent it begins) */
-    uint32_t *sums;
+    uint32_t *sums;            /* not masked; 0: this extent has none */
     const struct stored_file *files;
     uint32_t file_count;
 };

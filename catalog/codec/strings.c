@@ -1,0 +1,370 @@
+/*
+ * strings.c - string tensors.
+ *
+ * TensorFlow's (tensor_bundle.cc, WriteStringTensor):
+ *   count x  varint64  length
+ *   4 bytes  u32le     masked CRC-32C of the lengths, each as u32le, or as u64le when it
+ *                      does not fit
+ *   bytes              one string behind the other
+ * An empty tensor has the checksum alone, or nothing.
+ *
+ * NumPy's have a fixed width and are padded with NUL.
+ */
+#include "catalog/codec/strings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/crc32c.h"
+#include "catalog/base/cursor.h"
+#include "catalog/codec/codec.h"
+#include "catalog/read.h"
+
+#define WINDOW_BYTES ((size_t)64 << 10)
+#define MARK_EVERY   256
+
+/* A part of the source in memory; grows for a single long string only. */
+struct window {
+    const struct source *source;
+    uint64_t at;
+    size_t len, space;
+    uint8_t *bytes;
+};
+
+/* Where the lengths and the bytes of every MARK_EVERY-th string begin. */
+struct mark {
+    uint64_t length_at, byte_at;
+};
+
+enum kind {
+    TF,
+    NUMPY_BYTES,
+    NUMPY_TEXT
+};
+
+struct string_table {
+    struct source *source;
+    enum kind kind;
+    uint64_t count, width;
+    struct window lengths, data;
+    struct mark *marks; /* of TF */
+    struct mark here;   /* of string number `next` */
+    uint64_t next;
+    uint8_t *utf8; /* NUMPY_TEXT: room for one */
+};
+
+static bool parse_encoding(const char *chain, enum kind *kind, uint64_t *width)
+{
+    char name[CODEC_STEP_BYTES];
+    const char *argument;
+    uint64_t units;
+    while (codec_chain_next(&chain, name, &argument)) {
+        if (strcmp(name, "strings") != 0)
+            continue;
+        *width = 0;
+        *kind = TF;
+        if (strcmp(argument, "tf") == 0)
+            return true;
+        *kind = argument[0] == 'S' ? NUMPY_BYTES : NUMPY_TEXT;
+        return strchr("SU", argument[0]) && argument[0] &&
+               codec_number(argument + 1, &units) &&
+               mul_u64(units, *kind == NUMPY_TEXT ? 4 : 1, width);
+    }
+    return false;
+}
+
+bool strings_are_tf(const char *chain)
+{
+    enum kind kind;
+    uint64_t width;
+    return parse_encoding(chain, &kind, &width) && kind == TF;
+}
+
+bool strings_width(const char *chain, uint64_t *width)
+{
+    enum kind kind;
+    return parse_encoding(chain, &kind, width);
+}
+
+/* [offset, offset + len) of the source in memory, or NULL. */
+static const uint8_t *window_at(struct window *w, uint64_t offset, size_t len,
+                                struct error *err)
+{
+    static const uint8_t nothing[1];
+    const struct source *s = w->source;
+    if (len == 0)
+        return nothing;
+    if (offset >= w->at && offset - w->at <= w->len && len <= w->len - (offset - w->at))
+        return w->bytes + (offset - w->at);
+    if (offset > s->size || len > s->size - offset) {
+        error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "string data is cut short");
+        return NULL;
+    }
+    uint64_t left = s->size - offset;
+    size_t want = len > WINDOW_BYTES ? len : WINDOW_BYTES;
+    want = want < left ? want : (size_t)left;
+    w->len = 0;
+    if (want > w->space) {
+        free(w->bytes);
+        w->space = 0;
+        if (!(w->bytes = malloc(want))) {
+            error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+            return NULL;
+        }
+        w->space = want;
+    }
+    if (source_read(s, offset, w->bytes, want, err) != OK)
+        return NULL;
+    w->at = offset;
+    w->len = want;
+    return w->bytes;
+}
+
+/* The length at *at, which moves behind it. */
+static enum status next_length(struct window *w, uint64_t *at, uint64_t *length,
+                               struct error *err)
+{
+    uint64_t left = *at < w->source->size ? w->source->size - *at : 0;
+    size_t most = left < VARINT_MAX ? (size_t)left : VARINT_MAX;
+    const uint8_t *bytes = window_at(w, *at, most, err);
+    if (!bytes)
+        return err->status;
+    struct cursor c = cursor_over((struct bytes){bytes, most}, *at);
+    *length = cursor_varint(&c);
+    if (!cursor_ok(&c))
+        return error_set(err, ERR_CORRUPT, w->source->name, NO_OFFSET,
+                         "the length of a string is damaged (at byte %llu of its data)",
+                         (unsigned long long)*at);
+    *at = cursor_offset(&c);
+    return OK;
+}
+
+static uint32_t sum_length(uint32_t sum, uint64_t length)
+{
+    uint8_t bytes[8];
+    store_u64le(bytes, length);
+    return crc32c_extend(sum, bytes, length > UINT32_MAX ? 8 : 4);
+}
+
+struct tf_lengths {
+    uint64_t data_at; /* where the bytes begin */
+    uint32_t sum;     /* running, of the lengths */
+};
+
+/* Read all lengths once, keep a mark now and then, and check what can be checked. */
+static enum status scan_lengths(struct window *w, uint64_t count, struct mark *marks,
+                                struct tf_lengths *out, struct error *err)
+{
+    uint64_t at = 0, total = 0, length;
+    uint32_t sum = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (marks && i % MARK_EVERY == 0)
+            marks[i / MARK_EVERY] = (struct mark){at, total};
+        if (next_length(w, &at, &length, err) != OK)
+            return err->status;
+        sum = sum_length(sum, length);
+        if (!add_u64(total, length, &total) || total > w->source->size)
+            return error_set(err, ERR_CORRUPT, w->source->name, NO_OFFSET,
+                             "string %llu ends past the end of the data",
+                             (unsigned long long)i);
+    }
+    const uint8_t *stated = window_at(w, at, 4, err);
+    if (!stated)
+        return err->status;
+    if (crc32c_unmask(load_u32le(stated)) != sum)
+        return error_set(err, ERR_CHECKSUM, w->source->name, NO_OFFSET,
+                         "the lengths of the strings do not have their checksum");
+    if (total != w->source->size - at - 4)
+        return error_set(err, ERR_CORRUPT, w->source->name, NO_OFFSET,
+                         "the strings are %llu bytes, but %llu are there",
+                         (unsigned long long)total,
+                         (unsigned long long)(w->source->size - at - 4));
+    for (uint64_t i = 0; marks && i < count; i += MARK_EVERY)
+        marks[i / MARK_EVERY].byte_at += at + 4;
+    out->data_at = at + 4;
+    out->sum = sum;
+    return OK;
+}
+
+static enum status open_tf(struct string_table *t, struct error *err)
+{
+    struct tf_lengths lengths;
+    if (t->count > t->source->size)
+        return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
+                         "%llu strings cannot lie in %llu bytes",
+                         (unsigned long long)t->count,
+                         (unsigned long long)t->source->size);
+    if (t->count == 0 && t->source->size == 0)
+        return OK;
+    t->marks = calloc((size_t)(t->count / MARK_EVERY + 1), sizeof(*t->marks));
+    if (!t->marks)
+        return error_set(err, ERR_MEMORY, t->source->name, NO_OFFSET, "no memory");
+    if (scan_lengths(&t->lengths, t->count, t->marks, &lengths, err) != OK)
+        return err->status;
+    t->here = t->marks[0];
+    return OK;
+}
+
+static enum status open_fixed(struct string_table *t, struct error *err)
+{
+    uint64_t size;
+    if (!mul_u64(t->count, t->width, &size) || size != t->source->size)
+        return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
+                         "%llu strings of %llu bytes do not fill %llu bytes",
+                         (unsigned long long)t->count, (unsigned long long)t->width,
+                         (unsigned long long)t->source->size);
+    if (t->kind == NUMPY_TEXT && t->count &&
+        !(t->utf8 = malloc(t->width ? (size_t)t->width : 1)))
+        return error_set(err, ERR_MEMORY, t->source->name, NO_OFFSET, "no memory");
+    return OK;
+}
+
+enum status strings_open(struct source *bytes, const char *chain, uint64_t count,
+                         struct string_table **out, struct error *err)
+{
+    struct string_table *t = calloc(1, sizeof(*t));
+    if (!t)
+        return codec_no_memory(bytes, err);
+    t->source = bytes;
+    t->count = count;
+    t->lengths.source = t->data.source = bytes;
+    if (!parse_encoding(chain, &t->kind, &t->width))
+        error_set(err, ERR_UNSUPPORTED, bytes->name, NO_OFFSET,
+                  "unknown encoding of strings");
+    else if (t->kind == TF)
+        open_tf(t, err);
+    else
+        open_fixed(t, err);
+    if (err->status == OK)
+        *out = t;
+    else
+        string_table_close(t);
+    return err->status;
+}
+
+void string_table_close(struct string_table *t)
+{
+    if (!t)
+        return;
+    free(t->lengths.bytes);
+    free(t->data.bytes);
+    free(t->marks);
+    free(t->utf8);
+    source_close(t->source);
+    free(t);
+}
+
+uint64_t string_count(const struct string_table *t)
+{
+    return t->count;
+}
+
+static enum status tf_at(struct string_table *t, uint64_t index, struct bytes *out,
+                         struct error *err)
+{
+    uint64_t length = 0;
+    if (index < t->next || index - t->next > MARK_EVERY) {
+        t->next = index - index % MARK_EVERY;
+        t->here = t->marks[index / MARK_EVERY];
+    }
+    for (;;) {
+        struct mark here = t->here;
+        if (next_length(&t->lengths, &here.length_at, &length, err) != OK)
+            return err->status;
+        if (t->next == index)
+            break;
+        here.byte_at += length;
+        t->here = here;
+        t->next++;
+    }
+    out->at = window_at(&t->data, t->here.byte_at, (size_t)length, err);
+    out->len = (size_t)length;
+    return out->at ? OK : err->status;
+}
+
+static size_t put_utf8(uint8_t *at, uint32_t c)
+{
+    if (c < 0x80) {
+        at[0] = (uint8_t)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        at[0] = (uint8_t)(0xC0 | c >> 6);
+        at[1] = (uint8_t)(0x80 | (c & 0x3F));
+        return 2;
+    }
+    if (c < 0x10000) {
+        at[0] = (uint8_t)(0xE0 | c >> 12);
+        at[1] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
+        at[2] = (uint8_t)(0x80 | (c & 0x3F));
+        return 3;
+    }
+    at[0] = (uint8_t)(0xF0 | c >> 18);
+    at[1] = (uint8_t)(0x80 | (c >> 12 & 0x3F));
+    at[2] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
+    at[3] = (uint8_t)(0x80 | (c & 0x3F));
+    return 4;
+}
+
+/* Lone surrogates, which Python can hold, come out as three bytes that are not UTF-8. */
+static enum status numpy_text(struct string_table *t, uint64_t index, const uint8_t *ucs4,
+                              struct bytes *out, struct error *err)
+{
+    uint64_t units = t->width / 4;
+    while (units && load_u32le(ucs4 + (units - 1) * 4) == 0)
+        units--;
+    size_t len = 0;
+    for (uint64_t i = 0; i < units; i++) {
+        uint32_t c = load_u32le(ucs4 + i * 4);
+        if (c > 0x10FFFF)
+            return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
+                             "string %llu has a character beyond Unicode",
+                             (unsigned long long)index);
+        len += put_utf8(t->utf8 + len, c);
+    }
+    *out = (struct bytes){t->utf8, len};
+    return OK;
+}
+
+enum status string_at(struct string_table *t, uint64_t index, struct bytes *out,
+                      struct error *err)
+{
+    if (index >= t->count)
+        return error_set(err, ERR_ARGUMENT, t->source->name, NO_OFFSET,
+                         "there is no string %llu", (unsigned long long)index);
+    if (t->kind == TF)
+        return tf_at(t, index, out, err);
+    const uint8_t *at = window_at(&t->data, index * t->width, (size_t)t->width, err);
+    if (!at)
+        return err->status;
+    if (t->kind == NUMPY_TEXT)
+        return numpy_text(t, index, at, out, err);
+    size_t len = (size_t)t->width;
+    while (len && !at[len - 1])
+        len--;
+    *out = (struct bytes){at, len};
+    return OK;
+}
+
+enum status strings_tf_sum(const struct source *bytes, uint64_t count, uint32_t *sum,
+                           struct error *err)
+{
+    struct window w = {.source = bytes};
+    struct tf_lengths lengths = {0};
+    if (count <= bytes->size && scan_lengths(&w, count, NULL, &lengths, err) == OK) {
+        *sum = lengths.sum;
+        for (uint64_t at = lengths.data_at - 4; at < bytes->size;) {
+            uint64_t left = bytes->size - at;
+            size_t len = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
+            const uint8_t *block = window_at(&w, at, len, err);
+            if (!block)
+                break;
+            *sum = crc32c_extend(*sum, block, len);
+            at += len;
+        }
+    } else if (err->status == OK) {
+        error_set(err, ERR_CORRUPT, bytes->name, NO_OFFSET, "more strings than bytes");
+    }
+    free(w.bytes);
+    return err->status;
+}

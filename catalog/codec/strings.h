@@ -1,0 +1,32 @@
+/*
+ * strings.h - the encodings of string tensors: the last step of their codec chain.
+ *
+ *   strings:tf    TensorFlow: all lengths, a checksum of them, all bytes
+ *   strings:S<n>  NumPy bytes: n bytes each, NULs at the end left out
+ *   strings:U<n>  NumPy text: n UCS-4 units each, little-endian; given as UTF-8
+ */
+#ifndef CKPTDB_CODEC_STRINGS_H
+#define CKPTDB_CODEC_STRINGS_H
+
+#include "catalog/store/source.h"
+
+struct string_table;
+
+/* Whether a chain (may be NULL) ends in strings:tf. */
+bool strings_are_tf(const char *chain);
+
+/* Bytes of an element of a chain's encoding; 0 where they differ (tf), false where the chain
+ * has no encoding that is known. */
+bool strings_width(const char *chain, uint64_t *width);
+
+/* A table of `count` strings over their stored bytes, in order. Owns `bytes`. Reads the
+ * lengths and verifies their checksum; memory is in proportion to count / 256. */
+enum status strings_open(struct source *bytes, const char *chain, uint64_t count,
+                         struct string_table **out, struct error *err);
+
+/* The checksum that a TensorFlow entry states of its strings (not masked): of the lengths as
+ * numbers of 4 bytes (8 where they need it), of the checksum of these, of all bytes. */
+enum status strings_tf_sum(const struct source *bytes, uint64_t count, uint32_t *sum,
+                           struct error *err);
+
+#endif

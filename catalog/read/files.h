@@ -1,0 +1,22 @@
+/*
+ * files.h - the files of one tensor, checked to be the ones that were indexed.
+ */
+#ifndef CKPTDB_READ_FILES_H
+#define CKPTDB_READ_FILES_H
+
+#include "catalog/tensor.h"
+
+struct file_set;
+
+/* Opens and checks every file that an extent of the tensor lies in. ERR_CHANGED for one
+ * that is not as it was or is gone; ERR_MISSING for one that was missing then. */
+enum status file_set_open(const struct stored_tensor *, struct file_set **out,
+                          struct error *err);
+void file_set_close(struct file_set *);
+
+/* The stored bytes of an extent, less `before` bytes in front of it; valid while the set is
+ * open. Any number of threads. */
+enum status file_set_extent(struct file_set *, const struct extent *, uint64_t before,
+                            struct source **out, struct error *err);
+
+#endif

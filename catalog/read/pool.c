@@ -1,0 +1,195 @@
+#include "catalog/read/pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/codec/codec.h"
+#include "catalog/codec/strings.h"
+#include "catalog/read/checked.h"
+#include "catalog/read/files.h"
+
+#define SLOTS 16
+
+struct slot {
+    struct source *source; /* NULL: free */
+    uint64_t extent, used;
+    unsigned pins;
+};
+
+struct pool {
+    const struct stored_tensor *tensor;
+    struct file_set *files;
+    atomic_bool *fine; /* by extent: its checksum was found right; NULL: there are none */
+    pthread_mutex_t lock; /* over the two below */
+    struct slot slot[SLOTS];
+    uint64_t clock;
+};
+
+enum status pool_open(const struct stored_tensor *t, struct pool **out, struct error *err)
+{
+    bool sums = t->sums && t->sum_kind && checksum_known(t->sum_kind);
+    struct pool *p = calloc(1, sizeof(*p));
+    if (p && sums)
+        p->fine = calloc(t->extent_count ? t->extent_count : 1, sizeof(*p->fine));
+    if (!p || (sums && !p->fine)) {
+        free(p);
+        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+    }
+    pthread_mutex_init(&p->lock, NULL);
+    p->tensor = t;
+    enum status status = file_set_open(t, &p->files, err);
+    if (status == OK)
+        *out = p;
+    else
+        pool_close(p);
+    return status;
+}
+
+void pool_close(struct pool *p)
+{
+    if (!p)
+        return;
+    for (int i = 0; i < SLOTS; i++)
+        source_close(p->slot[i].source);
+    pthread_mutex_destroy(&p->lock);
+    file_set_close(p->files);
+    free(p->fine);
+    free(p);
+}
+
+/* What is to be checked of an extent. False: it has no checksum, or was found right. (The
+ * sum of TensorFlow's strings is not one of their stored bytes: strings.h.) */
+static bool sum_of(const struct pool *p, uint64_t i, struct checksum *sum)
+{
+    const struct stored_tensor *t = p->tensor;
+    if (!p->fine || !t->sums[i] || p->fine[i] || strings_are_tf(t->codec))
+        return false;
+    *sum = (struct checksum){t->sum_kind, t->sums[i], 0, &p->fine[i]};
+    return true;
+}
+
+/* The part of a chain that comes before the checksum is taken: a zip's is of the inflated
+ * data. */
+static size_t before_checksum(const char *chain, const struct checksum *sum)
+{
+    bool inflated =
+        chain && strcmp(sum->kind, "crc32") == 0 && strncmp(chain, "deflate:", 8) == 0;
+    return inflated ? strcspn(chain, "|") : 0;
+}
+
+/* The bytes that the checksum is of, with the sum's own `before` bytes in front. */
+static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum,
+                               struct source **out, const char **rest, struct error *err)
+{
+    const char *chain = p->tensor->codec;
+    char first[CODEC_STEP_BYTES];
+    size_t len = before_checksum(chain, sum);
+    if (!len)
+        codec_chain_argument(chain, "member", &sum->before);
+    struct source *s = NULL;
+    if (file_set_extent(p->files, &p->tensor->extents[i], sum->before, &s, err) != OK)
+        return err->status;
+    len = len < sizeof(first) ? len : 0;
+    if (len) {
+        memcpy(first, chain, len);
+        first[len] = '\0';
+        if (codec_chain_open(s, first, &s, NULL, err) != OK)
+            return err->status;
+    }
+    *rest = len ? (chain[len] ? chain + len + 1 : NULL) : chain;
+    *out = s;
+    return OK;
+}
+
+static enum status open_extent(struct pool *p, uint64_t i, bool random,
+                               struct source **out, struct error *err)
+{
+    struct checksum sum;
+    const char *chain = p->tensor->codec;
+    char *strings = NULL;
+    struct source *s = NULL;
+    if (sum_of(p, i, &sum)) {
+        if (open_summed(p, i, &sum, &s, &chain, err) != OK ||
+            source_open_checked(s, &sum, &s, err) != OK)
+            return err->status;
+    } else if (file_set_extent(p->files, &p->tensor->extents[i], 0, &s, err) != OK) {
+        return err->status;
+    }
+    bool text = p->tensor->dtype.kind == DTYPE_STRING;
+    if (codec_chain_open(s, chain, &s, text ? &strings : NULL, err) != OK)
+        return err->status;
+    free(strings);
+    if (random && s->sequential && source_open_spill(s, &s, err) != OK)
+        return err->status;
+    *out = s;
+    return OK;
+}
+
+/* The slot of an extent, one that can be reused, or -1. */
+static int find_slot(const struct pool *p, uint64_t extent, bool random)
+{
+    int best = -1;
+    for (int i = 0; i < SLOTS; i++) {
+        const struct slot *s = &p->slot[i];
+        if (s->source && s->extent == extent && !(random && s->source->sequential))
+            return i;
+        if (s->pins == 0 && (best < 0 || s->used < p->slot[best].used))
+            best = i;
+    }
+    return best;
+}
+
+enum status pool_take(struct pool *p, uint64_t extent, bool random, struct lease *out,
+                      struct error *err)
+{
+    struct source *source = NULL;
+    pthread_mutex_lock(&p->lock);
+    int at = find_slot(p, extent, random);
+    struct slot *s = at >= 0 ? &p->slot[at] : NULL;
+    if (s && s->source && s->extent == extent && !(random && s->source->sequential)) {
+        source = s->source;
+    } else if (open_extent(p, extent, random, &source, err) == OK && s) {
+        source_close(s->source);
+        s->source = source;
+        s->extent = extent;
+    }
+    if (source && s) {
+        s->pins++;
+        s->used = ++p->clock;
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (!source)
+        return err->status;
+    *out = (struct lease){source, at};
+    return OK;
+}
+
+void pool_give(struct pool *p, const struct lease *lease)
+{
+    if (lease->slot < 0) {
+        source_close(lease->source);
+        return;
+    }
+    pthread_mutex_lock(&p->lock);
+    p->slot[lease->slot].pins--;
+    pthread_mutex_unlock(&p->lock);
+}
+
+enum status pool_verify(struct pool *p, struct error *err)
+{
+    const struct stored_tensor *t = p->tensor;
+    for (uint64_t i = 0; p->fine && i < t->extent_count; i++) {
+        struct checksum sum;
+        struct source *s = NULL;
+        const char *rest;
+        if (!sum_of(p, i, &sum))
+            continue;
+        if (open_summed(p, i, &sum, &s, &rest, err) == OK)
+            checksum_verify(s, &sum, err);
+        source_close(s);
+        if (err->status != OK)
+            return err->status;
+    }
+    return OK;
+}
