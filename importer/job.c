@@ -145,6 +145,18 @@ enum status job_open_path(struct job *job, const char *path, const char *role,
     return OK;
 }
 
+enum status job_file(struct job *job, const char *path, const char *role, uint32_t *file,
+                     struct error *err)
+{
+    struct file_identity identity;
+    struct source *opened = NULL;
+    bool there = source_open_file(path, 0, &opened, &identity, err) == OK;
+    source_close(opened);
+    if (add_file(job, path, role, there ? &identity : NULL, file) != OK)
+        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    return err->status;
+}
+
 enum status job_open(struct job *job, const char *name, const char *role,
                      struct source **source, uint32_t *file, struct error *err)
 {

@@ -74,6 +74,10 @@ enum status job_open(struct job *, const char *name, const char *role,
 enum status job_open_path(struct job *, const char *path, const char *role,
                           struct source **source, uint32_t *file, struct error *err);
 
+/* The same for a file that indexing does not look into: recorded, not kept open. */
+enum status job_file(struct job *, const char *path, const char *role, uint32_t *file,
+                     struct error *err);
+
 /* The files of the primary's directory, sorted bytewise; valid for the job's life. */
 const char *const *job_siblings(struct job *, uint64_t *count);
 

@@ -1,0 +1,760 @@
+/*
+ * tf_bundle.c - TensorFlow checkpoints, version 2 ("tensor bundles").
+ *
+ *   PREFIX.index                  an SSTable (container/sstable.c):
+ *     ""                            BundleHeaderProto: how many data files, byte order
+ *     NAME                          BundleEntryProto: dtype, shape, data file, offset, size
+ *     00 ...                        the same for one piece of a partitioned variable
+ *                                   (tf_slices.c); the entry under its NAME has the whole
+ *                                   shape and lists the pieces
+ *   PREFIX.data-SSSSS-of-NNNNN    the bytes: C order, in the byte order of the writer, with
+ *                                 nothing between tensors but padding
+ *   PREFIX.meta                   the graph; not read
+ *
+ * Names are the keys as they are. Object-based checkpoints keep their graph as one more
+ * string tensor, "_CHECKPOINTABLE_OBJECT_GRAPH".
+ *
+ * Elements of less than 8 bits take a byte each in the file: the codec "unpack:B" says so
+ * and gives the packed elements that the catalog counts (nbytes); as stored, they are what
+ * stands before that step.
+ *
+ * An entry's crc32c is of the stored bytes, except for strings: theirs runs over the lengths
+ * as numbers, the check sum of the lengths, and the bytes. A variant's is different again,
+ * and as nothing reads variants it is left out.
+ *
+ * The first version of the format (all in one table, without data files) is recognised
+ * and not read.
+ *
+ * Sources: tensorflow/core/util/tensor_bundle/{tensor_bundle.h,tensor_bundle.cc,naming.cc},
+ * tensorflow/core/protobuf/tensor_bundle.proto, tensorflow/core/framework/types.proto.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/crc32c.h"
+#include "catalog/base/text.h"
+#include "importer/container/protobuf.h"
+#include "importer/container/sstable.h"
+#include "importer/format/tf_slices.h"
+#include "importer/job.h"
+#include "importer/tiling.h"
+#include "tf_bundle.pb-c.h"
+
+#define INDEX_SUFFIX ".index"
+#define DATA_INFIX   ".data-"
+
+/* The version of the format that is read here; of writers and of readers. */
+#define BUNDLE_VERSION 1
+
+/* DataType by number. 101 to 133 are references to the same; the rest is unknown. */
+static const char *const dtype_names[] = {
+    [1] = "float32",
+    [2] = "float64",
+    [3] = "int32",
+    [4] = "uint8",
+    [5] = "int16",
+    [6] = "int8",
+    [7] = "string",
+    [8] = "complex64",
+    [9] = "int64",
+    [10] = "bool",
+    [11] = "qint8",
+    [12] = "quint8",
+    [13] = "qint32",
+    [14] = "bfloat16",
+    [15] = "qint16",
+    [16] = "quint16",
+    [17] = "uint16",
+    [18] = "complex128",
+    [19] = "float16",
+    [20] = "resource",
+    [21] = "variant",
+    [22] = "uint32",
+    [23] = "uint64",
+    [24] = "float8_e5m2",
+    [25] = "float8_e4m3fn",
+    [26] = "float8_e4m3fnuz",
+    [27] = "float8_e4m3b11fnuz",
+    [28] = "float8_e5m2fnuz",
+    [29] = "int4",
+    [30] = "uint4",
+    [31] = "int2",
+    [32] = "uint2",
+    [33] = "float4_e2m1fn",
+};
+
+#define DTYPES         (sizeof(dtype_names) / sizeof(dtype_names[0]))
+#define REFERENCE_BASE 100
+
+struct shard {
+    uint32_t file; /* position in the checkpoint's files, plus 1; 0: not asked for yet */
+    bool renamed;  /* found under another number of files */
+};
+
+struct bundle {
+    struct job *job;
+    struct arena message; /* of the protobuf message in hand */
+    struct text prefix;   /* directory and PREFIX */
+    size_t name_at;       /* where PREFIX begins in it */
+    struct shard *shards;
+    uint32_t shard_count;
+    bool big_endian;
+    bool advised; /* about a shard under another name */
+    struct tf_slices slices;
+};
+
+/* A name for a message, cut at a length that fits: "%.*s". */
+#define SHOWN(name) (int)((name).len < 200 ? (name).len : 200), (const char *)(name).at
+
+static enum status no_memory(struct bundle *b)
+{
+    return error_set(b->job->err, ERR_MEMORY, b->job->path, NO_OFFSET,
+                     "no memory left to index this checkpoint");
+}
+
+/* --- recognising ------------------------------------------------------------------------ */
+
+/* The value of the empty key, if that is the first in a table that begins like this: of a
+ * raw block, or of a Snappy one, whose beginning is a literal. */
+static struct bytes first_value(struct bytes head)
+{
+    struct cursor c = cursor_over(head, 0);
+    if (head.len && head.at[0] != 0) {
+        cursor_varint32(&c);
+        uint8_t tag = cursor_u8(&c);
+        if (tag & 3)
+            cursor_fail(&c);
+        cursor_take(&c, tag >> 2 < 60 ? 0 : (tag >> 2) - 59u);
+    }
+    uint32_t shared = cursor_varint32(&c), fresh = cursor_varint32(&c);
+    uint32_t len = cursor_varint32(&c);
+    if (shared || fresh || !cursor_ok(&c))
+        return (struct bytes){0};
+    size_t left = cursor_left(&c);
+    return cursor_take(&c, len < left ? len : left);
+}
+
+/* Does the header of a bundle begin like this: num_shards, then perhaps endianness, then
+ * version? */
+static bool is_header(struct bytes value)
+{
+    struct cursor c = cursor_over(value, 0);
+    uint8_t tag = cursor_u8(&c);
+    for (uint8_t last = 0; tag > last && (tag == 0x08 || tag == 0x10);
+         tag = cursor_u8(&c)) {
+        last = tag;
+        cursor_varint32(&c);
+    }
+    return tag == 0x1A && value.at[0] == 0x08 && cursor_u8(&c) > 0 &&
+           cursor_u8(&c) == 0x08;
+}
+
+/* The header of the first version: one message that lists all tensors. */
+static bool is_version_1(struct bytes value)
+{
+    return value.len && value.at[0] == 0x0A;
+}
+
+static int tf_bundle_probe(const struct probe *p)
+{
+    struct bytes value = first_value(p->head);
+    int bits = is_header(value) ? 48 : 0;
+    if (!sstable_ends(p->tail))
+        return bits;
+    return bits || is_version_1(value) ? bits + 64 : 0;
+}
+
+static size_t prefix_length(const char *name)
+{
+    size_t len = strlen(name), suffix = strlen(INDEX_SUFFIX);
+    bool ends = len > suffix && strcmp(name + len - suffix, INDEX_SUFFIX) == 0;
+    return ends ? len - suffix : len;
+}
+
+static bool tf_bundle_name(const char *name, struct text *out)
+{
+    return text_add(out, name, prefix_length(name));
+}
+
+/* "00001-of-00002" and what follows it; false if it does not begin so. */
+static bool parse_shard(const char *text, uint64_t *shard, uint64_t *count,
+                        const char **rest)
+{
+    char *end;
+    if (strspn(text, "0123456789") < 5)
+        return false;
+    *shard = strtoull(text, &end, 10);
+    if (strncmp(end, "-of-", 4) != 0 || strspn(end + 4, "0123456789") < 5)
+        return false;
+    *count = strtoull(end + 4, &end, 10);
+    *rest = end;
+    return true;
+}
+
+static bool is_data_file(const char *after_infix)
+{
+    uint64_t shard, count;
+    const char *rest;
+    return parse_shard(after_infix, &shard, &count, &rest) &&
+           (!*rest || strncmp(rest, ".tempstate", 10) == 0);
+}
+
+static enum status tf_bundle_claim(struct claim *claim)
+{
+    struct text name = {.limit = 4096};
+    size_t prefix = prefix_length(claim->name);
+    text_add(&name, claim->name, prefix);
+    text_adds(&name, ".meta");
+    if (text_str(&name))
+        claim_take(claim, text_str(&name));
+    text_reset(&name);
+    text_add(&name, claim->name, prefix);
+    text_adds(&name, DATA_INFIX);
+    if (text_str(&name))
+        claim_take_prefix(claim, text_str(&name), is_data_file);
+    text_release(&name);
+    return OK;
+}
+
+/* --- data files ------------------------------------------------------------------------- */
+
+/* The first of the directory's files that is not below `name`. */
+static uint64_t sibling_from(const char *const *names, uint64_t count, const char *name)
+{
+    uint64_t low = 0;
+    while (low < count) {
+        uint64_t middle = low + (count - low) / 2;
+        if (strcmp(names[middle], name) < 0)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
+/* After the merging of a save's parts, files may be numbered "of" another number than the
+ * header gives. Put the only file of this shard into `path`, if there is just one. */
+static bool find_renamed(struct bundle *b, uint32_t shard, struct text *path)
+{
+    char stem[32];
+    uint64_t count;
+    const char *const *names = job_siblings(b->job, &count);
+    snprintf(stem, sizeof(stem), DATA_INFIX "%05lu-of-", (unsigned long)shard);
+    text_reset(path);
+    text_adds(path, text_str(&b->prefix) + b->name_at);
+    text_adds(path, stem);
+    const char *begin = text_str(path);
+    if (!begin)
+        return false;
+    uint64_t first = sibling_from(names, count, begin);
+    uint64_t at = first;
+    while (at < count && strncmp(names[at], begin, path->len) == 0)
+        at++;
+    if (at != first + 1)
+        return false;
+    text_reset(path);
+    text_add(path, text_str(&b->prefix), b->name_at);
+    text_adds(path, names[first]);
+    return text_str(path) != NULL;
+}
+
+/* A file of the directory that ends like the missing one: downloads get renamed. */
+static const char *find_lookalike(struct bundle *b, const char *missing)
+{
+    uint64_t count;
+    const char *const *names = job_siblings(b->job, &count);
+    const char *infix = strstr(missing + b->prefix.len, DATA_INFIX);
+    for (uint64_t i = 0; infix && i < count; i++)
+        if (strstr(names[i], infix))
+            return names[i];
+    return NULL;
+}
+
+static void report_missing(struct bundle *b, const char *path, const struct error *why)
+{
+    const char *name = path + b->name_at;
+    const char *other = b->advised ? NULL : find_lookalike(b, path);
+    if (why->status != ERR_MISSING)
+        job_issue(b->job, ISSUE_ERROR, path, NO_OFFSET, "missing-shard",
+                  "data file %.200s: %.200s: its tensors are listed without data", name,
+                  why->message);
+    else if (other)
+        job_issue(
+            b->job, ISSUE_ERROR, path, NO_OFFSET, "missing-shard",
+            "data file %.200s is missing (is it \"%.200s\"?): its tensors are listed "
+            "without data",
+            name, other);
+    else
+        job_issue(b->job, ISSUE_ERROR, path, NO_OFFSET, "missing-shard",
+                  "data file %.200s is missing: its tensors are listed without data",
+                  name);
+    b->advised = b->advised || other;
+}
+
+/* The file of a shard; looked for and, where it is missing, reported once. */
+static enum status open_shard(struct bundle *b, uint32_t shard, uint32_t *file)
+{
+    struct shard *s = &b->shards[shard];
+    if (s->file) {
+        *file = s->file - 1;
+        return OK;
+    }
+    struct error why = {0};
+    struct text path = {.limit = 8192}, other = {.limit = 8192};
+    text_adds(&path, text_str(&b->prefix));
+    text_addf(&path, DATA_INFIX "%05lu-of-%05lu", (unsigned long)shard,
+              (unsigned long)b->shard_count);
+    const char *chosen = text_str(&path);
+    uint64_t count;
+    const char *const *names = job_siblings(b->job, &count);
+    uint64_t at = chosen ? sibling_from(names, count, chosen + b->name_at) : count;
+    bool listed = at < count && strcmp(names[at], chosen + b->name_at) == 0;
+    if (chosen && !listed && find_renamed(b, shard, &other)) {
+        s->renamed = true;
+        chosen = text_str(&other);
+    }
+    if (!chosen || job_file(b->job, chosen, "data", file, &why) == ERR_MEMORY)
+        no_memory(b);
+    else if (why.status != OK)
+        report_missing(b, chosen, &why);
+    s->file = *file + 1;
+    text_release(&path);
+    text_release(&other);
+    return b->job->err->status;
+}
+
+/* Every data file of the bundle that is there belongs to it, also those without a tensor.
+ * Those with its prefix that it has no use for are worth a word. */
+static enum status list_shards(struct bundle *b, bool after)
+{
+    struct text stem = {.limit = 4096};
+    uint64_t count, shard, of;
+    const char *const *names = job_siblings(b->job, &count);
+    const char *rest;
+    uint32_t file;
+    text_adds(&stem, text_str(&b->prefix) + b->name_at);
+    text_adds(&stem, DATA_INFIX);
+    uint64_t at = text_str(&stem) ? sibling_from(names, count, text_str(&stem)) : count;
+    for (; at < count && strncmp(names[at], text_str(&stem), stem.len) == 0; at++) {
+        if (!parse_shard(names[at] + stem.len, &shard, &of, &rest) || *rest)
+            continue;
+        bool own = of == b->shard_count && shard < of;
+        if (own && !after && open_shard(b, (uint32_t)shard, &file) != OK)
+            break;
+        if (!own && after && !(shard < b->shard_count && b->shards[shard].renamed))
+            job_issue(b->job, ISSUE_WARNING, NULL, NO_OFFSET, "unexpected-shard",
+                      "%.200s is not a data file of this checkpoint, which has %lu",
+                      names[at], (unsigned long)b->shard_count);
+    }
+    text_release(&stem);
+    return b->job->err->status;
+}
+
+/* --- entries ---------------------------------------------------------------------------- */
+
+static const char *dtype_name(struct bundle *b, int32_t number)
+{
+    int32_t plain = number > REFERENCE_BASE ? number - REFERENCE_BASE : number;
+    if (plain > 0 && (size_t)plain < DTYPES)
+        return dtype_names[plain];
+    char text[32];
+    int len = snprintf(text, sizeof(text), "unknown(%ld)", (long)number);
+    return arena_copy(b->job->arena, text, (size_t)len);
+}
+
+/* Bytes that `elements` take in a data file, and how to read them; false when `size` cannot
+ * be right. `codec` has room for 32 bytes and stays "" where there is nothing to do. */
+static bool describe_bytes(const struct bundle *b, const struct dtype *dtype,
+                           const struct tf_run *run, char *codec)
+{
+    codec[0] = '\0';
+    if (dtype->kind == DTYPE_STRING) {
+        snprintf(codec, 32, "strings:tf");
+        /* A byte of length each at least, and their check sum. */
+        return run->elements == 0 || (run->size >= 4 && run->elements <= run->size - 4);
+    }
+    if (!dtype_sized(dtype))
+        return true;
+    uint64_t width = dtype->bits < 8 ? 1 : dtype->bits / 8u, bytes;
+    if (dtype->bits < 8)
+        snprintf(codec, 32, "unpack:%u", (unsigned)dtype->bits);
+    else if (b->big_endian && dtype_swap_width(dtype) > 1)
+        snprintf(codec, 32, "swap:%u", dtype_swap_width(dtype));
+    return mul_u64(run->elements, width, &bytes) && bytes == run->size;
+}
+
+static bool take_shape(struct bundle *b, const Tf__TensorShapeProto *shape,
+                       struct bytes name, struct tf_run *run)
+{
+    size_t rank = shape ? shape->n_dim : 0;
+    if (rank > TENSOR_RANK_MAX || (shape && shape->unknown_rank)) {
+        job_issue(
+            b->job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-shape",
+            "tensor \"%.*s\" has no shape, or one of more than %d dimensions: left out",
+            SHOWN(name), TENSOR_RANK_MAX);
+        return false;
+    }
+    run->rank = (unsigned)rank;
+    run->shape = arena_array(b->job->arena, rank, sizeof(*run->shape));
+    if (!run->shape) {
+        no_memory(b);
+        return false;
+    }
+    bool good = true;
+    for (size_t d = 0; d < rank; d++) {
+        good = good && shape->dim[d]->size >= 0;
+        run->shape[d] = (uint64_t)shape->dim[d]->size;
+    }
+    if (good && shape_elements(run->shape, run->rank, &run->elements))
+        return true;
+    job_issue(
+        b->job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-shape",
+        "the shape of tensor \"%.*s\" has a negative dimension or overflows: left out",
+        SHOWN(name));
+    return false;
+}
+
+/* What an entry says, checked as far as it can be alone. False after an issue. */
+static bool take_run(struct bundle *b, const Tf__BundleEntryProto *m, struct bytes name,
+                     uint64_t offset, struct tf_run *run)
+{
+    if (!m) {
+        job_issue(b->job, ISSUE_ERROR, NULL, offset, "corrupt",
+                  "the entry of tensor \"%.*s\" cannot be read: left out", SHOWN(name));
+        return false;
+    }
+    *run = (struct tf_run){
+        .dtype = m->dtype,
+        .shard = (uint32_t)m->shard_id,
+        .offset = (uint64_t)m->offset,
+        .size = (uint64_t)m->size,
+        .crc = crc32c_unmask(m->crc32c),
+    };
+    return take_shape(b, m->shape, name, run);
+}
+
+/* Where the bytes are said to be. False (after an issue) when that is no place. */
+static bool run_is_placed(struct bundle *b, const struct tf_run *run, struct bytes name)
+{
+    if (run->shard < b->shard_count && run->offset <= INT64_MAX && run->size <= INT64_MAX)
+        return true;
+    job_issue(
+        b->job, ISSUE_ERROR, NULL, NO_OFFSET, "corrupt",
+        "tensor \"%.*s\" lies at offset %lld of data file %ld, there are %lu: listed "
+        "without data",
+        SHOWN(name), (long long)run->offset, (long)(int32_t)run->shard,
+        (unsigned long)b->shard_count);
+    return false;
+}
+
+static void report_size(struct bundle *b, const struct tf_run *run, struct bytes name)
+{
+    job_issue(
+        b->job, ISSUE_ERROR, NULL, NO_OFFSET, "size-mismatch",
+        "tensor \"%.*s\" has %llu bytes in its data file, which is not what its shape "
+        "and dtype need: listed without data",
+        SHOWN(name), (unsigned long long)run->size);
+}
+
+/* --- tensors ---------------------------------------------------------------------------- */
+
+static enum status emit_range(struct bundle *b, const struct tf_run *run,
+                              struct bytes name, struct tensor_claim *claim)
+{
+    struct dtype dtype;
+    char codec[32];
+    dtype_find(claim->dtype, &dtype);
+    bool placed = run_is_placed(b, run, name);
+    bool fits = placed && describe_bytes(b, &dtype, run, codec);
+    if (fits) {
+        claim->storage = STORAGE_RANGE;
+        claim->offset = run->offset;
+        claim->stored = run->size;
+        claim->codec = codec[0] ? codec : NULL;
+        claim->sums = dtype.kind == DTYPE_OPAQUE ? NULL : &run->crc;
+        if (open_shard(b, run->shard, &claim->file) != OK)
+            return b->job->err->status;
+    } else if (placed) {
+        report_size(b, run, name);
+    }
+    return job_tensor(b->job, claim);
+}
+
+/* The dimensions' parts as a list spells them; false when they are not of this tensor. */
+static bool take_extents(const Tf__TensorSliceProto *m, const struct tf_run *whole,
+                         struct tf_extent *spelled, struct extent *e)
+{
+    if (m->n_extent != whole->rank)
+        return false;
+    for (unsigned d = 0; d < whole->rank; d++) {
+        const Tf__TensorSliceProto__Extent *x = m->extent[d];
+        bool cut =
+            x->has_length_case == TF__TENSOR_SLICE_PROTO__EXTENT__HAS_LENGTH_LENGTH;
+        spelled[d].start = cut ? x->start : 0;
+        spelled[d].length = cut ? x->length : -1;
+        if (cut && (x->start < 0 || x->length < 0))
+            return false;
+        e->origin[d] = cut ? (uint64_t)x->start : 0;
+        e->shape[d] = cut ? (uint64_t)x->length : whole->shape[d];
+    }
+    return true;
+}
+
+/* Fill one extent from the slice it names. NULL, or what is wrong with it. */
+static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m,
+                              struct bytes name, const struct tf_run *whole,
+                              struct tf_slice **piece, struct extent *e)
+{
+    struct tf_extent spelled[TENSOR_RANK_MAX];
+    struct dtype dtype;
+    char codec[32];
+    if (!take_extents(m, whole, spelled, e))
+        return "lists a slice that is not a part of it";
+    *piece = tf_slices_find(&b->slices, name, spelled, whole->rank);
+    if (!*piece)
+        return "lists a slice that the index does not have";
+    const struct tf_run *run = &(*piece)->run;
+    (*piece)->used = true;
+    if (run->dtype != whole->dtype)
+        return "has a slice of another dtype";
+    if (memcmp(run->shape, e->shape, whole->rank * sizeof(*e->shape)) != 0)
+        return "has a slice of another shape than its place";
+    dtype_find(dtype_name(b, run->dtype), &dtype);
+    if (run->shard >= b->shard_count || run->offset > INT64_MAX ||
+        run->size > INT64_MAX || !describe_bytes(b, &dtype, run, codec))
+        return "has a slice whose place or size cannot be right";
+    e->offset = run->offset;
+    e->stored = run->size;
+    return NULL;
+}
+
+/* All pieces into claim->extents. NULL, or what is wrong with them. */
+static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
+                               struct bytes name, const struct tf_run *whole,
+                               struct tensor_claim *claim)
+{
+    struct arena *arena = b->job->arena;
+    struct extent *list = arena_array(arena, m->n_slices, sizeof(*list));
+    uint32_t *sums = arena_array(arena, m->n_slices, sizeof(*sums));
+    struct tiling tiling = tiling_of(whole->shape, whole->rank);
+    for (size_t i = 0; i < m->n_slices; i++) {
+        struct tf_slice *piece = NULL;
+        uint64_t *box = arena_array(arena, 2 * (size_t)whole->rank, sizeof(*box));
+        if (!list || !sums || !box) {
+            no_memory(b);
+            return "";
+        }
+        list[i].origin = box;
+        list[i].shape = box + whole->rank;
+        const char *wrong = take_piece(b, m->slices[i], name, whole, &piece, &list[i]);
+        if (wrong)
+            return wrong;
+        if (!tiling_add(&tiling, list[i].origin, list[i].shape))
+            return "has a slice that reaches outside it";
+        if (open_shard(b, piece->run.shard, &list[i].file) != OK)
+            return "";
+        sums[i] = piece->run.crc;
+    }
+    if (!tiling_complete(&tiling))
+        return "has slices that overlap or leave a gap";
+    claim->extents = list;
+    claim->extent_count = m->n_slices;
+    claim->sums = sums;
+    return NULL;
+}
+
+static enum status emit_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
+                               struct bytes name, const struct tf_run *whole,
+                               struct tensor_claim *claim)
+{
+    struct dtype dtype;
+    char codec[32];
+    dtype_find(claim->dtype, &dtype);
+    const char *wrong = take_pieces(b, m, name, whole, claim);
+    if (b->job->err->status != OK)
+        return b->job->err->status;
+    if (wrong) {
+        job_issue(b->job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-slices",
+                  "partitioned tensor \"%.*s\" %s: listed without data", SHOWN(name),
+                  wrong);
+    } else {
+        describe_bytes(b, &dtype, whole, codec);
+        claim->storage = STORAGE_PIECES;
+        claim->codec = codec[0] ? codec : NULL;
+        if (dtype.kind == DTYPE_OPAQUE)
+            claim->sums = NULL;
+    }
+    return job_tensor(b->job, claim);
+}
+
+static enum status take_tensor(struct bundle *b, struct bytes name,
+                               const Tf__BundleEntryProto *m, uint64_t offset)
+{
+    struct tf_run run;
+    if (!take_run(b, m, name, offset, &run))
+        return b->job->err->status;
+    struct tensor_claim claim = {
+        .name = (const char *)name.at,
+        .name_len = name.len,
+        .dtype = dtype_name(b, run.dtype),
+        .shape = run.shape,
+        .rank = run.rank,
+    };
+    if (!claim.dtype)
+        return no_memory(b);
+    return m->n_slices ? emit_pieces(b, m, name, &run, &claim)
+                       : emit_range(b, &run, name, &claim);
+}
+
+static enum status take_slice(struct bundle *b, struct bytes key,
+                              const Tf__BundleEntryProto *m, uint64_t offset)
+{
+    static const struct bytes slice = {(const uint8_t *)"(a slice)", 9};
+    struct tf_run run;
+    if (!take_run(b, m, slice, offset, &run))
+        return b->job->err->status;
+    enum status status = tf_slices_add(&b->slices, key, &run, b->job->arena);
+    if (status == ERR_MEMORY)
+        return no_memory(b);
+    if (status != OK)
+        job_issue(
+            b->job, ISSUE_ERROR, NULL, offset, "corrupt",
+            "a key of the index begins with a zero byte but is not a slice's: left out");
+    return OK;
+}
+
+/* Slices that no tensor lists are data that cannot be reached. */
+static void report_orphans(struct bundle *b)
+{
+    const struct tf_slice *first = NULL;
+    uint64_t orphans = 0;
+    for (uint64_t i = 0; i < b->slices.count; i++) {
+        const struct tf_slice *s = &b->slices.list[i];
+        orphans += !s->used;
+        first = first || s->used ? first : s;
+    }
+    if (first)
+        job_issue(b->job, ISSUE_WARNING, NULL, NO_OFFSET, "orphan-slices",
+                  "%llu slices belong to no tensor; the first is one of \"%.200s\"",
+                  (unsigned long long)orphans, first->name);
+}
+
+/* --- the index -------------------------------------------------------------------------- */
+
+static enum status check_version(struct bundle *b, const Tf__VersionDef *v)
+{
+    bool refused = v && v->min_consumer > BUNDLE_VERSION;
+    for (size_t i = 0; v && i < v->n_bad_consumers; i++)
+        refused = refused || v->bad_consumers[i] == BUNDLE_VERSION;
+    if (refused)
+        return error_set(b->job->err, ERR_UNSUPPORTED, b->job->path, NO_OFFSET,
+                         "the bundle asks for readers of version %ld; this one is %d",
+                         (long)v->min_consumer, BUNDLE_VERSION);
+    return OK;
+}
+
+static enum status take_header(struct bundle *b, const struct sstable_entry *e)
+{
+    struct job *job = b->job;
+    if (!e->key.at || e->key.len)
+        return error_set(job->err, ERR_UNSUPPORTED, job->path, NO_OFFSET,
+                         "an SSTable, but not the index of a TensorFlow checkpoint");
+    if (is_version_1(e->value))
+        return error_set(job->err, ERR_UNSUPPORTED, job->path, NO_OFFSET,
+                         "a TensorFlow checkpoint of version 1, which is not read yet");
+    const Tf__BundleHeaderProto *m =
+        protobuf_unpack(&tf__bundle_header_proto__descriptor, e->value, &b->message);
+    if (!m || m->num_shards < 0)
+        return error_set(job->err, ERR_CORRUPT, job->path, e->offset,
+                         "the header of the bundle cannot be read");
+    if (m->endianness != 0 && m->endianness != 1)
+        return error_set(job->err, ERR_UNSUPPORTED, job->path, e->offset,
+                         "byte order %ld is neither little (0) nor big (1)",
+                         (long)m->endianness);
+    if ((uint64_t)m->num_shards > LIMIT_SHARDS)
+        return error_set(job->err, ERR_LIMIT, job->path, e->offset,
+                         "%ld data files, the most is %llu", (long)m->num_shards,
+                         (unsigned long long)LIMIT_SHARDS);
+    b->big_endian = m->endianness == 1;
+    b->shard_count = (uint32_t)m->num_shards;
+    /* A declared number, but a small one at most. */
+    b->shards = arena_array(job->arena, b->shard_count, sizeof(*b->shards));
+    return b->shards ? check_version(b, m->version) : no_memory(b);
+}
+
+static enum status take_entries(struct bundle *b, struct sstable *table)
+{
+    struct error *err = b->job->err;
+    struct sstable_entry e;
+    while (sstable_next(table, &e, err) == OK && e.key.at) {
+        const Tf__BundleEntryProto *m =
+            protobuf_unpack(&tf__bundle_entry_proto__descriptor, e.value, &b->message);
+        enum status status = e.key.len && e.key.at[0] == 0
+                                 ? take_slice(b, e.key, m, e.offset)
+                                 : take_tensor(b, e.key, m, e.offset);
+        arena_release(&b->message);
+        if (status != OK)
+            return status;
+    }
+    return err->status;
+}
+
+/* "model.ckpt-1000": the step, and the run that it is of, the directory. */
+static void take_step(struct bundle *b)
+{
+    const char *name = text_str(&b->prefix) + b->name_at;
+    const char *dash = strrchr(name, '-');
+    size_t digits = dash ? strspn(dash + 1, "0123456789") : 0;
+    if (digits == 0 || digits > 18 || dash[1 + digits])
+        return;
+    char *run = arena_copy(b->job->arena, text_str(&b->prefix),
+                           b->name_at > 1 ? b->name_at - 1 : b->name_at);
+    job_step(b->job, strtoll(dash + 1, NULL, 10));
+    job_run(b->job, run, NULL);
+}
+
+static enum status tf_bundle_index(struct job *job)
+{
+    struct bundle b = {
+        .job = job, .prefix.limit = 8192, .slices.name.limit = LIMIT_NAME_BYTES};
+    struct sstable *table = NULL;
+    struct sstable_entry first;
+    const char *slash = strrchr(job->path, '/');
+    b.name_at = slash ? (size_t)(slash - job->path) + 1 : 0;
+    text_add(&b.prefix, job->path, b.name_at + prefix_length(job->path + b.name_at));
+    if (!text_str(&b.prefix)) {
+        error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET, "a path of over 8192 bytes");
+        goto done;
+    }
+    job_role(job, 0, "index");
+    job_sum_kind(job, "crc32c");
+    take_step(&b);
+    if (sstable_open(job->source, &table, job->err) != OK ||
+        sstable_next(table, &first, job->err) != OK || take_header(&b, &first) != OK)
+        goto done;
+    arena_release(&b.message);
+    if (list_shards(&b, false) == OK && take_entries(&b, table) == OK) {
+        report_orphans(&b);
+        list_shards(&b, true);
+    }
+
+done:
+    sstable_close(table);
+    arena_release(&b.message);
+    text_release(&b.prefix);
+    tf_slices_release(&b.slices);
+    return job->err->status;
+}
+
+const struct format format_tf_bundle = {
+    .name = "tf_bundle",
+    .summary = "TensorFlow checkpoints, version 2, and SavedModel variables",
+    .suffixes = INDEX_SUFFIX,
+    .separator = '/',
+    .set = true,
+    .probe = tf_bundle_probe,
+    .checkpoint_name = tf_bundle_name,
+    .claim = tf_bundle_claim,
+    .index = tf_bundle_index,
+};

@@ -1,0 +1,100 @@
+/*
+ * tf_slices.c - keys of slices, OrderedCode one after another:
+ *
+ *   number  0 (which makes the zero byte in front)
+ *   string  name of the variable
+ *   number  rank
+ *   each dimension:
+ *     signed  start
+ *     signed  length, -1 for the whole dimension
+ *
+ * Source: tensorflow/core/util/saved_tensor_slice_util.cc, EncodeTensorNameSlice.
+ */
+#include "importer/format/tf_slices.h"
+
+#include <string.h>
+
+#include "catalog/tensor.h"
+#include "importer/container/orderedcode.h"
+
+/* The name in the arena, that of the slice before it where they are the same. */
+static const char *share_name(struct tf_slices *s, struct arena *arena)
+{
+    const struct tf_slice *last = s->count ? &s->list[s->count - 1] : NULL;
+    const char *name = s->name.len ? text_str(&s->name) : "";
+    if (last && last->name_len == s->name.len &&
+        memcmp(last->name, name, s->name.len) == 0)
+        return last->name;
+    return arena_copy(arena, name, s->name.len);
+}
+
+enum status tf_slices_add(struct tf_slices *s, struct bytes key, const struct tf_run *run,
+                          struct arena *arena)
+{
+    struct cursor c = cursor_over(key, 0);
+    text_reset(&s->name);
+    if (orderedcode_number(&c) != 0 || !orderedcode_string(&c, &s->name) ||
+        orderedcode_number(&c) != run->rank || !cursor_ok(&c))
+        return s->name.failed ? ERR_MEMORY : ERR_CORRUPT;
+    struct tf_slice slice = {
+        .name = share_name(s, arena),
+        .name_len = s->name.len,
+        .extents = arena_array(arena, run->rank, sizeof(*slice.extents)),
+        .run = *run,
+    };
+    void *list = arena_grow(arena, s->list, s->count, &s->space, sizeof(*s->list));
+    if (!slice.name || !slice.extents || !list)
+        return ERR_MEMORY;
+    s->list = list;
+    for (unsigned d = 0; d < run->rank; d++) {
+        slice.extents[d].start = orderedcode_signed(&c);
+        slice.extents[d].length = orderedcode_signed(&c);
+    }
+    if (!cursor_ok(&c) || cursor_left(&c))
+        return ERR_CORRUPT;
+    s->list[s->count++] = slice;
+    return OK;
+}
+
+static int order(const struct tf_slice *slice, struct bytes name,
+                 const struct tf_extent *extents, unsigned rank)
+{
+    size_t common = slice->name_len < name.len ? slice->name_len : name.len;
+    int by_name = common ? memcmp(slice->name, name.at, common) : 0;
+    if (by_name)
+        return by_name;
+    if (slice->name_len != name.len)
+        return slice->name_len < name.len ? -1 : 1;
+    if (slice->run.rank != rank)
+        return slice->run.rank < rank ? -1 : 1;
+    for (unsigned d = 0; d < rank; d++) {
+        const struct tf_extent *a = &slice->extents[d], *b = &extents[d];
+        if (a->start != b->start)
+            return a->start < b->start ? -1 : 1;
+        if (a->length != b->length)
+            return a->length < b->length ? -1 : 1;
+    }
+    return 0;
+}
+
+struct tf_slice *tf_slices_find(struct tf_slices *s, struct bytes name,
+                                const struct tf_extent *extents, unsigned rank)
+{
+    uint64_t low = 0, high = s->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        int side = order(&s->list[middle], name, extents, rank);
+        if (side == 0)
+            return &s->list[middle];
+        if (side < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+void tf_slices_release(struct tf_slices *s)
+{
+    text_release(&s->name);
+}

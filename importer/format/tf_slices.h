@@ -1,0 +1,58 @@
+/*
+ * tf_slices.h - the pieces of partitioned variables in a tensor bundle.
+ *
+ * Their keys begin with a zero byte, so that all of them stand before the first name. They are
+ * collected in the order of the table and found again when their variable comes.
+ */
+#ifndef CKPTDB_FORMAT_TF_SLICES_H
+#define CKPTDB_FORMAT_TF_SLICES_H
+
+#include "catalog/base/arena.h"
+#include "catalog/base/bits.h"
+#include "catalog/base/text.h"
+#include "tf_bundle.pb-c.h"
+
+/* What an index entry says of one run of bytes, checked. */
+struct tf_run {
+    int32_t dtype;
+    unsigned rank;
+    uint64_t *shape;
+    uint64_t elements;
+    uint32_t shard;
+    uint64_t offset, size; /* in its data file, in bytes */
+    uint32_t crc;          /* not masked */
+};
+
+/* A dimension's part of a slice as keys and lists spell it. */
+struct tf_extent {
+    int64_t start, length; /* the whole dimension: 0 and -1 */
+};
+
+struct tf_slice {
+    const char *name; /* of the variable */
+    size_t name_len;
+    struct tf_extent *extents; /* run.rank of them */
+    struct tf_run run;
+    bool used;
+};
+
+/* All slices of a bundle, ordered as their keys are. */
+struct tf_slices {
+    struct tf_slice *list;
+    uint64_t count;
+    size_t space;
+    struct text name; /* scratch */
+};
+
+/* Add the slice under `key`; `run` lives in the arena. ERR_CORRUPT without a message when it
+ * is not the key of a slice of run->rank dimensions; ERR_MEMORY. */
+enum status tf_slices_add(struct tf_slices *, struct bytes key, const struct tf_run *run,
+                          struct arena *arena);
+
+/* The slice of variable `name` with just these extents, or NULL. */
+struct tf_slice *tf_slices_find(struct tf_slices *, struct bytes name,
+                                const struct tf_extent *extents, unsigned rank);
+
+void tf_slices_release(struct tf_slices *);
+
+#endif
