@@ -196,8 +196,7 @@ static bool is_data_file(const char *after_infix)
 {
     uint64_t shard, count;
     const char *rest;
-    return parse_shard(after_infix, &shard, &count, &rest) &&
-           (!*rest || strncmp(rest, ".tempstate", 10) == 0);
+    return parse_shard(after_infix, &shard, &count, &rest) && !*rest;
 }
 
 static enum status tf_bundle_claim(struct claim *claim)
@@ -555,6 +554,7 @@ static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
         if (open_shard(b, piece->run.shard, &list[i].file) != OK)
             return "";
         sums[i] = piece->run.crc;
+        claim->stored += piece->run.size;
     }
     if (!tiling_complete(&tiling))
         return "has slices that overlap or leave a gap";
@@ -575,6 +575,7 @@ static enum status emit_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
     if (b->job->err->status != OK)
         return b->job->err->status;
     if (wrong) {
+        claim->stored = 0;
         job_issue(b->job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-slices",
                   "partitioned tensor \"%.*s\" %s: listed without data", SHOWN(name),
                   wrong);

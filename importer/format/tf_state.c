@@ -1,15 +1,12 @@
 /*
  * tf_state.c - files of TensorFlow that hold no checkpoint, known so that nobody wonders:
  *
- *   checkpoint                      text: which prefixes of the directory are checkpoints.
- *                                   Every prefix that is there is found without it, and
- *                                   its paths may be those of the machine that trained.
- *   PREFIX.index.tempstate...       a save that was interrupted
- *   PREFIX_temp.../part-N-of-M.index  the same, before its parts were joined
- *   train_ds-N-of-M.index           the place in the training data, kept by T5X
+ *   checkpoint             text: which prefixes of the directory are checkpoints. Those that
+ *                          are there are found without it, and its paths may be those of
+ *                          the machine that trained.
+ *   train_ds-N-of-M.index  the place in the training data, kept by T5X
  *
- * Sources: tensorflow/python/training/checkpoint_state.proto, tensor_bundle.cc,
- * t5x/checkpoints.py.
+ * Sources: tensorflow/python/training/checkpoint_state.proto, t5x/checkpoints.py.
  */
 #include <string.h>
 
@@ -41,21 +38,19 @@ static bool is_numbered_index(const char *name, const char *prefix)
 
 static int tf_state_probe(const struct probe *p)
 {
-    static const char unfinished[] = ".index.tempstate";
-    if (begins(p->head, "model_checkpoint_path:"))
-        return 8 * 22;
-    if (begins(p->head, "all_model_checkpoint_paths:"))
-        return 8 * 27;
-    if (strstr(p->name, unfinished))
-        return 8 * (int)strlen(unfinished);
-    if (is_numbered_index(p->name, "part-") || is_numbered_index(p->name, "train_ds-"))
-        return 8 * (int)strlen("part-00000-of-00001.index");
-    return 0;
+    static const char *const texts[] = {"model_checkpoint_path:",
+                                        "all_model_checkpoint_paths:"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (begins(p->head, texts[i]))
+            return 8 * (int)strlen(texts[i]);
+    return is_numbered_index(p->name, "train_ds-")
+               ? 8 * (int)strlen("train_ds--of-.index")
+               : 0;
 }
 
 const struct format format_tf_state = {
     .name = "tf_state",
-    .summary = "TensorFlow's list of checkpoints, and unfinished saves: passed over",
+    .summary = "TensorFlow's list of checkpoints: known and passed over",
     .suffixes = "",
     .separator = '/',
     .probe = tf_state_probe,
