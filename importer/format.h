@@ -30,6 +30,9 @@ struct probe {
     uint64_t size;     /* of the file, in bytes */
 };
 
+/* Whether the head holds these bytes anywhere. */
+bool probe_holds(const struct probe *, const char *word);
+
 /* What a prober sees of a directory: its entries, sorted bytewise. */
 struct probe_dir {
     const char *name; /* last component of the path */

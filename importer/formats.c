@@ -14,6 +14,15 @@ const struct format *const formats[] = {
     NULL,
 };
 
+bool probe_holds(const struct probe *p, const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t i = 0; len <= p->head.len && i <= p->head.len - len; i++)
+        if (memcmp(p->head.at + i, word, len) == 0)
+            return true;
+    return false;
+}
+
 const struct format *format_for_file(const struct probe *p)
 {
     const struct format *best = NULL;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "importer/format/safetensors_header.h"
-#include "importer/job.h"
 
 /* After the length: the brace, and something that JSON allows behind it. A length past the
  * end of the file is taken for a cut file only where the name says so too. */
@@ -26,32 +25,49 @@ static int safetensors_probe(const struct probe *p)
     return dot && strcmp(dot, ".safetensors") == 0 ? 16 : 0;
 }
 
-static enum status emit(struct job *job, const struct safetensors_header *h)
+void safetensors_report(struct job *job, const char *path,
+                        const struct safetensors_header *h)
 {
     if (h->unknown_dtype.at)
-        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "unknown-dtype",
+        job_issue(job, ISSUE_WARNING, path, NO_OFFSET, "unknown-dtype",
                   "dtype \"%.*s\" is not known: such tensors are listed, not read",
                   (int)h->unknown_dtype.len, (const char *)h->unknown_dtype.at);
     if (h->unknown_key.at)
-        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "unknown-key",
+        job_issue(job, ISSUE_WARNING, path, NO_OFFSET, "unknown-key",
                   "a tensor has a key \"%.*s\" that the format does not know: ignored",
                   (int)(h->unknown_key.len < 200 ? h->unknown_key.len : 200),
                   (const char *)h->unknown_key.at);
-    for (uint64_t i = 0; i < h->count; i++) {
-        const struct safetensors_tensor *t = &h->tensors[i];
-        struct tensor_claim claim = {
-            .name = t->name,
-            .name_len = t->name_len,
-            .dtype = t->dtype,
-            .shape = t->shape,
-            .rank = t->rank,
-            .storage = STORAGE_RANGE,
-            .offset = t->begin,
-            .stored = t->end - t->begin,
-        };
-        if (job_tensor(job, &claim) != OK)
+}
+
+enum status safetensors_emit(struct job *job, uint32_t file,
+                             const struct safetensors_tensor *t)
+{
+    return job_tensor(job, &(struct tensor_claim){
+                               .name = t->name,
+                               .name_len = t->name_len,
+                               .dtype = t->dtype,
+                               .shape = t->shape,
+                               .rank = t->rank,
+                               .storage = STORAGE_RANGE,
+                               .file = file,
+                               .offset = t->begin,
+                               .stored = t->end - t->begin,
+                           });
+}
+
+void safetensors_neighbours(struct job *job)
+{
+    job_meta_neighbour(job, "config.json");
+    job_meta_neighbour(job, "generation_config.json");
+    job_meta_neighbour(job, "adapter_config.json");
+}
+
+static enum status emit(struct job *job, const struct safetensors_header *h)
+{
+    safetensors_report(job, NULL, h);
+    for (uint64_t i = 0; i < h->count; i++)
+        if (safetensors_emit(job, 0, &h->tensors[i]) != OK)
             return job->err->status;
-    }
     for (uint64_t i = 0; i < h->fact_count; i++) {
         const struct safetensors_fact *f = &h->facts[i];
         char *key = arena_copy(job->arena, f->key.at, f->key.len);
@@ -81,9 +97,7 @@ static enum status safetensors_index_file(struct job *job)
             return job->err->status;
         job_reuse_offer(job, text, header.data_end);
     }
-    job_meta_neighbour(job, "config.json");
-    job_meta_neighbour(job, "generation_config.json");
-    job_meta_neighbour(job, "adapter_config.json");
+    safetensors_neighbours(job);
     return job->err->status;
 }
 

@@ -2,16 +2,13 @@
  * safetensors_header.h - the header of a safetensors file, checked as the reference reader
  * checks it, and a little stricter.
  *
- * Knows no job: a single file and a set of shards use it (format/safetensors.c,
+ * A single file and a set of shards share it (format/safetensors.c,
  * format/safetensors_index.c).
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_SAFETENSORS_HEADER_H
 #define CKPTDB_IMPORTER_FORMAT_SAFETENSORS_HEADER_H
 
-#include "catalog/base/arena.h"
-#include "catalog/base/bits.h"
-#include "catalog/base/error.h"
-#include "catalog/store/source.h"
+#include "importer/job.h"
 
 struct safetensors_tensor {
     const char *name; /* need not end in NUL, may hold NUL */
@@ -47,5 +44,13 @@ enum status safetensors_parse(struct bytes text, const char *source, struct aren
 /* The file must end where its last tensor does. */
 enum status safetensors_check_end(const struct source *, struct bytes text,
                                   uint64_t data_end, struct error *);
+
+/* Warn of what was taken with a grain of salt; `path` NULL: the primary file. */
+void safetensors_report(struct job *, const char *path,
+                        const struct safetensors_header *);
+enum status safetensors_emit(struct job *, uint32_t file,
+                             const struct safetensors_tensor *);
+/* The files beside a model that describe it. */
+void safetensors_neighbours(struct job *);
 
 #endif

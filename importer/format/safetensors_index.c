@@ -1,0 +1,90 @@
+/*
+ * safetensors_index.c - a set of safetensors shards with their index. The index:
+ * format/weight_map.c; a shard: format/safetensors_header.c.
+ */
+#include "importer/format/safetensors_header.h"
+#include "importer/format/weight_map.h"
+
+#define SUFFIX ".safetensors"
+
+static int index_probe(const struct probe *p)
+{
+    return weight_map_probe(p, SUFFIX);
+}
+
+static enum status index_claim(struct claim *c)
+{
+    return weight_map_claim(c, SUFFIX);
+}
+
+/* What a shard states of itself, where no other has said it: most shards say the same. */
+static enum status state_facts(struct job *job, struct weight_map *m,
+                               const struct safetensors_header *h)
+{
+    for (uint64_t i = 0; i < h->fact_count && job->err->status == OK; i++) {
+        const struct safetensors_fact *f = &h->facts[i];
+        bool added = false;
+        char *key = arena_copy(job->arena, f->key.at, f->key.len);
+        if (!key || !strmap_add(&m->facts, key, f->key.len, &added))
+            return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        if (added)
+            job_meta_text(job, key, (const char *)f->value.at, f->value.len);
+    }
+    return job->err->status;
+}
+
+static enum status emit_shard(struct job *job, struct weight_map *m, uint32_t shard,
+                              uint32_t file, const struct safetensors_header *h)
+{
+    for (uint64_t i = 0; i < h->count; i++) {
+        const struct safetensors_tensor *t = &h->tensors[i];
+        if (!weight_map_wants(job, m, shard, t->name, t->name_len))
+            continue;
+        m->nbytes += t->end - t->begin;
+        if (safetensors_emit(job, file, t) != OK)
+            return job->err->status;
+    }
+    return state_facts(job, m, h);
+}
+
+static enum status index_shard(struct job *job, struct weight_map *m, uint32_t shard)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct safetensors_header header;
+    struct source *s;
+    struct bytes text;
+    uint32_t file;
+    if (!weight_map_open(job, m, shard, &s, &file))
+        return job->err->status;
+    if (safetensors_load(s, job->arena, &text, &err) != OK ||
+        safetensors_parse(text, s->name, job->arena, &header, &err) != OK ||
+        safetensors_check_end(s, text, header.data_end, &err) != OK) {
+        weight_map_lose(job, m, shard, &err);
+        return job->err->status;
+    }
+    job_base(job, file, 8 + text.len);
+    safetensors_report(job, s->name, &header);
+    return emit_shard(job, m, shard, file, &header);
+}
+
+static enum status index_set(struct job *job)
+{
+    struct weight_map m;
+    if (weight_map_read(job, SUFFIX, &m) == OK)
+        for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
+            index_shard(job, &m, i);
+    weight_map_finish(job, &m);
+    safetensors_neighbours(job);
+    return job->err->status;
+}
+
+const struct format format_safetensors_index = {
+    .name = "safetensors-sharded",
+    .summary = "safetensors shards with an index",
+    .suffixes = ".safetensors.index.json",
+    .separator = '.',
+    .set = true,
+    .probe = index_probe,
+    .claim = index_claim,
+    .index = index_set,
+};

@@ -1,0 +1,79 @@
+/*
+ * weight_map.h - the index of a sharded checkpoint, as Hugging Face writes it:
+ * model.safetensors.index.json, pytorch_model.bin.index.json.
+ *
+ * The index says which shard holds which tensor. It is not trusted: shards are plain names
+ * beside it, tensors count only where the shard and the index agree, and whatever they
+ * disagree on is an issue of the set.
+ *
+ *   struct weight_map m;
+ *   if (weight_map_read(job, ".safetensors", &m) == OK)
+ *       for (uint32_t s = 0; s < m.shard_count; s++)
+ *           if (weight_map_open(job, &m, s, &source, &file))
+ *               ... per tensor: if (weight_map_wants(job, &m, s, name, len)) emit it,
+ *                   m.nbytes += its bytes; or, for a bad shard: weight_map_lose()
+ *   weight_map_finish(job, &m);
+ */
+#ifndef CKPTDB_IMPORTER_FORMAT_WEIGHT_MAP_H
+#define CKPTDB_IMPORTER_FORMAT_WEIGHT_MAP_H
+
+#include "catalog/base/strmap.h"
+#include "importer/job.h"
+
+struct weight {
+    const char *name; /* not NUL-terminated */
+    size_t len;
+    uint32_t shard;
+    bool found;
+};
+
+struct weight_shard {
+    const char *name;
+    uint64_t weights; /* tensors that the index puts into it */
+    bool lost;        /* missing, or not readable */
+};
+
+struct weight_map {
+    struct arena *arena;
+    struct weight *weights;
+    uint64_t count;
+    struct strmap names;         /* weight name -> position */
+    struct strmap facts;         /* keys of the index's metadata */
+    struct weight_shard *shards; /* sorted bytewise by name */
+    uint32_t shard_count;
+    bool has_total; /* the index states a total_size ... */
+    double total;
+    uint64_t nbytes; /* ... of this; the caller adds up */
+    bool any_lost;
+    struct weight_stray *strays; /* weight_map.c's */
+    uint64_t stray_count;
+    size_t stray_space;
+};
+
+/* 64 for a text that says "weight_map" and names files with `suffix`; 8 for one that only
+ * its own name calls such an index. */
+int weight_map_probe(const struct probe *, const char *suffix);
+
+/* Take the shards: those that the index names, and those that are named like them. */
+enum status weight_map_claim(struct claim *, const char *suffix);
+
+/* Read the job's primary file; states its metadata as facts and reports shards that it does
+ * not name. Release *out with weight_map_finish(), after an error too. */
+enum status weight_map_read(struct job *, const char *suffix, struct weight_map *out);
+
+/* Open a shard; false after an issue. */
+bool weight_map_open(struct job *, struct weight_map *, uint32_t shard,
+                     struct source **source, uint32_t *file);
+/* A shard that cannot be used: an issue, and none for each of its tensors. */
+void weight_map_lose(struct job *, struct weight_map *, uint32_t shard,
+                     const struct error *);
+
+/* Whether this tensor of this shard is the one that the index means. */
+bool weight_map_wants(struct job *, struct weight_map *, uint32_t shard, const char *name,
+                      size_t len);
+
+/* Report what the index names and no shard has, and a wrong total_size, unless the job has
+ * failed; release the map's memory. */
+void weight_map_finish(struct job *, struct weight_map *);
+
+#endif
