@@ -1,0 +1,315 @@
+/*
+ * names.c - a checkpoint of names without bytes: a model's skeleton, or a list to try a map
+ * on.
+ *
+ *   {"ckptdb": "names", "tensors": {NAME: {"dtype": text, "shape": [numbers]}, ...}}
+ *   {"ckptdb": "names", "tree": {KEY: subtree, ...} or [subtree, ...]}
+ *
+ * In the first form dtype and shape may be null or absent. In the second a leaf is
+ * "float32[2,3]", or "?" for what is not known; names are keys and list positions joined by
+ * '/'; null, {} and [] are leaves without a tensor. Both may stand in one file.
+ *
+ * Source: this program's own.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "importer/container/json.h"
+#include "importer/job.h"
+
+struct names {
+    struct job *job;
+    struct json json;
+    struct text path; /* of the value that is read, in a tree */
+    /* For each open object or array of a tree: */
+    struct level {
+        size_t path;   /* length of its own path */
+        uint64_t next; /* array: position of its next item */
+        bool array, empty;
+    } levels[LIMIT_JSON_DEPTH];
+    unsigned depth;
+};
+
+static bool no_memory(struct names *n)
+{
+    return json_fail(&n->json, ERR_MEMORY, NULL, "no memory for a name");
+}
+
+static bool bad(struct names *n, const char *message)
+{
+    return json_fail(&n->json, ERR_CORRUPT, "bad-names", "%s", message);
+}
+
+static bool emit(struct names *n, struct tensor_claim *t)
+{
+    t->storage = STORAGE_NONE;
+    if (job_tensor(n->job, t) == OK)
+        return true;
+    n->json.type = JSON_FAIL;
+    return false;
+}
+
+/* A dtype by its canonical name, or "unknown(X)" of what is none. NULL: no memory. */
+static const char *dtype_named(struct names *n, struct bytes text)
+{
+    struct dtype found;
+    char *name = arena_copy(n->job->arena, text.at, text.len);
+    if (!name)
+        return NULL;
+    dtype_find(name, &found);
+    if (found.kind != DTYPE_UNKNOWN || strncmp(name, "unknown(", 8) == 0)
+        return name;
+    struct text wrapped = {.limit = text.len + 16};
+    text_addf(&wrapped, "unknown(%s)", name);
+    name = text_str(&wrapped) ? arena_copy(n->job->arena, wrapped.at, wrapped.len) : NULL;
+    text_release(&wrapped);
+    return name;
+}
+
+static bool set_dtype(struct names *n, struct bytes text, struct tensor_claim *t)
+{
+    if (!text.len || memchr(text.at, '\0', text.len))
+        return bad(n, "this is no name of a dtype");
+    t->dtype_unknown = false;
+    t->dtype = dtype_named(n, text);
+    return t->dtype || no_memory(n);
+}
+
+/* --- tensors ---------------------------------------------------------------------------- */
+
+static bool read_shape(struct names *n, struct tensor_claim *t)
+{
+    uint64_t shape[TENSOR_RANK_MAX];
+    enum json_type type = json_next(&n->json);
+    if (type == JSON_NULL)
+        return true;
+    if (type != JSON_ARRAY)
+        return type != JSON_FAIL && bad(n, "a shape is a list of numbers, or null");
+    while ((type = json_next(&n->json)) != JSON_ARRAY_END) {
+        if (type == JSON_FAIL)
+            return false;
+        if (t->rank == TENSOR_RANK_MAX || !json_u64(&n->json, &shape[t->rank]))
+            return bad(n, "a shape is a list of at most 254 whole numbers");
+        t->rank++;
+    }
+    uint64_t *kept = arena_array(n->job->arena, t->rank ? t->rank : 1, sizeof(*kept));
+    if (!kept)
+        return no_memory(n);
+    memcpy(kept, shape, t->rank * sizeof(*shape));
+    t->shape = kept;
+    t->shape_unknown = false;
+    return true;
+}
+
+static bool read_dtype(struct names *n, struct tensor_claim *t)
+{
+    enum json_type type = json_next(&n->json);
+    if (type == JSON_NULL)
+        return true;
+    if (type != JSON_STRING)
+        return type != JSON_FAIL && bad(n, "a dtype is a text, or null");
+    return set_dtype(n, n->json.text, t);
+}
+
+static bool read_entry(struct names *n)
+{
+    enum json_type type;
+    bool has_dtype = false, has_shape = false;
+    struct bytes name = n->json.text;
+    struct tensor_claim t = {.name = (const char *)name.at,
+                             .name_len = name.len,
+                             .dtype_unknown = true,
+                             .shape_unknown = true};
+    if (!json_want(&n->json, JSON_OBJECT, "{\"dtype\": ..., \"shape\": ...}"))
+        return false;
+    while ((type = json_next(&n->json)) == JSON_KEY) {
+        bool dtype = json_is(&n->json, "dtype"), shape = json_is(&n->json, "shape");
+        if (!dtype && !shape)
+            return bad(n, "a tensor has a dtype and a shape, and nothing else");
+        if ((dtype && has_dtype) || (shape && has_shape))
+            return bad(n, "a key occurs twice in a tensor");
+        has_dtype |= dtype;
+        has_shape |= shape;
+        if (!(dtype ? read_dtype(n, &t) : read_shape(n, &t)))
+            return false;
+    }
+    return type == JSON_OBJECT_END && emit(n, &t);
+}
+
+static bool read_tensors(struct names *n)
+{
+    enum json_type type;
+    if (!json_want(&n->json, JSON_OBJECT, "an object of tensors"))
+        return false;
+    while ((type = json_next(&n->json)) == JSON_KEY)
+        if (!read_entry(n))
+            return false;
+    return type == JSON_OBJECT_END;
+}
+
+/* --- tree ------------------------------------------------------------------------------- */
+
+/* "float32[2,3]", "float32", "?", "?[2]". Brackets that are no shape belong to the dtype:
+ * "datetime64[s]". */
+static bool read_leaf(struct names *n)
+{
+    uint64_t *shape;
+    struct bytes text = n->json.text;
+    struct tensor_claim t = {.name = n->path.at,
+                             .name_len = n->path.len,
+                             .dtype_unknown = true,
+                             .shape_unknown = true};
+    char *leaf = arena_copy(n->job->arena, text.at, text.len);
+    if (!leaf)
+        return no_memory(n);
+    char *bracket = strrchr(leaf, '[');
+    if (bracket && shape_parse(bracket, n->job->arena, &shape, &t.rank)) {
+        t.shape = shape;
+        t.shape_unknown = false;
+        text.len = (size_t)(bracket - leaf);
+    }
+    bool unknown = text.len == 1 && text.at[0] == '?';
+    return (unknown || set_dtype(n, text, &t)) && emit(n, &t);
+}
+
+static bool node(struct names *n, const char *kind)
+{
+    if (job_node(n->job, n->path.at, n->path.len, kind) == OK)
+        return true;
+    n->json.type = JSON_FAIL;
+    return false;
+}
+
+/* Put `key` behind the path of the innermost level. */
+static bool set_path(struct names *n, const void *key, size_t len)
+{
+    struct level *l = &n->levels[n->depth - 1];
+    l->empty = false;
+    n->path.len = l->path;
+    if (n->depth > 1)
+        text_addc(&n->path, '/');
+    text_add(&n->path, key, len);
+    return text_str(&n->path) ||
+           json_fail(&n->json, ERR_LIMIT, NULL, "a name of more than %llu bytes",
+                     (unsigned long long)LIMIT_NAME_BYTES);
+}
+
+/* Items of arrays have their position as their key. */
+static bool count_item(struct names *n)
+{
+    char digits[24];
+    struct level *l = n->depth ? &n->levels[n->depth - 1] : NULL;
+    if (!l || !l->array)
+        return true;
+    int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)l->next++);
+    return set_path(n, digits, (size_t)len);
+}
+
+static bool close_level(struct names *n)
+{
+    const struct level *l = &n->levels[--n->depth];
+    n->path.len = l->path;
+    return !l->empty || node(n, l->array ? "list" : "dict");
+}
+
+static bool read_value(struct names *n, enum json_type type)
+{
+    if (!count_item(n))
+        return false;
+    switch (type) {
+    case JSON_OBJECT:
+    case JSON_ARRAY:
+        n->levels[n->depth++] = (struct level){n->path.len, 0, type == JSON_ARRAY, true};
+        return true;
+    case JSON_STRING:
+        return read_leaf(n);
+    case JSON_NULL:
+        return node(n, "null");
+    default:
+        return bad(n, "a leaf is \"dtype[shape]\", \"?\", null, {} or []");
+    }
+}
+
+static bool read_tree(struct names *n)
+{
+    bool ok = text_adds(&n->path, "");
+    do {
+        enum json_type type = json_next(&n->json);
+        if (type == JSON_FAIL)
+            ok = false;
+        else if (type == JSON_KEY)
+            ok = set_path(n, n->json.text.at, n->json.text.len);
+        else if (type == JSON_OBJECT_END || type == JSON_ARRAY_END)
+            ok = close_level(n);
+        else
+            ok = read_value(n, type);
+    } while (ok && n->depth);
+    return ok;
+}
+
+/* --- the file --------------------------------------------------------------------------- */
+
+static bool read_file(struct names *n)
+{
+    enum json_type type;
+    struct json *j = &n->json;
+    bool tensors = false, tree = false;
+    if (!json_want(j, JSON_OBJECT, "an object"))
+        return false;
+    while ((type = json_next(j)) == JSON_KEY) {
+        bool ok;
+        if (json_is(j, "ckptdb"))
+            ok = json_want(j, JSON_STRING, "\"names\"") &&
+                 (json_is(j, "names") || bad(n, "\"ckptdb\" is not \"names\""));
+        else if (json_is(j, "tensors") && !tensors)
+            ok = tensors = read_tensors(n);
+        else if (json_is(j, "tree") && !tree)
+            ok = tree = read_tree(n);
+        else
+            ok = bad(n, "keys are \"ckptdb\", \"tensors\" and \"tree\", each once");
+        if (!ok)
+            return false;
+    }
+    if (type != JSON_OBJECT_END || !json_want(j, JSON_END, "the end"))
+        return false;
+    return tensors || tree || bad(n, "neither \"tensors\" nor \"tree\"");
+}
+
+/* Its own mark, wherever the object begins with it or not. */
+static int names_probe(const struct probe *p)
+{
+    size_t at = 0;
+    while (at < p->head.len && p->head.at[at] && strchr(" \t\r\n", p->head.at[at]))
+        at++;
+    bool object = at < p->head.len && p->head.at[at] == '{';
+    return object && probe_holds(p, "\"ckptdb\"") && probe_holds(p, "\"names\"") ? 96 : 0;
+}
+
+static enum status names_index(struct job *job)
+{
+    const struct source *s = job->source;
+    struct names n = {.job = job, .path = {.limit = LIMIT_NAME_BYTES}};
+    if (s->size > LIMIT_HEADER_BYTES)
+        return error_set(job->err, ERR_LIMIT, s->name, NO_OFFSET,
+                         "%llu bytes of names, most is %llu", (unsigned long long)s->size,
+                         (unsigned long long)LIMIT_HEADER_BYTES);
+    uint8_t *bytes = arena_alloc(job->arena, (size_t)s->size);
+    if (!bytes)
+        return error_set(job->err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+    if (source_read(s, 0, bytes, (size_t)s->size, job->err) != OK)
+        return job->err->status;
+    struct bytes text = {bytes, (size_t)s->size};
+    json_init(&n.json, cursor_over(text, 0), job->arena, s->name, job->err);
+    if (!read_file(&n) && job->err->status == ERR_CORRUPT)
+        error_code(job->err, "bad-names");
+    text_release(&n.path);
+    return job->err->status;
+}
+
+const struct format format_names = {
+    .name = "names",
+    .summary = "names only: a JSON file of names, dtypes and shapes",
+    .separator = '/',
+    .probe = names_probe,
+    .index = names_index,
+};
