@@ -72,10 +72,11 @@ static int move_all(struct session *s, const char *old, const char *new, bool dr
     }
     if (moved < 0)
         return STATUS_NO;
-    fprintf(stderr, "%s %d checkpoint%s\n", dry ? "would move" : "moved", checkpoints,
-            checkpoints == 1 ? "" : "s");
     if (checkpoints == 0)
         complain("no checkpoint lies under %s", old);
+    else
+        fprintf(stderr, "%s %d checkpoint%s\n", dry ? "would move" : "moved", checkpoints,
+                checkpoints == 1 ? "" : "s");
     return checkpoints ? STATUS_FINE : STATUS_NO;
 }
 

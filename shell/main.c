@@ -301,7 +301,7 @@ static int run(struct session *s, const struct request *q)
         return STATUS_FINE;
     }
     if (!set_color(s, q->color))
-        return refuse("--color is auto, always or never, not", q->color);
+        return refuse("--color is auto, always or never", q->color);
     if (!s->catalog) {
         complain("neither $CKPTDB nor $HOME says where the catalog is: give -d FILE");
         return STATUS_TROUBLE;

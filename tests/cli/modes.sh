@@ -1,0 +1,23 @@
+# Every output mode shows the same two rows, and none of them.
+rows="SELECT 1 AS id, 'a|b,\"c\"' AS text, NULL AS none, x'00ff' AS bytes, 0.1 AS real
+      UNION ALL SELECT -20, 'naïve 日本', '', x'', 1e300 * 1e10"
+for mode in box table csv tsv json jsonl markdown line list; do
+    echo "--- $mode"
+    "$CKPTDB_BIN" --$mode "$rows"
+    "$CKPTDB_BIN" --$mode "SELECT 1 AS empty WHERE 0"
+done
+echo "--- plain"
+"$CKPTDB_BIN" "$rows"
+echo "--- headers"
+"$CKPTDB_BIN" --headers "SELECT 1 AS one, 2 AS two"
+"$CKPTDB_BIN" --csv --no-headers "SELECT 1 AS one, 2 AS two"
+echo "--- numbers"
+"$CKPTDB_BIN" --json "SELECT 0.1 + 0.2 AS a, 1e22 AS b, 3.0 AS c, -1e999 AS d, 9007199254740993 AS e"
+echo "--- control characters"
+printf 'SELECT char(27) || "[31m" || char(10, 9, 0x9b) AS x\n' >script
+for mode in box markdown json; do
+    "$CKPTDB_BIN" --$mode -f script
+done
+for mode in csv tsv list; do
+    "$CKPTDB_BIN" --$mode -f script | od -An -c
+done

@@ -1,0 +1,51 @@
+# Exit statuses, and what is said.
+try() {
+    echo "$ ckptdb $*"
+    "$CKPTDB_BIN" "$@"
+    echo "status $?"
+}
+try ls
+try tensors 1
+try --readonly 'SELECT 1'
+try 'SELECT 1'
+try ls
+try ls --json
+try tensors nothing
+try 'SELECT * FORM tensor'
+try -c 'SELECT 1' -c 'SELECT broken' -c 'SELECT 3'
+try --keep-going -c 'SELECT 1' -c 'SELECT broken' -c 'SELECT 3'
+try --readonly 'CREATE TABLE x(y)'
+try -f missing.sql
+try -f .
+try -d no/where/at/all.db ls
+try -d /dev/null/x.db 'SELECT 1'
+echo 'this is no database, and long enough to be looked at: a header has 100 bytes. ......................' >text.db
+try -d text.db 'SELECT 1'
+try --jsn 'SELECT 1'
+try --json --csv 'SELECT 1'
+try --json=1 'SELECT 1'
+try -d
+try -x
+try lss
+try nonsense
+try relocate onlyone
+try relocate a b c
+try relocate --frobnicate a b
+try relocate --json a b
+try --json relocate a b
+try ls --json --csv
+try --color=blue 'SELECT 1'
+try --keep-going ls
+try -c 'SELECT 1' ls
+try help nonsense
+try .nonsense
+try .tabels
+try '.quit 7'
+try -c .quit -c 'SELECT 1'
+try ".mode 'open"
+try ''
+echo "--- full disk"
+"$CKPTDB_BIN" 'SELECT 1' >/dev/full
+echo "status $?"
+echo "--- a reader that leaves"
+"$CKPTDB_BIN" 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n' | head -n 2
