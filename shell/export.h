@@ -4,57 +4,147 @@
  * The plan is complete before the first byte is written: every new name, dtype, shape and
  * size is known, collisions and changed sources have been refused. A format lays the file
  * out (its header bytes, and where each tensor's data goes); the core streams the data
- * there on all cores in bounded memory, into a temporary file that is renamed at the end.
+ * there on all cores in bounded memory, into a file that gets its name at the end
+ * (output.h). A format does no I/O.
+ *
  * To add a format: one file export_NAME.c, one line in exports.def.
+ *
+ * Memory: some 200 bytes and the names a tensor; everything else about a tensor is loaded
+ * when its turn comes, and dropped.
  */
 #ifndef CKPTDB_SHELL_EXPORT_H
 #define CKPTDB_SHELL_EXPORT_H
 
+#include <signal.h>
+
+#include "catalog/base/text.h"
 #include "catalog/convert.h"
 #include "catalog/read.h"
+#include "shell/output.h"
 
 struct export_tensor {
-    const char *name;             /* new name */
-    struct stored_tensor *source;
-    struct dtype dtype;           /* as written */
-    uint64_t nbytes;              /* as written */
-    uint64_t offset;              /* set by layout(): where its data begins in the file */
-    struct bytes lead;            /* set by layout(): bytes that stand right before its data
-                                     (an npy header); may be empty */
+    int64_t id;
+    const char *name; /* new name */
+    const char *old_name;
+    const char *checkpoint; /* path of its source */
+    struct dtype from, to;  /* as stored, as written */
+    uint64_t *shape;
+    unsigned rank;
+    uint64_t elements;
+    uint64_t nbytes;      /* as written */
+    uint32_t source_file; /* where its first byte lies now, for reading in that order: */
+    uint64_t source_offset; /* position in the checkpoint's files, byte */
+    uint32_t part;          /* which of the files written */
+    /* Set by layout(): */
+    uint64_t offset; /* where its data begins in the file */
+    uint8_t *lead;   /* bytes that stand right before its data (an npy header) */
+    size_t lead_len;
+    /* Set by streaming, where layout() asked for it: */
+    uint32_t crc32; /* of its data, as zlib counts it */
 };
 
-struct export_plan {
-    struct export_tensor *tensors; /* in the order of the selection; layout() may sort */
+/* One file to be written. Memory that layout() and finish() need is from the arena. */
+struct export_file {
+    const char *path;
+    struct export_tensor **tensors; /* in the order of the selection; layout() may sort */
     uint64_t count;
+    const char *const *metadata; /* key, value, key, value, ..., NULL; sorted by key */
     struct arena *arena;
-    struct bytes head;             /* set by layout(): the file's first bytes */
-    uint64_t size;                 /* set by layout(): of the whole file */
-    const char *const *metadata;   /* key, value, key, value, ..., NULL */
-    bool needs_crc32;              /* set by layout(): crc32[i] of lead + data is wanted */
-    uint32_t *crc32;               /* filled by the core before tail() */
+    /* Set by layout(): */
+    uint8_t *head; /* the file's first bytes */
+    size_t head_len;
+    uint64_t size; /* of the whole file */
+    bool wants_crc32;
+    char warning[256]; /* "": none */
+    /* Set by finish(): */
+    uint8_t *tail; /* the file's last bytes */
+    size_t tail_len;
 };
 
 struct exporter {
-    const char *name;     /* "safetensors" */
-    const char *suffix;   /* ".safetensors" */
+    const char *name;   /* "safetensors" */
+    const char *suffix; /* ".safetensors" */
     const char *summary;
-    /* Lay the file out; ERR_UNSUPPORTED names a tensor that the format cannot hold. */
-    enum status (*layout)(struct export_plan *, struct error *err);
-    /* After all data is in place: bytes to put at `plan->size` minus their length, and
-     * patches of leads (a zip's checksums). NULL: none. */
-    enum status (*finish)(struct export_plan *, int fd, struct error *err);
+    uint64_t most; /* tensors of one file; 0: any number */
+    /* Add why the format cannot hold this tensor, and what to do about it, to `why`. */
+    bool (*holds)(const struct export_tensor *, struct text *why);
+    enum status (*layout)(struct export_file *, struct error *err);
+    /* All data is in place and the checksums are known: complete leads, make the tail, whose
+     * length layout() has counted in `size`. NULL: nothing to do. */
+    enum status (*finish)(struct export_file *, struct error *err);
 };
 
 extern const struct exporter *const exporters[]; /* ends in NULL */
-const struct exporter *exporter_find(const char *name_or_path);
 
-struct export_options {
-    bool force, sync;
-    unsigned threads; /* 0: one a core */
+/* By name, or by the suffix of a path; NULL. */
+const struct exporter *exporter_find(const char *name);
+const struct exporter *exporter_for_path(const char *path);
+
+/* Why an export is refused: a line each, the first REFUSALS_SHOWN of them kept. */
+#define REFUSALS_SHOWN 20
+struct refusals {
+    struct text lines;
+    uint64_t count;
+};
+void refuse(struct refusals *, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void refusals_release(struct refusals *);
+
+/* Finds everything about a stored tensor; `out` lives in `arena`. */
+struct export_loader {
+    enum status (*load)(void *context, int64_t id, struct arena *arena,
+                        struct stored_tensor *out, struct error *err);
+    void *context;
 };
 
-/* Write the plan to `path`. Never over an input; not over anything without `force`. */
+struct export_plan {
+    struct arena arena;
+    struct export_loader loader;
+    struct export_tensor *tensors; /* in the order of the selection */
+    uint64_t count;
+    size_t space;
+    const char *cast; /* dtype for all, see export_plan_cast(); NULL: none */
+    uint64_t uncast;  /* tensors that `cast` left alone */
+    struct refusals refusals;
+};
+
+/* Add a tensor under a new name (copied); `dtype` NULL: as stored. What is wrong with it or
+ * its files goes to the refusals; fails only with ERR_MEMORY. */
+enum status export_plan_add(struct export_plan *, int64_t id, const char *new_name,
+                            const char *dtype, struct error *err);
+
+/* Convert to `dtype`. To a floating-point or complex one: the floating-point, complex and
+ * block tensors, while integers, bools and the rest keep theirs, as T5X and PyTorch do it
+ * (positions and step counters do not survive in bfloat16), unless there are only
+ * those. To any other: all tensors. */
+enum status export_plan_cast(struct export_plan *, const char *dtype, struct error *err);
+
+/* What is wrong with the whole: nothing or too much selected, names used twice, what the
+ * format cannot hold, conversions that do not exist. To the refusals. */
+enum status export_plan_check(struct export_plan *, const struct exporter *,
+                              struct error *err);
+
+void export_plan_release(struct export_plan *);
+
+struct export_options {
+    bool force;          /* write over what is there */
+    bool sync;           /* return when everything is on the disk */
+    unsigned threads;    /* 0: one a core */
+    uint64_t shard_size; /* most bytes of tensors in a file; 0: one file */
+    const char *const *metadata;
+    const struct output_io *io;               /* NULL: the system's */
+    const volatile sig_atomic_t *interrupted; /* NULL: never */
+    void (*progress)(void *context, uint64_t done,
+                     uint64_t total); /* any thread; or NULL */
+    void *progress_context;
+    /* Whether a path may be written to; asked for each before anything is. NULL: any. */
+    enum status (*guard)(void *context, const char *path, struct error *err);
+    void *guard_context;
+    char *warning; /* 256 bytes, for what is odd but done; or NULL */
+};
+
+/* Lay the plan out and, unless `dry`, write it to `path`; several files and an index beside
+ * it with shard_size. ERR_ARGUMENT where the output is in the way. */
 enum status export_write(struct export_plan *, const struct exporter *, const char *path,
-                         const struct export_options *, struct error *err);
+                         const struct export_options *, bool dry, struct error *err);
 
 #endif

@@ -1,0 +1,194 @@
+/*
+ * export_safetensors.c - the file that Hugging Face's libraries load.
+ *
+ *   header_len  u64le, with the padding; at most 100,000,000
+ *   header      JSON object, padded with spaces so that data begins at a multiple of 8:
+ *               {"__metadata__":{...},NAME:{"dtype":"F32","shape":[2,3],
+ *                "data_offsets":[begin,end]},...}  offsets count from the end of the header
+ *   data        C order, little-endian, without gaps; ends with the file
+ *
+ * Source: the reference implementation, safetensors/src/tensor.rs. As there, data is
+ * ordered by dtype, widest first, so that every tensor is aligned, then by name; the
+ * header is in the same order. Keys of __metadata__ are sorted, so that equal content
+ * gives equal files.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shell/export.h"
+
+#define HEADER_MAX    ((size_t)100000000) /* the reference reader's */
+#define HEADER_HUB    ((size_t)25000000)  /* where the tools of the Hub stop reading */
+#define METADATA_NAME "__metadata__"
+#define RANK_MAX      64
+
+/* In the order of the data. Quantised integers are written as the integers they are. */
+static const struct {
+    const char *dtype, *spelling;
+    unsigned order;
+} spellings[] = {
+    {"uint64",           "U64",         0 },
+    {"int64",            "I64",         1 },
+    {"float64",          "F64",         2 },
+    {"complex64",        "C64",         3 },
+    {"float32",          "F32",         4 },
+    {"uint32",           "U32",         5 },
+    {"int32",            "I32",         6 },
+    {"qint32",           "I32",         6 },
+    {"bfloat16",         "BF16",        7 },
+    {"float16",          "F16",         8 },
+    {"uint16",           "U16",         9 },
+    {"quint16",          "U16",         9 },
+    {"int16",            "I16",         10},
+    {"qint16",           "I16",         10},
+    {"float8_e5m2fnuz",  "F8_E5M2FNUZ", 11},
+    {"float8_e4m3fnuz",  "F8_E4M3FNUZ", 12},
+    {"float8_e8m0fnu",   "F8_E8M0",     13},
+    {"float8_e4m3fn",    "F8_E4M3",     14},
+    {"float8_e5m2",      "F8_E5M2",     15},
+    {"int8",             "I8",          16},
+    {"qint8",            "I8",          16},
+    {"uint8",            "U8",          17},
+    {"quint8",           "U8",          17},
+    {"float6_e3m2fn",    "F6_E3M2",     18},
+    {"float6_e2m3fn",    "F6_E2M3",     19},
+    {"float4_e2m1fn",    "F4",          20},
+    {"float4_e2m1fn_x2", "F4",          20},
+    {"bool",             "BOOL",        21},
+};
+
+#define SPELLINGS (sizeof(spellings) / sizeof(spellings[0]))
+
+static size_t spelling_of(const struct dtype *d)
+{
+    size_t i = 0;
+    while (i < SPELLINGS && strcmp(spellings[i].dtype, d->name) != 0)
+        i++;
+    return i;
+}
+
+/* PyTorch's pairs of 4-bit floats: the file states the shape of the single ones. */
+static bool is_paired(const struct dtype *d)
+{
+    return strcmp(d->name, "float4_e2m1fn_x2") == 0;
+}
+
+static bool holds(const struct export_tensor *t, struct text *why)
+{
+    if (strcmp(t->name, METADATA_NAME) == 0)
+        return !text_adds(why, "the name is reserved by the format; give it another");
+    if (t->rank > RANK_MAX)
+        return !text_addf(why, "%u dimensions; at most %d", t->rank, RANK_MAX);
+    if (spelling_of(&t->to) == SPELLINGS) {
+        const char *advice = "no such dtype in safetensors; --dtype converts";
+        if (t->to.kind == DTYPE_STRING)
+            advice = "no strings in safetensors; --where \"dtype <> 'string'\" leaves "
+                     "them out";
+        else if (t->to.kind == DTYPE_BLOCK)
+            advice = "no block types in safetensors; --dtype float32 dequantises";
+        else if (t->to.kind == DTYPE_COMPLEX)
+            advice = "safetensors has complex64 only; --dtype complex64 converts";
+        return !text_adds(why, advice);
+    }
+    if (is_paired(&t->to) && !t->rank)
+        return !text_adds(why, "a pair of 4-bit floats without a dimension");
+    if (t->to.bits % 8 && t->elements % 8 * t->to.bits % 8)
+        return !text_adds(why, "its elements do not fill whole bytes");
+    return true;
+}
+
+/* While they are sorted, `offset` is the place of the dtype. */
+static int compare(const void *a, const void *b)
+{
+    const struct export_tensor *x = *(struct export_tensor *const *)a;
+    const struct export_tensor *y = *(struct export_tensor *const *)b;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static void sort(struct export_file *f)
+{
+    for (uint64_t i = 0; i < f->count; i++)
+        f->tensors[i]->offset = spellings[spelling_of(&f->tensors[i]->to)].order;
+    qsort(f->tensors, (size_t)f->count, sizeof(struct export_tensor *), compare);
+}
+
+static void add_metadata(struct text *out, const char *const *metadata)
+{
+    text_adds(out, "\"" METADATA_NAME "\":{");
+    for (size_t i = 0; metadata[i]; i += 2) {
+        text_adds(out, i ? "," : "");
+        text_json(out, metadata[i], strlen(metadata[i]));
+        text_addc(out, ':');
+        text_json(out, metadata[i + 1], strlen(metadata[i + 1]));
+    }
+    text_addc(out, '}');
+}
+
+static void add_tensor(struct text *out, const struct export_tensor *t)
+{
+    text_json(out, t->name, strlen(t->name));
+    text_addf(out, ":{\"dtype\":\"%s\",\"shape\":[",
+              spellings[spelling_of(&t->to)].spelling);
+    for (unsigned d = 0; d < t->rank; d++) {
+        bool doubled = is_paired(&t->to) && d + 1 == t->rank;
+        text_addf(out, d ? ",%llu" : "%llu",
+                  (unsigned long long)t->shape[d] << (doubled ? 1 : 0));
+    }
+    text_addf(out, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)t->offset,
+              (unsigned long long)(t->offset + t->nbytes));
+}
+
+static enum status layout(struct export_file *f, struct error *err)
+{
+    struct text header = {.limit = HEADER_MAX};
+    uint64_t end = 0;
+    sort(f);
+    text_adds(&header, "{");
+    if (f->metadata)
+        add_metadata(&header, f->metadata);
+    for (uint64_t i = 0; i < f->count; i++) {
+        struct export_tensor *t = f->tensors[i];
+        t->offset = end;
+        if (!add_u64(end, t->nbytes, &end))
+            error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
+                      "more bytes than a file has");
+        text_adds(&header, header.len > 1 ? "," : "");
+        add_tensor(&header, t);
+    }
+    text_addc(&header, '}');
+    while (header.len % 8 && text_addc(&header, ' '))
+        continue;
+    f->head_len = 8 + header.len;
+    if (header.failed)
+        error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
+                  "its header would have more than %zu bytes, which no reader takes; "
+                  "use --names, --where or --shard-size",
+                  HEADER_MAX);
+    else if (!add_u64(f->head_len, end, &f->size))
+        error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET, "more bytes than a file has");
+    else if (!(f->head = arena_alloc(f->arena, f->head_len)))
+        error_set(err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
+    if (err->status == OK) {
+        store_u64le(f->head, header.len);
+        memcpy(f->head + 8, header.at, header.len);
+    }
+    for (uint64_t i = 0; i < f->count; i++)
+        f->tensors[i]->offset += f->head_len;
+    if (header.len > HEADER_HUB)
+        snprintf(f->warning, sizeof(f->warning),
+                 "the header has %zu bytes; tools of the Hugging Face Hub stop at %zu",
+                 header.len, HEADER_HUB);
+    text_release(&header);
+    return err->status;
+}
+
+const struct exporter exporter_safetensors = {
+    .name = "safetensors",
+    .suffix = ".safetensors",
+    .summary = "safetensors, as transformers and others load it",
+    .holds = holds,
+    .layout = layout,
+};

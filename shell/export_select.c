@@ -1,0 +1,342 @@
+#include "shell/export_select.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "catalog/base/text.h"
+
+/* Every selection is a SELECT of these columns, in this order. */
+enum {
+    TENSOR_ID,
+    OLD_NAME,
+    NEW_NAME,
+    DTYPE,
+    SHAPE,
+    STATUS,
+    WHY,
+    FALLBACK
+};
+
+/* ?1 checkpoint, ?2 --names */
+static const char select_tensors[] =
+    "SELECT id, name, name, NULL, NULL, 'ok', NULL, NULL FROM tensor "
+    "WHERE checkpoint_id = ?1 AND (?2 IS NULL OR regexp_match(?2, name))";
+
+/* ?1 checkpoint, ?2 --names, ?3 rule set */
+static const char select_translation[] =
+    "SELECT tensor_id, old_name, new_name, dtype, shape, status, error, NULL "
+    "FROM translation WHERE ruleset = ?3 AND checkpoint_id = ?1 "
+    "AND (?2 IS NULL OR regexp_match(?2, old_name))";
+
+/* The same and ?4 target, whose own value stands in where the source has none, except in
+ * T5X. */
+static const char select_assignment[] =
+    "SELECT m.tensor_id, m.old_name, m.new_name, m.dtype, m.shape, m.status, m.error, "
+    "(SELECT t.id FROM tensor t JOIN ruleset r ON r.name = ?3 AND r.dialect <> "
+    "'t5x-assignment' WHERE t.checkpoint_id = ?4 AND t.name = m.new_name) "
+    "FROM assignment m WHERE m.ruleset = ?3 AND m.source_id = ?1 AND m.target_id = ?4 "
+    "AND (?2 IS NULL OR regexp_match(?2, coalesce(m.old_name, m.new_name)))";
+
+/* Prepare exactly one statement that reads. `whose` is said before what SQLite says. */
+static enum status prepare(sqlite3 *db, const char *sql, const char *whose,
+                           sqlite3_stmt **out, struct error *err)
+{
+    const char *rest = "";
+    sqlite3_stmt *extra = NULL;
+    if (sqlite3_prepare_v2(db, sql, -1, out, &rest) != SQLITE_OK)
+        return error_set(err, ERR_ARGUMENT, whose, NO_OFFSET, "%s", sqlite3_errmsg(db));
+    /* Comments and semicolons behind it prepare to nothing. */
+    bool more = sqlite3_prepare_v2(db, rest, -1, &extra, NULL) != SQLITE_OK || extra;
+    sqlite3_finalize(extra);
+    if (!*out || more || !sqlite3_stmt_readonly(*out) || !sqlite3_column_count(*out)) {
+        sqlite3_finalize(*out);
+        *out = NULL;
+        return error_set(err, ERR_ARGUMENT, whose, NO_OFFSET,
+                         "one SELECT is wanted, and nothing that writes");
+    }
+    return OK;
+}
+
+/* The expression must be one by itself too, so that no parenthesis in it can end ours. */
+static enum status check_where(sqlite3 *db, const char *where, struct error *err)
+{
+    struct text sql = {0};
+    sqlite3_stmt *statement = NULL;
+    text_addf(&sql, "SELECT 1 FROM tensor WHERE %s\n", where);
+    if (!text_str(&sql))
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    else
+        prepare(db, text_str(&sql), "--where", &statement, err);
+    sqlite3_finalize(statement);
+    text_release(&sql);
+    return err->status;
+}
+
+static enum status dialect_of(sqlite3 *db, const char *ruleset, bool *assigns,
+                              struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(db, "SELECT dialect FROM ruleset WHERE name = ?1", -1, &s,
+                           NULL) != SQLITE_OK)
+        return db_error(db, "rule sets", err);
+    sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
+    if (sqlite3_step(s) == SQLITE_ROW)
+        *assigns = strcmp((const char *)sqlite3_column_text(s, 0), "t5x-translator") != 0;
+    else
+        error_set(err, ERR_MISSING, NULL, NO_OFFSET,
+                  "no rule set is called %.200s; `map list` lists them", ruleset);
+    sqlite3_finalize(s);
+    return err->status;
+}
+
+static enum status choose_query(sqlite3 *db, const struct selection *want,
+                                const char **query, struct error *err)
+{
+    bool assigns = false;
+    *query = select_tensors;
+    if (!want->map)
+        return OK;
+    if (dialect_of(db, want->map, &assigns, err) != OK)
+        return err->status;
+    *query = assigns ? select_assignment : select_translation;
+    if (assigns && !want->target)
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                         "%.200s fills the names of a model: say which with --target",
+                         want->map);
+    if (!assigns && want->target)
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                         "%.200s translates names by itself: it has no use for --target",
+                         want->map);
+    return OK;
+}
+
+static enum status prepare_selection(sqlite3 *db, const struct selection *want,
+                                     sqlite3_stmt **out, struct error *err)
+{
+    struct text sql = {0};
+    const char *query;
+    if (choose_query(db, want, &query, err) != OK ||
+        (want->where && check_where(db, want->where, err) != OK))
+        return err->status;
+    text_adds(&sql, query);
+    if (want->where)
+        text_addf(
+            &sql,
+            " AND %s IN (SELECT id FROM tensor WHERE checkpoint_id = ?1 AND (%s\n))",
+            want->map ? "tensor_id" : "id", want->where);
+    text_adds(&sql, want->map ? "" : " ORDER BY ord");
+    if (!text_str(&sql))
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    else
+        prepare(db, text_str(&sql), want->where ? "--where" : want->map, out, err);
+    text_release(&sql);
+    if (err->status != OK)
+        return err->status;
+    sqlite3_bind_int64(*out, 1, want->checkpoint);
+    sqlite3_bind_text(*out, 2, want->names, -1, SQLITE_STATIC);
+    if (want->map)
+        sqlite3_bind_text(*out, 3, want->map, -1, SQLITE_STATIC);
+    if (want->target)
+        sqlite3_bind_int64(*out, 4, want->target);
+    return OK;
+}
+
+/* A row's text, or NULL. A name with a NUL in it is none. */
+static const char *column_name(sqlite3_stmt *s, int column)
+{
+    const char *text = column < 0 ? NULL : (const char *)sqlite3_column_text(s, column);
+    if (text && strlen(text) != (size_t)sqlite3_column_bytes(s, column))
+        return NULL;
+    return text;
+}
+
+/* Rules of some dialects compute; a cast is all that an export can do. */
+static void check_shape(struct export_plan *p, const char *wanted)
+{
+    const struct export_tensor *t = &p->tensors[p->count - 1];
+    struct text shape = {0};
+    if (wanted && shape_print(&shape, t->shape, t->rank) &&
+        strcmp(text_str(&shape), wanted) != 0)
+        refuse(&p->refusals,
+               "%.400s: its rule makes the shape %.200s of %.200s, and export "
+               "only casts",
+               t->old_name, wanted, text_str(&shape));
+    text_release(&shape);
+}
+
+static enum status add_row(struct export_plan *p, int64_t id, const char *new_name,
+                           const char *dtype, const char *shape, struct error *err)
+{
+    uint64_t before = p->count;
+    if (!new_name)
+        refuse(&p->refusals, "tensor %lld: no new name", (long long)id);
+    else if (export_plan_add(p, id, new_name, dtype, err) == OK && p->count > before)
+        check_shape(p, shape);
+    return err->status;
+}
+
+static void note_absent(struct selection_notes *notes, const char *name)
+{
+    if (!notes->absent++ && name)
+        strncat(notes->first_absent, name, sizeof(notes->first_absent) - 1);
+}
+
+static enum status take_row(sqlite3_stmt *s, const struct selection *want,
+                            struct export_plan *p, struct selection_notes *notes,
+                            struct error *err)
+{
+    const char *old = column_name(s, OLD_NAME), *new_name = column_name(s, NEW_NAME);
+    const char *status = column_name(s, STATUS), *why = column_name(s, WHY);
+    const char *known = old ? old : new_name ? new_name : "(no name)";
+    if (!status)
+        status = "error";
+    if (strcmp(status, "dropped") == 0)
+        return OK;
+    if (strcmp(status, "error") == 0) {
+        refuse(&p->refusals, "%.400s: %s", known, why ? why : "the map fails");
+    } else if (strcmp(status, "unmatched") == 0) {
+        refuse(&p->refusals, "%.400s: no rule of %.200s matches it", known, want->map);
+    } else if (strcmp(status, "missing") == 0) {
+        if (sqlite3_column_type(s, FALLBACK) != SQLITE_NULL)
+            return add_row(p, sqlite3_column_int64(s, FALLBACK), new_name, NULL, NULL,
+                           err);
+        note_absent(notes, new_name);
+    } else if (sqlite3_column_type(s, TENSOR_ID) == SQLITE_NULL) {
+        notes->leaves++;
+    } else {
+        return add_row(p, sqlite3_column_int64(s, TENSOR_ID), new_name,
+                       column_name(s, DTYPE), column_name(s, SHAPE), err);
+    }
+    return OK;
+}
+
+/* The user's own SELECT: its columns by name. */
+struct columns {
+    int id, name, dtype;
+};
+
+static enum status find_columns(sqlite3_stmt *s, struct columns *out, struct error *err)
+{
+    *out = (struct columns){-1, -1, -1};
+    for (int i = sqlite3_column_count(s) - 1; i >= 0; i--) {
+        const char *name = sqlite3_column_name(s, i);
+        if (name && sqlite3_stricmp(name, "tensor_id") == 0)
+            out->id = i;
+        else if (name && sqlite3_stricmp(name, "new_name") == 0)
+            out->name = i;
+        else if (name && sqlite3_stricmp(name, "dtype") == 0)
+            out->dtype = i;
+    }
+    if (out->id >= 0 && out->name >= 0)
+        return OK;
+    return error_set(err, ERR_ARGUMENT, "--sql", NO_OFFSET,
+                     "columns called tensor_id and new_name are wanted (SELECT id AS "
+                     "tensor_id, name AS new_name FROM tensor WHERE ...)");
+}
+
+static enum status take_users_row(sqlite3_stmt *s, const struct columns *c, uint64_t row,
+                                  struct export_plan *p, struct error *err)
+{
+    const char *name = column_name(s, c->name), *dtype = column_name(s, c->dtype);
+    unsigned long long number = row;
+    if (sqlite3_column_type(s, c->id) != SQLITE_INTEGER)
+        refuse(&p->refusals, "row %llu: tensor_id is %s", number,
+               sqlite3_column_type(s, c->id) == SQLITE_NULL ? "NULL" : "not an integer");
+    else if (sqlite3_column_type(s, c->name) != SQLITE_TEXT || !name)
+        refuse(&p->refusals, "row %llu: new_name is %s", number,
+               sqlite3_column_type(s, c->name) == SQLITE_NULL ? "NULL" : "no name");
+    else
+        return export_plan_add(p, sqlite3_column_int64(s, c->id), name, dtype, err);
+    return OK;
+}
+
+enum status selection_run(sqlite3 *db, const struct selection *want,
+                          struct export_plan *plan, struct selection_notes *notes,
+                          struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    struct columns columns = {0};
+    uint64_t row = 0;
+    int rc;
+    *notes = (struct selection_notes){0};
+    if (want->sql ? prepare(db, want->sql, "--sql", &s, err) != OK
+                  : prepare_selection(db, want, &s, err) != OK)
+        return err->status;
+    if (want->sql && find_columns(s, &columns, err) != OK)
+        goto done;
+    while (err->status == OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        if (want->sql)
+            take_users_row(s, &columns, ++row, plan, err);
+        else
+            take_row(s, want, plan, notes, err);
+    }
+    if (err->status == OK && rc == SQLITE_INTERRUPT)
+        error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    else if (err->status == OK && rc != SQLITE_DONE)
+        error_set(err, ERR_ARGUMENT, want->sql ? "--sql" : NULL, NO_OFFSET, "%s",
+                  sqlite3_errmsg(db));
+
+done:
+    sqlite3_finalize(s);
+    return err->status;
+}
+
+static bool plan_uses(const struct export_plan *p, int64_t checkpoint)
+{
+    uint64_t i = 0;
+    while (i < p->count && p->tensors[i].id >> TENSOR_ORD_BITS != checkpoint)
+        i++;
+    return i < p->count;
+}
+
+/* Chunks of an array have no row of their own: what lies below a checkpoint that is a
+ * directory is its own. */
+static bool lies_in_input(const struct export_plan *p, const char *path)
+{
+    const char *before = NULL;
+    for (uint64_t i = 0; i < p->count; i++) {
+        const char *checkpoint = p->tensors[i].checkpoint;
+        size_t len = strlen(checkpoint);
+        if (checkpoint == before)
+            continue;
+        before = checkpoint;
+        if (strncmp(path, checkpoint, len) == 0 && path[len] == '/')
+            return true;
+    }
+    return false;
+}
+
+enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char *path,
+                            struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    struct stat st;
+    char *real = realpath(path, NULL);
+    bool ours = false;
+    if (!real || stat(real, &st) != 0)
+        goto done; /* a link to nothing */
+    ours = lies_in_input(p, real);
+    if (sqlite3_prepare_v2(
+            db,
+            "SELECT checkpoint_id FROM file WHERE path IN (?1, ?2) OR (inode "
+            "= ?3 AND device = ?4)",
+            -1, &s, NULL) != SQLITE_OK) {
+        db_error(db, "files of checkpoints", err);
+        goto done;
+    }
+    sqlite3_bind_text(s, 1, path, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 2, real, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 3, (sqlite3_int64)st.st_ino);
+    sqlite3_bind_int64(s, 4, (sqlite3_int64)st.st_dev);
+    while (!ours && sqlite3_step(s) == SQLITE_ROW)
+        ours = plan_uses(p, sqlite3_column_int64(s, 0));
+    if (ours)
+        error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
+                  "is one of the files that are read; give the output another name");
+
+done:
+    sqlite3_finalize(s);
+    free(real);
+    return err->status;
+}

@@ -1,0 +1,337 @@
+/*
+ * export_stream.c - the threads of an export.
+ *
+ * A flow is one tensor under way. A worker takes the oldest block of the flows that are
+ * open; where there is none it opens the next tensor. So small tensors go one a thread,
+ * a large one is shared by all, and reading moves forward through the sources.
+ */
+#include "shell/export_stream.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "catalog/base/threads.h"
+
+#define BLOCK_BYTES  ((size_t)256 << 10)
+#define WORKERS_MAX  16
+#define ELEMENTS_MAX ((uint64_t)1 << 18)
+
+struct worker;
+
+struct flow {
+    struct flow *next;
+    struct export_tensor *tensor;
+    struct arena arena;
+    struct stored_tensor stored;
+    struct reader *reader;
+    struct worker *owner; /* does all its blocks, in order; NULL: any thread does */
+    bool converts;
+    struct converter converter;
+    uint64_t count; /* elements where it converts, else bytes */
+    uint64_t step;  /* of them in a block */
+    uint64_t blocks, taken, done;
+    uint32_t *sums; /* of each block; NULL: not wanted */
+};
+
+struct pump {
+    const struct stream *stream;
+    pthread_mutex_t loading; /* the loader, and with it the catalog */
+    pthread_mutex_t lock;    /* all below, and taken and done of the flows */
+    pthread_cond_t changed;
+    struct flow *first, **last; /* open and shared */
+    uint64_t next;              /* tensor to open */
+    unsigned opening;           /* threads that are opening one */
+    uint64_t written;           /* bytes, for progress */
+    struct error error;         /* the first */
+};
+
+struct worker {
+    struct pump *pump;
+    uint8_t *read, *converted; /* BLOCK_BYTES each */
+    struct error error;
+};
+
+/* The catalog may have been written to since the plan was made: what is loaded now must
+ * still be the tensor that was planned. */
+static bool same_as_planned(const struct stored_tensor *s, const struct export_tensor *t)
+{
+    return strcmp(s->name, t->old_name) == 0 &&
+           strcmp(s->dtype.name, t->from.name) == 0 && s->rank == t->rank &&
+           s->elements == t->elements &&
+           memcmp(s->shape, t->shape, t->rank * sizeof(*t->shape)) == 0;
+}
+
+static enum status flow_load(struct pump *p, struct flow *f, struct error *err)
+{
+    const struct export_loader *loader = p->stream->loader;
+    pthread_mutex_lock(&p->loading);
+    enum status status =
+        loader->load(loader->context, f->tensor->id, &f->arena, &f->stored, err);
+    pthread_mutex_unlock(&p->loading);
+    if (status == OK && !same_as_planned(&f->stored, f->tensor))
+        error_set(err, ERR_CHANGED, f->tensor->checkpoint, NO_OFFSET,
+                  "%s is no longer what it was when the export began; run it again",
+                  f->tensor->old_name);
+    return err->status;
+}
+
+/* Elements of a block, so that neither side has more than BLOCK_BYTES: a power of two, and
+ * so a whole number of the blocks of any dtype. */
+static uint64_t elements_per_block(const struct dtype *from, const struct dtype *to)
+{
+    uint64_t elements = ELEMENTS_MAX, in = 0, out = 0;
+    while (dtype_nbytes(from, elements, &in) && dtype_nbytes(to, elements, &out) &&
+           (in > BLOCK_BYTES || out > BLOCK_BYTES))
+        elements /= 2;
+    return elements;
+}
+
+static void flow_close(struct flow *f)
+{
+    if (!f)
+        return;
+    reader_close(f->reader);
+    arena_release(&f->arena);
+    free(f);
+}
+
+static struct flow *flow_open(struct pump *p, struct export_tensor *tensor,
+                              struct error *err)
+{
+    struct flow *f = calloc(1, sizeof(*f));
+    if (!f) {
+        error_set(err, ERR_MEMORY, tensor->checkpoint, NO_OFFSET, "no memory");
+        return NULL;
+    }
+    f->tensor = tensor;
+    f->converts = strcmp(tensor->from.name, tensor->to.name) != 0;
+    f->count = f->converts ? tensor->elements : tensor->nbytes;
+    f->step = f->converts ? elements_per_block(&tensor->from, &tensor->to) : BLOCK_BYTES;
+    f->blocks = f->count / f->step + (f->count % f->step != 0);
+    if (flow_load(p, f, err) != OK || reader_open(&f->stored, &f->reader, err) != OK)
+        goto fail;
+    if (f->converts &&
+        converter_find(&tensor->from, &tensor->to, &f->converter, err) != OK)
+        goto fail;
+    if (p->stream->crc32 &&
+        !(f->sums = arena_array(&f->arena, (size_t)f->blocks, sizeof(*f->sums)))) {
+        error_set(err, ERR_MEMORY, tensor->checkpoint, NO_OFFSET, "no memory");
+        goto fail;
+    }
+    return f;
+
+fail:
+    flow_close(f);
+    return NULL;
+}
+
+static uint64_t bytes_of(const struct dtype *d, uint64_t elements)
+{
+    uint64_t nbytes = 0;
+    dtype_nbytes(d, elements, &nbytes);
+    return nbytes;
+}
+
+/* Read, convert and write one block; *len is what was written. */
+static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
+                             size_t *len)
+{
+    const struct export_tensor *t = f->tensor;
+    const struct stream *stream = w->pump->stream;
+    const struct export_options *options = stream->options;
+    if (options->interrupted && *options->interrupted)
+        return error_set(&w->error, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    uint64_t first = block * f->step;
+    uint64_t count = f->count - first < f->step ? f->count - first : f->step;
+    uint64_t from = first, to = first;
+    size_t in = (size_t)count, out = (size_t)count;
+    if (f->converts) {
+        from = bytes_of(&t->from, first);
+        to = bytes_of(&t->to, first);
+        in = (size_t)bytes_of(&t->from, count);
+        out = (size_t)bytes_of(&t->to, count);
+    }
+    const uint8_t *result = w->read;
+    if (reader_read(f->reader, from, w->read, in, &w->error) != OK)
+        return w->error.status;
+    if (f->converts) {
+        result = w->converted;
+        if (converter_run(&f->converter, w->read, w->converted, count, first, t->old_name,
+                          &w->error) != OK)
+            return w->error.status;
+    }
+    if (f->sums)
+        f->sums[block] = (uint32_t)crc32(0, result, (uInt)out);
+    *len = out;
+    return output_write(stream->outputs[t->part], t->offset + to, result, out,
+                        options->sync, &w->error);
+}
+
+/* The checksum of all from those of the blocks, which were done in any order. */
+static void flow_sum(struct flow *f)
+{
+    uLong sum = f->sums[0];
+    uint64_t step = f->converts ? bytes_of(&f->tensor->to, f->step) : f->step;
+    uint64_t last = f->tensor->nbytes - (f->blocks - 1) * step;
+    for (uint64_t i = 1; i < f->blocks; i++)
+        sum = crc32_combine(sum, f->sums[i], (z_off_t)(i + 1 < f->blocks ? step : last));
+    f->tensor->crc32 = (uint32_t)sum;
+}
+
+/* All blocks are done: compare with the checksums of the source, and close. */
+static enum status flow_finish(struct flow *f, struct error *err)
+{
+    if (f->sums)
+        flow_sum(f);
+    if (f->stored.sums)
+        reader_verify(f->reader, err);
+    flow_close(f);
+    return err->status;
+}
+
+/* The functions below are called with the lock held. */
+
+static void pump_fail(struct pump *p, const struct error *err)
+{
+    if (p->error.status == OK)
+        p->error = *err;
+    pthread_cond_broadcast(&p->changed);
+}
+
+/* Open the next tensor and put it in line. Lets the lock go meanwhile. */
+static void pump_open(struct worker *w)
+{
+    struct pump *p = w->pump;
+    struct export_tensor *tensor = p->stream->tensors[p->next++];
+    p->opening++;
+    pthread_mutex_unlock(&p->lock);
+    struct flow *f = flow_open(p, tensor, &w->error);
+    if (f && !f->blocks) {
+        flow_close(f);
+        f = NULL;
+    }
+    pthread_mutex_lock(&p->lock);
+    p->opening--;
+    if (w->error.status != OK) {
+        pump_fail(p, &w->error);
+    } else if (f) {
+        f->owner = f->stored.sums || reader_sequential(f->reader) ? w : NULL;
+        *p->last = f;
+        p->last = &f->next;
+    }
+    pthread_cond_broadcast(&p->changed);
+}
+
+/* The next block to do, or NULL when all is taken or lost. */
+static struct flow *pump_take(struct worker *w, uint64_t *block)
+{
+    struct pump *p = w->pump;
+    while (p->error.status == OK) {
+        for (struct flow *f = p->first; f; f = f->next) {
+            if (f->taken < f->blocks && (!f->owner || f->owner == w)) {
+                *block = f->taken++;
+                return f;
+            }
+        }
+        if (p->next < p->stream->count)
+            pump_open(w);
+        else if (p->opening)
+            pthread_cond_wait(&p->changed, &p->lock);
+        else
+            return NULL;
+    }
+    return NULL;
+}
+
+/* Count a block as done. True: it was the last of its flow, which is the caller's now. */
+static bool pump_done(struct pump *p, struct flow *f, size_t len)
+{
+    const struct export_options *options = p->stream->options;
+    p->written += len;
+    if (options->progress)
+        options->progress(options->progress_context, p->written, p->stream->nbytes);
+    if (++f->done < f->blocks)
+        return false;
+    struct flow **at = &p->first;
+    while (*at != f)
+        at = &(*at)->next;
+    *at = f->next;
+    if (!f->next)
+        p->last = at;
+    return true;
+}
+
+/* Take and do blocks until there are none. */
+static void work(struct worker *w)
+{
+    struct pump *p = w->pump;
+    struct flow *f;
+    uint64_t block;
+    pthread_mutex_lock(&p->lock);
+    while ((f = pump_take(w, &block))) {
+        size_t len = 0;
+        pthread_mutex_unlock(&p->lock);
+        enum status status = block_run(w, f, block, &len);
+        pthread_mutex_lock(&p->lock);
+        if (status != OK) {
+            pump_fail(p, &w->error);
+        } else if (pump_done(p, f, len)) {
+            pthread_mutex_unlock(&p->lock);
+            status = flow_finish(f, &w->error);
+            pthread_mutex_lock(&p->lock);
+            if (status != OK)
+                pump_fail(p, &w->error);
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* False: no memory, and nothing done. */
+static bool run_worker(struct pump *p)
+{
+    struct worker w = {.pump = p, .error = {.offset = NO_OFFSET}};
+    w.read = malloc(BLOCK_BYTES);
+    w.converted = malloc(BLOCK_BYTES);
+    bool ready = w.read && w.converted;
+    if (ready)
+        work(&w);
+    free(w.read);
+    free(w.converted);
+    return ready;
+}
+
+static void thread_main(void *pump)
+{
+    run_worker(pump);
+}
+
+enum status stream_run(const struct stream *stream, struct error *err)
+{
+    struct pump p = {.stream = stream, .error = {.offset = NO_OFFSET}};
+    unsigned count =
+        stream->options->threads ? stream->options->threads : threads_cores();
+    unsigned others = count > WORKERS_MAX ? WORKERS_MAX - 1 : count < 2 ? 1 : count - 1;
+    p.last = &p.first;
+    pthread_mutex_init(&p.loading, NULL);
+    pthread_mutex_init(&p.lock, NULL);
+    pthread_cond_init(&p.changed, NULL);
+    /* This thread works too: without others it only takes longer. */
+    struct threads *threads = threads_start(others, thread_main, &p);
+    bool worked = run_worker(&p);
+    threads_join(threads);
+    if (!worked)
+        error_set(&p.error, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    while (p.first) {
+        struct flow *next = p.first->next;
+        flow_close(p.first);
+        p.first = next;
+    }
+    pthread_cond_destroy(&p.changed);
+    pthread_mutex_destroy(&p.lock);
+    pthread_mutex_destroy(&p.loading);
+    if (p.error.status != OK)
+        *err = p.error;
+    return p.error.status;
+}
