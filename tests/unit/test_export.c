@@ -1,0 +1,672 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#include "shell/export.h"
+
+/* A checkpoint in memory: tensors whose bytes are in the catalog itself. */
+struct fake {
+    const char *name, *dtype;
+    unsigned rank;
+    uint64_t shape[3];
+    const void *bytes;
+};
+
+struct shop {
+    const struct fake *tensors;
+    size_t count;
+    bool renamed; /* the catalog changed after the plan was made */
+};
+
+#define CHECKPOINT INT64_C(7)
+#define ID(i)      (CHECKPOINT << TENSOR_ORD_BITS | (int64_t)(i))
+
+static enum status fake_load(void *context, int64_t id, struct arena *arena,
+                             struct stored_tensor *out, struct error *err)
+{
+    const struct shop *shop = context;
+    uint64_t i = (uint64_t)(id & TENSOR_ORD_MASK);
+    if (i >= shop->count)
+        return error_set(err, ERR_MISSING, NULL, NO_OFFSET, "no tensor %lld",
+                         (long long)id);
+    const struct fake *f = &shop->tensors[i];
+    *out = (struct stored_tensor){.id = id,
+                                  .checkpoint = "/models/fake",
+                                  .name = shop->renamed ? "another" : f->name,
+                                  .rank = f->rank,
+                                  .storage = f->bytes ? STORAGE_INLINE : STORAGE_NONE};
+    dtype_find(f->dtype, &out->dtype);
+    out->shape = arena_array(arena, 3, sizeof(*out->shape));
+    memcpy(out->shape, f->shape, sizeof(f->shape));
+    assert_true(shape_elements(f->shape, f->rank, &out->elements));
+    dtype_nbytes(&out->dtype, out->elements, &out->nbytes);
+    if (f->bytes) {
+        out->extents = arena_array(arena, 1, sizeof(*out->extents));
+        out->extents[0] =
+            (struct extent){.file = NO_FILE, .stored = out->nbytes, .bytes = f->bytes};
+        out->extent_count = 1;
+    }
+    return OK;
+}
+
+/* A fresh directory, and what is in it. */
+static char directory[64];
+
+static int enter_directory(void **state)
+{
+    (void)state;
+    strcpy(directory, "/tmp/test_export_XXXXXX");
+    return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
+}
+
+static int leave_directory(void **state)
+{
+    char command[100];
+    (void)state;
+    snprintf(command, sizeof(command), "rm -rf %s", directory);
+    return chdir("/") == 0 && system(command) == 0 ? 0 : -1;
+}
+
+static size_t files_here(void)
+{
+    size_t count = 0;
+    DIR *d = opendir(".");
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));)
+        count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(d);
+    return count;
+}
+
+static uint8_t *read_all(const char *path, size_t *len)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    fseek(f, 0, SEEK_END);
+    *len = (size_t)ftell(f);
+    rewind(f);
+    uint8_t *bytes = malloc(*len + 1);
+    assert_int_equal(fread(bytes, 1, *len, f), *len);
+    fclose(f);
+    bytes[*len] = 0;
+    return bytes;
+}
+
+/* Plan all tensors of a shop under their own names and write them. */
+static enum status run(struct shop *shop, const char *path, const char *dtype,
+                       const struct export_options *options, struct error *err)
+{
+    struct export_plan plan = {
+        .loader = {fake_load, shop}
+    };
+    *err = (struct error){.offset = NO_OFFSET};
+    const struct exporter *exporter = exporter_for_path(path);
+    assert_non_null(exporter);
+    for (size_t i = 0; i < shop->count; i++)
+        assert_int_equal(export_plan_add(&plan, ID(i), shop->tensors[i].name, NULL, err),
+                         OK);
+    if (dtype)
+        assert_int_equal(export_plan_cast(&plan, dtype, err), OK);
+    assert_int_equal(export_plan_check(&plan, exporter, err), OK);
+    if (plan.refusals.count)
+        printf("%s", text_str(&plan.refusals.lines));
+    assert_int_equal(plan.refusals.count, 0);
+    export_write(&plan, exporter, path, options, false, err);
+    export_plan_release(&plan);
+    return err->status;
+}
+
+static const struct fake small[] = {
+    {"b",       "uint8",   1, {3},    "\1\2\3"                },
+    {"a \"q\"", "float32", 2, {1, 2}, "\0\0\x80\x3f\0\0\0\x40"},
+    {"c",       "int64",   0, {0},    "\7\0\0\0\0\0\0\0"      },
+    {"empty",   "float32", 2, {0, 5}, ""                      },
+};
+
+static void test_safetensors_bytes(void **state)
+{
+    static const char *const metadata[] = {"format", "pt", NULL};
+    static const char header[] =
+        "{\"__metadata__\":{\"format\":\"pt\"},"
+        "\"c\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[0,8]},"
+        "\"a \\\"q\\\"\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[8,16]},"
+        "\"empty\":{\"dtype\":\"F32\",\"shape\":[0,5],\"data_offsets\":[16,16]},"
+        "\"b\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[16,19]}}";
+    struct shop shop = {small, 4, false};
+    struct export_options options = {.metadata = metadata};
+    struct error err;
+    size_t len;
+    (void)state;
+    assert_int_equal(run(&shop, "x.safetensors", NULL, &options, &err), OK);
+    uint8_t *bytes = read_all("x.safetensors", &len);
+    uint64_t padded = load_u64le(bytes);
+    assert_int_equal(padded, (strlen(header) + 7) / 8 * 8);
+    assert_memory_equal(bytes + 8, header, strlen(header));
+    for (size_t i = 8 + strlen(header); i < 8 + padded; i++)
+        assert_int_equal(bytes[i], ' ');
+    assert_int_equal(len, 8 + padded + 19);
+    assert_memory_equal(bytes + 8 + padded,
+                        "\7\0\0\0\0\0\0\0\0\0\x80\x3f\0\0\0\x40\1\2\3", 19);
+    free(bytes);
+}
+
+static void test_npy_bytes(void **state)
+{
+    struct shop shop = {small + 1, 1, false};
+    struct export_options options = {0};
+    struct error err;
+    size_t len;
+    (void)state;
+    assert_int_equal(run(&shop, "x.npy", "float16", &options, &err), OK);
+    uint8_t *bytes = read_all("x.npy", &len);
+    assert_int_equal(len, 128 + 4);
+    assert_memory_equal(
+        bytes + 10, "{'descr': '<f2', 'fortran_order': False, 'shape': (1, 2), }", 59);
+    assert_memory_equal(bytes + 128, "\0\x3c\0\x40", 4);
+    free(bytes);
+}
+
+/* Walk the archive by its directory and compare what it says with what is there. */
+static void test_npz_bytes(void **state)
+{
+    static const char *const names[] = {"a \"q\".npy", "b.npy", "c.npy", "empty.npy"};
+    static const uint64_t sizes[] = {8, 3, 8, 0};
+    struct shop shop = {small, 4, false};
+    struct export_options options = {0};
+    struct error err;
+    size_t len;
+    (void)state;
+    assert_int_equal(run(&shop, "x.npz", NULL, &options, &err), OK);
+    uint8_t *bytes = read_all("x.npz", &len);
+    const uint8_t *end = bytes + len - 22;
+    assert_memory_equal(end, "PK\5\6\0\0\0\0\4\0\4\0", 12);
+    const uint8_t *entry = bytes + load_u32le(end + 16);
+    for (size_t i = 0; i < 4; i++) {
+        printf("member %s\n", names[i]);
+        size_t name_len = strlen(names[i]);
+        assert_memory_equal(entry, "PK\1\2", 4);
+        assert_int_equal(load_u16le(entry + 28), name_len);
+        assert_memory_equal(entry + 46, names[i], name_len);
+        const uint8_t *local = bytes + load_u32le(entry + 42);
+        assert_memory_equal(local, "PK\3\4", 4);
+        assert_memory_equal(local + 6, entry + 8,
+                            20); /* flags, method, date, crc, sizes */
+        assert_memory_equal(local + 6, "\0\x08\0\0\0\0\x21\0", 8);
+        const uint8_t *npy = local + 30 + load_u16le(local + 26) + load_u16le(local + 28);
+        assert_memory_equal(local + 30, names[i], name_len);
+        assert_int_equal((npy - bytes) % 64, 0);
+        assert_memory_equal(npy, "\x93NUMPY\1\0", 8);
+        assert_int_equal(load_u32le(local + 18), 128 + sizes[i]);
+        assert_int_equal(load_u32le(local + 14), crc32(0, npy, (uInt)(128 + sizes[i])));
+        entry += 46 + name_len + load_u16le(entry + 30);
+    }
+    assert_ptr_equal(entry, end);
+    free(bytes);
+}
+
+/* Blocks of every kind, on one thread and on many, all give what one conversion gives. */
+static void test_blocks(void **state)
+{
+    enum {
+        COUNT = 300001
+    };
+    static const char *const dtypes[] = {NULL, "float64", "bfloat16", "float8_e5m2"};
+    float *values = malloc(COUNT * sizeof(*values));
+    struct fake tensors[40];
+    struct shop shop = {tensors, 40, false};
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++)
+        values[i] = (float)i / 7;
+    for (size_t i = 0; i < 40; i++) {
+        char *name = malloc(8);
+        snprintf(name, 8, "t%02zu", i);
+        tensors[i] = (struct fake){name, "float32", 1, {i < 3 ? COUNT - i : i}, values};
+    }
+    for (size_t d = 0; d < 4; d++) {
+        uint8_t *first = NULL;
+        size_t len, first_len = 0;
+        for (unsigned threads = 1; threads <= 8; threads *= 2) {
+            struct export_options options = {
+                .threads = threads, .force = true, .sync = true};
+            struct error err;
+            printf("%s with %u threads\n", dtypes[d] ? dtypes[d] : "as stored", threads);
+            assert_int_equal(run(&shop, "x.npz", dtypes[d], &options, &err), OK);
+            uint8_t *bytes = read_all("x.npz", &len);
+            if (first) {
+                assert_int_equal(len, first_len);
+                assert_memory_equal(bytes, first, len);
+                free(bytes);
+            } else {
+                first = bytes;
+                first_len = len;
+            }
+        }
+        free(first);
+    }
+    struct export_options options = {.force = true};
+    struct error err;
+    size_t len;
+    shop.count = 1;
+    assert_int_equal(run(&shop, "x.npy", "float64", &options, &err), OK);
+    uint8_t *bytes = read_all("x.npy", &len);
+    for (size_t i = 0; i < COUNT; i++) {
+        double wide;
+        memcpy(&wide, bytes + 128 + i * 8, 8);
+        assert_true(wide == (double)values[i]);
+    }
+    free(bytes);
+    for (size_t i = 0; i < 40; i++)
+        free((void *)tensors[i].name);
+    free(values);
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *format, *name, *dtype;
+        unsigned rank;
+        uint64_t shape[3];
+        const char *new_name, *cast, *why; /* part of the refusal; NULL: none */
+    } cases[] = {
+        {"safetensors", "x", "float32",          1, {2},  "y",            NULL,      NULL                },
+        {"safetensors", "x", "float32",          1, {2},  "__metadata__", NULL,      "reserved"          },
+        {"safetensors", "x", "float32",          1, {2},  "\xff",         NULL,      "UTF-8"             },
+        {"safetensors", "x", "string",           1, {2},  "y",            NULL,      "dtype <> 'string'" },
+        {"safetensors", "x", "variant",          1, {2},  "y",            NULL,      "cannot be exported"},
+        {"safetensors", "x", "int4",             1, {2},  "y",            NULL,      "no such dtype"     },
+        {"safetensors", "x", "int4",             1, {2},  "y",            "int8",    NULL                },
+        {"safetensors", "x", "complex128",       1, {2},  "y",            NULL,      "complex64"         },
+        {"safetensors", "x", "complex64",        1, {2},  "y",            "float32", "complex"           },
+        {"safetensors", "x", "q4_0",             1, {32}, "y",            NULL,      "block"             },
+        {"safetensors", "x", "float4_e2m1fn",    1, {3},  "y",            NULL,      "whole bytes"       },
+        {"safetensors", "x", "float4_e2m1fn",    1, {4},  "y",            NULL,      NULL                },
+        {"safetensors",
+         "x",                "float4_e2m1fn_x2",
+         0,                                         {0},
+         "y",                                                             NULL,
+         "without a dimension"                                                                           },
+        {"npz",         "x", "float32",          1, {2},  "../y",         NULL,      "out of the folder" },
+        {"npz",         "x", "float32",          1, {2},  "a/..",         NULL,      "out of the folder" },
+        {"npz",         "x", "float32",          1, {2},  "/y",           NULL,      "out of the folder" },
+        {"npz",         "x", "float32",          1, {2},  "a/..y/b..",    NULL,      NULL                },
+        {"npz",         "x", "complex32",        1, {2},  "y",            NULL,      "complex64"         },
+        {"npz",         "x", "uint2",            1, {2},  "y",            NULL,      "packed"            },
+        {"npz",         "x", "string",           1, {2},  "y",            NULL,      "strings"           },
+        {"npy",         "x", "float32",          1, {2},  "y",            NULL,      NULL                },
+    };
+    static const uint8_t bytes[64];
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fake fake = {cases[i].name, cases[i].dtype, cases[i].rank, {0}, bytes};
+        memcpy(fake.shape, cases[i].shape, sizeof(fake.shape));
+        struct shop shop = {&fake, 1, false};
+        struct export_plan plan = {
+            .loader = {fake_load, &shop}
+        };
+        struct error err = {.offset = NO_OFFSET};
+        const char *lines;
+        printf("case %zu: %s %s\n", i, cases[i].format, cases[i].new_name);
+        assert_int_equal(export_plan_add(&plan, ID(0), cases[i].new_name, NULL, &err),
+                         OK);
+        if (cases[i].cast)
+            assert_int_equal(export_plan_cast(&plan, cases[i].cast, &err), OK);
+        assert_int_equal(export_plan_check(&plan, exporter_find(cases[i].format), &err),
+                         OK);
+        lines = text_str(&plan.refusals.lines);
+        if (!cases[i].why != !plan.refusals.count)
+            printf("%s", lines);
+        assert_int_equal(plan.refusals.count, cases[i].why != NULL);
+        if (cases[i].why && !strstr(lines, cases[i].why))
+            printf("%s", lines);
+        assert_true(!cases[i].why || strstr(lines, cases[i].why));
+        export_plan_release(&plan);
+    }
+}
+
+static void test_whole_plan(void **state)
+{
+    static const struct fake tensors[] = {
+        {"a",    "float32", 1, {1}, "\0\0\0\0"},
+        {"b",    "float32", 1, {1}, "\0\0\0\0"},
+        {"lost", "float32", 1, {1}, NULL      },
+    };
+    struct shop shop = {tensors, 3, false};
+    struct export_plan plan = {
+        .loader = {fake_load, &shop}
+    };
+    struct error err = {.offset = NO_OFFSET};
+    (void)state;
+    assert_int_equal(export_plan_check(&plan, exporter_find("npz"), &err), OK);
+    assert_string_equal(text_str(&plan.refusals.lines), "no tensor is selected\n");
+    export_plan_release(&plan);
+
+    export_plan_add(&plan, ID(0), "new", NULL, &err);
+    export_plan_add(&plan, ID(1), "new", NULL, &err);
+    export_plan_add(&plan, ID(2), "lost", NULL, &err);
+    export_plan_add(&plan, ID(99), "unknown", NULL, &err);
+    assert_int_equal(export_plan_check(&plan, exporter_find("npy"), &err), OK);
+    const char *lines = text_str(&plan.refusals.lines);
+    assert_non_null(strstr(lines, "lost: the catalog knows no bytes"));
+    assert_non_null(strstr(lines, "unknown: no tensor"));
+    assert_non_null(
+        strstr(lines, "2 tensors are selected; a file of format npy holds 1"));
+    assert_non_null(
+        strstr(lines, "new is the new name of both a of /models/fake and b of"));
+    assert_int_equal(plan.refusals.count, 4);
+    export_plan_release(&plan);
+
+    /* numpy.load() could not tell these apart. */
+    export_plan_add(&plan, ID(0), "x", NULL, &err);
+    export_plan_add(&plan, ID(1), "x.npy", NULL, &err);
+    assert_int_equal(export_plan_check(&plan, exporter_find("npz"), &err), OK);
+    struct export_options options = {0};
+    assert_int_equal(
+        export_write(&plan, exporter_find("npz"), "x.npz", &options, false, &err),
+        ERR_UNSUPPORTED);
+    assert_int_equal(files_here(), 0);
+    export_plan_release(&plan);
+}
+
+/* A floating-point dtype is for floating-point tensors, unless there are none. */
+static void test_cast(void **state)
+{
+    static const struct fake tensors[] = {
+        {"f", "float32", 1, {1}, "\0\0\0\0"        },
+        {"i", "int64",   1, {1}, "\0\0\0\0\0\0\0\0"},
+        {"b", "bool",    1, {1}, "\0"              },
+    };
+    static const struct {
+        size_t first, count;
+        const char *cast, *want[3];
+        uint64_t uncast;
+    } cases[] = {
+        {0, 3, "bfloat16", {"bfloat16", "int64", "bool"}, 2},
+        {1, 2, "bfloat16", {"bfloat16", "bfloat16"},      0},
+        {0, 3, "int32",    {"int32", "int32", "int32"},   0},
+    };
+    (void)state;
+    for (size_t c = 0; c < 3; c++) {
+        struct shop shop = {tensors, 3, false};
+        struct export_plan plan = {
+            .loader = {fake_load, &shop}
+        };
+        struct error err = {.offset = NO_OFFSET};
+        printf("case %zu\n", c);
+        for (size_t i = 0; i < cases[c].count; i++)
+            export_plan_add(&plan, ID(cases[c].first + i), "n", NULL, &err);
+        assert_int_equal(export_plan_cast(&plan, cases[c].cast, &err), OK);
+        for (size_t i = 0; i < cases[c].count; i++)
+            assert_string_equal(plan.tensors[i].to.name, cases[c].want[i]);
+        assert_int_equal(plan.uncast, cases[c].uncast);
+        assert_int_equal(export_plan_cast(&plan, "flaot32", &err), ERR_ARGUMENT);
+        export_plan_release(&plan);
+    }
+}
+
+static void test_errors_while_streaming(void **state)
+{
+    static const volatile sig_atomic_t interrupted = 1;
+    float values[100000] = {0};
+    struct fake fake = {"weights", "float32", 1, {100000}, values};
+    struct shop shop = {&fake, 1, false};
+    struct export_options options = {0};
+    struct error err;
+    (void)state;
+    values[70001] = 300;
+    assert_int_equal(run(&shop, "x.npy", "int8", &options, &err), ERR_VALUE);
+    assert_non_null(strstr(err.message, "weights"));
+    assert_non_null(strstr(err.message, "70001"));
+    assert_int_equal(files_here(), 0);
+    options.interrupted = &interrupted;
+    assert_int_equal(run(&shop, "x.npy", NULL, &options, &err), ERR_INTERRUPTED);
+    assert_int_equal(files_here(), 0);
+}
+
+/* The catalog is written to between the plan and the data. */
+static void test_catalog_changed(void **state)
+{
+    struct shop shop = {small, 4, false};
+    struct export_plan plan = {
+        .loader = {fake_load, &shop}
+    };
+    struct export_options options = {0};
+    struct error err = {.offset = NO_OFFSET};
+    (void)state;
+    export_plan_add(&plan, ID(0), "x", NULL, &err);
+    assert_int_equal(export_plan_check(&plan, exporter_find("npy"), &err), OK);
+    shop.renamed = true;
+    assert_int_equal(
+        export_write(&plan, exporter_find("npy"), "x.npy", &options, false, &err),
+        ERR_CHANGED);
+    assert_int_equal(files_here(), 0);
+    export_plan_release(&plan);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void test_what_is_there(void **state)
+{
+    struct shop shop = {small, 1, false};
+    struct export_options options = {0};
+    struct error err;
+    size_t len;
+    (void)state;
+    write_text("x.npy", "precious");
+    assert_int_equal(run(&shop, "x.npy", NULL, &options, &err), ERR_ARGUMENT);
+    uint8_t *bytes = read_all("x.npy", &len);
+    assert_string_equal((char *)bytes, "precious");
+    free(bytes);
+    options.force = true;
+    assert_int_equal(run(&shop, "x.npy", NULL, &options, &err), OK);
+    bytes = read_all("x.npy", &len);
+    assert_int_equal(len, 128 + 3);
+    free(bytes);
+    assert_int_equal(mkdir("d.npy", 0777), 0);
+    assert_int_equal(run(&shop, "d.npy", NULL, &options, &err), ERR_ARGUMENT);
+    assert_int_equal(mkfifo("f.npy", 0666), 0);
+    assert_int_equal(run(&shop, "f.npy", NULL, &options, &err), ERR_ARGUMENT);
+    assert_int_equal(run(&shop, "no/x.npy", NULL, &options, &err), ERR_ARGUMENT);
+    assert_int_equal(files_here(), 3);
+}
+
+static void test_parts(void **state)
+{
+    struct shop shop = {small, 4, false};
+    struct export_options options = {.shard_size = 8};
+    struct error err;
+    size_t len;
+    (void)state;
+    assert_int_equal(run(&shop, "m.safetensors", NULL, &options, &err), OK);
+    assert_int_equal(files_here(), 4);
+    assert_int_equal(access("m-00001-of-00003.safetensors", R_OK), 0);
+    assert_int_equal(access("m-00003-of-00003.safetensors", R_OK), 0);
+    uint8_t *bytes = read_all("m.safetensors.index.json", &len);
+    assert_string_equal((char *)bytes,
+                        "{\n  \"metadata\": {\n    \"total_size\": 19\n  },\n"
+                        "  \"weight_map\": {\n"
+                        "    \"a \\\"q\\\"\": \"m-00002-of-00003.safetensors\",\n"
+                        "    \"b\": \"m-00001-of-00003.safetensors\",\n"
+                        "    \"c\": \"m-00003-of-00003.safetensors\",\n"
+                        "    \"empty\": \"m-00003-of-00003.safetensors\"\n  }\n}\n");
+    free(bytes);
+    assert_int_equal(run(&shop, "m.safetensors", NULL, &options, &err), ERR_ARGUMENT);
+    /* One part needs no index. */
+    options.shard_size = 1000;
+    assert_int_equal(run(&shop, "one.safetensors", NULL, &options, &err), OK);
+    assert_int_equal(files_here(), 5);
+}
+
+/* The system fails at the n-th call, whichever that is. */
+static struct {
+    int calls, fail_at, code;
+    bool unnamed, steal;
+} fault;
+
+static bool fails(void)
+{
+    errno = fault.code;
+    return fault.calls++ == fault.fail_at;
+}
+static int fault_open_unnamed(int directory_fd)
+{
+    errno = EOPNOTSUPP;
+    return fault.unnamed && !fails() ? output_system.open_unnamed(directory_fd) : -1;
+}
+static int fault_open_named(int directory_fd, const char *name)
+{
+    return fails() ? -1 : output_system.open_named(directory_fd, name);
+}
+static int fault_reserve(int fd, uint64_t size)
+{
+    return fails() ? -1 : output_system.reserve(fd, size);
+}
+/* Half a block is written before the disk is full. */
+static ssize_t fault_pwrite(int fd, const void *bytes, size_t len, off_t offset)
+{
+    if (!fails())
+        return output_system.pwrite(fd, bytes, len > 1 ? len / 2 : len, offset);
+    errno = fault.code;
+    return -1;
+}
+static int fault_writeback(int fd)
+{
+    return fails() ? -1 : output_system.start_writeback(fd);
+}
+static int fault_fsync(int fd)
+{
+    return fails() ? -1 : output_system.fsync(fd);
+}
+static int fault_link(int fd, int directory_fd, const char *name)
+{
+    if (fault.steal && name[0] != '.')
+        write_text(name, "somebody else's");
+    return fails() ? -1 : output_system.link(fd, directory_fd, name);
+}
+static int fault_rename(int directory_fd, const char *from, const char *to, bool replace)
+{
+    if (fault.steal)
+        write_text(to, "somebody else's");
+    return fails() ? -1 : output_system.rename(directory_fd, from, to, replace);
+}
+
+static const struct output_io faulty = {
+    fault_open_unnamed, fault_open_named, fault_reserve, fault_pwrite, fault_writeback,
+    fault_fsync,        fault_link,       fault_rename,  NULL,
+};
+
+static int unlink_here(int directory_fd, const char *name)
+{
+    return output_system.unlink(directory_fd, name);
+}
+
+/* Let call 0, 1, 2, ... fail until one run has none to fail. */
+static void inject(const char *path, bool unnamed, uint64_t shard_size, bool force)
+{
+    struct shop shop = {small, 4, false};
+    struct output_io io = faulty;
+    io.unlink = unlink_here;
+    for (int n = 0; n < 200; n++) {
+        struct export_options options = {.io = &io,
+                                         .sync = true,
+                                         .threads = 1,
+                                         .shard_size = shard_size,
+                                         .force = force};
+        struct error err;
+        fault.calls = 0;
+        fault.fail_at = n;
+        fault.code = n % 2 ? ENOSPC : EIO;
+        fault.unnamed = unnamed;
+        fault.steal = false;
+        if (run(&shop, path, NULL, &options, &err) != OK) {
+            if (files_here())
+                printf("call %d failed: %s\n", n, err.message);
+            /* The last is of the directory: by then the whole file is in its place. */
+            bool last = strstr(err.message, "directory to the disk") != NULL;
+            assert_int_equal(files_here(), last ? (shard_size ? 4 : 1) : 0);
+        } else if (n >= fault.calls) {
+            printf("%s: %d calls\n", path, fault.calls);
+            return;
+        }
+        if (files_here()) {
+            leave_directory(NULL);
+            enter_directory(NULL);
+        }
+    }
+    fail_msg("no run without a fault");
+}
+
+static void test_faults(void **state)
+{
+    (void)state;
+    inject("x.npz", true, 0, false);
+    leave_directory(NULL), enter_directory(NULL);
+    inject("x.npz", false, 0, false);
+    leave_directory(NULL), enter_directory(NULL);
+    inject("x.npz", true, 0, true);
+    leave_directory(NULL), enter_directory(NULL);
+    inject("x.safetensors", true, 8, false);
+    leave_directory(NULL), enter_directory(NULL);
+    inject("x.safetensors", false, 8, false);
+}
+
+/* Somebody takes the name while the data is written. */
+static void test_race(void **state)
+{
+    struct shop shop = {small, 4, false};
+    struct output_io io = faulty;
+    (void)state;
+    io.unlink = unlink_here;
+    for (int unnamed = 0; unnamed < 2; unnamed++) {
+        struct export_options options = {.io = &io, .threads = 1};
+        struct error err;
+        size_t len;
+        fault.fail_at = -1;
+        fault.unnamed = unnamed;
+        fault.steal = true;
+        assert_int_equal(run(&shop, "x.npz", NULL, &options, &err), ERR_ARGUMENT);
+        assert_int_equal(files_here(), 1);
+        uint8_t *bytes = read_all("x.npz", &len);
+        assert_string_equal((char *)bytes, "somebody else's");
+        free(bytes);
+        unlink("x.npz");
+    }
+}
+
+int main(void)
+{
+#define IN_DIRECTORY(test)                                                               \
+    cmocka_unit_test_setup_teardown(test, enter_directory, leave_directory)
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(test_safetensors_bytes),
+        IN_DIRECTORY(test_npy_bytes),
+        IN_DIRECTORY(test_npz_bytes),
+        IN_DIRECTORY(test_blocks),
+        IN_DIRECTORY(test_refusals),
+        IN_DIRECTORY(test_whole_plan),
+        IN_DIRECTORY(test_cast),
+        IN_DIRECTORY(test_errors_while_streaming),
+        IN_DIRECTORY(test_catalog_changed),
+        IN_DIRECTORY(test_what_is_there),
+        IN_DIRECTORY(test_parts),
+        IN_DIRECTORY(test_faults),
+        IN_DIRECTORY(test_race),
+    };
+    return cmocka_run_group_tests_name("export", tests, NULL, NULL);
+}
