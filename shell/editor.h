@@ -1,0 +1,30 @@
+/*
+ * editor.h - a line from the terminal: editing, history and completion through libedit,
+ * which is loaded when the first line is asked for, so that a program that only runs a
+ * statement never pays for it. Without the library, plain lines.
+ */
+#ifndef CKPTDB_SHELL_EDITOR_H
+#define CKPTDB_SHELL_EDITOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shell/session.h"
+
+struct editor;
+
+enum line_end {
+    LINE_READ,
+    LINE_DROPPED, /* Ctrl-C */
+    LINE_EOF,     /* Ctrl-D */
+};
+
+struct editor *editor_open(struct session *); /* NULL without memory */
+void editor_close(struct editor *);
+
+/* The next line, with its newline; valid until the next call. `continued`: it goes on with a
+ * statement. */
+enum line_end editor_line(struct editor *, bool continued, const char **line,
+                          size_t *len);
+
+#endif
