@@ -29,13 +29,17 @@ enum status db_error(sqlite3 *, const char *doing, struct error *err);
 enum status db_exec(sqlite3 *, const char *sql, struct error *err);
 
 /*
- * Everything the reader needs of one tensor, in `arena`. ERR_MISSING when there is no such
- * id. Three statements are prepared at the first call and kept with the lookup.
+ * Everything the reader needs of one tensor, in `arena`. ERR_ARGUMENT when there is no such
+ * id. The few statements are prepared when first wanted and kept with the lookup.
  */
 struct lookup;
 enum status lookup_open(sqlite3 *, struct lookup **out, struct error *err);
 void lookup_close(struct lookup *);
 enum status lookup_tensor(struct lookup *, int64_t id, struct arena *,
                           struct stored_tensor *out, struct error *err);
+/* Append the tensor's name; *found says whether there is such an id. */
+struct text;
+enum status lookup_name(struct lookup *, int64_t id, struct text *out, bool *found,
+                        struct error *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/text.h"
 #include "catalog/db.h"
 
 static const char find_tensor[] =
@@ -37,6 +38,11 @@ enum {
     EXTENTS
 };
 
+static const char find_name[] =
+    "SELECT n.name FROM checkpoints c"
+    " JOIN layout_tensors t ON t.id = (c.layout << 24) + (?1 & 16777215)"
+    " JOIN names n ON n.id = t.name WHERE c.id = ?1 >> 24";
+
 static const char find_placement[] =
     "SELECT storage, file, start, stored, codec, strides, extents FROM placements"
     " WHERE id = ?1";
@@ -48,7 +54,7 @@ static const char find_sums[] = "SELECT kind FROM checksums WHERE id = ?1";
 
 struct lookup {
     sqlite3 *db;
-    sqlite3_stmt *tensor, *placement, *file, *sums; /* NULL until first wanted */
+    sqlite3_stmt *tensor, *name, *placement, *file, *sums; /* NULL until first wanted */
 };
 
 /* One tensor on its way. */
@@ -75,6 +81,7 @@ void lookup_close(struct lookup *l)
     if (!l)
         return;
     sqlite3_finalize(l->tensor);
+    sqlite3_finalize(l->name);
     sqlite3_finalize(l->placement);
     sqlite3_finalize(l->file);
     sqlite3_finalize(l->sums);
@@ -361,7 +368,7 @@ enum status lookup_tensor(struct lookup *l, int64_t id, struct arena *arena,
     struct finding f = {.lookup = l, .arena = arena, .t = &tensor, .err = err};
     int found = find(&f, &l->tensor, find_tensor, id);
     if (found == 0)
-        error_set(err, ERR_MISSING, "catalog", NO_OFFSET, "there is no tensor %lld",
+        error_set(err, ERR_ARGUMENT, "catalog", NO_OFFSET, "there is no tensor %lld",
                   (long long)id);
     if (found > 0)
         take_tensor(&f, l->tensor, &placed);
@@ -372,5 +379,18 @@ enum status lookup_tensor(struct lookup *l, int64_t id, struct arena *arena,
         take_sums(&f);
     if (err->status == OK)
         *out = tensor;
+    return err->status;
+}
+
+enum status lookup_name(struct lookup *l, int64_t id, struct text *out, bool *found,
+                        struct error *err)
+{
+    struct finding f = {.lookup = l, .err = err};
+    int rows = find(&f, &l->name, find_name, id);
+    *found = rows > 0;
+    if (*found && !text_add(out, sqlite3_column_text(l->name, 0),
+                            (size_t)sqlite3_column_bytes(l->name, 0)))
+        no_memory(&f);
+    sqlite3_reset(l->name);
     return err->status;
 }

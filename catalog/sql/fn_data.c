@@ -1,0 +1,152 @@
+/*
+ * fn_data.c - tensor_bytes(id [, dtype]) and tensor_sha256(id [, dtype]).
+ *
+ * Both read files, so they are DIRECTONLY and not behind the noread door. They are NULL for
+ * what has no bytes to read, which import has reported; whatever else goes wrong is an
+ * error that names the tensor.
+ */
+#include "catalog/sql/fn_data.h"
+
+#include <nettle/sha2.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog/sql/extension.h"
+#include "catalog/stream.h"
+
+bool tensor_has_bytes(const struct stored_tensor *t)
+{
+    return t->storage != STORAGE_NONE && t->dtype.kind != DTYPE_OPAQUE;
+}
+
+void tensor_error(const struct stored_tensor *t, struct error *err)
+{
+    char what[300];
+    snprintf(what, sizeof(what), "tensor %.250s", t->name);
+    if (err->status != ERR_MEMORY)
+        error_prefix(err, what);
+}
+
+/* What is done with the stream: gives the function its result. */
+typedef enum status consumer(sqlite3_context *, struct stream *, struct error *);
+
+static enum status give_bytes(sqlite3_context *ctx, struct stream *s, struct error *err)
+{
+    uint64_t size = stream_nbytes(s), at = 0;
+    int most = sqlite3_limit(sqlite3_context_db_handle(ctx), SQLITE_LIMIT_LENGTH, -1);
+    if (size > (uint64_t)most)
+        return error_set(err, ERR_LIMIT, NULL, NO_OFFSET,
+                         "%llu bytes, but an SQL value holds %d at most; tensor_values() "
+                         "reads a part of it, `ckptdb get` and `ckptdb export` all of it",
+                         (unsigned long long)size, most);
+    uint8_t *all = sqlite3_malloc64(size ? size : 1);
+    struct bytes block;
+    if (!all)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    while (stream_next(s, &block, err) == OK && block.len) {
+        memcpy(all + at, block.at, block.len);
+        at += block.len;
+    }
+    if (err->status == OK)
+        sqlite3_result_blob64(ctx, all, size, sqlite3_free);
+    else
+        sqlite3_free(all);
+    return err->status;
+}
+
+static enum status give_sha256(sqlite3_context *ctx, struct stream *s, struct error *err)
+{
+    struct sha256_ctx hash;
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    char hex[2 * SHA256_DIGEST_SIZE + 1];
+    struct bytes block;
+    sha256_init(&hash);
+    while (stream_next(s, &block, err) == OK && block.len)
+        sha256_update(&hash, block.len, block.at);
+    if (err->status != OK)
+        return err->status;
+    sha256_digest(&hash, sizeof(digest), digest);
+    for (size_t i = 0; i < sizeof(digest); i++)
+        snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+    sqlite3_result_text(ctx, hex, -1, SQLITE_TRANSIENT);
+    return OK;
+}
+
+/* The dtype asked for, if there is one: NULL in *to for none. */
+static enum status wanted_dtype(int argc, sqlite3_value **argv, struct dtype *room,
+                                const struct dtype **to, struct error *err)
+{
+    const char *name = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
+    *to = NULL;
+    if (!name)
+        return OK;
+    dtype_find(name, room);
+    *to = room;
+    if (room->kind == DTYPE_UNKNOWN)
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "there is no dtype \"%s\"",
+                         name);
+    return OK;
+}
+
+static void read_tensor(sqlite3_context *ctx, int argc, sqlite3_value **argv,
+                        consumer *consume)
+{
+    struct arena arena = {0};
+    struct error err = {.offset = NO_OFFSET};
+    struct stored_tensor t = {0};
+    struct dtype room;
+    const struct dtype *to;
+    struct stream *s = NULL;
+    bool absent = false;
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+        return;
+    struct lookup *l = keeper_lookup(sqlite3_user_data(ctx), &err);
+    if (!l || lookup_tensor(l, sqlite3_value_int64(argv[0]), &arena, &t, &err) != OK) {
+        keeper_result_error(ctx, NULL, &err);
+        goto done;
+    }
+    if (!tensor_has_bytes(&t))
+        goto done;
+    if (wanted_dtype(argc, argv, &room, &to, &err) == OK &&
+        (to || tensor_as_stored(&t, &arena, &err) == OK)) {
+        absent = stream_open(&t, NULL, to, &s, &err) == ERR_MISSING;
+        if (s)
+            consume(ctx, s, &err);
+    }
+    if (err.status != OK && !absent) {
+        tensor_error(&t, &err);
+        keeper_result_error(ctx, NULL, &err);
+    }
+
+done:
+    stream_close(s);
+    arena_release(&arena);
+}
+
+static void tensor_bytes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    read_tensor(ctx, argc, argv, give_bytes);
+}
+
+static void tensor_sha256(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    read_tensor(ctx, argc, argv, give_sha256);
+}
+
+int sql_register_data(sqlite3 *db)
+{
+    static const struct {
+        const char *name;
+        void (*run)(sqlite3_context *, int, sqlite3_value **);
+    } functions[] = {
+        {"tensor_bytes",  tensor_bytes },
+        {"tensor_sha256", tensor_sha256}
+    };
+    struct keeper *k = keeper_new(db, "ckptdb_tensors");
+    int rc = k ? values_register(db, k) : SQLITE_NOMEM;
+    for (int i = 0; i < 4 && rc == SQLITE_OK; i++)
+        rc = sqlite3_create_function_v2(db, functions[i / 2].name, 1 + i % 2,
+                                        SQL_FLAGS_READS, keeper_hold(k),
+                                        functions[i / 2].run, NULL, NULL, keeper_drop);
+    return rc;
+}

@@ -1,0 +1,19 @@
+/*
+ * fn_data.h - what the functions that read tensors share.
+ */
+#ifndef CKPTDB_SQL_FN_DATA_H
+#define CKPTDB_SQL_FN_DATA_H
+
+#include "catalog/sql/keeper.h"
+
+/* Whether a tensor has bytes to read at all, as far as the catalog knows: not with storage
+ * none, dtype variant or resource. */
+bool tensor_has_bytes(const struct stored_tensor *);
+
+/* Name the tensor in front of an error's message. */
+void tensor_error(const struct stored_tensor *, struct error *err);
+
+/* Registers tensor_values() and what it needs (vt_values.c). An SQLite code. */
+int values_register(sqlite3 *, struct keeper *);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * fn_dtype.c - what can be said of dtypes, shapes and ids without opening a file:
+ * dtype_bits(dtype), shape_elements(shape), tensor_checkpoint(id), tensor_name(id).
+ */
+#include "catalog/base/text.h"
+#include "catalog/sql/extension.h"
+#include "catalog/sql/keeper.h"
+
+/* NULL for dtypes without a width: block types, string, variant, and unknown ones. */
+static void dtype_bits(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    struct dtype dtype;
+    const char *name = (const char *)sqlite3_value_text(argv[0]);
+    if (!name)
+        return;
+    dtype_find(name, &dtype);
+    if (dtype.bits)
+        sqlite3_result_int(ctx, dtype.bits);
+}
+
+static void shape_elements_sql(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    struct arena arena = {0};
+    uint64_t *shape, elements;
+    unsigned rank;
+    const char *json = (const char *)sqlite3_value_text(argv[0]);
+    if (!json)
+        return;
+    if (!shape_parse(json, &arena, &shape, &rank))
+        sqlite3_result_error(ctx, "shape_elements: not a shape, which looks like [2,3]",
+                             -1);
+    else if (!shape_elements(shape, rank, &elements) || elements > INT64_MAX)
+        sqlite3_result_error(ctx, "shape_elements: more than 2^63 - 1 elements", -1);
+    else
+        sqlite3_result_int64(ctx, (sqlite3_int64)elements);
+    arena_release(&arena);
+}
+
+static void tensor_checkpoint(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+        sqlite3_result_int64(ctx, sqlite3_value_int64(argv[0]) >> TENSOR_ORD_BITS);
+}
+
+static void tensor_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    struct error err = {.offset = NO_OFFSET};
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+        return;
+    bool found = false;
+    struct text name = {0};
+    struct lookup *l = keeper_lookup(sqlite3_user_data(ctx), &err);
+    if (l)
+        lookup_name(l, sqlite3_value_int64(argv[0]), &name, &found, &err);
+    if (err.status != OK)
+        keeper_result_error(ctx, "tensor_name", &err);
+    else if (found)
+        sqlite3_result_text(ctx, text_str(&name), (int)name.len, SQLITE_TRANSIENT);
+    text_release(&name);
+}
+
+int sql_register_dtype(sqlite3 *db)
+{
+    struct keeper *k = keeper_new(db, "ckptdb_names");
+    int rc = k ? SQLITE_OK : SQLITE_NOMEM;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_create_function_v2(db, "dtype_bits", 1, SQL_FLAGS_PURE, NULL,
+                                        dtype_bits, NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_create_function_v2(db, "shape_elements", 1, SQL_FLAGS_PURE, NULL,
+                                        shape_elements_sql, NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_create_function_v2(db, "tensor_checkpoint", 1, SQL_FLAGS_PURE, NULL,
+                                        tensor_checkpoint, NULL, NULL, NULL);
+    if (rc == SQLITE_OK) /* not deterministic: it reads the catalog */
+        rc = sqlite3_create_function_v2(db, "tensor_name", 1,
+                                        SQLITE_UTF8 | SQLITE_INNOCUOUS, keeper_hold(k),
+                                        tensor_name, NULL, NULL, keeper_drop);
+    return rc;
+}

@@ -1,0 +1,400 @@
+/*
+ * vt_values.c - tensor_values(id [, start, count]): the elements of a tensor as rows of
+ * position, idx, value. Reads files: DIRECTONLY.
+ *
+ * A value is an integer, a real (NaN is NULL), text of digits for integers beyond 64 bits
+ * signed, JSON [re, im] for complex, TEXT or (not UTF-8) a BLOB for strings, a BLOB for raw
+ * bytes. Block types are dequantised.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/convert.h"
+#include "catalog/read.h"
+#include "catalog/sql/fn_data.h"
+
+#define BLOCK_ELEMENTS 4096 /* whole blocks of any dtype */
+
+enum {
+    POSITION,
+    IDX,
+    VALUE,
+    ID,
+    START,
+    COUNT
+};
+
+static const char declaration[] =
+    "CREATE TABLE x(position INTEGER, idx TEXT, value, id HIDDEN, start HIDDEN,"
+    " count HIDDEN)";
+
+struct values_table {
+    sqlite3_vtab base; /* must be first */
+    struct keeper *keeper;
+};
+
+struct values_cursor {
+    sqlite3_vtab_cursor base; /* must be first */
+    struct arena arena;
+    struct stored_tensor tensor;
+    struct reader *reader;
+    struct string_table *strings; /* of string tensors; else: */
+    struct dtype dtype;           /* of the elements in `out` */
+    struct converter converter;
+    bool converts;
+    uint64_t at, end;             /* positions */
+    uint64_t block_at, block_len; /* positions in `out` */
+    uint8_t *in, *out;            /* out == in: not converted */
+};
+
+static int fail(sqlite3_vtab_cursor *c, const struct error *err)
+{
+    char text[sizeof(err->source) + sizeof(err->message) + 64];
+    if (err->status == ERR_MEMORY)
+        return SQLITE_NOMEM;
+    sqlite3_free(c->pVtab->zErrMsg);
+    c->pVtab->zErrMsg = sqlite3_mprintf("%s", error_text(err, text, sizeof(text)));
+    return SQLITE_ERROR;
+}
+
+static int values_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                          sqlite3_vtab **out, char **message)
+{
+    (void)argc, (void)argv, (void)message;
+    struct values_table *t = sqlite3_malloc(sizeof(*t));
+    if (!t)
+        return SQLITE_NOMEM;
+    *t = (struct values_table){.keeper = aux};
+    int rc = sqlite3_declare_vtab(db, declaration);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    if (rc == SQLITE_OK)
+        *out = &t->base;
+    else
+        sqlite3_free(t);
+    return rc;
+}
+
+static int values_disconnect(sqlite3_vtab *t)
+{
+    sqlite3_free(t);
+    return SQLITE_OK;
+}
+
+/* idxNum: which of id, start, count are given, as bits; they come in this order. */
+static int values_plan(sqlite3_vtab *t, sqlite3_index_info *info)
+{
+    int at[3] = {-1, -1, -1};
+    for (int i = 0; i < info->nConstraint; i++) {
+        int column = info->aConstraint[i].iColumn - ID;
+        if (column < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+            continue;
+        if (!info->aConstraint[i].usable)
+            return SQLITE_CONSTRAINT;
+        at[column] = i;
+    }
+    if (at[0] < 0) {
+        t->zErrMsg = sqlite3_mprintf("tensor_values: which tensor? tensor_values(id)");
+        return SQLITE_ERROR;
+    }
+    int given = 0;
+    for (int k = 0; k < 3; k++)
+        if (at[k] >= 0) {
+            info->aConstraintUsage[at[k]].argvIndex = ++given;
+            info->aConstraintUsage[at[k]].omit = 1;
+            info->idxNum |= 1 << k;
+        }
+    info->estimatedCost = 1e6;
+    info->estimatedRows = 1000000;
+    info->orderByConsumed = info->nOrderBy == 1 &&
+                            info->aOrderBy[0].iColumn == POSITION &&
+                            !info->aOrderBy[0].desc;
+    return SQLITE_OK;
+}
+
+static int values_open(sqlite3_vtab *t, sqlite3_vtab_cursor **out)
+{
+    (void)t;
+    struct values_cursor *c = calloc(1, sizeof(*c));
+    if (!c)
+        return SQLITE_NOMEM;
+    *out = &c->base;
+    return SQLITE_OK;
+}
+
+static void empty(struct values_cursor *c)
+{
+    string_table_close(c->strings);
+    reader_close(c->reader);
+    if (c->out != c->in)
+        free(c->out);
+    free(c->in);
+    arena_release(&c->arena);
+    *c = (struct values_cursor){.base = c->base};
+}
+
+static int values_close(sqlite3_vtab_cursor *base)
+{
+    empty((struct values_cursor *)base);
+    free(base);
+    return SQLITE_OK;
+}
+
+/* Block types, and floats that no 8-byte boundary divides, are read as float32. */
+static enum status choose_dtype(struct values_cursor *c, struct error *err)
+{
+    const struct dtype *d = &c->tensor.dtype;
+    uint64_t in = 0, out = 0;
+    c->dtype = *d;
+    c->converts = d->kind == DTYPE_BLOCK || (d->kind == DTYPE_FLOAT && d->bits == 6);
+    if (c->converts) {
+        dtype_find("float32", &c->dtype);
+        if (converter_find(d, &c->dtype, &c->converter, err) != OK)
+            return err->status;
+    }
+    if (!dtype_nbytes(d, BLOCK_ELEMENTS, &in) ||
+        !dtype_nbytes(&c->dtype, BLOCK_ELEMENTS, &out))
+        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                         "elements of dtype %s have no values", d->name);
+    c->in = malloc((size_t)in);
+    c->out = c->converts ? malloc((size_t)out) : c->in;
+    return c->in && c->out ? OK
+                           : error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+}
+
+/* Open the tensor; no rows (c->end 0) where it has no bytes. */
+static enum status start(struct values_cursor *c, struct keeper *k, int64_t id,
+                         struct error *err)
+{
+    struct lookup *l = keeper_lookup(k, err);
+    if (!l || lookup_tensor(l, id, &c->arena, &c->tensor, err) != OK)
+        return err->status;
+    if (!tensor_has_bytes(&c->tensor))
+        return OK;
+    enum status status = reader_open(&c->tensor, &c->reader, err);
+    if (status == ERR_MISSING) {
+        error_clear(err);
+        return OK;
+    }
+    if (status == OK && c->tensor.dtype.kind == DTYPE_STRING)
+        status = reader_strings(c->reader, &c->strings, err);
+    else if (status == OK)
+        status = choose_dtype(c, err);
+    if (status == OK)
+        c->end = c->tensor.elements;
+    else
+        tensor_error(&c->tensor, err);
+    return status;
+}
+
+/* Limit the cursor to [start, start + count). */
+static enum status narrow(struct values_cursor *c, int given, sqlite3_value **argv,
+                          struct error *err)
+{
+    sqlite3_int64 from = 0, count = INT64_MAX;
+    if (given & 2)
+        from = sqlite3_value_int64(*argv++);
+    if (given & 4 && sqlite3_value_type(*argv) != SQLITE_NULL)
+        count = sqlite3_value_int64(*argv);
+    if (from < 0 || count < 0)
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                         "tensor_values: start and count cannot be negative");
+    c->at = (uint64_t)from;
+    if ((uint64_t)count < c->end && c->at < c->end - (uint64_t)count)
+        c->end = c->at + (uint64_t)count;
+    return OK;
+}
+
+/* Have position c->at in memory. */
+static enum status load(struct values_cursor *c, struct error *err)
+{
+    const struct dtype *d = &c->tensor.dtype;
+    uint64_t first = c->at - c->at % d->block_elems, left = c->end - first;
+    uint64_t count = left < BLOCK_ELEMENTS ? left : BLOCK_ELEMENTS, begin, len;
+    if (c->at >= c->end || (c->at >= c->block_at && c->at < c->block_at + c->block_len))
+        return OK;
+    if (count % d->block_elems) /* of a block, all */
+        count += d->block_elems - count % d->block_elems;
+    if (count > c->tensor.elements - first)
+        count = c->tensor.elements - first;
+    c->block_len = 0;
+    if (!dtype_nbytes(d, first, &begin) || !dtype_nbytes(d, count, &len))
+        return error_set(err, ERR_CORRUPT, NULL, NO_OFFSET, "not whole blocks of %s",
+                         d->name);
+    if (reader_read(c->reader, begin, c->in, (size_t)len, err) != OK)
+        return err->status;
+    if (c->converts &&
+        converter_run(&c->converter, c->in, c->out, count, first, NULL, err) != OK)
+        return err->status;
+    c->block_at = first;
+    c->block_len = count;
+    return OK;
+}
+
+static int load_or_fail(struct values_cursor *c)
+{
+    struct error err = {.offset = NO_OFFSET};
+    if (c->strings || load(c, &err) == OK)
+        return SQLITE_OK;
+    tensor_error(&c->tensor, &err);
+    return fail(&c->base, &err);
+}
+
+static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text, int argc,
+                         sqlite3_value **argv)
+{
+    (void)text, (void)argc;
+    struct values_cursor *c = (struct values_cursor *)base;
+    struct error err = {.offset = NO_OFFSET};
+    empty(c);
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+        return SQLITE_OK;
+    if (start(c, ((struct values_table *)base->pVtab)->keeper,
+              sqlite3_value_int64(argv[0]), &err) != OK ||
+        narrow(c, given, argv + 1, &err) != OK)
+        return fail(base, &err);
+    return load_or_fail(c);
+}
+
+static int values_next(sqlite3_vtab_cursor *base)
+{
+    struct values_cursor *c = (struct values_cursor *)base;
+    c->at++;
+    return load_or_fail(c);
+}
+
+static int values_eof(sqlite3_vtab_cursor *base)
+{
+    const struct values_cursor *c = (const struct values_cursor *)base;
+    return c->at >= c->end;
+}
+
+/* The index in each dimension, from the position in C order. */
+static void give_index(sqlite3_context *ctx, const struct values_cursor *c)
+{
+    const struct stored_tensor *t = &c->tensor;
+    uint64_t index[TENSOR_RANK_MAX], rest = c->at;
+    struct text json = {0};
+    for (unsigned d = t->rank; d-- > 0;) {
+        index[d] = rest % t->shape[d];
+        rest /= t->shape[d];
+    }
+    if (shape_print(&json, index, t->rank))
+        sqlite3_result_text(ctx, text_str(&json), (int)json.len, SQLITE_TRANSIENT);
+    else
+        sqlite3_result_error_nomem(ctx);
+    text_release(&json);
+}
+
+static int give_string(sqlite3_context *ctx, struct values_cursor *c)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct bytes s;
+    if (string_at(c->strings, c->at, &s, &err) != OK) {
+        tensor_error(&c->tensor, &err);
+        return fail(&c->base, &err);
+    }
+    if (utf8_valid((const char *)s.at, s.len) && !memchr(s.at, '\0', s.len))
+        sqlite3_result_text64(ctx, (const char *)s.at, s.len, SQLITE_TRANSIENT,
+                              SQLITE_UTF8);
+    else
+        sqlite3_result_blob64(ctx, s.at, s.len, SQLITE_TRANSIENT);
+    return SQLITE_OK;
+}
+
+/* A part of a complex number as JSON has it. */
+static void add_real(struct text *json, double value, unsigned bits)
+{
+    int digits = bits == 128 ? 17 : bits == 64 ? 9 : 5;
+    if (isfinite(value))
+        text_addf(json, "%.*g", digits, value);
+    else
+        text_adds(json, "null");
+}
+
+static void give_complex(sqlite3_context *ctx, const struct dtype *d,
+                         const struct element *e)
+{
+    struct text json = {0};
+    text_addc(&json, '[');
+    add_real(&json, e->real, d->bits);
+    text_addc(&json, ',');
+    add_real(&json, e->imaginary, d->bits);
+    text_addc(&json, ']');
+    if (text_str(&json))
+        sqlite3_result_text(ctx, text_str(&json), (int)json.len, SQLITE_TRANSIENT);
+    else
+        sqlite3_result_error_nomem(ctx);
+    text_release(&json);
+}
+
+static void give_element(sqlite3_context *ctx, const struct values_cursor *c)
+{
+    struct element e;
+    char digits[32];
+    uint64_t index = c->at - c->block_at;
+    switch (element_get(&c->dtype, c->out, index, &e)) {
+    case ELEMENT_INTEGER:
+        sqlite3_result_int64(ctx, e.integer);
+        break;
+    case ELEMENT_LARGE:
+        snprintf(digits, sizeof(digits), "%llu", (unsigned long long)e.large);
+        sqlite3_result_text(ctx, digits, -1, SQLITE_TRANSIENT);
+        break;
+    case ELEMENT_REAL:
+        sqlite3_result_double(ctx, e.real);
+        break;
+    case ELEMENT_COMPLEX:
+        give_complex(ctx, &c->dtype, &e);
+        break;
+    case ELEMENT_NONE:
+        sqlite3_result_blob64(ctx, c->out + index * c->dtype.block_bytes,
+                              c->dtype.block_bytes, SQLITE_TRANSIENT);
+        break;
+    }
+}
+
+static int values_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+{
+    struct values_cursor *c = (struct values_cursor *)base;
+    if (column == POSITION)
+        sqlite3_result_int64(ctx, (sqlite3_int64)c->at);
+    else if (column == IDX)
+        give_index(ctx, c);
+    else if (column == VALUE && c->strings)
+        return give_string(ctx, c);
+    else if (column == VALUE)
+        give_element(ctx, c);
+    else if (column == ID)
+        sqlite3_result_int64(ctx, c->tensor.id);
+    return SQLITE_OK;
+}
+
+static int values_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
+{
+    *id = (sqlite3_int64)((const struct values_cursor *)base)->at;
+    return SQLITE_OK;
+}
+
+static const sqlite3_module values_module = {
+    .iVersion = 0,
+    .xConnect = values_connect,
+    .xBestIndex = values_plan,
+    .xDisconnect = values_disconnect,
+    .xOpen = values_open,
+    .xClose = values_close,
+    .xFilter = values_filter,
+    .xNext = values_next,
+    .xEof = values_eof,
+    .xColumn = values_column,
+    .xRowid = values_rowid,
+};
+
+int values_register(sqlite3 *db, struct keeper *k)
+{
+    return sqlite3_create_module_v2(db, "tensor_values", &values_module, keeper_hold(k),
+                                    keeper_drop);
+}
