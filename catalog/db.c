@@ -90,10 +90,10 @@ static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
     char *uri = uri_of(path, immutable ? "?immutable=1" : "");
     if (!uri)
         return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
-    int flags = SQLITE_OPEN_URI | (mode == DB_READ     ? SQLITE_OPEN_READONLY
-                                   : mode == DB_WRITE ? SQLITE_OPEN_READWRITE
-                                                      : SQLITE_OPEN_READWRITE |
-                                                            SQLITE_OPEN_CREATE);
+    int flags = SQLITE_OPEN_URI |
+                (mode == DB_READ    ? SQLITE_OPEN_READONLY
+                 : mode == DB_WRITE ? SQLITE_OPEN_READWRITE
+                                    : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     int rc = sqlite3_open_v2(uri, db, flags, NULL);
     free(uri);
     if (rc != SQLITE_OK)
@@ -112,9 +112,8 @@ static enum status create(sqlite3 *db, struct error *err)
             !strstr(f->path, "/query/"))
             status = db_exec(db, f->text, err);
     char pragmas[128];
-    snprintf(pragmas, sizeof(pragmas),
-             "PRAGMA application_id=%d; PRAGMA user_version=%d", CATALOG_APPLICATION_ID,
-             CATALOG_VERSION);
+    snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id=%d; PRAGMA user_version=%d",
+             CATALOG_APPLICATION_ID, CATALOG_VERSION);
     if (status == OK)
         status = db_exec(db, pragmas, err);
     if (status == OK)

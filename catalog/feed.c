@@ -60,8 +60,8 @@ static int feed_close(sqlite3_vtab_cursor *cursor)
     return SQLITE_OK;
 }
 
-static int feed_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int argc,
-                       sqlite3_value **argv)
+static int feed_filter(sqlite3_vtab_cursor *cursor, int number, const char *text,
+                       int argc, sqlite3_value **argv)
 {
     (void)number;
     (void)text;

@@ -40,7 +40,8 @@ static bool add_checkpoint(struct known *k, sqlite3_stmt *s)
 static bool add_file(struct known *k, struct known_file f)
 {
     bool added;
-    uint64_t *at = f.path ? strmap_add(&k->by_path, f.path, strlen(f.path), &added) : NULL;
+    uint64_t *at =
+        f.path ? strmap_add(&k->by_path, f.path, strlen(f.path), &added) : NULL;
     if (!at)
         return false;
     f.next = added ? KNOWN_NONE : (uint32_t)*at;
@@ -69,7 +70,7 @@ static bool add_checkpoint_file(struct known *k, sqlite3_stmt *s, uint32_t *owne
                                         (uint64_t)sqlite3_column_int64(s, 5)},
                            .checkpoint = *owner,
                            .position = (uint32_t)(id & 0xFFFFFF),
-                       });
+    });
 }
 
 static bool add_passed(struct known *k, sqlite3_stmt *s, uint32_t *unused)
@@ -83,7 +84,7 @@ static bool add_passed(struct known *k, sqlite3_stmt *s, uint32_t *unused)
                                         (uint64_t)sqlite3_column_int64(s, 3),
                                         (uint64_t)sqlite3_column_int64(s, 4)},
                            .checkpoint = KNOWN_NONE,
-                       });
+    });
 }
 
 static bool add_one_checkpoint(struct known *k, sqlite3_stmt *s, uint32_t *unused)
@@ -119,9 +120,10 @@ static bool load_all(struct known *k, sqlite3 *db)
     return k->checkpoints && k->files &&
            each_row(k, db, "SELECT id, path, format FROM checkpoints ORDER BY id",
                     add_one_checkpoint) &&
-           each_row(k, db,
-                    "SELECT id, path, size, mtime_ns, inode, device FROM files ORDER BY id",
-                    add_checkpoint_file) &&
+           each_row(
+               k, db,
+               "SELECT id, path, size, mtime_ns, inode, device FROM files ORDER BY id",
+               add_checkpoint_file) &&
            each_row(k, db, "SELECT path, size, mtime_ns, inode, device FROM passed",
                     add_passed);
 }

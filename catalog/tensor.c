@@ -9,8 +9,8 @@ static void put(struct text *out, uint64_t v)
     text_add(out, code, varint_put(code, v));
 }
 
-bool extents_pack(struct text *out, const struct extent *list, uint64_t count, unsigned rank,
-                  uint64_t first_sum_plus_1, unsigned flags)
+bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
+                  unsigned rank, uint64_t first_sum_plus_1, unsigned flags)
 {
     uint64_t end = 0;
     put(out, flags);

@@ -68,7 +68,8 @@ static const char *const statement_sql[STATEMENTS] = {
     [FEED_NODES] = "INSERT INTO layout_nodes SELECT c0, c1, c2, c3 FROM ckptdb_feed",
     [FEED_MODULES] =
         "INSERT INTO layout_modules SELECT c0, c1, c2, c3, c4, c5 FROM ckptdb_feed",
-    [FEED_DTYPES] = "INSERT INTO layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
+    [FEED_DTYPES] =
+        "INSERT INTO layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
     [FEED_FACTS] = "INSERT INTO meta_facts SELECT c0, c1, c2 FROM ckptdb_feed",
     [FEED_PLACEMENTS] = "INSERT INTO placements"
                         " SELECT c0, c1, c2, c3, c4, c5, c6, c7 FROM ckptdb_feed",
@@ -82,7 +83,7 @@ struct writer {
     struct arena name_memory; /* its keys */
     bool names_known;         /* the map holds every name of the catalog */
     int64_t next_name, next_layout, next_meta, next_checkpoint;
-    int64_t *name_ids;        /* of the batch's tensors, then nodes */
+    int64_t *name_ids; /* of the batch's tensors, then nodes */
     size_t name_space;
     bool indexes_wait, in_transaction, orphans;
     struct timespec committed;
@@ -188,8 +189,9 @@ enum status writer_open(sqlite3 *db, struct writer **out, struct error *err)
         return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
     w->db = db;
     /* Readers go on while we write. Where WAL cannot be (no shared memory), so be it. */
-    sqlite3_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-                     "PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=4000",
+    sqlite3_exec(db,
+                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+                 "PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=4000",
                  NULL, NULL, NULL);
     if (feed_register(db, &w->feed) != SQLITE_OK) {
         db_error(db, "cannot start the writer", err);
@@ -280,7 +282,8 @@ static enum status intern_all(struct writer *w, const struct batch_layout *l,
     }
     int64_t first = w->next_name;
     for (uint64_t i = 0; err->status == OK && i < l->tensor_count; i++)
-        intern(w, l->tensors[i].name, l->tensors[i].name_len, &fresh, &w->name_ids[i], err);
+        intern(w, l->tensors[i].name, l->tensors[i].name_len, &fresh, &w->name_ids[i],
+               err);
     for (uint64_t i = 0; err->status == OK && i < l->node_count; i++)
         intern(w, l->nodes[i].name, strlen(l->nodes[i].name), &fresh,
                &w->name_ids[l->tensor_count + i], err);
@@ -472,8 +475,8 @@ static enum status put_layout(struct writer *w, const struct batch_layout *l, in
 }
 
 /* The layout's row; *placed says that this checkpoint's bytes lie in another way. */
-static enum status find_layout(struct writer *w, const struct batch_layout *l, int64_t *id,
-                               bool *placed, struct error *err)
+static enum status find_layout(struct writer *w, const struct batch_layout *l,
+                               int64_t *id, bool *placed, struct error *err)
 {
     sqlite3_stmt *s = statement(w, FIND_LAYOUT);
     bind_digest(s, 1, &l->logical);

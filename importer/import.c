@@ -82,10 +82,10 @@ static enum status write_batches(struct importing *im, struct writer *w,
     for (uint64_t i = 0; i < im->todo_count && err->status == OK; i++) {
         struct batch *b = handoff_take(im->handoff);
         if (!b)
-            return interrupted(o) ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET,
-                                              "interrupted")
-                                  : error_set(err, ERR_MEMORY, NULL, NO_OFFSET,
-                                              "no memory left to index");
+            return interrupted(o)
+                       ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
+                       : error_set(err, ERR_MEMORY, NULL, NO_OFFSET,
+                                   "no memory left to index");
         if (writer_put(w, b, err) == OK)
             count_batch(report, im->todo[i], b);
         batch_free(b);

@@ -55,11 +55,13 @@ void job_issue(struct job *job, enum issue_severity severity, const char *path,
     vsnprintf(raw, sizeof(raw), fmt, args);
     va_end(args);
     struct error safe = {.offset = NO_OFFSET};
-    error_set(&safe, ERR_CORRUPT, NULL, NO_OFFSET, "%s", raw); /* escapes control characters */
+    error_set(&safe, ERR_CORRUPT, NULL, NO_OFFSET, "%s",
+              raw); /* escapes control characters */
     add_issue(job, severity, path, offset, code, safe.message);
 }
 
-void job_issue_error(struct job *job, enum issue_severity severity, const struct error *err)
+void job_issue_error(struct job *job, enum issue_severity severity,
+                     const struct error *err)
 {
     add_issue(job, severity, err->source[0] == '/' ? err->source : NULL, err->offset,
               error_word(err), err->message);
@@ -204,14 +206,15 @@ enum status job_meta_text(struct job *job, const char *key, const char *text, si
     const char *kept = arena_copy(job->arena, text, len);
     if (!kept || len > UINT32_MAX)
         return no_memory(job);
-    return add_meta(job, key,
-                    (struct batch_meta){
-                        .type = FACT_TEXT, .text = kept, .text_len = (uint32_t)len});
+    return add_meta(
+        job, key,
+        (struct batch_meta){.type = FACT_TEXT, .text = kept, .text_len = (uint32_t)len});
 }
 
 enum status job_meta_integer(struct job *job, const char *key, int64_t value)
 {
-    return add_meta(job, key, (struct batch_meta){.type = FACT_INTEGER, .integer = value});
+    return add_meta(job, key,
+                    (struct batch_meta){.type = FACT_INTEGER, .integer = value});
 }
 
 enum status job_meta_real(struct job *job, const char *key, double value)
@@ -271,8 +274,9 @@ void job_step(struct job *job, int64_t step)
 
 void job_run(struct job *job, const char *run_directory, const char *item)
 {
-    job->batch->run =
-        run_directory ? arena_copy(job->arena, run_directory, strlen(run_directory)) : NULL;
+    job->batch->run = run_directory
+                          ? arena_copy(job->arena, run_directory, strlen(run_directory))
+                          : NULL;
     job->batch->item = item ? arena_copy(job->arena, item, strlen(item)) : NULL;
 }
 
@@ -317,8 +321,8 @@ static void check_extents(struct job *job, struct tensor_claim *t, const char *n
         if (!fits_file(job, e->file, e->offset, e->stored)) {
             job_issue(job, ISSUE_ERROR,
                       e->file < b->file_count ? b->files[e->file].path : NULL, e->offset,
-                      "truncated", "data of tensor \"%.200s\" ends past the end of the file",
-                      name);
+                      "truncated",
+                      "data of tensor \"%.200s\" ends past the end of the file", name);
             lose_data(t);
             return;
         }
@@ -343,8 +347,8 @@ static void check_data(struct job *job, struct tensor_claim *t, const char *name
                   "data of tensor \"%.200s\" (%llu bytes) ends past the end of the file",
                   name, (unsigned long long)t->stored);
         lose_data(t);
-    } else if (sized && (!t->codec || strncmp(t->codec, "swap:", 5) == 0) && !t->strides &&
-               t->stored != nbytes) {
+    } else if (sized && (!t->codec || strncmp(t->codec, "swap:", 5) == 0) &&
+               !t->strides && t->stored != nbytes) {
         job_issue(job, ISSUE_ERROR, path, t->offset, "size-mismatch",
                   "tensor \"%.200s\" has %llu bytes, its shape and dtype need %llu", name,
                   (unsigned long long)t->stored, (unsigned long long)nbytes);
@@ -410,8 +414,8 @@ static enum status keep_sums(struct job *job, const struct tensor_claim *t)
     }
     if (!b->sum_kind)
         return OK;
-    void *sums = arena_grow(job->arena, b->sums, l->tensor_count, &p->sum_space,
-                            sizeof(*b->sums));
+    void *sums =
+        arena_grow(job->arena, b->sums, l->tensor_count, &p->sum_space, sizeof(*b->sums));
     if (!sums)
         return no_memory(job);
     b->sums = sums;
@@ -456,8 +460,8 @@ static enum status keep_tensor(struct job *job, const struct tensor_claim *t,
         .nbytes = nbytes,
         .stored = t->stored,
         .offset = t->storage == STORAGE_RANGE ? t->offset : 0,
-        .codec = copied(job->arena, t->codec, t->codec ? strlen(t->codec) + 1 : 0, 1,
-                        &failed),
+        .codec =
+            copied(job->arena, t->codec, t->codec ? strlen(t->codec) + 1 : 0, 1, &failed),
         .strides = copied(job->arena, t->strides, t->rank, sizeof(*t->strides), &failed),
         .stored_unknown = t->stored_unknown,
         .shape_unknown = t->shape_unknown,
@@ -566,8 +570,8 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
     b->arena.ceiling = LIMIT_ARENA_BYTES;
     struct job_private p = {.request = request};
     struct job job = {request->format, request->path, NULL, &b->arena, err, b, &p};
-    b->path = arena_copy(&b->arena, request->checkpoint_path,
-                         strlen(request->checkpoint_path));
+    b->path =
+        arena_copy(&b->arena, request->checkpoint_path, strlen(request->checkpoint_path));
     b->format = request->format->name;
     p.layout = arena_alloc(&b->arena, sizeof(*p.layout));
     if (!b->path || !p.layout) {

@@ -25,8 +25,8 @@ struct job {
                               directory */
     struct arena *arena;
     struct error *err;
-    struct batch *batch;   /* formats do not touch it */
-    void *private;         /* job.c's */
+    struct batch *batch; /* formats do not touch it */
+    void *private;       /* job.c's */
 };
 
 /* What a format says of one tensor. Zero-initialise; unset fields mean "none". */
@@ -38,15 +38,15 @@ struct tensor_claim {
     const uint64_t *shape; /* outermost first */
     unsigned rank;
     enum storage storage;
-    uint32_t file;         /* range: which file */
-    uint64_t offset;       /* range: in that file, from the file's base */
-    uint64_t stored;       /* range: bytes in the file */
+    uint32_t file;   /* range: which file */
+    uint64_t offset; /* range: in that file, from the file's base */
+    uint64_t stored; /* range: bytes in the file */
     const char *codec;
     const int64_t *strides;
     const struct extent *extents; /* pieces, chunks, inline */
     uint64_t extent_count;
     bool stored_unknown, shape_unknown, dtype_unknown;
-    const uint32_t *sums;  /* one (range), or one an extent; NULL: none */
+    const uint32_t *sums; /* one (range), or one an extent; NULL: none */
 };
 
 /* Emit a tensor. Checked: the name (UTF-8, else shown escaped with a warning; no NUL, else
@@ -99,7 +99,10 @@ void job_run(struct job *, const char *run_directory, const char *item);
 void job_sum_kind(struct job *, const char *kind); /* "crc32c", "crc32" */
 
 /* Something wrong that does not stop the job. `path` NULL: the primary file. */
-enum issue_severity { ISSUE_ERROR, ISSUE_WARNING };
+enum issue_severity {
+    ISSUE_ERROR,
+    ISSUE_WARNING
+};
 void job_issue(struct job *, enum issue_severity, const char *path, uint64_t offset,
                const char *code, const char *fmt, ...) PRINTF_LIKE(6, 7);
 void job_issue_error(struct job *, enum issue_severity, const struct error *);
@@ -118,7 +121,8 @@ void job_reuse_offer(struct job *, struct bytes header, uint64_t data_end);
  * `source` NULL opens `path` (or lists the directory). The batch is always usable after
  * it, also when the status is not OK: it then holds the issue. batch_free() frees it.
  */
-struct reuse; /* layouts shared by equal headers, for all jobs of an import; thread-safe */
+struct
+    reuse; /* layouts shared by equal headers, for all jobs of an import; thread-safe */
 struct reuse *reuse_new(void);
 void reuse_free(struct reuse *);
 
@@ -128,10 +132,11 @@ struct job_request {
     const char *checkpoint_path; /* as it will be catalogued */
     const char *const *siblings;
     uint64_t sibling_count;
-    struct source *source;       /* taken over; NULL: open `path` */
-    struct reuse *reuse;         /* NULL: none */
+    struct source *source; /* taken over; NULL: open `path` */
+    struct reuse *reuse;   /* NULL: none */
 };
-enum status job_run_index(const struct job_request *, struct batch **out, struct error *err);
+enum status job_run_index(const struct job_request *, struct batch **out,
+                          struct error *err);
 void batch_free(struct batch *);
 
 #endif

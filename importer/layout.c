@@ -118,8 +118,8 @@ static bool add_modules(struct summing *s, struct module_path *p,
                         const struct batch_tensor *t, char separator, bool counts)
 {
     size_t common = common_prefix(p, t);
-    while (p->depth && (p->end[p->depth - 1] >= common ||
-                        t->name[p->end[p->depth - 1]] != separator))
+    while (p->depth &&
+           (p->end[p->depth - 1] >= common || t->name[p->end[p->depth - 1]] != separator))
         p->depth--;
     size_t from = p->depth ? p->end[p->depth - 1] + 1 : 0;
     for (size_t i = from; i < t->name_len && i <= MODULE_BYTES_MAX; i++) {

@@ -7,22 +7,22 @@
 
 #include <stdint.h>
 
-#define LIMIT_TENSORS         UINT64_C(16777215)    /* of one checkpoint: ord has 24 bits */
-#define LIMIT_NAME_BYTES      UINT64_C(1048576)     /* of one tensor name */
-#define LIMIT_NAMES_BYTES     UINT64_C(1073741824)  /* of all names of a checkpoint */
-#define LIMIT_HEADER_BYTES    UINT64_C(100000000)   /* safetensors' own cap, tensor.rs */
-#define LIMIT_NPY_HEADER      UINT64_C(65536)       /* numpy writes at most some hundred */
-#define LIMIT_SSTABLE_BLOCK   UINT64_C(67108864)    /* decoded bytes of one table block */
-#define LIMIT_KEYS_FREE       UINT64_C(16777216)    /* key bytes of a table of any size, */
-#define LIMIT_KEY_GROWTH      UINT64_C(64)          /* and then this many a byte of it */
-#define LIMIT_SHARDS          UINT64_C(100000)      /* data files of a TensorFlow bundle */
-#define LIMIT_OBJECT_GRAPH    UINT64_C(67108864)    /* bytes of a TrackableObjectGraph */
-#define LIMIT_STATE_FILE      UINT64_C(1048576)     /* TensorFlow's `checkpoint` text */
-#define LIMIT_JSON_SIDE_FILE  UINT64_C(16777216)    /* config.json and the like */
-#define LIMIT_FACT_KEY        UINT64_C(4096)        /* bytes of a fact's joined key */
-#define LIMIT_FACTS_BYTES     UINT64_C(67108864)    /* keys and values of one JSON file */
-#define LIMIT_JSON_DEPTH      64
-#define LIMIT_ISSUES          1000                  /* of one checkpoint; then one that counts */
-#define LIMIT_ARENA_BYTES     UINT64_C(8589934592)  /* of one job; past it: ERR_MEMORY */
+#define LIMIT_TENSORS        UINT64_C(16777215)   /* of one checkpoint: ord has 24 bits */
+#define LIMIT_NAME_BYTES     UINT64_C(1048576)    /* of one tensor name */
+#define LIMIT_NAMES_BYTES    UINT64_C(1073741824) /* of all names of a checkpoint */
+#define LIMIT_HEADER_BYTES   UINT64_C(100000000)  /* safetensors' own cap, tensor.rs */
+#define LIMIT_NPY_HEADER     UINT64_C(65536)      /* numpy writes at most some hundred */
+#define LIMIT_SSTABLE_BLOCK  UINT64_C(67108864)   /* decoded bytes of one table block */
+#define LIMIT_KEYS_FREE      UINT64_C(16777216)   /* key bytes of a table of any size, */
+#define LIMIT_KEY_GROWTH     UINT64_C(64)         /* and then this many a byte of it */
+#define LIMIT_SHARDS         UINT64_C(100000)     /* data files of a TensorFlow bundle */
+#define LIMIT_OBJECT_GRAPH   UINT64_C(67108864)   /* bytes of a TrackableObjectGraph */
+#define LIMIT_STATE_FILE     UINT64_C(1048576)    /* TensorFlow's `checkpoint` text */
+#define LIMIT_JSON_SIDE_FILE UINT64_C(16777216)   /* config.json and the like */
+#define LIMIT_FACT_KEY       UINT64_C(4096)       /* bytes of a fact's joined key */
+#define LIMIT_FACTS_BYTES    UINT64_C(67108864)   /* keys and values of one JSON file */
+#define LIMIT_JSON_DEPTH     64
+#define LIMIT_ISSUES         1000 /* of one checkpoint; then one that counts */
+#define LIMIT_ARENA_BYTES    UINT64_C(8589934592) /* of one job; past it: ERR_MEMORY */
 
 #endif

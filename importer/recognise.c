@@ -20,7 +20,8 @@
 
 /* --- filling the walk's lists (under the lock) ------------------------------------------ */
 
-static void *grown(struct walker *w, void *list, uint64_t count, size_t *space, size_t size)
+static void *grown(struct walker *w, void *list, uint64_t count, size_t *space,
+                   size_t size)
 {
     void *larger = arena_grow(&w->walk->arena, list, count, space, size);
     if (!larger)
@@ -39,8 +40,8 @@ void walk_issue(struct walker *w, const char *path, bool warning, const char *co
     vsnprintf(raw, sizeof(raw), fmt, args);
     va_end(args);
     error_set(&safe, ERR_CORRUPT, NULL, NO_OFFSET, "%s", raw);
-    void *list = grown(w, walk->issues, walk->issue_count, &w->issue_space,
-                       sizeof(*walk->issues));
+    void *list =
+        grown(w, walk->issues, walk->issue_count, &w->issue_space, sizeof(*walk->issues));
     if (!list)
         return;
     walk->issues = list;
@@ -237,9 +238,9 @@ static int compare_name(const void *key, const void *entry)
 
 static struct entry *entry_named(struct listing *l, const char *name)
 {
-    return l->file_count ? bsearch(name, l->files, l->file_count, sizeof(*l->files),
-                                   compare_name)
-                         : NULL;
+    return l->file_count
+               ? bsearch(name, l->files, l->file_count, sizeof(*l->files), compare_name)
+               : NULL;
 }
 
 static void take(struct claiming *c, struct entry *e)
@@ -420,10 +421,11 @@ static void report_stray(struct walker *w, struct listing *l, const struct entry
     for (size_t i = 0; formats[i]; i++)
         own |= format_has_suffix(formats[i], e->name);
     if (e->stray && (own || named || strcmp(e->stray, "git-lfs-pointer") == 0)) {
-        const char *what = strcmp(e->stray, "empty-file") == 0 ? "an empty file"
-                           : strcmp(e->stray, "html-page") == 0
-                               ? "a web page, not a checkpoint: download the file again"
-                               : "a git-lfs pointer, not a checkpoint: run `git lfs pull`";
+        const char *what =
+            strcmp(e->stray, "empty-file") == 0 ? "an empty file"
+            : strcmp(e->stray, "html-page") == 0
+                ? "a web page, not a checkpoint: download the file again"
+                : "a git-lfs pointer, not a checkpoint: run `git lfs pull`";
         walk_issue(w, path, false, e->stray, "%s", what);
     } else if (own || named) {
         walk_issue(w, path, false, "unrecognised",
@@ -433,8 +435,7 @@ static void report_stray(struct walker *w, struct listing *l, const struct entry
 }
 
 static void settle(struct walker *w, struct listing *l, struct entry *e, bool dirty,
-                   bool claims_only, bool companion_named,
-                   const char *const **siblings)
+                   bool claims_only, bool companion_named, const char *const **siblings)
 {
     const char *path = join(l, e->name);
     if (!path) {

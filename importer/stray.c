@@ -9,8 +9,7 @@
 static bool starts(const struct probe *p, const char *text)
 {
     size_t len = strlen(text);
-    return p->head.len >= len &&
-           strncasecmp((const char *)p->head.at, text, len) == 0;
+    return p->head.len >= len && strncasecmp((const char *)p->head.at, text, len) == 0;
 }
 
 const char *stray_kind(const struct probe *p)

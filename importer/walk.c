@@ -237,7 +237,8 @@ static enum status push_name(struct walker *w, const char *path, bool exists,
     if (!real || !*name ||
         snprintf(whole, sizeof(whole), "%s/%s", strcmp(real, "/") ? real : "", name) >=
             (int)sizeof(whole))
-        status = error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
+        status =
+            error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
     char index[PATH_MAX + 8];
     if (status == OK && !exists) {
         snprintf(index, sizeof(index), "%s.index", whole);
@@ -329,9 +330,8 @@ static void sort_results(struct walk *walk)
 
 static enum status run(struct walker *w, struct error *err)
 {
-    struct threads *threads = w->options->threads > 1
-                                  ? threads_start(w->options->threads - 1, work, w)
-                                  : NULL;
+    struct threads *threads =
+        w->options->threads > 1 ? threads_start(w->options->threads - 1, work, w) : NULL;
     work(w);
     threads_join(threads);
     if (w->interrupted)

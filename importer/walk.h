@@ -16,12 +16,12 @@
 /* One checkpoint found. */
 struct unit {
     const struct format *format;
-    const char *path;    /* as it will be catalogued; absolute */
-    const char *primary; /* the file, or the directory */
+    const char *path;            /* as it will be catalogued; absolute */
+    const char *primary;         /* the file, or the directory */
     const char *const *siblings; /* all files of its directory, sorted */
     uint64_t sibling_count;
-    int64_t known;       /* id of the catalogued checkpoint of this path; 0: new */
-    bool unchanged;      /* needs no look */
+    int64_t known;  /* id of the catalogued checkpoint of this path; 0: new */
+    bool unchanged; /* needs no look */
 };
 
 struct walk_options {

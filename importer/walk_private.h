@@ -23,7 +23,7 @@ struct walker {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct task *tasks;
-    uint64_t open_tasks; /* queued or being worked on */
+    uint64_t open_tasks;   /* queued or being worked on */
     struct strmap visited; /* directories, by device and inode: loops of links end */
     size_t unit_space, passed_space, issue_space;
     bool stopped, interrupted, failed;

@@ -11,7 +11,7 @@ SELECT c.id, c.path, c.format, c.run, c.step, c.item,
 FROM checkpoints c JOIN layouts l ON l.id = c.layout;
 
 CREATE VIEW tensor AS
-SELECT c.id << 24 | t.id & 16777215 AS id,
+SELECT (c.id << 24) + (t.id & 16777215) AS id,
        c.id AS checkpoint_id,
        c.path AS checkpoint,
        t.id & 16777215 AS ord,

@@ -32,11 +32,11 @@ enum status {
 
 struct error {
     enum status status;
-    const char *code;   /* a constant word for issue.code that says more than the
+    const char *code;  /* a constant word for issue.code that says more than the
                            status ("truncated"); NULL: status_name() */
-    uint64_t offset;    /* byte in `source` where it was noticed; NO_OFFSET if none */
-    char source[512];   /* path or name of the file the offset is in; may be "" */
-    char message[512];  /* one line, control characters escaped, no final newline */
+    uint64_t offset;   /* byte in `source` where it was noticed; NO_OFFSET if none */
+    char source[512];  /* path or name of the file the offset is in; may be "" */
+    char message[512]; /* one line, control characters escaped, no final newline */
 };
 
 /* Record an error and return `status`. `source` may be NULL. */

@@ -8,7 +8,7 @@
 #define STACK_BYTES ((size_t)512 << 10)
 #define WINDOW      UINT64_C(256)
 /* Room for what the threads hold beyond the window when it is stopped. */
-#define RING        (WINDOW + THREADS_MAX)
+#define RING (WINDOW + THREADS_MAX)
 
 struct threads {
     void (*run)(void *);

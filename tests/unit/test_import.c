@@ -1,0 +1,360 @@
+/*
+ * test_import.c - the walk, the threads and the writer together, on small files made here.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "catalog/base/bits.h"
+#include "catalog/base/text.h"
+#include "catalog/db.h"
+#include "importer/import.h"
+#include "importer/walk.h"
+
+struct place {
+    char root[64];  /* what is imported */
+    char catalog[96];
+};
+
+/* --- making files ----------------------------------------------------------------------- */
+
+static void shell_out(const char *fmt, ...)
+{
+    char command[2048];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(command, sizeof(command), fmt, args);
+    va_end(args);
+    assert_int_equal(system(command), 0);
+}
+
+static void put_file(const struct place *p, const char *name, const void *bytes, size_t len)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s", p->root, name);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, len, f), len);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A safetensors file of the given header, with `data` bytes of zeros. */
+static void put_safetensors(const struct place *p, const char *name, const char *header,
+                            size_t data)
+{
+    struct text t = {0};
+    uint8_t length[8];
+    store_u64le(length, strlen(header));
+    text_add(&t, length, 8);
+    text_adds(&t, header);
+    for (size_t i = 0; i < data; i++)
+        text_addc(&t, 0);
+    put_file(p, name, t.at, t.len);
+    text_release(&t);
+}
+
+#define TWO                                                                              \
+    "{\"a.w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"              \
+    "\"a.b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[16,24]}}"
+#define OTHER "{\"c\":{\"dtype\":\"I64\",\"shape\":[3],\"data_offsets\":[0,24]}}"
+
+static int place_setup(void **state)
+{
+    struct place *p = calloc(1, sizeof(*p));
+    snprintf(p->root, sizeof(p->root), "/tmp/ckptdb-import-XXXXXX");
+    assert_non_null(mkdtemp(p->root));
+    snprintf(p->catalog, sizeof(p->catalog), "%s.db", p->root);
+    *state = p;
+    return 0;
+}
+
+static int place_teardown(void **state)
+{
+    struct place *p = *state;
+    shell_out("rm -rf '%s' '%s'*", p->root, p->catalog);
+    free(p);
+    return 0;
+}
+
+/* --- importing and asking --------------------------------------------------------------- */
+
+static struct import_report import(const struct place *p, const char *below,
+                                   struct import_options options)
+{
+    sqlite3 *db = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    struct import_report report;
+    char path[512];
+    snprintf(path, sizeof(path), "%s%s", p->root, below);
+    const char *paths[] = {path};
+    options.paths = paths;
+    options.path_count = 1;
+    if (db_open(p->catalog, DB_CREATE, &db, &err) != OK ||
+        import_run(db, &options, &report, &err) != OK)
+        fail_msg("%s", err.message);
+    walk_free(report.walk);
+    report.walk = NULL;
+    db_close(db);
+    return report;
+}
+
+/* The rows of a query as one text: columns joined by '|', rows by ' '. */
+static void expect(const struct place *p, const char *sql, const char *wanted)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *s = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    struct text got = {0};
+    assert_int_equal(db_open(p->catalog, DB_READ, &db, &err), OK);
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    while (sqlite3_step(s) == SQLITE_ROW) {
+        for (int i = 0; i < sqlite3_column_count(s); i++) {
+            const char *value = (const char *)sqlite3_column_text(s, i);
+            text_adds(&got, i ? "|" : got.len ? " " : "");
+            text_adds(&got, value ? value : "NULL");
+        }
+    }
+    sqlite3_finalize(s);
+    db_close(db);
+    if (strcmp(text_str(&got), wanted) != 0)
+        print_message("%s\n", sql);
+    assert_string_equal(text_str(&got), wanted);
+    text_release(&got);
+}
+
+static void expect_report(struct import_report r, const char *wanted)
+{
+    char got[128];
+    snprintf(got, sizeof(got), "%llu new %llu changed %llu same %llu failed %llu gone",
+             (unsigned long long)r.added, (unsigned long long)r.changed,
+             (unsigned long long)r.unchanged, (unsigned long long)r.failed,
+             (unsigned long long)r.vanished);
+    assert_string_equal(got, wanted);
+}
+
+static const struct import_options plain = {.jobs = 4};
+
+/* --- cases ------------------------------------------------------------------------------ */
+
+static void test_layouts_are_shared(void **state)
+{
+    const struct place *p = *state;
+    put_safetensors(p, "1.safetensors", TWO, 24);
+    put_safetensors(p, "2.safetensors", TWO "  ", 24); /* other header, same layout */
+    put_safetensors(p, "3.safetensors", OTHER, 24);
+    expect_report(import(p, "", plain), "3 new 0 changed 0 same 0 failed 0 gone");
+    expect(p, "SELECT count(*) FROM layouts", "2");
+    expect(p, "SELECT count(*), sum(nbytes), sum(tensors) FROM checkpoint", "3|72|5");
+    expect(p,
+           "SELECT id - (checkpoint_id << 24), name, dtype, shape, rank, offset FROM tensor"
+           " WHERE checkpoint LIKE '%/2.safetensors' ORDER BY ord",
+           "0|a.w|float32|[2,2]|2|126 1|a.b|float32|[2]|1|142");
+    expect(p, "SELECT count(*) FROM tensor WHERE name = 'a.b'", "2");
+    expect(p, "SELECT module, depth, tensors, nbytes FROM by_module WHERE checkpoint_id = 1",
+           "a|1|2|24");
+    expect(p, "SELECT dtype, tensors, parameters FROM by_dtype WHERE checkpoint_id = 3",
+           "int64|1|3");
+    expect(p, "SELECT count(*) FROM issue", "0");
+    expect(p, "PRAGMA journal_mode", "delete");
+    expect(p, "SELECT count(*) FROM sqlite_schema WHERE name = 'names_by_name'", "1");
+}
+
+static void test_again(void **state)
+{
+    const struct place *p = *state;
+    put_safetensors(p, "1.safetensors", TWO, 24);
+    put_safetensors(p, "2.safetensors", TWO, 24);
+    put_file(p, "notes.txt", "hello", 5);
+    import(p, "", plain);
+    expect(p, "SELECT count(*) FROM passed", "1");
+    expect_report(import(p, "", plain), "0 new 0 changed 2 same 0 failed 0 gone");
+    put_safetensors(p, "2.safetensors", OTHER, 24);
+    expect_report(import(p, "", plain), "0 new 1 changed 1 same 0 failed 0 gone");
+    expect(p, "SELECT id, tensors FROM checkpoint ORDER BY id", "1|2 2|1");
+    put_safetensors(p, "1.safetensors", OTHER, 24);
+    import(p, "", plain);
+    /* What nobody uses any more is gone. */
+    expect(p, "SELECT group_concat(name) FROM names", "c");
+    expect(p, "SELECT count(*) FROM layout_tensors", "1");
+}
+
+static void test_vanished_and_back(void **state)
+{
+    const struct place *p = *state;
+    struct import_options prune = {.prune = true};
+    put_safetensors(p, "1.safetensors", TWO, 24);
+    put_safetensors(p, "2.safetensors", TWO, 24);
+    import(p, "", plain);
+    shell_out("mv %s/2.safetensors %s.kept", p->root, p->root);
+    expect_report(import(p, "", plain), "0 new 0 changed 1 same 0 failed 1 gone");
+    expect(p, "SELECT checkpoint_id, severity, code FROM issue", "2|warning|vanished");
+    shell_out("mv %s.kept %s/2.safetensors", p->root, p->root);
+    expect_report(import(p, "", plain), "0 new 0 changed 2 same 0 failed 0 gone");
+    expect(p, "SELECT count(*) FROM issue", "0");
+    shell_out("rm %s/2.safetensors", p->root);
+    import(p, "", prune);
+    expect(p, "SELECT id FROM checkpoint", "1");
+    expect(p, "SELECT count(*) FROM files", "1");
+}
+
+static void test_bad_files(void **state)
+{
+    const struct place *p = *state;
+    put_safetensors(p, "cut.safetensors", TWO, 20);
+    put_safetensors(p, "good.safetensors", TWO, 24);
+    put_file(p, "page.safetensors", "<!DOCTYPE html><html>", 21);
+    put_file(p, "pointer.bin", "version https://git-lfs.github.com/spec/v1\noid", 46);
+    put_file(p, "empty.npy", "", 0);
+    expect_report(import(p, "", plain), "1 new 0 changed 0 same 1 failed 0 gone");
+    expect(p, "SELECT replace(path, rtrim(path, replace(path, '/', '')), '') FROM issue"
+              " WHERE severity = 'error' ORDER BY path",
+           "cut.safetensors empty.npy page.safetensors pointer.bin");
+    /* Asked again, nothing is opened and the issues are still there. */
+    expect_report(import(p, "", plain), "0 new 0 changed 1 same 0 failed 0 gone");
+    expect(p, "SELECT count(*) FROM issue", "4");
+    /* Mended: the issue goes. */
+    put_safetensors(p, "cut.safetensors", TWO, 24);
+    expect_report(import(p, "", plain), "1 new 0 changed 1 same 0 failed 0 gone");
+    shell_out("rm %s/empty.npy", p->root);
+    import(p, "", plain);
+    expect(p, "SELECT count(*) FROM issue", "2");
+    /* Broken: what was catalogued stays, with an issue. */
+    put_safetensors(p, "good.safetensors", TWO, 20);
+    expect_report(import(p, "", plain), "0 new 0 changed 1 same 1 failed 0 gone");
+    expect(p, "SELECT tensors FROM checkpoint WHERE path LIKE '%/good.safetensors'", "2");
+    expect(p, "SELECT count(*) FROM issue WHERE checkpoint_id IS NOT NULL", "1");
+}
+
+static void test_links(void **state)
+{
+    const struct place *p = *state;
+    struct import_options follow = {.follow = true};
+    shell_out("mkdir -p %s/hub/blobs %s/hub/snapshots/abc %s/loop", p->root, p->root, p->root);
+    put_safetensors(p, "hub/blobs/0123", TWO, 24);
+    shell_out("ln -s ../../blobs/0123 %s/hub/snapshots/abc/model.safetensors", p->root);
+    shell_out("ln -s .. %s/loop/up; ln -s nowhere %s/loop/dangling.safetensors", p->root,
+              p->root);
+    expect_report(import(p, "", plain), "1 new 0 changed 0 same 0 failed 0 gone");
+    expect(p, "SELECT count(*) FROM checkpoint"
+              " WHERE path LIKE '%/hub/snapshots/abc/model.safetensors'",
+           "1");
+    expect_report(import(p, "", follow), "0 new 0 changed 1 same 0 failed 0 gone");
+}
+
+static void test_named_file(void **state)
+{
+    const struct place *p = *state;
+    put_safetensors(p, "1.safetensors", TWO, 24);
+    put_safetensors(p, "2.safetensors", TWO, 24);
+    expect_report(import(p, "/2.safetensors", plain),
+                  "1 new 0 changed 0 same 0 failed 0 gone");
+    put_file(p, "notes.txt", "hello", 5);
+    import(p, "/notes.txt", plain);
+    expect(p, "SELECT code FROM issue", "unrecognised");
+}
+
+static void test_missing_path(void **state)
+{
+    const struct place *p = *state;
+    sqlite3 *db = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    struct import_report report;
+    const char *paths[] = {"/nowhere/at/all"};
+    struct import_options options = {.paths = paths, .path_count = 1};
+    assert_int_equal(db_open(p->catalog, DB_CREATE, &db, &err), OK);
+    assert_int_equal(import_run(db, &options, &report, &err), ERR_MISSING);
+    assert_null(report.walk);
+    db_close(db);
+}
+
+static void put_index(const struct place *p, const char *map)
+{
+    put_file(p, "model.safetensors.index.json", map, strlen(map));
+}
+
+static void test_sets(void **state)
+{
+    const struct place *p = *state;
+    put_safetensors(p, "model-00001-of-00002.safetensors", TWO, 24);
+    put_safetensors(p, "model-00002-of-00002.safetensors", OTHER, 24);
+    put_index(p, "{\"weight_map\":{\"a.w\":\"model-00001-of-00002.safetensors\","
+                 "\"a.b\":\"model-00001-of-00002.safetensors\","
+                 "\"c\":\"model-00002-of-00002.safetensors\"}}");
+    expect_report(import(p, "", plain), "1 new 0 changed 0 same 0 failed 0 gone");
+    expect(p, "SELECT tensors, files FROM checkpoint", "3|3");
+    expect_report(import(p, "", plain), "0 new 0 changed 1 same 0 failed 0 gone");
+    expect_report(import(p, "/model-00002-of-00002.safetensors", plain),
+                  "0 new 0 changed 1 same 0 failed 0 gone");
+    /* A shard goes: the set changes. */
+    shell_out("mv %s/model-00002-of-00002.safetensors %s.kept", p->root, p->root);
+    expect_report(import(p, "", plain), "0 new 1 changed 0 same 0 failed 0 gone");
+    expect(p, "SELECT count(*) > 0 FROM issue", "1");
+    expect_report(import(p, "", plain), "0 new 0 changed 1 same 0 failed 0 gone");
+    shell_out("mv %s.kept %s/model-00002-of-00002.safetensors", p->root, p->root);
+    expect_report(import(p, "", plain), "0 new 1 changed 0 same 0 failed 0 gone");
+    expect(p, "SELECT count(*) FROM issue", "0");
+    /* The index goes: its shards are files of their own. */
+    shell_out("rm %s/model.safetensors.index.json", p->root);
+    expect_report(import(p, "", plain), "2 new 0 changed 0 same 0 failed 1 gone");
+}
+
+/* Every row of the storage tables but the time of the import. */
+static char *dump(const struct place *p, unsigned jobs)
+{
+    struct import_options options = {.jobs = jobs};
+    shell_out("rm -f '%s'*", p->catalog);
+    import(p, "", options);
+    char name[128], command[512];
+    snprintf(name, sizeof(name), "%s.dump%u", p->root, jobs);
+    snprintf(command, sizeof(command),
+             "sqlite3 '%s' 'UPDATE checkpoints SET imported = 0' .dump > '%s'", p->catalog,
+             name);
+    assert_int_equal(system(command), 0);
+    return strdup(name);
+}
+
+static void test_threads_do_not_matter(void **state)
+{
+    const struct place *p = *state;
+    if (system("command -v sqlite3 >/dev/null") != 0)
+        skip();
+    for (int i = 0; i < 400; i++) {
+        char name[64], header[256];
+        shell_out("mkdir -p %s/d%d", p->root, i % 7);
+        snprintf(name, sizeof(name), "d%d/m%d.safetensors", i % 7, i);
+        snprintf(header, sizeof(header),
+                 "{\"x.%d.w\":{\"dtype\":\"F32\",\"shape\":[2,%d],\"data_offsets\":[0,%d]}}",
+                 i % 11, i % 5, 8 * (i % 5));
+        put_safetensors(p, name, header, (size_t)(8 * (i % 5)) + (i % 97 == 0));
+    }
+    char *one = dump(p, 1), *many = dump(p, 16);
+    shell_out("cmp '%s' '%s'; rc=$?; rm '%s' '%s'; exit $rc", one, many, one, many);
+    free(one);
+    free(many);
+}
+
+#define CASE(x) cmocka_unit_test_setup_teardown(x, place_setup, place_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_layouts_are_shared),
+        CASE(test_again),
+        CASE(test_vanished_and_back),
+        CASE(test_bad_files),
+        CASE(test_links),
+        CASE(test_named_file),
+        CASE(test_missing_path),
+        CASE(test_sets),
+        CASE(test_threads_do_not_matter),
+    };
+    return cmocka_run_group_tests_name("import", tests, NULL, NULL);
+}
