@@ -23,8 +23,10 @@ enum regex_how {
 
 struct regex;
 
-/* `pattern` is UTF-8. On failure err->message is Python's, without the class name; ERR_ARGUMENT
- * for a bad pattern, ERR_UNSUPPORTED for one that is fine in Python but cannot be done here. */
+/* `pattern` is UTF-8. On failure err->message is Python's and err->code the class of its
+ * exception ("error", "OverflowError", "ValueError"): ERR_ARGUMENT for a bad pattern,
+ * ERR_UNSUPPORTED, with neither, for one that is fine in Python but cannot be done here
+ * (pysyntax.h lists those). */
 enum status regex_compile(const char *pattern, size_t len, enum regex_how how,
                           struct regex **out, struct error *err);
 void regex_free(struct regex *);
@@ -39,13 +41,16 @@ int regex_group_named(const struct regex *, const char *name, size_t len);
  * look-behinds. */
 int regex_exec(struct regex *, const char *text, size_t len, size_t start,
                struct error *err);
+/* The next match in the same text, as re.finditer and re.sub go on: from the end of the last
+ * match, and if that was empty, not with the same empty one again. */
+int regex_exec_next(struct regex *, const char *text, size_t len, struct error *err);
 /* Span of a group of the last match, in bytes; false: it took no part. */
 bool regex_span(const struct regex *, unsigned group, size_t *begin, size_t *end);
 
 /* A replacement template with the rules of Python's Match.expand, compiled once. */
 struct template;
-/* err->message as Python's; *index_error is set where Python raises IndexError (an unknown
- * group name) and not re.error. `index_error` may be NULL. */
+/* err->message and err->code ("error", "IndexError") as for regex_compile(); *index_error is
+ * set where Python raises IndexError (an unknown group name). `index_error` may be NULL. */
 enum status template_compile(const char *text, size_t len, const struct regex *,
                              struct template **out, bool *index_error, struct error *err);
 void template_free(struct template *);
