@@ -480,24 +480,23 @@ static enum status emit_range(struct bundle *b, const struct tf_run *run,
     return job_tensor(b->job, claim);
 }
 
-/* The dimensions' parts as a list spells them; false when they are not of this tensor. */
+/* The parts of the dimensions as a list spells them, and as they are. False when they can be
+ * no part of this tensor. */
 static bool take_extents(const Tf__TensorSliceProto *m, const struct tf_run *whole,
                          struct tf_extent *spelled, struct extent *e)
 {
-    if (m->n_extent != whole->rank)
-        return false;
+    bool good = true;
     for (unsigned d = 0; d < whole->rank; d++) {
         const Tf__TensorSliceProto__Extent *x = m->extent[d];
         bool cut =
             x->has_length_case == TF__TENSOR_SLICE_PROTO__EXTENT__HAS_LENGTH_LENGTH;
-        spelled[d].start = cut ? x->start : 0;
-        spelled[d].length = cut ? x->length : -1;
-        if (cut && (x->start < 0 || x->length < 0))
-            return false;
+        spelled[d] =
+            cut ? (struct tf_extent){x->start, x->length} : (struct tf_extent){0, -1};
         e->origin[d] = cut ? (uint64_t)x->start : 0;
         e->shape[d] = cut ? (uint64_t)x->length : whole->shape[d];
+        good = good && (!cut || (x->start >= 0 && x->length >= 0));
     }
-    return true;
+    return good;
 }
 
 /* Fill one extent from the slice it names. NULL, or what is wrong with it. */
@@ -505,16 +504,19 @@ static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m,
                               struct bytes name, const struct tf_run *whole,
                               struct tf_slice **piece, struct extent *e)
 {
-    struct tf_extent spelled[TENSOR_RANK_MAX];
+    struct tf_extent spelled[TENSOR_RANK_MAX] = {{0}};
     struct dtype dtype;
     char codec[32];
-    if (!take_extents(m, whole, spelled, e))
-        return "lists a slice that is not a part of it";
+    if (m->n_extent != whole->rank)
+        return "lists a slice of another rank";
+    bool inside = take_extents(m, whole, spelled, e);
     *piece = tf_slices_find(&b->slices, name, spelled, whole->rank);
     if (!*piece)
         return "lists a slice that the index does not have";
-    const struct tf_run *run = &(*piece)->run;
     (*piece)->used = true;
+    const struct tf_run *run = &(*piece)->run;
+    if (!inside)
+        return "lists a slice that begins before it";
     if (run->dtype != whole->dtype)
         return "has a slice of another dtype";
     if (memcmp(run->shape, e->shape, whole->rank * sizeof(*e->shape)) != 0)
@@ -528,7 +530,7 @@ static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m,
     return NULL;
 }
 
-/* All pieces into claim->extents. NULL, or what is wrong with them. */
+/* All pieces into claim->extents. NULL, or the first thing that is wrong with them. */
 static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
                                struct bytes name, const struct tf_run *whole,
                                struct tensor_claim *claim)
@@ -537,6 +539,8 @@ static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
     struct extent *list = arena_array(arena, m->n_slices, sizeof(*list));
     uint32_t *sums = arena_array(arena, m->n_slices, sizeof(*sums));
     struct tiling tiling = tiling_of(whole->shape, whole->rank);
+    const char *first_wrong = NULL;
+    uint64_t stored = 0;
     for (size_t i = 0; i < m->n_slices; i++) {
         struct tf_slice *piece = NULL;
         uint64_t *box = arena_array(arena, 2 * (size_t)whole->rank, sizeof(*box));
@@ -547,20 +551,24 @@ static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
         list[i].origin = box;
         list[i].shape = box + whole->rank;
         const char *wrong = take_piece(b, m->slices[i], name, whole, &piece, &list[i]);
+        if (!wrong && !tiling_add(&tiling, list[i].origin, list[i].shape))
+            wrong = "has a slice that reaches outside it";
+        first_wrong = first_wrong ? first_wrong : wrong;
         if (wrong)
-            return wrong;
-        if (!tiling_add(&tiling, list[i].origin, list[i].shape))
-            return "has a slice that reaches outside it";
+            continue;
         if (open_shard(b, piece->run.shard, &list[i].file) != OK)
             return "";
         sums[i] = piece->run.crc;
-        claim->stored += piece->run.size;
+        stored += piece->run.size;
     }
+    if (first_wrong)
+        return first_wrong;
     if (!tiling_complete(&tiling))
         return "has slices that overlap or leave a gap";
     claim->extents = list;
     claim->extent_count = m->n_slices;
     claim->sums = sums;
+    claim->stored = stored;
     return NULL;
 }
 
@@ -575,7 +583,6 @@ static enum status emit_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
     if (b->job->err->status != OK)
         return b->job->err->status;
     if (wrong) {
-        claim->stored = 0;
         job_issue(b->job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-slices",
                   "partitioned tensor \"%.*s\" %s: listed without data", SHOWN(name),
                   wrong);
