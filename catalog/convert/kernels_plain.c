@@ -1,6 +1,6 @@
 /* kernels_plain.c - the kernels, for any machine. */
 #ifndef __clang__ /* which makes vector code at -O2 already */
-#    pragma GCC optimize("O3")
+#    pragma GCC optimize("O3", "no-trapping-math")
 #endif
 
 #define TARGET

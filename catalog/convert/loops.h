@@ -22,10 +22,10 @@
                               const void *restrict src, void *restrict dst,              \
                               size_t count)
 
-/* y of each x, where `ok` holds; stops at the first x where it does not. A constant `ok`
- * leaves a loop that the compiler makes vector code of. The format is copied, for bytes
- * written to dst might otherwise be part of it. */
-#define LOOP_WHILE(NAME, X, Y, ok, expression)                                           \
+/* y of each x. The first loop becomes vector code; only when `ok` fell somewhere does the
+ * second look where. The format is copied, for bytes written to dst might otherwise be
+ * part of it. */
+#define LOOP_CHECKED(NAME, X, Y, ok, expression)                                         \
     LOOP_HEAD(NAME)                                                                      \
     {                                                                                    \
         const struct converter_step s = *step;                                           \
@@ -33,31 +33,40 @@
         (void)f;                                                                         \
         const uint8_t *in = src;                                                         \
         uint8_t *out = dst;                                                              \
+        uint64_t bad = 0;                                                                \
         for (size_t i = 0; i < count; i++) {                                             \
+            X x;                                                                         \
+            memcpy(&x, in + i * sizeof(x), sizeof(x));                                   \
+            bad |= !(ok);                                                                \
+            const Y y = (Y)(expression);                                                 \
+            memcpy(out + i * sizeof(y), &y, sizeof(y));                                  \
+        }                                                                                \
+        for (size_t i = 0; bad && i < count; i++) {                                      \
             X x;                                                                         \
             memcpy(&x, in + i * sizeof(x), sizeof(x));                                   \
             if (!(ok))                                                                   \
                 return i;                                                                \
-            const Y y = (Y)(expression);                                                 \
-            memcpy(out + i * sizeof(y), &y, sizeof(y));                                  \
         }                                                                                \
         return count;                                                                    \
     }
 
-#define LOOP(NAME, X, Y, expression) LOOP_WHILE(NAME, X, Y, true, expression)
+#define LOOP(NAME, X, Y, expression) LOOP_CHECKED(NAME, X, Y, true, expression)
 
 /* --- integers -------------------------------------------------------------------------- */
 
-/* Element i of a byte lies at bit i * width, the first in the lowest bits. */
+/* Element i of a byte lies at bit i * WIDTH, the first in the lowest bits. Unpacking goes
+ * to a buffer that always has room for the whole last byte. */
 #define UNPACK(NAME, WIDTH, expression)                                                  \
     LOOP_HEAD(NAME)                                                                      \
     {                                                                                    \
         (void)step;                                                                      \
         const uint8_t *in = src;                                                         \
         uint8_t *out = dst;                                                              \
-        for (size_t i = 0; i < count; i++) {                                             \
-            const unsigned x = in[i * WIDTH / 8] >> i * WIDTH % 8 & ((1U << WIDTH) - 1); \
-            out[i] = (uint8_t)(expression);                                              \
+        for (size_t i = 0; i < count; i += 8 / WIDTH) {                                  \
+            for (unsigned j = 0; j < 8 / WIDTH; j++) {                                   \
+                const unsigned x = in[i * WIDTH / 8] >> j * WIDTH & ((1U << WIDTH) - 1); \
+                out[i + j] = (uint8_t)(expression);                                      \
+            }                                                                            \
         }                                                                                \
         return count;                                                                    \
     }
@@ -68,12 +77,18 @@
         (void)step;                                                                      \
         const uint8_t *in = src;                                                         \
         uint8_t *out = dst;                                                              \
-        for (size_t i = 0; i < count; i += 8 / WIDTH) {                                  \
+        const size_t rest = count % (8 / WIDTH);                                         \
+        for (size_t i = 0; i < count - rest; i += 8 / WIDTH) {                           \
             unsigned byte = 0;                                                           \
-            for (size_t j = 0; j < 8 / WIDTH && i + j < count; j++)                      \
+            for (unsigned j = 0; j < 8 / WIDTH; j++)                                     \
                 byte |= (in[i + j] & ((1U << WIDTH) - 1)) << j * WIDTH;                  \
             out[i * WIDTH / 8] = (uint8_t)byte;                                          \
         }                                                                                \
+        if (rest)                                                                        \
+            out[count * WIDTH / 8] = 0;                                                  \
+        for (size_t i = count - rest; i < count; i++)                                    \
+            out[i * WIDTH / 8] |=                                                        \
+                (uint8_t)((in[i] & ((1U << WIDTH) - 1)) << i * WIDTH % 8);               \
         return count;                                                                    \
     }
 
@@ -92,19 +107,22 @@ LOOP(load_u16, uint16_t, int64_t, x)
 LOOP(load_i32, int32_t, int64_t, x)
 LOOP(load_u32, uint32_t, int64_t, x)
 
-LOOP_WHILE(store_8, int64_t, uint8_t, x >= s.least && x <= s.most, x)
-LOOP_WHILE(store_16, int64_t, uint16_t, x >= s.least && x <= s.most, x)
-LOOP_WHILE(store_32, int64_t, uint32_t, x >= s.least && x <= s.most, x)
+LOOP_CHECKED(store_8, int64_t, uint8_t, x >= s.least && x <= s.most, x)
+LOOP_CHECKED(store_16, int64_t, uint16_t, x >= s.least && x <= s.most, x)
+LOOP_CHECKED(store_32, int64_t, uint32_t, x >= s.least && x <= s.most, x)
 
-LOOP_WHILE(i64_u64, int64_t, uint64_t, x >= 0, x)
-LOOP_WHILE(u64_i64, uint64_t, int64_t, x <= INT64_MAX, x)
+LOOP_CHECKED(i64_u64, int64_t, uint64_t, x >= 0, x)
+LOOP_CHECKED(u64_i64, uint64_t, int64_t, x <= INT64_MAX, x)
 
 /* --- between integers and floats ------------------------------------------------------- */
 
-/* The range comes first, for a cast from beyond it means nothing. NaN fails it. */
-LOOP_WHILE(f64_i64, double, int64_t,
-           x >= -0x1p63 && x < 0x1p63 && (double)(int64_t)x == x, x)
-LOOP_WHILE(f64_u64, double, uint64_t, x >= 0 && x < 0x1p64 && (double)(uint64_t)x == x, x)
+/* A cast from beyond the range means nothing, so it is made of 0. NaN is beyond it. */
+#define IN_I64(x) ((x) >= -0x1p63 && (x) < 0x1p63)
+#define IN_U64(x) ((x) >= 0 && (x) < 0x1p64)
+LOOP_CHECKED(f64_i64, double, int64_t, IN_I64(x) && (double)(int64_t)x == x,
+             IN_I64(x) ? (int64_t)x : 0)
+LOOP_CHECKED(f64_u64, double, uint64_t, IN_U64(x) && (double)(uint64_t)x == x,
+             IN_U64(x) ? (uint64_t)x : 0)
 
 LOOP(i64_f64, int64_t, double, x)
 LOOP(u64_f64, uint64_t, double, x)
@@ -169,8 +187,8 @@ LOOP_HEAD(encode32_half)
 #    define encode32_half encode32_16
 #endif
 
-LOOP_WHILE(no_nan_f32, float, float, x == x, x)
-LOOP_WHILE(no_nan_f64, double, double, x == x, x)
+LOOP_CHECKED(no_nan_f32, float, float, x == x, x)
+LOOP_CHECKED(no_nan_f64, double, double, x == x, x)
 
 #define COMPLEX(NAME, X)                                                                 \
     LOOP_HEAD(NAME)                                                                      \
