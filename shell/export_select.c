@@ -238,16 +238,18 @@ static enum status find_columns(sqlite3_stmt *s, struct columns *out, struct err
 static enum status take_users_row(sqlite3_stmt *s, const struct columns *c, uint64_t row,
                                   struct export_plan *p, struct error *err)
 {
-    const char *name = column_name(s, c->name), *dtype = column_name(s, c->dtype);
     unsigned long long number = row;
-    if (sqlite3_column_type(s, c->id) != SQLITE_INTEGER)
+    int id = sqlite3_column_type(s, c->id), type = sqlite3_column_type(s, c->name);
+    const char *name = column_name(s, c->name);
+    if (id != SQLITE_INTEGER)
         refuse(&p->refusals, "row %llu: tensor_id is %s", number,
-               sqlite3_column_type(s, c->id) == SQLITE_NULL ? "NULL" : "not an integer");
-    else if (sqlite3_column_type(s, c->name) != SQLITE_TEXT || !name)
+               id == SQLITE_NULL ? "NULL" : "not an integer");
+    else if (type != SQLITE_TEXT || !name)
         refuse(&p->refusals, "row %llu: new_name is %s", number,
-               sqlite3_column_type(s, c->name) == SQLITE_NULL ? "NULL" : "no name");
+               type == SQLITE_NULL ? "NULL" : "not a name");
     else
-        return export_plan_add(p, sqlite3_column_int64(s, c->id), name, dtype, err);
+        return export_plan_add(p, sqlite3_column_int64(s, c->id), name,
+                               column_name(s, c->dtype), err);
     return OK;
 }
 
@@ -258,7 +260,7 @@ enum status selection_run(sqlite3 *db, const struct selection *want,
     sqlite3_stmt *s = NULL;
     struct columns columns = {0};
     uint64_t row = 0;
-    int rc;
+    int rc = SQLITE_DONE;
     *notes = (struct selection_notes){0};
     if (want->sql ? prepare(db, want->sql, "--sql", &s, err) != OK
                   : prepare_selection(db, want, &s, err) != OK)
