@@ -212,6 +212,47 @@ static enum status check_collisions(struct export_plan *p, struct error *err)
     return OK;
 }
 
+const char *export_dtype_instead(const struct dtype *d)
+{
+    switch (d->kind) {
+    case DTYPE_INT:
+        return "int8";
+    case DTYPE_UINT:
+        return "uint8";
+    case DTYPE_FLOAT:
+    case DTYPE_BLOCK:
+        return "float32";
+    case DTYPE_COMPLEX:
+        return "complex64";
+    case DTYPE_TIME:
+        return "int64";
+    default:
+        return NULL;
+    }
+}
+
+/* With what the user can do about it: convert, where that is possible, else leave it out. */
+static void refuse_format(struct export_plan *p, const struct export_tensor *t,
+                          const char *why, const char *instead)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct converter converter;
+    struct dtype to;
+    if (instead)
+        dtype_find(instead, &to);
+    if (instead && converter_find(&t->from, &to, &converter, &err) == OK)
+        refuse(&p->refusals, "%.400s (%.60s): %s; --dtype %s converts", t->old_name,
+               t->to.name, why, instead);
+    else if (t->to.kind == DTYPE_STRING)
+        refuse(&p->refusals,
+               "%.400s (string): %s; --where \"dtype <> 'string'\" leaves "
+               "strings out",
+               t->old_name, why);
+    else
+        refuse(&p->refusals, "%.400s (%.60s): %s; --names or --where can leave it out",
+               t->old_name, t->to.name, why);
+}
+
 /* The size as written, and whether there is a way to it. */
 static void check_tensor(struct export_plan *p, struct export_tensor *t,
                          const struct exporter *exporter)
@@ -219,9 +260,9 @@ static void check_tensor(struct export_plan *p, struct export_tensor *t,
     struct error err = {.offset = NO_OFFSET};
     struct converter converter;
     struct text why = {.limit = 1000};
-    if (!exporter->holds(t, &why))
-        refuse(&p->refusals, "%.400s (%.60s): %s", t->old_name, t->to.name,
-               text_str(&why));
+    const char *instead = NULL;
+    if (!exporter->holds(t, &why, &instead))
+        refuse_format(p, t, text_str(&why), instead);
     else if (strcmp(t->from.name, t->to.name) != 0 &&
              converter_find(&t->from, &t->to, &converter, &err) != OK)
         refuse_error(&p->refusals, t->old_name, &err);

@@ -66,8 +66,9 @@ struct exporter {
     const char *suffix; /* ".safetensors" */
     const char *summary;
     uint64_t most; /* tensors of one file; 0: any number */
-    /* Add why the format cannot hold this tensor, and what to do about it, to `why`. */
-    bool (*holds)(const struct export_tensor *, struct text *why);
+    /* Add why the format cannot hold this tensor to `why`; *instead is set to a dtype that
+     * it could have, if there is one like it. */
+    bool (*holds)(const struct export_tensor *, struct text *why, const char **instead);
     enum status (*layout)(struct export_file *, struct error *err);
     /* All data is in place and the checksums are known: complete leads, make the tail, whose
      * length layout() has counted in `size`. NULL: nothing to do. */
@@ -75,6 +76,10 @@ struct exporter {
 };
 
 extern const struct exporter *const exporters[]; /* ends in NULL */
+
+/* A dtype that every format has and whose values include those of `d`, or come near them;
+ * NULL for what is no number. */
+const char *export_dtype_instead(const struct dtype *d);
 
 /* By name, or by the suffix of a path; NULL. */
 const struct exporter *exporter_find(const char *name);

@@ -7,7 +7,8 @@
 #include "shell/export_numpy.h"
 #include "shell/npy_write.h"
 
-bool export_numpy_holds(const struct export_tensor *t, struct text *why)
+bool export_numpy_holds(const struct export_tensor *t, struct text *why,
+                        const char **instead)
 {
     char descr[64];
     if (t->rank > NPY_RANK_MAX)
@@ -15,17 +16,8 @@ bool export_numpy_holds(const struct export_tensor *t, struct text *why)
                           NPY_RANK_MAX);
     if (npy_descr(&t->to, descr))
         return true;
-    const char *advice = "NumPy has no such dtype; --dtype converts";
-    if (t->to.kind == DTYPE_STRING)
-        advice =
-            "strings are not exported; --where \"dtype <> 'string'\" leaves them out";
-    else if (t->to.kind == DTYPE_BLOCK || t->to.kind == DTYPE_FLOAT)
-        advice = "NumPy has no such dtype; --dtype float32 converts";
-    else if (t->to.kind == DTYPE_COMPLEX)
-        advice = "NumPy has no such dtype; --dtype complex64 converts";
-    else if (t->to.kind == DTYPE_INT || t->to.kind == DTYPE_UINT)
-        advice = "NumPy has no packed integers; --dtype int8 or uint8 converts";
-    return !text_adds(why, advice);
+    *instead = export_dtype_instead(&t->to);
+    return !text_adds(why, "NumPy has no such dtype");
 }
 
 static enum status layout(struct export_file *f, struct error *err)

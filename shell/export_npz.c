@@ -79,15 +79,13 @@ static bool is_safe_name(const char *name)
     return *name != '/';
 }
 
-static bool holds(const struct export_tensor *t, struct text *why)
+static bool holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
     if (strlen(t->name) + strlen(".npy") > NAME_MAX_ZIP)
         return !text_adds(why, "a name in a zip archive has at most 65535 bytes");
     if (!is_safe_name(t->name))
-        return !text_adds(why,
-                          "unpacked, this name would lead out of the folder; give it "
-                          "another");
-    return export_numpy_holds(t, why);
+        return !text_adds(why, "unpacked, its new name would lead out of the folder");
+    return export_numpy_holds(t, why, instead);
 }
 
 static int compare(const void *a, const void *b)

@@ -6,6 +6,7 @@
 
 #include "shell/export.h"
 
-bool export_numpy_holds(const struct export_tensor *, struct text *why);
+bool export_numpy_holds(const struct export_tensor *, struct text *why,
+                        const char **instead);
 
 #endif

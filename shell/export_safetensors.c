@@ -74,22 +74,15 @@ static bool is_paired(const struct dtype *d)
     return strcmp(d->name, "float4_e2m1fn_x2") == 0;
 }
 
-static bool holds(const struct export_tensor *t, struct text *why)
+static bool holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
     if (strcmp(t->name, METADATA_NAME) == 0)
-        return !text_adds(why, "the name is reserved by the format; give it another");
+        return !text_adds(why, "the format keeps its new name for itself");
     if (t->rank > RANK_MAX)
         return !text_addf(why, "%u dimensions; at most %d", t->rank, RANK_MAX);
     if (spelling_of(&t->to) == SPELLINGS) {
-        const char *advice = "no such dtype in safetensors; --dtype converts";
-        if (t->to.kind == DTYPE_STRING)
-            advice = "no strings in safetensors; --where \"dtype <> 'string'\" leaves "
-                     "them out";
-        else if (t->to.kind == DTYPE_BLOCK)
-            advice = "no block types in safetensors; --dtype float32 dequantises";
-        else if (t->to.kind == DTYPE_COMPLEX)
-            advice = "safetensors has complex64 only; --dtype complex64 converts";
-        return !text_adds(why, advice);
+        *instead = export_dtype_instead(&t->to);
+        return !text_adds(why, "safetensors has no such dtype");
     }
     if (is_paired(&t->to) && !t->rank)
         return !text_adds(why, "a pair of 4-bit floats without a dimension");

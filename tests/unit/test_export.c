@@ -280,11 +280,15 @@ static void test_refusals(void **state)
         const char *new_name, *cast, *why; /* part of the refusal; NULL: none */
     } cases[] = {
         {"safetensors", "x", "float32",          1, {2}, "y",            NULL,      NULL                },
-        {"safetensors", "x", "float32",          1, {2}, "__metadata__", NULL,      "reserved"          },
+        {"safetensors", "x", "float32",          1, {2}, "__metadata__", NULL,      "for itself"        },
         {"safetensors", "x", "float32",          1, {2}, "\xff",         NULL,      "UTF-8"             },
         {"safetensors", "x", "string",           1, {2}, "y",            NULL,      "dtype <> 'string'" },
         {"safetensors", "x", "variant",          1, {2}, "y",            NULL,      "cannot be exported"},
-        {"safetensors", "x", "int4",             1, {2}, "y",            NULL,      "no such dtype"     },
+        {"safetensors",
+         "x",                "int4",
+         1,                                         {2},
+         "y",                                                            NULL,
+         "no such dtype; --dtype int8 converts"                                                         },
         {"safetensors", "x", "int4",             1, {2}, "y",            "int8",    NULL                },
         {"safetensors", "x", "complex128",       1, {2}, "y",            NULL,      "complex64"         },
         {"safetensors", "x", "complex64",        1, {2}, "y",            "float32", "complex"           },
@@ -300,8 +304,8 @@ static void test_refusals(void **state)
         {"npz",         "x", "float32",          1, {2}, "/y",           NULL,      "out of the folder" },
         {"npz",         "x", "float32",          1, {2}, "a/..y/b..",    NULL,      NULL                },
         {"npz",         "x", "complex32",        1, {2}, "y",            NULL,      "complex64"         },
-        {"npz",         "x", "uint2",            1, {2}, "y",            NULL,      "packed"            },
-        {"npz",         "x", "string",           1, {2}, "y",            NULL,      "strings"           },
+        {"npz",         "x", "uint2",            1, {2}, "y",            NULL,      "--dtype uint8"     },
+        {"npz",         "x", "string",           1, {2}, "y",            NULL,      "dtype <> 'string'" },
         {"npy",         "x", "float32",          1, {2}, "y",            NULL,      NULL                },
     };
     static const uint8_t bytes[64];
