@@ -1,0 +1,293 @@
+/*
+ * fn_regex.c - regular expressions of Python for SQL. `how` is 'search' (the default), 'match'
+ * or 'fullmatch'.
+ *
+ *   regexp(pattern, text)                      0 or 1; also written text REGEXP pattern
+ *   regexp_match(pattern, text [, how])        0 or 1
+ *   regexp_groups(pattern, text [, how])       JSON array of the groups from 1, or NULL
+ *   regexp_capture(pattern, text, group [, how])     group by number or name, or NULL
+ *   regexp_expand(pattern, text, template [, how])   Python's Match.expand, or NULL
+ *   regexp_replace(pattern, text, template)    Python's re.sub
+ *
+ * NULL in, NULL out. A bad pattern or template is an error that quotes it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/sql/extension.h"
+#include "catalog/sql/regex_cache.h"
+
+struct call {
+    sqlite3_context *ctx;
+    sqlite3_value *pattern;
+    struct cached_regex *entry;
+    struct regex *regex;
+    const char *text;
+    size_t len;
+    struct error err;
+};
+
+struct string {
+    const char *at;
+    size_t len;
+};
+
+/* False: no memory, and ctx knows. */
+static bool get_string(sqlite3_context *ctx, sqlite3_value *value, struct string *out)
+{
+    out->at = (const char *)sqlite3_value_text(value);
+    out->len = (size_t)sqlite3_value_bytes(value);
+    if (!out->at)
+        sqlite3_result_error_nomem(ctx);
+    return out->at;
+}
+
+/* Report c->err as "pattern 'P': MESSAGE". */
+static void fail(struct call *c, const char *what, sqlite3_value *value)
+{
+    struct text quoted = {0};
+    struct string s = {"", 0};
+    if (!get_string(c->ctx, value, &s))
+        return;
+    text_escape(&quoted, s.at, s.len < 200 ? s.len : 200);
+    text_adds(&quoted, s.len < 200 ? "" : "...");
+    char *message =
+        sqlite3_mprintf("%s '%s': %s", what, text_str(&quoted), c->err.message);
+    if (message && c->err.status != ERR_MEMORY)
+        sqlite3_result_error(c->ctx, message, -1);
+    else
+        sqlite3_result_error_nomem(c->ctx);
+    sqlite3_free(message);
+    text_release(&quoted);
+}
+
+static bool parse_how(sqlite3_context *ctx, sqlite3_value *value, enum regex_how *how)
+{
+    static const char *const names[] = {
+        [REGEX_SEARCH] = "search",
+        [REGEX_MATCH] = "match",
+        [REGEX_FULLMATCH] = "fullmatch",
+    };
+    struct string s;
+    if (!get_string(ctx, value, &s))
+        return false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strlen(names[i]) == s.len && memcmp(names[i], s.at, s.len) == 0) {
+            *how = (enum regex_how)i;
+            return true;
+        }
+    }
+    sqlite3_result_error(ctx, "how to match is 'search', 'match' or 'fullmatch'", -1);
+    return false;
+}
+
+/* Borrow the pattern argv[0] for the text argv[1]; `how` stands at argv[how_at] if there are
+ * that many. False: the result is set (NULL or an error). */
+static bool call_open(struct call *c, sqlite3_context *ctx, int argc,
+                      sqlite3_value **argv, int how_at)
+{
+    *c = (struct call){.ctx = ctx, .pattern = argv[0], .err.offset = NO_OFFSET};
+    for (int i = 0; i < argc; i++)
+        if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
+            return false;
+    enum regex_how how = REGEX_SEARCH;
+    if (argc > how_at && !parse_how(ctx, argv[how_at], &how))
+        return false;
+    struct string pattern, text;
+    if (!get_string(ctx, argv[0], &pattern) || !get_string(ctx, argv[1], &text))
+        return false;
+    c->text = text.at;
+    c->len = text.len;
+    if (regex_cache_borrow(sqlite3_user_data(ctx), pattern.at, pattern.len, how,
+                           &c->entry, &c->err) != OK) {
+        fail(c, "pattern", argv[0]);
+        return false;
+    }
+    c->regex = cached_regex(c->entry);
+    return true;
+}
+
+/* 1, 0, or -1 when ctx has the error. */
+static int call_exec(struct call *c)
+{
+    int found = regex_exec(c->regex, c->text, c->len, 0, &c->err);
+    if (found < 0)
+        fail(c, "pattern", c->pattern);
+    return found;
+}
+
+static struct text new_text(sqlite3_context *ctx)
+{
+    int limit = sqlite3_limit(sqlite3_context_db_handle(ctx), SQLITE_LIMIT_LENGTH, -1);
+    return (struct text){.limit = (size_t)limit};
+}
+
+/* Give `out` away; it has failed if it grew past the limit or all memory. */
+static void result_text(struct call *c, struct text *out)
+{
+    size_t len = out->len;
+    char *at = text_steal(out);
+    if (at)
+        sqlite3_result_text64(c->ctx, at, len, free, SQLITE_UTF8);
+    else
+        sqlite3_result_error_toobig(c->ctx);
+}
+
+static void match_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    struct call c;
+    if (!call_open(&c, ctx, argc, argv, 2))
+        return;
+    int found = call_exec(&c);
+    if (found >= 0)
+        sqlite3_result_int(ctx, found);
+    regex_cache_return(c.entry);
+}
+
+static void groups_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    struct call c;
+    if (!call_open(&c, ctx, argc, argv, 2))
+        return;
+    if (call_exec(&c) == 1) {
+        struct text out = new_text(ctx);
+        text_addc(&out, '[');
+        for (unsigned g = 1; g <= regex_groups(c.regex); g++) {
+            size_t begin = 0, end = 0;
+            text_adds(&out, g > 1 ? "," : "");
+            if (regex_span(c.regex, g, &begin, &end))
+                text_json(&out, c.text + begin, end - begin);
+            else
+                text_adds(&out, "null");
+        }
+        text_addc(&out, ']');
+        result_text(&c, &out);
+    }
+    regex_cache_return(c.entry);
+}
+
+/* The number of the group that `value` names; -1 when ctx has the error. */
+static int find_group(struct call *c, sqlite3_value *value)
+{
+    struct string name;
+    sqlite3_int64 group = -1;
+    if (sqlite3_value_type(value) == SQLITE_INTEGER)
+        group = sqlite3_value_int64(value);
+    else if (!get_string(c->ctx, value, &name))
+        return -1;
+    else
+        group = regex_group_named(c->regex, name.at, name.len);
+    if (group >= 0 && group <= regex_groups(c->regex))
+        return (int)group;
+    error_set(&c->err, ERR_ARGUMENT, NULL, NO_OFFSET, "the pattern has no such group");
+    fail(c, "group", value);
+    return -1;
+}
+
+static void capture_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    struct call c;
+    if (!call_open(&c, ctx, argc, argv, 3))
+        return;
+    size_t begin = 0, end = 0;
+    int group = find_group(&c, argv[2]);
+    if (group >= 0 && call_exec(&c) == 1 &&
+        regex_span(c.regex, (unsigned)group, &begin, &end))
+        sqlite3_result_text64(ctx, c.text + begin, end - begin, SQLITE_TRANSIENT,
+                              SQLITE_UTF8);
+    regex_cache_return(c.entry);
+}
+
+/* NULL when ctx has the error. */
+static const struct template *find_template(struct call *c, sqlite3_value *value)
+{
+    struct string s;
+    const struct template *t = NULL;
+    if (!get_string(c->ctx, value, &s))
+        return NULL;
+    if (cached_template(c->entry, s.at, s.len, &t, &c->err) != OK)
+        fail(c, "template", value);
+    return t;
+}
+
+/* As in Python, a bad template is only noticed where something matches. */
+static void expand_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    struct call c;
+    if (!call_open(&c, ctx, argc, argv, 3))
+        return;
+    const struct template *t = NULL;
+    if (call_exec(&c) == 1)
+        t = find_template(&c, argv[2]);
+    if (t) {
+        struct text out = new_text(ctx);
+        template_expand(t, c.regex, c.text, &out);
+        result_text(&c, &out);
+    }
+    regex_cache_return(c.entry);
+}
+
+/* Replace every match. -1 when ctx has the error. */
+static int replace_all(struct call *c, const struct template *t, struct text *out)
+{
+    size_t done = 0, begin = 0, end = 0;
+    int found = regex_exec(c->regex, c->text, c->len, 0, &c->err);
+    while (found == 1 && !out->failed) {
+        regex_span(c->regex, 0, &begin, &end);
+        text_add(out, c->text + done, begin - done);
+        template_expand(t, c->regex, c->text, out);
+        done = end;
+        found = regex_exec_next(c->regex, c->text, c->len, &c->err);
+    }
+    text_add(out, c->text + done, c->len - done);
+    if (found < 0)
+        fail(c, "pattern", c->pattern);
+    return found;
+}
+
+static void replace_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    struct call c;
+    if (!call_open(&c, ctx, argc, argv, 3))
+        return;
+    const struct template *t = find_template(&c, argv[2]);
+    if (t) {
+        struct text out = new_text(ctx);
+        if (replace_all(&c, t, &out) >= 0)
+            result_text(&c, &out);
+        text_release(&out);
+    }
+    regex_cache_return(c.entry);
+}
+
+static const struct {
+    const char *name;
+    int min_args, max_args;
+    void (*run)(sqlite3_context *, int, sqlite3_value **);
+} functions[] = {
+    {"regexp",         2, 2, match_fn  },
+    {"regexp_match",   2, 3, match_fn  },
+    {"regexp_groups",  2, 3, groups_fn },
+    {"regexp_capture", 3, 4, capture_fn},
+    {"regexp_expand",  3, 4, expand_fn },
+    {"regexp_replace", 3, 3, replace_fn},
+};
+
+static void release(void *cache)
+{
+    regex_cache_free(cache);
+}
+
+int sql_register_regex(sqlite3 *db)
+{
+    struct regex_cache *cache = regex_cache_new();
+    int rc = cache ? SQLITE_OK : SQLITE_NOMEM;
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        for (int n = functions[i].min_args; n <= functions[i].max_args && rc == SQLITE_OK;
+             n++)
+            rc = sqlite3_create_function_v2(db, functions[i].name, n, SQL_FLAGS_PURE,
+                                            regex_cache_share(cache), functions[i].run,
+                                            NULL, NULL, release);
+    regex_cache_free(cache);
+    return rc;
+}
