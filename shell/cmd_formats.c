@@ -19,23 +19,15 @@ static int formats_run(struct session *s, const struct args *args)
 {
     (void)args;
     struct text json = {0};
-    sqlite3 *memory = NULL;
-    sqlite3_stmt *stmt = NULL;
-    int status = STATUS_NO;
     text_addc(&json, '[');
     for (size_t i = 0; formats[i]; i++)
         if (formats[i]->index)
             add_format(&json, formats[i]);
     text_addc(&json, ']');
-    if (text_str(&json) && sqlite3_open(":memory:", &memory) == SQLITE_OK &&
-        sqlite3_prepare_v2(memory,
-                           "SELECT value ->> 0 AS name, value ->> 1 AS suffixes,"
-                           " value ->> 2 AS summary FROM json_each(?1)",
-                           -1, &stmt, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(stmt, 1, text_str(&json), (int)json.len, SQLITE_STATIC);
-        status = render_listing(s, stmt);
-    }
-    sqlite3_close(memory);
+    int status = render_json(s,
+                             "SELECT value ->> 0 AS name, value ->> 1 AS suffixes,"
+                             " value ->> 2 AS summary FROM json_each(?1)",
+                             text_str(&json));
     text_release(&json);
     return status;
 }

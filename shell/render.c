@@ -375,3 +375,18 @@ int render_listing(struct session *s, sqlite3_stmt *stmt)
 {
     return render(s, stmt, true);
 }
+
+int render_json(struct session *s, const char *sql, const char *json)
+{
+    sqlite3 *memory = NULL;
+    sqlite3_stmt *stmt = NULL;
+    int status = STATUS_NO;
+    if (json && sqlite3_open(":memory:", &memory) == SQLITE_OK &&
+        sqlite3_prepare_v2(memory, sql, -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_bind_text(stmt, 1, json, -1, SQLITE_STATIC) == SQLITE_OK)
+        status = render_listing(s, stmt);
+    else
+        complain("no memory for the result");
+    sqlite3_close(memory);
+    return status;
+}

@@ -126,11 +126,17 @@ bool text_json(struct text *t, const char *bytes, size_t len)
     return text_addc(t, '"');
 }
 
+/* What steers a terminal: controls, U+0080..U+009F among them, and the marks that reverse
+ * the direction of what follows, U+202A..U+202E and U+2066..U+2069. */
 static bool is_control(const unsigned char *at, int step)
 {
     if (step == 1)
         return at[0] < 0x20 || at[0] == 0x7F;
-    return step == 2 && at[0] == 0xC2 && at[1] < 0xA0; /* U+0080..U+009F */
+    if (step == 2)
+        return at[0] == 0xC2 && at[1] < 0xA0;
+    return step == 3 && at[0] == 0xE2 &&
+           ((at[1] == 0x80 && at[2] >= 0xAA && at[2] <= 0xAE) ||
+            (at[1] == 0x81 && at[2] >= 0xA6 && at[2] <= 0xA9));
 }
 
 bool text_escape(struct text *t, const char *bytes, size_t len)

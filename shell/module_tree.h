@@ -1,0 +1,65 @@
+/*
+ * module_tree.h - tensor names as the tree of modules they spell, repeated ones folded.
+ *
+ * Siblings whose names differ only in their last number, and below which everything is alike
+ * (names, dtypes, shapes), become one node called "layers.{0..31}". A module with only one
+ * child is written together with it.
+ */
+#ifndef CKPTDB_SHELL_MODULE_TREE_H
+#define CKPTDB_SHELL_MODULE_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "catalog/base/arena.h"
+#include "catalog/base/strmap.h"
+
+#define MODULE_DEPTH 64 /* a deeper name is a leaf there */
+
+struct module {
+    const char *name; /* its own component */
+    uint32_t len;
+    uint32_t parent, first, last, next; /* positions in nodes; 0: none (the root is 0) */
+    uint32_t shown;                     /* children that are not folded into another */
+    uint64_t tensors, parameters,
+        nbytes;                /* of all it stands for, its own tensor included */
+    bool tensor;               /* is a tensor itself: */
+    const char *dtype, *shape; /* "" where not known */
+    uint64_t hash;             /* of what lies below */
+    uint32_t leader;           /* folded into that one; 0: not folded */
+    uint32_t like, copies;     /* the next one folded into this; how many in all */
+    uint64_t number;           /* of its name */
+    const char *label;         /* name as shown: "layers_{0..11}" */
+};
+
+struct module_tree {
+    struct arena arena;
+    struct strmap paths; /* what a name begins with, to its node */
+    struct module *nodes;
+    uint32_t count;
+    size_t space;
+    char separator;
+};
+
+/* `separator` stands between the components of names. False without memory. */
+bool module_tree_init(struct module_tree *, char separator);
+/* Copies the name, dtype and shape. */
+bool module_tree_add(struct module_tree *, const char *name, const char *dtype,
+                     const char *shape, uint64_t parameters, uint64_t nbytes);
+/* After the last one: add up, fold, label. */
+bool module_tree_finish(struct module_tree *);
+void module_tree_release(struct module_tree *);
+
+/* Visit what is shown, parents before children. `rail[i]` tells for each level above whether
+ * more siblings follow; the node's own is rail[depth - 1]. The root is not visited. */
+struct module_visit {
+    uint32_t node; /* the last of those written together */
+    const char *label;
+    const char *path; /* from the root, labels joined */
+    unsigned depth;   /* 1: below the root */
+    const bool *rail;
+};
+bool module_tree_visit(struct module_tree *,
+                       void (*see)(void *, const struct module_visit *), void *context);
+
+#endif
