@@ -1,16 +1,5 @@
 #include "catalog/base/cursor.h"
 
-struct bytes cursor_take(struct cursor *c, uint64_t len)
-{
-    if (c->failed || len > (uint64_t)(c->end - c->at)) {
-        c->failed = true;
-        return (struct bytes){0};
-    }
-    struct bytes got = {c->at, (size_t)len};
-    c->at += len;
-    return got;
-}
-
 #define FIXED(name, type, load)                                                          \
     type name(struct cursor *c)                                                          \
     {                                                                                    \

@@ -42,7 +42,16 @@ static inline void cursor_fail(struct cursor *c)
 }
 
 /* The next `len` bytes, or an empty run (at == NULL) and failure. */
-struct bytes cursor_take(struct cursor *c, uint64_t len);
+static inline struct bytes cursor_take(struct cursor *c, uint64_t len)
+{
+    if (c->failed || len > (uint64_t)(c->end - c->at)) {
+        c->failed = true;
+        return (struct bytes){0};
+    }
+    struct bytes got = {c->at, (size_t)len};
+    c->at += len;
+    return got;
+}
 
 uint8_t cursor_u8(struct cursor *c);
 uint16_t cursor_u16le(struct cursor *c);

@@ -58,6 +58,8 @@ static uint8_t peek(const struct json *j)
 
 static void skip_space(struct json *j)
 {
+    if (peek(j) > ' ')
+        return;
     const uint8_t *at = j->cursor.at;
     size_t left = cursor_left(&j->cursor), n = 0;
     while (n < left && (at[n] == ' ' || at[n] == '\n' || at[n] == '\r' || at[n] == '\t'))
@@ -457,6 +459,14 @@ bool json_copy(struct json *j, struct text *out)
 static bool read_digits(const uint8_t *at, size_t len, uint64_t *value)
 {
     *value = 0;
+    if (len && len < 20) { /* 19 digits always fit */
+        for (size_t i = 0; i < len; i++) {
+            if (at[i] < '0' || at[i] > '9')
+                return false;
+            *value = *value * 10 + (uint64_t)(at[i] - '0');
+        }
+        return true;
+    }
     for (size_t i = 0; i < len; i++) {
         if (at[i] < '0' || at[i] > '9' || !mul_u64(*value, 10, value) ||
             !add_u64(*value, (uint64_t)(at[i] - '0'), value))
@@ -493,10 +503,4 @@ bool json_real(const struct json *j, double *value)
     char *end;
     *value = strtod(copy, &end);
     return *end == '\0';
-}
-
-bool json_is(const struct json *j, const char *word)
-{
-    size_t len = strlen(word);
-    return j->text.len == len && memcmp(j->text.at, word, len) == 0;
 }

@@ -72,7 +72,11 @@ bool json_i64(const struct json *, int64_t *value);
 /* The last token, a number of any form, as the nearest double. */
 bool json_real(const struct json *, double *value);
 
-bool json_is(const struct json *, const char *word); /* text equals `word` */
+/* Whether text equals `word`. */
+static inline bool json_is(const struct json *j, const char *word)
+{
+    return j->text.len == strlen(word) && memcmp(j->text.at, word, j->text.len) == 0;
+}
 
 /* Set an error at the last token; false. */
 bool json_fail(struct json *, enum status, const char *code, const char *fmt, ...)
