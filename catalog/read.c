@@ -13,30 +13,11 @@
 #include "catalog/codec/codec.h"
 #include "catalog/codec/strings.h"
 #include "catalog/read/boxes.h"
-#include "catalog/read/pool.h"
-#include "catalog/read/tiles.h"
+#include "catalog/read/reader.h"
 
 /* A tensor in another order than C is gathered so many bytes at a time when it is read
  * front to back: the larger, the longer the runs in the file. */
 #define BAND_BYTES ((uint64_t)16 << 20)
-
-struct reader {
-    const struct stored_tensor *tensor;
-    struct pool *pool;
-    struct tiles *tiles; /* NULL: one extent that is the whole tensor */
-    size_t unit;         /* bytes */
-    uint64_t block;      /* elements of a unit */
-    uint64_t nbytes;     /* logical; of strings, what reader_read_any() gives */
-    bool flat, shaped;   /* shaped: can be cut in units */
-    bool sequential;
-    struct slice *whole; /* all of the tensor, in units */
-    uint64_t *shape;     /* in units */
-
-    pthread_mutex_t lock; /* over the band */
-    uint8_t *band;
-    uint64_t band_at, band_len; /* in units */
-    uint64_t next;              /* where the last read ended, in units */
-};
 
 static enum status no_memory(const struct stored_tensor *t, struct error *err)
 {
@@ -122,6 +103,8 @@ static enum status plan(struct reader *r, struct error *err)
     r->flat = is_flat(t);
     if (r->flat || t->elements == 0)
         return OK;
+    if (strings_are_tf(t->codec))
+        return tiles_open(t, &r->tiles, err);
     if (!r->shaped || (t->strides && r->block > 1))
         return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
                          "%s elements in this arrangement cannot be read", t->dtype.name);
@@ -139,9 +122,7 @@ static enum status look_at_first(struct reader *r, struct error *err)
         return err->status;
     r->sequential = t->strides || lease.source->sequential;
     uint64_t size = lease.source->size;
-    if (strings_are_tf(t->codec))
-        r->nbytes = size;
-    else if (r->flat && size != r->nbytes)
+    if (r->flat && !strings_are_tf(t->codec) && size != r->nbytes)
         error_set(err, ERR_CORRUPT, lease.source->name, t->extents[0].offset,
                   "the tensor's data is %llu bytes, not the %llu of its shape",
                   (unsigned long long)size, (unsigned long long)r->nbytes);
@@ -373,9 +354,8 @@ static enum status read_bytes(struct reader *r, const struct slice *slices,
                        err);
 }
 
-/* Strings too: the stored bytes of tf, the padded ones of NumPy's. */
-static enum status read_any(struct reader *r, uint64_t start, void *dst, size_t len,
-                            struct error *err)
+enum status reader_read_padded(struct reader *r, uint64_t start, void *dst, size_t len,
+                               struct error *err)
 {
     struct lease lease;
     uint64_t end;
@@ -406,7 +386,8 @@ static enum status refuse_strings(const struct reader *r, struct error *err)
 enum status reader_read(struct reader *r, uint64_t start, void *dst, size_t len,
                         struct error *err)
 {
-    return refuse_strings(r, err) == OK ? read_any(r, start, dst, len, err) : err->status;
+    return refuse_strings(r, err) == OK ? reader_read_padded(r, start, dst, len, err)
+                                        : err->status;
 }
 
 /* The slices in units. */
@@ -475,71 +456,10 @@ bool reader_plain(const struct reader *r, int *fd, uint64_t *offset)
     return *fd >= 0;
 }
 
-/* --- strings and checksums -------------------------------------------------------------- */
-
-/* A reader as a source, for the strings on top of it. */
-struct reader_source {
-    struct source base; /* must be first */
-    struct reader *reader;
-};
-
-static enum status reader_source_read(const struct source *s, uint64_t offset, void *dst,
-                                      size_t len, struct error *err)
-{
-    return read_any(((const struct reader_source *)s)->reader, offset, dst, len, err);
-}
-
-static void reader_source_close(struct source *s)
-{
-    free(s);
-}
-
-static const struct source_ops reader_source_ops = {.read_at = reader_source_read,
-                                                    .close = reader_source_close};
-
-static enum status open_as_source(struct reader *r, struct source **out,
-                                  struct error *err)
-{
-    struct reader_source *s = calloc(1, sizeof(*s));
-    if (!s)
-        return no_memory(r->tensor, err);
-    s->base = (struct source){&reader_source_ops, r->nbytes, r->tensor->checkpoint,
-                              r->sequential};
-    s->reader = r;
-    *out = &s->base;
-    return OK;
-}
-
-enum status reader_strings(struct reader *r, struct string_table **out, struct error *err)
-{
-    struct source *s = NULL;
-    if (r->tensor->dtype.kind != DTYPE_STRING)
-        return error_set(err, ERR_UNSUPPORTED, r->tensor->checkpoint, NO_OFFSET,
-                         "not a tensor of strings");
-    if (open_as_source(r, &s, err) != OK)
-        return err->status;
-    return strings_open(s, r->tensor->codec, r->tensor->elements, out, err);
-}
-
-static enum status verify_tf_strings(struct reader *r, struct error *err)
-{
-    const struct stored_tensor *t = r->tensor;
-    struct source *s = NULL;
-    uint32_t found;
-    if (!t->sums || !t->sums[0] || open_as_source(r, &s, err) != OK)
-        return err->status;
-    if (strings_tf_sum(s, t->elements, &found, err) == OK && found != t->sums[0])
-        error_set(err, ERR_CHECKSUM, t->checkpoint, NO_OFFSET,
-                  "the strings are damaged: their crc32c is %08x, the file states %08x",
-                  (unsigned)found, (unsigned)t->sums[0]);
-    source_close(s);
-    return err->status;
-}
-
 enum status reader_verify(struct reader *r, struct error *err)
 {
     if (strings_are_tf(r->tensor->codec))
-        return r->tensor->extent_count == 1 ? verify_tf_strings(r, err) : OK;
+        return reader_verify_strings(r, err);
     return pool_verify(r->pool, err);
 }
 

@@ -18,7 +18,6 @@
 #include "catalog/base/crc32c.h"
 #include "catalog/base/cursor.h"
 #include "catalog/codec/codec.h"
-#include "catalog/read.h"
 
 #define WINDOW_BYTES ((size_t)64 << 10)
 #define MARK_EVERY   256
@@ -42,7 +41,7 @@ enum kind {
     NUMPY_TEXT
 };
 
-struct string_table {
+struct strings {
     struct source *source;
     enum kind kind;
     uint64_t count, width;
@@ -186,7 +185,7 @@ static enum status scan_lengths(struct window *w, uint64_t count, struct mark *m
     return OK;
 }
 
-static enum status open_tf(struct string_table *t, struct error *err)
+static enum status open_tf(struct strings *t, struct error *err)
 {
     struct tf_lengths lengths;
     if (t->count > t->source->size)
@@ -205,7 +204,7 @@ static enum status open_tf(struct string_table *t, struct error *err)
     return OK;
 }
 
-static enum status open_fixed(struct string_table *t, struct error *err)
+static enum status open_fixed(struct strings *t, struct error *err)
 {
     uint64_t size;
     if (!mul_u64(t->count, t->width, &size) || size != t->source->size)
@@ -220,9 +219,9 @@ static enum status open_fixed(struct string_table *t, struct error *err)
 }
 
 enum status strings_open(struct source *bytes, const char *chain, uint64_t count,
-                         struct string_table **out, struct error *err)
+                         struct strings **out, struct error *err)
 {
-    struct string_table *t = calloc(1, sizeof(*t));
+    struct strings *t = calloc(1, sizeof(*t));
     if (!t)
         return codec_no_memory(bytes, err);
     t->source = bytes;
@@ -238,11 +237,11 @@ enum status strings_open(struct source *bytes, const char *chain, uint64_t count
     if (err->status == OK)
         *out = t;
     else
-        string_table_close(t);
+        strings_close(t);
     return err->status;
 }
 
-void string_table_close(struct string_table *t)
+void strings_close(struct strings *t)
 {
     if (!t)
         return;
@@ -254,12 +253,7 @@ void string_table_close(struct string_table *t)
     free(t);
 }
 
-uint64_t string_count(const struct string_table *t)
-{
-    return t->count;
-}
-
-static enum status tf_at(struct string_table *t, uint64_t index, struct bytes *out,
+static enum status tf_at(struct strings *t, uint64_t index, struct bytes *out,
                          struct error *err)
 {
     uint64_t length = 0;
@@ -307,7 +301,7 @@ static size_t put_utf8(uint8_t *at, uint32_t c)
 }
 
 /* Lone surrogates, which Python can hold, come out as three bytes that are not UTF-8. */
-static enum status numpy_text(struct string_table *t, uint64_t index, const uint8_t *ucs4,
+static enum status numpy_text(struct strings *t, uint64_t index, const uint8_t *ucs4,
                               struct bytes *out, struct error *err)
 {
     uint64_t units = t->width / 4;
@@ -326,8 +320,8 @@ static enum status numpy_text(struct string_table *t, uint64_t index, const uint
     return OK;
 }
 
-enum status string_at(struct string_table *t, uint64_t index, struct bytes *out,
-                      struct error *err)
+enum status strings_at(struct strings *t, uint64_t index, struct bytes *out,
+                       struct error *err)
 {
     if (index >= t->count)
         return error_set(err, ERR_ARGUMENT, t->source->name, NO_OFFSET,

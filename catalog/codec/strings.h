@@ -10,7 +10,7 @@
 
 #include "catalog/store/source.h"
 
-struct string_table;
+struct strings;
 
 /* Whether a chain (may be NULL) ends in strings:tf. */
 bool strings_are_tf(const char *chain);
@@ -19,10 +19,14 @@ bool strings_are_tf(const char *chain);
  * has no encoding that is known. */
 bool strings_width(const char *chain, uint64_t *width);
 
-/* A table of `count` strings over their stored bytes, in order. Owns `bytes`. Reads the
- * lengths and verifies their checksum; memory is in proportion to count / 256. */
+/* `count` strings over their stored bytes, in order. Owns `bytes`. Reads the lengths and
+ * verifies their checksum; memory is in proportion to count / 256. One thread at a time. */
 enum status strings_open(struct source *bytes, const char *chain, uint64_t count,
-                         struct string_table **out, struct error *err);
+                         struct strings **out, struct error *err);
+void strings_close(struct strings *);
+/* Valid until the next call. */
+enum status strings_at(struct strings *, uint64_t index, struct bytes *out,
+                       struct error *err);
 
 /* The checksum that a TensorFlow entry states of its strings (not masked): of the lengths as
  * numbers of 4 bytes (8 where they need it), of the checksum of these, of all bytes. */
