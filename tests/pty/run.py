@@ -1,0 +1,347 @@
+#!/usr/bin/env python3
+"""Drive the shell on a pseudo-terminal, as a person would.
+
+    run.py CKPTDB [CASE]...
+
+Prints each case that fails with what was on the screen and, last, "N passed, N failed".
+"""
+import json
+import os
+import re
+import select
+import signal
+import shutil
+import stat
+import struct
+import sys
+import tempfile
+import time
+
+try:
+    import fcntl
+    import pty
+    import termios
+except ImportError as missing:
+    print(f"SKIP: this Python has no {missing.name}")
+    print("0 passed, 0 failed, 1 skipped")
+    sys.exit(0)
+
+UP, TAB, CTRL_C, CTRL_D, CTRL_R = "\x1b[A", "\t", "\x03", "\x04", "\x12"
+PROMPT, MORE = "ckptdb> ", r"   \.\.\.> "
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>()][0-9A-B]?|\r")
+
+
+class Failed(Exception):
+    pass
+
+
+class Shell:
+    """The program on a terminal of its own."""
+
+    def __init__(self, binary, folder, *args, columns=100, env=None):
+        self.output = ""
+        self.at = 0
+        environment = {"HOME": folder, "TERM": "xterm", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8",
+                       "PATH": os.environ["PATH"], "CKPTDB": os.path.join(folder, "c.db"),
+                       "NO_COLOR": "1", **(env or {})}
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            os.execve(binary, [binary, *args], environment)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+
+    def send(self, text):
+        os.write(self.fd, text.encode())
+
+    def line(self, text):
+        self.send(text + "\r")
+
+    def read(self, seconds):
+        if not select.select([self.fd], [], [], seconds)[0]:
+            return False
+        try:
+            data = os.read(self.fd, 65536)
+        except OSError:
+            return False
+        self.output += ESCAPES.sub("", data.decode(errors="replace"))
+        return bool(data)
+
+    def expect(self, pattern, seconds=10):
+        """Wait until the pattern comes after what was matched before."""
+        end = time.monotonic() + seconds
+        while True:
+            found = re.compile(pattern).search(self.output, self.at)
+            if found:
+                self.at = found.end()
+                if pattern.endswith(PROMPT) or pattern == MORE:
+                    self.settle()
+                return found
+            if time.monotonic() > end or not self.read(0.5) and self.ended():
+                raise Failed(f"did not see {pattern!r}")
+
+    def settle(self):
+        """After a prompt, wait until keys go to the editor and not to the terminal's own."""
+        for _ in range(50):
+            if not termios.tcgetattr(self.fd)[3] & termios.ICANON:
+                return
+            time.sleep(0.01)
+
+    def ended(self):
+        done, self.status = os.waitpid(self.pid, os.WNOHANG)
+        if done:
+            self.pid = 0
+        return done != 0
+
+    def wait(self, seconds=10):
+        end = time.monotonic() + seconds
+        while self.pid and not self.ended():
+            self.read(0.1)
+            if time.monotonic() > end:
+                raise Failed("did not leave")
+        return os.waitstatus_to_exitcode(self.status)
+
+    def close(self):
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+class Case:
+    """What a case has: a fresh folder, and shells in it."""
+
+    def __init__(self, binary, folder):
+        self.binary, self.folder, self.shells = binary, folder, []
+
+    def shell(self, *args, **options):
+        shell = Shell(self.binary, self.folder, *args, **options)
+        self.shells.append(shell)
+        return shell
+
+    def ready(self, *args, **options):
+        shell = self.shell(*args, **options)
+        shell.expect(PROMPT)
+        return shell
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as out:
+            out.write(text)
+
+    def names(self, name, tensors):
+        self.write(name, json.dumps({"ckptdb": "names", "tensors": {
+            key: {"dtype": "float32", "shape": shape} for key, shape in tensors.items()}}))
+
+
+def equal(left, right):
+    if left != right:
+        raise Failed(f"{left!r} is not {right!r}")
+
+
+# --- cases ------------------------------------------------------------------------------------
+
+def case_greeting_query_and_leaving(t):
+    s = t.shell()
+    s.expect(r"c\.db: 0 checkpoints; \.help lists the commands")
+    s.expect(PROMPT)
+    s.line("SELECT 1 AS one, 'two' AS two;")
+    s.expect(r"│ one │ two │")
+    s.expect(r"│   1 │ two │")
+    s.expect(PROMPT)
+    s.send(CTRL_D)
+    equal(s.wait(), 0)
+
+
+def case_statement_over_lines(t):
+    s = t.ready()
+    s.line("SELECT 'a")
+    s.expect(MORE)
+    s.line("b' AS x")
+    s.expect(MORE)
+    s.line(";")
+    s.expect(r"│ a\\nb │")
+
+
+def case_errors_do_not_end_it(t):
+    s = t.ready()
+    s.line("SELECT nosuch;")
+    s.expect("no such column: nosuch")
+    s.expect(PROMPT)
+    s.line(".nosuch")
+    s.expect("there is no command .nosuch")
+    s.expect(PROMPT)
+    s.line(".tab")
+    s.expect("checkpoint +│ view")
+    s.line(".quit 3")
+    equal(s.wait(), 3)
+
+
+def case_control_c_drops_the_line(t):
+    s = t.ready()
+    s.line("SELECT (")
+    s.expect(MORE)
+    s.send("1 +")
+    s.expect(r"1 \+")
+    s.send(CTRL_C)
+    s.expect(r"\^C\s+" + PROMPT)
+    s.line("SELECT 42 AS answer;")
+    s.expect(r"│     42 │")
+
+
+def case_control_c_interrupts_a_statement(t):
+    s = t.ready()
+    s.line("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n;")
+    time.sleep(0.5)
+    s.send(CTRL_C)
+    s.expect("interrupted")
+    s.expect(PROMPT)
+    s.line("SELECT 42 AS answer;")
+    s.expect(r"│     42 │")
+
+
+def case_control_c_ends_a_command(t):
+    s = t.shell("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n")
+    time.sleep(0.5)
+    s.send(CTRL_C)
+    equal(s.wait(), 130)
+
+
+def case_completion_of_sql(t):
+    s = t.ready()
+    s.send("sel" + TAB)
+    s.expect("select ")
+    s.send("count(*) from ten" + TAB)
+    s.expect("from tensor")
+    s.send(CTRL_C)
+    s.expect(PROMPT)
+    s.send("SEL" + TAB + "checkpoint_i" + TAB)
+    s.expect("SELECT checkpoint_id ")
+    s.send(CTRL_C)
+    s.expect(PROMPT)
+    s.send("select * from check" + TAB)
+    s.expect(r"checkpoint +checkpoints +checksums")
+    s.expect(r"select \* from check")
+
+
+def case_completion_of_commands(t):
+    t.names("a_model.json", {f"enc/layers_{i}/kernel": [2, 3] for i in range(4)})
+    s = t.ready()
+    s.send(".impo" + TAB + "a_m" + TAB + "\r")
+    s.expect(r"\.import a_model\.json")
+    s.expect("1 new")
+    s.expect(PROMPT)
+    s.send(".tens" + TAB + "a_mo" + TAB + "\r")
+    s.expect(r"\.tensors a_model\.json")
+    s.expect("enc/layers_3/kernel")
+    s.expect(PROMPT)
+    s.send(".show a_model.json enc/l" + TAB + "2" + TAB + "\r")
+    s.expect(r"\.show a_model\.json enc/layers_2/kernel")
+    s.expect(r"shape = \[2,3\]")
+    s.expect(PROMPT)
+    s.send("select id from tensor where name = 'enc/l" + TAB + "1" + TAB)
+    s.expect(r"'enc/layers_1/kernel'")
+    s.send(CTRL_C)
+    s.expect(PROMPT)
+    s.send(".mode js" + TAB)
+    s.expect("json")
+    s.send(CTRL_C)
+    s.expect(PROMPT)
+    s.send(".forget --d" + TAB)
+    s.expect("--dry-run")
+
+
+def case_history_is_kept_and_private(t):
+    s = t.ready()
+    s.line("SELECT 'first';")
+    s.expect("│ first")
+    s.expect(PROMPT)
+    s.line("SELECT 'second';")
+    s.expect("│ second")
+    s.expect(PROMPT)
+    s.send(UP + UP + "\r")
+    s.expect("│ first")
+    s.expect(PROMPT)
+    s.line(".quit")
+    s.wait()
+    path = t.path(".local/state/ckptdb/history")
+    equal(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+    s = t.ready()
+    s.send(CTRL_R + "second" + "\r")
+    s.expect("│ second")
+
+
+def case_without_line_editing(t):
+    s = t.shell(env={"TERM": "dumb"})
+    s.expect(PROMPT)
+    s.line("SELECT 1 AS one;")
+    s.expect("│   1 │")
+    s.send(CTRL_D)
+    equal(s.wait(), 0)
+
+
+def case_too_wide_for_the_screen(t):
+    s = t.ready(columns=40)
+    s.line("SELECT 'aaaaaaaaaaaaaaaaaaaaaaaaaaaa' AS a, 'bbbbbbbbbbbbbbbbbbbbbbb' AS b;")
+    s.expect(r"a = a+\n\s*b = b+")
+
+
+def case_control_characters_are_shown(t):
+    t.write("q.sql", "SELECT char(27) || '[31m' AS x;")
+    for mode in ("box", "list", "line", "csv", "tsv", "markdown"):
+        s = t.shell("--" + mode, "-f", "q.sql")
+        s.expect(r"\\x1b\[31m")
+        equal(s.wait(), 0)
+
+
+def case_color_only_where_wanted(t):
+    raw = {}
+    for name, args, env in (("auto", (), {"NO_COLOR": ""}), ("none", (), {"NO_COLOR": "1"}),
+                            ("never", ("--color=never",), {"NO_COLOR": ""})):
+        s = t.shell(*args, "SELECT NULL AS x", env=env)
+        data = b""
+        while select.select([s.fd], [], [], 2)[0]:
+            try:
+                data += os.read(s.fd, 4096)
+            except OSError:
+                break
+        s.wait()
+        raw[name] = b"\x1b[" in data
+    equal(raw, {"auto": True, "none": False, "never": False})
+
+
+def case_no_words_on_stdout_of_a_script(t):
+    """Statements from a terminal, results to a file: no prompt in it."""
+    s = t.shell("-c", ".output rows", "-c", "SELECT 5")
+    equal(s.wait(), 0)
+    with open(t.path("rows"), encoding="utf-8") as rows:
+        equal(rows.read(), "5\n")
+
+
+def main():
+    binary, wanted = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    passed = failed = 0
+    for name, case in list(globals().items()):
+        if not name.startswith("case_") or wanted and name[5:] not in wanted:
+            continue
+        folder = tempfile.mkdtemp(prefix="ckptdb-pty.")
+        t = Case(binary, folder)
+        try:
+            case(t)
+            passed += 1
+        except (Failed, OSError) as error:
+            failed += 1
+            print(f"FAIL {name[5:]}: {error}")
+            for shell in t.shells[-1:]:
+                print("    " + shell.output[-1500:].replace("\n", "\n    "))
+        finally:
+            for shell in t.shells:
+                shell.close()
+            shutil.rmtree(folder, ignore_errors=True)
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
