@@ -30,7 +30,7 @@ PYTHON ?= python3
 # --- packages -----------------------------------------------------------------------------
 modules := sqlite3 libpcre2-8 libprotobuf-c zlib nettle
 debian := gcc make pkg-config libsqlite3-dev libpcre2-dev libprotobuf-c-dev \
-          protobuf-c-compiler zlib1g-dev nettle-dev libedit-dev libcmocka-dev python3
+          protobuf-c-compiler zlib1g-dev nettle-dev libedit2 libcmocka-dev python3
 
 # --- variants -----------------------------------------------------------------------------
 variant_flags_release := -O2 -g

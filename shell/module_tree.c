@@ -7,6 +7,10 @@
 
 #define RANGES_SHOWN 4 /* of a folded node's numbers */
 
+/* hash_bytes() wants seeds with bits all over; these tell a dtype from a shape. */
+#define SEED_DTYPE UINT64_C(0xA0761D6478BD642F)
+#define SEED_SHAPE UINT64_C(0xE7037ED1A0B428DB)
+
 bool module_tree_init(struct module_tree *t, char separator)
 {
     *t = (struct module_tree){.separator = separator};
@@ -92,13 +96,13 @@ static void add_up(struct module_tree *t)
     for (uint32_t i = t->count; i-- > 1;) {
         struct module *m = &t->nodes[i], *parent = &t->nodes[m->parent];
         if (m->tensor) {
-            m->hash += hash_bytes(m->dtype, strlen(m->dtype), 1);
-            m->hash += hash_bytes(m->shape, strlen(m->shape), 2);
+            m->hash += hash_bytes(m->dtype, strlen(m->dtype), SEED_DTYPE);
+            m->hash += hash_bytes(m->shape, strlen(m->shape), SEED_SHAPE);
         }
         parent->tensors += m->tensors;
         parent->parameters += m->parameters;
         parent->nbytes += m->nbytes;
-        parent->hash += hash_bytes(m->name, m->len, m->hash | 1);
+        parent->hash += hash_bytes(m->name, m->len, m->hash ^ SEED_DTYPE);
     }
 }
 

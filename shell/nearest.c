@@ -16,11 +16,11 @@ static unsigned least(unsigned a, unsigned b)
 static unsigned distance_row(unsigned *const rows[3], const char *a, const char *b,
                              unsigned i, unsigned limit)
 {
-    unsigned len = (unsigned)strnlen(b, COMPARED), row_least = limit + 1;
+    unsigned len = (unsigned)strnlen(b, COMPARED);
     unsigned from = i > limit ? i - limit : 1, to = least(len, i + limit);
     unsigned *now = rows[0];
     const unsigned *above = rows[1], *higher = rows[2];
-    now[from - 1] = from == 1 ? i : limit + 1;
+    unsigned row_least = now[from - 1] = from == 1 ? i : limit + 1;
     for (unsigned j = from; j <= to; j++) {
         unsigned best = above[j - 1] + (a[i - 1] != b[j - 1]);
         best = least(best, now[j - 1] + 1);

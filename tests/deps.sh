@@ -11,7 +11,9 @@ done
 for module in $modules; do
     command -v "$pkg_config" >/dev/null 2>&1 && "$pkg_config" --exists "$module" || missing="$missing $module"
 done
-[ -e /usr/include/editline/readline.h ] || missing="$missing libedit"
+# The shell loads libedit when it runs; without it, it has plain lines.
+[ -n "$(find /usr/lib /lib /usr/local/lib -name libedit.so.2 2>/dev/null | head -n 1)" ] ||
+    missing="$missing libedit"
 [ -n "$missing" ] || exit 0
 
 echo "missing:$missing" >&2
