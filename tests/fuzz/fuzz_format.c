@@ -45,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!FORMAT.probe)
         return 0;
     FORMAT.probe(&probe);
-    index_once(data, size);
+    if (FORMAT.index) /* NULL: a companion file, passed over */
+        index_once(data, size);
     return 0;
 }
