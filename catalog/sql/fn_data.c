@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "catalog/sql/extension.h"
-#include "catalog/stream.h"
+#include "catalog/tensor_stream.h"
 
 bool tensor_has_bytes(const struct stored_tensor *t)
 {
@@ -28,11 +28,11 @@ void tensor_error(const struct stored_tensor *t, struct error *err)
 }
 
 /* What is done with the stream: gives the function its result. */
-typedef enum status consumer(sqlite3_context *, struct stream *, struct error *);
+typedef enum status consumer(sqlite3_context *, struct tensor_stream *, struct error *);
 
-static enum status give_bytes(sqlite3_context *ctx, struct stream *s, struct error *err)
+static enum status give_bytes(sqlite3_context *ctx, struct tensor_stream *s, struct error *err)
 {
-    uint64_t size = stream_nbytes(s), at = 0;
+    uint64_t size = tensor_stream_nbytes(s), at = 0;
     int most = sqlite3_limit(sqlite3_context_db_handle(ctx), SQLITE_LIMIT_LENGTH, -1);
     if (size > (uint64_t)most)
         return error_set(err, ERR_LIMIT, NULL, NO_OFFSET,
@@ -43,7 +43,7 @@ static enum status give_bytes(sqlite3_context *ctx, struct stream *s, struct err
     struct bytes block;
     if (!all)
         return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-    while (stream_next(s, &block, err) == OK && block.len) {
+    while (tensor_stream_next(s, &block, err) == OK && block.len) {
         memcpy(all + at, block.at, block.len);
         at += block.len;
     }
@@ -54,14 +54,14 @@ static enum status give_bytes(sqlite3_context *ctx, struct stream *s, struct err
     return err->status;
 }
 
-static enum status give_sha256(sqlite3_context *ctx, struct stream *s, struct error *err)
+static enum status give_sha256(sqlite3_context *ctx, struct tensor_stream *s, struct error *err)
 {
     struct sha256_ctx hash;
     uint8_t digest[SHA256_DIGEST_SIZE];
     char hex[2 * SHA256_DIGEST_SIZE + 1];
     struct bytes block;
     sha256_init(&hash);
-    while (stream_next(s, &block, err) == OK && block.len)
+    while (tensor_stream_next(s, &block, err) == OK && block.len)
         sha256_update(&hash, block.len, block.at);
     if (err->status != OK)
         return err->status;
@@ -96,7 +96,7 @@ static void read_tensor(sqlite3_context *ctx, int argc, sqlite3_value **argv,
     struct stored_tensor t = {0};
     struct dtype room;
     const struct dtype *to;
-    struct stream *s = NULL;
+    struct tensor_stream *s = NULL;
     bool absent = false;
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
         return;
@@ -109,7 +109,7 @@ static void read_tensor(sqlite3_context *ctx, int argc, sqlite3_value **argv,
         goto done;
     if (wanted_dtype(argc, argv, &room, &to, &err) == OK &&
         (to || tensor_as_stored(&t, &arena, &err) == OK)) {
-        absent = stream_open(&t, NULL, to, &s, &err) == ERR_MISSING;
+        absent = tensor_stream_open(&t, NULL, to, &s, &err) == ERR_MISSING;
         if (s)
             consume(ctx, s, &err);
     }
@@ -119,7 +119,7 @@ static void read_tensor(sqlite3_context *ctx, int argc, sqlite3_value **argv,
     }
 
 done:
-    stream_close(s);
+    tensor_stream_close(s);
     arena_release(&arena);
 }
 

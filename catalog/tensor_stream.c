@@ -1,11 +1,11 @@
-#include "catalog/stream.h"
+#include "catalog/tensor_stream.h"
 
 #include <stdlib.h>
 
 #define BLOCK_BYTES    ((size_t)256 << 10) /* in the cache from reading to writing */
 #define BLOCK_MULTIPLE 1024                /* elements: whole blocks of any dtype */
 
-struct stream {
+struct tensor_stream {
     const struct stored_tensor *tensor;
     struct reader *reader;
     struct slice *slices; /* NULL: all */
@@ -28,7 +28,7 @@ static bool same_dtype(const struct dtype *a, const struct dtype *b)
     return strcmp(a->name, b->name) == 0;
 }
 
-static enum status keep_slices(struct stream *s, const struct slice *slices,
+static enum status keep_slices(struct tensor_stream *s, const struct slice *slices,
                                struct error *err)
 {
     const struct stored_tensor *t = s->tensor;
@@ -42,7 +42,7 @@ static enum status keep_slices(struct stream *s, const struct slice *slices,
     return OK;
 }
 
-static enum status make_room(struct stream *s, struct error *err)
+static enum status make_room(struct tensor_stream *s, struct error *err)
 {
     uint64_t in = 0, out = 0, wide;
     const struct dtype *from = &s->tensor->dtype;
@@ -61,10 +61,10 @@ static enum status make_room(struct stream *s, struct error *err)
     return s->in && (s->out || !s->converts) ? OK : no_memory(s->tensor, err);
 }
 
-enum status stream_open(const struct stored_tensor *t, const struct slice *slices,
-                        const struct dtype *to, struct stream **out, struct error *err)
+enum status tensor_stream_open(const struct stored_tensor *t, const struct slice *slices,
+                        const struct dtype *to, struct tensor_stream **out, struct error *err)
 {
-    struct stream *s = calloc(1, sizeof(*s));
+    struct tensor_stream *s = calloc(1, sizeof(*s));
     if (!s)
         return no_memory(t, err);
     s->tensor = t;
@@ -82,11 +82,11 @@ done:
     if (err->status == OK)
         *out = s;
     else
-        stream_close(s);
+        tensor_stream_close(s);
     return err->status;
 }
 
-void stream_close(struct stream *s)
+void tensor_stream_close(struct tensor_stream *s)
 {
     if (!s)
         return;
@@ -97,22 +97,22 @@ void stream_close(struct stream *s)
     free(s);
 }
 
-const struct dtype *stream_dtype(const struct stream *s)
+const struct dtype *tensor_stream_dtype(const struct tensor_stream *s)
 {
     return &s->dtype;
 }
 
-uint64_t stream_elements(const struct stream *s)
+uint64_t tensor_stream_elements(const struct tensor_stream *s)
 {
     return s->elements;
 }
 
-uint64_t stream_nbytes(const struct stream *s)
+uint64_t tensor_stream_nbytes(const struct tensor_stream *s)
 {
     return s->nbytes;
 }
 
-static enum status read_block(struct stream *s, uint64_t count, size_t *len,
+static enum status read_block(struct tensor_stream *s, uint64_t count, size_t *len,
                               struct error *err)
 {
     uint64_t start = 0, nbytes = 0;
@@ -124,7 +124,7 @@ static enum status read_block(struct stream *s, uint64_t count, size_t *len,
     return reader_read(s->reader, start, s->in, *len, err);
 }
 
-enum status stream_next(struct stream *s, struct bytes *block, struct error *err)
+enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block, struct error *err)
 {
     uint64_t left = s->elements - s->at, nbytes;
     uint64_t count = left < s->step ? left : s->step;
