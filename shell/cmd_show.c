@@ -7,14 +7,17 @@
 #define ARENA_BYTES   ((size_t)1 << 30)
 #define EXTENTS_SHOWN 20
 
+/* By its name, which has an index, and its place, which makes it the only one. */
+#define THIS_TENSOR " checkpoint_id = ?1 >> 24 AND name = ?2 AND ord = ?1 & 16777215"
+
 static const char sql_facts[] =
     "SELECT id, checkpoint, name, dtype, shape, rank, elements, nbytes, stored, storage,"
-    " file, offset FROM tensor WHERE checkpoint_id = ?1 >> 24 AND ord = ?1 & 16777215";
+    " file, offset FROM tensor WHERE" THIS_TENSOR;
 static const char sql_all[] =
     "SELECT id, checkpoint, name, dtype, shape, rank, elements, nbytes, stored, storage,"
-    " file, offset, ?2 ->> 'codec' AS codec, ?2 ->> 'strides' AS strides,"
-    " ?2 -> 'extents' AS extents, ?3 AS issues"
-    " FROM tensor WHERE checkpoint_id = ?1 >> 24 AND ord = ?1 & 16777215";
+    " file, offset, ?3 ->> 'codec' AS codec, ?3 ->> 'strides' AS strides,"
+    " ?3 -> 'extents' AS extents, ?4 AS issues"
+    " FROM tensor WHERE" THIS_TENSOR;
 /* Issues of this tensor's files, or that name it. */
 #define ISSUES                                                                           \
     " FROM issue WHERE checkpoint_id = ?1 >> 24 AND (path IN (SELECT value FROM"         \
@@ -95,7 +98,7 @@ static int show_row(struct session *s, const struct stored_tensor *t, const char
         session_prepare(s, sql_issue_list, "iss", t->id, json, t->name);
     int status = STATUS_NO;
     if (issues && sqlite3_step(issues) == SQLITE_ROW)
-        status = render_query(s, sql_all, "iss", t->id, json,
+        status = render_query(s, sql_all, "isss", t->id, t->name, json,
                               (const char *)sqlite3_column_text(issues, 0));
     sqlite3_finalize(issues);
     return status;
@@ -105,7 +108,7 @@ static int show_row(struct session *s, const struct stored_tensor *t, const char
 static int show_lists(struct session *s, const struct stored_tensor *t, const char *json)
 {
     s->mode = MODE_LINE;
-    int status = render_query(s, sql_facts, "i", t->id);
+    int status = render_query(s, sql_facts, "is", t->id, t->name);
     if (status == STATUS_FINE && t->codec)
         fprintf(s->out, "\ncodec: %s\n", t->codec);
     s->mode = s->out_is_terminal ? MODE_AUTO : MODE_TABLE;

@@ -105,7 +105,7 @@ static void draw_line(void *context, const struct module_visit *v)
     fprintf(d->session->out, "%s%*s", text_str(&d->text) ? text_str(&d->text) : "",
             width < d->names ? (int)(d->names - width) : 0, "");
     draw_numbers(d, m);
-    if (m->tensor) {
+    if (*m->dtype || *m->shape) {
         bool color = d->session->color;
         fprintf(d->session->out, "  %s%s%s%s%s", color ? "\033[2m" : "", m->dtype,
                 *m->dtype ? " " : "", m->shape, color ? "\033[0m" : "");
@@ -131,15 +131,25 @@ static int draw(struct drawing *d)
 
 /* --- the command -------------------------------------------------------------------------- */
 
+/* What joins the components of names: the format's own way; but '/' or '.' where no name has
+ * that and some have the other. */
 static char separator_of(struct session *s, sqlite3_int64 checkpoint)
 {
     char separator = '.';
     sqlite3_stmt *stmt = session_prepare(
-        s, "SELECT format FROM checkpoints WHERE id = ?1", "i", (int64_t)checkpoint);
-    if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
-        for (size_t i = 0; formats[i]; i++)
-            if (strcmp(formats[i]->name, (const char *)sqlite3_column_text(stmt, 0)) == 0)
+        s,
+        "SELECT format, max(instr(name, '/') > 0), max(instr(name, '.') > 0)"
+        " FROM checkpoints c JOIN tensor t ON t.checkpoint_id = c.id WHERE c.id = ?1",
+        "i", (int64_t)checkpoint);
+    if (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 0);
+        for (size_t i = 0; name && formats[i]; i++)
+            if (strcmp(formats[i]->name, name) == 0)
                 separator = formats[i]->separator;
+        bool slash = sqlite3_column_int(stmt, 1), dot = sqlite3_column_int(stmt, 2);
+        if (slash != dot)
+            separator = slash ? '/' : '.';
+    }
     sqlite3_finalize(stmt);
     return separator;
 }

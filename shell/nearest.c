@@ -62,16 +62,16 @@ static unsigned score_of(const char *wanted, const char *name, unsigned limit)
     return edit_distance(wanted, name, limit);
 }
 
-void nearest_offer(struct nearest *n, const char *name)
+void nearest_offer(struct nearest *n, const char *name, const char *shown)
 {
-    unsigned limit = (unsigned)strnlen(n->wanted, COMPARED) / 3 + 1;
+    unsigned limit = (unsigned)strnlen(n->wanted, COMPARED) / 4 + 1;
     unsigned score = score_of(n->wanted, name, least(limit, LIMIT));
     int at = n->count;
     while (at > 0 && score < n->score[at - 1])
         at--;
     if (score > least(limit, LIMIT) || at == NEAREST_MAX)
         return;
-    char *copy = strdup(name);
+    char *copy = strdup(shown);
     if (!copy)
         return;
     if (n->count == NEAREST_MAX)

@@ -12,15 +12,16 @@ unsigned edit_distance(const char *a, const char *b, unsigned limit);
 
 #define NEAREST_MAX 3
 
-/* Offer names one by one; the best are kept, best first, copied. */
+/* Offer names one by one; the best are kept, best first. */
 struct nearest {
     const char *wanted;
-    char *name[NEAREST_MAX];
+    char *name[NEAREST_MAX]; /* copies, as shown */
     unsigned score[NEAREST_MAX];
     int count;
 };
 
-void nearest_offer(struct nearest *, const char *name);
+/* `shown` is kept if `name` is near. */
+void nearest_offer(struct nearest *, const char *name, const char *shown);
 void nearest_release(struct nearest *);
 
 #endif

@@ -1,10 +1,8 @@
 /*
  * resolve.c - the checkpoint and the tensor that a user means (session.h).
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "catalog/base/text.h"
 #include "shell/nearest.h"
@@ -112,18 +110,18 @@ static sqlite3_int64 by_step(struct session *s, const char *name)
     return id;
 }
 
-/* Say that nothing is called so, and what is called nearly so. */
+/* Say that nothing is called so, and what is called nearly so. Paths are compared by their
+ * last component where that is all that was typed. */
 static void say_unknown(sqlite3_stmt *names, const char *what, const char *wanted,
-                        bool base)
+                        bool paths)
 {
     struct nearest nearest = {.wanted = wanted};
+    bool last = paths && !strchr(wanted, '/');
     while (names && sqlite3_step(names) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(names, 0);
-        const char *slash = name && base ? strrchr(name, '/') : NULL;
-        if (name && !(slash && strchr(wanted, '/') == NULL))
-            nearest_offer(&nearest, name);
-        else if (name)
-            nearest_offer(&nearest, slash + 1);
+        const char *slash = name && last ? strrchr(name, '/') : NULL;
+        if (name)
+            nearest_offer(&nearest, slash ? slash + 1 : name, name);
     }
     sqlite3_finalize(names);
     complain("there is no %s called %s", what,

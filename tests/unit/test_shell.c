@@ -164,7 +164,7 @@ static void keeps_the_nearest(void **state)
         "model.embed.weights", "xmodel.embed.weight", "model.embed.wait"};
     struct nearest n = {.wanted = "model.embed.weight"};
     for (size_t i = 0; i < COUNT(names); i++)
-        nearest_offer(&n, names[i]);
+        nearest_offer(&n, names[i], names[i]);
     assert_int_equal(n.count, 3);
     assert_string_equal(n.name[0], "model.embed.weights"); /* it holds what was typed */
     assert_string_equal(n.name[1], "xmodel.embed.weight");

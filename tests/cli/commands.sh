@@ -1,0 +1,73 @@
+# The commands that look: ls, tensors, tree, show; and those that tidy: forget, relocate.
+try() {
+    echo "$ ckptdb $*"
+    "$CKPTDB_BIN" "$@"
+    status=$?
+    [ $status = 0 ] || echo "status $status"
+}
+mkdir -p models/a models/b runs/x/step_10 runs/x/step_20
+names() { # FILE LAYERS
+    {
+        printf '{"ckptdb": "names", "tensors": {"embed": {"dtype": "float32", "shape": [10, 4]}'
+        for i in $(seq 0 $(($2 - 1))); do
+            printf ', "layers.%s.attn.q": {"dtype": "bfloat16", "shape": [4, 4]}' "$i"
+            printf ', "layers.%s.norm": {"dtype": "float32", "shape": [4]}' "$i"
+        done
+        printf ', "odd": {"dtype": null, "shape": null}}}'
+    } >"$1"
+}
+names models/a/model.json 3
+names models/b/model.json 2
+names models/b/other.json 1
+"$CKPTDB_BIN" import models 2>/dev/null
+
+echo "--- ls"
+try ls
+try ls 'models/b'
+try ls '*.json' --json
+try ls 'mod' --json
+echo "--- how a checkpoint is called"
+first=$("$CKPTDB_BIN" "SELECT id FROM checkpoint WHERE path GLOB '*/a/model.json'")
+try tensors "$first"
+try tensors a/model.json --csv
+try tensors "$PWD/models/b/other.json" --json
+try tensors ./models/b/other.json --json
+try tensors other.json --json
+try tensors model.json
+try tensors l/model.json
+try tensors 4711
+try tensors modle.json
+try tensors b/
+try tensors x@latest
+echo "--- tensors by a regular expression"
+try tensors other.json 'layers\.0|odd'
+try tensors other.json '^norm'
+try tensors other.json '('
+echo "--- tree"
+try tree a/model.json
+try tree a/model.json --depth 1 --csv
+try tree a/model.json --json
+try tree a/model.json --depth 0
+echo "--- show"
+try show other.json layers.0.attn.q
+try show other.json layers.0.attn.q --json
+try show other.json odd --json
+try show other.json layers.0.attn.k
+try show other.json ''
+echo "--- relocate"
+try relocate models elsewhere --dry-run
+try relocate models elsewhere
+try relocate models elsewhere
+try ls --json
+try relocate elsewhere/a elsewhere/b
+try ls '*/a/*' --json
+echo "--- forget"
+try forget other.json --dry-run
+try forget other.json
+try forget other.json
+try 'SELECT count(*), (SELECT count(*) FROM layouts), (SELECT count(*) FROM layout_tensors) FROM checkpoint'
+try --readonly forget a/model.json
+echo "--- help"
+try help ls
+try ls --help
+try '.help once'
