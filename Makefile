@@ -3,7 +3,7 @@
 #   make            build/ckptdb and build/ckptdb.so
 #   make demo       install what is missing, build, take the tour
 #   make check      install what is missing, build, run all tests
-#   make install    PREFIX, DESTDIR, BINDIR, LIBDIR, MANDIR are honoured
+#   make install    PREFIX, DESTDIR, BINDIR, LIBDIR, MANDIR, DATADIR are honoured; uninstall
 #   make lint       layers, formatter, clang-tidy
 #   make format     rewrite the sources with clang-format
 #   make fuzz-NAME  fuzz one target with libFuzzer (clang)
@@ -196,6 +196,23 @@ bench: all
 
 interop: all
 	@bash tests/interop/run.sh
+
+# --- installation -------------------------------------------------------------------------
+DATADIR ?= $(PREFIX)/share
+COMPLETIONS := $(DATADIR)/bash-completion/completions
+
+.PHONY: install uninstall
+install: all
+	$(INSTALL) -d "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(MANDIR)/man1" \
+	    "$(DESTDIR)$(COMPLETIONS)"
+	$(INSTALL) -m 755 $B/ckptdb "$(DESTDIR)$(BINDIR)/ckptdb"
+	$(INSTALL) -m 755 $B/ckptdb.so "$(DESTDIR)$(LIBDIR)/ckptdb.so"
+	$(INSTALL) -m 644 shell/ckptdb.1 "$(DESTDIR)$(MANDIR)/man1/ckptdb.1"
+	$(INSTALL) -m 644 shell/completion.bash "$(DESTDIR)$(COMPLETIONS)/ckptdb"
+
+uninstall:
+	rm -f "$(DESTDIR)$(BINDIR)/ckptdb" "$(DESTDIR)$(LIBDIR)/ckptdb.so" \
+	    "$(DESTDIR)$(MANDIR)/man1/ckptdb.1" "$(DESTDIR)$(COMPLETIONS)/ckptdb"
 
 .PHONY: clean
 clean:
