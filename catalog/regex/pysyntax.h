@@ -3,7 +3,7 @@
  *
  * What is written needs UTF and ALT_CIRCUMFLEX and no other option: groups have no names,
  * classes are spelled out as sets, and verbose mode, comments, \u, {,n} and scoped ASCII
- * mode are gone. That makes it mean the same in every PCRE2 from 10.30 on.
+ * mode are gone. That makes it mean the same in every PCRE2 from 10.40 on.
  *
  * Python has, and is refused with ERR_UNSUPPORTED: \N{NAME}, the flag t, more than 65535
  * repetitions, patterns over 64 KiB or 200 groups deep, and what PCRE2 finds too large.
@@ -11,9 +11,9 @@
  * Python does otherwise, in corners where its own engine is irregular:
  *   - a backreference under (?i) folds case as PCRE2 does, so that `s` is also U+017F;
  *   - a range up to letters beyond U+FFFF under (?ai) folds ASCII letters only;
- *   - groups inside a possessive repeat, inside a bounded repeat of something that can match
- *     the empty string, or asked for by a condition in themselves, as in (a|(?(1)b)c)*, may
- *     report another span.
+ *   - groups inside a possessive repeat, inside a bounded repeat of something that can
+ *     match the empty string, or asked for by a condition in themselves, as in
+ *     (a|(?(1)b)c)*, may report another span.
  */
 #ifndef CKPTDB_REGEX_PYSYNTAX_H
 #define CKPTDB_REGEX_PYSYNTAX_H

@@ -28,8 +28,8 @@ bool pytext_encode(struct text *out, uint32_t c)
            text_addc(out, (char)(0x80 | (c & 0x3F)));
 }
 
-/* Unicode's tables are PCRE2's: a question about them is a small pattern. Asked only about
- * group names and in error messages. */
+/* Unicode's tables are PCRE2's: a question about them is a small pattern. Asked only
+ * about group names and in error messages. */
 static bool fully_matches(const char *pattern, const char *at, size_t len)
 {
     int code = 0;
@@ -63,7 +63,8 @@ static bool is_space(uint32_t c, const char *at, size_t len)
 }
 
 /* The value of a decimal digit of any script, -1 if it is none. Each script's ten digits
- * stand in a row, whose zero has a code ending in 0 or 6 but for the mathematical ones. */
+ * stand in a row, whose zero has a code ending in 0 or 6 but for the mathematical ones.
+ * */
 static int digit_value(uint32_t c, const char *at, size_t len)
 {
     if (c < 0x80)

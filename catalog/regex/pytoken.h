@@ -1,9 +1,9 @@
 /*
  * pytoken.h - a pattern or a template cut as Python's `re` cuts it, into code points and
- * pairs of a backslash and a code point, with one token of look-ahead, and its errors with
- * their places.
+ * pairs of a backslash and a code point, with one token of look-ahead, and its errors
+ * with their places.
  *
- * Errors stick to *err, so callers may go on and ask once. Positions are code points from 0.
+ * Errors stick to *err, so callers may go on and ask once. Positions are code points, from 0.
  */
 #ifndef CKPTDB_REGEX_PYTOKEN_H
 #define CKPTDB_REGEX_PYTOKEN_H
@@ -48,10 +48,21 @@ static inline bool token_is(struct token t, char c)
 /* The token is one of these unescaped ASCII characters. */
 bool token_in(struct token t, const char *set);
 
+/* A backslash and an ASCII letter: where it means nothing, it is an error. */
+static inline bool token_escapes_letter(struct token t)
+{
+    return t.chars == 2 && ((t.c >= 'A' && t.c <= 'Z') || (t.c >= 'a' && t.c <= 'z'));
+}
+static inline bool token_escapes_digit(struct token t)
+{
+    return t.chars == 2 && t.c >= '0' && t.c <= '9';
+}
+
 /* Takes the next token if it is `c`. */
 bool tokens_match(struct tokens *, char c);
 
-/* Takes up to `most` tokens out of `set` and reads them as one number. Returns how many. */
+/* Takes up to `most` tokens out of `set` and reads them as one number. Returns how many.
+ * */
 unsigned tokens_number(struct tokens *, unsigned most, const char *set, unsigned base,
                        uint32_t *value);
 
@@ -64,7 +75,8 @@ struct name tokens_since(const struct tokens *, struct token t);
 /* Record "MESSAGE at position N (line L, column C)" as a re.error. */
 void tokens_error(struct tokens *, size_t pos, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Record an error "MESSAGE 'NAME' at position N", or without `pos` one of another class. */
+/* Record an error "MESSAGE 'NAME' at position N", or without `pos` one of another class.
+ * */
 void tokens_name_error(struct tokens *, const char *message, struct name name);
 void tokens_index_error(struct tokens *, const char *message, struct name name);
 

@@ -162,9 +162,11 @@ static int run(struct regex *re, const char *text, size_t len, size_t start,
     re->spans = rc > 0 ? (unsigned)rc : 0;
     if (rc > 0)
         return 1;
-    if (rc != PCRE2_ERROR_NOMATCH)
-        pcre_error(err, ERR_LIMIT, rc);
-    return rc == PCRE2_ERROR_NOMATCH ? 0 : -1;
+    if (rc == PCRE2_ERROR_NOMATCH)
+        return 0;
+    pcre_error(err, ERR_LIMIT, rc);
+    error_prefix(err, "the pattern takes too many steps on this text");
+    return -1;
 }
 
 int regex_exec(struct regex *re, const char *text, size_t len, size_t start,

@@ -2,9 +2,9 @@
  * regex.h - regular expressions with Python's meaning, on PCRE2.
  *
  * A pattern is read as Python's `re` reads a str pattern, checked and rewritten where
- * PCRE2 differs, then compiled with JIT, UTF and UCP, and match limits. Errors carry
- * Python's own text ("missing ), unterminated subpattern at position 0"). Knows no SQLite.
- * A struct regex may be used by one thread at a time.
+ * PCRE2 differs, then compiled with JIT and limits. Errors carry
+ * Python's own text ("missing ), unterminated subpattern at position 0"). Knows no
+ * SQLite. A struct regex may be used by one thread at a time.
  */
 #ifndef CKPTDB_REGEX_REGEX_H
 #define CKPTDB_REGEX_REGEX_H
@@ -41,16 +41,17 @@ int regex_group_named(const struct regex *, const char *name, size_t len);
  * look-behinds. */
 int regex_exec(struct regex *, const char *text, size_t len, size_t start,
                struct error *err);
-/* The next match in the same text, as re.finditer and re.sub go on: from the end of the last
- * match, and if that was empty, not with the same empty one again. */
+/* The next match in the same text, as re.finditer and re.sub go on: from the end of the
+ * last match, and if that was empty, not with the same empty one again. */
 int regex_exec_next(struct regex *, const char *text, size_t len, struct error *err);
 /* Span of a group of the last match, in bytes; false: it took no part. */
 bool regex_span(const struct regex *, unsigned group, size_t *begin, size_t *end);
 
 /* A replacement template with the rules of Python's Match.expand, compiled once. */
 struct template;
-/* err->message and err->code ("error", "IndexError") as for regex_compile(); *index_error is
- * set where Python raises IndexError (an unknown group name). `index_error` may be NULL. */
+/* err->message and err->code ("error", "IndexError") as for regex_compile(); *index_error
+ * is set where Python raises IndexError (an unknown group name). `index_error` may be
+ * NULL. */
 enum status template_compile(const char *text, size_t len, const struct regex *,
                              struct template **out, bool *index_error, struct error *err);
 void template_free(struct template *);

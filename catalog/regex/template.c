@@ -139,11 +139,11 @@ static void read_escape(struct reader *r, struct token t)
 {
     if (t.c == 'g')
         read_group(r);
-    else if (t.c >= '0' && t.c <= '9')
+    else if (token_escapes_digit(t))
         read_number(r, t);
     else if (escape_control(t.c))
         add_char(r, escape_control(t.c));
-    else if ((t.c >= 'a' && t.c <= 'z') || (t.c >= 'A' && t.c <= 'Z'))
+    else if (token_escapes_letter(t))
         tokens_error(&r->in, t.pos, "bad escape \\%c", (int)t.c);
     else
         add_source(r, t); /* with its backslash */

@@ -1,6 +1,6 @@
 /*
- * fn_regex.c - regular expressions of Python for SQL. `how` is 'search' (the default), 'match'
- * or 'fullmatch'.
+ * fn_regex.c - regular expressions of Python for SQL. `how` is 'search' (the default),
+ * 'match' or 'fullmatch'.
  *
  *   regexp(pattern, text)                      0 or 1; also written text REGEXP pattern
  *   regexp_match(pattern, text [, how])        0 or 1
@@ -81,8 +81,8 @@ static bool parse_how(sqlite3_context *ctx, sqlite3_value *value, enum regex_how
     return false;
 }
 
-/* Borrow the pattern argv[0] for the text argv[1]; `how` stands at argv[how_at] if there are
- * that many. False: the result is set (NULL or an error). */
+/* Borrow the pattern argv[0] for the text argv[1]; `how` stands at argv[how_at] if there
+ * are that many. False: the result is set (NULL or an error). */
 static bool call_open(struct call *c, sqlite3_context *ctx, int argc,
                       sqlite3_value **argv, int how_at)
 {

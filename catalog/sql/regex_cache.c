@@ -6,7 +6,8 @@
 
 #include "catalog/base/strmap.h"
 
-/* 256 patterns, more than all shipped rule sets together; each takes about 10 KB with JIT. */
+/* 256 patterns, more than all shipped rule sets together; each takes about 10 KB with
+ * JIT. */
 #define SETS           64
 #define WAYS           4
 #define TEMPLATES_KEPT 4 /* of a pattern that is not borrowed */

@@ -1,8 +1,10 @@
 /*
- * regex_cache.h - regular expressions and templates, compiled once and found by their text.
+ * regex_cache.h - regular expressions and templates, compiled once and found by their
+ * text.
  *
- * Patterns come from rows of `rule`, where sqlite3_get_auxdata() never finds anything. A cache
- * belongs to one connection (or one virtual table) and is bounded; what is borrowed stays.
+ * Patterns come from rows of `rule`, where sqlite3_get_auxdata() never finds anything. A
+ * cache belongs to one connection (or one virtual table) and is bounded; what is borrowed
+ * stays.
  *
  *   struct cached_regex *e;
  *   if (regex_cache_borrow(cache, pattern, len, REGEX_FULLMATCH, &e, &err) == OK) {
