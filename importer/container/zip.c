@@ -410,7 +410,7 @@ enum status zip_head(const struct zip *z, const struct zip_member *m, void *dst,
 enum status zip_read(const struct zip *z, const struct zip_member *m, uint64_t limit,
                      struct arena *arena, struct bytes *out, struct error *err)
 {
-    size_t got;
+    size_t got = 0;
     if (zip_check(z, m, err) != OK)
         return err->status;
     if (m->size > limit)

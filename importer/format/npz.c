@@ -56,7 +56,7 @@ static enum status read_head(struct job *job, const struct zip *z,
     uint8_t start[NPY_FIXED_BYTES];
     const char *where = job->source->name;
     uint64_t size;
-    size_t got;
+    size_t got = 0;
     if (zip_head(z, m, start, sizeof(start), &got, err) != OK ||
         npy_head_size((struct bytes){start, got}, where, &size, err) != OK)
         return err->status;

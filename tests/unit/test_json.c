@@ -1,0 +1,238 @@
+/* test_json.c - the JSON scanner: what it takes, what it refuses, what it makes of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "importer/container/json.h"
+
+/* A text and what json_copy() writes of it; NULL: refused. */
+static const struct {
+    const char *text, *copy;
+} texts[] = {
+    {"{}",                                                      "{}"                                      },
+    {" \t\r\n[ ] ",                                             "[]"                                      },
+    {"null",                                                    "null"                                    },
+    {"[true,false,null]",                                       "[true,false,null]"                       },
+    {"{\"a\" : [ 1 , { \"b\" : \"c\" } ] , \"d\" : -0.5e+10 }",
+     "{\"a\":[1,{\"b\":\"c\"}],\"d\":-0.5e+10}"                                                           },
+    {"{\"a\":1,\"a\":2}",                                       "{\"a\":1,\"a\":2}"                       }, /* who minds has a strmap */
+    {"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",                          "\"\\\"\\\\/\\u0008\\u000c\\n\\u000d\\t\""},
+    {"\"\\u0041\\u00e4\\u65E5\\ud83d\\ude42\"",                 "\"Aä日🙂\""                          },
+    {"\"ä日🙂\"",                                           "\"ä日🙂\""                           },
+    {"\"12345678\\n12345678901\"",                              "\"12345678\\n12345678901\""              },
+    {"0",                                                       "0"                                       },
+    {"-0",                                                      "-0"                                      },
+    {"123456789012345678901234567890",                          "123456789012345678901234567890"          },
+    {"1.5E-7",                                                  "1.5E-7"                                  },
+    {"",                                                        NULL                                      },
+    {" ",                                                       NULL                                      },
+    {"{",                                                       NULL                                      },
+    {"[",                                                       NULL                                      },
+    {"]",                                                       NULL                                      },
+    {"[}",                                                      NULL                                      },
+    {"{]",                                                      NULL                                      },
+    {"[1,]",                                                    NULL                                      },
+    {"[,1]",                                                    NULL                                      },
+    {"[1 2]",                                                   NULL                                      },
+    {"{\"a\":1,}",                                              NULL                                      },
+    {"{\"a\"}",                                                 NULL                                      },
+    {"{\"a\":}",                                                NULL                                      },
+    {"{\"a\" 1}",                                               NULL                                      },
+    {"{1:2}",                                                   NULL                                      },
+    {"{\"a\":1 \"b\":2}",                                       NULL                                      },
+    {"{} {}",                                                   NULL                                      },
+    {"nul",                                                     NULL                                      },
+    {"nulL",                                                    NULL                                      },
+    {"True",                                                    NULL                                      },
+    {"NaN",                                                     NULL                                      },
+    {"-Infinity",                                               NULL                                      },
+    {"'a'",                                                     NULL                                      },
+    {"// no\n1",                                                NULL                                      },
+    {"01",                                                      NULL                                      },
+    {"-",                                                       NULL                                      },
+    {"+1",                                                      NULL                                      },
+    {".5",                                                      NULL                                      },
+    {"1.",                                                      NULL                                      },
+    {"1e",                                                      NULL                                      },
+    {"1e+",                                                     NULL                                      },
+    {"0x10",                                                    NULL                                      },
+    {"1_000",                                                   NULL                                      },
+    {"\"",                                                      NULL                                      },
+    {"\"a",                                                     NULL                                      },
+    {"\"\\",                                                    NULL                                      },
+    {"\"\\\"",                                                  NULL                                      },
+    {"\"\\x41\"",                                               NULL                                      },
+    {"\"\\u12\"",                                               NULL                                      },
+    {"\"\\u12G4\"",                                             NULL                                      },
+    {"\"\\ud83d\"",                                             NULL                                      },
+    {"\"\\ude42\"",                                             NULL                                      },
+    {"\"\\ud83d\\u0041\"",                                      NULL                                      },
+    {"\"\\ud83d\\ud83d\"",                                      NULL                                      },
+    {"\"a\nb\"",                                                NULL                                      },
+    {"\"a\tb\"",                                                NULL                                      },
+    {"\"\x80\"",                                                NULL                                      },
+    {"\"\xc0\x80\"",                                            NULL                                      },
+    {"\"\xed\xa0\x80\"",                                        NULL                                      },
+    {"\"\xf4\x90\x80\x80\"",                                    NULL                                      },
+    {"\"\xe2\x82\"",                                            NULL                                      },
+    {"\xef\xbb\xbf{}",                                          NULL                                      },
+};
+
+static struct json start(const char *text, struct arena *arena, struct error *err)
+{
+    struct json j;
+    size_t len = strlen(text);
+    *err = (struct error){.offset = NO_OFFSET};
+    /* In a block of its own size, so that a sanitizer sees each byte too far. */
+    char *exact = arena_alloc(arena, len ? len : 1);
+    memcpy(exact, text, len);
+    json_init(&j, cursor_over((struct bytes){(const uint8_t *)exact, len}, 100), arena,
+              "t", err);
+    return j;
+}
+
+static void test_texts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct arena arena = {0};
+        struct text copy = {0};
+        struct error err;
+        struct json j = start(texts[i].text, &arena, &err);
+        bool ok = json_next(&j) != JSON_FAIL && json_copy(&j, &copy) &&
+                  json_next(&j) == JSON_END;
+        if (ok != (texts[i].copy != NULL) || (!ok && err.offset < 100))
+            print_error("%s\n", texts[i].text);
+        assert_int_equal(ok, texts[i].copy != NULL);
+        assert_int_equal(err.status, ok ? OK : ERR_CORRUPT);
+        if (ok)
+            assert_string_equal(text_str(&copy), texts[i].copy);
+        else
+            assert_int_equal(json_next(&j), JSON_FAIL);
+        text_release(&copy);
+        arena_release(&arena);
+    }
+}
+
+/* Which forms a number has. */
+static const struct {
+    const char *text;
+    bool is_u64, is_i64;
+    uint64_t u64;
+    int64_t i64;
+    double real;
+} numbers[] = {
+    {"0",                        true,  true,  0,                    0,         0                     },
+    {"-0",                       false, true,  0,                    0,         -0.0                  },
+    {"42",                       true,  true,  42,                   42,        42                    },
+    {"-42",                      false, true,  0,                    -42,       -42                   },
+    {"9223372036854775807",      true,  true,  INT64_MAX,            INT64_MAX, 9223372036854775807.0 },
+    {"-9223372036854775808",     false, true,  0,                    INT64_MIN, -9223372036854775808.0},
+    {"9223372036854775808",      true,  false, 9223372036854775808u, 0,         9223372036854775808.0 },
+    {"-9223372036854775809",     false, false, 0,                    0,         -9223372036854775808.0},
+    {"9999999999999999999",      true,  false, 9999999999999999999u, 0,         1e19                  },
+    {"18446744073709551615",     true,  false, UINT64_MAX,           0,         18446744073709551615.0},
+    {"18446744073709551616",     false, false, 0,                    0,         18446744073709551616.0},
+    {"100000000000000000000000", false, false, 0,                    0,         1e23                  },
+    {"1.0",                      false, false, 0,                    0,         1                     },
+    {"1e2",                      false, false, 0,                    0,         100                   },
+    {"0.1",                      false, false, 0,                    0,         0.1                   },
+    {"1e-400",                   false, false, 0,                    0,         0                     },
+};
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct arena arena = {0};
+        struct error err;
+        uint64_t u = 0;
+        int64_t s = 0;
+        double d = 0;
+        struct json j = start(numbers[i].text, &arena, &err);
+        print_message("%s\n", numbers[i].text);
+        assert_int_equal(json_next(&j), JSON_NUMBER);
+        assert_int_equal(json_u64(&j, &u), numbers[i].is_u64);
+        assert_int_equal(json_i64(&j, &s), numbers[i].is_i64);
+        assert_true(json_real(&j, &d));
+        if (numbers[i].is_u64)
+            assert_true(u == numbers[i].u64);
+        if (numbers[i].is_i64)
+            assert_true(s == numbers[i].i64);
+        assert_true(d == numbers[i].real);
+        arena_release(&arena);
+    }
+}
+
+static void test_skip(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct error err;
+    struct json j =
+        start("{\"a\":{\"b\":[1,{\"c\":[]}]},\"d\":[[]],\"e\":7}", &arena, &err);
+    assert_true(json_want(&j, JSON_OBJECT, "an object"));
+    assert_int_equal(json_next(&j), JSON_KEY);
+    assert_int_equal(json_next(&j), JSON_OBJECT);
+    assert_true(json_skip(&j));
+    assert_int_equal(json_next(&j), JSON_KEY);
+    assert_true(json_is(&j, "d"));
+    assert_int_equal(json_next(&j), JSON_ARRAY);
+    assert_true(json_skip(&j));
+    assert_int_equal(json_next(&j), JSON_KEY);
+    assert_int_equal(json_next(&j), JSON_NUMBER);
+    assert_true(json_skip(&j)); /* a leaf has no rest */
+    assert_int_equal(json_next(&j), JSON_OBJECT_END);
+    assert_int_equal(json_next(&j), JSON_END);
+    assert_int_equal(err.status, OK);
+    assert_false(json_want(&j, JSON_OBJECT, "something more"));
+    assert_int_equal(err.status, ERR_CORRUPT);
+    arena_release(&arena);
+}
+
+/* 64 levels are read, 65 are a limit, not a crash. */
+static void test_depth(void **state)
+{
+    (void)state;
+    for (size_t depth = 64; depth <= 65; depth++) {
+        char text[2 * 65 + 1];
+        struct arena arena = {0};
+        struct error err;
+        memset(text, '[', depth);
+        memset(text + depth, ']', depth);
+        text[2 * depth] = '\0';
+        struct json j = start(text, &arena, &err);
+        json_next(&j);
+        assert_int_equal(json_skip(&j), depth == 64);
+        assert_int_equal(err.status, depth == 64 ? OK : ERR_LIMIT);
+        arena_release(&arena);
+    }
+}
+
+/* NUL is a character like others; the text says how long it is. */
+static void test_nul(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct error err;
+    struct json j = start("\"a\\u0000b\"", &arena, &err);
+    assert_int_equal(json_next(&j), JSON_STRING);
+    assert_int_equal(j.text.len, 3);
+    assert_memory_equal(j.text.at, "a\0b", 3);
+    arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_texts), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_skip),  cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_nul),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

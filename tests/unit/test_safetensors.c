@@ -1,0 +1,140 @@
+/*
+ * test_safetensors.c - what no small fixture shows: a header that is shared, and headers as
+ * large as they come.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "catalog/base/text.h"
+#include "importer/job.h"
+
+extern const struct format format_safetensors;
+
+/* Length, header, and `data` zeros behind it. */
+static char *make_file(struct text *header, size_t data, size_t *len)
+{
+    char *file = calloc(1, 8 + header->len + data + 1);
+    assert_non_null(text_str(header));
+    store_u64le(file, header->len);
+    memcpy(file + 8, header->at, header->len);
+    *len = 8 + header->len + data;
+    return file;
+}
+
+static struct batch *index_file(const char *file, size_t len, struct reuse *reuse,
+                                struct error *err)
+{
+    struct batch *batch = NULL;
+    struct source *source = NULL;
+    *err = (struct error){.offset = NO_OFFSET};
+    assert_int_equal(source_open_memory("/m/model.safetensors",
+                                        (struct bytes){(const uint8_t *)file, len}, false,
+                                        &source, err),
+                     OK);
+    struct job_request request = {
+        .format = &format_safetensors,
+        .path = "/m/model.safetensors",
+        .checkpoint_path = "/m/model.safetensors",
+        .source = source,
+        .reuse = reuse,
+    };
+    job_run_index(&request, &batch, err);
+    return batch;
+}
+
+/* The second file with the same header takes the first one's layout; a file that lost its
+ * end, or got more, does not pass for it. */
+static void test_shared_header(void **state)
+{
+    struct text header = {0};
+    struct error err;
+    struct reuse *reuse = reuse_new();
+    size_t len;
+    (void)state;
+    text_adds(&header, "{\"__metadata__\":{\"format\":\"pt\"},"
+                       "\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}");
+    char *file = make_file(&header, 4, &len);
+    struct batch *first = index_file(file, len, reuse, &err);
+    assert_int_equal(err.status, OK);
+    struct batch *second = index_file(file, len, reuse, &err);
+    assert_int_equal(err.status, OK);
+    assert_ptr_equal(first->layout, second->layout);
+    assert_int_equal(second->meta_count, 1);
+    assert_string_equal(second->metas[0].text, "pt");
+    batch_free(first);
+
+    struct batch *cut = index_file(file, len - 1, reuse, &err);
+    assert_int_equal(err.status, ERR_CORRUPT);
+    assert_string_equal(error_word(&err), "truncated");
+    assert_true(cut->failed);
+    batch_free(cut);
+    struct batch *more = index_file(file, len + 1, reuse, &err);
+    assert_string_equal(error_word(&err), "trailing-bytes");
+    batch_free(more);
+
+    assert_string_equal(second->layout->tensors[0].name, "a");
+    batch_free(second);
+    reuse_free(reuse);
+    free(file);
+    text_release(&header);
+}
+
+/* A million empty tensors: names and sizes are checked in linear time. */
+static void test_a_million(void **state)
+{
+    struct text header = {0};
+    struct error err;
+    size_t len;
+    (void)state;
+    text_addc(&header, '{');
+    for (int i = 0; i < 1000000; i++)
+        text_addf(&header,
+                  "%s\"t%d\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}",
+                  i ? "," : "", i);
+    text_addc(&header, '}');
+    char *file = make_file(&header, 0, &len);
+    struct batch *batch = index_file(file, len, NULL, &err);
+    assert_int_equal(err.status, OK);
+    assert_int_equal(batch->layout->tensor_count, 1000000);
+    batch_free(batch);
+    free(file);
+    text_release(&header);
+}
+
+/* Names as long as the limit are kept; one byte more is the limit, and says so. */
+static void test_long_name(void **state)
+{
+    (void)state;
+    for (size_t over = 0; over <= 1; over++) {
+        struct text header = {0};
+        struct error err;
+        size_t len;
+        text_adds(&header, "{\"");
+        for (size_t i = 0; i < LIMIT_NAME_BYTES + over; i++)
+            text_addc(&header, 'x');
+        text_adds(&header,
+                  "\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}");
+        char *file = make_file(&header, 0, &len);
+        struct batch *batch = index_file(file, len, NULL, &err);
+        assert_int_equal(err.status, over ? ERR_LIMIT : OK);
+        batch_free(batch);
+        free(file);
+        text_release(&header);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shared_header),
+        cmocka_unit_test(test_a_million),
+        cmocka_unit_test(test_long_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
