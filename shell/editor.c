@@ -48,7 +48,6 @@ enum {
 };
 
 struct libedit {
-    void *handle;
     EditLine *(*init)(const char *, FILE *, FILE *, FILE *);
     void (*end)(EditLine *);
     int (*set)(EditLine *, int, ...);
@@ -82,16 +81,14 @@ static bool libedit_load(struct libedit *lib)
         {"history_end",  &lib->history_end },
         {"history",      &lib->history     },
     };
-    lib->handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; lib->handle && i < sizeof(symbols) / sizeof(*symbols); i++) {
-        void *found = dlsym(lib->handle, symbols[i].name);
+    void *handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; handle && i < sizeof(symbols) / sizeof(*symbols); i++) {
+        void *found = dlsym(handle, symbols[i].name);
         memcpy(symbols[i].slot, &found, sizeof(found)); /* POSIX: a function fits */
-        if (!found) {
-            dlclose(lib->handle);
-            lib->handle = NULL;
-        }
+        if (!found)
+            return false;
     }
-    return lib->handle != NULL;
+    return handle != NULL; /* never closed: it lasts as long as the shell */
 }
 
 /* --- the editor --------------------------------------------------------------------------- */
@@ -275,8 +272,6 @@ void editor_close(struct editor *e)
         e->lib.history_end(e->history);
     if (e->line)
         e->lib.end(e->line);
-    if (e->lib.handle)
-        dlclose(e->lib.handle);
     free(e->history_path);
     free(e->plain);
     free(e);

@@ -43,7 +43,9 @@ class Shell:
         self.at = 0
         environment = {"HOME": folder, "TERM": "xterm", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8",
                        "PATH": os.environ["PATH"], "CKPTDB": os.path.join(folder, "c.db"),
-                       "NO_COLOR": "1", **(env or {})}
+                       "NO_COLOR": "1",
+                       "ASAN_OPTIONS": "detect_leaks=0",  # libedit keeps what it is told
+                       **(env or {})}
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
