@@ -145,7 +145,9 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
 {
     sqlite3_int64 application = 0, version = 0, tables = 0;
     if (pragma_integer(db, "PRAGMA application_id", &application, err) != OK ||
-        pragma_integer(db, "PRAGMA user_version", &version, err) != OK ||
+        pragma_integer(db, "PRAGMA user_version", &version, err) != OK)
+        return err->status;
+    if (application == 0 && version == 0 && mode == DB_CREATE &&
         pragma_integer(db, "SELECT count(*) FROM sqlite_schema", &tables, err) != OK)
         return err->status;
     if (application == 0 && version == 0 && tables == 0 && mode == DB_CREATE)
@@ -159,7 +161,7 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
                          "knows %d)",
                          version, CATALOG_VERSION);
     /* Version 1 is the first: a migration is one more file here, run when version < N. */
-    if (mode != DB_READ && has_tensors(db))
+    if (mode == DB_WRITE && has_tensors(db))
         return db_build_indexes(db, err);
     return OK;
 }
