@@ -284,5 +284,6 @@ const struct command command_get = {
     .min_args = 2,
     .max_args = 2,
     .catalog = CATALOG_READ,
+    .no_rows = true,
     .run = get_run,
 };

@@ -179,5 +179,6 @@ const struct command command_import = {
     .min_args = 1,
     .max_args = -1,
     .catalog = CATALOG_CREATE,
+    .no_rows = true,
     .run = import_command,
 };
