@@ -138,10 +138,30 @@ static bool find_checkpoints(struct session *s, const struct args *args,
     return !target || (r->want.target = session_checkpoint(s, target));
 }
 
-static enum status load(void *context, int64_t id, struct arena *arena,
-                        struct stored_tensor *out, struct error *err)
+/* The catalog as the source of what is exported. */
+struct shelf {
+    sqlite3 *db;
+    struct lookup *lookup;
+};
+
+static enum status shelf_begin(void *context, struct error *err)
 {
-    return lookup_tensor(context, id, arena, out, err);
+    struct shelf *shelf = context;
+    return db_exec(shelf->db, "SAVEPOINT export", err);
+}
+
+static enum status shelf_load(void *context, int64_t id, struct arena *arena,
+                              struct stored_tensor *out, struct error *err)
+{
+    struct shelf *shelf = context;
+    return lookup_tensor(shelf->lookup, id, arena, out, err);
+}
+
+/* Nothing was written, so there is nothing that could fail. */
+static void shelf_end(void *context)
+{
+    struct shelf *shelf = context;
+    sqlite3_exec(shelf->db, "RELEASE export", NULL, NULL, NULL);
 }
 
 static int print_plan(struct session *s, const struct export_plan *p)
@@ -273,20 +293,26 @@ static int write_plan(struct session *s, struct request *r, struct export_plan *
 static int export_run(struct session *s, const struct args *args)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct export_plan plan = {.loader = {.load = load}};
+    struct shelf shelf = {.db = s->db};
+    struct export_plan plan = {
+        .loader = {shelf_begin, shelf_end, shelf_load, &shelf}
+    };
     struct selection_notes notes;
-    struct lookup *lookup = NULL;
     struct request r;
     int status = STATUS_TROUBLE;
     if (!read_request(args, &r))
         return STATUS_TROUBLE;
     if (!find_checkpoints(s, args, &r))
         return STATUS_NO;
-    if (lookup_open(s->db, &lookup, &err) != OK)
+    if (lookup_open(s->db, &shelf.lookup, &err) != OK)
         goto done;
-    plan.loader.context = lookup;
-    if (selection_run(s->db, &r.want, &plan, &notes, &err) != OK ||
-        (r.dtype && export_plan_cast(&plan, r.dtype, &err) != OK) ||
+    /* One state of the catalog for the whole plan; not for the copying, which can be long
+     * and must not keep others from writing. */
+    if (shelf_begin(&shelf, &err) != OK)
+        goto done;
+    selection_run(s->db, &r.want, &plan, &notes, &err);
+    shelf_end(&shelf);
+    if (err.status != OK || (r.dtype && export_plan_cast(&plan, r.dtype, &err) != OK) ||
         export_plan_check(&plan, r.exporter, &err) != OK)
         goto done;
     if (plan.refusals.count) {
@@ -302,7 +328,7 @@ done:
         complain_error(&err);
         status = status_of(&err);
     }
-    lookup_close(lookup);
+    lookup_close(shelf.lookup);
     export_plan_release(&plan);
     return status;
 }

@@ -88,14 +88,24 @@ static const char *keep_checkpoint(struct export_plan *p, const char *path)
     return keep(p, path);
 }
 
+static bool plan_grow(struct export_plan *p)
+{
+    uint64_t space = p->space ? p->space + p->space / 2 : 64, size;
+    void *grown = NULL;
+    if (mul_u64(space, sizeof(*p->tensors), &size) && size <= SIZE_MAX)
+        grown = realloc(p->tensors, (size_t)size);
+    if (!grown)
+        return false;
+    p->tensors = grown;
+    p->space = space;
+    return true;
+}
+
 static enum status plan_append(struct export_plan *p, const struct stored_tensor *s,
                                const char *new_name, const char *dtype, struct error *err)
 {
-    void *grown = arena_grow(&p->arena, p->tensors, (size_t)p->count, &p->space,
-                             sizeof(*p->tensors));
-    if (!grown)
+    if (p->count == p->space && !plan_grow(p))
         return no_memory(err);
-    p->tensors = grown;
     struct export_tensor t = {
         .id = s->id,
         .name = keep(p, new_name),
@@ -291,6 +301,7 @@ enum status export_plan_check(struct export_plan *p, const struct exporter *expo
 
 void export_plan_release(struct export_plan *p)
 {
+    free(p->tensors);
     arena_release(&p->arena);
     refusals_release(&p->refusals);
     *p = (struct export_plan){.loader = p->loader};

@@ -43,22 +43,17 @@ struct export_tensor {
     uint32_t crc32; /* of its data, as zlib counts it */
 };
 
-/* One file to be written. Memory that layout() and finish() need is from the arena. */
+/* One file to be written. */
 struct export_file {
     const char *path;
     struct export_tensor **tensors; /* in the order of the selection; layout() may sort */
     uint64_t count;
     const char *const *metadata; /* key, value, key, value, ..., NULL; sorted by key */
-    struct arena *arena;
     /* Set by layout(): */
-    uint8_t *head; /* the file's first bytes */
-    size_t head_len;
-    uint64_t size; /* of the whole file */
+    struct text head; /* the file's first bytes */
+    uint64_t size;    /* of the whole file */
     bool wants_crc32;
     char warning[256]; /* "": none */
-    /* Set by finish(): */
-    uint8_t *tail; /* the file's last bytes */
-    size_t tail_len;
 };
 
 struct exporter {
@@ -70,9 +65,10 @@ struct exporter {
      * it could have, if there is one like it. */
     bool (*holds)(const struct export_tensor *, struct text *why, const char **instead);
     enum status (*layout)(struct export_file *, struct error *err);
-    /* All data is in place and the checksums are known: complete leads, make the tail, whose
-     * length layout() has counted in `size`. NULL: nothing to do. */
-    enum status (*finish)(struct export_file *, struct error *err);
+    /* When all data is in place and the checksums are known: append the lead of a tensor,
+     * and the file's last bytes. NULL: there are none. */
+    bool (*lead)(const struct export_tensor *, struct text *out);
+    bool (*tail)(const struct export_file *, struct text *out);
 };
 
 extern const struct exporter *const exporters[]; /* ends in NULL */
@@ -94,8 +90,11 @@ struct refusals {
 void refuse(struct refusals *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void refusals_release(struct refusals *);
 
-/* Finds everything about a stored tensor; `out` lives in `arena`. */
+/* Finds everything about a stored tensor; `out` lives in `arena`. Several load() in a row
+ * stand between begin() and end() (NULL: none needed). */
 struct export_loader {
+    enum status (*begin)(void *context, struct error *err);
+    void (*end)(void *context);
     enum status (*load)(void *context, int64_t id, struct arena *arena,
                         struct stored_tensor *out, struct error *err);
     void *context;
@@ -104,9 +103,8 @@ struct export_loader {
 struct export_plan {
     struct arena arena;
     struct export_loader loader;
-    struct export_tensor *tensors; /* in the order of the selection */
-    uint64_t count;
-    size_t space;
+    struct export_tensor *tensors; /* in the order of the selection; malloc'ed */
+    uint64_t count, space;
     const char *cast; /* dtype for all, see export_plan_cast(); NULL: none */
     uint64_t uncast;  /* tensors that `cast` left alone */
     struct refusals refusals;

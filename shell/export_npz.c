@@ -35,19 +35,15 @@
 #define MADE_BY_UNIX  (3 << 8)
 #define MODE_REGULAR  (UINT32_C(0100644) << 16)
 
-enum {
-    LOCAL_SIZE = 30,
-    LOCAL_CRC_AT = 14,
-    ENTRY_SIZE = 46,
-    LOCATOR_SIZE = 20
-};
-enum {
-    END64_SIZE = 56,
-    END_SIZE = 22,
-    EXTRA64_SIZE = 20,
-    VERSION = 20,
-    VERSION64 = 45
-};
+#define LOCAL_SIZE   30
+#define ENTRY_SIZE   46
+#define LOCATOR_SIZE 20
+#define END64_SIZE   56
+#define END_SIZE     22
+#define EXTRA64_SIZE 20
+#define PADDING_HEAD 4
+#define VERSION      20
+#define VERSION64    45
 
 static void put16(struct text *out, unsigned v)
 {
@@ -56,10 +52,10 @@ static void put16(struct text *out, unsigned v)
     text_add(out, bytes, sizeof(bytes));
 }
 
-static void put32(struct text *out, uint64_t v)
+static void put32(struct text *out, uint32_t v)
 {
     uint8_t bytes[4];
-    store_u32le(bytes, v < FULL32 ? (uint32_t)v : FULL32);
+    store_u32le(bytes, v);
     text_add(out, bytes, sizeof(bytes));
 }
 
@@ -68,6 +64,12 @@ static void put64(struct text *out, uint64_t v)
     uint8_t bytes[8];
     store_u64le(bytes, v);
     text_add(out, bytes, sizeof(bytes));
+}
+
+/* A size or an offset in 32 bits: all ones where it stands in a zip64 part. */
+static void put_short(struct text *out, uint64_t v)
+{
+    put32(out, v < FULL32 ? (uint32_t)v : FULL32);
 }
 
 /* Other programs unpack archives too: no name that leads out of their folder. */
@@ -124,68 +126,34 @@ static enum status check_keys(const struct export_file *f, struct error *err)
     return OK;
 }
 
-/* Build the lead of a member whose local header stands at `at`. */
-static enum status make_lead(struct export_tensor *t, uint64_t at, struct arena *arena,
-                             struct error *err)
+/* One member: what both its headers say. */
+struct member {
+    uint64_t at;     /* of its local header */
+    uint64_t size;   /* npy header and data */
+    struct text npy; /* its header */
+    size_t name_len;
+    unsigned padding; /* bytes of the extra field that aligns */
+};
+
+static bool member_init(struct member *m, const struct export_tensor *t, uint64_t at)
 {
-    struct text npy = {.limit = UINT16_MAX}, lead = {0};
     char descr[64];
-    uint64_t size;
-    bool sized = npy_descr(&t->to, descr) && npy_header(&npy, descr, t->shape, t->rank) &&
-                 add_u64(npy.len, t->nbytes, &size);
-    if (!sized)
-        goto done;
-    bool zip64 = size >= FULL32;
-    size_t name_len = strlen(t->name) + strlen(".npy");
-    size_t extra = zip64 ? EXTRA64_SIZE : 0;
-    size_t padding = (size_t)(-(at + LOCAL_SIZE + name_len + extra) % ALIGNMENT);
-    if (padding && padding < 4) /* less than its own head */
-        padding += ALIGNMENT;
-    text_adds(&lead, "PK\3\4");
-    put16(&lead, zip64 ? VERSION64 : VERSION);
-    put16(&lead, FLAG_UTF8);
-    put32(&lead, 0); /* stored, midnight */
-    put16(&lead, DATE_1980);
-    put32(&lead, 0); /* the checksum comes with finish() */
-    put32(&lead, size);
-    put32(&lead, size);
-    put16(&lead, (unsigned)name_len);
-    put16(&lead, (unsigned)(extra + padding));
-    text_addf(&lead, "%s.npy", t->name);
-    if (zip64) {
-        put16(&lead, EXTRA_ZIP64);
-        put16(&lead, 16);
-        put64(&lead, size);
-        put64(&lead, size);
-    }
-    if (padding) {
-        put16(&lead, EXTRA_PADDING);
-        put16(&lead, (unsigned)padding - 4);
-    }
-    for (size_t i = 4; i < padding; i++)
-        text_addc(&lead, '\0');
-    text_add(&lead, npy.at, npy.len);
-    t->lead_len = lead.len;
-    t->lead = lead.failed ? NULL : (uint8_t *)arena_copy(arena, lead.at, lead.len);
-    t->offset = at + lead.len;
-
-done:
-    if (!t->lead)
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-    text_release(&npy);
-    text_release(&lead);
-    return err->status;
+    *m = (struct member){.at = at, .npy = {.limit = UINT16_MAX}};
+    if (!npy_descr(&t->to, descr) || !npy_header(&m->npy, descr, t->shape, t->rank))
+        return false;
+    m->size = m->npy.len + t->nbytes;
+    m->name_len = strlen(t->name) + strlen(".npy");
+    uint64_t plain =
+        at + LOCAL_SIZE + m->name_len + (m->size >= FULL32 ? EXTRA64_SIZE : 0);
+    m->padding = (unsigned)(-plain % ALIGNMENT);
+    if (m->padding && m->padding < PADDING_HEAD)
+        m->padding += ALIGNMENT;
+    return true;
 }
 
-/* Where the npy header of a lead begins. */
-static size_t npy_at(const struct export_tensor *t)
+static void member_release(struct member *m)
 {
-    return LOCAL_SIZE + (size_t)load_u16le(t->lead + 26) + load_u16le(t->lead + 28);
-}
-
-static uint64_t member_size(const struct export_tensor *t)
-{
-    return t->lead_len - npy_at(t) + t->nbytes;
+    text_release(&m->npy);
 }
 
 static uint64_t member_at(const struct export_tensor *t)
@@ -194,38 +162,75 @@ static uint64_t member_at(const struct export_tensor *t)
 }
 
 /* The zip64 part of a directory entry holds just the numbers that did not fit. */
-static unsigned entry_extra(const struct export_tensor *t)
+static unsigned entry_extra(const struct member *m)
 {
-    unsigned numbers = (member_size(t) >= FULL32 ? 2 : 0) + (member_at(t) >= FULL32);
+    unsigned numbers = (m->size >= FULL32 ? 2 : 0) + (m->at >= FULL32);
     return numbers ? 4 + 8 * numbers : 0;
 }
 
-static void put_entry(struct text *out, const struct export_tensor *t)
+/* The facts that stand in both headers. */
+static void put_facts(struct text *out, const struct member *m,
+                      const struct export_tensor *t, bool zip64)
 {
-    uint64_t size = member_size(t), at = member_at(t);
-    unsigned extra = entry_extra(t);
-    unsigned version = extra ? VERSION64 : VERSION;
+    uLong sum = crc32(0, (const uint8_t *)m->npy.at, (uInt)m->npy.len);
+    put16(out, zip64 ? VERSION64 : VERSION);
+    put16(out, FLAG_UTF8);
+    put16(out, 0); /* stored */
+    put16(out, 0); /* midnight */
+    put16(out, DATE_1980);
+    put32(out, (uint32_t)crc32_combine(sum, t->crc32, (z_off_t)t->nbytes));
+    put_short(out, m->size);
+    put_short(out, m->size);
+    put16(out, (unsigned)m->name_len);
+}
+
+static void put_local(struct text *out, const struct member *m,
+                      const struct export_tensor *t)
+{
+    static const char zeros[ALIGNMENT + PADDING_HEAD];
+    bool zip64 = m->size >= FULL32;
+    text_adds(out, "PK\3\4");
+    put_facts(out, m, t, zip64);
+    put16(out, (zip64 ? EXTRA64_SIZE : 0) + m->padding);
+    text_addf(out, "%s.npy", t->name);
+    if (zip64) {
+        put16(out, EXTRA_ZIP64);
+        put16(out, EXTRA64_SIZE - 4);
+        put64(out, m->size);
+        put64(out, m->size);
+    }
+    if (m->padding) {
+        put16(out, EXTRA_PADDING);
+        put16(out, m->padding - PADDING_HEAD);
+        text_add(out, zeros, m->padding - PADDING_HEAD);
+    }
+    text_add(out, m->npy.at, m->npy.len);
+}
+
+static void put_entry(struct text *out, const struct member *m,
+                      const struct export_tensor *t)
+{
+    unsigned extra = entry_extra(m);
     text_adds(out, "PK\1\2");
-    put16(out, MADE_BY_UNIX | version);
-    put16(out, version);
-    text_add(out, t->lead + 6, 20); /* flags to sizes, as in the lead */
-    put16(out, load_u16le(t->lead + 26));
+    put16(out, MADE_BY_UNIX | (extra ? VERSION64 : VERSION));
+    put_facts(out, m, t, extra != 0);
     put16(out, extra);
-    put32(out, 0); /* no comment, first disk */
+    put16(out, 0); /* no comment */
+    put16(out, 0); /* first disk */
     put16(out, 0); /* binary */
     put32(out, MODE_REGULAR);
-    put32(out, at);
+    put_short(out, m->at);
     text_addf(out, "%s.npy", t->name);
     if (!extra)
         return;
     put16(out, EXTRA_ZIP64);
     put16(out, extra - 4);
-    if (size >= FULL32) {
-        put64(out, size);
-        put64(out, size);
+    if (m->size >= FULL32) {
+        put64(out, m->size);
+        put64(out, m->size);
     }
-    if (at >= FULL32)
-        put64(out, at);
+    if (m->at >= FULL32)
+        put64(out, m->at);
 }
 
 static bool needs_end64(uint64_t count, uint64_t at, uint64_t len)
@@ -252,14 +257,15 @@ static void put_end(struct text *out, uint64_t count, uint64_t at, uint64_t len)
     }
     unsigned entries = count < FULL16 ? (unsigned)count : FULL16;
     text_adds(out, "PK\5\6");
-    put32(out, 0);
+    put32(out, 0); /* both disks */
     put16(out, entries);
     put16(out, entries);
-    put32(out, len);
-    put32(out, at);
+    put_short(out, len);
+    put_short(out, at);
     put16(out, 0); /* no comment */
 }
 
+/* Find the place of every member, and the lengths of the directory and of the file. */
 static enum status layout(struct export_file *f, struct error *err)
 {
     uint64_t at = 0, directory = 0;
@@ -268,39 +274,50 @@ static enum status layout(struct export_file *f, struct error *err)
         return err->status;
     for (uint64_t i = 0; i < f->count; i++) {
         struct export_tensor *t = f->tensors[i];
-        if (make_lead(t, at, f->arena, err) != OK)
-            return err->status;
-        if (!add_u64(t->offset, t->nbytes, &at))
+        struct member m;
+        if (!member_init(&m, t, at))
+            return error_set(err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
+        t->offset = at + LOCAL_SIZE + m.name_len + m.padding + m.npy.len +
+                    (m.size >= FULL32 ? EXTRA64_SIZE : 0);
+        t->lead_len = (uint32_t)(t->offset - at);
+        directory += ENTRY_SIZE + m.name_len + entry_extra(&m);
+        member_release(&m);
+        if (!add_u64(t->offset, t->nbytes, &at) || at > INT64_MAX)
             return error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
-                             "more bytes than a file has");
-        directory += ENTRY_SIZE + load_u16le(t->lead + 26) + entry_extra(t);
+                             "more bytes than a file can have");
     }
-    f->tail_len = (size_t)directory + END_SIZE;
+    f->size = at + directory + END_SIZE;
     if (needs_end64(f->count, at, directory))
-        f->tail_len += END64_SIZE + LOCATOR_SIZE;
-    f->size = at + f->tail_len;
+        f->size += END64_SIZE + LOCATOR_SIZE;
     f->wants_crc32 = true;
     return OK;
 }
 
-static enum status finish(struct export_file *f, struct error *err)
+static bool lead(const struct export_tensor *t, struct text *out)
 {
-    struct text tail = {0};
+    struct member m;
+    bool ok = member_init(&m, t, member_at(t));
+    if (ok)
+        put_local(out, &m, t);
+    member_release(&m);
+    return ok && !out->failed;
+}
+
+static bool tail(const struct export_file *f, struct text *out)
+{
+    uint64_t at = 0;
     for (uint64_t i = 0; i < f->count; i++) {
-        struct export_tensor *t = f->tensors[i];
-        size_t from = npy_at(t);
-        uLong sum = crc32(0, t->lead + from, (uInt)(t->lead_len - from));
-        sum = crc32_combine(sum, t->crc32, (z_off_t)t->nbytes);
-        store_u32le(t->lead + LOCAL_CRC_AT, (uint32_t)sum);
-        put_entry(&tail, t);
+        const struct export_tensor *t = f->tensors[i];
+        struct member m;
+        if (member_init(&m, t, member_at(t)))
+            put_entry(out, &m, t);
+        else
+            out->failed = true;
+        member_release(&m);
+        at = t->offset + t->nbytes;
     }
-    put_end(&tail, f->count, f->size - f->tail_len, tail.len);
-    if (!tail.failed)
-        f->tail = (uint8_t *)arena_copy(f->arena, tail.at, tail.len);
-    if (!f->tail)
-        error_set(err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
-    text_release(&tail);
-    return err->status;
+    put_end(out, f->count, at, out->len);
+    return !out->failed;
 }
 
 const struct exporter exporter_npz = {
@@ -309,5 +326,6 @@ const struct exporter exporter_npz = {
     .summary = "NumPy, any number of tensors, not compressed",
     .holds = holds,
     .layout = layout,
-    .finish = finish,
+    .lead = lead,
+    .tail = tail,
 };

@@ -22,6 +22,7 @@
 #define HEADER_HUB    ((size_t)25000000)  /* where the tools of the Hub stop reading */
 #define METADATA_NAME "__metadata__"
 #define RANK_MAX      64
+#define LENGTH_SIZE   8
 
 /* In the order of the data. Quantised integers are written as the integers they are. */
 static const struct {
@@ -134,48 +135,58 @@ static void add_tensor(struct text *out, const struct export_tensor *t)
               (unsigned long long)(t->offset + t->nbytes));
 }
 
+/* Offsets from the end of the header, which is not known yet. */
+static bool place(struct export_file *f, uint64_t *end)
+{
+    *end = 0;
+    for (uint64_t i = 0; i < f->count; i++) {
+        f->tensors[i]->offset = *end;
+        if (!add_u64(*end, f->tensors[i]->nbytes, end))
+            return false;
+    }
+    return true;
+}
+
+static void make_header(struct export_file *f, struct text *header)
+{
+    text_add(header, "\0\0\0\0\0\0\0", LENGTH_SIZE);
+    text_addc(header, '{');
+    if (f->metadata)
+        add_metadata(header, f->metadata);
+    for (uint64_t i = 0; i < f->count; i++) {
+        text_adds(header, i || f->metadata ? "," : "");
+        add_tensor(header, f->tensors[i]);
+    }
+    text_addc(header, '}');
+    while (header->len % 8 && text_addc(header, ' '))
+        continue;
+    if (!header->failed)
+        store_u64le(header->at, header->len - LENGTH_SIZE);
+}
+
 static enum status layout(struct export_file *f, struct error *err)
 {
-    struct text header = {.limit = HEADER_MAX};
-    uint64_t end = 0;
+    uint64_t end;
     sort(f);
-    text_adds(&header, "{");
-    if (f->metadata)
-        add_metadata(&header, f->metadata);
-    for (uint64_t i = 0; i < f->count; i++) {
-        struct export_tensor *t = f->tensors[i];
-        t->offset = end;
-        if (!add_u64(end, t->nbytes, &end))
-            error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
-                      "more bytes than a file has");
-        text_adds(&header, header.len > 1 ? "," : "");
-        add_tensor(&header, t);
-    }
-    text_addc(&header, '}');
-    while (header.len % 8 && text_addc(&header, ' '))
-        continue;
-    f->head_len = 8 + header.len;
-    if (header.failed)
-        error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
-                  "its header would have more than %zu bytes, which no reader takes; "
-                  "use --names, --where or --shard-size",
-                  HEADER_MAX);
-    else if (!add_u64(f->head_len, end, &f->size))
-        error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET, "more bytes than a file has");
-    else if (!(f->head = arena_alloc(f->arena, f->head_len)))
-        error_set(err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
-    if (err->status == OK) {
-        store_u64le(f->head, header.len);
-        memcpy(f->head + 8, header.at, header.len);
-    }
-    for (uint64_t i = 0; i < f->count; i++)
-        f->tensors[i]->offset += f->head_len;
-    if (header.len > HEADER_HUB)
+    if (!place(f, &end) || !add_u64(LENGTH_SIZE + HEADER_MAX, end, &f->size))
+        return error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
+                         "more bytes than a file can have");
+    f->head.limit = LENGTH_SIZE + HEADER_MAX;
+    make_header(f, &f->head);
+    if (f->head.failed)
+        return error_set(
+            err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
+            "its header would have more than %zu bytes, which no reader takes; "
+            "use --names, --where or --shard-size",
+            HEADER_MAX);
+    if (f->head.len > HEADER_HUB)
         snprintf(f->warning, sizeof(f->warning),
                  "the header has %zu bytes; tools of the Hugging Face Hub stop at %zu",
-                 header.len, HEADER_HUB);
-    text_release(&header);
-    return err->status;
+                 f->head.len, HEADER_HUB);
+    f->size = f->head.len + end;
+    for (uint64_t i = 0; i < f->count; i++)
+        f->tensors[i]->offset += f->head.len;
+    return OK;
 }
 
 const struct exporter exporter_safetensors = {

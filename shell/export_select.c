@@ -18,25 +18,29 @@ enum {
     FALLBACK
 };
 
-/* ?1 checkpoint, ?2 --names */
-static const char select_tensors[] =
+/* How to ask: ?1 checkpoint, ?2 --names, ?3 rule set, ?4 target. `id` and `name` are the
+ * columns that --where and --names look at. */
+struct query {
+    const char *sql, *id, *name, *order;
+};
+
+static const struct query tensors = {
     "SELECT id, name, name, NULL, NULL, 'ok', NULL, NULL FROM tensor "
-    "WHERE checkpoint_id = ?1 AND (?2 IS NULL OR regexp_match(?2, name))";
+    "WHERE checkpoint_id = ?1",
+    "id", "name", " ORDER BY ord"};
 
-/* ?1 checkpoint, ?2 --names, ?3 rule set */
-static const char select_translation[] =
+static const struct query translation = {
     "SELECT tensor_id, old_name, new_name, dtype, shape, status, error, NULL "
-    "FROM translation WHERE ruleset = ?3 AND checkpoint_id = ?1 "
-    "AND (?2 IS NULL OR regexp_match(?2, old_name))";
+    "FROM translation WHERE ruleset = ?3 AND checkpoint_id = ?1",
+    "tensor_id", "old_name", ""};
 
-/* The same and ?4 target, whose own value stands in where the source has none, except in
- * T5X. */
-static const char select_assignment[] =
+/* Where the source has no value the target's own stands in, except in T5X. */
+static const struct query assignment = {
     "SELECT m.tensor_id, m.old_name, m.new_name, m.dtype, m.shape, m.status, m.error, "
     "(SELECT t.id FROM tensor t JOIN ruleset r ON r.name = ?3 AND r.dialect <> "
     "'t5x-assignment' WHERE t.checkpoint_id = ?4 AND t.name = m.new_name) "
-    "FROM assignment m WHERE m.ruleset = ?3 AND m.source_id = ?1 AND m.target_id = ?4 "
-    "AND (?2 IS NULL OR regexp_match(?2, coalesce(m.old_name, m.new_name)))";
+    "FROM assignment m WHERE m.ruleset = ?3 AND m.source_id = ?1 AND m.target_id = ?4",
+    "m.tensor_id", "coalesce(m.old_name, m.new_name)", ""};
 
 /* Prepare exactly one statement that reads. `whose` is said before what SQLite says. */
 static enum status prepare(sqlite3 *db, const char *sql, const char *whose,
@@ -91,15 +95,15 @@ static enum status dialect_of(sqlite3 *db, const char *ruleset, bool *assigns,
 }
 
 static enum status choose_query(sqlite3 *db, const struct selection *want,
-                                const char **query, struct error *err)
+                                const struct query **query, struct error *err)
 {
     bool assigns = false;
-    *query = select_tensors;
+    *query = &tensors;
     if (!want->map)
         return OK;
     if (dialect_of(db, want->map, &assigns, err) != OK)
         return err->status;
-    *query = assigns ? select_assignment : select_translation;
+    *query = assigns ? &assignment : &translation;
     if (assigns && !want->target)
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                          "%.200s fills the names of a model: say which with --target",
@@ -115,17 +119,19 @@ static enum status prepare_selection(sqlite3 *db, const struct selection *want,
                                      sqlite3_stmt **out, struct error *err)
 {
     struct text sql = {0};
-    const char *query;
+    const struct query *query;
     if (choose_query(db, want, &query, err) != OK ||
         (want->where && check_where(db, want->where, err) != OK))
         return err->status;
-    text_adds(&sql, query);
+    text_adds(&sql, query->sql);
+    if (want->names)
+        text_addf(&sql, " AND regexp_match(?2, %s)", query->name);
     if (want->where)
         text_addf(
             &sql,
             " AND %s IN (SELECT id FROM tensor WHERE checkpoint_id = ?1 AND (%s\n))",
-            want->map ? "tensor_id" : "id", want->where);
-    text_adds(&sql, want->map ? "" : " ORDER BY ord");
+            query->id, want->where);
+    text_adds(&sql, query->order);
     if (!text_str(&sql))
         error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
     else
@@ -134,7 +140,8 @@ static enum status prepare_selection(sqlite3 *db, const struct selection *want,
     if (err->status != OK)
         return err->status;
     sqlite3_bind_int64(*out, 1, want->checkpoint);
-    sqlite3_bind_text(*out, 2, want->names, -1, SQLITE_STATIC);
+    if (want->names)
+        sqlite3_bind_text(*out, 2, want->names, -1, SQLITE_STATIC);
     if (want->map)
         sqlite3_bind_text(*out, 3, want->map, -1, SQLITE_STATIC);
     if (want->target)

@@ -18,6 +18,10 @@
 #define WORKERS_MAX  16
 #define ELEMENTS_MAX ((uint64_t)1 << 18)
 
+/* Of what is loaded ahead. */
+#define LOAD_MAX       64
+#define LOAD_BYTES_MAX ((size_t)1 << 20)
+
 struct worker;
 
 struct flow {
@@ -37,11 +41,13 @@ struct flow {
 
 struct pump {
     const struct stream *stream;
-    pthread_mutex_t loading; /* the loader, and with it the catalog */
+    pthread_mutex_t loading; /* the loader, and with it the catalog; these two: */
+    uint64_t load;           /* tensor to load */
+    struct flow *loaded;     /* and not yet taken, in order */
     pthread_mutex_t lock;    /* all below, and taken and done of the flows */
     pthread_cond_t changed;
     struct flow *first, **last; /* open and shared */
-    uint64_t next;              /* tensor to open */
+    uint64_t claimed;           /* tensors that are or were opened */
     unsigned opening;           /* threads that are opening one */
     uint64_t written;           /* bytes, for progress */
     struct error error;         /* the first */
@@ -63,18 +69,71 @@ static bool same_as_planned(const struct stored_tensor *s, const struct export_t
            memcmp(s->shape, t->shape, t->rank * sizeof(*t->shape)) == 0;
 }
 
-static enum status flow_load(struct pump *p, struct flow *f, struct error *err)
+static void flow_close(struct flow *f)
+{
+    if (!f)
+        return;
+    reader_close(f->reader);
+    arena_release(&f->arena);
+    free(f);
+}
+
+static struct flow *flow_new(struct pump *p, struct export_tensor *tensor,
+                             struct error *err)
 {
     const struct export_loader *loader = p->stream->loader;
-    pthread_mutex_lock(&p->loading);
-    enum status status =
-        loader->load(loader->context, f->tensor->id, &f->arena, &f->stored, err);
-    pthread_mutex_unlock(&p->loading);
-    if (status == OK && !same_as_planned(&f->stored, f->tensor))
-        error_set(err, ERR_CHANGED, f->tensor->checkpoint, NO_OFFSET,
+    struct flow *f = calloc(1, sizeof(*f));
+    if (!f) {
+        error_set(err, ERR_MEMORY, tensor->checkpoint, NO_OFFSET, "no memory");
+        return NULL;
+    }
+    f->tensor = tensor;
+    if (loader->load(loader->context, tensor->id, &f->arena, &f->stored, err) == OK &&
+        !same_as_planned(&f->stored, tensor))
+        error_set(err, ERR_CHANGED, tensor->checkpoint, NO_OFFSET,
                   "%s is no longer what it was when the export began; run it again",
-                  f->tensor->old_name);
-    return err->status;
+                  tensor->old_name);
+    if (err->status == OK)
+        return f;
+    flow_close(f);
+    return NULL;
+}
+
+/* Asking the catalog costs much less for several at once. */
+static void load_some(struct pump *p, struct error *err)
+{
+    const struct export_loader *loader = p->stream->loader;
+    struct flow **last = &p->loaded;
+    size_t bytes = 0;
+    if (loader->begin && loader->begin(loader->context, err) != OK)
+        return;
+    for (int i = 0; i < LOAD_MAX && bytes < LOAD_BYTES_MAX; i++) {
+        if (p->load == p->stream->count)
+            break;
+        struct flow *f = flow_new(p, p->stream->tensors[p->load++], err);
+        if (!f)
+            break;
+        bytes += f->arena.used;
+        *last = f;
+        last = &f->next;
+    }
+    if (loader->end)
+        loader->end(loader->context);
+}
+
+/* The next tensor; NULL after an error. */
+static struct flow *flow_next(struct pump *p, struct error *err)
+{
+    pthread_mutex_lock(&p->loading);
+    if (!p->loaded)
+        load_some(p, err);
+    struct flow *f = err->status == OK ? p->loaded : NULL;
+    if (f) {
+        p->loaded = f->next;
+        f->next = NULL;
+    }
+    pthread_mutex_unlock(&p->loading);
+    return f;
 }
 
 /* Elements of a block, so that neither side has more than BLOCK_BYTES: a power of two, and
@@ -88,43 +147,22 @@ static uint64_t elements_per_block(const struct dtype *from, const struct dtype 
     return elements;
 }
 
-static void flow_close(struct flow *f)
+/* Make a loaded flow ready to run. */
+static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
 {
-    if (!f)
-        return;
-    reader_close(f->reader);
-    arena_release(&f->arena);
-    free(f);
-}
-
-static struct flow *flow_open(struct pump *p, struct export_tensor *tensor,
-                              struct error *err)
-{
-    struct flow *f = calloc(1, sizeof(*f));
-    if (!f) {
-        error_set(err, ERR_MEMORY, tensor->checkpoint, NO_OFFSET, "no memory");
-        return NULL;
-    }
-    f->tensor = tensor;
-    f->converts = strcmp(tensor->from.name, tensor->to.name) != 0;
-    f->count = f->converts ? tensor->elements : tensor->nbytes;
-    f->step = f->converts ? elements_per_block(&tensor->from, &tensor->to) : BLOCK_BYTES;
+    struct export_tensor *t = f->tensor;
+    f->converts = strcmp(t->from.name, t->to.name) != 0;
+    f->count = f->converts ? t->elements : t->nbytes;
+    f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
     f->blocks = f->count / f->step + (f->count % f->step != 0);
-    if (flow_load(p, f, err) != OK || reader_open(&f->stored, &f->reader, err) != OK)
-        goto fail;
-    if (f->converts &&
-        converter_find(&tensor->from, &tensor->to, &f->converter, err) != OK)
-        goto fail;
+    if (reader_open(&f->stored, &f->reader, err) != OK)
+        return err->status;
+    if (f->converts && converter_find(&t->from, &t->to, &f->converter, err) != OK)
+        return err->status;
     if (p->stream->crc32 &&
-        !(f->sums = arena_array(&f->arena, (size_t)f->blocks, sizeof(*f->sums)))) {
-        error_set(err, ERR_MEMORY, tensor->checkpoint, NO_OFFSET, "no memory");
-        goto fail;
-    }
-    return f;
-
-fail:
-    flow_close(f);
-    return NULL;
+        !(f->sums = arena_array(&f->arena, (size_t)f->blocks, sizeof(*f->sums))))
+        error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+    return err->status;
 }
 
 static uint64_t bytes_of(const struct dtype *d, uint64_t elements)
@@ -204,11 +242,11 @@ static void pump_fail(struct pump *p, const struct error *err)
 static void pump_open(struct worker *w)
 {
     struct pump *p = w->pump;
-    struct export_tensor *tensor = p->stream->tensors[p->next++];
+    p->claimed++;
     p->opening++;
     pthread_mutex_unlock(&p->lock);
-    struct flow *f = flow_open(p, tensor, &w->error);
-    if (f && !f->blocks) {
+    struct flow *f = flow_next(p, &w->error);
+    if (f && (flow_open(p, f, &w->error) != OK || !f->blocks)) {
         flow_close(f);
         f = NULL;
     }
@@ -235,7 +273,7 @@ static struct flow *pump_take(struct worker *w, uint64_t *block)
                 return f;
             }
         }
-        if (p->next < p->stream->count)
+        if (p->claimed < p->stream->count)
             pump_open(w);
         else if (p->opening)
             pthread_cond_wait(&p->changed, &p->lock);
@@ -307,6 +345,15 @@ static void thread_main(void *pump)
     run_worker(pump);
 }
 
+static void close_all(struct flow *f)
+{
+    while (f) {
+        struct flow *next = f->next;
+        flow_close(f);
+        f = next;
+    }
+}
+
 enum status stream_run(const struct stream *stream, struct error *err)
 {
     struct pump p = {.stream = stream, .error = {.offset = NO_OFFSET}};
@@ -323,11 +370,8 @@ enum status stream_run(const struct stream *stream, struct error *err)
     threads_join(threads);
     if (!worked)
         error_set(&p.error, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-    while (p.first) {
-        struct flow *next = p.first->next;
-        flow_close(p.first);
-        p.first = next;
-    }
+    close_all(p.first);
+    close_all(p.loaded);
     pthread_cond_destroy(&p.changed);
     pthread_mutex_destroy(&p.lock);
     pthread_mutex_destroy(&p.loading);

@@ -84,8 +84,7 @@ static enum status make_files(struct writing *w, struct error *err)
         struct export_file *f = &w->files[part];
         *f = (struct export_file){.path = part_path(w, part),
                                   .tensors = w->tensors + at,
-                                  .metadata = w->options->metadata,
-                                  .arena = arena};
+                                  .metadata = w->options->metadata};
         if (!f->path)
             return no_memory(w, err);
         while (at + f->count < w->plan->count && f->tensors[f->count]->part == part)
@@ -189,18 +188,24 @@ static enum status write_frame(struct writing *w, uint32_t part, struct error *e
 {
     struct export_file *f = &w->files[part];
     struct output *o = w->outputs[part];
+    struct text bytes = {0};
     bool early = w->options->sync;
-    if (w->exporter->finish && w->exporter->finish(f, err) != OK)
-        return err->status;
-    if (output_write(o, 0, f->head, f->head_len, early, err) != OK)
-        return err->status;
-    for (uint64_t i = 0; i < f->count; i++) {
+    output_write(o, 0, f->head.at, f->head.len, early, err);
+    for (uint64_t i = 0; err->status == OK && w->exporter->lead && i < f->count; i++) {
         const struct export_tensor *t = f->tensors[i];
-        if (output_write(o, t->offset - t->lead_len, t->lead, t->lead_len, early, err) !=
-            OK)
-            return err->status;
+        text_reset(&bytes);
+        if (w->exporter->lead(t, &bytes))
+            output_write(o, t->offset - bytes.len, bytes.at, bytes.len, early, err);
+        else
+            no_memory(w, err);
     }
-    return output_write(o, f->size - f->tail_len, f->tail, f->tail_len, early, err);
+    text_reset(&bytes);
+    if (err->status == OK && w->exporter->tail && !w->exporter->tail(f, &bytes))
+        no_memory(w, err);
+    if (err->status == OK)
+        output_write(o, f->size - bytes.len, bytes.at, bytes.len, early, err);
+    text_release(&bytes);
+    return err->status;
 }
 
 static const char *base_name(const char *path)
@@ -287,5 +292,7 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
 done:
     for (uint32_t i = 0; w.outputs && i < w.output_count; i++)
         output_close(w.outputs[i]);
+    for (uint32_t i = 0; w.files && i < w.count; i++)
+        text_release(&w.files[i].head);
     return err->status;
 }

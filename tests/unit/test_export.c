@@ -108,7 +108,7 @@ static enum status run(struct shop *shop, const char *path, const char *dtype,
                        const struct export_options *options, struct error *err)
 {
     struct export_plan plan = {
-        .loader = {fake_load, shop}
+        .loader = {.load = fake_load, .context = shop}
     };
     *err = (struct error){.offset = NO_OFFSET};
     const struct exporter *exporter = exporter_for_path(path);
@@ -315,7 +315,7 @@ static void test_refusals(void **state)
         memcpy(fake.shape, cases[i].shape, sizeof(fake.shape));
         struct shop shop = {&fake, 1, false};
         struct export_plan plan = {
-            .loader = {fake_load, &shop}
+            .loader = {.load = fake_load, .context = &shop}
         };
         struct error err = {.offset = NO_OFFSET};
         const char *lines;
@@ -346,7 +346,7 @@ static void test_whole_plan(void **state)
     };
     struct shop shop = {tensors, 3, false};
     struct export_plan plan = {
-        .loader = {fake_load, &shop}
+        .loader = {.load = fake_load, .context = &shop}
     };
     struct error err = {.offset = NO_OFFSET};
     (void)state;
@@ -402,7 +402,7 @@ static void test_cast(void **state)
     for (size_t c = 0; c < 3; c++) {
         struct shop shop = {tensors, 3, false};
         struct export_plan plan = {
-            .loader = {fake_load, &shop}
+            .loader = {.load = fake_load, .context = &shop}
         };
         struct error err = {.offset = NO_OFFSET};
         printf("case %zu\n", c);
@@ -441,7 +441,7 @@ static void test_catalog_changed(void **state)
 {
     struct shop shop = {small, 4, false};
     struct export_plan plan = {
-        .loader = {fake_load, &shop}
+        .loader = {.load = fake_load, .context = &shop}
     };
     struct export_options options = {0};
     struct error err = {.offset = NO_OFFSET};
