@@ -332,10 +332,7 @@ static enum json_type read_value(struct json *j)
         break;
     default:
         type = JSON_NUMBER;
-        if (cursor_left(&j->cursor))
-            ok = read_number(j);
-        else
-            ok = bad(j, "the text ends where a value should be");
+        ok = read_number(j);
     }
     return ok ? finished(j, type) : JSON_FAIL;
 }
@@ -389,6 +386,10 @@ enum json_type json_next(struct json *j)
     j->at = cursor_offset(&j->cursor);
     if (j->state == WANT_NOTHING)
         return at_end(j);
+    if (!cursor_left(&j->cursor)) {
+        bad(j, "the text ends before its value does");
+        return JSON_FAIL;
+    }
     bool may_end = j->state == WANT_COMMA_OR_END || j->state == WANT_KEY_OR_END ||
                    j->state == WANT_VALUE_OR_END;
     if (may_end && peek(j) == (inside_object(j) ? '}' : ']'))

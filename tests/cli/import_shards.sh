@@ -1,0 +1,31 @@
+# A sharded set: which files are its own, and what it says when they do not fit together.
+cases=$TESTS/fixtures/safetensors_index
+rows() { "$CKPTDB_BIN" --list "SELECT name, dtype, shape, file, offset FROM tensor ORDER BY id"; }
+try() { # CASE
+    echo "--- $1"
+    rm -rf case "$CKPTDB"
+    mkdir case
+    cp "$cases/$1"/* case/
+    "$CKPTDB_BIN" import case
+    echo "status $?"
+    "$CKPTDB_BIN" --list "SELECT path, format, tensors, files FROM checkpoint"
+}
+try y_two
+rows
+echo "--- a file of its own beside the set"
+cp case/model-00001-of-00002.safetensors case/model.safetensors
+"$CKPTDB_BIN" import case
+"$CKPTDB_BIN" --list "SELECT path, format FROM checkpoint"
+try y_variant
+try n_missing-shard_second
+rows
+try n_extra-shard_third
+try n_not-in-shard_a
+try n_not-in-index_b
+try n_duplicate-name_two_shards
+try n_total-size_off_by_one
+try n_truncated_second
+rows
+try n_bad-shard-name_up
+try n_bad-index_cut
+"$CKPTDB_BIN" --list "SELECT severity, code FROM issue"
