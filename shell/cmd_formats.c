@@ -6,7 +6,7 @@
 
 static void add_format(struct text *json, const struct format *f)
 {
-    const char *const facts[] = {f->name, f->suffixes ? f->suffixes : "", f->summary};
+    const char *const facts[] = {f->name, f->summary, f->suffixes ? f->suffixes : ""};
     text_addc(json, json->len > 1 ? ',' : ' ');
     for (size_t i = 0; i < 3; i++) {
         text_addc(json, i == 0 ? '[' : ',');
@@ -25,8 +25,8 @@ static int formats_run(struct session *s, const struct args *args)
             add_format(&json, formats[i]);
     text_addc(&json, ']');
     int status = render_json(s,
-                             "SELECT value ->> 0 AS name, value ->> 1 AS suffixes,"
-                             " value ->> 2 AS summary FROM json_each(?1)",
+                             "SELECT value ->> 0 AS name, value ->> 1 AS summary,"
+                             " value ->> 2 AS suffixes FROM json_each(?1)",
                              text_str(&json));
     text_release(&json);
     return status;

@@ -2,7 +2,7 @@
 
 /* The pattern names whole components of the path, anywhere in it. */
 static const char sql[] =
-    "SELECT id, path, format, step, tensors, parameters, nbytes, files FROM checkpoint"
+    "SELECT id, path, format, step, tensors, nbytes, parameters, files FROM checkpoint"
     " WHERE ?1 IS NULL OR path GLOB ?1 OR path GLOB '*/' || ?1 OR path GLOB ?1 || '/*'"
     " OR path GLOB '*/' || ?1 || '/*' ORDER BY path";
 
@@ -17,7 +17,8 @@ const struct command command_ls = {
     .summary = "list checkpoints",
     .help =
         "GLOB names one or more whole components anywhere in a path: * is any run of\n"
-        "characters, also of '/', ? is one, [a-c] is one of these.\n\n"
+        "characters, also of '/', ? is one, [a-c] is one of these.\n"
+        "A narrow terminal shows fewer columns.\n\n"
         "  ckptdb ls 't5_*'\n"
         "  ckptdb --json ls '*.safetensors'",
     .max_args = 1,

@@ -138,7 +138,7 @@ void cell_text(struct render *r, int column, struct text *out, struct cell *cell
     bool people = aligned(r->mode) || r->mode == MODE_LINE;
     size_t at = out->len;
     if (type == SQLITE_NULL) {
-        text_adds(out, people ? "NULL" : "");
+        text_adds(out, people && !(r->listing && r->terminal) ? "NULL" : "");
     } else if (type == SQLITE_INTEGER) {
         add_integer(r, out, column, sqlite3_column_int64(stmt, column));
     } else if (type == SQLITE_FLOAT) {

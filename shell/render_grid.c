@@ -4,13 +4,16 @@
  * Rows come in windows. A later window keeps the widths of the one before if its cells fit;
  * if not, the grid is closed and another begins, with its own header.
  */
+#include <stdint.h>
 #include <string.h>
 
 #include "shell/human.h"
 #include "shell/render.h"
 
-#define WIDTH_MAX 4096 /* a cell wider than this is not padded for */
-#define PATH_MIN  24   /* a path is not shortened to less */
+#define WIDTH_MAX 4096     /* a cell wider than this is not padded for */
+#define PATH_MIN  24       /* a path is not shortened to less */
+#define SHOWN_MIN 2        /* a listing does not lose more columns */
+#define LEFT_OUT  SIZE_MAX /* width of a column that the screen has no room for */
 
 /* What the lines of a grid are drawn with: left, crossing, right, filling. */
 struct line_style {
@@ -31,10 +34,14 @@ static const struct grid_style {
 
 static void put_line(struct render *r, const struct line_style *style)
 {
-    if (!style->left)
+    const char *corner = style->left;
+    if (!corner)
         return;
     for (int i = 0; i < r->columns; i++) {
-        fputs(i == 0 ? style->left : style->cross, r->out);
+        if (r->widths[i] == LEFT_OUT)
+            continue;
+        fputs(corner, r->out);
+        corner = style->cross;
         for (size_t k = 0; k < r->widths[i] + 2; k++)
             fputs(style->fill, r->out);
     }
@@ -71,6 +78,8 @@ static void put_header(struct render *r, const struct grid_style *style)
     if (!r->headers && style->top.left)
         return;
     for (int i = 0; i < r->columns; i++) {
+        if (r->widths[i] == LEFT_OUT)
+            continue;
         const char *name = r->headers ? r->names[i] : "";
         size_t len = strlen(name);
         fprintf(r->out, "%s%s", style->side, r->color ? "\033[1m" : "");
@@ -86,6 +95,8 @@ static void put_rows(struct render *r, const struct grid_style *style)
     const struct cell *cell = r->cells;
     for (size_t row = 0; row < r->rows; row++) {
         for (int i = 0; i < r->columns; i++, cell++) {
+            if (r->widths[i] == LEFT_OUT)
+                continue;
             bool dim = cell->null && r->color;
             fprintf(r->out, "%s%s", style->side, dim ? "\033[2m" : "");
             put_cell(r, i, cell_at(r, cell), cell->len, cell->width, cell->right);
@@ -107,12 +118,22 @@ static size_t column_width(const struct render *r, int column)
     return widest < WIDTH_MAX ? widest : WIDTH_MAX;
 }
 
-/* Make a listing fit the screen by giving its path column what the others leave. */
-static bool shorten_path(struct render *r, size_t total)
+/* Columns that the grid takes. */
+static size_t total_width(const struct render *r)
 {
-    size_t excess = total - r->screen;
-    for (int i = 0; r->listing && i < r->columns; i++) {
-        if (strcmp(r->names[i], "path") == 0 && r->widths[i] >= excess + PATH_MIN) {
+    size_t total = 1;
+    for (int i = 0; i < r->columns; i++)
+        total += r->widths[i] == LEFT_OUT ? 0 : r->widths[i] + 3;
+    return total;
+}
+
+/* Give the path of a listing what the other columns leave. */
+static bool shorten_path(struct render *r)
+{
+    size_t excess = total_width(r) - r->screen;
+    for (int i = 0; i < r->columns; i++) {
+        bool path = strcmp(r->names[i], "path") == 0 || strcmp(r->names[i], "file") == 0;
+        if (path && r->widths[i] != LEFT_OUT && r->widths[i] >= excess + PATH_MIN) {
             r->widths[i] -= excess;
             return true;
         }
@@ -120,12 +141,39 @@ static bool shorten_path(struct render *r, size_t total)
     return false;
 }
 
+static bool is_empty(const struct render *r, int column)
+{
+    for (size_t row = 0; row < r->rows; row++)
+        if (!r->cells[row * (size_t)r->columns + (size_t)column].null)
+            return false;
+    return true;
+}
+
+/* Leave out a column without values, else the last one; false when too few would stay. */
+static bool leave_one_out(struct render *r)
+{
+    int shown = 0, victim = -1;
+    bool empty = false;
+    for (int i = 0; i < r->columns; i++) {
+        if (r->widths[i] == LEFT_OUT)
+            continue;
+        shown++;
+        if (!empty)
+            victim = i;
+        empty = empty || is_empty(r, i);
+    }
+    if (shown <= SHOWN_MIN)
+        return false;
+    r->widths[victim] = LEFT_OUT;
+    return true;
+}
+
 static bool fits_screen(struct render *r)
 {
-    size_t total = 1;
-    for (int i = 0; i < r->columns; i++)
-        total += r->widths[i] + 3;
-    return !r->screen || total <= r->screen || shorten_path(r, total);
+    while (r->screen && total_width(r) > r->screen)
+        if (!r->listing || (!shorten_path(r) && !leave_one_out(r)))
+            return false;
+    return true;
 }
 
 /* True where the widths had to change. */

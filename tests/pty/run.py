@@ -289,6 +289,50 @@ def case_too_wide_for_the_screen(t):
     s.expect(r"a = a+\n\s*b = b+")
 
 
+def case_listings_fit_the_screen(t):
+    folder = os.path.join(t.folder, "a_rather_long_name_of_a_folder/and_another_one_below_it")
+    os.makedirs(folder)
+    t.names(os.path.join(folder, "model.json"), {"w": [1000, 1000]})
+    s = t.ready(columns=80)
+    s.line(".import .")
+    s.expect("1 new")
+    s.expect(PROMPT)
+    s.line(".ls")
+    s.expect(r"│  1 │ …[^│]*/model.json │ names  │ ")
+    s.expect(PROMPT)
+    s.line(".tensors 1")
+    s.expect(r"4.00 MB")
+    s.expect(PROMPT)
+    s.line(".tensors 1 --json")
+    s.expect(r'"nbytes":4000000')
+
+
+def case_get_and_export(t):
+    header = json.dumps({name: {"dtype": "F32", "shape": [2], "data_offsets": [8 * i, 8 * i + 8]}
+                         for i, name in enumerate(("enc.w", "enc.b", "dec.w"))}).encode()
+    data = struct.pack("<6f", 1, 2, 3, 4, 5, 6)
+    with open(t.path("in.safetensors"), "wb") as out:
+        out.write(struct.pack("<Q", len(header)) + header + data)
+    s = t.ready()
+    s.line(".import in.safetensors")
+    s.expect("1 new")
+    s.expect(PROMPT)
+    s.send(".get in.safe" + TAB + "enc.w\r")
+    s.expect(r"\[1\.0 2\.0\]")
+    s.expect(PROMPT)
+    s.line(".export in.safetensors out.safetensors --names ^enc")
+    s.expect(PROMPT)
+    s.send(CTRL_D)
+    equal(s.wait(), 0)
+    with open(t.path("out.safetensors"), "rb") as back:
+        length = struct.unpack("<Q", back.read(8))[0]
+        entries = json.loads(back.read(length))
+        body = back.read()
+    values = {name: struct.unpack("<2f", body[slice(*entry["data_offsets"])])
+              for name, entry in entries.items() if name != "__metadata__"}
+    equal(values, {"enc.w": (1, 2), "enc.b": (3, 4)})
+
+
 def case_control_characters_are_shown(t):
     t.write("q.sql", "SELECT char(27) || '[31m' AS x;")
     for mode in ("box", "list", "line", "csv", "tsv", "markdown"):
