@@ -83,13 +83,15 @@ static void read_number(struct pyreader *p, struct token t)
         pygroup_refer(p, value, t.pos);
 }
 
+/* \b and \B: after a word character the next one decides, else likewise. To Python an empty
+ * text has no \B. */
 static void put_boundary(struct pyreader *p, bool at)
 {
     const char *word = pyset_class(p, 'w');
     text_addf(p->out,
-              at ? "(?:(?<=[%s])(?![%s])|(?<![%s])(?=[%s]))"
-                 : "(?!\\A\\z)(?:(?<=[%s])(?=[%s])|(?<![%s])(?![%s]))",
-              word, word, word, word);
+              at ? "(?(?<=[%s])(?![%s])|(?=[%s]))"
+                 : "(?!\\A\\z)(?(?<=[%s])(?=[%s])|(?![%s]))",
+              word, word, word);
 }
 
 void pyescape_read(struct pyreader *p, struct token t)
