@@ -10,7 +10,7 @@
  * is therefore written down as its eight entries 1, 2, 4, ... 128, and the compiler makes
  * the other 248.
  */
-#define BIT(n, b, entry) ((n) & (1u << (b)) ? UINT32_C(entry) : 0)
+#define BIT(n, b, entry) ((n) / (1u << (b)) % 2 ? UINT32_C(entry) : 0)
 #define ENTRY(n, b0, b1, b2, b3, b4, b5, b6, b7)                                         \
     (BIT(n, 0, b0) ^ BIT(n, 1, b1) ^ BIT(n, 2, b2) ^ BIT(n, 3, b3) ^ BIT(n, 4, b4) ^     \
      BIT(n, 5, b5) ^ BIT(n, 6, b6) ^ BIT(n, 7, b7))

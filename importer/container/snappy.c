@@ -76,7 +76,9 @@ static bool put_copy(struct cursor *c, uint8_t tag, struct output *o)
 bool snappy_decode(struct bytes block, uint8_t *out, size_t len)
 {
     struct cursor c = cursor_over(block, 0);
-    struct output o = {out, out, out + len};
+    struct output o;
+    o.begin = o.at = out;
+    o.end = out + len;
     if (cursor_varint32(&c) != len)
         return false;
     while (cursor_left(&c)) {

@@ -188,12 +188,13 @@ static enum status next_entry(const struct sstable *t, struct block *b,
     if (!cursor_ok(c) || shared > most_shared)
         return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
                          "an entry of a table block ends past the end of the block");
-    if (shared + fresh > LIMIT_NAME_BYTES)
+    uint64_t key_len = shared + fresh;
+    if (key_len > LIMIT_NAME_BYTES)
         return error_set(err, ERR_LIMIT, t->source->name, b->offset,
                          "a key of %llu bytes, the most is %llu",
-                         (unsigned long long)(shared + fresh),
+                         (unsigned long long)key_len,
                          (unsigned long long)LIMIT_NAME_BYTES);
-    size_t len = (size_t)(shared + fresh), old = b->key_len - (size_t)shared;
+    size_t len = (size_t)key_len, old = b->key_len - (size_t)shared;
     if (!buffer_reserve(&b->key, len + 1))
         return no_memory(t, err);
     size_t common = old < suffix.len ? old : suffix.len;
@@ -275,8 +276,8 @@ void sstable_close(struct sstable *t)
 /* Go to the next data block, if there is one. */
 static enum status next_block(struct sstable *t, struct error *err)
 {
-    struct sstable_entry entry;
-    bool ordered;
+    struct sstable_entry entry = {0};
+    bool ordered = false;
     if (next_entry(t, &t->index, &entry, &ordered, err) != OK)
         return err->status;
     struct cursor c = cursor_over(entry.value, entry.offset);
@@ -292,7 +293,7 @@ static enum status next_block(struct sstable *t, struct error *err)
 
 enum status sstable_next(struct sstable *t, struct sstable_entry *out, struct error *err)
 {
-    bool ordered;
+    bool ordered = false;
     *out = (struct sstable_entry){0};
     while (!cursor_left(&t->data.entries)) {
         if (!cursor_left(&t->index.entries))

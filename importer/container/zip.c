@@ -152,7 +152,8 @@ static enum status read_end(const struct source *s, const uint8_t *tail, size_t 
                          (unsigned long long)d->entries, (unsigned long long)d->bytes,
                          (unsigned long long)LIMIT_TENSORS,
                          (unsigned long long)LIMIT_NAMES_BYTES);
-    if (d->entries > d->bytes / CENTRAL_BYTES || d->entries < d->bytes / CENTRAL_BYTES_MAX)
+    if (d->entries > d->bytes / CENTRAL_BYTES ||
+        d->entries < d->bytes / CENTRAL_BYTES_MAX)
         return corrupt(s, at, err, "its directory cannot have that many members");
     return OK;
 }

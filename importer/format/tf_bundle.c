@@ -135,19 +135,19 @@ static struct bytes first_value(struct bytes head)
     return cursor_take(&c, len < left ? len : left);
 }
 
-/* Does the header of a bundle begin like this: num_shards, then perhaps endianness, then
- * version? */
+/* Does the header of a bundle begin like this: num_shards, perhaps endianness, version? */
 static bool is_header(struct bytes value)
 {
     struct cursor c = cursor_over(value, 0);
+    if (cursor_u8(&c) != 0x08)
+        return false;
+    cursor_varint32(&c);
     uint8_t tag = cursor_u8(&c);
-    for (uint8_t last = 0; tag > last && (tag == 0x08 || tag == 0x10);
-         tag = cursor_u8(&c)) {
-        last = tag;
+    if (tag == 0x10) {
         cursor_varint32(&c);
+        tag = cursor_u8(&c);
     }
-    return tag == 0x1A && value.at[0] == 0x08 && cursor_u8(&c) > 0 &&
-           cursor_u8(&c) == 0x08;
+    return tag == 0x1A && cursor_u8(&c) > 0 && cursor_u8(&c) == 0x08;
 }
 
 /* The header of the first version: one message that lists all tensors. */
@@ -300,6 +300,7 @@ static enum status open_shard(struct bundle *b, uint32_t shard, uint32_t *file)
         return OK;
     }
     struct error why = {0};
+    uint32_t found = 0;
     struct text path = {.limit = 8192}, other = {.limit = 8192};
     text_adds(&path, text_str(&b->prefix));
     text_addf(&path, DATA_INFIX "%05lu-of-%05lu", (unsigned long)shard,
@@ -313,11 +314,12 @@ static enum status open_shard(struct bundle *b, uint32_t shard, uint32_t *file)
         s->renamed = true;
         chosen = text_str(&other);
     }
-    if (!chosen || job_file(b->job, chosen, "data", file, &why) == ERR_MEMORY)
+    if (!chosen || job_file(b->job, chosen, "data", &found, &why) == ERR_MEMORY)
         no_memory(b);
     else if (why.status != OK)
         report_missing(b, chosen, &why);
-    s->file = *file + 1;
+    s->file = found + 1;
+    *file = found;
     text_release(&path);
     text_release(&other);
     return b->job->err->status;
@@ -362,24 +364,37 @@ static const char *dtype_name(struct bundle *b, int32_t number)
     return arena_copy(b->job->arena, text, (size_t)len);
 }
 
-/* Bytes that `elements` take in a data file, and how to read them; false when `size` cannot
- * be right. `codec` has room for 32 bytes and stays "" where there is nothing to do. */
-static bool describe_bytes(const struct bundle *b, const struct dtype *dtype,
-                           const struct tf_run *run, char *codec)
+/* The steps from stored bytes to elements; NULL: none. */
+static const char *codec_of(const struct bundle *b, const struct dtype *dtype)
 {
-    codec[0] = '\0';
-    if (dtype->kind == DTYPE_STRING) {
-        snprintf(codec, 32, "strings:tf");
-        /* A byte of length each at least, and their check sum. */
-        return run->elements == 0 || (run->size >= 4 && run->elements <= run->size - 4);
+    if (dtype->kind == DTYPE_STRING)
+        return "strings:tf";
+    if (dtype->bits == 2 || dtype->bits == 4)
+        return dtype->bits == 2 ? "unpack:2" : "unpack:4";
+    if (!b->big_endian || !dtype_sized(dtype))
+        return NULL;
+    switch (dtype_swap_width(dtype)) {
+    case 2:
+        return "swap:2";
+    case 4:
+        return "swap:4";
+    case 8:
+        return "swap:8";
+    default:
+        return NULL;
     }
+}
+
+/* Can the elements be stored in so many bytes? */
+static bool size_is_right(const struct dtype *dtype, const struct tf_run *run)
+{
+    uint64_t bytes;
+    if (dtype->kind ==
+        DTYPE_STRING) /* a byte of length each at least, and their checksum */
+        return run->elements == 0 || (run->size >= 4 && run->elements <= run->size - 4);
     if (!dtype_sized(dtype))
         return true;
-    uint64_t width = dtype->bits < 8 ? 1 : dtype->bits / 8u, bytes;
-    if (dtype->bits < 8)
-        snprintf(codec, 32, "unpack:%u", (unsigned)dtype->bits);
-    else if (b->big_endian && dtype_swap_width(dtype) > 1)
-        snprintf(codec, 32, "swap:%u", dtype_swap_width(dtype));
+    uint64_t width = dtype->bits < 8 ? 1 : dtype->bits / 8u;
     return mul_u64(run->elements, width, &bytes) && bytes == run->size;
 }
 
@@ -462,15 +477,13 @@ static enum status emit_range(struct bundle *b, const struct tf_run *run,
                               struct bytes name, struct tensor_claim *claim)
 {
     struct dtype dtype;
-    char codec[32];
     dtype_find(claim->dtype, &dtype);
     bool placed = run_is_placed(b, run, name);
-    bool fits = placed && describe_bytes(b, &dtype, run, codec);
-    if (fits) {
+    if (placed && size_is_right(&dtype, run)) {
         claim->storage = STORAGE_RANGE;
         claim->offset = run->offset;
         claim->stored = run->size;
-        claim->codec = codec[0] ? codec : NULL;
+        claim->codec = codec_of(b, &dtype);
         claim->sums = dtype.kind == DTYPE_OPAQUE ? NULL : &run->crc;
         if (open_shard(b, run->shard, &claim->file) != OK)
             return b->job->err->status;
@@ -506,7 +519,6 @@ static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m,
 {
     struct tf_extent spelled[TENSOR_RANK_MAX] = {{0}};
     struct dtype dtype;
-    char codec[32];
     if (m->n_extent != whole->rank)
         return "lists a slice of another rank";
     bool inside = take_extents(m, whole, spelled, e);
@@ -523,7 +535,7 @@ static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m,
         return "has a slice of another shape than its place";
     dtype_find(dtype_name(b, run->dtype), &dtype);
     if (run->shard >= b->shard_count || run->offset > INT64_MAX ||
-        run->size > INT64_MAX || !describe_bytes(b, &dtype, run, codec))
+        run->size > INT64_MAX || !size_is_right(&dtype, run))
         return "has a slice whose place or size cannot be right";
     e->offset = run->offset;
     e->stored = run->size;
@@ -577,7 +589,6 @@ static enum status emit_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
                                struct tensor_claim *claim)
 {
     struct dtype dtype;
-    char codec[32];
     dtype_find(claim->dtype, &dtype);
     const char *wrong = take_pieces(b, m, name, whole, claim);
     if (b->job->err->status != OK)
@@ -587,9 +598,8 @@ static enum status emit_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
                   "partitioned tensor \"%.*s\" %s: listed without data", SHOWN(name),
                   wrong);
     } else {
-        describe_bytes(b, &dtype, whole, codec);
         claim->storage = STORAGE_PIECES;
-        claim->codec = codec[0] ? codec : NULL;
+        claim->codec = codec_of(b, &dtype);
         if (dtype.kind == DTYPE_OPAQUE)
             claim->sums = NULL;
     }

@@ -100,7 +100,7 @@ static void damage(void **state)
         assert_int_not_equal(read_all((struct bytes){file.at, len}, &got, &cut), OK);
         text_release(&got);
     }
-    uint8_t *copy = malloc(file.len);
+    uint8_t *copy = malloc(file.len + 1);
     for (size_t i = 0; i < file.len * 8; i++) {
         struct text got = {0};
         struct error flip = {0};

@@ -336,20 +336,21 @@ static void index_and_print(struct directory *d, struct text *out)
 
 #define TENSOR(n, t, d, sh, off, len)                                                    \
     {                                                                                    \
-        .name = n, .dtype = t, .dims = d, .shard = sh, .offset = off, .size = len        \
+        .name = (n), .dtype = (t), .dims = (d), .shard = (sh), .offset = (off),          \
+        .size = (len)                                                                    \
     }
-#define SLICE(n, t, d, sh, off, len, b)                                                  \
+#define SLICE(n, t, d, sh, off, len, part)                                               \
     {                                                                                    \
-        .name = n, .dtype = t, .dims = d, .shard = sh, .offset = off, .size = len,       \
-        .box = b                                                                         \
+        .name = (n), .dtype = (t), .dims = (d), .shard = (sh), .offset = (off),          \
+        .size = (len), .box = (part)                                                     \
     }
 #define SLICED(n, t, d, list)                                                            \
     {                                                                                    \
-        .name = n, .dtype = t, .dims = d, .slices = list                                 \
+        .name = (n), .dtype = (t), .dims = (d), .slices = (list)                         \
     }
 #define RAW(n, s)                                                                        \
     {                                                                                    \
-        .name = n, .raw = s, .raw_len = sizeof(s) - 1                                    \
+        .name = (n), .raw = (s), .raw_len = sizeof(s) - 1                                \
     }
 #define BIG_ENDIAN_1                                                                     \
     {                                                                                    \
@@ -642,9 +643,10 @@ static void steps(void **state)
 
 static void put_hex(struct text *out, const char *hex)
 {
-    unsigned byte;
-    for (; sscanf(hex, "%2x", &byte) == 1; hex += 2)
-        text_addc(out, (char)byte);
+    for (char digits[3] = ""; *hex; hex += 2) {
+        memcpy(digits, hex, 2);
+        text_addc(out, (char)strtoul(digits, NULL, 16));
+    }
 }
 
 /* A partitioned float32 [2,3] and an int16, as TensorFlow lays them out. */
