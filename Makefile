@@ -56,6 +56,8 @@ cflags := -std=c17 -D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 
           -pthread -fvisibility=hidden $(variant_flags) $(warnings) $(package_cflags)
 ldflags := -pthread $(variant_flags)
 
+comma := ,
+
 # --- sources ------------------------------------------------------------------------------
 catalog_c := $(sort $(shell find catalog -name '*.c'))
 importer_c := $(sort $(shell find importer -name '*.c'))
@@ -136,6 +138,9 @@ $B/tests/unit/%: tests/unit/%.c $(core) $B/flags
 	@mkdir -p $(@D)
 	$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(ldflags) $(LDFLAGS) -o $@ $< $(core) \
 	    $(package_libs) $(cmocka_libs) -ldl -lm
+
+# A test that makes memory and reading fail.
+$B/tests/unit/test_read_faults: ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup pread64)
 
 .PHONY: build-unit build-replays
 build-unit: $(unit_tests)
