@@ -208,13 +208,14 @@ static void print_refusals(struct refusals *r)
 static void print_notes(const struct selection_notes *n, const struct export_plan *p)
 {
     if (n->leaves)
-        complain("%" PRIu64 " empty leaves are no tensors and are left out", n->leaves);
+        complain("left out, being empty leaves and no tensors: %" PRIu64, n->leaves);
     if (n->absent)
-        complain("%" PRIu64 " names of the target have no source and are left out: %s%s",
+        complain("left out, having no source: %" PRIu64 " names of the target: %s%s",
                  n->absent, n->first_absent, n->absent > 1 ? ", ..." : "");
     if (p->uncast)
-        complain("%" PRIu64 " tensors are not floating-point and keep their dtype",
-                 p->uncast);
+        complain("not floating-point, and keeping their dtype: %" PRIu64 " of %" PRIu64
+                 " tensors",
+                 p->uncast, p->count);
 }
 
 static int status_of(const struct error *err)

@@ -56,6 +56,7 @@ void session_signals(void)
     sigemptyset(&act.sa_mask);
     sigaction(SIGINT, &act, NULL); /* no SA_RESTART: reads of a terminal end */
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like any other */
 }
 
 /* Called by SQLite every few thousand steps of a statement. */

@@ -2,12 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -520,12 +522,18 @@ static void test_parts(void **state)
 static struct {
     int calls, fail_at, code;
     bool unnamed, steal;
+    int deadly; /* not an error: this signal */
 } fault;
 
 static bool fails(void)
 {
     errno = fault.code;
-    return fault.calls++ == fault.fail_at;
+    if (fault.calls++ != fault.fail_at)
+        return false;
+    if (!fault.deadly)
+        return true;
+    raise(fault.deadly);
+    return false;
 }
 static int fault_open_unnamed(int directory_fd)
 {
@@ -652,6 +660,79 @@ static void test_race(void **state)
     }
 }
 
+/* Kill the program at call 0, 1, 2, ...: the name is there with all its bytes, or not. */
+static void test_kill(void **state)
+{
+    struct shop shop = {small, 4, false};
+    struct output_io io = faulty;
+    (void)state;
+    io.unlink = unlink_here;
+    for (int round = 0; round < 140; round++) {
+        struct export_options options = {.io = &io, .threads = 1, .sync = true};
+        struct error err;
+        int status;
+        fault.calls = 0;
+        fault.fail_at = round / 2;
+        fault.unnamed = round % 2;
+        fault.steal = false;
+        pid_t child = fork();
+        if (!child) {
+            fault.deadly = SIGKILL;
+            run(&shop, "x.safetensors", NULL, &options, &err);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        bool there = access("x.safetensors", F_OK) == 0;
+        size_t others = files_here() - there;
+        if (others > !fault.unnamed || (WIFEXITED(status) && !there))
+            printf("call %d, status %d: %zu files\n", round / 2, status, others);
+        assert_true(others == 0 || !fault.unnamed);
+        if (there) {
+            size_t len;
+            uint8_t *bytes = read_all("x.safetensors", &len);
+            assert_int_equal(len, 8 + load_u64le(bytes) + 19);
+            assert_memory_equal(bytes + len - 3, "\1\2\3", 3);
+            free(bytes);
+        } else {
+            assert_false(WIFEXITED(status));
+        }
+        leave_directory(NULL);
+        enter_directory(NULL);
+    }
+}
+
+static volatile sig_atomic_t interrupts;
+
+static void count_interrupt(int signal_number)
+{
+    (void)signal_number;
+    interrupts++;
+}
+
+static void test_interrupt(void **state)
+{
+    struct shop shop = {small, 4, false};
+    struct output_io io = faulty;
+    struct export_options options = {
+        .io = &io, .threads = 2, .interrupted = &interrupts, .sync = true};
+    struct error err;
+    (void)state;
+    io.unlink = unlink_here;
+    signal(SIGINT, count_interrupt);
+    fault.deadly = SIGINT;
+    fault.steal = false;
+    for (fault.fail_at = 0; fault.fail_at < 10; fault.fail_at++) {
+        fault.calls = 0;
+        fault.unnamed = fault.fail_at % 2;
+        interrupts = 0;
+        assert_int_equal(run(&shop, "x.safetensors", NULL, &options, &err),
+                         ERR_INTERRUPTED);
+        assert_int_equal(files_here(), 0);
+    }
+    fault.deadly = 0;
+    signal(SIGINT, SIG_DFL);
+}
+
 int main(void)
 {
 #define IN_DIRECTORY(test)                                                               \
@@ -670,6 +751,8 @@ int main(void)
         IN_DIRECTORY(test_parts),
         IN_DIRECTORY(test_faults),
         IN_DIRECTORY(test_race),
+        IN_DIRECTORY(test_kill),
+        IN_DIRECTORY(test_interrupt),
     };
     return cmocka_run_group_tests_name("export", tests, NULL, NULL);
 }
