@@ -1,0 +1,226 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "catalog/regex/rules.h"
+
+#define WORDS_MAX 6
+
+/*
+ * One rule on one name. Steps are parted by "; ", their words by spaces; '' is an empty
+ * word. The answer begins with '=' (the new name), '!' (the error), '-' (dropped) or '?'
+ * (unmatched). The formatter would give every string of the table a line of its own.
+ */
+static const struct rule_case {
+    const char *what;
+    enum rules_shape shape;
+    const char *pattern, *replacement, *steps, *name, *answer;
+} rule_cases[] = {
+  /* clang-format off */
+#define F RULES_FULLMATCH
+#define T RULES_TRANSLATOR
+    {"plain", F, "a", "b", NULL, "a", "=b"},
+    {"groups", F, "(.*)/(.*)", "\\2/\\1", NULL, "x/y", "=y/x"},
+    {"the whole", F, "a(.)", "[\\g<0>]", NULL, "ab", "=[ab]"},
+    {"drops", F, "a", NULL, NULL, "a", "-"},
+    {"empty replacement", F, "a", "", NULL, "a", "="},
+    {"empty name", F, "", "x", NULL, "", "=x"},
+    {"an unset group is empty", F, "a(b)?", "\\1c", NULL, "a", "=c"},
+    {"only an unset group", F, "a(b)?", "\\1", NULL, "a", "="},
+    {"fullmatch means the end", F, "a", "b", NULL, "a\n", "?"},
+    {"$ forgives one newline", T, "a", "b", NULL, "a\n", "=b"},
+    {"$ forgives no second", T, "a", "b", NULL, "a\n\n", "?"},
+    {"$ binds to the last branch", T, "a|b", "x", NULL, "abc", "=x"},
+    {"and only to it", T, "a|b", "x", NULL, "bc", "?"},
+    {"bad pattern", F, "(", "x", NULL, "a",
+     "!error: missing ), unterminated subpattern at position 0"},
+    {"bad template", F, "a", "\\d", NULL, "a", "!error: bad escape \\d at position 0"},
+    {"bad template, not reached", F, "a", "\\d", NULL, "b", "?"},
+    {"unknown group", F, "(a)", "\\g<n>", NULL, "a",
+     "!IndexError: unknown group name 'n'"},
+
+    {"table", F, "(.*)", "<\\g<v>>", "v table t \\1", "k", "=<one>"},
+    {"key put together", F, "(.)(.)", "\\g<v>", "v table t \\2-\\1", "ba", "=both"},
+    {"no such key", F, "(.*)", "\\g<v>", "v table t \\1", "it's", "!KeyError: \"it's\""},
+    {"default", F, "(.*)", "\\g<v>", "v table t \\1 ?\\1", "zz", "=?zz"},
+    {"no such table", F, "(.*)", "\\g<v>", "v table no \\1", "k", "!KeyError: 'k'"},
+    {"table of lists", F, "(.*)", "\\g<v>", "v table l \\1", "k",
+     "!ValueError: a list is looked up with index, not with table: l"},
+
+    {"int", F, "(.*)", "\\g<n>", "n int \\1", "007", "=7"},
+    {"int of zeros", F, "(.*)", "\\g<n>", "n int \\1", "000", "=0"},
+    {"int of other digits", F, "(.*)", "\\g<n>", "n int \\1", "\xD9\xA3", "=3"},
+    {"int of many digits", F, "(.*)", "\\g<n>", "n int \\1", "99999999999999999999",
+     "=99999999999999999999"},
+    {"int of none", F, "(.*)", "\\g<n>", "n int \\1", "x",
+     "!ValueError: invalid literal for int() with base 10: 'x'"},
+
+    {"index", F, "(.)(.*)", "\\g<v>", "v index l \\1 \\2", "k01", "=second"},
+    {"index from the end", F, "(.)(.*)", "\\g<v>", "v index l \\1 \\2", "k-2", "=first"},
+    {"index past the end", F, "(.)(.*)", "\\g<v>", "v index l \\1 \\2", "k2",
+     "!IndexError: list index out of range"},
+    {"index past the begin", F, "(.)(.*)", "\\g<v>", "v index l \\1 \\2", "k-3",
+     "!IndexError: list index out of range"},
+    {"index in nothing", F, "(.)(.*)", "\\g<v>", "v index l \\1 \\2", "e0",
+     "!IndexError: list index out of range"},
+    {"index too large", F, "(.)(.*)", "\\g<v>", "v index l \\1 \\2",
+     "k9223372036854775808", "!IndexError: cannot fit 'int' into an index-sized integer"},
+    {"the key before the index", F, "(.)(.*)", "\\g<v>", "v index l \\1 \\2", "zx",
+     "!KeyError: 'z'"},
+
+    {"if", F, "a(b)?", "\\g<v>", "v if \\1 _\\1 none", "ab", "=_b"},
+    {"if not", F, "a(b)?", "\\g<v>", "v if \\1 _\\1 none", "a", "=none"},
+    {"name", T, "a|b", "\\g<n>!", "n name", "abc", "=abc!"},
+
+    {"steps see earlier ones", F, "(.*)", "\\g<v>", "n int \\1; v if \\g<n> n\\g<n> ''",
+     "05", "=n5"},
+    {"a step hides a group", F, "(?P<g>.*)", "\\g<g>", "g if \\g<g> [\\g<g>] ''", "x",
+     "=[x]"},
+    {"the first error is told", F, "(.*)", "\\d", "v table t \\1; n int \\1", "x",
+     "!KeyError: 'x'"},
+    {"an escaped backslash", F, "(.*)", "\\\\g<n>", "n int \\1", "1", "=\\g<n>"},
+    {"places in the whole template", F, "(.*)", "\\g<n>/\\d", "n int \\1", "1",
+     "!error: bad escape \\d at position 6"},
+    {"unknown step", F, ".*", "x", "n hash \\0", "1", "!ValueError: unknown step hash"},
+    {"too few arguments", F, ".*", "x", "n if \\0", "1",
+     "!ValueError: wrong number of arguments for step if"},
+#undef F
+#undef T
+  /* clang-format on */
+};
+
+static void add_step(struct rules *r, char *step)
+{
+    const char *word[WORDS_MAX];
+    unsigned count = 0;
+    char *rest = step;
+    for (char *w; (w = strtok_r(rest, " ", &rest)) && count < WORDS_MAX;)
+        word[count++] = strcmp(w, "''") == 0 ? "" : w;
+    assert_true(rules_add_step(r, word, count));
+}
+
+static void add_steps(struct rules *r, const char *steps)
+{
+    char *copy = strdup(steps ? steps : ""), *rest = copy;
+    assert_non_null(copy);
+    for (char *step; (step = strtok_r(rest, ";", &rest));)
+        add_step(r, step);
+    free(copy);
+}
+
+static void add_tables(struct rules *r)
+{
+    assert_true(rules_add_value(r, "t", "k", "one", false));
+    assert_true(rules_add_value(r, "t", "a-b", "both", false));
+    assert_true(rules_add_value(r, "l", "k", "first", true));
+    assert_true(rules_add_value(r, "l", "k", "second", true));
+    assert_true(rules_add_value(r, "l", "e", NULL, true));
+}
+
+static void check(struct rules *r, const char *name, size_t len,
+                  enum rule_outcome outcome, const char *want)
+{
+    const struct rule_result *got = rules_apply(r, name, len);
+    assert_int_equal(got->outcome, outcome);
+    assert_int_equal(got->len, strlen(want));
+    assert_memory_equal(got->text, want, got->len);
+}
+
+static void one_rule(void **state)
+{
+    static const char marks[] = {
+        [RULE_UNMATCHED] = '?',
+        [RULE_OK] = '=',
+        [RULE_DROPPED] = '-',
+        [RULE_ERROR] = '!',
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rule_cases) / sizeof(rule_cases[0]); i++) {
+        const struct rule_case *c = &rule_cases[i];
+        print_message("%s\n", c->what);
+        struct rules *r = rules_new(c->shape);
+        assert_non_null(r);
+        assert_true(rules_add(r, 7, c->pattern, c->replacement, NULL, NULL));
+        add_steps(r, c->steps);
+        add_tables(r);
+        /* Fresh, as remembered, and made again. */
+        for (int round = 0; round < 3; round++) {
+            enum rule_outcome outcome = RULE_UNMATCHED;
+            while (marks[outcome] != c->answer[0])
+                outcome++;
+            check(r, c->name, strlen(c->name), outcome, c->answer + 1);
+            if (round == 1)
+                rules_apply(r, "another", 7);
+        }
+        rules_free(r);
+    }
+}
+
+static void first_rule_decides(void **state)
+{
+    (void)state;
+    struct rules *r = rules_new(RULES_FULLMATCH);
+    assert_non_null(r);
+    assert_true(rules_add(r, 1, "a.*", "first", "int32", NULL));
+    assert_true(rules_add(r, 2, "ab", "second", NULL, NULL));
+    assert_true(rules_add(r, 3, "b", "third", NULL, "ValueError: no such operation"));
+    assert_true(rules_add(r, 4, "[", "never", NULL, NULL));
+    check(r, "ab", 2, RULE_OK, "first");
+    assert_int_equal(rules_apply(r, "ab", 2)->ord, 1);
+    assert_string_equal(rules_apply(r, "ab", 2)->cast, "int32");
+    check(r, "b", 1, RULE_ERROR, "ValueError: no such operation");
+    check(r, "c", 1, RULE_ERROR, "error: unterminated character set at position 0");
+    assert_int_equal(rules_apply(r, "c", 1)->ord, 4);
+    assert_null(rules_apply(r, "c", 1)->cast);
+    rules_free(r);
+    rules_free(NULL);
+}
+
+static void numbers_have_a_limit(void **state)
+{
+    (void)state;
+    static const char want[] =
+        "ValueError: Exceeds the limit (4300 digits) for integer string conversion: "
+        "value has "
+        "4301 digits; use sys.set_int_max_str_digits() to increase the limit";
+    struct rules *r = rules_new(RULES_FULLMATCH);
+    const char *const step[] = {"n", "int", "\\1"};
+    char digits[4301];
+    memset(digits, '0', sizeof(digits));
+    assert_non_null(r);
+    assert_true(rules_add(r, 1, "(.*)", "\\g<n>", NULL, NULL));
+    assert_true(rules_add_step(r, step, 3));
+    check(r, digits, 4300, RULE_OK, "0");
+    check(r, digits, 4301, RULE_ERROR, want);
+    rules_free(r);
+}
+
+static void bytes_that_are_no_text(void **state)
+{
+    (void)state;
+    struct rules *r = rules_new(RULES_FULLMATCH);
+    assert_non_null(r);
+    assert_true(rules_add(r, 1, ".*", "\\g<0>", NULL, NULL));
+    assert_int_equal(rules_apply(r, "\xFF", 1)->outcome, RULE_ERROR);
+    const struct rule_result *got = rules_apply(r, "a\0b", 3);
+    assert_int_equal(got->outcome, RULE_OK);
+    assert_int_equal(got->len, 3);
+    assert_memory_equal(got->text, "a\0b", 3);
+    rules_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_rule),
+        cmocka_unit_test(first_rule_decides),
+        cmocka_unit_test(numbers_have_a_limit),
+        cmocka_unit_test(bytes_that_are_no_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
