@@ -1,0 +1,465 @@
+/*
+ * fn_rule.c - rule sets as SQL functions, and repr() for the error texts beside them.
+ *
+ *   rule_match(ruleset, name)    ord of the rule that decides; NULL: none
+ *   rule_status(ruleset, name)   'ok', 'dropped', 'unmatched', 'error'
+ *   rule_replace(ruleset, name)  the new name; NULL unless the status is 'ok'
+ *   rule_error(ruleset, name)    "Type: text"; NULL unless the status is 'error'
+ *   rule_cast(ruleset, name)     the dtype that the rule casts to; NULL: none
+ *   python_repr(text)            as Python prints a str
+ *
+ * All of a connection share its rule sets, and a set remembers its last answer: asking five
+ * questions of one name matches it once. A set is compiled from the rows of `ruleset` and
+ * `rule` and is looked at again at the start of every statement (auxiliary data of a
+ * constant argument lives that long). Rows that are all committed change the file's data
+ * version when they change; while this connection is writing, the rows are read again.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/dtype.h"
+#include "catalog/regex/pytext.h"
+#include "catalog/regex/rules.h"
+#include "catalog/sql/extension.h"
+
+#define SETS_KEPT 16
+
+/* A rule set as it stood. Held by the cache and by the statements that use it. */
+struct set {
+    struct set *next;
+    unsigned holders;
+    char *name;
+    char *rows; /* what it was compiled from */
+    size_t rows_len;
+    bool committed; /* `version` tells whether the rows are still these */
+    unsigned version;
+    struct rules *rules;
+};
+
+struct cache {
+    unsigned functions; /* that share it */
+    struct set *first;  /* latest used first */
+};
+
+static void set_drop(void *held)
+{
+    struct set *set = held;
+    if (!set || --set->holders > 0)
+        return;
+    rules_free(set->rules);
+    free(set->name);
+    free(set->rows);
+    free(set);
+}
+
+static void cache_drop(void *shared)
+{
+    struct cache *cache = shared;
+    if (--cache->functions > 0)
+        return;
+    while (cache->first) {
+        struct set *set = cache->first;
+        cache->first = set->next;
+        set_drop(set);
+    }
+    free(cache);
+}
+
+/* --- from rows --------------------------------------------------------------------------- */
+
+static sqlite3_stmt *query(sqlite3 *db, const char *sql, const char *argument)
+{
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK)
+        sqlite3_bind_text(s, 1, argument, -1, SQLITE_STATIC);
+    return s;
+}
+
+/* Finalize; false unless the statement ran to its end. */
+static bool finished(sqlite3_stmt *s, int rc)
+{
+    return sqlite3_finalize(s) == SQLITE_OK && rc == SQLITE_DONE;
+}
+
+static const char *column(sqlite3_stmt *s, int i)
+{
+    return (const char *)sqlite3_column_text(s, i);
+}
+
+/* All rows of a set in one string, to see whether they have changed. Empty: no such set. */
+static bool read_rows(sqlite3 *db, const char *name, struct text *out)
+{
+    static const char sql[] =
+        "SELECT dialect, options, NULL, NULL, NULL FROM main.ruleset WHERE name = ?1"
+        " UNION ALL "
+        "SELECT * FROM (SELECT ord, pattern, replacement, compute, ops FROM main.rule"
+        " WHERE ruleset = ?1 ORDER BY ord)";
+    sqlite3_stmt *s = query(db, sql, name);
+    int rc = SQLITE_ERROR;
+    while (s && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        for (int i = 0; i < 5; i++) {
+            const char *text = column(s, i);
+            int len = sqlite3_column_bytes(s, i);
+            text_addf(out, "%d:", text ? len : -1);
+            text_add(out, text ? text : "", (size_t)len);
+        }
+    return finished(s, rc) && !out->failed;
+}
+
+static bool load_tables(sqlite3 *db, const char *options, struct rules *rules)
+{
+    static const char sql[] =
+        "SELECT tab, entry, iif(list, e.value, v), list FROM ("
+        " SELECT t.key AS tab, k.key AS entry, k.value AS v, k.type = 'array' AS list,"
+        "        k.id = max(k.id) OVER (PARTITION BY t.key, k.key) AS last"
+        " FROM json_each(?1, '$.tables') t,"
+        "      json_each(iif(t.type = 'object', t.value, '{}')) k)"
+        " LEFT JOIN json_each(iif(list, v, '[]')) e WHERE last ORDER BY tab, entry, "
+        "e.key";
+    sqlite3_stmt *s = query(db, sql, options);
+    int rc = SQLITE_ERROR;
+    bool room = true;
+    while (s && room && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        room = rules_add_value(rules, column(s, 0), column(s, 1), column(s, 2),
+                               sqlite3_column_int(s, 3));
+    return finished(s, rc) && room;
+}
+
+#define WORDS_MAX 8
+
+static bool load_steps(sqlite3 *db, const char *compute, struct rules *rules)
+{
+    static const char sql[] =
+        "WITH step(k, words) AS (SELECT key,"
+        "  iif(type = 'array' AND value <> '[]', value, '[\"\"]') FROM json_each(?1))"
+        "SELECT w.value, w.key + 1 = json_array_length(words)"
+        " FROM step, json_each(words) w ORDER BY k, w.key";
+    sqlite3_stmt *s = query(db, sql, compute);
+    int rc = SQLITE_ERROR;
+    bool room = true;
+    char *word[WORDS_MAX];
+    unsigned count = 0;
+    while (s && room && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        if (count < WORDS_MAX)
+            room = (word[count++] = strdup(column(s, 0) ? column(s, 0) : "")) != NULL;
+        if (!sqlite3_column_int(s, 1))
+            continue;
+        room = room && rules_add_step(rules, (const char *const *)word, count);
+        while (count)
+            free(word[--count]);
+    }
+    while (count)
+        free(word[--count]);
+    return finished(s, rc) && room;
+}
+
+/* The operations on the tensor: the last cast's dtype, or what is wrong with one. */
+static bool load_ops(sqlite3 *db, const char *ops, struct text *cast, struct text *fault)
+{
+    static const char sql[] = "SELECT iif(type = 'array', value ->> 0, value), iif(type "
+                              "= 'array', value ->> 1, '')"
+                              " FROM json_each(?1) ORDER BY key";
+    sqlite3_stmt *s = query(db, sql, ops);
+    int rc = SQLITE_ERROR;
+    while (s && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        const char *operation = column(s, 0) ? column(s, 0) : "";
+        const char *dtype = column(s, 1) ? column(s, 1) : "";
+        struct dtype found;
+        dtype_find(dtype, &found);
+        text_reset(cast);
+        text_adds(cast, dtype);
+        if (fault->len == 0 && strcmp(operation, "cast") != 0)
+            text_addf(fault, "ValueError: unknown operation '%s'", operation);
+        else if (fault->len == 0 && found.kind == DTYPE_UNKNOWN)
+            text_addf(fault, "ValueError: unknown dtype '%s'", dtype);
+    }
+    return finished(s, rc) && !cast->failed && !fault->failed;
+}
+
+static bool has_nul(sqlite3_stmt *s, int i)
+{
+    const char *text = column(s, i);
+    return text && strlen(text) != (size_t)sqlite3_column_bytes(s, i);
+}
+
+static bool load_rule(sqlite3 *db, sqlite3_stmt *s, struct rules *rules)
+{
+    struct text cast = {0}, fault = {0};
+    const char *compute = column(s, 3), *ops = column(s, 4);
+    bool ok = !ops || load_ops(db, ops, &cast, &fault);
+    if (has_nul(s, 1) || has_nul(s, 2))
+        text_adds(&fault, "ValueError: a NUL character in a rule");
+    ok = ok && rules_add(rules, sqlite3_column_int64(s, 0), column(s, 1), column(s, 2),
+                         cast.len ? cast.at : NULL, fault.len ? fault.at : NULL);
+    ok = ok && (!compute || load_steps(db, compute, rules));
+    text_release(&cast);
+    text_release(&fault);
+    return ok;
+}
+
+static bool load_rules(sqlite3 *db, const char *name, struct rules *rules)
+{
+    sqlite3_stmt *s =
+        query(db,
+              "SELECT ord, pattern, replacement, compute, ops FROM main.rule"
+              " WHERE ruleset = ?1 ORDER BY ord",
+              name);
+    int rc = SQLITE_ERROR;
+    bool ok = true;
+    while (s && ok && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        ok = load_rule(db, s, rules);
+    return finished(s, rc) && ok;
+}
+
+static bool shape_of(const char *dialect, enum rules_shape *shape)
+{
+    *shape = strcmp(dialect, "t5x-assignment") == 0 ? RULES_FULLMATCH : RULES_TRANSLATOR;
+    return *shape == RULES_FULLMATCH || strcmp(dialect, "t5x-translator") == 0;
+}
+
+/* NULL, with the reason as the function's error. */
+static struct rules *load(sqlite3_context *context, const char *name)
+{
+    sqlite3 *db = sqlite3_context_db_handle(context);
+    struct rules *rules = NULL;
+    enum rules_shape shape;
+    sqlite3_stmt *s =
+        query(db, "SELECT dialect, options FROM main.ruleset WHERE name = ?1", name);
+    int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
+    char *why = NULL;
+    if (rc != SQLITE_ROW) {
+        why = rc == SQLITE_DONE ? sqlite3_mprintf("no rule set is called '%s'", name)
+                                : sqlite3_mprintf("%s", sqlite3_errmsg(db));
+    } else if (!shape_of(column(s, 0), &shape)) {
+        why =
+            sqlite3_mprintf("rule set '%s' is of dialect '%s', whose rules do not match "
+                            "one name at a time",
+                            name, column(s, 0));
+    } else if ((rules = rules_new(shape)) == NULL ||
+               !load_tables(db, column(s, 1), rules) || !load_rules(db, name, rules)) {
+        why = sqlite3_mprintf("rule set '%s': %s", name,
+                              sqlite3_errcode(db) == SQLITE_OK ||
+                                      sqlite3_errcode(db) >= SQLITE_ROW
+                                  ? "no memory"
+                                  : sqlite3_errmsg(db));
+        rules_free(rules);
+        rules = NULL;
+    }
+    sqlite3_finalize(s);
+    if (!rules)
+        sqlite3_result_error(context, why ? why : "no memory", -1);
+    sqlite3_free(why);
+    return rules;
+}
+
+/* --- the cache --------------------------------------------------------------------------- */
+
+static struct set *set_new(sqlite3_context *context, const char *name, struct text *rows)
+{
+    struct set *set = calloc(1, sizeof(*set));
+    if (!set || !(set->name = strdup(name)))
+        goto no_memory;
+    set->rows_len = rows->len;
+    set->rows = text_steal(rows);
+    if (!set->rows)
+        goto no_memory;
+    set->rules = load(context, name);
+    set->holders = 1;
+    if (set->rules)
+        return set;
+    set_drop(set);
+    return NULL;
+
+no_memory:
+    if (set)
+        free(set->name);
+    free(set);
+    sqlite3_result_error_nomem(context);
+    return NULL;
+}
+
+/* Put at the front, and let the oldest go. */
+static void cache_put(struct cache *cache, struct set *set)
+{
+    set->next = cache->first;
+    cache->first = set;
+    struct set **at = &set->next;
+    for (int kept = 1; *at && kept < SETS_KEPT; kept++)
+        at = &(*at)->next;
+    if (*at) {
+        struct set *oldest = *at;
+        *at = NULL;
+        set_drop(oldest);
+    }
+}
+
+static struct set *cache_take(struct cache *cache, const char *name)
+{
+    for (struct set **at = &cache->first; *at; at = &(*at)->next)
+        if (strcmp((*at)->name, name) == 0) {
+            struct set *set = *at;
+            *at = set->next;
+            return set;
+        }
+    return NULL;
+}
+
+/* The set as it stands now, owned by the cache; NULL after an error. */
+static struct set *cache_find(sqlite3_context *context, const char *name)
+{
+    struct cache *cache = sqlite3_user_data(context);
+    sqlite3 *db = sqlite3_context_db_handle(context);
+    unsigned version = 0;
+    bool committed = sqlite3_txn_state(db, "main") != SQLITE_TXN_WRITE &&
+                     sqlite3_file_control(db, "main", SQLITE_FCNTL_DATA_VERSION,
+                                          &version) == SQLITE_OK;
+    struct set *set = cache_take(cache, name);
+    struct text rows = {0};
+    if (set && committed && set->committed && set->version == version)
+        goto found;
+    if (!read_rows(db, name, &rows)) {
+        sqlite3_result_error(context, sqlite3_errmsg(db), -1);
+        set_drop(set);
+        set = NULL;
+        goto done;
+    }
+    if (!set || set->rows_len != rows.len ||
+        memcmp(set->rows, text_str(&rows), rows.len) != 0) {
+        set_drop(set);
+        set = set_new(context, name, &rows);
+    }
+    if (!set)
+        goto done;
+    set->committed = committed;
+    set->version = version;
+
+found:
+    cache_put(cache, set);
+done:
+    text_release(&rows);
+    return set;
+}
+
+/* --- the functions ----------------------------------------------------------------------- */
+
+/* The answer for (ruleset, name); NULL: an argument is NULL, or an error was told. */
+static const struct rule_result *answer(sqlite3_context *context, sqlite3_value **argv)
+{
+    struct set *set = sqlite3_get_auxdata(context, 0);
+    const char *name = (const char *)sqlite3_value_text(argv[1]);
+    if (!name)
+        return NULL;
+    if (!set) {
+        const char *ruleset = (const char *)sqlite3_value_text(argv[0]);
+        set = ruleset ? cache_find(context, ruleset) : NULL;
+        if (!set)
+            return NULL;
+        set->holders++;
+        sqlite3_set_auxdata(context, 0, set, set_drop);
+        /* Where the argument is no constant it was dropped at once; the cache holds on. */
+    }
+    return rules_apply(set->rules, name, (size_t)sqlite3_value_bytes(argv[1]));
+}
+
+static void result_text(sqlite3_context *context, const char *text, size_t len)
+{
+    sqlite3_result_text64(context, text, len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static void rule_match(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const struct rule_result *r = answer(context, argv);
+    if (r && r->outcome != RULE_UNMATCHED)
+        sqlite3_result_int64(context, r->ord);
+}
+
+static void rule_status(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    static const char *const word[] = {
+        [RULE_UNMATCHED] = "unmatched",
+        [RULE_OK] = "ok",
+        [RULE_DROPPED] = "dropped",
+        [RULE_ERROR] = "error",
+    };
+    (void)argc;
+    const struct rule_result *r = answer(context, argv);
+    if (r)
+        sqlite3_result_text(context, word[r->outcome], -1, SQLITE_STATIC);
+}
+
+static void rule_replace(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const struct rule_result *r = answer(context, argv);
+    if (r && r->outcome == RULE_OK)
+        result_text(context, r->text, r->len);
+}
+
+static void rule_error(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const struct rule_result *r = answer(context, argv);
+    if (r && r->outcome == RULE_ERROR)
+        result_text(context, r->text, r->len);
+}
+
+static void rule_cast(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const struct rule_result *r = answer(context, argv);
+    if (r && r->cast)
+        result_text(context, r->cast, strlen(r->cast));
+}
+
+static void python_repr(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const char *text = (const char *)sqlite3_value_text(argv[0]);
+    size_t len = (size_t)sqlite3_value_bytes(argv[0]);
+    struct text repr = {0};
+    if (!text)
+        return;
+    if (!utf8_valid(text, len))
+        sqlite3_result_error(context, "python_repr: text is not UTF-8", -1);
+    else if (!pytext_repr(&repr, text, len))
+        sqlite3_result_error_nomem(context);
+    else
+        result_text(context, repr.at, repr.len);
+    text_release(&repr);
+}
+
+int sql_register_rule(sqlite3 *db)
+{
+    static const struct {
+        const char *name;
+        void (*run)(sqlite3_context *, int, sqlite3_value **);
+    } functions[] = {
+        {"rule_match",   rule_match  },
+        {"rule_status",  rule_status },
+        {"rule_replace", rule_replace},
+        {"rule_error",   rule_error  },
+        {"rule_cast",    rule_cast   },
+    };
+    struct cache *cache = calloc(1, sizeof(*cache));
+    if (!cache)
+        return SQLITE_NOMEM;
+    cache->functions = 1;
+    int rc = SQLITE_OK;
+    /* Not deterministic: what they answer depends on rows. */
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]);
+         i++) {
+        cache->functions++; /* dropped by SQLite, also when this call fails */
+        rc = sqlite3_create_function_v2(db, functions[i].name, 2,
+                                        SQLITE_UTF8 | SQLITE_INNOCUOUS, cache,
+                                        functions[i].run, NULL, NULL, cache_drop);
+    }
+    cache_drop(cache);
+    return rc != SQLITE_OK
+               ? rc
+               : sqlite3_create_function_v2(db, "python_repr", 1, SQL_FLAGS_PURE, NULL,
+                                            python_repr, NULL, NULL, NULL);
+}
