@@ -63,7 +63,8 @@ catalog_c := $(sort $(shell find catalog -name '*.c'))
 importer_c := $(sort $(shell find importer -name '*.c'))
 shell_c := $(sort $(shell find shell -name '*.c'))
 proto := $(sort $(wildcard schema/*.proto))
-schema_sql := $(sort $(wildcard schema/*.sql)) $(sort $(wildcard schema/rules/*.sql))
+schema_sql := $(sort $(wildcard schema/*.sql)) $(sort $(wildcard schema/query/*.sql)) \
+              $(sort $(wildcard schema/rules/*.sql))
 generated_c := $G/schema.c $(proto:schema/%.proto=$G/%.pb-c.c)
 generated_h := $(proto:schema/%.proto=$G/%.pb-c.h)
 
@@ -111,7 +112,7 @@ $G/%.pb-c.c $G/%.pb-c.h &: schema/%.proto
 	@mkdir -p $(@D)
 	protoc-c --proto_path=schema --c_out=$G $<
 
-# Every schema/*.sql and schema/rules/*.sql, as one table of { path, text }.
+# Every schema/*.sql, schema/query/*.sql and schema/rules/*.sql, as one table of { path, text }.
 $G/schema.c: $(schema_sql) schema/embed.sh
 	@mkdir -p $(@D)
 	sh schema/embed.sh $(schema_sql) >$@

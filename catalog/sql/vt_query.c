@@ -1,0 +1,402 @@
+/*
+ * vt_query.c - schema/query/NAME.sql as the table-valued function NAME_rows.
+ *
+ * Such a file is one SELECT, which may use CTEs, windows and its parameters wherever a view
+ * could not: SQLite does not push WHERE through those. It describes itself:
+ *
+ *   its columns     are the columns of the function
+ *   :parameter      must be given: by NAME_rows(value), or by `parameter = value` with a
+ *                   literal, a parameter, a subquery, or a column of another table
+ *   $parameter      may be given, else it is NULL; if it is also one of the columns, then
+ *                   equality on the column gives it
+ *   each_COLUMN     (one at most) a text of integers, "7,8,9": the row is repeated for each of
+ *                   them, in a column COLUMN. What layouts share is so worked out once.
+ *
+ * Parameters that are no columns are hidden columns, in the order of their first use. Where
+ * a value given is NULL there are no rows. Columns that nobody asks for are left out of the
+ * SELECT, so that the expressions of a query SQLite can flatten cost nothing unused.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/schema.h"
+#include "catalog/sql/extension.h"
+
+#define PARAMETERS_MAX 8
+#define COST_OF_ONE    1e4 /* estimated, all parameters given */
+#define EACH           "each_"
+
+struct parameter {
+    char *name; /* with its ':' or '$' */
+    int column;
+    bool required;
+};
+
+struct query {
+    sqlite3_vtab base; /* first */
+    sqlite3 *db;
+    const char *sql;
+    int columns; /* of the SELECT; hidden ones follow */
+    int each;    /* the column each_COLUMN; -1: none */
+    struct parameter parameter[PARAMETERS_MAX];
+    int parameters;
+    /* One statement that no cursor uses, and what it was prepared for. */
+    sqlite3_stmt *idle;
+    unsigned long long idle_used;
+};
+
+struct query_cursor {
+    sqlite3_vtab_cursor base; /* first */
+    sqlite3_stmt *stmt;
+    unsigned long long used; /* columns it computes */
+    sqlite3_value *given[PARAMETERS_MAX];
+    const char *each; /* behind `element` in the list */
+    sqlite3_int64 element;
+    sqlite3_int64 row;
+    bool done;
+};
+
+/* --- the table --------------------------------------------------------------------------- */
+
+static int query_disconnect(sqlite3_vtab *base)
+{
+    struct query *q = (struct query *)base;
+    sqlite3_finalize(q->idle);
+    for (int i = 0; i < q->parameters; i++)
+        free(q->parameter[i].name);
+    free(q);
+    return SQLITE_OK;
+}
+
+static void add_column(struct text *table, const char *name, const char *mark)
+{
+    text_adds(table, table->len ? ", \"" : "CREATE TABLE x(\"");
+    for (const char *c = name; *c; c++)
+        text_add(table, "\"\"", *c == '"' ? 2 : 0), text_add(table, c, *c != '"');
+    text_addf(table, "\"%s", mark);
+}
+
+/* The name of a column of the function. */
+static const char *column_name(sqlite3_stmt *s, int i, bool *each)
+{
+    const char *name = sqlite3_column_name(s, i);
+    *each = strncmp(name, EACH, strlen(EACH)) == 0;
+    return name + (*each ? strlen(EACH) : 0);
+}
+
+static int column_called(sqlite3_stmt *s, const char *name)
+{
+    bool each;
+    for (int i = 0; i < sqlite3_column_count(s); i++)
+        if (sqlite3_stricmp(column_name(s, i, &each), name) == 0)
+            return i;
+    return -1;
+}
+
+/* Columns and parameters, as the SELECT has them; the declaration into `table`. */
+static bool query_describe(struct query *q, sqlite3_stmt *s, struct text *table)
+{
+    int hidden = q->columns = sqlite3_column_count(s);
+    bool each;
+    q->each = -1;
+    for (int i = 0; i < q->columns; i++) {
+        add_column(table, column_name(s, i, &each), "");
+        if (each)
+            q->each = i;
+    }
+    for (int i = 1; i <= sqlite3_bind_parameter_count(s); i++) {
+        const char *name = sqlite3_bind_parameter_name(s, i);
+        if (!name || q->parameters == PARAMETERS_MAX)
+            return false;
+        struct parameter *p = &q->parameter[q->parameters];
+        *p = (struct parameter){strdup(name), column_called(s, name + 1), name[0] == ':'};
+        if (!p->name)
+            return false;
+        q->parameters++;
+        if (p->column >= 0)
+            continue;
+        p->column = hidden++;
+        add_column(table, name + 1, " HIDDEN");
+    }
+    return text_addc(table, ')');
+}
+
+static int query_connect(sqlite3 *db, void *file, int argc, const char *const *argv,
+                         sqlite3_vtab **out, char **message)
+{
+    (void)argc;
+    struct query *q = calloc(1, sizeof(*q));
+    struct text table = {0};
+    sqlite3_stmt *s = NULL;
+    if (!q)
+        return SQLITE_NOMEM;
+    q->db = db;
+    q->sql = ((const struct schema_file *)file)->text;
+    int rc = sqlite3_prepare_v2(db, q->sql, -1, &s, NULL);
+    if (rc != SQLITE_OK)
+        *message = sqlite3_mprintf("%s: %s", argv[0], sqlite3_errmsg(db));
+    else if (!query_describe(q, s, &table))
+        rc = SQLITE_NOMEM;
+    sqlite3_finalize(s);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_declare_vtab(db, table.at);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+    text_release(&table);
+    if (rc == SQLITE_OK)
+        *out = &q->base;
+    else
+        query_disconnect(&q->base);
+    return rc;
+}
+
+/* --- planning ---------------------------------------------------------------------------- */
+
+/* The constraint to use for a parameter; -1: none. */
+static int constraint_for(const sqlite3_index_info *info, int column, bool *unusable)
+{
+    int found = -1;
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        if (c->iColumn != column || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+            continue;
+        if (c->usable)
+            found = i;
+        else
+            *unusable = true;
+    }
+    return found;
+}
+
+/* idxNum is the set of parameters given, idxStr the columns used, in hexadecimal. */
+static int query_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    struct query *q = (struct query *)base;
+    int given = 0;
+    info->estimatedCost = COST_OF_ONE;
+    for (int i = 0; i < q->parameters; i++) {
+        const struct parameter *p = &q->parameter[i];
+        bool unusable = false;
+        int at = constraint_for(info, p->column, &unusable);
+        if (at >= 0) {
+            info->aConstraintUsage[at].argvIndex = ++given;
+            info->aConstraintUsage[at].omit = p->column >= q->columns;
+            info->idxNum |= 1 << i;
+        } else if (p->required && unusable) {
+            return SQLITE_CONSTRAINT;
+        } else if (p->required) {
+            base->zErrMsg =
+                sqlite3_mprintf("say which %s: %s = ...", p->name + 1, p->name + 1);
+            return SQLITE_ERROR;
+        } else {
+            info->estimatedCost *= 1e6;
+        }
+    }
+    info->estimatedRows = (sqlite3_int64)(info->estimatedCost / 10);
+    info->idxStr = sqlite3_mprintf("%llx", info->colUsed);
+    info->needToFreeIdxStr = 1;
+    return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* --- rows -------------------------------------------------------------------------------- */
+
+static int query_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+    (void)base;
+    struct query_cursor *c = calloc(1, sizeof(*c));
+    if (!c)
+        return SQLITE_NOMEM;
+    *out = &c->base;
+    return SQLITE_OK;
+}
+
+/* Give the statement back, for the next cursor. */
+static void cursor_reset(struct query_cursor *c)
+{
+    struct query *q = (struct query *)c->base.pVtab;
+    for (int i = 0; i < PARAMETERS_MAX; i++) {
+        sqlite3_value_free(c->given[i]);
+        c->given[i] = NULL;
+    }
+    if (!c->stmt)
+        return;
+    sqlite3_reset(c->stmt);
+    sqlite3_clear_bindings(c->stmt);
+    sqlite3_finalize(q->idle);
+    q->idle = c->stmt;
+    q->idle_used = c->used;
+    c->stmt = NULL;
+}
+
+static int query_close(sqlite3_vtab_cursor *base)
+{
+    cursor_reset((struct query_cursor *)base);
+    free(base);
+    return SQLITE_OK;
+}
+
+static bool column_used(unsigned long long used, int i)
+{
+    return used >> (i < 63 ? i : 63) & 1;
+}
+
+static int cursor_prepare(struct query_cursor *c, unsigned long long used)
+{
+    struct query *q = (struct query *)c->base.pVtab;
+    c->used = used;
+    if (q->idle && q->idle_used == used) {
+        c->stmt = q->idle;
+        q->idle = NULL;
+        return SQLITE_OK;
+    }
+    sqlite3_stmt *all = NULL;
+    struct text sql = {0};
+    int rc = sqlite3_prepare_v2(q->db, q->sql, -1, &all, NULL);
+    for (int i = 0; rc == SQLITE_OK && i < q->columns; i++) {
+        text_adds(&sql, i ? ", " : "SELECT ");
+        if (column_used(used, i) || i == q->each)
+            text_addf(&sql, "\"%s\"", sqlite3_column_name(all, i));
+        else
+            text_adds(&sql, "NULL");
+    }
+    sqlite3_finalize(all);
+    text_addf(&sql, " FROM (%s)", q->sql);
+    if (rc == SQLITE_OK)
+        rc = text_str(&sql) ? sqlite3_prepare_v2(q->db, sql.at, -1, &c->stmt, NULL)
+                            : SQLITE_NOMEM;
+    text_release(&sql);
+    return rc;
+}
+
+/* Put the reason why the inner statement failed on the table. */
+static int cursor_error(struct query_cursor *c, int rc)
+{
+    struct query *q = (struct query *)c->base.pVtab;
+    sqlite3_free(q->base.zErrMsg);
+    q->base.zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(q->db));
+    return rc;
+}
+
+static void cursor_element(struct query_cursor *c, const char *list)
+{
+    char *end;
+    c->element = strtoll(list, &end, 10);
+    c->each = end;
+}
+
+static int query_next(sqlite3_vtab_cursor *base)
+{
+    struct query_cursor *c = (struct query_cursor *)base;
+    struct query *q = (struct query *)base->pVtab;
+    c->row++;
+    if (c->each && *c->each == ',') {
+        cursor_element(c, c->each + 1);
+        return SQLITE_OK;
+    }
+    int rc;
+    while ((rc = sqlite3_step(c->stmt)) == SQLITE_ROW) {
+        if (q->each < 0)
+            return SQLITE_OK;
+        const char *list = (const char *)sqlite3_column_text(c->stmt, q->each);
+        if (list && *list) {
+            cursor_element(c, list);
+            return SQLITE_OK;
+        }
+    }
+    c->done = true;
+    return rc == SQLITE_DONE ? SQLITE_OK : cursor_error(c, rc);
+}
+
+static int query_filter(sqlite3_vtab_cursor *base, int set, const char *columns, int argc,
+                        sqlite3_value **argv)
+{
+    struct query_cursor *c = (struct query_cursor *)base;
+    struct query *q = (struct query *)base->pVtab;
+    cursor_reset(c);
+    c->row = 0;
+    c->each = NULL;
+    c->done = true;
+    for (int i = 0; i < argc; i++)
+        if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
+            return SQLITE_OK;
+    int rc = cursor_prepare(c, strtoull(columns, NULL, 16));
+    if (rc != SQLITE_OK)
+        return cursor_error(c, rc);
+    for (int i = 0, at = 0; i < q->parameters; i++) {
+        if (!(set >> i & 1))
+            continue;
+        c->given[i] = sqlite3_value_dup(argv[at++]);
+        int index = sqlite3_bind_parameter_index(c->stmt, q->parameter[i].name);
+        if (!c->given[i] || sqlite3_bind_value(c->stmt, index, c->given[i]) != SQLITE_OK)
+            return SQLITE_NOMEM;
+    }
+    c->done = false;
+    return query_next(base);
+}
+
+static int query_eof(sqlite3_vtab_cursor *base)
+{
+    return ((struct query_cursor *)base)->done;
+}
+
+/* (A copied value gets new memory for each row, a text keeps what it has.) */
+static void result_of(sqlite3_context *context, sqlite3_value *v)
+{
+    if (sqlite3_value_type(v) == SQLITE_TEXT)
+        sqlite3_result_text(context, (const char *)sqlite3_value_text(v),
+                            sqlite3_value_bytes(v), SQLITE_TRANSIENT);
+    else
+        sqlite3_result_value(context, v);
+}
+
+static int query_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i)
+{
+    struct query_cursor *c = (struct query_cursor *)base;
+    struct query *q = (struct query *)base->pVtab;
+    if (i == q->each)
+        sqlite3_result_int64(context, c->element);
+    else if (i < q->columns)
+        result_of(context, sqlite3_column_value(c->stmt, i));
+    for (int k = 0; i >= q->columns && k < q->parameters; k++)
+        if (q->parameter[k].column == i && c->given[k])
+            sqlite3_result_value(context, c->given[k]);
+    return SQLITE_OK;
+}
+
+static int query_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
+{
+    *row = ((struct query_cursor *)base)->row;
+    return SQLITE_OK;
+}
+
+/* Without xCreate: the functions are there without CREATE VIRTUAL TABLE, and only so. */
+static const sqlite3_module query_module = {
+    .xConnect = query_connect,
+    .xBestIndex = query_best_index,
+    .xDisconnect = query_disconnect,
+    .xOpen = query_open,
+    .xClose = query_close,
+    .xFilter = query_filter,
+    .xNext = query_next,
+    .xEof = query_eof,
+    .xColumn = query_column,
+    .xRowid = query_rowid,
+};
+
+int sql_register_query(sqlite3 *db)
+{
+    static const char folder[] = "schema/query/";
+    int rc = SQLITE_OK;
+    for (const struct schema_file *f = schema_files; rc == SQLITE_OK && f->path; f++) {
+        if (strncmp(f->path, folder, strlen(folder)) != 0)
+            continue;
+        const char *stem = f->path + strlen(folder);
+        char *name = sqlite3_mprintf("%.*s_rows", (int)strcspn(stem, "."), stem);
+        rc = name ? sqlite3_create_module_v2(db, name, &query_module, (void *)f, NULL)
+                  : SQLITE_NOMEM;
+        sqlite3_free(name);
+    }
+    return rc;
+}

@@ -1,0 +1,20 @@
+-- 30_assignment.sql - what every checkpoint as a target would get from every checkpoint as a
+-- source, under every rule set of T5X's assignment maps (query/assignment.sql).
+CREATE VIEW assignment AS
+SELECT r.name AS ruleset,
+       s.id AS source_id,
+       t.id AS target_id,
+       x.new_name,
+       x.old_name,
+       x.tensor_id,
+       x.dtype,
+       x.shape,
+       x.rule,
+       x.status,
+       x.error,
+       x.note
+FROM ruleset r
+JOIN checkpoints s
+JOIN checkpoints t
+JOIN assignment_rows(r.name, s.id, t.id) x
+WHERE r.dialect = 't5x-assignment';
