@@ -54,7 +54,7 @@ static void add_extent(struct text *json, const struct stored_tensor *t, uint64_
         text_adds(json, "null");
     text_adds(json, ",\"offset\":");
     if (has_file && !e->bytes)
-        text_addf(json, "%llu", (unsigned long long)(e->offset + t->files[e->file].base));
+        text_addf(json, "%llu", (unsigned long long)e->offset + t->files[e->file].base);
     else
         text_adds(json, "null");
     text_addf(json, ",\"stored\":%llu", (unsigned long long)e->stored);

@@ -142,6 +142,7 @@ static void offer_files(struct wanted *w)
     const char *slash = strrchr(w->prefix, '/'), *base = slash ? slash + 1 : w->prefix;
     char *folder = strndup(w->prefix, (size_t)(base - w->prefix));
     DIR *dir = folder ? opendir(*folder ? folder : ".") : NULL;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread, its own directory */
     for (struct dirent *e; dir && (e = readdir(dir));)
         if (strncmp(e->d_name, base, strlen(base)) == 0 &&
             (e->d_name[0] != '.' || *base == '.') && strcmp(e->d_name, ".") != 0 &&

@@ -136,6 +136,7 @@ static int read_character(EditLine *line, wchar_t *out)
             continue;
         if (got <= 0)
             return 0;
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): it has a state of its own */
         size_t used = mbrtowc(out, &byte, 1, &state);
         if (used == (size_t)-2)
             continue;
@@ -188,7 +189,9 @@ static unsigned char on_tab(EditLine *line, int key)
     if (text)
         complete_line(e->session, text, len, e->continued, &c);
     if (c.common) {
-        const char after[] = {c.count == 1 && !c.more ? c.after : '\0', '\0'};
+        char after[2] = "";
+        if (c.count == 1 && !c.more)
+            after[0] = c.after;
         size_t typed = len - c.word, common = strlen(c.common);
         if (common > typed || (c.count == 1 && after[0])) {
             e->lib.insert(line, c.common + (common > typed ? typed : common));
@@ -230,11 +233,13 @@ static void bind_keys(struct editor *e)
 /* Leaves e->line NULL where the library or the terminal is not fit for it. */
 static void start_libedit(struct editor *e)
 {
-    const char *term = getenv("TERM");
+    const char *term = environment("TERM");
     struct hist_event event;
     if (!term || strcmp(term, "dumb") == 0 || !libedit_load(&e->lib))
         return;
-    setlocale(LC_CTYPE, ""); /* how the terminal's bytes are characters; nothing else */
+    /* How the terminal's bytes are characters, and nothing else.
+     * NOLINTNEXTLINE(concurrency-mt-unsafe): before there are threads */
+    setlocale(LC_CTYPE, "");
     el_get = e->lib.get;
     e->line = e->lib.init("ckptdb", stdin, stdout, stderr);
     e->history = e->lib.history_init();

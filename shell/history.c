@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "catalog/base/text.h"
+#include "shell/session.h"
 
 /* Make the folders above `path`, for the user alone. */
 static void make_folders(char *path)
@@ -21,7 +22,8 @@ static void make_folders(char *path)
 
 char *history_path(void)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    const char *state = environment("XDG_STATE_HOME");
+    const char *home = environment("HOME");
     struct text path = {0};
     if (state && *state == '/')
         text_addf(&path, "%s/ckptdb/history", state);
@@ -77,7 +79,7 @@ void history_load(const char *path, void (*take)(void *context, const char *line
         fclose(in);
     for (size_t i = count > HISTORY_LINES ? count - HISTORY_LINES : 0; i < count; i++)
         take(context, ring[i % HISTORY_LINES]);
-    if (count > 2 * HISTORY_LINES)
+    if (count > (size_t)2 * HISTORY_LINES)
         cut_back(path, ring, count);
     for (size_t i = 0; ring && i < HISTORY_LINES; i++)
         free(ring[i]);

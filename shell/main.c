@@ -244,14 +244,14 @@ static int read_arguments(struct request *q, struct session *s, int argc, char *
 /* $CKPTDB, else a file in the user's data folder; malloc'ed. */
 static char *default_catalog(void)
 {
-    const char *chosen = getenv("CKPTDB"), *data = getenv("XDG_DATA_HOME");
-    const char *home = getenv("HOME");
+    const char *chosen = environment("CKPTDB"), *data = environment("XDG_DATA_HOME");
+    const char *home = environment("HOME");
     struct text path = {0};
-    if (chosen && *chosen)
+    if (chosen)
         text_adds(&path, chosen);
     else if (data && *data == '/')
         text_addf(&path, "%s/ckptdb/catalog.db", data);
-    else if (home && *home)
+    else if (home)
         text_addf(&path, "%s/.local/share/ckptdb/catalog.db", home);
     else
         return NULL;
@@ -260,12 +260,11 @@ static char *default_catalog(void)
 
 static bool set_color(struct session *s, const char *when)
 {
-    const char *none = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE");
-    const char *term = getenv("TERM");
+    const char *force = environment("CLICOLOR_FORCE"), *term = environment("TERM");
     if (!when || strcmp(when, "auto") == 0) {
-        s->color = s->out_is_terminal && !(none && *none) &&
-                   !(term && strcmp(term, "dumb") == 0);
-        s->color |= force && *force && strcmp(force, "0") != 0;
+        bool dumb = term && strcmp(term, "dumb") == 0;
+        s->color = s->out_is_terminal && !environment("NO_COLOR") && !dumb;
+        s->color |= force && strcmp(force, "0") != 0;
         return true;
     }
     s->color = strcmp(when, "always") == 0;

@@ -42,7 +42,7 @@ unsigned edit_distance(const char *a, const char *b, unsigned limit)
     limit = least(limit, LIMIT);
     if (a_len > b_len + limit || b_len > a_len + limit)
         return limit + 1;
-    for (unsigned j = 0; j <= b_len; j++) {
+    for (unsigned j = 0; j <= COMPARED; j++) {
         table[0][j] = j;
         table[1][j] = table[2][j] = limit + 1;
     }

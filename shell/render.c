@@ -196,7 +196,7 @@ static unsigned screen_width(FILE *out)
     struct winsize size;
     if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
-    const char *columns = getenv("COLUMNS");
+    const char *columns = environment("COLUMNS");
     unsigned long n = columns ? strtoul(columns, NULL, 10) : 0;
     return n > 0 && n < 10000 ? (unsigned)n : 80;
 }

@@ -55,6 +55,9 @@ struct session {
 /* Set by SIGINT; commands on long work look at it and end with STATUS_INTERRUPTED. */
 extern volatile sig_atomic_t session_interrupted;
 
+/* An environment variable; NULL where it is not set or empty. */
+const char *environment(const char *name);
+
 /* Catch SIGINT, end quietly on SIGPIPE. */
 void session_signals(void);
 

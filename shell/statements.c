@@ -115,7 +115,9 @@ void splitter_release(struct splitter *p)
 
 static char unescape(char c)
 {
-    return c == 'n' ? '\n' : c == 't' ? '\t' : c;
+    if (c == 'n')
+        return '\n';
+    return (char)(c == 't' ? '\t' : c);
 }
 
 /* Copy one word from *from to *to, unquoted; false when a quote is left open. */
@@ -125,7 +127,7 @@ static bool take_word(char **from, char **to)
     for (; **from && (quote || !is_blank(**from)); ++*from) {
         char c = **from;
         if (quote ? c == quote : c == '\'' || c == '"')
-            quote = quote ? 0 : c;
+            quote = (char)(quote ? 0 : c);
         else if (quote == '"' && c == '\\' && (*from)[1])
             *(*to)++ = unescape(*++*from);
         else

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +112,7 @@ static void splits_words(void **state)
         char line[64], *words[5];
         struct text joined = {0};
         print_message("words %zu: %s\n", i, word_cases[i].line);
-        strcpy(line, word_cases[i].line);
+        snprintf(line, sizeof(line), "%s", word_cases[i].line);
         int count = split_words(line, words, 5);
         assert_int_equal(count, word_cases[i].count);
         for (int k = 0; k < count; k++)
@@ -274,7 +275,7 @@ static void folds_modules(void **state)
         struct text seen = {0};
         char names[128], *rest = names, *name;
         print_message("tree %zu: %s\n", i, trees[i].names);
-        strcpy(names, trees[i].names);
+        snprintf(names, sizeof(names), "%s", trees[i].names);
         assert_true(module_tree_init(&tree, '.'));
         while ((name = strtok_r(rest, " ", &rest))) {
             char *dtype = strchr(name, '=');
