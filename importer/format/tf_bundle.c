@@ -36,13 +36,11 @@
 #include "catalog/base/text.h"
 #include "importer/container/protobuf.h"
 #include "importer/container/sstable.h"
+#include "importer/format/tf_shards.h"
 #include "importer/format/tf_slices.h"
 #include "importer/job.h"
 #include "importer/tiling.h"
 #include "tf_bundle.pb-c.h"
-
-#define INDEX_SUFFIX ".index"
-#define DATA_INFIX   ".data-"
 
 /* The version of the format that is read here; of writers and of readers. */
 #define BUNDLE_VERSION 1
@@ -87,21 +85,12 @@ static const char *const dtype_names[] = {
 #define DTYPES         (sizeof(dtype_names) / sizeof(dtype_names[0]))
 #define REFERENCE_BASE 100
 
-struct shard {
-    uint32_t file; /* position in the checkpoint's files, plus 1; 0: not asked for yet */
-    bool renamed;  /* found under another number of files */
-};
-
 struct bundle {
     struct job *job;
     struct arena message; /* of the protobuf message in hand */
-    struct text prefix;   /* directory and PREFIX */
-    size_t name_at;       /* where PREFIX begins in it */
-    struct shard *shards;
-    uint32_t shard_count;
-    bool big_endian;
-    bool advised; /* about a shard under another name */
+    struct tf_shards shards;
     struct tf_slices slices;
+    bool big_endian;
 };
 
 /* A name for a message, cut at a length that fits: "%.*s". */
@@ -165,191 +154,9 @@ static int tf_bundle_probe(const struct probe *p)
     return bits || is_version_1(value) ? bits + 64 : 0;
 }
 
-static size_t prefix_length(const char *name)
-{
-    size_t len = strlen(name), suffix = strlen(INDEX_SUFFIX);
-    bool ends = len > suffix && strcmp(name + len - suffix, INDEX_SUFFIX) == 0;
-    return ends ? len - suffix : len;
-}
-
 static bool tf_bundle_name(const char *name, struct text *out)
 {
-    return text_add(out, name, prefix_length(name));
-}
-
-/* "00001-of-00002" and what follows it; false if it does not begin so. */
-static bool parse_shard(const char *text, uint64_t *shard, uint64_t *count,
-                        const char **rest)
-{
-    char *end;
-    if (strspn(text, "0123456789") < 5)
-        return false;
-    *shard = strtoull(text, &end, 10);
-    if (strncmp(end, "-of-", 4) != 0 || strspn(end + 4, "0123456789") < 5)
-        return false;
-    *count = strtoull(end + 4, &end, 10);
-    *rest = end;
-    return true;
-}
-
-static bool is_data_file(const char *after_infix)
-{
-    uint64_t shard, count;
-    const char *rest;
-    return parse_shard(after_infix, &shard, &count, &rest) && !*rest;
-}
-
-static enum status tf_bundle_claim(struct claim *claim)
-{
-    struct text name = {.limit = 4096};
-    size_t prefix = prefix_length(claim->name);
-    text_add(&name, claim->name, prefix);
-    text_adds(&name, ".meta");
-    if (text_str(&name))
-        claim_take(claim, text_str(&name));
-    text_reset(&name);
-    text_add(&name, claim->name, prefix);
-    text_adds(&name, DATA_INFIX);
-    if (text_str(&name))
-        claim_take_prefix(claim, text_str(&name), is_data_file);
-    text_release(&name);
-    return OK;
-}
-
-/* --- data files ------------------------------------------------------------------------- */
-
-/* The first of the directory's files that is not below `name`. */
-static uint64_t sibling_from(const char *const *names, uint64_t count, const char *name)
-{
-    uint64_t low = 0;
-    while (low < count) {
-        uint64_t middle = low + (count - low) / 2;
-        if (strcmp(names[middle], name) < 0)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
-}
-
-/* After the merging of a save's parts, files may be numbered "of" another number than the
- * header gives. Put the only file of this shard into `path`, if there is just one. */
-static bool find_renamed(struct bundle *b, uint32_t shard, struct text *path)
-{
-    char stem[32];
-    uint64_t count;
-    const char *const *names = job_siblings(b->job, &count);
-    snprintf(stem, sizeof(stem), DATA_INFIX "%05lu-of-", (unsigned long)shard);
-    text_reset(path);
-    text_adds(path, text_str(&b->prefix) + b->name_at);
-    text_adds(path, stem);
-    const char *begin = text_str(path);
-    if (!begin)
-        return false;
-    uint64_t first = sibling_from(names, count, begin);
-    uint64_t at = first;
-    while (at < count && strncmp(names[at], begin, path->len) == 0)
-        at++;
-    if (at != first + 1)
-        return false;
-    text_reset(path);
-    text_add(path, text_str(&b->prefix), b->name_at);
-    text_adds(path, names[first]);
-    return text_str(path) != NULL;
-}
-
-/* A file of the directory that ends like the missing one: downloads get renamed. */
-static const char *find_lookalike(struct bundle *b, const char *missing)
-{
-    uint64_t count;
-    const char *const *names = job_siblings(b->job, &count);
-    const char *infix = strstr(missing + b->prefix.len, DATA_INFIX);
-    for (uint64_t i = 0; infix && i < count; i++)
-        if (strstr(names[i], infix))
-            return names[i];
-    return NULL;
-}
-
-static void report_missing(struct bundle *b, const char *path, const struct error *why)
-{
-    const char *name = path + b->name_at;
-    const char *other = b->advised ? NULL : find_lookalike(b, path);
-    if (why->status != ERR_MISSING)
-        job_issue(b->job, ISSUE_ERROR, path, NO_OFFSET, "missing-shard",
-                  "data file %.200s: %.200s: its tensors are listed without data", name,
-                  why->message);
-    else if (other)
-        job_issue(
-            b->job, ISSUE_ERROR, path, NO_OFFSET, "missing-shard",
-            "data file %.200s is missing (is it \"%.200s\"?): its tensors are listed "
-            "without data",
-            name, other);
-    else
-        job_issue(b->job, ISSUE_ERROR, path, NO_OFFSET, "missing-shard",
-                  "data file %.200s is missing: its tensors are listed without data",
-                  name);
-    b->advised = b->advised || other;
-}
-
-/* The file of a shard; looked for and, where it is missing, reported once. */
-static enum status open_shard(struct bundle *b, uint32_t shard, uint32_t *file)
-{
-    struct shard *s = &b->shards[shard];
-    if (s->file) {
-        *file = s->file - 1;
-        return OK;
-    }
-    struct error why = {0};
-    uint32_t found = 0;
-    struct text path = {.limit = 8192}, other = {.limit = 8192};
-    text_adds(&path, text_str(&b->prefix));
-    text_addf(&path, DATA_INFIX "%05lu-of-%05lu", (unsigned long)shard,
-              (unsigned long)b->shard_count);
-    const char *chosen = text_str(&path);
-    uint64_t count;
-    const char *const *names = job_siblings(b->job, &count);
-    uint64_t at = chosen ? sibling_from(names, count, chosen + b->name_at) : count;
-    bool listed = at < count && strcmp(names[at], chosen + b->name_at) == 0;
-    if (chosen && !listed && find_renamed(b, shard, &other)) {
-        s->renamed = true;
-        chosen = text_str(&other);
-    }
-    if (!chosen || job_file(b->job, chosen, "data", &found, &why) == ERR_MEMORY)
-        no_memory(b);
-    else if (why.status != OK)
-        report_missing(b, chosen, &why);
-    s->file = found + 1;
-    *file = found;
-    text_release(&path);
-    text_release(&other);
-    return b->job->err->status;
-}
-
-/* Every data file of the bundle that is there belongs to it, also those without a tensor.
- * Those with its prefix that it has no use for are worth a word. */
-static enum status list_shards(struct bundle *b, bool after)
-{
-    struct text stem = {.limit = 4096};
-    uint64_t count, shard, of;
-    const char *const *names = job_siblings(b->job, &count);
-    const char *rest;
-    uint32_t file;
-    text_adds(&stem, text_str(&b->prefix) + b->name_at);
-    text_adds(&stem, DATA_INFIX);
-    uint64_t at = text_str(&stem) ? sibling_from(names, count, text_str(&stem)) : count;
-    for (; at < count && strncmp(names[at], text_str(&stem), stem.len) == 0; at++) {
-        if (!parse_shard(names[at] + stem.len, &shard, &of, &rest) || *rest)
-            continue;
-        bool own = of == b->shard_count && shard < of;
-        if (own && !after && open_shard(b, (uint32_t)shard, &file) != OK)
-            break;
-        if (!own && after && !(shard < b->shard_count && b->shards[shard].renamed))
-            job_issue(b->job, ISSUE_WARNING, NULL, NO_OFFSET, "unexpected-shard",
-                      "%.200s is not a data file of this checkpoint, which has %lu",
-                      names[at], (unsigned long)b->shard_count);
-    }
-    text_release(&stem);
-    return b->job->err->status;
+    return text_add(out, name, tf_prefix_length(name));
 }
 
 /* --- entries ---------------------------------------------------------------------------- */
@@ -451,14 +258,15 @@ static bool take_run(struct bundle *b, const Tf__BundleEntryProto *m, struct byt
 /* Where the bytes are said to be. False (after an issue) when that is no place. */
 static bool run_is_placed(struct bundle *b, const struct tf_run *run, struct bytes name)
 {
-    if (run->shard < b->shard_count && run->offset <= INT64_MAX && run->size <= INT64_MAX)
+    if (run->shard < b->shards.count && run->offset <= INT64_MAX &&
+        run->size <= INT64_MAX)
         return true;
     job_issue(
         b->job, ISSUE_ERROR, NULL, NO_OFFSET, "corrupt",
         "tensor \"%.*s\" lies at offset %lld of data file %ld, there are %lu: listed "
         "without data",
         SHOWN(name), (long long)run->offset, (long)(int32_t)run->shard,
-        (unsigned long)b->shard_count);
+        (unsigned long)b->shards.count);
     return false;
 }
 
@@ -485,7 +293,7 @@ static enum status emit_range(struct bundle *b, const struct tf_run *run,
         claim->stored = run->size;
         claim->codec = codec_of(b, &dtype);
         claim->sums = dtype.kind == DTYPE_OPAQUE ? NULL : &run->crc;
-        if (open_shard(b, run->shard, &claim->file) != OK)
+        if (tf_shards_file(&b->shards, run->shard, &claim->file) != OK)
             return b->job->err->status;
     } else if (placed) {
         report_size(b, run, name);
@@ -534,7 +342,7 @@ static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m,
     if (memcmp(run->shape, e->shape, whole->rank * sizeof(*e->shape)) != 0)
         return "has a slice of another shape than its place";
     dtype_find(dtype_name(b, run->dtype), &dtype);
-    if (run->shard >= b->shard_count || run->offset > INT64_MAX ||
+    if (run->shard >= b->shards.count || run->offset > INT64_MAX ||
         run->size > INT64_MAX || !size_is_right(&dtype, run))
         return "has a slice whose place or size cannot be right";
     e->offset = run->offset;
@@ -568,7 +376,7 @@ static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
         first_wrong = first_wrong ? first_wrong : wrong;
         if (wrong)
             continue;
-        if (open_shard(b, piece->run.shard, &list[i].file) != OK)
+        if (tf_shards_file(&b->shards, piece->run.shard, &list[i].file) != OK)
             return "";
         sums[i] = piece->run.crc;
         stored += piece->run.size;
@@ -695,10 +503,9 @@ static enum status take_header(struct bundle *b, const struct sstable_entry *e)
                          "%ld data files, the most is %llu", (long)m->num_shards,
                          (unsigned long long)LIMIT_SHARDS);
     b->big_endian = m->endianness == 1;
-    b->shard_count = (uint32_t)m->num_shards;
-    /* A declared number, but a small one at most. */
-    b->shards = arena_array(job->arena, b->shard_count, sizeof(*b->shards));
-    return b->shards ? check_version(b, m->version) : no_memory(b);
+    if (tf_shards_count(&b->shards, (uint32_t)m->num_shards) != OK)
+        return job->err->status;
+    return check_version(b, m->version);
 }
 
 static enum status take_entries(struct bundle *b, struct sstable *table)
@@ -721,46 +528,45 @@ static enum status take_entries(struct bundle *b, struct sstable *table)
 /* "model.ckpt-1000": the step, and the run that it is of, the directory. */
 static void take_step(struct bundle *b)
 {
-    const char *name = text_str(&b->prefix) + b->name_at;
-    const char *dash = strrchr(name, '-');
+    const char *dash = strrchr(tf_shards_name(&b->shards), '-');
+    const char *slash = strrchr(b->job->path, '/');
     size_t digits = dash ? strspn(dash + 1, "0123456789") : 0;
-    if (digits == 0 || digits > 18 || dash[1 + digits])
+    if (digits == 0 || digits > 18 || dash[1 + digits] || !slash)
         return;
-    char *run = arena_copy(b->job->arena, text_str(&b->prefix),
-                           b->name_at > 1 ? b->name_at - 1 : b->name_at);
+    char *run = arena_copy(b->job->arena, b->job->path,
+                           slash > b->job->path ? (size_t)(slash - b->job->path) : 1);
     job_step(b->job, strtoll(dash + 1, NULL, 10));
     job_run(b->job, run, NULL);
 }
 
+static enum status take_table(struct bundle *b, struct sstable *table)
+{
+    struct sstable_entry first;
+    if (sstable_next(table, &first, b->job->err) != OK || take_header(b, &first) != OK)
+        return b->job->err->status;
+    arena_release(&b->message);
+    if (tf_shards_list(&b->shards, false) != OK || take_entries(b, table) != OK)
+        return b->job->err->status;
+    report_orphans(b);
+    return tf_shards_list(&b->shards, true);
+}
+
 static enum status tf_bundle_index(struct job *job)
 {
-    struct bundle b = {
-        .job = job, .prefix.limit = 8192, .slices.name.limit = LIMIT_NAME_BYTES};
+    struct bundle b = {.job = job, .slices.name.limit = LIMIT_NAME_BYTES};
     struct sstable *table = NULL;
-    struct sstable_entry first;
-    const char *slash = strrchr(job->path, '/');
-    b.name_at = slash ? (size_t)(slash - job->path) + 1 : 0;
-    text_add(&b.prefix, job->path, b.name_at + prefix_length(job->path + b.name_at));
-    if (!text_str(&b.prefix)) {
-        error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET, "a path of over 8192 bytes");
-        goto done;
-    }
     job_role(job, 0, "index");
     job_sum_kind(job, "crc32c");
-    take_step(&b);
-    if (sstable_open(job->source, &table, job->err) != OK ||
-        sstable_next(table, &first, job->err) != OK || take_header(&b, &first) != OK)
+    if (tf_shards_open(&b.shards, job) != OK)
         goto done;
-    arena_release(&b.message);
-    if (list_shards(&b, false) == OK && take_entries(&b, table) == OK) {
-        report_orphans(&b);
-        list_shards(&b, true);
-    }
+    take_step(&b);
+    if (sstable_open(job->source, &table, job->err) == OK)
+        take_table(&b, table);
 
 done:
     sstable_close(table);
     arena_release(&b.message);
-    text_release(&b.prefix);
+    tf_shards_close(&b.shards);
     tf_slices_release(&b.slices);
     return job->err->status;
 }
@@ -768,11 +574,11 @@ done:
 const struct format format_tf_bundle = {
     .name = "tf_bundle",
     .summary = "TensorFlow checkpoints, version 2, and SavedModel variables",
-    .suffixes = INDEX_SUFFIX,
+    .suffixes = ".index",
     .separator = '/',
     .set = true,
     .probe = tf_bundle_probe,
     .checkpoint_name = tf_bundle_name,
-    .claim = tf_bundle_claim,
+    .claim = tf_shards_claim,
     .index = tf_bundle_index,
 };

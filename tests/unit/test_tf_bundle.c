@@ -567,10 +567,10 @@ static void data_file_names(void **state)
         {"counted otherwise",             {"t.data-00000-of-00005"},                      "a float32 [1] range 0+0:4\n"},
         {"counted otherwise in two ways",
          {"t.data-00000-of-00003", "t.data-00000-of-00005"},
-         "a float32 [1] none\n! missing-shard\n? unexpected-shard\n? unexpected-shard\n"                               },
+         "a float32 [1] none\n! missing-shard\n? extra-shard\n? extra-shard\n"                                         },
         {"left over from another save",
          {"t.data-00000-of-00002", "t.data-00000-of-00003", "t.data-00002-of-00003"},
-         "a float32 [1] range 0+0:4\n? unexpected-shard\n? unexpected-shard\n"                                         },
+         "a float32 [1] range 0+0:4\n? extra-shard\n? extra-shard\n"                                                   },
         {"renamed by a browser",
          {"t (1).data-00000-of-00002"},
          "a float32 [1] none\n! missing-shard\n"                                                                       },
@@ -592,6 +592,44 @@ static void data_file_names(void **state)
         index_and_print(&d, &got);
         assert_string_equal(text_str(&got), files[i].want);
         text_release(&got);
+        directory_close(&d);
+        table_release(&t);
+    }
+}
+
+/* What is said of a missing data file names the file that it may be. */
+static void missing_file_hints(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *files[2];
+        const char *hint; /* NULL: none */
+    } hints[] = {
+        {"nothing there",        {NULL},                               NULL},
+        {"renamed by a browser",
+         {"t (1).data-00000-of-00002"},
+         "t (1).data-00000-of-00002"                                       },
+        {"another checkpoint's", {"s.data-00000-of-00002", "s.index"}, NULL},
+        {"another number",       {"s.data-00001-of-00002"},            NULL},
+    };
+    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+        print_message("%s\n", hints[i].name);
+        struct table t = {0};
+        struct directory d;
+        enum status status;
+        put_header(&t, &(struct header){.shards = 2});
+        put_tensor(&t, &(struct entry)TENSOR("a", FLOAT, "1", 0, 0, 4));
+        directory_open(&d);
+        for (size_t k = 0; k < 2 && hints[i].files[k]; k++)
+            directory_write(&d, hints[i].files[k], LITERAL("x"));
+        directory_write(&d, "t.index", table_finish(&t));
+        struct batch *b = index_file(&d, "t.index", &status);
+        assert_int_equal(b->issue_count, 1);
+        const char *said = strstr(b->issues[0].message, "is it");
+        assert_int_equal(said != NULL, hints[i].hint != NULL);
+        assert_true(!said || strstr(said, hints[i].hint));
+        batch_free(b);
         directory_close(&d);
         table_release(&t);
     }
@@ -797,9 +835,13 @@ static void hostile_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bundles),       cmocka_unit_test(data_file_names),
-        cmocka_unit_test(steps),         cmocka_unit_test(known_bytes),
-        cmocka_unit_test(probes),        cmocka_unit_test(other_tables),
+        cmocka_unit_test(bundles),
+        cmocka_unit_test(data_file_names),
+        cmocka_unit_test(missing_file_hints),
+        cmocka_unit_test(steps),
+        cmocka_unit_test(known_bytes),
+        cmocka_unit_test(probes),
+        cmocka_unit_test(other_tables),
         cmocka_unit_test(hostile_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

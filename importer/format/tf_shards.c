@@ -1,0 +1,266 @@
+/*
+ * tf_shards.c - PREFIX.data-SSSSS-of-NNNNN and the other files of a bundle.
+ *
+ * Source: tensorflow/core/util/tensor_bundle/naming.cc.
+ */
+#include "importer/format/tf_shards.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INDEX_SUFFIX ".index"
+#define GRAPH_SUFFIX ".meta"
+#define DATA_INFIX   ".data-"
+
+#define PATH_BYTES 8192
+
+size_t tf_prefix_length(const char *name)
+{
+    size_t len = strlen(name), suffix = strlen(INDEX_SUFFIX);
+    bool ends = len > suffix && strcmp(name + len - suffix, INDEX_SUFFIX) == 0;
+    return ends ? len - suffix : len;
+}
+
+/* "00001-of-00002" and what follows it; false if it does not begin so. */
+static bool parse_shard(const char *text, uint64_t *shard, uint64_t *count,
+                        const char **rest)
+{
+    char *end;
+    if (strspn(text, "0123456789") < 5)
+        return false;
+    *shard = strtoull(text, &end, 10);
+    if (strncmp(end, "-of-", 4) != 0 || strspn(end + 4, "0123456789") < 5)
+        return false;
+    *count = strtoull(end + 4, &end, 10);
+    *rest = end;
+    return true;
+}
+
+static bool is_data_file(const char *after_infix)
+{
+    uint64_t shard, count;
+    const char *rest;
+    return parse_shard(after_infix, &shard, &count, &rest) && !*rest;
+}
+
+enum status tf_shards_claim(struct claim *claim)
+{
+    struct text name = {.limit = PATH_BYTES};
+    size_t prefix = tf_prefix_length(claim->name);
+    text_add(&name, claim->name, prefix);
+    text_adds(&name, GRAPH_SUFFIX);
+    if (text_str(&name))
+        claim_take(claim, text_str(&name));
+    text_reset(&name);
+    text_add(&name, claim->name, prefix);
+    text_adds(&name, DATA_INFIX);
+    if (text_str(&name))
+        claim_take_prefix(claim, text_str(&name), is_data_file);
+    text_release(&name);
+    return OK;
+}
+
+static enum status no_memory(struct tf_shards *s)
+{
+    return error_set(s->job->err, ERR_MEMORY, s->job->path, NO_OFFSET,
+                     "no memory left to index this checkpoint");
+}
+
+enum status tf_shards_open(struct tf_shards *s, struct job *job)
+{
+    const char *slash = strrchr(job->path, '/');
+    *s = (struct tf_shards){.job = job, .prefix.limit = PATH_BYTES};
+    s->name_at = slash ? (size_t)(slash - job->path) + 1 : 0;
+    text_add(&s->prefix, job->path,
+             s->name_at + tf_prefix_length(job->path + s->name_at));
+    if (!text_str(&s->prefix))
+        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET,
+                         "a path of over %d bytes", PATH_BYTES);
+    return OK;
+}
+
+enum status tf_shards_count(struct tf_shards *s, uint32_t count)
+{
+    s->count = count;
+    s->list = arena_array(s->job->arena, count, sizeof(*s->list));
+    return s->list ? OK : no_memory(s);
+}
+
+const char *tf_shards_name(struct tf_shards *s)
+{
+    return text_str(&s->prefix) + s->name_at;
+}
+
+/* The first of the directory's files that is not below `name`. */
+static uint64_t sibling_from(const char *const *names, uint64_t count, const char *name)
+{
+    uint64_t low = 0;
+    while (low < count) {
+        uint64_t middle = low + (count - low) / 2;
+        if (strcmp(names[middle], name) < 0)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
+/* After the merging of a save's parts, files may be numbered "of" another number than the
+ * header gives. Put the only file of this shard into `path`, if there is just one. */
+static bool find_renamed(struct tf_shards *s, uint32_t shard, struct text *path)
+{
+    char stem[32];
+    uint64_t count;
+    const char *const *names = job_siblings(s->job, &count);
+    snprintf(stem, sizeof(stem), DATA_INFIX "%05lu-of-", (unsigned long)shard);
+    text_reset(path);
+    text_adds(path, tf_shards_name(s));
+    text_adds(path, stem);
+    const char *begin = text_str(path);
+    if (!begin)
+        return false;
+    uint64_t first = sibling_from(names, count, begin);
+    uint64_t at = first;
+    while (at < count && strncmp(names[at], begin, path->len) == 0)
+        at++;
+    if (at != first + 1)
+        return false;
+    text_reset(path);
+    text_add(path, text_str(&s->prefix), s->name_at);
+    text_adds(path, names[first]);
+    return text_str(path) != NULL;
+}
+
+static bool is_listed(struct tf_shards *s, const char *name)
+{
+    uint64_t count;
+    const char *const *names = job_siblings(s->job, &count);
+    uint64_t at = sibling_from(names, count, name);
+    return at < count && strcmp(names[at], name) == 0;
+}
+
+/* A file of the directory that ends like the missing one and is no other bundle's: downloads
+ * get renamed. */
+static const char *find_lookalike(struct tf_shards *s, const char *missing)
+{
+    uint64_t count;
+    const char *found = NULL, *infix = strstr(missing + s->prefix.len, DATA_INFIX);
+    const char *const *names = job_siblings(s->job, &count);
+    struct text index = {.limit = PATH_BYTES};
+    for (uint64_t i = 0; infix && !found && i < count; i++) {
+        const char *end = strstr(names[i], infix);
+        if (!end)
+            continue;
+        text_reset(&index);
+        text_add(&index, names[i], (size_t)(end - names[i]));
+        text_adds(&index, INDEX_SUFFIX);
+        if (text_str(&index) && !is_listed(s, text_str(&index)))
+            found = names[i];
+    }
+    text_release(&index);
+    return found;
+}
+
+static void report_missing(struct tf_shards *s, const char *path, const struct error *why)
+{
+    char hint[256] = "";
+    const char *other = s->advised ? NULL : find_lookalike(s, path);
+    s->advised = true; /* once is enough, and a search each would take too long */
+    if (other)
+        snprintf(hint, sizeof(hint), " (is it \"%.200s\"?)", other);
+    job_issue(s->job, ISSUE_ERROR, path, NO_OFFSET, "missing-shard",
+              "data file %.200s %.200s%s: its tensors are listed without data",
+              path + s->name_at, why->status == ERR_MISSING ? "is missing" : why->message,
+              hint);
+}
+
+/* The path of a shard: as it should be called, else as it alone may be. */
+static const char *choose_path(struct tf_shards *s, uint32_t shard, struct text *path)
+{
+    struct text other = {.limit = PATH_BYTES};
+    text_adds(path, text_str(&s->prefix));
+    text_addf(path, DATA_INFIX "%05lu-of-%05lu", (unsigned long)shard,
+              (unsigned long)s->count);
+    const char *right = text_str(path);
+    if (right && !is_listed(s, right + s->name_at) && find_renamed(s, shard, &other)) {
+        s->list[shard].renamed = true;
+        text_release(path);
+        *path = other;
+        return text_str(path);
+    }
+    text_release(&other);
+    return right;
+}
+
+enum status tf_shards_file(struct tf_shards *s, uint32_t shard, uint32_t *file)
+{
+    struct tf_shard *one = &s->list[shard];
+    if (one->file) {
+        *file = one->file - 1;
+        return OK;
+    }
+    struct error why = {0};
+    uint32_t found = 0;
+    struct text text = {.limit = PATH_BYTES};
+    const char *path = choose_path(s, shard, &text);
+    if (!path || job_file(s->job, path, "data", &found, &why) == ERR_MEMORY)
+        no_memory(s);
+    else if (why.status != OK)
+        report_missing(s, path, &why);
+    one->file = found + 1;
+    *file = found;
+    text_release(&text);
+    return s->job->err->status;
+}
+
+/* A file beside the index whose bytes say nothing here. */
+static enum status add_beside(struct tf_shards *s, const char *name, const char *role)
+{
+    struct error why = {0};
+    uint32_t file;
+    struct text path = {.limit = PATH_BYTES};
+    text_add(&path, text_str(&s->prefix), s->name_at);
+    text_adds(&path, name);
+    if (!text_str(&path) ||
+        job_file(s->job, text_str(&path), role, &file, &why) == ERR_MEMORY)
+        no_memory(s);
+    else if (strcmp(role, "extra") == 0)
+        job_issue(s->job, ISSUE_WARNING, text_str(&path), NO_OFFSET, "extra-shard",
+                  "not a data file of this checkpoint, which has %lu",
+                  (unsigned long)s->count);
+    text_release(&path);
+    return s->job->err->status;
+}
+
+enum status tf_shards_list(struct tf_shards *s, bool after)
+{
+    struct text stem = {.limit = PATH_BYTES};
+    uint64_t count, shard, of;
+    const char *const *names = job_siblings(s->job, &count);
+    const char *rest;
+    uint32_t file;
+    text_adds(&stem, tf_shards_name(s));
+    text_addc(&stem, '.');
+    uint64_t at = text_str(&stem) ? sibling_from(names, count, text_str(&stem)) : count;
+    for (; at < count && strncmp(names[at], text_str(&stem), stem.len) == 0; at++) {
+        const char *suffix = names[at] + stem.len - 1;
+        if (strcmp(suffix, GRAPH_SUFFIX) == 0 && after)
+            add_beside(s, names[at], "graph");
+        if (strncmp(suffix, DATA_INFIX, strlen(DATA_INFIX)) != 0 ||
+            !parse_shard(suffix + strlen(DATA_INFIX), &shard, &of, &rest) || *rest)
+            continue;
+        bool own = of == s->count && shard < of;
+        if (own && !after)
+            tf_shards_file(s, (uint32_t)shard, &file);
+        if (!own && after && !(shard < s->count && s->list[shard].renamed))
+            add_beside(s, names[at], "extra");
+    }
+    text_release(&stem);
+    return s->job->err->status;
+}
+
+void tf_shards_close(struct tf_shards *s)
+{
+    text_release(&s->prefix);
+}
