@@ -2,8 +2,9 @@
  * fn_data.c - tensor_bytes(id [, dtype]) and tensor_sha256(id [, dtype]).
  *
  * Both read files, so they are DIRECTONLY and not behind the noread door. They are NULL for
- * what has no bytes to read, which import has reported; whatever else goes wrong is an
- * error that names the tensor.
+ * what has no bytes to read, which import has reported, and for strings, whose elements
+ * have no size (tensor_values() has them); so a query over a whole catalog goes through.
+ * Whatever else goes wrong is an error that names the tensor.
  */
 #include "catalog/sql/fn_data.h"
 
@@ -14,7 +15,7 @@
 #include "catalog/sql/extension.h"
 #include "catalog/tensor_stream.h"
 
-bool tensor_has_bytes(const struct stored_tensor *t)
+bool tensor_has_values(const struct stored_tensor *t)
 {
     return t->storage != STORAGE_NONE && t->dtype.kind != DTYPE_OPAQUE;
 }
@@ -105,7 +106,7 @@ static void read_tensor(sqlite3_context *ctx, int argc, sqlite3_value **argv,
         keeper_result_error(ctx, NULL, &err);
         goto done;
     }
-    if (!tensor_has_bytes(&t))
+    if (!tensor_has_values(&t) || t.dtype.kind == DTYPE_STRING)
         goto done;
     if (wanted_dtype(argc, argv, &room, &to, &err) == OK &&
         (to || tensor_as_stored(&t, &arena, &err) == OK)) {

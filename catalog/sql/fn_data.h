@@ -6,9 +6,9 @@
 
 #include "catalog/sql/keeper.h"
 
-/* Whether a tensor has bytes to read at all, as far as the catalog knows: not with storage
+/* Whether a tensor has values to read at all, as far as the catalog knows: not with storage
  * none, dtype variant or resource. */
-bool tensor_has_bytes(const struct stored_tensor *);
+bool tensor_has_values(const struct stored_tensor *);
 
 /* Name the tensor in front of an error's message. */
 void tensor_error(const struct stored_tensor *, struct error *err);

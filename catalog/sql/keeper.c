@@ -143,6 +143,11 @@ struct keeper *keeper_new(sqlite3 *db, const char *name)
     return rc == SQLITE_OK ? k : NULL;
 }
 
+sqlite3 *keeper_db(const struct keeper *k)
+{
+    return k->db;
+}
+
 struct lookup *keeper_lookup(struct keeper *k, struct error *err)
 {
     if (!k->connected) {

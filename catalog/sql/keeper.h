@@ -19,6 +19,7 @@ struct keeper *keeper_new(sqlite3 *, const char *name);
 struct keeper *keeper_hold(struct keeper *);
 void keeper_drop(void *keeper);
 
+sqlite3 *keeper_db(const struct keeper *);
 /* The connection's lookup; NULL after an error. */
 struct lookup *keeper_lookup(struct keeper *, struct error *err);
 

@@ -1,6 +1,7 @@
 /*
- * vt_extent.c - tensor_extents(tensor_id): where the bytes of a tensor lie, one row an
- * extent. The view `extent` stands over it. It reads the catalog only.
+ * vt_extent.c - tensor_extents: where the bytes of tensors lie, one row an extent. The view
+ * `extent` stands over it. It reads the catalog only. Equality on tensor_id finds one
+ * tensor; without it (behind a LEFT JOIN SQLite does not pass it on) all are listed.
  */
 #include <stdlib.h>
 
@@ -32,8 +33,14 @@ struct extent_cursor {
     sqlite3_vtab_cursor base; /* must be first */
     struct arena arena;
     struct stored_tensor tensor;
-    uint64_t at;
+    uint64_t at;       /* extent of the tensor */
+    sqlite3_stmt *ids; /* of all tensors; NULL: one was asked for */
+    bool done;
 };
+
+static const char all_ids[] =
+    "SELECT (c.id << 24) + (t.id & 16777215) FROM checkpoints c JOIN layout_tensors t"
+    " ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215 ORDER BY 1";
 
 static int extent_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                           sqlite3_vtab **out, char **message)
@@ -59,26 +66,28 @@ static int extent_disconnect(sqlite3_vtab *t)
     return SQLITE_OK;
 }
 
+enum {
+    ALL,
+    ONE
+};
+
 static int extent_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 {
-    bool asked = false;
+    (void)t;
+    info->idxNum = ALL;
+    info->estimatedCost = 1e9;
     for (int i = 0; i < info->nConstraint; i++) {
-        if (info->aConstraint[i].iColumn != TENSOR_ID ||
+        if (info->aConstraint[i].iColumn != TENSOR_ID || !info->aConstraint[i].usable ||
             info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
-            continue;
-        asked = true;
-        if (!info->aConstraint[i].usable)
             continue;
         info->aConstraintUsage[i].argvIndex = 1;
         info->aConstraintUsage[i].omit = 1;
+        info->idxNum = ONE;
         info->estimatedCost = 10;
         info->estimatedRows = 10;
-        return SQLITE_OK;
+        break;
     }
-    if (asked)
-        return SQLITE_CONSTRAINT;
-    t->zErrMsg = sqlite3_mprintf("extent: of which tensor? WHERE tensor_id = ...");
-    return SQLITE_ERROR;
+    return SQLITE_OK;
 }
 
 static int extent_open(sqlite3_vtab *t, sqlite3_vtab_cursor **out)
@@ -93,6 +102,7 @@ static int extent_open(sqlite3_vtab *t, sqlite3_vtab_cursor **out)
 
 static void empty(struct extent_cursor *c)
 {
+    sqlite3_finalize(c->ids);
     arena_release(&c->arena);
     *c = (struct extent_cursor){.base = c->base};
 }
@@ -104,39 +114,73 @@ static int extent_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
+static int fail(struct extent_cursor *c, const struct error *err)
+{
+    char text[sizeof(err->source) + sizeof(err->message) + 64];
+    if (err->status == ERR_MEMORY)
+        return SQLITE_NOMEM;
+    sqlite3_free(c->base.pVtab->zErrMsg);
+    c->base.pVtab->zErrMsg = sqlite3_mprintf("%s", error_text(err, text, sizeof(text)));
+    return SQLITE_ERROR;
+}
+
+static struct keeper *keeper_of(struct extent_cursor *c)
+{
+    return ((struct extent_table *)c->base.pVtab)->keeper;
+}
+
+/* A tensor that is not there has no extents. */
+static int load(struct extent_cursor *c, int64_t id)
+{
+    struct error err = {.offset = NO_OFFSET};
+    arena_release(&c->arena);
+    c->arena = (struct arena){0};
+    c->tensor = (struct stored_tensor){0};
+    c->at = 0;
+    struct lookup *l = keeper_lookup(keeper_of(c), &err);
+    if (l)
+        lookup_tensor(l, id, &c->arena, &c->tensor, &err);
+    return err.status == OK || err.status == ERR_ARGUMENT ? SQLITE_OK : fail(c, &err);
+}
+
+/* To the next tensor that has extents, if the one at hand has none left. */
+static int settle(struct extent_cursor *c)
+{
+    while (c->at >= c->tensor.extent_count) {
+        int rc = c->ids ? sqlite3_step(c->ids) : SQLITE_DONE;
+        c->done = rc != SQLITE_ROW;
+        if (c->done)
+            return rc == SQLITE_DONE ? SQLITE_OK : rc;
+        if ((rc = load(c, sqlite3_column_int64(c->ids, 0))) != SQLITE_OK)
+            return rc;
+    }
+    return SQLITE_OK;
+}
+
 static int extent_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
                          sqlite3_value **argv)
 {
-    (void)plan, (void)text, (void)argc;
+    (void)text, (void)argc;
     struct extent_cursor *c = (struct extent_cursor *)base;
-    struct error err = {.offset = NO_OFFSET};
-    char message[sizeof(err.source) + sizeof(err.message) + 64];
+    int rc = SQLITE_OK;
     empty(c);
-    if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
-        return SQLITE_OK;
-    struct lookup *l = keeper_lookup(((struct extent_table *)base->pVtab)->keeper, &err);
-    if (l)
-        lookup_tensor(l, sqlite3_value_int64(argv[0]), &c->arena, &c->tensor, &err);
-    if (err.status == OK || err.status == ERR_ARGUMENT)
-        return SQLITE_OK; /* no such tensor: no rows */
-    if (err.status == ERR_MEMORY)
-        return SQLITE_NOMEM;
-    sqlite3_free(base->pVtab->zErrMsg);
-    base->pVtab->zErrMsg =
-        sqlite3_mprintf("%s", error_text(&err, message, sizeof(message)));
-    return SQLITE_ERROR;
+    if (plan == ALL)
+        rc = sqlite3_prepare_v2(keeper_db(keeper_of(c)), all_ids, -1, &c->ids, NULL);
+    else if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+        rc = load(c, sqlite3_value_int64(argv[0]));
+    return rc == SQLITE_OK ? settle(c) : rc;
 }
 
 static int extent_next(sqlite3_vtab_cursor *base)
 {
-    ((struct extent_cursor *)base)->at++;
-    return SQLITE_OK;
+    struct extent_cursor *c = (struct extent_cursor *)base;
+    c->at++;
+    return settle(c);
 }
 
 static int extent_eof(sqlite3_vtab_cursor *base)
 {
-    const struct extent_cursor *c = (const struct extent_cursor *)base;
-    return c->at >= c->tensor.extent_count;
+    return ((const struct extent_cursor *)base)->done;
 }
 
 static void give_numbers(sqlite3_context *ctx, const uint64_t *numbers, unsigned rank)
@@ -177,7 +221,8 @@ static int extent_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 
 static int extent_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
 {
-    *id = (sqlite3_int64)((const struct extent_cursor *)base)->at;
+    const struct extent_cursor *c = (const struct extent_cursor *)base;
+    *id = c->tensor.id + (sqlite3_int64)c->at;
     return SQLITE_OK;
 }
 

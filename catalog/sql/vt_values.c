@@ -6,7 +6,6 @@
  * signed, JSON [re, im] for complex, TEXT or (not UTF-8) a BLOB for strings, a BLOB for raw
  * bytes. Block types are dequantised.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +27,8 @@ enum {
 };
 
 static const char declaration[] =
-    "CREATE TABLE x(position INTEGER, idx TEXT, value, id HIDDEN, start HIDDEN,"
-    " count HIDDEN)";
+    "CREATE TABLE x(position INTEGER, idx TEXT, value, of_tensor HIDDEN,"
+    " from_position HIDDEN, at_most HIDDEN)";
 
 struct values_table {
     sqlite3_vtab base; /* must be first */
@@ -172,7 +171,7 @@ static enum status start(struct values_cursor *c, struct keeper *k, int64_t id,
     struct lookup *l = keeper_lookup(k, err);
     if (!l || lookup_tensor(l, id, &c->arena, &c->tensor, err) != OK)
         return err->status;
-    if (!tensor_has_bytes(&c->tensor))
+    if (!tensor_has_values(&c->tensor))
         return OK;
     enum status status = reader_open(&c->tensor, &c->reader, err);
     if (status == ERR_MISSING) {
@@ -305,30 +304,19 @@ static int give_string(sqlite3_context *ctx, struct values_cursor *c)
     return SQLITE_OK;
 }
 
-/* A part of a complex number as JSON has it. */
-static void add_real(struct text *json, double value, unsigned bits)
+/* "[1.0,-2.0]"; JSON has no NaN and no infinities. */
+static void give_complex(sqlite3_context *ctx, const struct values_cursor *c,
+                         uint64_t index)
 {
-    int digits = bits == 128 ? 17 : bits == 64 ? 9 : 5;
-    if (isfinite(value))
-        text_addf(json, "%.*g", digits, value);
-    else
-        text_adds(json, "null");
-}
-
-static void give_complex(sqlite3_context *ctx, const struct dtype *d,
-                         const struct element *e)
-{
-    struct text json = {0};
-    text_addc(&json, '[');
-    add_real(&json, e->real, d->bits);
-    text_addc(&json, ',');
-    add_real(&json, e->imaginary, d->bits);
-    text_addc(&json, ']');
-    if (text_str(&json))
-        sqlite3_result_text(ctx, text_str(&json), (int)json.len, SQLITE_TRANSIENT);
-    else
-        sqlite3_result_error_nomem(ctx);
-    text_release(&json);
+    char printed[128], json[sizeof("[null,null]") + sizeof(printed)];
+    element_print(&c->dtype, c->out, index, printed, sizeof(printed));
+    char *comma = strchr(printed, ',');
+    if (!comma)
+        return;
+    *comma = '\0'; /* what has a capital letter is no number: NaN, Infinity */
+    snprintf(json, sizeof(json), "[%s,%s", strpbrk(printed, "NI") ? "null" : printed + 1,
+             strpbrk(comma + 1, "NI") ? "null]" : comma + 1);
+    sqlite3_result_text(ctx, json, -1, SQLITE_TRANSIENT);
 }
 
 static void give_element(sqlite3_context *ctx, const struct values_cursor *c)
@@ -348,7 +336,7 @@ static void give_element(sqlite3_context *ctx, const struct values_cursor *c)
         sqlite3_result_double(ctx, e.real);
         break;
     case ELEMENT_COMPLEX:
-        give_complex(ctx, &c->dtype, &e);
+        give_complex(ctx, c, index);
         break;
     case ELEMENT_NONE:
         sqlite3_result_blob64(ctx, c->out + index * c->dtype.block_bytes,

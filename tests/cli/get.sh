@@ -1,0 +1,68 @@
+# get: every format, slices, conversions, and what it refuses.
+make_npy() { # FILE DESCR SHAPE STRUCT-FORMAT VALUES...
+    python3 "$TESTS/fixtures/make_npy.py" "$@"
+}
+get() {
+    echo "$ get $*"
+    "$CKPTDB_BIN" get "$@" || echo "status $?"
+}
+make_npy floats.npy '>f4' '(2, 3)' '>f' 1.5 -0.1 nan inf -inf 1e-20
+make_npy cube.npy '<i8' '(2, 3, 4)' '<q' $(seq 0 23)
+make_npy bytes.npy '|u1' '(1200,)' '<B' $(for i in $(seq 0 1199); do echo $((i % 256)); done)
+make_npy scalar.npy '<f2' '()' '<e' 3.25
+make_npy none.npy '<i4' '(2, 0, 3)' '<i'
+make_npy complex.npy '<c8' '(2,)' '<f' 1 -2 nan 0.5
+make_npy flags.npy '|b1' '(3,)' '<B' 1 0 2
+make_npy raw.npy '|V3' '(2,)' '<B' 1 2 3 250 251 252
+make_npy large.npy '<u8' '(2,)' '<Q' 18446744073709551615 1
+make_npy words.npy '<U5' '(2, 2)F' text one 'c,"d' größe ''
+make_npy latin.npy '|S3' '(2,)' bytes ok $'\xff'
+"$CKPTDB_BIN" import . >/dev/null 2>&1
+
+for name in floats cube scalar none complex flags raw large words latin; do get $name.npy $name; done
+"$CKPTDB_BIN" get bytes.npy bytes | tail -n 1
+for format in json csv; do
+    for name in floats cube scalar none complex flags raw large words latin; do get $name.npy $name --format $format; done
+done
+
+get cube.npy cube --slice '1, ::2, -1'
+get cube.npy cube --slice '..., 1:3' --format json
+get cube.npy cube --slice '::-1, 0, ::-3' --format csv
+get cube.npy cube --slice '0:0'
+get words.npy words --slice '-1' --format json
+get cube.npy cube --slice '2'
+get cube.npy cube --slice '0, 0, 0, 0'
+get cube.npy cube --slice '::0'
+get cube.npy cube --slice 'one'
+
+get floats.npy floats --dtype float64 --slice '0, :2'
+get floats.npy floats --dtype bfloat16 --slice '0, :2'
+get cube.npy cube --dtype float16 --slice '0, 0'
+get floats.npy floats --dtype int32
+get bytes.npy bytes --dtype int8 --slice '100:130' --format csv
+get words.npy words --dtype int8
+get cube.npy cube --dtype float7
+
+"$CKPTDB_BIN" get floats.npy floats --format raw | od -An -tx1
+"$CKPTDB_BIN" get cube.npy cube --slice '0, 0' --dtype uint8 --format raw | od -An -tu1
+"$CKPTDB_BIN" get floats.npy floats --format npy --dtype float64 | od -An -c | head -n 5
+get words.npy words --format raw
+get words.npy words --format npy
+get large.npy large --format npy -o large2.npy
+cmp large.npy large2.npy && echo same
+get large.npy large --format npy -o large2.npy
+get large.npy large -o no/such/folder/x
+get cube.npy cube --dtype int4 --format npy -o cube4.npy
+get cube.npy cube --slice '..., 9' -o nothing
+ls
+
+get cube.npy nothing
+get nothing.npy cube
+get cube.npy cube --format xml
+get cube.npy cube --format json --full
+get cube.npy
+
+echo ' ' >>cube.npy
+get cube.npy cube
+rm cube.npy
+get cube.npy cube
