@@ -345,6 +345,15 @@ static void thread_main(void *pump)
     run_worker(pump);
 }
 
+/* Besides this one. Reading and writing overlap even on a single core. */
+static unsigned other_threads(unsigned wanted)
+{
+    unsigned cores = threads_cores();
+    if (!wanted)
+        wanted = cores < 2 ? 2 : cores;
+    return (wanted > WORKERS_MAX ? WORKERS_MAX : wanted) - 1;
+}
+
 static void close_all(struct flow *f)
 {
     while (f) {
@@ -357,15 +366,13 @@ static void close_all(struct flow *f)
 enum status stream_run(const struct stream *stream, struct error *err)
 {
     struct pump p = {.stream = stream, .error = {.offset = NO_OFFSET}};
-    unsigned count =
-        stream->options->threads ? stream->options->threads : threads_cores();
-    unsigned others = count > WORKERS_MAX ? WORKERS_MAX - 1 : count < 2 ? 1 : count - 1;
+    unsigned others = other_threads(stream->options->threads);
     p.last = &p.first;
     pthread_mutex_init(&p.loading, NULL);
     pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.changed, NULL);
     /* This thread works too: without others it only takes longer. */
-    struct threads *threads = threads_start(others, thread_main, &p);
+    struct threads *threads = others ? threads_start(others, thread_main, &p) : NULL;
     bool worked = run_worker(&p);
     threads_join(threads);
     if (!worked)

@@ -520,7 +520,8 @@ static void test_parts(void **state)
 
 /* The system fails at the n-th call, whichever that is. */
 static struct {
-    int calls, fail_at, code;
+    _Atomic int calls;
+    int fail_at, code;
     bool unnamed, steal;
     int deadly; /* not an error: this signal */
 } fault;
