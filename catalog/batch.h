@@ -30,6 +30,9 @@ struct batch_tensor {
     bool stored_unknown; /* stored is NULL in the catalog */
     bool shape_unknown;  /* names only: shape, rank, elements, nbytes are NULL */
     bool dtype_unknown;  /* names only: dtype is NULL */
+    bool sized;          /* nbytes means something */
+    bool counted;        /* its elements are parameters */
+    const char *shape_text; /* JSON; NULL: not known */
 };
 
 struct batch_file {

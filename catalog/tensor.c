@@ -134,7 +134,16 @@ bool shape_parse(const char *json, struct arena *arena, uint64_t **shape, unsign
 bool shape_print(struct text *out, const uint64_t *shape, unsigned rank)
 {
     text_addc(out, '[');
-    for (unsigned d = 0; d < rank; d++)
-        text_addf(out, d ? ",%llu" : "%llu", (unsigned long long)shape[d]);
+    for (unsigned d = 0; d < rank; d++) {
+        char digits[24];
+        char *at = digits + sizeof(digits);
+        uint64_t v = shape[d];
+        do
+            *--at = (char)('0' + v % 10);
+        while (v /= 10);
+        if (d)
+            *--at = ',';
+        text_add(out, at, (size_t)(digits + sizeof(digits) - at));
+    }
     return text_addc(out, ']');
 }

@@ -237,15 +237,13 @@ static enum status intern(struct writer *w, const char *name, size_t len,
                           struct new_names *fresh, int64_t *id, struct error *err)
 {
     bool added;
-    const uint64_t *known = strmap_get(&w->names, name, len);
-    if (known) {
-        *id = (int64_t)*known;
-        return OK;
-    }
-    char *kept = arena_copy(&w->name_memory, name, len);
-    uint64_t *value = kept ? strmap_add(&w->names, kept, len, &added) : NULL;
+    const char *kept;
+    uint64_t *value = strmap_keep(&w->names, &w->name_memory, name, len, &kept, &added);
     if (!value)
         return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for tensor names");
+    *id = (int64_t)*value;
+    if (!added)
+        return OK;
     *id = -1;
     if (!w->names_known) {
         sqlite3_stmt *s = statement(w, FIND_NAME);
@@ -308,17 +306,6 @@ static void result_string(sqlite3_context *context, const char *text)
         sqlite3_result_text(context, text, -1, SQLITE_STATIC);
 }
 
-static void result_shape(sqlite3_context *context, const struct batch_tensor *t)
-{
-    struct text out = {0};
-    if (t->shape_unknown)
-        return;
-    shape_print(&out, t->shape, t->rank);
-    if (text_str(&out))
-        sqlite3_result_text64(context, out.at, out.len, SQLITE_TRANSIENT, SQLITE_UTF8);
-    text_release(&out);
-}
-
 static void result_strides(sqlite3_context *context, const struct batch_tensor *t)
 {
     struct text out = {0};
@@ -376,18 +363,14 @@ static void tensor_column(const struct feed *f, uint64_t row, int column,
         result_string(context, t->dtype_unknown ? NULL : t->dtype);
         break;
     case 3:
-        result_shape(context, t);
+        result_string(context, t->shape_text);
         break;
     case 4:
         result_number(context, !t->shape_unknown, t->elements);
         break;
-    case 5: {
-        struct dtype dtype = {0};
-        if (!t->dtype_unknown)
-            dtype_find(t->dtype, &dtype);
-        result_number(context, !t->shape_unknown && dtype_sized(&dtype), t->nbytes);
+    case 5:
+        result_number(context, t->sized, t->nbytes);
         break;
-    }
     default:
         placement_value(t, column - 6, context);
     }

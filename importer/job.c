@@ -133,7 +133,7 @@ enum status job_open_path(struct job *job, const char *path, const char *role,
 {
     struct file_identity identity;
     struct source *opened = NULL;
-    enum status status = source_open_file(path, 0, &opened, &identity, err);
+    enum status status = source_open_file(path, SOURCE_HEADERS, &opened, &identity, err);
     bool there = status == OK;
     if (add_file(job, path, role, there ? &identity : NULL, file) != OK) {
         source_close(opened);
@@ -152,7 +152,7 @@ enum status job_file(struct job *job, const char *path, const char *role, uint32
 {
     struct file_identity identity;
     struct source *opened = NULL;
-    bool there = source_open_file(path, 0, &opened, &identity, err) == OK;
+    bool there = source_open_file(path, SOURCE_HEADERS, &opened, &identity, err) == OK;
     source_close(opened);
     if (add_file(job, path, role, there ? &identity : NULL, file) != OK)
         return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
@@ -356,33 +356,41 @@ static void check_data(struct job *job, struct tensor_claim *t, const char *name
     }
 }
 
-/* Elements and logical bytes; false after an issue. */
-static bool measure(struct job *job, const struct tensor_claim *t, const char *name,
-                    uint64_t *elements, uint64_t *nbytes, bool *sized)
+/* What a claim's shape and dtype amount to. */
+struct measured {
+    uint64_t elements, nbytes;
+    bool sized, counted;
+};
+
+/* Most tensors have the dtype of the one before. */
+static const struct dtype *dtype_of(struct job *job, const struct tensor_claim *t)
 {
-    struct dtype dtype = {0};
-    *elements = *nbytes = 0;
-    *sized = false;
+    struct dtype *last = &inside(job)->last_dtype;
+    if (!last->name || (last->name != t->dtype && strcmp(last->name, t->dtype) != 0))
+        dtype_find(t->dtype, last);
+    return last;
+}
+
+/* False after an issue. */
+static bool measure(struct job *job, const struct tensor_claim *t, const char *name,
+                    struct measured *m)
+{
+    *m = (struct measured){.counted = true};
+    const struct dtype *dtype = t->dtype_unknown ? NULL : dtype_of(job, t);
+    m->sized = dtype && dtype_sized(dtype);
+    m->counted = !dtype || dtype_counts(dtype);
     if (t->shape_unknown)
         return true;
-    if (t->rank > TENSOR_RANK_MAX || !shape_elements(t->shape, t->rank, elements) ||
-        *elements > INT64_MAX) {
+    bool possible =
+        t->rank <= TENSOR_RANK_MAX && shape_elements(t->shape, t->rank, &m->elements) &&
+        m->elements <= INT64_MAX &&
+        (!m->sized || (dtype_nbytes(dtype, m->elements, &m->nbytes) && m->nbytes <= INT64_MAX));
+    for (unsigned d = 0; possible && d < t->rank; d++)
+        possible = t->shape[d] <= INT64_MAX;
+    if (!possible)
         job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "shape-overflow",
                   "the shape of tensor \"%.200s\" is impossible: left out", name);
-        return false;
-    }
-    for (unsigned d = 0; d < t->rank; d++)
-        if (t->shape[d] > INT64_MAX)
-            *elements = UINT64_MAX;
-    if (!t->dtype_unknown)
-        dtype_find(t->dtype, &dtype);
-    *sized = dtype_sized(&dtype);
-    if (*elements <= INT64_MAX &&
-        (!*sized || (dtype_nbytes(&dtype, *elements, nbytes) && *nbytes <= INT64_MAX)))
-        return true;
-    job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "shape-overflow",
-              "the size of tensor \"%.200s\" is impossible: left out", name);
-    return false;
+    return possible;
 }
 
 static bool name_is_new(struct job *job, const char *name, size_t len)
@@ -436,9 +444,26 @@ static void *copied(struct arena *arena, const void *from, size_t count, size_t 
     return to;
 }
 
+void job_expect(struct job *job, uint64_t tensors)
+{
+    struct job_private *p = inside(job);
+    if (p->layout->tensor_count || tensors > LIMIT_TENSORS)
+        return;
+    p->layout->tensors =
+        arena_array(job->arena, (size_t)tensors, sizeof(*p->layout->tensors));
+    p->tensor_space = p->layout->tensors ? (size_t)tensors : 0;
+}
+
+static const char *shape_text(struct job *job, const struct tensor_claim *t)
+{
+    struct text *out = &inside(job)->scratch;
+    text_reset(out);
+    shape_print(out, t->shape, t->rank);
+    return text_str(out) ? arena_copy(job->arena, out->at, out->len) : NULL;
+}
+
 static enum status keep_tensor(struct job *job, const struct tensor_claim *t,
-                               const char *name, size_t len, uint64_t elements,
-                               uint64_t nbytes)
+                               const char *name, size_t len, const struct measured *m)
 {
     struct job_private *p = inside(job);
     struct batch_layout *l = p->layout;
@@ -456,8 +481,11 @@ static enum status keep_tensor(struct job *job, const struct tensor_claim *t,
         .file = t->storage == STORAGE_RANGE ? t->file : NO_FILE,
         .dtype = t->dtype,
         .shape = copied(job->arena, t->shape, t->rank, sizeof(*t->shape), &failed),
-        .elements = elements,
-        .nbytes = nbytes,
+        .shape_text = t->shape_unknown ? NULL : shape_text(job, t),
+        .elements = m->elements,
+        .nbytes = m->nbytes,
+        .sized = m->sized && !t->shape_unknown,
+        .counted = m->counted,
         .stored = t->stored,
         .offset = t->storage == STORAGE_RANGE ? t->offset : 0,
         .codec =
@@ -467,6 +495,7 @@ static enum status keep_tensor(struct job *job, const struct tensor_claim *t,
         .shape_unknown = t->shape_unknown,
         .dtype_unknown = t->dtype_unknown,
     };
+    failed |= !t->shape_unknown && !l->tensors[l->tensor_count - 1].shape_text;
     return failed ? no_memory(job) : OK;
 }
 
@@ -476,8 +505,7 @@ enum status job_tensor(struct job *job, const struct tensor_claim *claim)
     struct tensor_claim t = *claim;
     const char *name = t.name;
     size_t len = t.name_len;
-    uint64_t elements, nbytes;
-    bool sized;
+    struct measured m;
 
     p->name_bytes += len;
     if (p->layout->tensor_count >= LIMIT_TENSORS || len > LIMIT_NAME_BYTES ||
@@ -492,11 +520,10 @@ enum status job_tensor(struct job *job, const struct tensor_claim *claim)
         return job->err->status;
     if (!(name = arena_copy(job->arena, name, len)))
         return no_memory(job);
-    if (!measure(job, &t, name, &elements, &nbytes, &sized) ||
-        !name_is_new(job, name, len))
+    if (!measure(job, &t, name, &m) || (!t.unique && !name_is_new(job, name, len)))
         return job->err->status;
-    check_data(job, &t, name, nbytes, sized);
-    return keep_tensor(job, &t, name, len, elements, nbytes);
+    check_data(job, &t, name, m.nbytes, m.sized);
+    return keep_tensor(job, &t, name, len, &m);
 }
 
 /* --- running ---------------------------------------------------------------------------- */
@@ -509,7 +536,7 @@ static enum status open_primary(struct job *job, const struct job_request *reque
     if (source)
         identity.size = source->size;
     else if (request->format->probe &&
-             source_open_file(request->path, 0, &source, &identity, job->err) != OK)
+             source_open_file(request->path, SOURCE_HEADERS, &source, &identity, job->err) != OK)
         return job->err->status;
     if (!source)
         return OK; /* a directory */

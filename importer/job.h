@@ -47,6 +47,7 @@ struct tensor_claim {
     uint64_t extent_count;
     bool stored_unknown, shape_unknown, dtype_unknown;
     const uint32_t *sums; /* one (range), or one an extent; NULL: none */
+    bool unique;          /* the format has made sure that no name repeats */
 };
 
 /* Emit a tensor. Checked: the name (UTF-8, else shown escaped with a warning; no NUL, else
@@ -55,6 +56,10 @@ struct tensor_claim {
  * that all extents end inside their files (a tensor that does not keeps its row, storage
  * none, with an issue). Fails only with ERR_LIMIT or ERR_MEMORY. */
 enum status job_tensor(struct job *, const struct tensor_claim *);
+
+/* That so many tensors will come: room is made at once. A hint, and checked as one: give no
+ * number that the file only states. */
+void job_expect(struct job *, uint64_t tensors);
 
 /* Where the data of file `file` begins; added to all offsets in it. */
 void job_base(struct job *, uint32_t file, uint64_t base);
@@ -111,7 +116,7 @@ void job_issue_error(struct job *, enum issue_severity, const struct error *);
  * finished without an issue. True: the layout (tensors, and metadata stated in the header)
  * is taken over and nothing needs to be parsed; *data_end is then the end of the last
  * tensor's bytes relative to the base, to be compared with the file. Else remember the
- * bytes with job_reuse_offer() after a parse, when the facts stated so far are those of the
+ * bytes, which live in the arena, with job_reuse_offer() after a parse, when the facts stated so far are those of the
  * header and none of a neighbour; it counts only if the job ends without an issue. */
 bool job_reuse(struct job *, struct bytes header, uint64_t *data_end);
 void job_reuse_offer(struct job *, struct bytes header, uint64_t data_end);

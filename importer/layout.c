@@ -87,10 +87,10 @@ static struct batch_module *sum_for(struct summing *s, const char *key, size_t l
     return &s->list[s->count++];
 }
 
-static void add_to(struct batch_module *m, const struct batch_tensor *t, bool counts)
+static void add_to(struct batch_module *m, const struct batch_tensor *t)
 {
     m->tensors++;
-    m->parameters += counts ? t->elements : 0;
+    m->parameters += t->counted ? t->elements : 0;
     m->nbytes += t->nbytes;
 }
 
@@ -115,7 +115,7 @@ static size_t common_prefix(const struct module_path *p, const struct batch_tens
 }
 
 static bool add_modules(struct summing *s, struct module_path *p,
-                        const struct batch_tensor *t, char separator, bool counts)
+                        const struct batch_tensor *t, char separator)
 {
     size_t common = common_prefix(p, t);
     while (p->depth &&
@@ -132,7 +132,7 @@ static bool add_modules(struct summing *s, struct module_path *p,
         p->end[p->depth++] = i;
     }
     for (unsigned d = 0; d < p->depth; d++)
-        add_to(&s->list[p->at[d]], t, counts);
+        add_to(&s->list[p->at[d]], t);
     p->name = t->name;
     p->len = t->name_len;
     return true;
@@ -146,16 +146,13 @@ static enum status add_up(struct job *job, struct batch_layout *l)
     for (uint64_t i = 0; ok && i < l->tensor_count; i++) {
         const struct batch_tensor *t = &l->tensors[i];
         const char *name = t->dtype_unknown ? "" : t->dtype;
-        struct dtype dtype = {0};
-        dtype_find(name, &dtype);
-        bool counts = dtype_counts(&dtype);
-        l->parameters += counts ? t->elements : 0;
+        l->parameters += t->counted ? t->elements : 0;
         l->nbytes += t->nbytes;
         l->stored += t->stored;
         l->stored_unknown |= t->stored_unknown;
         struct batch_module *d = sum_for(&dtypes, name, strlen(name), 0);
-        if ((ok = d && add_modules(&modules, &path, t, job->format->separator, counts)))
-            add_to(d, t, counts);
+        if ((ok = d && add_modules(&modules, &path, t, job->format->separator)))
+            add_to(d, t);
     }
     l->modules = modules.list;
     l->module_count = modules.count;

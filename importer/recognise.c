@@ -123,7 +123,7 @@ static void probe(struct walker *w, struct listing *l, struct entry *e)
                  e->name) >= (int)sizeof(path))
         return;
     e->probed = true;
-    if (source_open_file(path, 0, &s, NULL, &err) != OK) {
+    if (source_open_file(path, SOURCE_HEADERS, &s, NULL, &err) != OK) {
         pthread_mutex_lock(&w->lock);
         walk_issue(w, path, false, status_name(err.status), "%s", err.message);
         pthread_mutex_unlock(&w->lock);

@@ -11,7 +11,7 @@
 
 #include "importer/job_private.h"
 
-#define KEPT_BYTES_MAX ((size_t)64 << 20)
+#define KEPT_BYTES_MAX ((size_t)128 << 20)
 #define BUCKETS        1024
 
 struct shared_layout {
@@ -110,8 +110,7 @@ void job_reuse_offer(struct job *job, struct bytes header, uint64_t data_end)
     struct job_private *p = job->private;
     if (!p->request->reuse || header.len > KEPT_BYTES_MAX / 4)
         return;
-    char *copy = arena_copy(job->arena, header.at, header.len);
-    p->offered = (struct bytes){(const uint8_t *)copy, copy ? header.len : 0};
+    p->offered = header;
     p->offered_end = data_end;
     p->offered_metas = job->batch->meta_count;
 }

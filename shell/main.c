@@ -2,6 +2,9 @@
  * main.c - the program: its options, which catalog, and what to run in which order.
  */
 #include <locale.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -310,6 +313,17 @@ static int run(struct session *s, const struct request *q)
     return q->action_count ? run_actions(s, q) : run_shell(s);
 }
 
+/* One heap for all threads: a heap a thread costs address space (users limit that), and is
+ * grown and shrunk by a system call a page. */
+static void tune_memory(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_TOP_PAD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     struct session s = {.out = stdout,
@@ -322,6 +336,7 @@ int main(int argc, char **argv)
         complain("no memory");
         goto done;
     }
+    tune_memory();
     session_signals();
     status = read_arguments(&q, &s, argc, argv);
     if (status == STATUS_FINE) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE_BYTES ((size_t)32 << 10)
+#define PAGE_BYTES ((size_t)64 << 10)
 #define ALIGN      ((size_t)16)
 
 struct arena_page {
@@ -33,7 +33,8 @@ static struct arena_page *page_new(struct arena *a, size_t size)
     return page;
 }
 
-void *arena_alloc(struct arena *a, size_t size)
+/* Not zeroed: for what is written at once. */
+static void *take(struct arena *a, size_t size)
 {
     if (size > SIZE_MAX - ALIGN)
         return NULL;
@@ -43,20 +44,23 @@ void *arena_alloc(struct arena *a, size_t size)
     struct arena_page *page = a->page;
 #ifdef ARENA_DEBUG
     page = page_new(a, size ? size : 1);
-    if (!page)
-        return NULL;
-    a->used += padded;
-    return memset(page->data, 0, size);
+    padded = 0;
 #else
     if (!page || page->space - page->used < padded)
         page = page_new(a, padded);
+#endif
     if (!page)
         return NULL;
     void *at = page->data + page->used;
     page->used += padded;
-    a->used += padded;
-    return memset(at, 0, padded);
-#endif
+    a->used += padded ? padded : size;
+    return at;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    void *at = take(a, size);
+    return at ? memset(at, 0, size) : NULL;
 }
 
 void *arena_array(struct arena *a, size_t count, size_t size)
@@ -70,9 +74,12 @@ char *arena_copy(struct arena *a, const void *bytes, size_t len)
 {
     if (len == SIZE_MAX)
         return NULL;
-    char *copy = arena_alloc(a, len + 1);
-    if (copy && len)
+    char *copy = take(a, len + 1);
+    if (!copy)
+        return NULL;
+    if (len)
         memcpy(copy, bytes, len);
+    copy[len] = '\0';
     return copy;
 }
 
@@ -81,7 +88,9 @@ void *arena_grow(struct arena *a, void *array, size_t count, size_t *space, size
     if (count < *space)
         return array;
     size_t wanted = *space ? *space * 2 : 16;
-    void *larger = wanted > *space ? arena_array(a, wanted, size) : NULL;
+    if (wanted < *space || wanted > SIZE_MAX / size)
+        return NULL;
+    void *larger = take(a, wanted * size);
     if (!larger)
         return NULL;
     if (count)

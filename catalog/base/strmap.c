@@ -1,5 +1,6 @@
 #include "catalog/base/strmap.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -13,7 +14,9 @@ struct strmap_entry {
     uint64_t hash, value;
 };
 
-uint64_t hash_seed(void)
+static uint64_t process_seed;
+
+static void choose_seed(void)
 {
     uint64_t seed = 0;
     if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed)) {
@@ -21,7 +24,14 @@ uint64_t hash_seed(void)
         clock_gettime(CLOCK_REALTIME, &now);
         seed = (uint64_t)now.tv_nsec * 0x9E3779B97F4A7C15u ^ (uint64_t)(uintptr_t)&now;
     }
-    return seed | 1;
+    process_seed = seed | 1;
+}
+
+uint64_t hash_seed(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, choose_seed);
+    return process_seed;
 }
 
 __extension__ typedef unsigned __int128 wide;
@@ -75,7 +85,7 @@ static bool grow(struct strmap *m)
     return true;
 }
 
-uint64_t *strmap_add(struct strmap *m, const char *key, size_t len, bool *added)
+static struct strmap_entry *add(struct strmap *m, const char *key, size_t len, bool *added)
 {
     if (!m->seed)
         m->seed = hash_seed();
@@ -88,7 +98,26 @@ uint64_t *strmap_add(struct strmap *m, const char *key, size_t len, bool *added)
         *e = (struct strmap_entry){key, len, hash, 0};
         m->count++;
     }
-    return &e->value;
+    return e;
+}
+
+uint64_t *strmap_add(struct strmap *m, const char *key, size_t len, bool *added)
+{
+    struct strmap_entry *e = add(m, key, len, added);
+    return e ? &e->value : NULL;
+}
+
+uint64_t *strmap_keep(struct strmap *m, struct arena *arena, const char *key, size_t len,
+                      const char **kept, bool *added)
+{
+    struct strmap_entry *e = add(m, key, len, added);
+    if (e && *added && !(e->key = arena_copy(arena, key, len))) {
+        m->count--; /* the slot is free again */
+        return NULL;
+    }
+    if (e)
+        *kept = e->key;
+    return e ? &e->value : NULL;
 }
 
 uint64_t *strmap_get(const struct strmap *m, const char *key, size_t len)

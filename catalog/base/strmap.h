@@ -2,7 +2,7 @@
  * strmap.h - byte strings to numbers, with a secret seed, so that no file can choose names
  * that all fall into one place.
  *
- * Keys are not copied: they must outlive the map. Not for several threads at once.
+ * Keys are not copied unless asked: they must outlive the map. Not for several threads at once.
  */
 #ifndef CKPTDB_BASE_STRMAP_H
 #define CKPTDB_BASE_STRMAP_H
@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "catalog/base/arena.h"
 
 struct strmap_entry;
 
@@ -22,11 +24,14 @@ struct strmap {
 /* The value of `key`, where to read and write it; added as 0 with *added true when it was
  * not there. NULL without memory. Valid until the next call that adds. */
 uint64_t *strmap_add(struct strmap *, const char *key, size_t len, bool *added);
+/* The same, but an added key is copied into the arena, and *kept is that copy. */
+uint64_t *strmap_keep(struct strmap *, struct arena *, const char *key, size_t len,
+                      const char **kept, bool *added);
 /* NULL when it is not there. */
 uint64_t *strmap_get(const struct strmap *, const char *key, size_t len);
 void strmap_release(struct strmap *);
 
 uint64_t hash_bytes(const void *bytes, size_t len, uint64_t seed);
-uint64_t hash_seed(void); /* random, never 0 */
+uint64_t hash_seed(void); /* chosen at random once a process, never 0 */
 
 #endif

@@ -49,6 +49,7 @@ void source_close(struct source *s);
  * device is an ERR_UNSUPPORTED, not a hang; a file that shrinks later is an
  * ERR_IO, not a signal. `identity` may be NULL. `flags`: SOURCE_*. */
 #define SOURCE_NOFOLLOW 1 /* a symbolic link in the last component is refused */
+#define SOURCE_HEADERS  2 /* only small parts will be read: nothing is read ahead */
 enum status source_open_file(const char *path, int flags, struct source **out,
                              struct file_identity *identity, struct error *err);
 

@@ -91,6 +91,8 @@ enum status source_open_file(const char *path, int flags, struct source **out,
     }
     memcpy(f->path, path, len);
     f->fd = fd;
+    if (flags & SOURCE_HEADERS)
+        posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     f->base = (struct source){&file_ops, (uint64_t)st.st_size, f->path, false};
     if (identity)
         *identity = identity_of(&st);

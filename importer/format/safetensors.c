@@ -40,7 +40,7 @@ void safetensors_report(struct job *job, const char *path,
 }
 
 enum status safetensors_emit(struct job *job, uint32_t file,
-                             const struct safetensors_tensor *t)
+                             const struct safetensors_tensor *t, bool unique)
 {
     return job_tensor(job, &(struct tensor_claim){
                                .name = t->name,
@@ -52,6 +52,7 @@ enum status safetensors_emit(struct job *job, uint32_t file,
                                .file = file,
                                .offset = t->begin,
                                .stored = t->end - t->begin,
+                               .unique = unique,
                            });
 }
 
@@ -62,12 +63,18 @@ void safetensors_neighbours(struct job *job)
     job_meta_neighbour(job, "adapter_config.json");
 }
 
-static enum status emit(struct job *job, const struct safetensors_header *h)
+static enum status emit_tensors(struct job *job, const struct safetensors_header *h)
 {
     safetensors_report(job, NULL, h);
+    job_expect(job, h->count);
     for (uint64_t i = 0; i < h->count; i++)
-        if (safetensors_emit(job, 0, &h->tensors[i]) != OK)
+        if (safetensors_emit(job, 0, &h->tensors[i], true) != OK)
             return job->err->status;
+    return OK;
+}
+
+static enum status emit_facts(struct job *job, const struct safetensors_header *h)
+{
     for (uint64_t i = 0; i < h->fact_count; i++) {
         const struct safetensors_fact *f = &h->facts[i];
         char *key = arena_copy(job->arena, f->key.at, f->key.len);
@@ -83,21 +90,23 @@ static enum status safetensors_index_file(struct job *job)
 {
     const struct source *s = job->source;
     struct safetensors_header header;
-    struct bytes text;
+    struct bytes text, tensors;
     uint64_t data_end;
-    if (safetensors_load(s, job->arena, &text, job->err) != OK)
+    if (safetensors_load(s, job->arena, &text, job->err) != OK ||
+        safetensors_facts(text, s->name, job->arena, &header, &tensors, job->err) != OK)
         return job->err->status;
     job_base(job, 0, 8 + text.len);
-    if (job_reuse(job, text, &data_end)) {
+    if (job_reuse(job, tensors, &data_end)) {
         safetensors_check_end(s, text, data_end, job->err);
     } else {
         if (safetensors_parse(text, s->name, job->arena, &header, job->err) != OK ||
             safetensors_check_end(s, text, header.data_end, job->err) != OK ||
-            emit(job, &header) != OK)
+            emit_tensors(job, &header) != OK)
             return job->err->status;
-        job_reuse_offer(job, text, header.data_end);
+        job_reuse_offer(job, tensors, header.data_end);
     }
-    safetensors_neighbours(job);
+    if (job->err->status == OK && emit_facts(job, &header) == OK)
+        safetensors_neighbours(job);
     return job->err->status;
 }
 

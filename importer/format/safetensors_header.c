@@ -372,6 +372,23 @@ enum status safetensors_parse(struct bytes text, const char *source, struct aren
     return err->status;
 }
 
+enum status safetensors_facts(struct bytes text, const char *source, struct arena *arena,
+                              struct safetensors_header *out, struct bytes *rest,
+                              struct error *err)
+{
+    struct parser p = {.arena = arena, .header = out};
+    *out = (struct safetensors_header){0};
+    *rest = text;
+    json_init(&p.json, cursor_over(text, LENGTH_BYTES), arena, source, err);
+    if (json_want(&p.json, JSON_OBJECT, "the header's object") &&
+        json_next(&p.json) == JSON_KEY && json_is(&p.json, "__metadata__") &&
+        read_metadata(&p)) {
+        size_t used = (size_t)(p.json.cursor.at - text.at);
+        *rest = (struct bytes){text.at + used, text.len - used};
+    }
+    return err->status == ERR_CORRUPT ? error_code(err, "bad-header") : err->status;
+}
+
 enum status safetensors_check_end(const struct source *s, struct bytes text,
                                   uint64_t data_end, struct error *err)
 {

@@ -41,6 +41,12 @@ enum status safetensors_load(const struct source *, struct arena *, struct bytes
 enum status safetensors_parse(struct bytes text, const char *source, struct arena *,
                               struct safetensors_header *out, struct error *);
 
+/* Parse only the __metadata__ that writers put first: out->facts. *rest is the header's text
+ * behind it, all of it where there is none: steps of a run often differ in no more. */
+enum status safetensors_facts(struct bytes text, const char *source, struct arena *,
+                              struct safetensors_header *out, struct bytes *rest,
+                              struct error *);
+
 /* The file must end where its last tensor does. */
 enum status safetensors_check_end(const struct source *, struct bytes text,
                                   uint64_t data_end, struct error *);
@@ -48,8 +54,9 @@ enum status safetensors_check_end(const struct source *, struct bytes text,
 /* Warn of what was taken with a grain of salt; `path` NULL: the primary file. */
 void safetensors_report(struct job *, const char *path,
                         const struct safetensors_header *);
+/* `unique`: no other file of the checkpoint can hold the name. */
 enum status safetensors_emit(struct job *, uint32_t file,
-                             const struct safetensors_tensor *);
+                             const struct safetensors_tensor *, bool unique);
 /* The files beside a model that describe it. */
 void safetensors_neighbours(struct job *);
 

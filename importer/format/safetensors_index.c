@@ -41,7 +41,7 @@ static enum status emit_shard(struct job *job, struct weight_map *m, uint32_t sh
         if (!weight_map_wants(job, m, shard, t->name, t->name_len))
             continue;
         m->nbytes += t->end - t->begin;
-        if (safetensors_emit(job, file, t) != OK)
+        if (safetensors_emit(job, file, t, false) != OK)
             return job->err->status;
     }
     return state_facts(job, m, h);

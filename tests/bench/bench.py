@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Ratios of ckptdb to named references, whole processes, on files generated here.
+
+    bench.py CKPTDB [--only REGEX] [--pairs N] [--quick] [--dir DIR]
+
+Every row is the median of wall(ckptdb) / wall(reference) over N pairs run A B A B, warm, after
+one warm-up of each, with the outputs checked against each other where they can be. A goal is
+printed beside its row; the exit status says whether any was missed. Needs Python 3, the
+sqlite3 program, and some GB of disk.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Bench:
+    def __init__(self, args):
+        self.ckptdb = os.path.abspath(args.ckptdb)
+        self.pairs = 2 if args.quick else args.pairs
+        self.scale = 0.1 if args.quick else 1.0
+        self.only = re.compile(args.only)
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="ckptdb-bench-", dir=args.dir))
+        self.missed = []
+        self.rows = []
+
+    def wants(self, name):
+        return bool(self.only.search(name))
+
+    def count(self, full):
+        return max(1, int(full * self.scale))
+
+    def run(self, command, **more):
+        started = time.perf_counter()
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              shell=isinstance(command, str), **more)
+        took = time.perf_counter() - started
+        if done.returncode != 0:
+            raise SystemExit(f"{command}: status {done.returncode}\n{done.stderr.decode()[-2000:]}")
+        return took, done.stdout
+
+    def compare(self, name, ours, reference, goal, before=None, same=None, note=""):
+        """Run both in turn; `before()` readies each run; `same(a, b)` compares the outputs."""
+        ratios, times, outputs = [], ([], []), [None, None]
+        for pair in range(self.pairs + 1):
+            took = []
+            for side, command in enumerate((ours, reference)):
+                if before:
+                    before(side)
+                seconds, outputs[side] = self.run(command)
+                took.append(seconds)
+            if pair:
+                ratios.append(took[0] / took[1])
+                times[0].append(took[0])
+                times[1].append(took[1])
+        if same and not same(*outputs):
+            raise SystemExit(f"{name}: the outputs differ: {outputs[0][:200]!r} {outputs[1][:200]!r}")
+        self.row(name, statistics.median(ratios), min(ratios), max(ratios), goal,
+                 f"{statistics.median(times[0]) * 1000:.1f} ms against "
+                 f"{statistics.median(times[1]) * 1000:.1f} ms{note}")
+
+    def row(self, name, ratio, low, high, goal, note):
+        verdict = "" if goal is None else "ok" if ratio <= goal else "MISSED"
+        if verdict == "MISSED":
+            self.missed.append(name)
+        want = "-" if goal is None else f"{goal:g}"
+        print(f"{name:<44} {ratio:7.3f}  ({low:.3f} to {high:.3f})  goal {want:<5} {verdict:<6} {note}",
+              flush=True)
+
+    def say(self, name, text):
+        print(f"{name:<44} {text}", flush=True)
+
+    def close(self):
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ckptdb")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the size, two pairs")
+    parser.add_argument("--dir", default=None, help="where to put the files")
+    args = parser.parse_args()
+    bench = Bench(args)
+    sys.path.insert(0, str(HERE))
+    try:
+        for script in sorted(HERE.glob("bench_*.py")):
+            __import__(script.stem).run(bench)
+    finally:
+        bench.close()
+    print(f"{len(bench.missed)} goals missed" + (": " + ", ".join(bench.missed) if bench.missed else ""))
+    return 1 if bench.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
