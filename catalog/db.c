@@ -127,22 +127,51 @@ static enum status create(sqlite3 *db, struct error *err)
 
 enum status db_build_indexes(sqlite3 *db, struct error *err)
 {
-    for (const struct schema_file *f = schema_files; f->path; f++)
+    enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
+    for (const struct schema_file *f = schema_files; status == OK && f->path; f++)
         if (strstr(f->path, "/01_"))
-            return db_exec(db, f->text, err);
-    return OK;
+            status = db_exec(db, f->text, err);
+    if (status == OK)
+        return db_exec(db, "COMMIT", err);
+    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
 }
 
-static bool has_tensors(sqlite3 *db)
+/* A killed import has left tensors and no indexes (they are built all at once). */
+static bool indexes_missing(sqlite3 *db)
 {
-    sqlite3_int64 any = 0;
+    sqlite3_int64 missing = 0;
     struct error ignored = {0};
-    pragma_integer(db, "SELECT EXISTS (SELECT 1 FROM layouts)", &any, &ignored);
-    return any != 0;
+    pragma_integer(db,
+                   "SELECT EXISTS (SELECT 1 FROM layouts) AND NOT EXISTS (SELECT 1 FROM"
+                   " sqlite_schema WHERE name = 'issues_by_checkpoint')",
+                   &missing, &ignored);
+    return missing != 0;
+}
+
+enum status db_repair(sqlite3 *db, struct error *err)
+{
+    return indexes_missing(db) ? db_build_indexes(db, err) : OK;
+}
+
+/* A process that was killed leaves its journal. Looking for that is cheaper than for the
+ * indexes, which wants the schema read: a statement should not wait for it. */
+static bool was_cut_short(const char *path)
+{
+    static const char *const journals[] = {"-wal", "-journal"};
+    bool found = false;
+    for (int i = 0; i < 2; i++) {
+        struct text name = {0};
+        text_adds(&name, path);
+        text_adds(&name, journals[i]);
+        found |= text_str(&name) && access(text_str(&name), F_OK) == 0;
+        text_release(&name);
+    }
+    return found;
 }
 
 static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mode,
-                                  struct error *err)
+                                  bool cut_short, struct error *err)
 {
     sqlite3_int64 application = 0, version = 0, tables = 0;
     if (pragma_integer(db, "PRAGMA application_id", &application, err) != OK ||
@@ -162,9 +191,7 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
                          "knows %d)",
                          version, CATALOG_VERSION);
     /* Version 1 is the first: a migration is one more file here, run when version < N. */
-    if (mode == DB_WRITE && has_tensors(db))
-        return db_build_indexes(db, err);
-    return OK;
+    return mode == DB_WRITE || (mode == DB_CREATE && cut_short) ? db_repair(db, err) : OK;
 }
 
 enum status db_open(const char *path, enum db_mode mode, sqlite3 **out, struct error *err)
@@ -176,6 +203,7 @@ enum status db_open(const char *path, enum db_mode mode, sqlite3 **out, struct e
                          "no such catalog; `ckptdb import PATH` makes one");
     if (!exists && make_parents(path, err) != OK)
         return err->status;
+    bool cut_short = was_cut_short(path);
     if (connect(path, mode, &db, err) != OK)
         goto fail;
     if (sql_register_all(db, true) != SQLITE_OK) {
@@ -185,7 +213,7 @@ enum status db_open(const char *path, enum db_mode mode, sqlite3 **out, struct e
     /* trusted_schema stays on: SQLite 3.40 does not call its JSON functions innocuous, and
      * views need them. What reads files is DIRECTONLY, so a foreign schema cannot. */
     if (db_exec(db, "PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON", err) != OK ||
-        check_identity(db, path, mode, err) != OK)
+        check_identity(db, path, mode, cut_short, err) != OK)
         goto fail;
     *out = db;
     return OK;

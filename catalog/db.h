@@ -24,6 +24,8 @@ enum status db_open(const char *path, enum db_mode mode, sqlite3 **out, struct e
 void db_close(sqlite3 *);
 
 enum status db_build_indexes(sqlite3 *, struct error *err);
+/* Build the indexes that a killed import has not. */
+enum status db_repair(sqlite3 *, struct error *err);
 
 /* Set *err from the connection's last error; `doing` may be NULL. */
 enum status db_error(sqlite3 *, const char *doing, struct error *err);

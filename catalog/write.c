@@ -67,7 +67,7 @@ static const char *const statement_sql[STATEMENTS] = {
     [FEED_TENSORS] = "INSERT INTO layout_tensors SELECT * FROM ckptdb_feed",
     [FEED_NODES] = "INSERT INTO layout_nodes SELECT c0, c1, c2, c3 FROM ckptdb_feed",
     [FEED_MODULES] =
-        "INSERT INTO layout_modules SELECT c0, c1, c2, c3, c4, c5 FROM ckptdb_feed",
+        "INSERT INTO layout_modules SELECT c0, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
     [FEED_DTYPES] =
         "INSERT INTO layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
     [FEED_FACTS] = "INSERT INTO meta_facts SELECT c0, c1, c2 FROM ckptdb_feed",
@@ -188,6 +188,8 @@ enum status writer_open(sqlite3 *db, struct writer **out, struct error *err)
     if (!w)
         return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
     w->db = db;
+    if (db_repair(db, err) != OK)
+        goto fail;
     /* Readers go on while we write. Where WAL cannot be (no shared memory), so be it. */
     sqlite3_exec(db,
                  "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
@@ -404,7 +406,15 @@ static void node_column(const struct feed *f, uint64_t row, int column,
     }
 }
 
-/* id, module, depth, tensors, parameters, nbytes */
+static sqlite3_int64 characters(const char *text, size_t len)
+{
+    sqlite3_int64 count = 0;
+    for (size_t i = 0; i < len; i++)
+        count += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return count;
+}
+
+/* id, name, length, depth, tensors, parameters, nbytes */
 static void module_column(const struct feed *f, uint64_t row, int column,
                           sqlite3_context *context)
 {
@@ -413,9 +423,11 @@ static void module_column(const struct feed *f, uint64_t row, int column,
     if (column == 0)
         sqlite3_result_int64(context, f->base + (int64_t)row);
     else if (column == 1)
-        sqlite3_result_text(context, m->module, (int)m->len, SQLITE_STATIC);
+        sqlite3_result_int64(context, ((const int64_t *)f->extra)[m->first]);
+    else if (column == 2)
+        sqlite3_result_int64(context, characters(m->module, m->len));
     else
-        sqlite3_result_int64(context, (sqlite3_int64)values[column - 2]);
+        sqlite3_result_int64(context, (sqlite3_int64)values[column - 3]);
 }
 
 /* id, dtype, tensors, parameters, nbytes */
@@ -423,9 +435,10 @@ static void dtype_column(const struct feed *f, uint64_t row, int column,
                          sqlite3_context *context)
 {
     const struct batch_module *m = (const struct batch_module *)f->rows + row;
-    if (column == 1 && !m->len)
-        return; /* dtype not known */
-    module_column(f, row, column < 2 ? column : column + 1, context);
+    if (column == 0 || column > 1)
+        module_column(f, row, column ? column + 2 : 0, context);
+    else if (m->len)
+        sqlite3_result_text(context, m->module, (int)m->len, SQLITE_STATIC);
 }
 
 static enum status put_layout(struct writer *w, const struct batch_layout *l, int64_t id,
@@ -450,7 +463,7 @@ static enum status put_layout(struct writer *w, const struct batch_layout *l, in
                            w->name_ids ? w->name_ids + l->tensor_count : NULL},
              err) == OK &&
         feed(w, FEED_MODULES,
-             (struct feed){l->module_count, module_column, l->modules, base, NULL},
+             (struct feed){l->module_count, module_column, l->modules, base, w->name_ids},
              err) == OK)
         feed(w, FEED_DTYPES,
              (struct feed){l->dtype_count, dtype_column, l->dtypes, base, NULL}, err);
@@ -803,14 +816,14 @@ enum status writer_close(struct writer *w, struct error *err)
         db_exec(w->db, drop_orphans, err);
     if (err->status == OK)
         commit(w, err);
-    if (err->status == OK && w->indexes_wait)
-        db_build_indexes(w->db, err);
     sqlite3 *db = w->db;
+    bool build = err->status == OK && w->indexes_wait;
     release(w);
-    /* Refused while somebody reads; the next writer tries again. */
+    /* Refused while somebody reads; the next writer tries again. Indexes come after it: out
+     * of WAL mode their pages are written once. */
     sqlite3_exec(db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE", NULL,
                  NULL, NULL);
-    return err->status;
+    return build ? db_build_indexes(db, err) : err->status;
 }
 
 void writer_abort(struct writer *w)

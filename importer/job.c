@@ -384,7 +384,8 @@ static bool measure(struct job *job, const struct tensor_claim *t, const char *n
     bool possible =
         t->rank <= TENSOR_RANK_MAX && shape_elements(t->shape, t->rank, &m->elements) &&
         m->elements <= INT64_MAX &&
-        (!m->sized || (dtype_nbytes(dtype, m->elements, &m->nbytes) && m->nbytes <= INT64_MAX));
+        (!m->sized ||
+         (dtype_nbytes(dtype, m->elements, &m->nbytes) && m->nbytes <= INT64_MAX));
     for (unsigned d = 0; possible && d < t->rank; d++)
         possible = t->shape[d] <= INT64_MAX;
     if (!possible)
@@ -536,7 +537,8 @@ static enum status open_primary(struct job *job, const struct job_request *reque
     if (source)
         identity.size = source->size;
     else if (request->format->probe &&
-             source_open_file(request->path, SOURCE_HEADERS, &source, &identity, job->err) != OK)
+             source_open_file(request->path, SOURCE_HEADERS, &source, &identity,
+                              job->err) != OK)
         return job->err->status;
     if (!source)
         return OK; /* a directory */

@@ -70,7 +70,7 @@ struct summing {
 };
 
 static struct batch_module *sum_for(struct summing *s, const char *key, size_t len,
-                                    uint32_t depth)
+                                    uint32_t depth, uint64_t tensor)
 {
     bool added;
     uint64_t *at = strmap_add(&s->index, key, len, &added);
@@ -83,7 +83,8 @@ static struct batch_module *sum_for(struct summing *s, const char *key, size_t l
         return NULL;
     s->list = list;
     *at = s->count;
-    s->list[s->count] = (struct batch_module){key, (uint32_t)len, depth, 0, 0, 0};
+    s->list[s->count] = (struct batch_module){
+        .module = key, .len = (uint32_t)len, .depth = depth, .first = tensor};
     return &s->list[s->count++];
 }
 
@@ -115,7 +116,7 @@ static size_t common_prefix(const struct module_path *p, const struct batch_tens
 }
 
 static bool add_modules(struct summing *s, struct module_path *p,
-                        const struct batch_tensor *t, char separator)
+                        const struct batch_tensor *t, uint64_t tensor, char separator)
 {
     size_t common = common_prefix(p, t);
     while (p->depth &&
@@ -125,7 +126,7 @@ static bool add_modules(struct summing *s, struct module_path *p,
     for (size_t i = from; i < t->name_len && i <= MODULE_BYTES_MAX; i++) {
         if (t->name[i] != separator || p->depth == MODULE_DEPTH_MAX)
             continue;
-        struct batch_module *m = sum_for(s, t->name, i, p->depth + 1);
+        struct batch_module *m = sum_for(s, t->name, i, p->depth + 1, tensor);
         if (!m)
             return false;
         p->at[p->depth] = (uint64_t)(m - s->list);
@@ -150,8 +151,8 @@ static enum status add_up(struct job *job, struct batch_layout *l)
         l->nbytes += t->nbytes;
         l->stored += t->stored;
         l->stored_unknown |= t->stored_unknown;
-        struct batch_module *d = sum_for(&dtypes, name, strlen(name), 0);
-        if ((ok = d && add_modules(&modules, &path, t, job->format->separator)))
+        struct batch_module *d = sum_for(&dtypes, name, strlen(name), 0, i);
+        if ((ok = d && add_modules(&modules, &path, t, i, job->format->separator)))
             add_to(d, t);
     }
     l->modules = modules.list;

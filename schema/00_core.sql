@@ -47,10 +47,12 @@ CREATE TABLE layout_nodes (
   before  INTEGER NOT NULL
 ) STRICT;
 
--- Sums kept at import. id = layout << 24 | k.
+-- Sums kept at import. id = layout << 24 | k. A module is the first `length` characters of a
+-- name below it: there are about as many modules as tensors, so their text is not repeated.
 CREATE TABLE layout_modules (
   id          INTEGER PRIMARY KEY,
-  module      TEXT NOT NULL,
+  name        INTEGER NOT NULL,   -- names.id
+  length      INTEGER NOT NULL,
   depth       INTEGER NOT NULL,
   tensors     INTEGER NOT NULL,
   parameters  INTEGER NOT NULL,

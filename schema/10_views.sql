@@ -65,11 +65,13 @@ JOIN layout_dtypes d
  AND c.layout = d.id >> 24;
 
 CREATE VIEW by_module AS
-SELECT c.id AS checkpoint_id, m.module, m.depth, m.tensors, m.parameters, m.nbytes
+SELECT c.id AS checkpoint_id, substr(n.name, 1, m.length) AS module, m.depth,
+       m.tensors, m.parameters, m.nbytes
 FROM checkpoints c
 JOIN layout_modules m
   ON m.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
- AND c.layout = m.id >> 24;
+ AND c.layout = m.id >> 24
+JOIN names n ON n.id = m.name;
 
 CREATE VIEW largest AS
 SELECT c.id AS checkpoint_id, n.name, t.dtype, t.shape, t.nbytes

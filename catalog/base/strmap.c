@@ -85,7 +85,8 @@ static bool grow(struct strmap *m)
     return true;
 }
 
-static struct strmap_entry *add(struct strmap *m, const char *key, size_t len, bool *added)
+static struct strmap_entry *add(struct strmap *m, const char *key, size_t len,
+                                bool *added)
 {
     if (!m->seed)
         m->seed = hash_seed();
