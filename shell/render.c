@@ -13,8 +13,26 @@
 
 /* --- values ------------------------------------------------------------------------------- */
 
+static void add_number(struct text *out, sqlite3_int64 value)
+{
+    char digits[24], *at = digits + sizeof(digits);
+    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do {
+        *--at = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    if (value < 0)
+        *--at = '-';
+    text_add(out, at, (size_t)(digits + sizeof(digits) - at));
+}
+
 void text_add_real(struct text *out, double value, bool json)
 {
+    if (fabs(value) < 1e15 && value == floor(value) && !signbit(value)) {
+        add_number(out, (sqlite3_int64)value);
+        text_add(out, ".0", 2);
+        return;
+    }
     if (!isfinite(value)) {
         text_adds(out, json ? "null" : value < 0 ? "-Inf" : "Inf");
         return;
@@ -128,7 +146,7 @@ static void add_integer(struct render *r, struct text *out, int column,
     else if (meaning == MEANS_COUNT)
         text_adds(out, human_count((uint64_t)value, human));
     else
-        text_addf(out, "%lld", (long long)value);
+        add_number(out, value);
 }
 
 void cell_text(struct render *r, int column, struct text *out, struct cell *cell)
@@ -162,7 +180,7 @@ static void json_value(sqlite3_stmt *stmt, int column, struct text *out)
     if (type == SQLITE_NULL) {
         text_adds(out, "null");
     } else if (type == SQLITE_INTEGER) {
-        text_addf(out, "%lld", (long long)sqlite3_column_int64(stmt, column));
+        add_number(out, sqlite3_column_int64(stmt, column));
     } else if (type == SQLITE_FLOAT) {
         text_add_real(out, sqlite3_column_double(stmt, column), true);
     } else if (type == SQLITE_BLOB) {
@@ -286,6 +304,37 @@ static bool take_row(struct render *r)
     return !r->text.failed;
 }
 
+/* JSON keeps all but ASCII's control characters as they are; a terminal gets the others, which
+ * steer it as well, as \uXXXX too. */
+static void put_json(struct render *r, const char *json, size_t len)
+{
+    struct text visible = {0};
+    for (size_t i = 0, step; i < len && r->terminal; i += step) {
+        const unsigned char *at = (const unsigned char *)json + i;
+        size_t before = visible.len;
+        step = (size_t)utf8_length(at, len - i);
+        if (step < 2) {
+            text_addc(&visible, json[i]);
+            step = 1;
+            continue;
+        }
+        text_escape(&visible, json + i, step);
+        if (visible.len == before + step)
+            continue;
+        visible.len = before;
+        if (step == 2)
+            text_addf(&visible, "\\u%04x", (at[0] & 0x1Fu) << 6 | (at[1] & 0x3Fu));
+        else
+            text_addf(&visible, "\\u%04x",
+                      (at[0] & 0x0Fu) << 12 | (at[1] & 0x3Fu) << 6 | (at[2] & 0x3Fu));
+    }
+    if (r->terminal && text_str(&visible))
+        fwrite(text_str(&visible), 1, visible.len, r->out);
+    else
+        fwrite(json, 1, len, r->out);
+    text_release(&visible);
+}
+
 static bool render_row(struct render *r)
 {
     if (r->mode == MODE_JSON || r->mode == MODE_JSONL) {
@@ -296,7 +345,7 @@ static bool render_row(struct render *r)
             text_addc(&r->text, '\n');
         const char *json = text_str(&r->text);
         if (json)
-            fwrite(json, 1, r->text.len, r->out);
+            put_json(r, json, r->text.len);
         text_reset(&r->text);
         r->done++;
         return json != NULL;

@@ -29,7 +29,8 @@ void complain(const char *fmt, ...)
     const char *message = raw.at ? raw.at : small;
     text_escape(&safe, message, strlen(message));
     fflush(stdout); /* so that what came before stands before */
-    fprintf(stderr, "ckptdb: %s\n", text_str(&safe) ? text_str(&safe) : "no memory");
+    fprintf(stderr, "%sckptdb: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
+            text_str(&safe) ? text_str(&safe) : "no memory");
     text_release(&raw);
     text_release(&safe);
 }
@@ -120,16 +121,18 @@ void session_close(struct session *s)
 
 bool session_flush(struct session *s)
 {
-    bool good = fflush(s->out) == 0 && !ferror(s->out);
-    if (good)
+    int code = fflush(s->out) == 0 ? 0 : errno;
+    if (code == 0 && !ferror(s->out))
         return true;
-    int code = errno;
     clearerr(s->out);
-    if (code == EPIPE && s->out_is_pipe)
+    if (s->out_is_pipe)
         return true;
     struct error err;
     error_clear(&err);
-    error_errno(&err, code, NULL, "cannot write all of the output");
+    if (code)
+        error_errno(&err, code, NULL, "cannot write all of the output");
+    else
+        error_set(&err, ERR_IO, NULL, NO_OFFSET, "cannot write all of the output");
     complain_error(&err);
     s->failed = true;
     return false;

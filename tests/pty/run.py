@@ -334,10 +334,14 @@ def case_get_and_export(t):
 
 
 def case_control_characters_are_shown(t):
-    t.write("q.sql", "SELECT char(27) || '[31m' AS x;")
+    t.write("q.sql", "SELECT char(27) || '[31m' || char(0x9b, 0x202e) || 'ü日' AS x;")
     for mode in ("box", "list", "line", "csv", "tsv", "markdown"):
         s = t.shell("--" + mode, "-f", "q.sql")
-        s.expect(r"\\x1b\[31m")
+        s.expect(r"\\x1b\[31m\\xc2\\x9b\\xe2\\x80\\xaeü日")
+        equal(s.wait(), 0)
+    for mode in ("json", "jsonl"):
+        s = t.shell("--" + mode, "-f", "q.sql")
+        s.expect(r"\\u001b\[31m\\u009b\\u202eü日")
         equal(s.wait(), 0)
 
 
