@@ -22,7 +22,7 @@ make_npy latin.npy '|S3' '(2,)' bytes ok $'\xff'
 for name in floats cube scalar none complex flags raw large words latin; do get $name.npy $name; done
 "$CKPTDB_BIN" get bytes.npy bytes | tail -n 1
 for format in json csv; do
-    for name in floats cube scalar none complex flags raw large words latin; do get $name.npy $name --format $format; done
+    for name in floats cube scalar none complex flags raw large words; do get $name.npy $name --format $format; done
 done
 
 get cube.npy cube --slice '1, ::2, -1'
@@ -35,6 +35,7 @@ get cube.npy cube --slice '0, 0, 0, 0'
 get cube.npy cube --slice '::0'
 get cube.npy cube --slice 'one'
 
+get latin.npy latin --format json
 get floats.npy floats --dtype float64 --slice '0, :2'
 get floats.npy floats --dtype bfloat16 --slice '0, :2'
 get cube.npy cube --dtype float16 --slice '0, 0'
