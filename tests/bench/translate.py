@@ -3,9 +3,10 @@
 
     translate.py names OUT.json [COUNT]       COUNT (1,000,000) distinct names in one file
     translate.py run FOLDER [CHECKPOINTS]     CHECKPOINTS (645) files of the same 1,551 names
-    translate.py reference FILE.json...       translate all; prints count and summed length
+    translate.py reference FILE.txt...        translate all; prints count and summed length
 
-The files are names-only checkpoints. The loop is that of T5X's CheckpointTranslator with its
+The files are names-only checkpoints, with a list of the names as plain lines beside each,
+so that the reference need not read JSON. The loop is that of T5X's CheckpointTranslator with its
 nine T5 rules: the first rule whose re.match(pattern + '$') hits, a function called with its
 groups. What to compare it with, over a catalog of the same files:
 
@@ -64,6 +65,8 @@ def write_names(path, count):
     tensors = {name: leaf for name in itertools.islice(t5_names(), count)}
     with open(path, "w") as out:
         json.dump({"ckptdb": "names", "tensors": tensors}, out)
+    with open(os.path.splitext(path)[0] + ".txt", "w") as out:
+        out.writelines(name + "\n" for name in tensors)
 
 
 def write_run(folder, checkpoints):
@@ -182,7 +185,7 @@ def reference(paths):
     count = length = 0
     for path in paths:
         with open(path) as f:
-            out = translate(json.load(f)["tensors"])
+            out = translate(dict.fromkeys(f.read().splitlines()))
         count += len(out)
         length += sum(map(len, out))
     print(count, length)
