@@ -11,7 +11,8 @@
 #   make interop    compare with the original libraries, in a virtual environment
 #   make clean
 #
-# VARIANT=release|asan|tsan|fuzz chooses the build; each has its own objects.
+# VARIANT=release|asan|tsan|fuzz chooses the build; each has its own objects. V=1 prints whole
+# commands.
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -26,6 +27,8 @@ LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
 INSTALL ?= install
 PYTHON ?= python3
+Q := $(if $V,,@)
+say = @$(if $V,:,printf '  %-5s %s\n') $1 $2
 
 # --- packages -----------------------------------------------------------------------------
 modules := sqlite3 libpcre2-8 libprotobuf-c zlib nettle
@@ -85,37 +88,46 @@ all: $B/ckptdb $B/ckptdb.so
 ifeq ($(VARIANT),release)
 all: build/ckptdb build/ckptdb.so
 build/ckptdb build/ckptdb.so: build/%: $B/%
-	ln -sf $(VARIANT)/$* $@
+	$(Q)ln -sf $(VARIANT)/$* $@
 endif
 
 $B/ckptdb: $(main) $(core)
-	$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(package_libs) -ldl -lm
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(package_libs) -ldl -lm
 
 # No -lsqlite3: an extension calls the SQLite of its host.
 $B/ckptdb.so: $(ext)
-	$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -shared -o $@ $^ $(filter-out -lsqlite3 -lprotobuf-c,$(package_libs)) -ldl -lm
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -shared -o $@ $^ $(filter-out -lsqlite3 -lprotobuf-c,$(package_libs)) -ldl -lm
 
 $B/core/gen/%.o: $G/%.c $B/flags
 	@mkdir -p $(@D)
-	$(CC) $(cflags) -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(cflags) -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 $B/ext/gen/%.o: $G/%.c $B/flags
 	@mkdir -p $(@D)
-	$(CC) $(cflags) -fPIC -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(cflags) -fPIC -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 $B/core/%.o: %.c $B/flags | $(generated_h)
 	@mkdir -p $(@D)
-	$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 $B/ext/%.o: %.c $B/flags | $(generated_h)
 	@mkdir -p $(@D)
-	$(CC) $(cflags) -fPIC $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(cflags) -fPIC $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+.SECONDARY: $(generated_c) $(generated_h)
 $G/%.pb-c.c $G/%.pb-c.h &: schema/%.proto
 	@mkdir -p $(@D)
-	protoc-c --proto_path=schema --c_out=$G $<
+	$(call say,GEN,$@)
+	$(Q)protoc-c --proto_path=schema --c_out=$G $<
 
 # Every schema/*.sql, schema/query/*.sql and schema/rules/*.sql, as one table of { path, text }.
 $G/schema.c: $(schema_sql) schema/embed.sh
 	@mkdir -p $(@D)
-	sh schema/embed.sh $(schema_sql) >$@
+	$(call say,GEN,$@)
+	$(Q)sh schema/embed.sh $(schema_sql) >$@
 
 # --- what is missing ----------------------------------------------------------------------
 # Debian packages for building and testing; only their installation wants root or sudo.
@@ -123,13 +135,16 @@ $G/schema.c: $(schema_sql) schema/embed.sh
 deps:
 	@sh tests/deps.sh "$(PKG_CONFIG)" "$(modules) cmocka" "$(debian)"
 
+# As many jobs as there are processors, unless somebody said how many.
+parallel = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 # --- tests --------------------------------------------------------------------------------
 # `check` starts make anew behind `deps`, for pkg-config's answers are read once.
 .PHONY: check check-all check-unit check-golden check-answers check-fuzz
 check: deps
-	@$(MAKE) --no-print-directory check-all
+	@$(MAKE) --no-print-directory $(parallel) check-all
 
-check-all: all
+check-all: all build-unit build-replays
 	@bash tests/check.sh $(VARIANT)
 
 unit_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
@@ -137,7 +152,8 @@ cmocka_libs := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null)
 
 $B/tests/unit/%: tests/unit/%.c $(core) $B/flags
 	@mkdir -p $(@D)
-	$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(ldflags) $(LDFLAGS) -o $@ $< $(core) \
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(ldflags) $(LDFLAGS) -o $@ $< $(core) \
 	    $(package_libs) $(cmocka_libs) -ldl -lm
 
 # A test that makes memory and reading fail.
@@ -145,7 +161,7 @@ $B/tests/unit/test_read_faults: ldflags += $(patsubst %,-Wl$(comma)--wrap=%,mall
 
 .PHONY: build-unit build-replays
 build-unit: $(unit_tests)
-check-unit: all
+check-unit: build-unit
 	@bash tests/check.sh $(VARIANT) unit
 check-golden: all
 	@bash tests/check.sh $(VARIANT) golden
@@ -161,15 +177,17 @@ replays := $(fuzz_names:%=$B/tests/fuzz/replay_%) $(format_names:%=$B/tests/fuzz
 
 $B/tests/fuzz/replay_format_%: tests/fuzz/fuzz_format.c tests/fuzz/replay.c $(core) $B/flags
 	@mkdir -p $(@D)
-	$(CC) $(cflags) -DSQLITE_CORE -DFORMAT=format_$* $(CPPFLAGS) $(CFLAGS) $(ldflags) $(LDFLAGS) -o $@ \
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(cflags) -DSQLITE_CORE -DFORMAT=format_$* $(CPPFLAGS) $(CFLAGS) $(ldflags) $(LDFLAGS) -o $@ \
 	    tests/fuzz/fuzz_format.c tests/fuzz/replay.c $(core) $(package_libs) -ldl -lm
 $B/tests/fuzz/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(core) $B/flags
 	@mkdir -p $(@D)
-	$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) $(ldflags) $(LDFLAGS) -o $@ \
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) $(ldflags) $(LDFLAGS) -o $@ \
 	    tests/fuzz/fuzz_$*.c tests/fuzz/replay.c $(core) $(package_libs) -ldl -lm
 
 build-replays: $(replays)
-check-fuzz:
+check-fuzz: build-replays
 	@bash tests/check.sh $(VARIANT) fuzz
 
 # make fuzz-json, make fuzz-format_npy: until it is stopped, or FUZZ_SECONDS.
@@ -180,21 +198,23 @@ fuzz-%:
 	    build/fuzz/corpus/$* $(wildcard tests/fuzz/corpus/$*)
 build/fuzz/tests/fuzz/fuzz_format_%: tests/fuzz/fuzz_format.c $(core) $B/flags
 	@mkdir -p $(@D)
-	$(CC) $(cflags) -DSQLITE_CORE -DFORMAT=format_$* $(ldflags) -fsanitize=fuzzer -o $@ $< $(core) $(package_libs) -ldl -lm
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(cflags) -DSQLITE_CORE -DFORMAT=format_$* $(ldflags) -fsanitize=fuzzer -o $@ $< $(core) $(package_libs) -ldl -lm
 build/fuzz/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(core) $B/flags
 	@mkdir -p $(@D)
-	$(CC) $(cflags) -DSQLITE_CORE $(ldflags) -fsanitize=fuzzer -o $@ $< $(core) $(package_libs) -ldl -lm
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(cflags) -DSQLITE_CORE $(ldflags) -fsanitize=fuzzer -o $@ $< $(core) $(package_libs) -ldl -lm
 
 # --- other guards -------------------------------------------------------------------------
 .PHONY: lint format demo bench interop
-lint:
-	@bash tests/lint.sh
+lint: all $(generated_h)
+	@bash tests/lint.sh $(cflags) -DSQLITE_CORE
 
 format:
 	clang-format-14 -i $$(git ls-files '*.c' '*.h')
 
 demo: deps
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(parallel) all
 	@bash tests/demo.sh
 
 bench: all
