@@ -18,20 +18,20 @@ struct batch_tensor {
     const char *name; /* UTF-8 without NUL */
     uint32_t name_len;
     uint8_t rank;
-    uint8_t storage;     /* enum storage */
-    uint32_t file;       /* NO_FILE: none */
-    const char *dtype;   /* canonical name */
+    uint8_t storage;   /* enum storage */
+    uint32_t file;     /* NO_FILE: none */
+    const char *dtype; /* canonical name */
     uint64_t *shape;
     uint64_t elements, nbytes, stored;
-    uint64_t offset;     /* range: relative to its file's base */
-    const char *codec;   /* NULL: none */
-    int64_t *strides;    /* NULL: C order */
-    struct bytes extents; /* packed (tensor.h); empty for range and none */
-    bool stored_unknown; /* stored is NULL in the catalog */
-    bool shape_unknown;  /* names only: shape, rank, elements, nbytes are NULL */
-    bool dtype_unknown;  /* names only: dtype is NULL */
-    bool sized;          /* nbytes means something */
-    bool counted;        /* its elements are parameters */
+    uint64_t offset;        /* range: relative to its file's base */
+    const char *codec;      /* NULL: none */
+    int64_t *strides;       /* NULL: C order */
+    struct bytes extents;   /* packed (tensor.h); empty for range and none */
+    bool stored_unknown;    /* stored is NULL in the catalog */
+    bool shape_unknown;     /* names only: shape, rank, elements, nbytes are NULL */
+    bool dtype_unknown;     /* names only: dtype is NULL */
+    bool sized;             /* nbytes means something */
+    bool counted;           /* its elements are parameters */
     const char *shape_text; /* JSON; NULL: not known */
 };
 
@@ -43,7 +43,12 @@ struct batch_file {
     bool present;
 };
 
-enum fact_type { FACT_NULL, FACT_TEXT, FACT_INTEGER, FACT_REAL };
+enum fact_type {
+    FACT_NULL,
+    FACT_TEXT,
+    FACT_INTEGER,
+    FACT_REAL
+};
 
 struct batch_meta {
     const char *key;
@@ -70,8 +75,8 @@ struct batch_issue {
 
 /* Sums per module (a name's prefixes at the separator) and per dtype. */
 struct batch_module {
-    const char *module;  /* the beginning of tensor `first`'s name, or a dtype */
-    uint64_t first;      /* a tensor below it */
+    const char *module; /* the beginning of tensor `first`'s name, or a dtype */
+    uint64_t first;     /* a tensor below it */
     uint32_t len, depth;
     uint64_t tensors, parameters, nbytes;
 };
@@ -91,7 +96,7 @@ struct batch_layout {
     uint64_t node_count;
     struct batch_module *modules; /* ordered by first tensor below them */
     uint64_t module_count;
-    struct batch_module *dtypes;  /* depth unused */
+    struct batch_module *dtypes; /* depth unused */
     uint64_t dtype_count;
     uint64_t parameters, nbytes, stored;
     bool stored_unknown;
@@ -108,7 +113,8 @@ struct batch {
     int64_t step;
     bool has_step;
     const struct batch_layout *layout;
-    struct shared_layout *shared; /* what keeps it alive (importer/reuse.c); NULL: arena */
+    /* What keeps the layout alive (importer/reuse.c); NULL: the arena. */
+    struct shared_layout *shared;
     struct batch_file *files;
     uint64_t file_count;
     struct batch_meta *metas;
@@ -117,11 +123,12 @@ struct batch {
     struct batch_issue *issues;
     uint64_t issue_count;
     const char *sum_kind; /* NULL: the format keeps no checksums */
-    uint32_t *sums;       /* one a tensor (0: not stated), then those of extents, in
-                             the order of their tensors */
+    /* One a tensor (0: not stated), then those of extents, in the order of their tensors. */
+    uint32_t *sums;
     uint64_t sum_count;
-    bool failed;          /* no rows of tensors: issues only, and an older good row of
-                             this path is dropped as no longer there */
+    /* No rows of tensors: issues only, and an older good row of this path is dropped as
+       no longer there. */
+    bool failed;
     struct batch_file *passed; /* files that no format recognised, to be remembered */
     uint64_t passed_count;
 };

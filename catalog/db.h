@@ -11,8 +11,8 @@
 #define CATALOG_VERSION        1          /* user_version: counts migrations */
 
 enum db_mode {
-    DB_READ,   /* must exist; on a read-only file system it is opened as immutable */
-    DB_WRITE,  /* must exist; migrated and missing indexes built */
+    DB_READ,  /* must exist; on a read-only file system it is opened as immutable */
+    DB_WRITE, /* must exist; migrated and missing indexes built */
     DB_CREATE, /* for writing, made with its folder if it is not there. Does not look at the
                   schema of one that is, so that a statement starts at once: indexes that
                   an interrupted first import left out wait for db_build_indexes(). */
@@ -20,7 +20,8 @@ enum db_mode {
 
 /* Opens and registers all SQL functions (sql/extension.h). ERR_ARGUMENT for a database that
  * is no catalog (left as it is) or of a newer version; ERR_MISSING; ERR_IO. */
-enum status db_open(const char *path, enum db_mode mode, sqlite3 **out, struct error *err);
+enum status db_open(const char *path, enum db_mode mode, sqlite3 **out,
+                    struct error *err);
 void db_close(sqlite3 *);
 
 enum status db_build_indexes(sqlite3 *, struct error *err);

@@ -17,7 +17,7 @@
 
 enum dtype_kind {
     DTYPE_BOOL,
-    DTYPE_INT,     /* two's complement, `bits` wide */
+    DTYPE_INT, /* two's complement, `bits` wide */
     DTYPE_UINT,
     DTYPE_FLOAT,   /* any binary float, from float4 to float64 */
     DTYPE_COMPLEX, /* two floats of bits / 2 */

@@ -36,7 +36,13 @@
 #define TENSOR_ORD_BITS 24
 #define TENSOR_ORD_MASK ((INT64_C(1) << TENSOR_ORD_BITS) - 1)
 
-enum storage { STORAGE_NONE, STORAGE_RANGE, STORAGE_PIECES, STORAGE_CHUNKS, STORAGE_INLINE };
+enum storage {
+    STORAGE_NONE,
+    STORAGE_RANGE,
+    STORAGE_PIECES,
+    STORAGE_CHUNKS,
+    STORAGE_INLINE
+};
 
 #define NO_FILE UINT32_MAX /* extent.file: its file is missing or there is none */
 
@@ -54,9 +60,9 @@ struct extent {
 struct stored_file {
     const char *path; /* absolute */
     struct file_identity identity;
-    uint64_t base;    /* added to every extent's offset, in bytes */
-    bool checked;     /* has an identity to check before reading */
-    bool present;     /* false: was missing at import */
+    uint64_t base; /* added to every extent's offset, in bytes */
+    bool checked;  /* has an identity to check before reading */
+    bool present;  /* false: was missing at import */
 };
 
 struct stored_tensor {
@@ -68,15 +74,15 @@ struct stored_tensor {
     uint64_t *shape;
     uint64_t elements, nbytes; /* logical; nbytes 0 where the dtype has no size */
     enum storage storage;
-    const char *codec;         /* NULL: none */
-    int64_t *strides;          /* rank numbers, in elements; NULL: C order */
+    const char *codec; /* NULL: none */
+    int64_t *strides;  /* rank numbers, in elements; NULL: C order */
     struct extent *extents;
     uint64_t extent_count;
-    /* Checksums, one an extent, in its order; NULL where the format has none. */
-    const char *sum_kind;      /* "crc32c": of the stored bytes; "crc32": of a zip
-                                  member (codec step "member:N" says how far before
-                                  the extent it begins) */
-    uint32_t *sums;            /* not masked; 0: this extent has none */
+    /* Checksums, one an extent, in its order, not masked, 0 where an extent has none; NULL
+       where the format has none. "crc32c": of the stored bytes; "crc32": of a zip member
+       (the codec step "member:N" says how far before the extent it begins). */
+    const char *sum_kind;
+    uint32_t *sums;
     const struct stored_file *files;
     uint32_t file_count;
 };
@@ -98,8 +104,8 @@ struct stored_tensor {
 struct text;
 
 /* Append the packed list to `out` (a byte buffer here). */
-bool extents_pack(struct text *out, const struct extent *list, uint64_t count, unsigned rank,
-                  uint64_t first_sum_plus_1, unsigned flags);
+bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
+                  unsigned rank, uint64_t first_sum_plus_1, unsigned flags);
 
 /* Unpack into the arena. Every number is checked; inline bytes point into `packed`. */
 enum status extents_unpack(struct bytes packed, unsigned rank, struct arena *arena,

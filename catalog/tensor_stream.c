@@ -62,7 +62,8 @@ static enum status make_room(struct tensor_stream *s, struct error *err)
 }
 
 enum status tensor_stream_open(const struct stored_tensor *t, const struct slice *slices,
-                        const struct dtype *to, struct tensor_stream **out, struct error *err)
+                               const struct dtype *to, struct tensor_stream **out,
+                               struct error *err)
 {
     struct tensor_stream *s = calloc(1, sizeof(*s));
     if (!s)
@@ -124,7 +125,8 @@ static enum status read_block(struct tensor_stream *s, uint64_t count, size_t *l
     return reader_read(s->reader, start, s->in, *len, err);
 }
 
-enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block, struct error *err)
+enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block,
+                               struct error *err)
 {
     uint64_t left = s->elements - s->at, nbytes;
     uint64_t count = left < s->step ? left : s->step;

@@ -21,7 +21,8 @@ struct tensor_stream;
 /* `slices` NULL: all of it; `to` NULL: the tensor's own dtype. The tensor must outlive the
  * stream, `slices` need not. Statuses are those of reader_open() and converter_find(). */
 enum status tensor_stream_open(const struct stored_tensor *, const struct slice *slices,
-                        const struct dtype *to, struct tensor_stream **out, struct error *err);
+                               const struct dtype *to, struct tensor_stream **out,
+                               struct error *err);
 void tensor_stream_close(struct tensor_stream *);
 
 const struct dtype *tensor_stream_dtype(const struct tensor_stream *);
@@ -30,6 +31,7 @@ uint64_t tensor_stream_nbytes(const struct tensor_stream *); /* of all blocks to
 
 /* The next block, valid until the next call; whole elements (and whole bytes of packed
  * ones); empty at the end. */
-enum status tensor_stream_next(struct tensor_stream *, struct bytes *block, struct error *err);
+enum status tensor_stream_next(struct tensor_stream *, struct bytes *block,
+                               struct error *err);
 
 #endif

@@ -156,25 +156,26 @@ static int import_command(struct session *session, const struct args *args)
 }
 
 static const struct option_spec import_options[] = {
-    {"--prune", NULL, "drop checkpoints under PATH that are no longer there"},
-    {"--jobs", "N", "number of threads (default: four a core)"},
-    {"--dry-run", NULL, "only print what would be indexed"},
-    {"--follow", NULL, "also enter linked directories (linked files always count)"},
-    {0},
+    {"--prune",   NULL, "drop checkpoints under PATH that are no longer there"     },
+    {"--jobs",    "N",  "number of threads (default: four a core)"                 },
+    {"--dry-run", NULL, "only print what would be indexed"                         },
+    {"--follow",  NULL, "also enter linked directories (linked files always count)"},
+    {NULL,        NULL, NULL                                                       },
 };
 
 const struct command command_import = {
     .name = "import",
     .args = "PATH...",
     .summary = "index the checkpoints under some paths",
-    .help = "Reads headers and indexes only, never weights. Folders are searched; a file\n"
-            "stands for its checkpoint. What has not changed since it was indexed is not\n"
-            "opened again. Whatever is wrong is a row of the view `issue` and a line on\n"
-            "stderr, and makes the exit status 1; the rest is indexed all the same.\n"
-            "\n"
-            "  ckptdb import ~/models ~/runs/t5\n"
-            "  ckptdb import --prune ~/runs\n"
-            "  ckptdb import runs/model.ckpt-1000",
+    .help =
+        "Reads headers and indexes only, never weights. Folders are searched; a file\n"
+        "stands for its checkpoint. What has not changed since it was indexed is not\n"
+        "opened again. Whatever is wrong is a row of the view `issue` and a line on\n"
+        "stderr, and makes the exit status 1; the rest is indexed all the same.\n"
+        "\n"
+        "  ckptdb import ~/models ~/runs/t5\n"
+        "  ckptdb import --prune ~/runs\n"
+        "  ckptdb import runs/model.ckpt-1000",
     .options = import_options,
     .min_args = 1,
     .max_args = -1,

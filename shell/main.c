@@ -3,7 +3,7 @@
  */
 #include <locale.h>
 #ifdef __GLIBC__
-#include <malloc.h>
+#    include <malloc.h>
 #endif
 #include <stdlib.h>
 #include <string.h>

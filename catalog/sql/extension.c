@@ -9,15 +9,14 @@
 const sqlite3_api_routines *sqlite3_api;
 #endif
 
+#define SQL_PURE(x)  {sql_register_##x, false},
+#define SQL_READS(x) {sql_register_##x, true},
+
 static const struct {
     int (*run)(sqlite3 *);
     bool reads;
 } modules[] = {
-#define SQL_PURE(x)  {sql_register_##x, false},
-#define SQL_READS(x) {sql_register_##x, true},
 #include "catalog/sql/modules.def"
-#undef SQL_PURE
-#undef SQL_READS
     {NULL, false},
 };
 
@@ -33,8 +32,8 @@ int sql_register_all(sqlite3 *db, bool reads)
 
 #ifndef SQLITE_CORE
 
-#define EXPORT       __attribute__((visibility("default")))
-#define OLDEST_HOST  3040000 /* STRICT tables, ->>, and what the views use */
+#    define EXPORT      __attribute__((visibility("default")))
+#    define OLDEST_HOST 3040000 /* STRICT tables, ->>, and what the views use */
 
 static int enter(sqlite3 *db, char **message, bool reads)
 {

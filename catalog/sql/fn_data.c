@@ -31,7 +31,8 @@ void tensor_error(const struct stored_tensor *t, struct error *err)
 /* What is done with the stream: gives the function its result. */
 typedef enum status consumer(sqlite3_context *, struct tensor_stream *, struct error *);
 
-static enum status give_bytes(sqlite3_context *ctx, struct tensor_stream *s, struct error *err)
+static enum status give_bytes(sqlite3_context *ctx, struct tensor_stream *s,
+                              struct error *err)
 {
     uint64_t size = tensor_stream_nbytes(s), at = 0;
     int most = sqlite3_limit(sqlite3_context_db_handle(ctx), SQLITE_LIMIT_LENGTH, -1);
@@ -55,7 +56,8 @@ static enum status give_bytes(sqlite3_context *ctx, struct tensor_stream *s, str
     return err->status;
 }
 
-static enum status give_sha256(sqlite3_context *ctx, struct tensor_stream *s, struct error *err)
+static enum status give_sha256(sqlite3_context *ctx, struct tensor_stream *s,
+                               struct error *err)
 {
     struct sha256_ctx hash;
     uint8_t digest[SHA256_DIGEST_SIZE];

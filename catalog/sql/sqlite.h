@@ -7,9 +7,9 @@
 #define CKPTDB_SQL_SQLITE_H
 
 #ifdef SQLITE_CORE
-#include <sqlite3.h>
+#    include <sqlite3.h>
 #else
-#include <sqlite3ext.h>
+#    include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT3
 #endif
 

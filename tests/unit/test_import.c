@@ -1,10 +1,10 @@
 /*
  * test_import.c - the walk, the threads and the writer together, on small files made here.
  */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "importer/walk.h"
 
 struct place {
-    char root[64];  /* what is imported */
+    char root[64]; /* what is imported */
     char catalog[96];
 };
 
@@ -35,7 +35,8 @@ static void shell_out(const char *fmt, ...)
     assert_int_equal(system(command), 0);
 }
 
-static void put_file(const struct place *p, const char *name, const void *bytes, size_t len)
+static void put_file(const struct place *p, const char *name, const void *bytes,
+                     size_t len)
 {
     char path[512];
     snprintf(path, sizeof(path), "%s/%s", p->root, name);
@@ -153,12 +154,14 @@ static void test_layouts_are_shared(void **state)
     expect_report(import(p, "", plain), "3 new 0 changed 0 same 0 failed 0 gone");
     expect(p, "SELECT count(*) FROM layouts", "2");
     expect(p, "SELECT count(*), sum(nbytes), sum(tensors) FROM checkpoint", "3|72|5");
-    expect(p,
-           "SELECT id - (checkpoint_id << 24), name, dtype, shape, rank, offset FROM tensor"
-           " WHERE checkpoint LIKE '%/2.safetensors' ORDER BY ord",
-           "0|a.w|float32|[2,2]|2|126 1|a.b|float32|[2]|1|142");
+    expect(
+        p,
+        "SELECT id - (checkpoint_id << 24), name, dtype, shape, rank, offset FROM tensor"
+        " WHERE checkpoint LIKE '%/2.safetensors' ORDER BY ord",
+        "0|a.w|float32|[2,2]|2|126 1|a.b|float32|[2]|1|142");
     expect(p, "SELECT count(*) FROM tensor WHERE name = 'a.b'", "2");
-    expect(p, "SELECT module, depth, tensors, nbytes FROM by_module WHERE checkpoint_id = 1",
+    expect(p,
+           "SELECT module, depth, tensors, nbytes FROM by_module WHERE checkpoint_id = 1",
            "a|1|2|24");
     expect(p, "SELECT dtype, tensors, parameters FROM by_dtype WHERE checkpoint_id = 3",
            "int64|1|3");
@@ -214,8 +217,9 @@ static void test_bad_files(void **state)
     put_file(p, "pointer.bin", "version https://git-lfs.github.com/spec/v1\noid", 46);
     put_file(p, "empty.npy", "", 0);
     expect_report(import(p, "", plain), "1 new 0 changed 0 same 1 failed 0 gone");
-    expect(p, "SELECT replace(path, rtrim(path, replace(path, '/', '')), '') FROM issue"
-              " WHERE severity = 'error' ORDER BY path",
+    expect(p,
+           "SELECT replace(path, rtrim(path, replace(path, '/', '')), '') FROM issue"
+           " WHERE severity = 'error' ORDER BY path",
            "cut.safetensors empty.npy page.safetensors pointer.bin");
     /* Asked again, nothing is opened and the issues are still there. */
     expect_report(import(p, "", plain), "0 new 0 changed 1 same 0 failed 0 gone");
@@ -237,14 +241,16 @@ static void test_links(void **state)
 {
     const struct place *p = *state;
     struct import_options follow = {.follow = true};
-    shell_out("mkdir -p %s/hub/blobs %s/hub/snapshots/abc %s/loop", p->root, p->root, p->root);
+    shell_out("mkdir -p %s/hub/blobs %s/hub/snapshots/abc %s/loop", p->root, p->root,
+              p->root);
     put_safetensors(p, "hub/blobs/0123", TWO, 24);
     shell_out("ln -s ../../blobs/0123 %s/hub/snapshots/abc/model.safetensors", p->root);
     shell_out("ln -s .. %s/loop/up; ln -s nowhere %s/loop/dangling.safetensors", p->root,
               p->root);
     expect_report(import(p, "", plain), "1 new 0 changed 0 same 0 failed 0 gone");
-    expect(p, "SELECT count(*) FROM checkpoint"
-              " WHERE path LIKE '%/hub/snapshots/abc/model.safetensors'",
+    expect(p,
+           "SELECT count(*) FROM checkpoint"
+           " WHERE path LIKE '%/hub/snapshots/abc/model.safetensors'",
            "1");
     expect_report(import(p, "", follow), "0 new 0 changed 1 same 0 failed 0 gone");
 }
@@ -315,8 +321,8 @@ static char *dump(const struct place *p, unsigned jobs)
     char name[128], command[512];
     snprintf(name, sizeof(name), "%s.dump%u", p->root, jobs);
     snprintf(command, sizeof(command),
-             "sqlite3 '%s' 'UPDATE checkpoints SET imported = 0' .dump > '%s'", p->catalog,
-             name);
+             "sqlite3 '%s' 'UPDATE checkpoints SET imported = 0' .dump > '%s'",
+             p->catalog, name);
     assert_int_equal(system(command), 0);
     return strdup(name);
 }
@@ -330,9 +336,10 @@ static void test_threads_do_not_matter(void **state)
         char name[64], header[256];
         shell_out("mkdir -p %s/d%d", p->root, i % 7);
         snprintf(name, sizeof(name), "d%d/m%d.safetensors", i % 7, i);
-        snprintf(header, sizeof(header),
-                 "{\"x.%d.w\":{\"dtype\":\"F32\",\"shape\":[2,%d],\"data_offsets\":[0,%d]}}",
-                 i % 11, i % 5, 8 * (i % 5));
+        snprintf(
+            header, sizeof(header),
+            "{\"x.%d.w\":{\"dtype\":\"F32\",\"shape\":[2,%d],\"data_offsets\":[0,%d]}}",
+            i % 11, i % 5, 8 * (i % 5));
         put_safetensors(p, name, header, (size_t)(8 * (i % 5)) + (i % 97 == 0));
     }
     char *one = dump(p, 1), *many = dump(p, 16);
@@ -346,15 +353,9 @@ static void test_threads_do_not_matter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_layouts_are_shared),
-        CASE(test_again),
-        CASE(test_vanished_and_back),
-        CASE(test_bad_files),
-        CASE(test_links),
-        CASE(test_named_file),
-        CASE(test_missing_path),
-        CASE(test_sets),
-        CASE(test_threads_do_not_matter),
+        CASE(test_layouts_are_shared), CASE(test_again), CASE(test_vanished_and_back),
+        CASE(test_bad_files),          CASE(test_links), CASE(test_named_file),
+        CASE(test_missing_path),       CASE(test_sets),  CASE(test_threads_do_not_matter),
     };
     return cmocka_run_group_tests_name("import", tests, NULL, NULL);
 }
