@@ -324,13 +324,43 @@ def case_get_and_export(t):
     s.expect(PROMPT)
     s.send(CTRL_D)
     equal(s.wait(), 0)
-    with open(t.path("out.safetensors"), "rb") as back:
-        length = struct.unpack("<Q", back.read(8))[0]
-        entries = json.loads(back.read(length))
-        body = back.read()
-    values = {name: struct.unpack("<2f", body[slice(*entry["data_offsets"])])
-              for name, entry in entries.items() if name != "__metadata__"}
+    values = {name: struct.unpack("<2f", data)
+              for name, (_, _, data) in read_safetensors(t.path("out.safetensors")).items()}
     equal(values, {"enc.w": (1, 2), "enc.b": (3, 4)})
+
+
+def read_safetensors(path):
+    with open(path, "rb") as file:
+        length = struct.unpack("<Q", file.read(8))[0]
+        entries = json.loads(file.read(length))
+        body = file.read()
+    entries.pop("__metadata__", None)
+    return {name: (entry["dtype"], entry["shape"], body[slice(*entry["data_offsets"])])
+            for name, entry in entries.items()}
+
+
+def case_translate_t5(t):
+    """A TensorFlow checkpoint of T5 becomes a file with T5X's names, bytes untouched."""
+    source = os.path.join(os.path.dirname(__file__), "../fixtures/real/tf/t5_mesh/data")
+    s = t.ready()
+    s.line(".import " + os.path.abspath(source))
+    s.expect("2 new")
+    s.expect(PROMPT)
+    s.send(".get 1 shared/emb" + TAB + " -o old --form" + TAB + "raw\r")
+    s.expect("--format raw")
+    s.expect(PROMPT)
+    s.send(".export 1 new.safetensors --map t5" + TAB + "--names '^shared/embedding$|block_001/.*/q$'\r")
+    s.expect("--map t5_to_t5x --names")
+    s.expect(PROMPT)
+    s.line(".quit")
+    equal(s.wait(), 0)
+    tensors = read_safetensors(t.path("new.safetensors"))
+    equal(sorted(tensors), ["target/decoder/layers_1/encoder_decoder_attention/query/kernel",
+                            "target/decoder/layers_1/self_attention/query/kernel",
+                            "target/encoder/layers_1/attention/query/kernel",
+                            "target/token_embedder/embedding"])
+    with open(t.path("old"), "rb") as old:
+        equal(tensors["target/token_embedder/embedding"], ("BF16", [40, 16], old.read()))
 
 
 def case_control_characters_are_shown(t):
