@@ -28,7 +28,7 @@ MANDIR ?= $(PREFIX)/share/man
 INSTALL ?= install
 PYTHON ?= python3
 Q := $(if $V,,@)
-say = @$(if $V,:,printf '  %-5s %s\n') $1 $2
+say = @$(if $V$(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '  %-5s %s\n') $1 $2
 
 # --- packages -----------------------------------------------------------------------------
 modules := sqlite3 libpcre2-8 libprotobuf-c zlib nettle

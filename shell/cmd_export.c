@@ -7,24 +7,24 @@
 #include "shell/export_select.h"
 
 static const struct option_spec options[] = {
-    {"--format",                                                           "F", "safetensors, npz or npy; else OUT's suffix says it"},
-    {"--names",                "REGEX",
-     "only tensors in whose (old) name this is found, as Python searches"},
-    {"--where",                                                            "SQL",
+    {"--format",     "F",          "safetensors, npz or npy; else OUT's suffix says it"               },
+    {"--names",      "REGEX",
+     "only tensors in whose (old) name this is found, as Python searches"                             },
+    {"--where",      "SQL",
      "only tensors for which this is true: an expression over the columns "
-     "of `tensor`"},
-    {"--map", "RULESET", "give them the names, and the dtypes, that a map makes"},
-    {"--target",                                                            "CHECKPOINT", "the model that an assigning map fills"},
-    {"--dtype",                                                        "D", "convert to this dtype; a floating-point one leaves integers alone"},
-    {"--sql",                                                              "SELECT",
+     "of `tensor`"                                                                                    },
+    {"--map",        "RULESET",    "give them the names, and the dtypes, that a map makes"            },
+    {"--target",     "CHECKPOINT", "the model that an assigning map fills"                            },
+    {"--dtype",      "D",          "convert to this dtype; a floating-point one leaves integers alone"},
+    {"--sql",        "SELECT",
      "tensors by a query of your own: columns tensor_id, new_name and, if "
-     "you like, dtype"},
-    {"--shard-size",             "N",
-     "several files of at most so many bytes (5GB, 500MiB) and an index"},
-    {"--force",                                                           NULL, "write over what is there"},
-    {"--dry-run",                             NULL, "check everything, print the plan, write nothing"},
-    {"--no-sync",                                                            NULL, "do not wait until everything is on the disk"},
-    {0},
+     "you like, dtype"                                                                                },
+    {"--shard-size", "N",
+     "several files of at most so many bytes (5GB, 500MiB) and an index"                              },
+    {"--force",      NULL,         "write over what is there"                                         },
+    {"--dry-run",    NULL,         "check everything, print the plan, write nothing"                  },
+    {"--no-sync",    NULL,         "do not wait until everything is on the disk"                      },
+    {NULL,           NULL,         NULL                                                               },
 };
 
 /* The command's options, read and checked. */

@@ -19,8 +19,8 @@ static int forget(struct session *s, sqlite3_int64 checkpoint)
 }
 
 static const struct option_spec options[] = {
-    {"--dry-run",                         NULL, "only say what would be forgotten"},
-    {0},
+    {"--dry-run", NULL, "only say what would be forgotten"},
+    {NULL,        NULL, NULL                              },
 };
 
 static int forget_run(struct session *s, const struct args *args)

@@ -10,12 +10,12 @@
 #define NEAR_MANY    16384 /* and front to back */
 
 static const struct option_spec options[] = {
-    {"--slice",                                                    "S", "part of it, as NumPy has it: '0, :, -3:, ::2' or '..., 1'"},
-    {"--dtype", "D", "convert the elements"},
-    {"--format",                                                    "F", "text (default), json, csv, npy or raw"},
-    {"-o",                                      "FILE", "write to a file, which must not be there yet"},
-    {"--full",                                                   NULL, "text: all elements, on a terminal too"},
-    {0                    },
+    {"--slice",  "S",    "part of it, as NumPy has it: '0, :, -3:, ::2' or '..., 1'"},
+    {"--dtype",  "D",    "convert the elements"                                     },
+    {"--format", "F",    "text (default), json, csv, npy or raw"                    },
+    {"-o",       "FILE", "write to a file, which must not be there yet"             },
+    {"--full",   NULL,   "text: all elements, on a terminal too"                    },
+    {NULL,       NULL,   NULL                                                       },
 };
 
 const struct command command_get;

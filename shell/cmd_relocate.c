@@ -81,8 +81,8 @@ static int move_all(struct session *s, const char *old, const char *new, bool dr
 }
 
 static const struct option_spec options[] = {
-    {"--dry-run",                                 NULL, "only say how many checkpoints would move"},
-    {0},
+    {"--dry-run", NULL, "only say how many checkpoints would move"},
+    {NULL,        NULL, NULL                                      },
 };
 
 static int relocate_run(struct session *s, const struct args *args)

@@ -214,8 +214,8 @@ static int tree_run(struct session *s, const struct args *args)
 }
 
 static const struct option_spec options[] = {
-    {"--depth",                    "N", "show N levels and no more"},
-    {0},
+    {"--depth", "N",  "show N levels and no more"},
+    {NULL,      NULL, NULL                       },
 };
 
 const struct command command_tree = {
