@@ -3,8 +3,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -124,17 +126,35 @@ static char *prompt(EditLine *line)
     return e->continued ? more : e->session->color ? colored : plain;
 }
 
-/* One character, byte by byte, so that Ctrl-C is seen between any two. */
+/* Wait for a byte; false when Ctrl-C came first. The signal is let in only while waiting, so
+ * that it cannot slip in between the look at the flag and the wait. */
+static bool wait_for_byte(void)
+{
+    sigset_t interrupt, before;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+    int ready = -1;
+    while (ready < 0 && !session_interrupted) {
+        fd_set in;
+        FD_ZERO(&in);
+        FD_SET(STDIN_FILENO, &in);
+        ready = pselect(STDIN_FILENO + 1, &in, NULL, NULL, NULL, &before);
+        if (ready < 0 && errno != EINTR)
+            break;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !session_interrupted;
+}
+
+/* One character, byte by byte. */
 static int read_character(EditLine *line, wchar_t *out)
 {
     (void)line;
     mbstate_t state = {0};
     for (;;) {
         char byte;
-        ssize_t got = read(STDIN_FILENO, &byte, 1);
-        if (got < 0 && errno == EINTR && !session_interrupted)
-            continue;
-        if (got <= 0)
+        if (!wait_for_byte() || read(STDIN_FILENO, &byte, 1) <= 0)
             return 0;
         /* NOLINTNEXTLINE(concurrency-mt-unsafe): it has a state of its own */
         size_t used = mbrtowc(out, &byte, 1, &state);
