@@ -318,9 +318,11 @@ static int run(struct session *s, const struct request *q)
 static void tune_memory(void)
 {
 #ifdef __GLIBC__
+    /* NOLINTBEGIN(concurrency-mt-unsafe): before there are threads */
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_TOP_PAD, 1 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    /* NOLINTEND(concurrency-mt-unsafe) */
 #endif
 }
 

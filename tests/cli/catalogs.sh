@@ -1,0 +1,33 @@
+# Which catalog is meant, and who makes a missing one.
+where() {
+    "$CKPTDB_BIN" "$@" "SELECT file FROM pragma_database_list WHERE name = 'main'"
+    status=$?
+    [ $status = 0 ] || echo "status $status"
+}
+echo "--- -d, then the environment"
+where -d given.db
+where
+CKPTDB='' XDG_DATA_HOME=$PWD/data where
+CKPTDB='' XDG_DATA_HOME=not/absolute where
+CKPTDB='' where
+CKPTDB='' HOME='' where
+find data -type f
+echo "--- only import and SQL make one"
+for command in ls 'tensors 1' 'tree 1' 'show 1 x' 'get 1 x' 'export 1 x.npy' 'forget 1' 'relocate a b' \
+               'map list'; do
+    $CKPTDB_BIN -d new.db $command 2>/dev/null
+    echo "$command: status $?, $(ls new.db 2>/dev/null || echo no catalog)"
+done
+"$CKPTDB_BIN" -d new.db -c .ls 2>/dev/null
+echo ".ls: status $?, $(ls new.db 2>/dev/null || echo no catalog)"
+"$CKPTDB_BIN" -d new.db </dev/null
+echo "the shell: status $?, $(ls new.db)"
+mkdir empty
+"$CKPTDB_BIN" -d sub/folder/imported.db import empty 2>/dev/null
+echo "import: status $?, $(ls sub/folder/imported.db)"
+echo "--- what a catalog is"
+"$CKPTDB_BIN" "SELECT printf('%x', application_id), user_version > 0 FROM pragma_application_id, pragma_user_version"
+echo "--- --readonly"
+"$CKPTDB_BIN" -d new.db --readonly 'SELECT count(*) FROM checkpoint'
+"$CKPTDB_BIN" -d new.db --readonly import empty
+echo "status $?"
