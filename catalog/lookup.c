@@ -281,6 +281,22 @@ static enum status take_file(struct finding *f, uint32_t position,
     return f->err->status;
 }
 
+/* Was everything there when it was indexed? What was not has been reported then. */
+static bool bytes_were_there(const struct stored_tensor *t)
+{
+    for (uint64_t i = 0; i < t->extent_count; i++) {
+        const struct extent *e = &t->extents[i];
+        uint64_t end;
+        if (e->file == NO_FILE)
+            continue;
+        const struct stored_file *f = &t->files[e->file];
+        if (!f->present || !add_u64(e->offset, f->base, &end) ||
+            !add_u64(end, e->stored, &end) || end > f->identity.size)
+            return false;
+    }
+    return true;
+}
+
 /* Read the files that are wanted; the extents then count in this shorter list. */
 static enum status take_files(struct finding *f)
 {
@@ -302,6 +318,8 @@ static enum status take_files(struct finding *f)
     }
     t->files = files;
     t->file_count = count;
+    if (t->storage != STORAGE_INLINE && !bytes_were_there(t))
+        t->storage = STORAGE_NONE;
     return OK;
 }
 

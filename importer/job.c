@@ -307,6 +307,24 @@ static void lose_data(struct tensor_claim *t)
     t->sums = NULL;
 }
 
+/* Does a run of a file that is missing or too short at least make sense? Its row then says
+ * where the data should be. */
+static bool run_is_possible(struct job *job, uint32_t file, uint64_t offset,
+                            uint64_t stored)
+{
+    const struct batch *b = job->batch;
+    uint64_t end;
+    return file < b->file_count && add_u64(offset, b->files[file].base, &end) &&
+           add_u64(end, stored, &end) && end <= INT64_MAX;
+}
+
+/* False where the file is missing: the format has reported that. */
+static bool file_is_there(struct job *job, uint32_t file)
+{
+    const struct batch *b = job->batch;
+    return file >= b->file_count || b->files[file].present;
+}
+
 static void check_extents(struct job *job, struct tensor_claim *t, const char *name)
 {
     const struct batch *b = job->batch;
@@ -314,18 +332,16 @@ static void check_extents(struct job *job, struct tensor_claim *t, const char *n
         const struct extent *e = &t->extents[i];
         if (t->storage == STORAGE_INLINE)
             continue;
-        if (e->file < b->file_count && !b->files[e->file].present) {
-            lose_data(t); /* the format has reported the missing file */
-            return;
-        }
-        if (!fits_file(job, e->file, e->offset, e->stored)) {
+        if (fits_file(job, e->file, e->offset, e->stored))
+            continue;
+        if (file_is_there(job, e->file))
             job_issue(job, ISSUE_ERROR,
                       e->file < b->file_count ? b->files[e->file].path : NULL, e->offset,
                       "truncated",
                       "data of tensor \"%.200s\" ends past the end of the file", name);
+        if (!run_is_possible(job, e->file, e->offset, e->stored))
             lose_data(t);
-            return;
-        }
+        return;
     }
 }
 
@@ -337,15 +353,12 @@ static void check_data(struct job *job, struct tensor_claim *t, const char *name
         check_extents(job, t, name);
         return;
     }
-    if (t->file < b->file_count && !b->files[t->file].present) {
-        lose_data(t);
-        return;
-    }
     const char *path = t->file < b->file_count ? b->files[t->file].path : NULL;
-    if (!fits_file(job, t->file, t->offset, t->stored)) {
+    if (!fits_file(job, t->file, t->offset, t->stored) && file_is_there(job, t->file))
         job_issue(job, ISSUE_ERROR, path, t->offset, "truncated",
                   "data of tensor \"%.200s\" (%llu bytes) ends past the end of the file",
                   name, (unsigned long long)t->stored);
+    if (!run_is_possible(job, t->file, t->offset, t->stored)) {
         lose_data(t);
     } else if (sized && (!t->codec || strncmp(t->codec, "swap:", 5) == 0) &&
                !t->strides && t->stored != nbytes) {

@@ -53,8 +53,8 @@ struct tensor_claim {
 /* Emit a tensor. Checked: the name (UTF-8, else shown escaped with a warning; no NUL, else
  * an issue; not yet used in this checkpoint, else an issue), rank, the product of the
  * shape, that a range without a codec holds exactly the bytes of its shape and dtype, and
- * that all extents end inside their files (a tensor that does not keeps its row, storage
- * none, with an issue). Fails only with ERR_LIMIT or ERR_MEMORY. */
+ * that all extents end inside their files (one that does not keeps its row, with an issue;
+ * nobody can read it). Fails only with ERR_LIMIT or ERR_MEMORY. */
 enum status job_tensor(struct job *, const struct tensor_claim *);
 
 /* That so many tensors will come: room is made at once. A hint, and checked as one: give no

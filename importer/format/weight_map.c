@@ -317,6 +317,11 @@ static void report_extra(struct job *job, const struct weight_map *m, const char
         text_reset(&path);
         text_add(&path, job->path, (size_t)(slash + 1 - job->path));
         text_adds(&path, names[i]);
+        /* Recorded, so that the set does not look changed at the next import. */
+        uint32_t file;
+        struct error ignored = {.offset = NO_OFFSET};
+        if (text_str(&path))
+            job_file(job, text_str(&path), "extra", &file, &ignored);
         job_issue(job, ISSUE_WARNING, text_str(&path), NO_OFFSET, "extra-shard",
                   "the index does not name this shard: its tensors are left out");
     }
