@@ -116,7 +116,8 @@ static enum status check_keys(const struct export_file *f, struct error *err)
         if (len < 4 || strcmp(name + len - 4, ".npy") != 0)
             continue;
         struct export_tensor **other =
-            bsearch(name, f->tensors, (size_t)f->count, sizeof(*other), compare_key);
+            bsearch(name, f->tensors, (size_t)f->count, sizeof(struct export_tensor *),
+                    compare_key);
         if (other)
             return error_set(
                 err, ERR_UNSUPPORTED, f->path, NO_OFFSET,

@@ -127,12 +127,13 @@ static void add_tensor(struct text *out, const struct export_tensor *t)
     text_addf(out, ":{\"dtype\":\"%s\",\"shape\":[",
               spellings[spelling_of(&t->to)].spelling);
     for (unsigned d = 0; d < t->rank; d++) {
-        bool doubled = is_paired(&t->to) && d + 1 == t->rank;
-        text_addf(out, d ? ",%llu" : "%llu",
-                  (unsigned long long)t->shape[d] << (doubled ? 1 : 0));
+        unsigned long long size = t->shape[d];
+        if (is_paired(&t->to) && d + 1 == t->rank)
+            size *= 2;
+        text_addf(out, d ? ",%llu" : "%llu", size);
     }
-    text_addf(out, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)t->offset,
-              (unsigned long long)(t->offset + t->nbytes));
+    unsigned long long end = t->offset + t->nbytes;
+    text_addf(out, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)t->offset, end);
 }
 
 /* Offsets from the end of the header, which is not known yet. */

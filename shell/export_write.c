@@ -27,7 +27,8 @@ struct writing {
 
 static enum status no_memory(const struct writing *w, struct error *err)
 {
-    return error_set(err, ERR_MEMORY, w->path, NO_OFFSET, "no memory");
+    error_set(err, ERR_MEMORY, w->path, NO_OFFSET, "no memory");
+    return ERR_MEMORY;
 }
 
 /* Parts are filled in the order of the selection; a tensor larger than one has its own. */
@@ -71,12 +72,13 @@ static const char *part_path(struct writing *w, uint32_t part)
 static enum status make_files(struct writing *w, struct error *err)
 {
     struct arena *arena = &w->plan->arena;
-    w->tensors = arena_array(arena, (size_t)w->plan->count, sizeof(*w->tensors));
+    w->tensors =
+        arena_array(arena, (size_t)w->plan->count, sizeof(struct export_tensor *));
     if (!w->tensors)
         return no_memory(w, err);
     assign_parts(w);
     w->files = arena_array(arena, w->count, sizeof(*w->files));
-    w->outputs = arena_array(arena, w->output_count, sizeof(*w->outputs));
+    w->outputs = arena_array(arena, w->output_count, sizeof(struct output *));
     if (!w->files || !w->outputs)
         return no_memory(w, err);
     uint64_t at = 0;
@@ -170,17 +172,16 @@ static enum status stream_data(struct writing *w, struct error *err)
         .crc32 = w->files[0].wants_crc32,
         .options = w->options,
     };
-    size_t size = (size_t)w->plan->count * sizeof(*stream.tensors);
-    stream.tensors = malloc(size);
+    size_t count = (size_t)w->plan->count;
+    stream.tensors = arena_array(&w->plan->arena, count, sizeof(struct export_tensor *));
     if (!stream.tensors)
         return no_memory(w, err);
-    memcpy(stream.tensors, w->tensors, size);
-    qsort(stream.tensors, (size_t)stream.count, sizeof(*stream.tensors), compare_sources);
+    memcpy(stream.tensors, w->tensors, count * sizeof(struct export_tensor *));
+    qsort(stream.tensors, (size_t)stream.count, sizeof(struct export_tensor *),
+          compare_sources);
     for (uint64_t i = 0; i < stream.count; i++)
         stream.nbytes += stream.tensors[i]->nbytes;
-    stream_run(&stream, err);
-    free(stream.tensors);
-    return err->status;
+    return stream_run(&stream, err);
 }
 
 /* What stands around the data. */
@@ -227,7 +228,7 @@ static enum status write_index(struct writing *w, struct error *err)
     uint64_t total = 0, count = w->plan->count;
     for (uint64_t i = 0; i < count; i++)
         total += w->tensors[i]->nbytes;
-    qsort(w->tensors, (size_t)count, sizeof(*w->tensors), compare_names);
+    qsort(w->tensors, (size_t)count, sizeof(struct export_tensor *), compare_names);
     text_addf(&json, "{\n  \"metadata\": {\n    \"total_size\": %" PRIu64 "\n  },\n",
               total);
     text_adds(&json, "  \"weight_map\": {");
@@ -278,6 +279,8 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
 {
     struct writing w = {
         .plan = plan, .exporter = exporter, .options = options, .path = path};
+    if (!plan->count)
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no tensor is selected");
     if (make_files(&w, err) != OK || check_paths(&w, err) != OK || dry)
         goto done;
     if (open_outputs(&w, err) != OK || stream_data(&w, err) != OK)

@@ -714,8 +714,11 @@ static void test_interrupt(void **state)
 {
     struct shop shop = {small, 4, false};
     struct output_io io = faulty;
-    struct export_options options = {
-        .io = &io, .threads = 2, .interrupted = &interrupts, .sync = true};
+    struct export_options options = {/* threads of their own would block the signal */
+                                     .io = &io,
+                                     .threads = 1,
+                                     .interrupted = &interrupts,
+                                     .sync = true};
     struct error err;
     (void)state;
     io.unlink = unlink_here;
