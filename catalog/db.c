@@ -151,7 +151,8 @@ static bool indexes_missing(sqlite3 *db)
 
 enum status db_repair(sqlite3 *db, struct error *err)
 {
-    return indexes_missing(db) ? db_build_indexes(db, err) : OK;
+    enum status status = rules_install(db, err);
+    return status == OK && indexes_missing(db) ? db_build_indexes(db, err) : status;
 }
 
 /* A process that was killed leaves its journal. Looking for that is cheaper than for the

@@ -25,7 +25,7 @@ enum status db_open(const char *path, enum db_mode mode, sqlite3 **out,
 void db_close(sqlite3 *);
 
 enum status db_build_indexes(sqlite3 *, struct error *err);
-/* Build the indexes that a killed import has not. */
+/* Build the indexes that a killed import has not, and renew the shipped rule sets. */
 enum status db_repair(sqlite3 *, struct error *err);
 
 /* Set *err from the connection's last error; `doing` may be NULL. */

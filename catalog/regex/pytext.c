@@ -126,7 +126,8 @@ static void add_repr(struct text *out, const char *at, size_t step, char quote)
         text_adds(out, "\\t");
     else if (c == '\\' || c == (unsigned char)quote)
         text_addf(out, "\\%c", (int)c);
-    else if (c == ' ' || fully_matches("[^\\p{C}\\p{Z}]", at, step))
+    else if ((c >= ' ' && c < 0x7F) ||
+             (c > 0x7F && fully_matches("[^\\p{C}\\p{Z}]", at, step)))
         text_add(out, at, step);
     else if (c > 0xFFFF)
         text_addf(out, "\\U%08x", c);

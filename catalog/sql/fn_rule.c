@@ -11,8 +11,8 @@
  * All of a connection share its rule sets, and a set remembers its last answer: asking five
  * questions of one name matches it once. A set is compiled from the rows of `ruleset` and
  * `rule` and is looked at again at the start of every statement (auxiliary data of a
- * constant argument lives that long). Rows that are all committed change the file's data
- * version when they change; while this connection is writing, the rows are read again.
+ * constant argument lives that long). In a read transaction all rows are committed ones, and
+ * the file's data version tells whether they have changed; else they are read again.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -313,7 +313,7 @@ static struct set *cache_find(sqlite3_context *context, const char *name)
     struct cache *cache = sqlite3_user_data(context);
     sqlite3 *db = sqlite3_context_db_handle(context);
     unsigned version = 0;
-    bool committed = sqlite3_txn_state(db, "main") != SQLITE_TXN_WRITE &&
+    bool committed = sqlite3_txn_state(db, "main") == SQLITE_TXN_READ &&
                      sqlite3_file_control(db, "main", SQLITE_FCNTL_DATA_VERSION,
                                           &version) == SQLITE_OK;
     struct set *set = cache_take(cache, name);

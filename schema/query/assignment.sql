@@ -106,7 +106,9 @@ WITH
     CROSS JOIN above a ON a.name = substr(k.name, 1, l.len)
     GROUP BY k.name
   ),
-  ordered AS MATERIALIZED (SELECT * FROM entry ORDER BY place, part),
+  -- (Without LIMIT SQLite leaves the ORDER BY of a subquery out. Sorted here, the rows
+  -- below need not be kept with their long texts.)
+  ordered AS MATERIALIZED (SELECT * FROM entry ORDER BY place, part LIMIT -1),
   names_of_source(list, count) AS MATERIALIZED (
     SELECT group_concat(python_repr(name), ', '), count(*)
     FROM (SELECT name FROM old ORDER BY name)

@@ -14,7 +14,7 @@ WITH
     SELECT options ->> 'mode' = 'strict' FROM ruleset WHERE name = :ruleset
   ),
   -- Of the leaves with one new name the last keeps it. Their order: tensors by position, a
-  -- null leaf just before the tensor it stands before.
+  -- null leaf just before the tensor it stands before. (+kind: 12_leaf.sql.)
   place(id, layout, place, name) AS (
     SELECT t.id, s.layout, (t.id & 16777215) << 25 | 1 << 24, t.name
     FROM span s CROSS JOIN layout_tensors t
@@ -22,7 +22,8 @@ WITH
     UNION ALL
     SELECT -x.id, s.layout, x.before << 25 | x.id & 16777215, x.name
     FROM span s CROSS JOIN layout_nodes x
-    WHERE x.id BETWEEN s.layout << 24 AND (s.layout << 24) + 16777215 AND x.kind = 'null'
+    WHERE x.id BETWEEN s.layout << 24 AND (s.layout << 24) + 16777215
+      AND +x.kind = 'null'
   ),
   keeper(id) AS (
     SELECT id FROM (
@@ -54,7 +55,8 @@ FROM (
   SELECT -x.id AS id, x.name, s.checkpoints, x.before + 0 AS ord, 0 AS is_tensor,
          CAST(NULL AS TEXT) AS dtype, CAST(NULL AS TEXT) AS shape
   FROM span s CROSS JOIN layout_nodes x
-  WHERE x.id BETWEEN s.layout << 24 AND (s.layout << 24) + 16777215 AND x.kind = 'null'
+  WHERE x.id BETWEEN s.layout << 24 AND (s.layout << 24) + 16777215
+    AND +x.kind = 'null'
   UNION ALL
   SELECT t.id + 0, t.name, s.checkpoints, t.id & 16777215, 1, t.dtype, t.shape
   FROM span s CROSS JOIN layout_tensors t
