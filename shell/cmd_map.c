@@ -1,0 +1,176 @@
+/*
+ * cmd_map.c - rule sets: load, list, show, run.
+ */
+#include <string.h>
+
+#include "shell/command.h"
+#include "shell/map_load.h"
+
+static int list(struct session *s, const struct args *args)
+{
+    (void)args;
+    return render_query(
+        s,
+        "SELECT name, dialect,"
+        " (SELECT count(*) FROM rule WHERE ruleset = name) AS rules,"
+        " iif(shipped, 'shipped', 'own') AS origin FROM ruleset ORDER BY name",
+        "");
+}
+
+/* The dialect of a set, as text to free; NULL after saying that there is no such set. */
+static char *dialect_of(struct session *s, const char *name)
+{
+    char *dialect = NULL;
+    sqlite3_stmt *stmt =
+        session_prepare(s, "SELECT dialect FROM ruleset WHERE name = ?1", "s", name);
+    if (!stmt)
+        return NULL;
+    if (sqlite3_step(stmt) == SQLITE_ROW)
+        dialect = sqlite3_mprintf("%s", sqlite3_column_text(stmt, 0));
+    else
+        complain("no rule set is called '%s'; `map list` lists them", name);
+    sqlite3_finalize(stmt);
+    return dialect;
+}
+
+static int show(struct session *s, const struct args *args)
+{
+    char *dialect = dialect_of(s, args->operand[1]);
+    if (!dialect)
+        return STATUS_NO;
+    sqlite3_free(dialect);
+    return render_query(s,
+                        "SELECT ord, pattern, replacement, compute, ops FROM rule"
+                        " WHERE ruleset = ?1 ORDER BY ord",
+                        "s", args->operand[1]);
+}
+
+static int load(struct session *s, const struct args *args)
+{
+    if (s->readonly) {
+        complain("map load writes the catalog, and --readonly forbids that");
+        return STATUS_TROUBLE;
+    }
+    return map_load(s, args->operand[1], args->operand[2]);
+}
+
+/* Print what the rows are, then ask whether any of them is bad. */
+static int run_query(struct session *s, const char *rows, const char *bad,
+                     const char *name, sqlite3_int64 checkpoint, sqlite3_int64 target)
+{
+    int status = render_query(s, rows, "sii", name, (int64_t)checkpoint, (int64_t)target);
+    sqlite3_stmt *stmt =
+        status == STATUS_FINE
+            ? session_prepare(s, bad, "sii", name, (int64_t)checkpoint, (int64_t)target)
+            : NULL;
+    if (stmt && sqlite3_step(stmt) != SQLITE_DONE)
+        status = STATUS_NO;
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+static int run_set(struct session *s, const char *name, const char *dialect,
+                   const char *checkpoint, const char *target)
+{
+    bool assigns = strcmp(dialect, "t5x-assignment") == 0;
+    if (!assigns && strcmp(dialect, "t5x-translator") != 0) {
+        complain("'%s' is of dialect '%s', which this program does not run", name,
+                 dialect);
+        return STATUS_NO;
+    }
+    if (assigns != (target != NULL)) {
+        complain(assigns ? "'%s' maps onto a model: say which with --target CHECKPOINT"
+                         : "'%s' translates names and has no use for --target",
+                 name);
+        return STATUS_TROUBLE;
+    }
+    sqlite3_int64 source = session_checkpoint(s, checkpoint);
+    sqlite3_int64 onto = source && target ? session_checkpoint(s, target) : 0;
+    if (!source || (target && !onto))
+        return STATUS_NO;
+    if (assigns)
+        return run_query(
+            s,
+            "SELECT new_name, status, old_name, dtype, shape, rule, error, note"
+            " FROM assignment"
+            " WHERE ruleset = ?1 AND source_id = ?2 AND target_id = ?3",
+            "SELECT 1 FROM assignment WHERE ruleset = ?1 AND source_id = ?2"
+            " AND target_id = ?3 AND status = 'error' LIMIT 1",
+            name, source, onto);
+    return run_query(s,
+                     "SELECT old_name, status, new_name, dtype, shape, rule, error, note"
+                     " FROM translation WHERE ruleset = ?1 AND checkpoint_id = ?2"
+                     " AND ?3 = 0 ORDER BY ord, tensor_id",
+                     "SELECT 1 FROM translation WHERE ruleset = ?1 AND checkpoint_id = ?2"
+                     " AND ?3 = 0 AND status IN ('error', 'unmatched') LIMIT 1",
+                     name, source, 0);
+}
+
+static int run(struct session *s, const struct args *args)
+{
+    char *dialect = dialect_of(s, args->operand[1]);
+    int status = STATUS_NO;
+    if (dialect)
+        status = run_set(s, args->operand[1], dialect, args->operand[2], args->value[0]);
+    sqlite3_free(dialect);
+    return status;
+}
+
+/* A word after `map`. */
+static const struct verb {
+    const char *name, *usage;
+    int operands; /* after it */
+    enum db_mode catalog;
+    bool target; /* takes --target */
+    int (*run)(struct session *, const struct args *);
+} verbs[] = {
+    {"load", "load NAME FILE",                       2, DB_CREATE, false, load},
+    {"list", "list",                                 0, DB_READ,   false, list},
+    {"show", "show NAME",                            1, DB_READ,   false, show},
+    {"run",  "run NAME CHECKPOINT [--target MODEL]", 2, DB_READ,   true,  run },
+};
+
+static const struct option_spec options[] = {
+    {"--target",                                 "CHECKPOINT", "the model to map onto (assignment maps)"},
+    {0},
+};
+
+static int map_run(struct session *s, const struct args *args)
+{
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        const struct verb *v = &verbs[i];
+        if (strcmp(args->operand[0], v->name) != 0)
+            continue;
+        if (args->count != v->operands + 1 || (args->value[0] && !v->target)) {
+            complain("usage: map %s", v->usage);
+            return STATUS_TROUBLE;
+        }
+        /* Loading opens the catalog itself, once the file was read. */
+        if (v->catalog == DB_READ && !session_open(s, DB_READ))
+            return STATUS_TROUBLE;
+        return v->run(s, args);
+    }
+    complain("map has no '%s'; it has load, list, show and run", args->operand[0]);
+    return STATUS_TROUBLE;
+}
+
+const struct command command_map = {
+    .name = "map",
+    .args = "load RULESET FILE | list | show RULESET | run RULESET CHECKPOINT",
+    .summary = "rename the tensors of checkpoints by rules",
+    .help =
+        "load reads a rule set from a file, SQL or JSON, in place of one of that name:\n"
+        "  {\"dialect\": \"t5x-assignment\", \"options\": {\"require_all\": true},\n"
+        "   \"rules\": [[\"new name's regex\", \"old name's template\" or null], ...]}\n"
+        "run shows what becomes of every tensor, and ends with status 1 where the\n"
+        "original would fail. The same rows are in the views `translation` and\n"
+        "`assignment`.\n\n"
+        "  ckptdb map run t5_to_t5x t5/model.ckpt-1000\n"
+        "  ckptdb map load mine mine.json\n"
+        "  ckptdb map run mine run@latest --target model.json",
+    .options = options,
+    .min_args = 1,
+    .max_args = 3,
+    .catalog = CATALOG_NONE,
+    .run = map_run,
+};

@@ -1,0 +1,257 @@
+/*
+ * map_load.c - a file becomes a rule set in a database of its own, in memory, where SQL from
+ * anywhere can do no harm; what is right about it is then copied into the catalog.
+ */
+#include "shell/map_load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/schema.h"
+#include "catalog/store/source.h"
+#include "shell/command.h"
+
+#define FILE_MOST ((uint64_t)16 << 20) /* bytes; a rule set has kilobytes */
+
+static const char *const dialects[] = {"t5x-translator", "t5x-assignment"};
+
+static bool read_stdin(struct text *out)
+{
+    char block[8192];
+    for (size_t n; (n = fread(block, 1, sizeof(block), stdin)) > 0;)
+        text_add(out, block, n);
+    if (out->failed)
+        complain("stdin: more than %u MiB, or no memory", (unsigned)(FILE_MOST >> 20));
+    return !out->failed;
+}
+
+static bool read_file(const char *path, struct text *out)
+{
+    struct source *source = NULL;
+    struct error err;
+    error_clear(&err);
+    char *bytes = NULL;
+    if (source_open_file(path, 0, &source, NULL, &err) != OK)
+        goto done;
+    if (source->size > FILE_MOST)
+        error_set(&err, ERR_LIMIT, path, NO_OFFSET, "a map of more than %u MiB",
+                  (unsigned)(FILE_MOST >> 20));
+    else if ((bytes = malloc(source->size + 1)) == NULL)
+        error_set(&err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    else if (source_read(source, 0, bytes, source->size, &err) == OK &&
+             !text_add(out, bytes, source->size))
+        error_set(&err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+done:
+    if (err.status != OK)
+        complain_error(&err);
+    free(bytes);
+    source_close(source);
+    return err.status == OK;
+}
+
+/* --- the database in memory -------------------------------------------------------------- */
+
+static bool scratch_open(sqlite3 **db)
+{
+    struct error err;
+    error_clear(&err);
+    if (sqlite3_open(":memory:", db) != SQLITE_OK)
+        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    for (const struct schema_file *f = schema_files; err.status == OK && f->path; f++)
+        if (strstr(f->path, "/00_"))
+            db_exec(*db, f->text, &err);
+    if (err.status != OK)
+        complain_error(&err);
+    /* No ATTACH, and so no VACUUM INTO: nothing here reaches a file. */
+    sqlite3_limit(*db, SQLITE_LIMIT_ATTACHED, 0);
+    return err.status == OK;
+}
+
+/* The first value of a statement with ?1 bound, as text to free; NULL: no row, or NULL. */
+static char *ask(sqlite3 *db, const char *sql, const char *argument)
+{
+    sqlite3_stmt *s = NULL;
+    char *answer = NULL;
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK &&
+        sqlite3_bind_text(s, 1, argument, -1, SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_step(s) == SQLITE_ROW && sqlite3_column_text(s, 0))
+        answer = sqlite3_mprintf("%s", sqlite3_column_text(s, 0));
+    sqlite3_finalize(s);
+    return answer;
+}
+
+/* What is wrong with the shape of a JSON document; no row when nothing is. */
+static const char json_faults[] =
+    "SELECT CASE WHEN NOT json_valid(?1) THEN 'this is no JSON'"
+    " WHEN json_type(?1) <> 'object' THEN 'the document is no object'"
+    " WHEN json_type(?1, '$.dialect') IS NOT 'text' THEN '\"dialect\" is missing'"
+    " WHEN ifnull(json_type(?1, '$.options'), 'object') <> 'object'"
+    "  THEN '\"options\" is no object'"
+    " WHEN json_type(?1, '$.rules') IS NOT 'array' THEN '\"rules\" is no list'"
+    " ELSE (SELECT 'nobody knows \"' || key || '\"' FROM json_each(?1)"
+    "  WHERE key NOT IN ('dialect', 'options', 'rules')"
+    "  UNION ALL SELECT 'rule ' || (key + 1) ||"
+    "   ' is no [\"pattern\", \"replacement\" or null], with {\"compute\", \"ops\"} or "
+    "without'"
+    "  FROM json_each(?1, '$.rules') r"
+    "  WHERE type <> 'array' OR json_type(value, '$[0]') IS NOT 'text'"
+    "   OR ifnull(json_type(value, '$[1]'), '') NOT IN ('text', 'null')"
+    "   OR ifnull(json_type(value, '$[2]'), 'object') <> 'object'"
+    "   OR json_array_length(value) > 3"
+    "   OR EXISTS (SELECT 1 FROM json_each(r.value, '$[2]') o"
+    "    WHERE o.key NOT IN ('compute', 'ops') OR o.type <> 'array')) END";
+
+static const char *const json_inserts[] = {
+    "INSERT INTO ruleset(name, dialect, options)"
+    " SELECT '', ?1 ->> 'dialect', ifnull(?1 -> 'options', '{}')",
+    "INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops)"
+    " SELECT '', key + 1, value ->> 0, value ->> 1, value -> '$[2].compute',"
+    "  value -> '$[2].ops' FROM json_each(?1, '$.rules')",
+};
+
+static bool from_json(sqlite3 *db, const char *path, const char *document)
+{
+    char *fault = ask(db, json_faults, document);
+    bool good = !fault;
+    if (fault)
+        complain("%s: %s", path, fault);
+    sqlite3_free(fault);
+    for (size_t i = 0; good && i < sizeof(json_inserts) / sizeof(json_inserts[0]); i++) {
+        sqlite3_free(ask(db, json_inserts[i], document));
+        good = sqlite3_errcode(db) == SQLITE_OK;
+        if (!good)
+            complain("%s: %s", path, sqlite3_errmsg(db));
+    }
+    return good;
+}
+
+static bool from_sql(sqlite3 *db, const char *path, const char *sql)
+{
+    char *message = NULL;
+    int rc = sqlite3_exec(db, sql, NULL, NULL, &message);
+    if (rc != SQLITE_OK)
+        complain("%s: %s", path, message ? message : sqlite3_errstr(rc));
+    sqlite3_free(message);
+    return rc == SQLITE_OK;
+}
+
+/* The set to take: the one called `name`, or the only one there is. */
+static char *choose(sqlite3 *db, const char *path, const char *name)
+{
+    char *chosen = ask(db,
+                       "SELECT name FROM ruleset WHERE name = ?1 UNION ALL"
+                       " SELECT max(name) FROM ruleset HAVING count(*) = 1 LIMIT 1",
+                       name);
+    char *all = chosen ? NULL
+                       : ask(db,
+                             "SELECT group_concat(name, ', ') FROM ruleset"
+                             " WHERE ?1 <> ''",
+                             name);
+    if (!chosen && all)
+        complain("%s: no rule set is called '%s'; there are %s", path, name, all);
+    else if (!chosen)
+        complain("%s: it makes no rule set", path);
+    sqlite3_free(all);
+    return chosen;
+}
+
+static bool known_dialect(sqlite3 *db, const char *path, const char *chosen)
+{
+    char *dialect = ask(db, "SELECT dialect FROM ruleset WHERE name = ?1", chosen);
+    struct text known = {0};
+    bool found = false;
+    for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++) {
+        found = found || (dialect && strcmp(dialect, dialects[i]) == 0);
+        text_addf(&known, "%s%s", i ? ", " : "", dialects[i]);
+    }
+    if (!found)
+        complain("%s: maps of dialect '%s' are not known here, only %s", path,
+                 dialect ? dialect : "", text_str(&known));
+    text_release(&known);
+    sqlite3_free(dialect);
+    return found;
+}
+
+/* --- into the catalog -------------------------------------------------------------------- */
+
+/* Every row of `select` (?1 is `chosen`) into `insert`, whose ?1 is the new name. */
+static bool copy_rows(sqlite3 *from, const char *select, const char *chosen, sqlite3 *to,
+                      const char *insert, const char *name)
+{
+    sqlite3_stmt *in = NULL, *out = NULL;
+    int rc = SQLITE_ERROR;
+    if (sqlite3_prepare_v2(from, select, -1, &in, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(to, insert, -1, &out, NULL) != SQLITE_OK)
+        goto done;
+    sqlite3_bind_text(in, 1, chosen, -1, SQLITE_STATIC);
+    sqlite3_bind_text(out, 1, name, -1, SQLITE_STATIC);
+    while ((rc = sqlite3_step(in)) == SQLITE_ROW) {
+        for (int i = 0; i < sqlite3_column_count(in); i++)
+            sqlite3_bind_value(out, i + 2, sqlite3_column_value(in, i));
+        if (sqlite3_step(out) != SQLITE_DONE)
+            break;
+        sqlite3_reset(out);
+    }
+done:
+    sqlite3_finalize(in);
+    sqlite3_finalize(out);
+    return rc == SQLITE_DONE;
+}
+
+static bool copy_set(sqlite3 *from, const char *chosen, sqlite3 *to, const char *name)
+{
+    struct error err;
+    error_clear(&err);
+    if (db_exec(to, "SAVEPOINT map_load", &err) != OK) {
+        complain_error(&err);
+        return false;
+    }
+    bool good =
+        copy_rows(from, "SELECT 1 WHERE ?1 <> ''", "once", to,
+                  "DELETE FROM ruleset WHERE name = ?1 AND ?2", name) &&
+        copy_rows(from, "SELECT dialect, options FROM ruleset WHERE name = ?1", chosen,
+                  to, "INSERT INTO ruleset(name, dialect, options) VALUES (?1, ?2, ?3)",
+                  name) &&
+        copy_rows(from,
+                  "SELECT ord, pattern, replacement, compute, ops FROM rule"
+                  " WHERE ruleset = ?1 ORDER BY ord",
+                  chosen, to,
+                  "INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops)"
+                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                  name);
+    if (!good) {
+        complain("cannot store the rule set: %s", sqlite3_errmsg(to));
+        sqlite3_exec(to, "ROLLBACK TO map_load", NULL, NULL, NULL);
+    }
+    if (db_exec(to, "RELEASE map_load", &err) != OK)
+        complain_error(&err);
+    return good && err.status == OK;
+}
+
+int map_load(struct session *s, const char *name, const char *path)
+{
+    struct text file = {.limit = FILE_MOST};
+    sqlite3 *scratch = NULL;
+    char *chosen = NULL;
+    int status = STATUS_TROUBLE;
+    if (!(strcmp(path, "-") == 0 ? read_stdin(&file) : read_file(path, &file)) ||
+        !session_open(s, DB_CREATE) || !scratch_open(&scratch))
+        goto done;
+    status = STATUS_NO;
+    const char *begin = text_str(&file) + strspn(text_str(&file), " \t\r\n");
+    if (strlen(text_str(&file)) != file.len)
+        complain("%s: a NUL character; is this text?", path);
+    else if (*begin == '{' ? from_json(scratch, path, begin)
+                           : from_sql(scratch, path, begin))
+        chosen = choose(scratch, path, name);
+    if (chosen && known_dialect(scratch, path, chosen) &&
+        copy_set(scratch, chosen, s->db, name))
+        status = STATUS_FINE;
+done:
+    s->failed = s->failed || status != STATUS_FINE;
+    sqlite3_free(chosen);
+    sqlite3_close(scratch);
+    text_release(&file);
+    return status;
+}

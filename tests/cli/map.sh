@@ -1,0 +1,72 @@
+# The command `map`: files become rule sets, or are refused whole.
+try() {
+    echo "$ ckptdb $*"
+    "$CKPTDB_BIN" "$@"
+    echo "status $?"
+}
+load() { # TEXT: a file that is refused
+    echo "$1" >bad.json
+    echo "$ map load bad: $1"
+    "$CKPTDB_BIN" map load bad bad.json
+    echo "status $?"
+}
+try map list
+cat >move.json <<'END'
+{"dialect": "t5x-assignment", "options": {"require_all": false},
+ "rules": [["target/(.*)/new", "\\1/old"], ["target/fresh", null], ["never", "x"],
+           ["cast/(.*)", "\\g<n>", {"compute": [["n", "int", "\\1"]], "ops": [["cast", "int8"]]}]]}
+END
+try map load move move.json
+try map list
+try map show move
+echo '{"ckptdb": "names", "tree": {"a": {"old": "float32[2]"}, "b": {"old": null},
+  "7": "float32[]", "rest": "float32[3]"}}' >source.json
+echo '{"ckptdb": "names", "tree": {"target": {"a": {"new": "?"}, "b": {"new": "?"}, "fresh": "?"},
+  "cast": {"007": "?"}, "absent": "?"}}' >model.json
+echo '{"ckptdb": "names", "tree": {"target": {"c": {"new": "?"}}}}' >other.json
+"$CKPTDB_BIN" import source.json model.json other.json 2>/dev/null
+try map run move source.json --target model.json
+try map run move source.json --target other.json
+try map run move source.json
+try map run t5_to_t5x source.json
+try map run t5_to_t5x source.json --target model.json
+try map run t5_to_t5x nothing.json
+try map run nothing source.json
+try map show nothing
+echo "-- SQL, under any name; the same set again, from stdin"
+cat >two.sql <<'END'
+INSERT INTO ruleset(name, dialect) VALUES ('two', 't5x-translator');
+INSERT INTO rule(ruleset, ord, pattern, replacement) VALUES ('two', 1, 'a', 'b');
+END
+try map load two two.sql
+try map load t5_to_t5x two.sql
+try --readonly map list
+sed 's/two/three/' two.sql | "$CKPTDB_BIN" map load two -
+try map list
+echo "-- refused"
+load ''
+load 'SELECT 1'
+load 'ATTACH "x.db" AS x'
+load 'CREATE TABLE'
+load '{'
+load '{"rules": []}'
+load '{"dialect": "t5x-translator"}'
+load '{"dialect": "t5x-translator", "rules": {}}'
+load '{"dialect": "t5x-translator", "rules": [], "options": 1}'
+load '{"dialect": "t5x-translator", "rules": [], "tables": {}}'
+load '{"dialect": "t5x-translator", "rules": [["a", "b"], ["a"]]}'
+load '{"dialect": "t5x-translator", "rules": [["a", 1]]}'
+load '{"dialect": "t5x-translator", "rules": [[null, "b"]]}'
+load '{"dialect": "t5x-translator", "rules": [["a", "b", {"steps": []}]]}'
+load '{"dialect": "t5x-translator", "rules": [["a", "b", {"ops": {}}]]}'
+load '{"dialect": "kauldron", "rules": []}'
+try map load missing missing.json
+try map load folder .
+try map
+try map frob
+try map load two
+try map list extra
+try map list --target x
+try --readonly map load two two.sql
+echo "-- in the shell"
+printf '.map list\n.map run two source.json\n' | "$CKPTDB_BIN"
