@@ -1,10 +1,11 @@
 /*
  * test_import.c - the walk, the threads and the writer together, on small files made here.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+
+#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
