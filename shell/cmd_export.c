@@ -205,13 +205,19 @@ static void print_refusals(struct refusals *r)
     free(line);
 }
 
+static void print_note(const struct selection_note *n, const char *what)
+{
+    if (n->count)
+        complain("%s: %" PRIu64 " (%s%s)", what, n->count, n->first,
+                 n->count > 1 ? ", ..." : "");
+}
+
 static void print_notes(const struct selection_notes *n, const struct export_plan *p)
 {
     if (n->leaves)
         complain("left out, being empty leaves and no tensors: %" PRIu64, n->leaves);
-    if (n->absent)
-        complain("left out, having no source: %" PRIu64 " names of the target: %s%s",
-                 n->absent, n->first_absent, n->absent > 1 ? ", ..." : "");
+    print_note(&n->absent, "left out, having no source: names of the target");
+    print_note(&n->extra, "passed on, as the map does it: names that the target has not");
     if (p->uncast)
         complain("not floating-point, and keeping their dtype: %" PRIu64 " of %" PRIu64
                  " tensors",

@@ -15,32 +15,44 @@ enum {
     SHAPE,
     STATUS,
     WHY,
-    FALLBACK
+    FALLBACK,
+    IN_TARGET
 };
 
 /* How to ask: ?1 checkpoint, ?2 --names, ?3 rule set, ?4 target. `id` and `name` are the
- * columns that --where and --names look at. */
+ * columns that --where and --names look at; a row without any name is about the whole map
+ * and always wanted. */
 struct query {
     const char *sql, *id, *name, *order;
 };
 
 static const struct query tensors = {
-    "SELECT id, name, name, NULL, NULL, 'ok', NULL, NULL FROM tensor "
-    "WHERE checkpoint_id = ?1",
-    "id", "name", " ORDER BY ord"};
+    .sql = "SELECT id, name, name, NULL, NULL, 'ok', NULL, NULL, 1 FROM tensor "
+           "WHERE checkpoint_id = ?1",
+    .id = "id",
+    .name = "name",
+    .order = " ORDER BY ord",
+};
 
 static const struct query translation = {
-    "SELECT tensor_id, old_name, new_name, dtype, shape, status, error, NULL "
-    "FROM translation WHERE ruleset = ?3 AND checkpoint_id = ?1",
-    "tensor_id", "old_name", ""};
+    .sql = "SELECT tensor_id, old_name, new_name, dtype, shape, status, error, NULL, 1 "
+           "FROM translation WHERE ruleset = ?3 AND checkpoint_id = ?1",
+    .id = "tensor_id",
+    .name = "old_name",
+    .order = "",
+};
 
 /* Where the source has no value the target's own stands in, except in T5X. */
 static const struct query assignment = {
-    "SELECT m.tensor_id, m.old_name, m.new_name, m.dtype, m.shape, m.status, m.error, "
-    "(SELECT t.id FROM tensor t JOIN ruleset r ON r.name = ?3 AND r.dialect <> "
-    "'t5x-assignment' WHERE t.checkpoint_id = ?4 AND t.name = m.new_name) "
-    "FROM assignment m WHERE m.ruleset = ?3 AND m.source_id = ?1 AND m.target_id = ?4",
-    "m.tensor_id", "coalesce(m.old_name, m.new_name)", ""};
+    .sql = "SELECT m.tensor_id, m.old_name, m.new_name, m.dtype, m.shape, m.status, "
+           "m.error, iif(r.dialect = 't5x-assignment', NULL, t.id), t.id IS NOT NULL "
+           "FROM assignment m JOIN ruleset r ON r.name = m.ruleset LEFT JOIN tensor t "
+           "ON t.checkpoint_id = ?4 AND t.name = m.new_name "
+           "WHERE m.ruleset = ?3 AND m.source_id = ?1 AND m.target_id = ?4",
+    .id = "m.tensor_id",
+    .name = "coalesce(m.old_name, m.new_name)",
+    .order = "",
+};
 
 /* Prepare exactly one statement that reads. `whose` is said before what SQLite says. */
 static enum status prepare(sqlite3 *db, const char *sql, const char *whose,
@@ -125,12 +137,14 @@ static enum status prepare_selection(sqlite3 *db, const struct selection *want,
         return err->status;
     text_adds(&sql, query->sql);
     if (want->names)
-        text_addf(&sql, " AND regexp_match(?2, %s)", query->name);
+        text_addf(&sql, " AND (%s IS NULL OR regexp_match(?2, %s))", query->name,
+                  query->name);
     if (want->where)
         text_addf(
             &sql,
-            " AND %s IN (SELECT id FROM tensor WHERE checkpoint_id = ?1 AND (%s\n))",
-            query->id, want->where);
+            " AND (%s IS NULL OR %s IN (SELECT id FROM tensor WHERE checkpoint_id = ?1 "
+            "AND (%s\n)))",
+            query->name, query->id, want->where);
     text_adds(&sql, query->order);
     if (!text_str(&sql))
         error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
@@ -183,10 +197,10 @@ static enum status add_row(struct export_plan *p, int64_t id, const char *new_na
     return err->status;
 }
 
-static void note_absent(struct selection_notes *notes, const char *name)
+static void note(struct selection_note *n, const char *name)
 {
-    if (!notes->absent++ && name)
-        strncat(notes->first_absent, name, sizeof(notes->first_absent) - 1);
+    if (!n->count++ && name)
+        strncat(n->first, name, sizeof(n->first) - 1);
 }
 
 static enum status take_row(sqlite3_stmt *s, const struct selection *want,
@@ -195,7 +209,7 @@ static enum status take_row(sqlite3_stmt *s, const struct selection *want,
 {
     const char *old = column_name(s, OLD_NAME), *new_name = column_name(s, NEW_NAME);
     const char *status = column_name(s, STATUS), *why = column_name(s, WHY);
-    const char *known = old ? old : new_name ? new_name : "(no name)";
+    const char *known = old ? old : new_name ? new_name : want->map;
     if (!status)
         status = "error";
     if (strcmp(status, "dropped") == 0)
@@ -208,10 +222,12 @@ static enum status take_row(sqlite3_stmt *s, const struct selection *want,
         if (sqlite3_column_type(s, FALLBACK) != SQLITE_NULL)
             return add_row(p, sqlite3_column_int64(s, FALLBACK), new_name, NULL, NULL,
                            err);
-        note_absent(notes, new_name);
+        note(&notes->absent, new_name);
     } else if (sqlite3_column_type(s, TENSOR_ID) == SQLITE_NULL) {
         notes->leaves++;
     } else {
+        if (!sqlite3_column_int(s, IN_TARGET))
+            note(&notes->extra, new_name);
         return add_row(p, sqlite3_column_int64(s, TENSOR_ID), new_name,
                        column_name(s, DTYPE), column_name(s, SHAPE), err);
     }

@@ -18,11 +18,17 @@ struct selection {
         *sql; /* SELECT of tensor_id, new_name [, dtype]; all others are then unset */
 };
 
-/* What is not in the plan and yet no reason to refuse it. */
+/* How many, and the first of them. */
+struct selection_note {
+    uint64_t count;
+    char first[200];
+};
+
+/* What is worth saying and yet no reason to refuse the plan. */
 struct selection_notes {
-    uint64_t leaves; /* empty leaves of a tree, which are not tensors */
-    uint64_t absent; /* names that the target has and the result, as in T5X, has not */
-    char first_absent[200];
+    uint64_t leaves; /* left out: empty leaves of a tree, which are no tensors */
+    struct selection_note absent; /* left out: names of the target that have no source */
+    struct selection_note extra;  /* in the plan: names that the target has not */
 };
 
 /* Fill plan->tensors and the refusals. Errors in the user's own SQL, pattern or rule set are

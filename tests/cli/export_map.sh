@@ -1,0 +1,67 @@
+# Exports under the names that maps make.
+try() {
+    echo "$ ckptdb $*"
+    "$CKPTDB_BIN" "$@"
+    echo "status $?"
+}
+# safetensors FILE DTYPE BYTES DATA NAME...: that many scalars, in printf's spelling of DATA.
+safetensors() {
+    local file=$1 dtype=$2 bytes=$3 data=$4 header='{' at=0 name
+    shift 4
+    for name; do
+        [ $at = 0 ] || header+=,
+        header+="\"$name\":{\"dtype\":\"$dtype\",\"shape\":[],\"data_offsets\":[$at,$((at + bytes))]}"
+        at=$((at + bytes))
+    done
+    header+='}'
+    while [ $((${#header} % 8)) != 0 ]; do header+=' '; done
+    { printf "\\x$(printf %02x $((${#header} % 256)))\\x$(printf %02x $((${#header} / 256)))"
+      printf '\0\0\0\0\0\0%s' "$header"
+      for name; do printf "$data"; done; } >"$file"
+}
+look() {
+    "$CKPTDB_BIN" import "$1" >/dev/null 2>&1
+    "$CKPTDB_BIN" --list "SELECT name, dtype, shape FROM tensor
+        WHERE checkpoint = '$PWD/$1' ORDER BY name"
+    "$CKPTDB_BIN" --list "SELECT key, value FROM metadata m JOIN checkpoint c
+        ON c.id = m.checkpoint_id WHERE c.path = '$PWD/$1' ORDER BY key"
+}
+
+echo '--- a shipped translation, with its cast'
+safetensors t5.safetensors I64 8 '\7\0\0\0\0\0\0\0' global_step shared/embedding \
+    encoder/block_000/layer_000/SelfAttention/q decoder/block_001/layer_002/DenseReluDense/wi/kernel
+try import t5.safetensors
+try export t5.safetensors t5x.safetensors --map t5_to_t5x
+look t5x.safetensors
+try export t5.safetensors enc.npz --map t5_to_t5x --names '^encoder'
+look enc.npz
+try export t5.safetensors t.npz --map t5_to_t5x --where "name GLOB '*step'" --dry-run
+try export t5.safetensors t.npz --map t5_to_t5x --target t5.safetensors
+
+echo '--- what a translation refuses'
+"$CKPTDB_BIN" -f - <<'SQL'
+INSERT INTO ruleset(name, dialect) VALUES ('mine', 't5x-translator'), ('fill', 't5x-assignment');
+INSERT INTO rule(ruleset, ord, pattern, replacement) VALUES
+  ('mine', 1, 'a/(.*)', 'x/\1'), ('mine', 2, 'b/(.*)', 'x/\1'), ('mine', 3, 'c/.*', NULL),
+  ('mine', 4, 'd/(.*)', '\9'),
+  ('fill', 1, 'model/(.*)', 'a/\1'), ('fill', 2, 'head/.*', NULL), ('fill', 3, 'none/.*', 'q');
+SQL
+safetensors old.safetensors F32 4 '\0\0\0\0' a/k a/l b/k c/k d/k e/k
+try import old.safetensors
+try export old.safetensors old.npz --map mine
+try export old.safetensors old.npz --map mine --names '^[abc]'
+try export old.safetensors old.npz --map mine --names '^[ac]/'
+look old.npz
+
+echo '--- an assignment'
+cat >new.json <<'JSON'
+{"ckptdb": "names", "tensors": {"model/k": {"dtype": "float32", "shape": []}, "b/k": null,
+ "head/w": {"dtype": "float32", "shape": [3]}, "nowhere": {"dtype": null, "shape": null}}}
+JSON
+sed -i 's/"b\/k": null/"b\/k": {"dtype": null, "shape": null}/' new.json
+try import new.json
+try export old.safetensors new.npz --map fill
+try export old.safetensors new.npz --map fill --target new.json
+"$CKPTDB_BIN" "DELETE FROM rule WHERE ruleset = 'fill' AND ord = 3"
+try export old.safetensors new.npz --map fill --target new.json
+look new.npz
