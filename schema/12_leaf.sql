@@ -3,9 +3,9 @@
 -- would rather make an index of the whole table on it than take the range of ids.)
 CREATE VIEW leaf AS
 SELECT c.id AS checkpoint_id,
-       (t.id & 16777215) << 25 | 1 << 24 AS place,
+       ((t.id & 16777215) << 25) + (1 << 24) AS place,
        n.name,
-       c.id << 24 | t.id & 16777215 AS tensor_id,
+       (c.id << 24) + (t.id & 16777215) AS tensor_id,
        t.dtype,
        t.shape
 FROM checkpoints c
@@ -14,7 +14,7 @@ JOIN layout_tensors t
  AND c.layout = t.id >> 24
 JOIN names n ON n.id = t.name
 UNION ALL
-SELECT c.id, x.before << 25 | x.id & 16777215, n.name, NULL, CAST(NULL AS TEXT),
+SELECT c.id, (x.before << 25) + (x.id & 16777215), n.name, NULL, CAST(NULL AS TEXT),
        CAST(NULL AS TEXT)
 FROM checkpoints c
 JOIN layout_nodes x

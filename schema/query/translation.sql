@@ -16,11 +16,11 @@ WITH
   -- Of the leaves with one new name the last keeps it. Their order: tensors by position, a
   -- null leaf just before the tensor it stands before. (+kind: 12_leaf.sql.)
   place(id, layout, place, name) AS (
-    SELECT t.id, s.layout, (t.id & 16777215) << 25 | 1 << 24, t.name
+    SELECT t.id, s.layout, ((t.id & 16777215) << 25) + (1 << 24), t.name
     FROM span s CROSS JOIN layout_tensors t
     WHERE t.id BETWEEN s.layout << 24 AND (s.layout << 24) + 16777215
     UNION ALL
-    SELECT -x.id, s.layout, x.before << 25 | x.id & 16777215, x.name
+    SELECT -x.id, s.layout, (x.before << 25) + (x.id & 16777215), x.name
     FROM span s CROSS JOIN layout_nodes x
     WHERE x.id BETWEEN s.layout << 24 AND (s.layout << 24) + 16777215
       AND +x.kind = 'null'
