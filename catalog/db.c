@@ -1,10 +1,8 @@
 #include "catalog/db.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -42,24 +40,6 @@ static enum status pragma_integer(sqlite3 *db, const char *sql, sqlite3_int64 *v
     *value = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
     sqlite3_finalize(s);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, NULL, err);
-}
-
-/* Make the folders above a new catalog, as `mkdir -p` does. */
-static enum status make_parents(const char *path, struct error *err)
-{
-    char *copy = strdup(path);
-    if (!copy)
-        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
-    for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
-            error_errno(err, errno, copy, "cannot make the catalog's folder");
-            break;
-        }
-        *slash = '/';
-    }
-    free(copy);
-    return err->status;
 }
 
 /* A file: URI of `path`, for the immutable flag. */
@@ -202,8 +182,6 @@ enum status db_open(const char *path, enum db_mode mode, sqlite3 **out, struct e
     if (!exists && mode != DB_CREATE)
         return error_set(err, ERR_MISSING, path, NO_OFFSET,
                          "no such catalog; `ckptdb import PATH` makes one");
-    if (!exists && make_parents(path, err) != OK)
-        return err->status;
     bool cut_short = was_cut_short(path);
     if (connect(path, mode, &db, err) != OK)
         goto fail;

@@ -13,7 +13,7 @@
 enum db_mode {
     DB_READ,  /* must exist; on a read-only file system it is opened as immutable */
     DB_WRITE, /* must exist; migrated and missing indexes built */
-    DB_CREATE, /* for writing, made with its folder if it is not there. Does not look at the
+    DB_CREATE, /* for writing, made if it is not there. Does not look at the
                   schema of one that is, so that a statement starts at once: indexes that
                   an interrupted first import left out wait for db_build_indexes(). */
 };

@@ -27,7 +27,7 @@ enum statement {
     PUT_SUMS,
     CLEAR_ISSUES,
     CLEAR_PASSED,
-    CLEAR_VANISHED,
+    CLEAR_WALKED,
     FEED_NAMES,
     FEED_TENSORS,
     FEED_NODES,
@@ -61,8 +61,10 @@ static const char *const statement_sql[STATEMENTS] = {
     [PUT_SUMS] = "INSERT INTO checksums VALUES (?1, ?2, ?3)",
     [CLEAR_ISSUES] = "DELETE FROM issues WHERE checkpoint IS NULL AND path = ?1",
     [CLEAR_PASSED] = "DELETE FROM passed WHERE path = ?1",
-    [CLEAR_VANISHED] = "DELETE FROM issues WHERE code = 'vanished'"
-                       " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/')",
+    [CLEAR_WALKED] = "DELETE FROM issues WHERE code IN ('vanished', 'unreadable',"
+                     " 'unfinished', 'dangling-link', 'not-a-file')"
+                     " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'"
+                     " OR ?1 = '/')",
     [FEED_NAMES] = "INSERT INTO names SELECT c0, c1 FROM ckptdb_feed",
     [FEED_TENSORS] = "INSERT INTO layout_tensors SELECT * FROM ckptdb_feed",
     [FEED_NODES] = "INSERT INTO layout_nodes SELECT c0, c1, c2, c3 FROM ckptdb_feed",
@@ -750,11 +752,11 @@ enum status writer_drop(struct writer *w, int64_t checkpoint, struct error *err)
     return db_exec(w->db, sql, err);
 }
 
-enum status writer_clear_vanished(struct writer *w, const char *root, struct error *err)
+enum status writer_clear_walked(struct writer *w, const char *root, struct error *err)
 {
     if (begin(w, err) != OK)
         return err->status;
-    sqlite3_stmt *s = statement(w, CLEAR_VANISHED);
+    sqlite3_stmt *s = statement(w, CLEAR_WALKED);
     bind_text(s, 1, root);
     return finish(w, s, err);
 }

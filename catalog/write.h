@@ -21,7 +21,7 @@ enum status writer_put(struct writer *, const struct batch *, struct error *err)
 enum status writer_drop(struct writer *, int64_t checkpoint, struct error *err);
 /* Checkpoints below `root` that were reported gone count as there again, until they are
  * reported anew. */
-enum status writer_clear_vanished(struct writer *, const char *root, struct error *err);
+enum status writer_clear_walked(struct writer *, const char *root, struct error *err);
 enum status writer_vanished(struct writer *, int64_t checkpoint, const char *path,
                             struct error *err);
 /* A file that was passed over is gone: forget it and its issues. */

@@ -134,6 +134,24 @@ static bool found(const struct walk *walk, const char *path)
                                        sizeof(*walk->units), compare_unit);
 }
 
+static bool is_gone(const char *path)
+{
+    struct file_identity identity;
+    struct error ignored = {0};
+    return file_identify(path, &identity, &ignored) == ERR_MISSING;
+}
+
+/* What the walk did not find is gone where it has looked, or where there is nothing. It has
+ * not looked below what it may not read, nor behind links it was not told to follow. */
+static bool vanished(const struct walk *walk, const struct known *k,
+                     const struct known_checkpoint *c)
+{
+    if (!walk_covers(walk, c->path) || found(walk, c->path))
+        return false;
+    return walk_listed(walk, c->path) || !c->file_count ||
+           is_gone(k->files[c->first_file].path);
+}
+
 /* Reports (w NULL: only counts) checkpoints below the roots that the walk did not find. */
 static enum status report_vanished(struct importing *im, const struct known *k,
                                    struct writer *w, struct import_report *report,
@@ -141,7 +159,7 @@ static enum status report_vanished(struct importing *im, const struct known *k,
 {
     for (uint32_t i = 0; i < k->checkpoint_count && err->status == OK; i++) {
         const struct known_checkpoint *c = &k->checkpoints[i];
-        if (!walk_covers(im->walk, c->path) || found(im->walk, c->path))
+        if (!vanished(im->walk, k, c))
             continue;
         report->vanished++;
         if (!w)
@@ -154,13 +172,6 @@ static enum status report_vanished(struct importing *im, const struct known *k,
         }
     }
     return err->status;
-}
-
-static bool is_gone(const char *path)
-{
-    struct file_identity identity;
-    struct error ignored = {0};
-    return file_identify(path, &identity, &ignored) == ERR_MISSING;
 }
 
 static enum status forget_passed(struct importing *im, const struct known *k,
@@ -184,7 +195,7 @@ static enum status write_walk(struct importing *im, struct writer *w, struct err
         .issue_count = im->walk->issue_count,
     };
     for (uint64_t i = 0; i < im->walk->root_count && err->status == OK; i++)
-        writer_clear_vanished(w, im->walk->roots[i], err);
+        writer_clear_walked(w, im->walk->roots[i], err);
     return err->status == OK ? writer_put(w, &b, err) : err->status;
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
@@ -96,21 +97,22 @@ static const char *join(struct listing *l, const char *name)
     return path;
 }
 
-static void probe_bytes(struct entry *e, struct source *s, uint8_t *head, uint8_t *tail)
+static enum status probe_bytes(struct entry *e, struct source *s, uint8_t *head,
+                               uint8_t *tail, struct error *err)
 {
-    struct error ignored = {0};
     struct probe p = {.name = e->name, .size = s->size};
     size_t len = s->size < PROBE_HEAD_BYTES ? (size_t)s->size : PROBE_HEAD_BYTES;
-    if (source_read(s, 0, head, len, &ignored) != OK)
-        return;
+    if (source_read(s, 0, head, len, err) != OK)
+        return err->status;
     p.head = (struct bytes){head, len};
     e->format = format_for_file(&p);
     e->stray = stray_kind(&p);
     size_t end = s->size < PROBE_TAIL_BYTES ? (size_t)s->size : PROBE_TAIL_BYTES;
-    if (!e->format && end && source_read(s, s->size - end, tail, end, &ignored) == OK) {
+    if (!e->format && end && source_read(s, s->size - end, tail, end, err) == OK) {
         p.tail = (struct bytes){tail, end};
         e->format = format_for_file(&p);
     }
+    return err->status;
 }
 
 static void probe(struct walker *w, struct listing *l, struct entry *e)
@@ -122,16 +124,15 @@ static void probe(struct walker *w, struct listing *l, struct entry *e)
     if (snprintf(path, sizeof(path), "%s/%s", strcmp(l->path, "/") ? l->path : "",
                  e->name) >= (int)sizeof(path))
         return;
-    e->probed = true;
-    if (source_open_file(path, SOURCE_HEADERS, &s, NULL, &err) != OK) {
-        pthread_mutex_lock(&w->lock);
-        walk_issue(w, path, false, status_name(err.status), "%s", err.message);
-        pthread_mutex_unlock(&w->lock);
-        e->probed = false; /* nothing is known of it: not to be remembered */
-        return;
-    }
-    probe_bytes(e, s, head, tail);
+    if (source_open_file(path, SOURCE_HEADERS, &s, NULL, &err) == OK)
+        probe_bytes(e, s, head, tail, &err);
     source_close(s);
+    e->probed = err.status == OK; /* else nothing is known of it: not to be remembered */
+    if (e->probed)
+        return;
+    pthread_mutex_lock(&w->lock);
+    walk_issue(w, path, false, "unreadable", "%s", err.message);
+    pthread_mutex_unlock(&w->lock);
 }
 
 static const struct format *format_named(const char *name)
@@ -169,9 +170,14 @@ static bool named_like_a_set(const char *name)
     return false;
 }
 
+static bool is_named(const struct listing *l, const struct entry *e)
+{
+    return l->only && strcmp(l->only, e->name) == 0;
+}
+
 static bool wanted(const struct listing *l, const struct entry *e)
 {
-    return !l->only || strcmp(l->only, e->name) == 0 || named_like_a_set(e->name);
+    return !l->only || is_named(l, e) || named_like_a_set(e->name);
 }
 
 /* Fill in what the catalog knows. True: something in this directory is new, changed or
@@ -206,8 +212,10 @@ static void probe_some(void *argument)
     struct listing *l = p->listing;
     for (uint64_t i; (i = atomic_fetch_add(&p->next, 1)) < l->file_count;) {
         struct entry *e = &l->files[i];
-        /* A shard whose index is gone is looked at again, too. */
-        bool settled = e->known && (e->known->checkpoint == KNOWN_NONE || e->format);
+        /* A shard whose index is gone is looked at again, too, as is what was passed over
+         * and is now asked for by name. */
+        bool passed = e->known && e->known->checkpoint == KNOWN_NONE && !is_named(l, e);
+        bool settled = passed || (e->known && e->format);
         if (!settled && !e->claimed && wanted(l, e) && !unfinished_name(e->name))
             probe(p->walker, l, e);
     }
@@ -414,20 +422,45 @@ static bool asked_for(const struct listing *l, const struct entry *e, const char
            (slash && strcmp(slash + 1, l->only) == 0);
 }
 
+bool named_like_a_checkpoint(const char *name)
+{
+    for (size_t i = 0; formats[i]; i++)
+        if (format_has_suffix(formats[i], name))
+            return true;
+    return false;
+}
+
+/* Pages that are meant to be pages, and empty files (markers, locks) are everywhere. */
+static bool out_of_place(const struct entry *e)
+{
+    static const char *const pages[] = {".html", ".htm", ".xhtml", ".shtml", ".php"};
+    if (strcmp(e->stray, "git-lfs-pointer") == 0)
+        return true;
+    if (strcmp(e->stray, "html-page") != 0)
+        return false;
+    size_t len = strlen(e->name);
+    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+        size_t n = strlen(pages[i]);
+        if (len > n && strcasecmp(e->name + len - n, pages[i]) == 0)
+            return false;
+    }
+    return true;
+}
+
 static void report_stray(struct walker *w, struct listing *l, const struct entry *e,
                          const char *path)
 {
-    bool own = false, named = l->only && strcmp(l->only, e->name) == 0;
-    for (size_t i = 0; formats[i]; i++)
-        own |= format_has_suffix(formats[i], e->name);
-    if (e->stray && (own || named || strcmp(e->stray, "git-lfs-pointer") == 0)) {
+    bool own = named_like_a_checkpoint(e->name) || is_named(l, e);
+    if (e->stray && (own || out_of_place(e))) {
         const char *what =
             strcmp(e->stray, "empty-file") == 0 ? "an empty file"
             : strcmp(e->stray, "html-page") == 0
                 ? "a web page, not a checkpoint: download the file again"
+            : strcmp(e->stray, "error-page") == 0
+                ? "a server's error message, not a checkpoint: download the file again"
                 : "a git-lfs pointer, not a checkpoint: run `git lfs pull`";
         walk_issue(w, path, false, e->stray, "%s", what);
-    } else if (own || named) {
+    } else if (own) {
         walk_issue(w, path, false, "unrecognised",
                    "not a checkpoint of any format that is read here, whatever its name "
                    "says");

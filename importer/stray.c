@@ -18,8 +18,9 @@ const char *stray_kind(const struct probe *p)
         return "empty-file";
     if (starts(p, "version https://git-lfs.github.com/"))
         return "git-lfs-pointer";
-    if (starts(p, "<!doctype") || starts(p, "<html") || starts(p, "<?xml") ||
-        starts(p, "{\"error\""))
+    if (starts(p, "<!doctype html") || starts(p, "<html"))
         return "html-page";
+    if (starts(p, "<?xml") || starts(p, "{\"error\""))
+        return "error-page";
     return NULL;
 }

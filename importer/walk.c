@@ -34,7 +34,7 @@ static void push(struct walker *w, const char *path, const char *only, bool recu
     struct stat st;
     pthread_mutex_lock(&w->lock);
     if (stat(path, &st) != 0) {
-        walk_issue(w, path, false, "io", "cannot look at this directory: %s",
+        walk_issue(w, path, false, "unreadable", "cannot look at this directory: %s",
                    errno == EACCES ? "permission denied" : "not readable");
     } else if (only || !seen_before(w, &st)) {
         struct task *t = arena_alloc(&w->walk->arena, sizeof(*t));
@@ -73,10 +73,12 @@ static void done(struct walker *w)
 
 /* --- reading one directory -------------------------------------------------------------- */
 
-/* Folders that hold copies of, or half of, what stands elsewhere. */
+/* Folders that hold copies of, or half of, what stands elsewhere. The Hugging Face cache
+ * notes in .no_exist, as empty files, what a repository does not have. */
 static bool never_entered(const char *name, bool hub_cache)
 {
-    return strcmp(name, ".git") == 0 || (hub_cache && strcmp(name, "blobs") == 0);
+    return strcmp(name, ".git") == 0 ||
+           (hub_cache && (strcmp(name, "blobs") == 0 || strcmp(name, ".no_exist") == 0));
 }
 
 static bool hexadecimal(const char *text)
@@ -114,14 +116,34 @@ static bool add_entry(struct listing *l, struct entry **list, uint64_t *count,
     return true;
 }
 
+/* An entry that cannot be read is worth a word where it was asked for by its name, or where
+ * that name is a checkpoint's. */
+static void report_entry(struct walker *w, const struct listing *l, const char *name,
+                         const char *code, const char *what)
+{
+    char path[PATH_MAX];
+    bool asked = l->only ? strcmp(l->only, name) == 0 : named_like_a_checkpoint(name);
+    if (!asked ||
+        snprintf(path, sizeof(path), "%s/%s", strcmp(l->path, "/") ? l->path : "",
+                 name) >= (int)sizeof(path))
+        return;
+    pthread_mutex_lock(&w->lock);
+    walk_issue(w, path, false, code, "%s", what);
+    pthread_mutex_unlock(&w->lock);
+}
+
 static void list_entry(struct walker *w, struct listing *l, int fd, const char *name)
 {
     struct stat st;
     char *kept = arena_copy(l->arena, name, strlen(name));
     bool there = kept && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     bool linked = there && S_ISLNK(st.st_mode);
-    if (!there || (linked && fstatat(fd, name, &st, 0) != 0))
-        return; /* a dangling link, or gone meanwhile */
+    if (!there)
+        return; /* gone meanwhile */
+    if (linked && fstatat(fd, name, &st, 0) != 0) {
+        report_entry(w, l, name, "dangling-link", "a link that leads nowhere");
+        return;
+    }
     struct entry e = {
         .name = kept,
         .linked = linked,
@@ -134,8 +156,22 @@ static void list_entry(struct walker *w, struct listing *l, int fd, const char *
         ok = add_entry(l, &l->files, &l->file_count, &l->file_space, e);
     else if (S_ISDIR(st.st_mode))
         ok = add_entry(l, &l->dirs, &l->dir_count, &l->dir_space, e);
+    else
+        report_entry(w, l, name, "not-a-file",
+                     "a pipe, socket or device, not a file: never read");
     if (!ok)
         w->failed = true;
+}
+
+static void remember_listed(struct walker *w, const char *path)
+{
+    bool added;
+    const char *kept;
+    pthread_mutex_lock(&w->lock);
+    if (!strmap_keep(&w->walk->listed, &w->walk->arena, path, strlen(path), &kept,
+                     &added))
+        w->failed = true;
+    pthread_mutex_unlock(&w->lock);
 }
 
 static bool list_directory(struct walker *w, struct listing *l)
@@ -143,7 +179,7 @@ static bool list_directory(struct walker *w, struct listing *l)
     DIR *d = opendir(l->path);
     if (!d) {
         pthread_mutex_lock(&w->lock);
-        walk_issue(w, l->path, false, "io", "cannot read this directory: %s",
+        walk_issue(w, l->path, false, "unreadable", "cannot read this directory: %s",
                    errno == EACCES ? "permission denied" : "not readable");
         pthread_mutex_unlock(&w->lock);
         return false;
@@ -152,6 +188,7 @@ static bool list_directory(struct walker *w, struct listing *l)
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
             list_entry(w, l, dirfd(d), e->d_name);
     closedir(d);
+    remember_listed(w, l->path);
     if (l->file_count)
         qsort(l->files, l->file_count, sizeof(*l->files), by_name);
     if (l->dir_count)
@@ -243,8 +280,9 @@ static enum status push_name(struct walker *w, const char *path, bool exists,
     if (status == OK && !exists) {
         snprintf(index, sizeof(index), "%s.index", whole);
         if (stat(index, &st) != 0)
-            status =
-                error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
+            status = errno == EACCES ? error_errno(err, errno, path, "cannot look at it")
+                                     : error_set(err, ERR_MISSING, path, NO_OFFSET,
+                                                 "no such file or directory");
     }
     if (status == OK) {
         char *only = arena_copy(&w->walk->arena, name, strlen(name));
@@ -283,6 +321,14 @@ bool walk_covers(const struct walk *walk, const char *path)
             return true;
     }
     return false;
+}
+
+bool walk_listed(const struct walk *walk, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t parent = slash && slash != path ? (size_t)(slash - path) : 1;
+    return strmap_get(&walk->listed, path, strlen(path)) ||
+           strmap_get(&walk->listed, path, parent);
 }
 
 /* --- results ---------------------------------------------------------------------------- */
@@ -373,6 +419,7 @@ void walk_free(struct walk *walk)
 {
     if (!walk)
         return;
+    strmap_release(&walk->listed);
     arena_release(&walk->arena);
     free(walk);
 }

@@ -9,6 +9,7 @@
 #ifndef CKPTDB_IMPORTER_WALK_H
 #define CKPTDB_IMPORTER_WALK_H
 
+#include "catalog/base/strmap.h"
 #include "catalog/batch.h"
 #include "catalog/known.h"
 #include "importer/format.h"
@@ -44,7 +45,8 @@ struct walk {
     const char **roots; /* absolute, what the arguments became: vanished files are
                            looked for below them */
     uint64_t root_count;
-    uint64_t files; /* seen */
+    struct strmap listed; /* directories whose entries were read */
+    uint64_t files;       /* seen */
     void *private;
 };
 
@@ -56,8 +58,11 @@ void walk_free(struct walk *);
 /* Whether a path is one of the roots or below one. */
 bool walk_covers(const struct walk *, const char *path);
 
+/* Whether the entries of a path, or those beside it, were read. */
+bool walk_listed(const struct walk *, const char *path);
+
 /* What a file that no format recognises turns out to be: "git-lfs-pointer", "html-page",
- * "empty-file", or NULL for nothing in particular. */
+ * "error-page" (what servers answer instead of a file), "empty-file", or NULL for nothing in particular. */
 const char *stray_kind(const struct probe *);
 
 #endif

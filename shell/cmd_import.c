@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "importer/import.h"
 #include "importer/walk.h"
@@ -29,6 +30,28 @@ static void show(void *context, const char *doing, uint64_t done, uint64_t total
     progress_set(s->bar, done, total);
 }
 
+static void add_path(struct text *list, const char *path)
+{
+    text_addc(list, list->len ? ',' : '[');
+    text_json(list, path, strlen(path));
+}
+
+/* What the arguments asked for: the paths they became, and the checkpoints that a shard or
+ * another part stands for. */
+static void paths_asked(const struct walk *walk, struct text *list)
+{
+    for (uint64_t i = 0; i < walk->root_count; i++)
+        add_path(list, walk->roots[i]);
+    for (uint64_t i = 0; i < walk->unit_count; i++) {
+        const struct unit *u = &walk->units[i];
+        if (!walk_covers(walk, u->path))
+            add_path(list, u->path);
+        if (!walk_covers(walk, u->primary))
+            add_path(list, u->primary);
+    }
+    text_addc(list, ']');
+}
+
 /* Issues below the roots, and those of checkpoints below them: the first ones as lines on
  * stderr. Returns how many there are, -1 on trouble with the catalog. */
 static sqlite3_int64 report_issues(struct session *session, const struct walk *walk)
@@ -37,15 +60,10 @@ static sqlite3_int64 report_issues(struct session *session, const struct walk *w
         "SELECT i.severity, i.path, i.offset, i.message FROM issues i"
         " LEFT JOIN checkpoints c ON c.id = i.checkpoint"
         " WHERE EXISTS (SELECT 1 FROM json_each(?1) r WHERE i.path = r.value"
-        "  OR substr(i.path, 1, length(r.value) + 1) IN (r.value || '/', r.value || '.')"
+        "  OR substr(i.path, 1, length(r.value) + 1) = r.value || '/'"
         "  OR c.path = r.value OR r.value = '/') ORDER BY i.path, i.id";
     struct text roots = {0};
-    text_addc(&roots, '[');
-    for (uint64_t i = 0; i < walk->root_count; i++) {
-        text_adds(&roots, i ? "," : "");
-        text_json(&roots, walk->roots[i], strlen(walk->roots[i]));
-    }
-    text_addc(&roots, ']');
+    paths_asked(walk, &roots);
     sqlite3_stmt *s = NULL;
     sqlite3_int64 count = 0;
     if (!text_str(&roots) ||
@@ -127,6 +145,18 @@ static int finish(struct session *session, const struct import_report *report,
 
 extern const struct command command_import;
 
+/* A dry run makes no catalog, and needs none. */
+static bool open_catalog(struct session *session, bool dry_run)
+{
+    if (!dry_run && session->readonly) {
+        complain("import writes to the catalog: --readonly forbids it");
+        return false;
+    }
+    if (dry_run && access(session->catalog, F_OK) != 0)
+        return true;
+    return session_open(session, dry_run ? DB_READ : DB_CREATE);
+}
+
 static int import_command(struct session *session, const struct args *args)
 {
     struct showing showing = {.session = session, .doing = "looking"};
@@ -145,6 +175,8 @@ static int import_command(struct session *session, const struct args *args)
         complain("import: --jobs takes a number from 1 on, not \"%s\"", jobs);
         return STATUS_TROUBLE;
     }
+    if (!open_catalog(session, options.dry_run))
+        return STATUS_TROUBLE;
     struct import_report report;
     struct error err = {.offset = NO_OFFSET};
     showing.bar = progress_new(session, "looking", "files");
@@ -179,7 +211,7 @@ const struct command command_import = {
     .options = import_options,
     .min_args = 1,
     .max_args = -1,
-    .catalog = CATALOG_CREATE,
+    .catalog = CATALOG_NONE, /* opened as the options say */
     .no_rows = true,
     .run = import_command,
 };

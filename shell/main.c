@@ -244,15 +244,12 @@ static int read_arguments(struct request *q, struct session *s, int argc, char *
 
 /* --- surroundings ------------------------------------------------------------------------- */
 
-/* $CKPTDB, else a file in the user's data folder; malloc'ed. */
+/* A file in the user's data folder; malloc'ed. NULL: there is none. */
 static char *default_catalog(void)
 {
-    const char *chosen = environment("CKPTDB"), *data = environment("XDG_DATA_HOME");
-    const char *home = environment("HOME");
+    const char *data = environment("XDG_DATA_HOME"), *home = environment("HOME");
     struct text path = {0};
-    if (chosen)
-        text_adds(&path, chosen);
-    else if (data && *data == '/')
+    if (data && *data == '/')
         text_addf(&path, "%s/ckptdb/catalog.db", data);
     else if (home)
         text_addf(&path, "%s/.local/share/ckptdb/catalog.db", home);
@@ -342,7 +339,10 @@ int main(int argc, char **argv)
     session_signals();
     status = read_arguments(&q, &s, argc, argv);
     if (status == STATUS_FINE) {
-        s.catalog = q.catalog ? q.catalog : (catalog = default_catalog());
+        s.catalog = q.catalog ? q.catalog : environment("CKPTDB");
+        s.default_place = !s.catalog;
+        if (!s.catalog)
+            s.catalog = catalog = default_catalog();
         s.readonly = q.readonly;
         s.keep_going = q.keep_going;
         status = run(&s, &q);

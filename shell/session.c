@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "catalog/base/text.h"
@@ -84,6 +85,18 @@ static void say_missing(const char *path)
         path);
 }
 
+/* Make the folders above a path, as `mkdir -p` does. What fails is reported by who opens. */
+static void make_folders(const char *path)
+{
+    struct text part = {0};
+    for (const char *c = path; *c; c++) {
+        if (*c == '/' && c > path && text_str(&part))
+            mkdir(text_str(&part), 0777);
+        text_addc(&part, *c);
+    }
+    text_release(&part);
+}
+
 bool session_open(struct session *s, enum db_mode mode)
 {
     if (s->db && (mode == DB_READ || s->db_mode != DB_READ))
@@ -91,6 +104,8 @@ bool session_open(struct session *s, enum db_mode mode)
     struct error err;
     error_clear(&err);
     sqlite3 *db;
+    if (mode == DB_CREATE && s->default_place)
+        make_folders(s->catalog);
     enum status status = db_open(s->catalog, mode, &db, &err);
     if (status == ERR_MISSING && access(s->catalog, F_OK) != 0)
         say_missing(s->catalog);

@@ -32,6 +32,7 @@ enum header_choice {
 
 struct session {
     const char *catalog;  /* path; never NULL once options are read */
+    bool default_place;   /* nobody chose it: its folders are made with it */
     sqlite3 *db;          /* NULL: not open yet */
     enum db_mode db_mode; /* how it is open */
     bool readonly;        /* --readonly */

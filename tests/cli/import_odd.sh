@@ -1,0 +1,67 @@
+# What else lies in folders of checkpoints, and what is said of it.
+try() {
+    echo "$ ckptdb $*"
+    "$CKPTDB_BIN" "$@"
+    echo "status $?"
+}
+header='{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+put() { # FILE
+    mkdir -p "$(dirname "$1")"
+    printf '\066\0\0\0\0\0\0\0%s\1\2\3\4' "$header" >"$1"
+}
+echo "--- a dry run makes no catalog; a folder is only made for the default one"
+put one/a.safetensors
+try import --dry-run one
+try ls
+try -d no/such/folder/c.db import one
+(unset CKPTDB && XDG_DATA_HOME=$PWD/data try import one)
+find data no 2>/dev/null
+
+echo "--- links that lead nowhere, pipes, pages"
+mkdir odd
+ln -s nowhere odd/gone.safetensors
+ln -s nowhere odd/gone.txt
+ln -s loop.npy odd/loop.npy
+mkfifo odd/pipe.safetensors odd/pipe
+printf '<!DOCTYPE html>\n' >odd/weights.bin
+printf '<!DOCTYPE html>\n' >odd/readme.html
+printf '<?xml version="1.0"?><Error/>' >odd/drawing.svg
+printf '<?xml version="1.0"?><Error/>' >odd/answer.npz
+printf 'hello' >odd/notes.txt
+: >odd/marker
+try import odd
+try import odd/pipe
+try import odd/gone.safetensors
+try import odd/notes.txt
+try import odd/marker
+try import odd
+echo "--- all is well again"
+rm odd/*
+try import odd
+try --json 'SELECT * FROM issue'
+
+echo "--- the cache of the Hugging Face hub"
+put hub/models--x/blobs/0a
+mkdir -p hub/models--x/snapshots/r hub/models--x/.no_exist/r
+ln -s ../../blobs/0a hub/models--x/snapshots/r/model.safetensors
+: >hub/models--x/.no_exist/r/adapter_model.safetensors
+try import hub
+try import hub/models--x/blobs/0a
+try import --prune hub
+
+echo "--- a shard by its name answers for its set"
+mkdir set
+put set/model-00001-of-00002.safetensors
+echo '{"weight_map": {"w": "model-00001-of-00002.safetensors",
+ "x": "model-00002-of-00002.safetensors"}}' >set/model.safetensors.index.json
+try import set/model-00001-of-00002.safetensors
+
+echo "--- linked directories: not entered is not gone"
+put real/b.safetensors
+mkdir links
+ln -s ../real links/there
+try import --follow links
+try import --prune links
+rm real/b.safetensors
+try import --prune links
+try ls
