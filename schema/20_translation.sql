@@ -7,7 +7,7 @@ CREATE VIEW translation AS
 SELECT r.name AS ruleset,
        x.checkpoint_id,
        x.ord,
-       iif(x.is_tensor, x.checkpoint_id << 24 | x.ord, NULL) AS tensor_id,
+       iif(x.is_tensor, (x.checkpoint_id << 24) + x.ord, NULL) AS tensor_id,
        x.old_name,
        x.new_name,
        x.dtype,

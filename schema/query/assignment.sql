@@ -69,7 +69,7 @@ WITH
     FROM tried
     WHERE status <> 'unmatched'
     UNION ALL
-    SELECT ifnull(t.place, 1 << 60 | u.place), 1, u.name, u.name, u.tensor_id, u.dtype,
+    SELECT ifnull(t.place, (1 << 60) + u.place), 1, u.name, u.name, u.tensor_id, u.dtype,
            u.shape, NULL, 'kept', NULL,
            CASE WHEN t.name IS NULL AND NOT resuming
                 THEN 'the target has no such name' END,

@@ -24,15 +24,19 @@ names p21.json 'a\n' 'a\nb'
 names p22.json foo shared/embeddings
 echo '{"ckptdb": "names", "tree": {"global_step": null, "shared": {"embedding": "bfloat16[2,3]",
   "embedding_slot_v": null, "embedding_slot_vr": {}}, "foo": null}}' >nulls.json
+echo '{"ckptdb": "names", "tree": {"x": {"1": "?", "2": null, "3": "?", "4": null}, "y": {"1": null,
+  "2": "?"}, "z": "?"}}' >places.json
 "$CKPTDB_BIN" import . 2>/dev/null
 
 cat >custom.sql <<'END'
 INSERT INTO ruleset(name, dialect) VALUES
-  ('p19', 't5x-translator'), ('p20', 't5x-translator'), ('p21', 't5x-translator');
+  ('p19', 't5x-translator'), ('p20', 't5x-translator'), ('p21', 't5x-translator'),
+  ('places', 't5x-translator');
 INSERT INTO rule(ruleset, ord, pattern, replacement, compute) VALUES
   ('p19', 1, 'a|b', '\g<key>!', '[["key", "name"]]'),
   ('p20', 1, 'drop/(.*)', NULL, NULL),
   ('p20', 2, '(\w+)/(?:x_(\d+))?', '\1:\2', NULL),
+  ('places', 1, '(.)/.*', '\1', NULL),
   ('p21', 1, '.*', '\g<key>', '[["key", "name"]]');
 END
 "$CKPTDB_BIN" -f custom.sql
@@ -44,7 +48,7 @@ run() { # RULESET FILE
       ORDER BY ord"
 }
 for p in p11 p12 p13 p14 p15 p22 nulls; do run t5_to_t5x $p.json; done
-for p in p19 p20 p21; do run $p $p.json; done
+for p in p19 p20 p21 places; do run $p $p.json; done
 
 echo "-- dtypes after the rule, and tensors"
 sql --csv "SELECT t.name, x.dtype, x.shape, x.tensor_id = t.id AS same, x.old_name
