@@ -2,6 +2,7 @@
 -- what they cost before it; and at any opening for writing that finds one missing.
 CREATE UNIQUE INDEX IF NOT EXISTS names_by_name ON names(name);
 CREATE INDEX IF NOT EXISTS layout_tensors_by_name ON layout_tensors(name);
+CREATE INDEX IF NOT EXISTS layout_tensors_by_size ON layout_tensors(nbytes);
 CREATE INDEX IF NOT EXISTS checkpoints_by_layout ON checkpoints(layout);
 CREATE INDEX IF NOT EXISTS checkpoints_by_run ON checkpoints(run, step);
 CREATE INDEX IF NOT EXISTS issues_by_checkpoint ON issues(checkpoint);

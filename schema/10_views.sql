@@ -10,6 +10,8 @@ SELECT c.id, c.path, c.format, c.run, c.step, c.item,
        strftime('%Y-%m-%d %H:%M:%S', c.imported, 'unixepoch') AS imported
 FROM checkpoints c JOIN layouts l ON l.id = c.layout;
 
+-- What only some questions want (where the bytes lie) comes from scalar subqueries, not from
+-- outer joins: an aggregate over the view then never looks it up.
 CREATE VIEW tensor AS
 SELECT (c.id << 24) + (t.id & 16777215) AS id,
        c.id AS checkpoint_id,
@@ -21,20 +23,31 @@ SELECT (c.id << 24) + (t.id & 16777215) AS id,
        json_array_length(t.shape) AS rank,
        t.elements,
        t.nbytes,
-       iif(c.placed, p.stored, t.stored) AS stored,
-       CASE iif(c.placed, p.storage, t.storage)
+       iif(c.placed,
+           (SELECT p.stored FROM placements p WHERE p.id = (c.id << 24) + (t.id & 16777215)),
+           t.stored) AS stored,
+       CASE iif(c.placed,
+                (SELECT p.storage FROM placements p
+                 WHERE p.id = (c.id << 24) + (t.id & 16777215)),
+                t.storage)
          WHEN 1 THEN 'range' WHEN 2 THEN 'pieces' WHEN 3 THEN 'chunks'
          WHEN 4 THEN 'inline' ELSE 'none' END AS storage,
-       f.path AS file,
-       iif(iif(c.placed, p.storage, t.storage) = 1,
-           iif(c.placed, p.start, t.start) + f.base, NULL) AS offset
+       (SELECT f.path FROM files f
+        WHERE f.id = (c.id << 24) + iif(c.placed,
+            (SELECT p.file FROM placements p WHERE p.id = (c.id << 24) + (t.id & 16777215)),
+            t.file)) AS file,
+       iif(c.placed,
+           (SELECT p.start + f.base FROM placements p
+            JOIN files f ON f.id = (c.id << 24) + p.file
+            WHERE p.id = (c.id << 24) + (t.id & 16777215) AND p.storage = 1),
+           iif(t.storage = 1,
+               t.start + (SELECT f.base FROM files f WHERE f.id = (c.id << 24) + t.file),
+               NULL)) AS offset
 FROM checkpoints c
 JOIN layout_tensors t
   ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
  AND c.layout = t.id >> 24
-JOIN names n ON n.id = t.name
-LEFT JOIN placements p ON p.id = (c.id << 24) + (t.id & 16777215)
-LEFT JOIN files f ON f.id = (c.id << 24) + iif(c.placed, p.file, t.file);
+JOIN names n ON n.id = t.name;
 
 CREATE VIEW file AS
 SELECT id, id >> 24 AS checkpoint_id, path, size, mtime_ns, inode, device, role
@@ -73,6 +86,16 @@ JOIN layout_modules m
  AND c.layout = m.id >> 24
 JOIN names n ON n.id = m.name;
 
+-- Each distinct tensor of the catalog, and how many checkpoints have it: a question about all
+-- tensors reads each layout once, as in sum(nbytes * checkpoints).
+CREATE VIEW by_name AS
+SELECT n.name, t.dtype, t.shape, t.elements, t.nbytes, l.checkpoints
+FROM (SELECT layout, count(*) AS checkpoints FROM checkpoints GROUP BY layout) l
+JOIN layout_tensors t
+  ON t.id BETWEEN l.layout << 24 AND (l.layout << 24) + 16777215
+JOIN names n ON n.id = t.name;
+
+-- The order is that of an index, so that LIMIT stops early.
 CREATE VIEW largest AS
 SELECT c.id AS checkpoint_id, n.name, t.dtype, t.shape, t.nbytes
 FROM checkpoints c
@@ -80,4 +103,4 @@ JOIN layout_tensors t
   ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
  AND c.layout = t.id >> 24
 JOIN names n ON n.id = t.name
-ORDER BY t.nbytes DESC, n.name, c.id;
+ORDER BY t.nbytes DESC;

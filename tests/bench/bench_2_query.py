@@ -17,6 +17,9 @@ QUERIES = [
      "SELECT count(*), sum(b) FROM (SELECT id, nbytes AS b FROM checkpoint)",
      "SELECT count(*), sum(b) FROM (SELECT checkpoint_id, sum(nbytes) AS b FROM flat GROUP BY checkpoint_id)"),
     ("tensors whose name matches",
+     "SELECT sum(checkpoints), sum(nbytes * checkpoints) FROM by_name WHERE name GLOB '*self_attn*weight'",
+     "SELECT count(*), sum(nbytes) FROM flat WHERE name GLOB '*self_attn*weight'"),
+    ("the same, of the view tensor",
      "SELECT count(*), sum(nbytes) FROM tensor WHERE name GLOB '*self_attn*weight'",
      "SELECT count(*), sum(nbytes) FROM flat WHERE name GLOB '*self_attn*weight'"),
     ("the 20 largest",
@@ -56,7 +59,8 @@ def one(bench, title, layouts, goal):
     bench.say(f"query {title}: catalog", f"{count} checkpoints imported in {seconds:.2f} s, "
               f"{os.path.getsize(catalog) / 1e6:.1f} MB; flat table {os.path.getsize(flat) / 1e6:.0f} MB")
     for name, ours, reference in QUERIES:
-        small = name in ("one checkpoint's tensors", "which checkpoints hold a name")
+        small = name in ("one checkpoint's tensors", "which checkpoints hold a name",
+                         "the same, of the view tensor")
         bench.compare(f"query {title}: {name}",
                       [bench.ckptdb, "-d", str(catalog), "--list", ours], ["sqlite3", str(flat), reference],
                       1.2 if small and layouts < 10 else None if small else goal,
