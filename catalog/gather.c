@@ -139,18 +139,18 @@ static bool advance(const struct gather_dim *dim, unsigned rank, uint64_t *index
     return false;
 }
 
-/* From the buffer to memory: `count` steps of dim[0], all of the others. */
+/* From the buffer to `dst`: `count` steps of dim[0], all of the others. */
 static void scatter(const struct gather_dim *dim, unsigned rank, uint64_t count,
-                    size_t unit, const uint8_t *buffer, uint8_t *dst, uint64_t to)
+                    size_t unit, const uint8_t *buffer, uint8_t *dst)
 {
     struct gather_dim part[64];
-    uint64_t index[64] = {0}, from = 0;
+    uint64_t index[64] = {0}, from = 0, to = 0;
     memcpy(part, dim, rank * sizeof(*dim));
     part[0].count = count;
     const struct gather_dim *last = &part[rank - 1];
     do
-        copy_units(dst + to * unit, last->to * (int64_t)unit, buffer + from * unit,
-                   last->from * (int64_t)unit, last->count, unit);
+        copy_units(dst + (int64_t)to * (int64_t)unit, last->to * (int64_t)unit,
+                   buffer + from * unit, last->from * (int64_t)unit, last->count, unit);
     while (advance(part, rank - 1, index, &from, &to));
 }
 
@@ -169,7 +169,7 @@ static enum status load(const struct gather *g, const struct plan *p,
         uint64_t span = p->span - (p->part - n) * (uint64_t)dim->from;
         if (source_read(s, from * g->unit, buffer, (size_t)(span * g->unit), err) != OK)
             return err->status;
-        scatter(dim, p->loaded, n, g->unit, buffer, dst, to);
+        scatter(dim, p->loaded, n, g->unit, buffer, dst + to * g->unit);
         from += n * (uint64_t)dim->from;
         to += n * (uint64_t)dim->to;
     }

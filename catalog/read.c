@@ -195,10 +195,16 @@ static enum status part_strides(const struct reader *r, const struct part *p,
     return OK;
 }
 
-/* What of extent i the box selects. */
-static enum status gather_extent(struct reader *r, uint64_t i, const struct box *box,
-                                 const struct slice *slices, bool random, uint8_t *dst,
-                                 struct error *err)
+/* A box of a slice, and whether the extents will be read in any order. */
+struct wanted {
+    const struct slice *slices;
+    struct box box;
+    bool random;
+};
+
+/* What of extent i is wanted. */
+static enum status gather_extent(struct reader *r, uint64_t i, const struct wanted *w,
+                                 uint8_t *dst, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     const struct extent *e = &t->extents[i];
@@ -213,29 +219,27 @@ static enum status gather_extent(struct reader *r, uint64_t i, const struct box 
         shape[d] = (e->shape ? e->shape[d] : t->shape[d]) / block;
         strides[d] = 0;
     }
-    if (!box_gather(box, slices, &part, &gather))
+    if (!box_gather(&w->box, w->slices, &part, &gather))
         return OK;
-    if (pool_take(r->pool, i, random, &lease, err) != OK)
+    if (pool_take(r->pool, i, w->random, &lease, err) != OK)
         return err->status;
     if (part_strides(r, &part, lease.source, strides, err) == OK &&
-        box_gather(box, slices, &part, &gather))
+        box_gather(&w->box, w->slices, &part, &gather))
         gather_run(&gather, lease.source, dst, err);
     pool_give(r->pool, &lease);
     return err->status;
 }
 
-static enum status gather_box(struct reader *r, const struct box *box,
-                              const struct slice *slices, bool random, uint8_t *dst,
+static enum status gather_box(struct reader *r, const struct wanted *w, uint8_t *dst,
                               struct error *err)
 {
     uint64_t first, last, candidate, end;
     if (!r->tiles)
-        return gather_extent(r, 0, box, slices, random, dst, err);
-    box_range(box, slices, r->shape, &first, &last);
+        return gather_extent(r, 0, w, dst, err);
+    box_range(&w->box, w->slices, r->shape, &first, &last);
     tiles_between(r->tiles, first, last, &candidate, &end);
     for (; candidate < end; candidate++)
-        if (gather_extent(r, tiles_extent(r->tiles, candidate), box, slices, random, dst,
-                          err) != OK)
+        if (gather_extent(r, tiles_extent(r->tiles, candidate), w, dst, err) != OK)
             return err->status;
     return OK;
 }
@@ -245,19 +249,18 @@ static enum status gather_units(struct reader *r, const struct slice *slices,
                                 uint64_t position, uint64_t count, uint8_t *dst,
                                 struct error *err)
 {
-    bool random = r->tensor->strides != NULL;
+    struct wanted w = {.slices = slices, .random = r->tensor->strides != NULL};
     for (unsigned d = 0; d < r->tensor->rank; d++)
-        random = random || slices[d].step < 0;
+        w.random = w.random || slices[d].step < 0;
     if (r->tensor->extent_count > 1)
         memset(dst, 0, count * r->unit); /* should boxes have deceived tiles_open() */
     while (count) {
-        struct box box;
-        box_next(slices, r->tensor->rank, position, count, &box);
-        if (gather_box(r, &box, slices, random, dst, err) != OK)
+        box_next(slices, r->tensor->rank, position, count, &w.box);
+        if (gather_box(r, &w, dst, err) != OK)
             return err->status;
-        position += box.units;
-        count -= box.units;
-        dst += box.units * r->unit;
+        position += w.box.units;
+        count -= w.box.units;
+        dst += w.box.units * r->unit;
     }
     return OK;
 }
@@ -434,7 +437,7 @@ uint64_t slice_elements(const struct slice *slices, unsigned rank)
 enum status reader_read_slice(struct reader *r, const struct slice *slices,
                               uint64_t start, void *dst, size_t len, struct error *err)
 {
-    struct slice in_units[TENSOR_RANK_MAX];
+    struct slice in_units[TENSOR_RANK_MAX] = {{0}};
     uint64_t bytes, end;
     if (refuse_strings(r, err) != OK ||
         slices_in_units(r, slices, in_units, &bytes, err) != OK)

@@ -82,26 +82,24 @@ static const char *take_part(const char **at, struct part *p)
     return NULL;
 }
 
+/* A bound, counted from the end where it is negative, between low and high. */
+static int64_t clamp(int64_t bound, int64_t n, int64_t low, int64_t high)
+{
+    int64_t at = bound < 0 ? bound + n : bound;
+    return at < low ? low : at > high ? high : at;
+}
+
 /* Python's slice.indices(). */
 static struct slice resolve_slice(const struct part *p, uint64_t size)
 {
     int64_t n = size > INT64_MAX ? INT64_MAX : (int64_t)size;
     bool back = p->step < 0;
     int64_t low = back ? -1 : 0, high = back ? n - 1 : n;
-    int64_t start = p->start < 0 ? p->start + n : p->start;
-    int64_t stop = p->stop < 0 ? p->stop + n : p->stop;
-    start = !p->has_start  ? (back ? high : low)
-            : start < low  ? low
-            : start > high ? high
-                           : start;
-    stop = !p->has_stop  ? (back ? low : high)
-           : stop < low  ? low
-           : stop > high ? high
-                         : stop;
+    int64_t start = p->has_start ? clamp(p->start, n, low, high) : back ? high : low;
+    int64_t stop = p->has_stop ? clamp(p->stop, n, low, high) : back ? low : high;
     uint64_t step = back ? -(uint64_t)p->step : (uint64_t)p->step;
-    uint64_t distance = 0;
-    if (back ? start > stop : start < stop)
-        distance = back ? (uint64_t)(start - stop) : (uint64_t)(stop - start);
+    int64_t ahead = back ? start - stop : stop - start;
+    uint64_t distance = ahead > 0 ? (uint64_t)ahead : 0;
     uint64_t count = distance / step + (distance % step != 0);
     return (struct slice){count ? (uint64_t)start : 0, count, p->step};
 }

@@ -5,9 +5,9 @@
 
 #include "shell/human.h"
 
-#define EDGE           3     /* elements shown at each end of a dimension in a summary */
-#define ALIGNED_MOST   10000 /* elements; more are printed without a second look */
-#define LINE_COLUMNS   75    /* NumPy's */
+#define EDGE           UINT64_C(3) /* elements shown at each end of a dimension in a summary */
+#define ALIGNED_MOST   10000       /* elements; more are printed without a second look */
+#define LINE_COLUMNS   75          /* NumPy's */
 #define PROGRESS_EVERY 4096
 
 /* --- JSON and CSV ----------------------------------------------------------------------- */

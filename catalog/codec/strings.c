@@ -154,7 +154,7 @@ struct tf_lengths {
 static enum status scan_lengths(struct window *w, uint64_t count, struct mark *marks,
                                 struct tf_lengths *out, struct error *err)
 {
-    uint64_t at = 0, total = 0, length;
+    uint64_t at = 0, total = 0, length = 0;
     uint32_t sum = 0;
     for (uint64_t i = 0; i < count; i++) {
         if (marks && i % MARK_EVERY == 0)

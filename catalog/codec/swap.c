@@ -17,7 +17,7 @@ struct swap_source {
 #define SWAP_ALL(bits)                                                                   \
     static void swap_all_##bits(uint8_t *at, size_t len)                                 \
     {                                                                                    \
-        for (size_t i = 0; i + bits / 8 <= len; i += bits / 8) {                         \
+        for (size_t i = 0; i + (bits) / 8 <= len; i += (bits) / 8) {                     \
             uint##bits##_t v;                                                            \
             memcpy(&v, at + i, sizeof(v));                                               \
             v = __builtin_bswap##bits(v);                                                \

@@ -66,7 +66,7 @@ enum status file_set_open(const struct stored_tensor *t, struct file_set **out,
 {
     uint32_t kept = 0;
     uint8_t *seen = calloc(t->file_count + 1, 1);
-    struct file_set *f = calloc(1, sizeof(*f) + t->file_count * sizeof(f->source[0]));
+    struct file_set *f = calloc(1, sizeof(*f) + t->file_count * sizeof(struct source *));
     if (!f || !seen) {
         error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
         goto done;

@@ -200,6 +200,7 @@ static int extent_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
     const struct stored_tensor *t = &c->tensor;
     const struct extent *e = &t->extents[c->at];
     const struct stored_file *file = e->file < t->file_count ? &t->files[e->file] : NULL;
+    uint64_t offset = e->offset + (file ? file->base : 0);
     if (column == TENSOR_ID)
         sqlite3_result_int64(ctx, t->id);
     else if (column == ORDINAL)
@@ -207,7 +208,7 @@ static int extent_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
     else if (column == FILE_PATH && file)
         sqlite3_result_text(ctx, file->path, -1, SQLITE_TRANSIENT);
     else if (column == OFFSET && file)
-        sqlite3_result_int64(ctx, (sqlite3_int64)(e->offset + file->base));
+        sqlite3_result_int64(ctx, (sqlite3_int64)offset);
     else if (column == STORED)
         sqlite3_result_int64(ctx, (sqlite3_int64)e->stored);
     else if (column == CODEC && t->codec)

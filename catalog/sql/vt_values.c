@@ -211,12 +211,12 @@ static enum status narrow(struct values_cursor *c, int given, sqlite3_value **ar
 static enum status load(struct values_cursor *c, struct error *err)
 {
     const struct dtype *d = &c->tensor.dtype;
-    uint64_t first = c->at - c->at % d->block_elems, left = c->end - first;
-    uint64_t count = left < BLOCK_ELEMENTS ? left : BLOCK_ELEMENTS, begin, len;
+    uint64_t block = d->block_elems ? d->block_elems : 1, begin, len;
     if (c->at >= c->end || (c->at >= c->block_at && c->at < c->block_at + c->block_len))
         return OK;
-    if (count % d->block_elems) /* of a block, all */
-        count += d->block_elems - count % d->block_elems;
+    uint64_t first = c->at - c->at % block, left = c->end - first;
+    uint64_t count = left < BLOCK_ELEMENTS ? left : BLOCK_ELEMENTS;
+    count += (block - count % block) % block; /* of a block, all */
     if (count > c->tensor.elements - first)
         count = c->tensor.elements - first;
     c->block_len = 0;

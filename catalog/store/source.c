@@ -65,10 +65,10 @@ enum status source_open_range(struct source *inner, uint64_t offset, uint64_t si
                               struct source **out, struct error *err)
 {
     struct source *view = NULL;
-    enum status status = source_open_view(inner, offset, size, &view, err);
-    if (status != OK) {
+    source_open_view(inner, offset, size, &view, err);
+    if (!view) {
         source_close(inner);
-        return status;
+        return err->status;
     }
     ((struct range_source *)view)->owned = inner;
     *out = view;

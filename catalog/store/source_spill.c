@@ -56,6 +56,7 @@ static const struct source_ops spill_ops = {.read_at = spill_read, .close = spil
 static int open_unlinked(const char *for_what, struct error *err)
 {
     char path[4096];
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing sets any */
     const char *folder = getenv("TMPDIR");
     int len = snprintf(path, sizeof(path), "%s/ckptdb-XXXXXX",
                        folder && *folder ? folder : "/tmp");
@@ -122,13 +123,16 @@ static enum status fill_memory(struct spill_source *p, const struct source *inne
 enum status source_open_spill(struct source *inner, struct source **out,
                               struct error *err)
 {
-    enum status status = OK;
+    enum status status;
     struct spill_source *p = calloc(1, sizeof(*p));
-    if (p) {
-        p->fd = -1;
-        p->name = strdup(inner->name);
+    if (!p) {
+        error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
+        source_close(inner);
+        return err->status;
     }
-    if (!p || !p->name)
+    p->fd = -1;
+    p->name = strdup(inner->name);
+    if (!p->name)
         status = error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
     else if (inner->size <= MEMORY_BYTES)
         status = fill_memory(p, inner, err);
@@ -137,7 +141,7 @@ enum status source_open_spill(struct source *inner, struct source **out,
     if (status == OK) {
         p->base = (struct source){&spill_ops, inner->size, p->name, false};
         *out = &p->base;
-    } else if (p) {
+    } else {
         spill_close(&p->base);
     }
     source_close(inner);
