@@ -2,6 +2,7 @@
 --
 -- A tensor's id is checkpoint << 24 | ord. The two conditions that join layout_tensors
 -- both ways (by range for one checkpoint, by shift for one name) are both needed.
+-- No JSON functions here: SQLite 3.40 refuses them in views where trusted_schema is off.
 
 CREATE VIEW checkpoint AS
 SELECT c.id, c.path, c.format, c.run, c.step, c.item,
@@ -20,7 +21,8 @@ SELECT (c.id << 24) + (t.id & 16777215) AS id,
        n.name,
        t.dtype,
        t.shape,
-       json_array_length(t.shape) AS rank,
+       iif(t.shape = '[]', 0, length(t.shape) - length(replace(t.shape, ',', '')) + 1)
+         AS rank,
        t.elements,
        t.nbytes,
        iif(c.placed,
@@ -50,8 +52,11 @@ JOIN layout_tensors t
 JOIN names n ON n.id = t.name;
 
 CREATE VIEW file AS
-SELECT id, id >> 24 AS checkpoint_id, path, size, mtime_ns, inode, device, role
-FROM files;
+SELECT f.id, c.id AS checkpoint_id, f.path, f.size, f.mtime_ns, f.inode, f.device, f.role
+FROM checkpoints c
+JOIN files f
+  ON f.id BETWEEN c.id << 24 AND (c.id << 24) + 16777215
+ AND c.id = f.id >> 24;
 
 CREATE VIEW metadata AS
 SELECT c.id AS checkpoint_id, m.key, m.value

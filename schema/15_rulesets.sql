@@ -1,5 +1,36 @@
 -- 15_rulesets.sql - what keeps ruleset and rule together in any SQLite program, also where
 -- foreign keys are off, and what makes an edited shipped set the user's own.
+--
+-- That columns hold JSON is checked here, not by CHECK: with trusted_schema off SQLite 3.40
+-- calls a schema malformed, as a whole, whose tables name a JSON function.
+CREATE TRIGGER ruleset_checked BEFORE INSERT ON ruleset WHEN NOT json_valid(new.options)
+BEGIN
+  SELECT RAISE(ABORT, 'ruleset.options: no valid JSON');
+END;
+CREATE TRIGGER ruleset_rechecked BEFORE UPDATE OF options ON ruleset
+WHEN NOT json_valid(new.options)
+BEGIN
+  SELECT RAISE(ABORT, 'ruleset.options: no valid JSON');
+END;
+CREATE TRIGGER rule_checked BEFORE INSERT ON rule
+WHEN NOT json_valid(coalesce(new.compute, '[]')) OR NOT json_valid(coalesce(new.ops, '[]'))
+BEGIN
+  SELECT RAISE(ABORT, 'rule.compute, rule.ops: no valid JSON');
+END;
+CREATE TRIGGER rule_rechecked BEFORE UPDATE OF compute, ops ON rule
+WHEN NOT json_valid(coalesce(new.compute, '[]')) OR NOT json_valid(coalesce(new.ops, '[]'))
+BEGIN
+  SELECT RAISE(ABORT, 'rule.compute, rule.ops: no valid JSON');
+END;
+CREATE TRIGGER optimizer_checked BEFORE INSERT ON optimizer WHEN NOT json_valid(new.spec)
+BEGIN
+  SELECT RAISE(ABORT, 'optimizer.spec: no valid JSON');
+END;
+CREATE TRIGGER optimizer_rechecked BEFORE UPDATE OF spec ON optimizer
+WHEN NOT json_valid(new.spec)
+BEGIN
+  SELECT RAISE(ABORT, 'optimizer.spec: no valid JSON');
+END;
 CREATE TRIGGER ruleset_deleted AFTER DELETE ON ruleset BEGIN
   DELETE FROM rule WHERE ruleset = old.name;
 END;

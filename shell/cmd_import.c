@@ -30,59 +30,63 @@ static void show(void *context, const char *doing, uint64_t done, uint64_t total
     progress_set(s->bar, done, total);
 }
 
-static void add_path(struct text *list, const char *path)
+/* Of what an argument stood for, the paths that are not below it: a shard, or a TensorFlow
+ * prefix, stands for its checkpoint. Ends in NULL. */
+static const char **paths_beside(const struct walk *walk)
 {
-    text_addc(list, list->len ? ',' : '[');
-    text_json(list, path, strlen(path));
-}
-
-/* What the arguments asked for: the paths they became, and the checkpoints that a shard or
- * another part stands for. */
-static void paths_asked(const struct walk *walk, struct text *list)
-{
-    for (uint64_t i = 0; i < walk->root_count; i++)
-        add_path(list, walk->roots[i]);
-    for (uint64_t i = 0; i < walk->unit_count; i++) {
+    const char **list = calloc(2 * walk->unit_count + 1, sizeof(*list));
+    uint64_t count = 0;
+    for (uint64_t i = 0; list && i < walk->unit_count; i++) {
         const struct unit *u = &walk->units[i];
         if (!walk_covers(walk, u->path))
-            add_path(list, u->path);
+            list[count++] = u->path;
         if (!walk_covers(walk, u->primary))
-            add_path(list, u->primary);
+            list[count++] = u->primary;
     }
-    text_addc(list, ']');
+    return list;
 }
 
-/* Issues below the roots, and those of checkpoints below them: the first ones as lines on
- * stderr. Returns how many there are, -1 on trouble with the catalog. */
+static bool asked_for(const struct walk *walk, const char *const *beside,
+                      const char *path)
+{
+    if (!path || walk_covers(walk, path))
+        return path;
+    while (*beside && strcmp(*beside, path) != 0)
+        beside++;
+    return *beside;
+}
+
+static void report_issue(sqlite3_stmt *s)
+{
+    const char *severity = (const char *)sqlite3_column_text(s, 0);
+    const char *path = (const char *)sqlite3_column_text(s, 1);
+    const char *message = (const char *)sqlite3_column_text(s, 3);
+    if (sqlite3_column_type(s, 2) == SQLITE_NULL)
+        complain("%s: %s: %s", severity, path, message);
+    else
+        complain("%s: %s: %s (at byte %lld)", severity, path, message,
+                 sqlite3_column_int64(s, 2));
+}
+
+/* Issues of what was asked for, the first ones as lines on stderr. Returns how many there
+ * are, -1 on trouble with the catalog. */
 static sqlite3_int64 report_issues(struct session *session, const struct walk *walk)
 {
     static const char sql[] =
-        "SELECT i.severity, i.path, i.offset, i.message FROM issues i"
-        " LEFT JOIN checkpoints c ON c.id = i.checkpoint"
-        " WHERE EXISTS (SELECT 1 FROM json_each(?1) r WHERE i.path = r.value"
-        "  OR substr(i.path, 1, length(r.value) + 1) = r.value || '/'"
-        "  OR c.path = r.value OR r.value = '/') ORDER BY i.path, i.id";
-    struct text roots = {0};
-    paths_asked(walk, &roots);
+        "SELECT i.severity, i.path, i.offset, i.message, c.path FROM issues i"
+        " LEFT JOIN checkpoints c ON c.id = i.checkpoint ORDER BY i.path, i.id";
+    const char **beside = paths_beside(walk);
     sqlite3_stmt *s = NULL;
     sqlite3_int64 count = 0;
-    if (!text_str(&roots) ||
-        sqlite3_prepare_v2(session->db, sql, -1, &s, NULL) != SQLITE_OK ||
-        sqlite3_bind_text(s, 1, text_str(&roots), -1, SQLITE_STATIC) != SQLITE_OK)
+    if (!beside || sqlite3_prepare_v2(session->db, sql, -1, &s, NULL) != SQLITE_OK)
         count = -1;
-    while (count >= 0 && sqlite3_step(s) == SQLITE_ROW) {
-        if (count++ >= ISSUES_SHOWN)
-            continue;
-        const char *message = (const char *)sqlite3_column_text(s, 3);
-        if (sqlite3_column_type(s, 2) == SQLITE_NULL)
-            complain("%s: %s: %s", sqlite3_column_text(s, 0), sqlite3_column_text(s, 1),
-                     message);
-        else
-            complain("%s: %s: %s (at byte %lld)", sqlite3_column_text(s, 0),
-                     sqlite3_column_text(s, 1), message, sqlite3_column_int64(s, 2));
-    }
+    while (count >= 0 && sqlite3_step(s) == SQLITE_ROW)
+        if ((asked_for(walk, beside, (const char *)sqlite3_column_text(s, 1)) ||
+             asked_for(walk, beside, (const char *)sqlite3_column_text(s, 4))) &&
+            count++ < ISSUES_SHOWN)
+            report_issue(s);
     sqlite3_finalize(s);
-    text_release(&roots);
+    free(beside);
     if (count > ISSUES_SHOWN)
         complain("%lld more issues: SELECT * FROM issue", count - ISSUES_SHOWN);
     return count;

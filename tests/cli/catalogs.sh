@@ -23,8 +23,8 @@ echo ".ls: status $?, $(ls new.db 2>/dev/null || echo no catalog)"
 "$CKPTDB_BIN" -d new.db </dev/null
 echo "the shell: status $?, $(ls new.db)"
 mkdir empty
-"$CKPTDB_BIN" -d sub/folder/imported.db import empty 2>/dev/null
-echo "import: status $?, $(ls sub/folder/imported.db)"
+"$CKPTDB_BIN" -d imported.db import empty 2>/dev/null
+echo "import: status $?, $(ls imported.db)"
 echo "--- what a catalog is"
 "$CKPTDB_BIN" "SELECT printf('%x', application_id), user_version > 0 FROM pragma_application_id, pragma_user_version"
 echo "--- --readonly"

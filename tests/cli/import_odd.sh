@@ -65,3 +65,7 @@ try import --prune links
 rm real/b.safetensors
 try import --prune links
 try ls
+echo "--- a name that is no UTF-8"
+mkdir bytes
+printf x >$'bytes/\377.npy'
+try import bytes

@@ -1,0 +1,26 @@
+# What other SQLite programs see of a catalog, without the extension.
+command -v sqlite3 >/dev/null || { echo "SKIP: there is no sqlite3"; exit 77; }
+"$CKPTDB_BIN" import "$TESTS/fixtures/safetensors/y_dtypes.safetensors" 2>/dev/null
+echo "--- every view that needs no functions of ours, with trusted_schema off"
+for view in checkpoint tensor file metadata node issue ruleset rule by_dtype by_module largest; do
+    sqlite3 "$CKPTDB" "PRAGMA trusted_schema=off" "SELECT count(*) >= 0 FROM $view" >/dev/null &&
+        echo "$view"
+done
+sqlite3 "$CKPTDB" "PRAGMA trusted_schema=off" \
+    "SELECT rank, shape FROM tensor GROUP BY 1, 2 ORDER BY 1 LIMIT 3"
+echo "--- tables are strict"
+sqlite3 "$CKPTDB" "SELECT name FROM pragma_table_list
+    WHERE schema = 'main' AND type = 'table' AND NOT strict AND name NOT LIKE 'sqlite%'"
+echo "--- what should be JSON is"
+sqlite3 "$CKPTDB" "INSERT INTO ruleset(name, dialect, options) VALUES ('m', 't5x-translator', '{')"
+sqlite3 "$CKPTDB" "INSERT INTO ruleset(name, dialect) VALUES ('m', 't5x-translator')"
+sqlite3 "$CKPTDB" "UPDATE ruleset SET options = 'x' WHERE name = 'm'"
+sqlite3 "$CKPTDB" "INSERT INTO rule(ruleset, ord, pattern, ops) VALUES ('m', 1, 'a', 'b')"
+echo "--- look-ups do not scan"
+for condition in "tensor WHERE checkpoint = 'p' AND name = 'n'" "tensor WHERE name = 'n'" \
+    "tensor WHERE checkpoint_id = 1 AND name = 'n'" "file WHERE checkpoint_id = 1" \
+    "metadata WHERE checkpoint_id = 1" "by_module WHERE checkpoint_id = 1" \
+    "issue WHERE checkpoint_id = 1"; do
+    sqlite3 "$CKPTDB" "EXPLAIN QUERY PLAN SELECT * FROM $condition" | grep -c SCAN
+done
+true
