@@ -68,7 +68,7 @@ static char directory[64];
 static int enter_directory(void **state)
 {
     (void)state;
-    strcpy(directory, "/tmp/test_export_XXXXXX");
+    snprintf(directory, sizeof(directory), "/tmp/test_export_XXXXXX");
     return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
 }
 

@@ -85,7 +85,7 @@ static char folder[64];
 static int make_folder(void **state)
 {
     (void)state;
-    strcpy(folder, "/tmp/test_read_XXXXXX");
+    snprintf(folder, sizeof(folder), "/tmp/test_read_XXXXXX");
     return mkdtemp(folder) && chdir(folder) == 0 && setenv("TMPDIR", folder, 1) == 0 ? 0
                                                                                      : -1;
 }

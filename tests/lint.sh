@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# lint.sh FLAGS... - layers, forbidden functions, exports, formatter, clang-tidy, shellcheck. FLAGS
+# are the compiler's. The last line is "N passed, N failed".
+#
+# ONLY="FILE..." lints these C files alone with clang-tidy.
+set -u
+cd "$(dirname "$0")/.."
+log=$(mktemp -d) || exit 2
+trap 'rm -rf "$log"' EXIT
+passed=0 failed=0
+
+verdict() { # TITLE RC: what was found stands in $log/found
+    if [ "$2" = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $1"
+        sed 's/^/    /' "$log/found"
+    fi
+}
+
+# No line of these files but those of an allowed file has the pattern; comments do not count.
+absent() { # TITLE PATTERN ALLOWED PATH...
+    local title=$1 pattern=$2 allowed=$3
+    shift 3
+    grep -rnE --include='*.[ch]' -e "$pattern" "$@" |
+        grep -vE "^($allowed):" | grep -vE '^[^:]+:[0-9]+:\s*(/?\*|//)' >"$log/found"
+    [ ! -s "$log/found" ]
+    verdict "$title" $?
+}
+
+# --- layers: shell -> importer -> catalog; nothing points back ------------------------------
+include='^# *include [<"]'
+may_sqlite='catalog/sql/[^:]*|catalog/(db|write|known|feed|lookup|rules_install)\.[ch]|shell/[^:]*'
+absent 'catalog includes nothing of the importer and the shell' \
+    "$include(importer|shell)/" none catalog
+absent 'the importer includes nothing of the shell' "${include}shell/" none importer
+absent 'containers know no formats and no jobs' "${include}importer/(format|job)" none importer/container
+absent 'base knows nothing above it' "${include}catalog/[^b]" none catalog/base
+absent 'only SQL and the database know SQLite' \
+    "$include(sqlite3|catalog/sql/sqlite\.h)" "$may_sqlite" catalog importer
+absent 'only catalog/store opens data files' \
+    '\b(open|openat|fopen|freopen|mkstemp|creat)\(' \
+    'catalog/store/[^:]*|catalog/codec/codec.c' catalog importer
+absent 'functions that overrun, share state or hide errors' \
+    '\b(strcpy|strcat|sprintf|vsprintf|strtok|strerror|strsignal|localtime|gmtime|asctime|ctime|rand|atoi|atol|atof|alloca|tmpnam|mktemp|setjmp|longjmp)\(' \
+    none catalog importer shell tests
+absent 'nothing unfinished' '\b(TODO|FIXME|XXX)\b' none catalog importer shell tests
+
+nm -D --defined-only build/ckptdb.so | awk '{print $3}' | sort >"$log/exports"
+printf '%s\n' sqlite3_ckptdb_init sqlite3_ckptdb_noread_init | diff - "$log/exports" >"$log/found"
+verdict 'ckptdb.so exports its two doors alone' $?
+
+# --- tools ----------------------------------------------------------------------------------
+mapfile -t sources < <(git ls-files --cached --others --exclude-standard '*.c' '*.h' | sort -u)
+clang-format-14 --dry-run -Werror "${sources[@]}" >"$log/found" 2>&1
+verdict 'formatted (make format)' $?
+
+tidy() { # FILE FLAGS...: prints what it finds
+    local file=$1 out
+    shift
+    grep -qE '^#define _GNU_SOURCE|^enum status error_set' "$file" || set -- "$@" -include tests/lint.h
+    if out=$(clang-tidy-14 --quiet "$file" -- "$@" 2>&1); then
+        echo ok >"$log/tidy.${file//\//_}"
+    else
+        grep -vE '^([0-9]+ warnings?|Suppressed|Use -)' <<<"$out" >"$log/tidy.${file//\//_}"
+    fi
+}
+if [ -n "${ONLY:-}" ]; then
+    read -rd '' -a units <<<"$ONLY"
+else
+    units=()
+    for file in "${sources[@]}"; do
+        [[ $file == *.c ]] && units+=("$file")
+    done
+fi
+# fuzz_format.c is compiled once a format.
+export log
+export -f tidy
+printf '%s\n' "${units[@]}" | xargs -P "$(nproc)" -I{} bash -c 'tidy "$@"' tidy {} "$@" -DFORMAT=format_npy
+for file in "${units[@]}"; do
+    cp "$log/tidy.${file//\//_}" "$log/found"
+    [ "$(head -n 1 "$log/found")" = ok ]
+    verdict "clang-tidy $file" $?
+done
+
+if command -v shellcheck >/dev/null; then
+    mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
+    shellcheck -S warning "${scripts[@]}" >"$log/found" 2>&1
+    verdict shellcheck $?
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
