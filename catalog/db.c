@@ -83,11 +83,17 @@ static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
     return OK;
 }
 
-/* Run every schema/NN_*.sql; the indexes of a new catalog wait (01_indexes.sql). */
+/* Run every schema/NN_*.sql, unless there are tables already; the indexes of a new catalog
+ * wait (01_indexes.sql). */
 static enum status create(sqlite3 *db, struct error *err)
 {
     /* There is nothing to lose yet: the first commit of rows waits for the disk. */
+    sqlite3_int64 tables = 0;
     enum status status = db_exec(db, "PRAGMA synchronous=OFF; BEGIN IMMEDIATE", err);
+    if (status == OK)
+        status = pragma_integer(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
+    if (status == OK && tables) /* no catalog, or somebody else was faster */
+        return db_exec(db, "ROLLBACK; PRAGMA synchronous=FULL", err);
     for (const struct schema_file *f = schema_files; status == OK && f->path; f++)
         if (!strstr(f->path, "/rules/") && !strstr(f->path, "/01_") &&
             !strstr(f->path, "/query/"))
@@ -154,15 +160,15 @@ static bool was_cut_short(const char *path)
 static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mode,
                                   bool cut_short, struct error *err)
 {
-    sqlite3_int64 application = 0, version = 0, tables = 0;
+    sqlite3_int64 application = 0, version = 0;
     if (pragma_integer(db, "PRAGMA application_id", &application, err) != OK ||
         pragma_integer(db, "PRAGMA user_version", &version, err) != OK)
         return err->status;
     if (application == 0 && version == 0 && mode == DB_CREATE &&
-        pragma_integer(db, "SELECT count(*) FROM sqlite_schema", &tables, err) != OK)
+        (create(db, err) != OK ||
+         pragma_integer(db, "PRAGMA application_id", &application, err) != OK ||
+         pragma_integer(db, "PRAGMA user_version", &version, err) != OK))
         return err->status;
-    if (application == 0 && version == 0 && tables == 0 && mode == DB_CREATE)
-        return create(db, err);
     if (application != CATALOG_APPLICATION_ID)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                          "not a ckptdb catalog (it is left as it is)");

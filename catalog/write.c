@@ -88,6 +88,7 @@ struct writer {
     int64_t *name_ids; /* of the batch's tensors, then nodes */
     size_t name_space;
     bool indexes_wait, in_transaction, orphans;
+    int64_t version; /* data_version() that the numbers above belong to */
     struct timespec committed;
 };
 
@@ -165,6 +166,47 @@ static int64_t next_id(sqlite3 *db, const char *table)
 
 /* --- opening ---------------------------------------------------------------------------- */
 
+/* Changes when another connection has committed. */
+static int64_t data_version(sqlite3 *db)
+{
+    sqlite3_stmt *s = NULL;
+    int64_t version = -1;
+    if (sqlite3_prepare_v2(db, "PRAGMA data_version", -1, &s, NULL) == SQLITE_OK &&
+        sqlite3_step(s) == SQLITE_ROW)
+        version = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return version;
+}
+
+/* Where to go on, now that nobody else can write. */
+static void look_around(struct writer *w)
+{
+    strmap_release(&w->names);
+    arena_release(&w->name_memory);
+    w->next_name = next_id(w->db, "names");
+    w->next_layout = next_id(w->db, "layouts");
+    w->next_meta = next_id(w->db, "metas");
+    w->next_checkpoint = next_id(w->db, "checkpoints");
+    w->names_known = w->next_name == 1;
+    w->version = data_version(w->db);
+}
+
+/* Somebody else has written between two transactions: ids were given, names added or
+ * dropped, and the catalog is no longer ours to fill without indexes. */
+static enum status catch_up(struct writer *w, struct error *err)
+{
+    if (w->indexes_wait) {
+        w->indexes_wait = false;
+        if (db_exec(w->db, "COMMIT", err) != OK || db_build_indexes(w->db, err) != OK ||
+            db_exec(w->db, "BEGIN IMMEDIATE", err) != OK) {
+            w->in_transaction = false;
+            return err->status;
+        }
+    }
+    look_around(w);
+    return OK;
+}
+
 static enum status begin(struct writer *w, struct error *err)
 {
     if (w->in_transaction)
@@ -173,7 +215,7 @@ static enum status begin(struct writer *w, struct error *err)
         return err->status;
     w->in_transaction = true;
     clock_gettime(CLOCK_MONOTONIC, &w->committed);
-    return OK;
+    return data_version(w->db) == w->version ? OK : catch_up(w, err);
 }
 
 static enum status commit(struct writer *w, struct error *err)
@@ -203,11 +245,6 @@ enum status writer_open(sqlite3 *db, struct writer **out, struct error *err)
     }
     if (begin(w, err) != OK)
         goto fail;
-    w->next_name = next_id(db, "names");
-    w->next_layout = next_id(db, "layouts");
-    w->next_meta = next_id(db, "metas");
-    w->next_checkpoint = next_id(db, "checkpoints");
-    w->names_known = w->next_name == 1;
     w->indexes_wait = w->names_known && w->next_layout == 1;
     *out = w;
     return OK;

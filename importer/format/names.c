@@ -66,6 +66,16 @@ static const char *dtype_named(struct names *n, struct bytes text)
     return name;
 }
 
+/* Whether a text that may hold brackets is a dtype for all that: "datetime64[s]". */
+static bool is_dtype(struct names *n, struct bytes text)
+{
+    struct dtype found;
+    const char *name = arena_copy(n->job->arena, text.at, text.len);
+    if (name)
+        dtype_find(name, &found);
+    return name && found.kind != DTYPE_UNKNOWN;
+}
+
 static bool set_dtype(struct names *n, struct bytes text, struct tensor_claim *t)
 {
     if (!text.len || memchr(text.at, '\0', text.len))
@@ -169,6 +179,8 @@ static bool read_leaf(struct names *n)
         text.len = (size_t)(bracket - leaf);
     }
     bool unknown = text.len == 1 && text.at[0] == '?';
+    if (!unknown && memchr(text.at, '[', text.len) && !is_dtype(n, text))
+        return bad(n, "a leaf is \"dtype[shape]\" with a shape like [2,3], or \"?\"");
     return (unknown || set_dtype(n, text, &t)) && emit(n, &t);
 }
 
