@@ -118,7 +118,7 @@ static enum status look_at_first(struct reader *r, struct error *err)
     struct lease lease;
     if (t->elements == 0 || !t->extent_count)
         return OK;
-    if (pool_take(r->pool, 0, t->strides != NULL, &lease, err) != OK)
+    if (pool_take(r->pool, 0, false, &lease, err) != OK) /* decodes nothing yet */
         return err->status;
     r->sequential = t->strides || lease.source->sequential;
     uint64_t size = lease.source->size;

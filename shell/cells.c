@@ -12,6 +12,7 @@ struct cells {
     struct reader *reader;
     struct string_table *strings; /* of string tensors */
     const struct slice *slices;   /* NULL: all */
+    bool packed;                  /* read at positions in the tensor, whole blocks */
     uint64_t count, near;
     struct dtype dtype; /* of `out` */
     struct converter converter;
@@ -44,7 +45,8 @@ static enum status open_numbers(struct cells *c, const struct dtype *to,
     bool same = strcmp(c->dtype.name, own->name) == 0;
     if (!same && converter_find(own, &c->dtype, &c->converter, err) != OK)
         return err->status;
-    if (own->block_elems > 1 || c->dtype.block_elems > 1)
+    c->packed = own->block_elems > 1;
+    if (c->packed || c->dtype.block_elems > 1)
         c->near = (c->near + MULTIPLE - 1) / MULTIPLE * MULTIPLE;
     if (!dtype_nbytes(own, c->near, &in) || !dtype_nbytes(&c->dtype, c->near, &out))
         return error_set(err, ERR_UNSUPPORTED, c->tensor->checkpoint, NO_OFFSET,
@@ -103,22 +105,29 @@ enum status cells_verify(struct cells *c, struct error *err)
     return reader_verify(c->reader, err);
 }
 
+static enum status read_near(struct cells *c, uint64_t begin, uint64_t len,
+                             struct error *err)
+{
+    if (c->slices && !c->packed)
+        return reader_read_slice(c->reader, c->slices, begin, c->in, (size_t)len, err);
+    return reader_read(c->reader, begin, c->in, (size_t)len, err);
+}
+
 /* Have `position` in memory. */
 static enum status load(struct cells *c, uint64_t position, struct error *err)
 {
     const struct dtype *own = &c->tensor->dtype;
-    uint64_t begin = 0, len = 0;
+    uint64_t begin = 0, len = 0, all = c->packed ? c->tensor->elements : c->count;
     if (position >= c->block_at && position - c->block_at < c->block_len)
         return OK;
-    uint64_t first = position - position % own->block_elems, left = c->count - first;
+    uint64_t block = c->packed ? own->block_elems : 1;
+    uint64_t first = position - position % block, left = all - first;
     uint64_t count = left < c->near ? left : c->near;
     c->block_len = 0;
     if (!dtype_nbytes(own, first, &begin) || !dtype_nbytes(own, count, &len))
         return error_set(err, ERR_UNSUPPORTED, c->tensor->checkpoint, NO_OFFSET,
                          "not whole blocks of %s", own->name);
-    if ((c->slices
-             ? reader_read_slice(c->reader, c->slices, begin, c->in, (size_t)len, err)
-             : reader_read(c->reader, begin, c->in, (size_t)len, err)) != OK)
+    if (read_near(c, begin, len, err) != OK)
         return err->status;
     if (c->out != c->in &&
         converter_run(&c->converter, c->in, c->out, count, first, NULL, err) != OK)
@@ -241,8 +250,10 @@ enum status cells_put(struct cells *c, uint64_t position, enum cell_style style,
                       struct text *out, struct error *err)
 {
     struct bytes s;
+    if (c->strings || c->packed)
+        position = position_in_tensor(c, position);
     if (c->strings) {
-        if (string_at(c->strings, position_in_tensor(c, position), &s, err) == OK)
+        if (string_at(c->strings, position, &s, err) == OK)
             put_string(out, s, style);
         return err->status;
     }

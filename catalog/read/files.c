@@ -108,6 +108,9 @@ static enum status open_inline(const struct stored_tensor *t, const struct exten
                                struct source **out, struct error *err)
 {
     struct bytes bytes = {e->bytes, (size_t)e->stored};
+    if (!e->bytes && e->stored)
+        return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
+                         "a part of the tensor is not in the catalog as its row says");
     return source_open_memory(t->checkpoint, bytes, false, out, err);
 }
 

@@ -17,6 +17,12 @@ make_npy raw.npy '|V3' '(2,)' '<B' 1 2 3 250 251 252
 make_npy large.npy '<u8' '(2,)' '<Q' 18446744073709551615 1
 make_npy words.npy '<U5' '(2, 2)F' text one 'c,"d' größe ''
 make_npy latin.npy '|S3' '(2,)' bytes ok $'\xff'
+python3 - <<'PY' # a packed dtype: two elements a byte, rows of an odd length
+import json
+head = json.dumps({"p": {"dtype": "F4", "shape": [2, 5], "data_offsets": [0, 5]}}).encode()
+data = bytes([0x10, 0x32, 0x54, 0x76, 0x98])
+open("packed.safetensors", "wb").write(len(head).to_bytes(8, "little") + head + data)
+PY
 "$CKPTDB_BIN" import . >/dev/null 2>&1
 
 for name in floats cube scalar none complex flags raw large words latin; do get $name.npy $name; done
@@ -36,6 +42,11 @@ get cube.npy cube --slice '::0'
 get cube.npy cube --slice 'one'
 
 get latin.npy latin --format json
+get packed.safetensors p
+get packed.safetensors p --slice '::-1, 1::3' --format json
+get packed.safetensors p --dtype float16 --slice '1'
+get packed.safetensors p --format raw --slice '1'
+"$CKPTDB_BIN" get packed.safetensors p --format raw | od -An -tx1
 get floats.npy floats --dtype float64 --slice '0, :2'
 get floats.npy floats --dtype bfloat16 --slice '0, :2'
 get cube.npy cube --dtype float16 --slice '0, 0'

@@ -40,8 +40,7 @@ static bool describe(struct cursor *c, struct arena *arena, struct stored_tensor
         return false;
     t->dtype = *dtype;
     struct bytes packed = cursor_take(c, cursor_left(c));
-    return packed.len && (packed.at[0] & EXTENTS_INLINE) &&
-           extents_unpack(packed, t->rank, arena, &t->extents, &t->extent_count, &sum,
+    return extents_unpack(packed, t->rank, arena, &t->extents, &t->extent_count, &sum,
                           &err) == OK &&
            t->extent_count <= EXTENTS_MOST;
 }

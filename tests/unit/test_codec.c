@@ -204,6 +204,41 @@ static void test_deflate(void **state)
     free(got);
 }
 
+/* What is too large for memory goes to a file, which nobody sees; where none can be made,
+ * the error says what to do. */
+static void test_spill_to_file(void **state)
+{
+    (void)state;
+    enum {
+        LARGE = 9 << 20
+    };
+    size_t len;
+    uint8_t *plain = calloc(1, LARGE), got[100];
+    for (size_t i = 0; i < LARGE; i += 1000)
+        plain[i] = (uint8_t)(i / 1000);
+    uint8_t *packed = deflated(plain, LARGE, &len);
+    struct error err = {.offset = NO_OFFSET};
+    struct source *s = NULL;
+    assert_int_equal(OK, open_deflate(packed, len, LARGE, &s, &err));
+    assert_int_equal(OK, source_open_spill(s, &s, &err));
+    for (size_t at = LARGE - 100; at > 100000; at -= 99991) {
+        assert_int_equal(OK, source_read(s, at, got, sizeof(got), &err));
+        assert_memory_equal(plain + at, got, sizeof(got));
+    }
+    source_close(s);
+
+    assert_int_equal(0, setenv("TMPDIR", "/no/such/folder", 1));
+    assert_int_equal(OK, open_deflate(packed, len, LARGE, &s, &err));
+    assert_int_equal(ERR_IO, source_open_spill(s, &s, &err));
+    assert_non_null(strstr(err.message, "$TMPDIR"));
+    error_clear(&err);
+    assert_int_equal(0, setenv("TMPDIR", "/tmp", 1));
+    assert_int_equal(OK, open_deflate(packed, len - 9, LARGE, &s, &err));
+    assert_int_equal(ERR_CORRUPT, source_open_spill(s, &s, &err));
+    free(plain);
+    free(packed);
+}
+
 static void test_deflate_damage(void **state)
 {
     (void)state;
@@ -360,9 +395,10 @@ static void test_many_strings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chains),  cmocka_unit_test(test_long),
-        cmocka_unit_test(test_deflate), cmocka_unit_test(test_deflate_damage),
-        cmocka_unit_test(test_strings), cmocka_unit_test(test_many_strings),
+        cmocka_unit_test(test_chains),         cmocka_unit_test(test_long),
+        cmocka_unit_test(test_deflate),        cmocka_unit_test(test_spill_to_file),
+        cmocka_unit_test(test_deflate_damage), cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_many_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

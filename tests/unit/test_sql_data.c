@@ -1,0 +1,187 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "catalog/db.h"
+#include "catalog/sql/extension.h"
+
+/* A catalog with one tensor whose bytes are in the catalog itself: int16 [2] = 1, -2. */
+static sqlite3 *catalog(void)
+{
+    static const char rows[] =
+        "INSERT INTO names VALUES (1, 'here'), (2, 'lost'), (3, 'strings');"
+        "INSERT INTO layouts VALUES (1, x'01', x'01', 3, 4, 8, 4);"
+        "INSERT INTO layout_tensors VALUES"
+        " (16777216, 1, 'int16', '[2]', 2, 4, 4, NULL, NULL, 4, NULL, NULL,"
+        "  x'020001040100feff'),"
+        " (16777217, 2, 'int16', '[2]', 2, 4, 1, 0, 0, 4, NULL, NULL, NULL),"
+        " (16777218, 3, 'string', '[1]', 1, NULL, 4, NULL, NULL, 1, 'strings:S1', NULL,"
+        "  x'0200010161');"
+        "INSERT INTO checkpoints VALUES (7, '/a/b', 'x', NULL, NULL, NULL, 1, NULL, 0, "
+        "4, 0,"
+        " NULL, 0);"
+        "INSERT INTO files VALUES (117440512, '/a/gone', NULL, NULL, NULL, NULL, 'data', "
+        "0);";
+    struct error err = {.offset = NO_OFFSET};
+    sqlite3 *db = NULL;
+    assert_int_equal(OK, db_open(":memory:", DB_CREATE, &db, &err));
+    if (db_exec(db, rows, &err) != OK)
+        print_message("%s\n", err.message);
+    assert_int_equal(OK, err.status);
+    return db;
+}
+
+/* What a SELECT of one value gives: its text, "NULL", or "error: ...". */
+static const char *answer(sqlite3 *db, const char *sql, char *out, size_t size)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(s);
+    if (rc == SQLITE_ROW)
+        snprintf(out, size, "%s",
+                 sqlite3_column_type(s, 0) == SQLITE_NULL
+                     ? "NULL"
+                     : (const char *)sqlite3_column_text(s, 0));
+    else
+        snprintf(out, size, rc == SQLITE_DONE ? "nothing" : "error: %s",
+                 sqlite3_errmsg(db));
+    sqlite3_finalize(s);
+    return out;
+}
+
+static const struct {
+    const char *sql, *answer;
+    bool reads; /* not behind the noread door */
+} cases[] = {
+    {"SELECT hex(tensor_bytes(117440512))",                       "0100FEFF",                                     true },
+    {"SELECT hex(tensor_bytes(117440512, 'int32'))",              "01000000FEFFFFFF",                             true },
+    {"SELECT substr(tensor_sha256(117440512), 1, 8)",             "dd8b10d2",                                     true },
+    {"SELECT sum(value) FROM tensor_values(117440512)",           "-1",                                           true },
+    {"SELECT group_concat(idx) FROM tensor_values(117440512, 1)", "[1]",                                          true },
+    {"SELECT tensor_bytes(117440513)",                            "NULL",                                         true }, /* missing when it was indexed */
+    {"SELECT count(*) FROM tensor_values(117440513)",             "0",                                            true },
+    {"SELECT tensor_bytes(117440514)",                            "NULL",                                         true },
+    {"SELECT value FROM tensor_values(117440514)",                "a",                                            true },
+    {"SELECT tensor_bytes(117440515)",                            "error: catalog: there is no tensor 117440515",
+     true                                                                                                              },
+    {"SELECT tensor_name(117440514)",                             "strings",                                      false},
+    {"SELECT tensor_name(117440515)",                             "NULL",                                         false},
+    {"SELECT tensor_checkpoint(117440514)",                       "7",                                            false},
+    {"SELECT dtype_bits('bfloat16')",                             "16",                                           false},
+    {"SELECT shape_elements('[4,5]')",                            "20",                                           false},
+    {"SELECT stored FROM extent WHERE tensor_id = 117440512",     "4",                                            false},
+    {"SELECT count(*) FROM extent",                               "3",                                            false},
+};
+
+static void test_answers(void **state)
+{
+    (void)state;
+    char text[300];
+    sqlite3 *db = catalog();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        printf("# %s\n", cases[i].sql);
+        assert_string_equal(cases[i].answer,
+                            answer(db, cases[i].sql, text, sizeof(text)));
+    }
+    assert_int_equal(SQLITE_OK, sqlite3_close(db)); /* no statement is left over */
+}
+
+/* Through the other door there is nothing that opens a file. */
+static void test_noread(void **state)
+{
+    (void)state;
+    char text[300];
+    sqlite3 *from = catalog(), *db = NULL;
+    assert_int_equal(SQLITE_OK, sqlite3_open(":memory:", &db));
+    assert_int_equal(SQLITE_OK, sql_register_all(db, false));
+    sqlite3_backup *copy = sqlite3_backup_init(db, "main", from, "main");
+    assert_int_equal(SQLITE_DONE, sqlite3_backup_step(copy, -1));
+    sqlite3_backup_finish(copy);
+    assert_int_equal(SQLITE_OK, sqlite3_close(from));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        printf("# %s\n", cases[i].sql);
+        answer(db, cases[i].sql, text, sizeof(text));
+        if (cases[i].reads)
+            assert_non_null(strstr(text, "error: no such"));
+        else
+            assert_string_equal(cases[i].answer, text);
+    }
+    assert_int_equal(SQLITE_OK, sqlite3_close(db));
+}
+
+/* A statement that was interrupted half-way does not keep the connection. */
+static void test_close_in_the_middle(void **state)
+{
+    (void)state;
+    sqlite3 *db = catalog();
+    sqlite3_stmt *s = NULL;
+    assert_int_equal(
+        SQLITE_OK,
+        sqlite3_prepare_v2(db, "SELECT * FROM tensor_values(117440512)", -1, &s, NULL));
+    assert_int_equal(SQLITE_ROW, sqlite3_step(s));
+    assert_int_equal(SQLITE_BUSY, sqlite3_close(db));
+    assert_int_equal(SQLITE_OK, sqlite3_finalize(s));
+    char text[300];
+    assert_string_equal("here",
+                        answer(db, "SELECT tensor_name(117440512)", text, sizeof(text)));
+    assert_int_equal(SQLITE_OK, sqlite3_close(db));
+}
+
+/* Rows that contradict themselves are errors, not reads past an end. */
+static void test_damaged_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *damage, *part; /* of the error */
+    } damages[] = {
+        {"shape = '[3]'",                    "contradicts"         },
+        {"shape = '[2'",                     "shape"               },
+        {"shape = '[99999999999999999999]'", "shape"               },
+        {"extents = x'0200ff'",              "cut short"           },
+        {"extents = x''",                    "cut short"           },
+        {"extents = NULL",                   "cut short"           },
+        {"extents = x'020001ff7f0100'",      "cut short"           },
+        {"extents = x'0000010001040100'",    "a part of the tensor"},
+        {"storage = 9",                      "storage"             },
+        {"storage = 1, file = 5",            "file"                },
+        {"strides = '[1,2]'",                "strides"             },
+        {"strides = '[x]'",                  "strides"             },
+        {"strides = '[5]'",                  "do not hold"         },
+        {"codec = 'skip:9'",                 "skip"                },
+        {"codec = 'deflate:4'",              "defla"               },
+        {"codec = 'nonsense:4'",             "unknown codec"       },
+        {"dtype = 'no_such_dtype'",          "no_such_dtype"       },
+        {"dtype = NULL",                     "cannot be read"      },
+    };
+    for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+        char sql[200], text[300];
+        struct error err = {.offset = NO_OFFSET};
+        sqlite3 *db = catalog();
+        printf("# %s\n", damages[i].damage);
+        snprintf(sql, sizeof(sql), "UPDATE layout_tensors SET %s WHERE id = 16777216",
+                 damages[i].damage);
+        assert_int_equal(OK, db_exec(db, sql, &err));
+        answer(db, "SELECT tensor_bytes(117440512)", text, sizeof(text));
+        if (!strstr(text, "error: ") || !strstr(text, damages[i].part))
+            print_message("%s\n", text);
+        assert_non_null(strstr(text, "error: "));
+        assert_non_null(strstr(text, damages[i].part));
+        assert_int_equal(SQLITE_OK, sqlite3_close(db));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_noread),
+        cmocka_unit_test(test_close_in_the_middle),
+        cmocka_unit_test(test_damaged_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
