@@ -180,6 +180,29 @@ static bool wanted(const struct listing *l, const struct entry *e)
     return !l->only || is_named(l, e) || named_like_a_set(e->name);
 }
 
+static int compare_name(const void *key, const void *entry)
+{
+    return strcmp(key, ((const struct entry *)entry)->name);
+}
+
+static struct entry *entry_named(struct listing *l, const char *name)
+{
+    return l->file_count
+               ? bsearch(name, l->files, l->file_count, sizeof(*l->files), compare_name)
+               : NULL;
+}
+
+/* Does the file belong to a checkpoint whose primary file is as it was, and claims it? */
+static bool is_part(const struct known *k, struct listing *l, const struct entry *e)
+{
+    if (!e->known || e->known->checkpoint == KNOWN_NONE || is_primary(e->known))
+        return false;
+    const char *primary = k->files[k->checkpoints[e->known->checkpoint].first_file].path;
+    const char *slash = strrchr(primary, '/');
+    const struct entry *p = slash ? entry_named(l, slash + 1) : NULL;
+    return p && is_primary(p->known) && p->known->checkpoint == e->known->checkpoint;
+}
+
 /* Fill in what the catalog knows. True: something in this directory is new, changed or
  * gone, so that index files must be asked again what they claim. */
 static bool look_up(struct walker *w, struct listing *l)
@@ -189,7 +212,7 @@ static bool look_up(struct walker *w, struct listing *l)
     for (uint64_t i = 0; i < l->file_count; i++) {
         struct entry *e = &l->files[i];
         const char *path = join(l, e->name);
-        if (!path || !wanted(l, e))
+        if (!path || !wanted(l, e) || unfinished_name(e->name))
             continue;
         e->known = unchanged_row(k, path, &e->identity);
         if (is_primary(e->known))
@@ -215,7 +238,8 @@ static void probe_some(void *argument)
         /* A shard whose index is gone is looked at again, too, as is what was passed over
          * and is now asked for by name. */
         bool passed = e->known && e->known->checkpoint == KNOWN_NONE && !is_named(l, e);
-        bool settled = passed || (e->known && e->format);
+        bool settled =
+            passed || (e->known && e->format) || is_part(p->walker->options->known, l, e);
         if (!settled && !e->claimed && wanted(l, e) && !unfinished_name(e->name))
             probe(p->walker, l, e);
     }
@@ -239,22 +263,12 @@ struct claiming {
     bool found_only; /* the one name asked for is among the claimed */
 };
 
-static int compare_name(const void *key, const void *entry)
-{
-    return strcmp(key, ((const struct entry *)entry)->name);
-}
-
-static struct entry *entry_named(struct listing *l, const char *name)
-{
-    return l->file_count
-               ? bsearch(name, l->files, l->file_count, sizeof(*l->files), compare_name)
-               : NULL;
-}
-
 static void take(struct claiming *c, struct entry *e)
 {
     if (!e || e == c->primary)
         return;
+    e->claimed_twice |= e->claimed && e->claimer != c->primary;
+    e->claimer = c->primary;
     e->claimed = true;
     c->found_only |= c->listing->only && strcmp(c->listing->only, e->name) == 0;
 }
@@ -382,7 +396,7 @@ static bool has_row(const struct known *k, const struct known_checkpoint *c,
 
 /* Is the catalogued checkpoint what lies here now? */
 static bool unit_unchanged(struct walker *w, struct listing *l, const struct unit *u,
-                           bool dirty)
+                           const struct entry *primary, bool dirty)
 {
     const struct known *k = w->options->known;
     const struct known_checkpoint *c = known_checkpoint(k, u->path);
@@ -393,7 +407,9 @@ static bool unit_unchanged(struct walker *w, struct listing *l, const struct uni
             return false;
     /* A neighbour that is new may be a shard that its index now claims. */
     for (uint64_t i = 0; dirty && u->format->claim && i < l->file_count; i++) {
-        const char *path = l->files[i].claimed ? join(l, l->files[i].name) : NULL;
+        const struct entry *e = &l->files[i];
+        bool own = e->claimed && (e->claimer == primary || e->claimed_twice);
+        const char *path = own ? join(l, e->name) : NULL;
         if (path && !known_file(k, path) && !has_row(k, c, path))
             return false;
     }
@@ -493,7 +509,7 @@ static void settle(struct walker *w, struct listing *l, struct entry *e, bool di
         return;
     const struct known_checkpoint *known = known_checkpoint(w->options->known, u.path);
     u.known = known ? known->id : 0;
-    u.unchanged = unit_unchanged(w, l, &u, dirty);
+    u.unchanged = unit_unchanged(w, l, &u, e, dirty);
     if (!*siblings && !u.unchanged)
         *siblings = names_of(l, &w->walk->arena);
     u.siblings = *siblings;
@@ -514,7 +530,7 @@ static void recognise_directory(struct walker *w, struct listing *l,
     struct unit u = {.format = format, .path = l->path, .primary = l->path};
     const struct known_checkpoint *known = known_checkpoint(w->options->known, u.path);
     u.known = known ? known->id : 0;
-    u.unchanged = unit_unchanged(w, l, &u, false);
+    u.unchanged = unit_unchanged(w, l, &u, NULL, false);
     pthread_mutex_lock(&w->lock);
     u.siblings = names_of(l, &w->walk->arena);
     u.sibling_count = u.siblings ? l->file_count : 0;

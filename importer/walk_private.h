@@ -37,7 +37,8 @@ struct entry {
     const struct format *format;
     const struct known_file *known; /* its unchanged row, or NULL */
     const char *stray;
-    bool probed, claimed;
+    const struct entry *claimer; /* the primary file whose own this is */
+    bool probed, claimed, claimed_twice;
 };
 
 /* A directory as read; lives in the working thread's arena. */
