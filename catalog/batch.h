@@ -77,7 +77,8 @@ struct batch_issue {
 struct batch_module {
     const char *module; /* the beginning of tensor `first`'s name, or a dtype */
     uint64_t first;     /* a tensor below it */
-    uint32_t len, depth;
+    uint32_t len, depth; /* bytes; components */
+    uint32_t length;     /* characters */
     uint64_t tensors, parameters, nbytes;
 };
 

@@ -86,7 +86,7 @@ static int feed_eof(sqlite3_vtab_cursor *cursor)
 static int feed_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column)
 {
     const struct feed *f = ((struct feed_table *)cursor->pVtab)->feed;
-    f->column(f, ((struct feed_cursor *)cursor)->row, column, context);
+    f->column(f, f->from + ((struct feed_cursor *)cursor)->row, column, context);
     return SQLITE_OK;
 }
 

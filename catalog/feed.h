@@ -12,12 +12,13 @@
 #define FEED_COLUMNS 13 /* c0 .. c12 */
 
 struct feed {
-    uint64_t count; /* rows */
+    uint64_t count; /* rows; the first of them is row `from` of `rows` */
     /* Put the value of one column into the context (sqlite3_result_*). */
     void (*column)(const struct feed *, uint64_t row, int column, sqlite3_context *);
     const void *rows;
     int64_t base; /* for the column function: first id */
     const void *extra;
+    uint64_t from;
 };
 
 /* Register ckptdb_feed on a connection; it shows whatever *feed holds at the time. An SQLite

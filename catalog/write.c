@@ -30,8 +30,11 @@ enum statement {
     CLEAR_WALKED,
     FEED_NAMES,
     FEED_TENSORS,
+    MORE_TENSORS,
+    MORE_PLAIN_TENSORS,
     FEED_NODES,
     FEED_MODULES,
+    MORE_MODULES,
     FEED_DTYPES,
     FEED_FACTS,
     FEED_PLACEMENTS,
@@ -65,11 +68,22 @@ static const char *const statement_sql[STATEMENTS] = {
                      " 'unfinished', 'dangling-link', 'not-a-file')"
                      " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'"
                      " OR ?1 = '/')",
-    [FEED_NAMES] = "INSERT INTO names SELECT c0, c1 FROM ckptdb_feed",
+    /* Without an id SQLite appends: it need not look for the place of each row. */
+    [FEED_NAMES] = "INSERT INTO names(name) SELECT c1 FROM ckptdb_feed",
     [FEED_TENSORS] = "INSERT INTO layout_tensors SELECT * FROM ckptdb_feed",
+    [MORE_TENSORS] =
+        "INSERT INTO layout_tensors(name, dtype, shape, elements, nbytes, storage, file,"
+        " start, stored, codec, strides, extents)"
+        " SELECT c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12 FROM ckptdb_feed",
+    [MORE_PLAIN_TENSORS] =
+        "INSERT INTO layout_tensors(name, dtype, shape, elements, nbytes, storage, file,"
+        " start, stored) SELECT c1, c2, c3, c4, c5, 1, 0, c8, c9 FROM ckptdb_feed",
     [FEED_NODES] = "INSERT INTO layout_nodes SELECT c0, c1, c2, c3 FROM ckptdb_feed",
     [FEED_MODULES] =
         "INSERT INTO layout_modules SELECT c0, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
+    [MORE_MODULES] =
+        "INSERT INTO layout_modules(name, length, depth, tensors, parameters, nbytes)"
+        " SELECT c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
     [FEED_DTYPES] =
         "INSERT INTO layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
     [FEED_FACTS] = "INSERT INTO meta_facts SELECT c0, c1, c2 FROM ckptdb_feed",
@@ -149,6 +163,24 @@ static enum status feed(struct writer *w, enum statement which, struct feed rows
         return OK;
     w->feed = rows;
     return finish(w, statement(w, which), err);
+}
+
+/* Rows of the newest layout: the first one with its id, the others behind it. */
+static enum status feed_behind(struct writer *w, enum statement first,
+                               enum statement more, struct feed rows, struct error *err)
+{
+    struct feed rest = rows;
+    if (!rows.count)
+        return OK;
+    rows.count = 1;
+    rest.count--;
+    rest.from = 1;
+    if (feed(w, first, rows, err) != OK || feed(w, more, rest, err) != OK)
+        return err->status;
+    if (sqlite3_last_insert_rowid(w->db) != rows.base + (int64_t)rest.count)
+        return error_set(err, ERR_CORRUPT, sqlite3_db_filename(w->db, "main"), NO_OFFSET,
+                         "the catalog holds rows of a layout that it does not know");
+    return OK;
 }
 
 static int64_t next_id(sqlite3 *db, const char *table)
@@ -266,11 +298,9 @@ static void name_column(const struct feed *f, uint64_t row, int column,
                         sqlite3_context *context)
 {
     const struct bytes *name = (const struct bytes *)f->rows + row;
-    if (column == 0)
-        sqlite3_result_int64(context, f->base + (int64_t)row);
-    else
-        sqlite3_result_text64(context, (const char *)name->at, name->len, SQLITE_STATIC,
-                              SQLITE_UTF8);
+    (void)column; /* c1 is the only one asked for */
+    sqlite3_result_text64(context, (const char *)name->at, name->len, SQLITE_STATIC,
+                          SQLITE_UTF8);
 }
 
 /* The id of a name; new ones get the next id and wait in `fresh` to be written. */
@@ -319,7 +349,6 @@ static enum status intern_all(struct writer *w, const struct batch_layout *l,
         w->name_ids = ids;
         w->name_space = count;
     }
-    int64_t first = w->next_name;
     for (uint64_t i = 0; err->status == OK && i < l->tensor_count; i++)
         intern(w, l->tensors[i].name, l->tensors[i].name_len, &fresh, &w->name_ids[i],
                err);
@@ -328,7 +357,9 @@ static enum status intern_all(struct writer *w, const struct batch_layout *l,
                &w->name_ids[l->tensor_count + i], err);
     if (err->status == OK)
         feed(w, FEED_NAMES,
-             (struct feed){fresh.count, name_column, fresh.list, first, NULL}, err);
+             (struct feed){
+                 .count = fresh.count, .column = name_column, .rows = fresh.list},
+             err);
     free(fresh.list);
     return err->status;
 }
@@ -445,14 +476,6 @@ static void node_column(const struct feed *f, uint64_t row, int column,
     }
 }
 
-static sqlite3_int64 characters(const char *text, size_t len)
-{
-    sqlite3_int64 count = 0;
-    for (size_t i = 0; i < len; i++)
-        count += ((unsigned char)text[i] & 0xC0) != 0x80;
-    return count;
-}
-
 /* id, name, length, depth, tensors, parameters, nbytes */
 static void module_column(const struct feed *f, uint64_t row, int column,
                           sqlite3_context *context)
@@ -464,7 +487,7 @@ static void module_column(const struct feed *f, uint64_t row, int column,
     else if (column == 1)
         sqlite3_result_int64(context, ((const int64_t *)f->extra)[m->first]);
     else if (column == 2)
-        sqlite3_result_int64(context, characters(m->module, m->len));
+        sqlite3_result_int64(context, m->length);
     else
         sqlite3_result_int64(context, (sqlite3_int64)values[column - 3]);
 }
@@ -480,8 +503,20 @@ static void dtype_column(const struct feed *f, uint64_t row, int column,
         sqlite3_result_text(context, m->module, (int)m->len, SQLITE_STATIC);
 }
 
-static enum status put_layout(struct writer *w, const struct batch_layout *l, int64_t id,
-                              struct error *err)
+/* Is every tensor a run of the first file, with nothing more to say of it? */
+static bool all_plain(const struct batch_layout *l)
+{
+    for (uint64_t i = 0; i < l->tensor_count; i++) {
+        const struct batch_tensor *t = &l->tensors[i];
+        if (t->storage != STORAGE_RANGE || t->file || t->codec || t->strides ||
+            t->extents.len)
+            return false;
+    }
+    return true;
+}
+
+static enum status put_layout_row(struct writer *w, const struct batch_layout *l,
+                                  int64_t id, struct error *err)
 {
     sqlite3_stmt *s = statement(w, PUT_LAYOUT);
     sqlite3_bind_int64(s, 1, id);
@@ -492,20 +527,31 @@ static enum status put_layout(struct writer *w, const struct batch_layout *l, in
     sqlite3_bind_int64(s, 6, (sqlite3_int64)l->nbytes);
     if (!l->stored_unknown)
         sqlite3_bind_int64(s, 7, (sqlite3_int64)l->stored);
+    return finish(w, s, err);
+}
+
+static enum status put_layout(struct writer *w, const struct batch_layout *l, int64_t id,
+                              struct error *err)
+{
     int64_t base = (int64_t)((uint64_t)id << SHIFT);
-    if (finish(w, s, err) == OK && intern_all(w, l, err) == OK &&
-        feed(w, FEED_TENSORS,
-             (struct feed){l->tensor_count, tensor_column, l->tensors, base, w->name_ids},
-             err) == OK &&
-        feed(w, FEED_NODES,
-             (struct feed){l->node_count, node_column, l->nodes, base,
-                           w->name_ids ? w->name_ids + l->tensor_count : NULL},
-             err) == OK &&
-        feed(w, FEED_MODULES,
-             (struct feed){l->module_count, module_column, l->modules, base, w->name_ids},
-             err) == OK)
-        feed(w, FEED_DTYPES,
-             (struct feed){l->dtype_count, dtype_column, l->dtypes, base, NULL}, err);
+    if (put_layout_row(w, l, id, err) != OK || intern_all(w, l, err) != OK)
+        return err->status;
+    const int64_t *names = w->name_ids;
+    struct feed tensors = {l->tensor_count, tensor_column, l->tensors, base, names, 0};
+    struct feed nodes = {l->node_count,
+                         node_column,
+                         l->nodes,
+                         base,
+                         names ? names + l->tensor_count : NULL,
+                         0};
+    struct feed modules = {l->module_count, module_column, l->modules, base, names, 0};
+    struct feed dtypes = {l->dtype_count, dtype_column, l->dtypes, base, NULL, 0};
+    feed_behind(w, FEED_TENSORS, all_plain(l) ? MORE_PLAIN_TENSORS : MORE_TENSORS,
+                tensors, err);
+    if (err->status == OK)
+        feed_behind(w, FEED_MODULES, MORE_MODULES, modules, err);
+    if (err->status == OK && feed(w, FEED_NODES, nodes, err) == OK)
+        feed(w, FEED_DTYPES, dtypes, err);
     return err->status;
 }
 
@@ -566,7 +612,7 @@ static int64_t find_meta(struct writer *w, const struct batch *b, struct error *
     if (finish(w, s, err) == OK)
         feed(w, FEED_FACTS,
              (struct feed){b->meta_count, fact_column, b->metas,
-                           (int64_t)((uint64_t)id << SHIFT), NULL},
+                           (int64_t)((uint64_t)id << SHIFT), NULL, 0},
              err);
     return id;
 }
@@ -731,7 +777,7 @@ static enum status put_checkpoint(struct writer *w, const struct batch *b, int64
     if (placed)
         feed(w, FEED_PLACEMENTS,
              (struct feed){l->tensor_count, placement_column, l->tensors,
-                           (int64_t)((uint64_t)id << SHIFT), NULL},
+                           (int64_t)((uint64_t)id << SHIFT), NULL, 0},
              err);
     return err->status;
 }

@@ -69,6 +69,14 @@ struct summing {
     struct strmap index;
 };
 
+static uint32_t characters(const char *text, size_t len)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < len; i++)
+        count += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return count;
+}
+
 static struct batch_module *sum_for(struct summing *s, const char *key, size_t len,
                                     uint32_t depth, uint64_t tensor)
 {
@@ -83,8 +91,11 @@ static struct batch_module *sum_for(struct summing *s, const char *key, size_t l
         return NULL;
     s->list = list;
     *at = s->count;
-    s->list[s->count] = (struct batch_module){
-        .module = key, .len = (uint32_t)len, .depth = depth, .first = tensor};
+    s->list[s->count] = (struct batch_module){.module = key,
+                                              .len = (uint32_t)len,
+                                              .length = characters(key, len),
+                                              .depth = depth,
+                                              .first = tensor};
     return &s->list[s->count++];
 }
 
