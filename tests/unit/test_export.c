@@ -217,6 +217,83 @@ static void test_npz_bytes(void **state)
     free(bytes);
 }
 
+/* Sizes, places and counts that 32 or 16 bits do not hold: laid out, not written. */
+static void test_zip64(void **state)
+{
+    enum {
+        COUNT = 70000
+    };
+    const struct exporter *npz = exporter_find("npz");
+    struct export_tensor *tensors = calloc(COUNT, sizeof(*tensors));
+    struct export_tensor **list = calloc(COUNT, sizeof(struct export_tensor *));
+    char(*names)[8] = calloc(COUNT, sizeof(*names));
+    static uint64_t shapes[2] = {UINT64_C(5) << 30, 0};
+    struct export_file file = {.path = "x.npz", .tensors = list, .count = COUNT};
+    struct error err = {.offset = NO_OFFSET};
+    struct text lead = {0}, tail = {0};
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++) {
+        snprintf(names[i], sizeof(names[i]), "%05zu", i);
+        tensors[i] = (struct export_tensor){.name = names[i],
+                                            .shape = i == 1 ? shapes : shapes + 1,
+                                            .rank = 1,
+                                            .nbytes = i == 1 ? shapes[0] : 0};
+        dtype_find("uint8", &tensors[i].to);
+        list[i] = &tensors[i];
+    }
+    assert_int_equal(npz->layout(&file, &err), OK);
+
+    /* The large one: true sizes behind the name. */
+    uint64_t size = 128 + shapes[0];
+    assert_true(npz->lead(&tensors[1], &lead));
+    assert_int_equal(lead.len, tensors[1].lead_len);
+    assert_int_equal(tensors[1].offset % 64, 0);
+    const uint8_t *local = (const uint8_t *)lead.at;
+    assert_int_equal(load_u16le(local + 4), 45);
+    assert_int_equal(load_u32le(local + 18), UINT32_MAX);
+    assert_int_equal(load_u32le(local + 22), UINT32_MAX);
+    const uint8_t *extra = local + 30 + load_u16le(local + 26);
+    assert_int_equal(load_u16le(extra), 1);
+    assert_int_equal(load_u16le(extra + 2), 16);
+    assert_int_equal(load_u64le(extra + 4), size);
+    assert_int_equal(load_u64le(extra + 12), size);
+
+    /* The directory: its length is what layout() counted. */
+    assert_true(npz->tail(&file, &tail));
+    const uint8_t *at = (const uint8_t *)tail.at;
+    uint64_t end = tensors[COUNT - 1].offset;
+    assert_int_equal(tail.len, file.size - end);
+    for (size_t i = 0; i < COUNT; i++) {
+        uint64_t place = load_u32le(at + 42);
+        const uint8_t *wide = at + 46 + load_u16le(at + 28) + 4;
+        assert_memory_equal(at, "PK\1\2", 4);
+        assert_memory_equal(at + 46, names[i], 5);
+        assert_int_equal(load_u16le(at + 30), i == 0 ? 0 : i == 1 ? 20 : 12);
+        if (i == 1)
+            assert_int_equal(load_u64le(wide), size);
+        if (i > 1) {
+            assert_int_equal(place, UINT32_MAX);
+            place = load_u64le(wide);
+        }
+        assert_int_equal(place, tensors[i].offset - tensors[i].lead_len);
+        at += 46 + load_u16le(at + 28) + load_u16le(at + 30);
+    }
+    assert_memory_equal(at, "PK\6\6", 4);
+    assert_int_equal(load_u64le(at + 4), 44);
+    assert_int_equal(load_u64le(at + 24), COUNT);
+    assert_int_equal(load_u64le(at + 32), COUNT);
+    assert_int_equal(load_u64le(at + 48), end);
+    assert_memory_equal(at + 56, "PK\6\7", 4);
+    assert_int_equal(load_u64le(at + 64), file.size - 22 - 20 - 56);
+    assert_memory_equal(at + 76, "PK\5\6\0\0\0\0\xff\xff\xff\xff", 12);
+    assert_int_equal(load_u32le(at + 92), UINT32_MAX);
+    text_release(&lead);
+    text_release(&tail);
+    free(names);
+    free(list);
+    free(tensors);
+}
+
 /* Blocks of every kind, on one thread and on many, all give what one conversion gives. */
 static void test_blocks(void **state)
 {
@@ -741,6 +818,7 @@ int main(void)
         IN_DIRECTORY(test_safetensors_bytes),
         IN_DIRECTORY(test_npy_bytes),
         IN_DIRECTORY(test_npz_bytes),
+        cmocka_unit_test(test_zip64),
         IN_DIRECTORY(test_blocks),
         IN_DIRECTORY(test_refusals),
         IN_DIRECTORY(test_whole_plan),
