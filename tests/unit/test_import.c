@@ -313,6 +313,24 @@ static void test_sets(void **state)
     expect_report(import(p, "", plain), "2 new 0 changed 0 same 0 failed 1 gone");
 }
 
+/* A set is not changed by another that comes to stand beside it. */
+static void test_sets_side_by_side(void **state)
+{
+    static const char first[] =
+        "{\"weight_map\":{\"c\":\"one-00001-of-00001.safetensors\"}}";
+    static const char second[] =
+        "{\"weight_map\":{\"c\":\"two-00001-of-00001.safetensors\"}}";
+    const struct place *p = *state;
+    put_safetensors(p, "one-00001-of-00001.safetensors", OTHER, 24);
+    put_file(p, "one.safetensors.index.json", first, strlen(first));
+    put_file(p, "one_temp", "", 0); /* a save in progress is no news each time */
+    expect_report(import(p, "", plain), "1 new 0 changed 0 same 0 failed 0 gone");
+    put_safetensors(p, "two-00001-of-00001.safetensors", OTHER, 24);
+    put_file(p, "two.safetensors.index.json", second, strlen(second));
+    expect_report(import(p, "", plain), "1 new 0 changed 1 same 0 failed 0 gone");
+    expect_report(import(p, "", plain), "0 new 0 changed 2 same 0 failed 0 gone");
+}
+
 /* Every row of the storage tables but the time of the import. */
 static char *dump(const struct place *p, unsigned jobs)
 {
@@ -354,9 +372,16 @@ static void test_threads_do_not_matter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_layouts_are_shared), CASE(test_again), CASE(test_vanished_and_back),
-        CASE(test_bad_files),          CASE(test_links), CASE(test_named_file),
-        CASE(test_missing_path),       CASE(test_sets),  CASE(test_threads_do_not_matter),
+        CASE(test_layouts_are_shared),
+        CASE(test_again),
+        CASE(test_vanished_and_back),
+        CASE(test_bad_files),
+        CASE(test_links),
+        CASE(test_named_file),
+        CASE(test_missing_path),
+        CASE(test_sets),
+        CASE(test_sets_side_by_side),
+        CASE(test_threads_do_not_matter),
     };
     return cmocka_run_group_tests_name("import", tests, NULL, NULL);
 }
