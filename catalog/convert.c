@@ -262,22 +262,19 @@ static enum status run_steps(const struct converter *c, const void *src, void *d
 }
 
 enum status converter_run(const struct converter *c, const void *src, void *dst,
-                          uint64_t count, uint64_t first, const char *name,
-                          struct error *err)
+                          uint64_t count, uint64_t first, struct error *err)
 {
     uint64_t bad = 0;
     const enum status status = c->run(c, src, dst, count, &bad);
     if (status == OK)
         return OK;
-    const char *colon = name ? ": " : "";
-    name = name ? name : "";
     if (status != ERR_VALUE)
         return error_set(err, status, NULL, NO_OFFSET,
-                         "%s%s%" PRIu64 " elements of %s are not whole blocks", name,
-                         colon, count, c->from.name);
+                         "%" PRIu64 " elements of %s are not whole blocks", count,
+                         c->from.name);
     char value[64];
     element_print(&c->from, src, bad, value, sizeof(value));
     return error_set(err, ERR_VALUE, NULL, NO_OFFSET,
-                     "%s%selement %" PRIu64 ": %s does not fit %s", name, colon,
-                     first + bad, value, c->to.name);
+                     "element %" PRIu64 ": %s does not fit %s", first + bad, value,
+                     c->to.name);
 }

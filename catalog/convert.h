@@ -55,10 +55,9 @@ enum status converter_find(const struct dtype *from, const struct dtype *to,
                            struct converter *out, struct error *err);
 
 /* Run, and turn ERR_VALUE into a message: "element 17: 300 does not fit int8". `first` is
- * the index of src[0] in its tensor, `name` the tensor's name or NULL. */
+ * the index of src[0] in its tensor. */
 enum status converter_run(const struct converter *, const void *src, void *dst,
-                          uint64_t count, uint64_t first, const char *name,
-                          struct error *err);
+                          uint64_t count, uint64_t first, struct error *err);
 
 /* One element as a value. Bools are integers 0 and 1, times are integers. */
 enum element_type {

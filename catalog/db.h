@@ -11,8 +11,8 @@
 #define CATALOG_VERSION        1          /* user_version: counts migrations */
 
 enum db_mode {
-    DB_READ,  /* must exist; on a read-only file system it is opened as immutable */
-    DB_WRITE, /* must exist; migrated and missing indexes built */
+    DB_READ,   /* must exist; on a read-only file system it is opened as immutable */
+    DB_WRITE,  /* must exist; migrated and missing indexes built */
     DB_CREATE, /* for writing, made if it is not there. Does not look at the
                   schema of one that is, so that a statement starts at once: indexes that
                   an interrupted first import left out wait for db_build_indexes(). */

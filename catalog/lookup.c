@@ -174,8 +174,14 @@ static enum status take_extents(struct finding *f, sqlite3_stmt *s, int at)
     char *packed = arena_copy(f->arena, blob, len);
     if (!packed)
         return no_memory(f);
-    return extents_unpack((struct bytes){(const uint8_t *)packed, len}, t->rank, f->arena,
-                          &t->extents, &t->extent_count, &f->first_sum_plus_1, f->err);
+    struct extent_list list;
+    if (extents_unpack((struct bytes){(const uint8_t *)packed, len}, t->rank, f->arena,
+                       &list, f->err) != OK)
+        return f->err->status;
+    t->extents = list.at;
+    t->extent_count = list.count;
+    f->first_sum_plus_1 = list.first_sum_plus_1;
+    return OK;
 }
 
 static enum status take_range(struct finding *f, sqlite3_stmt *s, int at)

@@ -67,25 +67,28 @@ static bool unpack_one(struct cursor *c, unsigned rank, unsigned flags, uint64_t
 }
 
 enum status extents_unpack(struct bytes packed, unsigned rank, struct arena *arena,
-                           struct extent **list, uint64_t *count,
-                           uint64_t *first_sum_plus_1, struct error *err)
+                           struct extent_list *out, struct error *err)
 {
     struct cursor c = cursor_over(packed, 0);
-    unsigned flags = cursor_varint32(&c);
-    *first_sum_plus_1 = cursor_varint(&c);
-    *count = cursor_varint(&c);
-    if (!cursor_ok(&c) || *count > cursor_left(&c))
-        return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET, "extent list cut short");
-    *list = arena_array(arena, *count ? *count : 1, sizeof(**list));
+    struct extent_list list;
     uint64_t end = 0;
-    for (uint64_t i = 0; *list && i < *count; i++) {
-        if (!unpack_one(&c, rank, flags, &end, arena, &(*list)[i]))
-            *list = NULL;
-        else if (!cursor_ok(&c))
+    unsigned flags = cursor_varint32(&c);
+    list.first_sum_plus_1 = cursor_varint(&c);
+    list.count = cursor_varint(&c);
+    if (!cursor_ok(&c) || list.count > cursor_left(&c))
+        return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET, "extent list cut short");
+    list.at = arena_array(arena, list.count ? list.count : 1, sizeof(*list.at));
+    if (!list.at)
+        return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+    for (uint64_t i = 0; i < list.count; i++) {
+        if (!unpack_one(&c, rank, flags, &end, arena, &list.at[i]))
+            return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+        if (!cursor_ok(&c))
             return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET,
                              "extent list cut short");
     }
-    return *list ? OK : error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+    *out = list;
+    return OK;
 }
 
 bool shape_elements(const uint64_t *shape, unsigned rank, uint64_t *elements)

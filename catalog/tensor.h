@@ -107,10 +107,15 @@ struct text;
 bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
                   unsigned rank, uint64_t first_sum_plus_1, unsigned flags);
 
+struct extent_list {
+    struct extent *at;
+    uint64_t count;
+    uint64_t first_sum_plus_1;
+};
+
 /* Unpack into the arena. Every number is checked; inline bytes point into `packed`. */
 enum status extents_unpack(struct bytes packed, unsigned rank, struct arena *arena,
-                           struct extent **list, uint64_t *count,
-                           uint64_t *first_sum_plus_1, struct error *err);
+                           struct extent_list *out, struct error *err);
 
 /* Product of the dimensions; false on overflow (a zero anywhere does not save a
  * product that overflows before it). */

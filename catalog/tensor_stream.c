@@ -136,7 +136,7 @@ enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block,
     if (read_block(s, count, &block->len, err) != OK)
         return err->status;
     if (s->converts) {
-        if (converter_run(&s->converter, s->in, s->out, count, s->at, NULL, err) != OK)
+        if (converter_run(&s->converter, s->in, s->out, count, s->at, err) != OK)
             return err->status;
         dtype_nbytes(&s->dtype, count, &nbytes);
         *block = (struct bytes){s->out, (size_t)nbytes};

@@ -41,6 +41,7 @@ enum statement {
     STATEMENTS,
 };
 
+/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): each has its index before it */
 static const char *const statement_sql[STATEMENTS] = {
     [FIND_CHECKPOINT] = "SELECT id FROM checkpoints WHERE path = ?1",
     [PUT_CHECKPOINT] =

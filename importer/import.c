@@ -246,9 +246,10 @@ static enum status choose(struct importing *im, struct import_report *report,
 
 static void count_plan(struct importing *im, struct import_report *report)
 {
-    for (uint64_t i = 0; i < im->todo_count; i++) {
-        report->added += !im->todo[i]->known;
-        report->changed += im->todo[i]->known != 0;
+    const struct walk *walk = im->walk;
+    for (uint64_t i = 0; i < walk->unit_count; i++) {
+        report->added += !walk->units[i].unchanged && !walk->units[i].known;
+        report->changed += !walk->units[i].unchanged && walk->units[i].known;
     }
 }
 

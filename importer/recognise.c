@@ -483,8 +483,14 @@ static void report_stray(struct walker *w, struct listing *l, const struct entry
     }
 }
 
-static void settle(struct walker *w, struct listing *l, struct entry *e, bool dirty,
-                   bool claims_only, bool companion_named, const char *const **siblings)
+/* What settling the files of one folder shares. */
+struct folder {
+    bool dirty, companion_named;
+    const char *const *siblings; /* listed once one of them is to be indexed */
+};
+
+static void settle(struct walker *w, struct listing *l, struct folder *f, struct entry *e,
+                   bool claims_only)
 {
     const char *path = join(l, e->name);
     if (!path) {
@@ -505,14 +511,14 @@ static void settle(struct walker *w, struct listing *l, struct entry *e, bool di
                      .path = checkpoint_path(l, e),
                      .primary = path,
                      .sibling_count = l->file_count};
-    if (!u.path || !asked_for(l, e, u.path, claims_only, companion_named))
+    if (!u.path || !asked_for(l, e, u.path, claims_only, f->companion_named))
         return;
     const struct known_checkpoint *known = known_checkpoint(w->options->known, u.path);
     u.known = known ? known->id : 0;
-    u.unchanged = unit_unchanged(w, l, &u, e, dirty);
-    if (!*siblings && !u.unchanged)
-        *siblings = names_of(l, &w->walk->arena);
-    u.siblings = *siblings;
+    u.unchanged = unit_unchanged(w, l, &u, e, f->dirty);
+    if (!f->siblings && !u.unchanged)
+        f->siblings = names_of(l, &w->walk->arena);
+    u.siblings = f->siblings;
     if (!u.siblings)
         u.sibling_count = 0;
     add_unit(w, u);
@@ -571,12 +577,11 @@ bool recognise(struct walker *w, struct listing *l)
     probe_unknown(w, l, dirty);
     if (dirty)
         claim_all(w, l, true, claims_only);
-    const char *const *siblings = NULL;
-    bool companion = companion_named(l);
+    struct folder folder = {.dirty = dirty, .companion_named = companion_named(l)};
     pthread_mutex_lock(&w->lock);
     for (uint64_t i = 0; i < l->file_count; i++)
         if (wanted(l, &l->files[i]))
-            settle(w, l, &l->files[i], dirty, claims_only[i], companion, &siblings);
+            settle(w, l, &folder, &l->files[i], claims_only[i]);
     pthread_mutex_unlock(&w->lock);
     return false;
 }

@@ -130,7 +130,7 @@ static enum status load(struct cells *c, uint64_t position, struct error *err)
     if (read_near(c, begin, len, err) != OK)
         return err->status;
     if (c->out != c->in &&
-        converter_run(&c->converter, c->in, c->out, count, first, NULL, err) != OK)
+        converter_run(&c->converter, c->in, c->out, count, first, err) != OK)
         return err->status;
     c->block_at = first;
     c->block_len = count;

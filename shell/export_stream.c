@@ -196,9 +196,11 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
         return w->error.status;
     if (f->converts) {
         result = w->converted;
-        if (converter_run(&f->converter, w->read, w->converted, count, first, t->old_name,
-                          &w->error) != OK)
+        if (converter_run(&f->converter, w->read, w->converted, count, first,
+                          &w->error) != OK) {
+            error_prefix(&w->error, t->old_name);
             return w->error.status;
+        }
     }
     if (f->sums)
         f->sums[block] = (uint32_t)crc32(0, result, (uInt)out);

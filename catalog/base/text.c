@@ -14,7 +14,7 @@ static bool reserve(struct text *t, size_t more)
     if (t->failed || more > limit || t->len > limit - more)
         return !(t->failed = true);
     size_t need = t->len + more + 1;
-    if (need <= t->space)
+    if (t->at && need <= t->space)
         return true;
     size_t space = t->space * 2 > need ? t->space * 2 : need + 32;
     char *at = realloc(t->at, space);

@@ -226,7 +226,7 @@ static enum status load(struct values_cursor *c, struct error *err)
     if (reader_read(c->reader, begin, c->in, (size_t)len, err) != OK)
         return err->status;
     if (c->converts &&
-        converter_run(&c->converter, c->in, c->out, count, first, NULL, err) != OK)
+        converter_run(&c->converter, c->in, c->out, count, first, err) != OK)
         return err->status;
     c->block_at = first;
     c->block_len = count;

@@ -250,7 +250,7 @@ static bool set_swap(struct literal *l)
 
 static bool read_descr(struct literal *l)
 {
-    char descr[WORD_MAX];
+    char descr[WORD_MAX] = "";
     if (peek_word(l) == '[')
         return fail(l, ERR_UNSUPPORTED, "structured-dtype",
                     "a structured dtype: its records are no plain tensor");

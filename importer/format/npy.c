@@ -61,7 +61,7 @@ static enum status check_size(struct job *job, const struct npy_head *head)
 
 static enum status npy_index(struct job *job)
 {
-    struct npy_head head;
+    struct npy_head head = {0};
     if (read_head(job, &head) != OK || check_size(job, &head) != OK)
         return job->err->status;
 

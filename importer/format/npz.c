@@ -133,7 +133,7 @@ static enum status add_member(struct job *job, const struct zip *z,
                               const struct zip_member *m)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct npy_head head;
+    struct npy_head head = {0};
     if (!ends_in(m->name, m->name_len, SUFFIX)) {
         if (!ends_in(m->name, m->name_len, "/"))
             job_issue(job, ISSUE_WARNING, NULL, m->header, "not-an-array",

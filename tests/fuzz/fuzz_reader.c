@@ -22,7 +22,7 @@ static bool describe(struct cursor *c, struct arena *arena, struct stored_tensor
 {
     const struct dtype *dtype = dtype_at(cursor_u8(c));
     unsigned flags = cursor_u8(c);
-    uint64_t sum;
+    struct extent_list list;
     struct error err = {.offset = NO_OFFSET};
     t->rank = cursor_u8(c) % (RANK_MOST + 1);
     t->shape = arena_array(arena, RANK_MOST, sizeof(*t->shape));
@@ -40,9 +40,11 @@ static bool describe(struct cursor *c, struct arena *arena, struct stored_tensor
         return false;
     t->dtype = *dtype;
     struct bytes packed = cursor_take(c, cursor_left(c));
-    return extents_unpack(packed, t->rank, arena, &t->extents, &t->extent_count, &sum,
-                          &err) == OK &&
-           t->extent_count <= EXTENTS_MOST;
+    if (extents_unpack(packed, t->rank, arena, &list, &err) != OK)
+        return false;
+    t->extents = list.at;
+    t->extent_count = list.count;
+    return list.count <= EXTENTS_MOST;
 }
 
 static void read_numbers(const struct stored_tensor *t, struct reader *r)

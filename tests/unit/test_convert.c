@@ -591,13 +591,13 @@ static void first_bad_element(void **state)
     struct error err = {0};
     memset(values, 0, sizeof(values));
     values[17] = 300;
-    assert_int_equal(converter_run(&c, values, out, MANY, 1000, "w", &err), ERR_VALUE);
-    assert_string_equal(err.message, "w: element 1017: 300.0 does not fit int8");
+    assert_int_equal(converter_run(&c, values, out, MANY, 1000, &err), ERR_VALUE);
+    assert_string_equal(err.message, "element 1017: 300.0 does not fit int8");
     error_clear(&err);
-    assert_int_equal(converter_run(&c, values + 17, out, 1, 0, NULL, &err), ERR_VALUE);
+    assert_int_equal(converter_run(&c, values + 17, out, 1, 0, &err), ERR_VALUE);
     assert_string_equal(err.message, "element 0: 300.0 does not fit int8");
     error_clear(&err);
-    assert_int_equal(converter_run(&c, values, out, 17, 0, "w", &err), OK);
+    assert_int_equal(converter_run(&c, values, out, 17, 0, &err), OK);
 }
 
 static const struct {

@@ -350,64 +350,62 @@ static void test_blocks(void **state)
     free(values);
 }
 
+static const struct {
+    const char *format, *name, *dtype;
+    unsigned rank;
+    uint64_t shape[3];
+    const char *new_name, *cast, *why; /* part of the refusal; NULL: none */
+} refusals[] = {
+    {"safetensors", "x", "float32",          1, {2}, "y",            NULL,      NULL                 },
+    {"safetensors", "x", "float32",          1, {2}, "__metadata__", NULL,      "for itself"         },
+    {"safetensors", "x", "float32",          1, {2}, "\xff",         NULL,      "UTF-8"              },
+    {"safetensors", "x", "string",           1, {2}, "y",            NULL,      "dtype <> 'string'"  },
+    {"safetensors", "x", "variant",          1, {2}, "y",            NULL,      "cannot be exported" },
+    {"safetensors",
+     "x",                "int4",
+     1,                                         {2},
+     "y",                                                            NULL,
+     "no such dtype; --dtype int8 converts"                                                          },
+    {"safetensors", "x", "int4",             1, {2}, "y",            "int8",    NULL                 },
+    {"safetensors", "x", "complex128",       1, {2}, "y",            NULL,      "complex64"          },
+    {"safetensors", "x", "complex64",        1, {2}, "y",            "float32", "complex"            },
+    {"safetensors", "x", "float4_e2m1fn",    1, {3}, "y",            NULL,      "whole bytes"        },
+    {"safetensors", "x", "float4_e2m1fn",    1, {4}, "y",            NULL,      NULL                 },
+    {"safetensors", "x", "float4_e2m1fn_x2", 0, {0}, "y",            NULL,      "without a dimension"},
+    {"npz",         "x", "complex32",        1, {2}, "y",            NULL,      "complex64"          },
+    {"npz",         "x", "uint2",            1, {2}, "y",            NULL,      "--dtype uint8"      },
+    {"npz",         "x", "string",           1, {2}, "y",            NULL,      "dtype <> 'string'"  },
+    {"npy",         "x", "float32",          1, {2}, "y",            NULL,      NULL                 },
+};
+
 static void test_refusals(void **state)
 {
-    static const struct {
-        const char *format, *name, *dtype;
-        unsigned rank;
-        uint64_t shape[3];
-        const char *new_name, *cast, *why; /* part of the refusal; NULL: none */
-    } cases[] = {
-        {"safetensors", "x", "float32",          1, {2}, "y",            NULL,      NULL                },
-        {"safetensors", "x", "float32",          1, {2}, "__metadata__", NULL,      "for itself"        },
-        {"safetensors", "x", "float32",          1, {2}, "\xff",         NULL,      "UTF-8"             },
-        {"safetensors", "x", "string",           1, {2}, "y",            NULL,      "dtype <> 'string'" },
-        {"safetensors", "x", "variant",          1, {2}, "y",            NULL,      "cannot be exported"},
-        {"safetensors",
-         "x",                "int4",
-         1,                                         {2},
-         "y",                                                            NULL,
-         "no such dtype; --dtype int8 converts"                                                         },
-        {"safetensors", "x", "int4",             1, {2}, "y",            "int8",    NULL                },
-        {"safetensors", "x", "complex128",       1, {2}, "y",            NULL,      "complex64"         },
-        {"safetensors", "x", "complex64",        1, {2}, "y",            "float32", "complex"           },
-        {"safetensors", "x", "float4_e2m1fn",    1, {3}, "y",            NULL,      "whole bytes"       },
-        {"safetensors", "x", "float4_e2m1fn",    1, {4}, "y",            NULL,      NULL                },
-        {"safetensors",
-         "x",                "float4_e2m1fn_x2",
-         0,                                         {0},
-         "y",                                                            NULL,
-         "without a dimension"                                                                          },
-        {"npz",         "x", "complex32",        1, {2}, "y",            NULL,      "complex64"         },
-        {"npz",         "x", "uint2",            1, {2}, "y",            NULL,      "--dtype uint8"     },
-        {"npz",         "x", "string",           1, {2}, "y",            NULL,      "dtype <> 'string'" },
-        {"npy",         "x", "float32",          1, {2}, "y",            NULL,      NULL                },
-    };
     static const uint8_t bytes[64];
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fake fake = {cases[i].name, cases[i].dtype, cases[i].rank, {0}, bytes};
-        memcpy(fake.shape, cases[i].shape, sizeof(fake.shape));
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+        struct fake fake = {
+            refusals[i].name, refusals[i].dtype, refusals[i].rank, {0}, bytes};
+        memcpy(fake.shape, refusals[i].shape, sizeof(fake.shape));
         struct shop shop = {&fake, 1, false};
         struct export_plan plan = {
             .loader = {.load = fake_load, .context = &shop}
         };
         struct error err = {.offset = NO_OFFSET};
         const char *lines;
-        printf("case %zu: %s %s\n", i, cases[i].format, cases[i].new_name);
-        assert_int_equal(export_plan_add(&plan, ID(0), cases[i].new_name, NULL, &err),
+        printf("case %zu: %s %s\n", i, refusals[i].format, refusals[i].new_name);
+        assert_int_equal(export_plan_add(&plan, ID(0), refusals[i].new_name, NULL, &err),
                          OK);
-        if (cases[i].cast)
-            assert_int_equal(export_plan_cast(&plan, cases[i].cast, &err), OK);
-        assert_int_equal(export_plan_check(&plan, exporter_find(cases[i].format), &err),
-                         OK);
+        if (refusals[i].cast)
+            assert_int_equal(export_plan_cast(&plan, refusals[i].cast, &err), OK);
+        assert_int_equal(
+            export_plan_check(&plan, exporter_find(refusals[i].format), &err), OK);
         lines = text_str(&plan.refusals.lines);
-        if (!cases[i].why != !plan.refusals.count)
+        if (!refusals[i].why != !plan.refusals.count)
             printf("%s", lines);
-        assert_int_equal(plan.refusals.count, cases[i].why != NULL);
-        if (cases[i].why && !strstr(lines, cases[i].why))
+        assert_int_equal(plan.refusals.count, refusals[i].why != NULL);
+        if (refusals[i].why && !strstr(lines, refusals[i].why))
             printf("%s", lines);
-        assert_true(!cases[i].why || strstr(lines, cases[i].why));
+        assert_true(!refusals[i].why || strstr(lines, refusals[i].why));
         export_plan_release(&plan);
     }
 }

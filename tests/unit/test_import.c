@@ -92,7 +92,7 @@ static struct import_report import(const struct place *p, const char *below,
 {
     sqlite3 *db = NULL;
     struct error err = {.offset = NO_OFFSET};
-    struct import_report report;
+    struct import_report report = {0};
     char path[512];
     snprintf(path, sizeof(path), "%s%s", p->root, below);
     const char *paths[] = {path};

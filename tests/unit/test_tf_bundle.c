@@ -259,8 +259,7 @@ static void print_place(struct text *out, const struct batch *b, uint32_t file,
 static void print_tensor(struct text *out, struct batch *b, const struct batch_tensor *t)
 {
     static const char *const storages[] = {"none", "range", "pieces", "chunks", "inline"};
-    struct extent *list = NULL;
-    uint64_t count = 0, sums = 0;
+    struct extent_list list = {0};
     struct error err = {0};
     text_addf(out, "%s %s ", t->name, t->dtype);
     print_numbers(out, t->shape, t->rank);
@@ -268,16 +267,15 @@ static void print_tensor(struct text *out, struct batch *b, const struct batch_t
     if (t->storage == STORAGE_RANGE)
         print_place(out, b, t->file, t->offset, t->stored);
     if (t->extents.len)
-        assert_int_equal(
-            extents_unpack(t->extents, t->rank, &b->arena, &list, &count, &sums, &err),
-            OK);
-    for (uint64_t i = 0; i < count; i++) {
-        print_place(out, b, list[i].file, list[i].offset, list[i].stored);
+        assert_int_equal(extents_unpack(t->extents, t->rank, &b->arena, &list, &err), OK);
+    for (uint64_t i = 0; i < list.count; i++) {
+        const struct extent *e = &list.at[i];
+        print_place(out, b, e->file, e->offset, e->stored);
         text_addc(out, '@');
-        print_numbers(out, list[i].origin, t->rank);
+        print_numbers(out, e->origin, t->rank);
         text_addc(out, '/');
-        print_numbers(out, list[i].shape, t->rank);
-        assert_int_equal(b->sums[sums - 1 + i], 0x1234);
+        print_numbers(out, e->shape, t->rank);
+        assert_int_equal(b->sums[list.first_sum_plus_1 - 1 + i], 0x1234);
     }
     if (t->codec)
         text_addf(out, " %s", t->codec);
