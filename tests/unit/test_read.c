@@ -1,3 +1,4 @@
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -365,6 +366,91 @@ static void test_bands(void **state)
     free(stored);
 }
 
+/* --- threads ---------------------------------------------------------------------------- */
+
+struct task {
+    struct reader *reader;
+    const struct model *model;
+    uint64_t seed;
+    bool fine;
+};
+
+static void *read_around(void *argument)
+{
+    struct task *task = argument;
+    struct error err = {.offset = NO_OFFSET};
+    uint64_t nbytes = task->model->t.nbytes;
+    uint8_t got[64];
+    task->fine = true;
+    for (uint64_t i = 0; i < 3000; i++) {
+        uint64_t from = (i * 7919 + task->seed) % (nbytes - sizeof(got));
+        if (reader_read(task->reader, from, got, sizeof(got), &err) != OK)
+            task->fine = false;
+        for (size_t k = 0; k < sizeof(got); k++)
+            if (got[k] != byte_of((from + k) / 4, (from + k) % 4))
+                task->fine = false;
+    }
+    return NULL;
+}
+
+/* More pieces than are kept open, read by many threads at once. */
+static void test_threads(void **state)
+{
+    (void)state;
+    enum {
+        THREADS = 4,
+        PIECES = 40,
+        ROWS = 5,
+        COLUMNS = 30
+    };
+    struct model *m = calloc(1, sizeof(*m));
+    uint32_t sums[PIECES];
+    pthread_t thread[THREADS];
+    struct task task[THREADS];
+    struct error err = {.offset = NO_OFFSET};
+    m->shape[0] = (uint64_t)PIECES * ROWS;
+    m->shape[1] = COLUMNS;
+    m->width = 4;
+    m->swap = 4;
+    m->t = (struct stored_tensor){.checkpoint = "model",
+                                  .name = "t",
+                                  .rank = 2,
+                                  .shape = m->shape,
+                                  .storage = STORAGE_INLINE,
+                                  .codec = "swap:4",
+                                  .extents = m->extent,
+                                  .extent_count = PIECES,
+                                  .sum_kind = "crc32",
+                                  .sums = sums};
+    dtype_find("float32", &m->t.dtype);
+    m->t.elements = m->shape[0] * m->shape[1];
+    m->t.nbytes = m->t.elements * 4;
+    for (uint64_t i = 0; i < PIECES; i++) {
+        int64_t strides[2] = {COLUMNS, 1};
+        m->origin[i][0] = i * ROWS;
+        m->box[i][0] = ROWS;
+        m->box[i][1] = COLUMNS;
+        m->extent[i].origin = m->origin[i];
+        m->extent[i].shape = m->box[i];
+        fill(m, i, m->origin[i], m->box[i], strides, ROWS * COLUMNS);
+        sums[i] = (uint32_t)crc32_z(0, m->store[i], m->extent[i].stored);
+    }
+    struct reader *r = NULL;
+    assert_int_equal(OK, reader_open(&m->t, &r, &err));
+    for (uint64_t i = 0; i < THREADS; i++) {
+        task[i] = (struct task){r, m, i * 12345, false};
+        assert_int_equal(0, pthread_create(&thread[i], NULL, read_around, &task[i]));
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(0, pthread_join(thread[i], NULL));
+        assert_true(task[i].fine);
+    }
+    assert_int_equal(OK, reader_verify(r, &err));
+    reader_close(r);
+    model_end(m);
+    free(m);
+}
+
 /* --- refusals --------------------------------------------------------------------------- */
 
 static const struct {
@@ -596,9 +682,10 @@ static void test_packed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layouts), cmocka_unit_test(test_bands),
-        cmocka_unit_test(test_tilings), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_packed),  cmocka_unit_test(test_strides_outside),
+        cmocka_unit_test(test_layouts),         cmocka_unit_test(test_bands),
+        cmocka_unit_test(test_threads),         cmocka_unit_test(test_tilings),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_strides_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
