@@ -217,37 +217,18 @@ static void test_npz_bytes(void **state)
     free(bytes);
 }
 
-/* Sizes, places and counts that 32 or 16 bits do not hold: laid out, not written. */
-static void test_zip64(void **state)
-{
-    enum {
-        COUNT = 70000
-    };
-    const struct exporter *npz = exporter_find("npz");
-    struct export_tensor *tensors = calloc(COUNT, sizeof(*tensors));
-    struct export_tensor **list = calloc(COUNT, sizeof(struct export_tensor *));
-    char(*names)[8] = calloc(COUNT, sizeof(*names));
-    static uint64_t shapes[2] = {UINT64_C(5) << 30, 0};
-    struct export_file file = {.path = "x.npz", .tensors = list, .count = COUNT};
-    struct error err = {.offset = NO_OFFSET};
-    struct text lead = {0}, tail = {0};
-    (void)state;
-    for (size_t i = 0; i < COUNT; i++) {
-        snprintf(names[i], sizeof(names[i]), "%05zu", i);
-        tensors[i] = (struct export_tensor){.name = names[i],
-                                            .shape = i == 1 ? shapes : shapes + 1,
-                                            .rank = 1,
-                                            .nbytes = i == 1 ? shapes[0] : 0};
-        dtype_find("uint8", &tensors[i].to);
-        list[i] = &tensors[i];
-    }
-    assert_int_equal(npz->layout(&file, &err), OK);
+/* Sizes, places and counts that 32 or 16 bits do not hold: laid out, not written. All
+ * members are empty but the second. */
+#define ZIP64_COUNT 70000
+#define ZIP64_LARGE (UINT64_C(5) << 30)
 
-    /* The large one: true sizes behind the name. */
-    uint64_t size = 128 + shapes[0];
-    assert_true(npz->lead(&tensors[1], &lead));
-    assert_int_equal(lead.len, tensors[1].lead_len);
-    assert_int_equal(tensors[1].offset % 64, 0);
+/* The large one has its true sizes behind its name. */
+static void check_large_lead(const struct export_tensor *t)
+{
+    struct text lead = {0};
+    assert_true(exporter_find("npz")->lead(t, &lead));
+    assert_int_equal(lead.len, t->lead_len);
+    assert_int_equal(t->offset % 64, 0);
     const uint8_t *local = (const uint8_t *)lead.at;
     assert_int_equal(load_u16le(local + 4), 45);
     assert_int_equal(load_u32le(local + 18), UINT32_MAX);
@@ -255,40 +236,72 @@ static void test_zip64(void **state)
     const uint8_t *extra = local + 30 + load_u16le(local + 26);
     assert_int_equal(load_u16le(extra), 1);
     assert_int_equal(load_u16le(extra + 2), 16);
-    assert_int_equal(load_u64le(extra + 4), size);
-    assert_int_equal(load_u64le(extra + 12), size);
+    assert_int_equal(load_u64le(extra + 4), 128 + ZIP64_LARGE);
+    assert_int_equal(load_u64le(extra + 12), 128 + ZIP64_LARGE);
+    text_release(&lead);
+}
 
-    /* The directory: its length is what layout() counted. */
-    assert_true(npz->tail(&file, &tail));
-    const uint8_t *at = (const uint8_t *)tail.at;
-    uint64_t end = tensors[COUNT - 1].offset;
-    assert_int_equal(tail.len, file.size - end);
-    for (size_t i = 0; i < COUNT; i++) {
-        uint64_t place = load_u32le(at + 42);
-        const uint8_t *wide = at + 46 + load_u16le(at + 28) + 4;
-        assert_memory_equal(at, "PK\1\2", 4);
-        assert_memory_equal(at + 46, names[i], 5);
-        assert_int_equal(load_u16le(at + 30), i == 0 ? 0 : i == 1 ? 20 : 12);
-        if (i == 1)
-            assert_int_equal(load_u64le(wide), size);
-        if (i > 1) {
-            assert_int_equal(place, UINT32_MAX);
-            place = load_u64le(wide);
-        }
-        assert_int_equal(place, tensors[i].offset - tensors[i].lead_len);
-        at += 46 + load_u16le(at + 28) + load_u16le(at + 30);
+/* The entry of member `i`; returns the next one. */
+static const uint8_t *check_entry(const uint8_t *at, const struct export_tensor *t,
+                                  size_t i)
+{
+    uint64_t place = load_u32le(at + 42);
+    const uint8_t *wide = at + 46 + load_u16le(at + 28) + 4;
+    assert_memory_equal(at, "PK\1\2", 4);
+    assert_memory_equal(at + 46, t->name, 5);
+    assert_int_equal(load_u16le(at + 30), i == 0 ? 0 : i == 1 ? 20 : 12);
+    if (i == 1)
+        assert_int_equal(load_u64le(wide), 128 + ZIP64_LARGE);
+    if (i > 1) {
+        assert_int_equal(place, UINT32_MAX);
+        place = load_u64le(wide);
     }
+    assert_int_equal(place, t->offset - t->lead_len);
+    return at + 46 + load_u16le(at + 28) + load_u16le(at + 30);
+}
+
+static void check_directory(const struct export_file *file)
+{
+    struct text tail = {0};
+    assert_true(exporter_find("npz")->tail(file, &tail));
+    const uint8_t *at = (const uint8_t *)tail.at;
+    uint64_t end = file->tensors[ZIP64_COUNT - 1]->offset;
+    assert_int_equal(tail.len, file->size - end); /* as layout() has counted */
+    for (size_t i = 0; i < ZIP64_COUNT; i++)
+        at = check_entry(at, file->tensors[i], i);
     assert_memory_equal(at, "PK\6\6", 4);
     assert_int_equal(load_u64le(at + 4), 44);
-    assert_int_equal(load_u64le(at + 24), COUNT);
-    assert_int_equal(load_u64le(at + 32), COUNT);
+    assert_int_equal(load_u64le(at + 24), ZIP64_COUNT);
+    assert_int_equal(load_u64le(at + 32), ZIP64_COUNT);
     assert_int_equal(load_u64le(at + 48), end);
     assert_memory_equal(at + 56, "PK\6\7", 4);
-    assert_int_equal(load_u64le(at + 64), file.size - 22 - 20 - 56);
+    assert_int_equal(load_u64le(at + 64), file->size - 22 - 20 - 56);
     assert_memory_equal(at + 76, "PK\5\6\0\0\0\0\xff\xff\xff\xff", 12);
     assert_int_equal(load_u32le(at + 92), UINT32_MAX);
-    text_release(&lead);
     text_release(&tail);
+}
+
+static void test_zip64(void **state)
+{
+    struct export_tensor *tensors = calloc(ZIP64_COUNT, sizeof(*tensors));
+    struct export_tensor **list = calloc(ZIP64_COUNT, sizeof(struct export_tensor *));
+    char(*names)[8] = calloc(ZIP64_COUNT, sizeof(*names));
+    uint64_t large = ZIP64_LARGE, none = 0;
+    struct export_file file = {.path = "x.npz", .tensors = list, .count = ZIP64_COUNT};
+    struct error err = {.offset = NO_OFFSET};
+    (void)state;
+    for (size_t i = 0; i < ZIP64_COUNT; i++) {
+        snprintf(names[i], sizeof(names[i]), "%05zu", i);
+        tensors[i] = (struct export_tensor){.name = names[i],
+                                            .shape = i == 1 ? &large : &none,
+                                            .rank = 1,
+                                            .nbytes = i == 1 ? large : 0};
+        dtype_find("uint8", &tensors[i].to);
+        list[i] = &tensors[i];
+    }
+    assert_int_equal(exporter_find("npz")->layout(&file, &err), OK);
+    check_large_lead(&tensors[1]);
+    check_directory(&file);
     free(names);
     free(list);
     free(tensors);
