@@ -38,13 +38,27 @@ static enum status no_memory(struct error *err)
                      "no memory for a regular expression");
 }
 
-static enum status compile_pcre(struct regex *re, enum regex_how how, struct error *err)
+/* Has the pattern a positive look-ahead (or what could be one)? */
+static bool looks_ahead(const char *pattern, size_t len)
+{
+    for (size_t i = 0; i + 3 <= len; i++)
+        if (memcmp(pattern + i, "(?=", 3) == 0)
+            return true;
+    return false;
+}
+
+/* `ahead`: PCRE2 10.42 takes a character that is only looked ahead at for one that was
+ * consumed, and so wants a longer text: (?=a).*a does not find "a". */
+static enum status compile_pcre(struct regex *re, enum regex_how how, bool ahead,
+                                struct error *err)
 {
     uint32_t options = PCRE2_UTF | PCRE2_NO_UTF_CHECK | PCRE2_ALT_CIRCUMFLEX;
     if (how != REGEX_SEARCH)
         options |= PCRE2_ANCHORED;
     if (how == REGEX_FULLMATCH)
         options |= PCRE2_ENDANCHORED;
+    if (ahead)
+        options |= PCRE2_NO_START_OPTIMIZE;
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     if (!context)
         return no_memory(err);
@@ -86,7 +100,7 @@ enum status regex_compile(const char *pattern, size_t len, enum regex_how how,
         return no_memory(err);
     enum status status = pysyntax_read(pattern, len, &re->syntax, err);
     if (status == OK)
-        status = compile_pcre(re, how, err);
+        status = compile_pcre(re, how, looks_ahead(pattern, len), err);
     if (status == OK)
         status = prepare_match(re, err);
     if (status != OK) {

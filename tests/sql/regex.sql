@@ -33,3 +33,6 @@ SELECT pattern, regexp_replace(pattern, 'enc/w_3', template) AS name FROM rule;
 CREATE TEMP VIEW v AS SELECT regexp('a', 'a') AS yes;
 PRAGMA trusted_schema = OFF;
 SELECT yes FROM v;
+
+-- What is looked ahead at is not consumed.
+SELECT regexp_match('(?=a).*a', 'a') AS ahead, regexp_match('a*(?=a)(?i:A)', 'ba') AS folded;
