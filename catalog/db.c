@@ -11,17 +11,21 @@
 #include "catalog/schema.h"
 #include "catalog/sql/extension.h"
 
-#define BUSY_MS 10000
+#define CREATE_MS 1000 /* longer than making the tables takes */
 
 enum status db_error(sqlite3 *db, const char *doing, struct error *err)
 {
     int rc = sqlite3_extended_errcode(db);
     enum status status = (rc & 0xFF) == SQLITE_NOMEM       ? ERR_MEMORY
                          : (rc & 0xFF) == SQLITE_INTERRUPT ? ERR_INTERRUPTED
+                         : (rc & 0xFF) == SQLITE_BUSY      ? ERR_BUSY
                                                            : ERR_IO;
     const char *file = sqlite3_db_filename(db, "main");
+    const char *what = status == ERR_BUSY
+                           ? "another program is writing the catalog; try again later"
+                           : sqlite3_errmsg(db);
     return error_set(err, status, file, NO_OFFSET, "%s%s%s", doing ? doing : "",
-                     doing ? ": " : "", sqlite3_errmsg(db));
+                     doing ? ": " : "", what);
 }
 
 enum status db_exec(sqlite3 *db, const char *sql, struct error *err)
@@ -79,21 +83,26 @@ static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
     if (rc != SQLITE_OK)
         return error_set(err, ERR_IO, path, NO_OFFSET, "cannot open the catalog: %s",
                          *db ? sqlite3_errmsg(*db) : "no memory");
-    sqlite3_busy_timeout(*db, BUSY_MS);
+    sqlite3_busy_timeout(*db, DB_BUSY_MS);
     return OK;
 }
 
-/* Run every schema/NN_*.sql, unless there are tables already; the indexes of a new catalog
- * wait (01_indexes.sql). */
-static enum status create(sqlite3 *db, struct error *err)
+/* Nothing is in it: no table, and no other program's mark. */
+static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
 {
-    /* There is nothing to lose yet: the first commit of rows waits for the disk. */
-    sqlite3_int64 tables = 0;
-    enum status status = db_exec(db, "PRAGMA synchronous=OFF; BEGIN IMMEDIATE", err);
-    if (status == OK)
-        status = pragma_integer(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
-    if (status == OK && tables) /* no catalog, or somebody else was faster */
-        return db_exec(db, "ROLLBACK; PRAGMA synchronous=FULL", err);
+    sqlite3_int64 marks = 0, tables = 0;
+    if (pragma_integer(db, "PRAGMA application_id", &marks, err) != OK ||
+        (marks == 0 && pragma_integer(db, "PRAGMA user_version", &marks, err) != OK) ||
+        pragma_integer(db, "SELECT count(*) FROM sqlite_schema", &tables, err) != OK)
+        return err->status;
+    *empty = marks == 0 && tables == 0;
+    return OK;
+}
+
+/* Run every schema/NN_*.sql; the indexes of a new catalog wait (01_indexes.sql). */
+static enum status fill(sqlite3 *db, struct error *err)
+{
+    enum status status = OK;
     for (const struct schema_file *f = schema_files; status == OK && f->path; f++)
         if (!strstr(f->path, "/rules/") && !strstr(f->path, "/01_") &&
             !strstr(f->path, "/query/"))
@@ -105,22 +114,53 @@ static enum status create(sqlite3 *db, struct error *err)
         status = db_exec(db, pragmas, err);
     if (status == OK)
         status = rules_install(db, err);
-    if (status == OK)
-        return db_exec(db, "COMMIT; PRAGMA synchronous=FULL", err);
-    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return status;
+}
+
+/* End a transaction: all of it, or nothing. */
+static enum status end(sqlite3 *db, enum status status, struct error *err)
+{
+    if (status == OK)
+        status = db_exec(db, "COMMIT", err);
+    if (status != OK)
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+/* Of several programs that start with the same new catalog, the first to lock it fills it. */
+static enum status create(sqlite3 *db, struct error *err)
+{
+    bool empty = false;
+    /* There is nothing to lose yet: the first commit of rows waits for the disk. */
+    sqlite3_busy_timeout(db, CREATE_MS);
+    enum status status = db_exec(db, "PRAGMA synchronous=OFF; BEGIN IMMEDIATE", err);
+    sqlite3_busy_timeout(db, DB_BUSY_MS);
+    if (status == ERR_BUSY) {
+        /* Filled by now, most likely, and being imported into. */
+        struct error looking = {.offset = NO_OFFSET};
+        if (look_empty(db, &empty, &looking) == OK && !empty)
+            error_clear(err);
+    }
+    if (status != OK)
+        return err->status;
+    status = look_empty(db, &empty, err);
+    if (status == OK && empty)
+        status = fill(db, err);
+    if (end(db, status, err) != OK)
+        return err->status;
+    return db_exec(db, "PRAGMA synchronous=FULL", err);
 }
 
 enum status db_build_indexes(sqlite3 *db, struct error *err)
 {
-    enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
+    bool alone = sqlite3_get_autocommit(db) != 0;
+    enum status status = alone ? db_exec(db, "BEGIN IMMEDIATE", err) : OK;
+    if (status != OK)
+        return status;
     for (const struct schema_file *f = schema_files; status == OK && f->path; f++)
         if (strstr(f->path, "/01_"))
             status = db_exec(db, f->text, err);
-    if (status == OK)
-        return db_exec(db, "COMMIT", err);
-    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    return status;
+    return alone ? end(db, status, err) : status;
 }
 
 /* A killed import has left tensors and no indexes (they are built all at once). */
@@ -137,8 +177,15 @@ static bool indexes_missing(sqlite3 *db)
 
 enum status db_repair(sqlite3 *db, struct error *err)
 {
+    sqlite3_busy_timeout(db, 0);
     enum status status = rules_install(db, err);
-    return status == OK && indexes_missing(db) ? db_build_indexes(db, err) : status;
+    if (status == OK && indexes_missing(db))
+        status = db_build_indexes(db, err);
+    sqlite3_busy_timeout(db, DB_BUSY_MS);
+    if (status != ERR_BUSY)
+        return status;
+    error_clear(err); /* who is writing does it in the end */
+    return OK;
 }
 
 /* A process that was killed leaves its journal. Looking for that is cheaper than for the
@@ -161,14 +208,16 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
                                   bool cut_short, struct error *err)
 {
     sqlite3_int64 application = 0, version = 0;
+    bool empty = false;
     if (pragma_integer(db, "PRAGMA application_id", &application, err) != OK ||
         pragma_integer(db, "PRAGMA user_version", &version, err) != OK)
         return err->status;
-    if (application == 0 && version == 0 && mode == DB_CREATE &&
-        (create(db, err) != OK ||
-         pragma_integer(db, "PRAGMA application_id", &application, err) != OK ||
-         pragma_integer(db, "PRAGMA user_version", &version, err) != OK))
-        return err->status;
+    if (application == 0 && version == 0 && mode == DB_CREATE) {
+        if (look_empty(db, &empty, err) != OK || (empty && create(db, err) != OK))
+            return err->status;
+        if (empty)
+            return OK;
+    }
     if (application != CATALOG_APPLICATION_ID)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                          "not a ckptdb catalog (it is left as it is)");

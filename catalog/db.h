@@ -9,6 +9,7 @@
 
 #define CATALOG_APPLICATION_ID 0x636b7074 /* "ckpt" */
 #define CATALOG_VERSION        1          /* user_version: counts migrations */
+#define DB_BUSY_MS             10000      /* how long a statement waits for a writer */
 
 enum db_mode {
     DB_READ,   /* must exist; on a read-only file system it is opened as immutable */
@@ -25,7 +26,8 @@ enum status db_open(const char *path, enum db_mode mode, sqlite3 **out,
 void db_close(sqlite3 *);
 
 enum status db_build_indexes(sqlite3 *, struct error *err);
-/* Build the indexes that a killed import has not, and renew the shipped rule sets. */
+/* Bring shipped maps up to date and build the indexes that a killed import has not. Where
+ * another program is writing, that is left to it. */
 enum status db_repair(sqlite3 *, struct error *err);
 
 /* Set *err from the connection's last error; `doing` may be NULL. */

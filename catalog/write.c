@@ -100,10 +100,10 @@ struct writer {
     struct arena name_memory; /* its keys */
     bool names_known;         /* the map holds every name of the catalog */
     int64_t next_name, next_layout, next_meta, next_checkpoint;
+    int64_t version;   /* of the data that these were read from, -1: none */
     int64_t *name_ids; /* of the batch's tensors, then nodes */
     size_t name_space;
     bool indexes_wait, in_transaction, orphans;
-    int64_t version; /* data_version() that the numbers above belong to */
     struct timespec committed;
 };
 
@@ -199,7 +199,6 @@ static int64_t next_id(sqlite3 *db, const char *table)
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* Changes when another connection has committed. */
 static int64_t data_version(sqlite3 *db)
 {
     sqlite3_stmt *s = NULL;
@@ -211,33 +210,23 @@ static int64_t data_version(sqlite3 *db)
     return version;
 }
 
-/* Where to go on, now that nobody else can write. */
-static void look_around(struct writer *w)
+/* What the writer keeps in mind of the catalog holds until another program has written.
+ * Without its indexes, a catalog that is not new could not be asked for names. */
+static enum status learn(struct writer *w, struct error *err)
 {
-    strmap_release(&w->names);
-    arena_release(&w->name_memory);
+    int64_t version = data_version(w->db);
+    if (version == w->version && version >= 0)
+        return OK;
+    w->version = version;
     w->next_name = next_id(w->db, "names");
     w->next_layout = next_id(w->db, "layouts");
     w->next_meta = next_id(w->db, "metas");
     w->next_checkpoint = next_id(w->db, "checkpoints");
+    strmap_release(&w->names);
+    arena_release(&w->name_memory);
     w->names_known = w->next_name == 1;
-    w->version = data_version(w->db);
-}
-
-/* Somebody else has written between two transactions: ids were given, names added or
- * dropped, and the catalog is no longer ours to fill without indexes. */
-static enum status catch_up(struct writer *w, struct error *err)
-{
-    if (w->indexes_wait) {
-        w->indexes_wait = false;
-        if (db_exec(w->db, "COMMIT", err) != OK || db_build_indexes(w->db, err) != OK ||
-            db_exec(w->db, "BEGIN IMMEDIATE", err) != OK) {
-            w->in_transaction = false;
-            return err->status;
-        }
-    }
-    look_around(w);
-    return OK;
+    w->indexes_wait = w->names_known && w->next_layout == 1;
+    return w->indexes_wait ? OK : db_build_indexes(w->db, err);
 }
 
 static enum status begin(struct writer *w, struct error *err)
@@ -248,25 +237,30 @@ static enum status begin(struct writer *w, struct error *err)
         return err->status;
     w->in_transaction = true;
     clock_gettime(CLOCK_MONOTONIC, &w->committed);
-    return data_version(w->db) == w->version ? OK : catch_up(w, err);
+    return learn(w, err);
 }
 
 static enum status commit(struct writer *w, struct error *err)
 {
     if (!w->in_transaction)
         return OK;
-    w->in_transaction = false;
-    return db_exec(w->db, "COMMIT", err);
+    if (db_exec(w->db, "COMMIT", err) == OK)
+        w->in_transaction = false;
+    return err->status;
 }
 
-enum status writer_open(sqlite3 *db, struct writer **out, struct error *err)
+enum status writer_open(sqlite3 *db, int (*wait)(void *context, int times), void *context,
+                        struct writer **out, struct error *err)
 {
     struct writer *w = calloc(1, sizeof(*w));
     if (!w)
         return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
     w->db = db;
+    w->version = -1;
     if (db_repair(db, err) != OK)
         goto fail;
+    if (wait)
+        sqlite3_busy_handler(db, wait, context);
     /* Readers go on while we write. Where WAL cannot be (no shared memory), so be it. */
     sqlite3_exec(db,
                  "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
@@ -276,14 +270,13 @@ enum status writer_open(sqlite3 *db, struct writer **out, struct error *err)
         db_error(db, "cannot start the writer", err);
         goto fail;
     }
-    if (begin(w, err) != OK)
-        goto fail;
-    w->indexes_wait = w->names_known && w->next_layout == 1;
-    *out = w;
-    return OK;
+    if (begin(w, err) == OK) {
+        *out = w;
+        return OK;
+    }
 
 fail:
-    free(w);
+    writer_abort(w);
     return err->status;
 }
 
@@ -896,20 +889,27 @@ static void release(struct writer *w)
     free(w);
 }
 
+/* Refused while somebody else has the catalog open; then the next writer does it. Indexes come
+ * after it: out of WAL mode their pages are written once. */
+static void leave_wal(sqlite3 *db)
+{
+    sqlite3_busy_timeout(db, 0);
+    sqlite3_exec(db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+    sqlite3_busy_timeout(db, DB_BUSY_MS);
+}
+
 enum status writer_close(struct writer *w, struct error *err)
 {
     if (w->orphans && begin(w, err) == OK)
         db_exec(w->db, drop_orphans, err);
-    if (err->status == OK)
-        commit(w, err);
     sqlite3 *db = w->db;
-    bool build = err->status == OK && w->indexes_wait;
-    release(w);
-    /* Refused while somebody reads; the next writer tries again. Indexes come after it: out
-     * of WAL mode their pages are written once. */
-    sqlite3_exec(db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE", NULL,
-                 NULL, NULL);
-    return build ? db_build_indexes(db, err) : err->status;
+    if (err->status == OK && commit(w, err) == OK) {
+        release(w);
+        leave_wal(db);
+        return db_repair(db, err);
+    }
+    writer_abort(w);
+    return err->status;
 }
 
 void writer_abort(struct writer *w)
@@ -920,5 +920,5 @@ void writer_abort(struct writer *w)
     if (w->in_transaction)
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     release(w);
-    sqlite3_exec(db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+    leave_wal(db);
 }

@@ -14,7 +14,10 @@ struct sqlite3;
 
 struct writer;
 
-enum status writer_open(struct sqlite3 *, struct writer **out, struct error *err);
+/* `wait` is asked, with `context`, while another program is writing: true goes on waiting,
+ * false is ERR_BUSY. NULL: ten seconds. Several writers take turns between commits. */
+enum status writer_open(struct sqlite3 *, int (*wait)(void *context, int times),
+                        void *context, struct writer **out, struct error *err);
 /* Does not take the batch over. */
 enum status writer_put(struct writer *, const struct batch *, struct error *err);
 /* Drop a checkpoint and what only it used. */

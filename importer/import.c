@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "catalog/base/threads.h"
 #include "catalog/known.h"
@@ -199,12 +200,27 @@ static enum status write_walk(struct importing *im, struct writer *w, struct err
     return err->status == OK ? writer_put(w, &b, err) : err->status;
 }
 
+#define WAIT_NS       20000000
+#define NOTICED_AFTER 50 /* waits: a second */
+
+/* Called by SQLite while another program is writing. */
+static int wait_for_turn(void *context, int times)
+{
+    const struct import_options *o = context;
+    if (interrupted(o))
+        return 0;
+    if (times == NOTICED_AFTER && o->waiting)
+        o->waiting(o->context);
+    nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
+    return 1;
+}
+
 static enum status write_all(struct importing *im, struct sqlite3 *db,
                              const struct known *k, struct import_report *report,
                              struct error *err)
 {
     struct writer *w = NULL;
-    if (writer_open(db, &w, err) != OK)
+    if (writer_open(db, wait_for_turn, (void *)im->options, &w, err) != OK)
         return err->status;
     if (write_walk(im, w, err) == OK && index_all(im, w, report, err) == OK &&
         forget_passed(im, k, w, err) == OK)
@@ -278,6 +294,8 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
             write_all(&im, db, known, report, err);
         }
     }
+    if (err->status == ERR_BUSY && interrupted(options))
+        err->status = ERR_INTERRUPTED; /* while it waited for its turn */
     free(im.todo);
     known_free(known);
     return err->status;

@@ -28,6 +28,8 @@ struct import_options {
     const volatile sig_atomic_t *interrupted;
     /* "looking" for files (total 0), then "indexing" checkpoints. NULL: silent. */
     void (*progress)(void *context, const char *doing, uint64_t done, uint64_t total);
+    /* Called once when another program is writing the catalog: its end is awaited. */
+    void (*waiting)(void *context);
     void *context;
 };
 

@@ -46,6 +46,12 @@ static const char **paths_beside(const struct walk *walk)
     return list;
 }
 
+static void say_waiting(void *context)
+{
+    (void)context;
+    complain("waiting: another program is writing the catalog");
+}
+
 static bool asked_for(const struct walk *walk, const char *const *beside,
                       const char *path)
 {
@@ -172,6 +178,7 @@ static int import_command(struct session *session, const struct args *args)
         .dry_run = args_flag(&command_import, args, "--dry-run"),
         .interrupted = &session_interrupted,
         .progress = show,
+        .waiting = say_waiting,
         .context = &showing,
     };
     const char *jobs = args_option(&command_import, args, "--jobs");

@@ -73,6 +73,7 @@ const char *status_name(enum status status)
         [ERR_CORRUPT] = "corrupt",
         [ERR_UNSUPPORTED] = "unsupported",
         [ERR_LIMIT] = "limit",
+        [ERR_BUSY] = "busy",
         [ERR_MISSING] = "missing",
         [ERR_CHANGED] = "changed",
         [ERR_CHECKSUM] = "checksum",

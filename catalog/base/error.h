@@ -25,6 +25,7 @@ enum status {
     ERR_CHECKSUM,    /* data read does not have its recorded checksum */
     ERR_VALUE,       /* a value does not fit the dtype asked for */
     ERR_IO,          /* the system refused to read or write */
+    ERR_BUSY,        /* another program is writing the catalog */
     ERR_MEMORY,      /* no memory */
     ERR_ARGUMENT,    /* the caller asked for something that makes no sense */
     ERR_INTERRUPTED, /* somebody pressed Ctrl-C */

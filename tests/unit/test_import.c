@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "catalog/base/bits.h"
@@ -367,6 +368,42 @@ static void test_threads_do_not_matter(void **state)
     free(many);
 }
 
+/* Between two commits of one import comes another one, of names that the first also has. */
+static void import_between(void *context, const char *doing, uint64_t done,
+                           uint64_t total)
+{
+    const struct place *p = context;
+    if (strcmp(doing, "indexing") != 0 || total != 3)
+        return;
+    if (done == 1) /* the next one is old enough to be committed */
+        nanosleep(&(struct timespec){.tv_sec = 2, .tv_nsec = 100000000}, NULL);
+    if (done == 2)
+        import(p, "/b", plain);
+}
+
+static void test_two_writers(void **state)
+{
+    const struct place *p = *state;
+    struct import_options first = plain;
+    shell_out("mkdir %s/a %s/b", p->root, p->root);
+    put_safetensors(p, "a/1.safetensors", OTHER, 24);
+    put_safetensors(p, "a/2.safetensors", OTHER " ", 24);
+    put_safetensors(p, "a/3.safetensors", TWO, 24);
+    put_safetensors(p, "b/1.safetensors", TWO " ", 24);
+    put_safetensors(p, "b/2.safetensors", OTHER, 24);
+    first.progress = import_between;
+    first.context = *state;
+    import(p, "/a", first);
+    expect(p, "SELECT count(*), count(DISTINCT path), sum(tensors) FROM checkpoint",
+           "5|5|7");
+    expect(p, "SELECT count(*) FROM files", "5");
+    expect(p, "SELECT group_concat(name) FROM (SELECT name FROM names ORDER BY name)",
+           "a.b,a.w,c");
+    expect(p, "SELECT count(*) FROM layouts", "2");
+    expect(p, "SELECT count(*) FROM sqlite_schema WHERE name = 'names_by_name'", "1");
+    expect(p, "PRAGMA journal_mode", "delete");
+}
+
 #define CASE(x) cmocka_unit_test_setup_teardown(x, place_setup, place_teardown)
 
 int main(void)
@@ -382,6 +419,7 @@ int main(void)
         CASE(test_sets),
         CASE(test_sets_side_by_side),
         CASE(test_threads_do_not_matter),
+        CASE(test_two_writers),
     };
     return cmocka_run_group_tests_name("import", tests, NULL, NULL);
 }
