@@ -34,13 +34,14 @@ static bool read_file(const char *path, struct text *out)
     char *bytes = NULL;
     if (source_open_file(path, 0, &source, NULL, &err) != OK)
         goto done;
-    if (source->size > FILE_MOST)
+    if (source->size > FILE_MOST) {
         error_set(&err, ERR_LIMIT, path, NO_OFFSET, "a map of more than %u MiB",
                   (unsigned)(FILE_MOST >> 20));
-    else if ((bytes = malloc(source->size + 1)) == NULL)
-        error_set(&err, ERR_MEMORY, path, NO_OFFSET, "no memory");
-    else if (source_read(source, 0, bytes, source->size, &err) == OK &&
-             !text_add(out, bytes, source->size))
+        goto done;
+    }
+    bytes = malloc(source->size + 1);
+    if (!bytes || (source_read(source, 0, bytes, source->size, &err) == OK &&
+                   !text_add(out, bytes, source->size)))
         error_set(&err, ERR_MEMORY, path, NO_OFFSET, "no memory");
 done:
     if (err.status != OK)

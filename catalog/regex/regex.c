@@ -19,6 +19,7 @@ struct regex {
     pcre2_match_data *match;
     pcre2_match_context *limits;
     pcre2_jit_stack *stack; /* made when the machine's own 32 KiB were not enough */
+    const uint8_t *begins;  /* bits of the bytes a match may begin with; NULL: any */
     bool jit;
     unsigned groups; /* without group 0 */
     unsigned spans;  /* of the last match: groups from here on took no part */
@@ -81,6 +82,7 @@ static enum status prepare_match(struct regex *re, struct error *err)
     re->jit = pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE) == 0 &&
               pcre2_pattern_info(re->code, PCRE2_INFO_JITSIZE, &jit_size) == 0 &&
               jit_size > 0;
+    pcre2_pattern_info(re->code, PCRE2_INFO_FIRSTBITMAP, &re->begins);
     re->match = pcre2_match_data_create_from_pattern(re->code, NULL);
     re->limits = pcre2_match_context_create(NULL);
     if (!re->match || !re->limits)
@@ -197,6 +199,16 @@ int regex_exec(struct regex *re, const char *text, size_t len, size_t start,
         return -1;
     }
     return run(re, text, len, start, 0, err);
+}
+
+int regex_exec_known(struct regex *re, const char *text, size_t len, struct error *err)
+{
+    return run(re, text, len, 0, 0, err);
+}
+
+bool regex_may_begin(const struct regex *re, unsigned char byte)
+{
+    return !re->begins || (re->begins[byte / 8] >> byte % 8 & 1);
 }
 
 int regex_exec_next(struct regex *re, const char *text, size_t len, struct error *err)

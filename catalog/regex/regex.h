@@ -41,6 +41,10 @@ int regex_group_named(const struct regex *, const char *name, size_t len);
  * look-behinds. */
 int regex_exec(struct regex *, const char *text, size_t len, size_t start,
                struct error *err);
+/* The same from the start of text that is known to be UTF-8, as one that an exec has taken. */
+int regex_exec_known(struct regex *, const char *text, size_t len, struct error *err);
+/* False: no match begins with this byte. For lists of patterns that are tried in turn. */
+bool regex_may_begin(const struct regex *, unsigned char byte);
 /* The next match in the same text, as re.finditer and re.sub go on: from the end of the
  * last match, and if that was empty, not with the same empty one again. */
 int regex_exec_next(struct regex *, const char *text, size_t len, struct error *err);

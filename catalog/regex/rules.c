@@ -9,7 +9,6 @@
 
 #define STEP_ARGS  3    /* most arguments of a step */
 #define INT_DIGITS 4300 /* CPython's sys.int_info.default_max_str_digits */
-#define INDEX_LAST "9223372036854775807" /* what Python takes as an index */
 
 enum step_kind {
     STEP_TABLE,
@@ -108,6 +107,7 @@ struct rules {
     bool sorted;
     struct text key, number, out;
     struct text name; /* whose answer `result` is */
+    bool known;       /* to be UTF-8 */
     bool answered;
     struct rule_result result;
 };
@@ -318,11 +318,13 @@ static const struct value *find_values(struct rules *s, struct step *step, struc
         else
             high = middle;
     }
-    *count = 0;
-    while (low + *count < step->entries &&
-           compare_key(&step->entry[low + *count], key) == 0)
+    const struct value *v = step->entry + low;
+    if (low == step->entries || compare_key(v, key) != 0)
+        return NULL;
+    *count = 1;
+    while (v->listed && low + *count < step->entries && compare_key(v + *count, key) == 0)
         ++*count;
-    return *count ? &step->entry[low] : NULL;
+    return v;
 }
 
 /* --- expansions -------------------------------------------------------------------------- */
@@ -465,6 +467,18 @@ static struct run piece_run(const struct rules *s, const struct rule *r,
     return (struct run){s->name.at + begin, end - begin};
 }
 
+/* text_add() for the many short runs that a name is put together from. */
+static inline void append(struct text *t, struct run run)
+{
+    if (t->space - t->len <= run.len) {
+        text_add(t, run.at, run.len);
+        return;
+    }
+    memcpy(t->at + t->len, run.at, run.len);
+    t->len += run.len;
+    t->at[t->len] = '\0';
+}
+
 /* What the template makes of the match and the first `steps` steps; made in `buffer`, which
  * is emptied, where it is not just a run of something. False: the error is told. */
 static bool expand(struct rules *s, struct rule *r, size_t steps, struct expansion *e,
@@ -484,8 +498,7 @@ static bool expand(struct rules *s, struct rule *r, size_t steps, struct expansi
         if (p->kind == PIECE_TEMPLATE) {
             template_expand(p->template, r->regex, s->name.at, buffer);
         } else {
-            struct run run = piece_run(s, r, p);
-            text_add(buffer, run.at, run.len);
+            append(buffer, piece_run(s, r, p));
         }
     }
     *out = (struct run){buffer->at ? buffer->at : "", buffer->len};
@@ -552,11 +565,10 @@ static bool number_of(struct rules *s, struct rule *r, size_t at, unsigned i)
 {
     struct step *step = &r->step[at];
     struct run number;
-    if (!expand(s, r, at, &step->arg[i], &s->number, &number))
+    if (!expand(s, r, at, &step->arg[i], &step->own, &number))
         return false;
     bool plain = is_plain(number);
     size_t digits = plain ? number.len : count_digits(number);
-    text_reset(&step->own);
     if (digits > INT_DIGITS) {
         fail(s, "ValueError: ");
         text_addf(
@@ -569,14 +581,32 @@ static bool number_of(struct rules *s, struct rule *r, size_t at, unsigned i)
     if (plain) {
         for (; number.len > 1 && *number.at == '0'; number.len--)
             number.at++;
-        text_add(&step->own, number.at, number.len);
-    } else if (!pytext_int(number.at, number.len, &step->own)) {
+        step->value = number;
+        return true;
+    }
+    text_reset(&s->number);
+    if (!pytext_int(number.at, number.len, &s->number)) {
         fail(s, "ValueError: invalid literal for int() with base 10: ");
         pytext_repr(&s->out, number.at, number.len);
         return false;
     }
+    text_reset(&step->own);
+    text_add(&step->own, s->number.at, s->number.len);
     step->value = (struct run){step->own.at, step->own.len};
     return !step->own.failed || fail(s, "MemoryError: out of memory");
+}
+
+/* The decimal digits as a number; UINT64_MAX where they are more than Python takes for an
+ * index. */
+static uint64_t index_value(struct run digits)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < digits.len; i++) {
+        if (n > (uint64_t)INT64_MAX / 10)
+            return UINT64_MAX;
+        n = n * 10 + (uint64_t)(digits.at[i] - '0');
+    }
+    return n > INT64_MAX ? UINT64_MAX : n;
 }
 
 static bool run_index(struct rules *s, struct rule *r, size_t at)
@@ -586,13 +616,11 @@ static bool run_index(struct rules *s, struct rule *r, size_t at)
     size_t count;
     if (!find_entry(s, r, at, &list, &count) || !number_of(s, r, at, 1))
         return false;
-    bool minus = step->own.at[0] == '-';
-    const char *digits = step->own.at + minus;
-    size_t len = strlen(digits);
-    if (len > strlen(INDEX_LAST) ||
-        (len == strlen(INDEX_LAST) && strcmp(digits, INDEX_LAST) > 0))
+    bool minus = *step->value.at == '-';
+    uint64_t n =
+        index_value((struct run){step->value.at + minus, step->value.len - minus});
+    if (n == UINT64_MAX)
         return fail(s, "IndexError: cannot fit 'int' into an index-sized integer");
-    unsigned long long n = strtoull(digits, NULL, 10);
     size_t held = list->text ? count : 0;
     if (minus ? n > held : n >= held)
         return fail(s, "IndexError: list index out of range");
@@ -642,7 +670,13 @@ static enum rule_outcome run_rule(struct rules *s, struct rule *r, struct run *o
             return RULE_ERROR;
     if (r->drops)
         return RULE_DROPPED;
-    return expand(s, r, r->steps, &r->replacement, &s->out, out) ? RULE_OK : RULE_ERROR;
+    if (!expand(s, r, r->steps, &r->replacement, &s->out, out))
+        return RULE_ERROR;
+    if (out->at != s->out.at) { /* a run of something else, without a NUL behind it */
+        append(&s->out, *out);
+        *out = (struct run){s->out.at, s->out.len};
+    }
+    return RULE_OK;
 }
 
 static void compile(struct rules *s, struct rule *r)
@@ -674,9 +708,13 @@ static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome,
         fail(s, r->pattern_fault);
         return true;
     }
+    if (s->known && s->name.len && !regex_may_begin(r->regex, (unsigned char)*s->name.at))
+        return false;
     err.status = OK; /* no more: it is large, and this runs for every rule and name */
     err.code = NULL;
-    int matched = regex_exec(r->regex, s->name.at, s->name.len, 0, &err);
+    int matched = s->known ? regex_exec_known(r->regex, s->name.at, s->name.len, &err)
+                           : regex_exec(r->regex, s->name.at, s->name.len, 0, &err);
+    s->known = matched >= 0;
     if (matched < 0) {
         fail(s, class_of(&err));
         text_addf(&s->out, ": %s", err.message);
@@ -710,6 +748,7 @@ const struct rule_result *rules_apply(struct rules *s, const char *name, size_t 
     text_reset(&s->name);
     text_reset(&s->out);
     text_add(&s->name, name, len);
+    s->known = false;
     if (!s->name.failed)
         s->result = find_result(s);
     s->answered = !s->name.failed && !s->out.failed;

@@ -41,6 +41,7 @@ struct set {
 
 struct cache {
     unsigned functions; /* that share it */
+    bool utf8;          /* the encoding of the database */
     struct set *first;  /* latest used first */
 };
 
@@ -257,6 +258,16 @@ static struct rules *load(sqlite3_context *context, const char *name)
 
 /* --- the cache --------------------------------------------------------------------------- */
 
+static bool is_utf8(sqlite3 *db)
+{
+    sqlite3_stmt *s = NULL;
+    bool utf8 =
+        sqlite3_prepare_v2(db, "PRAGMA main.encoding", -1, &s, NULL) == SQLITE_OK &&
+        sqlite3_step(s) == SQLITE_ROW && strcmp(column(s, 0), "UTF-8") == 0;
+    sqlite3_finalize(s);
+    return utf8;
+}
+
 static struct set *set_new(sqlite3_context *context, const char *name, struct text *rows)
 {
     struct set *set = calloc(1, sizeof(*set));
@@ -266,6 +277,8 @@ static struct set *set_new(sqlite3_context *context, const char *name, struct te
     set->rows = text_steal(rows);
     if (!set->rows)
         goto no_memory;
+    struct cache *cache = sqlite3_user_data(context);
+    cache->utf8 = is_utf8(sqlite3_context_db_handle(context));
     set->rules = load(context, name);
     set->holders = 1;
     if (set->rules)
@@ -349,8 +362,7 @@ done:
 static const struct rule_result *answer(sqlite3_context *context, sqlite3_value **argv)
 {
     struct set *set = sqlite3_get_auxdata(context, 0);
-    const char *name = (const char *)sqlite3_value_text(argv[1]);
-    if (!name)
+    if (sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return NULL;
     if (!set) {
         const char *ruleset = (const char *)sqlite3_value_text(argv[0]);
@@ -361,12 +373,23 @@ static const struct rule_result *answer(sqlite3_context *context, sqlite3_value 
         sqlite3_set_auxdata(context, 0, set, set_drop);
         /* Where the argument is no constant it was dropped at once; the cache holds on. */
     }
-    return rules_apply(set->rules, name, (size_t)sqlite3_value_bytes(argv[1]));
+    /* As text it would be copied to put a NUL behind it, which nobody needs. */
+    const struct cache *cache = sqlite3_user_data(context);
+    const char *name = cache->utf8 && sqlite3_value_type(argv[1]) == SQLITE_TEXT
+                           ? sqlite3_value_blob(argv[1])
+                           : (const char *)sqlite3_value_text(argv[1]);
+    return rules_apply(set->rules, name ? name : "",
+                       (size_t)sqlite3_value_bytes(argv[1]));
 }
 
+/* A NUL is behind `text`. Unless another is inside, SQLite is told so, and need not copy it
+ * again to put one there. */
 static void result_text(sqlite3_context *context, const char *text, size_t len)
 {
-    sqlite3_result_text64(context, text, len, SQLITE_TRANSIENT, SQLITE_UTF8);
+    if (strlen(text) == len)
+        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+    else
+        sqlite3_result_text64(context, text, len, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
 static void rule_match(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -9,8 +9,8 @@
  *                   literal, a parameter, a subquery, or a column of another table
  *   $parameter      may be given, else it is NULL; if it is also one of the columns, then
  *                   equality on the column gives it
- *   each_COLUMN     (one at most) a text of integers, "7,8,9": the row is repeated for each of
- *                   them, in a column COLUMN. What layouts share is so worked out once.
+ *   each_COLUMN     (one at most) an integer, or a text of integers, "7,8,9": the row is repeated
+ *                   for each of them, in a column COLUMN. What layouts share is so worked out once.
  *
  * Parameters that are no columns are hidden columns, in the order of their first use. Where
  * a value given is NULL there are no rows. Columns that nobody asks for are left out of the
@@ -25,6 +25,7 @@
 #include "catalog/sql/extension.h"
 
 #define PARAMETERS_MAX 8
+#define COLUMNS_MAX    63  /* that SQLite can say of whether they are used */
 #define COST_OF_ONE    1e4 /* estimated, all parameters given */
 #define EACH           "each_"
 
@@ -38,8 +39,9 @@ struct query {
     sqlite3_vtab base; /* first */
     sqlite3 *db;
     const char *sql;
-    int columns; /* of the SELECT; hidden ones follow */
-    int each;    /* the column each_COLUMN; -1: none */
+    char *column[COLUMNS_MAX]; /* their names in the SELECT; hidden ones follow */
+    int columns;
+    int each; /* the column each_COLUMN; -1: none */
     struct parameter parameter[PARAMETERS_MAX];
     int parameters;
     /* One statement that no cursor uses, and what it was prepared for. */
@@ -66,6 +68,8 @@ static int query_disconnect(sqlite3_vtab *base)
     sqlite3_finalize(q->idle);
     for (int i = 0; i < q->parameters; i++)
         free(q->parameter[i].name);
+    for (int i = 0; i < q->columns; i++)
+        free(q->column[i]);
     free(q);
     return SQLITE_OK;
 }
@@ -98,13 +102,18 @@ static int column_called(sqlite3_stmt *s, const char *name)
 /* Columns and parameters, as the SELECT has them; the declaration into `table`. */
 static bool query_describe(struct query *q, sqlite3_stmt *s, struct text *table)
 {
-    int hidden = q->columns = sqlite3_column_count(s);
+    int hidden = sqlite3_column_count(s);
     bool each;
     q->each = -1;
-    for (int i = 0; i < q->columns; i++) {
-        add_column(table, column_name(s, i, &each), "");
+    while (q->columns < hidden && q->columns < COLUMNS_MAX) {
+        int i = q->columns++;
+        const char *name = column_name(s, i, &each);
+        add_column(table, name, each ? " INTEGER" : "");
         if (each)
             q->each = i;
+        q->column[i] = strdup(sqlite3_column_name(s, i));
+        if (!q->column[i])
+            return false;
     }
     for (int i = 1; i <= sqlite3_bind_parameter_count(s); i++) {
         const char *name = sqlite3_bind_parameter_name(s, i);
@@ -239,7 +248,7 @@ static int query_close(sqlite3_vtab_cursor *base)
 
 static bool column_used(unsigned long long used, int i)
 {
-    return used >> (i < 63 ? i : 63) & 1;
+    return used >> i & 1;
 }
 
 static int cursor_prepare(struct query_cursor *c, unsigned long long used)
@@ -251,20 +260,16 @@ static int cursor_prepare(struct query_cursor *c, unsigned long long used)
         q->idle = NULL;
         return SQLITE_OK;
     }
-    sqlite3_stmt *all = NULL;
     struct text sql = {0};
-    int rc = sqlite3_prepare_v2(q->db, q->sql, -1, &all, NULL);
-    for (int i = 0; rc == SQLITE_OK && i < q->columns; i++) {
+    for (int i = 0; i < q->columns; i++) {
         text_adds(&sql, i ? ", " : "SELECT ");
         if (column_used(used, i) || i == q->each)
-            text_addf(&sql, "\"%s\"", sqlite3_column_name(all, i));
+            text_addf(&sql, "\"%s\"", q->column[i]);
         else
             text_adds(&sql, "NULL");
     }
-    sqlite3_finalize(all);
     text_addf(&sql, " FROM (%s)", q->sql);
-    if (rc == SQLITE_OK)
-        rc = text_str(&sql) ? sqlite3_prepare_v2(q->db, sql.at, -1, &c->stmt, NULL)
+    int rc = text_str(&sql) ? sqlite3_prepare_v2(q->db, sql.at, -1, &c->stmt, NULL)
                             : SQLITE_NOMEM;
     text_release(&sql);
     return rc;
@@ -286,25 +291,33 @@ static void cursor_element(struct query_cursor *c, const char *list)
     c->each = end;
 }
 
+/* Whether the row that was just read is to be shown, for at least one element. */
+static bool cursor_begin(struct query_cursor *c)
+{
+    struct query *q = (struct query *)c->base.pVtab;
+    if (q->each < 0)
+        return true;
+    sqlite3_value *v = sqlite3_column_value(c->stmt, q->each);
+    c->each = NULL;
+    if (sqlite3_value_type(v) == SQLITE_TEXT)
+        cursor_element(c, (const char *)sqlite3_value_text(v));
+    else
+        c->element = sqlite3_value_int64(v);
+    return sqlite3_value_type(v) != SQLITE_NULL;
+}
+
 static int query_next(sqlite3_vtab_cursor *base)
 {
     struct query_cursor *c = (struct query_cursor *)base;
-    struct query *q = (struct query *)base->pVtab;
     c->row++;
     if (c->each && *c->each == ',') {
         cursor_element(c, c->each + 1);
         return SQLITE_OK;
     }
     int rc;
-    while ((rc = sqlite3_step(c->stmt)) == SQLITE_ROW) {
-        if (q->each < 0)
+    while ((rc = sqlite3_step(c->stmt)) == SQLITE_ROW)
+        if (cursor_begin(c))
             return SQLITE_OK;
-        const char *list = (const char *)sqlite3_column_text(c->stmt, q->each);
-        if (list && *list) {
-            cursor_element(c, list);
-            return SQLITE_OK;
-        }
-    }
     c->done = true;
     return rc == SQLITE_DONE ? SQLITE_OK : cursor_error(c, rc);
 }
@@ -341,12 +354,14 @@ static int query_eof(sqlite3_vtab_cursor *base)
     return ((struct query_cursor *)base)->done;
 }
 
-/* (A copied value gets new memory for each row, a text keeps what it has.) */
+/* A copied value gets new memory for each row, a text keeps what it has; and with the NUL
+ * that is behind it, it is not copied again to get one. */
 static void result_of(sqlite3_context *context, sqlite3_value *v)
 {
-    if (sqlite3_value_type(v) == SQLITE_TEXT)
-        sqlite3_result_text(context, (const char *)sqlite3_value_text(v),
-                            sqlite3_value_bytes(v), SQLITE_TRANSIENT);
+    const char *text =
+        sqlite3_value_type(v) == SQLITE_TEXT ? (const char *)sqlite3_value_text(v) : NULL;
+    if (text && strlen(text) == (size_t)sqlite3_value_bytes(v))
+        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
     else
         sqlite3_result_value(context, v);
 }

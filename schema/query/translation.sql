@@ -5,9 +5,9 @@
 -- A layout is translated once, however many checkpoints share it.
 WITH
   span(layout, checkpoints) AS MATERIALIZED (
-    SELECT layout, CAST(id AS TEXT) FROM checkpoints WHERE id = $checkpoint_id
+    SELECT layout, id FROM checkpoints WHERE id = $checkpoint_id
     UNION ALL
-    SELECT layout, group_concat(id) FROM checkpoints
+    SELECT layout, iif(count(*) = 1, min(id), group_concat(id)) FROM checkpoints
     WHERE $checkpoint_id IS NULL GROUP BY layout
   ),
   mode(strict) AS MATERIALIZED (

@@ -70,6 +70,8 @@ ask "checkpoint c JOIN translation t ON t.checkpoint_id = c.id
      WHERE r.name = 't5_to_t5x' AND c.path GLOB '*/p15.json'"
 ask "(SELECT * FROM translation) t
      WHERE ruleset || '' = 't5_to_t5x' AND checkpoint_id + 0 = $id"
+ask "translation t WHERE ruleset = 't5_to_t5x' AND checkpoint_id = '$id'"
+ask "translation t WHERE ruleset IN ('t5_to_t5x', 'none') AND checkpoint_id IN ($id, 99)"
 sql "SELECT ruleset, count(*) FROM translation GROUP BY 1"
 echo "-- nothing"
 sql "SELECT count(*) FROM translation WHERE ruleset = 'none'"
