@@ -164,7 +164,12 @@ static bool open_catalog(struct session *session, bool dry_run)
     }
     if (dry_run && access(session->catalog, F_OK) != 0)
         return true;
-    return session_open(session, dry_run ? DB_READ : DB_CREATE);
+    if (!session_open(session, dry_run ? DB_READ : DB_CREATE))
+        return false;
+    /* An import stops between checkpoints: a statement that is interrupted would undo those
+     * that are not committed yet. */
+    sqlite3_progress_handler(session->db, 0, NULL, NULL);
+    return true;
 }
 
 static int import_command(struct session *session, const struct args *args)
@@ -192,6 +197,7 @@ static int import_command(struct session *session, const struct args *args)
     struct error err = {.offset = NO_OFFSET};
     showing.bar = progress_new(session, "looking", "files");
     import_run(session->db, &options, &report, &err);
+    session_watch(session);
     progress_free(showing.bar);
     int status = finish(session, &report, &options, &err);
     walk_free(report.walk);

@@ -116,8 +116,14 @@ bool session_open(struct session *s, enum db_mode mode)
     db_close(s->db);
     s->db = db;
     s->db_mode = mode;
-    sqlite3_progress_handler(db, 4000, stop_if_interrupted, NULL);
+    session_watch(s);
     return true;
+}
+
+void session_watch(struct session *s)
+{
+    if (s->db)
+        sqlite3_progress_handler(s->db, 4000, stop_if_interrupted, NULL);
 }
 
 bool session_open_for_sql(struct session *s)

@@ -68,6 +68,8 @@ bool session_open(struct session *, enum db_mode mode);
 /* The same for statements that may do anything: created if missing, read-only if it must. */
 bool session_open_for_sql(struct session *);
 void session_close(struct session *);
+/* Let SIGINT end statements, as it does from the opening on. */
+void session_watch(struct session *);
 
 /* Results go to `target`: a path, or a command after '|'; NULL: back to stdout. */
 bool session_output(struct session *, const char *target);
