@@ -71,3 +71,10 @@ echo "--- help"
 try help ls
 try ls --help
 try '.help once'
+echo "--- relocate: copied with its times, and a link left in the old place"
+mkdir old && cp -p models/*.safetensors old/ 2>/dev/null || cp -p "$TESTS"/fixtures/real/safetensors/tied/data/tied.safetensors old/
+"$CKPTDB_BIN" -d moved.db import old 2>&1
+cp -pr old new && rm -r old && ln -s new old
+"$CKPTDB_BIN" -d moved.db relocate old new
+"$CKPTDB_BIN" -d moved.db import new
+echo "status $?"
