@@ -329,6 +329,29 @@ def case_get_and_export(t):
     equal(values, {"enc.w": (1, 2), "enc.b": (3, 4)})
 
 
+def case_get_shows_a_part(t):
+    header = json.dumps({"w": {"dtype": "I32", "shape": [50, 40], "data_offsets": [0, 8000]}}).encode()
+    with open(t.path("in.safetensors"), "wb") as out:
+        out.write(struct.pack("<Q", len(header)) + header + struct.pack("<2000i", *range(2000)))
+    s = t.ready()
+    s.line(".import in.safetensors")
+    s.expect("1 new")
+    s.expect(PROMPT)
+    s.line(".get 1 w")
+    s.expect(r"\[\[   0    1    2 ...   37   38   39\]\n \[  40")
+    s.expect(r"\n \.\.\.\n \[1880 1881 1882 \.\.\. 1917 1918 1919\]")
+    s.expect(r"1999\]\]")
+    s.expect(PROMPT)
+    s.line(".get 1 w --slice ':, 0' --format csv")
+    s.expect(r"\n1960\n")
+    s.expect(PROMPT)
+    s.line(".get 1 w --full")
+    s.expect(r"\[ 800  801 ")
+    s.expect(PROMPT)
+    s.line(".get 1 w --format raw")
+    s.expect("not to a terminal")
+
+
 def read_safetensors(path):
     with open(path, "rb") as file:
         length = struct.unpack("<Q", file.read(8))[0]
