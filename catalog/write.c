@@ -5,43 +5,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "catalog/base/strmap.h"
-#include "catalog/base/text.h"
-#include "catalog/db.h"
-#include "catalog/feed.h"
+#include "catalog/write_private.h"
 
 #define COMMIT_SECONDS 2 /* at most so much work is lost to a kill */
-#define SHIFT          TENSOR_ORD_BITS
 
-enum statement {
-    FIND_CHECKPOINT,
-    PUT_CHECKPOINT,
-    FIND_LAYOUT,
-    PUT_LAYOUT,
-    FIND_META,
-    PUT_META,
-    FIND_NAME,
-    PUT_FILE,
-    PUT_ISSUE,
-    PUT_PASSED,
-    PUT_SUMS,
-    CLEAR_ISSUES,
-    CLEAR_PASSED,
-    CLEAR_WALKED,
-    FEED_NAMES,
-    FEED_TENSORS,
-    MORE_TENSORS,
-    MORE_PLAIN_TENSORS,
-    FEED_NODES,
-    FEED_MODULES,
-    MORE_MODULES,
-    FEED_DTYPES,
-    FEED_FACTS,
-    FEED_PLACEMENTS,
-    STATEMENTS,
-};
-
-/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): each has its index before it */
 static const char *const statement_sql[STATEMENTS] = {
     [FIND_CHECKPOINT] = "SELECT id FROM checkpoints WHERE path = ?1",
     [PUT_CHECKPOINT] =
@@ -92,24 +59,9 @@ static const char *const statement_sql[STATEMENTS] = {
                         " SELECT c0, c1, c2, c3, c4, c5, c6, c7 FROM ckptdb_feed",
 };
 
-struct writer {
-    sqlite3 *db;
-    sqlite3_stmt *statement[STATEMENTS];
-    struct feed feed;
-    struct strmap names;      /* names seen in this import -> names.id */
-    struct arena name_memory; /* its keys */
-    bool names_known;         /* the map holds every name of the catalog */
-    int64_t next_name, next_layout, next_meta, next_checkpoint;
-    int64_t version;   /* of the data that these were read from, -1: none */
-    int64_t *name_ids; /* of the batch's tensors, then nodes */
-    size_t name_space;
-    bool indexes_wait, in_transaction, orphans;
-    struct timespec committed;
-};
-
 /* --- small helpers ---------------------------------------------------------------------- */
 
-static sqlite3_stmt *statement(struct writer *w, enum statement which)
+sqlite3_stmt *writer_statement(struct writer *w, enum writer_statement_id which)
 {
     if (!w->statement[which])
         sqlite3_prepare_v3(w->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
@@ -117,7 +69,7 @@ static sqlite3_stmt *statement(struct writer *w, enum statement which)
     return w->statement[which];
 }
 
-static void bind_text(sqlite3_stmt *s, int at, const char *text)
+void writer_bind_text(sqlite3_stmt *s, int at, const char *text)
 {
     if (text)
         sqlite3_bind_text(s, at, text, -1, SQLITE_STATIC);
@@ -130,13 +82,13 @@ static void bind_blob(sqlite3_stmt *s, int at, const void *bytes, size_t len)
     sqlite3_bind_blob64(s, at, bytes, len, SQLITE_STATIC);
 }
 
-static void bind_digest(sqlite3_stmt *s, int at, const struct layout_digest *d)
+void writer_bind_digest(sqlite3_stmt *s, int at, const struct layout_digest *d)
 {
     bind_blob(s, at, d->at, sizeof(d->at));
 }
 
 /* Step a statement that gives no rows, and make it ready again. */
-static enum status finish(struct writer *w, sqlite3_stmt *s, struct error *err)
+enum status writer_finish(struct writer *w, sqlite3_stmt *s, struct error *err)
 {
     int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
     if (s) {
@@ -147,7 +99,7 @@ static enum status finish(struct writer *w, sqlite3_stmt *s, struct error *err)
 }
 
 /* The first column of the first row, or -1. */
-static int64_t find(struct writer *w, sqlite3_stmt *s, struct error *err)
+int64_t writer_find(struct writer *w, sqlite3_stmt *s, struct error *err)
 {
     int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
     int64_t id = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : -1;
@@ -157,18 +109,19 @@ static int64_t find(struct writer *w, sqlite3_stmt *s, struct error *err)
     return id;
 }
 
-static enum status feed(struct writer *w, enum statement which, struct feed rows,
-                        struct error *err)
+enum status writer_feed(struct writer *w, enum writer_statement_id which,
+                        struct feed rows, struct error *err)
 {
     if (!rows.count)
         return OK;
     w->feed = rows;
-    return finish(w, statement(w, which), err);
+    return writer_finish(w, writer_statement(w, which), err);
 }
 
 /* Rows of the newest layout: the first one with its id, the others behind it. */
-static enum status feed_behind(struct writer *w, enum statement first,
-                               enum statement more, struct feed rows, struct error *err)
+enum status writer_feed_behind(struct writer *w, enum writer_statement_id first,
+                               enum writer_statement_id more, struct feed rows,
+                               struct error *err)
 {
     struct feed rest = rows;
     if (!rows.count)
@@ -176,7 +129,7 @@ static enum status feed_behind(struct writer *w, enum statement first,
     rows.count = 1;
     rest.count--;
     rest.from = 1;
-    if (feed(w, first, rows, err) != OK || feed(w, more, rest, err) != OK)
+    if (writer_feed(w, first, rows, err) != OK || writer_feed(w, more, rest, err) != OK)
         return err->status;
     if (sqlite3_last_insert_rowid(w->db) != rows.base + (int64_t)rest.count)
         return error_set(err, ERR_CORRUPT, sqlite3_db_filename(w->db, "main"), NO_OFFSET,
@@ -280,337 +233,6 @@ fail:
     return err->status;
 }
 
-/* --- names ------------------------------------------------------------------------------ */
-
-struct new_names {
-    struct bytes *list;
-    uint64_t count;
-    size_t space;
-};
-
-static void name_column(const struct feed *f, uint64_t row, int column,
-                        sqlite3_context *context)
-{
-    const struct bytes *name = (const struct bytes *)f->rows + row;
-    (void)column; /* c1 is the only one asked for */
-    sqlite3_result_text64(context, (const char *)name->at, name->len, SQLITE_STATIC,
-                          SQLITE_UTF8);
-}
-
-/* The id of a name; new ones get the next id and wait in `fresh` to be written. */
-static enum status intern(struct writer *w, const char *name, size_t len,
-                          struct new_names *fresh, int64_t *id, struct error *err)
-{
-    bool added;
-    const char *kept;
-    uint64_t *value = strmap_keep(&w->names, &w->name_memory, name, len, &kept, &added);
-    if (!value)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for tensor names");
-    *id = (int64_t)*value;
-    if (!added)
-        return OK;
-    *id = -1;
-    if (!w->names_known) {
-        sqlite3_stmt *s = statement(w, FIND_NAME);
-        sqlite3_bind_text64(s, 1, name, len, SQLITE_STATIC, SQLITE_UTF8);
-        *id = find(w, s, err);
-    }
-    if (*id < 0 && err->status == OK) {
-        *id = w->next_name++;
-        if (fresh->count == fresh->space) {
-            size_t space = fresh->space ? fresh->space * 2 : 256;
-            struct bytes *list = realloc(fresh->list, space * sizeof(*list));
-            if (!list)
-                return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-            fresh->list = list;
-            fresh->space = space;
-        }
-        fresh->list[fresh->count++] = (struct bytes){(const uint8_t *)kept, len};
-    }
-    *value = (uint64_t)*id;
-    return err->status;
-}
-
-static enum status intern_all(struct writer *w, const struct batch_layout *l,
-                              struct error *err)
-{
-    struct new_names fresh = {0};
-    uint64_t count = l->tensor_count + l->node_count;
-    if (count > w->name_space) {
-        int64_t *ids = realloc(w->name_ids, count * sizeof(*ids));
-        if (!ids)
-            return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-        w->name_ids = ids;
-        w->name_space = count;
-    }
-    for (uint64_t i = 0; err->status == OK && i < l->tensor_count; i++)
-        intern(w, l->tensors[i].name, l->tensors[i].name_len, &fresh, &w->name_ids[i],
-               err);
-    for (uint64_t i = 0; err->status == OK && i < l->node_count; i++)
-        intern(w, l->nodes[i].name, strlen(l->nodes[i].name), &fresh,
-               &w->name_ids[l->tensor_count + i], err);
-    if (err->status == OK)
-        feed(w, FEED_NAMES,
-             (struct feed){
-                 .count = fresh.count, .column = name_column, .rows = fresh.list},
-             err);
-    free(fresh.list);
-    return err->status;
-}
-
-/* --- layouts ---------------------------------------------------------------------------- */
-
-static void result_number(sqlite3_context *context, bool known, uint64_t v)
-{
-    if (known)
-        sqlite3_result_int64(context, (sqlite3_int64)v);
-}
-
-static void result_string(sqlite3_context *context, const char *text)
-{
-    if (text)
-        sqlite3_result_text(context, text, -1, SQLITE_STATIC);
-}
-
-static void result_strides(sqlite3_context *context, const struct batch_tensor *t)
-{
-    struct text out = {0};
-    if (!t->strides)
-        return;
-    for (unsigned d = 0; d < t->rank; d++)
-        text_addf(&out, d ? ",%lld" : "[%lld", (long long)t->strides[d]);
-    text_adds(&out, t->rank ? "]" : "[]");
-    if (text_str(&out))
-        sqlite3_result_text64(context, out.at, out.len, SQLITE_TRANSIENT, SQLITE_UTF8);
-    text_release(&out);
-}
-
-/* storage, file, start, stored, codec, strides, extents */
-static void placement_value(const struct batch_tensor *t, int column,
-                            sqlite3_context *context)
-{
-    switch (column) {
-    case 0:
-        sqlite3_result_int(context, t->storage);
-        break;
-    case 1:
-        result_number(context, t->file != NO_FILE, t->file);
-        break;
-    case 2:
-        result_number(context, t->storage == STORAGE_RANGE, t->offset);
-        break;
-    case 3:
-        result_number(context, !t->stored_unknown, t->stored);
-        break;
-    case 4:
-        result_string(context, t->codec);
-        break;
-    case 5:
-        result_strides(context, t);
-        break;
-    default:
-        if (t->extents.len)
-            sqlite3_result_blob64(context, t->extents.at, t->extents.len, SQLITE_STATIC);
-    }
-}
-
-static void tensor_column(const struct feed *f, uint64_t row, int column,
-                          sqlite3_context *context)
-{
-    const struct batch_tensor *t = (const struct batch_tensor *)f->rows + row;
-    switch (column) {
-    case 0:
-        sqlite3_result_int64(context, f->base + (int64_t)row);
-        break;
-    case 1:
-        sqlite3_result_int64(context, ((const int64_t *)f->extra)[row]);
-        break;
-    case 2:
-        result_string(context, t->dtype_unknown ? NULL : t->dtype);
-        break;
-    case 3:
-        result_string(context, t->shape_text);
-        break;
-    case 4:
-        result_number(context, !t->shape_unknown, t->elements);
-        break;
-    case 5:
-        result_number(context, t->sized, t->nbytes);
-        break;
-    default:
-        placement_value(t, column - 6, context);
-    }
-}
-
-static void placement_column(const struct feed *f, uint64_t row, int column,
-                             sqlite3_context *context)
-{
-    if (column == 0)
-        sqlite3_result_int64(context, f->base + (int64_t)row);
-    else
-        placement_value((const struct batch_tensor *)f->rows + row, column - 1, context);
-}
-
-static void node_column(const struct feed *f, uint64_t row, int column,
-                        sqlite3_context *context)
-{
-    const struct batch_node *n = (const struct batch_node *)f->rows + row;
-    switch (column) {
-    case 0:
-        sqlite3_result_int64(context, f->base + (int64_t)row);
-        break;
-    case 1:
-        sqlite3_result_int64(context, ((const int64_t *)f->extra)[row]);
-        break;
-    case 2:
-        result_string(context, n->kind);
-        break;
-    default:
-        sqlite3_result_int64(context, (sqlite3_int64)n->position);
-    }
-}
-
-/* id, name, length, depth, tensors, parameters, nbytes */
-static void module_column(const struct feed *f, uint64_t row, int column,
-                          sqlite3_context *context)
-{
-    const struct batch_module *m = (const struct batch_module *)f->rows + row;
-    const uint64_t values[] = {m->depth, m->tensors, m->parameters, m->nbytes};
-    if (column == 0)
-        sqlite3_result_int64(context, f->base + (int64_t)row);
-    else if (column == 1)
-        sqlite3_result_int64(context, ((const int64_t *)f->extra)[m->first]);
-    else if (column == 2)
-        sqlite3_result_int64(context, m->length);
-    else
-        sqlite3_result_int64(context, (sqlite3_int64)values[column - 3]);
-}
-
-/* id, dtype, tensors, parameters, nbytes */
-static void dtype_column(const struct feed *f, uint64_t row, int column,
-                         sqlite3_context *context)
-{
-    const struct batch_module *m = (const struct batch_module *)f->rows + row;
-    if (column == 0 || column > 1)
-        module_column(f, row, column ? column + 2 : 0, context);
-    else if (m->len)
-        sqlite3_result_text(context, m->module, (int)m->len, SQLITE_STATIC);
-}
-
-/* Is every tensor a run of the first file, with nothing more to say of it? */
-static bool all_plain(const struct batch_layout *l)
-{
-    for (uint64_t i = 0; i < l->tensor_count; i++) {
-        const struct batch_tensor *t = &l->tensors[i];
-        if (t->storage != STORAGE_RANGE || t->file || t->codec || t->strides ||
-            t->extents.len)
-            return false;
-    }
-    return true;
-}
-
-static enum status put_layout_row(struct writer *w, const struct batch_layout *l,
-                                  int64_t id, struct error *err)
-{
-    sqlite3_stmt *s = statement(w, PUT_LAYOUT);
-    sqlite3_bind_int64(s, 1, id);
-    bind_digest(s, 2, &l->logical);
-    bind_digest(s, 3, &l->placement);
-    sqlite3_bind_int64(s, 4, (sqlite3_int64)l->tensor_count);
-    sqlite3_bind_int64(s, 5, (sqlite3_int64)l->parameters);
-    sqlite3_bind_int64(s, 6, (sqlite3_int64)l->nbytes);
-    if (!l->stored_unknown)
-        sqlite3_bind_int64(s, 7, (sqlite3_int64)l->stored);
-    return finish(w, s, err);
-}
-
-static enum status put_layout(struct writer *w, const struct batch_layout *l, int64_t id,
-                              struct error *err)
-{
-    int64_t base = (int64_t)((uint64_t)id << SHIFT);
-    if (put_layout_row(w, l, id, err) != OK || intern_all(w, l, err) != OK)
-        return err->status;
-    const int64_t *names = w->name_ids;
-    struct feed tensors = {l->tensor_count, tensor_column, l->tensors, base, names, 0};
-    struct feed nodes = {l->node_count,
-                         node_column,
-                         l->nodes,
-                         base,
-                         names ? names + l->tensor_count : NULL,
-                         0};
-    struct feed modules = {l->module_count, module_column, l->modules, base, names, 0};
-    struct feed dtypes = {l->dtype_count, dtype_column, l->dtypes, base, NULL, 0};
-    feed_behind(w, FEED_TENSORS, all_plain(l) ? MORE_PLAIN_TENSORS : MORE_TENSORS,
-                tensors, err);
-    if (err->status == OK)
-        feed_behind(w, FEED_MODULES, MORE_MODULES, modules, err);
-    if (err->status == OK && feed(w, FEED_NODES, nodes, err) == OK)
-        feed(w, FEED_DTYPES, dtypes, err);
-    return err->status;
-}
-
-/* The layout's row; *placed says that this checkpoint's bytes lie in another way. */
-static enum status find_layout(struct writer *w, const struct batch_layout *l,
-                               int64_t *id, bool *placed, struct error *err)
-{
-    sqlite3_stmt *s = statement(w, FIND_LAYOUT);
-    bind_digest(s, 1, &l->logical);
-    int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
-    *placed = false;
-    *id = -1;
-    if (rc == SQLITE_ROW) {
-        *id = sqlite3_column_int64(s, 0);
-        const void *other = sqlite3_column_blob(s, 1);
-        *placed = sqlite3_column_bytes(s, 1) != sizeof(l->placement.at) || !other ||
-                  memcmp(other, l->placement.at, sizeof(l->placement.at)) != 0;
-    } else if (rc != SQLITE_DONE) {
-        db_error(w->db, "cannot read the catalog", err);
-    }
-    sqlite3_reset(s);
-    if (*id < 0 && err->status == OK) {
-        *id = w->next_layout++;
-        put_layout(w, l, *id, err);
-    }
-    return err->status;
-}
-
-/* --- metadata --------------------------------------------------------------------------- */
-
-static void fact_column(const struct feed *f, uint64_t row, int column,
-                        sqlite3_context *context)
-{
-    const struct batch_meta *m = (const struct batch_meta *)f->rows + row;
-    if (column == 0)
-        sqlite3_result_int64(context, f->base + (int64_t)row);
-    else if (column == 1)
-        result_string(context, m->key);
-    else if (m->type == FACT_TEXT)
-        sqlite3_result_text64(context, m->text, m->text_len, SQLITE_STATIC, SQLITE_UTF8);
-    else if (m->type == FACT_INTEGER)
-        sqlite3_result_int64(context, m->integer);
-    else if (m->type == FACT_REAL)
-        sqlite3_result_double(context, m->real);
-}
-
-static int64_t find_meta(struct writer *w, const struct batch *b, struct error *err)
-{
-    sqlite3_stmt *s = statement(w, FIND_META);
-    bind_digest(s, 1, &b->meta_digest);
-    int64_t id = find(w, s, err);
-    if (id >= 0 || err->status != OK)
-        return id;
-    id = w->next_meta++;
-    s = statement(w, PUT_META);
-    sqlite3_bind_int64(s, 1, id);
-    bind_digest(s, 2, &b->meta_digest);
-    if (finish(w, s, err) == OK)
-        feed(w, FEED_FACTS,
-             (struct feed){b->meta_count, fact_column, b->metas,
-                           (int64_t)((uint64_t)id << SHIFT), NULL, 0},
-             err);
-    return id;
-}
-
 /* --- one batch -------------------------------------------------------------------------- */
 
 /* Everything of a checkpoint that is not shared, before it is written anew. */
@@ -642,14 +264,14 @@ static enum status put_files(struct writer *w, const struct batch *b, int64_t id
 {
     for (uint64_t i = 0; i < b->file_count && err->status == OK; i++) {
         const struct batch_file *f = &b->files[i];
-        sqlite3_stmt *s = statement(w, PUT_FILE);
+        sqlite3_stmt *s = writer_statement(w, PUT_FILE);
         sqlite3_bind_int64(s, 1, (int64_t)((uint64_t)id << SHIFT) + (int64_t)i);
-        bind_text(s, 2, f->path);
+        writer_bind_text(s, 2, f->path);
         if (f->present)
             bind_identity(s, 3, &f->identity);
-        bind_text(s, 7, f->role);
+        writer_bind_text(s, 7, f->role);
         sqlite3_bind_int64(s, 8, (sqlite3_int64)f->base);
-        finish(w, s, err);
+        writer_finish(w, s, err);
     }
     return err->status;
 }
@@ -659,16 +281,16 @@ static enum status put_issues(struct writer *w, const struct batch *b, int64_t i
 {
     for (uint64_t i = 0; i < b->issue_count && err->status == OK; i++) {
         const struct batch_issue *issue = &b->issues[i];
-        sqlite3_stmt *s = statement(w, PUT_ISSUE);
+        sqlite3_stmt *s = writer_statement(w, PUT_ISSUE);
         if (id > 0)
             sqlite3_bind_int64(s, 1, id);
-        bind_text(s, 2, issue->path);
+        writer_bind_text(s, 2, issue->path);
         if (issue->offset != NO_OFFSET)
             sqlite3_bind_int64(s, 3, (sqlite3_int64)issue->offset);
-        bind_text(s, 4, issue->warning ? "warning" : "error");
-        bind_text(s, 5, issue->code);
-        bind_text(s, 6, issue->message);
-        finish(w, s, err);
+        writer_bind_text(s, 4, issue->warning ? "warning" : "error");
+        writer_bind_text(s, 5, issue->code);
+        writer_bind_text(s, 6, issue->message);
+        writer_finish(w, s, err);
     }
     return err->status;
 }
@@ -677,10 +299,10 @@ static enum status put_passed(struct writer *w, const struct batch_file *list,
                               uint64_t count, struct error *err)
 {
     for (uint64_t i = 0; i < count && err->status == OK; i++) {
-        sqlite3_stmt *s = statement(w, PUT_PASSED);
-        bind_text(s, 1, list[i].path);
+        sqlite3_stmt *s = writer_statement(w, PUT_PASSED);
+        writer_bind_text(s, 1, list[i].path);
         bind_identity(s, 2, &list[i].identity);
-        finish(w, s, err);
+        writer_finish(w, s, err);
     }
     return err->status;
 }
@@ -690,28 +312,28 @@ static enum status clear_paths(struct writer *w, const struct batch *b, struct e
 {
     sqlite3_stmt *s;
     if (b->path) {
-        s = statement(w, CLEAR_ISSUES);
-        bind_text(s, 1, b->path);
-        finish(w, s, err);
+        s = writer_statement(w, CLEAR_ISSUES);
+        writer_bind_text(s, 1, b->path);
+        writer_finish(w, s, err);
     }
     for (uint64_t i = 0; i < b->file_count && err->status == OK; i++) {
-        s = statement(w, CLEAR_ISSUES);
-        bind_text(s, 1, b->files[i].path);
-        if (finish(w, s, err) != OK)
+        s = writer_statement(w, CLEAR_ISSUES);
+        writer_bind_text(s, 1, b->files[i].path);
+        if (writer_finish(w, s, err) != OK)
             break;
-        s = statement(w, CLEAR_PASSED);
-        bind_text(s, 1, b->files[i].path);
-        finish(w, s, err);
+        s = writer_statement(w, CLEAR_PASSED);
+        writer_bind_text(s, 1, b->files[i].path);
+        writer_finish(w, s, err);
     }
     for (uint64_t i = 0; i < b->passed_count && err->status == OK; i++) {
-        s = statement(w, CLEAR_ISSUES);
-        bind_text(s, 1, b->passed[i].path);
-        finish(w, s, err);
+        s = writer_statement(w, CLEAR_ISSUES);
+        writer_bind_text(s, 1, b->passed[i].path);
+        writer_finish(w, s, err);
     }
     for (uint64_t i = 0; !b->path && i < b->issue_count && err->status == OK; i++) {
-        s = statement(w, CLEAR_ISSUES);
-        bind_text(s, 1, b->issues[i].path);
-        finish(w, s, err);
+        s = writer_statement(w, CLEAR_ISSUES);
+        writer_bind_text(s, 1, b->issues[i].path);
+        writer_finish(w, s, err);
     }
     return err->status;
 }
@@ -724,12 +346,12 @@ static void bind_checkpoint(sqlite3_stmt *s, const struct batch *b, int64_t id,
         if (b->files[i].present && b->files[i].identity.mtime_ns > newest)
             newest = b->files[i].identity.mtime_ns;
     sqlite3_bind_int64(s, 1, id);
-    bind_text(s, 2, b->path);
-    bind_text(s, 3, b->format);
-    bind_text(s, 4, b->run);
+    writer_bind_text(s, 2, b->path);
+    writer_bind_text(s, 3, b->format);
+    writer_bind_text(s, 4, b->run);
     if (b->has_step)
         sqlite3_bind_int64(s, 5, b->step);
-    bind_text(s, 6, b->item);
+    writer_bind_text(s, 6, b->item);
     sqlite3_bind_int64(s, 7, layout);
     sqlite3_bind_int(s, 9, placed);
     if (!b->layout->stored_unknown)
@@ -746,11 +368,11 @@ static enum status put_sums(struct writer *w, const struct batch *b, int64_t id,
         return OK;
     for (uint64_t i = 0; i < b->sum_count; i++)
         store_u32le(&b->sums[i], b->sums[i]);
-    sqlite3_stmt *s = statement(w, PUT_SUMS);
+    sqlite3_stmt *s = writer_statement(w, PUT_SUMS);
     sqlite3_bind_int64(s, 1, id);
-    bind_text(s, 2, b->sum_kind);
+    writer_bind_text(s, 2, b->sum_kind);
     bind_blob(s, 3, b->sums, b->sum_count * sizeof(*b->sums));
-    return finish(w, s, err);
+    return writer_finish(w, s, err);
 }
 
 static enum status put_checkpoint(struct writer *w, const struct batch *b, int64_t id,
@@ -759,21 +381,16 @@ static enum status put_checkpoint(struct writer *w, const struct batch *b, int64
     const struct batch_layout *l = b->layout;
     int64_t layout, meta = -1;
     bool placed;
-    if (find_layout(w, l, &layout, &placed, err) != OK ||
-        (b->meta_count && (meta = find_meta(w, b, err)) < 0) || err->status != OK)
+    if (writer_find_layout(w, l, &layout, &placed, err) != OK ||
+        (b->meta_count && (meta = writer_find_meta(w, b, err)) < 0) || err->status != OK)
         return err->status;
-    sqlite3_stmt *s = statement(w, PUT_CHECKPOINT);
+    sqlite3_stmt *s = writer_statement(w, PUT_CHECKPOINT);
     bind_checkpoint(s, b, id, layout, placed);
     if (meta >= 0)
         sqlite3_bind_int64(s, 8, meta);
-    if (finish(w, s, err) != OK)
+    if (writer_finish(w, s, err) != OK)
         return err->status;
-    if (placed)
-        feed(w, FEED_PLACEMENTS,
-             (struct feed){l->tensor_count, placement_column, l->tensors,
-                           (int64_t)((uint64_t)id << SHIFT), NULL, 0},
-             err);
-    return err->status;
+    return placed ? writer_put_placements(w, l, id, err) : OK;
 }
 
 static enum status commit_if_due(struct writer *w, struct error *err)
@@ -789,9 +406,9 @@ enum status writer_put(struct writer *w, const struct batch *b, struct error *er
     if (begin(w, err) != OK || (!w->indexes_wait && clear_paths(w, b, err) != OK))
         return err->status;
     if (b->path) {
-        sqlite3_stmt *s = statement(w, FIND_CHECKPOINT);
-        bind_text(s, 1, b->path);
-        id = find(w, s, err);
+        sqlite3_stmt *s = writer_statement(w, FIND_CHECKPOINT);
+        writer_bind_text(s, 1, b->path);
+        id = writer_find(w, s, err);
         if (err->status != OK)
             return err->status;
     }
@@ -833,9 +450,9 @@ enum status writer_clear_walked(struct writer *w, const char *root, struct error
 {
     if (begin(w, err) != OK)
         return err->status;
-    sqlite3_stmt *s = statement(w, CLEAR_WALKED);
-    bind_text(s, 1, root);
-    return finish(w, s, err);
+    sqlite3_stmt *s = writer_statement(w, CLEAR_WALKED);
+    writer_bind_text(s, 1, root);
+    return writer_finish(w, s, err);
 }
 
 enum status writer_vanished(struct writer *w, int64_t checkpoint, const char *path,
