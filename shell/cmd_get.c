@@ -222,7 +222,8 @@ static int fail(const struct get *g, struct error *err)
     if (g->tensor.name && err->status != ERR_ARGUMENT)
         error_prefix(err, g->tensor.name);
     complain_error(err);
-    return err->status == ERR_ARGUMENT ? STATUS_TROUBLE : STATUS_NO;
+    return err->status == ERR_ARGUMENT || err->status == ERR_IO ? STATUS_TROUBLE
+                                                                : STATUS_NO;
 }
 
 static enum status find_tensor(struct get *g, sqlite3_int64 id, struct arena *arena,

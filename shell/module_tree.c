@@ -11,11 +11,25 @@
 #define SEED_DTYPE UINT64_C(0xA0761D6478BD642F)
 #define SEED_SHAPE UINT64_C(0xE7037ED1A0B428DB)
 
+/* Not from the arena, which would keep every smaller array. */
+static bool grow(struct module_tree *t)
+{
+    if (t->count < t->space)
+        return true;
+    size_t space = t->space ? t->space * 2 : 16;
+    struct module *nodes =
+        t->count == UINT32_MAX ? NULL : realloc(t->nodes, space * sizeof(*nodes));
+    if (!nodes)
+        return false;
+    t->nodes = nodes;
+    t->space = space;
+    return true;
+}
+
 bool module_tree_init(struct module_tree *t, char separator)
 {
-    *t = (struct module_tree){.separator = separator};
-    t->nodes = arena_grow(&t->arena, NULL, 0, &t->space, sizeof(*t->nodes));
-    if (!t->nodes)
+    *t = (struct module_tree){.separator = separator, .dtype = "", .shape = ""};
+    if (!grow(t))
         return false;
     t->nodes[0] = (struct module){.name = "", .label = "", .dtype = "", .shape = ""};
     t->count = 1;
@@ -25,6 +39,7 @@ bool module_tree_init(struct module_tree *t, char separator)
 void module_tree_release(struct module_tree *t)
 {
     strmap_release(&t->paths);
+    free(t->nodes);
     arena_release(&t->arena);
     *t = (struct module_tree){0};
 }
@@ -39,11 +54,9 @@ static uint32_t child(struct module_tree *t, uint32_t parent, const char *name,
     uint64_t *found = strmap_add(&t->paths, name, end, &added);
     if (!found || (!added && *found))
         return found ? (uint32_t)*found : 0;
-    struct module *nodes =
-        arena_grow(&t->arena, t->nodes, t->count, &t->space, sizeof(*nodes));
-    if (!nodes || t->count == UINT32_MAX)
+    if (!grow(t))
         return 0;
-    t->nodes = nodes;
+    struct module *nodes = t->nodes;
     uint32_t at = t->count++;
     *found = at;
     nodes[at] = (struct module){.name = name + begin,
@@ -58,6 +71,12 @@ static uint32_t child(struct module_tree *t, uint32_t parent, const char *name,
         nodes[parent].first = at;
     nodes[parent].last = at;
     return at;
+}
+
+static const char *copied(struct module_tree *t, const char *last, const char *text)
+{
+    return last && strcmp(last, text) == 0 ? last
+                                           : arena_copy(&t->arena, text, strlen(text));
 }
 
 bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
@@ -81,8 +100,8 @@ bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
     }
     struct module *m = &t->nodes[node];
     m->tensor = true;
-    m->dtype = arena_copy(&t->arena, dtype, strlen(dtype));
-    m->shape = arena_copy(&t->arena, shape, strlen(shape));
+    m->dtype = t->dtype = copied(t, t->dtype, dtype);
+    m->shape = t->shape = copied(t, t->shape, shape);
     m->tensors++;
     m->parameters += parameters;
     m->nbytes += nbytes;

@@ -38,6 +38,7 @@ struct module_tree {
     struct module *nodes;
     uint32_t count;
     size_t space;
+    const char *dtype, *shape; /* of the last tensor: the next one's are often the same */
     char separator;
 };
 
