@@ -1,0 +1,185 @@
+#include "catalog/sql/rule_load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/dtype.h"
+
+static sqlite3_stmt *query(sqlite3 *db, const char *sql, const char *argument)
+{
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK)
+        sqlite3_bind_text(s, 1, argument, -1, SQLITE_STATIC);
+    return s;
+}
+
+/* Finalize; false unless the statement ran to its end. */
+static bool finished(sqlite3_stmt *s, int rc)
+{
+    return sqlite3_finalize(s) == SQLITE_OK && rc == SQLITE_DONE;
+}
+
+static const char *column(sqlite3_stmt *s, int i)
+{
+    return (const char *)sqlite3_column_text(s, i);
+}
+
+bool rule_load_rows(sqlite3 *db, const char *name, struct text *out)
+{
+    static const char sql[] =
+        "SELECT dialect, options, NULL, NULL, NULL FROM main.ruleset WHERE name = ?1"
+        " UNION ALL "
+        "SELECT * FROM (SELECT ord, pattern, replacement, compute, ops FROM main.rule"
+        " WHERE ruleset = ?1 ORDER BY ord)";
+    sqlite3_stmt *s = query(db, sql, name);
+    int rc = SQLITE_ERROR;
+    while (s && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        for (int i = 0; i < 5; i++) {
+            const char *text = column(s, i);
+            int len = sqlite3_column_bytes(s, i);
+            text_addf(out, "%d:", text ? len : -1);
+            text_add(out, text ? text : "", (size_t)len);
+        }
+    return finished(s, rc) && !out->failed;
+}
+
+static bool load_tables(sqlite3 *db, const char *options, struct rules *rules)
+{
+    static const char sql[] =
+        "SELECT tab, entry, iif(list, e.value, v), list FROM ("
+        " SELECT t.key AS tab, k.key AS entry, k.value AS v, k.type = 'array' AS list,"
+        "        k.id = max(k.id) OVER (PARTITION BY t.key, k.key) AS last"
+        " FROM json_each(?1, '$.tables') t,"
+        "      json_each(iif(t.type = 'object', t.value, '{}')) k)"
+        " LEFT JOIN json_each(iif(list, v, '[]')) e WHERE last ORDER BY tab, entry, "
+        "e.key";
+    sqlite3_stmt *s = query(db, sql, options);
+    int rc = SQLITE_ERROR;
+    bool room = true;
+    while (s && room && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        room = rules_add_value(rules, column(s, 0), column(s, 1), column(s, 2),
+                               sqlite3_column_int(s, 3));
+    return finished(s, rc) && room;
+}
+
+#define WORDS_MAX 8
+
+static bool load_steps(sqlite3 *db, const char *compute, struct rules *rules)
+{
+    static const char sql[] =
+        "WITH step(k, words) AS (SELECT key,"
+        "  iif(type = 'array' AND value <> '[]', value, '[\"\"]') FROM json_each(?1))"
+        "SELECT w.value, w.key + 1 = json_array_length(words)"
+        " FROM step, json_each(words) w ORDER BY k, w.key";
+    sqlite3_stmt *s = query(db, sql, compute);
+    int rc = SQLITE_ERROR;
+    bool room = true;
+    char *word[WORDS_MAX];
+    unsigned count = 0;
+    while (s && room && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        if (count < WORDS_MAX)
+            room = (word[count++] = strdup(column(s, 0) ? column(s, 0) : "")) != NULL;
+        if (!sqlite3_column_int(s, 1))
+            continue;
+        room = room && rules_add_step(rules, (const char *const *)word, count);
+        while (count)
+            free(word[--count]);
+    }
+    while (count)
+        free(word[--count]);
+    return finished(s, rc) && room;
+}
+
+/* The operations on the tensor: the last cast's dtype, or what is wrong with one. */
+static bool load_ops(sqlite3 *db, const char *ops, struct text *cast, struct text *fault)
+{
+    static const char sql[] = "SELECT iif(type = 'array', value ->> 0, value), iif(type "
+                              "= 'array', value ->> 1, '')"
+                              " FROM json_each(?1) ORDER BY key";
+    sqlite3_stmt *s = query(db, sql, ops);
+    int rc = SQLITE_ERROR;
+    while (s && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        const char *operation = column(s, 0) ? column(s, 0) : "";
+        const char *dtype = column(s, 1) ? column(s, 1) : "";
+        struct dtype found;
+        dtype_find(dtype, &found);
+        text_reset(cast);
+        text_adds(cast, dtype);
+        if (fault->len == 0 && strcmp(operation, "cast") != 0)
+            text_addf(fault, "ValueError: unknown operation '%s'", operation);
+        else if (fault->len == 0 && found.kind == DTYPE_UNKNOWN)
+            text_addf(fault, "ValueError: unknown dtype '%s'", dtype);
+    }
+    return finished(s, rc) && !cast->failed && !fault->failed;
+}
+
+static bool has_nul(sqlite3_stmt *s, int i)
+{
+    const char *text = column(s, i);
+    return text && strlen(text) != (size_t)sqlite3_column_bytes(s, i);
+}
+
+static bool load_rule(sqlite3 *db, sqlite3_stmt *s, struct rules *rules)
+{
+    struct text cast = {0}, fault = {0};
+    const char *compute = column(s, 3), *ops = column(s, 4);
+    bool ok = !ops || load_ops(db, ops, &cast, &fault);
+    if (has_nul(s, 1) || has_nul(s, 2))
+        text_adds(&fault, "ValueError: a NUL character in a rule");
+    ok = ok && rules_add(rules, sqlite3_column_int64(s, 0), column(s, 1), column(s, 2),
+                         cast.len ? cast.at : NULL, fault.len ? fault.at : NULL);
+    ok = ok && (!compute || load_steps(db, compute, rules));
+    text_release(&cast);
+    text_release(&fault);
+    return ok;
+}
+
+static bool load_rules(sqlite3 *db, const char *name, struct rules *rules)
+{
+    sqlite3_stmt *s =
+        query(db,
+              "SELECT ord, pattern, replacement, compute, ops FROM main.rule"
+              " WHERE ruleset = ?1 ORDER BY ord",
+              name);
+    int rc = SQLITE_ERROR;
+    bool ok = true;
+    while (s && ok && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        ok = load_rule(db, s, rules);
+    return finished(s, rc) && ok;
+}
+
+static bool shape_of(const char *dialect, enum rules_shape *shape)
+{
+    *shape = strcmp(dialect, "t5x-assignment") == 0 ? RULES_FULLMATCH : RULES_TRANSLATOR;
+    return *shape == RULES_FULLMATCH || strcmp(dialect, "t5x-translator") == 0;
+}
+
+struct rules *rule_load(sqlite3 *db, const char *name, char **why)
+{
+    struct rules *rules = NULL;
+    enum rules_shape shape;
+    sqlite3_stmt *s =
+        query(db, "SELECT dialect, options FROM main.ruleset WHERE name = ?1", name);
+    int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
+    const char *dialect = rc == SQLITE_ROW && column(s, 0) ? column(s, 0) : "";
+    if (rc == SQLITE_DONE) {
+        *why = sqlite3_mprintf("no rule set is called '%s'", name);
+    } else if (rc != SQLITE_ROW) {
+        *why = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+    } else if (!shape_of(dialect, &shape)) {
+        *why =
+            sqlite3_mprintf("rule set '%s' is of dialect '%s', whose rules do not match "
+                            "one name at a time",
+                            name, dialect);
+    } else if ((rules = rules_new(shape)) == NULL ||
+               !load_tables(db, column(s, 1), rules) || !load_rules(db, name, rules)) {
+        int code = sqlite3_errcode(db);
+        bool told = code != SQLITE_OK && code < SQLITE_ROW;
+        *why = sqlite3_mprintf("rule set '%s': %s", name,
+                               told ? sqlite3_errmsg(db) : "no memory");
+        rules_free(rules);
+        rules = NULL;
+    }
+    sqlite3_finalize(s);
+    return rules;
+}

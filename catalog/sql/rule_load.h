@@ -1,0 +1,21 @@
+/*
+ * rule_load.h - a rule set, from its rows to what applies it (fn_rule.c).
+ */
+#ifndef CKPTDB_SQL_RULE_LOAD_H
+#define CKPTDB_SQL_RULE_LOAD_H
+
+#include <stdbool.h>
+
+#include "catalog/base/text.h"
+#include "catalog/regex/rules.h"
+#include "catalog/sql/sqlite.h"
+
+/* All rows of a set in one string, to see whether they have changed; empty: no such set. False:
+ * the connection says why. */
+bool rule_load_rows(sqlite3 *, const char *name, struct text *out);
+
+/* NULL, with the reason in *why, to be freed by sqlite3_free() (NULL: no memory). What is wrong
+ * with a rule is no reason: it is an error of the names that reach it. */
+struct rules *rule_load(sqlite3 *, const char *name, char **why);
+
+#endif
