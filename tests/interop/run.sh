@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
-# run.sh - compare with the original libraries, which a virtual environment in build/interop
-# gets from PyPI. Each script prints "N passed, N failed" last; NAME.txt beside it lists what it
-# needs.
+# run.sh [SCRIPT]... - compare with the original libraries, which a virtual environment in
+# build/interop gets from PyPI (requirements.txt). The last line is "N passed, N failed".
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-python=${PYTHON:-python3}
 venv=build/interop
-status=0
-[ -x $venv/bin/python ] || "$python" -m venv $venv || exit 2
-for script in tests/interop/*.py; do
-    $venv/bin/python -m pip install --quiet --disable-pip-version-check \
-        -r "${script%.py}.txt" || exit 2
+[ $# != 0 ] || set -- tests/interop/*.py
+[ -x $venv/bin/python ] || "${PYTHON:-python3}" -m venv $venv || exit 2
+$venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input \
+    -r tests/interop/requirements.txt || exit 2
+passed=0 failed=0
+for script in "$@"; do
     echo "== $(basename "$script")"
-    $venv/bin/python "$script" build/ckptdb || status=1
+    out=$($venv/bin/python "$script" build/ckptdb)
+    echo "$out"
+    if [[ $(tail -n 1 <<<"$out") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+    else
+        failed=$((failed + 1))
+    fi
 done
-exit $status
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
