@@ -74,7 +74,8 @@ static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
     char *uri = uri_of(path, immutable ? "?immutable=1" : "");
     if (!uri)
         return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
-    int flags = SQLITE_OPEN_URI |
+    /* One connection is one thread's; sqlite3_interrupt() may come from any. */
+    int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
                 (mode == DB_READ    ? SQLITE_OPEN_READONLY
                  : mode == DB_WRITE ? SQLITE_OPEN_READWRITE
                                     : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);

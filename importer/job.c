@@ -8,6 +8,7 @@
 
 #include "catalog/base/text.h"
 #include "importer/job_private.h"
+#include "importer/step.h"
 
 static struct job_private *inside(struct job *job)
 {
@@ -580,6 +581,18 @@ static void close_all(struct job_private *p)
     text_release(&p->scratch);
 }
 
+/* Where the files say no step, their folder may. */
+static void take_step_of_folder(struct job *job)
+{
+    struct batch *b = job->batch;
+    size_t length;
+    if (!step_of_folder(job->path, &b->step, &length))
+        return;
+    b->has_step = true;
+    if (!b->run)
+        b->run = arena_copy(job->arena, job->path, length);
+}
+
 static enum status run(struct job *job, const struct job_request *request)
 {
     struct job_private *p = inside(job);
@@ -593,6 +606,8 @@ static enum status run(struct job *job, const struct job_request *request)
             return job->err->status;
         job->batch->layout = p->layout;
     }
+    if (!job->batch->has_step && job->source)
+        take_step_of_folder(job);
     meta_digest(job->batch);
     if (p->issues_dropped)
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "more-issues",

@@ -18,6 +18,7 @@
 #include "catalog/base/text.h"
 #include "catalog/db.h"
 #include "importer/import.h"
+#include "importer/step.h"
 #include "importer/walk.h"
 
 struct place {
@@ -269,6 +270,43 @@ static void test_named_file(void **state)
     expect(p, "SELECT code FROM issue", "unrecognised");
 }
 
+static void test_step_of_folder(void **state)
+{
+    static const struct {
+        const char *path;
+        int64_t step; /* -1: none */
+        const char *run;
+    } cases[] = {
+        {"/r/checkpoint-500/model.safetensors", 500, "/r"  },
+        {"/a/b/checkpoint_0042/x.npz",          42,  "/a/b"},
+        {"/a/global_step7/x.npz",               7,   "/a"  },
+        {"/a/step-3/x.npz",                     3,   "/a"  },
+        {"/a/ckpt9/x.npz",                      9,   "/a"  },
+        {"/a/checkpoint/x.npz",                 -1,  NULL  },
+        {"/a/checkpoint-/x.npz",                -1,  NULL  },
+        {"/a/checkpoint-5.tmp/x.npz",           -1,  NULL  },
+        {"/a/checkpoints-5/x.npz",              -1,  NULL  },
+        {"/a/step-1234567890123456789/x.npz",   -1,  NULL  },
+        {"/step-3",                             -1,  NULL  },
+        {"/step-3/x.npz",                       -1,  NULL  }, /* its run would be the root */
+    };
+    const struct place *p = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t step;
+        size_t length;
+        bool found = step_of_folder(cases[i].path, &step, &length);
+        print_message("%s\n", cases[i].path);
+        assert_int_equal(found ? step : -1, cases[i].step);
+        if (found)
+            assert_int_equal(length, strlen(cases[i].run));
+    }
+    shell_out("mkdir -p %s/run/checkpoint-20 %s/run/checkpoint-3", p->root, p->root);
+    put_safetensors(p, "run/checkpoint-20/model.safetensors", TWO, 24);
+    put_safetensors(p, "run/checkpoint-3/model.safetensors", TWO, 24);
+    import(p, "", plain);
+    expect(p, "SELECT step, run LIKE '%/run' FROM checkpoint ORDER BY step", "3|1 20|1");
+}
+
 static void test_missing_path(void **state)
 {
     const struct place *p = *state;
@@ -415,6 +453,7 @@ int main(void)
         CASE(test_bad_files),
         CASE(test_links),
         CASE(test_named_file),
+        CASE(test_step_of_folder),
         CASE(test_missing_path),
         CASE(test_sets),
         CASE(test_sets_side_by_side),

@@ -1,0 +1,40 @@
+#include "importer/step.h"
+
+#include <string.h>
+
+/* What trainers write before the number; a '-' or '_' may stand between. */
+static const char *const prefixes[] = {"checkpoint", "ckpt", "global_step", "step",
+                                       "iter"};
+
+static bool number(const char *at, const char *end, int64_t *value)
+{
+    if (at < end && (*at == '-' || *at == '_'))
+        at++;
+    if (at == end || end - at > 18)
+        return false;
+    for (*value = 0; at < end; at++) {
+        if (*at < '0' || *at > '9')
+            return false;
+        *value = *value * 10 + (*at - '0');
+    }
+    return true;
+}
+
+bool step_of_folder(const char *path, int64_t *step, size_t *run_length)
+{
+    const char *end = strrchr(path, '/');
+    const char *begin = end;
+    while (begin && begin > path && begin[-1] != '/')
+        begin--;
+    if (!begin || begin <= path + 1)
+        return false;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        size_t len = strlen(prefixes[i]);
+        if ((size_t)(end - begin) > len && memcmp(begin, prefixes[i], len) == 0 &&
+            number(begin + len, end, step)) {
+            *run_length = (size_t)(begin - 1 - path);
+            return true;
+        }
+    }
+    return false;
+}
