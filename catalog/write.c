@@ -507,11 +507,13 @@ static void release(struct writer *w)
 }
 
 /* Refused while somebody else has the catalog open; then the next writer does it. Indexes come
- * after it: out of WAL mode their pages are written once. */
+ * after it: out of WAL mode their pages are written once. Readers go on during the checkpoint,
+ * so that little is left to do where they cannot. */
 static void leave_wal(sqlite3 *db)
 {
     sqlite3_busy_timeout(db, 0);
-    sqlite3_exec(db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+    sqlite3_exec(db, "PRAGMA wal_checkpoint; PRAGMA journal_mode=DELETE", NULL, NULL,
+                 NULL);
     sqlite3_busy_timeout(db, DB_BUSY_MS);
 }
 
