@@ -28,7 +28,7 @@ static void add_issue(struct job *job, enum issue_severity severity, const char 
 {
     struct job_private *p = inside(job);
     struct batch *b = job->batch;
-    if (b->issue_count >= LIMIT_ISSUES) {
+    if (b->issue_count >= LIMIT_ISSUES && !p->last_words) {
         p->issues_dropped++;
         return;
     }
@@ -609,10 +609,6 @@ static enum status run(struct job *job, const struct job_request *request)
     if (!job->batch->has_step && job->source)
         take_step_of_folder(job);
     meta_digest(job->batch);
-    if (p->issues_dropped)
-        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "more-issues",
-                  "%llu more issues of this checkpoint are not listed",
-                  (unsigned long long)p->issues_dropped);
     return OK;
 }
 
@@ -637,6 +633,11 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
     } else {
         run(&job, request);
     }
+    p.last_words = true;
+    if (p.issues_dropped)
+        job_issue(&job, ISSUE_WARNING, NULL, NO_OFFSET, "more-issues",
+                  "%llu more issues of this checkpoint are not listed",
+                  (unsigned long long)p.issues_dropped);
     if (err->status != OK)
         give_up(&job);
     close_all(&p);

@@ -32,6 +32,7 @@ struct job_private {
     size_t tensor_space, pending_space, node_space, meta_space, issue_space, file_space;
     size_t sum_space;
     uint64_t name_bytes, issues_dropped;
+    bool last_words; /* these issues are listed in any case */
     /* What job_reuse_offer() was given; empty: nothing. */
     struct bytes offered;
     uint64_t offered_end, offered_metas;

@@ -22,8 +22,8 @@ static const char sql_all[] =
 #define ISSUES                                                                           \
     " FROM issue WHERE checkpoint_id = ?1 >> 24 AND (path IN (SELECT value FROM"         \
     " json_each(?2, '$.files')) OR instr(message, ?3) > 0)"
-static const char sql_issues[] =
-    "SELECT severity, code, path, offset, message" ISSUES " ORDER BY id";
+static const char sql_issues[] = "SELECT severity, code, path, offset, message" ISSUES
+                                 " ORDER BY instr(message, ?3) = 0, id LIMIT 20";
 static const char sql_issue_list[] = "SELECT json_group_array(json_object('severity', "
                                      "severity, 'code', code, 'path', path,"
                                      " 'offset', offset, 'message', message))" ISSUES;

@@ -406,6 +406,24 @@ static void test_threads_do_not_matter(void **state)
     free(many);
 }
 
+/* What is too much for the list is counted, not lost. */
+static void test_too_many_issues(void **state)
+{
+    const struct place *p = *state;
+    struct text index = {0};
+    text_adds(&index, "{\"weight_map\":{");
+    for (int i = 0; i < 1100; i++)
+        text_addf(&index, "%s\"t%d\":\"gone-%d.safetensors\"", i ? "," : "", i, i);
+    text_adds(&index, "}}");
+    put_file(p, "model.safetensors.index.json", index.at, index.len);
+    text_release(&index);
+    import(p, "", plain);
+    expect(p, "SELECT code, count(*) FROM issue GROUP BY code ORDER BY code",
+           "missing-shard|1000 more-issues|1");
+    expect(p, "SELECT message FROM issue WHERE code = 'more-issues'",
+           "100 more issues of this checkpoint are not listed");
+}
+
 /* Between two commits of one import comes another one, of names that the first also has. */
 static void import_between(void *context, const char *doing, uint64_t done,
                            uint64_t total)
@@ -459,6 +477,7 @@ int main(void)
         CASE(test_sets_side_by_side),
         CASE(test_threads_do_not_matter),
         CASE(test_two_writers),
+        CASE(test_too_many_issues),
     };
     return cmocka_run_group_tests_name("import", tests, NULL, NULL);
 }
