@@ -236,7 +236,10 @@ static void work(void *argument)
                 enter_below(w, &l);
         }
         arena_release(&arena);
-        if (w->options->tick && !w->options->tick(w->options->context, w->walk->files)) {
+        pthread_mutex_lock(&w->lock);
+        uint64_t seen = w->walk->files;
+        pthread_mutex_unlock(&w->lock);
+        if (w->options->tick && !w->options->tick(w->options->context, seen)) {
             pthread_mutex_lock(&w->lock);
             w->stopped = w->interrupted = true;
             pthread_cond_broadcast(&w->changed);

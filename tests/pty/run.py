@@ -427,6 +427,13 @@ def case_no_words_on_stdout_of_a_script(t):
 def main():
     binary, wanted = os.path.abspath(sys.argv[1]), sys.argv[2:]
     passed = failed = 0
+    try:
+        for fd in pty.openpty():
+            os.close(fd)
+    except OSError as why:  # a container without /dev/pts
+        print(f"SKIP: no pseudo-terminal here: {why}")
+        print("0 passed, 0 failed, 1 skipped")
+        return 0
     for name, case in list(globals().items()):
         if not name.startswith("case_") or wanted and name[5:] not in wanted:
             continue
