@@ -4,7 +4,7 @@ set -eu
 echo '#include "catalog/schema.h"'
 n=0
 for f in "$@"; do
-    echo "static const char file_$n[] = {"
+    echo "static const char file_${n}[] = {"
     od -An -v -tu1 "$f" | sed 's/[0-9][0-9]*/&,/g'
     echo '0};'
     n=$((n + 1))
@@ -12,7 +12,7 @@ done
 echo 'const struct schema_file schema_files[] = {'
 n=0
 for f in "$@"; do
-    echo "{\"$f\", file_$n},"
+    echo "{\"$f\", file_${n}},"
     n=$((n + 1))
 done
 echo '{0, 0}};'

@@ -2,7 +2,7 @@
 # check.sh VARIANT [unit|golden|answers|pty|fuzz]... - run the tests of a build that make has made,
 # all kinds unless some are named. The last line is "N passed, N failed".
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 2
 variant=$1
 shift
 kinds=${*:-unit golden answers pty fuzz}

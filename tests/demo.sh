@@ -2,7 +2,7 @@
 # demo.sh - a tour of ckptdb over the real checkpoints in tests/fixtures/real. Prints each command,
 # in the form in which a reader can repeat it, and runs it. Ends with status 1 if one of them fails.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 2
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 export PATH=$PWD/build:$PATH CKPTDB=$work/catalog.db

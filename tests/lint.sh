@@ -4,7 +4,7 @@
 #
 # ONLY="FILE..." lints these C files alone with clang-tidy.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 2
 log=$(mktemp -d) || exit 2
 trap 'rm -rf "$log"' EXIT
 passed=0 failed=0
@@ -86,7 +86,7 @@ done
 
 if command -v shellcheck >/dev/null; then
     mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
-    shellcheck -S warning "${scripts[@]}" >"$log/found" 2>&1
+    shellcheck -s bash -S warning "${scripts[@]}" >"$log/found" 2>&1
     verdict shellcheck $?
 fi
 echo "$passed passed, $failed failed"

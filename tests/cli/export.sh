@@ -104,6 +104,7 @@ try export model.safetensors /dev/null --format npz --force
     ulimit -f 0
     try export model.safetensors limit.npz
 ) 2>&1 | cat
+# shellcheck disable=SC2010 # the names are this test's own
 ls -A | grep -i 'tmp\|limit\|^x'
 
 echo '--- a source that is another by now'

@@ -8,6 +8,7 @@ get() {
 }
 make_npy floats.npy '>f4' '(2, 3)' '>f' 1.5 -0.1 nan inf -inf 1e-20
 make_npy cube.npy '<i8' '(2, 3, 4)' '<q' $(seq 0 23)
+# shellcheck disable=SC2046 # one word a number is meant
 make_npy bytes.npy '|u1' '(1200,)' '<B' $(for i in $(seq 0 1199); do echo $((i % 256)); done)
 make_npy scalar.npy '<f2' '()' '<e' 3.25
 make_npy none.npy '<i4' '(2, 0, 3)' '<i'
