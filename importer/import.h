@@ -8,7 +8,7 @@
 #ifndef CKPTDB_IMPORTER_IMPORT_H
 #define CKPTDB_IMPORTER_IMPORT_H
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,7 +25,7 @@ struct import_options {
     bool follow;   /* enter linked directories */
     bool dry_run;  /* only find out what would be done */
     /* Ends the import at the next checkpoint when it becomes non-zero. */
-    const volatile sig_atomic_t *interrupted;
+    const atomic_int *interrupted;
     /* "looking" for files (total 0), then "indexing" checkpoints. NULL: silent. */
     void (*progress)(void *context, const char *doing, uint64_t done, uint64_t total);
     /* Called once when another program is writing the catalog: its end is awaited. */

@@ -15,7 +15,7 @@
 #ifndef CKPTDB_SHELL_EXPORT_H
 #define CKPTDB_SHELL_EXPORT_H
 
-#include <signal.h>
+#include <stdatomic.h>
 
 #include "catalog/base/text.h"
 #include "catalog/convert.h"
@@ -135,7 +135,7 @@ struct export_options {
     uint64_t shard_size; /* most bytes of tensors in a file; 0: one file */
     const char *const *metadata;
     const struct output_io *io;               /* NULL: the system's */
-    const volatile sig_atomic_t *interrupted; /* NULL: never */
+    const atomic_int *interrupted; /* NULL: never */
     void (*progress)(void *context, uint64_t done,
                      uint64_t total); /* any thread; or NULL */
     void *progress_context;

@@ -1,6 +1,7 @@
 #include "shell/session.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "shell/command.h"
 #include "shell/render.h"
 
-volatile sig_atomic_t session_interrupted;
+atomic_int session_interrupted;
 
 /* --- talk --------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #ifndef CKPTDB_SHELL_SESSION_H
 #define CKPTDB_SHELL_SESSION_H
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -54,7 +54,7 @@ struct session {
 };
 
 /* Set by SIGINT; commands on long work look at it and end with STATUS_INTERRUPTED. */
-extern volatile sig_atomic_t session_interrupted;
+extern atomic_int session_interrupted;
 
 /* An environment variable; NULL where it is not set or empty. */
 const char *environment(const char *name);

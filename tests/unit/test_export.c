@@ -505,7 +505,7 @@ static void test_cast(void **state)
 
 static void test_errors_while_streaming(void **state)
 {
-    static const volatile sig_atomic_t interrupted = 1;
+    static const atomic_int interrupted = 1;
     float values[100000] = {0};
     struct fake fake = {"weights", "float32", 1, {100000}, values};
     struct shop shop = {&fake, 1, false};
@@ -786,7 +786,7 @@ static void test_kill(void **state)
     }
 }
 
-static volatile sig_atomic_t interrupts;
+static atomic_int interrupts;
 
 static void count_interrupt(int signal_number)
 {
