@@ -175,9 +175,10 @@ static enum status take_extents(struct finding *f, sqlite3_stmt *s, int at)
     if (!packed)
         return no_memory(f);
     struct extent_list list;
-    if (extents_unpack((struct bytes){(const uint8_t *)packed, len}, t->rank, f->arena,
-                       &list, f->err) != OK)
+    if (extents_unpack((struct bytes){(const uint8_t *)packed, len}, t->shape, t->rank,
+                       f->arena, &list, f->err) != OK)
         return f->err->status;
+    t->grid = list.grid;
     t->extents = list.at;
     t->extent_count = list.count;
     f->first_sum_plus_1 = list.first_sum_plus_1;
@@ -243,15 +244,26 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The distinct files of the extents, ordered; *count of them. */
+/* The files that the tensor refers to, one after another: *at begins at 0; NULL at the end. */
+static uint32_t *next_file(struct stored_tensor *t, uint64_t *at)
+{
+    if (t->grid)
+        return grid_next_file(t->grid, at);
+    while (*at < t->extent_count && t->extents[*at].file == NO_FILE)
+        ++*at;
+    return *at < t->extent_count ? &t->extents[(*at)++].file : NULL;
+}
+
+/* The distinct files, ordered; *count of them. */
 static uint32_t *files_wanted(struct finding *f, uint32_t *count)
 {
     struct stored_tensor *t = f->t;
-    uint32_t kept = 0, *list = arena_array(f->arena, t->extent_count + 1, sizeof(*list));
-    uint64_t n = 0;
-    for (uint64_t i = 0; list && i < t->extent_count; i++)
-        if (t->extents[i].file != NO_FILE && (!n || list[n - 1] != t->extents[i].file))
-            list[n++] = t->extents[i].file;
+    uint64_t most = t->grid ? 2 + t->grid->value_count : t->extent_count;
+    uint32_t kept = 0, *list = arena_array(f->arena, most + 1, sizeof(*list));
+    uint64_t n = 0, at = 0;
+    for (uint32_t *file; list && (file = next_file(t, &at));)
+        if (!n || list[n - 1] != *file)
+            list[n++] = *file;
     if (n > 1)
         qsort(list, n, sizeof(*list), by_number);
     for (uint64_t i = 0; i < n; i++)
@@ -287,23 +299,42 @@ static enum status take_file(struct finding *f, uint32_t position,
     return f->err->status;
 }
 
-/* Was everything there when it was indexed? What was not has been reported then. */
-static bool bytes_were_there(const struct stored_tensor *t)
+static bool run_was_there(const struct stored_tensor *t, uint32_t file, uint64_t offset,
+                          uint64_t stored)
 {
-    for (uint64_t i = 0; i < t->extent_count; i++) {
-        const struct extent *e = &t->extents[i];
-        uint64_t end;
-        if (e->file == NO_FILE)
-            continue;
-        const struct stored_file *f = &t->files[e->file];
-        if (!f->present || !add_u64(e->offset, f->base, &end) ||
-            !add_u64(end, e->stored, &end) || end > f->identity.size)
+    uint64_t end;
+    if (file == NO_FILE)
+        return true;
+    const struct stored_file *f = &t->files[file];
+    return f->present && add_u64(offset, f->base, &end) && add_u64(end, stored, &end) &&
+           end <= f->identity.size;
+}
+
+static bool grid_was_there(const struct stored_tensor *t)
+{
+    const struct grid *g = t->grid;
+    if (g->incomplete || (g->in_files && !t->files[g->directory].present))
+        return false;
+    for (uint64_t i = 0; i < g->value_count; i++)
+        if (!run_was_there(t, g->values[i].file, g->values[i].offset,
+                           g->values[i].stored))
             return false;
-    }
     return true;
 }
 
-/* Read the files that are wanted; the extents then count in this shorter list. */
+/* Was everything there when it was indexed? What was not has been reported then. */
+static bool bytes_were_there(const struct stored_tensor *t)
+{
+    if (t->grid)
+        return grid_was_there(t);
+    for (uint64_t i = 0; i < t->extent_count; i++)
+        if (!run_was_there(t, t->extents[i].file, t->extents[i].offset,
+                           t->extents[i].stored))
+            return false;
+    return true;
+}
+
+/* Read the files that are wanted; extents and values then count in this shorter list. */
 static enum status take_files(struct finding *f)
 {
     struct stored_tensor *t = f->t;
@@ -315,12 +346,10 @@ static enum status take_files(struct finding *f)
     for (uint32_t i = 0; i < count; i++)
         if (take_file(f, wanted[i], &files[i]) != OK)
             return f->err->status;
-    for (uint64_t i = 0; i < t->extent_count; i++) {
-        struct extent *e = &t->extents[i];
-        const uint32_t *at = e->file == NO_FILE ? NULL
-                                                : bsearch(&e->file, wanted, count,
-                                                          sizeof(*wanted), by_number);
-        e->file = at ? (uint32_t)(at - wanted) : NO_FILE;
+    uint64_t next = 0;
+    for (uint32_t *file; (file = next_file(t, &next));) {
+        const uint32_t *at = bsearch(file, wanted, count, sizeof(*wanted), by_number);
+        *file = (uint32_t)(at - wanted);
     }
     t->files = files;
     t->file_count = count;

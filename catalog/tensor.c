@@ -34,6 +34,12 @@ bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
     return !out->failed;
 }
 
+bool extents_pack_grid(struct text *out, const struct grid *grid, unsigned rank)
+{
+    put(out, EXTENTS_GRID);
+    return grid_pack(out, grid, rank);
+}
+
 static uint64_t *unpack_numbers(struct cursor *c, unsigned rank, struct arena *arena)
 {
     uint64_t *numbers = arena_array(arena, rank ? rank : 1, sizeof(*numbers));
@@ -66,13 +72,28 @@ static bool unpack_one(struct cursor *c, unsigned rank, unsigned flags, uint64_t
     return true;
 }
 
-enum status extents_unpack(struct bytes packed, unsigned rank, struct arena *arena,
-                           struct extent_list *out, struct error *err)
+static enum status unpack_grid(struct cursor *c, const uint64_t *shape, unsigned rank,
+                               struct arena *arena, struct extent_list *out,
+                               struct error *err)
+{
+    struct grid *grid = arena_alloc(arena, sizeof(*grid));
+    if (!grid)
+        return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+    if (grid_unpack(c, shape, rank, arena, grid, err) == OK)
+        *out = (struct extent_list){.grid = grid};
+    return err->status;
+}
+
+enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned rank,
+                           struct arena *arena, struct extent_list *out,
+                           struct error *err)
 {
     struct cursor c = cursor_over(packed, 0);
-    struct extent_list list;
+    struct extent_list list = {0};
     uint64_t end = 0;
     unsigned flags = cursor_varint32(&c);
+    if (flags & EXTENTS_GRID)
+        return unpack_grid(&c, shape, rank, arena, out, err);
     list.first_sum_plus_1 = cursor_varint(&c);
     list.count = cursor_varint(&c);
     if (!cursor_ok(&c) || list.count > cursor_left(&c))

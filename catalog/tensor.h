@@ -7,7 +7,7 @@
  *   storage   where the bytes are                          offset, stored
  *   range     one run of bytes in one file                 yes
  *   pieces    boxes of the tensor, each one run in a file  in extents
- *   chunks    one run or more that must be decoded         in extents
+ *   chunks    runs that must be decoded, or a grid of them in extents, or in `grid`
  *   inline    in the catalog itself                        in extents
  *   none      nowhere: names only, lost, or not readable   no
  *
@@ -28,6 +28,7 @@
 #include "catalog/base/bits.h"
 #include "catalog/base/error.h"
 #include "catalog/dtype.h"
+#include "catalog/grid.h"
 #include "catalog/store/source.h"
 
 #define TENSOR_RANK_MAX 254 /* TensorFlow's; others allow less */
@@ -78,6 +79,8 @@ struct stored_tensor {
     int64_t *strides;  /* rank numbers, in elements; NULL: C order */
     struct extent *extents;
     uint64_t extent_count;
+    struct grid *
+        grid; /* of an array in chunks (then there are no extents and no strides); else NULL */
     /* Checksums, one an extent, in its order, not masked, 0 where an extent has none; NULL
        where the format has none. "crc32c": of the stored bytes; "crc32": of a zip member
        (the codec step "member:N" says how far before the extent it begins). */
@@ -90,7 +93,8 @@ struct stored_tensor {
 /*
  * The packed form of an extent list, as stored in a row's `extents` column.
  *
- *   varint  flags: bit 0 boxes follow, bit 1 bytes are inline
+ *   varint  flags: bit 0 boxes follow, bit 1 bytes are inline, bit 2 a grid (grid.h) and
+ *           nothing else follows
  *   varint  first checksum: position in the checkpoint's list, plus 1; 0: none
  *   varint  count
  *   each:   varint file + 1 (0: no file), zigzag varint of offset minus the end of the
@@ -100,6 +104,7 @@ struct stored_tensor {
  */
 #define EXTENTS_BOXES  1
 #define EXTENTS_INLINE 2
+#define EXTENTS_GRID   4
 
 struct text;
 
@@ -107,15 +112,20 @@ struct text;
 bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
                   unsigned rank, uint64_t first_sum_plus_1, unsigned flags);
 
+/* The same of a grid. */
+bool extents_pack_grid(struct text *out, const struct grid *, unsigned rank);
+
 struct extent_list {
     struct extent *at;
     uint64_t count;
     uint64_t first_sum_plus_1;
+    struct grid *grid; /* NULL: extents */
 };
 
 /* Unpack into the arena. Every number is checked; inline bytes point into `packed`. */
-enum status extents_unpack(struct bytes packed, unsigned rank, struct arena *arena,
-                           struct extent_list *out, struct error *err);
+enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned rank,
+                           struct arena *arena, struct extent_list *out,
+                           struct error *err);
 
 /* Product of the dimensions; false on overflow (a zero anywhere does not save a
  * product that overflows before it). */

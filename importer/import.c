@@ -19,6 +19,7 @@ struct importing {
     const struct unit **todo; /* units that are new or have changed */
     uint64_t todo_count;
     struct reuse *reuse;
+    unsigned threads_each; /* of a job: few jobs may use what many would */
     struct handoff *handoff;
 };
 
@@ -50,6 +51,7 @@ static void index_units(void *argument)
             .siblings = u->siblings,
             .sibling_count = u->sibling_count,
             .reuse = im->reuse,
+            .threads = im->threads_each,
         };
         job_run_index(&request, &batch, &err);
         /* A failed file is not opened again while it stays as it is. An index is: it
@@ -101,9 +103,9 @@ static enum status index_all(struct importing *im, struct writer *w,
 {
     if (!im->todo_count)
         return OK;
-    unsigned count = thread_count(im->options);
-    if (count > im->todo_count)
-        count = (unsigned)im->todo_count;
+    unsigned all = thread_count(im->options);
+    unsigned count = all < im->todo_count ? all : (unsigned)im->todo_count;
+    im->threads_each = all / count;
     im->handoff = handoff_new(im->todo_count, WINDOW_BYTES_MAX);
     im->reuse = reuse_new();
     struct threads *threads =

@@ -304,6 +304,7 @@ static void lose_data(struct tensor_claim *t)
     t->strides = NULL;
     t->extents = NULL;
     t->extent_count = 0;
+    t->grid = NULL;
     t->stored = 0;
     t->sums = NULL;
 }
@@ -342,6 +343,39 @@ static void check_extents(struct job *job, struct tensor_claim *t, const char *n
                       "data of tensor \"%.200s\" ends past the end of the file", name);
         if (!run_is_possible(job, e->file, e->offset, e->stored))
             lose_data(t);
+        return;
+    }
+}
+
+/* A value that cannot be read takes the whole tensor with it; its row says where the others
+ * are. `copy` is for a grid that is changed. */
+static void check_grid(struct job *job, struct tensor_claim *t, struct grid *copy,
+                       const char *name)
+{
+    const struct batch *b = job->batch;
+    const struct grid *g = t->grid;
+    if (!grid_valid(g, t->shape, t->rank)) {
+        job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-chunks",
+                  "the chunks of tensor \"%.200s\" are no grid of it", name);
+        lose_data(t);
+        return;
+    }
+    for (uint64_t i = 0; i < g->value_count; i++) {
+        const struct grid_value *v = &g->values[i];
+        if (v->file == GRID_NO_FILE || fits_file(job, v->file, v->offset, v->stored))
+            continue;
+        if (file_is_there(job, v->file))
+            job_issue(job, ISSUE_ERROR,
+                      v->file < b->file_count ? b->files[v->file].path : NULL, v->offset,
+                      "truncated",
+                      "data of tensor \"%.200s\" ends past the end of the file", name);
+        if (!run_is_possible(job, v->file, v->offset, v->stored)) {
+            lose_data(t);
+            return;
+        }
+        *copy = *g;
+        copy->incomplete = true;
+        t->grid = copy;
         return;
     }
 }
@@ -469,6 +503,20 @@ void job_expect(struct job *job, uint64_t tensors)
     p->tensor_space = p->layout->tensors ? (size_t)tensors : 0;
 }
 
+static struct bytes packed_grid(struct job *job, const struct tensor_claim *t,
+                                bool *failed)
+{
+    struct text *out = &inside(job)->scratch;
+    if (!t->grid)
+        return (struct bytes){0};
+    text_reset(out);
+    const char *kept = extents_pack_grid(out, t->grid, t->rank)
+                           ? arena_copy(job->arena, out->at, out->len)
+                           : NULL;
+    *failed |= !kept;
+    return (struct bytes){(const uint8_t *)kept, out->len};
+}
+
 static const char *shape_text(struct job *job, const struct tensor_claim *t)
 {
     struct text *out = &inside(job)->scratch;
@@ -506,6 +554,7 @@ static enum status keep_tensor(struct job *job, const struct tensor_claim *t,
         .codec =
             copied(job->arena, t->codec, t->codec ? strlen(t->codec) + 1 : 0, 1, &failed),
         .strides = copied(job->arena, t->strides, t->rank, sizeof(*t->strides), &failed),
+        .extents = packed_grid(job, t, &failed),
         .stored_unknown = t->stored_unknown,
         .shape_unknown = t->shape_unknown,
         .dtype_unknown = t->dtype_unknown,
@@ -518,6 +567,7 @@ enum status job_tensor(struct job *job, const struct tensor_claim *claim)
 {
     struct job_private *p = inside(job);
     struct tensor_claim t = *claim;
+    struct grid grid;
     const char *name = t.name;
     size_t len = t.name_len;
     struct measured m;
@@ -537,7 +587,10 @@ enum status job_tensor(struct job *job, const struct tensor_claim *claim)
         return no_memory(job);
     if (!measure(job, &t, name, &m) || (!t.unique && !name_is_new(job, name, len)))
         return job->err->status;
-    check_data(job, &t, name, m.nbytes, m.sized);
+    if (t.grid)
+        check_grid(job, &t, &grid, name);
+    else
+        check_data(job, &t, name, m.nbytes, m.sized);
     return keep_tensor(job, &t, name, len, &m);
 }
 
@@ -622,7 +675,15 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
     }
     b->arena.ceiling = LIMIT_ARENA_BYTES;
     struct job_private p = {.request = request};
-    struct job job = {request->format, request->path, NULL, &b->arena, err, b, &p};
+    struct job job = {
+        .format = request->format,
+        .path = request->path,
+        .arena = &b->arena,
+        .err = err,
+        .threads = request->threads ? request->threads : 1,
+        .batch = b,
+        .private = &p,
+    };
     b->path =
         arena_copy(&b->arena, request->checkpoint_path, strlen(request->checkpoint_path));
     b->format = request->format->name;

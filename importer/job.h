@@ -25,6 +25,7 @@ struct job {
                               directory */
     struct arena *arena;
     struct error *err;
+    unsigned threads;    /* how many it may run at once, itself included; 1 or more */
     struct batch *batch; /* formats do not touch it */
     void *private;       /* job.c's */
 };
@@ -45,6 +46,7 @@ struct tensor_claim {
     const int64_t *strides;
     const struct extent *extents; /* pieces, chunks, inline */
     uint64_t extent_count;
+    const struct grid *grid; /* chunks: instead of extents (grid.h) */
     bool stored_unknown, shape_unknown, dtype_unknown;
     const uint32_t *sums; /* one (range), or one an extent; NULL: none */
     bool unique;          /* the format has made sure that no name repeats */
@@ -139,6 +141,7 @@ struct job_request {
     uint64_t sibling_count;
     struct source *source; /* taken over; NULL: open `path` */
     struct reuse *reuse;   /* NULL: none */
+    unsigned threads;      /* 0: one */
 };
 enum status job_run_index(const struct job_request *, struct batch **out,
                           struct error *err);

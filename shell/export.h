@@ -134,7 +134,7 @@ struct export_options {
     unsigned threads;    /* 0: one a core */
     uint64_t shard_size; /* most bytes of tensors in a file; 0: one file */
     const char *const *metadata;
-    const struct output_io *io;               /* NULL: the system's */
+    const struct output_io *io;    /* NULL: the system's */
     const atomic_int *interrupted; /* NULL: never */
     void (*progress)(void *context, uint64_t done,
                      uint64_t total); /* any thread; or NULL */

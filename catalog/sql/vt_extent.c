@@ -33,8 +33,9 @@ struct extent_cursor {
     sqlite3_vtab_cursor base; /* must be first */
     struct arena arena;
     struct stored_tensor tensor;
-    uint64_t at;       /* extent of the tensor */
-    sqlite3_stmt *ids; /* of all tensors; NULL: one was asked for */
+    uint64_t at;          /* extent of the tensor, or value of its grid */
+    uint64_t run, within; /* grid in files: where `at` is among its runs */
+    sqlite3_stmt *ids;    /* of all tensors; NULL: one was asked for */
     bool done;
 };
 
@@ -143,10 +144,15 @@ static int load(struct extent_cursor *c, int64_t id)
     return err.status == OK || err.status == ERR_ARGUMENT ? SQLITE_OK : fail(c, &err);
 }
 
+static uint64_t extents_of(const struct stored_tensor *t)
+{
+    return t->grid ? grid_value_total(t->grid) : t->extent_count;
+}
+
 /* To the next tensor that has extents, if the one at hand has none left. */
 static int settle(struct extent_cursor *c)
 {
-    while (c->at >= c->tensor.extent_count) {
+    while (c->at >= extents_of(&c->tensor)) {
         int rc = c->ids ? sqlite3_step(c->ids) : SQLITE_DONE;
         c->done = rc != SQLITE_ROW;
         if (c->done)
@@ -174,7 +180,12 @@ static int extent_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
 static int extent_next(sqlite3_vtab_cursor *base)
 {
     struct extent_cursor *c = (struct extent_cursor *)base;
+    const struct grid *g = c->tensor.grid;
     c->at++;
+    if (g && g->in_files && ++c->within >= g->runs[c->run].count) {
+        c->run++;
+        c->within = 0;
+    }
     return settle(c);
 }
 
@@ -194,29 +205,100 @@ static void give_numbers(sqlite3_context *ctx, const uint64_t *numbers, unsigned
     text_release(&json);
 }
 
-static int extent_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+/* One row, whatever it comes from. */
+struct extent_row {
+    const struct stored_file *file; /* NULL: none */
+    const char *key;                /* below the file, which is a directory; NULL: none */
+    uint64_t offset, stored;
+    bool stored_known;
+    const uint64_t *origin, *shape; /* NULL: zeros; the whole tensor */
+};
+
+static void give_path(sqlite3_context *ctx, const struct extent_row *row)
 {
-    const struct extent_cursor *c = (const struct extent_cursor *)base;
+    struct text path = {0};
+    text_adds(&path, row->file->path);
+    if (row->key) {
+        text_addc(&path, '/');
+        text_adds(&path, row->key);
+    }
+    if (text_str(&path))
+        sqlite3_result_text(ctx, text_str(&path), (int)path.len, SQLITE_TRANSIENT);
+    else
+        sqlite3_result_error_nomem(ctx);
+    text_release(&path);
+}
+
+static void give_cell(sqlite3_context *ctx, const struct extent_cursor *c,
+                      const struct extent_row *row, int column)
+{
     const struct stored_tensor *t = &c->tensor;
-    const struct extent *e = &t->extents[c->at];
-    const struct stored_file *file = e->file < t->file_count ? &t->files[e->file] : NULL;
-    uint64_t offset = e->offset + (file ? file->base : 0);
     if (column == TENSOR_ID)
         sqlite3_result_int64(ctx, t->id);
     else if (column == ORDINAL)
         sqlite3_result_int64(ctx, (sqlite3_int64)c->at);
-    else if (column == FILE_PATH && file)
-        sqlite3_result_text(ctx, file->path, -1, SQLITE_TRANSIENT);
-    else if (column == OFFSET && file)
-        sqlite3_result_int64(ctx, (sqlite3_int64)offset);
-    else if (column == STORED)
-        sqlite3_result_int64(ctx, (sqlite3_int64)e->stored);
+    else if (column == FILE_PATH && row->file)
+        give_path(ctx, row);
+    else if (column == OFFSET && row->file)
+        sqlite3_result_int64(ctx, (sqlite3_int64)(row->offset + row->file->base));
+    else if (column == STORED && row->stored_known)
+        sqlite3_result_int64(ctx, (sqlite3_int64)row->stored);
     else if (column == CODEC && t->codec)
         sqlite3_result_text(ctx, t->codec, -1, SQLITE_TRANSIENT);
     else if (column == ORIGIN)
-        give_numbers(ctx, e->origin, t->rank);
+        give_numbers(ctx, row->origin, t->rank);
     else if (column == SHAPE)
-        give_numbers(ctx, e->shape ? e->shape : t->shape, t->rank);
+        give_numbers(ctx, row->shape ? row->shape : t->shape, t->rank);
+}
+
+static const struct stored_file *file_at(const struct stored_tensor *t, uint32_t file)
+{
+    return file < t->file_count ? &t->files[file] : NULL;
+}
+
+/* The stored value at hand; its box without what lies outside the tensor. */
+static int give_value(sqlite3_context *ctx, const struct extent_cursor *c, int column)
+{
+    const struct stored_tensor *t = &c->tensor;
+    const struct grid *g = t->grid;
+    const struct grid_value *v = g->in_files ? NULL : &g->values[c->at];
+    uint64_t index = v ? v->index : g->runs[c->run].first + c->within;
+    uint64_t origin[TENSOR_RANK_MAX], shape[TENSOR_RANK_MAX];
+    struct text key = {0};
+    struct extent_row row = {.origin = origin, .shape = shape, .stored_known = v};
+    row.file = file_at(t, v ? v->file : g->directory);
+    if (v) {
+        row.offset = v->offset;
+        row.stored = v->stored;
+    } else if (column == FILE_PATH) {
+        grid_key(g, t->shape, t->rank, index, &key);
+        row.key = text_str(&key);
+    }
+    grid_box(g, t->shape, t->rank, index, origin, shape);
+    if (column == FILE_PATH && !v && !row.key)
+        sqlite3_result_error_nomem(ctx);
+    else
+        give_cell(ctx, c, &row, column);
+    text_release(&key);
+    return SQLITE_OK;
+}
+
+static int extent_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+{
+    const struct extent_cursor *c = (const struct extent_cursor *)base;
+    const struct stored_tensor *t = &c->tensor;
+    if (t->grid)
+        return give_value(ctx, c, column);
+    const struct extent *e = &t->extents[c->at];
+    struct extent_row row = {
+        .file = file_at(t, e->file),
+        .offset = e->offset,
+        .stored = e->stored,
+        .stored_known = true,
+        .origin = e->origin,
+        .shape = e->shape,
+    };
+    give_cell(ctx, c, &row, column);
     return SQLITE_OK;
 }
 

@@ -40,7 +40,7 @@ static bool describe(struct cursor *c, struct arena *arena, struct stored_tensor
         return false;
     t->dtype = *dtype;
     struct bytes packed = cursor_take(c, cursor_left(c));
-    if (extents_unpack(packed, t->rank, arena, &list, &err) != OK)
+    if (extents_unpack(packed, t->shape, t->rank, arena, &list, &err) != OK)
         return false;
     t->extents = list.at;
     t->extent_count = list.count;

@@ -267,7 +267,8 @@ static void print_tensor(struct text *out, struct batch *b, const struct batch_t
     if (t->storage == STORAGE_RANGE)
         print_place(out, b, t->file, t->offset, t->stored);
     if (t->extents.len)
-        assert_int_equal(extents_unpack(t->extents, t->rank, &b->arena, &list, &err), OK);
+        assert_int_equal(extents_unpack(t->extents, t->shape, t->rank, &b->arena, &list,
+                                       &err), OK);
     for (uint64_t i = 0; i < list.count; i++) {
         const struct extent *e = &list.at[i];
         print_place(out, b, e->file, e->offset, e->stored);

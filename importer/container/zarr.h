@@ -1,0 +1,49 @@
+/*
+ * zarr.h - the metadata of one zarr node: `.zarray` and `.zgroup` (version 2), `zarr.json`
+ * (version 3).
+ *
+ * It says what the array is, how it is cut into chunks and how these are encoded; not which
+ * chunks there are. Sources: zarr version 2 and 3 specifications, numcodecs, TensorStore's
+ * zarr and zarr3 drivers.
+ */
+#ifndef CKPTDB_CONTAINER_ZARR_H
+#define CKPTDB_CONTAINER_ZARR_H
+
+#include "catalog/base/arena.h"
+#include "catalog/base/bits.h"
+#include "catalog/base/error.h"
+#include "catalog/grid.h"
+
+enum zarr_kind {
+    ZARR_ARRAY,
+    ZARR_GROUP
+};
+
+/* Everything lives in the arena it was parsed into. */
+struct zarr_array {
+    unsigned version; /* 2 or 3 */
+    unsigned rank;
+    uint64_t *shape;
+    const char *dtype; /* canonical, or "unknown(X)" */
+    const char *codec; /* of one chunk (catalog/codec/codec.h); NULL: none */
+    struct grid grid;  /* levels, key rule, fill; no directory, runs or values yet */
+    /* Whoever wrote it stores every chunk (version 2 with a null fill value): one that is
+     * absent is lost. */
+    bool absent_is_lost;
+    /* Why its elements cannot be read, though it is known what it is (a codec that is not
+     * known, an extension that must be understood); NULL: they can be. */
+    const char *unreadable;
+};
+
+/* `source` is for messages. A group leaves *out alone. What is no zarr metadata, or
+ * contradicts itself, is ERR_CORRUPT; a structured dtype is ERR_UNSUPPORTED. */
+enum status zarr_parse(struct bytes metadata, unsigned version, const char *source,
+                       struct arena *, enum zarr_kind *, struct zarr_array *out,
+                       struct error *err);
+
+/* The position of the value with this key ("0.1", "c/0/1") in the level 0 grid. False: no
+ * key of this array (signs, leading zeros, outside the grid, another separator). */
+bool zarr_key_index(const struct zarr_array *, const char *key, size_t len,
+                    uint64_t *index);
+
+#endif
