@@ -205,19 +205,29 @@ static bool was_cut_short(const char *path)
     return found;
 }
 
+static enum status read_marks(sqlite3 *db, sqlite3_int64 *application,
+                              sqlite3_int64 *version, struct error *err)
+{
+    if (pragma_integer(db, "PRAGMA application_id", application, err) == OK)
+        pragma_integer(db, "PRAGMA user_version", version, err);
+    return err->status;
+}
+
 static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mode,
                                   bool cut_short, struct error *err)
 {
     sqlite3_int64 application = 0, version = 0;
     bool empty = false;
-    if (pragma_integer(db, "PRAGMA application_id", &application, err) != OK ||
-        pragma_integer(db, "PRAGMA user_version", &version, err) != OK)
+    if (read_marks(db, &application, &version, err) != OK)
         return err->status;
     if (application == 0 && version == 0 && mode == DB_CREATE) {
         if (look_empty(db, &empty, err) != OK || (empty && create(db, err) != OK))
             return err->status;
         if (empty)
             return OK;
+        /* Somebody has filled it since. */
+        if (read_marks(db, &application, &version, err) != OK)
+            return err->status;
     }
     if (application != CATALOG_APPLICATION_ID)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
