@@ -103,7 +103,7 @@ static enum status plan(struct reader *r, struct error *err)
     r->flat = is_flat(t);
     if (r->flat || t->elements == 0)
         return OK;
-    if (strings_are_tf(t->codec))
+    if (strings_vary(t->codec))
         return tiles_open(t, &r->tiles, err);
     if (!r->shaped || (t->strides && r->block > 1))
         return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
@@ -122,7 +122,7 @@ static enum status look_at_first(struct reader *r, struct error *err)
         return err->status;
     r->sequential = t->strides || lease.source->sequential;
     uint64_t size = lease.source->size;
-    if (r->flat && !strings_are_tf(t->codec) && size != r->nbytes)
+    if (r->flat && !strings_vary(t->codec) && size != r->nbytes)
         error_set(err, ERR_CORRUPT, lease.source->name, t->extents[0].offset,
                   "the tensor's data is %llu bytes, not the %llu of its shape",
                   (unsigned long long)size, (unsigned long long)r->nbytes);
@@ -461,7 +461,7 @@ bool reader_plain(const struct reader *r, int *fd, uint64_t *offset)
 
 enum status reader_verify(struct reader *r, struct error *err)
 {
-    if (strings_are_tf(r->tensor->codec))
+    if (strings_vary(r->tensor->codec))
         return reader_verify_strings(r, err);
     return pool_verify(r->pool, err);
 }

@@ -1,5 +1,8 @@
 #include "catalog/tensor.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "catalog/base/cursor.h"
 #include "catalog/base/text.h"
 
@@ -24,6 +27,10 @@ bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
         }
         put(out, e->stored);
         end = e->offset + e->stored;
+        if (flags & EXTENTS_CUTS) {
+            put(out, e->cut_at);
+            put(out, e->cut_len);
+        }
         if (flags & EXTENTS_INLINE)
             text_add(out, e->bytes, e->stored);
         for (unsigned d = 0; (flags & EXTENTS_BOXES) && d < rank; d++)
@@ -61,6 +68,10 @@ static bool unpack_one(struct cursor *c, unsigned rank, unsigned flags, uint64_t
     }
     e->stored = cursor_varint(c);
     *end = e->offset + e->stored;
+    if (flags & EXTENTS_CUTS) {
+        e->cut_at = cursor_varint(c);
+        e->cut_len = cursor_varint(c);
+    }
     if (flags & EXTENTS_INLINE)
         e->bytes = cursor_take(c, e->stored).at;
     if (flags & EXTENTS_BOXES) {
@@ -109,6 +120,43 @@ enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned 
                              "extent list cut short");
     }
     *out = list;
+    return OK;
+}
+
+/* Where the step "cut" stands in a chain, or NULL. */
+static const char *find_cut(const char *chain)
+{
+    for (const char *at = chain; at && *at;) {
+        size_t len = strcspn(at, "|");
+        if (len == 3 && strncmp(at, "cut", 3) == 0)
+            return at;
+        at += len + (at[len] == '|');
+    }
+    return NULL;
+}
+
+bool codec_cuts(const char *chain)
+{
+    return find_cut(chain) != NULL;
+}
+
+enum status extent_chain(const struct stored_tensor *t, const struct extent *e, char *out,
+                         const char **chain, struct error *err)
+{
+    const char *cut = find_cut(t->codec);
+    *chain = t->codec;
+    if (!cut)
+        return OK;
+    size_t before = (size_t)(cut - t->codec);
+    int len = before < CHAIN_BYTES
+                  ? snprintf(out, CHAIN_BYTES, "%.*scut:%llu,%llu%s", (int)before,
+                             t->codec, (unsigned long long)e->cut_at,
+                             (unsigned long long)e->cut_len, cut + 3)
+                  : CHAIN_BYTES;
+    if (len >= CHAIN_BYTES)
+        return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
+                         "a chain of codec steps longer than %d bytes", CHAIN_BYTES);
+    *chain = out;
     return OK;
 }
 

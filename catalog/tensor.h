@@ -17,6 +17,9 @@
  * After the steps an extent holds the elements of its box, C order, unless
  * `strides` (in elements, outermost first) says otherwise (Fortran order,
  * views). String tensors end their codec in "strings:..." (codec/strings.h).
+ *
+ * Where a run holds more than its extent (a compressed block with several values), the
+ * chain has a step "cut", whose numbers each extent has for itself: cut_at, cut_len.
  */
 #ifndef CKPTDB_TENSOR_H
 #define CKPTDB_TENSOR_H
@@ -55,6 +58,8 @@ struct extent {
     uint64_t *origin;  /* rank numbers, in elements; NULL: all zero */
     uint64_t *shape;   /* rank numbers, in elements; NULL: the whole tensor */
     const void *bytes; /* STORAGE_INLINE: `stored` bytes; else NULL */
+    /* For the step "cut" of the codec: what of the bytes decoded so far is this extent's. */
+    uint64_t cut_at, cut_len;
 };
 
 /* A file of a checkpoint. */
@@ -94,17 +99,28 @@ struct stored_tensor {
  * The packed form of an extent list, as stored in a row's `extents` column.
  *
  *   varint  flags: bit 0 boxes follow, bit 1 bytes are inline, bit 2 a grid (grid.h) and
- *           nothing else follows
+ *           nothing else follows, bit 3 cuts follow
  *   varint  first checksum: position in the checkpoint's list, plus 1; 0: none
  *   varint  count
  *   each:   varint file + 1 (0: no file), zigzag varint of offset minus the end of the
  *           extent before it in the list (0 for the first), varint stored,
- *           [rank varints origin, rank varints shape]
+ *           [varint cut_at, varint cut_len], [rank varints origin, rank varints shape]
  *   inline: the bytes instead of file and offset, after `stored`
  */
 #define EXTENTS_BOXES  1
 #define EXTENTS_INLINE 2
 #define EXTENTS_GRID   4
+#define EXTENTS_CUTS   8
+
+/* Whether the steps have a "cut". */
+bool codec_cuts(const char *chain);
+
+#define CHAIN_BYTES 256
+
+/* The steps of one extent, with its numbers in the step "cut": the tensor's own text or that
+ * put into `out` (CHAIN_BYTES). NULL: none. Longer than that, it is an error. */
+enum status extent_chain(const struct stored_tensor *, const struct extent *, char *out,
+                         const char **chain, struct error *err);
 
 struct text;
 

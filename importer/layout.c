@@ -46,7 +46,8 @@ static enum status pack_all(struct job *job)
         struct batch_tensor *t = &p->layout->tensors[e->tensor];
         uint64_t first;
         unsigned flags = (e->list[0].shape ? EXTENTS_BOXES : 0) |
-                         (t->storage == STORAGE_INLINE ? EXTENTS_INLINE : 0);
+                         (t->storage == STORAGE_INLINE ? EXTENTS_INLINE : 0) |
+                         (codec_cuts(t->codec) ? EXTENTS_CUTS : 0);
         text_reset(&p->scratch);
         if (append_sums(job, e, &first) != OK ||
             !extents_pack(&p->scratch, e->list, e->count, t->rank, first, flags))

@@ -8,6 +8,11 @@
  *   swap:W      reverse every W bytes (big-endian elements)
  *   member:N    no change; the checksum covers N bytes before the extent too
  *   unpack:B    one element a byte with B significant low bits, to packed B-bit elements
+ *   snappy      a raw Snappy block, which states its decoded size
+ *   cut:A,N     N bytes from byte A on; a chain in the catalog says "cut", and each extent
+ *               has the numbers (tensor.h)
+ *   field:F     a protobuf message: the contents of its fields of number F, one behind the other
+ *   varints:W   LEB128 numbers to integers of W bytes
  *   strings:X   not a codec: the last step of string tensors (strings.h)
  */
 #ifndef CKPTDB_CODEC_CODEC_H

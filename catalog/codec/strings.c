@@ -8,6 +8,8 @@
  *   bytes              one string behind the other
  * An empty tensor has the checksum alone, or nothing.
  *
+ * Its first version keeps them in a protobuf message (tensor.proto), each a field of its own.
+ *
  * NumPy's have a fixed width and are padded with NUL.
  */
 #include "catalog/codec/strings.h"
@@ -18,6 +20,7 @@
 #include "catalog/base/crc32c.h"
 #include "catalog/base/cursor.h"
 #include "catalog/codec/codec.h"
+#include "catalog/codec/message.h"
 
 #define WINDOW_BYTES ((size_t)64 << 10)
 #define MARK_EVERY   256
@@ -37,52 +40,81 @@ struct mark {
 
 enum kind {
     TF,
+    FIELDS,
     NUMPY_BYTES,
     NUMPY_TEXT
 };
 
+/* What a chain's last step says. */
+struct encoding {
+    enum kind kind;
+    uint64_t width; /* bytes of an element; 0 where they differ */
+    uint64_t field; /* FIELDS: their number */
+};
+
 struct strings {
     struct source *source;
-    enum kind kind;
-    uint64_t count, width;
+    struct encoding encoding;
+    uint64_t count;
     struct window lengths, data;
-    struct mark *marks; /* of TF */
+    struct message message; /* FIELDS */
+    struct mark *marks; /* TF; FIELDS, length_at alone: where to look for the string */
     struct mark here;   /* of string number `next` */
     uint64_t next;
     uint8_t *utf8; /* NUMPY_TEXT: room for one */
 };
 
-static bool parse_encoding(const char *chain, enum kind *kind, uint64_t *width)
+static bool parse_argument(const char *argument, struct encoding *e)
+{
+    uint64_t number;
+    *e = (struct encoding){.kind = TF};
+    if (strcmp(argument, "tf") == 0)
+        return true;
+    if (!*argument || !codec_number(argument + 1, &number))
+        return false;
+    switch (*argument) {
+    case 'F':
+        *e = (struct encoding){.kind = FIELDS, .field = number};
+        return number > 0;
+    case 'S':
+        *e = (struct encoding){.kind = NUMPY_BYTES, .width = number};
+        return true;
+    case 'U':
+        e->kind = NUMPY_TEXT;
+        return mul_u64(number, 4, &e->width);
+    default:
+        return false;
+    }
+}
+
+static bool parse_encoding(const char *chain, struct encoding *e)
 {
     char name[CODEC_STEP_BYTES];
     const char *argument;
-    uint64_t units;
-    while (codec_chain_next(&chain, name, &argument)) {
-        if (strcmp(name, "strings") != 0)
-            continue;
-        *width = 0;
-        *kind = TF;
-        if (strcmp(argument, "tf") == 0)
-            return true;
-        *kind = argument[0] == 'S' ? NUMPY_BYTES : NUMPY_TEXT;
-        return strchr("SU", argument[0]) && argument[0] &&
-               codec_number(argument + 1, &units) &&
-               mul_u64(units, *kind == NUMPY_TEXT ? 4 : 1, width);
-    }
+    while (codec_chain_next(&chain, name, &argument))
+        if (strcmp(name, "strings") == 0)
+            return parse_argument(argument, e);
     return false;
 }
 
-bool strings_are_tf(const char *chain)
+static bool varies(const struct encoding *e)
 {
-    enum kind kind;
-    uint64_t width;
-    return parse_encoding(chain, &kind, &width) && kind == TF;
+    return e->kind == TF || e->kind == FIELDS;
+}
+
+bool strings_vary(const char *chain)
+{
+    struct encoding e;
+    return parse_encoding(chain, &e) && varies(&e);
 }
 
 bool strings_width(const char *chain, uint64_t *width)
 {
-    enum kind kind;
-    return parse_encoding(chain, &kind, width);
+    struct encoding e;
+    if (!parse_encoding(chain, &e))
+        return false;
+    *width = e.width;
+    return true;
 }
 
 /* [offset, offset + len) of the source in memory, or NULL. */
@@ -185,35 +217,72 @@ static enum status scan_lengths(struct window *w, uint64_t count, struct mark *m
     return OK;
 }
 
-static enum status open_tf(struct strings *t, struct error *err)
+static enum status make_marks(struct strings *t, struct error *err)
 {
-    struct tf_lengths lengths;
     if (t->count > t->source->size)
         return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
                          "%llu strings cannot lie in %llu bytes",
                          (unsigned long long)t->count,
                          (unsigned long long)t->source->size);
+    t->marks = calloc((size_t)(t->count / MARK_EVERY + 1), sizeof(*t->marks));
+    return t->marks ? OK
+                    : error_set(err, ERR_MEMORY, t->source->name, NO_OFFSET, "no memory");
+}
+
+static enum status open_tf(struct strings *t, struct error *err)
+{
+    struct tf_lengths lengths;
     if (t->count == 0 && t->source->size == 0)
         return OK;
-    t->marks = calloc((size_t)(t->count / MARK_EVERY + 1), sizeof(*t->marks));
-    if (!t->marks)
-        return error_set(err, ERR_MEMORY, t->source->name, NO_OFFSET, "no memory");
+    if (make_marks(t, err) != OK)
+        return err->status;
     if (scan_lengths(&t->lengths, t->count, t->marks, &lengths, err) != OK)
         return err->status;
     t->here = t->marks[0];
     return OK;
 }
 
+/* The next field that is a string: fills *f, whose number is 0 when there is none. */
+static enum status next_field(struct strings *t, struct message_field *f,
+                              struct error *err)
+{
+    while (message_next(&t->message, f, err) == OK && f->number)
+        if (f->number == t->encoding.field && f->wire == WIRE_BYTES)
+            break;
+    return err->status;
+}
+
+static enum status open_fields(struct strings *t, struct error *err)
+{
+    struct message_field f;
+    uint64_t found = 0;
+    if (make_marks(t, err) != OK)
+        return err->status;
+    t->message = message_over(t->source);
+    while (next_field(t, &f, err) == OK && f.number) {
+        if (found < t->count && found % MARK_EVERY == 0)
+            t->marks[found / MARK_EVERY].length_at = f.head;
+        found++;
+    }
+    if (err->status == OK && found != t->count)
+        error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
+                  "%llu strings are there, not %llu", (unsigned long long)found,
+                  (unsigned long long)t->count);
+    t->next = UINT64_MAX; /* begin at a mark */
+    return err->status;
+}
+
 static enum status open_fixed(struct strings *t, struct error *err)
 {
     uint64_t size;
-    if (!mul_u64(t->count, t->width, &size) || size != t->source->size)
+    uint64_t width = t->encoding.width;
+    if (!mul_u64(t->count, width, &size) || size != t->source->size)
         return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
                          "%llu strings of %llu bytes do not fill %llu bytes",
-                         (unsigned long long)t->count, (unsigned long long)t->width,
+                         (unsigned long long)t->count, (unsigned long long)width,
                          (unsigned long long)t->source->size);
-    if (t->kind == NUMPY_TEXT && t->count &&
-        !(t->utf8 = malloc(t->width ? (size_t)t->width : 1)))
+    if (t->encoding.kind == NUMPY_TEXT && t->count &&
+        !(t->utf8 = malloc(width ? (size_t)width : 1)))
         return error_set(err, ERR_MEMORY, t->source->name, NO_OFFSET, "no memory");
     return OK;
 }
@@ -227,11 +296,13 @@ enum status strings_open(struct source *bytes, const char *chain, uint64_t count
     t->source = bytes;
     t->count = count;
     t->lengths.source = t->data.source = bytes;
-    if (!parse_encoding(chain, &t->kind, &t->width))
+    if (!parse_encoding(chain, &t->encoding))
         error_set(err, ERR_UNSUPPORTED, bytes->name, NO_OFFSET,
                   "unknown encoding of strings");
-    else if (t->kind == TF)
+    else if (t->encoding.kind == TF)
         open_tf(t, err);
+    else if (t->encoding.kind == FIELDS)
+        open_fields(t, err);
     else
         open_fixed(t, err);
     if (err->status == OK)
@@ -276,6 +347,23 @@ static enum status tf_at(struct strings *t, uint64_t index, struct bytes *out,
     return out->at ? OK : err->status;
 }
 
+static enum status field_at(struct strings *t, uint64_t index, struct bytes *out,
+                            struct error *err)
+{
+    struct message_field f;
+    if (index < t->next || index - t->next > MARK_EVERY) {
+        t->next = index - index % MARK_EVERY;
+        t->message.at = t->marks[index / MARK_EVERY].length_at;
+    }
+    do {
+        if (next_field(t, &f, err) != OK)
+            return err->status;
+    } while (f.number && t->next++ != index);
+    out->at = window_at(&t->data, f.at, (size_t)f.len, err);
+    out->len = (size_t)f.len;
+    return out->at ? OK : err->status;
+}
+
 static size_t put_utf8(uint8_t *at, uint32_t c)
 {
     if (c < 0x80) {
@@ -304,7 +392,7 @@ static size_t put_utf8(uint8_t *at, uint32_t c)
 static enum status numpy_text(struct strings *t, uint64_t index, const uint8_t *ucs4,
                               struct bytes *out, struct error *err)
 {
-    uint64_t units = t->width / 4;
+    uint64_t units = t->encoding.width / 4;
     while (units && load_u32le(ucs4 + (units - 1) * 4) == 0)
         units--;
     size_t len = 0;
@@ -326,14 +414,16 @@ enum status strings_at(struct strings *t, uint64_t index, struct bytes *out,
     if (index >= t->count)
         return error_set(err, ERR_ARGUMENT, t->source->name, NO_OFFSET,
                          "there is no string %llu", (unsigned long long)index);
-    if (t->kind == TF)
+    if (t->encoding.kind == TF)
         return tf_at(t, index, out, err);
-    const uint8_t *at = window_at(&t->data, index * t->width, (size_t)t->width, err);
+    if (t->encoding.kind == FIELDS)
+        return field_at(t, index, out, err);
+    size_t len = (size_t)t->encoding.width;
+    const uint8_t *at = window_at(&t->data, index * len, len, err);
     if (!at)
         return err->status;
-    if (t->kind == NUMPY_TEXT)
+    if (t->encoding.kind == NUMPY_TEXT)
         return numpy_text(t, index, at, out, err);
-    size_t len = (size_t)t->width;
     while (len && !at[len - 1])
         len--;
     *out = (struct bytes){at, len};

@@ -2,6 +2,7 @@
  * strings.h - the encodings of string tensors: the last step of their codec chain.
  *
  *   strings:tf    TensorFlow: all lengths, a checksum of them, all bytes
+ *   strings:F<f>  the fields of number f of a protobuf message (TensorFlow's first version)
  *   strings:S<n>  NumPy bytes: n bytes each, NULs at the end left out
  *   strings:U<n>  NumPy text: n UCS-4 units each, little-endian; given as UTF-8
  */
@@ -12,10 +13,10 @@
 
 struct strings;
 
-/* Whether a chain (may be NULL) ends in strings:tf. */
-bool strings_are_tf(const char *chain);
+/* Whether the strings of a chain (may be NULL) differ in length: of strings:tf, strings:F. */
+bool strings_vary(const char *chain);
 
-/* Bytes of an element of a chain's encoding; 0 where they differ (tf), false where the chain
+/* Bytes of an element of a chain's encoding; 0 where they differ (tf, F), false where the chain
  * has no encoding that is known. */
 bool strings_width(const char *chain, uint64_t *width);
 

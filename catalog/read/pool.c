@@ -63,7 +63,7 @@ void pool_close(struct pool *p)
 static bool sum_of(const struct pool *p, uint64_t i, struct checksum *sum)
 {
     const struct stored_tensor *t = p->tensor;
-    if (!p->fine || !t->sums[i] || p->fine[i] || strings_are_tf(t->codec))
+    if (!p->fine || !t->sums[i] || p->fine[i] || strings_vary(t->codec))
         return false;
     *sum = (struct checksum){t->sum_kind, t->sums[i], 0, &p->fine[i]};
     return true;
@@ -78,11 +78,12 @@ static size_t before_checksum(const char *chain, const struct checksum *sum)
     return inflated ? strcspn(chain, "|") : 0;
 }
 
-/* The bytes that the checksum is of, with the sum's own `before` bytes in front. */
+/* The bytes that the checksum is of, with the sum's own `before` bytes in front. *rest: the
+ * steps of the chain that follow. */
 static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum,
-                               struct source **out, const char **rest, struct error *err)
+                               const char *chain, struct source **out, const char **rest,
+                               struct error *err)
 {
-    const char *chain = p->tensor->codec;
     char first[CODEC_STEP_BYTES];
     size_t len = before_checksum(chain, sum);
     if (!len)
@@ -106,11 +107,13 @@ static enum status open_extent(struct pool *p, uint64_t i, bool random,
                                struct source **out, struct error *err)
 {
     struct checksum sum;
-    const char *chain = p->tensor->codec;
-    char *strings = NULL;
+    const char *chain;
+    char *strings = NULL, filled[CHAIN_BYTES];
     struct source *s = NULL;
+    if (extent_chain(p->tensor, &p->tensor->extents[i], filled, &chain, err) != OK)
+        return err->status;
     if (sum_of(p, i, &sum)) {
-        if (open_summed(p, i, &sum, &s, &chain, err) != OK ||
+        if (open_summed(p, i, &sum, chain, &s, &chain, err) != OK ||
             source_open_checked(s, &sum, &s, err) != OK)
             return err->status;
     } else if (file_set_extent(p->files, &p->tensor->extents[i], 0, &s, err) != OK) {
@@ -185,7 +188,7 @@ enum status pool_verify(struct pool *p, struct error *err)
         const char *rest;
         if (!sum_of(p, i, &sum))
             continue;
-        if (open_summed(p, i, &sum, &s, &rest, err) == OK)
+        if (open_summed(p, i, &sum, t->codec, &s, &rest, err) == OK)
             checksum_verify(s, &sum, err);
         source_close(s);
         if (err->status != OK)

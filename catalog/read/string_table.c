@@ -108,7 +108,7 @@ enum status reader_strings(struct reader *r, struct string_table **out, struct e
     if (!t)
         return no_memory(r, err);
     t->reader = r;
-    if (!strings_are_tf(r->tensor->codec))
+    if (!strings_vary(r->tensor->codec))
         open_padded(t, err);
     else if (r->tensor->elements) /* what is wrong with the first shows at once */
         run_open(r, 0, &t->run[0], err);

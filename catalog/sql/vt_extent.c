@@ -229,6 +229,19 @@ static void give_path(sqlite3_context *ctx, const struct extent_row *row)
     text_release(&path);
 }
 
+/* `e` NULL: a value of a grid. */
+static void give_codec(sqlite3_context *ctx, const struct stored_tensor *t,
+                       const struct extent *e)
+{
+    char filled[CHAIN_BYTES];
+    const char *chain = t->codec;
+    struct error err = {.offset = NO_OFFSET};
+    if (e && extent_chain(t, e, filled, &chain, &err) != OK)
+        sqlite3_result_error(ctx, err.message, -1);
+    else if (chain)
+        sqlite3_result_text(ctx, chain, -1, SQLITE_TRANSIENT);
+}
+
 static void give_cell(sqlite3_context *ctx, const struct extent_cursor *c,
                       const struct extent_row *row, int column)
 {
@@ -243,8 +256,8 @@ static void give_cell(sqlite3_context *ctx, const struct extent_cursor *c,
         sqlite3_result_int64(ctx, (sqlite3_int64)(row->offset + row->file->base));
     else if (column == STORED && row->stored_known)
         sqlite3_result_int64(ctx, (sqlite3_int64)row->stored);
-    else if (column == CODEC && t->codec)
-        sqlite3_result_text(ctx, t->codec, -1, SQLITE_TRANSIENT);
+    else if (column == CODEC)
+        give_codec(ctx, t, c->at < t->extent_count ? &t->extents[c->at] : NULL);
     else if (column == ORIGIN)
         give_numbers(ctx, row->origin, t->rank);
     else if (column == SHAPE)

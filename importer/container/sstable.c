@@ -32,7 +32,7 @@
 
 #include "catalog/base/crc32c.h"
 #include "catalog/base/cursor.h"
-#include "importer/container/snappy.h"
+#include "catalog/codec/snappy.h"
 #include "importer/limits.h"
 
 #define MAGIC         UINT64_C(0xDB4775248B80FB57)

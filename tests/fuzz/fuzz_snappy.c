@@ -1,7 +1,7 @@
 /* fuzz_snappy.c - raw Snappy blocks. */
 #include <stdlib.h>
 
-#include "importer/container/snappy.h"
+#include "catalog/codec/snappy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "importer/container/snappy.h"
+#include "catalog/codec/snappy.h"
 
 #define CASE(name, block, text, ok)                                                      \
     {                                                                                    \

@@ -5,8 +5,8 @@
  *   if (snappy_length(block, &len) && len <= LIMIT && (out = malloc(len)))
  *       ok = snappy_decode(block, out, len);
  */
-#ifndef CKPTDB_CONTAINER_SNAPPY_H
-#define CKPTDB_CONTAINER_SNAPPY_H
+#ifndef CKPTDB_CODEC_SNAPPY_H
+#define CKPTDB_CODEC_SNAPPY_H
 
 #include "catalog/base/bits.h"
 

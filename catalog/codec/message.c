@@ -1,0 +1,84 @@
+/*
+ * message.c - heads of protobuf fields.
+ *
+ *   varint  number << 3 | wire type
+ *   0       varint
+ *   1       8 bytes
+ *   2       varint length, so many bytes
+ *   5       4 bytes
+ *
+ * Source: https://protobuf.dev/programming-guides/encoding/.
+ */
+#include "catalog/codec/message.h"
+
+#include "catalog/base/cursor.h"
+
+/* Number and length, or number and value. */
+#define HEAD_MAX (2 * VARINT_MAX)
+
+struct message message_over(const struct source *source)
+{
+    return (struct message){.source = source};
+}
+
+/* The bytes from m->at on: HEAD_MAX of them, or all that are left. */
+static enum status look(struct message *m, struct bytes *out, struct error *err)
+{
+    uint64_t left = m->source->size - m->at;
+    size_t want = left < HEAD_MAX ? (size_t)left : HEAD_MAX;
+    bool there = m->at >= m->window_at && m->at - m->window_at <= m->window_len &&
+                 want <= m->window_len - (m->at - m->window_at);
+    if (!there) {
+        size_t len = left < sizeof(m->window) ? (size_t)left : sizeof(m->window);
+        m->window_len = 0;
+        if (source_read(m->source, m->at, m->window, len, err) != OK)
+            return err->status;
+        m->window_at = m->at;
+        m->window_len = len;
+    }
+    *out = (struct bytes){m->window + (m->at - m->window_at), want};
+    return OK;
+}
+
+/* The contents' length; the cursor stands before them, and is failed by what is no field. */
+static uint64_t contents(struct cursor *c, unsigned wire)
+{
+    const uint8_t *begin = c->at;
+    switch (wire) {
+    case WIRE_VARINT:
+        cursor_varint(c);
+        uint64_t len = (uint64_t)(c->at - begin);
+        if (cursor_ok(c))
+            c->at = begin;
+        return len;
+    case WIRE_FIXED64:
+        return 8;
+    case WIRE_BYTES:
+        return cursor_varint(c);
+    case WIRE_FIXED32:
+        return 4;
+    default:
+        cursor_fail(c);
+        return 0;
+    }
+}
+
+enum status message_next(struct message *m, struct message_field *f, struct error *err)
+{
+    struct bytes head = {0};
+    *f = (struct message_field){0};
+    if (m->at >= m->source->size)
+        return OK;
+    if (look(m, &head, err) != OK)
+        return err->status;
+    struct cursor c = cursor_over(head, m->at);
+    uint32_t tag = cursor_varint32(&c);
+    uint64_t len = contents(&c, tag & 7), at = cursor_offset(&c);
+    if (!cursor_ok(&c) || tag >> 3 == 0 || len > m->source->size - at)
+        return error_set(err, ERR_CORRUPT, m->source->name, NO_OFFSET,
+                         "a message is damaged or cut short (at byte %llu of it)",
+                         (unsigned long long)m->at);
+    *f = (struct message_field){tag >> 3, (enum wire)(tag & 7), m->at, at, len};
+    m->at = at + len;
+    return OK;
+}

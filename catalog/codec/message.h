@@ -1,0 +1,41 @@
+/*
+ * message.h - the fields of a protobuf message that lies in a source, one after another.
+ *
+ *   struct message m = message_over(source);
+ *   struct message_field f;
+ *   while ((status = message_next(&m, &f, err)) == OK && f.number)
+ *       use(f.number, f.at, f.len);
+ *
+ * Only the fields' heads are read. Groups, which nothing writes any more, are ERR_CORRUPT.
+ */
+#ifndef CKPTDB_CODEC_MESSAGE_H
+#define CKPTDB_CODEC_MESSAGE_H
+
+#include "catalog/store/source.h"
+
+enum wire {
+    WIRE_VARINT = 0,
+    WIRE_FIXED64 = 1,
+    WIRE_BYTES = 2,
+    WIRE_FIXED32 = 5
+};
+
+struct message_field {
+    uint64_t number; /* 0: the message has ended */
+    enum wire wire;
+    uint64_t head;    /* where the field begins, with its number */
+    uint64_t at, len; /* of its contents; a varint's are its own bytes */
+};
+
+struct message {
+    const struct source *source; /* the caller's */
+    uint64_t at; /* of the next field; may be set to that of an earlier one */
+    uint64_t window_at;
+    size_t window_len;
+    uint8_t window[512];
+};
+
+struct message message_over(const struct source *);
+enum status message_next(struct message *, struct message_field *, struct error *);
+
+#endif
