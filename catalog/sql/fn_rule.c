@@ -7,6 +7,8 @@
  *   rule_error(ruleset, name)    "Type: text"; NULL unless the status is 'error'
  *   rule_cast(ruleset, name)     the dtype that the rule casts to; NULL: none
  *   python_repr(text)            as Python prints a str
+ *   python_int(text)             str(int(text)); NULL where int() raises
+ *   python_shape(shape)          a shape, "[2,3]", as Python prints a tuple
  *
  * All of a connection share its rule sets, and a set remembers its last answer: asking five
  * questions of one name matches it once. A set is compiled from the rows of `ruleset` and
@@ -268,12 +270,66 @@ static void python_repr(sqlite3_context *context, int argc, sqlite3_value **argv
     text_release(&repr);
 }
 
+static void python_int(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const char *text = (const char *)sqlite3_value_text(argv[0]);
+    size_t len = (size_t)sqlite3_value_bytes(argv[0]);
+    struct text number = {0};
+    if (!text || !utf8_valid(text, len))
+        return;
+    if (pytext_int(text, len, &number))
+        result_text(context, number.at, number.len);
+    else if (number.failed)
+        sqlite3_result_error_nomem(context);
+    text_release(&number);
+}
+
+static void python_shape(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const char *text = (const char *)sqlite3_value_text(argv[0]);
+    struct text tuple = {0};
+    unsigned commas = 0;
+    if (!text || *text != '[')
+        return;
+    text_addc(&tuple, '(');
+    for (const char *c = text + 1; *c && *c != ']'; c++) {
+        text_addc(&tuple, *c);
+        if (*c == ',' && ++commas)
+            text_addc(&tuple, ' ');
+    }
+    text_adds(&tuple, tuple.len > 1 && !commas ? ",)" : ")");
+    if (text_str(&tuple))
+        result_text(context, tuple.at, tuple.len);
+    else
+        sqlite3_result_error_nomem(context);
+    text_release(&tuple);
+}
+
+struct function {
+    const char *name;
+    void (*run)(sqlite3_context *, int, sqlite3_value **);
+};
+
+static int register_pure(sqlite3 *db)
+{
+    static const struct function functions[] = {
+        {"python_repr",  python_repr },
+        {"python_int",   python_int  },
+        {"python_shape", python_shape},
+    };
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]);
+         i++)
+        rc = sqlite3_create_function_v2(db, functions[i].name, 1, SQL_FLAGS_PURE, NULL,
+                                        functions[i].run, NULL, NULL, NULL);
+    return rc;
+}
+
 int sql_register_rule(sqlite3 *db)
 {
-    static const struct {
-        const char *name;
-        void (*run)(sqlite3_context *, int, sqlite3_value **);
-    } functions[] = {
+    static const struct function functions[] = {
         {"rule_match",   rule_match  },
         {"rule_status",  rule_status },
         {"rule_replace", rule_replace},
@@ -294,8 +350,5 @@ int sql_register_rule(sqlite3 *db)
                                         functions[i].run, NULL, NULL, cache_drop);
     }
     cache_drop(cache);
-    return rc != SQLITE_OK
-               ? rc
-               : sqlite3_create_function_v2(db, "python_repr", 1, SQL_FLAGS_PURE, NULL,
-                                            python_repr, NULL, NULL, NULL);
+    return rc == SQLITE_OK ? register_pure(db) : rc;
 }

@@ -1,0 +1,25 @@
+-- 40_restore.sql - what T5X's restore_from_t5_checkpoint gives of every checkpoint, under every
+-- rule set that translates names, without a model (target_id NULL; strict is 1) and with
+-- every checkpoint as one (query/restore.sql).
+CREATE VIEW restore AS
+SELECT r.name AS ruleset,
+       c.id AS checkpoint_id,
+       m.target_id,
+       m.strict,
+       x.ord,
+       x.name,
+       x.old_name,
+       x.tensor_id,
+       x.origin,
+       x.dtype,
+       x.shape,
+       x.status,
+       x.error,
+       x.note
+FROM ruleset r
+JOIN checkpoints c
+JOIN (SELECT NULL AS target_id, 1 AS strict
+      UNION ALL SELECT id, 1 FROM checkpoints
+      UNION ALL SELECT id, 0 FROM checkpoints) m
+JOIN restore_rows(r.name, c.id, ifnull(m.target_id, 0), m.strict) x
+WHERE r.dialect = 't5x-translator';
