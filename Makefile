@@ -32,8 +32,13 @@ say = @$(if $V$(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '  %-5s %s\n')
 
 # --- packages -----------------------------------------------------------------------------
 modules := sqlite3 libpcre2-8 libprotobuf-c zlib nettle
+# Loaded when they are first used (catalog/codec/library.h): their headers alone are needed.
+# bzip2 has no .pc file.
+loaded := libzstd libdeflate liblz4 liblzma blosc
+loaded_headers := bzlib.h
 debian := gcc make pkg-config libsqlite3-dev libpcre2-dev libprotobuf-c-dev \
-          protobuf-c-compiler zlib1g-dev nettle-dev libedit2 libcmocka-dev python3
+          protobuf-c-compiler zlib1g-dev nettle-dev libedit2 libcmocka-dev python3 \
+          libzstd-dev libdeflate-dev liblz4-dev libbz2-dev liblzma-dev libblosc-dev
 
 # --- variants -----------------------------------------------------------------------------
 variant_flags_release := -O2 -g
@@ -50,7 +55,7 @@ variant_flags := $(variant_flags_$(VARIANT))
 B := build/$(VARIANT)
 G := build/gen
 
-package_cflags := $(shell $(PKG_CONFIG) --cflags $(modules) 2>/dev/null)
+package_cflags := $(shell $(PKG_CONFIG) --cflags $(modules) $(loaded) 2>/dev/null)
 package_libs := $(shell $(PKG_CONFIG) --libs $(modules) 2>/dev/null)
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wvla -Wformat=2 -Wwrite-strings -Wimplicit-fallthrough -Wundef \
@@ -133,7 +138,7 @@ $G/schema.c: $(schema_sql) schema/embed.sh
 # Debian packages for building and testing; only their installation wants root or sudo.
 .PHONY: deps
 deps:
-	@sh tests/deps.sh "$(PKG_CONFIG)" "$(modules) cmocka" "$(debian)"
+	@sh tests/deps.sh "$(PKG_CONFIG)" "$(modules) $(loaded) cmocka" "$(loaded_headers)" "$(debian)"
 
 # As many jobs as there are processors, unless somebody said how many.
 parallel = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))

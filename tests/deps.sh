@@ -1,8 +1,8 @@
 #!/bin/sh
-# deps.sh PKG_CONFIG "MODULES" "DEBIAN PACKAGES" - install what building and testing lack.
+# deps.sh PKG_CONFIG "MODULES" "HEADERS" "DEBIAN PACKAGES" - install what building and testing lack.
 # Says nothing and needs neither root nor network where nothing is missing.
 set -eu
-pkg_config=$1 modules=$2 packages=$3
+pkg_config=$1 modules=$2 headers=$3 packages=$4
 
 missing=
 for tool in gcc make "$pkg_config" protoc-c python3; do
@@ -10,6 +10,9 @@ for tool in gcc make "$pkg_config" protoc-c python3; do
 done
 for module in $modules; do
     command -v "$pkg_config" >/dev/null 2>&1 && "$pkg_config" --exists "$module" || missing="$missing $module"
+done
+for header in $headers; do
+    echo "#include <$header>" | gcc -E - >/dev/null 2>&1 || missing="$missing $header"
 done
 # The shell loads libedit when it runs; without it, it has plain lines.
 [ -n "$(find /usr/lib /lib /usr/local/lib -name libedit.so.2 2>/dev/null | head -n 1)" ] ||

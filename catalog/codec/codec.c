@@ -1,5 +1,7 @@
 #include "catalog/codec/codec.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +25,13 @@ bool codec_number(const char *text, uint64_t *value)
             !add_u64(*value, (uint64_t)(*text - '0'), value))
             return false;
     return true;
+}
+
+bool codec_stated_size(const char *argument, uint64_t in, struct codec_size *size)
+{
+    (void)in;
+    size->exact = *argument != '<';
+    return codec_number(argument + !size->exact, &size->most);
 }
 
 bool codec_chain_next(const char **chain, char *name, const char **argument)
@@ -53,7 +62,7 @@ bool codec_chain_argument(const char *chain, const char *step, uint64_t *value)
     return false;
 }
 
-static const struct codec *codec_find(const char *name)
+const struct codec *codec_find(const char *name)
 {
     for (size_t i = 0; codecs[i]; i++)
         if (strcmp(codecs[i]->name, name) == 0)
@@ -86,7 +95,8 @@ enum status codec_chain_open(struct source *inner, const char *chain, struct sou
     while (status == OK && codec_chain_next(&rest, name, &argument)) {
         const struct codec *codec = codec_find(name);
         if (codec) {
-            status = codec->open(s, argument, &s, err);
+            status = (codec->open ? codec->open(s, argument, &s, err)
+                                  : codec_open_whole(s, codec, argument, &s, err));
             if (status != OK)
                 s = NULL; /* the codec closed it */
         } else if (strcmp(name, "strings") == 0) {
@@ -117,4 +127,16 @@ enum status codec_no_memory(struct source *inner, struct error *err)
     error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
     source_close(inner);
     return err->status;
+}
+
+enum status codec_corrupt(const struct codec_step *step, struct error *err,
+                          const char *fmt, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    return error_set(err, ERR_CORRUPT, step->name, step->offset, "%s: %s", step->codec,
+                     text);
 }

@@ -1,9 +1,16 @@
 /*
- * codec.h - the steps between stored bytes and elements. Each turns a source into a
- * source. To add one: one file, one line in codecs.def.
+ * codec.h - the steps between stored bytes and elements. To add one: one file, one line in
+ * codecs.def.
  *
- * A chain is text, "step:argument|step:argument", applied left to right:
- *   deflate:N   raw deflate of exactly N decoded bytes (zip members)
+ * A chain is text, "step:argument|step:argument", applied left to right. N is the number of
+ * bytes that a step makes: exactly N, or at most N where it says "<N".
+ *
+ *   deflate:N   raw deflate (zip members)
+ *   gzip:N      one or more gzip members
+ *   zlib:N      a zlib stream
+ *   zstd:N      one or more Zstandard frames
+ *   blosc:N     a Blosc 1 frame
+ *   crc32c:end  verify and leave out the checksum of the bytes ("start": it stands first)
  *   skip:N      leave N bytes out at the front (an npy header inside a member)
  *   swap:W      reverse every W bytes (big-endian elements)
  *   member:N    no change; the checksum covers N bytes before the extent too
@@ -14,18 +21,53 @@
  *   field:F     a protobuf message: the contents of its fields of number F, one behind the other
  *   varints:W   LEB128 numbers to integers of W bytes
  *   strings:X   not a codec: the last step of string tensors (strings.h)
+ *
+ * A codec works on a source (open: bytes at any offset), on a block (all bytes are in memory:
+ * block.h), or on both. Chains over sources have each step work in the way it can.
  */
 #ifndef CKPTDB_CODEC_CODEC_H
 #define CKPTDB_CODEC_CODEC_H
 
 #include "catalog/store/source.h"
 
+/* How many bytes a step makes. */
+struct codec_size {
+    uint64_t most;
+    bool exact; /* `most`, no less */
+};
+
+/* A step that is being done on a block. */
+struct codec_step {
+    const char *codec, *argument;
+    const char *name; /* of the file that the stored bytes are of, and where they begin */
+    uint64_t offset;
+    void *
+        *state; /* what the codec keeps from block to block of a thread: NULL at first */
+};
+
 struct codec {
     const char *name;
     /* Owns `inner`: closes it with *out, and on failure. `argument` is the text behind
-     * ':' ("" where there is none). A decoder that keeps state takes a lock. */
+     * ':' ("" where there is none). A decoder that keeps state takes a lock. NULL: the
+     * source is decoded as a block. */
     enum status (*open)(struct source *inner, const char *argument, struct source **out,
                         struct error *err);
+
+    /* Blocks. Either `size` and `decode`, or `trim`. */
+
+    /* What comes out of `in` bytes. False: a bad argument. */
+    bool (*size)(const char *argument, uint64_t in, struct codec_size *size);
+    /* Decode all of `in` into `out`. *made says how many bytes; a number above `room`: so
+     * many there are (or room + 1: more than room), but they were not made. */
+    enum status (*decode)(const struct codec_step *step, struct bytes in, uint8_t *out,
+                          size_t room, size_t *made, struct error *err);
+    bool in_place; /* out may be in.at, where as many bytes come out as go in */
+    /* Leave out what is not data at either end of `bytes`. */
+    enum status (*trim)(const struct codec_step *step, struct bytes *bytes,
+                        struct error *err);
+    /* Memory that decoding into `out` bytes needs beside `out`; NULL: no more than 1 MiB. */
+    uint64_t (*memory)(uint64_t out);
+    void (*release)(void *state); /* NULL: there is no state */
 };
 
 extern const struct codec *const codecs[]; /* ends in NULL */
@@ -36,7 +78,7 @@ extern const struct codec *const codecs[]; /* ends in NULL */
 enum status codec_chain_open(struct source *inner, const char *chain, struct source **out,
                              char **strings, struct error *err);
 
-#define CODEC_STEP_BYTES 64 /* of one step's text; longer ones are no codec's */
+#define CODEC_STEP_BYTES 96 /* of one step's text; longer ones are no codec's */
 
 /* Walk a chain: the next step's word into `name` (CODEC_STEP_BYTES), its argument behind it.
  * False at the end. */
@@ -45,10 +87,22 @@ bool codec_chain_next(const char **chain, char *name, const char **argument);
 /* The number that `step` has as its argument; false where the chain has no such step. */
 bool codec_chain_argument(const char *chain, const char *step, uint64_t *value);
 
-/* For codecs: a decimal number and nothing else; and two ways to fail that close `inner`. */
+/* The codec of that name; NULL: there is none. */
+const struct codec *codec_find(const char *name);
+
+/* `inner` decoded as a block into memory, for a codec without `open`. Owns `inner`. */
+enum status codec_open_whole(struct source *inner, const struct codec *codec,
+                             const char *argument, struct source **out,
+                             struct error *err);
+
+/* For codecs: a decimal number and nothing else; N or <N as the `size` of a step; and ways to
+ * fail, of which two close `inner`. */
 bool codec_number(const char *text, uint64_t *value);
+bool codec_stated_size(const char *argument, uint64_t in, struct codec_size *size);
 enum status codec_bad_argument(struct source *inner, const char *name,
                                const char *argument, struct error *err);
 enum status codec_no_memory(struct source *inner, struct error *err);
+enum status codec_corrupt(const struct codec_step *step, struct error *err,
+                          const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 #endif

@@ -11,4 +11,15 @@ static enum status member_open(struct source *inner, const char *argument,
     return OK;
 }
 
-const struct codec codec_member = {.name = "member", .open = member_open};
+static enum status member_trim(const struct codec_step *step, struct bytes *bytes,
+                               struct error *err)
+{
+    (void)bytes;
+    uint64_t before;
+    return codec_number(step->argument, &before)
+               ? OK
+               : codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
+}
+
+const struct codec codec_member = {
+    .name = "member", .open = member_open, .trim = member_trim};

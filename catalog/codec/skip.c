@@ -17,4 +17,17 @@ static enum status skip_open(struct source *inner, const char *argument,
     return source_open_range(inner, count, inner->size - count, out, err);
 }
 
-const struct codec codec_skip = {.name = "skip", .open = skip_open};
+static enum status skip_trim(const struct codec_step *step, struct bytes *bytes,
+                             struct error *err)
+{
+    uint64_t count;
+    if (!codec_number(step->argument, &count))
+        return codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
+    if (count > bytes->len)
+        return codec_corrupt(step, err, "%llu bytes to skip, but only %zu are there",
+                             (unsigned long long)count, bytes->len);
+    *bytes = (struct bytes){bytes->at + count, bytes->len - (size_t)count};
+    return OK;
+}
+
+const struct codec codec_skip = {.name = "skip", .open = skip_open, .trim = skip_trim};

@@ -93,11 +93,16 @@ static void swap_close(struct source *base)
 
 static const struct source_ops swap_ops = {.read_at = swap_read, .close = swap_close};
 
+static bool parse_width(const char *argument, uint64_t *width)
+{
+    return codec_number(argument, width) && *width >= 2 && *width <= WIDTH_MAX;
+}
+
 static enum status swap_open(struct source *inner, const char *argument,
                              struct source **out, struct error *err)
 {
     uint64_t width;
-    if (!codec_number(argument, &width) || width < 2 || width > WIDTH_MAX)
+    if (!parse_width(argument, &width))
         return codec_bad_argument(inner, "swap", argument, err);
     if (inner->size % width) {
         error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
@@ -116,4 +121,36 @@ static enum status swap_open(struct source *inner, const char *argument,
     return OK;
 }
 
-const struct codec codec_swap = {.name = "swap", .open = swap_open};
+static bool swap_size(const char *argument, uint64_t in, struct codec_size *size)
+{
+    uint64_t width;
+    *size = (struct codec_size){in, true};
+    return parse_width(argument, &width);
+}
+
+static enum status swap_decode(const struct codec_step *step, struct bytes in,
+                               uint8_t *out, size_t room, size_t *made, struct error *err)
+{
+    uint64_t width;
+    parse_width(step->argument, &width);
+    *made = in.len;
+    if (in.len % width)
+        return codec_corrupt(step, err, "%zu bytes are not whole elements of %llu bytes",
+                             in.len, (unsigned long long)width);
+    if (in.len > room)
+        return OK;
+    size_t most = BLOCK_BYTES - BLOCK_BYTES % width;
+    for (size_t at = 0, n; at < in.len; at += n) {
+        n = in.len - at < most ? in.len - at : most;
+        if (in.at != out)
+            memcpy(out + at, in.at + at, n);
+        swap_all(out + at, n, (unsigned)width);
+    }
+    return OK;
+}
+
+const struct codec codec_swap = {.name = "swap",
+                                 .open = swap_open,
+                                 .size = swap_size,
+                                 .decode = swap_decode,
+                                 .in_place = true};

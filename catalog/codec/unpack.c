@@ -64,16 +64,26 @@ static void unpack_close(struct source *base)
 static const struct source_ops unpack_ops = {.read_at = unpack_read,
                                              .close = unpack_close};
 
+static uint64_t packed_bytes(uint64_t elements, uint64_t bits)
+{
+    return elements / 8 * bits + (elements % 8 * bits + 7) / 8;
+}
+
+static bool parse_bits(const char *argument, uint64_t *bits)
+{
+    return codec_number(argument, bits) && *bits >= 1 && *bits <= BITS_MAX;
+}
+
 static enum status unpack_open(struct source *inner, const char *argument,
                                struct source **out, struct error *err)
 {
     uint64_t bits;
-    if (!codec_number(argument, &bits) || bits < 1 || bits > BITS_MAX)
+    if (!parse_bits(argument, &bits))
         return codec_bad_argument(inner, "unpack", argument, err);
     struct unpack_source *u = calloc(1, sizeof(*u));
     if (!u)
         return codec_no_memory(inner, err);
-    uint64_t size = inner->size / 8 * bits + (inner->size % 8 * bits + 7) / 8;
+    uint64_t size = packed_bytes(inner->size, bits);
     u->base = (struct source){&unpack_ops, size, inner->name, inner->sequential};
     u->inner = inner;
     u->bits = (unsigned)bits;
@@ -81,4 +91,36 @@ static enum status unpack_open(struct source *inner, const char *argument,
     return OK;
 }
 
-const struct codec codec_unpack = {.name = "unpack", .open = unpack_open};
+static bool unpack_size(const char *argument, uint64_t in, struct codec_size *size)
+{
+    uint64_t bits;
+    if (!parse_bits(argument, &bits))
+        return false;
+    *size = (struct codec_size){packed_bytes(in, bits), true};
+    return true;
+}
+
+static enum status unpack_decode(const struct codec_step *step, struct bytes in,
+                                 uint8_t *out, size_t room, size_t *made,
+                                 struct error *err)
+{
+    (void)err;
+    uint64_t bits;
+    parse_bits(step->argument, &bits);
+    *made = (size_t)packed_bytes(in.len, bits);
+    if (*made > room)
+        return OK;
+    size_t groups = in.len / 8, rest = in.len % 8;
+    for (size_t g = 0; g < groups; g++)
+        pack_group(in.at + 8 * g, (unsigned)bits, out + g * bits);
+    if (rest) {
+        uint8_t last[8] = {0}, packed[BITS_MAX];
+        memcpy(last, in.at + 8 * groups, rest);
+        pack_group(last, (unsigned)bits, packed);
+        memcpy(out + groups * bits, packed, *made - groups * bits);
+    }
+    return OK;
+}
+
+const struct codec codec_unpack = {
+    .name = "unpack", .open = unpack_open, .size = unpack_size, .decode = unpack_decode};

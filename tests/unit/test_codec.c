@@ -73,7 +73,7 @@ static void test_chains(void **state)
         {"unpack:6",                     "\x3f\x00\x3f\x01",     4,  OK,              "\x3f\xf0\x07",     3 },
         {"unpack:8",                     "ab",                   2,  ERR_CORRUPT,     NULL,               0 },
         {"unpack:0",                     "ab",                   2,  ERR_CORRUPT,     NULL,               0 },
-        {"zstd",                         "ab",                   2,  ERR_UNSUPPORTED, NULL,               0 },
+        {"nosuch",                       "ab",                   2,  ERR_UNSUPPORTED, NULL,               0 },
         {"|skip:1",                      "ab",                   2,  ERR_UNSUPPORTED, NULL,               0 },
         {"strings:tf",                   "ab",                   2,  ERR_UNSUPPORTED, NULL,               0 },
         {"deflate:5",                    "\x03\x00",             2,  ERR_CORRUPT,     NULL,               0 },

@@ -1,0 +1,77 @@
+/*
+ * blosc.c - one Blosc 1 frame of N decoded bytes: "blosc:4194304".
+ *
+ *   version    u8, 1 or 2
+ *   (codec)    u8, version of the inner format
+ *   flags      u8: 1 byte shuffle, 2 stored, 4 bit shuffle; 5 upper bits: the inner codec
+ *   typesize   u8
+ *   nbytes     u32le, decoded
+ *   blocksize  u32le
+ *   cbytes     u32le, of the frame with this header
+ *
+ * Source: c-blosc/README_CHUNK_FORMAT.rst. The library trusts parts of the header, so it is
+ * compared with what is there first.
+ */
+#include "catalog/base/cursor.h"
+#include "catalog/codec/codec.h"
+#include "catalog/codec/library.h"
+
+#define HEADER_BYTES 16
+#define VERSION_MOST 2
+#define NO_CODEC     (-5) /* what the library answers to a codec that it was built without */
+
+static enum status read_header(const struct codec_step *step, struct bytes in,
+                               uint32_t *nbytes, struct error *err)
+{
+    struct cursor c = cursor_over(in, step->offset);
+    uint8_t version = cursor_u8(&c);
+    cursor_take(&c, 2);
+    uint8_t typesize = cursor_u8(&c);
+    *nbytes = cursor_u32le(&c);
+    uint32_t blocksize = cursor_u32le(&c), cbytes = cursor_u32le(&c);
+    if (!cursor_ok(&c))
+        return codec_corrupt(step, err, "%zu bytes are no frame", in.len);
+    if (version < 1 || version > VERSION_MOST)
+        return error_set(err, ERR_UNSUPPORTED, step->name, step->offset,
+                         "%s: version %u of the format", step->codec, version);
+    if (cbytes != in.len)
+        return codec_corrupt(step, err, "a frame of %u bytes, but %zu are there", cbytes,
+                             in.len);
+    if (*nbytes && (!typesize || !blocksize || blocksize > BLOSC_MAX_BUFFERSIZE ||
+                    *nbytes > BLOSC_MAX_BUFFERSIZE))
+        return codec_corrupt(step, err, "the header of the frame is damaged");
+    return OK;
+}
+
+static enum status blosc_decode(const struct codec_step *step, struct bytes in,
+                                uint8_t *out, size_t room, size_t *made,
+                                struct error *err)
+{
+    const struct libblosc *lib = library_blosc(step, err);
+    uint32_t nbytes;
+    if (!lib || read_header(step, in, &nbytes, err) != OK)
+        return err->status;
+    *made = nbytes;
+    if (nbytes > room || !nbytes)
+        return OK;
+    int got = lib->decompress(in.at, out, nbytes, 1);
+    if (got == NO_CODEC)
+        return error_set(err, ERR_UNSUPPORTED, step->name, step->offset,
+                         "%s: the library was built without the frame's inner codec",
+                         step->codec);
+    if (got < 0 || (uint32_t)got != nbytes)
+        return codec_corrupt(step, err, "data is damaged");
+    return OK;
+}
+
+/* The library keeps four blocks for a while, and a block may be all there is. */
+static uint64_t blosc_memory(uint64_t out)
+{
+    uint64_t four;
+    return mul_u64(out, 4, &four) ? four : UINT64_MAX;
+}
+
+const struct codec codec_blosc = {.name = "blosc",
+                                  .size = codec_stated_size,
+                                  .decode = blosc_decode,
+                                  .memory = blosc_memory};

@@ -1,0 +1,151 @@
+/*
+ * checksum.c - checksums that stand with the bytes they are of, 4 bytes little-endian, last
+ * ("crc32c:end") or first ("crc32:start"). They are verified and left out.
+ *
+ *   crc32c, crc32, adler32   as everywhere
+ *   fletcher32               over 16-bit big-endian numbers, as netCDF has it
+ *   jenkins_lookup3          Bob Jenkins' hashlittle() of May 2006 with the seed 0, as HDF5
+ *
+ * Sources: numcodecs/checksum32.py, fletcher32.pyx; zarr v3 crc32c codec, version 1.0.
+ */
+#include <zlib.h>
+
+#include "catalog/base/crc32c.h"
+#include "catalog/codec/codec.h"
+#include "catalog/codec/library.h"
+
+#define SUM_BYTES 4
+
+static enum status sum_trim(const struct codec_step *step, uint32_t (*sum)(struct bytes),
+                            struct bytes *bytes, struct error *err)
+{
+    bool start = strcmp(step->argument, "start") == 0;
+    if (!start && strcmp(step->argument, "end") != 0)
+        return codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
+    if (bytes->len < SUM_BYTES)
+        return codec_corrupt(step, err, "%zu bytes cannot hold a checksum", bytes->len);
+    size_t len = bytes->len - SUM_BYTES;
+    struct bytes data = {bytes->at + (start ? SUM_BYTES : 0), len};
+    uint32_t stored = load_u32le(bytes->at + (start ? 0 : len)), found = sum(data);
+    if (stored != found)
+        return error_set(err, ERR_CHECKSUM, step->name, step->offset,
+                         "%s of %zu bytes is %08x, but %08x is stored", step->codec, len,
+                         (unsigned)found, (unsigned)stored);
+    *bytes = data;
+    return OK;
+}
+
+static uint32_t crc32c_of(struct bytes data)
+{
+    return crc32c_extend(0, data.at, data.len);
+}
+
+static uint32_t crc32_of(struct bytes data)
+{
+    const struct libdeflate *lib = library_deflate(NULL, NULL);
+    return lib ? lib->crc32(0, data.at, data.len)
+               : (uint32_t)crc32_z(0, data.at, data.len);
+}
+
+static uint32_t adler32_of(struct bytes data)
+{
+    const struct libdeflate *lib = library_deflate(NULL, NULL);
+    return lib ? lib->adler32(1, data.at, data.len)
+               : (uint32_t)adler32_z(1, data.at, data.len);
+}
+
+/* A sum of 16 bits, whose carries are added at its other end. */
+static uint32_t fold(uint32_t sum)
+{
+    return (sum & 0xFFFF) + (sum >> 16);
+}
+
+static uint32_t fletcher32_of(struct bytes data)
+{
+    enum {
+        RUN = 360
+    }; /* as many as cannot overflow a sum of sums */
+    uint32_t sum = 0, sums = 0;
+    size_t left = data.len / 2;
+    const uint8_t *at = data.at;
+    while (left) {
+        size_t run = left < RUN ? left : RUN;
+        left -= run;
+        for (; run; run--, at += 2) {
+            sum += load_u16be(at);
+            sums += sum;
+        }
+        sum = fold(sum);
+        sums = fold(sums);
+    }
+    if (data.len % 2) {
+        sum += (uint32_t)*at << 8;
+        sums += sum;
+        sum = fold(sum);
+        sums = fold(sums);
+    }
+    return fold(sums) << 16 | fold(sum);
+}
+
+static uint32_t turn(uint32_t x, unsigned by)
+{
+    return x << by | x >> (32 - by);
+}
+
+/* Three numbers, stirred for the next twelve bytes, and a last time. */
+static void lookup3_mix(uint32_t v[3])
+{
+    static const uint8_t by[] = {4, 6, 8, 16, 19, 4};
+    for (unsigned i = 0; i < 6; i++) {
+        uint32_t *a = &v[i % 3], *b = &v[(i + 1) % 3], *c = &v[(i + 2) % 3];
+        *a -= *c;
+        *a ^= turn(*c, by[i]);
+        *c += *b;
+    }
+}
+
+static void lookup3_final(uint32_t v[3])
+{
+    static const uint8_t by[] = {14, 11, 25, 16, 4, 14, 24};
+    for (unsigned i = 0; i < 7; i++) {
+        uint32_t *x = &v[(i + 2) % 3];
+        const uint32_t *y = &v[(i + 1) % 3];
+        *x ^= *y;
+        *x -= turn(*y, by[i]);
+    }
+}
+
+static uint32_t jenkins_lookup3_of(struct bytes data)
+{
+    uint32_t begin = UINT32_C(0xDEADBEEF) + (uint32_t)data.len;
+    uint32_t v[3] = {begin, begin, begin};
+    if (!data.len)
+        return begin;
+    const uint8_t *at = data.at;
+    size_t left = data.len;
+    for (; left > 12; left -= 12, at += 12) {
+        for (unsigned i = 0; i < 3; i++)
+            v[i] += load_u32le(at + 4 * i);
+        lookup3_mix(v);
+    }
+    uint8_t last[12] = {0};
+    memcpy(last, at, left);
+    for (unsigned i = 0; i < 3; i++)
+        v[i] += load_u32le(last + 4 * i);
+    lookup3_final(v);
+    return v[2];
+}
+
+#define CHECKSUM(kind)                                                                   \
+    static enum status kind##_trim(const struct codec_step *step, struct bytes *bytes,   \
+                                   struct error *err)                                    \
+    {                                                                                    \
+        return sum_trim(step, kind##_of, bytes, err);                                    \
+    }                                                                                    \
+    const struct codec codec_##kind = {.name = #kind, .trim = kind##_trim};
+
+CHECKSUM(crc32c)
+CHECKSUM(crc32)
+CHECKSUM(adler32)
+CHECKSUM(fletcher32)
+CHECKSUM(jenkins_lookup3)

@@ -1,0 +1,79 @@
+#include "catalog/codec/library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+
+struct symbol {
+    const char *name;
+    size_t at; /* of the pointer in the struct of the library */
+};
+
+struct library {
+    const char *const *names; /* of the file, the first that is there; ends in NULL */
+    const char *package;
+    const struct symbol *symbols;
+    size_t symbol_count;
+    void *functions;
+    enum {
+        UNTRIED,
+        LOADED,
+        ABSENT
+    } state;
+};
+
+/* Held while a library is looked for. What it protects changes once, from UNTRIED. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool load(const struct library *l)
+{
+    void *handle = NULL;
+    for (size_t i = 0; !handle && l->names[i]; i++)
+        handle = dlopen(l->names[i], RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; handle && i < l->symbol_count; i++) {
+        void *found = dlsym(handle, l->symbols[i].name);
+        if (!found)
+            return false;
+        /* POSIX: a function's address fits */
+        memcpy((char *)l->functions + l->symbols[i].at, &found, sizeof(found));
+    }
+    return handle != NULL;
+}
+
+static const void *library_of(struct library *l, const struct codec_step *step,
+                              struct error *err)
+{
+    pthread_mutex_lock(&lock);
+    if (l->state == UNTRIED)
+        l->state = load(l) ? LOADED : ABSENT;
+    bool loaded = l->state == LOADED;
+    pthread_mutex_unlock(&lock);
+    if (!loaded && err)
+        error_set(err, ERR_UNSUPPORTED, step->name, step->offset,
+                  "%s: decoding needs %s, which is not installed (Debian package %s)",
+                  step->codec, l->names[0], l->package);
+    return loaded ? l->functions : NULL;
+}
+
+#define SYMBOL(lib, f, name) {#f, offsetof(struct lib, name)},
+#define LIBRARY(lib, function, functions, package, ...)                                  \
+    const struct lib *function(const struct codec_step *step, struct error *err)         \
+    {                                                                                    \
+        static const char *const names[] = {__VA_ARGS__, NULL};                          \
+        static const struct symbol symbols[] = {functions(SYMBOL)};                      \
+        static struct lib table;                                                         \
+        static struct library library = {names,   package,                               \
+                                         symbols, sizeof(symbols) / sizeof(*symbols),    \
+                                         &table,  UNTRIED};                              \
+        return library_of(&library, step, err);                                          \
+    }
+
+LIBRARY(libdeflate, library_deflate, LIBDEFLATE_FUNCTIONS, "libdeflate0",
+        "libdeflate.so.0", "libdeflate.so")
+LIBRARY(libzstd, library_zstd, ZSTD_FUNCTIONS, "libzstd1", "libzstd.so.1", "libzstd.so")
+LIBRARY(liblz4, library_lz4, LZ4_FUNCTIONS, "liblz4-1", "liblz4.so.1", "liblz4.so")
+LIBRARY(libbz2, library_bz2, BZIP2_FUNCTIONS, "libbz2-1.0", "libbz2.so.1.0",
+        "libbz2.so.1", "libbz2.so")
+LIBRARY(liblzma, library_lzma, LZMA_FUNCTIONS, "liblzma5", "liblzma.so.5", "liblzma.so")
+LIBRARY(libblosc, library_blosc, BLOSC_FUNCTIONS, "libblosc1", "libblosc.so.1",
+        "libblosc.so")

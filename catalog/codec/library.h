@@ -1,0 +1,80 @@
+/*
+ * library.h - the libraries of codecs, loaded when the first of their bytes are decoded: who
+ * reads none of them needs none of them, and the program starts as fast.
+ *
+ * Each function gives the library's functions, or NULL and an error that names the Debian
+ * package to install (`err` NULL: no error is made). Any thread may call them at any time; a
+ * library stays loaded.
+ */
+#ifndef CKPTDB_CODEC_LIBRARY_H
+#define CKPTDB_CODEC_LIBRARY_H
+
+#include <blosc.h>
+#include <bzlib.h>
+#include <libdeflate.h>
+#include <lz4.h>
+#include <lzma.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "catalog/codec/codec.h"
+
+#define FUNCTION(lib, f, name) __typeof__(f) *name;
+
+#define LIBDEFLATE_FUNCTIONS(F)                                                          \
+    F(libdeflate, libdeflate_alloc_decompressor, open)                                   \
+    F(libdeflate, libdeflate_free_decompressor, close)                                   \
+    F(libdeflate, libdeflate_deflate_decompress_ex, deflate)                             \
+    F(libdeflate, libdeflate_zlib_decompress_ex, zlib)                                   \
+    F(libdeflate, libdeflate_gzip_decompress_ex, gzip)                                   \
+    F(libdeflate, libdeflate_crc32, crc32)                                               \
+    F(libdeflate, libdeflate_adler32, adler32)
+#define ZSTD_FUNCTIONS(F)                                                                \
+    F(libzstd, ZSTD_createDCtx, open)                                                    \
+    F(libzstd, ZSTD_freeDCtx, close)                                                     \
+    F(libzstd, ZSTD_DCtx_reset, reset)                                                   \
+    F(libzstd, ZSTD_decompressDCtx, decompress)                                          \
+    F(libzstd, ZSTD_decompressStream, stream)                                            \
+    F(libzstd, ZSTD_isError, is_error)                                                   \
+    F(libzstd, ZSTD_getErrorCode, code)                                                  \
+    F(libzstd, ZSTD_getErrorName, message)
+#define LZ4_FUNCTIONS(F) F(liblz4, LZ4_decompress_safe, decompress)
+#define BZIP2_FUNCTIONS(F)                                                               \
+    F(libbz2, BZ2_bzDecompressInit, open)                                                \
+    F(libbz2, BZ2_bzDecompress, decompress)                                              \
+    F(libbz2, BZ2_bzDecompressEnd, close)
+#define LZMA_FUNCTIONS(F)                                                                \
+    F(liblzma, lzma_auto_decoder, open)                                                  \
+    F(liblzma, lzma_code, code)                                                          \
+    F(liblzma, lzma_end, close)
+#define BLOSC_FUNCTIONS(F) F(libblosc, blosc_decompress_ctx, decompress)
+
+struct libdeflate {
+    LIBDEFLATE_FUNCTIONS(FUNCTION)
+};
+struct libzstd {
+    ZSTD_FUNCTIONS(FUNCTION)
+};
+struct liblz4 {
+    LZ4_FUNCTIONS(FUNCTION)
+};
+struct libbz2 {
+    BZIP2_FUNCTIONS(FUNCTION)
+};
+struct liblzma {
+    LZMA_FUNCTIONS(FUNCTION)
+};
+struct libblosc {
+    BLOSC_FUNCTIONS(FUNCTION)
+};
+#undef FUNCTION
+
+const struct libdeflate *library_deflate(const struct codec_step *step,
+                                         struct error *err);
+const struct libzstd *library_zstd(const struct codec_step *step, struct error *err);
+const struct liblz4 *library_lz4(const struct codec_step *step, struct error *err);
+const struct libbz2 *library_bz2(const struct codec_step *step, struct error *err);
+const struct liblzma *library_lzma(const struct codec_step *step, struct error *err);
+const struct libblosc *library_blosc(const struct codec_step *step, struct error *err);
+
+#endif
