@@ -21,6 +21,15 @@
 #define LIMIT_JSON_SIDE_FILE UINT64_C(16777216)   /* config.json and the like */
 #define LIMIT_FACT_KEY       UINT64_C(4096)       /* bytes of a fact's joined key */
 #define LIMIT_FACTS_BYTES    UINT64_C(67108864)   /* keys and values of one JSON file */
+#define LIMIT_OCDBT_MANIFEST UINT64_C(67108864)   /* bytes of an OCDBT manifest */
+#define LIMIT_OCDBT_NODE     UINT64_C(268435456) /* decoded bytes of a node, twice what */
+#define LIMIT_OCDBT_SMALL    UINT64_C(67108864) /* its database aims at, but at least this */
+#define LIMIT_OCDBT_HELD     UINT64_C(536870912)  /* of a node and all above it */
+#define LIMIT_OCDBT_DECODED  UINT64_C(4294967296) /* of all nodes of a database */
+#define LIMIT_OCDBT_AGAIN    UINT64_C(4194304)    /* stored bytes of nodes read twice */
+#define LIMIT_OCDBT_NODES    UINT64_C(1048576)    /* of a database */
+#define LIMIT_OCDBT_ENTRIES  UINT64_C(67108864)   /* of a database */
+#define LIMIT_OCDBT_GROWTH   UINT64_C(256)        /* bytes of names a byte of nodes */
 #define LIMIT_JSON_DEPTH     64
 #define LIMIT_ISSUES         1000 /* of one checkpoint; then one that counts */
 #define LIMIT_ARENA_BYTES    UINT64_C(8589934592) /* of one job; past it: ERR_MEMORY */

@@ -1,0 +1,728 @@
+/*
+ * ocdbt.c - walk the newest version of an OCDBT database. The bytes of its parts are
+ * described in ocdbt_node.c.
+ *
+ *   manifest.ocdbt            which versions there are, and where their roots lie;
+ *   manifest.<16 hex digits>  or, where that says so, the same in a file for each of the
+ *                             last commits, named by its newest version
+ *   d/<32 hex digits>         nodes and values, in any order (the folder may be another)
+ *
+ * A node names files relative to a base path: that of the node above and, behind it, that
+ * of the file the node is in. So a database can refer to whole trees of others, as those
+ * that Orbax merges: "ocdbt.process_0/" and then "d/...".
+ *
+ * A node leaves out the beginning that all keys below its place in the tree share: the keys
+ * of a node stand behind the prefix that the node above gives it.
+ */
+#include "importer/container/ocdbt.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "catalog/base/strmap.h"
+#include "catalog/base/text.h"
+#include "importer/container/ocdbt_inflate.h"
+#include "importer/container/ocdbt_node.h"
+#include "importer/limits.h"
+
+#define OPEN_FILES      16
+#define NUMBERED_PREFIX "manifest."
+#define NUMBERED_DIGITS 16
+#define NUMBERED_TRIES  128 /* writers keep no more */
+#define KEPT_BODY_BYTES ((size_t)1 << 20)
+#define FILE_NOT_NEEDED UINT32_MAX
+#define FILE_NEEDED     (UINT32_MAX - 1)
+
+/* A file by its number. */
+struct known_file {
+    const char *path;
+    uint32_t len;
+    bool counted; /* its size is in ocdbt.there */
+};
+
+struct open_file {
+    struct source *source; /* NULL: a free place */
+    uint32_t number;
+    uint64_t used; /* when it was last */
+};
+
+/* A file of a node's table. */
+struct table_file {
+    uint32_t number;
+    uint32_t base; /* bytes of its path that are the base of what a node in it names */
+};
+
+/* Where a node is. */
+struct place {
+    struct table_file file;
+    uint64_t offset, length, keys;
+    unsigned height;
+};
+
+/* A node on the way from the root to where the walk stands. */
+struct level {
+    struct ocdbt_node node; /* what is left of it */
+    struct buffer body;
+    size_t body_len;
+    struct text key; /* of the entry last read, whole */
+    size_t prefix;   /* bytes of it that the node leaves out */
+    struct table_file *files;
+    size_t file_space;
+};
+
+struct ocdbt {
+    struct ocdbt_files files;
+    struct arena arena;
+    struct strmap numbers; /* of paths */
+    struct known_file *known;
+    size_t known_count, known_space;
+    struct open_file open[OPEN_FILES];
+    uint64_t clock;
+    struct inflater *inflater;   /* NULL: not needed yet */
+    struct level *levels;        /* by depth; room for the root's height and 1 */
+    unsigned level_count, depth; /* those in use: depth */
+    struct buffer stored, value;
+    struct text last; /* the last key of the leaf before */
+    bool any;         /* there was a leaf before */
+    uint64_t node_most;
+    uint64_t entries, nodes;
+    uint64_t decoded;       /* bytes of nodes, */
+    uint64_t read;          /* and as stored */
+    uint64_t there;         /* bytes of all files that were opened */
+    uint64_t names;         /* bytes of keys and paths */
+    struct ocdbt_path path; /* in hand */
+};
+
+static enum status no_memory(struct error *err)
+{
+    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for an OCDBT database");
+}
+
+/* --- files ------------------------------------------------------------------------------ */
+
+static bool path_is_safe(const char *at, size_t len)
+{
+    size_t begin = 0;
+    for (size_t i = 0; i <= len; i++) {
+        if (i < len && (at[i] == '\0' || at[i] == '\\'))
+            return false;
+        if (i < len && at[i] != '/')
+            continue;
+        size_t part = i - begin;
+        if (part == 0 || (part == 1 && at[begin] == '.') ||
+            (part == 2 && at[begin] == '.' && at[begin + 1] == '.'))
+            return false;
+        begin = i + 1;
+    }
+    return true;
+}
+
+/* The number of a file; 0 in `known` is the manifest. */
+static enum status number_file(struct ocdbt *db, const char *path, size_t len,
+                               uint32_t *out, struct error *err)
+{
+    bool added = false;
+    const char *kept = NULL;
+    uint64_t *number = strmap_keep(&db->numbers, &db->arena, path, len, &kept, &added);
+    if (!number || db->known_count >= FILE_NEEDED)
+        return no_memory(err);
+    if (added) {
+        struct known_file *list = arena_grow(&db->arena, db->known, db->known_count,
+                                             &db->known_space, sizeof(*list));
+        if (!list)
+            return no_memory(err);
+        db->known = list;
+        *number = db->known_count;
+        list[db->known_count++] = (struct known_file){.path = kept, .len = (uint32_t)len};
+    }
+    *out = (uint32_t)*number;
+    return OK;
+}
+
+static enum status open_file(struct ocdbt *db, uint32_t number, struct source **out,
+                             struct error *err)
+{
+    struct open_file *oldest = &db->open[0];
+    for (struct open_file *f = db->open; f < db->open + OPEN_FILES; f++) {
+        if (f->source && f->number == number) {
+            f->used = ++db->clock;
+            *out = f->source;
+            return OK;
+        }
+        if (f->used < oldest->used)
+            oldest = f;
+    }
+    struct source *source = NULL;
+    struct known_file *known = &db->known[number];
+    if (db->files.open(db->files.context, number, known->path, &source, err) != OK)
+        return err->status;
+    if (!known->counted && !add_u64(db->there, source->size, &db->there))
+        db->there = UINT64_MAX;
+    known->counted = true;
+    source_close(oldest->source);
+    *oldest = (struct open_file){source, number, ++db->clock};
+    *out = source;
+    return OK;
+}
+
+/* --- frames ----------------------------------------------------------------------------- */
+
+/* Are the names of a database out of proportion to the nodes that hold them? */
+static bool names_grow(const struct ocdbt *db)
+{
+    return db->names > LIMIT_KEYS_FREE && db->names / LIMIT_OCDBT_GROWTH > db->read;
+}
+
+static enum status limit_hit(struct ocdbt_place at, const char *what, uint64_t most,
+                             struct error *err)
+{
+    return error_set(err, ERR_LIMIT, at.name, at.offset,
+                     "the OCDBT database has %s than the %llu that are read", what,
+                     (unsigned long long)most);
+}
+
+static enum status inflate(struct ocdbt *db, struct bytes packed, uint64_t most,
+                           struct level *l, struct ocdbt_place at, struct error *err)
+{
+    if (!db->inflater && inflater_new(&db->inflater, err) != OK)
+        return err->status;
+    return inflate_zstd(db->inflater, packed, most, &l->body, &l->body_len, at.name,
+                        at.offset, err);
+}
+
+/* Read a frame and decode its body into l->body, at most `most` bytes of it. */
+static enum status read_body(struct ocdbt *db, const struct source *s, uint64_t offset,
+                             uint64_t length, uint32_t magic, uint64_t most,
+                             struct level *l, struct bytes *body, struct error *err)
+{
+    struct ocdbt_place at = {s->name, offset};
+    bool compressed = false;
+    struct bytes stored = {0};
+    if (length > most)
+        return error_set(err, ERR_LIMIT, at.name, offset,
+                         "an OCDBT node of %llu bytes, the most is %llu",
+                         (unsigned long long)length, (unsigned long long)most);
+    if (!buffer_reserve(&db->stored, (size_t)length))
+        return no_memory(err);
+    if (source_read(s, offset, db->stored.at, (size_t)length, err) != OK)
+        return err->status;
+    struct bytes frame = {db->stored.at, (size_t)length};
+    if (ocdbt_frame(frame, magic, at, &stored, &compressed, err) != OK)
+        return err->status;
+    if (compressed) {
+        if (inflate(db, stored, most, l, at, err) != OK)
+            return err->status;
+        *body = (struct bytes){l->body.at, l->body_len};
+        return OK;
+    }
+    struct buffer swap = l->body;
+    l->body = db->stored;
+    db->stored = swap;
+    l->body_len = (size_t)length;
+    *body = stored;
+    return OK;
+}
+
+/* --- nodes ------------------------------------------------------------------------------ */
+
+static int compare(struct bytes a, struct bytes b)
+{
+    size_t common = a.len < b.len ? a.len : b.len;
+    int order = common ? memcmp(a.at, b.at, common) : 0;
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+static struct bytes text_tail(const struct text *t, size_t from)
+{
+    return (struct bytes){(const uint8_t *)t->at + from, t->len - from};
+}
+
+/* Read the next entry of `n`, a node of level `l`, and make its key. */
+static bool advance(struct level *l, struct ocdbt_node *n, struct ocdbt_item *item,
+                    bool *ascends)
+{
+    bool first = n->left == n->count;
+    ocdbt_node_next(n, item);
+    size_t kept = l->prefix + item->shared;
+    *ascends = first || compare(text_tail(&l->key, kept), item->fresh) < 0;
+    l->key.len = kept;
+    return text_add(&l->key, item->fresh.at, item->fresh.len);
+}
+
+/* Does the first key of a node come after all keys before, and not before the key that the
+ * node above has for it? */
+static bool begins_well(const struct ocdbt *db, const struct level *l)
+{
+    struct bytes key = text_tail(&l->key, 0);
+    if (db->depth && compare(key, text_tail(&l[-1].key, 0)) < 0)
+        return false;
+    return !db->any || compare(key, text_tail(&db->last, 0)) > 0;
+}
+
+/* Go once through a node: are its keys in order, how many entries are below it, which files
+ * does it need? */
+static enum status check_node(struct ocdbt *db, struct level *l, uint64_t *keys,
+                              struct ocdbt_place at, struct error *err)
+{
+    struct ocdbt_node n = l->node;
+    struct ocdbt_item item;
+    bool ascends = true, sound = true;
+    *keys = n.height ? 0 : n.count;
+    for (uint64_t i = 0; i < n.table.count; i++)
+        l->files[i].number = FILE_NOT_NEEDED;
+    while (n.left) {
+        if (!advance(l, &n, &item, &ascends))
+            return no_memory(err);
+        if (!ascends || l->key.len > OCDBT_KEY_BYTES ||
+            (n.left + 1 == n.count && !begins_well(db, l)))
+            return error_set(err, ERR_CORRUPT, at.name, at.offset,
+                             "the keys of an OCDBT node are not in order");
+        sound = sound && add_u64(*keys, item.elsewhere.keys, keys);
+        if (!item.value.at && (n.height || item.elsewhere.length))
+            l->files[item.elsewhere.file].number = FILE_NEEDED;
+    }
+    if (!sound)
+        *keys = UINT64_MAX;
+    return OK;
+}
+
+/* Number the files of a table that are needed. What it names stands behind `base`. */
+static enum status number_table(struct ocdbt *db, struct ocdbt_table t, struct bytes base,
+                                struct table_file *files, struct ocdbt_place at,
+                                struct error *err)
+{
+    char full[PATH_MAX];
+    struct ocdbt_path *path = &db->path;
+    if (base.len)
+        memcpy(full, base.at, base.len);
+    for (uint64_t i = 0; i < t.count; i++) {
+        ocdbt_table_next(&t, path);
+        if (files[i].number != FILE_NEEDED)
+            continue;
+        size_t len = base.len + path->len;
+        if (len < sizeof(full))
+            memcpy(full + base.len, path->at, path->len);
+        if (len >= sizeof(full) || !path_is_safe(full, len))
+            return error_set(err, ERR_CORRUPT, at.name, at.offset,
+                             "names a data file \"%.*s\" that is not below the database",
+                             path->len < 200 ? (int)path->len : 200, path->at);
+        if (number_file(db, full, len, &files[i].number, err) != OK)
+            return err->status;
+        files[i].base = (uint32_t)(base.len + path->base);
+        db->names += len;
+    }
+    return names_grow(db) ? limit_hit(at, "longer names in proportion to its size",
+                                      LIMIT_OCDBT_GROWTH, err)
+                          : OK;
+}
+
+static enum status count_node(struct ocdbt *db, const struct place *p, size_t decoded,
+                              struct ocdbt_place at, struct error *err)
+{
+    db->nodes++;
+    db->read += p->length;
+    db->decoded += decoded;
+    if (db->nodes > LIMIT_OCDBT_NODES)
+        return limit_hit(at, "more nodes", LIMIT_OCDBT_NODES, err);
+    if (db->decoded > LIMIT_OCDBT_DECODED)
+        return limit_hit(at, "more bytes of nodes", LIMIT_OCDBT_DECODED, err);
+    if (db->read > LIMIT_OCDBT_AGAIN && db->read - LIMIT_OCDBT_AGAIN > db->there)
+        return limit_hit(at, "more bytes of nodes that are read again", LIMIT_OCDBT_AGAIN,
+                         err);
+    return OK;
+}
+
+/* The most a node may decode to: all that are held at a time are limited together. */
+static uint64_t body_most(const struct ocdbt *db)
+{
+    uint64_t held = 0;
+    for (unsigned i = 0; i < db->depth; i++)
+        held += db->levels[i].body_len;
+    uint64_t left = held < LIMIT_OCDBT_HELD ? LIMIT_OCDBT_HELD - held : 0;
+    return left < db->node_most ? left : db->node_most;
+}
+
+static enum status parse_node(struct level *l, struct bytes body, unsigned height,
+                              struct ocdbt_place at, struct error *err)
+{
+    const char *wrong = ocdbt_node_parse(body, height, &l->node);
+    if (wrong)
+        return error_set(err, ERR_CORRUPT, at.name, at.offset,
+                         "an OCDBT node is damaged: %s", wrong);
+    uint64_t count = l->node.table.count;
+    if (count <= l->file_space)
+        return OK;
+    struct table_file *files = realloc(l->files, (size_t)count * sizeof(*files));
+    if (!files)
+        return no_memory(err);
+    l->files = files;
+    l->file_space = (size_t)count;
+    return OK;
+}
+
+static enum status find_node(struct ocdbt *db, const struct place *p, struct source **out,
+                             struct error *err)
+{
+    uint64_t end;
+    struct source *s = NULL;
+    if (open_file(db, p->file.number, &s, err) != OK)
+        return err->status;
+    if (!add_u64(p->offset, p->length, &end) || end > s->size) {
+        error_set(err, ERR_CORRUPT, s->name, s->size,
+                  "an OCDBT node of %llu bytes at byte %llu ends past the end of its "
+                  "file: cut short?",
+                  (unsigned long long)p->length, (unsigned long long)p->offset);
+        return error_code(err, "truncated");
+    }
+    *out = s;
+    return OK;
+}
+
+/* Make a node the innermost level; its keys begin with the first `prefix` bytes of the key in
+ * hand. */
+static enum status enter(struct ocdbt *db, const struct place *p, size_t prefix,
+                         struct error *err)
+{
+    struct level *l = &db->levels[db->depth];
+    struct source *s = NULL;
+    struct bytes body = {0};
+    uint64_t keys = 0;
+    if (find_node(db, p, &s, err) != OK)
+        return err->status;
+    struct ocdbt_place at = {s->name, p->offset};
+    struct bytes base = {(const uint8_t *)db->known[p->file.number].path, p->file.base};
+    l->prefix = prefix;
+    l->key.len = 0;
+    if (prefix && !text_add(&l->key, l[-1].key.at, prefix))
+        return no_memory(err);
+    if (read_body(db, s, p->offset, p->length, OCDBT_MAGIC_NODE, body_most(db), l, &body,
+                  err) != OK ||
+        count_node(db, p, body.len, at, err) != OK ||
+        parse_node(l, body, p->height, at, err) != OK ||
+        check_node(db, l, &keys, at, err) != OK ||
+        number_table(db, l->node.table, base, l->files, at, err) != OK)
+        return err->status;
+    if (keys != p->keys) {
+        struct error odd = {.offset = NO_OFFSET};
+        error_set(&odd, ERR_CORRUPT, at.name, at.offset,
+                  "an OCDBT node has %llu entries below it where %llu should be",
+                  (unsigned long long)keys, (unsigned long long)p->keys);
+        db->files.report(db->files.context, true, &odd);
+    }
+    l->key.len = prefix;
+    db->depth++;
+    return OK;
+}
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+bool ocdbt_begins(struct bytes head)
+{
+    return head.len >= 4 && load_u32be(head.at) == OCDBT_MAGIC_MANIFEST;
+}
+
+/* A manifest in hand. */
+struct manifest {
+    struct ocdbt_manifest is;
+    struct level memory; /* where its table lies */
+    struct ocdbt_place at;
+};
+
+static enum status read_manifest(struct ocdbt *db, const char *path, struct manifest *m,
+                                 struct error *err)
+{
+    uint32_t number = 0;
+    struct source *s = NULL;
+    struct bytes body = {0};
+    if (number_file(db, path, strlen(path), &number, err) != OK ||
+        open_file(db, number, &s, err) != OK ||
+        read_body(db, s, 0, s->size, OCDBT_MAGIC_MANIFEST, LIMIT_OCDBT_MANIFEST,
+                  &m->memory, &body, err) != OK)
+        return err->status;
+    m->at = (struct ocdbt_place){s->name, 0};
+    const char *wrong = ocdbt_manifest_parse(body, &m->is);
+    return wrong ? error_set(err, ERR_CORRUPT, s->name, 0,
+                             "the OCDBT manifest is damaged: %s", wrong)
+                 : OK;
+}
+
+/* "manifest.0123456789abcdef": of which version? 0: not such a name. */
+static uint64_t numbered_name(const char *name)
+{
+    const size_t prefix = sizeof(NUMBERED_PREFIX) - 1;
+    uint64_t number = 0;
+    if (strncmp(name, NUMBERED_PREFIX, prefix) != 0 ||
+        strspn(name + prefix, "0123456789abcdef") != NUMBERED_DIGITS ||
+        name[prefix + NUMBERED_DIGITS])
+        return 0;
+    for (const char *at = name + prefix; *at; at++)
+        number = number << 4 | (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+    return number;
+}
+
+static enum status try_numbered(struct ocdbt *db, uint64_t number, struct manifest *m,
+                                struct error *err)
+{
+    uint8_t uuid[sizeof(m->is.uuid)];
+    char name[sizeof(NUMBERED_PREFIX) + NUMBERED_DIGITS];
+    memcpy(uuid, m->is.uuid, sizeof(uuid));
+    snprintf(name, sizeof(name), NUMBERED_PREFIX "%016llx", (unsigned long long)number);
+    if (read_manifest(db, name, m, err) != OK)
+        return err->status;
+    bool same = memcmp(m->is.uuid, uuid, sizeof(uuid)) == 0;
+    memcpy(m->is.uuid, uuid, sizeof(uuid));
+    if (m->is.numbered || m->is.generation != number || !same)
+        return error_set(err, ERR_CORRUPT, m->at.name, 0,
+                         "this OCDBT manifest is not the one its name says");
+    return OK;
+}
+
+static bool is_fatal(enum status status)
+{
+    return status == ERR_MEMORY || status == ERR_LIMIT || status == ERR_INTERRUPTED;
+}
+
+/* The highest number of a manifest's name that is lower than `below`; 0: there is none. */
+static uint64_t newest_below(const char *const *names, uint64_t count, uint64_t below)
+{
+    uint64_t newest = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t number = numbered_name(names[i]);
+        if (number < below && number > newest)
+            newest = number;
+    }
+    return newest;
+}
+
+/* Versions in files of their own: the newest that can be read counts. */
+static enum status read_numbered(struct ocdbt *db, struct manifest *m, struct error *err)
+{
+    uint64_t count = 0, number = UINT64_MAX;
+    const char *const *names =
+        db->files.names ? db->files.names(db->files.context, &count) : NULL;
+    const char *first = db->known[0].path;
+    for (unsigned tries = 0; names && tries < NUMBERED_TRIES; tries++) {
+        struct error odd = {.offset = NO_OFFSET};
+        number = newest_below(names, count, number);
+        if (!number)
+            break;
+        if (try_numbered(db, number, m, &odd) == OK)
+            return OK;
+        if (is_fatal(odd.status)) {
+            *err = odd;
+            return err->status;
+        }
+        db->files.report(db->files.context, true, &odd);
+    }
+    return error_set(err, ERR_MISSING, first, NO_OFFSET,
+                     "no manifest.<16 digits> that holds the versions of this OCDBT "
+                     "database can be read");
+}
+
+static enum status enter_root(struct ocdbt *db, const struct manifest *m,
+                              struct error *err)
+{
+    const struct ocdbt_reference *root = &m->is.root;
+    size_t count = (size_t)m->is.table.count;
+    struct table_file *files = malloc(count * sizeof(*files));
+    db->levels = calloc(m->is.height + 1, sizeof(*db->levels));
+    if (!files || !db->levels) {
+        free(files);
+        return no_memory(err);
+    }
+    db->level_count = m->is.height + 1;
+    for (size_t i = 0; i < count; i++)
+        files[i].number = i == root->file ? FILE_NEEDED : FILE_NOT_NEEDED;
+    if (number_table(db, m->is.table, (struct bytes){0}, files, m->at, err) == OK)
+        enter(db,
+              &(struct place){files[root->file], root->offset, root->length, root->keys,
+                              m->is.height},
+              0, err);
+    free(files);
+    return err->status;
+}
+
+static uint64_t node_limit(uint64_t aimed_at)
+{
+    uint64_t most = aimed_at * 2;
+    if (most < LIMIT_OCDBT_SMALL)
+        most = LIMIT_OCDBT_SMALL;
+    return most < LIMIT_OCDBT_NODE ? most : LIMIT_OCDBT_NODE;
+}
+
+static void level_release(struct level *l)
+{
+    free(l->body.at);
+    free(l->files);
+    text_release(&l->key);
+}
+
+enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out,
+                       struct error *err)
+{
+    struct manifest m = {0};
+    struct ocdbt *db = calloc(1, sizeof(*db));
+    if (!db)
+        return no_memory(err);
+    db->files = *files;
+    if (read_manifest(db, OCDBT_MANIFEST, &m, err) != OK ||
+        (m.is.numbered && read_numbered(db, &m, err) != OK))
+        goto done;
+    db->node_most = node_limit(m.is.node_bytes);
+    if (!m.is.empty)
+        enter_root(db, &m, err);
+done:
+    level_release(&m.memory);
+    if (err->status != OK)
+        ocdbt_close(db);
+    else
+        *out = db;
+    return err->status;
+}
+
+void ocdbt_close(struct ocdbt *db)
+{
+    if (!db)
+        return;
+    for (struct open_file *f = db->open; f < db->open + OPEN_FILES; f++)
+        source_close(f->source);
+    for (unsigned i = 0; i < db->level_count; i++)
+        level_release(&db->levels[i]);
+    free(db->levels);
+    free(db->stored.at);
+    free(db->value.at);
+    text_release(&db->last);
+    inflater_free(db->inflater);
+    strmap_release(&db->numbers);
+    arena_release(&db->arena);
+    free(db);
+}
+
+/* --- the walk --------------------------------------------------------------------------- */
+
+/* A node that cannot be read: its entries are lost, those of the others are not. */
+static enum status enter_or_report(struct ocdbt *db, const struct place *p, size_t prefix,
+                                   struct error *err)
+{
+    const struct text *key = &db->levels[db->depth - 1].key;
+    struct error lost = {.offset = NO_OFFSET};
+    char what[256];
+    if (enter(db, p, prefix, &lost) == OK)
+        return OK;
+    if (is_fatal(lost.status)) {
+        *err = lost;
+        return err->status;
+    }
+    snprintf(what, sizeof(what), "the keys from \"%.*s\" on are lost",
+             key->len < 200 ? (int)key->len : 200, text_tail(key, 0).at);
+    error_prefix(&lost, what);
+    db->files.report(db->files.context, false, &lost);
+    return OK;
+}
+
+static enum status leave(struct ocdbt *db, struct level *l, struct error *err)
+{
+    if (l->node.height == 0) {
+        db->last.len = 0;
+        db->any = true;
+        if (!text_add(&db->last, l->key.at, l->key.len))
+            return no_memory(err);
+    }
+    if (l->body.space > KEPT_BODY_BYTES) {
+        free(l->body.at);
+        l->body = (struct buffer){0};
+    }
+    db->depth--;
+    return OK;
+}
+
+static enum status give(struct ocdbt *db, const struct level *l,
+                        const struct ocdbt_item *item, struct ocdbt_entry *out,
+                        struct error *err)
+{
+    static const uint8_t nothing[1];
+    struct ocdbt_place at = {db->known[0].path, NO_OFFSET};
+    db->names += l->key.len;
+    if (++db->entries > LIMIT_OCDBT_ENTRIES)
+        return limit_hit(at, "more entries", LIMIT_OCDBT_ENTRIES, err);
+    if (names_grow(db))
+        return limit_hit(at, "longer names in proportion to its size", LIMIT_OCDBT_GROWTH,
+                         err);
+    *out = (struct ocdbt_entry){.key = text_tail(&l->key, 0), .value = item->value};
+    if (item->value.at || !item->elsewhere.length) {
+        out->value.at = item->value.len ? item->value.at : nothing;
+        out->length = item->value.len;
+        return OK;
+    }
+    out->file = l->files[item->elsewhere.file].number;
+    out->offset = item->elsewhere.offset;
+    out->length = item->elsewhere.length;
+    return OK;
+}
+
+enum status ocdbt_next(struct ocdbt *db, struct ocdbt_entry *out, struct error *err)
+{
+    struct ocdbt_item item;
+    bool ascends;
+    *out = (struct ocdbt_entry){0};
+    while (db->depth) {
+        struct level *l = &db->levels[db->depth - 1];
+        if (!l->node.left) {
+            if (leave(db, l, err) != OK)
+                return err->status;
+            continue;
+        }
+        if (!advance(l, &l->node, &item, &ascends))
+            return no_memory(err);
+        if (l->node.height == 0)
+            return give(db, l, &item, out, err);
+        const struct ocdbt_reference *below = &item.elsewhere;
+        struct place p = {l->files[below->file], below->offset, below->length,
+                          below->keys, l->node.height - 1};
+        if (enter_or_report(db, &p, l->prefix + item.common, err) != OK)
+            return err->status;
+    }
+    return OK;
+}
+
+const char *ocdbt_file(const struct ocdbt *db, uint32_t file)
+{
+    return db->known[file].path;
+}
+
+uint32_t ocdbt_file_count(const struct ocdbt *db)
+{
+    return (uint32_t)db->known_count;
+}
+
+enum status ocdbt_value(struct ocdbt *db, const struct ocdbt_entry *e, uint64_t limit,
+                        struct bytes *out, struct error *err)
+{
+    uint64_t end;
+    struct source *s = NULL;
+    if (e->length > limit)
+        return error_set(err, ERR_LIMIT, db->known[e->file].path,
+                         e->value.at ? NO_OFFSET : e->offset,
+                         "a value of %llu bytes, the most is %llu",
+                         (unsigned long long)e->length, (unsigned long long)limit);
+    if (e->value.at) {
+        *out = e->value;
+        return OK;
+    }
+    if (open_file(db, e->file, &s, err) != OK)
+        return err->status;
+    if (!add_u64(e->offset, e->length, &end) || end > s->size) {
+        error_set(err, ERR_CORRUPT, s->name, s->size,
+                  "a value of %llu bytes at byte %llu ends past the end of its file: cut "
+                  "short?",
+                  (unsigned long long)e->length, (unsigned long long)e->offset);
+        return error_code(err, "truncated");
+    }
+    if (!buffer_reserve(&db->value, (size_t)e->length))
+        return no_memory(err);
+    if (source_read(s, e->offset, db->value.at, (size_t)e->length, err) != OK)
+        return err->status;
+    *out = (struct bytes){db->value.at, (size_t)e->length};
+    return OK;
+}
