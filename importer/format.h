@@ -33,14 +33,26 @@ struct probe {
 /* Whether the head holds these bytes anywhere. */
 bool probe_holds(const struct probe *, const char *word);
 
-/* What a prober sees of a directory: its entries, sorted bytewise. */
+/* What a prober sees of a directory: its entries, sorted bytewise, and, where they do not
+ * decide, the beginnings of a few files. */
 struct probe_dir {
     const char *name; /* last component of the path */
     const char *const *files;
     uint64_t file_count;
     const char *const *dirs;
     uint64_t dir_count;
+    /* At most PROBE_HEAD_BYTES of a file in it or below it ("checkpoint", "w/.zarray"); at
+     * is NULL where there is none, or after PROBE_LOOKS of such questions. A question costs
+     * an open(): ask where the names give reason to, and stop at the first answer. */
+    struct bytes (*peek)(const struct probe_dir *, const char *path);
+    void *looking; /* the walk's */
 };
+
+#define PROBE_LOOKS 32
+
+/* Whether a file, or a directory, of this name is there. */
+bool probe_dir_has_file(const struct probe_dir *, const char *name);
+bool probe_dir_has_dir(const struct probe_dir *, const char *name);
 
 struct format {
     const char *name;     /* stored in checkpoint.format; never renamed */
@@ -56,7 +68,10 @@ struct format {
     int (*probe)(const struct probe *);
 
     /* Same for a directory that is one checkpoint. NULL: never. The walk then takes the
-     * directory as the primary and does not enter it. */
+     * directory as the primary and does not enter it: all that is in it and below is this
+     * checkpoint's own, whatever it is. Directories are asked before their files: a file
+     * that makes its directory a checkpoint (T5X's `checkpoint`) is found by peek. An
+     * argument that lies inside such a directory means that checkpoint. */
     int (*probe_dir)(const struct probe_dir *);
 
     /* The checkpoint's name for a primary file called `name`, in the same directory.

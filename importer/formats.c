@@ -1,4 +1,5 @@
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "importer/format.h"
@@ -21,6 +22,23 @@ bool probe_holds(const struct probe *p, const char *word)
         if (memcmp(p->head.at + i, word, len) == 0)
             return true;
     return false;
+}
+
+static int compare_name(const void *key, const void *name)
+{
+    return strcmp(key, *(const char *const *)name);
+}
+
+bool probe_dir_has_file(const struct probe_dir *p, const char *name)
+{
+    return p->file_count &&
+           bsearch(name, p->files, p->file_count, sizeof(*p->files), compare_name);
+}
+
+bool probe_dir_has_dir(const struct probe_dir *p, const char *name)
+{
+    return p->dir_count &&
+           bsearch(name, p->dirs, p->dir_count, sizeof(*p->dirs), compare_name);
 }
 
 const struct format *format_for_file(const struct probe *p)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "catalog/base/text.h"
 #include "importer/job_private.h"
@@ -158,6 +159,12 @@ enum status job_file(struct job *job, const char *path, const char *role, uint32
     if (add_file(job, path, role, there ? &identity : NULL, file) != OK)
         return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
     return err->status;
+}
+
+enum status job_seen(struct job *job, const char *path, const char *role,
+                     const struct file_identity *identity, uint32_t *file)
+{
+    return add_file(job, path, role, identity, file);
 }
 
 enum status job_open(struct job *job, const char *name, const char *role,
@@ -596,19 +603,34 @@ enum status job_tensor(struct job *job, const struct tensor_claim *claim)
 
 /* --- running ---------------------------------------------------------------------------- */
 
+static bool is_directory(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Its row tells a later import whether entries came or went. */
+static enum status add_directory(struct job *job, const char *path)
+{
+    struct file_identity identity;
+    uint32_t file;
+    if (file_identify(path, &identity, job->err) != OK)
+        return job->err->status;
+    return add_file(job, path, "directory", &identity, &file);
+}
+
 static enum status open_primary(struct job *job, const struct job_request *request)
 {
     struct file_identity identity = {0};
     uint32_t file;
     struct source *source = request->source;
+    if (!source && request->format->probe_dir && is_directory(request->path))
+        return add_directory(job, request->path);
     if (source)
         identity.size = source->size;
-    else if (request->format->probe &&
-             source_open_file(request->path, SOURCE_HEADERS, &source, &identity,
+    else if (source_open_file(request->path, SOURCE_HEADERS, &source, &identity,
                               job->err) != OK)
         return job->err->status;
-    if (!source)
-        return OK; /* a directory */
     if (keep_source(job, source) != OK)
         return job->err->status;
     job->source = source;

@@ -21,8 +21,8 @@
 struct job {
     const struct format *format;
     const char *path;      /* of the primary file or directory, absolute */
-    struct source *source; /* the primary file; file 0 of the checkpoint; NULL for a
-                              directory */
+    struct source *source; /* the primary file; NULL for a directory; either is file 0 of
+                              the checkpoint */
     struct arena *arena;
     struct error *err;
     unsigned threads;    /* how many it may run at once, itself included; 1 or more */
@@ -84,6 +84,10 @@ enum status job_open_path(struct job *, const char *path, const char *role,
 /* The same for a file that indexing does not look into: recorded, not kept open. */
 enum status job_file(struct job *, const char *path, const char *role, uint32_t *file,
                      struct error *err);
+
+/* The same for a file or directory whose identity the format has seen itself. */
+enum status job_seen(struct job *, const char *path, const char *role,
+                     const struct file_identity *, uint32_t *file);
 
 /* The files of the primary's directory, sorted bytewise; valid for the job's life. */
 const char *const *job_siblings(struct job *, uint64_t *count);

@@ -185,11 +185,14 @@ static int compare_name(const void *key, const void *entry)
     return strcmp(key, ((const struct entry *)entry)->name);
 }
 
+static struct entry *find_entry(struct entry *list, uint64_t count, const char *name)
+{
+    return count ? bsearch(name, list, count, sizeof(*list), compare_name) : NULL;
+}
+
 static struct entry *entry_named(struct listing *l, const char *name)
 {
-    return l->file_count
-               ? bsearch(name, l->files, l->file_count, sizeof(*l->files), compare_name)
-               : NULL;
+    return find_entry(l->files, l->file_count, name);
 }
 
 /* Does the file belong to a checkpoint whose primary file is as it was, and claims it? */
@@ -376,6 +379,8 @@ static bool file_unchanged(struct listing *l, const struct known_file *f)
     struct error ignored = {0};
     if (slash && (size_t)(slash - f->path) == dir && memcmp(f->path, l->path, dir) == 0) {
         const struct entry *e = entry_named(l, slash + 1);
+        if (!e)
+            e = find_entry(l->dirs, l->dir_count, slash + 1);
         return e ? f->present && file_same(&f->identity, &e->identity) : !f->present;
     }
     if (file_identify(f->path, &now, &ignored) != OK)
@@ -530,19 +535,39 @@ static bool companion_named(struct listing *l)
     return e && e->format && !e->format->index;
 }
 
-static void recognise_directory(struct walker *w, struct listing *l,
-                                const struct format *format)
+static void add_directory_unit(struct walker *w, struct listing *l, struct unit u)
 {
-    struct unit u = {.format = format, .path = l->path, .primary = l->path};
-    const struct known_checkpoint *known = known_checkpoint(w->options->known, u.path);
-    u.known = known ? known->id : 0;
-    u.unchanged = unit_unchanged(w, l, &u, NULL, false);
     pthread_mutex_lock(&w->lock);
-    u.siblings = names_of(l, &w->walk->arena);
+    if (!u.unchanged)
+        u.siblings = names_of(l, &w->walk->arena);
     u.sibling_count = u.siblings ? l->file_count : 0;
     w->walk->files += l->file_count;
     add_unit(w, u);
     pthread_mutex_unlock(&w->lock);
+}
+
+struct looking {
+    struct listing *listing;
+    unsigned looks;
+};
+
+static struct bytes peek(const struct probe_dir *p, const char *path)
+{
+    struct looking *looking = p->looking;
+    struct listing *l = looking->listing;
+    const char *whole = join(l, path);
+    struct bytes head = {0};
+    struct error ignored = {.offset = NO_OFFSET};
+    struct source *s = NULL;
+    if (looking->looks++ >= PROBE_LOOKS || !whole ||
+        source_open_file(whole, SOURCE_HEADERS, &s, NULL, &ignored) != OK)
+        return head;
+    size_t len = s->size < PROBE_HEAD_BYTES ? (size_t)s->size : PROBE_HEAD_BYTES;
+    uint8_t *bytes = arena_alloc(l->arena, len ? len : 1);
+    if (bytes && source_read(s, 0, bytes, len, &ignored) == OK)
+        head = (struct bytes){bytes, len};
+    source_close(s);
+    return head;
 }
 
 static const struct format *directory_format(struct listing *l)
@@ -550,20 +575,39 @@ static const struct format *directory_format(struct listing *l)
     const char *slash = strrchr(l->path, '/');
     const char **dirs = arena_array(l->arena, l->dir_count + 1, sizeof(*dirs));
     const char **files = names_of(l, l->arena);
+    struct looking looking = {.listing = l};
     for (uint64_t i = 0; dirs && i < l->dir_count; i++)
         dirs[i] = l->dirs[i].name;
-    struct probe_dir p = {slash ? slash + 1 : l->path, files, l->file_count, dirs,
-                          l->dir_count};
+    struct probe_dir p = {
+        .name = slash ? slash + 1 : l->path,
+        .files = files,
+        .file_count = l->file_count,
+        .dirs = dirs,
+        .dir_count = l->dir_count,
+        .peek = peek,
+        .looking = &looking,
+    };
     return files && dirs ? format_for_dir(&p) : NULL;
+}
+
+/* Is the directory one checkpoint? It is not looked into while it is as it was. */
+static bool recognise_directory(struct walker *w, struct listing *l)
+{
+    const struct known_checkpoint *known = known_checkpoint(w->options->known, l->path);
+    struct unit u = {.path = l->path, .primary = l->path, .known = known ? known->id : 0};
+    if (known && (u.format = format_named(known->format)) && u.format->probe_dir)
+        u.unchanged = unit_unchanged(w, l, &u, NULL, false);
+    if (!u.unchanged)
+        u.format = directory_format(l);
+    if (u.format)
+        add_directory_unit(w, l, u);
+    return u.format;
 }
 
 bool recognise(struct walker *w, struct listing *l)
 {
-    const struct format *whole = l->only ? NULL : directory_format(l);
-    if (whole) {
-        recognise_directory(w, l, whole);
+    if (!l->only && recognise_directory(w, l))
         return true;
-    }
     if (!l->file_count)
         return false;
     bool *claims_only = arena_array(l->arena, l->file_count, sizeof(*claims_only));

@@ -26,7 +26,11 @@ struct zarr_array {
     uint64_t *shape;
     const char *dtype; /* canonical, or "unknown(X)" */
     const char *codec; /* of one chunk (catalog/codec/codec.h); NULL: none */
-    struct grid grid;  /* levels, key rule, fill; no directory, runs or values yet */
+    struct grid grid;  /* levels, key rule, fill; no directory, runs or values yet. No
+                          levels: they are not known, and `unreadable` says why */
+    /* Version 2 does not say which separator its keys have: it is '.', or '/' of writers
+     * that did not state it. */
+    bool separator_guessed;
     /* Whoever wrote it stores every chunk (version 2 with a null fill value): one that is
      * absent is lost. */
     bool absent_is_lost;
