@@ -73,9 +73,17 @@ static bool is_bin_shard(const char *rest)
     return end && strcmp(end, ".bin") == 0;
 }
 
+static bool is_msgpack_shard(const char *rest)
+{
+    const char *end = after_number(rest);
+    return end && strcmp(end, ".msgpack") == 0;
+}
+
 static bool (*shard_test(const char *suffix))(const char *rest)
 {
-    return strcmp(suffix, ".bin") == 0 ? is_bin_shard : is_safetensors_shard;
+    return strcmp(suffix, ".bin") == 0       ? is_bin_shard
+           : strcmp(suffix, ".msgpack") == 0 ? is_msgpack_shard
+                                             : is_safetensors_shard;
 }
 
 static bool is_plain_name(struct bytes name)

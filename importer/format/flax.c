@@ -1,0 +1,224 @@
+/*
+ * flax.c - one file of Flax: a tree of arrays in msgpack (flax_tree.c, flax_leaf.c).
+ *
+ *   checkpoint_<step>      flax.training.checkpoints; the run is the folder. A step may be
+ *                          padded, negative, or a fraction (which is no step here)
+ *   *.msgpack              flax.serialization.to_bytes, Hugging Face's flax_model.msgpack
+ *   streaming_params...    EasyLM: no map, but one record an array, [key, value]; the key is
+ *                          the list of its path's components, the value bytes that are msgpack
+ *                          again, mostly an array
+ *
+ * Any name will do where the beginning holds an array; without one the bytes are no evidence,
+ * and the name must be one of these.
+ *
+ * Sources: flax/training/checkpoints.py, EasyLM/checkpoint.py.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "importer/format/flax_evidence.h"
+#include "importer/format/flax_leaf.h"
+
+#define GDA_MARKER "//GDAPlaceholder:"
+
+/* --- recognising ------------------------------------------------------------------------ */
+
+static bool named_like_flax(const char *name)
+{
+    size_t len = strlen(name);
+    return (len > 8 && strcmp(name + len - 8, ".msgpack") == 0) ||
+           strncmp(name, "checkpoint", 10) == 0 || strstr(name, ".checkpoint_") ||
+           strncmp(name, "streaming_", 10) == 0;
+}
+
+/* The head of a record of a stream; the reader is then behind its bytes. `key` NULL: nobody
+ * asks for it. */
+static bool read_record(struct msgpack *m, struct msgpack_item *value, struct text *key)
+{
+    struct msgpack_item item, list;
+    if (!msgpack_want(m, &item, MSGPACK_ARRAY, "a record of a key and a value"))
+        return false;
+    if (item.count != 2)
+        return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
+                            "a record of %llu parts, not of a key and a value",
+                            (unsigned long long)item.count);
+    if (!msgpack_want(m, &list, MSGPACK_ARRAY, "the components of a name"))
+        return false;
+    for (uint64_t i = 0; i < list.count; i++) {
+        if (!msgpack_want(m, &item, MSGPACK_STRING, "a component of a name"))
+            return false;
+        if (key && i)
+            text_addc(key, '/');
+        if (key)
+            msgpack_add(m, &item, key);
+    }
+    if (key && m->err->status == OK && !text_str(key))
+        return msgpack_fail(m, list.offset, ERR_LIMIT, NULL,
+                            "a name of more than %llu bytes",
+                            (unsigned long long)LIMIT_NAME_BYTES);
+    return msgpack_want(m, value, MSGPACK_BYTES, "a value as bytes");
+}
+
+/* Whether records follow one another from the beginning. */
+static bool is_stream(struct bytes head, uint64_t size)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct msgpack_item value;
+    struct msgpack m;
+    msgpack_head(&m, head, size, &err);
+    return read_record(&m, &value, NULL);
+}
+
+static int flax_probe(const struct probe *p)
+{
+    int bits = flax_evidence(p->head, p->size);
+    if (is_stream(p->head, p->size))
+        bits = bits < 32 ? 32 : bits;
+    return bits >= 32 || named_like_flax(p->name) ? bits : 0;
+}
+
+/* --- steps ------------------------------------------------------------------------------ */
+
+/* The step that a file's name ends in; false: none. */
+static bool step_of_name(const char *name, int64_t *step)
+{
+    static const char *const prefixes[] = {"checkpoint_", "streaming_params_",
+                                           "streaming_train_state_"};
+    const char *inner = strstr(name, ".checkpoint_");
+    const char *begin = inner ? inner + 1 : name;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        size_t len = strlen(prefixes[i]);
+        if (strncmp(begin, prefixes[i], len) != 0)
+            continue;
+        const char *digits = begin + len + (begin[len] == '-');
+        size_t count = strspn(digits, "0123456789");
+        *step = count && count <= 18 ? strtoll(begin + len, NULL, 10) : 0;
+        return count && count <= 18 && !digits[count];
+    }
+    return false;
+}
+
+/* --- indexing --------------------------------------------------------------------------- */
+
+struct flax_file {
+    struct flax_sink sink;
+    bool has_step; /* a number called "step" at the top of the tree */
+    int64_t step;
+};
+
+/* A text that stands for an array which several processes have written, each its part, into
+ * a folder beside the file. */
+static bool is_placeholder(const struct flax_leaf *leaf)
+{
+    struct msgpack_item begin = *leaf->item;
+    if (leaf->kind != FLAX_TEXT || begin.len < strlen(GDA_MARKER))
+        return false;
+    begin.len = strlen(GDA_MARKER);
+    return msgpack_is(leaf->reader, &begin, GDA_MARKER);
+}
+
+static enum status list_placeholder(struct job *job, const struct flax_leaf *leaf)
+{
+    job_issue(job, ISSUE_ERROR, NULL, leaf->item->offset, "unsupported",
+              "\"%.200s\" is in the folder of arrays that several processes have written "
+              "beside the file, which is not read: listed without data",
+              leaf->name);
+    return job_tensor(job, &(struct tensor_claim){.name = leaf->name,
+                                                  .name_len = leaf->name_len,
+                                                  .dtype_unknown = true,
+                                                  .shape_unknown = true});
+}
+
+static enum status see_leaf(void *context, const struct flax_leaf *leaf)
+{
+    struct flax_file *f = context;
+    if (is_placeholder(leaf))
+        return list_placeholder(f->sink.job, leaf);
+    bool step = leaf->kind == FLAX_NUMBER && leaf->item->type == MSGPACK_UNSIGNED &&
+                leaf->item->number <= INT64_MAX && strcmp(leaf->name, "step") == 0;
+    if (step) {
+        f->has_step = true;
+        f->step = (int64_t)leaf->item->number;
+    }
+    return flax_leaf_emit(&f->sink, leaf);
+}
+
+/* The value of a record, which must fill its bytes. */
+static bool read_record_value(struct flax_tree *t, const struct msgpack_item *value)
+{
+    struct msgpack *m = &t->reader;
+    uint64_t end = m->end;
+    m->at = value->data;
+    m->end = value->data + value->len;
+    if (flax_value(t) != OK)
+        return false;
+    if (m->at != m->end)
+        return msgpack_fail(m, m->at, ERR_CORRUPT, NULL,
+                            "%llu bytes behind the value of a record",
+                            (unsigned long long)(m->end - m->at));
+    m->end = end;
+    return true;
+}
+
+static enum status walk_stream(struct job *job, const struct flax_visitor *visitor)
+{
+    struct flax_tree t;
+    struct msgpack_item value;
+    bool ok = flax_open(&t, job, job->source, visitor) == OK;
+    while (ok && t.reader.at < t.reader.end) {
+        text_reset(&t.path);
+        ok = read_record(&t.reader, &value, &t.path) && read_record_value(&t, &value);
+    }
+    flax_close(&t);
+    return job->err->status;
+}
+
+/* The beginning, to tell a stream from a tree. */
+static enum status begins_stream(struct job *job, bool *stream)
+{
+    uint8_t head[PROBE_HEAD_BYTES];
+    const struct source *s = job->source;
+    size_t len = s->size < sizeof(head) ? (size_t)s->size : sizeof(head);
+    if (source_read(s, 0, head, len, job->err) == OK)
+        *stream = is_stream((struct bytes){head, len}, s->size);
+    return job->err->status;
+}
+
+static void state_step(struct job *job, const struct flax_file *f)
+{
+    int64_t step;
+    const char *slash = strrchr(job->path, '/');
+    if (slash && step_of_name(slash + 1, &step)) {
+        char *run = arena_copy(job->arena, job->path,
+                               slash > job->path ? (size_t)(slash - job->path) : 1);
+        job_step(job, step);
+        job_run(job, run, NULL);
+    } else if (f->has_step) {
+        job_step(job, f->step);
+    }
+}
+
+static enum status flax_index_file(struct job *job)
+{
+    struct flax_file f = {
+        .sink = {.job = job, .source = job->source}
+    };
+    const struct flax_visitor visitor = {.leaf = see_leaf, .context = &f};
+    bool stream = false;
+    if (begins_stream(job, &stream) != OK ||
+        (stream ? walk_stream(job, &visitor) : flax_walk(job, job->source, &visitor)) !=
+            OK)
+        return job->err->status;
+    state_step(job, &f);
+    job_meta_neighbour(job, "config.json");
+    return job->err->status;
+}
+
+const struct format format_flax = {
+    .name = "flax",
+    .summary = "a tree of arrays that Flax has serialised (msgpack)",
+    .suffixes = ".msgpack",
+    .separator = '/',
+    .probe = flax_probe,
+    .index = flax_index_file,
+};

@@ -1,0 +1,213 @@
+/*
+ * flax_array.c - arrays as Flax serialises them.
+ *
+ *   extension 1  an array: the payload is msgpack again, [shape, dtype, buffer]; the shape
+ *                a list of integers, the dtype NumPy's name of it, the buffer the elements
+ *                in C order and the machine's (little-endian) byte order
+ *   extension 3  a NumPy scalar: the same
+ *
+ * An array of more than 2^30 bytes is cut, since msgpack has no longer ones: a map
+ *
+ *   {"__msgpack_chunked_array__": true, "shape": {"0": n, ...}, "chunks": {"0": array, ...}}
+ *
+ * whose chunks are flat runs of the elements, in the order of their numbers ("10" is behind
+ * "9"). Dictionaries keep their order or are sorted on their way, so the marker comes first.
+ *
+ * Files of 2020 and before have buffers and names in the raw type, which strings are of today.
+ *
+ * Source: flax/serialization.py (_ndarray_to_bytes, _chunk).
+ */
+#include "importer/format/flax_array.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog/tensor.h"
+
+static bool read_shape(struct msgpack *m, struct flax_array *a)
+{
+    struct msgpack_item shape, item;
+    if (!msgpack_want(m, &shape, MSGPACK_ARRAY, "the shape of an array"))
+        return false;
+    if (shape.count > FLAX_RANK_MAX)
+        return msgpack_fail(m, shape.offset, ERR_UNSUPPORTED, "bad-shape",
+                            "%llu dimensions, the most is %d",
+                            (unsigned long long)shape.count, FLAX_RANK_MAX);
+    for (a->rank = 0; a->rank < shape.count; a->rank++) {
+        if (!msgpack_next(m, &item))
+            return false;
+        if (item.type != MSGPACK_UNSIGNED)
+            return msgpack_fail(m, item.offset, ERR_CORRUPT, "bad-shape",
+                                "a dimension that is negative or no number");
+        a->shape[a->rank] = item.number;
+    }
+    return true;
+}
+
+static bool read_dtype(struct msgpack *m, struct flax_array *a)
+{
+    struct msgpack_item item;
+    if (!msgpack_next(m, &item))
+        return false;
+    if (!msgpack_is_text(&item) || item.len == 0 || item.len > FLAX_DTYPE_MAX)
+        return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
+                            "the name of a dtype expected");
+    memset(a->dtype, 0, sizeof(a->dtype));
+    if (!msgpack_read(m, &item, a->dtype))
+        return false;
+    return strlen(a->dtype) == item.len ||
+           msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
+                        "a NUL byte in the name of a dtype");
+}
+
+/* [shape, dtype, buffer], and nothing behind it. */
+static bool read_parts(struct msgpack *m, struct flax_array *a)
+{
+    struct msgpack_item item;
+    if (!msgpack_want(m, &item, MSGPACK_ARRAY, "an array's shape, dtype and buffer"))
+        return false;
+    if (item.count != 3)
+        return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
+                            "an array has a shape, a dtype and a buffer, not %llu parts",
+                            (unsigned long long)item.count);
+    if (!read_shape(m, a) || !read_dtype(m, a) || !msgpack_next(m, &item))
+        return false;
+    if (!msgpack_is_text(&item))
+        return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
+                            "the bytes of an array expected");
+    a->run = (struct flax_run){.offset = item.data, .len = item.len};
+    a->runs = &a->run;
+    a->run_count = 1;
+    if (!shape_elements(a->shape, a->rank, &a->run.elements))
+        a->run.elements = UINT64_MAX; /* no shape of a tensor's either */
+    return m->at == m->end || msgpack_fail(m, m->at, ERR_CORRUPT, NULL,
+                                           "%llu bytes behind the buffer of an array",
+                                           (unsigned long long)(m->end - m->at));
+}
+
+bool flax_array_read(struct msgpack *m, const struct msgpack_item *item,
+                     struct flax_array *a)
+{
+    uint64_t end = m->end;
+    m->at = item->data;
+    m->end = item->data + item->len;
+    bool ok = read_parts(m, a);
+    m->at = m->end;
+    m->end = end;
+    return ok;
+}
+
+/* --- chunked arrays --------------------------------------------------------------------- */
+
+/* The key of an entry in what was a tuple: its position, "0" to "count - 1". */
+static bool read_position(struct msgpack *m, uint64_t count, uint64_t *position)
+{
+    char digits[24] = "", again[24];
+    struct msgpack_item item;
+    if (!msgpack_next(m, &item))
+        return false;
+    if (msgpack_is_text(&item) && item.len < sizeof(digits) &&
+        !msgpack_read(m, &item, digits))
+        return false;
+    *position = 0;
+    for (const char *c = digits; *c >= '0' && *c <= '9' && *position < count; c++)
+        *position = *position * 10 + (uint64_t)(*c - '0');
+    snprintf(again, sizeof(again), "%llu", (unsigned long long)*position);
+    return (strcmp(digits, again) == 0 && *position < count) ||
+           msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
+                        "a number below %llu expected as the key of a chunk or dimension",
+                        (unsigned long long)count);
+}
+
+static bool twice(struct msgpack *m, uint64_t position)
+{
+    return msgpack_fail(m, m->at, ERR_CORRUPT, NULL, "number %llu occurs twice",
+                        (unsigned long long)position);
+}
+
+static bool read_chunked_shape(struct msgpack *m, struct flax_array *a)
+{
+    struct msgpack_item shape, item;
+    uint64_t seen = 0, d;
+    if (!msgpack_want(m, &shape, MSGPACK_MAP, "the shape of a chunked array"))
+        return false;
+    if (shape.count > FLAX_RANK_MAX)
+        return msgpack_fail(m, shape.offset, ERR_UNSUPPORTED, "bad-shape",
+                            "%llu dimensions, the most is %d",
+                            (unsigned long long)shape.count, FLAX_RANK_MAX);
+    a->rank = (unsigned)shape.count;
+    for (unsigned i = 0; i < a->rank; i++) {
+        if (!read_position(m, a->rank, &d))
+            return false;
+        if (seen >> d & 1)
+            return twice(m, d);
+        seen |= UINT64_C(1) << d;
+        if (!msgpack_want(m, &item, MSGPACK_UNSIGNED, "a dimension"))
+            return false;
+        a->shape[d] = item.number;
+    }
+    return true;
+}
+
+static bool read_chunk(struct msgpack *m, struct flax_array *a, uint64_t position)
+{
+    struct msgpack_item item;
+    struct flax_array chunk;
+    if (a->runs[position].offset)
+        return twice(m, position);
+    if (!msgpack_next(m, &item))
+        return false;
+    if (!flax_is_array(&item))
+        return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL, "a chunk expected");
+    if (!flax_array_read(m, &item, &chunk))
+        return false;
+    if (chunk.rank != 1 || (a->dtype[0] && strcmp(a->dtype, chunk.dtype) != 0))
+        return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
+                            "a chunk that is not flat, or of another dtype");
+    memcpy(a->dtype, chunk.dtype, sizeof(a->dtype));
+    a->runs[position] = chunk.run;
+    return true;
+}
+
+static bool read_chunks(struct msgpack *m, struct arena *arena, struct flax_array *a)
+{
+    struct msgpack_item chunks;
+    uint64_t position;
+    if (!msgpack_want(m, &chunks, MSGPACK_MAP, "the chunks of an array"))
+        return false;
+    if (chunks.count == 0)
+        return msgpack_fail(m, chunks.offset, ERR_CORRUPT, NULL,
+                            "a chunked array without chunks");
+    a->dtype[0] = '\0';
+    a->run_count = chunks.count;
+    a->runs = arena_array(arena, (size_t)chunks.count, sizeof(*a->runs));
+    if (!a->runs)
+        return msgpack_fail(m, NO_OFFSET, ERR_MEMORY, NULL,
+                            "no memory for the chunks of an array");
+    for (uint64_t i = 0; i < chunks.count; i++)
+        if (!read_position(m, chunks.count, &position) || !read_chunk(m, a, position))
+            return false;
+    return true;
+}
+
+bool flax_chunks_read(struct msgpack *m, struct arena *arena, struct flax_array *a)
+{
+    bool has_shape = false, has_chunks = false;
+    struct msgpack_item item;
+    if (!msgpack_next(m, &item) || !msgpack_skip(m, &item))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        if (!msgpack_next(m, &item))
+            return false;
+        if (!has_shape && msgpack_is(m, &item, "shape"))
+            has_shape = read_chunked_shape(m, a);
+        else if (!has_chunks && msgpack_is(m, &item, "chunks"))
+            has_chunks = read_chunks(m, arena, a);
+        else
+            return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
+                                "a chunked array has a shape and chunks, each once");
+        if (m->err->status != OK)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,49 @@
+/*
+ * flax_array.h - one array in a tree that Flax has serialised: an extension, or a map of
+ * chunks. Layout: flax_array.c.
+ */
+#ifndef CKPTDB_IMPORTER_FORMAT_FLAX_ARRAY_H
+#define CKPTDB_IMPORTER_FORMAT_FLAX_ARRAY_H
+
+#include "importer/container/msgpack.h"
+
+#define FLAX_RANK_MAX  64 /* NumPy's, since its version 2 */
+#define FLAX_DTYPE_MAX 64 /* bytes of a dtype's name */
+
+/* Types of extensions. */
+#define FLAX_EXTENSION_ARRAY   1
+#define FLAX_EXTENSION_COMPLEX 2
+#define FLAX_EXTENSION_SCALAR  3
+
+/* The first key of a map of chunks. */
+#define FLAX_CHUNKED_MARKER "__msgpack_chunked_array__"
+
+/* Elements in C order, in runs of the file: all of the array, one after the other. */
+struct flax_run {
+    uint64_t offset, len; /* in the file, in bytes */
+    uint64_t elements;    /* that it is said to be */
+};
+
+struct flax_array {
+    char dtype[FLAX_DTYPE_MAX + 1]; /* as it is spelled there */
+    uint64_t shape[FLAX_RANK_MAX];
+    unsigned rank;
+    struct flax_run *runs; /* in the arena where it is more than one */
+    uint64_t run_count;
+    struct flax_run run;
+};
+
+static inline bool flax_is_array(const struct msgpack_item *item)
+{
+    return item->type == MSGPACK_EXTENSION &&
+           (item->kind == FLAX_EXTENSION_ARRAY || item->kind == FLAX_EXTENSION_SCALAR);
+}
+
+/* Read the payload of an extension that is an array; the reader ends up behind it in any case.
+ * False with the reader's error, or where a head is cut. */
+bool flax_array_read(struct msgpack *, const struct msgpack_item *, struct flax_array *);
+
+/* Read what follows the marker in a map of three entries. */
+bool flax_chunks_read(struct msgpack *, struct arena *, struct flax_array *);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * flax_index.c - a set of Flax files with their index, as Hugging Face writes large models.
+ * The index: format/weight_map.c; it names arrays by their paths, joined by '/'. A shard: a
+ * tree of some of the arrays, format/flax_tree.c.
+ *
+ * Source: transformers/modeling_flax_utils.py (flax_shard_checkpoint).
+ */
+#include "importer/format/flax_leaf.h"
+#include "importer/format/weight_map.h"
+
+#define SUFFIX ".msgpack"
+
+static int index_probe(const struct probe *p)
+{
+    return weight_map_probe(p, SUFFIX);
+}
+
+static enum status index_claim(struct claim *c)
+{
+    return weight_map_claim(c, SUFFIX);
+}
+
+struct flax_shard {
+    struct flax_sink sink;
+    struct weight_map *map;
+    uint32_t shard;
+};
+
+static enum status see_leaf(void *context, const struct flax_leaf *leaf)
+{
+    struct flax_shard *s = context;
+    struct job *job = s->sink.job;
+    if (leaf->kind == FLAX_ARRAY) {
+        if (!weight_map_wants(job, s->map, s->shard, leaf->name, leaf->name_len))
+            return job->err->status;
+        for (uint64_t i = 0; i < leaf->array->run_count; i++)
+            s->map->nbytes += leaf->array->runs[i].len;
+    }
+    return flax_leaf_emit(&s->sink, leaf);
+}
+
+/* A shard that is broken in its middle has good tensors before that; they stay. */
+static void index_shard(struct job *job, struct weight_map *m, uint32_t shard)
+{
+    struct error err = {.offset = NO_OFFSET}, *jobs = job->err;
+    struct flax_shard s = {.sink.job = job, .map = m, .shard = shard};
+    struct source *source;
+    if (!weight_map_open(job, m, shard, &source, &s.sink.file))
+        return;
+    s.sink.source = source;
+    job->err = &err;
+    flax_walk(job, source, &(struct flax_visitor){.leaf = see_leaf, .context = &s});
+    job->err = jobs;
+    if (err.status != OK)
+        weight_map_lose(job, m, shard, &err);
+}
+
+static enum status index_set(struct job *job)
+{
+    struct weight_map m;
+    if (weight_map_read(job, SUFFIX, &m) == OK)
+        for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
+            index_shard(job, &m, i);
+    weight_map_finish(job, &m);
+    job_meta_neighbour(job, "config.json");
+    return job->err->status;
+}
+
+const struct format format_flax_index = {
+    .name = "flax-sharded",
+    .summary = "Flax files with an index",
+    .suffixes = ".msgpack.index.json",
+    .separator = '/',
+    .set = true,
+    .probe = index_probe,
+    .claim = index_claim,
+    .index = index_set,
+};
