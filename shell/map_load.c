@@ -14,7 +14,7 @@
 
 #define FILE_MOST ((uint64_t)16 << 20) /* bytes; a rule set has kilobytes */
 
-static const char *const dialects[] = {"t5x-translator", "t5x-assignment"};
+static const char *const dialects[] = {"t5x-translator", "t5x-assignment", "orbax"};
 
 static bool read_stdin(struct text *out)
 {
@@ -89,6 +89,8 @@ static const char json_faults[] =
     " WHEN json_type(?1, '$.dialect') IS NOT 'text' THEN '\"dialect\" is missing'"
     " WHEN ifnull(json_type(?1, '$.options'), 'object') <> 'object'"
     "  THEN '\"options\" is no object'"
+    " WHEN ?1 ->> 'dialect' = 'orbax' AND json_type(?1, '$.transforms') = 'object'"
+    "  AND json_type(?1, '$.rules') IS NULL THEN NULL"
     " WHEN json_type(?1, '$.rules') IS NOT 'array' THEN '\"rules\" is no list'"
     " ELSE (SELECT 'nobody knows \"' || key || '\"' FROM json_each(?1)"
     "  WHERE key NOT IN ('dialect', 'options', 'rules')"
@@ -103,17 +105,54 @@ static const char json_faults[] =
     "   OR EXISTS (SELECT 1 FROM json_each(r.value, '$[2]') o"
     "    WHERE o.key NOT IN ('compute', 'ops') OR o.type <> 'array')) END";
 
+/* Orbax's own form, a tree of transforms: its leaves are objects with these keys alone. */
+#define TRANSFORMS                                                                       \
+    "WITH RECURSIVE node(path, value, type) AS ("                                        \
+    " SELECT key, value, type FROM json_each(?1, '$.transforms')"                        \
+    " UNION ALL SELECT n.path || '/' || e.key, e.value, e.type"                          \
+    " FROM node n JOIN json_each(n.value) e"                                             \
+    " WHERE n.type IN ('object', 'array') AND NOT " IS_LEAF("n")                         \
+    "), leaf(path, original, fallback, ops, fault) AS ("                                 \
+    " SELECT path, value -> 'original_key', value ->> 'use_fallback', value -> 'value'," \
+    "  CASE WHEN type <> 'object' THEN 'is no transform'"                                \
+    "   WHEN EXISTS (SELECT 1 FROM json_each(n.value)"                                   \
+    "    WHERE key NOT IN ('original_key', 'use_fallback', 'value'))"                    \
+    "    THEN 'has other keys than original_key, use_fallback and value'"                \
+    "   WHEN value ->> 'use_fallback' AND (value ->> 'original_key' IS NOT NULL"         \
+    "    OR value ->> 'value' IS NOT NULL) THEN 'has more than use_fallback'"            \
+    "   WHEN ifnull(json_type(value, '$.original_key'), 'null')"                         \
+    "    NOT IN ('null', 'text', 'array') THEN 'has an original_key that is no name'"    \
+    "  END"                                                                              \
+    " FROM node n WHERE type NOT IN ('object', 'array') OR " IS_LEAF("n") ") "
+#define IS_LEAF(node)                                                                    \
+    "(" node ".type = 'object' AND (" node ".value = '{}' OR EXISTS ("                   \
+    " SELECT 1 FROM json_each(" node ".value) WHERE key IN ('original_key',"             \
+    " 'use_fallback') OR (key = 'value' AND type = 'array'))))"
+
+static const char transform_faults[] =
+    TRANSFORMS "SELECT 'the transform of \"' || path || '\" ' || fault FROM leaf"
+               " WHERE fault IS NOT NULL LIMIT 1";
+
 static const char *const json_inserts[] = {
     "INSERT INTO ruleset(name, dialect, options)"
     " SELECT '', ?1 ->> 'dialect', ifnull(?1 -> 'options', '{}')",
     "INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops)"
     " SELECT '', key + 1, value ->> 0, value ->> 1, value -> '$[2].compute',"
     "  value -> '$[2].ops' FROM json_each(?1, '$.rules')",
+    "INSERT INTO rule(ruleset, ord, pattern, replacement, ops) " TRANSFORMS
+    "SELECT '', row_number() OVER (ORDER BY replace(path, '/', char(1))), path,"
+    " CASE WHEN fallback THEN NULL WHEN original IS NULL OR original = 'null'"
+    "  THEN '\\g<0>' WHEN json_type(original) = 'array'"
+    "  THEN (SELECT group_concat(value, '/') FROM json_each(original))"
+    "  ELSE original ->> '$' END,"
+    " nullif(ops, 'null') FROM leaf",
 };
 
 static bool from_json(sqlite3 *db, const char *path, const char *document)
 {
     char *fault = ask(db, json_faults, document);
+    if (!fault)
+        fault = ask(db, transform_faults, document);
     bool good = !fault;
     if (fault)
         complain("%s: %s", path, fault);

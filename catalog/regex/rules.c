@@ -109,6 +109,8 @@ struct rules {
     struct text name; /* whose answer `result` is */
     bool known;       /* to be UTF-8 */
     bool answered;
+    bool one;        /* by the rule `asked` alone */
+    int64_t asked;
     struct rule_result result;
 };
 
@@ -724,31 +726,56 @@ static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome,
     return matched != 0;
 }
 
-static struct rule_result find_result(struct rules *s)
+/* The rule's answer, if it decides. */
+static bool ask_rule(struct rules *s, struct rule *r, struct rule_result *result)
 {
     struct run out = {"", 0};
     enum rule_outcome outcome = RULE_UNMATCHED;
-    for (size_t i = 0; i < s->count; i++) {
-        const struct rule *r = &s->rule[i];
-        if (!decide(s, &s->rule[i], &outcome, &out))
-            continue;
-        if (outcome == RULE_ERROR)
-            out = (struct run){s->out.at, s->out.len};
-        return (struct rule_result){outcome, r->ord, out.at, out.len,
-                                    outcome == RULE_OK ? r->cast : NULL};
-    }
-    return (struct rule_result){.outcome = RULE_UNMATCHED, .text = ""};
+    if (!decide(s, r, &outcome, &out))
+        return false;
+    if (outcome == RULE_ERROR)
+        out = (struct run){s->out.at, s->out.len};
+    *result = (struct rule_result){outcome, r->ord, out.at, out.len,
+                                   outcome == RULE_OK ? r->cast : NULL};
+    return true;
 }
 
-const struct rule_result *rules_apply(struct rules *s, const char *name, size_t len)
+/* Rules are added in the order of `ord`. */
+static struct rule *rule_called(struct rules *s, int64_t ord)
+{
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->rule[middle].ord < ord)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->count && s->rule[low].ord == ord ? &s->rule[low] : NULL;
+}
+
+static struct rule_result find_result(struct rules *s)
+{
+    struct rule_result result = {.outcome = RULE_UNMATCHED, .text = ""};
+    struct rule *one = s->one ? rule_called(s, s->asked) : NULL;
+    if (one)
+        ask_rule(s, one, &result);
+    for (size_t i = 0; !s->one && i < s->count; i++)
+        if (ask_rule(s, &s->rule[i], &result))
+            break;
+    return result;
+}
+
+static const struct rule_result *apply(struct rules *s, const char *name, size_t len)
 {
     static const char no_memory[] = "MemoryError: out of memory";
-    if (s->answered && s->name.len == len && memcmp(s->name.at, name, len) == 0)
-        return &s->result;
-    text_reset(&s->name);
+    bool same = s->name.at && s->name.len == len && memcmp(s->name.at, name, len) == 0;
     text_reset(&s->out);
-    text_add(&s->name, name, len);
-    s->known = false;
+    if (!same) {
+        text_reset(&s->name);
+        text_add(&s->name, name, len);
+        s->known = false;
+    }
     if (!s->name.failed)
         s->result = find_result(s);
     s->answered = !s->name.failed && !s->out.failed;
@@ -756,4 +783,24 @@ const struct rule_result *rules_apply(struct rules *s, const char *name, size_t 
         s->result =
             (struct rule_result){RULE_ERROR, 0, no_memory, strlen(no_memory), NULL};
     return &s->result;
+}
+
+const struct rule_result *rules_apply(struct rules *s, const char *name, size_t len)
+{
+    if (s->answered && !s->one && s->name.len == len &&
+        memcmp(s->name.at, name, len) == 0)
+        return &s->result;
+    s->one = false;
+    return apply(s, name, len);
+}
+
+const struct rule_result *rules_apply_one(struct rules *s, int64_t ord, const char *name,
+                                          size_t len)
+{
+    if (s->answered && s->one && s->asked == ord && s->name.len == len &&
+        memcmp(s->name.at, name, len) == 0)
+        return &s->result;
+    s->one = true;
+    s->asked = ord;
+    return apply(s, name, len);
 }

@@ -63,4 +63,8 @@ bool rules_add_value(struct rules *, const char *table, const char *key,
  * costs a comparison. It lives until the next call. */
 const struct rule_result *rules_apply(struct rules *, const char *name, size_t len);
 
+/* What the rule `ord` alone makes of it: RULE_UNMATCHED also where there is no such rule. */
+const struct rule_result *rules_apply_one(struct rules *, int64_t ord, const char *name,
+                                          size_t len);
+
 #endif

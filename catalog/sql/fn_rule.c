@@ -6,6 +6,7 @@
  *   rule_replace(ruleset, name)  the new name; NULL unless the status is 'ok'
  *   rule_error(ruleset, name)    "Type: text"; NULL unless the status is 'error'
  *   rule_cast(ruleset, name)     the dtype that the rule casts to; NULL: none
+ *   each with a third argument   what the rule of this ord alone makes of the name
  *   python_repr(text)            as Python prints a str
  *   python_int(text)             str(int(text)); NULL where int() raises
  *   python_shape(shape)          a shape, "[2,3]", as Python prints a tuple
@@ -173,8 +174,9 @@ done:
 
 /* --- the functions ----------------------------------------------------------------------- */
 
-/* The answer for (ruleset, name); NULL: an argument is NULL, or an error was told. */
-static const struct rule_result *answer(sqlite3_context *context, sqlite3_value **argv)
+/* The answer for (ruleset, name[, ord]); NULL: an argument is NULL, or an error was told. */
+static const struct rule_result *answer(sqlite3_context *context, int argc,
+                                        sqlite3_value **argv)
 {
     struct set *set = sqlite3_get_auxdata(context, 0);
     if (sqlite3_value_type(argv[1]) == SQLITE_NULL)
@@ -193,8 +195,10 @@ static const struct rule_result *answer(sqlite3_context *context, sqlite3_value 
     const char *name = cache->utf8 && sqlite3_value_type(argv[1]) == SQLITE_TEXT
                            ? sqlite3_value_blob(argv[1])
                            : (const char *)sqlite3_value_text(argv[1]);
-    return rules_apply(set->rules, name ? name : "",
-                       (size_t)sqlite3_value_bytes(argv[1]));
+    size_t len = (size_t)sqlite3_value_bytes(argv[1]);
+    name = name ? name : "";
+    return argc > 2 ? rules_apply_one(set->rules, sqlite3_value_int64(argv[2]), name, len)
+                    : rules_apply(set->rules, name, len);
 }
 
 /* A NUL is behind `text`. Unless another is inside, SQLite is told so, and need not copy it
@@ -209,8 +213,7 @@ static void result_text(sqlite3_context *context, const char *text, size_t len)
 
 static void rule_match(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
-    const struct rule_result *r = answer(context, argv);
+    const struct rule_result *r = answer(context, argc, argv);
     if (r && r->outcome != RULE_UNMATCHED)
         sqlite3_result_int64(context, r->ord);
 }
@@ -223,32 +226,28 @@ static void rule_status(sqlite3_context *context, int argc, sqlite3_value **argv
         [RULE_DROPPED] = "dropped",
         [RULE_ERROR] = "error",
     };
-    (void)argc;
-    const struct rule_result *r = answer(context, argv);
+    const struct rule_result *r = answer(context, argc, argv);
     if (r)
         sqlite3_result_text(context, word[r->outcome], -1, SQLITE_STATIC);
 }
 
 static void rule_replace(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
-    const struct rule_result *r = answer(context, argv);
+    const struct rule_result *r = answer(context, argc, argv);
     if (r && r->outcome == RULE_OK)
         result_text(context, r->text, r->len);
 }
 
 static void rule_error(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
-    const struct rule_result *r = answer(context, argv);
+    const struct rule_result *r = answer(context, argc, argv);
     if (r && r->outcome == RULE_ERROR)
         result_text(context, r->text, r->len);
 }
 
 static void rule_cast(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
-    const struct rule_result *r = answer(context, argv);
+    const struct rule_result *r = answer(context, argc, argv);
     if (r && r->cast)
         result_text(context, r->cast, strlen(r->cast));
 }
@@ -342,12 +341,12 @@ int sql_register_rule(sqlite3 *db)
     cache->functions = 1;
     int rc = SQLITE_OK;
     /* Not deterministic: what they answer depends on rows. */
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]);
+    for (size_t i = 0; rc == SQLITE_OK && i < 2 * sizeof(functions) / sizeof(functions[0]);
          i++) {
         cache->functions++; /* dropped by SQLite, also when this call fails */
-        rc = sqlite3_create_function_v2(db, functions[i].name, 2,
+        rc = sqlite3_create_function_v2(db, functions[i / 2].name, 2 + (int)(i % 2),
                                         SQLITE_UTF8 | SQLITE_INNOCUOUS, cache,
-                                        functions[i].run, NULL, NULL, cache_drop);
+                                        functions[i / 2].run, NULL, NULL, cache_drop);
     }
     cache_drop(cache);
     return rc == SQLITE_OK ? register_pure(db) : rc;

@@ -150,8 +150,20 @@ static bool load_rules(sqlite3 *db, const char *name, struct rules *rules)
 
 static bool shape_of(const char *dialect, enum rules_shape *shape)
 {
-    *shape = strcmp(dialect, "t5x-assignment") == 0 ? RULES_FULLMATCH : RULES_TRANSLATOR;
-    return *shape == RULES_FULLMATCH || strcmp(dialect, "t5x-translator") == 0;
+    static const struct {
+        const char *dialect;
+        enum rules_shape shape;
+    } known[] = {
+        {"t5x-translator", RULES_TRANSLATOR},
+        {"t5x-assignment", RULES_FULLMATCH },
+        {"orbax",          RULES_FULLMATCH },
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(dialect, known[i].dialect) == 0) {
+            *shape = known[i].shape;
+            return true;
+        }
+    return false;
 }
 
 struct rules *rule_load(sqlite3 *db, const char *name, char **why)
