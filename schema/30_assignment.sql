@@ -1,6 +1,6 @@
 -- 30_assignment.sql - what every checkpoint as a target would get from every checkpoint as a
--- source, under every rule set that assigns: T5X's assignment maps, Orbax's transforms
--- (query/assignment.sql).
+-- source, under every rule set that assigns: T5X's assignment maps, Orbax's transforms,
+-- Kauldron's new_to_old (query/assignment.sql).
 CREATE VIEW assignment AS
 SELECT r.name AS ruleset,
        s.id AS source_id,
@@ -18,4 +18,4 @@ FROM ruleset r
 JOIN checkpoints s
 JOIN checkpoints t
 JOIN assignment_rows(r.name, s.id, t.id) x
-WHERE r.dialect IN ('t5x-assignment', 'orbax');
+WHERE r.dialect IN ('t5x-assignment', 'orbax', 'kauldron');

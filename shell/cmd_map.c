@@ -72,8 +72,8 @@ static int run_query(struct session *s, const char *rows, const char *bad,
 static int run_set(struct session *s, const char *name, const char *dialect,
                    const char *checkpoint, const char *target)
 {
-    bool assigns = strcmp(dialect, "t5x-assignment") == 0 || strcmp(dialect, "orbax") == 0;
-    if (!assigns && strcmp(dialect, "t5x-translator") != 0) {
+    bool assigns = strcmp(dialect, "t5x-translator") != 0;
+    if (!map_dialect_known(dialect)) {
         complain("'%s' is of dialect '%s', which this program does not run", name,
                  dialect);
         return STATUS_NO;

@@ -14,7 +14,16 @@
 
 #define FILE_MOST ((uint64_t)16 << 20) /* bytes; a rule set has kilobytes */
 
-static const char *const dialects[] = {"t5x-translator", "t5x-assignment", "orbax"};
+static const char *const dialects[] = {"t5x-translator", "t5x-assignment", "orbax",
+                                       "kauldron"};
+
+bool map_dialect_known(const char *dialect)
+{
+    for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++)
+        if (strcmp(dialect, dialects[i]) == 0)
+            return true;
+    return false;
+}
 
 static bool read_stdin(struct text *out)
 {
@@ -111,19 +120,22 @@ static const char json_faults[] =
     " SELECT key, value, type FROM json_each(?1, '$.transforms')"                        \
     " UNION ALL SELECT n.path || '/' || e.key, e.value, e.type"                          \
     " FROM node n JOIN json_each(n.value) e"                                             \
-    " WHERE n.type IN ('object', 'array') AND NOT " IS_LEAF("n")                         \
-    "), leaf(path, original, fallback, ops, fault) AS ("                                 \
-    " SELECT path, value -> 'original_key', value ->> 'use_fallback', value -> 'value'," \
-    "  CASE WHEN type <> 'object' THEN 'is no transform'"                                \
-    "   WHEN EXISTS (SELECT 1 FROM json_each(n.value)"                                   \
-    "    WHERE key NOT IN ('original_key', 'use_fallback', 'value'))"                    \
-    "    THEN 'has other keys than original_key, use_fallback and value'"                \
-    "   WHEN value ->> 'use_fallback' AND (value ->> 'original_key' IS NOT NULL"         \
-    "    OR value ->> 'value' IS NOT NULL) THEN 'has more than use_fallback'"            \
-    "   WHEN ifnull(json_type(value, '$.original_key'), 'null')"                         \
-    "    NOT IN ('null', 'text', 'array') THEN 'has an original_key that is no name'"    \
-    "  END"                                                                              \
-    " FROM node n WHERE type NOT IN ('object', 'array') OR " IS_LEAF("n") ") "
+    " WHERE n.type IN ('object', 'array') AND NOT " IS_LEAF(                             \
+        "n") "), leaf(path, original, fallback, ops, fault) AS ("                        \
+             " SELECT path, value -> 'original_key', value ->> 'use_fallback', value "   \
+             "-> 'value',"                                                               \
+             "  CASE WHEN type <> 'object' THEN 'is no transform'"                       \
+             "   WHEN EXISTS (SELECT 1 FROM json_each(n.value)"                          \
+             "    WHERE key NOT IN ('original_key', 'use_fallback', 'value'))"           \
+             "    THEN 'has other keys than original_key, use_fallback and value'"       \
+             "   WHEN value ->> 'use_fallback' AND (value ->> 'original_key' IS NOT "    \
+             "NULL"                                                                      \
+             "    OR value ->> 'value' IS NOT NULL) THEN 'has more than use_fallback'"   \
+             "   WHEN ifnull(json_type(value, '$.original_key'), 'null')"                \
+             "    NOT IN ('null', 'text', 'array') THEN 'has an original_key that is "   \
+             "no name'"                                                                  \
+             "  END"                                                                     \
+             " FROM node n WHERE type NOT IN ('object', 'array') OR " IS_LEAF("n") ") "
 #define IS_LEAF(node)                                                                    \
     "(" node ".type = 'object' AND (" node ".value = '{}' OR EXISTS ("                   \
     " SELECT 1 FROM json_each(" node ".value) WHERE key IN ('original_key',"             \

@@ -10,4 +10,7 @@
  * nothing then; an exit status. */
 int map_load(struct session *, const char *name, const char *path);
 
+/* Whether the views run rules of this dialect. */
+bool map_dialect_known(const char *dialect);
+
 #endif

@@ -109,7 +109,7 @@ struct rules {
     struct text name; /* whose answer `result` is */
     bool known;       /* to be UTF-8 */
     bool answered;
-    bool one;        /* by the rule `asked` alone */
+    bool one; /* by the rule `asked` alone */
     int64_t asked;
     struct rule_result result;
 };

@@ -341,8 +341,8 @@ int sql_register_rule(sqlite3 *db)
     cache->functions = 1;
     int rc = SQLITE_OK;
     /* Not deterministic: what they answer depends on rows. */
-    for (size_t i = 0; rc == SQLITE_OK && i < 2 * sizeof(functions) / sizeof(functions[0]);
-         i++) {
+    for (size_t i = 0;
+         rc == SQLITE_OK && i < 2 * sizeof(functions) / sizeof(functions[0]); i++) {
         cache->functions++; /* dropped by SQLite, also when this call fails */
         rc = sqlite3_create_function_v2(db, functions[i / 2].name, 2 + (int)(i % 2),
                                         SQLITE_UTF8 | SQLITE_INNOCUOUS, cache,

@@ -9,3 +9,8 @@ SELECT x.new_name, x.old_name, x.tensor_id, x.dtype, x.shape, x.rule, x.status, 
        x.note
 FROM ruleset r CROSS JOIN assign_orbax_rows(:ruleset, :source_id, :target_id) x
 WHERE r.name = :ruleset AND r.dialect = 'orbax'
+UNION ALL
+SELECT x.new_name, x.old_name, x.tensor_id, x.dtype, x.shape, x.rule, x.status, x.error,
+       x.note
+FROM ruleset r CROSS JOIN assign_kauldron_rows(:ruleset, :source_id, :target_id) x
+WHERE r.name = :ruleset AND r.dialect = 'kauldron'

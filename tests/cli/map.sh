@@ -59,7 +59,7 @@ load '{"dialect": "t5x-translator", "rules": [["a", 1]]}'
 load '{"dialect": "t5x-translator", "rules": [[null, "b"]]}'
 load '{"dialect": "t5x-translator", "rules": [["a", "b", {"steps": []}]]}'
 load '{"dialect": "t5x-translator", "rules": [["a", "b", {"ops": {}}]]}'
-load '{"dialect": "kauldron", "rules": []}'
+load '{"dialect": "pytorch", "rules": []}'
 try map load missing missing.json
 try map load folder .
 try map

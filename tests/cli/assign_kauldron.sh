@@ -1,0 +1,83 @@
+# Kauldron's new_to_old as rows of `assignment`: the cases K of the original, and its path language.
+tree() { # FILE NAME[:SHAPE]...
+    local file=$1 sep='' each
+    shift
+    {
+        printf '{"ckptdb": "names", "tensors": {'
+        for each in "$@"; do
+            printf '%s"%s": {"dtype": "int32", "shape": [%s]}' "$sep" "${each%%:*}" "$([[ $each != *:* ]] || echo "${each#*:}")"
+            sep=', '
+        done
+        printf '}}'
+    } >"$file"
+    "$CKPTDB_BIN" import "$file" >/dev/null 2>&1
+}
+
+# try ID SOURCE TARGET OPTIONS [NEW OLD]...
+try() {
+    local id=$1 source=$2 target=$3 options=$4 sql n=0 new old
+    shift 4
+    sql="INSERT INTO ruleset(name, dialect, options) VALUES ('$id', 'kauldron', '$options');"
+    while [ $# -gt 0 ]; do
+        n=$((n + 1)) new=${1//\'/\'\'} old=${2//\'/\'\'}
+        sql="$sql INSERT INTO rule(ruleset, ord, pattern, replacement) VALUES ('$id', $n, '$new', '$old');"
+        shift 2
+    done
+    echo "-- $id"
+    "$CKPTDB_BIN" --list "$sql" "SELECT ifnull(new_name, '-'), status, ifnull(old_name, 'own'), coalesce(error, note, '')
+        FROM assignment WHERE ruleset = '$id' AND source_id = (SELECT id FROM checkpoint WHERE path LIKE '%/$source')
+        AND target_id = (SELECT id FROM checkpoint WHERE path LIKE '%/$target')"
+}
+
+ignore() { # RESTORED MODEL
+    echo "{\"ignore_restored_keys\": [$1], \"ignore_model_keys\": [$2]}"
+}
+
+tree m_ab params/a params/b step
+tree m_a params/a
+tree m_ac params/a params/c
+tree old_ab old_params/a old_params/b
+tree c_ab params/a params/b
+tree c_a params/a
+tree m_two params/l1/a params/l2/a
+tree c_two params/l1/a params/l1/b params/l2/a params/l2/b
+tree c_bias params/a params/bias
+tree c_az params/a/z
+tree m_az params/a/z
+tree c_step step params/a
+tree m_step step params/a
+tree full step params/decoder/layers_1/k:2,3 params/decoder/layers_2/k collections/c opt_state/0/mu/k
+tree enc step params/encoder/k:3,2 opt_state/0/mu/k
+tree odd params/layer-0/0/x
+
+try K1 old_ab m_ab '{}' params old_params
+try K2 c_ab m_a "$(ignore '"**.b"' '')" params params
+try K3 c_a m_ab "$(ignore '' '"**.b"')" params params
+try K4 c_ab m_a "$(ignore '"**.c"' '')" params params
+try K5 c_a m_ab "$(ignore '' '"**.c"')" params params
+try K6 c_ab m_ac "$(ignore '"**.b", "**.c"' '"**.b", "**.c"')" params params
+try K7 c_two m_two "$(ignore '"**.b"' '')" params params
+try K10 c_a m_a '{}' 'params.*' params
+try K12 c_step m_step "$(ignore '"**.b"' '')" step step params params
+try K12_everything_ignored c_step m_step "$(ignore '"**"' '')" step step
+try K13_rule c_bias m_a "$(ignore '"bias"' '')" params params
+try K13 c_bias m_a "$(ignore '"**.bias"' '')" params params
+try K14 c_az m_a '{}' params params
+try K15 c_a m_az '{}' params params
+try missing_new c_a m_a '{}' params.x params
+try missing_old c_a m_a '{}' params old
+try missing_leaf c_a m_ab '{}' params params
+try shape enc full '{}' params.decoder.layers_1 params.encoder
+try phases enc full '{}' opt_state opt_state step step
+try later_overrides old_ab m_ab '{}' params old_params params.b old_params.a
+try literal odd odd '{}' "params['layer-0']" "params[\"layer-0\"]" "params['layer-0'][0].x" "params['layer-0'].0.x"
+try strict enc full '{"mode": "strict"}' step step opt_state opt_state
+
+echo '-- paths'
+"$CKPTDB_BIN" --list "SELECT value, ifnull(kontext_name(value), '-'), ifnull(kontext_error(value), '') FROM json_each('[
+    \"\", \"a\", \"a.b\", \"a.123\", \"a.-1\", \"a[0]\", \"a[-1]\", \"a[0x1F]\", \"a[0o17]\", \"a[0b11]\", \"a[0x]\", \"a[''x y'']\", \"[''layer-0''].bias\", \"a . b\", \"True.None\",
+    \"a..b\", \".a\", \"a.\", \"a.[0]\", \"a[b]\", \"a.1b\", \"a-b\", \"a[...]\", \"a[*]\", \"a[''x'']y\", \"a.*\", \"**\", \"a.***\", \"[0\", \"a[\"]')"
+echo '-- filters'
+"$CKPTDB_BIN" --list "SELECT p.value, k.value, regexp_match(kontext_filter(p.value), k.value, 'match')
+    FROM json_each('[\"\", \"a\", \"*\", \"**\", \"**.b\", \"*.b\", \"**.*.b\", \"**.**.b\", \"b\", \"**.bias\", \"*.bias\", \"a.b.c.d\"]') p
+    JOIN json_each('[\"a.b.c\", \"layers[0].bias\", \"ab\"]') k"
