@@ -72,6 +72,7 @@ importer_c := $(sort $(shell find importer -name '*.c'))
 shell_c := $(sort $(shell find shell -name '*.c'))
 proto := $(sort $(wildcard schema/*.proto))
 schema_sql := $(sort $(wildcard schema/*.sql)) $(sort $(wildcard schema/query/*.sql)) \
+              $(sort $(wildcard schema/function/*.sql)) \
               $(sort $(wildcard schema/rules/*.sql))
 generated_c := $G/schema.c $(proto:schema/%.proto=$G/%.pb-c.c)
 generated_h := $(proto:schema/%.proto=$G/%.pb-c.h)
@@ -128,7 +129,7 @@ $G/%.pb-c.c $G/%.pb-c.h &: schema/%.proto
 	$(call say,GEN,$@)
 	$(Q)protoc-c --proto_path=schema --c_out=$G $<
 
-# Every schema/*.sql, schema/query/*.sql and schema/rules/*.sql, as one table of { path, text }.
+# Every schema/*.sql and those of its folders, as one table of { path, text }.
 $G/schema.c: $(schema_sql) schema/embed.sh
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)

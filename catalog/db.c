@@ -106,7 +106,7 @@ static enum status fill(sqlite3 *db, struct error *err)
     enum status status = OK;
     for (const struct schema_file *f = schema_files; status == OK && f->path; f++)
         if (!strstr(f->path, "/rules/") && !strstr(f->path, "/01_") &&
-            !strstr(f->path, "/query/"))
+            !strstr(f->path, "/query/") && !strstr(f->path, "/function/"))
             status = db_exec(db, f->text, err);
     char pragmas[128];
     snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id=%d; PRAGMA user_version=%d",

@@ -1,5 +1,6 @@
 /*
- * vt_query.c - schema/query/NAME.sql as the table-valued function NAME_rows.
+ * vt_query.c - schema/query/NAME.sql as the table-valued function NAME_rows, which a view
+ * stands over, and schema/function/NAME.sql as NAME.
  *
  * Such a file is one SELECT, which may use CTEs, windows and its parameters wherever a view
  * could not: SQLite does not push WHERE through those. It describes itself:
@@ -402,13 +403,20 @@ static const sqlite3_module query_module = {
 
 int sql_register_query(sqlite3 *db)
 {
-    static const char folder[] = "schema/query/";
+    static const struct {
+        const char *path, *suffix;
+    } folders[] = {
+        {"schema/query/",    "_rows"},
+        {"schema/function/", ""     },
+    };
     int rc = SQLITE_OK;
     for (const struct schema_file *f = schema_files; rc == SQLITE_OK && f->path; f++) {
-        if (strncmp(f->path, folder, strlen(folder)) != 0)
+        int k = strncmp(f->path, folders[0].path, strlen(folders[0].path)) == 0 ? 0 : 1;
+        if (strncmp(f->path, folders[k].path, strlen(folders[k].path)) != 0)
             continue;
-        const char *stem = f->path + strlen(folder);
-        char *name = sqlite3_mprintf("%.*s_rows", (int)strcspn(stem, "."), stem);
+        const char *stem = f->path + strlen(folders[k].path);
+        char *name = sqlite3_mprintf("%.*s%s", (int)strcspn(stem, "."), stem,
+                                     folders[k].suffix);
         rc = name ? sqlite3_create_module_v2(db, name, &query_module, (void *)f, NULL)
                   : SQLITE_NOMEM;
         sqlite3_free(name);

@@ -1,0 +1,30 @@
+# flatten, name_tree, merge_state, intersect_state: two states against each other, as T5X does it.
+state() { # ID TREE
+    echo "{\"ckptdb\": \"names\", \"tree\": $2}" >"$1.json"
+    "$CKPTDB_BIN" import "$1.json" >/dev/null 2>&1
+    "$CKPTDB_BIN" --list "SELECT max(id) FROM checkpoint"
+}
+q() {
+    echo "-- $1"
+    "$CKPTDB_BIN" --list "SELECT * FROM $1" 2>&1 | sed -E 's/^([^|]*)\|[0-9]+\|/\1|id|/'
+}
+abc=$(state abc '{"a": {"b": "int32[]", "c": "int32[2]"}}')
+abd=$(state abd '{"a": {"b": "int32[4]"}, "d": "int32[]"}')
+leaf=$(state leaf '{"a": "int32[]"}')
+deep=$(state deep '{"a": {"b": {"c": "int32[]"}}}')
+nulls=$(state nulls '{"x": null, "y": {}, "z": {"k": null, "l": []}}')
+empty=$(state empty '{}')
+for s in $abc $nulls $empty; do
+    q "flatten($s)"
+    q "name_tree($s)"
+done
+q "merge_state($abc, $abd)"
+q "merge_state($abc, $abd, 1)"
+q "merge_state($abc, $leaf)"
+q "merge_state($leaf, $abc)"
+q "merge_state($leaf, $deep)"
+q "merge_state($nulls, $abc)"
+q "intersect_state($abc, $abd)"
+q "intersect_state($abc, $leaf)"
+q "intersect_state($leaf, $abc)"
+q "merge_state($abc)"
