@@ -87,10 +87,10 @@ struct ocdbt {
     bool any;         /* there was a leaf before */
     uint64_t node_most;
     uint64_t entries, nodes;
-    uint64_t decoded;       /* bytes of nodes, */
-    uint64_t read;          /* and as stored */
-    uint64_t there;         /* bytes of all files that were opened */
-    uint64_t names;         /* bytes of keys and paths */
+    uint64_t decoded; /* bytes of nodes, */
+    uint64_t read;    /* and as stored */
+    uint64_t there;   /* bytes of all files that were opened */
+    uint64_t key_bytes, path_bytes;
     struct ocdbt_path path; /* in hand */
 };
 
@@ -169,9 +169,10 @@ static enum status open_file(struct ocdbt *db, uint32_t number, struct source **
 /* --- frames ----------------------------------------------------------------------------- */
 
 /* Are the names of a database out of proportion to the nodes that hold them? */
-static bool names_grow(const struct ocdbt *db)
+static bool out_of_proportion(const struct ocdbt *db, uint64_t name_bytes,
+                              uint64_t growth)
 {
-    return db->names > LIMIT_KEYS_FREE && db->names / LIMIT_OCDBT_GROWTH > db->read;
+    return name_bytes > LIMIT_KEYS_FREE && name_bytes / growth > db->read;
 }
 
 static enum status limit_hit(struct ocdbt_place at, const char *what, uint64_t most,
@@ -310,11 +311,11 @@ static enum status number_table(struct ocdbt *db, struct ocdbt_table t, struct b
         if (number_file(db, full, len, &files[i].number, err) != OK)
             return err->status;
         files[i].base = (uint32_t)(base.len + path->base);
-        db->names += len;
+        db->path_bytes += len;
     }
-    return names_grow(db) ? limit_hit(at, "longer names in proportion to its size",
-                                      LIMIT_OCDBT_GROWTH, err)
-                          : OK;
+    return out_of_proportion(db, db->path_bytes, LIMIT_KEY_GROWTH)
+               ? limit_hit(at, "more bytes of paths a byte", LIMIT_KEY_GROWTH, err)
+               : OK;
 }
 
 static enum status count_node(struct ocdbt *db, const struct place *p, size_t decoded,
@@ -643,12 +644,11 @@ static enum status give(struct ocdbt *db, const struct level *l,
 {
     static const uint8_t nothing[1];
     struct ocdbt_place at = {db->known[0].path, NO_OFFSET};
-    db->names += l->key.len;
+    db->key_bytes += l->key.len;
     if (++db->entries > LIMIT_OCDBT_ENTRIES)
         return limit_hit(at, "more entries", LIMIT_OCDBT_ENTRIES, err);
-    if (names_grow(db))
-        return limit_hit(at, "longer names in proportion to its size", LIMIT_OCDBT_GROWTH,
-                         err);
+    if (out_of_proportion(db, db->key_bytes, LIMIT_OCDBT_GROWTH))
+        return limit_hit(at, "more bytes of keys a byte", LIMIT_OCDBT_GROWTH, err);
     *out = (struct ocdbt_entry){.key = text_tail(&l->key, 0), .value = item->value};
     if (item->value.at || !item->elsewhere.length) {
         out->value.at = item->value.len ? item->value.at : nothing;
