@@ -79,7 +79,7 @@ struct ocdbt {
     size_t known_count, known_space;
     struct open_file open[OPEN_FILES];
     uint64_t clock;
-    struct inflater *inflater;   /* NULL: not needed yet */
+    struct inflater inflater;
     struct level *levels;        /* by depth; room for the root's height and 1 */
     unsigned level_count, depth; /* those in use: depth */
     struct buffer stored, value;
@@ -183,15 +183,6 @@ static enum status limit_hit(struct ocdbt_place at, const char *what, uint64_t m
                      (unsigned long long)most);
 }
 
-static enum status inflate(struct ocdbt *db, struct bytes packed, uint64_t most,
-                           struct level *l, struct ocdbt_place at, struct error *err)
-{
-    if (!db->inflater && inflater_new(&db->inflater, err) != OK)
-        return err->status;
-    return inflate_zstd(db->inflater, packed, most, &l->body, &l->body_len, at.name,
-                        at.offset, err);
-}
-
 /* Read a frame and decode its body into l->body, at most `most` bytes of it. */
 static enum status read_body(struct ocdbt *db, const struct source *s, uint64_t offset,
                              uint64_t length, uint32_t magic, uint64_t most,
@@ -212,7 +203,8 @@ static enum status read_body(struct ocdbt *db, const struct source *s, uint64_t 
     if (ocdbt_frame(frame, magic, at, &stored, &compressed, err) != OK)
         return err->status;
     if (compressed) {
-        if (inflate(db, stored, most, l, at, err) != OK)
+        if (ocdbt_inflate(&db->inflater, stored, most, &l->body, &l->body_len, at.name,
+                          offset, err) != OK)
             return err->status;
         *body = (struct bytes){l->body.at, l->body_len};
         return OK;
@@ -594,7 +586,7 @@ void ocdbt_close(struct ocdbt *db)
     free(db->stored.at);
     free(db->value.at);
     text_release(&db->last);
-    inflater_free(db->inflater);
+    inflater_release(&db->inflater);
     strmap_release(&db->numbers);
     arena_release(&db->arena);
     free(db);

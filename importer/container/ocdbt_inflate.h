@@ -7,12 +7,6 @@
 #include "catalog/base/bits.h"
 #include "catalog/base/error.h"
 
-struct inflater;
-
-/* ERR_UNSUPPORTED where the zstd library is not installed. */
-enum status inflater_new(struct inflater **out, struct error *err);
-void inflater_free(struct inflater *);
-
 /* Memory that only grows. */
 struct buffer {
     uint8_t *at;
@@ -20,11 +14,17 @@ struct buffer {
 };
 bool buffer_reserve(struct buffer *, size_t len);
 
-/* Decode one zstd stream, which must take up all of `packed`, into `out`, *len bytes. The
- * memory grows with what comes out. ERR_LIMIT past `most` bytes. `name` and `offset` are for
- * messages. */
-enum status inflate_zstd(struct inflater *, struct bytes packed, uint64_t most,
-                         struct buffer *out, size_t *len, const char *name,
-                         uint64_t offset, struct error *err);
+/* What decoding keeps from one body to the next; zeroed before the first. */
+struct inflater {
+    void *context;
+};
+
+/* Decode one zstd stream, which must take up all of `packed`, into `out`: *len bytes. The
+ * memory grows with what comes out. ERR_LIMIT past `most` bytes; ERR_UNSUPPORTED where the
+ * library is not installed. `name` and `offset` are for messages. */
+enum status ocdbt_inflate(struct inflater *, struct bytes packed, uint64_t most,
+                          struct buffer *out, size_t *len, const char *name,
+                          uint64_t offset, struct error *err);
+void inflater_release(struct inflater *);
 
 #endif
