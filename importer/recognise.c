@@ -175,11 +175,6 @@ static bool is_named(const struct listing *l, const struct entry *e)
     return l->only && strcmp(l->only, e->name) == 0;
 }
 
-static bool wanted(const struct listing *l, const struct entry *e)
-{
-    return !l->only || is_named(l, e) || named_like_a_set(e->name);
-}
-
 static int compare_name(const void *key, const void *entry)
 {
     return strcmp(key, ((const struct entry *)entry)->name);
@@ -193,6 +188,14 @@ static struct entry *find_entry(struct entry *list, uint64_t count, const char *
 static struct entry *entry_named(struct listing *l, const char *name)
 {
     return find_entry(l->files, l->file_count, name);
+}
+
+/* Files without a suffix are known by their content alone. */
+static bool wanted(const struct listing *l, const struct entry *e)
+{
+    return !l->only || is_named(l, e) || named_like_a_set(e->name) ||
+           (l->companion_asked && !named_like_a_checkpoint(e->name)) ||
+           (l->parts_asked && strncmp(e->name, l->only, strlen(l->only)) == 0);
 }
 
 /* Does the file belong to a checkpoint whose primary file is as it was, and claims it? */
@@ -243,7 +246,8 @@ static void probe_some(void *argument)
         bool passed = e->known && e->known->checkpoint == KNOWN_NONE && !is_named(l, e);
         bool settled =
             passed || (e->known && e->format) || is_part(p->walker->options->known, l, e);
-        if (!settled && !e->claimed && wanted(l, e) && !unfinished_name(e->name))
+        if (!settled && !e->probed && !e->claimed && wanted(l, e) &&
+            !unfinished_name(e->name))
             probe(p->walker, l, e);
     }
 }
@@ -436,11 +440,11 @@ static const char *checkpoint_path(struct listing *l, const struct entry *e)
 
 /* Is this unit the one that an argument named? */
 static bool asked_for(const struct listing *l, const struct entry *e, const char *path,
-                      bool claims_only, bool companion_named)
+                      bool claims_only)
 {
     const char *slash = strrchr(path, '/');
-    return !l->only || companion_named || claims_only || strcmp(l->only, e->name) == 0 ||
-           (slash && strcmp(slash + 1, l->only) == 0);
+    return !l->only || l->companion_asked || claims_only ||
+           strcmp(l->only, e->name) == 0 || (slash && strcmp(slash + 1, l->only) == 0);
 }
 
 bool named_like_a_checkpoint(const char *name)
@@ -490,7 +494,7 @@ static void report_stray(struct walker *w, struct listing *l, const struct entry
 
 /* What settling the files of one folder shares. */
 struct folder {
-    bool dirty, companion_named;
+    bool dirty;
     const char *const *siblings; /* listed once one of them is to be indexed */
 };
 
@@ -516,7 +520,7 @@ static void settle(struct walker *w, struct listing *l, struct folder *f, struct
                      .path = checkpoint_path(l, e),
                      .primary = path,
                      .sibling_count = l->file_count};
-    if (!u.path || !asked_for(l, e, u.path, claims_only, f->companion_named))
+    if (!u.path || !asked_for(l, e, u.path, claims_only))
         return;
     const struct known_checkpoint *known = known_checkpoint(w->options->known, u.path);
     u.known = known ? known->id : 0;
@@ -529,10 +533,15 @@ static void settle(struct walker *w, struct listing *l, struct folder *f, struct
     add_unit(w, u);
 }
 
-static bool companion_named(struct listing *l)
+/* What is it that was asked for by name? */
+static void look_at_named(struct walker *w, struct listing *l)
 {
-    const struct entry *e = l->only ? entry_named(l, l->only) : NULL;
-    return e && e->format && !e->format->index;
+    struct entry *e = l->only ? entry_named(l, l->only) : NULL;
+    l->parts_asked = l->only && !e;
+    if (!e || unfinished_name(e->name))
+        return;
+    probe(w, l, e);
+    l->companion_asked = e->format && !e->format->index;
 }
 
 static void add_directory_unit(struct walker *w, struct listing *l, struct unit u)
@@ -615,13 +624,14 @@ bool recognise(struct walker *w, struct listing *l)
         w->failed = true;
         return false;
     }
+    look_at_named(w, l);
     bool dirty = look_up(w, l);
     if (!dirty)
         claim_all(w, l, false, claims_only);
     probe_unknown(w, l, dirty);
     if (dirty)
         claim_all(w, l, true, claims_only);
-    struct folder folder = {.dirty = dirty, .companion_named = companion_named(l)};
+    struct folder folder = {.dirty = dirty};
     pthread_mutex_lock(&w->lock);
     for (uint64_t i = 0; i < l->file_count; i++)
         if (wanted(l, &l->files[i]))

@@ -257,13 +257,32 @@ static enum status add_root(struct walker *w, const char *path)
     return walk->roots[walk->root_count++] ? OK : ERR_MEMORY;
 }
 
-/* A file, or a name that only its parts exist of (TensorFlow's PREFIX): look at its
+/* Does the directory have files that a name stands for which is none itself: TensorFlow's
+ * PREFIX.index, PREFIX-00000-of-00002? */
+static enum status find_parts(const char *directory, const char *name, const char *path,
+                              struct error *err)
+{
+    size_t len = strlen(name);
+    bool found = false;
+    DIR *d = opendir(directory);
+    if (!d)
+        return error_errno(err, errno, path, "cannot look at it");
+    for (struct dirent *e; !found && (e = readdir(d));)
+        found = strncmp(e->d_name, name, len) == 0 &&
+                (strcmp(e->d_name + len, ".index") == 0 ||
+                 (e->d_name[len] == '-' && strstr(e->d_name + len, "-of-")));
+    closedir(d);
+    return found ? OK
+                 : error_set(err, ERR_MISSING, path, NO_OFFSET,
+                             "no such file or directory");
+}
+
+/* A file, or a name that only its parts exist of: look at its
  * directory, for that name only. */
 static enum status push_name(struct walker *w, const char *path, bool exists,
                              struct error *err)
 {
     char given[PATH_MAX], *real, whole[PATH_MAX];
-    struct stat st;
     snprintf(given, sizeof(given), "%s", path);
     char *slash = strrchr(given, '/');
     const char *name = slash ? slash + 1 : given;
@@ -279,14 +298,8 @@ static enum status push_name(struct walker *w, const char *path, bool exists,
             (int)sizeof(whole))
         status =
             error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
-    char index[PATH_MAX + 8];
-    if (status == OK && !exists) {
-        snprintf(index, sizeof(index), "%s.index", whole);
-        if (stat(index, &st) != 0)
-            status = errno == EACCES ? error_errno(err, errno, path, "cannot look at it")
-                                     : error_set(err, ERR_MISSING, path, NO_OFFSET,
-                                                 "no such file or directory");
-    }
+    if (status == OK && !exists)
+        status = find_parts(real, name, path, err);
     if (status == OK) {
         char *only = arena_copy(&w->walk->arena, name, strlen(name));
         if (!only || add_root(w, whole) != OK)

@@ -15,7 +15,7 @@
  *   swap:W      reverse every W bytes (big-endian elements)
  *   member:N    no change; the checksum covers N bytes before the extent too
  *   unpack:B    one element a byte with B significant low bits, to packed B-bit elements
- *   snappy      a raw Snappy block, which states its decoded size
+ *   sstable     a block of an SSTable with its trailer: checksum verified, Snappy undone
  *   cut:A,N     N bytes from byte A on; a chain in the catalog says "cut", and each extent
  *               has the numbers (tensor.h)
  *   field:F     a protobuf message: the contents of its fields of number F, one behind the other

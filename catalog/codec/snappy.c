@@ -1,5 +1,5 @@
 /*
- * snappy.c - raw Snappy blocks, and the codec step "snappy".
+ * snappy.c - raw Snappy blocks.
  *
  *   length    varint32: decoded bytes
  *   elements  to the end of the block, each led by a tag whose low two bits say what it is:
@@ -17,26 +17,16 @@
  */
 #include "catalog/codec/snappy.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-
 #include "catalog/base/cursor.h"
-#include "catalog/codec/codec.h"
 
 /* Best case: 64 bytes from a copy of 3. */
 #define MOST_PER_BYTE 22
 
-/* The length that a block of `size` bytes states at its beginning, `head`. */
-static bool length_fits(struct bytes head, uint64_t size, uint64_t *len)
-{
-    struct cursor c = cursor_over(head, 0);
-    *len = cursor_varint32(&c);
-    return cursor_ok(&c) && *len / MOST_PER_BYTE <= size - cursor_offset(&c);
-}
-
 bool snappy_length(struct bytes block, uint64_t *len)
 {
-    return length_fits(block, block.len, len);
+    struct cursor c = cursor_over(block, 0);
+    *len = cursor_varint32(&c);
+    return cursor_ok(&c) && *len / MOST_PER_BYTE <= cursor_left(&c);
 }
 
 /* Little-endian number of 1 to 4 bytes. */
@@ -98,93 +88,3 @@ bool snappy_decode(struct bytes block, uint8_t *out, size_t len)
     }
     return cursor_ok(&c) && o.at == o.end;
 }
-
-/* --- the codec step --------------------------------------------------------------------- */
-
-/* Decoded as a whole when its first byte is wanted: blocks are small, and any part of one may
- * refer to any other. */
-struct snappy_source {
-    struct source base; /* must be first */
-    struct source *inner;
-    pthread_mutex_t lock; /* over `decoded` until it is there; then it stays as it is */
-    _Atomic(uint8_t *) decoded;
-};
-
-static enum status damaged(const struct source *inner, struct error *err)
-{
-    uint64_t begin;
-    source_descriptor(inner, &begin);
-    return error_set(err, ERR_CORRUPT, inner->name, begin,
-                     "the Snappy data of a block is damaged");
-}
-
-static enum status decode_all(struct snappy_source *s, struct error *err)
-{
-    size_t in_len = (size_t)s->inner->size, out_len = (size_t)s->base.size;
-    uint8_t *in = malloc(in_len ? in_len : 1), *out = malloc(out_len ? out_len : 1);
-    if (!in || !out)
-        error_set(err, ERR_MEMORY, s->base.name, NO_OFFSET, "no memory");
-    else if (source_read(s->inner, 0, in, in_len, err) == OK &&
-             !snappy_decode((struct bytes){in, in_len}, out, out_len))
-        damaged(s->inner, err);
-    free(in);
-    if (err->status == OK)
-        s->decoded = out;
-    else
-        free(out);
-    return err->status;
-}
-
-static enum status snappy_read(const struct source *base, uint64_t offset, void *dst,
-                               size_t len, struct error *err)
-{
-    struct snappy_source *s = (struct snappy_source *)base;
-    if (!s->decoded) {
-        pthread_mutex_lock(&s->lock);
-        enum status status = s->decoded ? OK : decode_all(s, err);
-        pthread_mutex_unlock(&s->lock);
-        if (status != OK)
-            return status;
-    }
-    memcpy(dst, s->decoded + offset, len);
-    return OK;
-}
-
-static void snappy_close(struct source *base)
-{
-    struct snappy_source *s = (struct snappy_source *)base;
-    pthread_mutex_destroy(&s->lock);
-    source_close(s->inner);
-    free(s->decoded);
-    free(s);
-}
-
-static const struct source_ops snappy_ops = {.read_at = snappy_read,
-                                             .close = snappy_close};
-
-static enum status snappy_open(struct source *inner, const char *argument,
-                               struct source **out, struct error *err)
-{
-    uint8_t head[VARINT_MAX];
-    uint64_t size = 0;
-    size_t len = inner->size < sizeof(head) ? (size_t)inner->size : sizeof(head);
-    if (*argument)
-        return codec_bad_argument(inner, "snappy", argument, err);
-    if (source_read(inner, 0, head, len, err) == OK &&
-        !length_fits((struct bytes){head, len}, inner->size, &size))
-        damaged(inner, err);
-    if (err->status != OK) {
-        source_close(inner);
-        return err->status;
-    }
-    struct snappy_source *s = calloc(1, sizeof(*s));
-    if (!s)
-        return codec_no_memory(inner, err);
-    pthread_mutex_init(&s->lock, NULL);
-    s->base = (struct source){&snappy_ops, size, inner->name, false};
-    s->inner = inner;
-    *out = &s->base;
-    return OK;
-}
-
-const struct codec codec_snappy = {.name = "snappy", .open = snappy_open};

@@ -37,6 +37,8 @@
 
 #define MAGIC         UINT64_C(0xDB4775248B80FB57)
 #define TRAILER_BYTES 5
+#define HEADS_A_READ  4
+#define LENGTHS_MAX   15 /* bytes of an entry's three varints */
 
 enum block_type {
     BLOCK_RAW = 0,
@@ -53,17 +55,22 @@ struct buffer {
 struct block {
     struct buffer stored, decoded;
     struct cursor entries;
-    bool compressed;
-    uint64_t offset; /* in the file */
+    bool compressed, started; /* started: its first entry was read */
+    uint64_t offset, size;    /* in the file */
     struct buffer key;
     size_t key_len;
+    /* Only a part of the block is in memory: where the entry begins that comes next, and
+     * where all entries end, in the file. */
+    bool windowed;
+    uint64_t next, end;
 };
 
 struct sstable {
     const struct source *source;
     struct block index, data;
-    uint64_t data_end;  /* where the last data block read ends */
-    uint64_t key_bytes; /* handed out so far */
+    uint64_t data_end;    /* where the last data block read ends */
+    uint64_t key_bytes;   /* handed out so far */
+    uint64_t large, head; /* sstable_heads_only()'s; `head` 0: not called */
 };
 
 static bool buffer_reserve(struct buffer *b, size_t len)
@@ -102,6 +109,12 @@ static enum status check_size(const struct sstable *t, uint64_t offset, uint64_t
         return error_set(err, ERR_CORRUPT, t->source->name, offset,
                          "a table block of %llu bytes ends past the end of the table",
                          (unsigned long long)size);
+    return OK;
+}
+
+static enum status check_limit(const struct sstable *t, uint64_t offset, uint64_t size,
+                               struct error *err)
+{
     if (size > LIMIT_SSTABLE_BLOCK)
         return error_set(err, ERR_LIMIT, t->source->name, offset,
                          "a table block of %llu bytes, the most is %llu",
@@ -110,17 +123,27 @@ static enum status check_size(const struct sstable *t, uint64_t offset, uint64_t
     return OK;
 }
 
-/* Leave the restart array out: what remains is entries. */
+/* Leave the restart array, whose length stands at the end of the content, out: what remains
+ * is entries. */
+static enum status entries_length(const struct sstable *t, const struct block *b,
+                                  uint64_t content, const uint8_t *end, uint64_t *entries,
+                                  struct error *err)
+{
+    uint64_t restarts = content >= 4 ? load_u32le(end - 4) : 0;
+    if (content < 4 || content / 4 - 1 < restarts)
+        return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
+                         "a table block without room for its restart points");
+    *entries = content - 4 * (restarts + 1);
+    return OK;
+}
+
 static enum status find_entries(const struct sstable *t, struct block *b,
                                 struct bytes content, struct error *err)
 {
-    uint64_t restarts = 0;
-    if (content.len >= 4)
-        restarts = load_u32le(content.at + content.len - 4);
-    if (content.len < 4 || content.len / 4 - 1 < restarts)
-        return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
-                         "a table block without room for its restart points");
-    content.len -= 4 * ((size_t)restarts + 1);
+    uint64_t len = 0;
+    if (entries_length(t, b, content.len, content.at + content.len, &len, err) != OK)
+        return err->status;
+    content.len = (size_t)len;
     b->entries = cursor_over(content, b->compressed ? 0 : b->offset);
     return OK;
 }
@@ -128,7 +151,7 @@ static enum status find_entries(const struct sstable *t, struct block *b,
 static enum status decode_block(const struct sstable *t, struct block *b,
                                 struct bytes content, struct error *err)
 {
-    uint64_t len;
+    uint64_t len = 0;
     if (!snappy_length(content, &len))
         return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
                          "a table block is not the Snappy data it says it is");
@@ -145,11 +168,54 @@ static enum status decode_block(const struct sstable *t, struct block *b,
     return find_entries(t, b, (struct bytes){b->decoded.at, (size_t)len}, err);
 }
 
+/* A large raw block, for a window. *is: it is one. */
+static enum status open_window(const struct sstable *t, struct block *b, bool *is,
+                               struct error *err)
+{
+    uint8_t end[4 + TRAILER_BYTES];
+    uint64_t len = 0;
+    if (source_read(t->source, b->offset + b->size - 4, end, sizeof(end), err) != OK)
+        return err->status;
+    *is = end[4] == BLOCK_RAW;
+    if (!*is || entries_length(t, b, b->size, end + 4, &len, err) != OK)
+        return err->status;
+    b->windowed = true;
+    b->next = b->offset;
+    b->end = b->offset + len;
+    b->entries = cursor_over((struct bytes){0}, b->next);
+    return OK;
+}
+
+/* Have an entry's lengths, its key and the beginning of its value in the window. */
+static enum status fill_window(const struct sstable *t, struct block *b, uint64_t need,
+                               struct error *err)
+{
+    uint64_t left = b->end - b->next;
+    if (cursor_left(&b->entries) >= (need < left ? need : left))
+        return OK;
+    uint64_t len = need > HEADS_A_READ * t->head ? need : HEADS_A_READ * t->head;
+    len = len < left ? len : left;
+    if (!buffer_reserve(&b->stored, (size_t)len))
+        return no_memory(t, err);
+    if (source_read(t->source, b->next, b->stored.at, (size_t)len, err) != OK)
+        return err->status;
+    b->entries = cursor_over((struct bytes){b->stored.at, (size_t)len}, b->next);
+    return OK;
+}
+
 static enum status load_block(const struct sstable *t, struct block *b, uint64_t offset,
                               uint64_t size, struct error *err)
 {
     const char *name = t->source->name;
+    bool window = false;
     if (check_size(t, offset, size, err) != OK)
+        return err->status;
+    b->offset = offset;
+    b->size = size;
+    b->windowed = b->started = b->compressed = false;
+    if (t->head && size > t->large && open_window(t, b, &window, err) != OK)
+        return err->status;
+    if (window || check_limit(t, offset, size, err) != OK)
         return err->status;
     size_t len = (size_t)size;
     if (!buffer_reserve(&b->stored, len + TRAILER_BYTES))
@@ -162,7 +228,6 @@ static enum status load_block(const struct sstable *t, struct block *b, uint64_t
                          "checksum of a table block does not match: the file is damaged");
     uint8_t type = b->stored.at[len];
     struct bytes content = {b->stored.at, len};
-    b->offset = offset;
     b->compressed = type == BLOCK_SNAPPY;
     if (type == BLOCK_SNAPPY)
         return decode_block(t, b, content, err);
@@ -174,41 +239,103 @@ static enum status load_block(const struct sstable *t, struct block *b, uint64_t
                      type);
 }
 
+static enum status bad_entry(const struct sstable *t, const struct block *b,
+                             struct error *err)
+{
+    return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
+                     "an entry of a table block ends past the end of the block");
+}
+
+/* An entry as it stands in its block. */
+struct raw_entry {
+    uint64_t shared, value_len;
+    struct bytes fresh; /* of the key */
+};
+
+/* Read up to the value. */
+static enum status read_key(const struct sstable *t, struct block *b,
+                            struct raw_entry *entry, struct error *err)
+{
+    if (b->windowed && fill_window(t, b, t->head, err) != OK)
+        return err->status;
+    struct cursor c = b->entries;
+    uint64_t most_shared = b->started ? b->key_len : 0;
+    entry->shared = cursor_varint32(&c);
+    uint64_t fresh = cursor_varint32(&c);
+    entry->value_len = cursor_varint32(&c);
+    uint64_t room = b->windowed ? b->end - cursor_offset(&c) : cursor_left(&c);
+    if (!cursor_ok(&c) || entry->shared > most_shared || fresh > room)
+        return bad_entry(t, b, err);
+    if (entry->shared + fresh > LIMIT_NAME_BYTES)
+        return error_set(err, ERR_LIMIT, t->source->name, b->offset,
+                         "a key of %llu bytes, the most is %llu",
+                         (unsigned long long)(entry->shared + fresh),
+                         (unsigned long long)LIMIT_NAME_BYTES);
+    if (b->windowed && fresh + LENGTHS_MAX > cursor_left(&b->entries)) {
+        if (fill_window(t, b, LENGTHS_MAX + fresh + t->head, err) != OK)
+            return err->status;
+        c = b->entries;
+        cursor_varint32(&c), cursor_varint32(&c), cursor_varint32(&c);
+    }
+    entry->fresh = cursor_take(&c, fresh);
+    b->entries = c;
+    return cursor_ok(&c) ? OK : bad_entry(t, b, err);
+}
+
+/* The value, or what the window has of it, and then the place of the next entry. */
+static enum status read_value(const struct sstable *t, struct block *b, uint64_t len,
+                              struct bytes *value, struct error *err)
+{
+    struct cursor *c = &b->entries;
+    uint64_t left = cursor_left(c), at = cursor_offset(c);
+    bool partly = b->windowed && len > left && len <= b->end - at;
+    *value = cursor_take(c, partly ? left : len);
+    if (!cursor_ok(c))
+        return bad_entry(t, b, err);
+    b->next = at + len;
+    if (partly)
+        *c = cursor_over((struct bytes){0}, b->next);
+    return OK;
+}
+
 /* The next entry. *ordered: its key is not below the one before, also of the block before. */
 static enum status next_entry(const struct sstable *t, struct block *b,
                               struct sstable_entry *out, bool *ordered, struct error *err)
 {
-    struct cursor *c = &b->entries;
-    uint64_t most_shared = c->at == c->begin ? 0 : b->key_len;
-    uint64_t shared = cursor_varint32(c), fresh = cursor_varint32(c);
-    uint64_t value_len = cursor_varint32(c);
-    struct bytes suffix = cursor_take(c, fresh);
-    uint64_t offset = cursor_offset(c);
-    struct bytes value = cursor_take(c, value_len);
-    if (!cursor_ok(c) || shared > most_shared)
-        return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
-                         "an entry of a table block ends past the end of the block");
-    uint64_t key_len = shared + fresh;
-    if (key_len > LIMIT_NAME_BYTES)
-        return error_set(err, ERR_LIMIT, t->source->name, b->offset,
-                         "a key of %llu bytes, the most is %llu",
-                         (unsigned long long)key_len,
-                         (unsigned long long)LIMIT_NAME_BYTES);
-    size_t len = (size_t)key_len, old = b->key_len - (size_t)shared;
+    struct raw_entry entry = {0};
+    struct bytes value = {0};
+    if (read_key(t, b, &entry, err) != OK)
+        return err->status;
+    uint64_t at = cursor_offset(&b->entries);
+    size_t shared = (size_t)entry.shared, len = shared + entry.fresh.len;
+    size_t old = b->key_len - shared;
     if (!buffer_reserve(&b->key, len + 1))
         return no_memory(t, err);
-    size_t common = old < suffix.len ? old : suffix.len;
-    int order = common ? memcmp(b->key.at + shared, suffix.at, common) : 0;
-    *ordered = order < 0 || (order == 0 && old <= suffix.len);
-    if (suffix.len)
-        memcpy(b->key.at + shared, suffix.at, suffix.len);
+    size_t common = old < entry.fresh.len ? old : entry.fresh.len;
+    int order = common ? memcmp(b->key.at + shared, entry.fresh.at, common) : 0;
+    *ordered = order < 0 || (order == 0 && old <= entry.fresh.len);
+    if (entry.fresh.len)
+        memcpy(b->key.at + shared, entry.fresh.at, entry.fresh.len);
     b->key_len = len;
+    b->started = true;
+    if (read_value(t, b, entry.value_len, &value, err) != OK)
+        return err->status;
     *out = (struct sstable_entry){
         .key = {b->key.at, len},
         .value = value,
-        .offset = b->compressed ? b->offset : offset,
+        .offset = b->compressed ? b->offset : at,
+        .value_len = entry.value_len,
+        .compressed = b->compressed,
+        .block_stored = b->size,
+        .value_at = b->compressed ? at : at - b->offset,
     };
     return OK;
+}
+
+/* Are there entries left? */
+static bool block_left(const struct block *b)
+{
+    return b->windowed ? b->next < b->end : cursor_left(&b->entries) > 0;
 }
 
 /* --- the table -------------------------------------------------------------------------- */
@@ -291,12 +418,18 @@ static enum status next_block(struct sstable *t, struct error *err)
     return OK;
 }
 
+void sstable_heads_only(struct sstable *t, uint64_t large, uint64_t head)
+{
+    t->large = large > sizeof(uint32_t) ? large : sizeof(uint32_t);
+    t->head = head > LENGTHS_MAX ? head : LENGTHS_MAX;
+}
+
 enum status sstable_next(struct sstable *t, struct sstable_entry *out, struct error *err)
 {
     bool ordered = false;
     *out = (struct sstable_entry){0};
-    while (!cursor_left(&t->data.entries)) {
-        if (!cursor_left(&t->index.entries))
+    while (!block_left(&t->data)) {
+        if (!block_left(&t->index))
             return OK;
         if (next_block(t, err) != OK)
             return err->status;

@@ -8,7 +8,8 @@
  *       use(e.key, e.value);
  *   sstable_close(table);
  *
- * One block is in memory at a time, and its checksum is always verified. Keys come in
+ * One block is in memory at a time, and its checksum is verified. A table of large values
+ * can be walked without reading them: sstable_heads_only(). Keys come in
  * their order; one that is out of order is ERR_CORRUPT, one that occurs twice comes twice.
  * Key bytes in all are limited in proportion to the table (ERR_LIMIT): sharing prefixes
  * can make a small file name a lot.
@@ -26,6 +27,10 @@ struct sstable_entry {
     struct bytes key, value; /* valid until the next call; key.at NULL: the end */
     uint64_t offset;         /* in the file: of the value, or of its block where that is
                                 compressed */
+    uint64_t value_len; /* more than value.len where sstable_heads_only() left some out */
+    bool compressed;    /* Snappy: the next two say where the value is */
+    uint64_t block_stored; /* bytes of the block in the file */
+    uint64_t value_at;     /* in the decoded block */
 };
 
 /* Does this, the end of a file, end in the magic number of a table? */
@@ -34,6 +39,11 @@ bool sstable_ends(struct bytes tail);
 /* Reads the footer and the index block. `source` must outlive the table. */
 enum status sstable_open(const struct source *source, struct sstable **out,
                          struct error *err);
+/* Of raw blocks of more than `large` bytes, read only keys and the beginnings of values, `head`
+ * bytes of an entry at least. What is not read cannot be verified: the checksums of these
+ * blocks are not. Such blocks may have any size. */
+void sstable_heads_only(struct sstable *, uint64_t large, uint64_t head);
+
 enum status sstable_next(struct sstable *, struct sstable_entry *, struct error *err);
 void sstable_close(struct sstable *);
 

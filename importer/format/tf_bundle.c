@@ -22,11 +22,10 @@
  * as numbers, the check sum of the lengths, and the bytes. A variant's is different again,
  * and as nothing reads variants it is left out.
  *
- * The first version of the format (all in one table, without data files) is recognised
- * and not read.
+ * The first version of the format has its tensors in the table itself: tf_v1.c.
  *
  * Sources: tensorflow/core/util/tensor_bundle/{tensor_bundle.h,tensor_bundle.cc,naming.cc},
- * tensorflow/core/protobuf/tensor_bundle.proto, tensorflow/core/framework/types.proto.
+ * tensorflow/core/protobuf/tensor_bundle.proto.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,54 +35,12 @@
 #include "catalog/base/text.h"
 #include "importer/container/protobuf.h"
 #include "importer/container/sstable.h"
+#include "importer/format/tf_common.h"
 #include "importer/format/tf_shards.h"
 #include "importer/format/tf_slices.h"
 #include "importer/job.h"
 #include "importer/tiling.h"
 #include "tf_bundle.pb-c.h"
-
-/* The version of the format that is read here; of writers and of readers. */
-#define BUNDLE_VERSION 1
-
-/* DataType by number. 101 to 133 are references to the same; the rest is unknown. */
-static const char *const dtype_names[] = {
-    [1] = "float32",
-    [2] = "float64",
-    [3] = "int32",
-    [4] = "uint8",
-    [5] = "int16",
-    [6] = "int8",
-    [7] = "string",
-    [8] = "complex64",
-    [9] = "int64",
-    [10] = "bool",
-    [11] = "qint8",
-    [12] = "quint8",
-    [13] = "qint32",
-    [14] = "bfloat16",
-    [15] = "qint16",
-    [16] = "quint16",
-    [17] = "uint16",
-    [18] = "complex128",
-    [19] = "float16",
-    [20] = "resource",
-    [21] = "variant",
-    [22] = "uint32",
-    [23] = "uint64",
-    [24] = "float8_e5m2",
-    [25] = "float8_e4m3fn",
-    [26] = "float8_e4m3fnuz",
-    [27] = "float8_e4m3b11fnuz",
-    [28] = "float8_e5m2fnuz",
-    [29] = "int4",
-    [30] = "uint4",
-    [31] = "int2",
-    [32] = "uint2",
-    [33] = "float4_e2m1fn",
-};
-
-#define DTYPES         (sizeof(dtype_names) / sizeof(dtype_names[0]))
-#define REFERENCE_BASE 100
 
 struct bundle {
     struct job *job;
@@ -93,9 +50,6 @@ struct bundle {
     bool big_endian;
 };
 
-/* A name for a message, cut at a length that fits: "%.*s". */
-#define SHOWN(name) (int)((name).len < 200 ? (name).len : 200), (const char *)(name).at
-
 static enum status no_memory(struct bundle *b)
 {
     return error_set(b->job->err, ERR_MEMORY, b->job->path, NO_OFFSET,
@@ -103,26 +57,6 @@ static enum status no_memory(struct bundle *b)
 }
 
 /* --- recognising ------------------------------------------------------------------------ */
-
-/* The value of the empty key, if that is the first in a table that begins like this: of a
- * raw block, or of a Snappy one, whose beginning is a literal. */
-static struct bytes first_value(struct bytes head)
-{
-    struct cursor c = cursor_over(head, 0);
-    if (head.len && head.at[0] != 0) {
-        cursor_varint32(&c);
-        uint8_t tag = cursor_u8(&c);
-        if (tag & 3)
-            cursor_fail(&c);
-        cursor_take(&c, tag >> 2 < 60 ? 0 : (tag >> 2) - 59u);
-    }
-    uint32_t shared = cursor_varint32(&c), fresh = cursor_varint32(&c);
-    uint32_t len = cursor_varint32(&c);
-    if (shared || fresh || !cursor_ok(&c))
-        return (struct bytes){0};
-    size_t left = cursor_left(&c);
-    return cursor_take(&c, len < left ? len : left);
-}
 
 /* Does the header of a bundle begin like this: num_shards, perhaps endianness, version? */
 static bool is_header(struct bytes value)
@@ -139,19 +73,10 @@ static bool is_header(struct bytes value)
     return tag == 0x1A && cursor_u8(&c) > 0 && cursor_u8(&c) == 0x08;
 }
 
-/* The header of the first version: one message that lists all tensors. */
-static bool is_version_1(struct bytes value)
-{
-    return value.len && value.at[0] == 0x0A;
-}
-
 static int tf_bundle_probe(const struct probe *p)
 {
-    struct bytes value = first_value(p->head);
-    int bits = is_header(value) ? 48 : 0;
-    if (!sstable_ends(p->tail))
-        return bits;
-    return bits || is_version_1(value) ? bits + 64 : 0;
+    int bits = is_header(tf_first_value(p->head)) ? 48 : 0;
+    return bits && sstable_ends(p->tail) ? bits + 64 : bits;
 }
 
 static bool tf_bundle_name(const char *name, struct text *out)
@@ -160,16 +85,6 @@ static bool tf_bundle_name(const char *name, struct text *out)
 }
 
 /* --- entries ---------------------------------------------------------------------------- */
-
-static const char *dtype_name(struct bundle *b, int32_t number)
-{
-    int32_t plain = number > REFERENCE_BASE ? number - REFERENCE_BASE : number;
-    if (plain > 0 && (size_t)plain < DTYPES)
-        return dtype_names[plain];
-    char text[32];
-    int len = snprintf(text, sizeof(text), "unknown(%ld)", (long)number);
-    return arena_copy(b->job->arena, text, (size_t)len);
-}
 
 /* The steps from stored bytes to elements; NULL: none. */
 static const char *codec_of(const struct bundle *b, const struct dtype *dtype)
@@ -205,37 +120,6 @@ static bool size_is_right(const struct dtype *dtype, const struct tf_run *run)
     return mul_u64(run->elements, width, &bytes) && bytes == run->size;
 }
 
-static bool take_shape(struct bundle *b, const Tf__TensorShapeProto *shape,
-                       struct bytes name, struct tf_run *run)
-{
-    size_t rank = shape ? shape->n_dim : 0;
-    if (rank > TENSOR_RANK_MAX || (shape && shape->unknown_rank)) {
-        job_issue(
-            b->job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-shape",
-            "tensor \"%.*s\" has no shape, or one of more than %d dimensions: left out",
-            SHOWN(name), TENSOR_RANK_MAX);
-        return false;
-    }
-    run->rank = (unsigned)rank;
-    run->shape = arena_array(b->job->arena, rank, sizeof(*run->shape));
-    if (!run->shape) {
-        no_memory(b);
-        return false;
-    }
-    bool good = true;
-    for (size_t d = 0; d < rank; d++) {
-        good = good && shape->dim[d]->size >= 0;
-        run->shape[d] = (uint64_t)shape->dim[d]->size;
-    }
-    if (good && shape_elements(run->shape, run->rank, &run->elements))
-        return true;
-    job_issue(
-        b->job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-shape",
-        "the shape of tensor \"%.*s\" has a negative dimension or overflows: left out",
-        SHOWN(name));
-    return false;
-}
-
 /* What an entry says, checked as far as it can be alone. False after an issue. */
 static bool take_run(struct bundle *b, const Tf__BundleEntryProto *m, struct bytes name,
                      uint64_t offset, struct tf_run *run)
@@ -252,7 +136,7 @@ static bool take_run(struct bundle *b, const Tf__BundleEntryProto *m, struct byt
         .size = (uint64_t)m->size,
         .crc = crc32c_unmask(m->crc32c),
     };
-    return take_shape(b, m->shape, name, run);
+    return tf_shape(b->job, m->shape, name, run);
 }
 
 /* Where the bytes are said to be. False (after an issue) when that is no place. */
@@ -341,7 +225,7 @@ static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m,
         return "has a slice of another dtype";
     if (memcmp(run->shape, e->shape, whole->rank * sizeof(*e->shape)) != 0)
         return "has a slice of another shape than its place";
-    dtype_find(dtype_name(b, run->dtype), &dtype);
+    dtype_find(tf_dtype(b->job, run->dtype), &dtype);
     if (run->shard >= b->shards.count || run->offset > INT64_MAX ||
         run->size > INT64_MAX || !size_is_right(&dtype, run))
         return "has a slice whose place or size cannot be right";
@@ -423,7 +307,7 @@ static enum status take_tensor(struct bundle *b, struct bytes name,
     struct tensor_claim claim = {
         .name = (const char *)name.at,
         .name_len = name.len,
-        .dtype = dtype_name(b, run.dtype),
+        .dtype = tf_dtype(b->job, run.dtype),
         .shape = run.shape,
         .rank = run.rank,
     };
@@ -468,27 +352,12 @@ static void report_orphans(struct bundle *b)
 
 /* --- the index -------------------------------------------------------------------------- */
 
-static enum status check_version(struct bundle *b, const Tf__VersionDef *v)
-{
-    bool refused = v && v->min_consumer > BUNDLE_VERSION;
-    for (size_t i = 0; v && i < v->n_bad_consumers; i++)
-        refused = refused || v->bad_consumers[i] == BUNDLE_VERSION;
-    if (refused)
-        return error_set(b->job->err, ERR_UNSUPPORTED, b->job->path, NO_OFFSET,
-                         "the bundle asks for readers of version %ld; this one is %d",
-                         (long)v->min_consumer, BUNDLE_VERSION);
-    return OK;
-}
-
 static enum status take_header(struct bundle *b, const struct sstable_entry *e)
 {
     struct job *job = b->job;
     if (!e->key.at || e->key.len)
         return error_set(job->err, ERR_UNSUPPORTED, job->path, NO_OFFSET,
                          "an SSTable, but not the index of a TensorFlow checkpoint");
-    if (is_version_1(e->value))
-        return error_set(job->err, ERR_UNSUPPORTED, job->path, NO_OFFSET,
-                         "a TensorFlow checkpoint of version 1, which is not read yet");
     const Tf__BundleHeaderProto *m =
         protobuf_unpack(&tf__bundle_header_proto__descriptor, e->value, &b->message);
     if (!m || m->num_shards < 0)
@@ -505,7 +374,7 @@ static enum status take_header(struct bundle *b, const struct sstable_entry *e)
     b->big_endian = m->endianness == 1;
     if (tf_shards_count(&b->shards, (uint32_t)m->num_shards) != OK)
         return job->err->status;
-    return check_version(b, m->version);
+    return tf_version(job, m->version);
 }
 
 static enum status take_entries(struct bundle *b, struct sstable *table)
@@ -523,20 +392,6 @@ static enum status take_entries(struct bundle *b, struct sstable *table)
             return status;
     }
     return err->status;
-}
-
-/* "model.ckpt-1000": the step, and the run that it is of, the directory. */
-static void take_step(struct bundle *b)
-{
-    const char *dash = strrchr(tf_shards_name(&b->shards), '-');
-    const char *slash = strrchr(b->job->path, '/');
-    size_t digits = dash ? strspn(dash + 1, "0123456789") : 0;
-    if (digits == 0 || digits > 18 || dash[1 + digits] || !slash)
-        return;
-    char *run = arena_copy(b->job->arena, b->job->path,
-                           slash > b->job->path ? (size_t)(slash - b->job->path) : 1);
-    job_step(b->job, strtoll(dash + 1, NULL, 10));
-    job_run(b->job, run, NULL);
 }
 
 static enum status take_table(struct bundle *b, struct sstable *table)
@@ -559,7 +414,7 @@ static enum status tf_bundle_index(struct job *job)
     job_sum_kind(job, "crc32c");
     if (tf_shards_open(&b.shards, job) != OK)
         goto done;
-    take_step(&b);
+    tf_step(job, tf_shards_name(&b.shards));
     if (sstable_open(job->source, &table, job->err) == OK)
         take_table(&b, table);
 

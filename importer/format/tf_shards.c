@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "importer/format/tf_common.h"
+
 #define INDEX_SUFFIX ".index"
 #define GRAPH_SUFFIX ".meta"
 #define DATA_INFIX   ".data-"
@@ -22,26 +24,11 @@ size_t tf_prefix_length(const char *name)
     return ends ? len - suffix : len;
 }
 
-/* "00001-of-00002" and what follows it; false if it does not begin so. */
-static bool parse_shard(const char *text, uint64_t *shard, uint64_t *count,
-                        const char **rest)
-{
-    char *end;
-    if (strspn(text, "0123456789") < 5)
-        return false;
-    *shard = strtoull(text, &end, 10);
-    if (strncmp(end, "-of-", 4) != 0 || strspn(end + 4, "0123456789") < 5)
-        return false;
-    *count = strtoull(end + 4, &end, 10);
-    *rest = end;
-    return true;
-}
-
 static bool is_data_file(const char *after_infix)
 {
     uint64_t shard, count;
     const char *rest;
-    return parse_shard(after_infix, &shard, &count, &rest) && !*rest;
+    return tf_part_of(after_infix, &shard, &count, &rest) && !*rest;
 }
 
 enum status tf_shards_claim(struct claim *claim)
@@ -248,7 +235,7 @@ enum status tf_shards_list(struct tf_shards *s, bool after)
         if (strcmp(suffix, GRAPH_SUFFIX) == 0 && after)
             add_beside(s, names[at], "graph");
         if (strncmp(suffix, DATA_INFIX, strlen(DATA_INFIX)) != 0 ||
-            !parse_shard(suffix + strlen(DATA_INFIX), &shard, &of, &rest) || *rest)
+            !tf_part_of(suffix + strlen(DATA_INFIX), &shard, &of, &rest) || *rest)
             continue;
         bool own = of == s->count && shard < of;
         if (own && !after)

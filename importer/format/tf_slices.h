@@ -1,5 +1,5 @@
 /*
- * tf_slices.h - the pieces of partitioned variables in a tensor bundle.
+ * tf_slices.h - keys of slices, and the pieces of partitioned variables in a tensor bundle.
  *
  * Their keys begin with a zero byte, so that all of them stand before the first name. They are
  * collected in the order of the table and found again when their variable comes.
@@ -35,6 +35,11 @@ struct tf_slice {
     struct tf_run run;
     bool used;
 };
+
+/* What a slice's key says: the variable's name is put into `name`, the extents (*rank of them)
+ * into the arena. ERR_CORRUPT without a message when it is not such a key; ERR_MEMORY. */
+enum status tf_slice_key(struct bytes key, struct text *name, struct arena *arena,
+                         struct tf_extent **extents, unsigned *rank);
 
 /* All slices of a bundle, ordered as their keys are. */
 struct tf_slices {

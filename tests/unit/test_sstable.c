@@ -176,6 +176,58 @@ static void bad_blocks(void **state)
     }
 }
 
+/* Through windows of any size come the same keys, lengths and places, and beginnings. */
+static void heads_only(void **state)
+{
+    (void)state;
+    static const uint64_t heads[] = {1, 16, 40, 100, 5000, 1 << 20};
+    struct table t = {.entries_a_block = 60};
+    struct source *source = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    uint8_t *value = calloc(1, 70000);
+    char key[600];
+    for (unsigned i = 0; i < 200; i++) {
+        size_t len = (size_t)snprintf(key, sizeof(key), "%03u/%0*u", i, i * 7 % 400, i);
+        memset(value, (int)i, 70000);
+        table_add(&t, (struct bytes){(const uint8_t *)key, len},
+                  (struct bytes){value, i % 9 ? i * 13 % 300 : i * 350});
+    }
+    struct bytes file = table_finish(&t);
+    assert_int_equal(OK, source_open_memory("t", file, false, &source, &err));
+    for (size_t n = 0; n < sizeof(heads) / sizeof(heads[0]); n++) {
+        struct sstable *whole = NULL, *partly = NULL;
+        struct sstable_entry a, b;
+        uint64_t left_out = 0;
+        print_message("%u bytes\n", (unsigned)heads[n]);
+        assert_int_equal(OK, sstable_open(source, &whole, &err));
+        assert_int_equal(OK, sstable_open(source, &partly, &err));
+        sstable_heads_only(partly, 1000, heads[n]);
+        do {
+            assert_int_equal(OK, sstable_next(whole, &a, &err));
+            assert_int_equal(OK, sstable_next(partly, &b, &err));
+            assert_int_equal(a.key.len, b.key.len);
+            assert_memory_equal(a.key.at, b.key.at, a.key.len);
+            assert_int_equal(a.value_len, b.value_len);
+            assert_int_equal(a.value.len, a.value_len);
+            assert_true(b.value.len <= a.value.len);
+            assert_memory_equal(a.value.at, b.value.at, b.value.len);
+            assert_int_equal(a.offset, b.offset);
+            assert_int_equal(a.value_at, b.value_at);
+            assert_int_equal(a.block_stored, b.block_stored);
+            assert_true(!a.key.at ||
+                        memcmp(file.at + a.offset, a.value.at, a.value.len) == 0);
+            left_out += a.value.len - b.value.len;
+        } while (a.key.at);
+        assert_null(b.key.at);
+        assert_true((left_out > 0) == (heads[n] < 5001));
+        sstable_close(whole);
+        sstable_close(partly);
+    }
+    source_close(source);
+    table_release(&t);
+    free(value);
+}
+
 /* Index entries whose handles lead astray, after one good block of 13 bytes. */
 static void bad_handles(void **state)
 {
@@ -294,13 +346,10 @@ static void key_growth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(well_formed),
-        cmocka_unit_test(no_entries),
-        cmocka_unit_test(damage),
-        cmocka_unit_test(bad_blocks),
-        cmocka_unit_test(bad_handles),
-        cmocka_unit_test(footers),
-        cmocka_unit_test(block_listed_twice),
+        cmocka_unit_test(well_formed), cmocka_unit_test(no_entries),
+        cmocka_unit_test(damage),      cmocka_unit_test(bad_blocks),
+        cmocka_unit_test(heads_only),  cmocka_unit_test(bad_handles),
+        cmocka_unit_test(footers),     cmocka_unit_test(block_listed_twice),
         cmocka_unit_test(key_growth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
