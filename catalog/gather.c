@@ -2,10 +2,14 @@
 
 #include <stdlib.h>
 
+#include "catalog/store/temporary.h"
+
 #define BUFFER_BYTES ((uint64_t)256 << 10)
 #define DIRECT_BYTES ((uint64_t)16 << 10) /* runs from here on need no buffer */
 #define NEAR_BYTES   ((uint64_t)1 << 10)  /* runs that begin so close are read as one */
 #define NEAR_FACTOR  4                    /* so are those that fill this part */
+#define REPEAT_BYTES ((uint64_t)64 << 10) /* copied from the cache */
+#define PIECE_BYTES  ((uint64_t)8 << 20)  /* on the way to a file */
 
 /* Leave out dimensions of one, turn steps that go back in the source around. False: there
  * is nothing to copy. */
@@ -61,6 +65,17 @@ static void join(struct gather *g)
     g->rank = kept;
 }
 
+bool gather_is_run(const struct gather *g)
+{
+    struct gather joined = *g;
+    if (!drop_and_turn(&joined))
+        return true;
+    sort_by_source(&joined);
+    join(&joined);
+    const struct gather_dim *dim = joined.dim;
+    return !joined.rank || (joined.rank == 1 && dim->from == 1 && dim->to == 1);
+}
+
 /* How a gather is carried out: the inner `loaded` dimensions come through the buffer
  * together, the outermost of them in parts of `part` steps. */
 struct plan {
@@ -99,6 +114,18 @@ static struct plan plan_of(const struct gather *g)
     return p;
 }
 
+/* The same unit `count` times, by doubling. */
+static void repeat(uint8_t *to, const uint8_t *from, uint64_t count, size_t unit)
+{
+    memcpy(to, from, unit);
+    for (uint64_t done = 1; done < count;) {
+        uint64_t n = done < count - done ? done : count - done;
+        n = n * unit < REPEAT_BYTES ? n : REPEAT_BYTES / unit + 1;
+        memcpy(to + done * unit, to, n * unit);
+        done += n;
+    }
+}
+
 #define COPY_ALL(bytes)                                                                  \
     for (uint64_t i = 0; i < count; i++)                                                 \
     memcpy(to + (int64_t)i * to_step, from + (int64_t)i * from_step, bytes)
@@ -109,6 +136,8 @@ static void copy_units(uint8_t *to, int64_t to_step, const uint8_t *from,
 {
     if (to_step == (int64_t)unit && from_step == (int64_t)unit)
         memcpy(to, from, count * unit);
+    else if (to_step == (int64_t)unit && from_step == 0)
+        repeat(to, from, count, unit);
     else if (unit == 1)
         COPY_ALL(1);
     else if (unit == 2)
@@ -194,4 +223,119 @@ enum status gather_run(struct gather *g, const struct source *s, uint8_t *dst,
     while (status == OK && advance(g->dim, g->rank - p.loaded, index, &g->from, &g->to));
     free(buffer);
     return status;
+}
+
+/* --- out of memory ---------------------------------------------------------------------- */
+
+void gather_copy(struct gather *g, const uint8_t *from, uint8_t *dst)
+{
+    const struct gather_dim one = {.count = 1};
+    uint64_t index[64] = {0};
+    if (!drop_and_turn(g))
+        return;
+    sort_by_source(g);
+    join(g);
+    unsigned outer = g->rank ? g->rank - 1 : 0;
+    const struct gather_dim *last = g->rank ? &g->dim[outer] : &one;
+    int64_t unit = (int64_t)g->unit;
+    do
+        copy_units(dst + g->to * g->unit, last->to * unit, from + g->from * g->unit,
+                   last->from * unit, last->count, g->unit);
+    while (advance(g->dim, outer, index, &g->from, &g->to));
+}
+
+/* --- into a file ------------------------------------------------------------------------ */
+
+/* Parts of a gather that fit a buffer, where they are packed in the order of the file. */
+struct pieces {
+    const struct source *source;
+    uint8_t *buffer;
+    int fd;
+    const char *what;
+};
+
+/* Make the steps in the file go forward, the largest first. */
+static void turn_to_file(struct gather *g)
+{
+    for (unsigned d = 0; d < g->rank; d++) {
+        struct gather_dim dim = g->dim[d];
+        if (dim.to < 0) {
+            g->from += (dim.count - 1) * (uint64_t)dim.from;
+            g->to += (dim.count - 1) * (uint64_t)dim.to;
+            dim.from = -dim.from;
+            dim.to = -dim.to;
+        }
+        unsigned at = d;
+        for (; at > 0 && g->dim[at - 1].to < dim.to; at--)
+            g->dim[at] = g->dim[at - 1];
+        g->dim[at] = dim;
+    }
+}
+
+/* Gather a piece into the buffer and write it run by run. */
+static enum status move_piece(const struct pieces *p, struct gather out,
+                              struct error *err)
+{
+    uint64_t packed = 1, run = 1, index[64] = {0};
+    turn_to_file(&out);
+    struct gather in = out;
+    in.to = out.from = 0;
+    for (unsigned d = out.rank; d-- > 0;) {
+        in.dim[d].to = out.dim[d].from = (int64_t)packed;
+        packed *= out.dim[d].count;
+    }
+    unsigned outer = out.rank;
+    while (outer && out.dim[outer - 1].to == (int64_t)run)
+        run *= out.dim[--outer].count;
+    if (gather_run(&in, p->source, p->buffer, err) != OK)
+        return err->status;
+    do
+        if (temporary_write(p->fd, out.to * out.unit, p->buffer + out.from * out.unit,
+                            (size_t)run * out.unit, p->what, err) != OK)
+            return err->status;
+    while (advance(out.dim, outer, index, &out.from, &out.to));
+    return OK;
+}
+
+/* dim[0] in parts of `part` steps. */
+static enum status move_in_parts(const struct pieces *p, struct gather piece,
+                                 uint64_t part, struct error *err)
+{
+    struct gather_dim *dim = &piece.dim[0];
+    for (uint64_t left = dim->count; left; left -= dim->count) {
+        dim->count = left < part ? left : part;
+        if (move_piece(p, piece, err) != OK)
+            break;
+        piece.from += dim->count * (uint64_t)dim->from;
+        piece.to += dim->count * (uint64_t)dim->to;
+    }
+    return err->status;
+}
+
+enum status gather_to_file(struct gather *g, const struct source *s, int fd,
+                           const char *what, struct error *err)
+{
+    uint64_t room = PIECE_BYTES / g->unit, inside = 1, index[64] = {0};
+    if (!drop_and_turn(g))
+        return OK;
+    sort_by_source(g);
+    join(g);
+    if (!g->rank)
+        g->dim[g->rank++] = (struct gather_dim){.count = 1};
+    unsigned outer = g->rank - 1; /* this one in parts, those behind it as a whole */
+    while (outer && g->dim[outer].count <= room / inside)
+        inside *= g->dim[outer--].count;
+    uint64_t part = room / inside ? room / inside : 1;
+    part = part < g->dim[outer].count ? part : g->dim[outer].count;
+    struct pieces p = {s, malloc((size_t)(part * inside * g->unit)), fd, what};
+    if (!p.buffer)
+        return error_set(err, ERR_MEMORY, what, NO_OFFSET, "no memory");
+    do {
+        struct gather piece = *g;
+        piece.rank = g->rank - outer;
+        memmove(piece.dim, g->dim + outer, piece.rank * sizeof(*piece.dim));
+        move_in_parts(&p, piece, part, err);
+    } while (err->status == OK && advance(g->dim, outer, index, &g->from, &g->to));
+    free(p.buffer);
+    return err->status;
 }

@@ -29,4 +29,15 @@ struct gather {
 enum status gather_run(struct gather *g, const struct source *s, uint8_t *dst,
                        struct error *err);
 
+/* Whether the units follow each other in the source and in memory alike. */
+bool gather_is_run(const struct gather *g);
+
+/* The same out of memory. A step of 0 in the source repeats a unit. */
+void gather_copy(struct gather *g, const uint8_t *from, uint8_t *dst);
+
+/* The same into a file, of which memory that were `dst` would begin at byte 0
+ * (temporary.h). `what`: for messages. */
+enum status gather_to_file(struct gather *g, const struct source *s, int fd,
+                           const char *what, struct error *err);
+
 #endif

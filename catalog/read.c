@@ -69,6 +69,36 @@ static enum status measure(struct reader *r, struct error *err)
     return OK;
 }
 
+/* Bytes of an element in the chunks of a grid; 0 where they differ. */
+static enum status grid_unit(const struct stored_tensor *t, uint64_t *unit,
+                             struct error *err)
+{
+    uint64_t bits = 0;
+    *unit = t->dtype.block_bytes;
+    if (t->dtype.kind == DTYPE_STRING)
+        strings_width(t->codec, unit);
+    else if (codec_chain_argument(t->codec, "unpack", &bits))
+        *unit = 1; /* not packed yet */
+    if ((bits ? bits != t->dtype.bits : t->dtype.block_elems > 1) || t->strides)
+        return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                         "%s elements in chunks of this kind cannot be read",
+                         t->dtype.name);
+    return OK;
+}
+
+/* The elements of a grid are not cut in blocks, even if they are packed: that is done where
+ * they are in C order. */
+static enum status plan_grid(struct reader *r, struct error *err)
+{
+    uint64_t unit;
+    if (grid_unit(r->tensor, &unit, err) != OK)
+        return err->status;
+    r->block = 1;
+    r->unit = unit ? (size_t)unit : 1;
+    r->sequential = true;
+    return grid_reader_open(r->tensor, r->unit, NULL, &r->grid, err);
+}
+
 /* A single extent without steps of its own is flat. */
 static bool is_flat(const struct stored_tensor *t)
 {
@@ -141,8 +171,11 @@ enum status reader_open(const struct stored_tensor *t, struct reader **out,
     pthread_mutex_init(&r->lock, NULL);
     r->tensor = t;
     r->next = UINT64_MAX;
-    if (measure(r, err) == OK && plan(r, err) == OK &&
-        pool_open(t, &r->pool, err) == OK && look_at_first(r, err) == OK)
+    if (measure(r, err) == OK && t->grid)
+        plan_grid(r, err);
+    else if (err->status == OK && plan(r, err) == OK && pool_open(t, &r->pool, err) == OK)
+        look_at_first(r, err);
+    if (err->status == OK)
         *out = r;
     else
         reader_close(r);
@@ -153,6 +186,7 @@ void reader_close(struct reader *r)
 {
     if (!r)
         return;
+    grid_reader_close(r->grid);
     pool_close(r->pool);
     tiles_close(r->tiles);
     free(r->whole);
@@ -357,6 +391,19 @@ static enum status read_bytes(struct reader *r, const struct slice *slices,
                        err);
 }
 
+static enum status read_grid(struct reader *r, const struct slice *slices, uint64_t start,
+                             void *dst, size_t len, struct error *err)
+{
+    struct source *s = NULL;
+    uint64_t end;
+    if (grid_reader_slice(r->grid, slices, &s, err) != OK)
+        return err->status;
+    if (!add_u64(start, len, &end) || end > s->size)
+        return error_set(err, ERR_ARGUMENT, r->tensor->checkpoint, NO_OFFSET,
+                         "the slice has %llu bytes only", (unsigned long long)s->size);
+    return source_read(s, start, dst, len, err);
+}
+
 enum status reader_read_padded(struct reader *r, uint64_t start, void *dst, size_t len,
                                struct error *err)
 {
@@ -369,6 +416,8 @@ enum status reader_read_padded(struct reader *r, uint64_t start, void *dst, size
                          (unsigned long long)r->nbytes);
     if (!len)
         return OK;
+    if (r->grid)
+        return read_grid(r, NULL, start, dst, len, err);
     if (!r->flat)
         return read_bytes(r, NULL, start, dst, len, err);
     if (pool_take(r->pool, 0, false, &lease, err) != OK)
@@ -442,6 +491,8 @@ enum status reader_read_slice(struct reader *r, const struct slice *slices,
     if (refuse_strings(r, err) != OK ||
         slices_in_units(r, slices, in_units, &bytes, err) != OK)
         return err->status;
+    if (r->grid)
+        return read_grid(r, in_units, start, dst, len, err);
     if (!add_u64(start, len, &end) || end > bytes)
         return error_set(err, ERR_ARGUMENT, r->tensor->checkpoint, NO_OFFSET,
                          "the slice has %llu bytes only", (unsigned long long)bytes);
@@ -461,6 +512,8 @@ bool reader_plain(const struct reader *r, int *fd, uint64_t *offset)
 
 enum status reader_verify(struct reader *r, struct error *err)
 {
+    if (r->grid)
+        return OK; /* what a chunk's codec states has been verified where it was read */
     if (strings_vary(r->tensor->codec))
         return reader_verify_strings(r, err);
     return pool_verify(r->pool, err);

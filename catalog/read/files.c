@@ -28,6 +28,13 @@ static enum status check(const struct stored_file *file, const struct file_ident
                                                      : "another file of the same name");
 }
 
+static enum status gone(const struct stored_file *file, struct error *err)
+{
+    error_clear(err);
+    return error_set(err, ERR_CHANGED, file->path, NO_OFFSET,
+                     "gone since it was indexed; import it again");
+}
+
 static enum status open_checked(const struct stored_file *file, struct source **out,
                                 struct error *err)
 {
@@ -37,11 +44,8 @@ static enum status open_checked(const struct stored_file *file, struct source **
                          "missing when the checkpoint was indexed");
     struct source *source = NULL;
     enum status status = source_open_file(file->path, 0, &source, &now, err);
-    if (status == ERR_MISSING && file->checked) {
-        error_clear(err);
-        return error_set(err, ERR_CHANGED, file->path, NO_OFFSET,
-                         "gone since it was indexed; import it again");
-    }
+    if (status == ERR_MISSING && file->checked)
+        return gone(file, err);
     if (status == OK && check(file, &now, err) != OK) {
         source_close(source);
         return err->status;
@@ -51,49 +55,88 @@ static enum status open_checked(const struct stored_file *file, struct source **
     return status;
 }
 
-static const struct stored_file *file_of(const struct stored_tensor *t,
-                                         const struct extent *e, struct error *err)
+/* The directory of a grid's files, or a file in it that will not be read. */
+static enum status check_unopened(const struct stored_file *file, struct error *err)
 {
-    if (e->file < t->file_count)
-        return &t->files[e->file];
+    struct file_identity now;
+    if (!file->present)
+        return error_set(err, ERR_MISSING, file->path, NO_OFFSET,
+                         "missing when the checkpoint was indexed");
+    enum status status = file_identify(file->path, &now, err);
+    if (status == ERR_MISSING && file->checked)
+        return gone(file, err);
+    return status == OK ? check(file, &now, err) : status;
+}
+
+static const struct stored_file *file_of(const struct stored_tensor *t, uint32_t file,
+                                         struct error *err)
+{
+    if (file < t->file_count)
+        return &t->files[file];
     error_set(err, ERR_MISSING, t->checkpoint, NO_OFFSET,
               "a part of the tensor has no file");
     return NULL;
 }
 
+/* What is being opened. */
+struct opening {
+    struct file_set *set;
+    uint8_t *seen; /* by file */
+    uint32_t kept;
+};
+
+static enum status open_file(struct opening *o, uint32_t at, struct error *err)
+{
+    const struct stored_tensor *t = o->set->tensor;
+    struct source *source = NULL;
+    const struct stored_file *file = file_of(t, at, err);
+    if (!file || o->seen[at])
+        return err->status;
+    o->seen[at] = 1;
+    if (t->grid && t->grid->in_files)
+        return check_unopened(file, err);
+    if (open_checked(file, &source, err) != OK)
+        return err->status;
+    if (o->kept++ < KEPT_OPEN)
+        o->set->source[at] = source;
+    else
+        source_close(source);
+    return OK;
+}
+
+static enum status open_all(struct opening *o, struct error *err)
+{
+    const struct stored_tensor *t = o->set->tensor;
+    uint64_t next = 0;
+    if (t->storage == STORAGE_INLINE)
+        return OK;
+    for (uint32_t *file; t->grid && (file = grid_next_file(t->grid, &next));)
+        if (open_file(o, *file, err) != OK)
+            return err->status;
+    for (uint64_t i = 0; i < t->extent_count; i++)
+        if (open_file(o, t->extents[i].file, err) != OK)
+            return err->status;
+    return OK;
+}
+
 enum status file_set_open(const struct stored_tensor *t, struct file_set **out,
                           struct error *err)
 {
-    uint32_t kept = 0;
-    uint8_t *seen = calloc(t->file_count + 1, 1);
-    struct file_set *f = calloc(1, sizeof(*f) + t->file_count * sizeof(struct source *));
-    if (!f || !seen) {
+    struct opening o = {
+        .seen = calloc(t->file_count + 1, 1),
+        .set = calloc(1, sizeof(*o.set) + t->file_count * sizeof(struct source *)),
+    };
+    if (o.set)
+        o.set->tensor = t;
+    if (!o.set || !o.seen)
         error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
-        goto done;
-    }
-    f->tensor = t;
-    for (uint64_t i = 0; t->storage != STORAGE_INLINE && i < t->extent_count; i++) {
-        struct source *source = NULL;
-        const struct stored_file *file = file_of(t, &t->extents[i], err);
-        if (!file)
-            goto done;
-        if (seen[t->extents[i].file])
-            continue;
-        seen[t->extents[i].file] = 1;
-        if (open_checked(file, &source, err) != OK)
-            goto done;
-        if (kept++ < KEPT_OPEN)
-            f->source[t->extents[i].file] = source;
-        else
-            source_close(source);
-    }
-
-done:
-    free(seen);
-    if (err->status != OK)
-        file_set_close(f);
     else
-        *out = f;
+        open_all(&o, err);
+    free(o.seen);
+    if (err->status != OK)
+        file_set_close(o.set);
+    else
+        *out = o.set;
     return err->status;
 }
 
@@ -114,25 +157,47 @@ static enum status open_inline(const struct stored_tensor *t, const struct exten
     return source_open_memory(t->checkpoint, bytes, false, out, err);
 }
 
+static enum status outside(const struct stored_file *file, uint64_t offset,
+                           struct error *err)
+{
+    return error_set(err, ERR_CORRUPT, file->path, offset,
+                     "a part of the tensor lies outside its file");
+}
+
+static enum status open_range(struct file_set *f, uint32_t file, uint64_t begin,
+                              uint64_t size, struct source **out, struct error *err)
+{
+    struct source *kept = f->source[file], *owned = NULL;
+    if (kept)
+        return source_open_view(kept, begin, size, out, err);
+    if (open_checked(&f->tensor->files[file], &owned, err) != OK)
+        return err->status;
+    return source_open_range(owned, begin, size, out, err);
+}
+
+enum status file_set_range(struct file_set *f, uint32_t at, uint64_t offset,
+                           uint64_t stored, struct source **out, struct error *err)
+{
+    uint64_t begin;
+    const struct stored_file *file = file_of(f->tensor, at, err);
+    if (!file)
+        return err->status;
+    if (!add_u64(offset, file->base, &begin))
+        return outside(file, offset, err);
+    return open_range(f, at, begin, stored, out, err);
+}
+
 enum status file_set_extent(struct file_set *f, const struct extent *e, uint64_t before,
                             struct source **out, struct error *err)
 {
     uint64_t begin, size;
-    struct source *owned = NULL;
     if (f->tensor->storage == STORAGE_INLINE)
         return open_inline(f->tensor, e, out, err);
-    const struct stored_file *file = file_of(f->tensor, e, err);
+    const struct stored_file *file = file_of(f->tensor, e->file, err);
     if (!file)
         return err->status;
     if (!add_u64(e->offset, file->base, &begin) || begin < before ||
         !add_u64(e->stored, before, &size))
-        return error_set(err, ERR_CORRUPT, file->path, e->offset,
-                         "a part of the tensor lies outside its file");
-    begin -= before;
-    struct source *kept = f->source[e->file];
-    if (kept)
-        return source_open_view(kept, begin, size, out, err);
-    if (open_checked(file, &owned, err) != OK)
-        return err->status;
-    return source_open_range(owned, begin, size, out, err);
+        return outside(file, e->offset, err);
+    return open_range(f, e->file, begin - before, size, out, err);
 }

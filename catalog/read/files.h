@@ -8,8 +8,9 @@
 
 struct file_set;
 
-/* Opens and checks every file that an extent of the tensor lies in. ERR_CHANGED for one
- * that is not as it was or is gone; ERR_MISSING for one that was missing then. */
+/* Opens and checks every file that an extent of the tensor, or a value of its grid, lies in;
+ * checks the directory of a grid in files, and the metadata in it. ERR_CHANGED for one that
+ * is not as it was or is gone; ERR_MISSING for one that was missing then. */
 enum status file_set_open(const struct stored_tensor *, struct file_set **out,
                           struct error *err);
 void file_set_close(struct file_set *);
@@ -18,5 +19,9 @@ void file_set_close(struct file_set *);
  * open. Any number of threads. */
 enum status file_set_extent(struct file_set *, const struct extent *, uint64_t before,
                             struct source **out, struct error *err);
+
+/* `stored` bytes from `offset` of a file of the tensor (before the file's base is added). */
+enum status file_set_range(struct file_set *, uint32_t file, uint64_t offset,
+                           uint64_t stored, struct source **out, struct error *err);
 
 #endif

@@ -1,13 +1,12 @@
 /*
  * source_spill.c - a stream decoded once and kept, so that it can be read in any order.
  */
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "catalog/store/source.h"
+#include "catalog/store/temporary.h"
 
 #define BLOCK_BYTES  ((size_t)256 << 10)
 #define MEMORY_BYTES ((uint64_t)8 << 20) /* what is larger goes to a file */
@@ -27,18 +26,7 @@ static enum status spill_read(const struct source *s, uint64_t offset, void *dst
         memcpy(dst, p->at + offset, len);
         return OK;
     }
-    for (uint8_t *at = dst; len;) {
-        ssize_t got = pread(p->fd, at, len, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return error_errno(err, got ? errno : EIO, s->name,
-                               "cannot read back the temporary file");
-        at += got;
-        offset += (uint64_t)got;
-        len -= (size_t)got;
-    }
-    return OK;
+    return temporary_read(p->fd, offset, dst, len, s->name, err);
 }
 
 static void spill_close(struct source *s)
@@ -53,44 +41,6 @@ static void spill_close(struct source *s)
 
 static const struct source_ops spill_ops = {.read_at = spill_read, .close = spill_close};
 
-static int open_unlinked(const char *for_what, struct error *err)
-{
-    char path[4096];
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing sets any */
-    const char *folder = getenv("TMPDIR");
-    int len = snprintf(path, sizeof(path), "%s/ckptdb-XXXXXX",
-                       folder && *folder ? folder : "/tmp");
-    if (len < 0 || (size_t)len >= sizeof(path)) {
-        error_set(err, ERR_IO, for_what, NO_OFFSET, "$TMPDIR is too long");
-        return -1;
-    }
-    int fd = mkstemp(path);
-    if (fd < 0)
-        error_errno(err, errno, path,
-                    "cannot make the temporary file that this tensor needs ($TMPDIR says "
-                    "where)");
-    else
-        unlink(path);
-    return fd;
-}
-
-static enum status write_all(int fd, const uint8_t *at, size_t len, const char *name,
-                             struct error *err)
-{
-    while (len) {
-        ssize_t put = write(fd, at, len);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return error_errno(err, errno, name,
-                               "cannot write the temporary file that this tensor needs "
-                               "($TMPDIR says where)");
-        at += put;
-        len -= (size_t)put;
-    }
-    return OK;
-}
-
 static enum status fill_file(struct spill_source *p, const struct source *inner,
                              struct error *err)
 {
@@ -98,12 +48,12 @@ static enum status fill_file(struct spill_source *p, const struct source *inner,
     if (!block)
         error_set(err, ERR_MEMORY, p->name, NO_OFFSET, "no memory");
     else
-        p->fd = open_unlinked(p->name, err);
+        p->fd = temporary_open(p->name, err);
     for (uint64_t at = 0; p->fd >= 0 && at < inner->size;) {
         uint64_t left = inner->size - at;
         size_t len = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
         if (source_read(inner, at, block, len, err) != OK ||
-            write_all(p->fd, block, len, p->name, err) != OK)
+            temporary_write(p->fd, at, block, len, p->name, err) != OK)
             break;
         at += len;
     }

@@ -1,0 +1,211 @@
+#include "catalog/read/chunks.h"
+
+#include <stdlib.h>
+
+#include "catalog/base/text.h"
+#include "catalog/read/files.h"
+#include "catalog/read/shards.h"
+
+struct chunks {
+    const struct stored_tensor *tensor;
+    const struct grid *grid;
+    struct file_set *files;
+    struct shards *shards;
+    uint64_t *counts; /* level 0 boxes along each axis */
+    unsigned last;    /* level of the chunks */
+};
+
+enum status chunks_open(const struct stored_tensor *t, struct chunks **out,
+                        struct error *err)
+{
+    uint64_t all;
+    struct chunks *c = calloc(1, sizeof(*c));
+    if (c)
+        c->counts = calloc(t->rank + 1, sizeof(*c->counts));
+    if (!c || !c->counts) {
+        free(c);
+        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+    }
+    c->tensor = t;
+    c->grid = t->grid;
+    c->last = t->grid->levels - 1;
+    if (!grid_counts(t->shape, t->rank, t->grid->level[0].shape, c->counts, &all))
+        error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
+                  "the chunks of the tensor are no grid of it");
+    else if (file_set_open(t, &c->files, err) == OK)
+        shards_open(t, &c->shards, err);
+    if (err->status == OK)
+        *out = c;
+    else
+        chunks_close(c);
+    return err->status;
+}
+
+void chunks_close(struct chunks *c)
+{
+    if (!c)
+        return;
+    shards_close(c->shards);
+    file_set_close(c->files);
+    free(c->counts);
+    free(c);
+}
+
+/* --- places ----------------------------------------------------------------------------- */
+
+/* The box of a level that the chunk lies in. */
+static void box_of(const struct chunks *c, unsigned level, const uint64_t *at,
+                   uint64_t *box)
+{
+    const uint64_t *own = c->grid->level[level].shape;
+    const uint64_t *chunk = c->grid->level[c->last].shape;
+    for (unsigned d = 0; d < c->tensor->rank; d++)
+        box[d] = at[d] / (own[d] / chunk[d]);
+}
+
+/* The index of its value. */
+static uint64_t value_of(const struct chunks *c, const uint64_t *at)
+{
+    uint64_t box[TENSOR_RANK_MAX], index = 0;
+    box_of(c, 0, at, box);
+    for (unsigned d = 0; d < c->tensor->rank; d++)
+        index = index * c->counts[d] + box[d];
+    return index;
+}
+
+bool chunks_between(const struct chunks *c, const uint64_t *low, const uint64_t *high)
+{
+    const struct grid *g = c->grid;
+    uint64_t first = value_of(c, low), last = value_of(c, high);
+    uint64_t from = 0, to = g->in_files ? g->run_count : g->value_count;
+    uint64_t count = to;
+    while (from < to) { /* the first that ends at `first` or behind */
+        uint64_t middle = from + (to - from) / 2;
+        uint64_t end = g->in_files ? g->runs[middle].first + g->runs[middle].count
+                                   : g->values[middle].index + 1;
+        if (end <= first)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < count &&
+           (g->in_files ? g->runs[from].first : g->values[from].index) <= last;
+}
+
+void chunk_error(const struct chunks *c, const uint64_t *at, struct error *err)
+{
+    struct text what = {.limit = 256};
+    text_adds(&what, "chunk ");
+    shape_print(&what, at, c->tensor->rank);
+    const char *text = text_str(&what);
+    error_prefix(err, text ? text : "a chunk");
+    text_release(&what);
+}
+
+/* --- values ----------------------------------------------------------------------------- */
+
+static enum status open_file(struct chunks *c, uint64_t index, struct source **out,
+                             struct error *err)
+{
+    const struct stored_tensor *t = c->tensor;
+    struct text path = {0};
+    text_addf(&path, "%s/", t->files[c->grid->directory].path);
+    grid_key(c->grid, t->shape, t->rank, index, &path);
+    const char *name = text_str(&path);
+    if (!name)
+        error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+    else if (source_open_file(name, SOURCE_NOFOLLOW, out, NULL, err) == ERR_MISSING) {
+        error_clear(err);
+        error_set(err, ERR_CHANGED, name, NO_OFFSET,
+                  "gone since it was indexed; import it again");
+    }
+    text_release(&path);
+    return err->status;
+}
+
+static enum status open_listed(struct chunks *c, const struct grid_value *v,
+                               struct source **out, struct error *err)
+{
+    struct bytes bytes = {v->bytes, (size_t)v->stored};
+    if (v->file == GRID_NO_FILE)
+        return source_open_memory(c->tensor->checkpoint, bytes, false, out, err);
+    return file_set_range(c->files, v->file, v->offset, v->stored, out, err);
+}
+
+/* *out NULL: absent. */
+static enum status open_value(struct chunks *c, uint64_t index, struct source **out,
+                              struct error *err)
+{
+    *out = NULL;
+    if (c->grid->in_files)
+        return grid_holds(c->grid, index) ? open_file(c, index, out, err) : OK;
+    const struct grid_value *v = grid_value_at(c->grid, index);
+    return v ? open_listed(c, v, out, err) : OK;
+}
+
+/* --- through the shards ----------------------------------------------------------------- */
+
+/* The shard of a level that a chunk lies in, held; *out NULL: absent. `outer` is let go or
+ * kept by the shard. */
+static enum status take_shard(struct chunks *c, unsigned level, struct shard_name name,
+                              const uint64_t *box, struct shard *outer,
+                              struct shard **out, struct error *err)
+{
+    struct source *source = NULL;
+    *out = shards_find(c->shards, name);
+    if (*out) {
+        shard_drop(c->shards, outer);
+        return OK;
+    }
+    if (outer)
+        shard_entry(outer, box, &source, err);
+    else
+        open_value(c, name.value, &source, err);
+    if (source)
+        return shards_add(c->shards, name, level, source, outer, out, err);
+    shard_drop(c->shards, outer);
+    return err->status;
+}
+
+/* The place of the level 1 box inside its level 0 box. */
+static uint64_t place_inside(const struct chunks *c, const uint64_t *box)
+{
+    const uint64_t *outer = c->grid->level[0].shape, *own = c->grid->level[1].shape;
+    uint64_t place = 0;
+    for (unsigned d = 0; d < c->tensor->rank; d++) {
+        uint64_t count = outer[d] / own[d];
+        place = place * count + box[d] % count;
+    }
+    return place;
+}
+
+enum status chunk_take(struct chunks *c, const uint64_t *at, struct chunk *out,
+                       struct error *err)
+{
+    uint64_t box[TENSOR_RANK_MAX];
+    struct shard *shard = NULL;
+    struct source *source = NULL;
+    struct shard_name name = {value_of(c, at), SHARD_OUTER};
+    *out = (struct chunk){0};
+    if (c->last == 0)
+        return open_value(c, name.value, &out->source, err);
+    for (unsigned level = 0; level < c->last; level++) {
+        box_of(c, level, at, box);
+        if (level)
+            name.inner = place_inside(c, box);
+        if (take_shard(c, level, name, box, shard, &shard, err) != OK || !shard)
+            return err->status;
+    }
+    if (shard_entry(shard, at, &source, err) == OK && source)
+        *out = (struct chunk){source, shard};
+    else
+        shard_drop(c->shards, shard);
+    return err->status;
+}
+
+void chunk_give(struct chunks *c, struct chunk *chunk)
+{
+    source_close(chunk->source);
+    shard_drop(c->shards, chunk->shard);
+    *chunk = (struct chunk){0};
+}

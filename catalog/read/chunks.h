@@ -1,0 +1,34 @@
+/*
+ * chunks.h - where the chunks of a grid lie, and their stored bytes: files of a directory,
+ * runs of files that a list names, and what the index of a shard says.
+ */
+#ifndef CKPTDB_READ_CHUNKS_H
+#define CKPTDB_READ_CHUNKS_H
+
+#include "catalog/tensor.h"
+
+struct chunks;
+
+/* Checks that the files are the ones that were indexed (files.h). The tensor has a grid. */
+enum status chunks_open(const struct stored_tensor *, struct chunks **out,
+                        struct error *err);
+void chunks_close(struct chunks *);
+
+/* A chunk that is being read. */
+struct chunk {
+    struct source *source; /* its stored bytes; NULL: absent, it is all fill */
+    struct shard *shard;   /* that it lies in; NULL: none */
+};
+
+/* The chunk of the last level at this place of its grid: rank numbers. Any number of threads. */
+enum status chunk_take(struct chunks *, const uint64_t *at, struct chunk *out,
+                       struct error *err);
+void chunk_give(struct chunks *, struct chunk *);
+
+/* False: between these two places, which are corners of a box, there is no chunk at all. */
+bool chunks_between(const struct chunks *, const uint64_t *low, const uint64_t *high);
+
+/* "chunk [2,0]: " in front of an error's message. */
+void chunk_error(const struct chunks *, const uint64_t *at, struct error *err);
+
+#endif

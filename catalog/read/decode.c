@@ -1,0 +1,490 @@
+#include "catalog/read/decode.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "catalog/base/threads.h"
+#include "catalog/codec/block.h"
+#include "catalog/codec/codec.h"
+#include "catalog/read/chunks.h"
+
+/* A stored chunk that exceeds its elements by more than an eighth and this is none. */
+#define STORED_MORE  ((uint64_t)64 << 10)
+#define THREAD_LEAST ((uint64_t)256 << 10) /* bytes that are worth another thread */
+#define PIECE_BYTES  ((uint64_t)16 << 20)  /* gather_to_file(), and what it may cost */
+
+/* What a thread keeps from chunk to chunk. */
+struct worker {
+    struct block_decoder *decoder;
+    uint8_t *stored, *scratch; /* NULL until wanted */
+    uint64_t room;             /* of `stored` */
+};
+
+struct decode {
+    const struct stored_tensor *tensor;
+    const struct grid_level *level; /* the last */
+    struct chunks *chunks;
+    size_t unit;
+    char *chain; /* from a chunk's stored bytes to its elements; NULL: they are them */
+    int64_t *strides; /* between its elements, in units */
+    int64_t *still;   /* zeros: one element stands for all */
+    uint8_t *fill;
+    bool fill_is_zero;
+    uint64_t bytes;       /* of a decoded chunk */
+    uint64_t stored_most; /* of a stored one */
+    uint64_t memory;      /* to decode one in one go, besides what it is decoded into */
+    uint64_t budget;
+    struct worker worker[THREADS_MAX];
+    unsigned workers;
+};
+
+static enum status no_memory(const struct decode *d, struct error *err)
+{
+    return error_set(err, ERR_MEMORY, d->tensor->checkpoint, NO_OFFSET, "no memory");
+}
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+/* The steps of the codec that are of a chunk's bytes: all but a last "unpack" and
+ * "strings", which are of the elements. */
+static enum status cut_chain(struct decode *d, struct error *err)
+{
+    const char *codec = d->tensor->codec;
+    const char *last = codec ? strrchr(codec, '|') : NULL;
+    last = last ? last + 1 : codec;
+    if (!codec)
+        return OK;
+    size_t len = strlen(codec);
+    if (strncmp(last, "unpack:", 7) == 0 || strncmp(last, "strings:", 8) == 0)
+        len = last == codec ? 0 : (size_t)(last - codec) - 1;
+    if (!len)
+        return OK;
+    d->chain = strndup(codec, len);
+    if (!d->chain)
+        return no_memory(d, err);
+    if (!block_decodable(d->chain))
+        return error_set(err, ERR_UNSUPPORTED, d->tensor->checkpoint, NO_OFFSET,
+                         "no decoder for \"%s\"", d->chain);
+    return OK;
+}
+
+/* The steps between elements of a chunk, and how many there are. */
+static bool lay_out(struct decode *d, uint64_t *elements)
+{
+    unsigned rank = d->tensor->rank;
+    *elements = 1;
+    for (unsigned i = rank; i-- > 0;) {
+        unsigned axis = d->level->order ? d->level->order[i] : i;
+        uint64_t size = d->level->shape[axis];
+        d->strides[axis] = (int64_t)*elements;
+        if (size > INT64_MAX || d->tensor->shape[axis] > INT64_MAX ||
+            !mul_u64(*elements, size, elements) || *elements > INT64_MAX)
+            return false;
+    }
+    return true;
+}
+
+static enum status measure(struct decode *d, struct error *err)
+{
+    uint64_t elements;
+    if (!lay_out(d, &elements) || !mul_u64(elements, d->unit, &d->bytes) ||
+        d->bytes > INT64_MAX / 2)
+        return error_set(err, ERR_LIMIT, d->tensor->checkpoint, NO_OFFSET,
+                         "a chunk of the tensor is too large");
+    d->stored_most = d->bytes + d->bytes / 8 + STORED_MORE;
+    uint64_t inside = block_memory(d->chain, d->stored_most, d->bytes);
+    if (!add_u64(inside, d->stored_most, &d->memory))
+        d->memory = UINT64_MAX;
+    return OK;
+}
+
+static enum status take_fill(struct decode *d, struct error *err)
+{
+    struct bytes fill = d->tensor->grid->fill;
+    d->fill = calloc(1, d->unit);
+    if (!d->fill)
+        return no_memory(d, err);
+    if (fill.len && fill.len != d->unit &&
+        (d->tensor->dtype.kind != DTYPE_STRING || fill.len > d->unit))
+        return error_set(err, ERR_CORRUPT, d->tensor->checkpoint, NO_OFFSET,
+                         "the element for absent chunks is %zu bytes, not %zu", fill.len,
+                         d->unit);
+    if (fill.len)
+        memcpy(d->fill, fill.at, fill.len);
+    d->fill_is_zero = true;
+    for (size_t i = 0; i < d->unit; i++)
+        d->fill_is_zero = d->fill_is_zero && !d->fill[i];
+    return OK;
+}
+
+enum status decode_open(const struct stored_tensor *t, size_t unit,
+                        const struct grid_limits *limits, struct decode **out,
+                        struct error *err)
+{
+    struct decode *d = calloc(1, sizeof(*d));
+    if (!d)
+        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+    d->tensor = t;
+    d->unit = unit;
+    d->level = &t->grid->level[t->grid->levels - 1];
+    d->budget = limits->budget;
+    d->workers = limits->threads && limits->threads < THREADS_MAX ? limits->threads
+                                                                  : threads_cores();
+    d->strides = calloc(t->rank + 1, sizeof(*d->strides));
+    d->still = calloc(t->rank + 1, sizeof(*d->still));
+    if (!d->strides || !d->still)
+        no_memory(d, err);
+    else if (cut_chain(d, err) == OK && measure(d, err) == OK && take_fill(d, err) == OK)
+        chunks_open(t, &d->chunks, err);
+    if (err->status == OK)
+        *out = d;
+    else
+        decode_close(d);
+    return err->status;
+}
+
+void decode_close(struct decode *d)
+{
+    if (!d)
+        return;
+    for (unsigned i = 0; i < d->workers; i++) {
+        block_decoder_free(d->worker[i].decoder);
+        free(d->worker[i].stored);
+        free(d->worker[i].scratch);
+    }
+    chunks_close(d->chunks);
+    free(d->chain);
+    free(d->strides);
+    free(d->still);
+    free(d->fill);
+    free(d);
+}
+
+const uint64_t *decode_chunk(const struct decode *d)
+{
+    return d->level->shape;
+}
+
+const uint8_t *decode_fill(const struct decode *d)
+{
+    return d->fill;
+}
+
+bool decode_nothing(const struct decode *d, const struct slice *slices,
+                    const struct box *box)
+{
+    uint64_t low[TENSOR_RANK_MAX], high[TENSOR_RANK_MAX];
+    struct band_cells cells;
+    band_cells(slices, box, d->level->shape, &cells);
+    band_corners(&cells, low, high);
+    return !chunks_between(d->chunks, low, high);
+}
+
+/* --- one chunk -------------------------------------------------------------------------- */
+
+/* All chunks of a box. */
+struct job {
+    struct decode *decode;
+    const struct slice *slices;
+    const struct box *box;
+    struct band_cells cells;
+    uint8_t *dst; /* NULL: a file */
+    int fd;
+    bool at_once; /* chunks are decoded in one go */
+    atomic_uint workers;
+    atomic_uint_fast64_t next; /* chunk to do */
+    pthread_mutex_t lock;      /* over the two below */
+    uint64_t failed;           /* the lowest chunk that did; UINT64_MAX: none */
+    struct error error;
+    atomic_bool stop;
+};
+
+/* What of the chunk at a place goes where. */
+static void place(const struct job *j, const uint64_t *at, const int64_t *strides,
+                  struct gather *out)
+{
+    const struct decode *d = j->decode;
+    uint64_t origin[TENSOR_RANK_MAX];
+    struct part part = {origin, d->level->shape, strides};
+    for (unsigned i = 0; i < d->tensor->rank; i++)
+        origin[i] = at[i] * d->level->shape[i];
+    out->unit = d->unit;
+    box_gather(j->box, j->slices, &part, out);
+}
+
+/* The elements of a chunk, front to back. */
+static enum status open_stream(const struct decode *d, const struct source *stored,
+                               struct source **out, struct error *err)
+{
+    struct source *s = NULL;
+    if (source_open_view(stored, 0, stored->size, &s, err) != OK ||
+        codec_chain_open(s, d->chain, &s, NULL, err) != OK)
+        return err->status;
+    if (s->size == d->bytes) {
+        *out = s;
+        return OK;
+    }
+    uint64_t begin;
+    source_descriptor(stored, &begin);
+    error_set(err, ERR_CORRUPT, stored->name, begin,
+              "%llu stored bytes make %llu bytes, not the %llu of a chunk",
+              (unsigned long long)stored->size, (unsigned long long)s->size,
+              (unsigned long long)d->bytes);
+    source_close(s);
+    return err->status;
+}
+
+static enum status read_stored(const struct decode *d, struct worker *w,
+                               const struct source *s, struct error *err)
+{
+    if (s->size > w->room) {
+        free(w->stored);
+        w->room = 0;
+        w->stored = malloc((size_t)s->size);
+        if (!w->stored)
+            return no_memory(d, err);
+        w->room = s->size;
+    }
+    return source_read(s, 0, w->stored, (size_t)s->size, err);
+}
+
+static enum status decode_at_once(const struct decode *d, struct worker *w,
+                                  const struct source *s, uint8_t *out, struct error *err)
+{
+    struct block block = {.chain = d->chain, .name = s->name};
+    source_descriptor(s, &block.offset);
+    if (s->size > d->stored_most)
+        return error_set(err, ERR_CORRUPT, s->name, block.offset,
+                         "%llu stored bytes are too many for a chunk of %llu",
+                         (unsigned long long)s->size, (unsigned long long)d->bytes);
+    if (!w->decoder && !(w->decoder = block_decoder_new()))
+        return no_memory(d, err);
+    if (read_stored(d, w, s, err) != OK)
+        return err->status;
+    block.stored = (struct bytes){w->stored, (size_t)s->size};
+    return block_decode(w->decoder, &block, out, d->bytes, err);
+}
+
+/* Straight to its place where the chunk is a run there, else by way of scratch memory. */
+static enum status do_at_once(const struct job *j, struct worker *w, struct gather *g,
+                              const struct source *stored, struct error *err)
+{
+    const struct decode *d = j->decode;
+    struct source *s = NULL;
+    uint64_t units = 1;
+    for (unsigned i = 0; i < g->rank; i++)
+        units *= g->dim[i].count;
+    if (j->dst && units == d->bytes / d->unit && gather_is_run(g))
+        return decode_at_once(d, w, stored, j->dst + g->to * d->unit, err);
+    if (!w->scratch && !(w->scratch = malloc((size_t)d->bytes)))
+        return no_memory(d, err);
+    if (decode_at_once(d, w, stored, w->scratch, err) != OK)
+        return err->status;
+    if (j->dst) {
+        gather_copy(g, w->scratch, j->dst);
+    } else if (source_open_memory(stored->name,
+                                  (struct bytes){w->scratch, (size_t)d->bytes}, false, &s,
+                                  err) == OK) {
+        gather_to_file(g, s, j->fd, s->name, err);
+        source_close(s);
+    }
+    return err->status;
+}
+
+static enum status do_as_stream(const struct job *j, struct gather *g,
+                                const struct source *stored, struct error *err)
+{
+    struct source *s = NULL;
+    if (open_stream(j->decode, stored, &s, err) != OK)
+        return err->status;
+    if (j->dst)
+        gather_run(g, s, j->dst, err);
+    else
+        gather_to_file(g, s, j->fd, stored->name, err);
+    source_close(s);
+    return err->status;
+}
+
+static enum status do_fill(const struct job *j, const uint64_t *at, struct error *err)
+{
+    const struct decode *d = j->decode;
+    struct source *s = NULL;
+    struct gather g;
+    place(j, at, d->still, &g);
+    if (j->dst) {
+        gather_copy(&g, d->fill, j->dst);
+    } else if (!d->fill_is_zero &&
+               source_open_memory(d->tensor->checkpoint, (struct bytes){d->fill, d->unit},
+                                  false, &s, err) == OK) {
+        gather_to_file(&g, s, j->fd, s->name, err);
+        source_close(s);
+    }
+    return err->status;
+}
+
+static enum status do_chunk(const struct job *j, struct worker *w, uint64_t number,
+                            struct error *err)
+{
+    const struct decode *d = j->decode;
+    uint64_t at[TENSOR_RANK_MAX];
+    struct chunk chunk;
+    struct gather g;
+    band_cell(&j->cells, number, at);
+    if (chunk_take(d->chunks, at, &chunk, err) == OK) {
+        place(j, at, d->strides, &g);
+        if (!chunk.source)
+            do_fill(j, at, err);
+        else if (j->at_once)
+            do_at_once(j, w, &g, chunk.source, err);
+        else
+            do_as_stream(j, &g, chunk.source, err);
+        chunk_give(d->chunks, &chunk);
+    }
+    if (err->status != OK)
+        chunk_error(d->chunks, at, err);
+    return err->status;
+}
+
+/* --- all of them ------------------------------------------------------------------------ */
+
+static void fail(struct job *j, uint64_t number, const struct error *err)
+{
+    pthread_mutex_lock(&j->lock);
+    if (number < j->failed) {
+        j->failed = number;
+        j->error = *err;
+    }
+    pthread_mutex_unlock(&j->lock);
+    j->stop = true; /* all lower ones have been begun */
+}
+
+static void work(void *argument)
+{
+    struct job *j = argument;
+    struct worker *w = &j->decode->worker[atomic_fetch_add(&j->workers, 1)];
+    while (!j->stop) {
+        uint64_t number = atomic_fetch_add(&j->next, 1);
+        struct error err = {.offset = NO_OFFSET};
+        if (number >= j->cells.count)
+            break;
+        if (do_chunk(j, w, number, &err) != OK)
+            fail(j, number, &err);
+    }
+}
+
+/* How many threads, within the memory that `taken` bytes leave; whether they can decode
+ * chunks in one go. */
+static unsigned plan(struct job *j, uint64_t taken, uint64_t each)
+{
+    const struct decode *d = j->decode;
+    uint64_t left = d->budget > taken ? d->budget - taken : 0, threads = d->workers, cost;
+    j->at_once = d->chain && add_u64(d->memory, each, &cost) && cost <= left;
+    if (j->at_once && threads > left / cost)
+        threads = left / cost;
+    if (!j->at_once && d->chain)
+        threads = 1; /* nobody knows what a stream needs */
+    uint64_t useful = j->box->units / (THREAD_LEAST / d->unit + 1) + 1;
+    threads = threads < useful ? threads : useful;
+    return (unsigned)(threads < j->cells.count ? threads : j->cells.count);
+}
+
+static enum status run(struct job *j, uint64_t taken, uint64_t each, struct error *err)
+{
+    const struct decode *d = j->decode;
+    band_cells(j->slices, j->box, d->level->shape, &j->cells);
+    if (j->cells.count == 1 && j->dst) /* decoded in its place, most of the time */
+        each = j->box->units * d->unit < d->bytes ? d->bytes : 0;
+    unsigned threads = plan(j, taken, each);
+    j->failed = UINT64_MAX;
+    pthread_mutex_init(&j->lock, NULL);
+    struct threads *others = threads > 1 ? threads_start(threads - 1, work, j) : NULL;
+    work(j); /* this thread too; without others it only takes longer */
+    threads_join(others);
+    pthread_mutex_destroy(&j->lock);
+    if (j->failed != UINT64_MAX)
+        *err = j->error;
+    return err->status;
+}
+
+enum status decode_to_memory(struct decode *d, const struct slice *slices,
+                             const struct box *box, uint8_t *dst, struct error *err)
+{
+    struct job j = {.decode = d, .slices = slices, .box = box, .dst = dst};
+    return run(&j, box->units * d->unit, d->bytes, err);
+}
+
+enum status decode_to_file(struct decode *d, const struct slice *slices,
+                           const struct box *box, int fd, struct error *err)
+{
+    struct job j = {.decode = d, .slices = slices, .box = box, .fd = fd};
+    return run(&j, 0, d->bytes + PIECE_BYTES, err);
+}
+
+/* --- as a stream ------------------------------------------------------------------------ */
+
+/* A chunk with what it needs. */
+struct chunk_source {
+    struct source base; /* must be first */
+    struct decode *decode;
+    struct chunk chunk;
+    struct source *stream;
+    uint64_t begin;
+    uint64_t at[];
+};
+
+static enum status chunk_read(const struct source *base, uint64_t offset, void *dst,
+                              size_t len, struct error *err)
+{
+    const struct chunk_source *c = (const struct chunk_source *)base;
+    if (source_read(c->stream, c->begin + offset, dst, len, err) != OK)
+        chunk_error(c->decode->chunks, c->at, err);
+    return err->status;
+}
+
+static void chunk_close(struct source *base)
+{
+    struct chunk_source *c = (struct chunk_source *)base;
+    source_close(c->stream);
+    chunk_give(c->decode->chunks, &c->chunk);
+    free(c);
+}
+
+static const struct source_ops chunk_ops = {.read_at = chunk_read, .close = chunk_close};
+
+static enum status open_chunk(struct chunk_source *c, struct error *err)
+{
+    struct decode *d = c->decode;
+    if (chunk_take(d->chunks, c->at, &c->chunk, err) == OK && c->chunk.source)
+        open_stream(d, c->chunk.source, &c->stream, err);
+    if (err->status != OK)
+        chunk_error(d->chunks, c->at, err);
+    return err->status;
+}
+
+enum status decode_to_stream(struct decode *d, const struct slice *slices,
+                             const struct box *box, struct source **out,
+                             struct error *err)
+{
+    struct job j = {.decode = d, .slices = slices, .box = box};
+    struct gather g;
+    *out = NULL;
+    band_cells(slices, box, d->level->shape, &j.cells);
+    if (j.cells.count != 1)
+        return OK;
+    struct chunk_source *c = calloc(1, sizeof(*c) + d->tensor->rank * sizeof(c->at[0]));
+    if (!c)
+        return no_memory(d, err);
+    c->decode = d;
+    band_cell(&j.cells, 0, c->at);
+    place(&j, c->at, d->strides, &g);
+    if (gather_is_run(&g) && open_chunk(c, err) == OK && c->stream) {
+        c->begin = g.from * d->unit;
+        c->base = (struct source){&chunk_ops, box->units * d->unit, c->stream->name,
+                                  c->stream->sequential};
+        *out = &c->base;
+        return OK;
+    }
+    chunk_close(&c->base);
+    return err->status;
+}

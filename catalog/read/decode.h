@@ -1,0 +1,41 @@
+/*
+ * decode.h - the chunks that a box of a slice touches, each decoded once and put in its place,
+ * on several threads.
+ *
+ * Of several errors that of the lowest chunk is given, whatever thread met it first.
+ */
+#ifndef CKPTDB_READ_DECODE_H
+#define CKPTDB_READ_DECODE_H
+
+#include "catalog/read/band.h"
+#include "catalog/read/grid_reader.h"
+
+struct decode;
+
+/* `unit`: bytes of an element. Checks the tensor's files. */
+enum status decode_open(const struct stored_tensor *, size_t unit,
+                        const struct grid_limits *, struct decode **out,
+                        struct error *err);
+void decode_close(struct decode *);
+
+/* Shape of a chunk. */
+const uint64_t *decode_chunk(const struct decode *);
+/* The element that stands where no chunk is. */
+const uint8_t *decode_fill(const struct decode *);
+
+/* Whether none of the chunks that the box touches is there. */
+bool decode_nothing(const struct decode *, const struct slice *, const struct box *);
+
+/* The elements of the box, packed, in memory or at the beginning of a cleared temporary
+ * file. */
+enum status decode_to_memory(struct decode *, const struct slice *, const struct box *,
+                             uint8_t *dst, struct error *err);
+enum status decode_to_file(struct decode *, const struct slice *, const struct box *,
+                           int fd, struct error *err);
+
+/* Where the box is a run of one chunk, which is there: that run as a stream. *out NULL: it is
+ * not. Closing it lets go what it needs. */
+enum status decode_to_stream(struct decode *, const struct slice *, const struct box *,
+                             struct source **out, struct error *err);
+
+#endif

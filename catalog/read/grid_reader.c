@@ -1,0 +1,254 @@
+#include "catalog/read/grid_reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "catalog/base/threads.h"
+#include "catalog/codec/codec.h"
+#include "catalog/read/decode.h"
+#include "catalog/store/temporary.h"
+
+#define BUDGET_BYTES ((uint64_t)256 << 20)
+#define UNIT_BYTES   ((size_t)16 << 20)   /* of one element */
+#define BAND_BYTES   ((uint64_t)32 << 20) /* of several rows of chunks */
+#define FILE_BYTES   ((uint64_t)1 << 40)  /* of a temporary file */
+
+enum band_kind {
+    BAND_NONE,
+    BAND_FILL, /* no chunk at all */
+    BAND_MEMORY,
+    BAND_FILE,
+    BAND_STREAM
+};
+
+struct grid_reader {
+    struct source base; /* must be first: the slice */
+    const struct stored_tensor *tensor;
+    size_t unit;
+    struct decode *decode;
+    struct grid_limits limits;
+    struct slice *slices;  /* what `base` shows */
+    bool chosen;           /* there are some */
+    struct source *packed; /* over `base`, of elements that are stored one a byte */
+
+    enum band_kind kind;
+    struct box box;
+    uint64_t begin, end; /* in bytes of the slice */
+    uint8_t *memory;
+    uint64_t room; /* of `memory` */
+    int fd;        /* -1: no file yet */
+    struct source *stream;
+};
+
+/* --- the band at hand ------------------------------------------------------------------- */
+
+static void drop_band(struct grid_reader *g)
+{
+    source_close(g->stream);
+    g->stream = NULL;
+    g->kind = BAND_NONE;
+}
+
+static enum status fill_memory(struct grid_reader *g, struct error *err)
+{
+    uint64_t len = g->end - g->begin;
+    if (len > g->room) {
+        free(g->memory);
+        g->room = 0;
+        g->memory = malloc((size_t)len);
+        if (!g->memory)
+            return error_set(err, ERR_MEMORY, g->base.name, NO_OFFSET, "no memory");
+        g->room = len;
+    }
+    if (decode_to_memory(g->decode, g->slices, &g->box, g->memory, err) == OK)
+        g->kind = BAND_MEMORY;
+    return err->status;
+}
+
+static enum status fill_file(struct grid_reader *g, struct error *err)
+{
+    uint64_t len = g->end - g->begin;
+    if (len > FILE_BYTES)
+        return error_set(err, ERR_LIMIT, g->base.name, NO_OFFSET,
+                         "a row of chunks is %llu bytes, most is %llu; read slices of it",
+                         (unsigned long long)len, (unsigned long long)FILE_BYTES);
+    if (g->fd < 0)
+        g->fd = temporary_open(g->base.name, err);
+    if (g->fd >= 0 && temporary_clear(g->fd, len, g->base.name, err) == OK &&
+        decode_to_file(g->decode, g->slices, &g->box, g->fd, err) == OK)
+        g->kind = BAND_FILE;
+    return err->status;
+}
+
+/* Have the band that a byte lies in. */
+static enum status load_band(struct grid_reader *g, uint64_t offset, struct error *err)
+{
+    uint64_t budget = g->limits.budget;
+    uint64_t most = budget / 8 < BAND_BYTES ? budget / 8 : BAND_BYTES;
+    drop_band(g);
+    g->begin = g->unit * band_find(g->slices, g->tensor->rank, decode_chunk(g->decode),
+                                   offset / g->unit, most / g->unit, &g->box);
+    g->end = g->begin + g->box.units * g->unit;
+    if (decode_nothing(g->decode, g->slices, &g->box)) {
+        g->kind = BAND_FILL;
+        return OK;
+    }
+    if (g->end - g->begin <= budget / 2)
+        return fill_memory(g, err);
+    if (decode_to_stream(g->decode, g->slices, &g->box, &g->stream, err) != OK)
+        return err->status;
+    if (!g->stream)
+        return fill_file(g, err);
+    g->kind = BAND_STREAM;
+    return OK;
+}
+
+static void repeat_fill(const struct grid_reader *g, uint64_t offset, uint8_t *dst,
+                        size_t len)
+{
+    const uint8_t *fill = decode_fill(g->decode);
+    size_t at = (size_t)(offset % g->unit);
+    for (size_t i = 0; i < len; i++) {
+        dst[i] = fill[at];
+        at = at + 1 < g->unit ? at + 1 : 0;
+    }
+}
+
+/* Bytes of the band. */
+static enum status read_band(struct grid_reader *g, uint64_t offset, uint8_t *dst,
+                             size_t len, struct error *err)
+{
+    switch (g->kind) {
+    case BAND_MEMORY:
+        memcpy(dst, g->memory + offset, len);
+        return OK;
+    case BAND_FILE:
+        return temporary_read(g->fd, offset, dst, len, g->base.name, err);
+    case BAND_STREAM:
+        return source_read(g->stream, offset, dst, len, err);
+    case BAND_FILL:
+    case BAND_NONE:
+        break;
+    }
+    repeat_fill(g, offset, dst, len);
+    return OK;
+}
+
+static enum status slice_read(const struct source *base, uint64_t offset, void *dst,
+                              size_t len, struct error *err)
+{
+    struct grid_reader *g = (struct grid_reader *)base;
+    for (uint8_t *at = dst; len;) {
+        bool inside = g->kind != BAND_NONE && offset >= g->begin && offset < g->end;
+        if (!inside && load_band(g, offset, err) != OK)
+            return err->status;
+        size_t n = g->end - offset < len ? (size_t)(g->end - offset) : len;
+        if (read_band(g, offset - g->begin, at, n, err) != OK) {
+            drop_band(g);
+            return err->status;
+        }
+        at += n;
+        offset += n;
+        len -= n;
+    }
+    return OK;
+}
+
+/* The reader owns itself. */
+static void slice_close(struct source *base)
+{
+    (void)base;
+}
+
+static const struct source_ops slice_ops = {.read_at = slice_read, .close = slice_close};
+
+/* --- slices ----------------------------------------------------------------------------- */
+
+static bool same_slices(const struct grid_reader *g, const struct slice *slices)
+{
+    for (unsigned d = 0; d < g->tensor->rank; d++) {
+        const struct slice *s = &g->slices[d], *other = &slices[d];
+        if (s->start != other->start || s->count != other->count ||
+            s->step != other->step)
+            return false;
+    }
+    return true;
+}
+
+static enum status choose(struct grid_reader *g, const struct slice *slices,
+                          struct error *err)
+{
+    uint64_t bits;
+    char step[CODEC_STEP_BYTES];
+    drop_band(g);
+    source_close(g->packed);
+    g->packed = NULL;
+    g->chosen = false;
+    for (unsigned d = 0; d < g->tensor->rank; d++)
+        g->slices[d] = slices[d];
+    g->base.size = slice_elements(slices, g->tensor->rank) * g->unit;
+    if (codec_chain_argument(g->tensor->codec, "unpack", &bits)) {
+        snprintf(step, sizeof(step), "unpack:%llu", (unsigned long long)bits);
+        if (codec_chain_open(&g->base, step, &g->packed, NULL, err) != OK)
+            return err->status;
+    }
+    g->chosen = true;
+    return OK;
+}
+
+enum status grid_reader_slice(struct grid_reader *g, const struct slice *slices,
+                              struct source **out, struct error *err)
+{
+    struct slice whole[TENSOR_RANK_MAX];
+    for (unsigned d = 0; !slices && d < g->tensor->rank; d++)
+        whole[d] = (struct slice){.count = g->tensor->shape[d], .step = 1};
+    slices = slices ? slices : whole;
+    if (!(g->chosen && same_slices(g, slices)) && choose(g, slices, err) != OK)
+        return err->status;
+    *out = g->packed ? g->packed : &g->base;
+    return OK;
+}
+
+/* ---------------------------------------------------------------------------------------- */
+
+enum status grid_reader_open(const struct stored_tensor *t, size_t unit,
+                             const struct grid_limits *limits, struct grid_reader **out,
+                             struct error *err)
+{
+    if (unit > UNIT_BYTES)
+        return error_set(err, ERR_LIMIT, t->checkpoint, NO_OFFSET,
+                         "elements of %zu bytes in chunks, most is %zu", unit,
+                         UNIT_BYTES);
+    struct grid_reader *g = calloc(1, sizeof(*g));
+    if (g)
+        g->slices = calloc(t->rank + 1, sizeof(*g->slices));
+    if (!g || !g->slices) {
+        free(g);
+        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+    }
+    g->base = (struct source){&slice_ops, 0, t->checkpoint, true};
+    g->tensor = t;
+    g->unit = unit;
+    g->fd = -1;
+    g->limits = limits ? *limits : (struct grid_limits){.budget = BUDGET_BYTES};
+    if (decode_open(t, unit, &g->limits, &g->decode, err) == OK)
+        *out = g;
+    else
+        grid_reader_close(g);
+    return err->status;
+}
+
+void grid_reader_close(struct grid_reader *g)
+{
+    if (!g)
+        return;
+    drop_band(g);
+    source_close(g->packed);
+    decode_close(g->decode);
+    if (g->fd >= 0)
+        close(g->fd);
+    free(g->memory);
+    free(g->slices);
+    free(g);
+}

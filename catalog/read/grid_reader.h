@@ -1,0 +1,37 @@
+/*
+ * grid_reader.h - a tensor in a grid of chunks, as bytes.
+ *
+ * Reading goes front to back. What is asked for, all or a slice, is cut into bands: runs of
+ * the result, in C order, for which the same chunks are wanted. A read that enters a band
+ * decodes all its chunks, on as many threads as there are cores, into the band's memory; so
+ * every chunk is decoded once however reads are cut, and what no band touches is not read.
+ *
+ * Memory stays below a budget: a band, and the chunks in flight. A band that is too large
+ * goes through a temporary file, or, where it is one chunk in C order, is decoded as a
+ * stream; a chunk that is too large to be decoded in one go is decoded as a stream.
+ */
+#ifndef CKPTDB_READ_GRID_READER_H
+#define CKPTDB_READ_GRID_READER_H
+
+#include "catalog/read.h"
+
+struct grid_reader;
+
+struct grid_limits {
+    uint64_t budget;  /* bytes */
+    unsigned threads; /* 0: as many as there are cores */
+};
+
+/* `unit`: bytes of an element; of strings, the fixed width. Limits may be NULL. The tensor
+ * must outlive the reader. */
+enum status grid_reader_open(const struct stored_tensor *, size_t unit,
+                             const struct grid_limits *, struct grid_reader **out,
+                             struct error *err);
+void grid_reader_close(struct grid_reader *);
+
+/* Slices that lie inside the tensor (NULL: all of it) as a source: C order, packed. It is
+ * the reader's, and good until the next call. One thread at a time. */
+enum status grid_reader_slice(struct grid_reader *, const struct slice *slices,
+                              struct source **out, struct error *err);
+
+#endif
