@@ -1,5 +1,6 @@
 #include "importer/step.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What trainers write before the number; a '-' or '_' may stand between. */
@@ -35,6 +36,26 @@ bool step_of_folder(const char *path, int64_t *step, size_t *run_length)
             *run_length = (size_t)(begin - 1 - path);
             return true;
         }
+    }
+    return false;
+}
+
+bool step_of_checkpoint(const char *name, int64_t *step)
+{
+    static const char *const names[] = {"checkpoint_", "streaming_params_",
+                                        "streaming_train_state_"};
+    const char *inner = strstr(name, ".checkpoint_");
+    const char *begin = inner ? inner + 1 : name;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        size_t len = strlen(names[i]);
+        if (strncmp(begin, names[i], len) != 0)
+            continue;
+        const char *digits = begin + len + (begin[len] == '-');
+        size_t count = strspn(digits, "0123456789");
+        if (count == 0 || count > 18 || digits[count])
+            return false;
+        *step = strtoll(begin + len, NULL, 10);
+        return true;
     }
     return false;
 }

@@ -13,7 +13,6 @@
  *
  * Sources: flax/training/checkpoints.py, EasyLM/checkpoint.py.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "importer/format/flax_evidence.h"
@@ -75,27 +74,6 @@ static int flax_probe(const struct probe *p)
     if (is_stream(p->head, p->size))
         bits = bits < 32 ? 32 : bits;
     return bits >= 32 || named_like_flax(p->name) ? bits : 0;
-}
-
-/* --- steps ------------------------------------------------------------------------------ */
-
-/* The step that a file's name ends in; false: none. */
-static bool step_of_name(const char *name, int64_t *step)
-{
-    static const char *const prefixes[] = {"checkpoint_", "streaming_params_",
-                                           "streaming_train_state_"};
-    const char *inner = strstr(name, ".checkpoint_");
-    const char *begin = inner ? inner + 1 : name;
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-        size_t len = strlen(prefixes[i]);
-        if (strncmp(begin, prefixes[i], len) != 0)
-            continue;
-        const char *digits = begin + len + (begin[len] == '-');
-        size_t count = strspn(digits, "0123456789");
-        *step = count && count <= 18 ? strtoll(begin + len, NULL, 10) : 0;
-        return count && count <= 18 && !digits[count];
-    }
-    return false;
 }
 
 /* --- indexing --------------------------------------------------------------------------- */
@@ -184,20 +162,6 @@ static enum status begins_stream(struct job *job, bool *stream)
     return job->err->status;
 }
 
-static void state_step(struct job *job, const struct flax_file *f)
-{
-    int64_t step;
-    const char *slash = strrchr(job->path, '/');
-    if (slash && step_of_name(slash + 1, &step)) {
-        char *run = arena_copy(job->arena, job->path,
-                               slash > job->path ? (size_t)(slash - job->path) : 1);
-        job_step(job, step);
-        job_run(job, run, NULL);
-    } else if (f->has_step) {
-        job_step(job, f->step);
-    }
-}
-
 static enum status flax_index_file(struct job *job)
 {
     struct flax_file f = {
@@ -209,7 +173,8 @@ static enum status flax_index_file(struct job *job)
         (stream ? walk_stream(job, &visitor) : flax_walk(job, job->source, &visitor)) !=
             OK)
         return job->err->status;
-    state_step(job, &f);
+    if (!flax_state_step(job) && f.has_step)
+        job_step(job, f.step);
     job_meta_neighbour(job, "config.json");
     return job->err->status;
 }

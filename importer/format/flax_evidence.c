@@ -55,7 +55,9 @@ int flax_evidence(struct bytes head, uint64_t size)
     struct pending levels[FLAX_DEPTH_MAX + 1] = {{.left = 1}};
     struct msgpack_item item;
     struct msgpack m;
-    unsigned depth = may_be_root(head) ? 1 : 0;
+    unsigned depth = 1;
+    if (!may_be_root(head))
+        return 0;
     msgpack_head(&m, head, size, &err);
     while (depth) {
         struct pending *l = &levels[depth - 1];

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "importer/step.h"
+
 #define FACT_TEXT_MOST ((uint64_t)1 << 20) /* bytes of one text that becomes a fact */
 #define BOXES_FREE     ((uint64_t)1 << 20) /* bytes for the places of an array's pieces */
 
@@ -327,4 +329,17 @@ enum status flax_leaf_emit(void *sink, const struct flax_leaf *leaf)
     default:
         return state_fact(s, leaf);
     }
+}
+
+bool flax_state_step(struct job *job)
+{
+    int64_t step;
+    const char *slash = strrchr(job->path, '/');
+    if (!slash || !step_of_checkpoint(slash + 1, &step))
+        return false;
+    char *run = arena_copy(job->arena, job->path,
+                           slash > job->path ? (size_t)(slash - job->path) : 1);
+    job_step(job, step);
+    job_run(job, run, NULL);
+    return true;
 }

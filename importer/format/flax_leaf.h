@@ -22,6 +22,10 @@ struct flax_sink {
 
 enum status flax_leaf_emit(void *sink, const struct flax_leaf *);
 
+/* Take the step from the name of the file or folder, and the run from where it lies; false:
+ * the name says none. */
+bool flax_state_step(struct job *);
+
 /* The canonical name of a dtype as NumPy and ml_dtypes name it, and the steps from the bytes
  * of its elements as they keep them to what the catalog means (NULL: none). *width is bytes
  * an element there; 0: not known. In the arena; NULL: no memory. */

@@ -197,7 +197,7 @@ static bool open_level(struct flax_tree *t, const struct msgpack_item *item)
     if (t->depth == FLAX_DEPTH_MAX)
         return msgpack_fail(&t->reader, item->offset, ERR_LIMIT, NULL,
                             "nested more than %d levels deep", FLAX_DEPTH_MAX);
-    if (!count_path(t) || !is_new(t, &added))
+    if (!count_path(t) || (t->depth && !is_new(t, &added)))
         return false;
     t->levels[t->depth++] = (struct flax_level){
         .left = item->count, .path = t->path.len, .list = item->type == MSGPACK_ARRAY};
