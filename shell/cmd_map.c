@@ -5,6 +5,7 @@
 
 #include "shell/command.h"
 #include "shell/map_load.h"
+#include "shell/nearest.h"
 
 static int list(struct session *s, const struct args *args)
 {
@@ -116,6 +117,84 @@ static int run(struct session *s, const struct args *args)
     return status;
 }
 
+/* Findings, and status 1 where one is more than a note. */
+static int check(struct session *s, const struct args *args)
+{
+    const char *name = args->operand[1], *target = args->value[0];
+    char *dialect = dialect_of(s, name);
+    if (!dialect)
+        return STATUS_NO;
+    bool assigns = strcmp(dialect, "t5x-translator") != 0;
+    sqlite3_free(dialect);
+    if (assigns && !target) {
+        complain("'%s' maps onto a model: say which with --target CHECKPOINT", name);
+        return STATUS_TROUBLE;
+    }
+    sqlite3_int64 source = session_checkpoint(s, args->operand[2]);
+    sqlite3_int64 onto = source && target ? session_checkpoint(s, target) : 0;
+    if (!source || (target && !onto))
+        return STATUS_NO;
+    if (target)
+        return run_query(s, "SELECT * FROM map_check(?1, ?2, ?3)",
+                         "SELECT 1 FROM map_check(?1, ?2, ?3) WHERE severity <> 'note'",
+                         name, source, onto);
+    return run_query(
+        s, "SELECT * FROM map_check(?1, ?2) WHERE ?3 = 0",
+        "SELECT 1 FROM map_check(?1, ?2) WHERE ?3 = 0 AND severity <> 'note'", name,
+        source, 0);
+}
+
+/* The names nearest to one that no map knows, with what makes them. */
+static void say_nearest(struct session *s, sqlite3_int64 checkpoint, const char *name)
+{
+    static const char sql[] =
+        "SELECT t.name, t.name || ', a tensor of the checkpoint' FROM tensor t"
+        " WHERE t.checkpoint_id = ?1 UNION ALL"
+        " SELECT x.name, format('%s, which rule set %s makes of %s', x.name, r.name,"
+        "  iif(x.old_name IS NULL, 'nothing: zeros', format('%s by rule %d', x.old_name,"
+        "   rule_match(r.name, x.old_name)))) FROM ruleset r"
+        " CROSS JOIN restore_rows(r.name, ?1, 0, 1) x"
+        " WHERE r.dialect = 't5x-translator' AND x.name IS NOT NULL";
+    struct nearest nearest = {.wanted = name};
+    sqlite3_stmt *stmt = session_prepare(s, sql, "i", (int64_t)checkpoint);
+    while (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+        const char *near = (const char *)sqlite3_column_text(stmt, 0);
+        const char *shown = (const char *)sqlite3_column_text(stmt, 1);
+        if (near && shown)
+            nearest_offer(&nearest, near, shown);
+    }
+    sqlite3_finalize(stmt);
+    complain("no tensor of the checkpoint is called %s, and no map makes one", name);
+    for (int i = 0; i < nearest.count; i++)
+        complain("  %s %s", i == 0 ? "near it:" : "        ", nearest.name[i]);
+    nearest_release(&nearest);
+}
+
+static int why(struct session *s, const struct args *args)
+{
+    const char *name = args->operand[2], *target = args->value[0];
+    sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[1]);
+    sqlite3_int64 onto = checkpoint && target ? session_checkpoint(s, target) : 0;
+    if (!checkpoint || (target && !onto))
+        return STATUS_NO;
+    sqlite3_stmt *known = session_prepare(
+        s,
+        "SELECT 1 FROM tensor WHERE checkpoint_id = ?1 AND name = ?2 UNION ALL"
+        " SELECT 1 FROM map_why(?1, ?2) UNION ALL"
+        " SELECT 1 FROM map_why(?1, ?2, nullif(?3, 0)) LIMIT 1",
+        "isi", (int64_t)checkpoint, name, (int64_t)onto);
+    bool found = known && sqlite3_step(known) == SQLITE_ROW;
+    sqlite3_finalize(known);
+    if (!found) {
+        say_nearest(s, checkpoint, name);
+        return STATUS_NO;
+    }
+    return onto ? render_query(s, "SELECT * FROM map_why(?1, ?2, ?3)", "isi",
+                               (int64_t)checkpoint, name, (int64_t)onto)
+                : render_query(s, "SELECT * FROM map_why(?1, ?2)", "is",
+                               (int64_t)checkpoint, name);
+}
+
 /* A word after `map`. */
 static const struct verb {
     const char *name, *usage;
@@ -124,10 +203,12 @@ static const struct verb {
     bool target; /* takes --target */
     int (*run)(struct session *, const struct args *);
 } verbs[] = {
-    {"load", "load NAME FILE",                       2, DB_CREATE, false, load},
-    {"list", "list",                                 0, DB_READ,   false, list},
-    {"show", "show NAME",                            1, DB_READ,   false, show},
-    {"run",  "run NAME CHECKPOINT [--target MODEL]", 2, DB_READ,   true,  run },
+    {"load",  "load NAME FILE",                         2, DB_CREATE, false, load },
+    {"list",  "list",                                   0, DB_READ,   false, list },
+    {"show",  "show NAME",                              1, DB_READ,   false, show },
+    {"run",   "run NAME CHECKPOINT [--target MODEL]",   2, DB_READ,   true,  run  },
+    {"check", "check NAME CHECKPOINT [--target MODEL]", 2, DB_READ,   true,  check},
+    {"why",   "why CHECKPOINT TENSOR [--target MODEL]", 2, DB_READ,   true,  why  },
 };
 
 static const struct option_spec options[] = {
@@ -150,13 +231,15 @@ static int map_run(struct session *s, const struct args *args)
             return STATUS_TROUBLE;
         return v->run(s, args);
     }
-    complain("map has no '%s'; it has load, list, show and run", args->operand[0]);
+    complain("map has no '%s'; it has load, list, show, run, check and why",
+             args->operand[0]);
     return STATUS_TROUBLE;
 }
 
 const struct command command_map = {
     .name = "map",
-    .args = "load RULESET FILE | list | show RULESET | run RULESET CHECKPOINT",
+    .args = "load RULESET FILE | list | show RULESET | run RULESET CHECKPOINT\n"
+            "| check RULESET CHECKPOINT | why CHECKPOINT TENSOR",
     .summary = "rename the tensors of checkpoints by rules",
     .help =
         "load reads a rule set from a file, SQL or JSON, in place of one of that name:\n"
@@ -164,10 +247,18 @@ const struct command command_map = {
         "   \"rules\": [[\"new name's regex\", \"old name's template\" or null], ...]}\n"
         "run shows what becomes of every tensor, and ends with status 1 where the\n"
         "original would fail. The same rows are in the views `translation` and\n"
-        "`assignment`.\n\n"
+        "`assignment`.\n"
+        "check looks for what may be wrong: names no rule matches, collisions, rules "
+        "that\n"
+        "decide nothing, shapes a model does not have, patterns that hit inside a name.\n"
+        "Status 1 unless there are only notes. why tells which rule and which bytes "
+        "made\n"
+        "a tensor, or what is near a name that nothing makes.\n\n"
         "  ckptdb map run t5_to_t5x t5/model.ckpt-1000\n"
         "  ckptdb map load mine mine.json\n"
-        "  ckptdb map run mine run@latest --target model.json",
+        "  ckptdb map run mine run@latest --target model.json\n"
+        "  ckptdb map check mine run@latest --target model.json\n"
+        "  ckptdb map why t5/model.ckpt-1000 target/token_embedder/embedding",
     .options = options,
     .min_args = 1,
     .max_args = 3,

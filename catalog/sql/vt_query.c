@@ -180,6 +180,16 @@ static int constraint_for(const sqlite3_index_info *info, int column, bool *unus
     return found;
 }
 
+/* Planning one side of an OR, SQLite shows the terms of that side alone: parameters that are
+ * missing there may be given beside it. */
+static bool asks_a_column(const struct query *q, const sqlite3_index_info *info)
+{
+    for (int i = 0; i < info->nConstraint; i++)
+        if (info->aConstraint[i].iColumn < q->columns)
+            return true;
+    return false;
+}
+
 /* idxNum is the set of parameters given, idxStr the columns used, in hexadecimal. */
 static int query_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
@@ -194,7 +204,7 @@ static int query_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
             info->aConstraintUsage[at].argvIndex = ++given;
             info->aConstraintUsage[at].omit = p->column >= q->columns;
             info->idxNum |= 1 << i;
-        } else if (p->required && unusable) {
+        } else if (p->required && (unusable || asks_a_column(q, info))) {
             return SQLITE_CONSTRAINT;
         } else if (p->required) {
             base->zErrMsg =

@@ -89,7 +89,7 @@ WITH
            iif(status = 'unmatched', 'error', status),
            CASE WHEN status = 'unmatched' THEN
              'ValueError: Unmapped tensor keys exist: {'
-             || iif((SELECT count FROM unmapped) <= 1000
+             || iif((SELECT count FROM unmapped) <= 100
                     OR place = (SELECT min(place) FROM translated
                                 WHERE status = 'unmatched'),
                     (SELECT list FROM unmapped), '...') || '}' ELSE error END,

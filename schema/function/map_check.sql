@@ -1,0 +1,212 @@
+-- map_check.sql - map_check(ruleset, source[, target]): what may be wrong with a map before a byte
+-- moves. A row a finding: its kind, the rule (ord; NULL: the whole map), how many names it
+-- concerns and the first 20 of them as JSON, what it means and what to do.
+WITH
+  given(ruleset, source, target) AS (SELECT :ruleset, :source, $target),
+  option(dialect, required) AS MATERIALIZED (
+    SELECT dialect, dialect = 't5x-assignment' AND ifnull(options ->> 'require_all', 1)
+    FROM ruleset WHERE name = (SELECT ruleset FROM given)
+  ),
+  -- What the map does, in one form for all dialects.
+  mapping(place, old_name, new_name, tensor_id, dtype, shape, rule, status, error, note, wins)
+  AS MATERIALIZED (
+    SELECT ord, old_name, new_name, iif(is_tensor, 1, NULL), dtype, shape, rule, status,
+           error, NULL, wins
+    FROM option CROSS JOIN translation_rows((SELECT ruleset FROM given))
+    WHERE dialect = 't5x-translator' AND checkpoint_id = (SELECT source FROM given)
+    UNION ALL
+    SELECT row_number() OVER (), old_name, new_name, tensor_id, dtype, shape, rule, status,
+           error, note, 1
+    FROM option CROSS JOIN assignment_rows((SELECT ruleset FROM given),
+      (SELECT source FROM given), (SELECT target FROM given))
+    WHERE dialect <> 't5x-translator'
+  ),
+  result(place, old_name, new_name, tensor_id, dtype, shape, rule, status, wins)
+  AS MATERIALIZED (
+    SELECT place, old_name, new_name, tensor_id, dtype, shape, rule, status, wins
+    FROM mapping WHERE status IN ('ok', 'mapped', 'kept')
+  ),
+  model(place, name, dtype, shape) AS MATERIALIZED (
+    SELECT place, name, dtype, shape FROM leaf
+    WHERE checkpoint_id = (SELECT target FROM given)
+  ),
+  used(rule) AS MATERIALIZED (
+    SELECT DISTINCT rule FROM mapping WHERE rule IS NOT NULL
+  ),
+  asked(name) AS MATERIALIZED ( -- the names that patterns are tried on, some of them
+    SELECT name FROM (
+      SELECT old_name AS name FROM mapping CROSS JOIN option
+      WHERE dialect = 't5x-translator'
+      UNION ALL
+      SELECT name FROM model CROSS JOIN option WHERE dialect <> 't5x-translator')
+    LIMIT 1000
+  ),
+  -- Names in a row: below `a`, in the order of name || '/', come first those under it.
+  below(name, following) AS MATERIALIZED (
+    SELECT new_name, lead(new_name) OVER (ORDER BY new_name || '/')
+    FROM (SELECT DISTINCT new_name FROM result)
+  ),
+  dotted(name, same) AS MATERIALIZED (
+    SELECT replace(new_name, '/', '.'), count(DISTINCT new_name) FROM result
+    GROUP BY 1 HAVING count(DISTINCT new_name) > 1
+  ),
+  finding(kind, rule, place, name, detail) AS (
+    SELECT 'unmatched', NULL, place, old_name, NULL FROM mapping WHERE status = 'unmatched'
+    UNION ALL
+    SELECT 'error', rule, place, ifnull(new_name, old_name), error FROM mapping
+    WHERE status = 'error'
+    UNION ALL
+    SELECT 'collision', r.rule, r.place, r.old_name, w.old_name || ' becomes ' || r.new_name
+      || ' too, and is the one that is kept'
+    FROM result r JOIN result w ON w.new_name = r.new_name AND w.wins
+    WHERE NOT r.wins
+    UNION ALL
+    SELECT 'prefix', NULL, 0, name, 'for example ' || following FROM below
+    WHERE substr(following, 1, length(name) + 1) = name || '/'
+    UNION ALL
+    SELECT 'undone', rule, place, new_name, note FROM mapping
+    WHERE status = 'dropped' AND note GLOB 'undone*'
+    UNION ALL
+    SELECT 'hidden', rule, place, new_name, note FROM mapping
+    WHERE status = 'dropped' AND note GLOB 'hidden*'
+    UNION ALL
+    SELECT 'one-to-many', NULL, min(place), old_name,
+           'for example ' || min(new_name) || ' and ' || max(new_name)
+    FROM result WHERE tensor_id IS NOT NULL GROUP BY old_name
+    HAVING count(DISTINCT new_name) > 1
+    UNION ALL
+    SELECT 'unused', u.ord, 0, NULL,
+           (SELECT 'rule ' || rule_match(u.ruleset, name) || ' matches ' || name || ' first'
+            FROM asked WHERE rule_status(u.ruleset, name, u.ord) <> 'unmatched' LIMIT 1)
+    FROM rule u CROSS JOIN option
+    WHERE u.ruleset = (SELECT ruleset FROM given) AND dialect <> 'kauldron'
+      AND u.ord NOT IN (SELECT rule FROM used)
+    UNION ALL
+    SELECT 'duplicate-pattern', r.ord, 0, NULL,
+           'rule ' || (SELECT min(ord) FROM rule o
+                       WHERE o.ruleset = r.ruleset AND o.pattern = r.pattern) || ' has it too'
+    FROM rule r
+    WHERE r.ruleset = (SELECT ruleset FROM given)
+      AND EXISTS (SELECT 1 FROM rule o WHERE o.ruleset = r.ruleset
+                  AND o.pattern = r.pattern AND o.ord < r.ord)
+    UNION ALL
+    SELECT 'missing', NULL, place, new_name, NULL FROM mapping WHERE status = 'missing'
+    UNION ALL
+    SELECT 'not-in-model', r.rule, r.place, r.new_name, NULL
+    FROM result r CROSS JOIN given
+    WHERE target IS NOT NULL AND r.new_name NOT IN (SELECT name FROM model)
+    UNION ALL
+    SELECT 'left-out', NULL, l.place, l.name, NULL
+    FROM leaf l CROSS JOIN option
+    WHERE l.checkpoint_id = (SELECT source FROM given) AND dialect <> 't5x-translator'
+      AND l.tensor_id IS NOT NULL
+      AND l.name NOT IN (SELECT old_name FROM result WHERE old_name IS NOT NULL)
+    UNION ALL
+    SELECT 'shape', r.rule, r.place, r.new_name, 'from ' || r.old_name || ' ' || r.shape
+      || ', the model has ' || m.shape
+    FROM result r JOIN model m ON m.name = r.new_name WHERE m.shape <> r.shape
+    UNION ALL
+    SELECT 'dtype', r.rule, r.place, r.new_name, 'from ' || r.old_name || ' ' || r.dtype
+      || ', the model has ' || m.dtype
+    FROM result r JOIN model m ON m.name = r.new_name WHERE m.dtype <> r.dtype
+    UNION ALL
+    SELECT 'ambiguous', NULL, r.place, r.new_name, NULL
+    FROM dotted d JOIN result r ON replace(r.new_name, '/', '.') = d.name
+    UNION ALL
+    SELECT 'again', rule_match(ruleset, r.new_name), r.place, r.new_name,
+           'would become ' || rule_replace(ruleset, r.new_name)
+    FROM given CROSS JOIN option CROSS JOIN result r
+    WHERE dialect = 't5x-translator'
+      AND rule_status(ruleset, r.new_name) = 'ok'
+      AND rule_replace(ruleset, r.new_name) <> r.new_name
+    UNION ALL
+    -- A pattern open at its beginning or end that cuts a component in two.
+    SELECT 'inside', u.ord, m.place, m.name,
+           'it matches from the middle of '
+             || python_repr(regexp_capture('[^/.]*$', m.head, 0)
+                || regexp_capture('^[^/.]*', substr(m.name, length(m.head) + 1), 0))
+    FROM (
+      SELECT r.place, r.rule, r.name,
+             regexp_capture(u.pattern, r.name, 1, 'match') AS head
+      FROM (SELECT place, rule, iif(dialect = 't5x-translator', old_name, new_name) AS name
+            FROM result CROSS JOIN option WHERE dialect <> 'kauldron') r
+      JOIN rule u ON u.ruleset = (SELECT ruleset FROM given) AND u.ord = r.rule
+      WHERE u.pattern GLOB '(.[*+])[A-Za-z0-9_]*'
+    ) m JOIN rule u ON u.ruleset = (SELECT ruleset FROM given) AND u.ord = m.rule
+    WHERE m.head REGEXP '[^/.]$'
+    UNION ALL
+    SELECT 'inside', u.ord, r.place, r.name,
+           'it matches up to the middle of ' || python_repr(regexp_capture('[^/.]*$',
+             substr(r.name, 1, length(r.name) - length(r.tail)), 0)
+             || regexp_capture('^[^/.]*', r.tail, 0))
+    FROM (
+      SELECT r.place, r.rule, r.name,
+             regexp_groups(u.pattern, r.name, 'match') ->> '$[#-1]' AS tail
+      FROM (SELECT place, rule, iif(dialect = 't5x-translator', old_name, new_name) AS name
+            FROM result CROSS JOIN option WHERE dialect <> 'kauldron') r
+      JOIN rule u ON u.ruleset = (SELECT ruleset FROM given) AND u.ord = r.rule
+      WHERE u.pattern GLOB '*[A-Za-z0-9_](.[*+])' OR u.pattern GLOB '*[A-Za-z0-9_](.[*+])$'
+    ) r JOIN rule u ON u.ruleset = (SELECT ruleset FROM given) AND u.ord = r.rule
+    WHERE r.tail REGEXP '^[^/.]'
+    UNION ALL
+    SELECT 'inverse', NULL, 0, NULL,
+           count(*) || ' names, one to one: map_inverse() is the map back'
+    FROM result CROSS JOIN given
+    HAVING count(*) > 0 AND count(DISTINCT new_name) = count(*)
+       AND count(DISTINCT old_name) = count(*)
+       AND NOT EXISTS (SELECT 1 FROM mapping WHERE status IN ('dropped', 'unmatched',
+                       'error'))
+  ),
+  kind(kind, turn, severity, meaning, advice) AS (
+    VALUES
+    ('error', 1, 'error', 'the original refuses', 'mend the rule, or the names it is for'),
+    ('unmatched', 2, 'error', 'no rule matches',
+     'add a rule for them, or one with NULL that drops them'),
+    ('collision', 3, 'error', 'several tensors become one name, and only one is kept',
+     'make the patterns tell them apart, or drop those that are not wanted'),
+    ('undone', 4, 'error',
+     'the source''s own value of the new name replaces the mapped one',
+     'give that value a name of its own by another rule'),
+    ('prefix', 5, 'error', 'a tensor has the name of a folder of others',
+     'rename one of them: no tree can hold both'),
+    ('hidden', 6, 'error', 'a later tensor has the name of the folder that holds these',
+     'rename one of them: no tree can hold both'),
+    ('shape', 7, 'error', 'the shape is not the model''s',
+     'look for a transposed, fused or stacked tensor, or another configuration'),
+    ('duplicate-pattern', 8, 'warning', 'the pattern of an earlier rule: this one never decides',
+     'delete it'),
+    ('unused', 9, 'note', 'the rule decides no name',
+     'delete it, move it up, or mend its pattern'),
+    ('missing', 10, 'warning', 'the source has nothing for these names of the model',
+     'add a rule for them, if they are not to keep what they have'),
+    ('not-in-model', 11, 'warning', 'the model has no such names', 'drop them by a rule'),
+    ('again', 12, 'warning', 'the map would change its own results if it were run again',
+     'anchor the pattern to the start of the old names'),
+    ('inside', 13, 'warning', 'the pattern begins or ends inside a component',
+     'put the separator into the pattern'),
+    ('ambiguous', 14, 'warning', 'these names are one when joined by dots',
+     'keep them joined by "/", or rename'),
+    ('dtype', 15, 'note', 'the dtype is not the model''s', 'it will be cast when restored'),
+    ('one-to-many', 16, 'note', 'one tensor goes to several names', NULL),
+    ('left-out', 17, 'note', 'tensors of the source that go nowhere', NULL),
+    ('inverse', 18, 'note', 'the map can be undone', NULL)
+  ),
+  numbered AS (
+    SELECT *, row_number() OVER (PARTITION BY kind, rule ORDER BY place, name) AS k,
+           count(*) OVER (PARTITION BY kind, rule) AS names
+    FROM finding
+  )
+SELECT CASE WHEN k.kind IN ('unused', 'duplicate-pattern')
+              THEN iif((SELECT required FROM option), 'error', k.severity)
+            ELSE k.severity END AS severity,
+       k.kind AS finding,
+       n.rule,
+       iif(max(n.name) IS NULL, NULL, n.names) AS count,
+       iif(max(n.name) IS NULL, NULL, json_group_array(n.name)) AS names,
+       k.meaning || iif(max(n.detail) IS NULL, '', ': '
+         || max(iif(n.k = 1, n.detail, NULL))) AS meaning,
+       k.advice
+FROM numbered n JOIN kind k ON k.kind = n.kind
+WHERE n.k <= 20
+GROUP BY n.kind, n.rule
+ORDER BY k.turn, n.rule

@@ -1,0 +1,29 @@
+-- map_inverse.sql - map_inverse(ruleset, source[, target]): the map back, as literal rules of
+-- T5X's translator: a pattern that is the new name, a replacement that is the old one. It is
+-- made of what the map does, never of its patterns' text. `error` says why a row has none.
+WITH
+  given(ruleset, source, target) AS (SELECT :ruleset, :source, $target),
+  option(dialect) AS MATERIALIZED (
+    SELECT dialect FROM ruleset WHERE name = (SELECT ruleset FROM given)
+  ),
+  mapping(old_name, new_name, status) AS MATERIALIZED (
+    SELECT old_name, new_name, status
+    FROM option CROSS JOIN translation_rows((SELECT ruleset FROM given))
+    WHERE dialect = 't5x-translator' AND checkpoint_id = (SELECT source FROM given)
+    UNION ALL
+    SELECT old_name, new_name, status
+    FROM option CROSS JOIN assignment_rows((SELECT ruleset FROM given),
+      (SELECT source FROM given), (SELECT target FROM given))
+    WHERE dialect <> 't5x-translator' AND status <> 'missing'
+  ),
+  owners(new_name, sources) AS MATERIALIZED (
+    SELECT new_name, count(DISTINCT old_name) FROM mapping WHERE new_name IS NOT NULL
+    GROUP BY new_name
+  )
+SELECT row_number() OVER () AS ord,
+       regexp_replace('[][\\^$.|?*+(){}#&~\s-]', m.new_name, '\\\g<0>') AS pattern,
+       replace(m.old_name, '\', '\\') AS replacement,
+       CASE WHEN m.status NOT IN ('ok', 'mapped', 'kept')
+              THEN 'the tensor goes nowhere: it cannot come back'
+            WHEN o.sources > 1 THEN 'several tensors became this name' END AS error
+FROM mapping m LEFT JOIN owners o ON o.new_name = m.new_name

@@ -1,0 +1,81 @@
+# map check, map why, map_inverse(): each kind of finding, once.
+state() { # FILE NAME[:SHAPE[:DTYPE]]...
+    local file=$1 sep='' each name shape dtype
+    shift
+    {
+        printf '{"ckptdb": "names", "tensors": {'
+        for each in "$@"; do
+            IFS=: read -r name shape dtype <<<"$each"
+            printf '%s"%s": {"dtype": "%s", "shape": [%s]}' "$sep" "$name" "${dtype:-float32}" "$shape"
+            sep=', '
+        done
+        printf '}}'
+    } >"$file.json"
+    "$CKPTDB_BIN" import "$file.json" >/dev/null 2>&1
+}
+map() { # NAME DIALECT [PATTERN REPLACEMENT]...
+    local name=$1 dialect=$2 sql n=0
+    shift 2
+    sql="INSERT INTO ruleset(name, dialect) VALUES ('$name', '$dialect');"
+    while [ $# -gt 0 ]; do
+        n=$((n + 1))
+        sql="$sql INSERT INTO rule(ruleset, ord, pattern, replacement) VALUES ('$name', $n, '$1', nullif('$2', 'NULL'));"
+        shift 2
+    done
+    "$CKPTDB_BIN" "$sql"
+}
+check() {
+    echo "-- $*"
+    "$CKPTDB_BIN" --list map check "$@" 2>&1
+    echo "status $?"
+}
+
+state old a/w:2,3 a/b:3 b/w:3,2 c.x:1 c/x:1 step::int64
+state model n/w:2,3 n/b:4 n/v:2,3 step::int32
+map partly t5x-translator 'a/(.*)' 'n/\1'
+check partly old.json
+map collides t5x-translator '[ab]/(.*)' 'n/\1' '(.*)' '\1'
+check collides old.json
+map prefix t5x-translator 'a/w' 'n' 'a/(.*)' 'n/\1' '.*' NULL
+check prefix old.json
+map again t5x-translator '(.*)' 'model.\1'
+check again old.json
+map inside t5x-translator '(.*)x' '\1y' '(.*)' '\1'
+state inner d/box xy/z:2
+check inside inner.json
+map tail t5x-translator 'd/b(.*)' 'e/b\1' 'x(.*)' 'w\1'
+check tail inner.json
+map shadowed t5x-translator '(.*)' '\1' 'a/(.*)' 'n/\1' '(.*)' 'again'
+check shadowed old.json
+map fine t5x-translator 'a/(.*)' 'new/a/\1' 'b/(.*)' 'new/b/\1' 'c([./])x' 'new/c\1x' 'step' 'global_step'
+check fine old.json
+
+map onto t5x-assignment 'n/(w|v)' 'a/w' 'n/b' 'a/b' 'zz' 'a/w'
+check onto old.json
+check onto old.json --target model.json
+state swapped n/w:2,3 n/b:3
+map undone t5x-assignment 'n/w' 'a/w' 'n/b' 'b/w'
+state both a/w:1 b/w:1 n/w:1
+check undone both.json --target swapped.json
+map moves orbax '(.*)/w' '\1/b' 'n/.*' NULL
+check moves old.json --target model.json
+
+echo '-- back'
+"$CKPTDB_BIN" "INSERT INTO ruleset(name, dialect) VALUES ('back', 't5x-translator')" \
+    "INSERT INTO rule(ruleset, ord, pattern, replacement)
+        SELECT 'back', ord, pattern, replacement FROM map_inverse('fine', (SELECT id FROM checkpoint WHERE path LIKE '%/old.json'))"
+state new new/a/w new/a/b new/b/w new/c.x new/c/x global_step
+"$CKPTDB_BIN" map run back new.json
+"$CKPTDB_BIN" "SELECT * FROM map_inverse('collides', (SELECT id FROM checkpoint WHERE path LIKE '%/old.json'))"
+
+echo '-- why'
+for name in n/w a/w n/q a/zz; do
+    "$CKPTDB_BIN" "SELECT ruleset, old_name, new_name, status, rule, pattern, storage FROM map_why(
+        (SELECT id FROM checkpoint WHERE path LIKE '%/old.json'), '$name')"
+    "$CKPTDB_BIN" map why old.json $name >/dev/null 2>err
+    echo "status $?"
+    cat err
+done
+"$CKPTDB_BIN" map why old.json n/v --target model.json | cut -f 1-5,8-10
+"$CKPTDB_BIN" map why nothing n/v
+"$CKPTDB_BIN" map why old.json
