@@ -64,7 +64,6 @@ struct place {
 struct level {
     struct ocdbt_node node; /* what is left of it */
     struct buffer body;
-    size_t body_len;
     struct text key; /* of the entry last read, whole */
     size_t prefix;   /* bytes of it that the node leaves out */
     struct table_file *files;
@@ -87,7 +86,7 @@ struct ocdbt {
     bool any;         /* there was a leaf before */
     uint64_t node_most;
     uint64_t entries, nodes;
-    uint64_t decoded; /* bytes of nodes, */
+    uint64_t decoded; /* bytes of nodes and values, */
     uint64_t read;    /* and as stored */
     uint64_t there;   /* bytes of all files that were opened */
     uint64_t key_bytes, path_bytes;
@@ -155,8 +154,10 @@ static enum status open_file(struct ocdbt *db, uint32_t number, struct source **
     }
     struct source *source = NULL;
     struct known_file *known = &db->known[number];
-    if (db->files.open(db->files.context, number, known->path, &source, err) != OK)
-        return err->status;
+    enum status status =
+        db->files.open(db->files.context, number, known->path, &source, err);
+    if (status != OK)
+        return status;
     if (!known->counted && !add_u64(db->there, source->size, &db->there))
         db->there = UINT64_MAX;
     known->counted = true;
@@ -183,37 +184,41 @@ static enum status limit_hit(struct ocdbt_place at, const char *what, uint64_t m
                      (unsigned long long)most);
 }
 
-/* Read a frame and decode its body into l->body, at most `most` bytes of it. */
-static enum status read_body(struct ocdbt *db, const struct source *s, uint64_t offset,
-                             uint64_t length, uint32_t magic, uint64_t most,
-                             struct level *l, struct bytes *body, struct error *err)
+/* A frame to read. */
+struct frame {
+    const struct source *source;
+    uint64_t offset, length;
+    uint32_t magic;
+    uint64_t most; /* bytes that its body may have, stored and decoded */
+};
+
+/* Read a frame and decode its body, which stands in `memory`. */
+static enum status read_body(struct ocdbt *db, const struct frame *f,
+                             struct buffer *memory, struct bytes *body, struct error *err)
 {
-    struct ocdbt_place at = {s->name, offset};
+    struct ocdbt_place at = {f->source->name, f->offset};
+    struct buffer *stored = &db->stored;
     bool compressed = false;
-    struct bytes stored = {0};
-    if (length > most)
-        return error_set(err, ERR_LIMIT, at.name, offset,
+    if (f->length > f->most)
+        return error_set(err, ERR_LIMIT, at.name, at.offset,
                          "an OCDBT node of %llu bytes, the most is %llu",
-                         (unsigned long long)length, (unsigned long long)most);
-    if (!buffer_reserve(&db->stored, (size_t)length))
+                         (unsigned long long)f->length, (unsigned long long)f->most);
+    stored->len = (size_t)f->length;
+    if (!buffer_reserve(stored, stored->len))
         return no_memory(err);
-    if (source_read(s, offset, db->stored.at, (size_t)length, err) != OK)
+    struct bytes all = {stored->at, stored->len};
+    if (source_read(f->source, f->offset, stored->at, stored->len, err) != OK ||
+        ocdbt_frame(all, f->magic, at, body, &compressed, err) != OK)
         return err->status;
-    struct bytes frame = {db->stored.at, (size_t)length};
-    if (ocdbt_frame(frame, magic, at, &stored, &compressed, err) != OK)
-        return err->status;
-    if (compressed) {
-        if (ocdbt_inflate(&db->inflater, stored, most, &l->body, &l->body_len, at.name,
-                          offset, err) != OK)
-            return err->status;
-        *body = (struct bytes){l->body.at, l->body_len};
+    if (!compressed) {
+        struct buffer swap = *memory;
+        *memory = *stored;
+        *stored = swap;
         return OK;
     }
-    struct buffer swap = l->body;
-    l->body = db->stored;
-    db->stored = swap;
-    l->body_len = (size_t)length;
-    *body = stored;
+    if (ocdbt_inflate(&db->inflater, *body, f->most, at, memory, err) != OK)
+        return err->status;
+    *body = (struct bytes){memory->at, memory->len};
     return OK;
 }
 
@@ -310,20 +315,26 @@ static enum status number_table(struct ocdbt *db, struct ocdbt_table t, struct b
                : OK;
 }
 
-static enum status count_node(struct ocdbt *db, const struct place *p, size_t decoded,
-                              struct ocdbt_place at, struct error *err)
+/* Count what was read and what came out of it: the same bytes may be read again, but not
+ * without end. */
+static enum status count_bytes(struct ocdbt *db, uint64_t read, uint64_t decoded,
+                               struct ocdbt_place at, struct error *err)
 {
-    db->nodes++;
-    db->read += p->length;
+    db->read += read;
     db->decoded += decoded;
-    if (db->nodes > LIMIT_OCDBT_NODES)
-        return limit_hit(at, "more nodes", LIMIT_OCDBT_NODES, err);
     if (db->decoded > LIMIT_OCDBT_DECODED)
         return limit_hit(at, "more bytes of nodes", LIMIT_OCDBT_DECODED, err);
     if (db->read > LIMIT_OCDBT_AGAIN && db->read - LIMIT_OCDBT_AGAIN > db->there)
-        return limit_hit(at, "more bytes of nodes that are read again", LIMIT_OCDBT_AGAIN,
-                         err);
+        return limit_hit(at, "more bytes that are read again", LIMIT_OCDBT_AGAIN, err);
     return OK;
+}
+
+static enum status count_node(struct ocdbt *db, const struct place *p, size_t decoded,
+                              struct ocdbt_place at, struct error *err)
+{
+    if (++db->nodes > LIMIT_OCDBT_NODES)
+        return limit_hit(at, "more nodes", LIMIT_OCDBT_NODES, err);
+    return count_bytes(db, p->length, decoded, at, err);
 }
 
 /* The most a node may decode to: all that are held at a time are limited together. */
@@ -331,7 +342,7 @@ static uint64_t body_most(const struct ocdbt *db)
 {
     uint64_t held = 0;
     for (unsigned i = 0; i < db->depth; i++)
-        held += db->levels[i].body_len;
+        held += db->levels[i].body.len;
     uint64_t left = held < LIMIT_OCDBT_HELD ? LIMIT_OCDBT_HELD - held : 0;
     return left < db->node_most ? left : db->node_most;
 }
@@ -359,8 +370,9 @@ static enum status find_node(struct ocdbt *db, const struct place *p, struct sou
 {
     uint64_t end;
     struct source *s = NULL;
-    if (open_file(db, p->file.number, &s, err) != OK)
-        return err->status;
+    enum status status = open_file(db, p->file.number, &s, err);
+    if (status != OK)
+        return status;
     if (!add_u64(p->offset, p->length, &end) || end > s->size) {
         error_set(err, ERR_CORRUPT, s->name, s->size,
                   "an OCDBT node of %llu bytes at byte %llu ends past the end of its "
@@ -389,8 +401,8 @@ static enum status enter(struct ocdbt *db, const struct place *p, size_t prefix,
     l->key.len = 0;
     if (prefix && !text_add(&l->key, l[-1].key.at, prefix))
         return no_memory(err);
-    if (read_body(db, s, p->offset, p->length, OCDBT_MAGIC_NODE, body_most(db), l, &body,
-                  err) != OK ||
+    struct frame f = {s, p->offset, p->length, OCDBT_MAGIC_NODE, body_most(db)};
+    if (read_body(db, &f, &l->body, &body, err) != OK ||
         count_node(db, p, body.len, at, err) != OK ||
         parse_node(l, body, p->height, at, err) != OK ||
         check_node(db, l, &keys, at, err) != OK ||
@@ -418,7 +430,7 @@ bool ocdbt_begins(struct bytes head)
 /* A manifest in hand. */
 struct manifest {
     struct ocdbt_manifest is;
-    struct level memory; /* where its table lies */
+    struct buffer memory; /* where its table lies */
     struct ocdbt_place at;
 };
 
@@ -429,11 +441,12 @@ static enum status read_manifest(struct ocdbt *db, const char *path, struct mani
     struct source *s = NULL;
     struct bytes body = {0};
     if (number_file(db, path, strlen(path), &number, err) != OK ||
-        open_file(db, number, &s, err) != OK ||
-        read_body(db, s, 0, s->size, OCDBT_MAGIC_MANIFEST, LIMIT_OCDBT_MANIFEST,
-                  &m->memory, &body, err) != OK)
+        open_file(db, number, &s, err) != OK)
         return err->status;
     m->at = (struct ocdbt_place){s->name, 0};
+    struct frame f = {s, 0, s->size, OCDBT_MAGIC_MANIFEST, LIMIT_OCDBT_MANIFEST};
+    if (read_body(db, &f, &m->memory, &body, err) != OK)
+        return err->status;
     const char *wrong = ocdbt_manifest_parse(body, &m->is);
     return wrong ? error_set(err, ERR_CORRUPT, s->name, 0,
                              "the OCDBT manifest is damaged: %s", wrong)
@@ -518,7 +531,7 @@ static enum status enter_root(struct ocdbt *db, const struct manifest *m,
 {
     const struct ocdbt_reference *root = &m->is.root;
     size_t count = (size_t)m->is.table.count;
-    struct table_file *files = malloc(count * sizeof(*files));
+    struct table_file *files = count ? calloc(count, sizeof(*files)) : NULL;
     db->levels = calloc(m->is.height + 1, sizeof(*db->levels));
     if (!files || !db->levels) {
         free(files);
@@ -566,7 +579,7 @@ enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out,
     if (!m.is.empty)
         enter_root(db, &m, err);
 done:
-    level_release(&m.memory);
+    free(m.memory.at);
     if (err->status != OK)
         ocdbt_close(db);
     else
@@ -711,6 +724,9 @@ enum status ocdbt_value(struct ocdbt *db, const struct ocdbt_entry *e, uint64_t 
                   (unsigned long long)e->length, (unsigned long long)e->offset);
         return error_code(err, "truncated");
     }
+    struct ocdbt_place at = {s->name, e->offset};
+    if (count_bytes(db, e->length, e->length, at, err) != OK)
+        return err->status;
     if (!buffer_reserve(&db->value, (size_t)e->length))
         return no_memory(err);
     if (source_read(s, e->offset, db->value.at, (size_t)e->length, err) != OK)

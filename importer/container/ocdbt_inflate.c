@@ -14,7 +14,8 @@ bool buffer_reserve(struct buffer *b, size_t len)
     uint8_t *at = realloc(b->at, len ? len : 1);
     if (!at)
         return false;
-    *b = (struct buffer){at, len};
+    b->at = at;
+    b->space = len;
     return true;
 }
 
@@ -30,36 +31,36 @@ static bool grow(struct buffer *b, size_t packed, uint64_t most)
 }
 
 enum status ocdbt_inflate(struct inflater *z, struct bytes packed, uint64_t most,
-                          struct buffer *out, size_t *len, const char *name,
-                          uint64_t offset, struct error *err)
+                          struct ocdbt_place at, struct buffer *out, struct error *err)
 {
-    struct codec_step step = {.codec = "zstd", .name = name, .offset = offset};
+    struct codec_step step = {.codec = "zstd", .name = at.name, .offset = at.offset};
     const struct libzstd *lib = library_zstd(&step, err);
     if (!lib)
         return err->status;
     if (!z->context && !(z->context = lib->open()))
-        return error_set(err, ERR_MEMORY, name, offset, "no memory for a node");
+        return error_set(err, ERR_MEMORY, at.name, at.offset, "no memory for a node");
     lib->reset(z->context, ZSTD_reset_session_only);
     ZSTD_inBuffer in = {packed.at, packed.len, 0};
     ZSTD_outBuffer decoded = {out->at, out->space, 0};
     for (size_t rest = 1; rest;) {
         if (decoded.pos > most)
-            return error_set(err, ERR_LIMIT, name, offset,
+            return error_set(err, ERR_LIMIT, at.name, at.offset,
                              "decodes to more than %llu bytes, the most that is read",
                              (unsigned long long)most);
         if (decoded.pos == decoded.size && !grow(out, packed.len, most))
-            return error_set(err, ERR_MEMORY, name, offset, "no memory for a node");
+            return error_set(err, ERR_MEMORY, at.name, at.offset, "no memory for a node");
         decoded.dst = out->at;
         decoded.size = out->space;
         rest = lib->stream(z->context, &decoded, &in);
         bool cut = in.pos == in.size && decoded.pos < decoded.size && rest;
         if (lib->is_error(rest) || cut)
-            return error_set(err, ERR_CORRUPT, name, offset, "its zstd data is damaged");
+            return error_set(err, ERR_CORRUPT, at.name, at.offset,
+                             "its zstd data is damaged");
     }
     if (in.pos != in.size)
-        return error_set(err, ERR_CORRUPT, name, offset,
+        return error_set(err, ERR_CORRUPT, at.name, at.offset,
                          "bytes follow the end of its zstd data");
-    *len = decoded.pos;
+    out->len = decoded.pos;
     return OK;
 }
 

@@ -6,11 +6,13 @@
 
 #include "catalog/base/bits.h"
 #include "catalog/base/error.h"
+#include "importer/container/ocdbt_node.h"
 
 /* Memory that only grows. */
 struct buffer {
     uint8_t *at;
     size_t space;
+    size_t len; /* bytes in use */
 };
 bool buffer_reserve(struct buffer *, size_t len);
 
@@ -19,12 +21,11 @@ struct inflater {
     void *context;
 };
 
-/* Decode one zstd stream, which must take up all of `packed`, into `out`: *len bytes. The
- * memory grows with what comes out. ERR_LIMIT past `most` bytes; ERR_UNSUPPORTED where the
- * library is not installed. `name` and `offset` are for messages. */
+/* Decode one zstd stream, which must take up all of `packed`, into `out`, whose memory grows
+ * with what comes out. ERR_LIMIT past `most` bytes; ERR_UNSUPPORTED where the library is not
+ * installed. */
 enum status ocdbt_inflate(struct inflater *, struct bytes packed, uint64_t most,
-                          struct buffer *out, size_t *len, const char *name,
-                          uint64_t offset, struct error *err);
+                          struct ocdbt_place at, struct buffer *out, struct error *err);
 void inflater_release(struct inflater *);
 
 #endif

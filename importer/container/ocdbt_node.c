@@ -222,7 +222,7 @@ static const char *versions_parse(struct cursor *c, unsigned arity,
     uint64_t value_bytes = last_of(c, count, UINT64_MAX);
     for (uint64_t i = 0; i < count && cursor_ok(c); i++)
         cursor_u64le(c);
-    if (!cursor_ok(c) || out->table.count == 0)
+    if (!cursor_ok(c) || !heights.at || out->table.count == 0)
         return "its list of versions is damaged";
     if (!ascending(generations, count))
         return "its versions are not in order";
@@ -266,8 +266,8 @@ const char *ocdbt_manifest_parse(struct bytes body, struct ocdbt_manifest *out)
     uint32_t compression = cursor_varint32(&c);
     if (compression == COMPRESSION_ZSTD)
         cursor_u32le(&c); /* level */
-    if (!cursor_ok(&c) || kind > 1 || inline_bytes > OCDBT_INLINE_BYTES || arity == 0 ||
-        arity > ARITY_MAX || compression > COMPRESSION_ZSTD)
+    if (!cursor_ok(&c) || !uuid.at || kind > 1 || inline_bytes > OCDBT_INLINE_BYTES ||
+        arity == 0 || arity > ARITY_MAX || compression > COMPRESSION_ZSTD)
         return "its configuration is damaged";
     memcpy(m.uuid, uuid.at, sizeof(m.uuid));
     m.numbered = kind == 1;
