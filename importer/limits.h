@@ -30,6 +30,8 @@
 #define LIMIT_OCDBT_NODES    UINT64_C(1048576)    /* of a database */
 #define LIMIT_OCDBT_ENTRIES  UINT64_C(67108864)   /* of a database */
 #define LIMIT_OCDBT_GROWTH   UINT64_C(256)        /* bytes of keys a byte of nodes */
+#define LIMIT_STRINGS_CHUNK  UINT64_C(1073741824) /* decoded bytes of strings in a chunk */
+#define LIMIT_ZARR_METADATA  UINT64_C(268435456)  /* bytes of a .zarray, zarr.json, … */
 #define LIMIT_JSON_DEPTH     64
 #define LIMIT_ISSUES         1000 /* of one checkpoint; then one that counts */
 #define LIMIT_ARENA_BYTES    UINT64_C(8589934592) /* of one job; past it: ERR_MEMORY */

@@ -99,6 +99,22 @@ void *arena_grow(struct arena *a, void *array, size_t count, size_t *space, size
     return larger;
 }
 
+void arena_adopt(struct arena *a, struct arena *from)
+{
+    struct arena_page **last = &from->page;
+    while (*last)
+        last = &(*last)->older;
+    if (a->page) { /* behind the newest, which has room left */
+        *last = a->page->older;
+        a->page->older = from->page;
+    } else {
+        a->page = from->page;
+    }
+    a->used += from->used;
+    from->page = NULL;
+    from->used = 0;
+}
+
 void arena_release(struct arena *a)
 {
     while (a->page) {

@@ -36,6 +36,9 @@ char *arena_copy(struct arena *a, const void *bytes, size_t len);
  * not zeroed. */
 void *arena_grow(struct arena *a, void *array, size_t count, size_t *space, size_t size);
 
+/* What `from` holds is from now on `a`'s; `from` is then empty. */
+void arena_adopt(struct arena *a, struct arena *from);
+
 void arena_release(struct arena *a);
 
 #endif

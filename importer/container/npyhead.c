@@ -20,11 +20,9 @@
 #include <string.h>
 
 #include "catalog/base/cursor.h"
-#include "catalog/dtype.h"
 #include "catalog/tensor.h"
+#include "importer/container/numpytype.h"
 #include "importer/limits.h"
-
-#define WORD_MAX 64 /* bytes of a key or a descr; "<M8[1234567890us]" is a long one */
 
 enum key {
     KEY_DESCR = 1,
@@ -80,9 +78,9 @@ static bool take(struct literal *l, uint8_t byte)
     return true;
 }
 
-/* A quoted string of at most WORD_MAX - 1 bytes. All words that mean something are plain
+/* A quoted string of at most NUMPY_TYPE_BYTES - 1 bytes. All words that mean something are plain
  * ASCII, so that an escape cannot be part of one. */
-static bool read_word(struct literal *l, char word[WORD_MAX])
+static bool read_word(struct literal *l, char word[NUMPY_TYPE_BYTES])
 {
     size_t len = 0;
     uint8_t quote = peek_word(l);
@@ -95,7 +93,7 @@ static bool read_word(struct literal *l, char word[WORD_MAX])
             return bad(l, "the npy header ends inside a string");
         if (byte == quote)
             break;
-        if (byte < 0x20 || byte > 0x7E || byte == '\\' || len == WORD_MAX - 1)
+        if (byte < 0x20 || byte > 0x7E || byte == '\\' || len == NUMPY_TYPE_BYTES - 1)
             return bad(l, "a string in the npy header that NumPy does not write");
         word[len++] = (char)byte;
     }
@@ -105,168 +103,41 @@ static bool read_word(struct literal *l, char word[WORD_MAX])
 
 /* --- dtypes ----------------------------------------------------------------------------- */
 
-/* Canonical names by NumPy's kind and bytes an element. */
-static const struct {
-    const char *code, *dtype;
-    unsigned item;
-} kinds[] = {
-    {"b1",  "bool",                1 },
-    {"i1",  "int8",                1 },
-    {"i2",  "int16",               2 },
-    {"i4",  "int32",               4 },
-    {"i8",  "int64",               8 },
-    {"u1",  "uint8",               1 },
-    {"u2",  "uint16",              2 },
-    {"u4",  "uint32",              4 },
-    {"u8",  "uint64",              8 },
-    {"f2",  "float16",             2 },
-    {"f4",  "float32",             4 },
-    {"f8",  "float64",             8 },
-    {"c8",  "complex64",           8 },
-    {"c16", "complex128",          16},
- /* x87 numbers, padded; only their place is known */
-    {"f12", "unknown(float96)",    12},
-    {"f16", "unknown(float128)",   16},
-    {"c24", "unknown(complex192)", 24},
-    {"c32", "unknown(complex256)", 32},
-};
-
-static bool format_codec(struct literal *l, const char *text)
+static bool set_type(struct literal *l, const struct numpy_type *type)
 {
-    l->head->codec = arena_copy(l->arena, text, strlen(text));
-    return l->head->codec || fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
-}
-
-static bool unknown(struct literal *l, const char *descr)
-{
-    char message[WORD_MAX + 64];
-    snprintf(message, sizeof(message), "descr '%s' is not a type that NumPy knows",
-             descr);
-    return fail(l, ERR_UNSUPPORTED, "unknown-dtype", message);
-}
-
-/* The number in "S5", "U2", "V16": bytes or characters an element. */
-static bool read_count(const char *digits, unsigned *count)
-{
-    *count = 0;
-    if (*digits < '1' || *digits > '9')
-        return false;
-    for (; *digits >= '0' && *digits <= '9' && *count < 100000000; digits++)
-        *count = *count * 10 + (unsigned)(*digits - '0');
-    return !*digits;
-}
-
-/* S<bytes>, U<characters of 4 bytes>, V<bytes>. */
-static bool set_sized(struct literal *l, const char *descr, const char *code, bool big)
-{
-    char text[WORD_MAX];
-    unsigned count;
-    struct dtype found;
-    if (!read_count(code + 1, &count))
-        return unknown(l, descr);
-    l->item = *code == 'U' ? count * 4 : count;
-    if (*code == 'V') {
-        snprintf(text, sizeof(text), "void%llu", count * 8ull);
-        dtype_find(text, &found);
-        if (found.kind == DTYPE_UNKNOWN)
-            snprintf(text, sizeof(text), "unknown(V%u)", count);
-        l->head->dtype = arena_copy(l->arena, text, strlen(text));
-        return l->head->dtype || fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
+    char codec[NUMPY_TYPE_BYTES + 32] = "";
+    if (type->swap)
+        snprintf(codec, sizeof(codec), "swap:%u%s", type->swap,
+                 *type->strings ? "|" : "");
+    if (*type->strings) {
+        size_t len = strlen(codec);
+        snprintf(codec + len, sizeof(codec) - len, "strings:%s", type->strings);
     }
-    l->head->dtype = "string";
-    snprintf(text, sizeof(text), "%sstrings:%c%u", *code == 'U' && big ? "swap:4|" : "",
-             *code, count);
-    return format_codec(l, text);
-}
-
-/* "" or "[unit]" or "[25unit]" behind M8 and m8. */
-static bool is_time_unit(const char *text)
-{
-    static const char units[] = " Y M W D h m s ms us ns ps fs as ";
-    char unit[8];
-    if (!*text)
-        return true;
-    if (*text++ != '[')
-        return false;
-    while (*text >= '0' && *text <= '9')
-        text++;
-    size_t len = strcspn(text, "]");
-    if (len < 1 || len > 2 || strcmp(text + len, "]") != 0)
-        return false;
-    snprintf(unit, sizeof(unit), " %.*s ", (int)len, text);
-    return strstr(units, unit) != NULL;
-}
-
-static bool set_time(struct literal *l, const char *descr, const char *code)
-{
-    char text[WORD_MAX + 16];
-    if (code[1] != '8' || !is_time_unit(code + 2))
-        return unknown(l, descr);
-    snprintf(text, sizeof(text), "%s%s", *code == 'M' ? "datetime64" : "timedelta64",
-             code + 2);
-    l->item = 8;
-    l->head->dtype = arena_copy(l->arena, text, strlen(text));
-    return l->head->dtype || fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
-}
-
-/* A dtype by its own name: "float32", and "bfloat16" and the like of other writers. */
-static bool set_named(struct literal *l, const char *descr, const char *name)
-{
-    struct dtype found;
-    dtype_find(name, &found);
-    bool plain = found.kind == DTYPE_BOOL || found.kind == DTYPE_INT ||
-                 found.kind == DTYPE_UINT || found.kind == DTYPE_FLOAT ||
-                 found.kind == DTYPE_COMPLEX;
-    if (!plain || found.bits % 8 || !found.bits || *name == 'q')
-        return unknown(l, descr);
-    l->item = found.block_bytes;
-    l->head->dtype = found.name;
-    return true;
-}
-
-static bool set_numeric(struct literal *l, const char *descr, const char *code)
-{
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(code, kinds[i].code) == 0) {
-            l->item = kinds[i].item;
-            l->head->dtype = kinds[i].dtype;
-            return true;
-        }
-    }
-    return set_named(l, descr, code);
-}
-
-static bool set_swap(struct literal *l)
-{
-    char text[16];
-    struct dtype found;
-    dtype_find(l->head->dtype, &found);
-    unsigned width = dtype_swap_width(&found);
-    if (width < 2)
-        return true;
-    snprintf(text, sizeof(text), "swap:%u", width);
-    return format_codec(l, text);
+    l->item = type->item;
+    l->head->dtype = arena_copy(l->arena, type->dtype, strlen(type->dtype));
+    l->head->codec = *codec ? arena_copy(l->arena, codec, strlen(codec)) : NULL;
+    return (l->head->dtype && (l->head->codec || !*codec)) ||
+           fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
 }
 
 static bool read_descr(struct literal *l)
 {
-    char descr[WORD_MAX] = "";
+    char descr[NUMPY_TYPE_BYTES] = "", message[NUMPY_TYPE_BYTES + 64];
+    struct numpy_type type;
     if (peek_word(l) == '[')
         return fail(l, ERR_UNSUPPORTED, "structured-dtype",
                     "a structured dtype: its records are no plain tensor");
     if (!read_word(l, descr))
         return false;
     const char *code = descr + (*descr && strchr("<>|=", *descr) != NULL);
-    bool big = *descr == '>';
     if (strcmp(code, "O") == 0)
         return fail(l, ERR_UNSUPPORTED, "object-dtype",
                     "object dtype: the data is a pickle, which is not executed");
-    if (*code == 'S' || *code == 'U' || *code == 'V')
-        return set_sized(l, descr, code, big);
-    bool known = *code == 'M' || (*code == 'm' && code[1] == '8')
-                     ? set_time(l, descr, code)
-                     : set_numeric(l, descr, code);
-    return known && (!big || set_swap(l));
+    if (numpy_type_parse(descr, &type))
+        return set_type(l, &type);
+    snprintf(message, sizeof(message), "descr '%s' is not a type that NumPy knows",
+             descr);
+    return fail(l, ERR_UNSUPPORTED, "unknown-dtype", message);
 }
 
 /* --- the other two keys ----------------------------------------------------------------- */
@@ -341,7 +212,7 @@ static bool read_pair(struct literal *l)
         {"fortran_order", KEY_ORDER, read_order},
         {"shape",         KEY_SHAPE, read_shape},
     };
-    char name[WORD_MAX];
+    char name[NUMPY_TYPE_BYTES];
     if (!read_word(l, name))
         return false;
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {

@@ -45,6 +45,16 @@ enum status zarr_parse(struct bytes metadata, unsigned version, const char *sour
                        struct arena *, enum zarr_kind *, struct zarr_array *out,
                        struct error *err);
 
+/* What else a zarr.json says (and the `metadata` of a .zmetadata), as parts of its text;
+ * empty: nothing. */
+struct zarr_parts {
+    struct bytes attributes;   /* an object */
+    struct bytes consolidated; /* an object: metadata of nodes below, by path */
+    uint64_t consolidated_at;  /* where it begins */
+};
+enum status zarr_parts(struct bytes metadata, const char *source, struct arena *,
+                       struct zarr_parts *out, struct error *err);
+
 /* The position of the value with this key ("0.1", "c/0/1") in the level 0 grid. False: no
  * key of this array (signs, leading zeros, outside the grid, another separator). */
 bool zarr_key_index(const struct zarr_array *, const char *key, size_t len,

@@ -1,0 +1,22 @@
+/*
+ * numpytype.h - a dtype as NumPy spells it: "<f4", "|S5", ">U2", "<M8[ns]", "|V2".
+ */
+#ifndef CKPTDB_IMPORTER_CONTAINER_NUMPYTYPE_H
+#define CKPTDB_IMPORTER_CONTAINER_NUMPYTYPE_H
+
+#include <stdbool.h>
+
+#define NUMPY_TYPE_BYTES 64 /* of its text; "<M8[1234567890us]" is a long one */
+
+struct numpy_type {
+    char dtype[NUMPY_TYPE_BYTES + 16]; /* canonical, or "unknown(X)" */
+    unsigned item;                     /* bytes of an element */
+    unsigned swap; /* big-endian in units of so many bytes; 0: nothing to turn round */
+    char strings
+        [NUMPY_TYPE_BYTES]; /* dtype string: "S5", "U2" (codec/strings.h); else "" */
+};
+
+/* False: not a type, or none that has a name of its own ("O", lists of fields). */
+bool numpy_type_parse(const char *text, struct numpy_type *out);
+
+#endif
