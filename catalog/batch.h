@@ -23,15 +23,16 @@ struct batch_tensor {
     const char *dtype; /* canonical name */
     uint64_t *shape;
     uint64_t elements, nbytes, stored;
-    uint64_t offset;        /* range: relative to its file's base */
-    const char *codec;      /* NULL: none */
-    int64_t *strides;       /* NULL: C order */
-    struct bytes extents;   /* packed (tensor.h); empty for range and none */
-    bool stored_unknown;    /* stored is NULL in the catalog */
-    bool shape_unknown;     /* names only: shape, rank, elements, nbytes are NULL */
-    bool dtype_unknown;     /* names only: dtype is NULL */
-    bool sized;             /* nbytes means something */
-    bool counted;           /* its elements are parameters */
+    uint64_t offset;      /* range: relative to its file's base */
+    const char *codec;    /* NULL: none */
+    int64_t *strides;     /* NULL: C order */
+    struct bytes extents; /* packed (tensor.h); empty for range and none */
+    bool stored_unknown;  /* stored is NULL in the catalog */
+    bool shape_unknown;   /* names only: shape, rank, elements, nbytes are NULL */
+    bool dtype_unknown;   /* names only: dtype is NULL */
+    bool sized;           /* nbytes means something */
+    bool counted;         /* its elements are parameters */
+    uint32_t module; /* characters of its name that are a module of it alone; 0: none */
     const char *shape_text; /* JSON; NULL: not known */
 };
 
@@ -95,7 +96,7 @@ struct batch_layout {
     uint64_t tensor_count;
     struct batch_node *nodes;
     uint64_t node_count;
-    struct batch_module *modules; /* ordered by first tensor below them */
+    struct batch_module *modules; /* but those that batch_tensor.module tells of */
     uint64_t module_count;
     struct batch_module *dtypes; /* depth unused */
     uint64_t dtype_count;

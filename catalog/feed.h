@@ -9,7 +9,7 @@
 
 #include "catalog/sql/sqlite.h"
 
-#define FEED_COLUMNS 13 /* c0 .. c12 */
+#define FEED_COLUMNS 14 /* c0 .. c13 */
 
 struct feed {
     uint64_t count; /* rows; the first of them is row `from` of `rows` */

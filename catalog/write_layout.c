@@ -165,8 +165,11 @@ static void tensor_column(const struct feed *f, uint64_t row, int column,
     case 5:
         result_number(context, t->sized, t->nbytes);
         break;
+    case 6:
+        result_number(context, t->module, t->module);
+        break;
     default:
-        placement_value(t, column - 6, context);
+        placement_value(t, column - 7, context);
     }
 }
 

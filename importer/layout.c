@@ -151,6 +151,23 @@ static bool add_modules(struct summing *s, struct module_path *p,
     return true;
 }
 
+/* A module of one tensor says nothing that its tensor does not: the longest of each tensor
+ * becomes a word in the tensor's row. */
+static void fold_modules(struct batch_layout *l, struct summing *s)
+{
+    uint64_t kept = s->count;
+    for (uint64_t i = s->count; i--;) {
+        struct batch_module *m = &s->list[i];
+        struct batch_tensor *t = &l->tensors[m->first];
+        if (m->tensors == 1 && m->length && !t->module)
+            t->module = m->length;
+        else
+            s->list[--kept] = *m;
+    }
+    l->modules = s->list + kept;
+    l->module_count = s->count - kept;
+}
+
 static enum status add_up(struct job *job, struct batch_layout *l)
 {
     struct summing modules = {.arena = job->arena}, dtypes = {.arena = job->arena};
@@ -167,8 +184,7 @@ static enum status add_up(struct job *job, struct batch_layout *l)
         if ((ok = d && add_modules(&modules, &path, t, i, job->format->separator)))
             add_to(d, t);
     }
-    l->modules = modules.list;
-    l->module_count = modules.count;
+    fold_modules(l, &modules);
     l->dtypes = dtypes.list;
     l->dtype_count = dtypes.count;
     strmap_release(&modules.index);

@@ -30,6 +30,7 @@ CREATE TABLE layout_tensors (
   shape     TEXT,               -- JSON; NULL: not known
   elements  INTEGER,
   nbytes    INTEGER,            -- logical bytes; NULL: the dtype has no size
+  module    INTEGER,            -- so many characters of the name are a module of it alone
   storage   INTEGER NOT NULL,   -- 0 none, 1 range, 2 pieces, 3 chunks, 4 inline
   file      INTEGER,            -- position in the checkpoint's files
   start     INTEGER,            -- of a range, relative to the file's base
@@ -48,7 +49,8 @@ CREATE TABLE layout_nodes (
 ) STRICT;
 
 -- Sums kept at import. id = layout << 24 | k. A module is the first `length` characters of a
--- name below it: there are about as many modules as tensors, so their text is not repeated.
+-- name below it. Most modules hold one tensor: of each tensor the longest such is no row
+-- here, but layout_tensors.module.
 CREATE TABLE layout_modules (
   id          INTEGER PRIMARY KEY,
   name        INTEGER NOT NULL,   -- names.id

@@ -82,6 +82,8 @@ JOIN layout_dtypes d
   ON d.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
  AND c.layout = d.id >> 24;
 
+-- A module of one tensor is mostly told of by the tensor's own row. (The casts let SQLite take
+-- the two halves apart, so that each finds its rows by itself.)
 CREATE VIEW by_module AS
 SELECT c.id AS checkpoint_id, substr(n.name, 1, m.length) AS module, m.depth,
        m.tensors, m.parameters, m.nbytes
@@ -89,7 +91,22 @@ FROM checkpoints c
 JOIN layout_modules m
   ON m.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
  AND c.layout = m.id >> 24
-JOIN names n ON n.id = m.name;
+JOIN names n ON n.id = m.name
+UNION ALL
+SELECT c.id,
+       substr(n.name, 1, t.module),
+       CAST(t.module + 1 - length(replace(substr(n.name, 1, t.module),
+                                          substr(n.name, t.module + 1, 1), '')) AS INTEGER),
+       CAST(1 AS INTEGER),
+       CAST(iif(t.dtype IN ('string', 'variant', 'resource'), 0, coalesce(t.elements, 0))
+            AS INTEGER),
+       CAST(coalesce(t.nbytes, 0) AS INTEGER)
+FROM checkpoints c
+JOIN layout_tensors t
+  ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
+ AND c.layout = t.id >> 24
+JOIN names n ON n.id = t.name
+WHERE t.module;
 
 -- Each distinct tensor of the catalog, and how many checkpoints have it: a question about all
 -- tensors reads each layout once, as in sum(nbytes * checkpoints).
