@@ -164,6 +164,8 @@ $B/tests/unit/%: tests/unit/%.c $(core) $B/flags
 
 # A test that makes memory and reading fail.
 $B/tests/unit/test_read_faults: ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup pread64)
+# A test without the libraries of codecs.
+$B/tests/unit/test_library: ldflags += -Wl,--wrap=dlopen
 
 .PHONY: build-unit build-replays
 build-unit: $(unit_tests)

@@ -65,7 +65,8 @@ struct codec {
     /* Leave out what is not data at either end of `bytes`. */
     enum status (*trim)(const struct codec_step *step, struct bytes *bytes,
                         struct error *err);
-    /* Memory that decoding into `out` bytes needs beside `out`; NULL: no more than 1 MiB. */
+    /* Memory that decoding into `out` bytes needs beside `out`. NULL: none but the state,
+     * which has no more than 1 MiB. */
     uint64_t (*memory)(uint64_t out);
     void (*release)(void *state); /* NULL: there is no state */
 };

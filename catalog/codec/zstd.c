@@ -4,8 +4,57 @@
  */
 #include <stdlib.h>
 
-#include "catalog/codec/codec.h"
 #include "catalog/codec/library.h"
+#include "catalog/codec/stream.h"
+
+static void *zstd_stream_open(const struct codec_step *step, struct error *err)
+{
+    const struct libzstd *lib = library_zstd(step, err);
+    void *state = lib ? lib->open() : NULL;
+    if (lib && !state)
+        error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
+    return state;
+}
+
+static void zstd_close(void *state)
+{
+    library_zstd(NULL, NULL)->close(state);
+}
+
+static void zstd_reset(void *state)
+{
+    library_zstd(NULL, NULL)->reset(state, ZSTD_reset_session_only);
+}
+
+static enum stream_result zstd_decode_piece(void *state, struct stream_piece *p,
+                                            const char **message)
+{
+    const struct libzstd *lib = library_zstd(NULL, NULL);
+    ZSTD_inBuffer in = {p->in.at, p->in.len, 0};
+    ZSTD_outBuffer out = {p->out, p->room, 0};
+    size_t rc = lib->stream(state, &out, &in);
+    p->in = (struct bytes){p->in.at + in.pos, p->in.len - in.pos};
+    p->out += out.pos;
+    p->room -= out.pos;
+    *message = lib->message(rc);
+    if (!lib->is_error(rc))
+        return rc ? STREAM_GOES_ON : STREAM_ENDS;
+    return lib->code(rc) == ZSTD_error_memory_allocation ? STREAM_NO_MEMORY
+                                                         : STREAM_DAMAGED;
+}
+
+static const struct stream_codec zstd_stream = {.codec = "zstd",
+                                                .tail = TAIL_STREAMS,
+                                                .open = zstd_stream_open,
+                                                .reset = zstd_reset,
+                                                .decode = zstd_decode_piece,
+                                                .close = zstd_close};
+
+static enum status zstd_open(struct source *inner, const char *argument,
+                             struct source **out, struct error *err)
+{
+    return stream_open(inner, &zstd_stream, argument, out, err);
+}
 
 static enum status zstd_decode(const struct codec_step *step, struct bytes in,
                                uint8_t *out, size_t room, size_t *made, struct error *err)
@@ -35,12 +84,8 @@ static enum status zstd_decode(const struct codec_step *step, struct bytes in,
     }
 }
 
-static void zstd_release(void *state)
-{
-    library_zstd(NULL, NULL)->close(state);
-}
-
 const struct codec codec_zstd = {.name = "zstd",
+                                 .open = zstd_open,
                                  .size = codec_stated_size,
                                  .decode = zstd_decode,
-                                 .release = zstd_release};
+                                 .release = zstd_close};

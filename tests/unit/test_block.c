@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
@@ -89,6 +90,12 @@ static void check_source(const struct golden *g, const uint8_t *expected)
     assert_int_equal(g->out_len, s->size);
     assert_int_equal(OK, source_read(s, 0, got, g->out_len, &err));
     assert_memory_equal(expected, got, g->out_len);
+    for (size_t at = g->out_len, step = 1; at > 0; step = step * 3 % 101) {
+        size_t n = step < at ? step : at;
+        at -= n;
+        assert_int_equal(OK, source_read(s, at, got, n, &err));
+        assert_memory_equal(expected + at, got, n);
+    }
     source_close(s);
 }
 
@@ -163,11 +170,251 @@ static void test_damaged(void **state)
     decoder_close(&d);
 }
 
+/* --- small steps -------------------------------------------------------------------------- */
+
+static const struct {
+    const char *chain, *stored;
+    size_t stored_len;
+    const char *out;
+    size_t out_len;
+} small[] = {
+#include "tests/unit/data/block_numbers.h"
+};
+
+static void test_small(void **state)
+{
+    (void)state;
+    struct decoder d = decoder_open();
+    for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++) {
+        printf("%zu: \"%s\" of %zu bytes\n", i, small[i].chain, small[i].stored_len);
+        enum status status = decode(&d, small[i].chain, small[i].stored,
+                                    small[i].stored_len, small[i].out_len);
+        if (status)
+            printf("%s\n", d.err.message);
+        assert_int_equal(OK, status);
+        assert_memory_equal(small[i].out, d.out, small[i].out_len);
+        assert_true(block_decodable(small[i].chain));
+    }
+    decoder_close(&d);
+}
+
+/* --- refusals ----------------------------------------------------------------------------- */
+
+#define EMPTY_GZIP "\x1f\x8b\x08\0\0\0\0\0\2\xff\3\0\0\0\0\0\0\0\0\0"
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *chain, *stored;
+        size_t stored_len;
+        uint64_t out_len;
+        enum status status;
+        const char *message;
+    } cases[] = {
+        {"nosuch:1",                          BYTES("ab"),                                                 2, ERR_UNSUPPORTED, "unknown codec"                     },
+        {"skip:1||skip:1",                    BYTES("ab"),                                                 2, ERR_UNSUPPORTED, "unknown codec"                     },
+        {"strings:S1|skip:1",                 BYTES("ab"),                                                 1, ERR_UNSUPPORTED, "unknown codec"                     },
+        {"",                                  BYTES("ab"),                                                 1, ERR_CORRUPT,     "2 stored bytes make 2 bytes, not 1"},
+        {"skip:3",                            BYTES("ab"),                                                 0, ERR_CORRUPT,     "3 bytes to skip"                   },
+        {"skip:x",                            BYTES("ab"),                                                 0, ERR_CORRUPT,     "bad argument \"x\""                },
+        {"member:",                           BYTES("ab"),                                                 2, ERR_CORRUPT,     "bad argument"                      },
+        {"swap:4",                            BYTES("abcde"),                                              5, ERR_CORRUPT,     "whole elements"                    },
+        {"swap:1",                            BYTES("ab"),                                                 2, ERR_CORRUPT,     "bad argument"                      },
+        {"unpack:9",                          BYTES("ab"),                                                 2, ERR_CORRUPT,     "bad argument"                      },
+        {"shuffle:4",                         BYTES("abcde"),                                              5, ERR_CORRUPT,     "whole elements"                    },
+        {"shuffle:-4",                        BYTES("abcd"),                                               4, ERR_CORRUPT,     "bad argument"                      },
+        {"gzip:0",                            BYTES(""),                                                   0, ERR_CORRUPT,     "gzip: the stream at byte 0"        },
+        {"gzip:0",                            BYTES(EMPTY_GZIP "x"),                                       0, ERR_CORRUPT,     "the stream at byte 20"             },
+        {"gzip:0",                            BYTES(EMPTY_GZIP "\0x"),                                     0, ERR_CORRUPT,     "the stream at byte 20"             },
+        {"gzip:1",                            BYTES(EMPTY_GZIP),                                           1, ERR_CORRUPT,     "decodes to 0 bytes, not 1"         },
+        {"gzip:<1",                           BYTES(EMPTY_GZIP),                                           1, ERR_CORRUPT,     "make 0 bytes, not 1"               },
+        {"gzip:2",                            BYTES(EMPTY_GZIP),                                           1, ERR_CORRUPT,
+         "makes 2 bytes, where 1 are wanted"                                                                                                                       },
+        {"gzip:-1",                           BYTES(EMPTY_GZIP),                                           1, ERR_CORRUPT,     "bad argument"                      },
+        {"gzip:99999999999999999999",         BYTES(EMPTY_GZIP),                                           1, ERR_CORRUPT,     "bad argument"                      },
+        {"gzip",                              BYTES(EMPTY_GZIP),                                           1, ERR_CORRUPT,     "bad argument"                      },
+        {"gzip:18446744073709551615|skip:1",  BYTES(EMPTY_GZIP),                                           1, ERR_CORRUPT,
+         "decodes to 0"                                                                                                                                            },
+        {"gzip:<18446744073709551615|skip:0", BYTES(EMPTY_GZIP),                                           1, ERR_CORRUPT,
+         "make 0 bytes"                                                                                                                                            },
+        {"zstd:0",                            BYTES(""),                                                   0, ERR_CORRUPT,     "not even an empty frame"           },
+        {"zstd:4",                            BYTES("abcdefgh"),                                           4, ERR_CORRUPT,     "zstd: data is damaged"             },
+        {"zlib:0",                            BYTES("\x78\x9c\3\0\0\0\0\1x"),                              0, ERR_CORRUPT,
+         "1 bytes behind the end"                                                                                                                                  },
+        {"bz2:4",                             BYTES("abcdefgh"),                                           4, ERR_CORRUPT,     "bz2: data is damaged, at byte "    },
+        {"bz2:4",                             BYTES(""),                                                   4, ERR_CORRUPT,     "bz2: data is cut short"            },
+        {"lzma:4",                            BYTES("abcdefgh"),                                           4, ERR_CORRUPT,     "neither .xz nor .lzma"             },
+        {"lzma:4",                            BYTES(""),                                                   4, ERR_CORRUPT,     "cut short"                         },
+        {"lzma:4",                            BYTES("\x5d\0\0\0\x40\4\0\0\0\0\0\0\0\0abcdefghijk"),        4, ERR_LIMIT,
+         "needs more than"                                                                                                                                         },
+        {"lz4:4",                             BYTES("abc"),                                                4, ERR_CORRUPT,     "3 bytes are no block"              },
+        {"lz4:4",
+         BYTES("\5\0\0\0\x50"
+               "abcde"),
+         4,                                                                                                   ERR_CORRUPT,     "decodes to more than 4"            },
+        {"lz4:4",
+         BYTES("\xff\xff\xff\xff"
+               "abcde"),
+         4,                                                                                                   ERR_CORRUPT,     "4294967295 decoded bytes"          },
+        {"lz4:4",
+         BYTES("\4\0\0\0\x50"
+               "abcde"),
+         4,                                                                                                   ERR_CORRUPT,     "data is damaged"                   },
+        {"lz4:4",
+         BYTES("\4\0\0\0\x30"
+               "abc"),
+         4,                                                                                                   ERR_CORRUPT,     "data is damaged"                   },
+        {"blosc:4",                           BYTES("abc"),                                                4, ERR_CORRUPT,     "3 bytes are no frame"              },
+        {"blosc:4",                           BYTES("\3\1\2\4\4\0\0\0\4\0\0\0\x14\0\0\0abcd"),             4, ERR_UNSUPPORTED,
+         "version 3"                                                                                                                                               },
+        {"blosc:4",                           BYTES("\2\1\2\4\4\0\0\0\4\0\0\0\x15\0\0\0abcd"),             4, ERR_CORRUPT,
+         "a frame of 21 bytes, but 20 are there"                                                                                                                   },
+        {"blosc:4",                           BYTES("\2\1\2\4\7\0\0\0\7\0\0\0\x14\0\0\0abcd"),             4, ERR_CORRUPT,
+         "holds 7 decoded bytes, not 4"                                                                                                                            },
+        {"blosc:4",                           BYTES("\2\1\2\0\4\0\0\0\4\0\0\0\x14\0\0\0abcd"),             4, ERR_CORRUPT,
+         "header of the frame is damaged"                                                                                                                          },
+        {"blosc:4",                           BYTES("\2\1\2\1\4\0\0\0\xff\xff\xff\xff\x14\0\0\0abcd"),     4,
+         ERR_CORRUPT,                                                                                                          "header of the frame is damaged"    },
+        {"blosc:4",                           BYTES("\2\1\2\1\4\0\0\0\5\0\0\0\x14\0\0\0abcd"),             4, ERR_CORRUPT,
+         "data is damaged"                                                                                                                                         },
+        {"blosc:4",                           BYTES("\2\1\xe0\1\4\0\0\0\4\0\0\0\x18\0\0\0\x14\0\0\0abcd"), 4,
+         ERR_UNSUPPORTED,                                                                                                      "inner codec"                       },
+        {"crc32c:end",                        BYTES("abc"),                                                0, ERR_CORRUPT,     "3 bytes cannot hold a checksum"    },
+        {"crc32c:end",                        BYTES("123456789\x83\x92\x06\xe4"),                          9, ERR_CHECKSUM,
+         "crc32c of 9 bytes is e3069283, but e4069283 is stored"                                                                                                   },
+        {"crc32:start",
+         BYTES("\x26\x39\xf4\xcc"
+               "123456789"),
+         9,                                                                                                   ERR_CHECKSUM,    "is cbf43926, but ccf43926"         },
+        {"crc32c",                            BYTES("123456789\x83\x92\x06\xe3"),                          9, ERR_CORRUPT,     "bad argument"                      },
+        {"crc32c:middle",                     BYTES("123456789\x83\x92\x06\xe3"),                          9, ERR_CORRUPT,
+         "bad argument"                                                                                                                                            },
+        {"fletcher32:end",                    BYTES("abcd\0\0\0\0"),                                       4, ERR_CHECKSUM,
+         "fletcher32 of 4 bytes"                                                                                                                                   },
+        {"delta:i4,i4",                       BYTES("abc"),                                                0, ERR_CORRUPT,     "whole elements of 4"               },
+        {"delta:i4",                          BYTES("abcd"),                                               4, ERR_CORRUPT,     "bad argument"                      },
+        {"delta:b1,i4",                       BYTES("abcd"),                                               4, ERR_CORRUPT,     "bad argument"                      },
+        {"delta:<i4,i4",                      BYTES("abcd"),                                               4, ERR_CORRUPT,     "bad argument"                      },
+        {"delta:i4,i4,i4",                    BYTES("abcd"),                                               4, ERR_CORRUPT,     "bad argument"                      },
+        {"delta:i3,i4",                       BYTES("abcd"),                                               4, ERR_CORRUPT,     "bad argument"                      },
+        {"delta:i8,i4",                       BYTES("abcd"),                                               4, ERR_CORRUPT,     "makes 8 bytes, where 4"            },
+        {"astype:f4",                         BYTES("abcd"),                                               4, ERR_CORRUPT,     "bad argument"                      },
+        {"astype:c8,f4",                      BYTES("abcd"),                                               4, ERR_CORRUPT,     "bad argument"                      },
+        {"fixedscaleoffset:1,f4,f4",          BYTES("abcd"),                                               4, ERR_CORRUPT,     "bad argument"                      },
+        {"fixedscaleoffset:,1,f4,f4",         BYTES("abcd"),                                               4, ERR_CORRUPT,     "bad argument"                      },
+        {"fixedscaleoffset:1,2,f4,f4,",       BYTES("abcd"),                                               4, ERR_CORRUPT,     "bad argument"                      },
+        {"packbits:bool",                     BYTES(""),                                                   0, ERR_CORRUPT,     "no count of unused bits"           },
+        {"packbits:bool",                     BYTES("\1"),                                                 0, ERR_CORRUPT,     "no count of unused bits"           },
+        {"packbits:bool",
+         BYTES("\x8"
+               "a"),
+         0,                                                                                                   ERR_CORRUPT,     "no count of unused bits"           },
+        {"packbits:bool",                     BYTES("\0a"),                                                7, ERR_CORRUPT,     "decodes to more than 7"            },
+        {"packbits:bool",                     BYTES("\0a"),                                                9, ERR_CORRUPT,     "make 8 bytes, not 9"               },
+        {"packbits:int4",                     BYTES("\0a"),                                                8, ERR_CORRUPT,     "bad argument"                      },
+    };
+    struct decoder d = decoder_open();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const char *chain = cases[i].chain, *message = cases[i].message;
+        size_t either = strcspn(message, "|");
+        char first[100];
+        snprintf(first, sizeof(first), "%.*s", (int)either, message);
+        enum status status =
+            decode(&d, chain, cases[i].stored, cases[i].stored_len, cases[i].out_len);
+        printf("%zu: \"%s\": %s\n", i, chain, d.err.message);
+        assert_int_equal(cases[i].status, status);
+        assert_non_null(strstr(d.err.message, cases[i].message));
+        assert_string_equal("chunk", d.err.source);
+        assert_int_equal(1000, d.err.offset);
+    }
+    decoder_close(&d);
+}
+
+/* A little that claims to be a lot, and a lot that claims to be a little. */
+static void test_bombs(void **state)
+{
+    (void)state;
+    enum {
+        ZEROS = 64 << 20
+    };
+    struct decoder d = decoder_open();
+    uint8_t *zeros = calloc(ZEROS, 1);
+    uLongf len = compressBound(ZEROS);
+    uint8_t *stored = malloc(len);
+    uint8_t *out = NULL;
+    uint64_t out_len = 0;
+    assert_true(zeros && stored);
+    assert_int_equal(Z_OK, compress(stored, &len, zeros, ZEROS));
+    puts("64 MiB in a chunk of 16 bytes");
+    assert_int_equal(ERR_CORRUPT, decode(&d, "zlib:16", stored, len, 16));
+    assert_int_equal(ERR_CORRUPT, decode(&d, "zlib:<16", stored, len, 16));
+    assert_int_equal(ERR_CORRUPT, decode(&d, "zlib:16|skip:1", stored, len, 15));
+    puts("64 MiB past a cap");
+    struct block block = {
+        "zlib:<999999999999|strings:vlen", {stored, len},
+         "chunk", 0
+    };
+    assert_int_equal(ERR_CORRUPT, block_decode_all(d.decoder, &block, 1 << 20, &out,
+                                                   &out_len, &d.err));
+    puts("64 MiB where they are wanted");
+    error_clear(&d.err);
+    assert_int_equal(OK,
+                     block_decode_all(d.decoder, &block, ZEROS, &out, &out_len, &d.err));
+    assert_int_equal(ZEROS, out_len);
+    assert_memory_equal(zeros, out, ZEROS);
+    assert_int_equal(OK, decode(&d, "zlib:67108864|skip:0", stored, len, ZEROS));
+    assert_memory_equal(zeros, d.out, ZEROS);
+    puts("8 bytes that claim 2^60");
+    assert_int_equal(ERR_CORRUPT, decode(&d, "zlib:1152921504606846976|skip:1",
+                                         "\x78\x9c\3\0\0\0\0\1", 8, 5));
+    free(out);
+    free(zeros);
+    free(stored);
+    decoder_close(&d);
+}
+
+/* --- what is needed ----------------------------------------------------------------------- */
+
+static void test_decodable(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *chain;
+        bool decodable;
+        uint64_t least,
+            most; /* of the memory for 1000 stored bytes and 4000 decoded ones */
+    } cases[] = {
+        {NULL,                                    true,  0,          0         },
+        {"",                                      true,  0,          0         },
+        {"crc32c:end",                            true,  0,          0         },
+        {"strings:vlen",                          true,  0,          0         },
+        {"zstd:4000",                             true,  0,          2 << 20   },
+        {"zstd:4000|swap:4",                      true,  0,          2 << 20   },
+        {"zstd:4000|shuffle:4",                   true,  4000,       3 << 20   },
+        {"zstd:<50000000|crc32c:end|shuffle:4",   true,  50000000,   60000000  },
+        {"zstd:5000000|shuffle:4|shuffle:4",      true,  10000000,   12000000  },
+        {"zlib:<18446744073709551615|crc32c:end", true,  UINT64_MAX, UINT64_MAX},
+        {"nosuch:4000",                           false, UINT64_MAX, UINT64_MAX},
+        {"zstd",                                  false, UINT64_MAX, UINT64_MAX},
+        {"zstd:1|strings:tf|swap:4",              false, 0,          UINT64_MAX},
+        {"swap:99",                               false, UINT64_MAX, UINT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        uint64_t memory = block_memory(cases[i].chain, 1000, 4000);
+        printf("%s: %llu\n", cases[i].chain ? cases[i].chain : "none",
+               (unsigned long long)memory);
+        assert_int_equal(cases[i].decodable, block_decodable(cases[i].chain));
+        assert_true(memory >= cases[i].least && memory <= cases[i].most);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_golden), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_small),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_bombs),  cmocka_unit_test(test_decodable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
