@@ -10,7 +10,7 @@ static int decode_stream(const struct libbz2 *lib, struct bytes in, size_t *used
                          struct bytes out, size_t *made)
 {
     bz_stream z = {0};
-    int rc = lib->open(&z, 0, 0);
+    int rc = lib->init(&z, 0, 0);
     bool moved = true;
     while (rc == BZ_OK && moved) {
         size_t in_left = in.len - *used, out_left = out.len - *made;

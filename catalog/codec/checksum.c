@@ -124,13 +124,13 @@ static uint32_t jenkins_lookup3_of(struct bytes data)
     const uint8_t *at = data.at;
     size_t left = data.len;
     for (; left > 12; left -= 12, at += 12) {
-        for (unsigned i = 0; i < 3; i++)
+        for (size_t i = 0; i < 3; i++)
             v[i] += load_u32le(at + 4 * i);
         lookup3_mix(v);
     }
     uint8_t last[12] = {0};
     memcpy(last, at, left);
-    for (unsigned i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++)
         v[i] += load_u32le(last + 4 * i);
     lookup3_final(v);
     return v[2];

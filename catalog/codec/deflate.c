@@ -66,7 +66,7 @@ static enum stream_result zlib_decode_piece(void *state, struct stream_piece *p,
 
 /* --- sources ------------------------------------------------------------------------------ */
 
-static void *open_stream(int wrap, const struct codec_step *step, struct error *err)
+static void *create_stream(int wrap, const struct codec_step *step, struct error *err)
 {
     void *state = zlib_new(wrap);
     if (!state)
@@ -75,16 +75,15 @@ static void *open_stream(int wrap, const struct codec_step *step, struct error *
 }
 
 #define STREAM(x, wrap, tail)                                                            \
-    static void *x##_stream_open(const struct codec_step *step, struct error *err)       \
+    static void *x##_create(const struct codec_step *step, struct error *err)            \
     {                                                                                    \
-        return open_stream(wrap, step, err);                                             \
+        return create_stream(wrap, step, err);                                           \
     }                                                                                    \
     static enum status x##_open(struct source *inner, const char *argument,              \
                                 struct source **out, struct error *err)                  \
     {                                                                                    \
         static const struct stream_codec codec = {                                       \
-            #x,       tail, RATIO_MAX, x##_stream_open, zlib_reset, zlib_decode_piece,   \
-            zlib_free};                                                                  \
+            #x, tail, RATIO_MAX, x##_create, zlib_reset, zlib_decode_piece, zlib_free};  \
         return stream_open(inner, &codec, argument, out, err);                           \
     }
 
@@ -126,7 +125,7 @@ static enum outcome inflate_with_libdeflate(const struct libdeflate *lib, void *
                                             int wrap, struct stream_piece *p)
 {
     if (!*state)
-        *state = lib->open();
+        *state = lib->create();
     if (!*state)
         return NO_MEMORY;
     __typeof__(lib->gzip) inflate_all = wrap == GZIP   ? lib->gzip

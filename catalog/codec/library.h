@@ -22,7 +22,7 @@
 #define FUNCTION(lib, f, name) __typeof__(f) *name;
 
 #define LIBDEFLATE_FUNCTIONS(F)                                                          \
-    F(libdeflate, libdeflate_alloc_decompressor, open)                                   \
+    F(libdeflate, libdeflate_alloc_decompressor, create)                                 \
     F(libdeflate, libdeflate_free_decompressor, close)                                   \
     F(libdeflate, libdeflate_deflate_decompress_ex, deflate)                             \
     F(libdeflate, libdeflate_zlib_decompress_ex, zlib)                                   \
@@ -30,7 +30,7 @@
     F(libdeflate, libdeflate_crc32, crc32)                                               \
     F(libdeflate, libdeflate_adler32, adler32)
 #define ZSTD_FUNCTIONS(F)                                                                \
-    F(libzstd, ZSTD_createDCtx, open)                                                    \
+    F(libzstd, ZSTD_createDCtx, create)                                                  \
     F(libzstd, ZSTD_freeDCtx, close)                                                     \
     F(libzstd, ZSTD_DCtx_reset, reset)                                                   \
     F(libzstd, ZSTD_decompressDCtx, decompress)                                          \
@@ -40,11 +40,11 @@
     F(libzstd, ZSTD_getErrorName, message)
 #define LZ4_FUNCTIONS(F) F(liblz4, LZ4_decompress_safe, decompress)
 #define BZIP2_FUNCTIONS(F)                                                               \
-    F(libbz2, BZ2_bzDecompressInit, open)                                                \
+    F(libbz2, BZ2_bzDecompressInit, init)                                                \
     F(libbz2, BZ2_bzDecompress, decompress)                                              \
     F(libbz2, BZ2_bzDecompressEnd, close)
 #define LZMA_FUNCTIONS(F)                                                                \
-    F(liblzma, lzma_auto_decoder, open)                                                  \
+    F(liblzma, lzma_auto_decoder, init)                                                  \
     F(liblzma, lzma_code, code)                                                          \
     F(liblzma, lzma_end, close)
 #define BLOSC_FUNCTIONS(F) F(libblosc, blosc_decompress_ctx, decompress)

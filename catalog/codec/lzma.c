@@ -42,7 +42,7 @@ static enum status lzma_decode(const struct codec_step *step, struct bytes in,
         return err->status;
     lzma_stream z = LZMA_STREAM_INIT;
     uint8_t beyond;
-    lzma_ret rc = lib->open(&z, MEMORY_MOST, LZMA_CONCATENATED);
+    lzma_ret rc = lib->init(&z, MEMORY_MOST, LZMA_CONCATENATED);
     z.next_in = in.at;
     z.avail_in = in.len;
     z.next_out = out;

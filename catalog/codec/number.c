@@ -260,16 +260,16 @@ static bool filter_size(const struct filter *f, uint64_t in, struct codec_size *
     return mul_u64(in / f->from->bytes, f->to->bytes, &size->most);
 }
 
-static enum status filter_decode(const struct codec_step *step, const struct filter *f,
-                                 size_t len, size_t *count, size_t *made,
-                                 struct error *err)
+static enum status bad_filter(const struct codec_step *step, struct error *err)
 {
-    *count = len / f->from->bytes;
-    *made = *count * f->to->bytes;
-    return len % f->from->bytes == 0
-               ? OK
-               : codec_corrupt(step, err, "%zu bytes are not whole elements of %u bytes",
-                               len, f->from->bytes);
+    return codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
+}
+
+static enum status broken_element(const struct codec_step *step, const struct filter *f,
+                                  size_t len, struct error *err)
+{
+    return codec_corrupt(step, err, "%zu bytes are not whole elements of %u bytes", len,
+                         f->from->bytes);
 }
 
 #define FILTER(x)                                                                        \
@@ -283,10 +283,12 @@ static enum status filter_decode(const struct codec_step *step, const struct fil
                                   struct error *err)                                     \
     {                                                                                    \
         struct filter f;                                                                 \
-        size_t count;                                                                    \
-        x##_parse(step->argument, &f);                                                   \
-        if (filter_decode(step, &f, in.len, &count, made, err) != OK)                    \
-            return err->status;                                                          \
+        if (!x##_parse(step->argument, &f))                                              \
+            return bad_filter(step, err);                                                \
+        size_t count = in.len / f.from->bytes;                                           \
+        if (in.len % f.from->bytes)                                                      \
+            return broken_element(step, &f, in.len, err);                                \
+        *made = count * f.to->bytes;                                                     \
         if (*made <= room)                                                               \
             x##_run(&f, in.at, count, out);                                              \
         return OK;                                                                       \

@@ -193,7 +193,7 @@ static enum status open_exact(struct source *inner, const struct stream_codec *c
         return error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
     struct codec_step step = {.codec = codec->codec, .name = inner->name};
     source_descriptor(inner, &step.offset);
-    s->state = codec->open(&step, err);
+    s->state = codec->create(&step, err);
     if (!s->state) {
         free(s);
         return err->status;

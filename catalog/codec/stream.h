@@ -35,7 +35,7 @@ struct stream_codec {
     uint64_t
         ratio; /* no more bytes than that come out of one; 0: the format has no limit */
     /* The library's state; on failure NULL, and an error. */
-    void *(*open)(const struct codec_step *step, struct error *err);
+    void *(*create)(const struct codec_step *step, struct error *err);
     void (*reset)(void *state); /* for another stream */
     enum stream_result (*decode)(void *state, struct stream_piece *piece,
                                  const char **message);

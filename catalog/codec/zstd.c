@@ -7,10 +7,10 @@
 #include "catalog/codec/library.h"
 #include "catalog/codec/stream.h"
 
-static void *zstd_stream_open(const struct codec_step *step, struct error *err)
+static void *zstd_create(const struct codec_step *step, struct error *err)
 {
     const struct libzstd *lib = library_zstd(step, err);
-    void *state = lib ? lib->open() : NULL;
+    void *state = lib ? lib->create() : NULL;
     if (lib && !state)
         error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
     return state;
@@ -45,7 +45,7 @@ static enum stream_result zstd_decode_piece(void *state, struct stream_piece *p,
 
 static const struct stream_codec zstd_stream = {.codec = "zstd",
                                                 .tail = TAIL_STREAMS,
-                                                .open = zstd_stream_open,
+                                                .create = zstd_create,
                                                 .reset = zstd_reset,
                                                 .decode = zstd_decode_piece,
                                                 .close = zstd_close};
@@ -63,7 +63,7 @@ static enum status zstd_decode(const struct codec_step *step, struct bytes in,
     if (!lib)
         return err->status;
     if (!*step->state)
-        *step->state = lib->open();
+        *step->state = lib->create();
     if (!*step->state)
         return error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
     if (!in.len)
