@@ -10,7 +10,15 @@
  *   zlib:N      a zlib stream
  *   zstd:N      one or more Zstandard frames
  *   blosc:N     a Blosc 1 frame
- *   crc32c:end  verify and leave out the checksum of the bytes ("start": it stands first)
+ *   lz4:N       the decoded size in 4 bytes, and an LZ4 block
+ *   bz2:N       one or more bzip2 streams
+ *   lzma:N      one or more .xz streams, or one of .lzma
+ *   crc32c:end  verify and leave out the checksum that stands behind the bytes ("start": in
+ *               front); also crc32, adler32, fletcher32, jenkins_lookup3
+ *   shuffle:W   bytes sorted by their place in their element of W bytes
+ *   delta:D,S  fixedscaleoffset:SCALE,OFFSET,D,S  astype:D,S
+ *               numcodecs' filters; D and S are the decoded and stored type (number.c)
+ *   packbits:bool   eight bools a byte, to one
  *   skip:N      leave N bytes out at the front (an npy header inside a member)
  *   swap:W      reverse every W bytes (big-endian elements)
  *   member:N    no change; the checksum covers N bytes before the extent too

@@ -37,7 +37,7 @@ enum status ocdbt_inflate(struct inflater *z, struct bytes packed, uint64_t most
     const struct libzstd *lib = library_zstd(&step, err);
     if (!lib)
         return err->status;
-    if (!z->context && !(z->context = lib->open()))
+    if (!z->context && !(z->context = lib->create()))
         return error_set(err, ERR_MEMORY, at.name, at.offset, "no memory for a node");
     lib->reset(z->context, ZSTD_reset_session_only);
     ZSTD_inBuffer in = {packed.at, packed.len, 0};
