@@ -96,6 +96,8 @@ static enum status plan_grid(struct reader *r, struct error *err)
     r->block = 1;
     r->unit = unit ? (size_t)unit : 1;
     r->sequential = true;
+    if (strings_vary(r->tensor->codec))
+        return string_grid_open(r->tensor, &r->texts, err);
     return grid_reader_open(r->tensor, r->unit, NULL, &r->grid, err);
 }
 
@@ -187,6 +189,7 @@ void reader_close(struct reader *r)
     if (!r)
         return;
     grid_reader_close(r->grid);
+    string_grid_close(r->texts);
     pool_close(r->pool);
     tiles_close(r->tiles);
     free(r->whole);
@@ -512,7 +515,7 @@ bool reader_plain(const struct reader *r, int *fd, uint64_t *offset)
 
 enum status reader_verify(struct reader *r, struct error *err)
 {
-    if (r->grid)
+    if (r->tensor->grid)
         return OK; /* what a chunk's codec states has been verified where it was read */
     if (strings_vary(r->tensor->codec))
         return reader_verify_strings(r, err);

@@ -10,6 +10,10 @@
  *
  * Its first version keeps them in a protobuf message (tensor.proto), each a field of its own.
  *
+ * zarr's, one run a chunk (vlen-utf8, vlen-bytes):
+ *   u32le              how many
+ *   each: u32le length, bytes
+ *
  * NumPy's have a fixed width and are padded with NUL.
  */
 #include "catalog/codec/strings.h"
@@ -19,11 +23,13 @@
 
 #include "catalog/base/crc32c.h"
 #include "catalog/base/cursor.h"
+#include "catalog/base/text.h"
 #include "catalog/codec/codec.h"
 #include "catalog/codec/message.h"
 
 #define WINDOW_BYTES ((size_t)64 << 10)
 #define MARK_EVERY   256
+#define LENGTH_BYTES 4 /* of VLEN */
 
 /* A part of the source in memory; grows for a single long string only. */
 struct window {
@@ -41,6 +47,7 @@ struct mark {
 enum kind {
     TF,
     FIELDS,
+    VLEN,
     NUMPY_BYTES,
     NUMPY_TEXT
 };
@@ -58,7 +65,7 @@ struct strings {
     uint64_t count;
     struct window lengths, data;
     struct message message; /* FIELDS */
-    struct mark *marks; /* TF; FIELDS, length_at alone: where to look for the string */
+    struct mark *marks; /* TF; others, length_at alone: where to look for the string */
     struct mark here;   /* of string number `next` */
     uint64_t next;
     uint8_t *utf8; /* NUMPY_TEXT: room for one */
@@ -70,6 +77,10 @@ static bool parse_argument(const char *argument, struct encoding *e)
     *e = (struct encoding){.kind = TF};
     if (strcmp(argument, "tf") == 0)
         return true;
+    if (strcmp(argument, "vlen") == 0) {
+        e->kind = VLEN;
+        return true;
+    }
     if (!*argument || !codec_number(argument + 1, &number))
         return false;
     switch (*argument) {
@@ -99,7 +110,7 @@ static bool parse_encoding(const char *chain, struct encoding *e)
 
 static bool varies(const struct encoding *e)
 {
-    return e->kind == TF || e->kind == FIELDS;
+    return e->kind == TF || e->kind == FIELDS || e->kind == VLEN;
 }
 
 bool strings_vary(const char *chain)
@@ -115,6 +126,38 @@ bool strings_width(const char *chain, uint64_t *width)
         return false;
     *width = e.width;
     return true;
+}
+
+/* The character at the beginning of valid UTF-8, of `len` bytes. */
+static uint32_t character(const uint8_t *at, int len)
+{
+    uint32_t c = len == 1 ? at[0] : at[0] & (0x7Fu >> len);
+    for (int i = 1; i < len; i++)
+        c = c << 6 | (at[i] & 0x3Fu);
+    return c;
+}
+
+bool strings_put(const char *chain, struct bytes text, uint8_t *out)
+{
+    struct encoding e;
+    if (!parse_encoding(chain, &e) || varies(&e))
+        return false;
+    memset(out, 0, (size_t)e.width);
+    if (e.kind == NUMPY_BYTES) {
+        if (text.len && text.len <= e.width)
+            memcpy(out, text.at, text.len);
+        return text.len <= e.width;
+    }
+    size_t at = 0, put = 0;
+    while (at < text.len && put < e.width) {
+        int len = utf8_length(text.at + at, text.len - at);
+        if (!len)
+            return false;
+        store_u32le(out + put, character(text.at + at, len));
+        at += (size_t)len;
+        put += 4;
+    }
+    return at == text.len;
 }
 
 /* [offset, offset + len) of the source in memory, or NULL. */
@@ -272,6 +315,51 @@ static enum status open_fields(struct strings *t, struct error *err)
     return err->status;
 }
 
+/* The length at *at, which moves behind the string. */
+static enum status next_item(struct strings *t, uint64_t *at, uint32_t *length,
+                             struct error *err)
+{
+    const uint8_t *bytes = window_at(&t->lengths, *at, LENGTH_BYTES, err);
+    if (!bytes)
+        return err->status;
+    *length = load_u32le(bytes);
+    *at += LENGTH_BYTES;
+    if (*length > t->source->size - *at)
+        return error_set(
+            err, ERR_CORRUPT, t->source->name, NO_OFFSET,
+            "a string of %u bytes at byte %llu ends past the end of the data",
+            (unsigned)*length, (unsigned long long)*at);
+    *at += *length;
+    return OK;
+}
+
+static enum status open_vlen(struct strings *t, struct error *err)
+{
+    uint64_t at = LENGTH_BYTES;
+    uint32_t length;
+    if (make_marks(t, err) != OK)
+        return err->status;
+    const uint8_t *head = window_at(&t->lengths, 0, LENGTH_BYTES, err);
+    if (!head)
+        return err->status;
+    if (load_u32le(head) != t->count)
+        return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
+                         "%u strings are there, not %llu", (unsigned)load_u32le(head),
+                         (unsigned long long)t->count);
+    for (uint64_t i = 0; i < t->count; i++) {
+        if (i % MARK_EVERY == 0)
+            t->marks[i / MARK_EVERY].length_at = at;
+        if (next_item(t, &at, &length, err) != OK)
+            return err->status;
+    }
+    if (at != t->source->size)
+        error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
+                  "%llu bytes stand behind the last string",
+                  (unsigned long long)(t->source->size - at));
+    t->next = UINT64_MAX; /* begin at a mark */
+    return err->status;
+}
+
 static enum status open_fixed(struct strings *t, struct error *err)
 {
     uint64_t size;
@@ -303,6 +391,8 @@ enum status strings_open(struct source *bytes, const char *chain, uint64_t count
         open_tf(t, err);
     else if (t->encoding.kind == FIELDS)
         open_fields(t, err);
+    else if (t->encoding.kind == VLEN)
+        open_vlen(t, err);
     else
         open_fixed(t, err);
     if (err->status == OK)
@@ -364,6 +454,23 @@ static enum status field_at(struct strings *t, uint64_t index, struct bytes *out
     return out->at ? OK : err->status;
 }
 
+static enum status vlen_at(struct strings *t, uint64_t index, struct bytes *out,
+                           struct error *err)
+{
+    uint32_t length = 0;
+    if (index < t->next || index - t->next > MARK_EVERY) {
+        t->next = index - index % MARK_EVERY;
+        t->here = t->marks[index / MARK_EVERY];
+    }
+    do {
+        if (next_item(t, &t->here.length_at, &length, err) != OK)
+            return err->status;
+    } while (t->next++ != index);
+    out->at = window_at(&t->data, t->here.length_at - length, length, err);
+    out->len = length;
+    return out->at ? OK : err->status;
+}
+
 static size_t put_utf8(uint8_t *at, uint32_t c)
 {
     if (c < 0x80) {
@@ -418,6 +525,8 @@ enum status strings_at(struct strings *t, uint64_t index, struct bytes *out,
         return tf_at(t, index, out, err);
     if (t->encoding.kind == FIELDS)
         return field_at(t, index, out, err);
+    if (t->encoding.kind == VLEN)
+        return vlen_at(t, index, out, err);
     size_t len = (size_t)t->encoding.width;
     const uint8_t *at = window_at(&t->data, index * len, len, err);
     if (!at)

@@ -3,6 +3,7 @@
  *
  *   strings:tf    TensorFlow: all lengths, a checksum of them, all bytes
  *   strings:F<f>  the fields of number f of a protobuf message (TensorFlow's first version)
+ *   strings:vlen  zarr: how many, and each with its length in front
  *   strings:S<n>  NumPy bytes: n bytes each, NULs at the end left out
  *   strings:U<n>  NumPy text: n UCS-4 units each, little-endian; given as UTF-8
  */
@@ -13,12 +14,16 @@
 
 struct strings;
 
-/* Whether the strings of a chain (may be NULL) differ in length: of strings:tf, strings:F. */
+/* Whether the strings of a chain (may be NULL) differ in length: all but S and U. */
 bool strings_vary(const char *chain);
 
-/* Bytes of an element of a chain's encoding; 0 where they differ (tf, F), false where the chain
+/* Bytes of an element of a chain's encoding; 0 where they differ, false where the chain
  * has no encoding that is known. */
 bool strings_width(const char *chain, uint64_t *width);
+
+/* A text (UTF-8) as an element of a fixed width, which `out` has room for. False where it does
+ * not fit, or has no such form. */
+bool strings_put(const char *chain, struct bytes text, uint8_t *out);
 
 /* `count` strings over their stored bytes, in order. Owns `bytes`. Reads the lengths and
  * verifies their checksum; memory is in proportion to count / 256. One thread at a time. */

@@ -7,6 +7,7 @@
 #include "catalog/base/threads.h"
 #include "catalog/codec/block.h"
 #include "catalog/codec/codec.h"
+#include "catalog/codec/strings.h"
 #include "catalog/read/chunks.h"
 
 /* A stored chunk that exceeds its elements by more than an eighth and this is none. */
@@ -105,12 +106,13 @@ static enum status take_fill(struct decode *d, struct error *err)
     d->fill = calloc(1, d->unit);
     if (!d->fill)
         return no_memory(d, err);
-    if (fill.len && fill.len != d->unit &&
-        (d->tensor->dtype.kind != DTYPE_STRING || fill.len > d->unit))
+    bool text = d->tensor->dtype.kind == DTYPE_STRING;
+    if (text ? !strings_put(d->tensor->codec, fill, d->fill)
+             : fill.len && fill.len != d->unit)
         return error_set(err, ERR_CORRUPT, d->tensor->checkpoint, NO_OFFSET,
                          "the element for absent chunks is %zu bytes, not %zu", fill.len,
                          d->unit);
-    if (fill.len)
+    if (fill.len && !text)
         memcpy(d->fill, fill.at, fill.len);
     d->fill_is_zero = true;
     for (size_t i = 0; i < d->unit; i++)

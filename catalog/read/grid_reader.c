@@ -12,6 +12,7 @@
 #define BUDGET_BYTES ((uint64_t)256 << 20)
 #define UNIT_BYTES   ((size_t)16 << 20)   /* of one element */
 #define BAND_BYTES   ((uint64_t)32 << 20) /* of several rows of chunks */
+#define BAND_CHUNKS  65536                /* of them */
 #define FILE_BYTES   ((uint64_t)1 << 40)  /* of a temporary file */
 
 enum band_kind {
@@ -26,6 +27,7 @@ struct grid_reader {
     struct source base; /* must be first: the slice */
     const struct stored_tensor *tensor;
     size_t unit;
+    uint64_t chunk; /* its elements */
     struct decode *decode;
     struct grid_limits limits;
     struct slice *slices;  /* what `base` shows */
@@ -85,10 +87,11 @@ static enum status fill_file(struct grid_reader *g, struct error *err)
 static enum status load_band(struct grid_reader *g, uint64_t offset, struct error *err)
 {
     uint64_t budget = g->limits.budget;
-    uint64_t most = budget / 8 < BAND_BYTES ? budget / 8 : BAND_BYTES;
+    uint64_t most = (budget / 8 < BAND_BYTES ? budget / 8 : BAND_BYTES) / g->unit;
+    most = most / BAND_CHUNKS < g->chunk ? most : g->chunk * BAND_CHUNKS;
     drop_band(g);
     g->begin = g->unit * band_find(g->slices, g->tensor->rank, decode_chunk(g->decode),
-                                   offset / g->unit, most / g->unit, &g->box);
+                                   offset / g->unit, most, &g->box);
     g->end = g->begin + g->box.units * g->unit;
     if (decode_nothing(g->decode, g->slices, &g->box)) {
         g->kind = BAND_FILL;
@@ -232,11 +235,13 @@ enum status grid_reader_open(const struct stored_tensor *t, size_t unit,
     g->unit = unit;
     g->fd = -1;
     g->limits = limits ? *limits : (struct grid_limits){.budget = BUDGET_BYTES};
-    if (decode_open(t, unit, &g->limits, &g->decode, err) == OK)
-        *out = g;
-    else
+    if (decode_open(t, unit, &g->limits, &g->decode, err) != OK) {
         grid_reader_close(g);
-    return err->status;
+        return err->status;
+    }
+    shape_elements(decode_chunk(g->decode), t->rank, &g->chunk);
+    *out = g;
+    return OK;
 }
 
 void grid_reader_close(struct grid_reader *g)

@@ -9,17 +9,19 @@
 #include "catalog/read.h"
 #include "catalog/read/grid_reader.h"
 #include "catalog/read/pool.h"
+#include "catalog/read/string_grid.h"
 #include "catalog/read/tiles.h"
 
 struct reader {
     const struct stored_tensor *tensor;
-    struct pool *pool;        /* NULL: a grid */
-    struct grid_reader *grid; /* NULL: extents */
-    struct tiles *tiles;      /* NULL: one extent that is the whole tensor */
-    size_t unit;              /* bytes */
-    uint64_t block;           /* elements of a unit */
-    uint64_t nbytes;          /* logical; of strings, what reader_read_padded() gives */
-    bool flat, shaped;        /* shaped: can be cut in units */
+    struct pool *pool;         /* NULL: a grid */
+    struct grid_reader *grid;  /* NULL: extents, or: */
+    struct string_grid *texts; /* strings of varying length in a grid */
+    struct tiles *tiles;       /* NULL: one extent that is the whole tensor */
+    size_t unit;               /* bytes */
+    uint64_t block;            /* elements of a unit */
+    uint64_t nbytes;           /* logical; of strings, what reader_read_padded() gives */
+    bool flat, shaped;         /* shaped: can be cut in units */
     bool sequential;
     struct slice *whole; /* all of the tensor, in units */
     uint64_t *shape;     /* in units */

@@ -2,7 +2,8 @@
  * string_table.c - the strings of a tensor by position.
  *
  * NumPy's have a fixed width, so the reader itself brings them into C order. TensorFlow's
- * have not: each extent is a run of its own, and a position is looked up in its box.
+ * have not: each extent is a run of its own, and a position is looked up in its box. Those of
+ * varying length in a grid are looked up there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +111,8 @@ enum status reader_strings(struct reader *r, struct string_table **out, struct e
     t->reader = r;
     if (!strings_vary(r->tensor->codec))
         open_padded(t, err);
-    else if (r->tensor->elements) /* what is wrong with the first shows at once */
+    else if (r->tensor->elements &&
+             !r->texts) /* what is wrong with the first shows at once */
         run_open(r, 0, &t->run[0], err);
     if (err->status == OK)
         *out = t;
@@ -192,6 +194,8 @@ enum status string_at(struct string_table *t, uint64_t index, struct bytes *out,
                          "there is no string %llu", (unsigned long long)index);
     if (t->all)
         return strings_at(t->all, index, out, err);
+    if (t->reader->texts)
+        return string_grid_at(t->reader->texts, index, out, err);
     if (t->reader->tiles && locate(t->reader, index, &extent, &position, err) != OK)
         return err->status;
     if (run_of(t, extent, &run, err) != OK)

@@ -40,12 +40,13 @@ struct world {
     uint8_t order[GRID_LEVELS_MAX][RANK_MOST];
     uint8_t fill[16];
     char codec[128];
-    size_t unit;       /* bytes of an element in a chunk */
-    unsigned bits;     /* of an element that is packed later; 0: none is */
-    unsigned swap;     /* bytes reversed in chunks; 1: none */
-    bool gzip, summed; /* what the codec says of chunks */
-    uint8_t *expected; /* elements, C order, `unit` bytes each */
-    uint64_t holes;    /* of 10 chunks, about so many are absent */
+    size_t unit;         /* bytes of an element in a chunk */
+    unsigned bits;       /* of an element that is packed later; 0: none is */
+    unsigned swap;       /* bytes reversed in chunks; 1: none */
+    bool gzip, summed;   /* what the codec says of chunks */
+    uint8_t *expected;   /* elements, C order, `unit` bytes each */
+    const char *strings; /* the encoding of fixed-width strings; NULL: none */
+    uint64_t holes;      /* of 10 chunks, about so many are absent */
     char directory[64], metadata[80], data[80];
     FILE *list; /* of the listed */
 };
@@ -349,24 +350,28 @@ static inline void random_type(struct world *w)
     static const struct {
         const char *dtype;
         unsigned unit, swap, bits;
+        const char *strings;
     } types[] = {
-        {"uint8",      1,  1, 0},
-        {"bfloat16",   2,  2, 0},
-        {"float32",    4,  4, 0},
-        {"int64",      8,  8, 0},
-        {"complex128", 16, 8, 0},
-        {"void24",     3,  1, 0},
-        {"int4",       1,  1, 4},
-        {"uint2",      1,  1, 2}
+        {"uint8",      1,  1, 0, NULL},
+        {"bfloat16",   2,  2, 0, NULL},
+        {"float32",    4,  4, 0, NULL},
+        {"int64",      8,  8, 0, NULL},
+        {"complex128", 16, 8, 0, NULL},
+        {"void24",     3,  1, 0, NULL},
+        {"int4",       1,  1, 4, NULL},
+        {"uint2",      1,  1, 2, NULL},
+        {"string",     5,  1, 0, "S5"},
+        {"string",     8,  4, 0, "U2"}
     };
     size_t k = random_below(sizeof(types) / sizeof(types[0]));
     dtype_find(types[k].dtype, &w->t.dtype);
+    w->strings = types[k].strings;
     w->unit = types[k].unit;
     w->bits = types[k].bits;
     w->swap = random_below(3) ? 1 : types[k].swap;
     for (size_t b = 0; b < w->unit; b++)
         w->fill[b] = (uint8_t)random_below(w->bits ? 1u << w->bits : 256);
-    if (random_below(3) == 0)
+    if (random_below(3) == 0 || w->strings)
         memset(w->fill, 0, sizeof(w->fill));
     else
         w->grid.fill = (struct bytes){w->fill, w->unit};
@@ -389,6 +394,8 @@ static inline void random_codec(struct world *w)
         text_addf(&codec, "|swap:%u", w->swap);
     if (w->bits)
         text_addf(&codec, "|unpack:%u", w->bits);
+    if (w->strings)
+        text_addf(&codec, "|strings:%s", w->strings);
     snprintf(w->codec, sizeof(w->codec), "%s", codec.len ? codec.at + 1 : "");
     w->t.codec = codec.len ? w->codec : NULL;
     text_release(&codec);

@@ -159,15 +159,701 @@ static void random_worlds(void **state)
         if (seeds)
             describe(&w, seed);
         compare_grid_reader(&w);
-        compare_reader(&w);
+        if (!w.strings)
+            compare_reader(&w);
         world_remove(&w);
     }
+}
+
+/* --- strings ---------------------------------------------------------------------------- */
+
+/* A 3 x 5 tensor of strings in chunks of 2 x 2, of which the one in the middle of the first
+ * row is absent. */
+#define STRINGS 15
+static const char *const texts[STRINGS] = {"a", "",   "none", "none", "d\xc3\xa9",
+                                           "f", "gg", "none", "none", "",
+                                           "k", "l",  "m",    "n",    "o"};
+
+static void put_u32(struct text *out, uint32_t v)
+{
+    uint8_t bytes[4];
+    store_u32le(bytes, v);
+    text_add(out, bytes, 4);
+}
+
+static void put_string(struct text *out, const char *s, unsigned width)
+{
+    char padded[8] = {0};
+    if (!width)
+        put_u32(out, (uint32_t)strlen(s));
+    memcpy(padded, s, strlen(s));
+    text_add(out, padded, width ? width : strlen(s));
+}
+
+/* width 0: of varying length. */
+static void make_strings(struct world *w, unsigned width, bool gzip)
+{
+    *w = (struct world){
+        .shape = {3, 5},
+          .box = {{2, 2}},
+          .order = {{1, 0}},
+          .unit = 1
+    };
+    w->t = (struct stored_tensor){.checkpoint = "world",
+                                  .name = "t",
+                                  .rank = 2,
+                                  .shape = w->shape,
+                                  .elements = STRINGS,
+                                  .storage = STORAGE_CHUNKS,
+                                  .codec = w->codec,
+                                  .grid = &w->grid};
+    dtype_find("string", &w->t.dtype);
+    w->grid = (struct grid){
+        .levels = 1,
+        .level = {{.shape = w->box[0], .order = w->order[0]}},
+        .in_files = true,
+        .separator = '.',
+        .metadata = 1,
+        .runs = w->runs,
+        .fill = { (const uint8_t *)"none",                                         4}
+    };
+    snprintf(w->codec, sizeof(w->codec), "%sstrings:%s",
+             !gzip   ? ""
+             : width ? "gzip:20|"
+                     : "gzip:<100000|",
+             width ? "S5" : "vlen");
+    w->holes = 11; /* all; made below */
+    world_write(w);
+    for (uint64_t c = 0; c < 6; c++) {
+        struct text run = {0}, value = {0};
+        uint64_t at[2];
+        if (c == 1)
+            continue;
+        if (!width)
+            put_u32(&run, 4);
+        for (unsigned k = 0; k < 4; k++) { /* Fortran order */
+            at[0] = c / 3 * 2 + k % 2;
+            at[1] = c % 3 * 2 + k / 2;
+            uint64_t position = position_of(w, at);
+            put_string(&run, position == UINT64_MAX ? "out" : texts[position], width);
+        }
+        if (gzip)
+            gzip_text(&value, run.at, run.len);
+        put_in_file(w, c, gzip ? &value : &run);
+        text_release(&run);
+        text_release(&value);
+    }
+    w->files[0] = file_now(w->directory);
+}
+
+static void strings_in_chunks(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        struct error err = {.offset = NO_OFFSET};
+        struct world w;
+        struct reader *r = NULL;
+        struct string_table *table = NULL;
+        make_strings(&w, i & 1 ? 5 : 0, i & 2);
+        if (reader_open(&w.t, &r, &err) != OK || reader_strings(r, &table, &err) != OK)
+            fail_msg("%s: %s: %s", w.codec, err.source, err.message);
+        assert_int_equal(string_count(table), STRINGS);
+        for (uint64_t k = 0; k < 3 * STRINGS; k++) {
+            uint64_t index = k < STRINGS ? k : random_below(STRINGS);
+            struct bytes s;
+            if (string_at(table, index, &s, &err) != OK)
+                fail_msg("%s: %s: %s", w.codec, err.source, err.message);
+            assert_int_equal(s.len, strlen(texts[index]));
+            assert_memory_equal(s.at, texts[index], s.len);
+        }
+        string_table_close(table);
+        reader_close(r);
+        world_remove(&w);
+    }
+}
+
+/* One value with all of the strings, in the catalog. */
+static void strings_inline(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *bytes;
+        size_t len;
+        enum status status;
+    } cases[] = {
+        {"right",
+         "\3\0\0\0"
+         "\1\0\0\0a"
+         "\0\0\0\0"
+         "\2\0\0\0bc",       19, OK         },
+        {"too few",
+         "\2\0\0\0"
+         "\1\0\0\0a"
+         "\0\0\0\0",         13, ERR_CORRUPT},
+        {"cut short",
+         "\3\0\0\0"
+         "\1\0\0\0a"
+         "\0\0\0\0"
+         "\2\0\0\0b",        18, ERR_CORRUPT},
+        {"no last one",
+         "\3\0\0\0"
+         "\1\0\0\0a"
+         "\0\0\0\0",         13, ERR_CORRUPT},
+        {"one too long",
+         "\3\0\0\0"
+         "\1\0\0\0a"
+         "\0\0\0\0"
+         "\3\0\0\0bc",       19, ERR_CORRUPT},
+        {"far too long",
+         "\3\0\0\0"
+         "\1\0\0\0a"
+         "\0\0\0\0"
+         "\377\377\377\377", 17, ERR_CORRUPT},
+        {"more behind",
+         "\3\0\0\0"
+         "\1\0\0\0a"
+         "\0\0\0\0"
+         "\2\0\0\0bcd",      20, ERR_CORRUPT},
+        {"nothing",      "", 0,  ERR_CORRUPT},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct error err = {.offset = NO_OFFSET};
+        uint64_t shape[] = {3};
+        struct extent extent = {
+            .file = NO_FILE, .stored = cases[i].len, .bytes = cases[i].bytes};
+        struct stored_tensor t = {.checkpoint = "catalog",
+                                  .name = "t",
+                                  .rank = 1,
+                                  .shape = shape,
+                                  .elements = 3,
+                                  .storage = STORAGE_INLINE,
+                                  .codec = "strings:vlen",
+                                  .extents = &extent,
+                                  .extent_count = 1};
+        struct reader *r = NULL;
+        struct string_table *table = NULL;
+        struct bytes s;
+        print_message("%s\n", cases[i].name);
+        dtype_find("string", &t.dtype);
+        assert_int_equal(reader_open(&t, &r, &err), OK);
+        assert_int_equal(reader_strings(r, &table, &err), cases[i].status);
+        if (table) {
+            assert_int_equal(string_at(table, 2, &s, &err), OK);
+            assert_int_equal(s.len, 2);
+            assert_memory_equal(s.at, "bc", 2);
+            assert_int_equal(string_at(table, 1, &s, &err), OK);
+            assert_int_equal(s.len, 0);
+        }
+        string_table_close(table);
+        reader_close(r);
+    }
+}
+
+/* --- damage ----------------------------------------------------------------------------- */
+
+/* float32, 6 x 6 in chunks of 3 x 3 */
+struct damaged {
+    struct world w;
+    char path[128];    /* of chunk 1.0, or the list */
+    struct text bytes; /* of that file */
+};
+
+static void read_back(struct damaged *d)
+{
+    char buffer[4096];
+    FILE *f = fopen(d->path, "rb");
+    assert_non_null(f);
+    text_reset(&d->bytes);
+    for (size_t n; (n = fread(buffer, 1, sizeof(buffer), f)) > 0;)
+        text_add(&d->bytes, buffer, n);
+    fclose(f);
+}
+
+/* The layouts that are damaged. */
+enum {
+    PLAIN,
+    GZIP,
+    SUMMED,
+    SHARDS, /* of 1 x 3 inner chunks; index at the end, with its sum */
+    FIRST,  /* the same; index first, without */
+    LIST    /* gzip, in a file */
+};
+
+static void lay_out(struct damaged *d, int layout)
+{
+    struct world *w = &d->w;
+    *d = (struct damaged){0};
+    *w = (struct world){
+        .shape = {6,      6     },
+          .box = {{3, 3}, {1, 3}},
+          .unit = 4, .swap = 1
+    };
+    bool shards = layout == SHARDS || layout == FIRST;
+    w->t = (struct stored_tensor){.checkpoint = "world",
+                                  .name = "t",
+                                  .rank = 2,
+                                  .shape = w->shape,
+                                  .elements = 36,
+                                  .nbytes = 144,
+                                  .storage = STORAGE_CHUNKS,
+                                  .codec = w->codec,
+                                  .grid = &w->grid};
+    dtype_find("float32", &w->t.dtype);
+    w->grid = (struct grid){.levels = shards ? 2 : 1,
+                            .in_files = layout != LIST,
+                            .separator = '.',
+                            .metadata = layout == LIST ? GRID_NO_FILE : 1,
+                            .runs = w->runs,
+                            .values = w->values};
+    for (unsigned l = 0; l < w->grid.levels; l++)
+        w->grid.level[l] =
+            (struct grid_level){.shape = w->box[l],
+                                .index_first = layout == FIRST,
+                                .index_summed = layout == SHARDS && l == 0};
+    w->gzip = layout == GZIP || layout == LIST;
+    w->summed = layout == SUMMED;
+    snprintf(w->codec, sizeof(w->codec), "%s%s", w->summed ? "crc32c:end" : "",
+             w->gzip ? "gzip:36" : "");
+    w->t.codec = w->codec[0] ? w->codec : NULL;
+    do { /* until none of the list is inline */
+        if (w->directory[0])
+            world_remove(w);
+        w->grid.value_count = w->grid.run_count = 0;
+        world_write(w);
+    } while (layout == LIST && (w->values[0].bytes || w->values[1].bytes ||
+                                w->values[2].bytes || w->values[3].bytes));
+    snprintf(d->path, sizeof(d->path), "%s/%s", w->directory,
+             layout == LIST ? "data" : "1.0");
+    read_back(d);
+}
+
+static void rewrite(struct damaged *d, size_t len)
+{
+    text_add(&d->bytes, "more", 4);
+    write_file(d->path, d->bytes.at, len);
+    if (!d->w.grid.in_files)
+        d->w.files[0] = file_now(d->path);
+}
+
+static void cut_short(struct damaged *d)
+{
+    rewrite(d, d->bytes.len - 1);
+}
+
+static void make_longer(struct damaged *d)
+{
+    rewrite(d, d->bytes.len + 1);
+}
+
+static void make_empty(struct damaged *d)
+{
+    rewrite(d, 0);
+}
+
+static void flip_first(struct damaged *d)
+{
+    d->bytes.at[0] ^= 1;
+    rewrite(d, d->bytes.len);
+}
+
+static void flip_last(struct damaged *d)
+{
+    d->bytes.at[d->bytes.len - 1] ^= 1;
+    rewrite(d, d->bytes.len);
+}
+
+static void make_huge(struct damaged *d)
+{
+    rewrite(d, d->bytes.len);
+    assert_int_equal(truncate(d->path, 70000), 0);
+}
+
+/* The folder is as it should be. */
+static void folder_is_fine(struct damaged *d)
+{
+    if (d->w.grid.in_files)
+        d->w.files[0] = file_now(d->w.directory);
+}
+
+static void remove_it(struct damaged *d)
+{
+    unlink(d->path);
+    folder_is_fine(d);
+}
+
+static void remove_all(struct damaged *d)
+{
+    char command[128];
+    snprintf(command, sizeof(command), "rm -rf '%s'", d->w.directory);
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a folder of our own */
+}
+
+static void make_fifo(struct damaged *d)
+{
+    unlink(d->path);
+    assert_int_equal(mkfifo(d->path, 0600), 0);
+    folder_is_fine(d);
+}
+
+static void make_folder(struct damaged *d)
+{
+    unlink(d->path);
+    assert_int_equal(mkdir(d->path, 0700), 0);
+    folder_is_fine(d);
+}
+
+static void add_file(struct damaged *d)
+{
+    char path[100];
+    snprintf(path, sizeof(path), "%s/5.5", d->w.directory);
+    write_file(path, "", 0);
+    d->w.files[0].identity.mtime_ns--; /* clocks may be coarse */
+}
+
+static void change_metadata(struct damaged *d)
+{
+    write_file(d->w.metadata, "{ }", 3);
+}
+
+static void append(struct damaged *d)
+{
+    FILE *f = fopen(d->path, "ab");
+    assert_non_null(f);
+    fputc('+', f);
+    fclose(f);
+}
+
+static void bomb(struct damaged *d)
+{
+    static const char zeros[100000];
+    text_reset(&d->bytes);
+    gzip_text(&d->bytes, zeros, sizeof(zeros));
+    rewrite(d, d->bytes.len);
+}
+
+static void too_little(struct damaged *d)
+{
+    text_reset(&d->bytes);
+    gzip_text(&d->bytes, "35 bytes, where there should be 36.", 35);
+    rewrite(d, d->bytes.len);
+}
+
+static void range_past_end(struct damaged *d)
+{
+    d->w.values[2].stored = d->bytes.len;
+}
+
+static void range_overflows(struct damaged *d)
+{
+    d->w.values[2].offset = UINT64_MAX - 3;
+}
+
+static void wrong_fill(struct damaged *d)
+{
+    d->w.grid.fill = (struct bytes){d->w.fill, 3};
+}
+
+static void unknown_codec(struct damaged *d)
+{
+    d->w.t.codec = "gzip:36|rot:13";
+}
+
+static void huge_box(struct damaged *d)
+{
+    d->w.box[0][0] = UINT64_C(1) << 60;
+    d->w.box[0][1] = 7;
+}
+
+/* Of the shard's index: number `at` of the six. */
+static void set_index(struct damaged *d, size_t at, uint64_t value)
+{
+    bool first = d->w.grid.level[0].index_first;
+    store_u64le(d->bytes.at + (first ? 0 : d->bytes.len - 52) + at * 8, value);
+    uint8_t *sum = (uint8_t *)d->bytes.at + d->bytes.len - 4;
+    if (!first)
+        store_u32le(sum, crc32c_extend(0, d->bytes.at + d->bytes.len - 52, 48));
+    rewrite(d, d->bytes.len);
+}
+
+static void entry_far(struct damaged *d)
+{
+    set_index(d, 2, UINT64_MAX - 8);
+}
+
+static void entry_in_index(struct damaged *d)
+{
+    set_index(d, 2, d->w.grid.level[0].index_first ? 47 : d->bytes.len - 52 - 11);
+}
+
+static void entry_half_absent(struct damaged *d)
+{
+    set_index(d, 3, UINT64_MAX);
+}
+
+static void entry_longer(struct damaged *d)
+{
+    set_index(d, 3, 13);
+}
+
+static void entry_empty(struct damaged *d)
+{
+    set_index(d, 3, 0);
+}
+
+static void damage_is_reported(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int layout;
+        void (*harm)(struct damaged *);
+        enum status open, read;
+        const char *source, *message; /* parts of them */
+    } cases[] = {
+        {"plain, cut",        PLAIN,  cut_short,         OK,              ERR_CORRUPT,     "/1.0",
+         "chunk [1,0]: 35 stored"                                                                                             },
+        {"plain, longer",     PLAIN,  make_longer,       OK,              ERR_CORRUPT,     "/1.0",
+         "chunk [1,0]: 37 stored"                                                                                             },
+        {"plain, empty",      PLAIN,  make_empty,        OK,              ERR_CORRUPT,     "/1.0",
+         "chunk [1,0]: 0 stored"                                                                                              },
+        {"plain, gone",       PLAIN,  remove_it,         OK,              ERR_CHANGED,     "/1.0",     "chunk [1,0]: gone"    },
+        {"plain, a FIFO",     PLAIN,  make_fifo,         OK,              ERR_UNSUPPORTED, "/1.0",
+         "chunk [1,0]: not a r"                                                                                               },
+        {"plain, a folder",   PLAIN,  make_folder,       OK,              ERR_UNSUPPORTED, "/1.0",
+         "chunk [1,0]: not a r"                                                                                               },
+        {"folder gone",       PLAIN,  remove_all,        ERR_CHANGED,     OK,              "",         "gone since"           },
+        {"folder changed",    PLAIN,  add_file,          ERR_CHANGED,     OK,              "",         "changed since"        },
+        {"metadata changed",  PLAIN,  change_metadata,   ERR_CHANGED,     OK,              "/.zarray",
+         "changed since"                                                                                                      },
+        {"wrong fill",        PLAIN,  wrong_fill,        ERR_CORRUPT,     OK,              "world",    "absent chunks is 3"   },
+        {"huge chunks",       PLAIN,  huge_box,          ERR_LIMIT,       OK,              "world",    "too large"            },
+        {"gzip, cut",         GZIP,   cut_short,         OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
+        {"gzip, longer",      GZIP,   make_longer,       OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
+        {"gzip, empty",       GZIP,   make_empty,        OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
+        {"gzip, flipped",     GZIP,   flip_first,        OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
+        {"gzip, huge",        GZIP,   make_huge,         OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: 70000 st"},
+        {"gzip, bomb",        GZIP,   bomb,              OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
+        {"gzip, too little",  GZIP,   too_little,        OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
+        {"unknown codec",     GZIP,   unknown_codec,     ERR_UNSUPPORTED, OK,              "world",    "rot:13"               },
+        {"summed, flipped",   SUMMED, flip_first,        OK,              ERR_CHECKSUM,    "/1.0",
+         "chunk [1,0]: "                                                                                                      },
+        {"summed, empty",     SUMMED, make_empty,        OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
+        {"shard, empty",      SHARDS, make_empty,        OK,              ERR_CORRUPT,     "/1.0",
+         "chunk [3,0]: the shard is 0"                                                                                        },
+        {"shard, cut",        SHARDS, cut_short,         OK,              ERR_CHECKSUM,    "/1.0",
+         "chunk [3,0]: the index"                                                                                             },
+        {"shard, flipped",    SHARDS, flip_last,         OK,              ERR_CHECKSUM,    "/1.0",
+         "chunk [3,0]: the index"                                                                                             },
+        {"entry far",         SHARDS, entry_far,         OK,              ERR_CORRUPT,     "/1.0",
+         "chunk [4,0]: the shard's"                                                                                           },
+        {"entry in index",    SHARDS, entry_in_index,    OK,              ERR_CORRUPT,     "/1.0",
+         "chunk [4,0]: the shard's"                                                                                           },
+        {"entry half absent", SHARDS, entry_half_absent, OK,              ERR_CORRUPT,     "/1.0",
+         "chunk [4,0]: the shard's"                                                                                           },
+        {"entry longer",      SHARDS, entry_longer,      OK,              ERR_CORRUPT,     "/1.0",
+         "chunk [4,0]: 13 stored"                                                                                             },
+        {"entry empty",       SHARDS, entry_empty,       OK,              ERR_CORRUPT,     "/1.0",
+         "chunk [4,0]: 0 stored"                                                                                              },
+        {"first, empty",      FIRST,  make_empty,        OK,              ERR_CORRUPT,     "/1.0",
+         "chunk [3,0]: the shard is 0"                                                                                        },
+        {"first, in index",   FIRST,  entry_in_index,    OK,              ERR_CORRUPT,     "/1.0",
+         "chunk [4,0]: the shard's"                                                                                           },
+        {"list, gone",        LIST,   remove_it,         ERR_CHANGED,     OK,              "/data",    "gone since"           },
+        {"list, changed",     LIST,   append,            ERR_CHANGED,     OK,              "/data",    "changed since"        },
+        {"list, past end",    LIST,   range_past_end,    OK,              ERR_CORRUPT,     "/data",
+         "chunk [1,0]: "                                                                                                      },
+        {"list, overflow",    LIST,   range_overflows,   OK,              ERR_CORRUPT,     "/data",
+         "chunk [1,0]: "                                                                                                      },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct error err = {.offset = NO_OFFSET};
+        struct damaged d;
+        struct reader *r = NULL;
+        uint8_t got[144];
+        print_message("%s\n", cases[i].name);
+        lay_out(&d, cases[i].layout);
+        assert_int_equal(reader_open(&d.w.t, &r, &err), OK);
+        assert_int_equal(reader_read(r, 0, got, sizeof(got), &err), OK);
+        assert_memory_equal(got, d.w.expected, sizeof(got));
+        reader_close(r);
+        r = NULL;
+        cases[i].harm(&d);
+        if (reader_open(&d.w.t, &r, &err) != cases[i].open)
+            fail_msg("%s: %s", err.source, err.message);
+        if (r) {
+            assert_int_equal(reader_read(r, 0, got, sizeof(got), &err), cases[i].read);
+        }
+        if (!strstr(err.source, cases[i].source) ||
+            !strstr(err.message, cases[i].message))
+            fail_msg("%s: %s", err.source, err.message);
+        reader_close(r);
+        text_release(&d.bytes);
+        world_remove(&d.w);
+    }
+}
+
+/* Whatever thread meets it first. */
+static void lowest_chunk_wins(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        struct error err = {.offset = NO_OFFSET};
+        struct grid_limits limits = {.budget = 1 << 20, .threads = 4};
+        struct damaged d;
+        struct grid_reader *g = NULL;
+        struct source *s = NULL;
+        uint8_t got[144];
+        lay_out(&d, GZIP);
+        cut_short(&d);
+        strcpy(strrchr(d.path, '/'), "/0.1"); /* NOLINT: it fits */
+        unlink(d.path);
+        folder_is_fine(&d);
+        assert_int_equal(grid_reader_open(&d.w.t, 4, &limits, &g, &err), OK);
+        assert_int_equal(grid_reader_slice(g, NULL, &s, &err), OK);
+        assert_int_equal(source_read(s, 0, got, sizeof(got), &err), ERR_CHANGED);
+        assert_non_null(strstr(err.message, "chunk [0,1]: gone"));
+        grid_reader_close(g);
+        text_release(&d.bytes);
+        world_remove(&d.w);
+    }
+}
+
+/* --- sizes ------------------------------------------------------------------------------ */
+
+/* 2^60 cells and one file. */
+static void endless_grid(void **state)
+{
+    (void)state;
+    struct error err = {.offset = NO_OFFSET};
+    struct world w = {
+        .shape = {UINT64_C(1) << 40, UINT64_C(1) << 20},
+        .box = {{1, 1}                },
+        .fill = {7},
+        .unit = 1,
+        .swap = 1
+    };
+    w.t = (struct stored_tensor){.checkpoint = "world",
+                                 .name = "t",
+                                 .rank = 2,
+                                 .shape = w.shape,
+                                 .elements = UINT64_C(1) << 60,
+                                 .storage = STORAGE_CHUNKS,
+                                 .grid = &w.grid,
+                                 .files = w.files,
+                                 .file_count = 1};
+    dtype_find("uint8", &w.t.dtype);
+    w.grid = (struct grid){
+        .levels = 1,
+        .level = {{.shape = w.box[0]}},
+        .values = w.values,
+        .value_count = 1,
+        .metadata = GRID_NO_FILE,
+        .fill = { w.fill,                  1}
+    };
+    w.values[0] = (struct grid_value){.index = (UINT64_C(1) << 59) + 5,
+                                      .file = GRID_NO_FILE,
+                                      .stored = 1,
+                                      .bytes = "!"};
+    struct slice slices[2] = {
+        {(UINT64_C(1) << 39) - 1, 3, 1},
+        {2,                       3, 3}
+    };
+    struct reader *r = NULL;
+    uint8_t got[9];
+    assert_int_equal(reader_open(&w.t, &r, &err), OK);
+    assert_int_equal(reader_read_slice(r, slices, 0, got, 9, &err), OK);
+    assert_memory_equal(got, "\7\7\7\7!\7\7\7\7", 9);
+    assert_int_equal(reader_read(r, (UINT64_C(1) << 59) + 4, got, 3, &err), OK);
+    assert_memory_equal(got, "\7!\7", 3);
+    assert_int_equal(reader_read(r, (UINT64_C(1) << 60) - 3, got, 3, &err), OK);
+    assert_memory_equal(got, "\7\7\7", 3);
+    reader_close(r);
+}
+
+static void highest_rank(void **state)
+{
+    (void)state;
+    struct error err = {.offset = NO_OFFSET};
+    uint64_t shape[TENSOR_RANK_MAX], box[TENSOR_RANK_MAX];
+    struct grid_value value = {.file = GRID_NO_FILE, .stored = 4, .bytes = "abcd"};
+    struct grid grid = {.levels = 1,
+                        .level = {{.shape = box}},
+                        .values = &value,
+                        .value_count = 1,
+                        .metadata = GRID_NO_FILE};
+    struct stored_tensor t = {.checkpoint = "world",
+                              .name = "t",
+                              .rank = TENSOR_RANK_MAX,
+                              .shape = shape,
+                              .elements = 3,
+                              .storage = STORAGE_CHUNKS,
+                              .grid = &grid};
+    struct reader *r = NULL;
+    char got[3];
+    dtype_find("uint8", &t.dtype);
+    for (unsigned d = 0; d < t.rank; d++)
+        shape[d] = box[d] = 1;
+    shape[100] = 3;
+    box[100] = box[200] = 2;
+    assert_int_equal(reader_open(&t, &r, &err), OK);
+    assert_int_equal(reader_read(r, 0, got, 3, &err), OK);
+    assert_memory_equal(got, "ac\0", 3);
+    reader_close(r);
+}
+
+/* What tensor_bytes() gives of packed elements. */
+static void packed_as_stored(void **state)
+{
+    (void)state;
+    struct error err = {.offset = NO_OFFSET};
+    struct arena arena = {0};
+    uint64_t shape[] = {3, 3}, box[] = {2, 2};
+    struct grid_value values[] = {
+        {.index = 0, .file = GRID_NO_FILE, .stored = 4, .bytes = "\1\2\3\4" },
+        {.index = 3, .file = GRID_NO_FILE, .stored = 4, .bytes = "\5\6\7\10"}
+    };
+    struct grid grid = {
+        .levels = 1,
+        .level = {{.shape = box}},
+        .values = values,
+        .value_count = 2,
+        .metadata = GRID_NO_FILE,
+        .fill = { (const uint8_t *)"\17",             1}
+    };
+    struct stored_tensor t = {.checkpoint = "world",
+                              .name = "t",
+                              .rank = 2,
+                              .shape = shape,
+                              .elements = 9,
+                              .nbytes = 5,
+                              .storage = STORAGE_CHUNKS,
+                              .codec = "unpack:4",
+                              .grid = &grid};
+    struct reader *r = NULL;
+    uint8_t got[9];
+    dtype_find("int4", &t.dtype);
+    assert_int_equal(reader_open(&t, &r, &err), OK);
+    assert_int_equal(reader_read(r, 0, got, 5, &err), OK);
+    assert_memory_equal(got, "\x21\x3f\xf4\xff\x05", 5);
+    assert_int_equal(reader_read(r, 1, got, 3, &err), OK);
+    assert_memory_equal(got, "\x3f\xf4\xff", 3);
+    reader_close(r);
+    r = NULL;
+    assert_int_equal(tensor_as_stored(&t, &arena, &err), OK);
+    assert_int_equal(reader_open(&t, &r, &err), OK);
+    assert_int_equal(reader_read(r, 0, got, 9, &err), OK);
+    assert_memory_equal(got, "\1\2\17\3\4\17\17\17\5", 9);
+    reader_close(r);
+    arena_release(&arena);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_worlds),
+        cmocka_unit_test(random_worlds),     cmocka_unit_test(strings_in_chunks),
+        cmocka_unit_test(strings_inline),    cmocka_unit_test(damage_is_reported),
+        cmocka_unit_test(lowest_chunk_wins), cmocka_unit_test(endless_grid),
+        cmocka_unit_test(highest_rank),      cmocka_unit_test(packed_as_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

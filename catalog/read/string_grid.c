@@ -1,0 +1,129 @@
+#include "catalog/read/string_grid.h"
+
+#include <stdlib.h>
+
+#include "catalog/codec/codec.h"
+#include "catalog/codec/strings.h"
+#include "catalog/read/chunks.h"
+
+#define KEPT       128                  /* chunks */
+#define KEPT_BYTES ((uint64_t)64 << 20) /* of them */
+#define IN_MEMORY  ((uint64_t)8 << 20)  /* of one; the rest is in a file */
+
+/* A decoded chunk. */
+struct kept {
+    struct strings *strings; /* NULL: free, or absent */
+    uint64_t number;         /* of the chunk, in C order, plus 1; 0: free */
+    uint64_t bytes;
+};
+
+struct string_grid {
+    const struct stored_tensor *tensor;
+    const struct grid_level *level; /* the last */
+    struct chunks *chunks;
+    uint64_t elements;      /* of a chunk */
+    struct kept kept[KEPT]; /* a chunk has its place by its number */
+    uint64_t bytes;
+    unsigned hand; /* what to give up next */
+};
+
+enum status string_grid_open(const struct stored_tensor *t, struct string_grid **out,
+                             struct error *err)
+{
+    struct string_grid *g = calloc(1, sizeof(*g));
+    if (!g)
+        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+    g->tensor = t;
+    g->level = &t->grid->level[t->grid->levels - 1];
+    if (!shape_elements(g->level->shape, t->rank, &g->elements))
+        error_set(err, ERR_LIMIT, t->checkpoint, NO_OFFSET,
+                  "a chunk of the tensor is too large");
+    else
+        chunks_open(t, &g->chunks, err);
+    if (err->status == OK)
+        *out = g;
+    else
+        string_grid_close(g);
+    return err->status;
+}
+
+static void give_up(struct string_grid *g, struct kept *k)
+{
+    strings_close(k->strings);
+    g->bytes -= k->bytes;
+    *k = (struct kept){0};
+}
+
+void string_grid_close(struct string_grid *g)
+{
+    if (!g)
+        return;
+    for (unsigned i = 0; i < KEPT; i++)
+        give_up(g, &g->kept[i]);
+    chunks_close(g->chunks);
+    free(g);
+}
+
+static enum status open_strings(struct string_grid *g, const struct chunk *chunk,
+                                struct kept *k, struct error *err)
+{
+    char *encoding = NULL;
+    struct source *s = NULL;
+    if (source_open_view(chunk->source, 0, chunk->source->size, &s, err) != OK ||
+        codec_chain_open(s, g->tensor->codec, &s, &encoding, err) != OK)
+        return err->status;
+    free(encoding);
+    if (source_open_spill(s, &s, err) != OK)
+        return err->status;
+    k->bytes = s->size < IN_MEMORY ? s->size : IN_MEMORY;
+    return strings_open(s, g->tensor->codec, g->elements, &k->strings, err);
+}
+
+static enum status keep(struct string_grid *g, const uint64_t *at, uint64_t number,
+                        struct kept *slot, struct error *err)
+{
+    struct chunk chunk;
+    struct kept k = {.number = number + 1};
+    give_up(g, slot);
+    if (chunk_take(g->chunks, at, &chunk, err) == OK) {
+        if (chunk.source)
+            open_strings(g, &chunk, &k, err);
+        chunk_give(g->chunks, &chunk);
+    }
+    if (err->status != OK) {
+        chunk_error(g->chunks, at, err);
+        return err->status;
+    }
+    while (g->bytes && k.bytes > KEPT_BYTES - g->bytes)
+        give_up(g, &g->kept[g->hand++ % KEPT]);
+    *slot = k;
+    g->bytes += k.bytes;
+    return OK;
+}
+
+enum status string_grid_at(struct string_grid *g, uint64_t index, struct bytes *out,
+                           struct error *err)
+{
+    const struct stored_tensor *t = g->tensor;
+    const uint64_t *chunk = g->level->shape;
+    uint64_t at[TENSOR_RANK_MAX], inside[TENSOR_RANK_MAX], number = 0, position = 0;
+    for (unsigned d = t->rank; d-- > 0;) {
+        at[d] = index % t->shape[d] / chunk[d];
+        inside[d] = index % t->shape[d] % chunk[d];
+        index /= t->shape[d];
+    }
+    for (unsigned d = 0; d < t->rank; d++) {
+        unsigned axis = g->level->order ? g->level->order[d] : d;
+        number = number * ((t->shape[d] - 1) / chunk[d] + 1) + at[d];
+        position = position * chunk[axis] + inside[axis];
+    }
+    struct kept *k = &g->kept[number % KEPT];
+    if (k->number != number + 1 && keep(g, at, number, k, err) != OK)
+        return err->status;
+    if (k->strings)
+        return strings_at(k->strings, position, out, err);
+    *out = t->grid->fill;
+    if (!out->at)
+        out->at = (const uint8_t *)"";
+    return OK;
+}

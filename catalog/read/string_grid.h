@@ -1,0 +1,23 @@
+/*
+ * string_grid.h - strings of varying length in a grid of chunks.
+ *
+ * Each chunk holds its strings in C order, or the order of its level; those at the edge of
+ * the tensor hold some that lie outside of it, too. The last chunks are kept decoded.
+ */
+#ifndef CKPTDB_READ_STRING_GRID_H
+#define CKPTDB_READ_STRING_GRID_H
+
+#include "catalog/tensor.h"
+
+struct string_grid;
+
+/* Checks the tensor's files. */
+enum status string_grid_open(const struct stored_tensor *, struct string_grid **out,
+                             struct error *err);
+void string_grid_close(struct string_grid *);
+
+/* String `index`, in C order; valid until the next call. One thread at a time. */
+enum status string_grid_at(struct string_grid *, uint64_t index, struct bytes *out,
+                           struct error *err);
+
+#endif
