@@ -107,9 +107,12 @@ static enum status record(struct job *job, const char *root, const struct array_
     struct text path = {0};
     uint32_t file;
     enum status status = OK;
-    if (!join(&path, root, s->path, "") ||
-        job_seen(job, text_str(&path), "chunks", s->found ? &s->identity : NULL,
-                 &g->directory) != OK)
+    bool primary = !job->source && !*s->path && strcmp(root, job->path) == 0;
+    if (primary)
+        job_role(job, g->directory = 0, "chunks");
+    else if (!join(&path, root, s->path, "") ||
+             job_seen(job, text_str(&path), "chunks", s->found ? &s->identity : NULL,
+                      &g->directory) != OK)
         status = no_memory(job);
     g->metadata = GRID_NO_FILE;
     if (status == OK && s->metadata_name &&

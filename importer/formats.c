@@ -80,3 +80,11 @@ bool format_has_suffix(const struct format *f, const char *name)
     }
     return false;
 }
+
+bool format_claims_name(const char *name)
+{
+    for (size_t i = 0; formats[i]; i++)
+        if (format_has_suffix(formats[i], name))
+            return true;
+    return false;
+}

@@ -194,7 +194,7 @@ static struct entry *entry_named(struct listing *l, const char *name)
 static bool wanted(const struct listing *l, const struct entry *e)
 {
     return !l->only || is_named(l, e) || named_like_a_set(e->name) ||
-           (l->companion_asked && !named_like_a_checkpoint(e->name)) ||
+           (l->companion_asked && !format_claims_name(e->name)) ||
            (l->parts_asked && strncmp(e->name, l->only, strlen(l->only)) == 0);
 }
 
@@ -447,14 +447,6 @@ static bool asked_for(const struct listing *l, const struct entry *e, const char
            strcmp(l->only, e->name) == 0 || (slash && strcmp(slash + 1, l->only) == 0);
 }
 
-bool named_like_a_checkpoint(const char *name)
-{
-    for (size_t i = 0; formats[i]; i++)
-        if (format_has_suffix(formats[i], name))
-            return true;
-    return false;
-}
-
 /* Pages that are meant to be pages, and empty files (markers, locks) are everywhere. */
 static bool out_of_place(const struct entry *e)
 {
@@ -475,7 +467,7 @@ static bool out_of_place(const struct entry *e)
 static void report_stray(struct walker *w, struct listing *l, const struct entry *e,
                          const char *path)
 {
-    bool own = named_like_a_checkpoint(e->name) || is_named(l, e);
+    bool own = format_claims_name(e->name) || is_named(l, e);
     if (e->stray && (own || out_of_place(e))) {
         const char *what =
             strcmp(e->stray, "empty-file") == 0 ? "an empty file"

@@ -122,7 +122,7 @@ static void report_entry(struct walker *w, const struct listing *l, const char *
                          const char *code, const char *what)
 {
     char path[PATH_MAX];
-    bool asked = l->only ? strcmp(l->only, name) == 0 : named_like_a_checkpoint(name);
+    bool asked = l->only ? strcmp(l->only, name) == 0 : format_claims_name(name);
     if (!asked ||
         snprintf(path, sizeof(path), "%s/%s", strcmp(l->path, "/") ? l->path : "",
                  name) >= (int)sizeof(path))

@@ -63,7 +63,5 @@ void walk_issue(struct walker *, const char *path, bool warning, const char *cod
                 const char *fmt, ...) PRINTF_LIKE(5, 6);
 
 bool unfinished_name(const char *name);
-/* Whether the name ends as those of some format do. */
-bool named_like_a_checkpoint(const char *name);
 
 #endif

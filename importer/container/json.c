@@ -255,9 +255,21 @@ static size_t number_length(const uint8_t *at, size_t left)
     return n;
 }
 
+/* Length of what Python writes for a number that is none. */
+static size_t special_length(const uint8_t *at, size_t left)
+{
+    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (left >= strlen(words[i]) && memcmp(at, words[i], strlen(words[i])) == 0)
+            return strlen(words[i]);
+    return 0;
+}
+
 static bool read_number(struct json *j)
 {
     size_t len = number_length(j->cursor.at, cursor_left(&j->cursor));
+    if (!len && j->python)
+        len = special_length(j->cursor.at, cursor_left(&j->cursor));
     if (!len)
         return bad(j, "a number that is not written as JSON writes them");
     j->text = cursor_take(&j->cursor, len);
@@ -430,7 +442,9 @@ static void copy_token(struct json *j, struct text *out)
         [JSON_ARRAY_END] = "]", [JSON_TRUE] = "true",    [JSON_FALSE] = "false",
         [JSON_NULL] = "null",
     };
-    if (j->type == JSON_NUMBER)
+    if (j->type == JSON_NUMBER && special_length(j->text.at, j->text.len))
+        text_adds(out, words[JSON_NULL]);
+    else if (j->type == JSON_NUMBER)
         text_add(out, j->text.at, j->text.len);
     else if (j->type == JSON_STRING || j->type == JSON_KEY)
         text_json(out, (const char *)j->text.at, j->text.len);

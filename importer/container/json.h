@@ -10,7 +10,7 @@
  *   json_want(&j, JSON_END, "the end");
  *   return err->status;
  *
- * RFC 8259 and nothing more: no comments, no NaN, no trailing comma, no byte order mark,
+ * RFC 8259 and nothing more: no comments, no NaN (unless asked for), no trailing comma, no byte order mark,
  * no lone surrogate, no bytes that are not UTF-8. Fails once and stays failed: after an
  * error every call returns JSON_FAIL, with the byte offset in the caller's error. Keys may
  * repeat: who minds keeps a strmap of them.
@@ -49,6 +49,7 @@ struct json {
     uint64_t at;         /* file offset of the last token */
     unsigned depth;      /* objects and arrays that are open */
     uint64_t objects;    /* bit d: level d is an object */
+    bool python;         /* NaN, Infinity and -Infinity are numbers: Python writes them */
     int state;           /* json.c's: what may come next */
 };
 

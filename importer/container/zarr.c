@@ -57,6 +57,7 @@ bool zarr_unreadable(struct zarr_parsing *z, const char *fmt, ...)
 void zarr_enter(struct zarr_parsing *z, const struct zarr_value *v, struct json *j)
 {
     json_init(j, cursor_over(v->text, v->at), z->arena, z->source, z->err);
+    j->python = true;
     json_next(j);
 }
 
@@ -436,6 +437,7 @@ enum status zarr_parse(struct bytes metadata, unsigned version, const char *sour
     struct json j;
     /* All of it is JSON, whatever is looked at. */
     json_init(&j, cursor_over(metadata, 0), arena, source, err);
+    j.python = true;
     if (!json_want(&j, JSON_OBJECT, "an object") || !json_skip(&j) ||
         !json_want(&j, JSON_END, "the end"))
         return err->status;
@@ -469,7 +471,7 @@ enum status zarr_parts(struct bytes metadata, const char *source, struct arena *
         {"metadata", {0}},
         {NULL,       {0}},
     };
-    *out = (struct zarr_parts){.consolidated_at = 0};
+    *out = (struct zarr_parts){.attributes = {0}};
     if (!zarr_members(&z, &text, m, NULL))
         return err->status;
     if (m[0].value.type == JSON_OBJECT)
@@ -478,11 +480,30 @@ enum status zarr_parts(struct bytes metadata, const char *source, struct arena *
         return err->status;
     const struct zarr_value *nodes =
         inner[0].value.type == JSON_OBJECT ? &inner[0].value : &m[2].value;
-    if (nodes->type == JSON_OBJECT) {
+    if (nodes->type == JSON_OBJECT)
         out->consolidated = nodes->text;
-        out->consolidated_at = nodes->at;
-    }
     return OK;
+}
+
+bool zarr_next_node(struct json *j, unsigned version, struct bytes *path,
+                    struct bytes *metadata)
+{
+    static const char end[] = "/.zarray";
+    const size_t len = sizeof(end) - 1;
+    struct zarr_value v;
+    while (json_next(j) == JSON_KEY) {
+        struct bytes key = j->text;
+        bool root = version == 2 && json_is(j, end + 1);
+        if (!zarr_next(j, &v))
+            return false;
+        if (version == 2 && !root &&
+            (key.len < len || memcmp(key.at + key.len - len, end, len) != 0))
+            continue;
+        *path = (struct bytes){key.at, root ? 0 : version == 2 ? key.len - len : key.len};
+        *metadata = v.text;
+        return true;
+    }
+    return false;
 }
 
 /* --- keys ------------------------------------------------------------------------------- */

@@ -50,10 +50,15 @@ enum status zarr_parse(struct bytes metadata, unsigned version, const char *sour
 struct zarr_parts {
     struct bytes attributes;   /* an object */
     struct bytes consolidated; /* an object: metadata of nodes below, by path */
-    uint64_t consolidated_at;  /* where it begins */
 };
 enum status zarr_parts(struct bytes metadata, const char *source, struct arena *,
                        struct zarr_parts *out, struct error *err);
+
+/* The nodes in `consolidated`: their paths, and their metadata, of arrays in version 2. The
+ * object's first token has been read. False: at the end, and after an error. */
+struct json;
+bool zarr_next_node(struct json *, unsigned version, struct bytes *path,
+                    struct bytes *metadata);
 
 /* The position of the value with this key ("0.1", "c/0/1") in the level 0 grid. False: no
  * key of this array (signs, leading zeros, outside the grid, another separator). */

@@ -309,8 +309,12 @@ static bool number_fill(const struct json *j, const struct dtype *d, void *out)
         integer = j->type == JSON_TRUE;
         return converted("int64", &integer, &as, out);
     }
-    if (json_i64(j, &integer))
-        return converted("int64", &integer, &as, out);
+    if (json_i64(j, &integer)) {
+        bool fits = converted("int64", &integer, &as, out);
+        if (fits && d->bits % 8 && d->kind == DTYPE_INT)
+            *(uint8_t *)out = (uint8_t)integer; /* with its sign, as TensorStore fills */
+        return fits;
+    }
     if (json_u64(j, &large))
         return converted("uint64", &large, &as, out);
     return json_real(j, &real) && converted("float64", &real, &as, out);

@@ -1,0 +1,233 @@
+/*
+ * zarr.c - directories of zarr arrays, one checkpoint each.
+ *
+ *   NAME.zarr/            a group or an array of version 2 (.zgroup, .zarray) or 3
+ *                         (zarr.json), with groups and arrays below it
+ *   NAME-000001000/       big_vision: an array a directory, '~' in its name for '/'
+ *   NAME/                 arrays side by side, as JAX's array serialization leaves them
+ *   step-1000/            Levanter: metadata.json and arrays at any depth
+ *
+ * Of the last three nothing says what they are but the arrays in them. Orbax's and OCDBT's
+ * directories hold zarr arrays, too, and are not of this format.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "importer/array.h"
+#include "importer/facts.h"
+#include "importer/step.h"
+
+#define CHILDREN_LOOKED_AT 8
+
+/* --- recognising ------------------------------------------------------------------------ */
+
+static bool is_node(const struct probe_dir *p)
+{
+    return probe_dir_has_file(p, ".zgroup") || probe_dir_has_file(p, ".zarray") ||
+           probe_dir_has_file(p, "zarr.json") || probe_dir_has_file(p, ".zmetadata");
+}
+
+static bool is_of_another_format(const struct probe_dir *p)
+{
+    static const char process[] = "ocdbt.process_";
+    for (uint64_t i = 0; i < p->dir_count; i++)
+        if (strncmp(p->dirs[i], process, sizeof(process) - 1) == 0)
+            return true;
+    return probe_dir_has_file(p, "_METADATA") ||
+           probe_dir_has_file(p, "manifest.ocdbt") ||
+           probe_dir_has_file(p, "pytreedef.json");
+}
+
+static bool holds(struct bytes head, const char *word)
+{
+    struct probe p = {.head = head};
+    return head.at && probe_holds(&p, word);
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+    size_t len = strlen(name), n = strlen(end);
+    return len >= n && strcmp(name + len - n, end) == 0;
+}
+
+static bool child_is_array(const struct probe_dir *p, const char *name)
+{
+    char path[512];
+    if (snprintf(path, sizeof(path), "%s/.zarray", name) >= (int)sizeof(path))
+        return false;
+    if (p->peek(p, path).at)
+        return true;
+    snprintf(path, sizeof(path), "%s/zarr.json", name);
+    return holds(p->peek(p, path), "\"data_type\"");
+}
+
+/* Nothing but arrays, as far as one looks. NAME.zarr is a checkpoint of its own. */
+static bool holds_arrays(const struct probe_dir *p)
+{
+    unsigned seen = 0;
+    for (uint64_t i = 0; i < p->file_count; i++)
+        if (format_claims_name(p->files[i]))
+            return false;
+    for (uint64_t i = 0; i < p->dir_count && seen < CHILDREN_LOOKED_AT; i++) {
+        const char *name = p->dirs[i];
+        if (*name == '.')
+            continue;
+        if (ends_in(name, ".zarr") || !child_is_array(p, name))
+            return false;
+        seen++;
+    }
+    return seen > 0;
+}
+
+static bool is_levanter(const struct probe_dir *p)
+{
+    if (!p->dir_count || !probe_dir_has_file(p, "metadata.json"))
+        return false;
+    struct bytes head = p->peek(p, "metadata.json");
+    return holds(head, "\"step\"") && holds(head, "\"timestamp\"");
+}
+
+static int probe_dir(const struct probe_dir *p)
+{
+    if (is_of_another_format(p))
+        return 0;
+    if (is_node(p))
+        return 56; /* seven bytes of a name */
+    return is_levanter(p) ? 48 : holds_arrays(p) ? 40 : 0;
+}
+
+/* --- step and run ----------------------------------------------------------------------- */
+
+/* "NAME-000001000" */
+static bool nine_digits(const char *name, int64_t *step)
+{
+    const char *dash = strrchr(name, '-');
+    if (!dash || dash == name || strlen(dash + 1) != 9 ||
+        strspn(dash + 1, "0123456789") != 9)
+        return false;
+    *step = 0;
+    for (const char *at = dash + 1; *at; at++)
+        *step = *step * 10 + (*at - '0');
+    return true;
+}
+
+static void state_step(struct job *job)
+{
+    const char *slash = strrchr(job->path, '/');
+    struct text inside = {0};
+    int64_t step;
+    size_t run;
+    if (!slash)
+        return;
+    text_addf(&inside, "%s/", job->path);
+    bool stated = text_str(&inside) && step_of_folder(text_str(&inside), &step, &run);
+    if (!stated && nine_digits(slash + 1, &step)) {
+        run = (size_t)(slash - job->path);
+        stated = run > 0;
+    }
+    text_release(&inside);
+    if (!stated)
+        return;
+    char *directory = arena_copy(job->arena, job->path, run);
+    job_step(job, step);
+    job_run(job, directory, NULL);
+}
+
+/* --- indexing --------------------------------------------------------------------------- */
+
+/* Is the root no zarr node, but what only holds some? */
+static bool is_bare(struct job *job)
+{
+    uint64_t count;
+    struct probe_dir p = {.files = job_siblings(job, &count)};
+    p.file_count = count;
+    return !is_node(&p);
+}
+
+/* The name of a node: its path, but for the '~' that stands for '/' where no groups are. */
+static const char *shown(struct job *job, const char *path, bool bare)
+{
+    char *name = arena_copy(job->arena, path, strlen(path));
+    for (char *at = name; bare && at && (at = strchr(at, '~'));)
+        *at = '/';
+    return name;
+}
+
+/* Members of the root's are facts under their keys, of others under "PATH:KEY". */
+static void state_attributes(struct job *job, const struct array_attributes *a, bool bare)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct text key = {.limit = LIMIT_FACT_KEY}, file = {0};
+    struct json j;
+    if (*a->path)
+        text_addf(&key,
+                  "%s:", shown(job, a->path, bare) ? shown(job, a->path, bare) : "");
+    text_addf(&file, "%s%s%s/%s", job->path, *a->path ? "/" : "", a->path, a->file);
+    if (text_str(&key) && text_str(&file)) {
+        json_init(&j, cursor_over(a->text, 0), job->arena, text_str(&file), &err);
+        j.python = true;
+        facts_state(job, &j, text_str(&key), '/');
+        if (err.status != OK)
+            job_issue_error(job, ISSUE_WARNING, &err);
+    }
+    text_release(&key);
+    text_release(&file);
+}
+
+static enum status record_groups(struct job *job, const struct array_tree *tree)
+{
+    struct text path = {0};
+    uint32_t file;
+    for (uint64_t i = 0; i < tree->group_count && job->err->status == OK; i++) {
+        text_reset(&path);
+        text_addf(&path, "%s/%s", job->path, tree->groups[i].path);
+        if (text_str(&path))
+            job_seen(job, text_str(&path), "directory", &tree->groups[i].identity, &file);
+        else
+            error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+    }
+    text_release(&path);
+    return job->err->status;
+}
+
+static enum status emit_all(struct job *job, const struct array_tree *tree, bool bare)
+{
+    job_expect(job, tree->count);
+    for (uint64_t i = 0; i < tree->count; i++) {
+        const struct array_site *site = &tree->sites[i];
+        const char *name = shown(job, site->path, bare);
+        if (!name)
+            return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        if (array_emit_site(job, job->path, site, name, strlen(name), NULL) != OK)
+            return job->err->status;
+    }
+    return OK;
+}
+
+static enum status index_tree(struct job *job)
+{
+    struct array_tree tree;
+    bool bare = is_bare(job);
+    if (array_tree_scan(job, job->path, &tree) != OK || record_groups(job, &tree) != OK ||
+        emit_all(job, &tree, bare) != OK)
+        return job->err->status;
+    for (uint64_t i = 0; i < tree.attribute_count; i++)
+        state_attributes(job, &tree.attributes[i], bare);
+    if (bare)
+        job_meta_neighbour(job, "metadata.json");
+    if (tree.links)
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "linked-directory",
+                  "%llu links to directories were not followed, such as \"%.200s\"",
+                  (unsigned long long)tree.links, tree.link);
+    state_step(job);
+    return job->err->status;
+}
+
+const struct format format_zarr = {
+    .name = "zarr",
+    .summary = "zarr 2 and 3 directories: groups, single arrays, arrays side by side",
+    .suffixes = "",
+    .separator = '/',
+    .probe_dir = probe_dir,
+    .index = index_tree,
+};
