@@ -117,6 +117,17 @@ static int run(struct session *s, const struct args *args)
     return status;
 }
 
+/* Worked out once: as JSON, with whether one is more than a note. */
+#define GATHER(arguments)                                                                \
+    "SELECT json_group_array(json_array(severity, finding, rule, count, names, meaning," \
+    " advice)), max(severity <> 'note') FROM map_check(" arguments ") WHERE ?3 >= 0"
+static const char gather[] = GATHER("?1, ?2");
+static const char gather_onto[] = GATHER("?1, ?2, ?3");
+static const char show_findings[] =
+    "SELECT value ->> 0 AS severity, value ->> 1 AS finding, value ->> 2 AS rule,"
+    " value ->> 3 AS count, value ->> 4 AS names, value ->> 5 AS meaning,"
+    " value ->> 6 AS advice FROM json_each(?1)";
+
 /* Findings, and status 1 where one is more than a note. */
 static int check(struct session *s, const struct args *args)
 {
@@ -134,14 +145,20 @@ static int check(struct session *s, const struct args *args)
     sqlite3_int64 onto = source && target ? session_checkpoint(s, target) : 0;
     if (!source || (target && !onto))
         return STATUS_NO;
-    if (target)
-        return run_query(s, "SELECT * FROM map_check(?1, ?2, ?3)",
-                         "SELECT 1 FROM map_check(?1, ?2, ?3) WHERE severity <> 'note'",
-                         name, source, onto);
-    return run_query(
-        s, "SELECT * FROM map_check(?1, ?2) WHERE ?3 = 0",
-        "SELECT 1 FROM map_check(?1, ?2) WHERE ?3 = 0 AND severity <> 'note'", name,
-        source, 0);
+    sqlite3_stmt *stmt = session_prepare(s, target ? gather_onto : gather, "sii", name,
+                                         (int64_t)source, (int64_t)onto);
+    if (!stmt)
+        return STATUS_NO;
+    int status = STATUS_NO;
+    if (sqlite3_step(stmt) == SQLITE_ROW) {
+        status = render_query(s, show_findings, "s", sqlite3_column_text(stmt, 0));
+        if (status == STATUS_FINE && sqlite3_column_int(stmt, 1))
+            status = STATUS_NO;
+    } else {
+        complain("%s", sqlite3_errmsg(s->db));
+    }
+    sqlite3_finalize(stmt);
+    return status;
 }
 
 /* The names nearest to one that no map knows, with what makes them. */

@@ -184,9 +184,14 @@ static int constraint_for(const sqlite3_index_info *info, int column, bool *unus
  * missing there may be given beside it. */
 static bool asks_a_column(const struct query *q, const sqlite3_index_info *info)
 {
-    for (int i = 0; i < info->nConstraint; i++)
-        if (info->aConstraint[i].iColumn < q->columns)
+    for (int i = 0; i < info->nConstraint; i++) {
+        int column = info->aConstraint[i].iColumn;
+        bool parameter = column >= q->columns;
+        for (int k = 0; k < q->parameters; k++)
+            parameter = parameter || q->parameter[k].column == column;
+        if (!parameter)
             return true;
+    }
     return false;
 }
 

@@ -26,6 +26,10 @@ WITH
     SELECT place, old_name, new_name, tensor_id, dtype, shape, rule, status, wins
     FROM mapping WHERE status IN ('ok', 'mapped', 'kept')
   ),
+  tried(place, name) AS ( -- the names that the patterns are for
+    SELECT place, iif(dialect = 't5x-translator', old_name, new_name)
+    FROM result CROSS JOIN option WHERE dialect <> 'kauldron'
+  ),
   model(place, name, dtype, shape) AS MATERIALIZED (
     SELECT place, name, dtype, shape FROM leaf
     WHERE checkpoint_id = (SELECT target FROM given)
@@ -121,33 +125,31 @@ WITH
       AND rule_replace(ruleset, r.new_name) <> r.new_name
     UNION ALL
     -- A pattern open at its beginning or end that cuts a component in two.
-    SELECT 'inside', u.ord, m.place, m.name,
-           'it matches from the middle of '
-             || python_repr(regexp_capture('[^/.]*$', m.head, 0)
-                || regexp_capture('^[^/.]*', substr(m.name, length(m.head) + 1), 0))
+    SELECT 'inside', rule, place, name, 'it matches from the middle of '
+             || python_repr(regexp_capture('[^/.]*$', head, 0)
+                || regexp_capture('^[^/.]*', substr(name, length(head) + 1), 0))
     FROM (
-      SELECT r.place, r.rule, r.name,
-             regexp_capture(u.pattern, r.name, 1, 'match') AS head
-      FROM (SELECT place, rule, iif(dialect = 't5x-translator', old_name, new_name) AS name
-            FROM result CROSS JOIN option WHERE dialect <> 'kauldron') r
-      JOIN rule u ON u.ruleset = (SELECT ruleset FROM given) AND u.ord = r.rule
-      WHERE u.pattern GLOB '(.[*+])[A-Za-z0-9_]*'
-    ) m JOIN rule u ON u.ruleset = (SELECT ruleset FROM given) AND u.ord = m.rule
-    WHERE m.head REGEXP '[^/.]$'
+      SELECT r.place, r.rule, t.name, regexp_capture(u.pattern, t.name, 1, 'match') AS head
+      FROM given g CROSS JOIN rule u CROSS JOIN result r
+      JOIN tried t ON t.place = r.place
+      WHERE u.ruleset = g.ruleset AND u.pattern GLOB '(.[*+])[A-Za-z0-9_]*'
+        AND r.rule = u.ord
+    )
+    WHERE head REGEXP '[^/.]$'
     UNION ALL
-    SELECT 'inside', u.ord, r.place, r.name,
-           'it matches up to the middle of ' || python_repr(regexp_capture('[^/.]*$',
-             substr(r.name, 1, length(r.name) - length(r.tail)), 0)
-             || regexp_capture('^[^/.]*', r.tail, 0))
+    SELECT 'inside', rule, place, name, 'it matches up to the middle of '
+             || python_repr(regexp_capture('[^/.]*$',
+                  substr(name, 1, length(name) - length(tail)), 0)
+                || regexp_capture('^[^/.]*', tail, 0))
     FROM (
-      SELECT r.place, r.rule, r.name,
-             regexp_groups(u.pattern, r.name, 'match') ->> '$[#-1]' AS tail
-      FROM (SELECT place, rule, iif(dialect = 't5x-translator', old_name, new_name) AS name
-            FROM result CROSS JOIN option WHERE dialect <> 'kauldron') r
-      JOIN rule u ON u.ruleset = (SELECT ruleset FROM given) AND u.ord = r.rule
-      WHERE u.pattern GLOB '*[A-Za-z0-9_](.[*+])' OR u.pattern GLOB '*[A-Za-z0-9_](.[*+])$'
-    ) r JOIN rule u ON u.ruleset = (SELECT ruleset FROM given) AND u.ord = r.rule
-    WHERE r.tail REGEXP '^[^/.]'
+      SELECT r.place, r.rule, t.name,
+             regexp_groups(u.pattern, t.name, 'match') ->> '$[#-1]' AS tail
+      FROM given g CROSS JOIN rule u CROSS JOIN result r
+      JOIN tried t ON t.place = r.place
+      WHERE u.ruleset = g.ruleset AND u.pattern GLOB '*[A-Za-z0-9_](.[*+])'
+        AND r.rule = u.ord
+    )
+    WHERE tail REGEXP '^[^/.]'
     UNION ALL
     SELECT 'inverse', NULL, 0, NULL,
            count(*) || ' names, one to one: map_inverse() is the map back'
