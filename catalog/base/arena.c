@@ -63,6 +63,11 @@ void *arena_alloc(struct arena *a, size_t size)
     return at ? memset(at, 0, size) : NULL;
 }
 
+void *arena_room(struct arena *a, size_t size)
+{
+    return take(a, size);
+}
+
 void *arena_array(struct arena *a, size_t count, size_t size)
 {
     if (size && count > SIZE_MAX / size)

@@ -24,6 +24,9 @@ struct arena {
 /* Zeroed, aligned to 16; NULL past the ceiling or without memory. */
 void *arena_alloc(struct arena *a, size_t size);
 
+/* The same, not zeroed: for what is filled at once. */
+void *arena_room(struct arena *a, size_t size);
+
 /* count * size, checked. */
 void *arena_array(struct arena *a, size_t count, size_t size);
 

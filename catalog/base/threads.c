@@ -70,8 +70,10 @@ struct slot {
 
 struct handoff {
     pthread_mutex_t lock;
-    pthread_cond_t changed;
+    pthread_cond_t ready; /* the next thing is there: for the taker */
+    pthread_cond_t room;  /* there is room again: for the makers */
     uint64_t total, claimed, taken, bytes, bytes_max;
+    unsigned waiting; /* makers, for room */
     bool stopped;
     struct slot slot[RING];
 };
@@ -82,7 +84,8 @@ struct handoff *handoff_new(uint64_t total, uint64_t bytes_max)
     if (!h)
         return NULL;
     pthread_mutex_init(&h->lock, NULL);
-    pthread_cond_init(&h->changed, NULL);
+    pthread_cond_init(&h->ready, NULL);
+    pthread_cond_init(&h->room, NULL);
     h->total = total;
     h->bytes_max = bytes_max;
     return h;
@@ -103,27 +106,44 @@ void handoff_put(struct handoff *h, uint64_t number, void *thing, uint64_t bytes
     pthread_mutex_lock(&h->lock);
     /* Past the window or the bytes only the one wanted next may enter. */
     while (number != h->taken &&
-           (number >= h->taken + WINDOW || h->bytes > h->bytes_max) && !h->stopped)
-        pthread_cond_wait(&h->changed, &h->lock);
+           (number >= h->taken + WINDOW || h->bytes > h->bytes_max) && !h->stopped) {
+        h->waiting++;
+        pthread_cond_wait(&h->room, &h->lock);
+        h->waiting--;
+    }
     h->slot[number % RING] = (struct slot){thing, bytes, true};
     h->bytes += bytes;
-    pthread_cond_broadcast(&h->changed);
+    if (number == h->taken)
+        pthread_cond_signal(&h->ready);
     pthread_mutex_unlock(&h->lock);
+}
+
+/* Makers are woken when there is room for many things, not for one, */
+static bool much_room(const struct handoff *h, uint64_t bytes_before)
+{
+    uint64_t half = h->bytes_max / 2;
+    return h->taken % (WINDOW / 4) == 0 || (bytes_before > half && h->bytes <= half);
 }
 
 void *handoff_take(struct handoff *h)
 {
     pthread_mutex_lock(&h->lock);
     struct slot *s = &h->slot[h->taken % RING];
-    while (!s->ready && h->taken < (h->stopped ? h->claimed : h->total))
-        pthread_cond_wait(&h->changed, &h->lock);
+    while (!s->ready && h->taken < (h->stopped ? h->claimed : h->total)) {
+        /* or when one of them may hold the next. */
+        if (h->waiting)
+            pthread_cond_broadcast(&h->room);
+        pthread_cond_wait(&h->ready, &h->lock);
+    }
     void *thing = NULL;
     if (s->ready) {
+        uint64_t before = h->bytes;
         thing = s->thing;
         h->bytes -= s->bytes;
         *s = (struct slot){0};
         h->taken++;
-        pthread_cond_broadcast(&h->changed);
+        if (h->waiting && much_room(h, before))
+            pthread_cond_broadcast(&h->room);
     }
     pthread_mutex_unlock(&h->lock);
     return thing;
@@ -133,7 +153,8 @@ void handoff_stop(struct handoff *h)
 {
     pthread_mutex_lock(&h->lock);
     h->stopped = true;
-    pthread_cond_broadcast(&h->changed);
+    pthread_cond_broadcast(&h->ready);
+    pthread_cond_broadcast(&h->room);
     pthread_mutex_unlock(&h->lock);
 }
 
@@ -152,7 +173,8 @@ void handoff_free(struct handoff *h)
 {
     if (!h)
         return;
-    pthread_cond_destroy(&h->changed);
+    pthread_cond_destroy(&h->ready);
+    pthread_cond_destroy(&h->room);
     pthread_mutex_destroy(&h->lock);
     free(h);
 }

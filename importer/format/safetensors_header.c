@@ -350,7 +350,7 @@ enum status safetensors_load(const struct source *s, struct arena *arena,
                   (unsigned long long)(len + LENGTH_BYTES), (unsigned long long)s->size);
         return error_code(err, "truncated");
     }
-    uint8_t *bytes = arena_alloc(arena, (size_t)len);
+    uint8_t *bytes = arena_room(arena, (size_t)len);
     if (!bytes)
         return error_set(err, ERR_MEMORY, s->name, NO_OFFSET,
                          "no memory for a safetensors header");
