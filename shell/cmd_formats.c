@@ -38,9 +38,6 @@ const struct command command_formats = {
     .summary = "list the formats that import reads",
     .help = "A file is recognised by what is in it; the suffixes only decide whether one "
             "that\n"
-            "nothing recognises is worth a complaint.\n"
-            "\n"
-            "  ckptdb formats\n"
-            "  ckptdb formats --json",
+            "nothing recognises is worth a complaint.",
     .run = formats_run,
 };

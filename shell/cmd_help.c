@@ -24,10 +24,7 @@ const struct command command_help = {
     .name = "help",
     .args = "[COMMAND]",
     .summary = "what a command does",
-    .help = "Without COMMAND it lists all of them.\n"
-            "\n"
-            "  ckptdb help import\n"
-            "  ckptdb export --help",
+    .help = NULL,
     .max_args = 1,
     .no_rows = true,
     .run = help_run,

@@ -55,7 +55,7 @@ static bool join(char path[PATH_MAX], const char *folder, const char *name)
     return len > 0 && len < PATH_MAX;
 }
 
-/* Entries of a folder but the hidden ones, sorted. */
+/* Entries of a folder, sorted. */
 static void list_folder(const char *path, bool files_only, struct listing *out)
 {
     char full[PATH_MAX];
@@ -63,7 +63,8 @@ static void list_folder(const char *path, bool files_only, struct listing *out)
     DIR *dir = opendir(path);
     out->count = 0;
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
-        if (e->d_name[0] == '.' || !join(full, path, e->d_name) || stat(full, &st) != 0 ||
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+            !join(full, path, e->d_name) || stat(full, &st) != 0 ||
             (files_only && !S_ISREG(st.st_mode)))
             continue;
         assert_true(out->count < 4096);
@@ -240,6 +241,50 @@ static bool run_file(const struct format *format, const char *name, const char *
     return good;
 }
 
+/* --- folders ---------------------------------------------------------------------------- */
+
+static uint8_t head_bytes[PROBE_HEAD_BYTES];
+
+static struct bytes peek(const struct probe_dir *p, const char *name)
+{
+    char path[PATH_MAX];
+    struct bytes head = {0};
+    FILE *f = join(path, p->looking, name) ? fopen(path, "rb") : NULL;
+    if (f) {
+        head.at = head_bytes;
+        head.len = fread(head_bytes, 1, sizeof(head_bytes), f);
+        fclose(f);
+    }
+    return head;
+}
+
+/* Is the folder itself a checkpoint of the format? */
+static bool is_folder_of(const struct format *format, char *path)
+{
+    static struct listing files, dirs;
+    bool is = false;
+    list_folder(path, true, &files);
+    list_folder(path, false, &dirs);
+    for (uint64_t i = dirs.count; i-- > 0;) /* the files among them */
+        if (bsearch(&dirs.names[i], files.names, files.count, sizeof(files.names[0]),
+                    by_name)) {
+            free((char *)dirs.names[i]);
+            memmove(&dirs.names[i], &dirs.names[i + 1],
+                    (--dirs.count - i) * sizeof(dirs.names[0]));
+        }
+    struct probe_dir p = {.name = strrchr(path, '/') + 1,
+                          .files = files.names,
+                          .file_count = files.count,
+                          .dirs = dirs.names,
+                          .dir_count = dirs.count,
+                          .peek = peek,
+                          .looking = path};
+    is = format->probe_dir && format->probe_dir(&p) > 0;
+    listing_free(&files);
+    listing_free(&dirs);
+    return is;
+}
+
 static bool run_case(const struct format *format, const char *folder, const char *name)
 {
     static struct run r;
@@ -249,14 +294,14 @@ static bool run_case(const struct format *format, const char *folder, const char
         return false;
     if (!S_ISDIR(st.st_mode))
         return run_file(format, name, path);
+    if (is_folder_of(format, path)) {
+        r = (struct run){.format = format, .path = path};
+        return judge(&r, name, NULL, 0);
+    }
     if (find_primary(path, format, primary))
         return run_file(format, name, primary);
-    if (!format->probe_dir) {
-        print_error("%s: nothing in it is recognised as %s\n", path, format->name);
-        return false;
-    }
-    r = (struct run){.format = format, .path = path};
-    return judge(&r, name, NULL, 0);
+    print_error("%s: nothing in it is recognised as %s\n", path, format->name);
+    return false;
 }
 
 static void test_cases(void **state)

@@ -1,0 +1,314 @@
+/*
+ * t5x.c - a step of T5X: a folder with the file `checkpoint`, or, where all arrays are in it,
+ * that file alone.
+ *
+ *   checkpoint_<step>/
+ *     checkpoint              a tree (flax_tree.c):
+ *       version               3; 2 until June 2021
+ *       optimizer/target      parameters
+ *       optimizer/state       step, param_states: what the optimizer keeps of each
+ *       flax_mutables         other collections of the model
+ *     target.decoder.w/       large arrays: a zarr folder each; in the tree stands its
+ *                             TensorStore spec (t5x_spec.c)
+ *     train_ds-...            where the input pipeline stood: no tensors
+ *
+ * Names are those of T5X, without "optimizer/". A folder's own .zarray is right about the
+ * array; the spec is used where it was lost. bfloat16 arrays of version 2 say uint16, and T5X
+ * takes every uint16 for bfloat16.
+ *
+ * Source: t5x/checkpoints.py.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "importer/array.h"
+#include "importer/format/flax_evidence.h"
+#include "importer/format/flax_leaf.h"
+#include "importer/format/t5x_spec.h"
+
+#define TREE_FILE      "checkpoint"
+#define NAME_PREFIX    "optimizer/"
+#define VERSION_UINT16 2 /* the last version that wrote bfloat16 as uint16 */
+
+/* --- recognising ------------------------------------------------------------------------ */
+
+static bool holds(struct bytes head, const char *word)
+{
+    return probe_holds(&(struct probe){.head = head}, word);
+}
+
+/* Do the first two keys say a version and a tree? */
+static bool has_version(struct bytes head, uint64_t size)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct msgpack_item map, key, value;
+    struct msgpack m;
+    msgpack_head(&m, head, size, &err);
+    return msgpack_next(&m, &map) && map.type == MSGPACK_MAP && map.count >= 2 &&
+           msgpack_next(&m, &key) && msgpack_is(&m, &key, "version") &&
+           msgpack_next(&m, &value) && value.type == MSGPACK_UNSIGNED && value.number &&
+           msgpack_next(&m, &key) &&
+           (msgpack_is(&m, &key, "optimizer") || msgpack_is(&m, &key, "flax_mutables"));
+}
+
+static int weigh(struct bytes head, uint64_t size)
+{
+    bool spec = holds(head, "\xA6"
+                            "driver") &&
+                holds(head, "\xA7"
+                            "kvstore") &&
+                holds(head, "\xA8"
+                            "metadata");
+    bool wanted = spec || has_version(head, size);
+    return wanted && flax_evidence(head, size) ? 80 : 0;
+}
+
+static int t5x_probe(const struct probe *p)
+{
+    return weigh(p->head, p->size);
+}
+
+static int t5x_probe_dir(const struct probe_dir *p)
+{
+    if (!probe_dir_has_file(p, TREE_FILE))
+        return 0;
+    struct bytes head = p->peek(p, TREE_FILE);
+    return head.at ? weigh(head, head.len < PROBE_HEAD_BYTES ? head.len : UINT64_MAX) : 0;
+}
+
+/* --- arrays in folders ------------------------------------------------------------------ */
+
+struct t5x {
+    struct flax_sink sink;
+    bool folder; /* the checkpoint is one; else a lone file */
+    struct array_tree arrays;
+    uint64_t version;
+    uint64_t uint16s; /* arrays that say uint16 */
+};
+
+/* The name without what T5X leaves out of it. */
+static struct flax_leaf renamed(const struct flax_leaf *leaf)
+{
+    struct flax_leaf named = *leaf;
+    size_t len = strlen(NAME_PREFIX);
+    if (leaf->name_len > len && memcmp(leaf->name, NAME_PREFIX, len) == 0) {
+        named.name += len;
+        named.name_len -= len;
+    }
+    return named;
+}
+
+static bool is_uint16(const char *dtype)
+{
+    return strcmp(dtype, "uint16") == 0;
+}
+
+/* What T5X takes the dtype of a stored array for; NULL: for itself. Bytes without a meaning are
+ * how NumPy names dtypes that are not its own. */
+static const char *meant(const struct zarr_array *array, const struct zarr_array *said)
+{
+    struct dtype stored, spec;
+    if (is_uint16(array->dtype))
+        return "bfloat16";
+    if (!said)
+        return NULL;
+    dtype_find(array->dtype, &stored);
+    dtype_find(said->dtype, &spec);
+    return stored.kind == DTYPE_VOID && spec.bits == stored.bits ? said->dtype : NULL;
+}
+
+/* Does the spec say the same of the array as its own metadata? */
+static bool agrees(const struct zarr_array *array, const struct zarr_array *said)
+{
+    const char *dtype = meant(array, said) ? meant(array, said) : array->dtype;
+    const char *other = is_uint16(said->dtype) ? "bfloat16" : said->dtype;
+    return strcmp(dtype, other) == 0 && said->rank == array->rank &&
+           memcmp(said->shape, array->shape, array->rank * sizeof(*array->shape)) == 0;
+}
+
+/* A row for an array whose data is nowhere, and why. */
+static enum status list_lost(struct t5x *t, const struct flax_leaf *leaf,
+                             const struct zarr_array *array, const char *code,
+                             const char *why)
+{
+    struct job *job = t->sink.job;
+    job_issue(job, ISSUE_ERROR, t->sink.source->name, leaf->item->offset, code,
+              "array \"%.*s\" %s: listed without data",
+              (int)(leaf->name_len < 200 ? leaf->name_len : 200), leaf->name, why);
+    struct tensor_claim claim = {
+        .name = leaf->name, .name_len = leaf->name_len, .dtype_unknown = true};
+    claim.shape_unknown = true;
+    if (array) {
+        claim.dtype = meant(array, NULL) ? meant(array, NULL) : array->dtype;
+        claim.shape = array->shape;
+        claim.rank = array->rank;
+        claim.dtype_unknown = claim.shape_unknown = false;
+    }
+    return job_tensor(job, &claim);
+}
+
+/* What the spec itself says of the array; NULL: nothing that makes sense. */
+static const struct zarr_array *array_of(struct t5x *t, const struct t5x_spec *s)
+{
+    struct job *job = t->sink.job;
+    struct error ignored = {.offset = NO_OFFSET};
+    enum zarr_kind kind;
+    struct zarr_array *array = arena_alloc(job->arena, sizeof(*array));
+    char *text = arena_copy(job->arena, s->metadata.at, s->metadata.len);
+    if (!array || !text) {
+        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        return NULL;
+    }
+    struct bytes metadata = {(const uint8_t *)text, s->metadata.len};
+    return zarr_parse(metadata, 2, t->sink.source->name, job->arena, &kind, array,
+                      &ignored) == OK
+               ? array
+               : NULL;
+}
+
+/* Where the folder is, as the scan found it. Where the path does not lead to an array, its
+ * last component may: paths in a bucket begin with those of the run. False: no memory. */
+static bool find_site(struct t5x *t, const struct t5x_spec *s,
+                      const struct zarr_array *said, struct array_site *out)
+{
+    struct job *job = t->sink.job;
+    *out = (struct array_site){0};
+    for (int last = 0; last <= 1 && !out->found; last++) {
+        char *folder = t5x_spec_folder(s, last);
+        const char *path = folder ? arena_copy(job->arena, folder, strlen(folder)) : NULL;
+        free(folder);
+        if (!path)
+            break;
+        const struct array_site *site = array_tree_find(&t->arrays, path);
+        if (site && site->problem && said)
+            job_issue_error(job, ISSUE_WARNING, site->problem);
+        if (site && (site->has_metadata || !said)) {
+            *out = *site;
+        } else if (said) {
+            *out = (struct array_site){.path = path};
+            if (array_site_list(job, job->path, said, out) != OK)
+                return false;
+            out->array = *said; /* without a folder its values are lost, and said to be */
+            out->has_metadata = true;
+        }
+        if (!strchr(path, '/'))
+            break;
+    }
+    return true;
+}
+
+static enum status emit_site(struct t5x *t, const struct flax_leaf *leaf,
+                             const struct zarr_array *said, const struct array_site *site)
+{
+    struct job *job = t->sink.job;
+    const struct zarr_array *array = &site->array;
+    t->uint16s += is_uint16(array->dtype);
+    if (said && !agrees(array, said))
+        job_issue(
+            job, ISSUE_WARNING, t->sink.source->name, leaf->item->offset, "spec-mismatch",
+            "array \"%.*s\" has another shape or dtype here than in its own folder, "
+            "which counts",
+            (int)(leaf->name_len < 200 ? leaf->name_len : 200), leaf->name);
+    return array_emit_site(job, job->path, site, leaf->name, leaf->name_len,
+                           meant(array, said));
+}
+
+static enum status emit_spec(struct t5x *t, const struct flax_leaf *leaf,
+                             const struct t5x_spec *s)
+{
+    struct job *job = t->sink.job;
+    const struct zarr_array *said = array_of(t, s);
+    if (job->err->status != OK)
+        return job->err->status;
+    if (s->has_output)
+        return list_lost(t, leaf, NULL, "unsupported",
+                         "is a view of what is stored (transform.output), which is not "
+                         "read");
+    if (strcmp(s->driver, "zarr") != 0)
+        return list_lost(t, leaf, said, "unsupported",
+                         "is kept by a driver other than zarr");
+    if (!t->folder)
+        return list_lost(t, leaf, said, "missing-array",
+                         "is in a folder, and this is a lone file");
+    struct array_site site;
+    if (!find_site(t, s, said, &site))
+        return job->err->status;
+    if (site.has_metadata)
+        return emit_site(t, leaf, said, &site);
+    return said ? list_lost(t, leaf, said, "bad-path",
+                            "has a path that is not one below the checkpoint")
+                : list_lost(t, leaf, NULL, "bad-spec",
+                            "has metadata that make no sense, and none in its folder");
+}
+
+/* --- the tree --------------------------------------------------------------------------- */
+
+static enum status see_map(void *context, const struct flax_leaf *leaf, bool *taken)
+{
+    struct t5x *t = context;
+    struct t5x_spec spec, base = {0};
+    struct flax_leaf named = renamed(leaf);
+    struct msgpack *m = leaf->reader;
+    *taken = t5x_spec_read(m, leaf->item, &spec);
+    uint64_t behind = m->at;
+    if (*taken && spec.has_base) {
+        m->at = spec.base_at;
+        *taken = t5x_spec_read(m, &spec.base, &base) && !base.has_base;
+        m->at = behind;
+    }
+    if (*taken)
+        emit_spec(t, &named, spec.has_base ? &base : &spec);
+    t5x_spec_release(&base);
+    t5x_spec_release(&spec);
+    return t->sink.job->err->status;
+}
+
+static enum status see_leaf(void *context, const struct flax_leaf *leaf)
+{
+    struct t5x *t = context;
+    struct flax_leaf named = renamed(leaf);
+    if (leaf->kind == FLAX_NUMBER && leaf->item->type == MSGPACK_UNSIGNED &&
+        strcmp(leaf->name, "version") == 0)
+        t->version = leaf->item->number;
+    return flax_leaf_emit(&t->sink, &named);
+}
+
+static enum status open_tree(struct job *job, struct t5x *t)
+{
+    struct source *source;
+    if (job->source) {
+        t->sink.source = job->source;
+        return OK;
+    }
+    t->folder = true;
+    if (job_open(job, TREE_FILE, "index", &source, &t->sink.file, job->err) != OK)
+        return job->err->status;
+    t->sink.source = source;
+    return array_tree_scan(job, job->path, &t->arrays);
+}
+
+static enum status t5x_index(struct job *job)
+{
+    struct t5x t = {.sink.job = job};
+    const struct flax_visitor visitor = {.leaf = see_leaf, .map = see_map, .context = &t};
+    if (open_tree(job, &t) != OK || flax_walk(job, t.sink.source, &visitor) != OK)
+        return job->err->status;
+    if (t.uint16s && t.version > VERSION_UINT16)
+        job_issue(job, ISSUE_WARNING, t.sink.source->name, NO_OFFSET,
+                  "uint16-is-bfloat16",
+                  "%llu arrays say uint16, which version %llu should not: taken for "
+                  "bfloat16, as T5X does",
+                  (unsigned long long)t.uint16s, (unsigned long long)t.version);
+    flax_state_step(job);
+    return job->err->status;
+}
+
+const struct format format_t5x = {
+    .name = "t5x",
+    .summary = "a step of T5X: a tree in msgpack, with arrays in zarr folders",
+    .suffixes = "",
+    .separator = '/',
+    .probe = t5x_probe,
+    .probe_dir = t5x_probe_dir,
+    .index = t5x_index,
+};
