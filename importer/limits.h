@@ -19,6 +19,7 @@
 #define LIMIT_OBJECT_GRAPH   UINT64_C(67108864)   /* bytes of a TrackableObjectGraph */
 #define LIMIT_STATE_FILE     UINT64_C(1048576)    /* TensorFlow's `checkpoint` text */
 #define LIMIT_JSON_SIDE_FILE UINT64_C(16777216)   /* config.json and the like */
+#define LIMIT_TREE_FILE      UINT64_C(268435456)  /* Orbax's _METADATA, _strings.json */
 #define LIMIT_FACT_KEY       UINT64_C(4096)       /* bytes of a fact's joined key */
 #define LIMIT_FACTS_BYTES    UINT64_C(67108864)   /* keys and values of one JSON file */
 #define LIMIT_OCDBT_MANIFEST UINT64_C(67108864)   /* bytes of an OCDBT manifest */

@@ -1,0 +1,177 @@
+/*
+ * orbax.c - one item of an Orbax checkpoint: a tree of arrays that JAX programs save.
+ *
+ *   _METADATA                      the names of the tree (orbax_tree.c)
+ *   manifest.ocdbt, d/...          the arrays in a database (orbax_store.c, orbax_list.c), or
+ *   KEY/.zarray, KEY/zarr.json     in zarr directories
+ *   _strings.json                  strings
+ *   _sharding, array_metadatas/    how devices shared the arrays; not read
+ *
+ * Names are the components of the tree's paths, joined by '/'. Keys are the same joined by
+ * '.'; what `_METADATA` does not name is called by its key, every '.' taken for a '/'.
+ * Tensors come in the order of `_METADATA`, then in that of their keys.
+ *
+ * Source: orbax/checkpoint/_src/handlers/base_pytree_checkpoint_handler.py.
+ */
+#include "importer/format/orbax.h"
+
+#include <string.h>
+
+/* What stands for how many bits of evidence. One alone is enough but for those that others
+ * have, too. */
+static const struct {
+    const char *name;
+    int bits;
+    bool directory, weak;
+} marks[] = {
+    {"_METADATA",            72,  false, false},
+    {"_sharding",            72,  false, false},
+    {"array_metadatas",      120, true,  false},
+    {"manifest.ocdbt",       112, false, true },
+    {"_CHECKPOINT_METADATA", 160, false, true },
+    {"commit_success.txt",   144, false, true },
+};
+
+#define PROCESS_PREFIX "ocdbt.process_"
+
+static bool has_process(const struct probe_dir *p)
+{
+    for (uint64_t i = 0; i < p->dir_count; i++)
+        if (strncmp(p->dirs[i], PROCESS_PREFIX, strlen(PROCESS_PREFIX)) == 0)
+            return true;
+    return false;
+}
+
+static int orbax_probe(const struct probe_dir *p)
+{
+    bool process = has_process(p), strong = process;
+    int bits = process ? 112 : 0;
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        bool found = marks[i].directory ? probe_dir_has_dir(p, marks[i].name)
+                                        : probe_dir_has_file(p, marks[i].name);
+        bits += found ? marks[i].bits : 0;
+        strong |= found && !marks[i].weak;
+    }
+    /* A database beside what only Orbax writes around it. */
+    bool database = probe_dir_has_file(p, "manifest.ocdbt") &&
+                    (probe_dir_has_file(p, "_CHECKPOINT_METADATA") ||
+                     probe_dir_has_file(p, "commit_success.txt"));
+    return strong || database ? bits : 0;
+}
+
+/* --- the tree ------------------------------------------------------------------------------- */
+
+struct item {
+    struct job *job;
+    struct orbax_tree tree;
+    struct orbax_store store;
+    bool marked; /* the tree's inner leaves are known */
+    uint64_t missing, unnamed;
+    const char *first_missing, *first_unnamed;
+};
+
+/* Nothing is stored for a leaf. */
+static enum status emit_absent(struct item *o, struct orbax_leaf *leaf)
+{
+    if (leaf->skipped)
+        return job_node(o->job, leaf->name, leaf->len, "null");
+    if (!o->marked && orbax_tree_mark_inner(o->job, &o->tree) != OK)
+        return o->job->err->status;
+    o->marked = true;
+    if (leaf->inner)
+        return OK;
+    if (o->missing++ == 0)
+        o->first_missing = leaf->name;
+    return job_tensor(o->job, &(struct tensor_claim){.name = leaf->name,
+                                                     .name_len = leaf->len,
+                                                     .dtype_unknown = true,
+                                                     .shape_unknown = true});
+}
+
+static enum status emit_leaf(struct item *o, struct orbax_leaf *leaf)
+{
+    if (leaf->empty)
+        return job_node(o->job, leaf->name, leaf->len, leaf->empty);
+    uint64_t position = orbax_store_find(&o->store, leaf->key, leaf->len);
+    return position == ORBAX_NONE
+               ? emit_absent(o, leaf)
+               : orbax_store_emit(&o->store, position, leaf->name, leaf->len);
+}
+
+/* What the tree does not name. */
+static enum status emit_rest(struct item *o)
+{
+    uint64_t count = orbax_store_count(&o->store);
+    for (uint64_t i = 0; i < count && o->job->err->status == OK; i++) {
+        size_t len;
+        if (o->store.used[i])
+            continue;
+        const char *key = orbax_store_key(&o->store, i, &len);
+        char *name = arena_copy(o->job->arena, key, len);
+        if (!name)
+            return error_set(o->job->err, ERR_MEMORY, o->job->path, NO_OFFSET,
+                             "no memory");
+        for (size_t at = 0; at < len; at++)
+            if (name[at] == '.')
+                name[at] = '/';
+        if (o->unnamed++ == 0)
+            o->first_unnamed = name;
+        orbax_store_emit(&o->store, i, name, len);
+    }
+    return o->job->err->status;
+}
+
+static void report(struct item *o)
+{
+    if (o->missing && !o->store.broken)
+        job_issue(
+            o->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-array",
+            "%llu arrays are not stored here, the first of them \"%.200s\"%s: listed "
+            "without data",
+            (unsigned long long)o->missing, o->first_missing,
+            orbax_store_count(&o->store) ? ""
+                                         : "; there is no manifest.ocdbt, nor any "
+                                           "other");
+    if (o->unnamed && o->tree.known)
+        job_issue(
+            o->job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-metadata",
+            "%llu arrays are stored that _METADATA does not have, the first of them "
+            "\"%.200s\": named by their keys",
+            (unsigned long long)o->unnamed, o->first_unnamed);
+}
+
+static enum status index_item(struct item *o)
+{
+    if (orbax_place(o->job, o->job->path) != OK ||
+        orbax_tree_read(o->job, o->job->path, &o->tree) != OK ||
+        orbax_store_open(&o->store, o->job, o->job->path) != OK)
+        return o->job->err->status;
+    uint64_t stored = orbax_store_count(&o->store);
+    if (!o->tree.known && !stored && (o->store.broken || !o->store.listed))
+        return error_set(o->job->err, ERR_MISSING, o->job->path, NO_OFFSET,
+                         "looks like an item of Orbax, but neither its names (_METADATA) "
+                         "nor its arrays can be read");
+    job_expect(o->job, stored > o->tree.count ? stored : o->tree.count);
+    for (uint64_t i = 0; i < o->tree.count && o->job->err->status == OK; i++)
+        emit_leaf(o, &o->tree.leaves[i]);
+    if (o->job->err->status == OK && emit_rest(o) == OK)
+        report(o);
+    return o->job->err->status;
+}
+
+static enum status orbax_index(struct job *job)
+{
+    struct item o = {.job = job};
+    index_item(&o);
+    orbax_store_release(&o.store);
+    return job->err->status;
+}
+
+const struct format format_orbax = {
+    .name = "orbax",
+    .summary = "Orbax (JAX): an item of a step",
+    .suffixes = "",
+    .separator = '/',
+    .probe_dir = orbax_probe,
+    .index = orbax_index,
+};

@@ -1,0 +1,110 @@
+/*
+ * orbax.h - the parts of an Orbax item, for the files that read it: orbax.c (the whole),
+ * orbax_tree.c (what its tree is), orbax_store.c and orbax_list.c (what is stored),
+ * orbax_place.c (what stands around it).
+ */
+#ifndef CKPTDB_IMPORTER_FORMAT_ORBAX_H
+#define CKPTDB_IMPORTER_FORMAT_ORBAX_H
+
+#include "catalog/base/strmap.h"
+#include "importer/array.h"
+#include "importer/job.h"
+
+#define ORBAX_NONE UINT64_MAX /* no position */
+
+/* --- the tree ----------------------------------------------------------------------------- */
+
+/* A leaf that `_METADATA` names. */
+struct orbax_leaf {
+    const char
+        *key; /* the components of its path, joined by '.': what it is stored under */
+    const char *name; /* joined by '/': what it is called; the same length */
+    size_t len;
+    const char *empty; /* the kind of node that it is; NULL: an array */
+    bool skipped;      /* nothing need be stored for it */
+    bool inner;        /* other leaves lie below it (orbax_tree_mark_inner) */
+};
+
+struct orbax_tree {
+    bool known; /* there is a `_METADATA` that could be read */
+    struct orbax_leaf *leaves;
+    uint64_t count;
+};
+
+/* Read `_METADATA` of the item at `directory`. What is wrong with it becomes an issue. */
+enum status orbax_tree_read(struct job *, const char *directory, struct orbax_tree *out);
+/* Find the leaves that others lie below. */
+enum status orbax_tree_mark_inner(struct job *, struct orbax_tree *);
+
+/* --- what is stored ----------------------------------------------------------------------- */
+
+/* An array in an OCDBT database. */
+struct orbax_array {
+    const char *key;
+    size_t len;
+    const struct zarr_array
+        *array; /* NULL: its metadata is missing or wrong (an issue) */
+    struct grid_value *values;
+    uint64_t count;
+};
+
+/* A string, which has a file for all of its kind. */
+struct orbax_string {
+    const char *key;
+    size_t len;
+    struct bytes value;
+};
+
+/* All arrays and strings of an item, by key: arrays come first, in the order of their keys. */
+struct orbax_store {
+    struct job *job;
+    const char *directory;
+    struct arena arena; /* gone with the store */
+    bool listed;        /* arrays are in OCDBT databases, else in directories */
+    struct orbax_array *arrays;
+    struct array_tree tree;
+    uint64_t array_count;
+    struct orbax_string *strings;
+    uint64_t string_count;
+    struct strmap keys; /* to positions plus 1 */
+    bool *used;         /* a flag a position: it has been given a name */
+    bool broken;        /* something of it could not be read, and that was said */
+};
+
+/* Find out what the item at `directory` holds. Release the store in any case. */
+enum status orbax_store_open(struct orbax_store *, struct job *, const char *directory);
+uint64_t orbax_store_find(const struct orbax_store *, const char *key, size_t len);
+uint64_t orbax_store_count(const struct orbax_store *);
+const char *orbax_store_key(const struct orbax_store *, uint64_t position, size_t *len);
+/* Emit what is at a position as a tensor of this name. */
+enum status orbax_store_emit(struct orbax_store *, uint64_t position, const char *name,
+                             size_t len);
+void orbax_store_release(struct orbax_store *);
+
+/* Fill the arrays of a store from OCDBT databases: from the one in `directory`, or, where it
+ * was never made or cannot be read, from those of the processes. False: there are none. */
+bool orbax_list(struct orbax_store *);
+
+/* --- around it ---------------------------------------------------------------------------- */
+
+/* Say which item of which step of which run lies at `directory`, and state the facts of the
+ * step. */
+enum status orbax_place(struct job *, const char *directory);
+
+/* --- files -------------------------------------------------------------------------------- */
+
+/* DIRECTORY/NAME in the arena; NULL without memory. */
+char *orbax_path(struct arena *, const char *directory, const char *name);
+
+/* Read a file of the item, at most `limit` bytes, into the arena. A missing one is OK, with
+ * out->at NULL, and is not recorded. */
+enum status orbax_read(struct job *, const char *path, const char *role, uint64_t limit,
+                       struct arena *, struct bytes *out, struct error *err);
+
+/* Is a file a pointer that git-lfs left in its place? Then the error says so. */
+bool orbax_is_pointer(const struct source *, struct error *err);
+
+/* A key for a message, cut at a length that fits: "%.*s". */
+#define ORBAX_SHOWN(key) (int)((key).len < 200 ? (key).len : 200), (const char *)(key).at
+
+#endif

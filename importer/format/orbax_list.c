@@ -1,0 +1,538 @@
+/*
+ * orbax_list.c - the arrays of an Orbax item that stand in OCDBT databases.
+ *
+ *   manifest.ocdbt, d/...                     of the whole item: values that the processes
+ *                                             wrote are referred to, not copied
+ *   ocdbt.process_ID/manifest.ocdbt, d/...    of a process each
+ *
+ * Keys are those of zarr, below the array's own: KEY/.zarray, KEY/0.0 (version 2),
+ * KEY/zarr.json, KEY/c/0/0 (version 3); an item that is a bare array has no KEY and no '/'.
+ * KEY itself may hold '/'. Arrays of one shape have the same metadata, byte for byte: it is
+ * parsed once.
+ *
+ * A save whose last step, the merging, never ran has only the databases of the processes.
+ * All together they are the item: each has the metadata of its arrays and its own chunks.
+ *
+ * Source: orbax/checkpoint/_src/serialization/{ocdbt_utils,tensorstore_utils}.py.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "importer/container/ocdbt.h"
+#include "importer/format/orbax.h"
+
+#define PROCESS_PREFIX  "ocdbt.process_"
+#define MANIFEST_PREFIX "manifest."
+#define PARTS_MAX       33 /* of a chunk's key: TensorStore's largest rank, and the "c" */
+
+/* A value that is no metadata, until the arrays are known. */
+struct loose {
+    const char *key;
+    size_t len;
+    uint64_t array; /* position; ORBAX_NONE: of no array */
+    struct grid_value value;
+};
+
+/* A file of the database in hand. */
+struct listed_file {
+    uint32_t file; /* of the job's */
+    bool known, lost, said;
+};
+
+struct listing {
+    struct orbax_store *store;
+    struct job *job;
+    struct arena *arena;
+    const char *directory; /* of the database in hand */
+    struct ocdbt *db;
+    struct listed_file *files;
+    size_t file_count, file_space;
+    struct loose *loose;
+    uint64_t loose_count;
+    size_t loose_space, array_space;
+    struct strmap arrays; /* keys to positions plus 1 */
+    struct strmap parsed; /* texts to positions plus 1 in: */
+    const struct zarr_array **metadata;
+    size_t metadata_count, metadata_space;
+    unsigned databases;
+};
+
+static enum status no_memory(struct listing *l)
+{
+    return error_set(l->job->err, ERR_MEMORY, l->directory, NO_OFFSET,
+                     "no memory left to index this checkpoint");
+}
+
+static void report_damage(void *context, bool warning, const struct error *error)
+{
+    struct listing *l = context;
+    l->store->broken |= !warning;
+    job_issue_error(l->job, warning ? ISSUE_WARNING : ISSUE_ERROR, error);
+}
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+static struct listed_file *file_slot(struct listing *l, uint32_t number)
+{
+    while (l->file_count <= number) {
+        void *list = arena_grow(l->arena, l->files, l->file_count, &l->file_space,
+                                sizeof(*l->files));
+        if (!list)
+            return NULL;
+        l->files = list;
+        l->files[l->file_count++] = (struct listed_file){0};
+    }
+    return &l->files[number];
+}
+
+/* Open a file of the database and record it, if that was not done. *out is NULL when it is
+ * not there, or only a pointer to it; *err then says so. */
+static enum status open_file(struct listing *l, uint32_t number, const char *name,
+                             struct source **out, struct error *err)
+{
+    struct file_identity identity;
+    struct source *s = NULL;
+    struct listed_file *f = file_slot(l, number);
+    const char *path = orbax_path(l->arena, l->directory, name);
+    if (!f || !path)
+        return no_memory(l);
+    source_open_file(path, SOURCE_HEADERS, &s, &identity, err);
+    if (s && (orbax_is_pointer(s, err) || err->status != OK)) {
+        source_close(s);
+        s = NULL;
+    }
+    *out = s;
+    f->lost = !s;
+    if (f->known)
+        return OK;
+    f->known = true;
+    bool index = strncmp(name, MANIFEST_PREFIX, strlen(MANIFEST_PREFIX)) == 0;
+    return job_seen(l->job, path, index ? "index" : "data", s ? &identity : NULL,
+                    &f->file);
+}
+
+/* The job's file that a value lies in. *lost: it is not there; that was said. */
+static enum status value_file(struct listing *l, uint32_t number, uint32_t *file,
+                              bool *lost)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct listed_file *f = file_slot(l, number);
+    struct source *s = NULL;
+    if (!f)
+        return no_memory(l);
+    if (!f->known) {
+        if (open_file(l, number, ocdbt_file(l->db, number), &s, &err) != OK)
+            return l->job->err->status;
+        source_close(s);
+        f = file_slot(l, number);
+    }
+    if (f->lost && !f->said)
+        report_damage(l, false, &err);
+    f->said |= f->lost;
+    *file = f->file;
+    *lost = f->lost;
+    return OK;
+}
+
+static enum status open_for_database(void *context, uint32_t number, const char *path,
+                                     struct source **out, struct error *err)
+{
+    struct listing *l = context;
+    if (open_file(l, number, path, out, err) != OK)
+        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    l->files[number].said |= !*out; /* the reader reports it */
+    return err->status;
+}
+
+/* --- directories ---------------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The entries of a directory whose names begin with `prefix`, sorted. */
+static const char **names_in(struct arena *arena, const char *directory,
+                             const char *prefix, uint64_t *count)
+{
+    const char **names = NULL;
+    size_t space = 0;
+    *count = 0;
+    DIR *d = opendir(directory);
+    if (!d)
+        return NULL;
+    for (struct dirent *e; (e = readdir(d));) {
+        if (strncmp(e->d_name, prefix, strlen(prefix)) != 0)
+            continue;
+        void *list = arena_grow(arena, names, *count, &space, sizeof(*names));
+        const char *name = arena_copy(arena, e->d_name, strlen(e->d_name));
+        if (!list || !name)
+            break;
+        names = list;
+        names[(*count)++] = name;
+    }
+    closedir(d);
+    if (*count)
+        qsort(names, *count, sizeof(*names), by_text);
+    return names;
+}
+
+static const char *const *manifest_names(void *context, uint64_t *count)
+{
+    struct listing *l = context;
+    return names_in(l->arena, l->directory, MANIFEST_PREFIX, count);
+}
+
+/* --- metadata ------------------------------------------------------------------------------- */
+
+/* The version that a key of metadata is of; 0: it is none, -1: metadata that is not read.
+ * *array_len: how much of it is the array's key. */
+static int metadata_version(struct bytes key, size_t *array_len)
+{
+    static const struct {
+        const char *name;
+        int version;
+    } names[] = {
+        {".zarray",    2 },
+        {"zarr.json",  3 },
+        {".zattrs",    -1},
+        {".zgroup",    -1},
+        {".zmetadata", -1}
+    };
+    size_t begin = key.len;
+    while (begin && key.at[begin - 1] != '/')
+        begin--;
+    *array_len = begin ? begin - 1 : 0;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (key.len - begin == strlen(names[i].name) &&
+            memcmp(key.at + begin, names[i].name, key.len - begin) == 0)
+            return names[i].version;
+    return 0;
+}
+
+static void report_array(struct listing *l, struct bytes key, struct error *err)
+{
+    char what[256];
+    snprintf(what, sizeof(what), "array \"%.*s\"", ORBAX_SHOWN(key));
+    error_prefix(err, what);
+    job_issue_error(l->job, ISSUE_ERROR, err);
+}
+
+/* Parse metadata unless the same was parsed before. *out NULL: it is wrong (an issue), or a
+ * group's. */
+static enum status parse(struct listing *l, struct bytes text, int version,
+                         struct bytes key, const struct zarr_array **out, bool *group)
+{
+    bool added;
+    const char *kept;
+    enum zarr_kind kind = ZARR_ARRAY;
+    struct error err = {.offset = NO_OFFSET};
+    uint64_t *known =
+        strmap_keep(&l->parsed, l->arena, (const char *)text.at, text.len, &kept, &added);
+    if (!known)
+        return no_memory(l);
+    if (*known && l->metadata[*known - 1]->version == (unsigned)version) {
+        *out = l->metadata[*known - 1];
+        return OK;
+    }
+    void *list = arena_grow(l->arena, l->metadata, l->metadata_count, &l->metadata_space,
+                            sizeof(*l->metadata));
+    struct zarr_array *a = arena_alloc(l->job->arena, sizeof(*a));
+    if (!list || !a)
+        return no_memory(l);
+    l->metadata = list;
+    if (zarr_parse(text, (unsigned)version, l->directory, l->job->arena, &kind, a,
+                   &err) != OK) {
+        report_array(l, key, &err);
+        return err.status == ERR_MEMORY ? no_memory(l) : OK;
+    }
+    *group = kind == ZARR_GROUP;
+    if (*group)
+        return OK;
+    l->metadata[l->metadata_count++] = a;
+    *known = l->metadata_count;
+    *out = a;
+    return OK;
+}
+
+/* The metadata of the array at hand; *out NULL: it cannot be had, which was said. */
+static enum status read_metadata(struct listing *l, const struct ocdbt_entry *e,
+                                 int version, struct bytes key,
+                                 const struct zarr_array **out, bool *group)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct bytes text = e->value;
+    uint32_t file;
+    bool lost = false;
+    if (!text.at && value_file(l, e->file, &file, &lost) != OK)
+        return l->job->err->status;
+    if (lost)
+        return OK;
+    if (!text.at && ocdbt_value(l->db, e, LIMIT_JSON_SIDE_FILE, &text, &err) != OK) {
+        report_array(l, key, &err);
+        return err.status == ERR_MEMORY ? no_memory(l) : OK;
+    }
+    return parse(l, text, version, key, out, group);
+}
+
+static enum status add_array(struct listing *l, struct bytes key,
+                             const struct zarr_array *array)
+{
+    bool added;
+    const char *kept;
+    struct orbax_store *s = l->store;
+    uint64_t *at =
+        strmap_keep(&l->arrays, l->arena, (const char *)key.at, key.len, &kept, &added);
+    if (!at)
+        return no_memory(l);
+    if (!added) { /* of another process, or in both versions */
+        struct orbax_array *known = &s->arrays[*at - 1];
+        if (known->array && array && known->array != array)
+            job_issue(
+                l->job, ISSUE_WARNING, NULL, NO_OFFSET, "other-metadata",
+                "array \"%.*s\" has other metadata elsewhere: the first found counts",
+                ORBAX_SHOWN(key));
+        if (!known->array)
+            known->array = array;
+        return OK;
+    }
+    void *list = arena_grow(l->arena, s->arrays, s->array_count, &l->array_space,
+                            sizeof(*s->arrays));
+    if (!list)
+        return no_memory(l);
+    s->arrays = list;
+    s->arrays[s->array_count++] =
+        (struct orbax_array){.key = kept, .len = key.len, .array = array};
+    *at = s->array_count;
+    return OK;
+}
+
+/* --- entries -------------------------------------------------------------------------------- */
+
+static enum status add_loose(struct listing *l, const struct ocdbt_entry *e)
+{
+    struct loose x = {.len = e->key.len, .array = ORBAX_NONE};
+    bool lost;
+    x.value = (struct grid_value){
+        .file = GRID_NO_FILE, .offset = e->offset, .stored = e->length};
+    x.key = arena_copy(l->arena, e->key.at, e->key.len);
+    void *list = arena_grow(l->arena, l->loose, l->loose_count, &l->loose_space,
+                            sizeof(*l->loose));
+    if (!x.key || !list)
+        return no_memory(l);
+    l->loose = list;
+    if (e->value.at) {
+        x.value.offset = 0;
+        x.value.bytes = arena_copy(l->arena, e->value.at, e->value.len);
+        if (!x.value.bytes)
+            return no_memory(l);
+    } else if (value_file(l, e->file, &x.value.file, &lost) != OK) {
+        return l->job->err->status;
+    }
+    l->loose[l->loose_count++] = x;
+    return OK;
+}
+
+static enum status take_entry(struct listing *l, const struct ocdbt_entry *e)
+{
+    bool group = false;
+    const struct zarr_array *array = NULL;
+    struct bytes key = e->key;
+    int version = metadata_version(e->key, &key.len);
+    if (version == 0)
+        return add_loose(l, e);
+    if (version < 0)
+        return OK;
+    if (read_metadata(l, e, version, key, &array, &group) != OK)
+        return l->job->err->status;
+    return group ? OK : add_array(l, key, array);
+}
+
+/* Take all entries of the database in `directory`. False: it cannot be read; *err says why.
+ * What is damaged in it is an issue. */
+static bool take_database(struct listing *l, const char *directory, struct error *err)
+{
+    struct ocdbt_files files = {open_for_database, manifest_names, report_damage, l};
+    struct ocdbt_entry e;
+    l->directory = directory;
+    l->file_count = 0;
+    if (ocdbt_open(&files, &l->db, err) != OK)
+        return false;
+    l->databases++;
+    while (ocdbt_next(l->db, &e, err) == OK && e.key.at && l->job->err->status == OK)
+        take_entry(l, &e);
+    if (err->status != OK) { /* a limit, or no memory: what was found stays */
+        report_damage(l, false, err);
+        if (err->status == ERR_MEMORY)
+            no_memory(l);
+    }
+    ocdbt_close(l->db);
+    l->db = NULL;
+    return true;
+}
+
+/* --- values to their arrays ----------------------------------------------------------------- */
+
+/* Try the parts of a key from its end: what stands before them may be an array. */
+static void place(struct listing *l, struct loose *x)
+{
+    size_t begin = x->len + 1;
+    for (unsigned parts = 0; parts < PARTS_MAX && begin > 0; parts++) {
+        begin--; /* over the '/' */
+        while (begin && x->key[begin - 1] != '/')
+            begin--;
+        const uint64_t *at = strmap_get(&l->arrays, x->key, begin ? begin - 1 : 0);
+        const struct zarr_array *a = at ? l->store->arrays[*at - 1].array : NULL;
+        if (a && zarr_key_index(a, x->key + begin, x->len - begin, &x->value.index)) {
+            x->array = *at - 1;
+            l->store->arrays[x->array].count++;
+            return;
+        }
+    }
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const struct grid_value *x = a, *y = b;
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Several processes may have stored the same chunk: the first counts. */
+static void drop_repeated(struct orbax_array *a)
+{
+    uint64_t kept = 0;
+    if (a->count)
+        qsort(a->values, a->count, sizeof(*a->values), by_index);
+    for (uint64_t i = 0; i < a->count; i++)
+        if (!kept || a->values[kept - 1].index != a->values[i].index)
+            a->values[kept++] = a->values[i];
+    a->count = kept;
+}
+
+static enum status give_values(struct listing *l)
+{
+    struct orbax_store *s = l->store;
+    struct grid_value *values =
+        arena_array(l->arena, l->loose_count + 1, sizeof(*values));
+    if (!values)
+        return no_memory(l);
+    for (uint64_t i = 0; i < s->array_count; i++) {
+        s->arrays[i].values = values;
+        values += s->arrays[i].count;
+        s->arrays[i].count = 0;
+    }
+    for (uint64_t i = 0; i < l->loose_count; i++) {
+        const struct loose *x = &l->loose[i];
+        if (x->array != ORBAX_NONE)
+            s->arrays[x->array].values[s->arrays[x->array].count++] = x->value;
+    }
+    for (uint64_t i = 0; l->databases > 1 && i < s->array_count; i++)
+        drop_repeated(&s->arrays[i]);
+    return OK;
+}
+
+static enum status place_values(struct listing *l)
+{
+    const struct loose *first = NULL;
+    uint64_t strangers = 0;
+    for (uint64_t i = 0; i < l->loose_count; i++) {
+        place(l, &l->loose[i]);
+        strangers += l->loose[i].array == ORBAX_NONE;
+        if (!first && l->loose[i].array == ORBAX_NONE)
+            first = &l->loose[i];
+    }
+    if (first && !l->store->broken)
+        job_issue(l->job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-array",
+                  "%llu values belong to no array, the first of them \"%.*s\"",
+                  (unsigned long long)strangers,
+                  (int)(first->len < 200 ? first->len : 200), first->key);
+    return give_values(l);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct orbax_array *x = a, *y = b;
+    size_t both = x->len < y->len ? x->len : y->len;
+    int order = memcmp(x->key, y->key, both);
+    return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+/* --- databases ------------------------------------------------------------------------------ */
+
+static bool take_processes(struct listing *l)
+{
+    uint64_t count;
+    const char **names = names_in(l->arena, l->store->directory, PROCESS_PREFIX, &count);
+    bool any = false;
+    for (uint64_t i = 0; i < count && l->job->err->status == OK; i++) {
+        struct error err = {.offset = NO_OFFSET};
+        const char *directory = orbax_path(l->arena, l->store->directory, names[i]);
+        if (!directory)
+            no_memory(l);
+        else if (take_database(l, directory, &err))
+            any = true;
+        else
+            report_damage(l, false, &err);
+    }
+    return any;
+}
+
+static bool exists(struct listing *l, const char *name)
+{
+    struct file_identity identity;
+    struct error ignored = {.offset = NO_OFFSET};
+    const char *path = orbax_path(l->arena, l->store->directory, name);
+    return path && file_identify(path, &identity, &ignored) == OK;
+}
+
+static bool take_databases(struct listing *l)
+{
+    struct error err = {.offset = NO_OFFSET};
+    bool merged = exists(l, OCDBT_MANIFEST);
+    if (merged && take_database(l, l->store->directory, &err))
+        return true;
+    if (merged)
+        report_damage(l, false, &err);
+    bool any = take_processes(l);
+    if (any)
+        job_issue(
+            l->job, ISSUE_ERROR, NULL, NO_OFFSET, "unmerged",
+            "the databases of the processes %s: listed from these, which Orbax itself "
+            "does not do",
+            merged ? "are whole, the one that joins them is not"
+                   : "were never merged (" OCDBT_MANIFEST " is missing)");
+    return any || merged;
+}
+
+/* Arrays that several databases have come in the order of their keys, too. */
+static enum status sort_arrays(struct listing *l)
+{
+    struct orbax_store *s = l->store;
+    if (l->databases > 1 && s->array_count)
+        qsort(s->arrays, s->array_count, sizeof(*s->arrays), by_key);
+    for (uint64_t i = 0; l->databases > 1 && i < s->array_count; i++) {
+        uint64_t *at = strmap_get(&l->arrays, s->arrays[i].key, s->arrays[i].len);
+        if (!at)
+            return no_memory(l);
+        *at = i + 1;
+    }
+    return OK;
+}
+
+bool orbax_list(struct orbax_store *s)
+{
+    struct listing l = {
+        .store = s, .job = s->job, .arena = &s->arena, .directory = s->directory};
+    bool listed = take_databases(&l);
+    if (listed && s->job->err->status == OK && sort_arrays(&l) == OK)
+        place_values(&l);
+    strmap_release(&l.arrays);
+    strmap_release(&l.parsed);
+    return listed;
+}

@@ -1,0 +1,238 @@
+/*
+ * orbax_store.c - the arrays and strings of an Orbax item, wherever they are stored.
+ *
+ *   manifest.ocdbt, d/...          a database of arrays (orbax_list.c), or
+ *   KEY/.zarray, KEY/zarr.json     a zarr directory each
+ *   _strings.json                  {KEY: TEXT, ...}
+ *
+ * Source: orbax/checkpoint/_src/serialization/type_handlers.py.
+ */
+#include "importer/format/orbax.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "importer/container/json.h"
+#include "importer/walk.h"
+
+#define STRINGS_FILE  "_strings.json"
+#define STRINGS_CODEC "strings:vlen"
+#define POINTER_BYTES 1024 /* no git-lfs pointer is larger, says its specification */
+
+static enum status no_memory(struct orbax_store *s)
+{
+    return error_set(s->job->err, ERR_MEMORY, s->directory, NO_OFFSET,
+                     "no memory left to index this checkpoint");
+}
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+char *orbax_path(struct arena *arena, const char *directory, const char *name)
+{
+    size_t a = strlen(directory), b = strlen(name);
+    char *path = arena_alloc(arena, a + b + 2);
+    if (path) {
+        memcpy(path, directory, a);
+        path[a] = '/';
+        memcpy(path + a + 1, name, b);
+    }
+    return path;
+}
+
+bool orbax_is_pointer(const struct source *s, struct error *err)
+{
+    uint8_t head[POINTER_BYTES];
+    struct probe p = {
+        .head = {head, (size_t)s->size},
+          .name = s->name, .size = s->size
+    };
+    if (s->size > POINTER_BYTES || source_read(s, 0, head, p.head.len, err) != OK)
+        return false;
+    const char *kind = stray_kind(&p);
+    if (!kind || strcmp(kind, "git-lfs-pointer") != 0)
+        return false;
+    error_set(err, ERR_MISSING, s->name, NO_OFFSET,
+              "a git-lfs pointer, not the file: run `git lfs pull`");
+    error_code(err, kind);
+    return true;
+}
+
+enum status orbax_read(struct job *job, const char *path, const char *role,
+                       uint64_t limit, struct arena *arena, struct bytes *out,
+                       struct error *err)
+{
+    struct file_identity identity;
+    struct error absent = {.offset = NO_OFFSET};
+    struct source *s;
+    uint32_t file;
+    *out = (struct bytes){0};
+    if (file_identify(path, &identity, &absent) == ERR_MISSING)
+        return OK;
+    if (job_open_path(job, path, role, &s, &file, err) != OK || orbax_is_pointer(s, err))
+        return err->status;
+    if (s->size > limit)
+        return error_set(err, ERR_LIMIT, path, NO_OFFSET,
+                         "%llu bytes, most is %llu for such a file",
+                         (unsigned long long)s->size, (unsigned long long)limit);
+    uint8_t *bytes = arena_alloc(arena, (size_t)s->size + 1);
+    if (!bytes)
+        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    if (source_read(s, 0, bytes, (size_t)s->size, err) == OK)
+        *out = (struct bytes){bytes, (size_t)s->size};
+    return err->status;
+}
+
+/* --- strings -------------------------------------------------------------------------------- */
+
+static bool read_strings(struct orbax_store *s, struct json *j)
+{
+    enum json_type type;
+    size_t space = 0;
+    if (!json_want(j, JSON_OBJECT, "an object"))
+        return false;
+    while ((type = json_next(j)) == JSON_KEY) {
+        struct bytes key = j->text;
+        if (!json_want(j, JSON_STRING, "a text"))
+            return false;
+        void *list = arena_grow(&s->arena, s->strings, s->string_count, &space,
+                                sizeof(*s->strings));
+        if (!list)
+            return json_fail(j, ERR_MEMORY, NULL, "no memory");
+        s->strings = list;
+        s->strings[s->string_count++] =
+            (struct orbax_string){(const char *)key.at, key.len, j->text};
+    }
+    return type == JSON_OBJECT_END && json_want(j, JSON_END, "the end");
+}
+
+static enum status load_strings(struct orbax_store *s)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct bytes text;
+    struct json j;
+    const char *path = orbax_path(s->job->arena, s->directory, STRINGS_FILE);
+    if (!path)
+        return no_memory(s);
+    if (orbax_read(s->job, path, "data", LIMIT_TREE_FILE, &s->arena, &text, &err) == OK &&
+        text.at) {
+        json_init(&j, cursor_over(text, 0), &s->arena, path, &err);
+        read_strings(s, &j);
+    }
+    if (err.status == ERR_MEMORY)
+        return no_memory(s);
+    if (err.status != OK)
+        job_issue_error(s->job, ISSUE_ERROR, &err);
+    return OK;
+}
+
+/* As zarr's vlen-utf8 has them: how many, then each with its length before it. */
+static enum status emit_string(struct orbax_store *s, const struct orbax_string *string,
+                               const char *name, size_t len)
+{
+    uint64_t stored = 8 + (uint64_t)string->value.len;
+    uint8_t *bytes = arena_alloc(s->job->arena, stored);
+    struct extent *extent = arena_alloc(s->job->arena, sizeof(*extent));
+    if (!bytes || !extent || string->value.len > UINT32_MAX)
+        return no_memory(s);
+    store_u32le(bytes, 1);
+    store_u32le(bytes + 4, (uint32_t)string->value.len);
+    memcpy(bytes + 8, string->value.at, string->value.len);
+    *extent = (struct extent){.file = NO_FILE, .stored = stored, .bytes = bytes};
+    return job_tensor(s->job, &(struct tensor_claim){
+                                  .name = name,
+                                  .name_len = len,
+                                  .dtype = "string",
+                                  .storage = STORAGE_INLINE,
+                                  .stored = stored,
+                                  .codec = STRINGS_CODEC,
+                                  .extents = extent,
+                                  .extent_count = 1,
+                              });
+}
+
+/* --- the whole ------------------------------------------------------------------------------ */
+
+static enum status add_keys(struct orbax_store *s)
+{
+    uint64_t count = orbax_store_count(s);
+    s->used = arena_array(&s->arena, count ? count : 1, sizeof(*s->used));
+    if (!s->used)
+        return no_memory(s);
+    for (uint64_t i = 0; i < count; i++) {
+        size_t len;
+        bool added;
+        const char *key = orbax_store_key(s, i, &len);
+        uint64_t *at = strmap_add(&s->keys, key, len, &added);
+        if (!at)
+            return no_memory(s);
+        if (added)
+            *at = i + 1;
+    }
+    return OK;
+}
+
+enum status orbax_store_open(struct orbax_store *s, struct job *job,
+                             const char *directory)
+{
+    *s = (struct orbax_store){.job = job, .directory = directory};
+    s->arena.ceiling = LIMIT_ARENA_BYTES;
+    s->listed = orbax_list(s);
+    if (job->err->status == OK && !s->listed &&
+        array_tree_scan(job, directory, &s->tree) == OK)
+        s->array_count = s->tree.count;
+    if (job->err->status != OK || load_strings(s) != OK)
+        return job->err->status;
+    return add_keys(s);
+}
+
+uint64_t orbax_store_count(const struct orbax_store *s)
+{
+    return s->array_count + s->string_count;
+}
+
+const char *orbax_store_key(const struct orbax_store *s, uint64_t position, size_t *len)
+{
+    if (position >= s->array_count) {
+        const struct orbax_string *string = &s->strings[position - s->array_count];
+        *len = string->len;
+        return string->key;
+    }
+    if (s->listed) {
+        *len = s->arrays[position].len;
+        return s->arrays[position].key;
+    }
+    *len = strlen(s->tree.sites[position].path);
+    return s->tree.sites[position].path;
+}
+
+uint64_t orbax_store_find(const struct orbax_store *s, const char *key, size_t len)
+{
+    const uint64_t *at = strmap_get(&s->keys, key, len);
+    return at ? *at - 1 : ORBAX_NONE;
+}
+
+enum status orbax_store_emit(struct orbax_store *s, uint64_t position, const char *name,
+                             size_t len)
+{
+    s->used[position] = true;
+    if (position >= s->array_count)
+        return emit_string(s, &s->strings[position - s->array_count], name, len);
+    if (!s->listed)
+        return array_emit_site(s->job, s->directory, &s->tree.sites[position], name, len,
+                               NULL);
+    struct orbax_array *a = &s->arrays[position];
+    if (a->array)
+        return array_emit_values(s->job, a->array, a->values, a->count, name, len, NULL,
+                                 name);
+    return job_tensor(s->job, &(struct tensor_claim){.name = name,
+                                                     .name_len = len,
+                                                     .dtype_unknown = true,
+                                                     .shape_unknown = true});
+}
+
+void orbax_store_release(struct orbax_store *s)
+{
+    strmap_release(&s->keys);
+    arena_release(&s->arena);
+}

@@ -1,0 +1,282 @@
+/*
+ * orbax_tree.c - `_METADATA`: what the leaves of an Orbax tree are called.
+ *
+ *   {"tree_metadata": {REPR: {"key_metadata": [{"key": TEXT, "key_type": 1 | 2}, ...],
+ *                             "value_metadata": {"value_type": TEXT,
+ *                                                "skip_deserialize": BOOLEAN, ...}}, ...},
+ *    "use_ocdbt": ..., "use_zarr3": ..., "custom_metadata": ...,
+ *    "value_metadata_tree": TEXT, ...}
+ *
+ * REPR is Python's spelling of the path and is not read: the components stand in
+ * key_metadata (key_type 1: a position in a sequence; 2: a key or an attribute). Joined by
+ * '.' they are the key that the array is stored under, which says less where a component
+ * holds a '.' itself. Shapes and dtypes are not here.
+ *
+ * A value_type that is a kind of container stands for an empty one. Of other types something
+ * is stored, unless nothing is to be read back (skip_deserialize).
+ *
+ * Source: orbax/checkpoint/_src/metadata/{tree,value}.py, tree/types.py.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "importer/container/json.h"
+#include "importer/facts.h"
+#include "importer/format/orbax.h"
+
+#define TREE_FILE "_METADATA"
+
+static const struct {
+    const char *type, *kind;
+} empties[] = {
+    {"None",       "null"},
+    {"Dict",       "dict"},
+    {"NamedTuple", "dict"},
+    {"List",       "list"},
+    {"Tuple",      "list"},
+};
+
+struct reading {
+    struct job *job;
+    struct orbax_tree *tree;
+    struct json json;
+    size_t space;
+    /* Of the leaf that is read: */
+    struct text key, name;
+    bool first, has_path, skipped;
+    const char *empty;
+};
+
+static bool bad(struct reading *r, const char *what)
+{
+    return json_fail(&r->json, ERR_CORRUPT, "bad-metadata", "%s", what);
+}
+
+static bool no_memory(struct reading *r)
+{
+    return json_fail(&r->json, ERR_MEMORY, NULL, "no memory for the tree");
+}
+
+/* --- one leaf ------------------------------------------------------------------------------- */
+
+static bool add_component(struct reading *r)
+{
+    if (!r->first) {
+        text_addc(&r->key, '.');
+        text_addc(&r->name, '/');
+    }
+    r->first = false;
+    text_add(&r->key, r->json.text.at, r->json.text.len);
+    text_add(&r->name, r->json.text.at, r->json.text.len);
+    return (text_str(&r->key) && text_str(&r->name)) ||
+           json_fail(&r->json, ERR_LIMIT, NULL, "a name of more than %llu bytes",
+                     (unsigned long long)LIMIT_NAME_BYTES);
+}
+
+static bool read_component(struct reading *r)
+{
+    enum json_type type;
+    bool has_key = false;
+    while ((type = json_next(&r->json)) == JSON_KEY) {
+        if (!json_is(&r->json, "key")) {
+            json_next(&r->json);
+            if (!json_skip(&r->json))
+                return false;
+            continue;
+        }
+        type = json_next(&r->json);
+        if (has_key || (type != JSON_STRING && type != JSON_NUMBER))
+            return bad(r, "a component of a path has one key, which is a text");
+        has_key = true;
+        if (!add_component(r))
+            return false;
+    }
+    return type == JSON_OBJECT_END && (has_key || bad(r, "a component without a key"));
+}
+
+static bool read_path(struct reading *r)
+{
+    enum json_type type;
+    if (r->has_path)
+        return bad(r, "a leaf has two paths");
+    r->has_path = true;
+    if (!json_want(&r->json, JSON_ARRAY, "a list of components"))
+        return false;
+    while ((type = json_next(&r->json)) == JSON_OBJECT)
+        if (!read_component(r))
+            return false;
+    return type == JSON_ARRAY_END || (type != JSON_FAIL && bad(r, "not a component"));
+}
+
+static bool read_value(struct reading *r)
+{
+    enum json_type type;
+    if (!json_want(&r->json, JSON_OBJECT, "an object"))
+        return false;
+    while ((type = json_next(&r->json)) == JSON_KEY) {
+        bool is_type = json_is(&r->json, "value_type");
+        bool is_skip = json_is(&r->json, "skip_deserialize");
+        type = json_next(&r->json);
+        for (size_t i = 0; is_type && i < sizeof(empties) / sizeof(empties[0]); i++)
+            if (type == JSON_STRING && json_is(&r->json, empties[i].type))
+                r->empty = empties[i].kind;
+        r->skipped |= is_skip && type == JSON_TRUE;
+        if (!json_skip(&r->json))
+            return false;
+    }
+    return type == JSON_OBJECT_END;
+}
+
+static bool keep_leaf(struct reading *r)
+{
+    struct orbax_tree *t = r->tree;
+    struct arena *arena = r->job->arena;
+    const char *key = arena_copy(arena, text_str(&r->key), r->key.len);
+    const char *name = arena_copy(arena, text_str(&r->name), r->name.len);
+    void *list = arena_grow(arena, t->leaves, t->count, &r->space, sizeof(*t->leaves));
+    if (!list || !key || !name)
+        return no_memory(r);
+    t->leaves = list;
+    t->leaves[t->count++] = (struct orbax_leaf){
+        .key = key,
+        .name = name,
+        .len = r->key.len,
+        .empty = r->empty     ? r->empty
+                 : r->skipped ? "null"
+                              : NULL,
+    };
+    return true;
+}
+
+static bool read_leaf(struct reading *r)
+{
+    enum json_type type;
+    text_reset(&r->key);
+    text_reset(&r->name);
+    r->first = true;
+    r->has_path = r->skipped = false;
+    r->empty = NULL;
+    if (!json_want(&r->json, JSON_OBJECT, "a leaf"))
+        return false;
+    while ((type = json_next(&r->json)) == JSON_KEY) {
+        bool good;
+        if (json_is(&r->json, "key_metadata"))
+            good = read_path(r);
+        else if (json_is(&r->json, "value_metadata"))
+            good = read_value(r);
+        else
+            good = json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
+        if (!good)
+            return false;
+    }
+    return type == JSON_OBJECT_END &&
+           (r->has_path ? keep_leaf(r) : bad(r, "a leaf without a path"));
+}
+
+/* --- the file ------------------------------------------------------------------------------- */
+
+static bool read_leaves(struct reading *r)
+{
+    enum json_type type;
+    if (r->tree->known)
+        return bad(r, "tree_metadata occurs twice");
+    r->tree->known = true;
+    if (!json_want(&r->json, JSON_OBJECT, "an object of leaves"))
+        return false;
+    while ((type = json_next(&r->json)) == JSON_KEY)
+        if (!read_leaf(r))
+            return false;
+    return type == JSON_OBJECT_END;
+}
+
+/* What users state of the tree; null where they state nothing. */
+static bool read_custom(struct reading *r)
+{
+    struct json ahead = r->json;
+    struct error ignored = {.offset = NO_OFFSET};
+    ahead.err = &ignored;
+    if (json_next(&ahead) == JSON_NULL)
+        return json_next(&r->json) == JSON_NULL;
+    return facts_state(r->job, &r->json, TREE_FILE ":custom_metadata", '/');
+}
+
+static bool read_file(struct reading *r)
+{
+    enum json_type type;
+    if (!json_want(&r->json, JSON_OBJECT, "an object"))
+        return false;
+    while ((type = json_next(&r->json)) == JSON_KEY) {
+        bool good;
+        if (json_is(&r->json, "tree_metadata"))
+            good = read_leaves(r);
+        else if (json_is(&r->json, "custom_metadata"))
+            good = read_custom(r);
+        else
+            good = json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
+        if (!good)
+            return false;
+    }
+    return type == JSON_OBJECT_END && json_want(&r->json, JSON_END, "the end");
+}
+
+enum status orbax_tree_read(struct job *job, const char *directory,
+                            struct orbax_tree *out)
+{
+    struct reading r = {.job = job,
+                        .tree = out,
+                        .key.limit = LIMIT_NAME_BYTES,
+                        .name.limit = LIMIT_NAME_BYTES};
+    struct error err = {.offset = NO_OFFSET};
+    struct bytes text = {0};
+    *out = (struct orbax_tree){0};
+    const char *path = orbax_path(job->arena, directory, TREE_FILE);
+    if (!path)
+        return error_set(job->err, ERR_MEMORY, directory, NO_OFFSET, "no memory");
+    if (orbax_read(job, path, "index", LIMIT_TREE_FILE, job->arena, &text, &err) == OK &&
+        text.at) {
+        json_init(&r.json, cursor_over(text, 0), job->arena, path, &err);
+        read_file(&r);
+    }
+    text_release(&r.key);
+    text_release(&r.name);
+    if (err.status == ERR_MEMORY)
+        return error_set(job->err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    if (err.status != OK) { /* half a tree is none: the arrays are named by their keys */
+        job_issue_error(job, ISSUE_ERROR, &err);
+        *out = (struct orbax_tree){0};
+    }
+    return job->err->status;
+}
+
+/* --- leaves below leaves -------------------------------------------------------------------- */
+
+/* What lies below a name follows it at once: '/' comes before everything else. */
+static int by_path(const void *a, const void *b)
+{
+    const struct orbax_leaf *x = *(struct orbax_leaf *const *)a;
+    const struct orbax_leaf *y = *(struct orbax_leaf *const *)b;
+    size_t both = x->len < y->len ? x->len : y->len;
+    for (size_t i = 0; i < both; i++) {
+        int c = (unsigned char)x->name[i], d = (unsigned char)y->name[i];
+        if (c != d)
+            return c == '/' ? -1 : d == '/' ? 1 : c - d;
+    }
+    return x->len < y->len ? -1 : x->len > y->len;
+}
+
+enum status orbax_tree_mark_inner(struct job *job, struct orbax_tree *t)
+{
+    struct orbax_leaf **sorted = arena_array(job->arena, t->count, sizeof(*sorted));
+    if (!sorted)
+        return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+    for (uint64_t i = 0; i < t->count; i++)
+        sorted[i] = &t->leaves[i];
+    qsort(sorted, t->count, sizeof(*sorted), by_path);
+    for (uint64_t i = 1; i < t->count; i++) {
+        struct orbax_leaf *above = sorted[i - 1];
+        above->inner = sorted[i]->len > above->len &&
+                       memcmp(sorted[i]->name, above->name, above->len) == 0 &&
+                       (above->len == 0 || sorted[i]->name[above->len] == '/');
+    }
+    return OK;
+}
