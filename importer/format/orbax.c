@@ -5,6 +5,7 @@
  *   manifest.ocdbt, d/...          the arrays in a database (orbax_store.c, orbax_list.c), or
  *   KEY/.zarray, KEY/zarr.json     in zarr directories
  *   _strings.json                  strings
+ *   checkpoint                     tree and small arrays in older Orbax (orbax_aggregate.c)
  *   _sharding, array_metadatas/    how devices shared the arrays; not read
  *
  * Names are the components of the tree's paths, joined by '/'. Keys are the same joined by
@@ -42,6 +43,16 @@ static bool has_process(const struct probe_dir *p)
     return false;
 }
 
+/* The tree of an item of older Orbax: a map, with texts that stand for arrays. */
+static bool has_placeholders(const struct probe_dir *p)
+{
+    if (!probe_dir_has_file(p, "checkpoint"))
+        return false;
+    struct probe file = {.head = p->peek(p, "checkpoint")};
+    return file.head.len && file.head.at[0] >= 0x80 &&
+           probe_holds(&file, "PLACEHOLDER://");
+}
+
 static int orbax_probe(const struct probe_dir *p)
 {
     bool process = has_process(p), strong = process;
@@ -56,40 +67,47 @@ static int orbax_probe(const struct probe_dir *p)
     bool database = probe_dir_has_file(p, "manifest.ocdbt") &&
                     (probe_dir_has_file(p, "_CHECKPOINT_METADATA") ||
                      probe_dir_has_file(p, "commit_success.txt"));
-    return strong || database ? bits : 0;
+    if (strong || database)
+        return bits;
+    return has_placeholders(p) ? 104 : 0;
 }
 
 /* --- the tree ------------------------------------------------------------------------------- */
 
-struct item {
-    struct job *job;
-    struct orbax_tree tree;
-    struct orbax_store store;
-    bool marked; /* the tree's inner leaves are known */
-    uint64_t missing, unnamed;
-    const char *first_missing, *first_unnamed;
-};
+/* Nothing is stored for a tensor. */
+static enum status emit_lost(struct orbax_item *o, const char *name, size_t len)
+{
+    if (o->missing++ == 0)
+        o->first_missing = arena_copy(o->job->arena, name, len);
+    return job_tensor(o->job, &(struct tensor_claim){.name = name,
+                                                     .name_len = len,
+                                                     .dtype_unknown = true,
+                                                     .shape_unknown = true});
+}
 
-/* Nothing is stored for a leaf. */
-static enum status emit_absent(struct item *o, struct orbax_leaf *leaf)
+enum status orbax_item_emit(struct orbax_item *o, const char *key, size_t key_len,
+                            const char *name, size_t len)
+{
+    uint64_t position = orbax_store_find(&o->store, key, key_len);
+    return position == ORBAX_NONE ? emit_lost(o, name, len)
+                                  : orbax_store_emit(&o->store, position, name, len);
+}
+
+/* A leaf that neither the store nor `checkpoint` has. */
+static enum status emit_absent(struct orbax_item *o, struct orbax_leaf *leaf)
 {
     if (leaf->skipped)
         return job_node(o->job, leaf->name, leaf->len, "null");
     if (!o->marked && orbax_tree_mark_inner(o->job, &o->tree) != OK)
         return o->job->err->status;
     o->marked = true;
-    if (leaf->inner)
-        return OK;
-    if (o->missing++ == 0)
-        o->first_missing = leaf->name;
-    return job_tensor(o->job, &(struct tensor_claim){.name = leaf->name,
-                                                     .name_len = leaf->len,
-                                                     .dtype_unknown = true,
-                                                     .shape_unknown = true});
+    return leaf->inner ? OK : emit_lost(o, leaf->name, leaf->len);
 }
 
-static enum status emit_leaf(struct item *o, struct orbax_leaf *leaf)
+static enum status emit_leaf(struct orbax_item *o, struct orbax_leaf *leaf)
 {
+    if (strmap_get(&o->noted, leaf->name, leaf->len))
+        return OK;
     if (leaf->empty)
         return job_node(o->job, leaf->name, leaf->len, leaf->empty);
     uint64_t position = orbax_store_find(&o->store, leaf->key, leaf->len);
@@ -99,7 +117,7 @@ static enum status emit_leaf(struct item *o, struct orbax_leaf *leaf)
 }
 
 /* What the tree does not name. */
-static enum status emit_rest(struct item *o)
+static enum status emit_rest(struct orbax_item *o)
 {
     uint64_t count = orbax_store_count(&o->store);
     for (uint64_t i = 0; i < count && o->job->err->status == OK; i++) {
@@ -121,33 +139,34 @@ static enum status emit_rest(struct item *o)
     return o->job->err->status;
 }
 
-static void report(struct item *o)
+static void report(struct orbax_item *o)
 {
+    bool none = !orbax_store_count(&o->store);
     if (o->missing && !o->store.broken)
-        job_issue(
-            o->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-array",
-            "%llu arrays are not stored here, the first of them \"%.200s\"%s: listed "
-            "without data",
-            (unsigned long long)o->missing, o->first_missing,
-            orbax_store_count(&o->store) ? ""
-                                         : "; there is no manifest.ocdbt, nor any "
-                                           "other");
-    if (o->unnamed && o->tree.known)
-        job_issue(
-            o->job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-metadata",
-            "%llu arrays are stored that _METADATA does not have, the first of them "
-            "\"%.200s\": named by their keys",
-            (unsigned long long)o->unnamed, o->first_unnamed);
+        job_issue(o->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-array",
+                  "%llu arrays are not stored here, the first of them \"%.200s\": listed "
+                  "without data%s",
+                  (unsigned long long)o->missing, o->first_missing,
+                  none ? "; there is no manifest.ocdbt, no .zarray and no zarr.json"
+                       : "");
+    if (o->unnamed && (o->tree.known || o->aggregated))
+        job_issue(o->job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-metadata",
+                  "%llu arrays are stored that the tree does not name, the first of them "
+                  "\"%.200s\": named by their keys",
+                  (unsigned long long)o->unnamed, o->first_unnamed);
 }
 
-static enum status index_item(struct item *o)
+static enum status index_item(struct orbax_item *o)
 {
     if (orbax_place(o->job, o->job->path) != OK ||
         orbax_tree_read(o->job, o->job->path, &o->tree) != OK ||
         orbax_store_open(&o->store, o->job, o->job->path) != OK)
         return o->job->err->status;
+    if (orbax_aggregate_read(o, o->job->path) != OK)
+        return o->job->err->status;
     uint64_t stored = orbax_store_count(&o->store);
-    if (!o->tree.known && !stored && (o->store.broken || !o->store.listed))
+    bool listed = o->store.listed && !o->store.broken;
+    if (!o->tree.known && !o->aggregated && !stored && !listed)
         return error_set(o->job->err, ERR_MISSING, o->job->path, NO_OFFSET,
                          "looks like an item of Orbax, but neither its names (_METADATA) "
                          "nor its arrays can be read");
@@ -161,9 +180,10 @@ static enum status index_item(struct item *o)
 
 static enum status orbax_index(struct job *job)
 {
-    struct item o = {.job = job};
+    struct orbax_item o = {.job = job};
     index_item(&o);
     orbax_store_release(&o.store);
+    strmap_release(&o.noted);
     return job->err->status;
 }
 

@@ -1,7 +1,8 @@
 /*
  * orbax.h - the parts of an Orbax item, for the files that read it: orbax.c (the whole),
  * orbax_tree.c (what its tree is), orbax_store.c and orbax_list.c (what is stored),
- * orbax_place.c (what stands around it).
+ * orbax_aggregate.c (both in one file), orbax_place.c (what
+ * stands around it).
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_ORBAX_H
 #define CKPTDB_IMPORTER_FORMAT_ORBAX_H
@@ -84,6 +85,26 @@ void orbax_store_release(struct orbax_store *);
 /* Fill the arrays of a store from OCDBT databases: from the one in `directory`, or, where it
  * was never made or cannot be read, from those of the processes. False: there are none. */
 bool orbax_list(struct orbax_store *);
+
+/* --- the item ----------------------------------------------------------------------------- */
+
+struct orbax_item {
+    struct job *job;
+    struct orbax_tree tree;
+    struct orbax_store store;
+    bool aggregated;     /* it has a `checkpoint` of older Orbax, */
+    struct strmap noted; /* and these are the leaves that it names */
+    bool marked;         /* the tree's inner leaves are known */
+    uint64_t missing, unnamed;
+    const char *first_missing, *first_unnamed;
+};
+
+/* Emit what is stored under a key, or a tensor without data. */
+enum status orbax_item_emit(struct orbax_item *, const char *key, size_t key_len,
+                            const char *name, size_t len);
+
+/* Emit what the `checkpoint` of the item at `directory` holds and names, if there is one. */
+enum status orbax_aggregate_read(struct orbax_item *, const char *directory);
 
 /* --- around it ---------------------------------------------------------------------------- */
 

@@ -24,8 +24,9 @@
 
 #define STEP_FILE "_CHECKPOINT_METADATA"
 #define JSON_ITEM_BYTES                                                                  \
-    65536             /* of a JSON item whose facts are told; larger ones are data */
-#define JSON_ITEMS 64 /* at most so many of a step */
+    65536                 /* of a JSON item whose facts are told; larger ones are data */
+#define JSON_ITEMS   64   /* at most so many of a step, */
+#define STEP_ENTRIES 1000 /* among so many entries */
 
 /* --- facts ---------------------------------------------------------------------------------- */
 
@@ -36,12 +37,15 @@ static bool is_object(struct json j)
            json_want(&j, JSON_END, "the end");
 }
 
-static bool says_nothing(struct json j)
+/* The first token of the next value; JSON_NULL for empty objects, too. */
+static enum json_type look_ahead(struct json j)
 {
     struct error ignored = {.offset = NO_OFFSET};
     j.err = &ignored;
     enum json_type type = json_next(&j);
-    return type == JSON_NULL || (type == JSON_OBJECT && json_next(&j) == JSON_OBJECT_END);
+    if (type == JSON_OBJECT && json_next(&j) == JSON_OBJECT_END)
+        return JSON_NULL;
+    return type;
 }
 
 /* The members of an object as facts, null and empty ones left out. */
@@ -50,10 +54,13 @@ static bool state_members(struct job *job, struct json *j, const char *prefix)
     struct text key = {.limit = LIMIT_FACT_KEY};
     bool good = json_next(j) == JSON_OBJECT;
     while (good && json_next(j) == JSON_KEY) {
+        enum json_type type = look_ahead(*j);
         text_reset(&key);
         text_adds(&key, prefix);
         text_add(&key, j->text.at, j->text.len);
-        if (says_nothing(*j))
+        if (type == JSON_OBJECT)
+            text_addc(&key, '/');
+        if (type == JSON_NULL)
             good = json_next(j) != JSON_FAIL && json_skip(j);
         else
             good = text_str(&key) && facts_state(job, j, text_str(&key), '/');
@@ -111,11 +118,12 @@ static int by_text(const void *a, const void *b)
 static enum status state_items(struct job *job, const char *step, const char *own)
 {
     const char *items[JSON_ITEMS];
-    size_t count = 0;
+    size_t count = 0, seen = 0;
     DIR *d = opendir(step);
     if (!d)
         return OK;
-    for (struct dirent *e; count < JSON_ITEMS && (e = readdir(d));)
+    for (struct dirent *e; count < JSON_ITEMS && seen < STEP_ENTRIES && (e = readdir(d));
+         seen++)
         if (e->d_name[0] != '.' && strcmp(e->d_name, own) != 0 &&
             json_item(job->arena, step, e->d_name))
             items[count++] = arena_copy(job->arena, e->d_name, strlen(e->d_name));

@@ -180,13 +180,13 @@ static bool read_leaves(struct reading *r)
     enum json_type type;
     if (r->tree->known)
         return bad(r, "tree_metadata occurs twice");
-    r->tree->known = true;
     if (!json_want(&r->json, JSON_OBJECT, "an object of leaves"))
         return false;
     while ((type = json_next(&r->json)) == JSON_KEY)
         if (!read_leaf(r))
             return false;
-    return type == JSON_OBJECT_END;
+    r->tree->known = type == JSON_OBJECT_END;
+    return r->tree->known;
 }
 
 /* What users state of the tree; null where they state nothing. */
@@ -195,9 +195,9 @@ static bool read_custom(struct reading *r)
     struct json ahead = r->json;
     struct error ignored = {.offset = NO_OFFSET};
     ahead.err = &ignored;
-    if (json_next(&ahead) == JSON_NULL)
-        return json_next(&r->json) == JSON_NULL;
-    return facts_state(r->job, &r->json, TREE_FILE ":custom_metadata", '/');
+    if (json_next(&ahead) == JSON_OBJECT)
+        return facts_state(r->job, &r->json, TREE_FILE ":custom_metadata/", '/');
+    return json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
 }
 
 static bool read_file(struct reading *r)
@@ -241,10 +241,12 @@ enum status orbax_tree_read(struct job *job, const char *directory,
     text_release(&r.name);
     if (err.status == ERR_MEMORY)
         return error_set(job->err, ERR_MEMORY, path, NO_OFFSET, "no memory");
-    if (err.status != OK) { /* half a tree is none: the arrays are named by their keys */
-        job_issue_error(job, ISSUE_ERROR, &err);
+    /* What follows the tree may hold anything, even a NaN. Half a tree is none: then the
+     * arrays are named by their keys. */
+    if (err.status != OK)
+        job_issue_error(job, out->known ? ISSUE_WARNING : ISSUE_ERROR, &err);
+    if (!out->known)
         *out = (struct orbax_tree){0};
-    }
     return job->err->status;
 }
 

@@ -1,0 +1,108 @@
+/*
+ * orbax_aggregate.c - `checkpoint`: the tree of an item as older Orbax wrote it.
+ *
+ * One msgpack value as Flax makes them (flax_tree.c). Small leaves stand in the file; of
+ * arrays that are stored elsewhere there is the text "PLACEHOLDER://KEY".
+ *
+ * Source: orbax/checkpoint/_src/handlers/{pytree_checkpoint_handler,utils}.py (2023).
+ */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "importer/format/flax_leaf.h"
+#include "importer/format/orbax.h"
+
+#define AGGREGATE_FILE "checkpoint"
+
+static const char *const markers[] = {"PLACEHOLDER://", "AGGREGATED://"};
+
+struct aggregate {
+    struct flax_sink sink;
+    struct orbax_item *item;
+    struct text key; /* of the placeholder in hand */
+};
+
+/* Does the leaf stand for an array elsewhere? Then a->key is what it is stored under. */
+static bool is_placeholder(struct aggregate *a, const struct flax_leaf *leaf)
+{
+    if (leaf->kind != FLAX_TEXT)
+        return false;
+    for (size_t i = 0; i < sizeof(markers) / sizeof(markers[0]); i++) {
+        struct msgpack_item part = *leaf->item;
+        size_t len = strlen(markers[i]);
+        if (part.len < len)
+            continue;
+        part.len = len;
+        if (!msgpack_is(leaf->reader, &part, markers[i]))
+            continue;
+        part = *leaf->item;
+        part.data += len;
+        part.len -= len;
+        text_reset(&a->key);
+        return msgpack_add(leaf->reader, &part, &a->key) && text_str(&a->key);
+    }
+    return false;
+}
+
+static enum status note(struct aggregate *a, const struct flax_leaf *leaf)
+{
+    struct job *job = a->sink.job;
+    const char *kept;
+    bool added;
+    if (!strmap_keep(&a->item->noted, job->arena, leaf->name, leaf->name_len, &kept,
+                     &added))
+        return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+    return OK;
+}
+
+static enum status see_leaf(void *context, const struct flax_leaf *leaf)
+{
+    struct aggregate *a = context;
+    if (note(a, leaf) != OK)
+        return a->sink.job->err->status;
+    if (!is_placeholder(a, leaf))
+        return a->sink.job->err->status == OK ? flax_leaf_emit(&a->sink, leaf)
+                                              : a->sink.job->err->status;
+    return orbax_item_emit(a->item, a->key.at, a->key.len, leaf->name, leaf->name_len);
+}
+
+/* The folder of an array may be called so, too. */
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Any map might be one; what is none is some other file of this name. */
+static bool begins_map(const struct source *s)
+{
+    uint8_t first = 0;
+    struct error ignored = {.offset = NO_OFFSET};
+    return s->size && source_read(s, 0, &first, 1, &ignored) == OK &&
+           ((first >= 0x80 && first <= 0x8F) || first == 0xDE || first == 0xDF);
+}
+
+enum status orbax_aggregate_read(struct orbax_item *item, const char *directory)
+{
+    struct aggregate a = {
+        .sink.job = item->job, .item = item, .key.limit = LIMIT_NAME_BYTES};
+    const struct flax_visitor visitor = {.leaf = see_leaf, .context = &a};
+    struct job *job = item->job;
+    struct error err = {.offset = NO_OFFSET};
+    struct source *s = NULL;
+    const char *path = orbax_path(job->arena, directory, AGGREGATE_FILE);
+    if (!path)
+        return error_set(job->err, ERR_MEMORY, directory, NO_OFFSET, "no memory");
+    if (!is_file(path))
+        return OK;
+    if (job_open_path(job, path, "data", &s, &a.sink.file, &err) != OK ||
+        orbax_is_pointer(s, &err)) {
+        job_issue_error(job, ISSUE_ERROR, &err);
+    } else if (begins_map(s)) {
+        a.sink.source = s;
+        item->aggregated = true;
+        flax_walk(job, s, &visitor);
+    }
+    text_release(&a.key);
+    return job->err->status;
+}
