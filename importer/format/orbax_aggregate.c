@@ -103,6 +103,12 @@ enum status orbax_aggregate_read(struct orbax_item *item, const char *directory)
         item->aggregated = true;
         flax_walk(job, s, &visitor);
     }
+    /* What else there is stays, whatever is wrong with this file. */
+    if (job->err->status != ERR_MEMORY && job->err->status != OK &&
+        (item->tree.known || orbax_store_count(&item->store))) {
+        job_issue_error(job, ISSUE_ERROR, job->err);
+        error_clear(job->err);
+    }
     text_release(&a.key);
     return job->err->status;
 }

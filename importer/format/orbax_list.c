@@ -449,7 +449,7 @@ static enum status place_values(struct listing *l)
     }
     if (first && !l->store->broken)
         job_issue(l->job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-array",
-                  "%llu values belong to no array, the first of them \"%.*s\"",
+                  "values that belong to no array: %llu, the first of them \"%.*s\"",
                   (unsigned long long)strangers,
                   (int)(first->len < 200 ? first->len : 200), first->key);
     return give_values(l);
