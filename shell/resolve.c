@@ -19,10 +19,10 @@ static const char sql_by_path[] = "SELECT id, path FROM checkpoints WHERE path =
 static const char sql_by_suffix[] =
     "SELECT id, path FROM checkpoints WHERE " NAMED_BY("path") " ORDER BY path";
 static const char sql_by_step[] = "SELECT id, path FROM checkpoints WHERE " NAMED_BY(
-    "run") " AND step = ?2 ORDER BY path";
+    "run") " AND step = ?3 AND item IS coalesce(?2, item) ORDER BY path";
 static const char sql_by_latest[] = "SELECT id, path FROM checkpoints c WHERE " NAMED_BY(
-    "run") " AND step = (SELECT max(step) FROM checkpoints l WHERE l.run = c.run) ORDER "
-           "BY path";
+    "run") " AND step = (SELECT max(step) FROM checkpoints l WHERE l.run = c.run) "
+           "AND item IS coalesce(?2, item) ORDER BY path";
 
 /* The one row of (id, path), 0 where there is none; -1, after listing them or an error,
  * where there are several. */
@@ -87,26 +87,29 @@ static sqlite3_int64 by_relative_path(struct session *s, const char *name)
     return id;
 }
 
+/* RUN@STEP, RUN@latest, and one item of such a step: RUN@latest/ITEM. */
 static sqlite3_int64 by_step(struct session *s, const char *name)
 {
     const char *at = strrchr(name, '@');
     if (!at || at == name)
         return 0;
-    bool latest = strcmp(at + 1, "latest") == 0;
-    if (!latest && !is_number(at + 1))
-        return 0;
-    size_t len = (size_t)(at - name);
+    size_t step_len = strcspn(at + 1, "/"), len = (size_t)(at - name);
+    const char *item = at[1 + step_len] ? at + 2 + step_len : NULL;
+    char *step = strndup(at + 1, step_len), *run;
     while (len > 1 && name[len - 1] == '/')
         len--;
-    char *run = strndup(name, len);
-    sqlite3_int64 id = -1;
-    if (run && latest)
-        id = only_row(session_prepare(s, sql_by_latest, "s", run), name);
-    else if (run)
-        id = only_row(session_prepare(s, sql_by_step, "si", run,
-                                      (int64_t)strtoll(at + 1, NULL, 10)),
+    run = strndup(name, len);
+    sqlite3_int64 id = 0;
+    if (!run || !step)
+        id = -1;
+    else if (strcmp(step, "latest") == 0)
+        id = only_row(session_prepare(s, sql_by_latest, "ss", run, item), name);
+    else if (is_number(step))
+        id = only_row(session_prepare(s, sql_by_step, "ssi", run, item,
+                                      (int64_t)strtoll(step, NULL, 10)),
                       name);
     free(run);
+    free(step);
     return id;
 }
 

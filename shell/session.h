@@ -96,8 +96,8 @@ int render_query(struct session *, const char *sql, const char *types, ...);
 sqlite3_stmt *session_prepare(struct session *, const char *sql, const char *types, ...);
 
 /* The id of a checkpoint named as users name them: an id, a path as catalogued, a unique
- * suffix of one at a '/', RUN@STEP, RUN@latest. 0, after saying why not (candidates of an
- * ambiguous name are listed). */
+ * suffix of one at a '/', RUN@STEP, RUN@latest, either with an item's name behind it. 0, after
+ * saying why not (candidates of an ambiguous name are listed). */
 sqlite3_int64 session_checkpoint(struct session *, const char *name);
 
 /* The id of a tensor of a checkpoint; -1 after saying why not, with the nearest names. */

@@ -58,29 +58,35 @@ bool orbax_is_pointer(const struct source *s, struct error *err)
     return true;
 }
 
+static enum status read_whole(const struct source *s, uint64_t limit, struct arena *arena,
+                              struct bytes *out, struct error *err)
+{
+    if (s->size > limit)
+        return error_set(err, ERR_LIMIT, s->name, NO_OFFSET,
+                         "%llu bytes, most is %llu for such a file",
+                         (unsigned long long)s->size, (unsigned long long)limit);
+    uint8_t *bytes = arena_alloc(arena, (size_t)s->size + 1);
+    if (!bytes)
+        return error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+    if (source_read(s, 0, bytes, (size_t)s->size, err) == OK)
+        *out = (struct bytes){bytes, (size_t)s->size};
+    return err->status;
+}
+
 enum status orbax_read(struct job *job, const char *path, const char *role,
                        uint64_t limit, struct arena *arena, struct bytes *out,
                        struct error *err)
 {
     struct file_identity identity;
     struct error absent = {.offset = NO_OFFSET};
-    struct source *s;
+    struct source *s = NULL;
     uint32_t file;
     *out = (struct bytes){0};
     if (file_identify(path, &identity, &absent) == ERR_MISSING)
         return OK;
     if (job_open_path(job, path, role, &s, &file, err) != OK || orbax_is_pointer(s, err))
         return err->status;
-    if (s->size > limit)
-        return error_set(err, ERR_LIMIT, path, NO_OFFSET,
-                         "%llu bytes, most is %llu for such a file",
-                         (unsigned long long)s->size, (unsigned long long)limit);
-    uint8_t *bytes = arena_alloc(arena, (size_t)s->size + 1);
-    if (!bytes)
-        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
-    if (source_read(s, 0, bytes, (size_t)s->size, err) == OK)
-        *out = (struct bytes){bytes, (size_t)s->size};
-    return err->status;
+    return read_whole(s, limit, arena, out, err);
 }
 
 /* --- strings -------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 """Let Orbax, TensorStore, Flax and zarr-python write random JAX checkpoints, and compare every
 tensor with what the library itself restores: name, dtype, shape and value.
 
-    orbax.py CKPTDB [SEED]
+    jax_values.py CKPTDB [SEED]
 
 The seed is printed; one that failed can be given again. The last line is "N passed, N failed".
 """
@@ -194,7 +194,7 @@ def training_run():
                                           tx=optax.chain(optax.clip(1.0), optax.adamw(1e-3)))
     want = {}
     with ocp.CheckpointManager(os.path.abspath("run"), options=ocp.CheckpointManagerOptions(
-            step_prefix="ckpt", max_to_keep=2)) as manager:
+            step_prefix="ckpt", max_to_keep=2, best_fn=lambda m: m["loss"])) as manager:
         for step in (1, 20, 300):
             state = state.apply_gradients(grads=jax.tree.map(lambda p: p * 0.1, params))
             manager.save(step, args=ocp.args.Composite(
@@ -213,7 +213,7 @@ def check_run():
     rows = sql("SELECT step, item, run FROM checkpoint ORDER BY step, item")
     assert [(r["step"], r["item"]) for r in rows] == [(s, i) for s in (20, 300) for i in ("params", "state")], rows
     assert {r["run"] for r in rows} == {os.path.realpath("run")}, rows
-    loss = sql("SELECT value FROM metadata WHERE key = 'metrics/loss' ORDER BY checkpoint_id")
+    loss = sql("SELECT value FROM metadata WHERE key = 'metrics:loss' ORDER BY checkpoint_id")
     assert sorted({r["value"] for r in loss}) == [20.0, 300.0], loss
 
 
