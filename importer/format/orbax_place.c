@@ -69,33 +69,6 @@ static bool state_members(struct job *job, struct json *j, const char *prefix)
     return good;
 }
 
-/* Python writes numbers that JSON does not have: they become texts. */
-static struct bytes quote_numbers(struct arena *arena, struct bytes text)
-{
-    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
-    uint8_t *out =
-        arena_alloc(arena, text.len * 2 + 1); /* a word grows by 2 of 3 or more */
-    size_t len = 0;
-    bool inside = false;
-    for (size_t at = 0; out && at < text.len;) {
-        size_t word = 0;
-        for (size_t i = 0; !inside && i < sizeof(words) / sizeof(words[0]); i++)
-            if (text.len - at >= strlen(words[i]) &&
-                memcmp(text.at + at, words[i], strlen(words[i])) == 0)
-                word = strlen(words[i]);
-        size_t step = word ? word : text.at[at] == '\\' && at + 1 < text.len ? 2 : 1;
-        inside ^= text.at[at] == '"';
-        if (word)
-            out[len++] = '"';
-        memcpy(out + len, text.at + at, step);
-        len += step;
-        at += step;
-        if (word)
-            out[len++] = '"';
-    }
-    return out ? (struct bytes){out, len} : text;
-}
-
 /* State what a JSON file says, if it is there; trouble in it is a warning. */
 static enum status state_file(struct job *job, const char *path, const char *prefix,
                               uint64_t limit)
@@ -105,8 +78,8 @@ static enum status state_file(struct job *job, const char *path, const char *pre
     struct json j;
     if (orbax_read(job, path, "config", limit, job->arena, &text, &err) == OK &&
         text.at) {
-        text = quote_numbers(job->arena, text);
         json_init(&j, cursor_over(text, 0), job->arena, path, &err);
+        j.python = true;
         if (is_object(j))
             state_members(job, &j, prefix);
     }

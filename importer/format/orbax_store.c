@@ -185,8 +185,12 @@ enum status orbax_store_open(struct orbax_store *s, struct job *job,
     s->arena.ceiling = LIMIT_ARENA_BYTES;
     s->listed = orbax_list(s);
     if (job->err->status == OK && !s->listed &&
-        array_tree_scan(job, directory, &s->tree) == OK)
+        array_tree_scan(job, directory, &s->tree) == OK) {
         s->array_count = s->tree.count;
+        /* A bare array lies among the files of its item. */
+        if (s->array_count && !*s->tree.sites[0].path)
+            s->tree.sites[0].strangers = 0;
+    }
     if (job->err->status != OK || load_strings(s) != OK)
         return job->err->status;
     return add_keys(s);
@@ -218,23 +222,32 @@ uint64_t orbax_store_find(const struct orbax_store *s, const char *key, size_t l
     return at ? *at - 1 : ORBAX_NONE;
 }
 
+/* An array of which nothing is known but that it should be there; that was said. */
+static enum status emit_unknown(struct orbax_store *s, const char *name, size_t len)
+{
+    return job_tensor(s->job, &(struct tensor_claim){.name = name,
+                                                     .name_len = len,
+                                                     .dtype_unknown = true,
+                                                     .shape_unknown = true});
+}
+
 enum status orbax_store_emit(struct orbax_store *s, uint64_t position, const char *name,
                              size_t len)
 {
     s->used[position] = true;
     if (position >= s->array_count)
         return emit_string(s, &s->strings[position - s->array_count], name, len);
-    if (!s->listed)
-        return array_emit_site(s->job, s->directory, &s->tree.sites[position], name, len,
-                               NULL);
-    struct orbax_array *a = &s->arrays[position];
-    if (a->array)
-        return array_emit_values(s->job, a->array, a->values, a->count, name, len, NULL,
-                                 name);
-    return job_tensor(s->job, &(struct tensor_claim){.name = name,
-                                                     .name_len = len,
-                                                     .dtype_unknown = true,
-                                                     .shape_unknown = true});
+    if (s->listed) {
+        struct orbax_array *a = &s->arrays[position];
+        return a->array ? array_emit_values(s->job, a->array, a->values, a->count, name,
+                                            len, NULL, name)
+                        : emit_unknown(s, name, len);
+    }
+    const struct array_site *site = &s->tree.sites[position];
+    if (array_emit_site(s->job, s->directory, site, name, len, NULL) != OK ||
+        site->has_metadata)
+        return s->job->err->status;
+    return emit_unknown(s, name, len);
 }
 
 void orbax_store_release(struct orbax_store *s)

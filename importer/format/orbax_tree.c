@@ -235,14 +235,14 @@ enum status orbax_tree_read(struct job *job, const char *directory,
     if (orbax_read(job, path, "index", LIMIT_TREE_FILE, job->arena, &text, &err) == OK &&
         text.at) {
         json_init(&r.json, cursor_over(text, 0), job->arena, path, &err);
+        r.json.python = true;
         read_file(&r);
     }
     text_release(&r.key);
     text_release(&r.name);
     if (err.status == ERR_MEMORY)
         return error_set(job->err, ERR_MEMORY, path, NO_OFFSET, "no memory");
-    /* What follows the tree may hold anything, even a NaN. Half a tree is none: then the
-     * arrays are named by their keys. */
+    /* Half a tree is none: then the arrays are named by their keys. */
     if (err.status != OK)
         job_issue_error(job, out->known ? ISSUE_WARNING : ISSUE_ERROR, &err);
     if (!out->known)
