@@ -571,7 +571,7 @@ static struct bytes peek(const struct probe_dir *p, const char *path)
     return head;
 }
 
-static const struct format *directory_format(struct listing *l)
+const struct format *directory_format(struct listing *l)
 {
     const char *slash = strrchr(l->path, '/');
     const char **dirs = arena_array(l->arena, l->dir_count + 1, sizeof(*dirs));

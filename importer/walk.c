@@ -86,6 +86,13 @@ static bool hexadecimal(const char *text)
     return *text && strspn(text, "0123456789abcdef") == strlen(text);
 }
 
+/* "NAME-000001000-tmp", of big_vision. */
+static bool unfinished_step(const char *name, size_t len)
+{
+    return len > 14 && strcmp(name + len - 4, "-tmp") == 0 && name[len - 14] == '-' &&
+           strspn(name + len - 13, "0123456789") == 9;
+}
+
 /* Names that the frameworks give to saves in progress. */
 bool unfinished_name(const char *name)
 {
@@ -96,7 +103,8 @@ bool unfinished_name(const char *name)
             return true;
     size_t len = strlen(name);
     const char *temp = strstr(name, "_temp_");
-    return (len > 5 && strcmp(name + len - 5, "_temp") == 0) ||
+    return unfinished_step(name, len) ||
+           (len > 5 && strcmp(name + len - 5, "_temp") == 0) ||
            (temp && hexadecimal(temp + 6));
 }
 
@@ -277,6 +285,16 @@ static enum status find_parts(const char *directory, const char *name, const cha
                              "no such file or directory");
 }
 
+/* A directory, or what it lies inside of. */
+static enum status push_directory(struct walker *w, char *real, struct error *err)
+{
+    checkpoint_around(real);
+    if (add_root(w, real) != OK)
+        return error_set(err, ERR_MEMORY, real, NO_OFFSET, "no memory");
+    push(w, real, NULL, true);
+    return OK;
+}
+
 /* A file, or a name that only its parts exist of: look at its
  * directory, for that name only. */
 static enum status push_name(struct walker *w, const char *path, bool exists,
@@ -300,7 +318,9 @@ static enum status push_name(struct walker *w, const char *path, bool exists,
             error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
     if (status == OK && !exists)
         status = find_parts(real, name, path, err);
-    if (status == OK) {
+    if (status == OK && exists && !format_claims_name(name) && checkpoint_around(real)) {
+        status = push_directory(w, real, err);
+    } else if (status == OK) {
         char *only = arena_copy(&w->walk->arena, name, strlen(name));
         if (!only || add_root(w, whole) != OK)
             status = error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
@@ -319,10 +339,10 @@ static enum status push_argument(struct walker *w, const char *path, struct erro
     if (!S_ISDIR(st.st_mode))
         return push_name(w, path, true, err);
     char *real = realpath(path, NULL);
-    if (!real || add_root(w, real) != OK)
+    if (!real)
         error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
     else
-        push(w, real, NULL, true);
+        push_directory(w, real, err);
     free(real);
     return err->status;
 }

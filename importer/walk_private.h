@@ -58,6 +58,14 @@ struct listing {
  * itself, nothing below it is looked at. */
 bool recognise(struct walker *, struct listing *);
 
+/* The format of a directory that is one checkpoint; only its names are looked at, and what
+ * the probers ask for. NULL: it is none. */
+const struct format *directory_format(struct listing *);
+
+/* Cut a directory's path back to the checkpoint around it. False, and the path as it was,
+ * where there is none. */
+bool checkpoint_around(char *path);
+
 /* Under the lock. */
 void walk_issue(struct walker *, const char *path, bool warning, const char *code,
                 const char *fmt, ...) PRINTF_LIKE(5, 6);
