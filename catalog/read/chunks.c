@@ -114,7 +114,7 @@ static enum status open_file(struct chunks *c, uint64_t index, struct source **o
     const char *name = text_str(&path);
     if (!name)
         error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
-    else if (source_open_file(name, SOURCE_NOFOLLOW, out, NULL, err) == ERR_MISSING) {
+    else if (source_open_file(name, 0, out, NULL, err) == ERR_MISSING) {
         error_clear(err);
         error_set(err, ERR_CHANGED, name, NO_OFFSET,
                   "gone since it was indexed; import it again");

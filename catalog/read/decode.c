@@ -10,8 +10,9 @@
 #include "catalog/codec/strings.h"
 #include "catalog/read/chunks.h"
 
-/* A stored chunk that exceeds its elements by more than an eighth and this is none. */
+/* A compressed chunk that exceeds its elements by more than an eighth and this is none. */
 #define STORED_MORE  ((uint64_t)64 << 10)
+#define SHRINK_MOST  16                    /* times, by steps that do not compress */
 #define THREAD_LEAST ((uint64_t)256 << 10) /* bytes that are worth another thread */
 #define PIECE_BYTES  ((uint64_t)16 << 20)  /* gather_to_file(), and what it may cost */
 
@@ -86,14 +87,35 @@ static bool lay_out(struct decode *d, uint64_t *elements)
     return true;
 }
 
+/* How many times as many bytes as it makes the chain takes at most, compressors aside: those
+ * make a stated number of bytes of any. */
+static uint64_t shrinkage(const char *chain)
+{
+    const uint64_t some = UINT64_C(1) << 20;
+    char name[CODEC_STEP_BYTES];
+    const char *argument;
+    uint64_t times = 1;
+    while (codec_chain_next(&chain, name, &argument)) {
+        const struct codec *codec = codec_find(name);
+        struct codec_size of_some, of_more;
+        if (codec->trim || !codec->size(argument, some, &of_some) ||
+            !codec->size(argument, 2 * some, &of_more) || of_some.most >= some ||
+            of_some.most == of_more.most || !of_some.most)
+            continue;
+        if (!mul_u64(times, (some - 1) / of_some.most + 1, &times) || times > SHRINK_MOST)
+            return SHRINK_MOST;
+    }
+    return times;
+}
+
 static enum status measure(struct decode *d, struct error *err)
 {
     uint64_t elements;
     if (!lay_out(d, &elements) || !mul_u64(elements, d->unit, &d->bytes) ||
-        d->bytes > INT64_MAX / 2)
+        d->bytes > INT64_MAX / 4 / SHRINK_MOST)
         return error_set(err, ERR_LIMIT, d->tensor->checkpoint, NO_OFFSET,
                          "a chunk of the tensor is too large");
-    d->stored_most = d->bytes + d->bytes / 8 + STORED_MORE;
+    d->stored_most = (d->bytes + d->bytes / 8 + STORED_MORE) * shrinkage(d->chain);
     uint64_t inside = block_memory(d->chain, d->stored_most, d->bytes);
     if (!add_u64(inside, d->stored_most, &d->memory))
         d->memory = UINT64_MAX;
