@@ -204,6 +204,11 @@ bool reader_sequential(const struct reader *r)
     return r->sequential;
 }
 
+uint64_t reader_memory(const struct reader *r)
+{
+    return r->grid ? grid_reader_memory(r->grid) : 0;
+}
+
 /* --- gathering -------------------------------------------------------------------------- */
 
 /* The part's steps: stated ones, or those of its box in C order. Its units must all lie in

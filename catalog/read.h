@@ -27,6 +27,10 @@ enum status reader_read(struct reader *, uint64_t start, void *dst, size_t len,
 /* True where going back or sharing costs decoding again (a deflated member). */
 bool reader_sequential(const struct reader *);
 
+/* Bytes that reading front to back may hold at once beside what it gives: much for tensors in
+ * chunks, next to nothing for others (0). */
+uint64_t reader_memory(const struct reader *);
+
 /* Verify the stored checksums, if there are any (ERR_CHECKSUM). Extents that were read from
  * end to end in order have been verified on the way (the read then failed) and are not read
  * again, so: read everything, then call this. */

@@ -22,6 +22,9 @@
 #define LOAD_MAX       64
 #define LOAD_BYTES_MAX ((size_t)1 << 20)
 
+/* What the readers of all open flows may hold, if there is more than one. */
+#define READERS_BYTES_MAX ((uint64_t)384 << 20)
+
 struct worker;
 
 struct flow {
@@ -36,7 +39,8 @@ struct flow {
     uint64_t count; /* elements where it converts, else bytes */
     uint64_t step;  /* of them in a block */
     uint64_t blocks, taken, done;
-    uint32_t *sums; /* of each block; NULL: not wanted */
+    uint32_t *sums;  /* of each block; NULL: not wanted */
+    uint64_t memory; /* of its reader */
 };
 
 struct pump {
@@ -49,6 +53,7 @@ struct pump {
     struct flow *first, **last; /* open and shared */
     uint64_t claimed;           /* tensors that are or were opened */
     unsigned opening;           /* threads that are opening one */
+    uint64_t memory;            /* of the readers of open flows */
     uint64_t written;           /* bytes, for progress */
     struct error error;         /* the first */
 };
@@ -157,6 +162,7 @@ static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
     f->blocks = f->count / f->step + (f->count % f->step != 0);
     if (reader_open(&f->stored, &f->reader, err) != OK)
         return err->status;
+    f->memory = reader_memory(f->reader);
     if (f->converts && converter_find(&t->from, &t->to, &f->converter, err) != OK)
         return err->status;
     if (p->stream->crc32 &&
@@ -240,6 +246,23 @@ static void pump_fail(struct pump *p, const struct error *err)
     pthread_cond_broadcast(&p->changed);
 }
 
+/* Wait until there is memory for a flow's reader. Only its owner would run it, and owners have
+ * nothing else to do when they open one: all others go on. */
+static void pump_reserve(struct pump *p, const struct flow *f)
+{
+    while (p->error.status == OK && p->memory &&
+           (p->memory > READERS_BYTES_MAX || f->memory > READERS_BYTES_MAX - p->memory))
+        pthread_cond_wait(&p->changed, &p->lock);
+    p->memory += f->memory;
+}
+
+static void pump_release(struct pump *p, uint64_t memory)
+{
+    p->memory -= memory;
+    if (memory)
+        pthread_cond_broadcast(&p->changed);
+}
+
 /* Open the next tensor and put it in line. Lets the lock go meanwhile. */
 static void pump_open(struct worker *w)
 {
@@ -257,6 +280,8 @@ static void pump_open(struct worker *w)
     if (w->error.status != OK) {
         pump_fail(p, &w->error);
     } else if (f) {
+        if (f->memory)
+            pump_reserve(p, f);
         f->owner = f->stored.sums || reader_sequential(f->reader) ? w : NULL;
         *p->last = f;
         p->last = &f->next;
@@ -318,9 +343,11 @@ static void work(struct worker *w)
         if (status != OK) {
             pump_fail(p, &w->error);
         } else if (pump_done(p, f, len)) {
+            uint64_t memory = f->memory;
             pthread_mutex_unlock(&p->lock);
             status = flow_finish(f, &w->error);
             pthread_mutex_lock(&p->lock);
+            pump_release(p, memory);
             if (status != OK)
                 pump_fail(p, &w->error);
         }

@@ -195,6 +195,17 @@ const uint8_t *decode_fill(const struct decode *d)
     return d->fill;
 }
 
+uint64_t decode_memory(const struct decode *d, uint64_t bytes)
+{
+    uint64_t each = 0, all = 0, threads = bytes / THREAD_LEAST + 1;
+    threads = threads < d->workers ? threads : d->workers;
+    if (!d->chain)
+        return 0;
+    return add_u64(d->memory, d->bytes, &each) && mul_u64(each, threads, &all)
+               ? all
+               : UINT64_MAX;
+}
+
 bool decode_nothing(const struct decode *d, const struct slice *slices,
                     const struct box *box)
 {

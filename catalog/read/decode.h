@@ -23,6 +23,9 @@ const uint64_t *decode_chunk(const struct decode *);
 /* The element that stands where no chunk is. */
 const uint8_t *decode_fill(const struct decode *);
 
+/* Bytes in flight while `bytes` are decoded. */
+uint64_t decode_memory(const struct decode *, uint64_t bytes);
+
 /* Whether none of the chunks that the box touches is there. */
 bool decode_nothing(const struct decode *, const struct slice *, const struct box *);
 

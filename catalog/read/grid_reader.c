@@ -244,6 +244,15 @@ enum status grid_reader_open(const struct stored_tensor *t, size_t unit,
     return OK;
 }
 
+uint64_t grid_reader_memory(const struct grid_reader *g)
+{
+    uint64_t budget = g->limits.budget, bands, chunks;
+    if (!mul_u64(g->tensor->elements, g->unit, &bands) ||
+        !add_u64(bands, decode_memory(g->decode, bands), &chunks))
+        return budget;
+    return chunks < budget ? chunks : budget;
+}
+
 void grid_reader_close(struct grid_reader *g)
 {
     if (!g)

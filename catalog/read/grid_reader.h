@@ -29,6 +29,9 @@ enum status grid_reader_open(const struct stored_tensor *, size_t unit,
                              struct error *err);
 void grid_reader_close(struct grid_reader *);
 
+/* The most that it will hold, in bytes. */
+uint64_t grid_reader_memory(const struct grid_reader *);
+
 /* Slices that lie inside the tensor (NULL: all of it) as a source: C order, packed. It is
  * the reader's, and good until the next call. One thread at a time. */
 enum status grid_reader_slice(struct grid_reader *, const struct slice *slices,

@@ -29,10 +29,32 @@ struct shop {
     const struct fake *tensors;
     size_t count;
     bool renamed; /* the catalog changed after the plan was made */
+    bool chunked; /* tensors lie in chunks of a row each */
 };
 
 #define CHECKPOINT INT64_C(7)
 #define ID(i)      (CHECKPOINT << TENSOR_ORD_BITS | (int64_t)(i))
+
+/* The same bytes as a list of rows. */
+static void cut_in_chunks(const struct fake *f, struct arena *arena,
+                          struct stored_tensor *t)
+{
+    struct grid *g = t->grid = arena_alloc(arena, sizeof(*g));
+    uint64_t *box = arena_array(arena, 3, sizeof(*box)), row = t->nbytes / f->shape[0];
+    memcpy(box, f->shape, sizeof(f->shape));
+    box[0] = 1;
+    *g = (struct grid){.levels = 1,
+                       .level = {{.shape = box}},
+                       .metadata = GRID_NO_FILE,
+                       .value_count = f->shape[0],
+                       .values = arena_array(arena, f->shape[0], sizeof(*g->values))};
+    for (uint64_t i = 0; i < f->shape[0]; i++)
+        g->values[i] = (struct grid_value){.index = i,
+                                           .file = GRID_NO_FILE,
+                                           .stored = row,
+                                           .bytes = (const uint8_t *)f->bytes + i * row};
+    t->storage = STORAGE_CHUNKS;
+}
 
 static enum status fake_load(void *context, int64_t id, struct arena *arena,
                              struct stored_tensor *out, struct error *err)
@@ -53,7 +75,9 @@ static enum status fake_load(void *context, int64_t id, struct arena *arena,
     memcpy(out->shape, f->shape, sizeof(f->shape));
     assert_true(shape_elements(f->shape, f->rank, &out->elements));
     dtype_nbytes(&out->dtype, out->elements, &out->nbytes);
-    if (f->bytes) {
+    if (shop->chunked && f->rank && f->shape[0]) {
+        cut_in_chunks(f, arena, out);
+    } else if (f->bytes) {
         out->extents = arena_array(arena, 1, sizeof(*out->extents));
         out->extents[0] =
             (struct extent){.file = NO_FILE, .stored = out->nbytes, .bytes = f->bytes};
@@ -145,7 +169,7 @@ static void test_safetensors_bytes(void **state)
         "\"a \\\"q\\\"\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[8,16]},"
         "\"empty\":{\"dtype\":\"F32\",\"shape\":[0,5],\"data_offsets\":[16,16]},"
         "\"b\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[16,19]}}";
-    struct shop shop = {small, 4, false};
+    struct shop shop = {.tensors = small, .count = 4};
     struct export_options options = {.metadata = metadata};
     struct error err;
     size_t len;
@@ -163,9 +187,49 @@ static void test_safetensors_bytes(void **state)
     free(bytes);
 }
 
+/* What lies in chunks comes out as what does not, by any number of threads. */
+static void test_chunks(void **state)
+{
+    enum {
+        COUNT = 24,
+        FLOATS = 300000
+    };
+    static float numbers[FLOATS];
+    static const char *const dtypes[] = {NULL, "bfloat16"};
+    struct fake tensors[COUNT];
+    char names[COUNT][8];
+    (void)state;
+    for (size_t i = 0; i < FLOATS; i++)
+        numbers[i] = (float)i / 7;
+    for (size_t i = 0; i < COUNT; i++) {
+        snprintf(names[i], sizeof(names[i]), "t%zu", i);
+        tensors[i] = (struct fake){
+            names[i], "float32", 2, {i * i, 300},
+               numbers + i
+        };
+    }
+    for (size_t i = 0; i < 2; i++) {
+        struct shop plain = {.tensors = tensors, .count = COUNT};
+        struct shop chunked = {.tensors = tensors, .count = COUNT, .chunked = true};
+        struct export_options options = {.threads = 4};
+        struct error err;
+        size_t len, len_chunked;
+        assert_int_equal(run(&plain, "p.safetensors", dtypes[i], &options, &err), OK);
+        assert_int_equal(run(&chunked, "c.safetensors", dtypes[i], &options, &err), OK);
+        uint8_t *bytes = read_all("p.safetensors", &len);
+        uint8_t *bytes_chunked = read_all("c.safetensors", &len_chunked);
+        assert_int_equal(len, len_chunked);
+        assert_memory_equal(bytes, bytes_chunked, len);
+        free(bytes);
+        free(bytes_chunked);
+        unlink("p.safetensors");
+        unlink("c.safetensors");
+    }
+}
+
 static void test_npy_bytes(void **state)
 {
-    struct shop shop = {small + 1, 1, false};
+    struct shop shop = {.tensors = small + 1, .count = 1};
     struct export_options options = {0};
     struct error err;
     size_t len;
@@ -184,7 +248,7 @@ static void test_npz_bytes(void **state)
 {
     static const char *const names[] = {"a \"q\".npy", "b.npy", "c.npy", "empty.npy"};
     static const uint64_t sizes[] = {8, 3, 8, 0};
-    struct shop shop = {small, 4, false};
+    struct shop shop = {.tensors = small, .count = 4};
     struct export_options options = {0};
     struct error err;
     size_t len;
@@ -316,7 +380,7 @@ static void test_blocks(void **state)
     static const char *const dtypes[] = {NULL, "float64", "bfloat16", "float8_e5m2"};
     float *values = malloc(COUNT * sizeof(*values));
     struct fake tensors[40];
-    struct shop shop = {tensors, 40, false};
+    struct shop shop = {.tensors = tensors, .count = 40};
     (void)state;
     for (size_t i = 0; i < COUNT; i++)
         values[i] = (float)i / 7;
@@ -399,7 +463,7 @@ static void test_refusals(void **state)
         struct fake fake = {
             refusals[i].name, refusals[i].dtype, refusals[i].rank, {0}, bytes};
         memcpy(fake.shape, refusals[i].shape, sizeof(fake.shape));
-        struct shop shop = {&fake, 1, false};
+        struct shop shop = {.tensors = &fake, .count = 1};
         struct export_plan plan = {
             .loader = {.load = fake_load, .context = &shop}
         };
@@ -430,7 +494,7 @@ static void test_whole_plan(void **state)
         {"b",    "float32", 1, {1}, "\0\0\0\0"},
         {"lost", "float32", 1, {1}, NULL      },
     };
-    struct shop shop = {tensors, 3, false};
+    struct shop shop = {.tensors = tensors, .count = 3};
     struct export_plan plan = {
         .loader = {.load = fake_load, .context = &shop}
     };
@@ -486,7 +550,7 @@ static void test_cast(void **state)
     };
     (void)state;
     for (size_t c = 0; c < 3; c++) {
-        struct shop shop = {tensors, 3, false};
+        struct shop shop = {.tensors = tensors, .count = 3};
         struct export_plan plan = {
             .loader = {.load = fake_load, .context = &shop}
         };
@@ -508,7 +572,7 @@ static void test_errors_while_streaming(void **state)
     static const atomic_int interrupted = 1;
     float values[100000] = {0};
     struct fake fake = {"weights", "float32", 1, {100000}, values};
-    struct shop shop = {&fake, 1, false};
+    struct shop shop = {.tensors = &fake, .count = 1};
     struct export_options options = {0};
     struct error err;
     (void)state;
@@ -525,7 +589,7 @@ static void test_errors_while_streaming(void **state)
 /* The catalog is written to between the plan and the data. */
 static void test_catalog_changed(void **state)
 {
-    struct shop shop = {small, 4, false};
+    struct shop shop = {.tensors = small, .count = 4};
     struct export_plan plan = {
         .loader = {.load = fake_load, .context = &shop}
     };
@@ -552,7 +616,7 @@ static void write_text(const char *path, const char *text)
 
 static void test_what_is_there(void **state)
 {
-    struct shop shop = {small, 1, false};
+    struct shop shop = {.tensors = small, .count = 1};
     struct export_options options = {0};
     struct error err;
     size_t len;
@@ -577,7 +641,7 @@ static void test_what_is_there(void **state)
 
 static void test_parts(void **state)
 {
-    struct shop shop = {small, 4, false};
+    struct shop shop = {.tensors = small, .count = 4};
     struct export_options options = {.shard_size = 8};
     struct error err;
     size_t len;
@@ -675,7 +739,7 @@ static int unlink_here(int directory_fd, const char *name)
 /* Let call 0, 1, 2, ... fail until one run has none to fail. */
 static void inject(const char *path, bool unnamed, uint64_t shard_size, bool force)
 {
-    struct shop shop = {small, 4, false};
+    struct shop shop = {.tensors = small, .count = 4};
     struct output_io io = faulty;
     io.unlink = unlink_here;
     for (int n = 0; n < 200; n++) {
@@ -725,7 +789,7 @@ static void test_faults(void **state)
 /* Somebody takes the name while the data is written. */
 static void test_race(void **state)
 {
-    struct shop shop = {small, 4, false};
+    struct shop shop = {.tensors = small, .count = 4};
     struct output_io io = faulty;
     (void)state;
     io.unlink = unlink_here;
@@ -748,7 +812,7 @@ static void test_race(void **state)
 /* Kill the program at call 0, 1, 2, ...: the name is there with all its bytes, or not. */
 static void test_kill(void **state)
 {
-    struct shop shop = {small, 4, false};
+    struct shop shop = {.tensors = small, .count = 4};
     struct output_io io = faulty;
     (void)state;
     io.unlink = unlink_here;
@@ -796,7 +860,7 @@ static void count_interrupt(int signal_number)
 
 static void test_interrupt(void **state)
 {
-    struct shop shop = {small, 4, false};
+    struct shop shop = {.tensors = small, .count = 4};
     struct output_io io = faulty;
     struct export_options options = {/* threads of their own would block the signal */
                                      .io = &io,
@@ -827,6 +891,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, enter_directory, leave_directory)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_safetensors_bytes),
+        IN_DIRECTORY(test_chunks),
         IN_DIRECTORY(test_npy_bytes),
         IN_DIRECTORY(test_npz_bytes),
         cmocka_unit_test(test_zip64),
