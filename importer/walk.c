@@ -285,6 +285,45 @@ static enum status find_parts(const char *directory, const char *name, const cha
                              "no such file or directory");
 }
 
+/* A file, or a name that only its parts exist of, taken apart. */
+struct place {
+    char *directory; /* absolute; malloc'ed */
+    char path[PATH_MAX];
+    const char *name; /* in `path` */
+};
+
+static enum status find_place(const char *path, bool exists, struct place *out,
+                              struct error *err)
+{
+    char given[PATH_MAX];
+    snprintf(given, sizeof(given), "%s", path);
+    char *slash = strrchr(given, '/');
+    const char *name = slash ? slash + 1 : given;
+    if (slash == given)
+        out->directory = strdup("/");
+    else if (slash)
+        *slash = '\0', out->directory = realpath(given, NULL);
+    else
+        out->directory = realpath(".", NULL);
+    const char *base =
+        out->directory && strcmp(out->directory, "/") ? out->directory : "";
+    int len = snprintf(out->path, sizeof(out->path), "%s/%s", base, name);
+    if (!out->directory || !*name || len >= (int)sizeof(out->path))
+        return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
+    out->name = out->path + strlen(base) + 1;
+    return exists ? OK : find_parts(out->directory, out->name, path, err);
+}
+
+enum status walk_find(const char *path, struct error *err)
+{
+    struct place place = {0};
+    struct stat st;
+    if (stat(path, &st) != 0)
+        find_place(path, false, &place, err);
+    free(place.directory);
+    return err->status;
+}
+
 /* A directory, or what it lies inside of. */
 static enum status push_directory(struct walker *w, char *real, struct error *err)
 {
@@ -295,40 +334,26 @@ static enum status push_directory(struct walker *w, char *real, struct error *er
     return OK;
 }
 
-/* A file, or a name that only its parts exist of: look at its
- * directory, for that name only. */
+/* Look at the directory, for that name only. */
 static enum status push_name(struct walker *w, const char *path, bool exists,
                              struct error *err)
 {
-    char given[PATH_MAX], *real, whole[PATH_MAX];
-    snprintf(given, sizeof(given), "%s", path);
-    char *slash = strrchr(given, '/');
-    const char *name = slash ? slash + 1 : given;
-    if (slash == given)
-        real = strdup("/");
-    else if (slash)
-        *slash = '\0', real = realpath(given, NULL);
-    else
-        real = realpath(".", NULL);
-    enum status status = OK;
-    if (!real || !*name ||
-        snprintf(whole, sizeof(whole), "%s/%s", strcmp(real, "/") ? real : "", name) >=
-            (int)sizeof(whole))
-        status =
-            error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
-    if (status == OK && !exists)
-        status = find_parts(real, name, path, err);
-    if (status == OK && exists && !format_claims_name(name) && checkpoint_around(real)) {
-        status = push_directory(w, real, err);
-    } else if (status == OK) {
-        char *only = arena_copy(&w->walk->arena, name, strlen(name));
-        if (!only || add_root(w, whole) != OK)
-            status = error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
-        else
-            push(w, real, only, false);
+    struct place place = {0};
+    if (find_place(path, exists, &place, err) != OK) {
+        free(place.directory);
+        return err->status;
     }
-    free(real);
-    return status;
+    if (exists && !format_claims_name(place.name) && checkpoint_around(place.directory)) {
+        push_directory(w, place.directory, err);
+    } else {
+        char *only = arena_copy(&w->walk->arena, place.name, strlen(place.name));
+        if (!only || add_root(w, place.path) != OK)
+            error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+        else
+            push(w, place.directory, only, false);
+    }
+    free(place.directory);
+    return err->status;
 }
 
 static enum status push_argument(struct walker *w, const char *path, struct error *err)

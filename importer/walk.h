@@ -50,6 +50,9 @@ struct walk {
     void *private;
 };
 
+/* ERR_MISSING where an argument is neither a path nor the beginning of a set's names. */
+enum status walk_find(const char *path, struct error *err);
+
 /* ERR_MISSING with the path for an argument that does not exist; ERR_INTERRUPTED. */
 enum status walk_paths(const char *const *paths, int count, const struct walk_options *,
                        struct walk **out, struct error *err);

@@ -45,7 +45,10 @@ const struct command command_forget = {
     .args = "CHECKPOINT [--dry-run]",
     .summary = "drop a checkpoint from the catalog",
     .help = "Its files stay as they are; importing them again brings it back, under a "
-            "new id.",
+            "new id.\n"
+            "\n"
+            "  ckptdb forget runs/model.ckpt-1000\n"
+            "  ckptdb forget runs@500 --dry-run",
     .options = options,
     .min_args = 1,
     .max_args = 1,

@@ -38,6 +38,9 @@ const struct command command_formats = {
     .summary = "list the formats that import reads",
     .help = "A file is recognised by what is in it; the suffixes only decide whether one "
             "that\n"
-            "nothing recognises is worth a complaint.",
+            "nothing recognises is worth a complaint.\n"
+            "\n"
+            "  ckptdb formats\n"
+            "  ckptdb formats --json",
     .run = formats_run,
 };

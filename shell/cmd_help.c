@@ -24,7 +24,10 @@ const struct command command_help = {
     .name = "help",
     .args = "[COMMAND]",
     .summary = "what a command does",
-    .help = NULL,
+    .help = "Without COMMAND it lists all of them.\n"
+            "\n"
+            "  ckptdb help import\n"
+            "  ckptdb export --help",
     .max_args = 1,
     .no_rows = true,
     .run = help_run,

@@ -155,6 +155,19 @@ static int finish(struct session *session, const struct import_report *report,
 
 extern const struct command command_import;
 
+/* A mistyped path must not leave an empty catalog behind. */
+static bool paths_exist(const struct import_options *options)
+{
+    struct error err = {.offset = NO_OFFSET};
+    for (int i = 0; i < options->path_count; i++) {
+        if (walk_find(options->paths[i], &err) != OK) {
+            complain_error(&err);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* A dry run makes no catalog, and needs none. */
 static bool open_catalog(struct session *session, bool dry_run)
 {
@@ -191,7 +204,7 @@ static int import_command(struct session *session, const struct args *args)
         complain("import: --jobs takes a number from 1 on, not \"%s\"", jobs);
         return STATUS_TROUBLE;
     }
-    if (!open_catalog(session, options.dry_run))
+    if (!paths_exist(&options) || !open_catalog(session, options.dry_run))
         return STATUS_TROUBLE;
     struct import_report report;
     struct error err = {.offset = NO_OFFSET};

@@ -168,6 +168,32 @@ static int parse_mode(struct parse *p, const char *word)
     return STATUS_FINE;
 }
 
+/* -d and --readonly are the program's, but people also type them behind the command; in the
+ * shell and in scripts the catalog is chosen already. *status is set where one is found. */
+static bool parse_global(struct parse *p, int argc, const char *const *argv, int *at,
+                         int *status)
+{
+    struct session *s = p->session;
+    if (!s->one_command)
+        return false;
+    if (strcmp(argv[*at], "--readonly") == 0) {
+        s->readonly = true;
+        return true;
+    }
+    if (strcmp(argv[*at], "-d") != 0)
+        return false;
+    if (*at + 1 >= argc || !*argv[*at + 1] || s->catalog_given) {
+        complain("%s: -d %s", p->command->name,
+                 s->catalog_given ? "is given twice" : "needs a path");
+        *status = STATUS_TROUBLE;
+        return true;
+    }
+    s->catalog = argv[++*at];
+    s->catalog_given = true;
+    s->default_place = false;
+    return true;
+}
+
 /* argv[*at] is an option; *at is moved to the last word that belongs to it. */
 static int parse_option(struct parse *p, int argc, const char *const *argv, int *at)
 {
@@ -177,8 +203,9 @@ static int parse_option(struct parse *p, int argc, const char *const *argv, int 
         return STATUS_FINE;
     }
     const struct option_spec *spec = option_find(p->command, word);
+    int status = STATUS_FINE;
     if (!spec)
-        return parse_mode(p, word);
+        return parse_global(p, argc, argv, at, &status) ? status : parse_mode(p, word);
     size_t len = name_length(word);
     const char *value = word[len] ? word + len + 1 : NULL;
     const char **slot = &p->args->value[spec - options_of(p->command)];

@@ -340,6 +340,8 @@ int main(int argc, char **argv)
     status = read_arguments(&q, &s, argc, argv);
     if (status == STATUS_FINE) {
         s.catalog = q.catalog ? q.catalog : environment("CKPTDB");
+        s.catalog_given = q.catalog != NULL;
+        s.one_command = q.command != NULL;
         s.default_place = !s.catalog;
         if (!s.catalog)
             s.catalog = catalog = default_catalog();

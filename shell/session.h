@@ -33,6 +33,8 @@ enum header_choice {
 struct session {
     const char *catalog;  /* path; never NULL once options are read */
     bool default_place;   /* nobody chose it: its folders are made with it */
+    bool catalog_given;   /* by -d */
+    bool one_command;     /* the program runs one command word, and nothing else */
     sqlite3 *db;          /* NULL: not open yet */
     enum db_mode db_mode; /* how it is open */
     bool readonly;        /* --readonly */

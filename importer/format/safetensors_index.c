@@ -2,6 +2,8 @@
  * safetensors_index.c - a set of safetensors shards with their index. The index:
  * format/weight_map.c; a shard: format/safetensors_header.c.
  */
+#include <string.h>
+
 #include "importer/format/safetensors_header.h"
 #include "importer/format/weight_map.h"
 
@@ -17,19 +19,27 @@ static enum status index_claim(struct claim *c)
     return weight_map_claim(c, SUFFIX);
 }
 
-/* What a shard states of itself, where no other has said it: most shards say the same. */
-static enum status state_facts(struct job *job, struct weight_map *m,
-                               const struct safetensors_header *h)
+/* What a shard states of itself. Most shards say the same, and it is stated once; what differs
+ * from what the index or an earlier shard says stands under the shard's name, "SHARD:KEY", as a
+ * neighbour's facts do. */
+static enum status state_fact(struct job *job, struct weight_map *m, const char *shard,
+                              const struct safetensors_fact *f)
 {
-    for (uint64_t i = 0; i < h->fact_count && job->err->status == OK; i++) {
-        const struct safetensors_fact *f = &h->facts[i];
-        bool added = false;
-        char *key = arena_copy(job->arena, f->key.at, f->key.len);
-        if (!key || !strmap_add(&m->facts, key, f->key.len, &added))
-            return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
-        if (added)
-            job_meta_text(job, key, (const char *)f->value.at, f->value.len);
-    }
+    struct bytes before;
+    struct text key = {0};
+    if (weight_map_fact(m, f->key, f->value, &before, job->err) != OK)
+        return job->err->status;
+    if (before.at && before.len == f->value.len &&
+        memcmp(before.at, f->value.at, before.len) == 0)
+        return OK;
+    if (before.at)
+        text_addf(&key, "%s:", shard);
+    text_add(&key, f->key.at, f->key.len);
+    if (text_str(&key))
+        job_meta_text(job, text_str(&key), (const char *)f->value.at, f->value.len);
+    else
+        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+    text_release(&key);
     return job->err->status;
 }
 
@@ -44,7 +54,9 @@ static enum status emit_shard(struct job *job, struct weight_map *m, uint32_t sh
         if (safetensors_emit(job, file, t, false) != OK)
             return job->err->status;
     }
-    return state_facts(job, m, h);
+    for (uint64_t i = 0; i < h->fact_count && job->err->status == OK; i++)
+        state_fact(job, m, m->shards[shard].name, &h->facts[i]);
+    return job->err->status;
 }
 
 static enum status index_shard(struct job *job, struct weight_map *m, uint32_t shard)

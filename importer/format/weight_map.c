@@ -191,6 +191,30 @@ static bool read_weights(struct reading *r)
     return type == JSON_OBJECT_END;
 }
 
+enum status weight_map_fact(struct weight_map *m, struct bytes key, struct bytes value,
+                            struct bytes *before, struct error *err)
+{
+    static const uint8_t nothing[1];
+    bool added = false;
+    uint64_t *at = strmap_add(&m->facts, (const char *)key.at, key.len, &added);
+    *before = (struct bytes){0};
+    if (!at)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    if (!added) {
+        *before = m->fact_texts[*at];
+        return OK;
+    }
+    *at = m->fact_count;
+    void *list = arena_grow(m->arena, m->fact_texts, m->fact_count, &m->fact_space,
+                            sizeof(*m->fact_texts));
+    if (!list)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    m->fact_texts = list;
+    m->fact_texts[m->fact_count++] =
+        (struct bytes){value.at ? value.at : nothing, value.len};
+    return OK;
+}
+
 /* All of it is facts; total_size is also remembered. */
 static bool read_metadata(struct reading *r)
 {
@@ -201,10 +225,12 @@ static bool read_metadata(struct reading *r)
     if (type != JSON_OBJECT)
         return type == JSON_NULL || json_fail(j, ERR_CORRUPT, NULL, "an object expected");
     while ((type = json_next(j)) == JSON_KEY) {
-        bool added, total = json_is(j, "total_size");
-        if (!strmap_add(&m->facts, (const char *)j->text.at, j->text.len, &added))
-            return no_memory(j->err, j->source), false;
-        if (json_next(j) == JSON_FAIL)
+        bool total = json_is(j, "total_size");
+        struct bytes key = j->text, before;
+        type = json_next(j);
+        if (type == JSON_FAIL ||
+            weight_map_fact(m, key, type == JSON_STRING ? j->text : (struct bytes){0},
+                            &before, j->err) != OK)
             return false;
         if (total && json_real(j, &m->total))
             m->has_total = true;

@@ -38,8 +38,10 @@ struct weight_map {
     struct arena *arena;
     struct weight *weights;
     uint64_t count;
-    struct strmap names;         /* weight name -> position */
-    struct strmap facts;         /* keys of the index's metadata */
+    struct strmap names;      /* weight name -> position */
+    struct strmap facts;      /* keys stated so far -> position in the next */
+    struct bytes *fact_texts; /* their values; of numbers and the like: empty */
+    size_t fact_count, fact_space;
     struct weight_shard *shards; /* sorted bytewise by name */
     uint32_t shard_count;
     bool has_total; /* the index states a total_size ... */
@@ -61,6 +63,11 @@ enum status weight_map_claim(struct claim *, const char *suffix);
 /* Read the job's primary file; states its metadata as facts and reports shards that it does
  * not name. Release *out with weight_map_finish(), after an error too. */
 enum status weight_map_read(struct job *, const char *suffix, struct weight_map *out);
+
+/* Remember that a fact is stated; its bytes must outlive the map. *before: what was said under this key before; its `at` is
+ * NULL where nothing was. ERR_MEMORY. */
+enum status weight_map_fact(struct weight_map *, struct bytes key, struct bytes value,
+                            struct bytes *before, struct error *err);
 
 /* Open a shard; false after an issue. */
 bool weight_map_open(struct job *, struct weight_map *, uint32_t shard,

@@ -31,3 +31,18 @@ echo "--- --readonly"
 "$CKPTDB_BIN" -d new.db --readonly 'SELECT count(*) FROM checkpoint'
 "$CKPTDB_BIN" -d new.db --readonly import empty
 echo "status $?"
+echo "--- a path that is not there makes none"
+"$CKPTDB_BIN" -d none.db import empty nowhere
+echo "status $?, $(ls none.db 2>/dev/null || echo no catalog)"
+echo "--- -d and --readonly behind the command"
+"$CKPTDB_BIN" import empty -d behind.db
+"$CKPTDB_BIN" ls -d behind.db --readonly
+echo "status $?, $(ls behind.db)"
+"$CKPTDB_BIN" import empty -d behind.db --readonly
+echo "status $?"
+"$CKPTDB_BIN" -d behind.db ls -d new.db
+echo "status $?"
+"$CKPTDB_BIN" ls -d
+echo "status $?"
+"$CKPTDB_BIN" -d behind.db -c '.ls -d new.db'
+echo "status $?"

@@ -78,3 +78,7 @@ cp -pr old new && rm -r old && ln -s new old
 "$CKPTDB_BIN" -d moved.db relocate old new
 "$CKPTDB_BIN" -d moved.db import new
 echo "status $?"
+echo '--- every command word shows how it is used'
+"$CKPTDB_BIN" help | sed -n '2,/^In the shell/s/^  \([a-z]*\) .*/\1/p' | while read -r word; do
+    "$CKPTDB_BIN" help "$word" | grep -qE "^  (ckptdb )?$word( |\$)|^  ckptdb .*$word" || echo "no example: $word"
+done

@@ -29,3 +29,16 @@ rows
 try n_bad-shard-name_up
 try n_bad-index_cut
 "$CKPTDB_BIN" --list "SELECT severity, code FROM issue"
+echo '--- what shards state otherwise than the index or each other'
+rm -rf case "$CKPTDB"
+mkdir case
+shard() { # FILE METADATA NAME
+    header="{\"__metadata__\":$2,\"$3\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}"
+    printf "\\$(printf %o ${#header})\0\0\0\0\0\0\0%sx" "$header" >"case/$1"
+}
+shard model-00001-of-00002.safetensors '{"format":"pt","part":"1"}' a
+shard model-00002-of-00002.safetensors '{"format":"pt","part":"2","kind":"y"}' b
+printf '{"metadata":{"total_size":2,"kind":"x"},"weight_map":{"a":"model-00001-of-00002.safetensors","b":"model-00002-of-00002.safetensors"}}' \
+    >case/model.safetensors.index.json
+"$CKPTDB_BIN" import case
+"$CKPTDB_BIN" --list "SELECT key, value FROM metadata"
