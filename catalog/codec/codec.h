@@ -49,8 +49,7 @@ struct codec_step {
     const char *codec, *argument;
     const char *name; /* of the file that the stored bytes are of, and where they begin */
     uint64_t offset;
-    void *
-        *state; /* what the codec keeps from block to block of a thread: NULL at first */
+    void **state; /* what the codec keeps for the next block: NULL at first */
 };
 
 struct codec {

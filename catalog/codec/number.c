@@ -18,6 +18,8 @@
 #include "catalog/codec/codec.h"
 #include "catalog/convert/float_format.h"
 
+#define TILE ((size_t)512) /* elements that a filter works on at a time */
+
 enum kind {
     BOOL,
     INT,
@@ -25,37 +27,182 @@ enum kind {
     FLOAT
 };
 
+/* Elements on their way: integers wrap and have their sign in all bits; all floats are
+ * doubles, which have more than twice the digits of the others, so that a sum or quotient
+ * rounded from them is the one that the other type makes. */
+union tile {
+    uint64_t i[TILE];
+    double f[TILE];
+};
+
 struct word {
     char name[3];
     enum kind kind;
     unsigned bytes;
+    void (*load)(const uint8_t *in, size_t count, union tile *tile);
+    void (*store)(const union tile *tile, size_t count, uint8_t *out);
 };
 
+/* --- elements ----------------------------------------------------------------------------- */
+
+static uint8_t get_byte(const uint8_t *at)
+{
+    return *at;
+}
+
+static int64_t get_signed_byte(const uint8_t *at)
+{
+    return (int64_t)(*at ^ 0x80) - 0x80;
+}
+
+static void put_byte(uint8_t *at, uint8_t v)
+{
+    *at = v;
+}
+
+static double get_float(const uint8_t *at)
+{
+    return float_of(load_u32le(at));
+}
+
+static void put_float(uint8_t *at, double v)
+{
+    store_u32le(at, float_bits((float)v));
+}
+
+static double get_double(const uint8_t *at)
+{
+    return double_of(load_u64le(at));
+}
+
+static void put_double(uint8_t *at, double v)
+{
+    store_u64le(at, double_bits(v));
+}
+
+#define WORD(x, member, type, width, get, put, unsigned_type)                            \
+    static void load_##x(const uint8_t *in, size_t count, union tile *tile)              \
+    {                                                                                    \
+        for (size_t i = 0; i < count; i++)                                               \
+            tile->member[i] = (type)get(in + i * (width));                               \
+    }                                                                                    \
+    static void store_##x(const union tile *tile, size_t count, uint8_t *out)            \
+    {                                                                                    \
+        for (size_t i = 0; i < count; i++)                                               \
+            put(out + i * (width), (unsigned_type)tile->member[i]);                      \
+    }
+
+WORD(b1, i, bool, 1, get_byte, put_byte, bool)
+WORD(i1, i, int64_t, 1, get_signed_byte, put_byte, uint8_t)
+WORD(i2, i, int16_t, 2, load_u16le, store_u16le, uint16_t)
+WORD(i4, i, int32_t, 4, load_u32le, store_u32le, uint32_t)
+WORD(i8, i, int64_t, 8, load_u64le, store_u64le, uint64_t)
+WORD(u1, i, uint8_t, 1, get_byte, put_byte, uint8_t)
+WORD(u2, i, uint16_t, 2, load_u16le, store_u16le, uint16_t)
+WORD(u4, i, uint32_t, 4, load_u32le, store_u32le, uint32_t)
+WORD(u8, i, uint64_t, 8, load_u64le, store_u64le, uint64_t)
+WORD(f4, f, double, 4, get_float, put_float, double)
+WORD(f8, f, double, 8, get_double, put_double, double)
+
+static void load_f2(const uint8_t *in, size_t count, union tile *tile)
+{
+    const struct float_format *half = float_format_find("float16");
+    for (size_t i = 0; i < count; i++)
+        tile->f[i] = float_of(float_decode(half, load_u16le(in + 2 * i)));
+}
+
+static void store_f2(const union tile *tile, size_t count, uint8_t *out)
+{
+    const struct float_format *half = float_format_find("float16");
+    for (size_t i = 0; i < count; i++)
+        store_u16le(out + 2 * i, (uint16_t)float_encode64(half, double_bits(tile->f[i])));
+}
+
+#define ROW(x, kind, bytes)                                                              \
+    {                                                                                    \
+#        x, kind, bytes, load_##x, store_##x                                             \
+    }
+
 static const struct word words[] = {
-    {"b1", BOOL,  1},
-    {"i1", INT,   1},
-    {"i2", INT,   2},
-    {"i4", INT,   4},
-    {"i8", INT,   8},
-    {"u1", UINT,  1},
-    {"u2", UINT,  2},
-    {"u4", UINT,  4},
-    {"u8", UINT,  8},
-    {"f2", FLOAT, 2},
-    {"f4", FLOAT, 4},
-    {"f8", FLOAT, 8},
+    ROW(b1, BOOL, 1), ROW(i1, INT, 1),   ROW(i2, INT, 2),   ROW(i4, INT, 4),
+    ROW(i8, INT, 8),  ROW(u1, UINT, 1),  ROW(u2, UINT, 2),  ROW(u4, UINT, 4),
+    ROW(u8, UINT, 8), ROW(f2, FLOAT, 2), ROW(f4, FLOAT, 4), ROW(f8, FLOAT, 8),
 };
 static const struct word *const f2 = &words[9], *const f4 = &words[10],
                                 *const f8 = &words[11];
 
-/* The arguments of a filter. */
+static double round_half(const struct float_format *half, double v)
+{
+    return float_of(float_decode(half, float_encode64(half, double_bits(v))));
+}
+
+/* Round the doubles of a tile to the float type `w`. */
+static void round_tile(const struct word *w, size_t count, union tile *tile)
+{
+    const struct float_format *half = float_format_find("float16");
+    if (w == f4)
+        for (size_t i = 0; i < count; i++)
+            tile->f[i] = (float)tile->f[i];
+    if (w == f2)
+        for (size_t i = 0; i < count; i++)
+            tile->f[i] = round_half(half, tile->f[i]);
+}
+
+/* Integers become f2 by way of f4. */
+static void ints_to_floats(const struct word *from, const struct word *to, size_t count,
+                           union tile *tile)
+{
+    if (to == f8 && from->kind == UINT)
+        for (size_t i = 0; i < count; i++)
+            tile->f[i] = (double)tile->i[i];
+    else if (to == f8)
+        for (size_t i = 0; i < count; i++)
+            tile->f[i] = (double)(int64_t)tile->i[i];
+    else if (from->kind == UINT)
+        for (size_t i = 0; i < count; i++)
+            tile->f[i] = (float)tile->i[i];
+    else
+        for (size_t i = 0; i < count; i++)
+            tile->f[i] = (float)(int64_t)tile->i[i];
+    round_tile(to, count, tile);
+}
+
+static uint64_t float_to_int(const struct word *w, double v)
+{
+    static const double two_31 = 2147483648.0, two_63 = 9223372036854775808.0;
+    if (w->kind == BOOL)
+        return v != 0;
+    if (w->bytes == 8 && w->kind == UINT && v >= two_63)
+        return v < 2 * two_63 ? (uint64_t)v : 0;
+    bool wide = w->bytes == 8 || (w->bytes == 4 && w->kind == UINT);
+    double most = wide ? two_63 : two_31;
+    if (v < most && (wide ? v >= -most : v > -most - 1))
+        return (uint64_t)(int64_t)v;
+    return wide ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
+}
+
+static void store_floats(const struct word *to, union tile *tile, size_t count,
+                         uint8_t *out)
+{
+    for (size_t i = 0; to->kind != FLOAT && i < count; i++)
+        tile->i[i] = float_to_int(to, tile->f[i]);
+    to->store(tile, count, out);
+}
+
+static void load_floats(const struct word *from, const struct word *work,
+                        const uint8_t *in, size_t count, union tile *tile)
+{
+    from->load(in, count, tile);
+    if (from->kind != FLOAT)
+        ints_to_floats(from, work, count, tile);
+}
+
+/* --- arguments ---------------------------------------------------------------------------- */
+
 struct filter {
     double scale, offset;
     const struct word *to, *from;
-    const struct float_format *half;
 };
-
-/* --- arguments ---------------------------------------------------------------------------- */
 
 static const struct word *take_word(const char **at, char end)
 {
@@ -80,7 +227,6 @@ static bool take_number(const char **at, double *value)
 /* "DECODED,STORED" */
 static bool take_words(const char *argument, struct filter *f)
 {
-    f->half = float_format_find("float16");
     f->to = take_word(&argument, ',');
     f->from = f->to ? take_word(&argument, '\0') : NULL;
     return f->from;
@@ -102,108 +248,25 @@ static bool fixedscaleoffset_parse(const char *argument, struct filter *f)
            take_words(argument, f);
 }
 
-/* --- elements ----------------------------------------------------------------------------- */
+/* --- filters: on one tile, where `last` is what they keep for the next one ---------------- */
 
-static uint64_t load_int(const struct word *w, const uint8_t *at)
+union last {
+    uint64_t i;
+    double f;
+};
+
+static void astype_tile(const struct filter *f, const uint8_t *in, size_t count,
+                        uint8_t *out, union last *last)
 {
-    uint64_t v = w->bytes == 1   ? *at
-                 : w->bytes == 2 ? load_u16le(at)
-                 : w->bytes == 4 ? load_u32le(at)
-                                 : load_u64le(at);
-    unsigned unused = 64 - 8 * w->bytes;
-    return w->kind == BOOL  ? v != 0
-           : w->kind == INT ? (uint64_t)((int64_t)(v << unused) >> unused)
-                            : v;
-}
-
-static void store_int(const struct word *w, uint64_t v, uint8_t *at)
-{
-    if (w->bytes == 1)
-        *at = w->kind == BOOL ? v != 0 : (uint8_t)v;
-    else if (w->bytes == 2)
-        store_u16le(at, (uint16_t)v);
-    else if (w->bytes == 4)
-        store_u32le(at, (uint32_t)v);
-    else
-        store_u64le(at, v);
-}
-
-static double load_float(const struct filter *f, const struct word *w, const uint8_t *at)
-{
-    return w->bytes == 2   ? float_of(float_decode(f->half, load_u16le(at)))
-           : w->bytes == 4 ? float_of(load_u32le(at))
-                           : double_of(load_u64le(at));
-}
-
-static void store_float(const struct filter *f, const struct word *w, double v,
-                        uint8_t *at)
-{
-    if (w->bytes == 2)
-        store_u16le(at, (uint16_t)float_encode64(f->half, double_bits(v)));
-    else if (w->bytes == 4)
-        store_u32le(at, float_bits((float)v));
-    else
-        store_u64le(at, double_bits(v));
-}
-
-/* Of a sum or quotient of two numbers of `w`, this is what `w` itself would make of them: a
- * double has more than twice their digits. */
-static double round_to(const struct filter *f, const struct word *w, double v)
-{
-    if (w->bytes == 2)
-        return float_of(float_decode(f->half, float_encode64(f->half, double_bits(v))));
-    return w->bytes == 4 ? (double)(float)v : v;
-}
-
-/* Integers become f2 by way of f4. */
-static double int_to_float(const struct filter *f, const struct word *w, uint64_t v)
-{
-    bool with_sign = f->from->kind == INT;
-    if (w->bytes == 8)
-        return with_sign ? (double)(int64_t)v : (double)v;
-    return round_to(f, w, with_sign ? (float)(int64_t)v : (float)v);
-}
-
-static uint64_t float_to_int(const struct word *w, double v)
-{
-    static const double two_31 = 2147483648.0, two_63 = 9223372036854775808.0;
-    if (w->kind == BOOL)
-        return v != 0;
-    if (w->bytes == 8 && w->kind == UINT && v >= two_63)
-        return v < 2 * two_63 ? (uint64_t)v : 0;
-    bool wide = w->bytes == 8 || (w->bytes == 4 && w->kind == UINT);
-    double most = wide ? two_63 : two_31;
-    if (v < most && (wide ? v >= -most : v > -most - 1))
-        return (uint64_t)(int64_t)v;
-    return wide ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
-}
-
-static double load_as_float(const struct filter *f, const struct word *w,
-                            const uint8_t *at)
-{
-    return f->from->kind == FLOAT ? load_float(f, f->from, at)
-                                  : int_to_float(f, w, load_int(f->from, at));
-}
-
-static void store_from_float(const struct filter *f, double v, uint8_t *at)
-{
-    if (f->to->kind == FLOAT)
-        store_float(f, f->to, v, at);
-    else
-        store_int(f->to, float_to_int(f->to, v), at);
-}
-
-/* --- filters ------------------------------------------------------------------------------ */
-
-static void astype_run(const struct filter *f, const uint8_t *in, size_t count,
-                       uint8_t *out)
-{
-    bool ints = f->from->kind != FLOAT && f->to->kind != FLOAT;
-    for (size_t i = 0; i < count; i++, in += f->from->bytes, out += f->to->bytes)
-        if (ints)
-            store_int(f->to, load_int(f->from, in), out);
-        else
-            store_from_float(f, load_as_float(f, f->to, in), out);
+    (void)last;
+    union tile tile;
+    if (f->from->kind != FLOAT && f->to->kind != FLOAT) {
+        f->from->load(in, count, &tile);
+        f->to->store(&tile, count, out);
+    } else {
+        load_floats(f->from, f->to->kind == FLOAT ? f->to : f8, in, count, &tile);
+        store_floats(f->to, &tile, count, out);
+    }
 }
 
 /* The float type that has all numbers of `w`, or nearly all. */
@@ -227,31 +290,61 @@ static const struct word *common_float(const struct word *a, const struct word *
     return mixed ? f8 : NULL;
 }
 
-static void delta_run(const struct filter *f, const uint8_t *in, size_t count,
-                      uint8_t *out)
+/* sum = work(sum + v), one by one. */
+static void sum_floats(const struct word *work, size_t count, union tile *tile,
+                       double *last)
 {
-    const struct word *work = common_float(f->from, f->to);
-    uint64_t sum = 0;
-    double float_sum = -0.0; /* what changes no number it is added to */
-    for (size_t i = 0; i < count; i++, in += f->from->bytes, out += f->to->bytes)
-        if (work) {
-            float_sum = round_to(f, work, float_sum + load_as_float(f, work, in));
-            store_from_float(f, float_sum, out);
-        } else {
-            sum += load_int(f->from, in);
-            store_int(f->to, sum, out);
-        }
+    const struct float_format *half = float_format_find("float16");
+    double sum = *last;
+    float narrow = (float)sum;
+    if (work == f8)
+        for (size_t i = 0; i < count; i++)
+            tile->f[i] = sum += tile->f[i];
+    else if (work == f4)
+        for (size_t i = 0; i < count; i++)
+            tile->f[i] = sum = narrow += (float)tile->f[i];
+    else
+        for (size_t i = 0; i < count; i++)
+            tile->f[i] = sum = round_half(half, sum + tile->f[i]);
+    *last = sum;
 }
 
-static void fixedscaleoffset_run(const struct filter *f, const uint8_t *in, size_t count,
-                                 uint8_t *out)
+static void delta_tile(const struct filter *f, const uint8_t *in, size_t count,
+                       uint8_t *out, union last *last)
 {
-    const struct word *work = f->from->kind == FLOAT ? f->from : f8;
-    double scale = round_to(f, work, f->scale), offset = round_to(f, work, f->offset);
-    for (size_t i = 0; i < count; i++, in += f->from->bytes, out += f->to->bytes) {
-        double v = round_to(f, work, load_as_float(f, work, in) / scale);
-        store_from_float(f, round_to(f, work, v + offset), out);
+    const struct word *work = common_float(f->from, f->to);
+    union tile tile;
+    if (work) {
+        load_floats(f->from, work, in, count, &tile);
+        sum_floats(work, count, &tile, &last->f);
+        store_floats(f->to, &tile, count, out);
+    } else {
+        f->from->load(in, count, &tile);
+        for (size_t i = 0; i < count; i++)
+            tile.i[i] = last->i += tile.i[i];
+        f->to->store(&tile, count, out);
     }
+}
+
+static void fixedscaleoffset_tile(const struct filter *f, const uint8_t *in, size_t count,
+                                  uint8_t *out, union last *last)
+{
+    (void)last;
+    const struct word *work = f->from->kind == FLOAT ? f->from : f8;
+    union tile of =
+                   {
+                       .f = {f->scale, f->offset}
+    },
+               tile;
+    round_tile(work, 2, &of);
+    load_floats(f->from, work, in, count, &tile);
+    for (size_t i = 0; i < count; i++)
+        tile.f[i] /= of.f[0];
+    round_tile(work, count, &tile);
+    for (size_t i = 0; i < count; i++)
+        tile.f[i] += of.f[1];
+    round_tile(work, count, &tile);
+    store_floats(f->to, &tile, count, out);
 }
 
 static bool filter_size(const struct filter *f, uint64_t in, struct codec_size *size)
@@ -272,6 +365,22 @@ static enum status broken_element(const struct codec_step *step, const struct fi
                          f->from->bytes);
 }
 
+static void run(const struct filter *f,
+                void (*do_tile)(const struct filter *, const uint8_t *, size_t, uint8_t *,
+                                union last *),
+                struct bytes in, uint8_t *out)
+{
+    size_t count = in.len / f->from->bytes;
+    /* Nothing added to -0 is changed; as an integer it is taken for none. */
+    union last last = {.i = 0};
+    if (common_float(f->from, f->to))
+        last.f = -0.0;
+    for (size_t at = 0, n; at < count; at += n) {
+        n = count - at < TILE ? count - at : TILE;
+        do_tile(f, in.at + at * f->from->bytes, n, out + at * f->to->bytes, &last);
+    }
+}
+
 #define FILTER(x)                                                                        \
     static bool x##_size(const char *argument, uint64_t in, struct codec_size *size)     \
     {                                                                                    \
@@ -285,12 +394,11 @@ static enum status broken_element(const struct codec_step *step, const struct fi
         struct filter f;                                                                 \
         if (!x##_parse(step->argument, &f))                                              \
             return bad_filter(step, err);                                                \
-        size_t count = in.len / f.from->bytes;                                           \
         if (in.len % f.from->bytes)                                                      \
             return broken_element(step, &f, in.len, err);                                \
-        *made = count * f.to->bytes;                                                     \
+        *made = in.len / f.from->bytes * f.to->bytes;                                    \
         if (*made <= room)                                                               \
-            x##_run(&f, in.at, count, out);                                              \
+            run(&f, x##_tile, in, out);                                                  \
         return OK;                                                                       \
     }                                                                                    \
     const struct codec codec_##x = {                                                     \
