@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "catalog/convert.h"
+#include "importer/container/base64.h"
 #include "importer/container/zarr_private.h"
 
 #define ELEMENT_BYTES 8192 /* of the widest fixed-size element: void65528 */
@@ -336,37 +337,12 @@ static bool complex_fill(struct json *j, const struct dtype *d, uint8_t *out)
     return json_next(j) == JSON_ARRAY_END;
 }
 
-/* Standard base64 with its padding. Returns the bytes written, or SIZE_MAX. */
-static size_t decode_base64(struct bytes text, uint8_t *out, size_t room)
-{
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t len = text.len, made = 0;
-    uint32_t word = 0;
-    if (len % 4)
-        return SIZE_MAX;
-    while (len && text.len - len < 2 && text.at[len - 1] == '=')
-        len--;
-    for (size_t i = 0; i < len; i++) {
-        const char *digit = text.at[i] ? strchr(digits, text.at[i]) : NULL;
-        if (!digit)
-            return SIZE_MAX;
-        word = word << 6 | (uint32_t)(digit - digits);
-        if (i % 4 == 0)
-            continue;
-        if (made == room)
-            return SIZE_MAX;
-        out[made++] = (uint8_t)(word >> (2 * (3 - i % 4)));
-    }
-    return made;
-}
-
 /* Bytes as base64 or as a list of numbers. Returns how many, or SIZE_MAX. */
 static size_t read_bytes(struct json *j, uint8_t *out, size_t room)
 {
     size_t made = 0;
     if (j->type == JSON_STRING)
-        return decode_base64(j->text, out, room);
+        return base64_decode(j->text, out, room);
     if (j->type != JSON_ARRAY)
         return SIZE_MAX;
     while (json_next(j) == JSON_NUMBER) {

@@ -1,0 +1,12 @@
+/*
+ * base64.h - bytes written as text (RFC 4648, the standard alphabet, with its padding).
+ */
+#ifndef CKPTDB_CONTAINER_BASE64_H
+#define CKPTDB_CONTAINER_BASE64_H
+
+#include "catalog/base/bits.h"
+
+/* Returns the bytes written, or SIZE_MAX: not base64, or more than `room` bytes. */
+size_t base64_decode(struct bytes text, uint8_t *out, size_t room);
+
+#endif

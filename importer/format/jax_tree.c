@@ -1,0 +1,500 @@
+/*
+ * jax_tree.c - `pytreedef.json`, in the forms that JAX has written since 2025.
+ *
+ *   {"__jax_pytreedef_repr": TREE, "__jax_leaf_ids": [LEAF, ...]}
+ *
+ * TREE is a FlatBuffer in base64, or (first) JSON:
+ *
+ *   {"node_type": "leaf", "leaf_id": ...}
+ *   {"name": "builtins.dict", "node_aux_data": KEYS, "node_type": "node", "children": [...]}
+ *
+ * where KEYS of a dict is the list of its keys, or [null, the list]. The FlatBuffer is of
+ *
+ *   table PyTreeDef {
+ *     kind: byte            0 leaf, 1 none, 2 tuple, 3 list, 4 dict, 5 custom
+ *     children: [PyTreeDef]
+ *     children_names: [string]      of a dict
+ *     custom_name: string
+ *     custom_auxdata: [byte]
+ *   }
+ *
+ *   which lie in the bytes like this: u32 at 0, the distance to the root. Table: i32, the
+ *   distance back to its vtable; vtable: u16 its size, u16 the table's size, u16 for each
+ *   field its distance from the table's begin, 0: absent. Vectors, strings and tables in
+ *   fields are u32 distances to them; vectors and strings begin with u32, their length.
+ *
+ * LEAF describes a leaf, in the order of the tree: "Array(float32[2, 3])", where the array is
+ * called by its position; or "Array[[2, 3], float32] -> 0", "int -> 1", "null -> 2", where it
+ * is called by the number; or only that number.
+ *
+ * Children are called by their keys in a dict, by their positions elsewhere: what a custom
+ * node calls them is not in the file.
+ *
+ * Sources: jax/_src/export/serialization.fbs, jax/experimental/array_serialization/
+ * {pytree_serialization,pytree_serialization_utils}.py; FlatBuffers, internals.md.
+ */
+#include "importer/format/jax_tree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/dtype.h"
+#include "catalog/tensor.h"
+#include "importer/container/base64.h"
+#include "importer/container/json.h"
+#include "importer/limits.h"
+
+#define LEAVES_KEY "__jax_leaf_ids"
+#define ID_ARROW   " -> "
+
+enum kind {
+    KIND_LEAF,
+    KIND_NONE,
+    KIND_TUPLE,
+    KIND_LIST,
+    KIND_DICT,
+    KIND_CUSTOM,
+};
+
+/* A node whose children are being read. */
+struct node {
+    size_t path;       /* length of its own path */
+    uint64_t children; /* seen, */
+    uint64_t count;    /* of so many (FlatBuffer) */
+    uint64_t vector;   /* where they are (FlatBuffer) */
+    uint64_t names;    /* where theirs are; 0: they have none (FlatBuffer) */
+    struct bytes *keys;
+    uint64_t key_count; /* (JSON) */
+    bool leaf, dict, inside;
+};
+
+struct parsing {
+    struct arena *arena;
+    struct error *err;
+    const char *source;
+    uint64_t size; /* of the file */
+    struct text path;
+    uint64_t name_bytes;
+    struct jax_tree *tree;
+    size_t space;
+    struct node nodes[LIMIT_JSON_DEPTH];
+    unsigned depth;
+    struct bytes *ids; /* LEAF */
+    uint64_t id_count;
+    size_t id_space;
+};
+
+static bool fail(struct parsing *p, const char *message)
+{
+    error_set(p->err, ERR_CORRUPT, p->source, NO_OFFSET, "%s", message);
+    error_code(p->err, "bad-tree");
+    return false;
+}
+
+static bool no_memory(struct parsing *p)
+{
+    error_set(p->err, ERR_MEMORY, p->source, NO_OFFSET, "no memory for a tree");
+    return false;
+}
+
+/* --- the tree ------------------------------------------------------------------------------- */
+
+/* A leaf, or a node without children, at the path in hand. */
+static bool add_leaf(struct parsing *p, const char *empty)
+{
+    struct jax_tree *t = p->tree;
+    p->name_bytes += p->path.len;
+    if (p->name_bytes > LIMIT_KEYS_FREE && p->name_bytes / LIMIT_KEY_GROWTH > p->size) {
+        error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET,
+                  "the names of the tree are more than %llu times the size of the file",
+                  (unsigned long long)LIMIT_KEY_GROWTH);
+        return false;
+    }
+    void *list = arena_grow(p->arena, t->leaves, t->count, &p->space, sizeof(*t->leaves));
+    const char *path = text_str(&p->path);
+    const char *name = path ? arena_copy(p->arena, path, p->path.len) : NULL;
+    if (!list || !name)
+        return no_memory(p);
+    t->leaves = list;
+    t->leaves[t->count++] =
+        (struct jax_leaf){.name = name, .len = p->path.len, .empty = empty};
+    return true;
+}
+
+/* Make the path that of the next child of the innermost node. */
+static void name_child(struct parsing *p, const struct bytes *key)
+{
+    struct node *n = &p->nodes[p->depth - 1];
+    p->path.len = n->path;
+    if (p->depth > 1)
+        text_addc(&p->path, '/');
+    if (key)
+        text_add(&p->path, key->at, key->len);
+    else
+        text_addf(&p->path, "%llu", (unsigned long long)n->children);
+    n->children++;
+}
+
+/* Make a node, whose path is the one in hand, the innermost. */
+static struct node *push(struct parsing *p)
+{
+    if (p->depth == LIMIT_JSON_DEPTH) {
+        error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET,
+                  "a tree of more than %d levels", LIMIT_JSON_DEPTH);
+        return NULL;
+    }
+    struct node *n = &p->nodes[p->depth++];
+    *n = (struct node){.path = p->path.len};
+    return n;
+}
+
+static void pop(struct parsing *p)
+{
+    p->depth--;
+    p->path.len = p->nodes[p->depth].path;
+}
+
+/* --- FlatBuffer ----------------------------------------------------------------------------- */
+
+struct flat {
+    struct bytes all;
+    bool failed;
+};
+
+static uint64_t flat_load(struct flat *f, uint64_t at, unsigned width)
+{
+    if (at > f->all.len || width > f->all.len - at) {
+        f->failed = true;
+        return 0;
+    }
+    const uint8_t *b = f->all.at + at;
+    return width == 1 ? *b : width == 2 ? load_u16le(b) : load_u32le(b);
+}
+
+/* Where the table, vector or string is that a field at `at` refers to. */
+static uint64_t flat_follow(struct flat *f, uint64_t at)
+{
+    return at + flat_load(f, at, 4);
+}
+
+/* Where a table has a field; 0: it has not. */
+static uint64_t flat_field(struct flat *f, uint64_t table, unsigned slot)
+{
+    int64_t back = (int32_t)flat_load(f, table, 4);
+    uint64_t vtable = table - (uint64_t)back; /* wraps to where no load succeeds */
+    unsigned at = 4 + 2 * slot;
+    if (flat_load(f, vtable, 2) < at + 2)
+        return 0;
+    uint64_t offset = flat_load(f, vtable + at, 2);
+    return offset ? table + offset : 0;
+}
+
+/* Where the vector in a field is, and how many elements of 4 bytes it has. */
+static uint64_t flat_vector(struct flat *f, uint64_t field, uint64_t *count)
+{
+    *count = 0;
+    if (!field)
+        return 0;
+    uint64_t vector = flat_follow(f, field);
+    *count = flat_load(f, vector, 4);
+    if (*count > f->all.len / 4)
+        f->failed = true;
+    return vector + 4;
+}
+
+static struct bytes flat_string(struct flat *f, uint64_t at)
+{
+    uint64_t begin = flat_follow(f, at), len = flat_load(f, begin, 4);
+    if (f->failed || len > f->all.len - begin - 4) {
+        f->failed = true;
+        return (struct bytes){0};
+    }
+    return (struct bytes){f->all.at + begin + 4, (size_t)len};
+}
+
+/* A table at the path in hand: a leaf, or a node to go into. */
+static bool flat_node(struct parsing *p, struct flat *f, uint64_t table)
+{
+    static const char *const empty[] = {
+        [KIND_NONE] = "null", [KIND_TUPLE] = "list",  [KIND_LIST] = "list",
+        [KIND_DICT] = "dict", [KIND_CUSTOM] = "list",
+    };
+    uint64_t field = flat_field(f, table, 0), count, names = 0;
+    uint64_t kind = field ? flat_load(f, field, 1) : KIND_LEAF;
+    uint64_t vector = flat_vector(f, flat_field(f, table, 1), &count);
+    uint64_t names_at = flat_vector(f, flat_field(f, table, 2), &names);
+    if (f->failed || kind > KIND_CUSTOM || (kind == KIND_DICT && names != count))
+        return fail(p, "the tree of names is damaged");
+    if (kind == KIND_LEAF)
+        return add_leaf(p, NULL);
+    if (kind == KIND_NONE || count == 0)
+        return add_leaf(p, empty[kind]);
+    struct node *n = push(p);
+    if (!n)
+        return false;
+    n->count = count;
+    n->vector = vector;
+    n->names = kind == KIND_DICT ? names_at : 0;
+    return true;
+}
+
+static bool flat_tree(struct parsing *p, struct bytes all)
+{
+    struct flat f = {.all = all};
+    uint64_t nodes = 0;
+    if (!flat_node(p, &f, flat_follow(&f, 0)))
+        return false;
+    while (p->depth) {
+        struct node *n = &p->nodes[p->depth - 1];
+        uint64_t child = n->children * 4;
+        if (n->children == n->count) {
+            pop(p);
+            continue;
+        }
+        struct bytes key = {0};
+        if (n->names)
+            key = flat_string(&f, n->names + child);
+        name_child(p, n->names ? &key : NULL);
+        uint64_t table = flat_follow(&f, n->vector + child);
+        /* A table takes 4 bytes and more; fewer: some stand in the tree twice. */
+        if (f.failed || ++nodes > all.len / 4)
+            return fail(p, "the tree of names is damaged");
+        if (!flat_node(p, &f, table))
+            return false;
+    }
+    return true;
+}
+
+static bool parse_flat(struct parsing *p, struct bytes text)
+{
+    size_t room = text.len / 4 * 3;
+    uint8_t *bytes = arena_alloc(p->arena, room ? room : 1);
+    if (!bytes)
+        return no_memory(p);
+    size_t len = base64_decode(text, bytes, room);
+    if (len == SIZE_MAX)
+        return fail(p, "the tree of names is not base64");
+    return flat_tree(p, (struct bytes){bytes, len});
+}
+
+/* --- JSON ----------------------------------------------------------------------------------- */
+
+/* The keys of a dict: the list in hand, or one inside it. */
+static bool json_keys(struct parsing *p, struct json *j, struct node *n)
+{
+    size_t space = 0;
+    unsigned inside = 1;
+    enum json_type type = JSON_ARRAY;
+    while (inside && (type = json_next(j)) != JSON_FAIL) {
+        if (type == JSON_ARRAY)
+            inside++;
+        else if (type == JSON_ARRAY_END)
+            inside--;
+        else if (type == JSON_STRING || type == JSON_NUMBER) {
+            void *list =
+                arena_grow(p->arena, n->keys, n->key_count, &space, sizeof(*n->keys));
+            if (!list)
+                return no_memory(p);
+            n->keys = list;
+            n->keys[n->key_count++] = j->text;
+        } else if (!json_skip(j)) {
+            return false;
+        }
+    }
+    return type != JSON_FAIL;
+}
+
+/* A member of a node, whose key is in hand. */
+static bool json_member(struct parsing *p, struct json *j, struct node *n)
+{
+    bool type = json_is(j, "node_type"), name = json_is(j, "name");
+    bool keys = json_is(j, "node_aux_data");
+    if (json_is(j, "children")) {
+        n->inside = true;
+        return json_want(j, JSON_ARRAY, "the children of a node");
+    }
+    if (json_next(j) == JSON_FAIL)
+        return false;
+    if (type)
+        n->leaf = json_is(j, "leaf");
+    if (name)
+        n->dict = json_is(j, "builtins.dict") || json_is(j, "collections.OrderedDict");
+    if (keys && n->dict && j->type == JSON_ARRAY)
+        return json_keys(p, j, n);
+    return json_skip(j);
+}
+
+static bool json_end(struct parsing *p, const struct node *n)
+{
+    bool done = n->leaf ? add_leaf(p, NULL) : true;
+    if (!n->leaf && n->children == 0)
+        done = add_leaf(p, n->dict ? "dict" : "list");
+    pop(p);
+    return done;
+}
+
+/* The object in hand is the root. */
+static bool json_tree(struct parsing *p, struct json *j)
+{
+    if (!push(p))
+        return false;
+    while (p->depth) {
+        struct node *n = &p->nodes[p->depth - 1];
+        enum json_type type = json_next(j);
+        bool good = true;
+        if (type == JSON_FAIL)
+            return false;
+        if (!n->inside) {
+            good = type == JSON_KEY ? json_member(p, j, n) : json_end(p, n);
+        } else if (type == JSON_ARRAY_END) {
+            n->inside = false;
+            p->path.len = n->path;
+        } else if (type == JSON_OBJECT) {
+            name_child(p, n->children < n->key_count ? &n->keys[n->children] : NULL);
+            good = push(p) != NULL;
+        } else {
+            return fail(p, "a child of a node of the tree is no node");
+        }
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+/* --- leaves --------------------------------------------------------------------------------- */
+
+static bool read_ids(struct parsing *p, struct json *j)
+{
+    enum json_type type;
+    if (!json_want(j, JSON_ARRAY, "a list of leaves"))
+        return false;
+    while ((type = json_next(j)) == JSON_STRING || type == JSON_NUMBER) {
+        void *list =
+            arena_grow(p->arena, p->ids, p->id_count, &p->id_space, sizeof(*p->ids));
+        if (!list)
+            return no_memory(p);
+        p->ids = list;
+        p->ids[p->id_count++] = j->text;
+    }
+    return type == JSON_ARRAY_END ||
+           json_fail(j, ERR_CORRUPT, "bad-tree", "a text or a number expected");
+}
+
+/* "Array(float32[2, 3])" or "Array[[2, 3], float32]"; any other type is none of an array. */
+static bool read_type(struct parsing *p, struct jax_leaf *leaf)
+{
+    const char *shape, *dtype, *type = leaf->type;
+    size_t len;
+    if (strncmp(type, "Array(", 6) == 0) {
+        dtype = type + 6;
+        len = strcspn(dtype, "[");
+        shape = dtype + len;
+    } else if (strncmp(type, "Array[", 6) == 0) {
+        shape = type + 6;
+        dtype = shape + strcspn(shape, "]");
+        dtype += strspn(dtype, "], ");
+        len = strcspn(dtype, "]");
+    } else {
+        return true;
+    }
+    char *list = arena_copy(p->arena, shape, strcspn(shape, "]") + (*shape == '['));
+    leaf->dtype = arena_copy(p->arena, dtype, len);
+    if (!list || !leaf->dtype)
+        return no_memory(p);
+    leaf->array = shape_parse(list, p->arena, &leaf->shape, &leaf->rank);
+    return leaf->array || fail(p, "the type of a leaf is damaged");
+}
+
+static bool is_number(const char *text)
+{
+    return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+static bool read_leaf(struct parsing *p, struct jax_leaf *leaf, uint64_t position)
+{
+    struct bytes id = p->ids[position];
+    char number[24];
+    snprintf(number, sizeof(number), "%llu", (unsigned long long)position);
+    char *type = arena_copy(p->arena, id.at, id.len);
+    leaf->key = arena_copy(p->arena, number, strlen(number));
+    if (!type || !leaf->key)
+        return no_memory(p);
+    if (strlen(type) != id.len)
+        return fail(p, "the type of a leaf is damaged");
+    leaf->type = type;
+    char *arrow = strstr(type, ID_ARROW);
+    if (arrow) {
+        *arrow = '\0';
+        leaf->key = arrow + strlen(ID_ARROW);
+    } else if (is_number(type)) {
+        leaf->key = type;
+        leaf->array = true;
+    }
+    return read_type(p, leaf);
+}
+
+static bool read_leaves(struct parsing *p)
+{
+    uint64_t position = 0;
+    for (uint64_t i = 0; i < p->tree->count; i++) {
+        struct jax_leaf *leaf = &p->tree->leaves[i];
+        if (leaf->empty)
+            continue;
+        if (position == p->id_count)
+            break;
+        if (!read_leaf(p, leaf, position++))
+            return false;
+    }
+    uint64_t leaves = 0;
+    for (uint64_t i = 0; i < p->tree->count; i++)
+        leaves += !p->tree->leaves[i].empty;
+    return leaves == p->id_count ||
+           fail(p, "the tree has other leaves than the list of leaves");
+}
+
+static bool read_file(struct parsing *p, struct json *j)
+{
+    bool tree = false, ids = false;
+    if (!json_want(j, JSON_OBJECT, "a tree"))
+        return false;
+    while (json_next(j) == JSON_KEY) {
+        bool good;
+        if (json_is(j, JAX_TREE_KEY) && !tree) {
+            tree = true;
+            enum json_type type = json_next(j);
+            good = type == JSON_STRING   ? parse_flat(p, j->text)
+                   : type == JSON_OBJECT ? json_tree(p, j)
+                                         : fail(p, "the tree of names is none");
+        } else if (json_is(j, LEAVES_KEY) && !ids) {
+            ids = true;
+            good = read_ids(p, j);
+        } else {
+            good = json_next(j) != JSON_FAIL && json_skip(j);
+        }
+        if (!good)
+            return false;
+    }
+    if (j->type != JSON_OBJECT_END || !json_want(j, JSON_END, "the end"))
+        return false;
+    return (tree && ids) || fail(p, "a tree or its list of leaves is missing");
+}
+
+enum status jax_tree_parse(struct bytes json, const char *source, struct arena *arena,
+                           struct jax_tree *out, struct error *err)
+{
+    struct json j;
+    struct jax_tree tree = {0};
+    struct parsing p = {.arena = arena,
+                        .err = err,
+                        .source = source,
+                        .size = json.len,
+                        .path = {.limit = LIMIT_NAME_BYTES},
+                        .tree = &tree};
+    json_init(&j, cursor_over(json, 0), arena, source, err);
+    text_adds(&p.path, "");
+    if (read_file(&p, &j) && read_leaves(&p))
+        *out = tree;
+    text_release(&p.path);
+    return err->status;
+}

@@ -1,0 +1,37 @@
+/*
+ * jax_tree.h - `pytreedef.json`: the tree of a pytree that JAX has serialised, and what its
+ * leaves are.
+ */
+#ifndef CKPTDB_IMPORTER_FORMAT_JAX_TREE_H
+#define CKPTDB_IMPORTER_FORMAT_JAX_TREE_H
+
+#include "catalog/base/arena.h"
+#include "catalog/base/bits.h"
+#include "catalog/base/error.h"
+
+#define JAX_TREE_KEY "__jax_pytreedef_repr"
+
+/* A leaf, or a node without children. */
+struct jax_leaf {
+    const char *name; /* components of its path, joined by '/' */
+    size_t len;
+    const char *empty; /* "null", "list", "dict": the kind of a node; NULL: a leaf */
+    /* Of a leaf: */
+    const char *type; /* as the file says: "Array(float32[2, 3])", "int" */
+    const char *key;  /* the name of its array in the store */
+    bool array;       /* it is one, of: */
+    const char *dtype;
+    uint64_t *shape;
+    unsigned rank;
+};
+
+struct jax_tree {
+    struct jax_leaf *leaves; /* in the order of the tree */
+    uint64_t count;
+};
+
+/* Everything lives in the arena. */
+enum status jax_tree_parse(struct bytes json, const char *source, struct arena *arena,
+                           struct jax_tree *out, struct error *err);
+
+#endif
