@@ -111,9 +111,13 @@ static bool add_leaf(struct parsing *p, const char *empty)
                   (unsigned long long)LIMIT_KEY_GROWTH);
         return false;
     }
+    if (p->path.failed) {
+        error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET,
+                  "a name of more than %llu bytes", (unsigned long long)LIMIT_NAME_BYTES);
+        return false;
+    }
     void *list = arena_grow(p->arena, t->leaves, t->count, &p->space, sizeof(*t->leaves));
-    const char *path = text_str(&p->path);
-    const char *name = path ? arena_copy(p->arena, path, p->path.len) : NULL;
+    const char *name = arena_copy(p->arena, p->path.at, p->path.len);
     if (!list || !name)
         return no_memory(p);
     t->leaves = list;
