@@ -1,7 +1,7 @@
 /*
  * fuzz_reader.c - a row of a catalog from a stranger: dtype, shape, strides, codec, and a
- * packed list of extents, which hold their bytes themselves. Whatever it says, reading it
- * ends well or in an error.
+ * packed list of extents, or a grid of chunks, which hold their bytes themselves. Whatever it
+ * says, reading it ends well or in an error.
  *
  *   u8 dtype | u8 flags: 1 strides, 2 codec | u8 rank | rank x u8 dimension
  *   | rank x i8 stride, if any | u8 length, codec, if any | packed extents
@@ -17,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define READ_MOST     ((uint64_t)1 << 16)
 #define EXTENTS_MOST  64
 #define ELEMENTS_MOST ((uint64_t)1 << 20)
+#define CELLS_MOST    ((uint64_t)1 << 14)
 
 static bool describe(struct cursor *c, struct arena *arena, struct stored_tensor *t)
 {
@@ -42,6 +43,11 @@ static bool describe(struct cursor *c, struct arena *arena, struct stored_tensor
     struct bytes packed = cursor_take(c, cursor_left(c));
     if (extents_unpack(packed, t->shape, t->rank, arena, &list, &err) != OK)
         return false;
+    t->grid = list.grid;
+    if (t->grid) {
+        t->storage = STORAGE_CHUNKS;
+        return t->elements <= CELLS_MOST;
+    }
     t->extents = list.at;
     t->extent_count = list.count;
     return list.count <= EXTENTS_MOST;
