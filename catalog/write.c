@@ -204,6 +204,22 @@ static enum status commit(struct writer *w, struct error *err)
     return err->status;
 }
 
+/* Readers go on while we write. Where WAL cannot be (no shared memory), so be it. */
+static void enter_wal(struct writer *w)
+{
+    w->wal = true;
+    sqlite3_exec(w->db,
+                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+                 "PRAGMA wal_autocheckpoint=4000",
+                 NULL, NULL, NULL);
+}
+
+/* Is there anything to read yet? If not, the first rows go straight to where they stay. */
+static bool is_empty(sqlite3 *db)
+{
+    return next_id(db, "names") == 1 && next_id(db, "layouts") == 1;
+}
+
 enum status writer_open(sqlite3 *db, int (*wait)(void *context, int times), void *context,
                         struct writer **out, struct error *err)
 {
@@ -216,11 +232,9 @@ enum status writer_open(sqlite3 *db, int (*wait)(void *context, int times), void
         goto fail;
     if (wait)
         sqlite3_busy_handler(db, wait, context);
-    /* Readers go on while we write. Where WAL cannot be (no shared memory), so be it. */
-    sqlite3_exec(db,
-                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-                 "PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=4000",
-                 NULL, NULL, NULL);
+    sqlite3_exec(db, "PRAGMA cache_size=-65536", NULL, NULL, NULL);
+    if (!is_empty(db))
+        enter_wal(w);
     if (feed_register(db, &w->feed) != SQLITE_OK) {
         db_error(db, "cannot start the writer", err);
         goto fail;
@@ -399,7 +413,11 @@ static enum status commit_if_due(struct writer *w, struct error *err)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec - w->committed.tv_sec >= COMMIT_SECONDS ? commit(w, err) : OK;
+    if (now.tv_sec - w->committed.tv_sec < COMMIT_SECONDS || commit(w, err) != OK)
+        return err->status;
+    if (!w->wal)
+        enter_wal(w);
+    return OK;
 }
 
 enum status writer_put(struct writer *w, const struct batch *b, struct error *err)
@@ -524,6 +542,8 @@ enum status writer_close(struct writer *w, struct error *err)
     if (w->orphans && begin(w, err) == OK)
         db_exec(w->db, drop_orphans, err);
     sqlite3 *db = w->db;
+    if (err->status == OK && w->in_transaction && !w->wal)
+        db_build_indexes(db, err);
     if (err->status == OK && commit(w, err) == OK) {
         release(w);
         leave_wal(db);

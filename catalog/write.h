@@ -3,7 +3,8 @@
  *
  * Batches come in the order of their numbers, so the catalog is the same with any number of
  * threads. A path that is already catalogued keeps its id. The writer commits now and
- * then, always between checkpoints, and runs in WAL mode so that others can read.
+ * then, always between checkpoints, and runs in WAL mode, so that others can read, once there
+ * is something to read.
  */
 #ifndef CKPTDB_WRITE_H
 #define CKPTDB_WRITE_H

@@ -58,6 +58,7 @@ struct writer {
     int64_t *name_ids; /* of the batch's tensors, then nodes */
     size_t name_space;
     bool indexes_wait, in_transaction, orphans;
+    bool wal; /* tried, at least */
     struct timespec committed;
 };
 
