@@ -63,4 +63,8 @@ void template_free(struct template *);
 bool template_expand(const struct template *, const struct regex *re, const char *text,
                      struct text *out);
 
+/* Append `text` with every match replaced, as re.sub does. How many there were; -1: error. */
+int regex_replace(struct regex *, const struct template *, const char *text, size_t len,
+                  struct text *out, struct error *err);
+
 #endif

@@ -15,7 +15,8 @@ enum step_kind {
     STEP_INT,
     STEP_INDEX,
     STEP_IF,
-    STEP_NAME
+    STEP_NAME,
+    STEP_SUB
 };
 
 /* What a step is called and how many arguments it takes; the first is a table, or not. */
@@ -30,6 +31,7 @@ static const struct step_form {
     {"index", STEP_INDEX, true,  2, 2},
     {"if",    STEP_IF,    false, 3, 3},
     {"name",  STEP_NAME,  false, 0, 0},
+    {"sub",   STEP_SUB,   false, 3, 3},
 };
 
 /* A run of bytes: of the name, of a table, of a buffer. */
@@ -74,7 +76,9 @@ struct step {
     size_t entries;
     bool found;
     struct run value;
-    struct text own; /* where value is, if it had to be made */
+    struct text own;     /* where value is, if it had to be made */
+    struct regex *regex; /* of a sub */
+    struct template *template;
 };
 
 struct rule {
@@ -139,6 +143,8 @@ void rules_free(struct rules *s)
             for (unsigned k = 0; k < r->step[j].args; k++)
                 expansion_release(&r->step[j].arg[k]);
             text_release(&r->step[j].own);
+            template_free(r->step[j].template);
+            regex_free(r->step[j].regex);
         }
         regex_free(r->regex);
     }
@@ -639,6 +645,41 @@ static bool run_if(struct rules *s, struct rule *r, size_t at)
            expand(s, r, at, &step->arg[test.len ? 1 : 2], &step->own, &step->value);
 }
 
+/* The pattern and the template of a sub are those of re.sub, and know nothing of the rule's
+ * groups. */
+static bool compile_sub(struct rules *s, struct step *step)
+{
+    struct error err = {0};
+    const struct expansion *pattern = &step->arg[0], *template = &step->arg[1];
+    if (regex_compile(pattern->source, pattern->len, REGEX_SEARCH, &step->regex, &err) ==
+        OK)
+        template_compile(template->source, template->len, step->regex, &step->template,
+                         NULL, &err);
+    if (err.status != OK)
+        step->fault = fault_of(s, class_of(&err), err.message, NULL);
+    return err.status == OK;
+}
+
+static bool run_sub(struct rules *s, struct rule *r, size_t at)
+{
+    struct step *step = &r->step[at];
+    struct run text;
+    struct error err = {0};
+    if (!step->template && !compile_sub(s, step))
+        return fail(s, step->fault);
+    if (!expand(s, r, at, &step->arg[2], &s->key, &text))
+        return false;
+    text_reset(&step->own);
+    if (regex_replace(step->regex, step->template, text.at, text.len, &step->own, &err) <
+        0) {
+        fail(s, class_of(&err));
+        text_addf(&s->out, ": %s", err.message);
+        return false;
+    }
+    step->value = (struct run){step->own.at ? step->own.at : "", step->own.len};
+    return !step->own.failed || fail(s, "MemoryError: out of memory");
+}
+
 static bool run_step(struct rules *s, struct rule *r, size_t at)
 {
     struct step *step = &r->step[at];
@@ -656,6 +697,8 @@ static bool run_step(struct rules *s, struct rule *r, size_t at)
     case STEP_NAME:
         step->value = (struct run){s->name.at, s->name.len};
         return true;
+    case STEP_SUB:
+        return run_sub(s, r, at);
     }
     return false;
 }

@@ -201,3 +201,20 @@ bool template_expand(const struct template *t, const struct regex *re, const cha
     }
     return !out->failed;
 }
+
+int regex_replace(struct regex *re, const struct template *t, const char *text,
+                  size_t len, struct text *out, struct error *err)
+{
+    size_t done = 0, begin = 0, end = 0;
+    int count = 0, found = regex_exec(re, text, len, 0, err);
+    while (found == 1 && !out->failed) {
+        count += count < INT_MAX;
+        regex_span(re, 0, &begin, &end);
+        text_add(out, text + done, begin - done);
+        template_expand(t, re, text, out);
+        done = end;
+        found = regex_exec_next(re, text, len, err);
+    }
+    text_add(out, text + done, len - done);
+    return found < 0 ? -1 : count;
+}

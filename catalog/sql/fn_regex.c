@@ -227,24 +227,6 @@ static void expand_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     regex_cache_return(c.entry);
 }
 
-/* Replace every match. -1 when ctx has the error. */
-static int replace_all(struct call *c, const struct template *t, struct text *out)
-{
-    size_t done = 0, begin = 0, end = 0;
-    int found = regex_exec(c->regex, c->text, c->len, 0, &c->err);
-    while (found == 1 && !out->failed) {
-        regex_span(c->regex, 0, &begin, &end);
-        text_add(out, c->text + done, begin - done);
-        template_expand(t, c->regex, c->text, out);
-        done = end;
-        found = regex_exec_next(c->regex, c->text, c->len, &c->err);
-    }
-    text_add(out, c->text + done, c->len - done);
-    if (found < 0)
-        fail(c, "pattern", c->pattern);
-    return found;
-}
-
 static void replace_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     struct call c;
@@ -253,8 +235,10 @@ static void replace_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     const struct template *t = find_template(&c, argv[2]);
     if (t) {
         struct text out = new_text(ctx);
-        if (replace_all(&c, t, &out) >= 0)
+        if (regex_replace(c.regex, t, c.text, c.len, &out, &c.err) >= 0)
             result_text(&c, &out);
+        else
+            fail(&c, "pattern", c.pattern);
         text_release(&out);
     }
     regex_cache_return(c.entry);

@@ -77,6 +77,17 @@ static const struct rule_case {
     {"if not", F, "a(b)?", "\\g<v>", "v if \\1 _\\1 none", "a", "=none"},
     {"name", T, "a|b", "\\g<n>!", "n name", "abc", "=abc!"},
 
+    {"sub", F, ".*", "\\g<n>", "n sub (b)(.) <\\2\\1> \\g<0>", "abcabd", "=a<cb>a<db>"},
+    {"sub of nothing", F, ".*", "\\g<n>", "n sub x y \\g<0>", "abc", "=abc"},
+    {"sub of a group", F, "(a)(.*)", "\\1\\g<n>", "n sub a b \\2", "aaa", "=abb"},
+    {"sub, empty matches", F, ".*", "\\g<n>", "n sub x* - \\g<0>", "ab", "=-a-b-"},
+    {"sub, bad pattern", F, ".*", "\\g<n>", "n sub ( y \\g<0>", "a",
+     "!error: missing ), unterminated subpattern at position 0"},
+    {"sub, bad template", F, ".*", "\\g<n>", "n sub x \\1 \\g<0>", "a",
+     "!error: invalid group reference 1 at position 1"},
+    {"sub, too little", F, ".*", "\\g<n>", "n sub x y", "a",
+     "!ValueError: wrong number of arguments for step sub"},
+
     {"steps see earlier ones", F, "(.*)", "\\g<v>", "n int \\1; v if \\g<n> n\\g<n> ''",
      "05", "=n5"},
     {"a step hides a group", F, "(?P<g>.*)", "\\g<g>", "g if \\g<g> [\\g<g>] ''", "x",
