@@ -11,6 +11,7 @@
 #include "catalog/schema.h"
 #include "catalog/store/source.h"
 #include "shell/command.h"
+#include "shell/map_gin.h"
 
 #define FILE_MOST ((uint64_t)16 << 20) /* bytes; a rule set has kilobytes */
 
@@ -160,14 +161,42 @@ static const char *const json_inserts[] = {
     " nullif(ops, 'null') FROM leaf",
 };
 
-static bool from_json(sqlite3 *db, const char *path, const char *document)
+/*
+ * Maps as others keep them, turned into a rule set of ours. Kauldron's is an object with
+ * "new_to_old". Hugging Face's key mapping is an object of texts alone: the first pattern
+ * that is found anywhere in a name decides, by re.sub; other names stay.
+ */
+static const char as_ours[] =
+    "SELECT CASE"
+    " WHEN NOT json_valid(?1) OR json_type(?1) <> 'object' OR ?1 ->> 'dialect' IS NOT "
+    "NULL"
+    "  THEN ?1"
+    " WHEN json_type(?1, '$.new_to_old') = 'object' THEN json_object('dialect', "
+    "'kauldron',"
+    "  'options', json_remove(?1, '$.new_to_old'), 'rules',"
+    "  (SELECT json_group_array(json_array(key, value)) FROM json_each(?1, "
+    "'$.new_to_old')))"
+    " WHEN EXISTS (SELECT 1 FROM json_each(?1)) AND NOT EXISTS"
+    "  (SELECT 1 FROM json_each(?1) WHERE type NOT IN ('text', 'null'))"
+    "  THEN json_object('dialect', 't5x-translator', 'rules', (SELECT "
+    "json_group_array(json(rule))"
+    "   FROM (SELECT json(iif(type = 'null', json_array('(?s:.*?)(?:' || key || "
+    "')(?s:.*)',"
+    "     NULL), json_array('(?s:.*?)(?:' || key || ')(?s:.*)', '\\g<new>',"
+    "     json_object('compute', json_array(json_array('new', 'sub', key, value,"
+    "      '\\g<0>')))))) AS rule FROM json_each(?1)"
+    "    UNION ALL SELECT json_array('(?s:(.*))', '\\1'))))"
+    " ELSE ?1 END";
+
+static bool from_json(sqlite3 *db, const char *path, const char *text)
 {
-    char *fault = ask(db, json_faults, document);
-    if (!fault)
+    char *document = ask(db, as_ours, text);
+    char *fault = document ? ask(db, json_faults, document) : NULL;
+    if (document && !fault)
         fault = ask(db, transform_faults, document);
-    bool good = !fault;
-    if (fault)
-        complain("%s: %s", path, fault);
+    bool good = document && !fault;
+    if (!good)
+        complain("%s: %s", path, fault ? fault : sqlite3_errmsg(db));
     sqlite3_free(fault);
     for (size_t i = 0; good && i < sizeof(json_inserts) / sizeof(json_inserts[0]); i++) {
         sqlite3_free(ask(db, json_inserts[i], document));
@@ -175,6 +204,22 @@ static bool from_json(sqlite3 *db, const char *path, const char *document)
         if (!good)
             complain("%s: %s", path, sqlite3_errmsg(db));
     }
+    sqlite3_free(document);
+    return good;
+}
+
+static bool from_gin(sqlite3 *db, const char *path, const char *text)
+{
+    struct text json = {0};
+    const char *why = NULL;
+    unsigned long line = 0;
+    bool good = map_gin_read(text, &json, &why, &line);
+    if (!good)
+        complain("%s: line %lu: %s", path, line, why);
+    else if (!(good = text_str(&json) != NULL))
+        complain("%s: no memory", path);
+    good = good && from_json(db, path, text_str(&json));
+    text_release(&json);
     return good;
 }
 
@@ -294,8 +339,9 @@ int map_load(struct session *s, const char *name, const char *path)
     const char *begin = text_str(&file) + strspn(text_str(&file), " \t\r\n");
     if (strlen(text_str(&file)) != file.len)
         complain("%s: a NUL character; is this text?", path);
-    else if (*begin == '{' ? from_json(scratch, path, begin)
-                           : from_sql(scratch, path, begin))
+    else if (*begin == '{'              ? from_json(scratch, path, begin)
+             : map_gin_recognise(begin) ? from_gin(scratch, path, begin)
+                                        : from_sql(scratch, path, begin))
         chosen = choose(scratch, path, name);
     if (chosen && known_dialect(scratch, path, chosen) &&
         copy_set(scratch, chosen, s->db, name))

@@ -1,0 +1,52 @@
+# Maps as others keep them: gin files of T5X, Kauldron's new_to_old, Hugging Face's key mappings.
+load() { # NAME FILE
+    "$CKPTDB_BIN" map load "$1" "$2" && "$CKPTDB_BIN" map show "$1" 2>&1
+    echo "status $?"
+}
+cat >moe.gin <<'G'
+from __gin__ import dynamic_registration
+import __main__ as train_script
+# assignment_map = [('a', 'b')]
+MY_assignment_map = [('never', 'this')]
+utils.RestoreCheckpointConfig:
+  path = %INITIAL_CHECKPOINT_PATH
+  mode = 'specific'
+  assignment_map = [  # first match decides
+      # Restore experts from the dense layer.
+      (r'(.*)expert/w(.*)', r'\1mlp/w\2'),
+      ("it's", 'tab\there'
+               ' and "on"'),
+      (r'state.*', None),
+      [ 'plain\d', r'raw\'x', ],
+  ]
+  strict = False
+G
+load moe moe.gin
+printf 'assignment_map = ((r"a", None),)' >one.gin
+load one one.gin
+printf 'x.assignment_map = [("a", "b")]\nx.assignment_map = %%MAP\n' >macro.gin
+load macro macro.gin
+printf 'assignment_map = [\n("a"),\n]' >single.gin
+load single single.gin
+printf 'assignment_map = [("a", "b)]' >open.gin
+load open open.gin
+printf 'assignment_map = [("a", "\\x41")]' >number.gin
+load number number.gin
+printf 'assignment_map = [("a", "b") ("c", "d")]' >comma.gin
+load comma comma.gin
+
+echo '{"new_to_old": {"params.encoder": "params.old[0]", "step": "step"}, "ignore_model_keys": ["**.bias"]}' >kd.json
+load kd kd.json
+cat >hf.json <<'J'
+{"^model\\.": "transformer.", "\\.(q|k)_proj": ".attn.\\1", "^lm_head": null}
+J
+load hf hf.json
+echo '{"ckptdb": "names", "tensors": {"model.h.q_proj.w": {"dtype": null, "shape": null},
+    "h.q_proj.k_proj": {"dtype": null, "shape": null}, "lm_head.w": {"dtype": null, "shape": null},
+    "other": {"dtype": null, "shape": null}}}' >names.json
+"$CKPTDB_BIN" import names.json >/dev/null 2>&1
+"$CKPTDB_BIN" map run hf names.json | cut -f 1-3
+echo '{"a": 3}' >bad.json
+load bad bad.json
+echo '{}' >empty.json
+load empty empty.json
