@@ -1,10 +1,11 @@
 /*
- * number.c - filters of numcodecs that compute with elements, all little-endian. Elements are
- * said as NumPy does: b1, i1 .. i8, u1 .. u8, f2, f4, f8; the decoded ones come first.
+ * number.c - filters of numcodecs that compute with elements, all little-endian: bool, int8
+ * .. int64, uint8 .. uint64, float16 .. float64, or b1, i1 .. i8, u1 .. u8, f2 .. f8 for
+ * short. The decoded type comes first.
  *
- *   delta:i4,i2                     each is stored as what it is more than the one before it
+ *   delta:int32,int16               each is stored as what it is more than the one before it
  *   fixedscaleoffset:10,0.5,f4,u1   decoded = stored / scale + offset, here of 10 and 0.5
- *   astype:f4,f2                    stored in another type (quantize is this too)
+ *   astype:float32,float16          stored in another type (quantize is this too)
  *
  * The arithmetic is NumPy's. Integers wrap. Sums of delta are of the type that both types
  * become together, scale and offset of the stored type where that is a float, else of f8.
@@ -36,7 +37,7 @@ union tile {
 };
 
 struct word {
-    char name[3];
+    const char *name, *dtype; /* NumPy's short name, and dtype.h's */
     enum kind kind;
     unsigned bytes;
     void (*load)(const uint8_t *in, size_t count, union tile *tile);
@@ -118,15 +119,18 @@ static void store_f2(const union tile *tile, size_t count, uint8_t *out)
         store_u16le(out + 2 * i, (uint16_t)float_encode64(half, double_bits(tile->f[i])));
 }
 
-#define ROW(x, kind, bytes)                                                              \
+#define ROW(x, dtype, kind, bytes)                                                       \
     {                                                                                    \
-#        x, kind, bytes, load_##x, store_##x                                             \
+#        x, dtype, kind, bytes, load_##x, store_##x                                      \
     }
 
 static const struct word words[] = {
-    ROW(b1, BOOL, 1), ROW(i1, INT, 1),   ROW(i2, INT, 2),   ROW(i4, INT, 4),
-    ROW(i8, INT, 8),  ROW(u1, UINT, 1),  ROW(u2, UINT, 2),  ROW(u4, UINT, 4),
-    ROW(u8, UINT, 8), ROW(f2, FLOAT, 2), ROW(f4, FLOAT, 4), ROW(f8, FLOAT, 8),
+    ROW(b1, "bool", BOOL, 1),     ROW(i1, "int8", INT, 1),
+    ROW(i2, "int16", INT, 2),     ROW(i4, "int32", INT, 4),
+    ROW(i8, "int64", INT, 8),     ROW(u1, "uint8", UINT, 1),
+    ROW(u2, "uint16", UINT, 2),   ROW(u4, "uint32", UINT, 4),
+    ROW(u8, "uint64", UINT, 8),   ROW(f2, "float16", FLOAT, 2),
+    ROW(f4, "float32", FLOAT, 4), ROW(f8, "float64", FLOAT, 8),
 };
 static const struct word *const f2 = &words[9], *const f4 = &words[10],
                                 *const f8 = &words[11];
@@ -204,11 +208,17 @@ struct filter {
     const struct word *to, *from;
 };
 
-static const struct word *take_word(const char **at, char end)
+static bool named(const char *name, const char *at, size_t len)
 {
+    return strlen(name) == len && strncmp(name, at, len) == 0;
+}
+
+static const struct word *take_word(const char **at)
+{
+    size_t len = strcspn(*at, ",");
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (strncmp(*at, words[i].name, 2) == 0 && (*at)[2] == end) {
-            *at += 2 + (end != '\0');
+        if (named(words[i].name, *at, len) || named(words[i].dtype, *at, len)) {
+            *at += len;
             return &words[i];
         }
     return NULL;
@@ -227,9 +237,9 @@ static bool take_number(const char **at, double *value)
 /* "DECODED,STORED" */
 static bool take_words(const char *argument, struct filter *f)
 {
-    f->to = take_word(&argument, ',');
-    f->from = f->to ? take_word(&argument, '\0') : NULL;
-    return f->from;
+    f->to = take_word(&argument);
+    f->from = f->to && *argument++ == ',' ? take_word(&argument) : NULL;
+    return f->from && !*argument;
 }
 
 static bool astype_parse(const char *argument, struct filter *f)
