@@ -164,7 +164,7 @@ static void fold_modules(struct batch_layout *l, struct summing *s)
         else
             s->list[--kept] = *m;
     }
-    l->modules = s->list + kept;
+    l->modules = s->list ? s->list + kept : NULL;
     l->module_count = s->count - kept;
 }
 

@@ -6,81 +6,87 @@
 #define EVIDENCE_COMPLETE 24 /* good to the end of a short file */
 #define EVIDENCE_KEYS     16 /* good as far as the head goes */
 
-/* Entries that are still to come, keys counted for themselves. */
-struct pending {
-    uint64_t left;
-    bool map;
+struct weighing {
+    struct msgpack m;
+    struct error err;
+    struct {
+        uint64_t left; /* entries still to come */
+        bool map;
+    } levels[FLAX_DEPTH_MAX];
+    unsigned depth;
+    bool array;   /* one was seen: that is enough */
+    bool refused; /* msgpack, but not of Flax */
 };
 
-static bool key_is_text(struct msgpack *m, const struct msgpack_item *key)
+static bool refuse(struct weighing *w)
+{
+    w->refused = true;
+    return false;
+}
+
+/* A text, of whose beginning at least nothing speaks against that, or an integer. */
+static bool weigh_key(struct weighing *w)
 {
     char text[256];
-    struct msgpack_item part = *key;
-    if (key->type == MSGPACK_UNSIGNED || key->type == MSGPACK_NEGATIVE)
-        return true;
-    if (!msgpack_is_text(key))
+    struct msgpack_item key;
+    if (!msgpack_next(&w->m, &key))
         return false;
-    part.len = part.len < sizeof(text) ? part.len : sizeof(text);
-    if (!msgpack_read(m, &part, text))
-        return m->cut;
-    return part.len < key->len || utf8_valid(text, (size_t)part.len);
+    if (key.type == MSGPACK_UNSIGNED || key.type == MSGPACK_NEGATIVE)
+        return true;
+    if (!msgpack_is_text(&key))
+        return refuse(w);
+    if (key.len > sizeof(text))
+        return true;
+    if (!msgpack_read(&w->m, &key, text))
+        return false;
+    return utf8_valid(text, (size_t)key.len) || refuse(w);
 }
 
-/* An extension must be one of Flax's. */
-static int weigh_extension(struct msgpack *m, const struct msgpack_item *item)
+static bool weigh_extension(struct weighing *w, const struct msgpack_item *item)
 {
     struct flax_array array;
-    if (flax_is_array(item))
-        return flax_array_read(m, item, &array) ? EVIDENCE_ARRAY
-               : m->cut                         ? EVIDENCE_KEYS
-                                                : 0;
-    return item->kind == FLAX_EXTENSION_COMPLEX ? EVIDENCE_KEYS : 0;
+    if (item->kind == FLAX_EXTENSION_COMPLEX)
+        return true;
+    if (!flax_is_array(item))
+        return refuse(w);
+    w->array = flax_array_read(&w->m, item, &array);
+    return w->array;
 }
 
-/* A map, a list, or an array may be a file; a lone number may be anything. */
-static bool may_be_root(struct bytes head)
+static bool weigh_value(struct weighing *w)
 {
-    struct error err = {.offset = NO_OFFSET};
-    struct msgpack_item root;
-    struct msgpack m;
-    msgpack_head(&m, head, UINT64_MAX, &err);
-    return msgpack_next(&m, &root) &&
-           (root.type == MSGPACK_MAP || root.type == MSGPACK_ARRAY ||
-            flax_is_array(&root));
+    struct msgpack_item item;
+    if (!msgpack_next(&w->m, &item))
+        return false;
+    bool map = item.type == MSGPACK_MAP;
+    if (item.type == MSGPACK_EXTENSION)
+        return weigh_extension(w, &item);
+    if (!map && item.type != MSGPACK_ARRAY) /* a lone number may be anything */
+        return w->depth > 0 || refuse(w);
+    if (w->depth == FLAX_DEPTH_MAX)
+        return refuse(w);
+    w->levels[w->depth].left = item.count;
+    w->levels[w->depth++].map = map;
+    return true;
 }
 
 int flax_evidence(struct bytes head, uint64_t size)
 {
-    struct error err = {.offset = NO_OFFSET};
-    struct pending levels[FLAX_DEPTH_MAX + 1] = {{.left = 1}};
-    struct msgpack_item item;
-    struct msgpack m;
-    unsigned depth = 1;
-    if (!may_be_root(head))
-        return 0;
-    msgpack_head(&m, head, size, &err);
-    while (depth) {
-        struct pending *l = &levels[depth - 1];
-        if (l->left == 0) {
-            depth--;
+    struct weighing w = {.err.offset = NO_OFFSET};
+    msgpack_head(&w.m, head, size, &w.err);
+    bool ok = weigh_value(&w);
+    while (ok && w.depth && !w.array) {
+        unsigned d = w.depth - 1;
+        if (w.levels[d].left == 0) {
+            w.depth--;
             continue;
         }
-        bool is_key = l->map && l->left % 2 == 0;
-        if (!msgpack_next(&m, &item))
-            break;
-        l->left--;
-        if (is_key ? !key_is_text(&m, &item) : depth > FLAX_DEPTH_MAX)
-            return 0;
-        if (!is_key && item.type == MSGPACK_EXTENSION) {
-            int bits = weigh_extension(&m, &item);
-            if (bits != EVIDENCE_KEYS)
-                return bits;
-        } else if (!is_key && (item.type == MSGPACK_MAP || item.type == MSGPACK_ARRAY)) {
-            bool map = item.type == MSGPACK_MAP;
-            levels[depth++] = (struct pending){map ? 2 * item.count : item.count, map};
-        }
+        w.levels[d].left--;
+        ok = (!w.levels[d].map || weigh_key(&w)) && weigh_value(&w);
     }
-    if (err.status != OK)
+    if (w.array)
+        return EVIDENCE_ARRAY;
+    if (w.refused || w.err.status != OK)
         return 0;
-    return m.cut ? EVIDENCE_KEYS : m.at == size ? EVIDENCE_COMPLETE : 0;
+    return w.m.cut ? EVIDENCE_KEYS : w.m.at == size ? EVIDENCE_COMPLETE : 0;
 }

@@ -90,44 +90,59 @@ static bool add_scalar(struct msgpack *m, const struct msgpack_item *item,
     }
 }
 
+struct writing {
+    struct msgpack *m;
+    struct text *out;
+    struct {
+        uint64_t left; /* entries still to come */
+        bool map, begun;
+    } levels[JSON_DEPTH];
+    unsigned depth;
+};
+
+/* A scalar, or the beginning of a list or a map. */
+static bool write_value(struct writing *w)
+{
+    struct msgpack_item item;
+    if (!msgpack_next(w->m, &item))
+        return false;
+    bool map = item.type == MSGPACK_MAP;
+    if (!map && item.type != MSGPACK_ARRAY)
+        return add_scalar(w->m, &item, w->out);
+    if (w->depth == JSON_DEPTH)
+        return false;
+    w->levels[w->depth].left = item.count;
+    w->levels[w->depth].map = map;
+    w->levels[w->depth++].begun = false;
+    return text_addc(w->out, map ? '{' : '[');
+}
+
+static bool write_key(struct writing *w)
+{
+    struct msgpack_item item;
+    return msgpack_next(w->m, &item) && msgpack_is_text(&item) &&
+           add_text(w->m, &item, w->out) && text_addc(w->out, ':');
+}
+
 /* A value and all that is in it, as JSON. */
 static bool add_json(struct msgpack *m, struct text *out)
 {
-    struct {
-        uint64_t left;
-        bool map;
-    } levels[JSON_DEPTH];
-    unsigned depth = 0;
-    do {
-        struct msgpack_item item;
-        if (depth && levels[depth - 1].left == 0) {
-            text_addc(out, levels[--depth].map ? '}' : ']');
-        } else {
-            bool key = depth && levels[depth - 1].map && levels[depth - 1].left % 2 == 0;
-            if (!msgpack_next(m, &item) || (key && !msgpack_is_text(&item)))
-                return false;
-            if (depth)
-                levels[depth - 1].left--;
-            bool map = item.type == MSGPACK_MAP;
-            if (map || item.type == MSGPACK_ARRAY) {
-                if (depth == JSON_DEPTH || item.count > T5X_PATH_MAX)
-                    return false;
-                levels[depth].left = map ? 2 * item.count : item.count;
-                levels[depth++].map = map;
-                text_addc(out, map ? '{' : '[');
-                continue;
-            }
-            if (!add_scalar(m, &item, out))
-                return false;
-            if (key) {
-                text_addc(out, ':');
-                continue;
-            }
+    struct writing w = {.m = m, .out = out};
+    bool ok = write_value(&w);
+    while (ok && w.depth) {
+        unsigned d = w.depth - 1;
+        if (w.levels[d].left == 0) {
+            ok = text_addc(out, w.levels[d].map ? '}' : ']');
+            w.depth--;
+            continue;
         }
-        if (depth && levels[depth - 1].left)
+        if (w.levels[d].begun)
             text_addc(out, ',');
-    } while (depth);
-    return text_str(out) != NULL;
+        w.levels[d].begun = true;
+        w.levels[d].left--;
+        ok = (!w.levels[d].map || write_key(&w)) && write_value(&w);
+    }
+    return ok;
 }
 
 /* Members that .zarray must have and T5X mostly leaves out. */
