@@ -33,12 +33,10 @@ static const struct {
     {"commit_success.txt",   144, false, true },
 };
 
-#define PROCESS_PREFIX "ocdbt.process_"
-
 static bool has_process(const struct probe_dir *p)
 {
     for (uint64_t i = 0; i < p->dir_count; i++)
-        if (strncmp(p->dirs[i], PROCESS_PREFIX, strlen(PROCESS_PREFIX)) == 0)
+        if (strncmp(p->dirs[i], ORBAX_PROCESS_PREFIX, strlen(ORBAX_PROCESS_PREFIX)) == 0)
             return true;
     return false;
 }

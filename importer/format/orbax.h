@@ -11,7 +11,8 @@
 #include "importer/array.h"
 #include "importer/job.h"
 
-#define ORBAX_NONE UINT64_MAX /* no position */
+#define ORBAX_NONE           UINT64_MAX /* no position */
+#define ORBAX_PROCESS_PREFIX "ocdbt.process_"
 
 /* --- the tree ----------------------------------------------------------------------------- */
 
@@ -60,6 +61,8 @@ struct orbax_string {
 struct orbax_store {
     struct job *job;
     const char *directory;
+    const char
+        *processes; /* how the directories of processes are called, but for a number */
     struct arena arena; /* gone with the store */
     bool listed;        /* arrays are in OCDBT databases, else in directories */
     struct orbax_array *arrays;
@@ -74,6 +77,9 @@ struct orbax_store {
 
 /* Find out what the item at `directory` holds. Release the store in any case. */
 enum status orbax_store_open(struct orbax_store *, struct job *, const char *directory);
+/* The same where the databases of processes are in directories called PROCESSESn. */
+enum status orbax_store_open_of(struct orbax_store *, struct job *, const char *directory,
+                                const char *processes);
 uint64_t orbax_store_find(const struct orbax_store *, const char *key, size_t len);
 uint64_t orbax_store_count(const struct orbax_store *);
 const char *orbax_store_key(const struct orbax_store *, uint64_t position, size_t *len);

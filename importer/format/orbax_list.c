@@ -23,7 +23,6 @@
 #include "importer/container/ocdbt.h"
 #include "importer/format/orbax.h"
 
-#define PROCESS_PREFIX  "ocdbt.process_"
 #define MANIFEST_PREFIX "manifest."
 #define PARTS_MAX       33 /* of a chunk's key: TensorStore's largest rank, and the "c" */
 
@@ -468,7 +467,8 @@ static int by_key(const void *a, const void *b)
 static bool take_processes(struct listing *l)
 {
     uint64_t count;
-    const char **names = names_in(l->arena, l->store->directory, PROCESS_PREFIX, &count);
+    const char **names =
+        names_in(l->arena, l->store->directory, l->store->processes, &count);
     bool any = false;
     for (uint64_t i = 0; i < count && l->job->err->status == OK; i++) {
         struct error err = {.offset = NO_OFFSET};
@@ -501,12 +501,12 @@ static bool take_databases(struct listing *l)
         report_damage(l, false, &err);
     bool any = take_processes(l);
     if (any)
-        job_issue(
-            l->job, ISSUE_ERROR, NULL, NO_OFFSET, "unmerged",
-            "the databases of the processes %s: listed from these, which Orbax itself "
-            "does not do",
-            merged ? "are whole, the one that joins them is not"
-                   : "were never merged (" OCDBT_MANIFEST " is missing)");
+        job_issue(l->job, ISSUE_ERROR, NULL, NO_OFFSET, "unmerged",
+                  "the databases of the processes %s: listed from these, which the "
+                  "library itself "
+                  "does not do",
+                  merged ? "are whole, the one that joins them is not"
+                         : "were never merged (" OCDBT_MANIFEST " is missing)");
     return any || merged;
 }
 

@@ -178,10 +178,10 @@ static enum status add_keys(struct orbax_store *s)
     return OK;
 }
 
-enum status orbax_store_open(struct orbax_store *s, struct job *job,
-                             const char *directory)
+enum status orbax_store_open_of(struct orbax_store *s, struct job *job,
+                                const char *directory, const char *processes)
 {
-    *s = (struct orbax_store){.job = job, .directory = directory};
+    *s = (struct orbax_store){.job = job, .directory = directory, .processes = processes};
     s->arena.ceiling = LIMIT_ARENA_BYTES;
     s->listed = orbax_list(s);
     if (job->err->status == OK && !s->listed &&
@@ -194,6 +194,12 @@ enum status orbax_store_open(struct orbax_store *s, struct job *job,
     if (job->err->status != OK || load_strings(s) != OK)
         return job->err->status;
     return add_keys(s);
+}
+
+enum status orbax_store_open(struct orbax_store *s, struct job *job,
+                             const char *directory)
+{
+    return orbax_store_open_of(s, job, directory, ORBAX_PROCESS_PREFIX);
 }
 
 uint64_t orbax_store_count(const struct orbax_store *s)

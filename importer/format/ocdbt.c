@@ -1,0 +1,53 @@
+/*
+ * ocdbt.c - a database of zarr arrays that no framework has put a tree around: what
+ * TensorStore's drivers zarr and zarr3 write into an `ocdbt` key-value store.
+ *
+ *   manifest.ocdbt, d/...          the database (container/ocdbt.c), with the keys
+ *     NAME/.zarray, NAME/0.0 ...   of an array each (version 2), or
+ *     NAME/zarr.json, NAME/c/0/0   (version 3)
+ *
+ * An array with the keys ".zarray", "0.0" is named "". Orbax's databases have more beside
+ * them, and are orbax.c's; JAX's are jax_pytree.c's.
+ */
+#include "importer/container/ocdbt.h"
+#include "importer/format/orbax.h"
+
+static int ocdbt_probe(const struct probe_dir *p)
+{
+    bool found =
+        probe_dir_has_file(p, OCDBT_MANIFEST) && ocdbt_begins(p->peek(p, OCDBT_MANIFEST));
+    return found ? 32 : 0;
+}
+
+static enum status emit_arrays(struct orbax_store *s)
+{
+    uint64_t count = orbax_store_count(s);
+    if (!count && s->broken)
+        return error_set(s->job->err, ERR_CORRUPT, s->directory, NO_OFFSET,
+                         "nothing in this OCDBT database can be read");
+    job_expect(s->job, count);
+    for (uint64_t i = 0; i < count && s->job->err->status == OK; i++) {
+        size_t len;
+        const char *key = orbax_store_key(s, i, &len);
+        orbax_store_emit(s, i, key, len);
+    }
+    return s->job->err->status;
+}
+
+static enum status ocdbt_index(struct job *job)
+{
+    struct orbax_store store;
+    if (orbax_store_open(&store, job, job->path) == OK)
+        emit_arrays(&store);
+    orbax_store_release(&store);
+    return job->err->status;
+}
+
+const struct format format_ocdbt = {
+    .name = "ocdbt",
+    .summary = "TensorStore: zarr arrays in an OCDBT database",
+    .suffixes = ".ocdbt",
+    .separator = '/',
+    .probe_dir = ocdbt_probe,
+    .index = ocdbt_index,
+};
