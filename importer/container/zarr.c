@@ -330,6 +330,7 @@ static bool read_keys(struct zarr_parsing *z, const struct zarr_value *v)
     bool v2 = strcmp(name, "v2") == 0;
     if (!v2 && strcmp(name, "default") != 0) {
         z->array->grid.levels = 0;
+        z->array->grid.separator = '.';
         return zarr_unreadable(z, "its chunk keys \"%s\" are not known here", name);
     }
     z->array->grid.prefixed = !v2;

@@ -395,8 +395,8 @@ bool zarr_fill(struct zarr_parsing *z, const struct zarr_value *v)
                                             : number_fill(&j, d, element);
     if (z->err->status != OK)
         return false;
-    uint64_t zero;
-    if (!known && json_u64(&j, &zero) && !zero)
+    double zero;
+    if (!known && json_real(&j, &zero) && zero == 0 && !signbit(zero))
         return true;
     return known ? keep_fill(z, element, z->type.item) : bad_fill(z);
 }
