@@ -53,9 +53,10 @@ struct listing {
     size_t loose_space, array_space;
     struct strmap arrays; /* keys to positions plus 1 */
     struct strmap parsed; /* texts to positions plus 1 in: */
-    const struct zarr_array **metadata;
+    struct zarr_array **metadata;
     size_t metadata_count, metadata_space;
     unsigned databases;
+    bool keys_lost; /* nodes could not be read, nobody knows what was in them */
 };
 
 static enum status no_memory(struct listing *l)
@@ -69,6 +70,13 @@ static void report_damage(void *context, bool warning, const struct error *error
     struct listing *l = context;
     l->store->broken |= !warning;
     job_issue_error(l->job, warning ? ISSUE_WARNING : ISSUE_ERROR, error);
+}
+
+static void report_from_database(void *context, bool warning, const struct error *error)
+{
+    struct listing *l = context;
+    l->keys_lost |= !warning;
+    report_damage(l, warning, error);
 }
 
 /* --- files ---------------------------------------------------------------------------------- */
@@ -353,7 +361,8 @@ static enum status take_entry(struct listing *l, const struct ocdbt_entry *e)
  * What is damaged in it is an issue. */
 static bool take_database(struct listing *l, const char *directory, struct error *err)
 {
-    struct ocdbt_files files = {open_for_database, manifest_names, report_damage, l};
+    struct ocdbt_files files = {open_for_database, manifest_names, report_from_database,
+                                l};
     struct ocdbt_entry e;
     l->directory = directory;
     l->file_count = 0;
@@ -363,7 +372,7 @@ static bool take_database(struct listing *l, const char *directory, struct error
     while (ocdbt_next(l->db, &e, err) == OK && e.key.at && l->job->err->status == OK)
         take_entry(l, &e);
     if (err->status != OK) { /* a limit, or no memory: what was found stays */
-        report_damage(l, false, err);
+        report_from_database(l, false, err);
         if (err->status == ERR_MEMORY)
             no_memory(l);
     }
@@ -436,6 +445,13 @@ static enum status give_values(struct listing *l)
     return OK;
 }
 
+/* A chunk that is absent may have been in a node that is lost: it is not made of fill values. */
+static void distrust_absence(struct listing *l)
+{
+    for (size_t i = 0; l->keys_lost && i < l->metadata_count; i++)
+        l->metadata[i]->absent_is_lost = true;
+}
+
 static enum status place_values(struct listing *l)
 {
     const struct loose *first = NULL;
@@ -451,6 +467,7 @@ static enum status place_values(struct listing *l)
                   "values that belong to no array: %llu, the first of them \"%.*s\"",
                   (unsigned long long)strangers,
                   (int)(first->len < 200 ? first->len : 200), first->key);
+    distrust_absence(l);
     return give_values(l);
 }
 
@@ -478,7 +495,7 @@ static bool take_processes(struct listing *l)
         else if (take_database(l, directory, &err))
             any = true;
         else
-            report_damage(l, false, &err);
+            report_from_database(l, false, &err);
     }
     return any;
 }
