@@ -22,11 +22,10 @@
 #include "importer/facts.h"
 #include "importer/format/orbax.h"
 
-#define STEP_FILE "_CHECKPOINT_METADATA"
-#define JSON_ITEM_BYTES                                                                  \
-    65536                 /* of a JSON item whose facts are told; larger ones are data */
-#define JSON_ITEMS   64   /* at most so many of a step, */
-#define STEP_ENTRIES 1000 /* among so many entries */
+#define STEP_FILE       "_CHECKPOINT_METADATA"
+#define JSON_ITEM_BYTES 65536 /* of a JSON item whose facts are told; more is data */
+#define JSON_ITEMS      64    /* at most so many of a step, */
+#define STEP_ENTRIES    1000  /* among so many entries */
 
 /* --- facts ---------------------------------------------------------------------------------- */
 
@@ -70,14 +69,12 @@ static bool state_members(struct job *job, struct json *j, const char *prefix)
 }
 
 /* State what a JSON file says, if it is there; trouble in it is a warning. */
-static enum status state_file(struct job *job, const char *path, const char *prefix,
-                              uint64_t limit)
+static enum status state_file(struct job *job, const char *path, const char *prefix)
 {
     struct error err = {.offset = NO_OFFSET};
     struct bytes text;
     struct json j;
-    if (orbax_read(job, path, "config", limit, job->arena, &text, &err) == OK &&
-        text.at) {
+    if (orbax_read(job, path, "config", job->arena, &text, &err) == OK && text.at) {
         json_init(&j, cursor_over(text, 0), job->arena, path, &err);
         j.python = true;
         if (is_object(j))
@@ -133,7 +130,7 @@ static enum status state_items(struct job *job, const char *step, const char *ow
     for (size_t i = 0; i < count && items[i] && job->err->status == OK; i++) {
         char prefix[NAME_MAX + 2];
         snprintf(prefix, sizeof(prefix), "%s:", items[i]);
-        state_file(job, json_item(job->arena, step, items[i]), prefix, JSON_ITEM_BYTES);
+        state_file(job, json_item(job->arena, step, items[i]), prefix);
     }
     return job->err->status;
 }
@@ -178,8 +175,7 @@ enum status orbax_place(struct job *job, const char *directory)
     const char *path = orbax_path(job->arena, directory, STEP_FILE);
     if (!path)
         return error_set(job->err, ERR_MEMORY, directory, NO_OFFSET, "no memory");
-    if (state_file(job, path, "", LIMIT_JSON_SIDE_FILE) != OK ||
-        !split(job->arena, directory, &above, &name))
+    if (state_file(job, path, "") != OK || !split(job->arena, directory, &above, &name))
         return job->err->status;
     bool item = has_step_file(job->arena, above) && !has_step_file(job->arena, directory);
     if (!item && step_of_name(name, &step)) {
@@ -196,7 +192,7 @@ enum status orbax_place(struct job *job, const char *directory)
     path = orbax_path(job->arena, above, STEP_FILE);
     if (!path)
         return error_set(job->err, ERR_MEMORY, directory, NO_OFFSET, "no memory");
-    if (state_file(job, path, "", LIMIT_JSON_SIDE_FILE) != OK)
+    if (state_file(job, path, "") != OK)
         return job->err->status;
     return state_items(job, above, name);
 }

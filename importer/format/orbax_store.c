@@ -58,13 +58,14 @@ bool orbax_is_pointer(const struct source *s, struct error *err)
     return true;
 }
 
-static enum status read_whole(const struct source *s, uint64_t limit, struct arena *arena,
+static enum status read_whole(const struct source *s, struct arena *arena,
                               struct bytes *out, struct error *err)
 {
-    if (s->size > limit)
+    if (s->size > LIMIT_TREE_FILE)
         return error_set(err, ERR_LIMIT, s->name, NO_OFFSET,
                          "%llu bytes, most is %llu for such a file",
-                         (unsigned long long)s->size, (unsigned long long)limit);
+                         (unsigned long long)s->size,
+                         (unsigned long long)LIMIT_TREE_FILE);
     uint8_t *bytes = arena_alloc(arena, (size_t)s->size + 1);
     if (!bytes)
         return error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
@@ -74,8 +75,7 @@ static enum status read_whole(const struct source *s, uint64_t limit, struct are
 }
 
 enum status orbax_read(struct job *job, const char *path, const char *role,
-                       uint64_t limit, struct arena *arena, struct bytes *out,
-                       struct error *err)
+                       struct arena *arena, struct bytes *out, struct error *err)
 {
     struct file_identity identity;
     struct error absent = {.offset = NO_OFFSET};
@@ -86,7 +86,7 @@ enum status orbax_read(struct job *job, const char *path, const char *role,
         return OK;
     if (job_open_path(job, path, role, &s, &file, err) != OK || orbax_is_pointer(s, err))
         return err->status;
-    return read_whole(s, limit, arena, out, err);
+    return read_whole(s, arena, out, err);
 }
 
 /* --- strings -------------------------------------------------------------------------------- */
@@ -120,8 +120,7 @@ static enum status load_strings(struct orbax_store *s)
     const char *path = orbax_path(s->job->arena, s->directory, STRINGS_FILE);
     if (!path)
         return no_memory(s);
-    if (orbax_read(s->job, path, "data", LIMIT_TREE_FILE, &s->arena, &text, &err) == OK &&
-        text.at) {
+    if (orbax_read(s->job, path, "data", &s->arena, &text, &err) == OK && text.at) {
         json_init(&j, cursor_over(text, 0), &s->arena, path, &err);
         read_strings(s, &j);
     }

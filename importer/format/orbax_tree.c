@@ -227,19 +227,20 @@ enum status orbax_tree_read(struct job *job, const char *directory,
                         .key.limit = LIMIT_NAME_BYTES,
                         .name.limit = LIMIT_NAME_BYTES};
     struct error err = {.offset = NO_OFFSET};
+    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES}; /* of the text */
     struct bytes text = {0};
     *out = (struct orbax_tree){0};
     const char *path = orbax_path(job->arena, directory, TREE_FILE);
     if (!path)
         return error_set(job->err, ERR_MEMORY, directory, NO_OFFSET, "no memory");
-    if (orbax_read(job, path, "index", LIMIT_TREE_FILE, job->arena, &text, &err) == OK &&
-        text.at) {
-        json_init(&r.json, cursor_over(text, 0), job->arena, path, &err);
+    if (orbax_read(job, path, "index", &arena, &text, &err) == OK && text.at) {
+        json_init(&r.json, cursor_over(text, 0), &arena, path, &err);
         r.json.python = true;
         read_file(&r);
     }
     text_release(&r.key);
     text_release(&r.name);
+    arena_release(&arena);
     if (err.status == ERR_MEMORY)
         return error_set(job->err, ERR_MEMORY, path, NO_OFFSET, "no memory");
     /* Half a tree is none: then the arrays are named by their keys. */
