@@ -179,7 +179,9 @@ check-answers: all
 # --- fuzzing ------------------------------------------------------------------------------
 # One program a target, and one a format from the same fuzz_format.c. replay-NAME runs the kept
 # corpus without a fuzzer; fuzz-NAME runs libFuzzer on it.
-format_names := $(shell sed -n 's/^FORMAT(\(.*\))$$/\1/p' importer/formats.def)
+# Formats of directories alone have no bytes to be fuzzed with: their parsers have targets.
+format_names := $(shell sed -n 's/^FORMAT(\(.*\))$$/importer\/format\/\1.c/p' importer/formats.def | \
+                        xargs grep -l '\.probe = ' | sed 's/.*\/\(.*\)\.c/\1/')
 fuzz_names := $(filter-out format,$(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 replays := $(fuzz_names:%=$B/tests/fuzz/replay_%) $(format_names:%=$B/tests/fuzz/replay_format_%)
 
