@@ -17,12 +17,14 @@
 
 extern const struct format format_flax;
 
-static struct batch *index_bytes(const void *bytes, size_t len)
+extern const struct format format_t5x;
+
+static struct batch *index_as(const struct format *format, const void *bytes, size_t len)
 {
     struct error err = {.offset = NO_OFFSET};
     struct batch *batch = NULL;
     struct job_request request = {
-        .format = &format_flax, .path = "/n/file", .checkpoint_path = "/n/file"};
+        .format = format, .path = "/n/file", .checkpoint_path = "/n/file"};
     assert_int_equal(source_open_memory(request.path, (struct bytes){bytes, len}, false,
                                         &request.source, &err),
                      OK);
@@ -30,6 +32,11 @@ static struct batch *index_bytes(const void *bytes, size_t len)
     assert_non_null(batch);
     assert_int_equal(err.status != OK, batch->failed);
     return batch;
+}
+
+static struct batch *index_bytes(const void *bytes, size_t len)
+{
+    return index_as(&format_flax, bytes, len);
 }
 
 static void print_fact(const struct batch_meta *m, struct text *out)
@@ -48,7 +55,8 @@ static void print_batch(const struct batch *b, struct text *out)
 {
     for (uint64_t i = 0; b->layout && i < b->layout->tensor_count; i++) {
         const struct batch_tensor *t = &b->layout->tensors[i];
-        text_addf(out, "%s %s%s", t->name, t->dtype, t->shape_text);
+        text_addf(out, "%s %s%s", t->name, t->dtype ? t->dtype : "?",
+                  t->shape_text ? t->shape_text : "");
         if (t->storage == STORAGE_RANGE)
             text_addf(out, " %llu+%llu", (unsigned long long)t->offset,
                       (unsigned long long)t->stored);
@@ -135,6 +143,40 @@ static void known_trees(void **state)
         text_release(&got);
         batch_free(b);
     }
+}
+
+/* A tree of T5X, as a lone file: two arrays in it, and one that would be in a folder. */
+static void tree_of_t5x(void **state)
+{
+    static const char hex[] =
+        "82a776657273696f6e03a96f7074696d697a657282a674617267657482a17784a66472697665"
+        "72a47a617272a76b7673746f726582a6647269766572a466696c65a470617468a97461726765"
+        "742e772fa86d6574616461746183a66368756e6b73920204aa636f6d70726573736f7282a269"
+        "64a4677a6970a56c6576656c01a57368617065920404a56474797065a7666c6f61743332a162"
+        "c71501939102a7666c6f61743332c4080000803f00000040a5737461746581a473746570c70e"
+        "019390a5696e743332c40407000000";
+    static const char want[] = "target/w float32[4,4]\n"
+                               "target/b float32[2] 168+8\n"
+                               "state/step int32[] 201+4\n"
+                               "fact version 3\n"
+                               "issue missing-array\n";
+    uint8_t bytes[sizeof(hex) / 2];
+    struct text got = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        char digits[3] = {hex[2 * i], hex[2 * i + 1]};
+        bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
+    }
+    struct probe probe = {
+        .head = {bytes, sizeof(bytes)},
+          .name = "t", .size = sizeof(bytes)
+    };
+    assert_true(format_t5x.probe(&probe) > format_flax.probe(&probe));
+    struct batch *b = index_as(&format_t5x, bytes, sizeof(bytes));
+    print_batch(b, &got);
+    assert_string_equal(text_str(&got), want);
+    text_release(&got);
+    batch_free(b);
 }
 
 /* --- chunked arrays --------------------------------------------------------------------- */
@@ -355,9 +397,9 @@ static void evidence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_trees), cmocka_unit_test(pieces),
-        cmocka_unit_test(long_texts),  cmocka_unit_test(steps_of_names),
-        cmocka_unit_test(evidence),
+        cmocka_unit_test(known_trees),    cmocka_unit_test(tree_of_t5x),
+        cmocka_unit_test(pieces),         cmocka_unit_test(long_texts),
+        cmocka_unit_test(steps_of_names), cmocka_unit_test(evidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

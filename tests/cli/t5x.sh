@@ -1,0 +1,39 @@
+# A run of T5X: its steps are folders; what is in them, and what is no checkpoint; what changes.
+real=$TESTS/fixtures/real/jax
+mkdir -p run/checkpoint_9000.tmp-1690000000
+cp -r "$real/t5x_version2/data/checkpoint_7" "$real/t5x_no_zarray/data/checkpoint_3" run
+cp -r "$real/t5x_inline/data/checkpoint_12" run
+cp run/checkpoint_3/checkpoint run/checkpoint_9000.tmp-1690000000
+cp "$real/t5x_inline/data/inline.checkpoint_13" "$real/flax_train_state/data/checkpoint_10" .
+touch run/checkpoint_7/PINNED run/checkpoint_7/train_ds-000-of-001.data-00000-of-00001
+printf 'not a table' >run/checkpoint_7/train_ds-000-of-001.index
+try() {
+    echo "$ ckptdb $*"
+    "$CKPTDB_BIN" "$@"
+    status=$?
+    [ $status = 0 ] || echo "status $status"
+}
+columns="replace(path, '$PWD', ''), format, replace(run, '$PWD', ''), step, tensors, parameters, nbytes"
+try import .
+"$CKPTDB_BIN" "SELECT $columns FROM checkpoint"
+try tensors run@7 --csv
+try tensors run@latest --csv
+try show run@7 target/enc/b --json
+try get run@12 target/decoder/kernel --slice 0:2
+try get run@3 target/m/i
+"$CKPTDB_BIN" -c "SELECT key, value FROM metadata ORDER BY checkpoint_id, key" \
+    -c "SELECT name, kind FROM node ORDER BY checkpoint_id, name LIMIT 8"
+echo "--- again, and by what is in it"
+try import .
+try import run/checkpoint_7/target.enc.w
+try import run/checkpoint_3/checkpoint
+echo "--- a chunk is lost, then the folder of an array"
+rm run/checkpoint_7/target.enc.w/1.1
+try import run
+try get run@7 target/enc/w
+rm -r run/checkpoint_7/target.enc.b
+try import run
+"$CKPTDB_BIN" "SELECT name, dtype, shape, storage FROM tensor WHERE checkpoint LIKE '%_7'"
+echo "--- a step is gone"
+rm -r run/checkpoint_3
+try import run
