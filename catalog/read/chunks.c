@@ -145,26 +145,27 @@ static enum status open_value(struct chunks *c, uint64_t index, struct source **
 
 /* --- through the shards ----------------------------------------------------------------- */
 
-/* The shard of a level that a chunk lies in, held; *out NULL: absent. `outer` is let go or
- * kept by the shard. */
-static enum status take_shard(struct chunks *c, unsigned level, struct shard_name name,
-                              const uint64_t *box, struct shard *outer,
-                              struct shard **out, struct error *err)
+/* From the shard that a shard lies in (NULL: in none), which is held, to the shard, held
+ * instead; NULL: it is absent, or there was an error. */
+static struct shard *take_shard(struct chunks *c, struct shard_name name,
+                                const uint64_t *box, struct shard *outer,
+                                struct error *err)
 {
     struct source *source = NULL;
-    *out = shards_find(c->shards, name);
-    if (*out) {
+    struct shard *shard = shards_find(c->shards, name);
+    if (shard) {
         shard_drop(c->shards, outer);
-        return OK;
+        return shard;
     }
     if (outer)
         shard_entry(outer, box, &source, err);
     else
         open_value(c, name.value, &source, err);
     if (source)
-        return shards_add(c->shards, name, level, source, outer, out, err);
-    shard_drop(c->shards, outer);
-    return err->status;
+        shards_add(c->shards, name, source, outer, &shard, err);
+    else
+        shard_drop(c->shards, outer);
+    return shard;
 }
 
 /* The place of the level 1 box inside its level 0 box. */
@@ -193,7 +194,8 @@ enum status chunk_take(struct chunks *c, const uint64_t *at, struct chunk *out,
         box_of(c, level, at, box);
         if (level)
             name.inner = place_inside(c, box);
-        if (take_shard(c, level, name, box, shard, &shard, err) != OK || !shard)
+        shard = take_shard(c, name, box, shard, err);
+        if (!shard)
             return err->status;
     }
     if (shard_entry(shard, at, &source, err) == OK && source)

@@ -415,7 +415,7 @@ static unsigned plan(struct job *j, uint64_t taken, uint64_t each)
     const struct decode *d = j->decode;
     uint64_t left = d->budget > taken ? d->budget - taken : 0, threads = d->workers, cost;
     j->at_once = d->chain && add_u64(d->memory, each, &cost) && cost <= left;
-    if (j->at_once && threads > left / cost)
+    if (j->at_once && cost && threads > left / cost)
         threads = left / cost;
     if (!j->at_once && d->chain)
         threads = 1; /* nobody knows what a stream needs */

@@ -175,16 +175,16 @@ static enum status open_range(struct file_set *f, uint32_t file, uint64_t begin,
     return source_open_range(owned, begin, size, out, err);
 }
 
-enum status file_set_range(struct file_set *f, uint32_t at, uint64_t offset,
+enum status file_set_range(struct file_set *f, uint32_t file, uint64_t offset,
                            uint64_t stored, struct source **out, struct error *err)
 {
     uint64_t begin;
-    const struct stored_file *file = file_of(f->tensor, at, err);
-    if (!file)
+    const struct stored_file *known = file_of(f->tensor, file, err);
+    if (!known)
         return err->status;
-    if (!add_u64(offset, file->base, &begin))
-        return outside(file, offset, err);
-    return open_range(f, at, begin, stored, out, err);
+    if (!add_u64(offset, known->base, &begin))
+        return outside(known, offset, err);
+    return open_range(f, file, begin, stored, out, err);
 }
 
 enum status file_set_extent(struct file_set *f, const struct extent *e, uint64_t before,

@@ -142,7 +142,8 @@ void shard_drop(struct shards *s, struct shard *shard)
 
 static enum status no_memory(const struct shard *s, struct error *err)
 {
-    return error_set(err, ERR_MEMORY, s->source->name, NO_OFFSET, "no memory");
+    return error_set(err, ERR_MEMORY, s->source ? s->source->name : NULL, NO_OFFSET,
+                     "no memory");
 }
 
 /* Where the shard's first byte is in its file. */
@@ -201,24 +202,22 @@ static enum status read_index(struct shard *s, const struct grid_level *level,
                      (unsigned)found, (unsigned)stated);
 }
 
-/* Undo what was done to the shard as a whole; then it can be read anywhere. */
-static enum status decode_whole(struct source **source, const char *codec,
-                                struct error *err)
+/* Undo what was done to the shard as a whole; then it can be read anywhere. Owns `s`; NULL
+ * after an error. */
+static struct source *decode_whole(struct source *s, const char *codec, struct error *err)
 {
-    struct source *s = *source;
-    *source = NULL; /* closed on failure */
     if (codec && codec_chain_open(s, codec, &s, NULL, err) != OK)
-        return err->status;
+        return NULL;
     if (s->sequential && source_open_spill(s, &s, err) != OK)
-        return err->status;
-    *source = s;
-    return OK;
+        return NULL;
+    return s;
 }
 
 static enum status load(struct shard *s, const struct grid *g, struct error *err)
 {
     const struct grid_level *level = &g->level[s->level];
-    if (decode_whole(&s->source, level->codec, err) != OK)
+    s->source = decode_whole(s->source, level->codec, err);
+    if (!s->source)
         return err->status;
     s->order = level->order;
     s->big = level->index_big;
@@ -228,7 +227,7 @@ static enum status load(struct shard *s, const struct grid *g, struct error *err
     return measure(s, g, err) == OK ? read_index(s, level, err) : err->status;
 }
 
-enum status shards_add(struct shards *shards, struct shard_name name, unsigned level,
+enum status shards_add(struct shards *shards, struct shard_name name,
                        struct source *source, struct shard *outer, struct shard **out,
                        struct error *err)
 {
@@ -240,7 +239,7 @@ enum status shards_add(struct shards *shards, struct shard_name name, unsigned l
                          "no memory");
     }
     *s = (struct shard){.name = name,
-                        .level = level,
+                        .level = name.inner == SHARD_OUTER ? 0 : 1,
                         .holds = 1,
                         .source = source,
                         .outer = outer,

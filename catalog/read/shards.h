@@ -30,11 +30,10 @@ struct shard_name {
 /* A shard that is in memory, or NULL. */
 struct shard *shards_find(struct shards *, struct shard_name);
 
-/* Read the index of a shard and keep it. Owns `source`, its bytes as they are found at
- * `level`, which lie in `outer` (NULL: in a file) and let it go together. */
-enum status shards_add(struct shards *, struct shard_name, unsigned level,
-                       struct source *source, struct shard *outer, struct shard **out,
-                       struct error *err);
+/* Read the index of a shard and keep it. Owns `source`, its bytes as they are found, which lie
+ * in `outer` (NULL: they are a value) and let it go together. */
+enum status shards_add(struct shards *, struct shard_name, struct source *source,
+                       struct shard *outer, struct shard **out, struct error *err);
 
 /* Found and added ones are held until they are let go. Takes NULL. */
 void shard_drop(struct shards *, struct shard *);

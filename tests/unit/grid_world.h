@@ -158,22 +158,15 @@ static inline void make_chunk(struct world *w, const uint64_t *origin, struct te
     text_release(&plain);
 }
 
-/* A box of a level, as a value; false: it is absent. */
 static inline bool make_value(struct world *w, unsigned level, const uint64_t *origin,
-                              struct text *out)
+                              struct text *out);
+
+/* The boxes inside a shard, and its index of them. */
+static inline void make_inside(struct world *w, unsigned level, const uint64_t *origin,
+                               struct text *index, struct text *body)
 {
     const struct grid_level *l = &w->grid.level[level], *inner = l + 1;
     uint64_t n[RANK_MOST], local[RANK_MOST], at[RANK_MOST], count = 1;
-    struct text index = {0}, body = {0};
-    bool outside = false;
-    for (unsigned d = 0; d < w->t.rank; d++)
-        outside = outside || origin[d] >= w->shape[d];
-    if (random_below(10) < w->holes || (outside && random_below(2)))
-        return false;
-    if (level + 1 == w->grid.levels) {
-        make_chunk(w, origin, out);
-        return true;
-    }
     for (unsigned d = 0; d < w->t.rank; d++)
         count *= n[d] = l->shape[d] / inner->shape[d];
     size_t head = l->index_first ? count * 16 + (l->index_summed ? 4 : 0) : 0;
@@ -183,17 +176,24 @@ static inline bool make_value(struct world *w, unsigned level, const uint64_t *o
         for (unsigned d = 0; d < w->t.rank; d++)
             at[d] = origin[d] + local[d] * inner->shape[d];
         if (random_below(4) == 0)
-            text_add(&body, "gap", random_below(4));
+            text_add(body, "gap", random_below(4));
         bool there = make_value(w, level + 1, at, &value);
-        put_u64(&index, there ? head + body.len : UINT64_MAX, l->index_big);
-        put_u64(&index, there ? value.len : UINT64_MAX, l->index_big);
+        put_u64(index, there ? head + body->len : UINT64_MAX, l->index_big);
+        put_u64(index, there ? value.len : UINT64_MAX, l->index_big);
         if (there)
-            text_add(&body, value.at, value.len);
+            text_add(body, value.at, value.len);
         text_release(&value);
     }
     if (l->index_summed)
-        put_sum(&index, index.at, index.len);
-    struct text plain = {0}, *to = l->codec ? &plain : out;
+        put_sum(index, index->at, index->len);
+}
+
+static inline void make_shard(struct world *w, unsigned level, const uint64_t *origin,
+                              struct text *out)
+{
+    const struct grid_level *l = &w->grid.level[level];
+    struct text index = {0}, body = {0}, plain = {0}, *to = l->codec ? &plain : out;
+    make_inside(w, level, origin, &index, &body);
     if (l->index_first)
         text_add(to, index.at, index.len);
     if (body.len)
@@ -205,6 +205,21 @@ static inline bool make_value(struct world *w, unsigned level, const uint64_t *o
     text_release(&plain);
     text_release(&index);
     text_release(&body);
+}
+
+/* A box of a level, as a value; false: it is absent. */
+static inline bool make_value(struct world *w, unsigned level, const uint64_t *origin,
+                              struct text *out)
+{
+    bool outside = false;
+    for (unsigned d = 0; d < w->t.rank; d++)
+        outside = outside || origin[d] >= w->shape[d];
+    if (random_below(10) < w->holes || (outside && random_below(2)))
+        return false;
+    if (level + 1 == w->grid.levels)
+        make_chunk(w, origin, out);
+    else
+        make_shard(w, level, origin, out);
     return true;
 }
 
@@ -341,6 +356,7 @@ static inline void random_levels(struct world *w)
             level->index_first = random_below(2);
             level->index_summed = random_below(2);
             level->index_big = random_below(4) == 0;
+            level->codec = random_below(4) == 0 ? "gzip:<100000000" : NULL;
         }
     }
 }
