@@ -79,6 +79,9 @@ static enum status grid_unit(const struct stored_tensor *t, uint64_t *unit,
         strings_width(t->codec, unit);
     else if (codec_chain_argument(t->codec, "unpack", &bits))
         *unit = 1; /* not packed yet */
+    else if (strings_width(t->codec, unit))
+        return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
+                         "elements of dtype %s that are strings", t->dtype.name);
     if ((bits ? bits != t->dtype.bits : t->dtype.block_elems > 1) || t->strides)
         return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
                          "%s elements in chunks of this kind cannot be read",
@@ -96,7 +99,7 @@ static enum status plan_grid(struct reader *r, struct error *err)
     r->block = 1;
     r->unit = unit ? (size_t)unit : 1;
     r->sequential = true;
-    if (strings_vary(r->tensor->codec))
+    if (!unit)
         return string_grid_open(r->tensor, &r->texts, err);
     return grid_reader_open(r->tensor, r->unit, NULL, &r->grid, err);
 }
