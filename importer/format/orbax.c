@@ -64,7 +64,8 @@ static int orbax_probe(const struct probe_dir *p)
     /* A database beside what only Orbax writes around it. */
     bool database = probe_dir_has_file(p, "manifest.ocdbt") &&
                     (probe_dir_has_file(p, "_CHECKPOINT_METADATA") ||
-                     probe_dir_has_file(p, "commit_success.txt"));
+                     probe_dir_has_file(p, "commit_success.txt") ||
+                     probe_dir_has_file(p, "checkpoint"));
     if (strong || database)
         return bits;
     return has_placeholders(p) ? 104 : 0;
@@ -159,6 +160,8 @@ static enum status index_item(struct orbax_item *o)
         orbax_tree_read(o->job, o->job->path, &o->tree) != OK ||
         orbax_store_open(&o->store, o->job, o->job->path) != OK)
         return o->job->err->status;
+    if (o->tree.all_stored)
+        orbax_store_miss_absent(&o->store);
     if (orbax_aggregate_read(o, o->job->path) != OK)
         return o->job->err->status;
     uint64_t stored = orbax_store_count(&o->store);

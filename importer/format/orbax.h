@@ -28,7 +28,8 @@ struct orbax_leaf {
 };
 
 struct orbax_tree {
-    bool known; /* there is a `_METADATA` that could be read */
+    bool known;      /* there is a `_METADATA` that could be read, */
+    bool all_stored; /* and it says that all values of all arrays were stored */
     struct orbax_leaf *leaves;
     uint64_t count;
 };
@@ -44,8 +45,7 @@ enum status orbax_tree_mark_inner(struct job *, struct orbax_tree *);
 struct orbax_array {
     const char *key;
     size_t len;
-    const struct zarr_array
-        *array; /* NULL: its metadata is missing or wrong (an issue) */
+    struct zarr_array *array; /* NULL: its metadata is missing or wrong (an issue) */
     struct grid_value *values;
     uint64_t count;
 };
@@ -80,6 +80,9 @@ enum status orbax_store_open(struct orbax_store *, struct job *, const char *dir
 /* The same where the databases of processes are in directories called PROCESSESn. */
 enum status orbax_store_open_of(struct orbax_store *, struct job *, const char *directory,
                                 const char *processes);
+/* Whoever wrote it stored all values, also those that are nothing but fill values: one that is
+ * absent is lost. */
+void orbax_store_miss_absent(struct orbax_store *);
 uint64_t orbax_store_find(const struct orbax_store *, const char *key, size_t len);
 uint64_t orbax_store_count(const struct orbax_store *);
 const char *orbax_store_key(const struct orbax_store *, uint64_t position, size_t *len);

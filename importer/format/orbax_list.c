@@ -230,7 +230,7 @@ static void report_array(struct listing *l, struct bytes key, struct error *err)
 /* Parse metadata unless the same was parsed before. *out NULL: it is wrong (an issue), or a
  * group's. */
 static enum status parse(struct listing *l, struct bytes text, int version,
-                         struct bytes key, const struct zarr_array **out, bool *group)
+                         struct bytes key, struct zarr_array **out, bool *group)
 {
     bool added;
     const char *kept;
@@ -266,8 +266,8 @@ static enum status parse(struct listing *l, struct bytes text, int version,
 
 /* The metadata of the array at hand; *out NULL: it cannot be had, which was said. */
 static enum status read_metadata(struct listing *l, const struct ocdbt_entry *e,
-                                 int version, struct bytes key,
-                                 const struct zarr_array **out, bool *group)
+                                 int version, struct bytes key, struct zarr_array **out,
+                                 bool *group)
 {
     struct error err = {.offset = NO_OFFSET};
     struct bytes text = e->value;
@@ -285,7 +285,7 @@ static enum status read_metadata(struct listing *l, const struct ocdbt_entry *e,
 }
 
 static enum status add_array(struct listing *l, struct bytes key,
-                             const struct zarr_array *array)
+                             struct zarr_array *array)
 {
     bool added;
     const char *kept;
@@ -345,7 +345,7 @@ static enum status add_loose(struct listing *l, const struct ocdbt_entry *e)
 static enum status take_entry(struct listing *l, const struct ocdbt_entry *e)
 {
     bool group = false;
-    const struct zarr_array *array = NULL;
+    struct zarr_array *array = NULL;
     struct bytes key = e->key;
     int version = metadata_version(e->key, &key.len);
     if (version == 0)
@@ -520,9 +520,8 @@ static bool take_databases(struct listing *l)
     if (any)
         job_issue(l->job, ISSUE_ERROR, NULL, NO_OFFSET, "unmerged",
                   "the databases of the processes %s: listed from these, which the "
-                  "library itself "
-                  "does not do",
-                  merged ? "are whole, the one that joins them is not"
+                  "library itself does not do",
+                  merged ? "can be read, the one that joins them cannot"
                          : "were never merged (" OCDBT_MANIFEST " is missing)");
     return any || merged;
 }

@@ -201,6 +201,15 @@ enum status orbax_store_open(struct orbax_store *s, struct job *job,
     return orbax_store_open_of(s, job, directory, ORBAX_PROCESS_PREFIX);
 }
 
+void orbax_store_miss_absent(struct orbax_store *s)
+{
+    for (uint64_t i = 0; i < s->array_count; i++) {
+        struct zarr_array *a = s->listed ? s->arrays[i].array : &s->tree.sites[i].array;
+        if (a)
+            a->absent_is_lost = true;
+    }
+}
+
 uint64_t orbax_store_count(const struct orbax_store *s)
 {
     return s->array_count + s->string_count;

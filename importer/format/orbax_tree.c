@@ -5,7 +5,7 @@
  *                             "value_metadata": {"value_type": TEXT,
  *                                                "skip_deserialize": BOOLEAN, ...}}, ...},
  *    "use_ocdbt": ..., "use_zarr3": ..., "custom_metadata": ...,
- *    "value_metadata_tree": TEXT, ...}
+ *    "store_array_data_equal_to_fill_value": BOOLEAN, "value_metadata_tree": TEXT, ...}
  *
  * REPR is Python's spelling of the path and is not read: the components stand in
  * key_metadata (key_type 1: a position in a sequence; 2: a key or an attribute). Joined by
@@ -200,6 +200,13 @@ static bool read_custom(struct reading *r)
     return json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
 }
 
+/* Older Orbax left out the values that are nothing but zeros. */
+static bool read_storing(struct reading *r)
+{
+    r->tree->all_stored = json_next(&r->json) == JSON_TRUE;
+    return r->json.type != JSON_FAIL && json_skip(&r->json);
+}
+
 static bool read_file(struct reading *r)
 {
     enum json_type type;
@@ -211,6 +218,8 @@ static bool read_file(struct reading *r)
             good = read_leaves(r);
         else if (json_is(&r->json, "custom_metadata"))
             good = read_custom(r);
+        else if (json_is(&r->json, "store_array_data_equal_to_fill_value"))
+            good = read_storing(r);
         else
             good = json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
         if (!good)

@@ -133,7 +133,8 @@ def saved(path, values, **how):
 
 
 def every_layout():
-    values = {"tree": tree(), "all": {d: jnp.asarray(array(d)) for d in DTYPES}, "int": 5, "float": 1.5,
+    values = {"tree": tree(), "all": {d: jnp.asarray(array(d)) for d in DTYPES}, "zeros": jnp.zeros((70, 3)),
+              "int": 5, "float": 1.5,
               "text": "é", "texts": ["", "x" * 5000], "none": None, "empty": {}, "list": []}
     want = {}
     for ocdbt in (True, False):
@@ -167,7 +168,7 @@ def devices():
 
 
 def chunks():
-    values = {"big": jnp.asarray(array("float32", (96, 100))), "odd": jnp.asarray(array("int16", (33, 7, 5)))}
+    values = {"big": jnp.asarray(array("float32", (96, 100))), "zeros": jnp.zeros((64, 64)), "odd": jnp.asarray(array("int16", (33, 7, 5)))}
     want = {}
     for zarr3 in (False, True):
         path = os.path.abspath(f"item{zarr3:d}")
