@@ -170,7 +170,8 @@ static bool set_payload(struct msgpack *m, struct msgpack_item *item, uint64_t l
     const uint8_t *kind = NULL;
     if (item->type == MSGPACK_EXTENSION && !(kind = take(m, 1)))
         return false;
-    item->kind = kind ? (int8_t)*kind : 0;
+    if (kind)
+        item->kind = (int8_t)*kind;
     item->data = m->at;
     item->len = len;
     if (len > m->end - m->at)

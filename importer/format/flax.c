@@ -141,7 +141,7 @@ static bool read_record_value(struct flax_tree *t, const struct msgpack_item *va
 static enum status walk_stream(struct job *job, const struct flax_visitor *visitor)
 {
     struct flax_tree t;
-    struct msgpack_item value;
+    struct msgpack_item value = {0};
     bool ok = flax_open(&t, job, job->source, visitor) == OK;
     while (ok && t.reader.at < t.reader.end) {
         text_reset(&t.path);

@@ -152,7 +152,7 @@ static bool read_chunked_shape(struct msgpack *m, struct flax_array *a)
 static bool read_chunk(struct msgpack *m, struct flax_array *a, uint64_t position)
 {
     struct msgpack_item item;
-    struct flax_array chunk;
+    struct flax_array chunk = {.rank = 0};
     if (a->runs[position].offset)
         return twice(m, position);
     if (!msgpack_next(m, &item))

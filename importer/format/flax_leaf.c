@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "importer/step.h"
@@ -32,16 +33,16 @@ static bool find_text(const char *name, char *codec, size_t space, uint64_t *wid
 {
     bool wide = strncmp(name, "str", 3) == 0;
     const char *digits = name + (wide ? 3 : 5);
-    unsigned unit = wide ? 32 : 8, bits;
-    char again[24];
+    unsigned unit = wide ? 32 : 8;
     if (!wide && strncmp(name, "bytes", 5) != 0)
         return false;
-    if (strlen(digits) > 8 || sscanf(digits, "%u", &bits) != 1 || !bits || bits % unit)
+    unsigned long bits = *digits >= '1' && *digits <= '9' ? strtoul(digits, NULL, 10) : 0;
+    if (strlen(digits) > 8 || digits[strspn(digits, "0123456789")] || !bits ||
+        bits % unit)
         return false;
-    snprintf(again, sizeof(again), "%u", bits);
     *width = bits / 8;
-    return strcmp(again, digits) == 0 &&
-           snprintf(codec, space, "strings:%c%u", wide ? 'U' : 'S', bits / unit) > 0;
+    snprintf(codec, space, "strings:%c%lu", wide ? 'U' : 'S', bits / unit);
+    return true;
 }
 
 static bool is_plain(enum dtype_kind kind)
@@ -105,7 +106,7 @@ static bool add_box(struct boxes *b, uint64_t first, unsigned d, uint64_t count)
         e->shape[i] = i < d ? 1 : i == d ? count : a->shape[i];
         first %= b->stride[i];
     }
-    b->sink->box_bytes += sizeof(*e) + 2 * a->rank * sizeof(*origin);
+    b->sink->box_bytes += sizeof(*e) + 2 * (uint64_t)a->rank * sizeof(*origin);
     return true;
 }
 

@@ -160,10 +160,9 @@ static const struct zarr_array *array_of(struct t5x *t, const struct t5x_spec *s
         return NULL;
     }
     struct bytes metadata = {(const uint8_t *)text, s->metadata.len};
-    return zarr_parse(metadata, 2, t->sink.source->name, job->arena, &kind, array,
-                      &ignored) == OK
-               ? array
-               : NULL;
+    bool good = zarr_parse(metadata, 2, t->sink.source->name, job->arena, &kind, array,
+                           &ignored) == OK;
+    return good && kind == ZARR_ARRAY && array->dtype ? array : NULL;
 }
 
 /* Where the folder is, as the scan found it. Where the path does not lead to an array, its
