@@ -165,8 +165,32 @@ static int64_t data_version(sqlite3 *db)
     return version;
 }
 
-/* What the writer keeps in mind of the catalog holds until another program has written.
- * Without its indexes, a catalog that is not new could not be asked for names. */
+/* All names of a catalog that was new a moment ago and has no index yet to find one by. */
+static enum status learn_names(struct writer *w, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(w->db, "SELECT id, name FROM names", -1, &s, NULL);
+    bool kept = true;
+    while (kept && rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) {
+        bool added;
+        const char *copy, *name = (const char *)sqlite3_column_text(s, 1);
+        size_t len = (size_t)sqlite3_column_bytes(s, 1);
+        uint64_t *id =
+            name ? strmap_keep(&w->names, &w->name_memory, name, len, &copy, &added)
+                 : NULL;
+        if ((kept = id != NULL))
+            *id = (uint64_t)sqlite3_column_int64(s, 0);
+    }
+    rc = sqlite3_finalize(s);
+    if (!kept)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for tensor names");
+    w->names_known = rc == SQLITE_OK;
+    return rc == SQLITE_OK ? OK : db_error(w->db, "cannot read the catalog", err);
+}
+
+/* What the writer keeps in mind of the catalog holds until another program has written, or
+ * the way of the journal has changed. Without its indexes, a catalog that is not new could not
+ * be asked for names. */
 static enum status learn(struct writer *w, struct error *err)
 {
     int64_t version = data_version(w->db);
@@ -179,9 +203,12 @@ static enum status learn(struct writer *w, struct error *err)
     w->next_checkpoint = next_id(w->db, "checkpoints");
     strmap_release(&w->names);
     arena_release(&w->name_memory);
+    bool was_new = w->indexes_wait;
     w->names_known = w->next_name == 1;
     w->indexes_wait = w->names_known && w->next_layout == 1;
-    return w->indexes_wait ? OK : db_build_indexes(w->db, err);
+    return w->indexes_wait ? OK
+           : was_new       ? learn_names(w, err)
+                           : db_build_indexes(w->db, err);
 }
 
 static enum status begin(struct writer *w, struct error *err)

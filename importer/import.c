@@ -11,7 +11,7 @@
 #include "importer/walk.h"
 
 #define THREADS_A_CORE   4 /* headers of cold files are waited for, not computed */
-#define WINDOW_BYTES_MAX (UINT64_C(96) << 20)
+#define WINDOW_BYTES_MAX (UINT64_C(32) << 20)
 
 struct importing {
     const struct import_options *options;
