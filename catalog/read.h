@@ -13,6 +13,14 @@
 
 struct reader;
 
+/* Files that stay open from one tensor to the next, for those whose `cache` it is: a caller
+ * with many. Whether they still are what was indexed is looked at every now and then. Any
+ * number of threads.
+ * NULL without memory; it must outlive the readers. */
+struct file_cache;
+struct file_cache *file_cache_new(void);
+void file_cache_free(struct file_cache *);
+
 /* Prepare to read `tensor`, which must outlive the reader. Opens and checks its files
  * (ERR_CHANGED, ERR_MISSING, ERR_IO). ERR_UNSUPPORTED for storage none and dtypes without
  * bytes. Reads no data yet. */

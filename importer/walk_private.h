@@ -45,8 +45,9 @@ struct entry {
 struct listing {
     const char *path;
     const char *only;
-    bool parts_asked;     /* nothing is called `only`: files are its parts if they begin so */
-    bool companion_asked; /* `only` is a companion file: it stands for all checkpoints of its
+    bool parts_asked; /* nothing is called `only`: files are its parts if they begin so */
+    bool
+        companion_asked; /* `only` is a companion file: it stands for all checkpoints of its
                              program here */
     struct arena *arena;
     struct entry *files, *dirs; /* sorted by name */

@@ -5,6 +5,7 @@
 
 #include "shell/command.h"
 #include "shell/export_select.h"
+#include "shell/render.h"
 
 static const struct option_spec options[] = {
     {"--format",     "F",          "safetensors, npz or npy; else OUT's suffix says it"               },
@@ -166,30 +167,11 @@ static void shelf_end(void *context)
 
 static int print_plan(struct session *s, const struct export_plan *p)
 {
-    struct text json = {0};
-    for (uint64_t i = 0; i < p->count; i++) {
-        const struct export_tensor *t = &p->tensors[i];
-        text_addf(&json, "%s[%" PRId64 ",", i ? "," : "[", t->id);
-        text_json(&json, t->old_name, strlen(t->old_name));
-        text_addc(&json, ',');
-        text_json(&json, t->name, strlen(t->name));
-        text_addc(&json, ',');
-        text_json(&json, t->to.name, strlen(t->to.name));
-        text_addc(&json, ',');
-        shape_print(&json, t->shape, t->rank);
-        text_addf(&json, ",%" PRIu64 "]", t->nbytes);
-    }
-    text_addc(&json, ']');
-    int status = STATUS_NO;
-    if (text_str(&json))
-        status =
-            render_query(s,
-                         "SELECT value ->> 0 AS tensor_id, value ->> 1 AS old_name, "
-                         "value ->> 2 AS new_name, value ->> 3 AS dtype, value -> 4 AS "
-                         "shape, value ->> 5 AS nbytes FROM json_each(?1)",
-                         "s", text_str(&json));
-    text_release(&json);
-    return status;
+    sqlite3_stmt *listing = export_rows_listing(p->rows);
+    if (listing)
+        return render_listing(s, listing);
+    complain("no memory for the plan");
+    return STATUS_NO;
 }
 
 static void print_refusals(struct refusals *r)
@@ -248,8 +230,10 @@ static void describe(const struct request *r, const struct export_plan *p,
         pairs[n++] = "ckptdb_map";
         pairs[n++] = r->want.map;
     }
-    if (!r->want.sql && p->count) {
-        const char *path = p->tensors[0].checkpoint;
+    uint64_t count;
+    const char *const *paths = export_rows_checkpoints(p->rows, &count);
+    if (!r->want.sql && count) {
+        const char *path = paths[0];
         const char *slash = strrchr(path, '/');
         pairs[n++] = "ckptdb_source";
         pairs[n++] = slash ? slash + 1 : path;

@@ -66,67 +66,43 @@ static enum status no_memory(struct error *err)
                      "no memory for the plan of the export");
 }
 
-static const char *keep(struct export_plan *p, const char *text)
+static bool is_inexact(const struct dtype *d)
 {
-    return arena_copy(&p->arena, text, strlen(text));
-}
-
-/* A dtype whose name lives as long as the plan. */
-static bool keep_dtype(struct export_plan *p, const char *name, struct dtype *out)
-{
-    dtype_find(name, out);
-    if (out->name == name)
-        out->name = keep(p, name);
-    return out->name != NULL;
-}
-
-/* Rows come checkpoint by checkpoint, so its path is that of the row before. */
-static const char *keep_checkpoint(struct export_plan *p, const char *path)
-{
-    if (p->count && strcmp(p->tensors[p->count - 1].checkpoint, path) == 0)
-        return p->tensors[p->count - 1].checkpoint;
-    return keep(p, path);
-}
-
-static bool plan_grow(struct export_plan *p)
-{
-    uint64_t space = p->space ? p->space + p->space / 2 : 64, size;
-    void *grown = NULL;
-    if (mul_u64(space, sizeof(*p->tensors), &size) && size <= SIZE_MAX)
-        grown = realloc(p->tensors, (size_t)size);
-    if (!grown)
-        return false;
-    p->tensors = grown;
-    p->space = space;
-    return true;
+    return d->kind == DTYPE_FLOAT || d->kind == DTYPE_COMPLEX || d->kind == DTYPE_BLOCK;
 }
 
 static enum status plan_append(struct export_plan *p, const struct stored_tensor *s,
                                const char *new_name, const char *dtype, struct error *err)
 {
-    if (p->count == p->space && !plan_grow(p))
-        return no_memory(err);
     struct export_tensor t = {
         .id = s->id,
-        .name = keep(p, new_name),
-        .checkpoint = keep_checkpoint(p, s->checkpoint),
+        .name = new_name,
+        .old_name = s->name,
+        .checkpoint = s->checkpoint,
+        .from = s->dtype,
+        .to = s->dtype,
         .rank = s->rank,
         .elements = s->elements,
-        .shape = arena_array(&p->arena, s->rank ? s->rank : 1, sizeof(*t.shape)),
+        .shape = s->shape,
     };
-    t.old_name = strcmp(s->name, new_name) == 0 ? t.name : keep(p, s->name);
-    if (!t.name || !t.old_name || !t.checkpoint || !t.shape ||
-        !keep_dtype(p, s->dtype.name, &t.from) ||
-        !keep_dtype(p, dtype ? dtype : s->dtype.name, &t.to))
-        return no_memory(err);
-    if (s->rank)
-        memcpy(t.shape, s->shape, s->rank * sizeof(*t.shape));
+    if (dtype)
+        dtype_find(dtype, &t.to);
     if (s->extent_count) {
         t.source_file = s->extents[0].file;
         t.source_offset = s->extents[0].offset;
     }
-    p->tensors[p->count++] = t;
-    return OK;
+    text_reset(&p->last_name);
+    text_reset(&p->last_shape);
+    text_adds(&p->last_name, s->name);
+    if (!shape_print(&p->last_shape, s->shape, s->rank) || !text_str(&p->last_name))
+        return no_memory(err);
+    if (!p->rows && export_rows_open(&p->rows, err) != OK)
+        return err->status;
+    if (export_rows_add(p->rows, &t, err) == OK) {
+        p->count++;
+        p->inexact += is_inexact(&t.to);
+    }
+    return err->status;
 }
 
 static bool can_be_read(struct export_plan *p, const struct stored_tensor *s)
@@ -153,9 +129,12 @@ enum status export_plan_add(struct export_plan *p, int64_t id, const char *new_n
                             const char *dtype, struct error *err)
 {
     struct arena arena = {0};
-    struct stored_tensor stored;
+    struct stored_tensor stored = {0};
     struct error why = {.offset = NO_OFFSET};
+    if (!p->files && !(p->files = file_cache_new()))
+        return no_memory(err);
     enum status status = p->loader.load(p->loader.context, id, &arena, &stored, &why);
+    stored.cache = p->files;
     if (status == ERR_MEMORY)
         *err = why;
     else if (status != OK)
@@ -168,58 +147,65 @@ enum status export_plan_add(struct export_plan *p, int64_t id, const char *new_n
     return err->status;
 }
 
-static bool is_inexact(const struct dtype *d)
+static bool any_dtype(const struct dtype *d)
 {
-    return d->kind == DTYPE_FLOAT || d->kind == DTYPE_COMPLEX || d->kind == DTYPE_BLOCK;
+    (void)d;
+    return true;
 }
 
 enum status export_plan_cast(struct export_plan *p, const char *dtype, struct error *err)
 {
     struct dtype to;
-    if (!keep_dtype(p, dtype, &to))
-        return no_memory(err);
+    dtype_find(dtype, &to);
     if (!dtype_sized(&to))
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                          "--dtype %.60s: no dtype of this name", dtype);
-    uint64_t inexact = 0;
-    for (uint64_t i = 0; i < p->count; i++)
-        inexact += is_inexact(&p->tensors[i].to);
-    bool all = !is_inexact(&to) || !inexact;
-    for (uint64_t i = 0; i < p->count; i++)
-        if (all || is_inexact(&p->tensors[i].to))
-            p->tensors[i].to = to;
-    p->cast = to.name;
-    p->uncast = all ? 0 : p->count - inexact;
-    return OK;
+    bool all = !is_inexact(&to) || !p->inexact;
+    p->cast = arena_copy(&p->arena, dtype, strlen(dtype));
+    p->uncast = all ? 0 : p->count - p->inexact;
+    if (!p->cast)
+        return no_memory(err);
+    return p->rows ? export_rows_cast(p->rows, &to, all ? any_dtype : is_inexact, err)
+                   : OK;
 }
 
-static int compare_names(const void *a, const void *b)
+/* A row that must outlive the next. */
+struct kept_row {
+    struct text name, old_name;
+    const char *checkpoint; /* NULL: none yet */
+};
+
+static bool keep_row(struct kept_row *k, const struct export_tensor *t)
 {
-    const struct export_tensor *x = *(struct export_tensor *const *)a;
-    const struct export_tensor *y = *(struct export_tensor *const *)b;
-    int order = strcmp(x->name, y->name);
-    return order ? order : x < y ? -1 : x > y;
+    text_reset(&k->name);
+    text_reset(&k->old_name);
+    k->checkpoint = t->checkpoint;
+    return text_adds(&k->name, t->name) && text_adds(&k->old_name, t->old_name);
 }
 
 static enum status check_collisions(struct export_plan *p, struct error *err)
 {
-    struct export_tensor **by_name =
-        malloc((size_t)p->count * sizeof(struct export_tensor *));
-    if (!by_name)
-        return no_memory(err);
-    for (uint64_t i = 0; i < p->count; i++)
-        by_name[i] = &p->tensors[i];
-    qsort(by_name, (size_t)p->count, sizeof(struct export_tensor *), compare_names);
-    for (uint64_t i = 1; i < p->count; i++) {
-        const struct export_tensor *a = by_name[i - 1], *b = by_name[i];
-        if (strcmp(a->name, b->name) == 0)
+    struct export_scan *scan = NULL;
+    struct export_tensor *t;
+    struct kept_row before = {0};
+    if (export_scan_open(p->rows, EXPORT_BY_NAME, EXPORT_ALL, &scan, err) != OK)
+        return err->status;
+    while (export_scan_next(scan, &t, err) == OK && t) {
+        if (before.checkpoint && strcmp(text_str(&before.name), t->name) == 0)
             refuse(&p->refusals,
                    "%.400s is the new name of both %.400s of %.250s and %.400s "
                    "of %.250s",
-                   a->name, a->old_name, a->checkpoint, b->old_name, b->checkpoint);
+                   t->name, text_str(&before.old_name), before.checkpoint, t->old_name,
+                   t->checkpoint);
+        if (!keep_row(&before, t)) {
+            no_memory(err);
+            break;
+        }
     }
-    free(by_name);
-    return OK;
+    text_release(&before.name);
+    text_release(&before.old_name);
+    export_scan_close(scan);
+    return err->status;
 }
 
 const char *export_dtype_instead(const struct dtype *d)
@@ -263,23 +249,37 @@ static void refuse_format(struct export_plan *p, const struct export_tensor *t,
                t->old_name, t->to.name, why);
 }
 
-/* The size as written, and whether there is a way to it. */
-static void check_tensor(struct export_plan *p, struct export_tensor *t,
+/* Is there a way to what is to be written? */
+static void check_tensor(struct export_plan *p, const struct export_tensor *t,
                          const struct exporter *exporter)
 {
     struct error err = {.offset = NO_OFFSET};
     struct converter converter;
     struct text why = {.limit = 1000};
     const char *instead = NULL;
+    uint64_t nbytes;
     if (!exporter->holds(t, &why, &instead))
         refuse_format(p, t, text_str(&why), instead);
     else if (strcmp(t->from.name, t->to.name) != 0 &&
              converter_find(&t->from, &t->to, &converter, &err) != OK)
         refuse_error(&p->refusals, t->old_name, &err);
-    else if (!dtype_nbytes(&t->to, t->elements, &t->nbytes))
+    else if (!dtype_nbytes(&t->to, t->elements, &nbytes))
         refuse(&p->refusals, "%.400s: its elements cannot be stored as %.60s",
                t->old_name, t->to.name);
     text_release(&why);
+}
+
+static enum status check_tensors(struct export_plan *p, const struct exporter *exporter,
+                                 struct error *err)
+{
+    struct export_scan *scan = NULL;
+    struct export_tensor *t;
+    if (export_scan_open(p->rows, EXPORT_BY_SELECTION, EXPORT_ALL, &scan, err) != OK)
+        return err->status;
+    while (export_scan_next(scan, &t, err) == OK && t)
+        check_tensor(p, t, exporter);
+    export_scan_close(scan);
+    return err->status;
 }
 
 enum status export_plan_check(struct export_plan *p, const struct exporter *exporter,
@@ -294,14 +294,17 @@ enum status export_plan_check(struct export_plan *p, const struct exporter *expo
             "another format",
             (unsigned long long)p->count, exporter->name,
             (unsigned long long)exporter->most);
-    for (uint64_t i = 0; i < p->count; i++)
-        check_tensor(p, &p->tensors[i], exporter);
-    return p->count ? check_collisions(p, err) : OK;
+    if (p->rows && check_tensors(p, exporter, err) == OK)
+        check_collisions(p, err);
+    return err->status;
 }
 
 void export_plan_release(struct export_plan *p)
 {
-    free(p->tensors);
+    export_rows_close(p->rows);
+    file_cache_free(p->files);
+    text_release(&p->last_name);
+    text_release(&p->last_shape);
     arena_release(&p->arena);
     refusals_release(&p->refusals);
     *p = (struct export_plan){.loader = p->loader};

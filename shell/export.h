@@ -9,8 +9,8 @@
  *
  * To add a format: one file export_NAME.c, one line in exports.def.
  *
- * Memory: some 200 bytes and the names a tensor; everything else about a tensor is loaded
- * when its turn comes, and dropped.
+ * Memory does not grow with the number of tensors: they are rows (export_rows.h), and
+ * everything else about a tensor is loaded when its turn comes, and dropped.
  */
 #ifndef CKPTDB_SHELL_EXPORT_H
 #define CKPTDB_SHELL_EXPORT_H
@@ -20,55 +20,51 @@
 #include "catalog/base/text.h"
 #include "catalog/convert.h"
 #include "catalog/read.h"
+#include "shell/export_rows.h"
 #include "shell/output.h"
-
-struct export_tensor {
-    int64_t id;
-    const char *name; /* new name */
-    const char *old_name;
-    const char *checkpoint; /* path of its source */
-    struct dtype from, to;  /* as stored, as written */
-    uint64_t *shape;
-    unsigned rank;
-    uint64_t elements;
-    uint64_t nbytes;      /* as written */
-    uint32_t source_file; /* where its first byte lies now, for reading in that order: */
-    uint64_t source_offset; /* position in the checkpoint's files, byte */
-    uint32_t part;          /* which of the files written */
-    /* Set by layout(): */
-    uint64_t offset; /* where its data begins in the file */
-    uint8_t *lead;   /* bytes that stand right before its data (an npy header) */
-    size_t lead_len;
-    /* Set by streaming, where layout() asked for it: */
-    uint32_t crc32; /* of its data, as zlib counts it */
-};
 
 /* One file to be written. */
 struct export_file {
     const char *path;
-    struct export_tensor **tensors; /* in the order of the selection; layout() may sort */
-    uint64_t count;
+    struct export_span span;     /* of the placed tensors */
+    uint64_t count;              /* of them */
     const char *const *metadata; /* key, value, key, value, ..., NULL; sorted by key */
-    /* Set by layout(): */
-    struct text head; /* the file's first bytes */
-    uint64_t size;    /* of the whole file */
-    bool wants_crc32;
+    /* Kept by the format from its first place() on, zero before: */
+    uint64_t data_end;  /* of the tensors so far */
+    uint64_t table_len; /* bytes of the table so far */
+    uint64_t entries;   /* of the table, written in this turn */
+    /* Set by finish(): */
+    uint64_t base;     /* added to the offsets of all tensors */
+    uint64_t size;     /* of the whole file */
     char warning[256]; /* "": none */
 };
 
+/* A file is a table of its tensors and their data. The table stands before the data or behind
+ * it, is told tensor by tensor, and never as a whole in memory. */
 struct exporter {
     const char *name;   /* "safetensors" */
     const char *suffix; /* ".safetensors" */
     const char *summary;
     uint64_t most; /* tensors of one file; 0: any number */
+    const char
+        *same_key;   /* readers take a name with this suffix for the one without; NULL */
+    bool table_last; /* it stands behind the data */
+    bool wants_crc32;
     /* Add why the format cannot hold this tensor to `why`; *instead is set to a dtype that
      * it could have, if there is one like it. */
     bool (*holds)(const struct export_tensor *, struct text *why, const char **instead);
-    enum status (*layout)(struct export_file *, struct error *err);
-    /* When all data is in place and the checksums are known: append the lead of a tensor,
-     * and the file's last bytes. NULL: there are none. */
+    /* Data is ordered by the rank of its dtype (NULL: all the same), then by name. */
+    unsigned (*rank)(const struct dtype *);
+    /* In that order: find a tensor's place (offset, lead_len); then that of all is known. */
+    enum status (*place)(struct export_file *, struct export_tensor *, struct error *err);
+    enum status (*finish)(struct export_file *, struct error *err);
+    /* Append the table's beginning, a tensor's entry (the checksums are known where the table
+     * stands last), its end. begin, end: NULL for nothing. */
+    bool (*begin)(struct export_file *, struct text *out);
+    bool (*entry)(struct export_file *, const struct export_tensor *, struct text *out);
+    bool (*end)(struct export_file *, struct text *out);
+    /* Append what stands right before a tensor's data, when that is written. NULL: nothing. */
     bool (*lead)(const struct export_tensor *, struct text *out);
-    bool (*tail)(const struct export_file *, struct text *out);
 };
 
 extern const struct exporter *const exporters[]; /* ends in NULL */
@@ -101,12 +97,14 @@ struct export_loader {
 };
 
 struct export_plan {
-    struct arena arena;
+    struct arena arena; /* of the plan as a whole */
     struct export_loader loader;
-    struct export_tensor *tensors; /* in the order of the selection; malloc'ed */
-    uint64_t count, space;
-    const char *cast; /* dtype for all, see export_plan_cast(); NULL: none */
-    uint64_t uncast;  /* tensors that `cast` left alone */
+    struct export_rows *rows; /* NULL: nothing was added yet */
+    uint64_t count, inexact;  /* tensors; of them, floating-point, complex and blocks */
+    const char *cast;         /* dtype for all, see export_plan_cast(); NULL: none */
+    uint64_t uncast;          /* tensors that `cast` left alone */
+    struct text last_name, last_shape; /* what was added last: its old name; JSON */
+    struct file_cache *files;          /* open ones, for all tensors */
     struct refusals refusals;
 };
 

@@ -18,14 +18,31 @@ bool export_numpy_holds(const struct export_tensor *t, struct text *why,
     return !text_adds(why, "NumPy has no such dtype");
 }
 
-static enum status layout(struct export_file *f, struct error *err)
+static bool entry(struct export_file *f, const struct export_tensor *t, struct text *out)
 {
-    struct export_tensor *t = f->tensors[0];
     char descr[64];
-    if (!npy_descr(&t->to, descr) || !npy_header(&f->head, descr, t->shape, t->rank))
-        return error_set(err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
-    t->offset = f->head.len;
-    if (!add_u64(f->head.len, t->nbytes, &f->size))
+    (void)f;
+    return npy_descr(&t->to, descr) && npy_header(out, descr, t->shape, t->rank);
+}
+
+static enum status place(struct export_file *f, struct export_tensor *t,
+                         struct error *err)
+{
+    struct text header = {0};
+    t->offset = 0;
+    t->lead_len = 0;
+    f->data_end = t->nbytes;
+    if (!entry(f, t, &header))
+        error_set(err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
+    f->table_len = header.len;
+    text_release(&header);
+    return err->status;
+}
+
+static enum status finish(struct export_file *f, struct error *err)
+{
+    f->base = f->table_len;
+    if (!add_u64(f->base, f->data_end, &f->size))
         return error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
                          "more bytes than a file can have");
     return OK;
@@ -37,5 +54,7 @@ const struct exporter exporter_npy = {
     .summary = "NumPy, one tensor",
     .most = 1,
     .holds = export_numpy_holds,
-    .layout = layout,
+    .place = place,
+    .finish = finish,
+    .entry = entry,
 };

@@ -79,43 +79,6 @@ static bool holds(const struct export_tensor *t, struct text *why, const char **
     return export_numpy_holds(t, why, instead);
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct export_tensor *x = *(struct export_tensor *const *)a;
-    const struct export_tensor *y = *(struct export_tensor *const *)b;
-    return strcmp(x->name, y->name);
-}
-
-static int compare_key(const void *key, const void *element)
-{
-    const struct export_tensor *t = *(struct export_tensor *const *)element;
-    const char *name = key;
-    size_t len = strlen(name) - strlen(".npy");
-    int order = strncmp(name, t->name, len);
-    return order ? order : -(t->name[len] != '\0');
-}
-
-/* numpy.load() takes a key for a member's full name first: of "a" and "a.npy" it would give
- * the first for both. */
-static enum status check_keys(const struct export_file *f, struct error *err)
-{
-    for (uint64_t i = 0; i < f->count; i++) {
-        const char *name = f->tensors[i]->name;
-        size_t len = strlen(name);
-        if (len < 4 || strcmp(name + len - 4, ".npy") != 0)
-            continue;
-        struct export_tensor **other =
-            bsearch(name, f->tensors, (size_t)f->count, sizeof(struct export_tensor *),
-                    compare_key);
-        if (other)
-            return error_set(
-                err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
-                "%.200s and %.200s are the same key to numpy.load; rename one",
-                (*other)->name, name);
-    }
-    return OK;
-}
-
 /* One member: what both its headers say. */
 struct member {
     uint64_t at;     /* of its local header */
@@ -255,31 +218,32 @@ static void put_end(struct text *out, uint64_t count, uint64_t at, uint64_t len)
     put16(out, 0); /* no comment */
 }
 
-/* Find the place of every member, and the lengths of the directory and of the file. */
-static enum status layout(struct export_file *f, struct error *err)
+/* Find the place of a member, and the length of its line in the directory. */
+static enum status place(struct export_file *f, struct export_tensor *t,
+                         struct error *err)
 {
-    uint64_t at = 0, directory = 0;
-    qsort(f->tensors, (size_t)f->count, sizeof(struct export_tensor *), compare);
-    if (check_keys(f, err) != OK)
-        return err->status;
-    for (uint64_t i = 0; i < f->count; i++) {
-        struct export_tensor *t = f->tensors[i];
-        struct member m;
-        if (!member_init(&m, t, at))
-            return error_set(err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
-        t->offset = at + LOCAL_SIZE + m.name_len + m.padding + m.npy.len +
-                    (m.size >= FULL32 ? EXTRA64_SIZE : 0);
-        t->lead_len = (uint32_t)(t->offset - at);
-        directory += ENTRY_SIZE + m.name_len + entry_extra(&m);
-        member_release(&m);
-        if (!add_u64(t->offset, t->nbytes, &at) || at > INT64_MAX)
-            return error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
-                             "more bytes than a file can have");
-    }
-    f->size = at + directory + END_SIZE;
-    if (needs_end64(f->count, at, directory))
+    struct member m;
+    uint64_t at = f->data_end;
+    if (!member_init(&m, t, at))
+        return error_set(err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
+    t->offset = at + LOCAL_SIZE + m.name_len + m.padding + m.npy.len +
+                (m.size >= FULL32 ? EXTRA64_SIZE : 0);
+    t->lead_len = (uint32_t)(t->offset - at);
+    f->table_len += ENTRY_SIZE + m.name_len + entry_extra(&m);
+    f->entries++;
+    member_release(&m);
+    if (!add_u64(t->offset, t->nbytes, &f->data_end) || f->data_end > INT64_MAX)
+        return error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
+                         "more bytes than a file can have");
+    return OK;
+}
+
+static enum status finish(struct export_file *f, struct error *err)
+{
+    (void)err;
+    f->size = f->data_end + f->table_len + END_SIZE;
+    if (needs_end64(f->count, f->data_end, f->table_len))
         f->size += END64_SIZE + LOCATOR_SIZE;
-    f->wants_crc32 = true;
     return OK;
 }
 
@@ -293,20 +257,20 @@ static bool lead(const struct export_tensor *t, struct text *out)
     return ok && !out->failed;
 }
 
-static bool tail(const struct export_file *f, struct text *out)
+static bool entry(struct export_file *f, const struct export_tensor *t, struct text *out)
 {
-    uint64_t at = 0;
-    for (uint64_t i = 0; i < f->count; i++) {
-        const struct export_tensor *t = f->tensors[i];
-        struct member m;
-        if (member_init(&m, t, member_at(t)))
-            put_entry(out, &m, t);
-        else
-            out->failed = true;
-        member_release(&m);
-        at = t->offset + t->nbytes;
-    }
-    put_end(out, f->count, at, out->len);
+    struct member m;
+    (void)f;
+    bool ok = member_init(&m, t, member_at(t));
+    if (ok)
+        put_entry(out, &m, t);
+    member_release(&m);
+    return ok && !out->failed;
+}
+
+static bool end(struct export_file *f, struct text *out)
+{
+    put_end(out, f->count, f->data_end, f->table_len);
     return !out->failed;
 }
 
@@ -315,7 +279,12 @@ const struct exporter exporter_npz = {
     .suffix = ".npz",
     .summary = "NumPy, any number of tensors, not compressed",
     .holds = holds,
-    .layout = layout,
+    .same_key = ".npy", /* numpy.load() takes a key for a member's full name first */
+    .table_last = true,
+    .wants_crc32 = true,
+    .place = place,
+    .finish = finish,
+    .entry = entry,
+    .end = end,
     .lead = lead,
-    .tail = tail,
 };

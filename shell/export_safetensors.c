@@ -92,21 +92,10 @@ static bool holds(const struct export_tensor *t, struct text *why, const char **
     return true;
 }
 
-/* While they are sorted, `offset` is the place of the dtype. */
-static int compare(const void *a, const void *b)
+static unsigned rank(const struct dtype *d)
 {
-    const struct export_tensor *x = *(struct export_tensor *const *)a;
-    const struct export_tensor *y = *(struct export_tensor *const *)b;
-    if (x->offset != y->offset)
-        return x->offset < y->offset ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
-static void sort(struct export_file *f)
-{
-    for (uint64_t i = 0; i < f->count; i++)
-        f->tensors[i]->offset = spellings[spelling_of(&f->tensors[i]->to)].order;
-    qsort(f->tensors, (size_t)f->count, sizeof(struct export_tensor *), compare);
+    size_t i = spelling_of(d);
+    return i < SPELLINGS ? spellings[i].order : 0;
 }
 
 static void add_metadata(struct text *out, const char *const *metadata)
@@ -136,57 +125,74 @@ static void add_tensor(struct text *out, const struct export_tensor *t)
     text_addf(out, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)t->offset, end);
 }
 
-/* Offsets from the end of the header, which is not known yet. */
-static bool place(struct export_file *f, uint64_t *end)
+/* The length is known when the header is written, not while its bytes are counted. */
+static bool begin(struct export_file *f, struct text *out)
 {
-    *end = 0;
-    for (uint64_t i = 0; i < f->count; i++) {
-        f->tensors[i]->offset = *end;
-        if (!add_u64(*end, f->tensors[i]->nbytes, end))
-            return false;
-    }
-    return true;
-}
-
-static void make_header(struct export_file *f, struct text *header)
-{
-    text_add(header, "\0\0\0\0\0\0\0", LENGTH_SIZE);
-    text_addc(header, '{');
+    uint8_t len[LENGTH_SIZE];
+    store_u64le(len, f->base - LENGTH_SIZE);
+    text_add(out, len, sizeof(len));
+    text_addc(out, '{');
     if (f->metadata)
-        add_metadata(header, f->metadata);
-    for (uint64_t i = 0; i < f->count; i++) {
-        text_adds(header, i || f->metadata ? "," : "");
-        add_tensor(header, f->tensors[i]);
-    }
-    text_addc(header, '}');
-    while (header->len % 8 && text_addc(header, ' '))
-        continue;
-    if (!header->failed)
-        store_u64le(header->at, header->len - LENGTH_SIZE);
+        add_metadata(out, f->metadata);
+    f->entries = 0;
+    return !out->failed;
 }
 
-static enum status layout(struct export_file *f, struct error *err)
+static bool entry(struct export_file *f, const struct export_tensor *t, struct text *out)
 {
-    uint64_t end;
-    sort(f);
-    if (!place(f, &end) || !add_u64(LENGTH_SIZE + HEADER_MAX, end, &f->size))
+    text_adds(out, f->entries++ || f->metadata ? "," : "");
+    add_tensor(out, t);
+    return !out->failed;
+}
+
+static bool end(struct export_file *f, struct text *out)
+{
+    static const char spaces[LENGTH_SIZE] = "        ";
+    text_addc(out, '}');
+    text_add(out, spaces, (size_t)(f->base - f->table_len - 1));
+    return !out->failed;
+}
+
+static enum status no_memory(const struct export_file *f, struct error *err)
+{
+    return error_set(err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
+}
+
+/* Offsets count from the end of the header; its bytes are counted on the way. */
+static enum status place(struct export_file *f, struct export_tensor *t,
+                         struct error *err)
+{
+    struct text text = {0};
+    t->offset = f->data_end;
+    t->lead_len = 0;
+    if (!add_u64(f->data_end, t->nbytes, &f->data_end))
         return error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
                          "more bytes than a file can have");
-    f->head.limit = LENGTH_SIZE + HEADER_MAX;
-    make_header(f, &f->head);
-    if (f->head.failed)
+    bool ok = f->entries || begin(f, &text);
+    if (!ok || !entry(f, t, &text))
+        no_memory(f, err);
+    f->table_len += text.len;
+    text_release(&text);
+    return err->status;
+}
+
+static enum status finish(struct export_file *f, struct error *err)
+{
+    uint64_t header = (f->table_len + 1 + 7) / 8 * 8 - LENGTH_SIZE;
+    f->base = LENGTH_SIZE + header;
+    if (header > HEADER_MAX)
         return error_set(
             err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
             "its header would have more than %zu bytes, which no reader takes; "
             "use --names, --where or --shard-size",
             HEADER_MAX);
-    if (f->head.len > HEADER_HUB)
+    if (!add_u64(f->base, f->data_end, &f->size))
+        return error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
+                         "more bytes than a file can have");
+    if (f->base > HEADER_HUB)
         snprintf(f->warning, sizeof(f->warning),
-                 "the header has %zu bytes; tools of the Hugging Face Hub stop at %zu",
-                 f->head.len, HEADER_HUB);
-    f->size = f->head.len + end;
-    for (uint64_t i = 0; i < f->count; i++)
-        f->tensors[i]->offset += f->head.len;
+                 "the header has %llu bytes; tools of the Hugging Face Hub stop at %zu",
+                 (unsigned long long)f->base, HEADER_HUB);
     return OK;
 }
 
@@ -195,5 +201,10 @@ const struct exporter exporter_safetensors = {
     .suffix = ".safetensors",
     .summary = "safetensors, as transformers and others load it",
     .holds = holds,
-    .layout = layout,
+    .rank = rank,
+    .place = place,
+    .finish = finish,
+    .begin = begin,
+    .entry = entry,
+    .end = end,
 };

@@ -175,15 +175,11 @@ static const char *column_name(sqlite3_stmt *s, int column)
 /* Rules of some dialects compute; a cast is all that an export can do. */
 static void check_shape(struct export_plan *p, const char *wanted)
 {
-    const struct export_tensor *t = &p->tensors[p->count - 1];
-    struct text shape = {0};
-    if (wanted && shape_print(&shape, t->shape, t->rank) &&
-        strcmp(text_str(&shape), wanted) != 0)
+    if (wanted && strcmp(text_str(&p->last_shape), wanted) != 0)
         refuse(&p->refusals,
                "%.400s: its rule makes the shape %.200s of %.200s, and export "
                "only casts",
-               t->old_name, wanted, text_str(&shape));
-    text_release(&shape);
+               text_str(&p->last_name), wanted, text_str(&p->last_shape));
 }
 
 static enum status add_row(struct export_plan *p, int64_t id, const char *new_name,
@@ -307,26 +303,24 @@ done:
     return err->status;
 }
 
-static bool plan_uses(const struct export_plan *p, int64_t checkpoint)
+static bool plan_uses(const struct export_plan *p, const char *checkpoint)
 {
-    uint64_t i = 0;
-    while (i < p->count && p->tensors[i].id >> TENSOR_ORD_BITS != checkpoint)
+    uint64_t count, i = 0;
+    const char *const *paths = export_rows_checkpoints(p->rows, &count);
+    while (i < count && checkpoint && strcmp(paths[i], checkpoint) != 0)
         i++;
-    return i < p->count;
+    return checkpoint && i < count;
 }
 
 /* Chunks of an array have no row of their own: what lies below a checkpoint that is a
  * directory is its own. */
 static bool lies_in_input(const struct export_plan *p, const char *path)
 {
-    const char *before = NULL;
-    for (uint64_t i = 0; i < p->count; i++) {
-        const char *checkpoint = p->tensors[i].checkpoint;
-        size_t len = strlen(checkpoint);
-        if (checkpoint == before)
-            continue;
-        before = checkpoint;
-        if (strncmp(path, checkpoint, len) == 0 && path[len] == '/')
+    uint64_t count;
+    const char *const *paths = export_rows_checkpoints(p->rows, &count);
+    for (uint64_t i = 0; i < count; i++) {
+        size_t len = strlen(paths[i]);
+        if (strncmp(path, paths[i], len) == 0 && path[len] == '/')
             return true;
     }
     return false;
@@ -344,8 +338,8 @@ enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char
     ours = lies_in_input(p, real);
     if (sqlite3_prepare_v2(
             db,
-            "SELECT checkpoint_id FROM file WHERE path IN (?1, ?2) OR (inode "
-            "= ?3 AND device = ?4)",
+            "SELECT c.path FROM file f JOIN checkpoint c ON c.id = f.checkpoint_id "
+            "WHERE f.path IN (?1, ?2) OR (f.inode = ?3 AND f.device = ?4)",
             -1, &s, NULL) != SQLITE_OK) {
         db_error(db, "files of checkpoints", err);
         goto done;
@@ -355,7 +349,7 @@ enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char
     sqlite3_bind_int64(s, 3, (sqlite3_int64)st.st_ino);
     sqlite3_bind_int64(s, 4, (sqlite3_int64)st.st_dev);
     while (!ours && sqlite3_step(s) == SQLITE_ROW)
-        ours = plan_uses(p, sqlite3_column_int64(s, 0));
+        ours = plan_uses(p, (const char *)sqlite3_column_text(s, 0));
     if (ours)
         error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                   "is one of the files that are read; give the output another name");

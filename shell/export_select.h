@@ -31,7 +31,7 @@ struct selection_notes {
     struct selection_note extra;  /* in the plan: names that the target has not */
 };
 
-/* Fill plan->tensors and the refusals. Errors in the user's own SQL, pattern or rule set are
+/* Fill the plan and the refusals. Errors in the user's own SQL, pattern or rule set are
  * ERR_ARGUMENT, worded as the user's. */
 enum status selection_run(sqlite3 *, const struct selection *, struct export_plan *,
                           struct selection_notes *, struct error *err);

@@ -29,7 +29,7 @@ struct worker;
 
 struct flow {
     struct flow *next;
-    struct export_tensor *tensor;
+    struct export_tensor tensor; /* its texts are in the arena */
     struct arena arena;
     struct stored_tensor stored;
     struct reader *reader;
@@ -45,10 +45,10 @@ struct flow {
 
 struct pump {
     const struct stream *stream;
-    pthread_mutex_t loading; /* the loader, and with it the catalog; these two: */
-    uint64_t load;           /* tensor to load */
-    struct flow *loaded;     /* and not yet taken, in order */
-    pthread_mutex_t lock;    /* all below, and taken and done of the flows */
+    pthread_mutex_t loading;  /* the loader, and with it the catalog; these two: */
+    struct export_scan *scan; /* tensors to load */
+    struct flow *loaded;      /* and not yet taken, in order */
+    pthread_mutex_t lock;     /* all below, and taken and done of the flows */
     pthread_cond_t changed;
     struct flow *first, **last; /* open and shared */
     uint64_t claimed;           /* tensors that are or were opened */
@@ -83,23 +83,38 @@ static void flow_close(struct flow *f)
     free(f);
 }
 
-static struct flow *flow_new(struct pump *p, struct export_tensor *tensor,
+/* A row's copy in the flow's own memory. */
+static bool keep_tensor(struct flow *f, const struct export_tensor *t)
+{
+    f->tensor = *t;
+    f->tensor.name = NULL; /* not needed here */
+    f->tensor.old_name = arena_copy(&f->arena, t->old_name, strlen(t->old_name));
+    f->tensor.shape = arena_array(&f->arena, t->rank, sizeof(*t->shape));
+    if (!f->tensor.old_name || !f->tensor.shape)
+        return false;
+    if (t->rank)
+        memcpy(f->tensor.shape, t->shape, t->rank * sizeof(*t->shape));
+    return true;
+}
+
+static struct flow *flow_new(struct pump *p, const struct export_tensor *tensor,
                              struct error *err)
 {
-    const struct export_loader *loader = p->stream->loader;
+    struct export_plan *plan = p->stream->plan;
+    const struct export_loader *loader = &plan->loader;
     struct flow *f = calloc(1, sizeof(*f));
-    if (!f) {
+    if (!f || !keep_tensor(f, tensor))
         error_set(err, ERR_MEMORY, tensor->checkpoint, NO_OFFSET, "no memory");
-        return NULL;
-    }
-    f->tensor = tensor;
-    if (loader->load(loader->context, tensor->id, &f->arena, &f->stored, err) == OK &&
-        !same_as_planned(&f->stored, tensor))
+    else if (loader->load(loader->context, tensor->id, &f->arena, &f->stored, err) ==
+                 OK &&
+             !same_as_planned(&f->stored, tensor))
         error_set(err, ERR_CHANGED, tensor->checkpoint, NO_OFFSET,
                   "%s is no longer what it was when the export began; run it again",
                   tensor->old_name);
-    if (err->status == OK)
+    if (err->status == OK) {
+        f->stored.cache = plan->files;
         return f;
+    }
     flow_close(f);
     return NULL;
 }
@@ -107,15 +122,16 @@ static struct flow *flow_new(struct pump *p, struct export_tensor *tensor,
 /* Asking the catalog costs much less for several at once. */
 static void load_some(struct pump *p, struct error *err)
 {
-    const struct export_loader *loader = p->stream->loader;
+    const struct export_loader *loader = &p->stream->plan->loader;
     struct flow **last = &p->loaded;
+    struct export_tensor *t;
     size_t bytes = 0;
     if (loader->begin && loader->begin(loader->context, err) != OK)
         return;
     for (int i = 0; i < LOAD_MAX && bytes < LOAD_BYTES_MAX; i++) {
-        if (p->load == p->stream->count)
+        if (export_scan_next(p->scan, &t, err) != OK || !t)
             break;
-        struct flow *f = flow_new(p, p->stream->tensors[p->load++], err);
+        struct flow *f = flow_new(p, t, err);
         if (!f)
             break;
         bytes += f->arena.used;
@@ -155,7 +171,7 @@ static uint64_t elements_per_block(const struct dtype *from, const struct dtype 
 /* Make a loaded flow ready to run. */
 static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
 {
-    struct export_tensor *t = f->tensor;
+    const struct export_tensor *t = &f->tensor;
     f->converts = strcmp(t->from.name, t->to.name) != 0;
     f->count = f->converts ? t->elements : t->nbytes;
     f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
@@ -165,7 +181,7 @@ static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
     f->memory = reader_memory(f->reader);
     if (f->converts && converter_find(&t->from, &t->to, &f->converter, err) != OK)
         return err->status;
-    if (p->stream->crc32 &&
+    if (p->stream->crc32s &&
         !(f->sums = arena_array(&f->arena, (size_t)f->blocks, sizeof(*f->sums))))
         error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
     return err->status;
@@ -182,7 +198,7 @@ static uint64_t bytes_of(const struct dtype *d, uint64_t elements)
 static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
                              size_t *len)
 {
-    const struct export_tensor *t = f->tensor;
+    const struct export_tensor *t = &f->tensor;
     const struct stream *stream = w->pump->stream;
     const struct export_options *options = stream->options;
     if (options->interrupted && *options->interrupted)
@@ -211,26 +227,28 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
     if (f->sums)
         f->sums[block] = (uint32_t)crc32(0, result, (uInt)out);
     *len = out;
-    return output_write(stream->outputs[t->part], t->offset + to, result, out,
+    uint64_t base = stream->files[t->part].base;
+    return output_write(stream->outputs[t->part], base + t->offset + to, result, out,
                         options->sync, &w->error);
 }
 
 /* The checksum of all from those of the blocks, which were done in any order. */
-static void flow_sum(struct flow *f)
+static uint32_t flow_sum(const struct flow *f)
 {
     uLong sum = f->sums[0];
-    uint64_t step = f->converts ? bytes_of(&f->tensor->to, f->step) : f->step;
-    uint64_t last = f->tensor->nbytes - (f->blocks - 1) * step;
+    uint64_t step = f->converts ? bytes_of(&f->tensor.to, f->step) : f->step;
+    uint64_t last = f->tensor.nbytes - (f->blocks - 1) * step;
     for (uint64_t i = 1; i < f->blocks; i++)
         sum = crc32_combine(sum, f->sums[i], (z_off_t)(i + 1 < f->blocks ? step : last));
-    f->tensor->crc32 = (uint32_t)sum;
+    return (uint32_t)sum;
 }
 
 /* All blocks are done: compare with the checksums of the source, and close. */
-static enum status flow_finish(struct flow *f, struct error *err)
+static enum status flow_finish(const struct stream *stream, struct flow *f,
+                               struct error *err)
 {
     if (f->sums)
-        flow_sum(f);
+        stream->crc32s[f->tensor.number] = flow_sum(f);
     if (f->stored.sums)
         reader_verify(f->reader, err);
     flow_close(f);
@@ -300,7 +318,7 @@ static struct flow *pump_take(struct worker *w, uint64_t *block)
                 return f;
             }
         }
-        if (p->claimed < p->stream->count)
+        if (p->claimed < p->stream->plan->count)
             pump_open(w);
         else if (p->opening)
             pthread_cond_wait(&p->changed, &p->lock);
@@ -345,7 +363,7 @@ static void work(struct worker *w)
         } else if (pump_done(p, f, len)) {
             uint64_t memory = f->memory;
             pthread_mutex_unlock(&p->lock);
-            status = flow_finish(f, &w->error);
+            status = flow_finish(p->stream, f, &w->error);
             pthread_mutex_lock(&p->lock);
             pump_release(p, memory);
             if (status != OK)
@@ -395,6 +413,9 @@ static void close_all(struct flow *f)
 enum status stream_run(const struct stream *stream, struct error *err)
 {
     struct pump p = {.stream = stream, .error = {.offset = NO_OFFSET}};
+    if (export_scan_open(stream->plan->rows, EXPORT_PLACED_BY_SOURCE, EXPORT_ALL, &p.scan,
+                         err) != OK)
+        return err->status;
     unsigned others = other_threads(stream->options->threads);
     p.last = &p.first;
     pthread_mutex_init(&p.loading, NULL);
@@ -408,6 +429,7 @@ enum status stream_run(const struct stream *stream, struct error *err)
         error_set(&p.error, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
     close_all(p.first);
     close_all(p.loaded);
+    export_scan_close(p.scan);
     pthread_cond_destroy(&p.changed);
     pthread_mutex_destroy(&p.lock);
     pthread_mutex_destroy(&p.loading);

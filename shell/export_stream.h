@@ -10,12 +10,11 @@
 #include "shell/export.h"
 
 struct stream {
-    const struct export_loader *loader; /* called by one thread at a time */
-    struct export_tensor **tensors;     /* in the order of their sources */
-    uint64_t count;
-    struct output *const *outputs; /* by export_tensor.part */
-    uint64_t nbytes;               /* of all tensors, for progress */
-    bool crc32;
+    struct export_plan *plan; /* its rows and loader: used by one thread at a time */
+    const struct export_file *files; /* by export_tensor.part, as is the next */
+    struct output *const *outputs;
+    uint64_t nbytes;  /* of all tensors, for progress */
+    uint32_t *crc32s; /* to be filled in, by place; NULL: not wanted */
     const struct export_options *options;
 };
 

@@ -18,12 +18,16 @@ struct writing {
     const struct exporter *exporter;
     const struct export_options *options;
     const char *path;
-    struct export_tensor **tensors; /* of all files, file after file */
+    struct export_span *chosen; /* of the selection, file by file */
     struct export_file *files;
     struct output **outputs; /* of the files, then of the index */
     uint32_t count;          /* files */
     uint32_t output_count;
+    uint64_t nbytes;  /* of all tensors */
+    uint32_t *crc32s; /* by place; NULL: not wanted */
 };
+
+#define SPOOL_BYTES ((size_t)64 << 10)
 
 static enum status no_memory(const struct writing *w, struct error *err)
 {
@@ -31,24 +35,42 @@ static enum status no_memory(const struct writing *w, struct error *err)
     return ERR_MEMORY;
 }
 
-/* Parts are filled in the order of the selection; a tensor larger than one has its own. */
-static void assign_parts(struct writing *w)
+static enum status add_part(struct writing *w, size_t *space, uint64_t first,
+                            uint64_t last, struct error *err)
 {
-    uint64_t most = w->options->shard_size ? w->options->shard_size : UINT64_MAX;
-    uint64_t filled = 0;
-    uint32_t part = 0;
-    for (uint64_t i = 0; i < w->plan->count; i++) {
-        struct export_tensor *t = &w->plan->tensors[i];
+    void *list =
+        arena_grow(&w->plan->arena, w->chosen, w->count, space, sizeof(*w->chosen));
+    if (!list)
+        return no_memory(w, err);
+    w->chosen = list;
+    w->chosen[w->count++] = (struct export_span){first, last};
+    return OK;
+}
+
+/* Parts are filled in the order of the selection; a tensor larger than one has its own. */
+static enum status assign_parts(struct writing *w, struct error *err)
+{
+    uint64_t most = w->options->shard_size, filled = 0, first = 0;
+    size_t space = 0;
+    struct export_scan *scan = NULL;
+    struct export_tensor *t;
+    if (!most)
+        return add_part(w, &space, 0, w->plan->count - 1, err);
+    if (export_scan_open(w->plan->rows, EXPORT_BY_SELECTION, EXPORT_ALL, &scan, err) !=
+        OK)
+        return err->status;
+    while (export_scan_next(scan, &t, err) == OK && t) {
         if (filled && (filled > most || t->nbytes > most - filled)) {
-            part++;
+            if (add_part(w, &space, first, t->number - 1, err) != OK)
+                break;
+            first = t->number;
             filled = 0;
         }
         filled += t->nbytes;
-        t->part = part;
-        w->tensors[i] = t;
     }
-    w->count = part + 1;
-    w->output_count = w->count + (w->count > 1);
+    export_scan_close(scan);
+    return err->status == OK ? add_part(w, &space, first, w->plan->count - 1, err)
+                             : err->status;
 }
 
 /* "DIR/model.safetensors": "DIR/model-00001-of-00002.safetensors". */
@@ -69,33 +91,69 @@ static const char *part_path(struct writing *w, uint32_t part)
     return kept;
 }
 
+/* Give the tensors of a file their places, `first` and those behind it. */
+static enum status lay_out(struct writing *w, uint32_t part, uint64_t first,
+                           struct error *err)
+{
+    struct export_file *f = &w->files[part];
+    struct export_scan *scan = NULL;
+    struct export_tensor *t;
+    if (export_scan_open(w->plan->rows, EXPORT_BY_DTYPE, w->chosen[part], &scan, err) !=
+        OK)
+        return err->status;
+    while (export_scan_next(scan, &t, err) == OK && t) {
+        t->part = part;
+        w->nbytes += t->nbytes;
+        if (w->exporter->place(f, t, err) != OK ||
+            export_rows_place(w->plan->rows, t, err) != OK)
+            break;
+        f->count++;
+    }
+    export_scan_close(scan);
+    f->span = (struct export_span){first, first + f->count - 1};
+    if (err->status == OK && w->exporter->finish(f, err) == OK && f->warning[0] &&
+        w->options->warning)
+        memcpy(w->options->warning, f->warning, sizeof(f->warning));
+    return err->status;
+}
+
+static enum status check_keys(struct writing *w, struct error *err)
+{
+    const char *name, *longer, *suffix = w->exporter->same_key;
+    if (!suffix ||
+        export_rows_find_pair(w->plan->rows, suffix, &w->plan->arena, &name, &longer,
+                              err) != OK ||
+        !name)
+        return err->status;
+    return error_set(err, ERR_UNSUPPORTED, w->path, NO_OFFSET,
+                     "%.200s and %.200s are the same key to programs that read %s files; "
+                     "rename one",
+                     name, longer, w->exporter->name);
+}
+
 static enum status make_files(struct writing *w, struct error *err)
 {
     struct arena *arena = &w->plan->arena;
-    w->tensors =
-        arena_array(arena, (size_t)w->plan->count, sizeof(struct export_tensor *));
-    if (!w->tensors)
-        return no_memory(w, err);
-    assign_parts(w);
+    uint64_t placed = 0;
+    if (check_keys(w, err) != OK || assign_parts(w, err) != OK ||
+        export_rows_rank(w->plan->rows, w->exporter->rank, err) != OK)
+        return err->status;
+    w->output_count = w->count + (w->count > 1);
     w->files = arena_array(arena, w->count, sizeof(*w->files));
     w->outputs = arena_array(arena, w->output_count, sizeof(struct output *));
-    if (!w->files || !w->outputs)
+    if (w->exporter->wants_crc32)
+        w->crc32s = arena_array(arena, (size_t)w->plan->count, sizeof(*w->crc32s));
+    if (!w->files || !w->outputs || (w->exporter->wants_crc32 && !w->crc32s))
         return no_memory(w, err);
-    uint64_t at = 0;
     for (uint32_t part = 0; part < w->count; part++) {
         struct export_file *f = &w->files[part];
-        *f = (struct export_file){.path = part_path(w, part),
-                                  .tensors = w->tensors + at,
-                                  .metadata = w->options->metadata};
+        f->path = part_path(w, part);
+        f->metadata = w->options->metadata;
         if (!f->path)
             return no_memory(w, err);
-        while (at + f->count < w->plan->count && f->tensors[f->count]->part == part)
-            f->count++;
-        at += f->count;
-        if (w->exporter->layout(f, err) != OK)
+        if (lay_out(w, part, placed, err) != OK)
             return err->status;
-        if (f->warning[0] && w->options->warning)
-            memcpy(w->options->warning, f->warning, sizeof(f->warning));
+        placed += f->count;
     }
     return OK;
 }
@@ -149,63 +207,86 @@ static enum status open_outputs(struct writing *w, struct error *err)
     return output_open(index_path(w), w->options->io, &w->outputs[w->count], err);
 }
 
-static int compare_sources(const void *a, const void *b)
-{
-    const struct export_tensor *x = *(struct export_tensor *const *)a;
-    const struct export_tensor *y = *(struct export_tensor *const *)b;
-    int64_t left = x->id >> TENSOR_ORD_BITS, right = y->id >> TENSOR_ORD_BITS;
-    if (left != right)
-        return left < right ? -1 : 1;
-    if (x->source_file != y->source_file)
-        return x->source_file < y->source_file ? -1 : 1;
-    if (x->source_offset != y->source_offset)
-        return x->source_offset < y->source_offset ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
 static enum status stream_data(struct writing *w, struct error *err)
 {
     struct stream stream = {
-        .loader = &w->plan->loader,
-        .count = w->plan->count,
+        .plan = w->plan,
+        .files = w->files,
         .outputs = w->outputs,
-        .crc32 = w->files[0].wants_crc32,
+        .nbytes = w->nbytes,
+        .crc32s = w->crc32s,
         .options = w->options,
     };
-    size_t count = (size_t)w->plan->count;
-    stream.tensors = arena_array(&w->plan->arena, count, sizeof(struct export_tensor *));
-    if (!stream.tensors)
-        return no_memory(w, err);
-    memcpy(stream.tensors, w->tensors, count * sizeof(struct export_tensor *));
-    qsort(stream.tensors, (size_t)stream.count, sizeof(struct export_tensor *),
-          compare_sources);
-    for (uint64_t i = 0; i < stream.count; i++)
-        stream.nbytes += stream.tensors[i]->nbytes;
     return stream_run(&stream, err);
 }
 
-/* What stands around the data. */
-static enum status write_frame(struct writing *w, uint32_t part, struct error *err)
+/* Text on its way to a file. */
+struct spool {
+    struct output *output;
+    uint64_t at;
+    struct text text;
+    bool early;
+};
+
+static enum status spool_flush(struct spool *s, size_t more_than, struct error *err)
+{
+    if (s->text.failed)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    if (err->status != OK || s->text.len <= more_than)
+        return err->status;
+    if (output_write(s->output, s->at, s->text.at, s->text.len, s->early, err) != OK)
+        return err->status;
+    s->at += s->text.len;
+    text_reset(&s->text);
+    return OK;
+}
+
+/* The table of a file's tensors. */
+static enum status write_table(struct writing *w, uint32_t part, struct error *err)
+{
+    const struct exporter *exporter = w->exporter;
+    struct export_file *f = &w->files[part];
+    struct export_scan *scan = NULL;
+    struct export_tensor *t;
+    struct spool spool = {.output = w->outputs[part], .early = w->options->sync};
+    spool.at = exporter->table_last ? f->data_end : 0;
+    if (export_scan_open(w->plan->rows, EXPORT_BY_PLACE, f->span, &scan, err) != OK)
+        return err->status;
+    if (exporter->begin)
+        exporter->begin(f, &spool.text);
+    while (spool_flush(&spool, SPOOL_BYTES, err) == OK &&
+           export_scan_next(scan, &t, err) == OK && t) {
+        t->crc32 = w->crc32s ? w->crc32s[t->number] : 0;
+        exporter->entry(f, t, &spool.text);
+    }
+    if (exporter->end)
+        exporter->end(f, &spool.text);
+    spool_flush(&spool, 0, err);
+    text_release(&spool.text);
+    export_scan_close(scan);
+    return err->status;
+}
+
+/* What stands right before the data of each tensor. */
+static enum status write_leads(struct writing *w, uint32_t part, struct error *err)
 {
     struct export_file *f = &w->files[part];
-    struct output *o = w->outputs[part];
-    struct text bytes = {0};
-    bool early = w->options->sync;
-    output_write(o, 0, f->head.at, f->head.len, early, err);
-    for (uint64_t i = 0; err->status == OK && w->exporter->lead && i < f->count; i++) {
-        const struct export_tensor *t = f->tensors[i];
-        text_reset(&bytes);
-        if (w->exporter->lead(t, &bytes))
-            output_write(o, t->offset - bytes.len, bytes.at, bytes.len, early, err);
-        else
-            no_memory(w, err);
+    struct export_scan *scan = NULL;
+    struct export_tensor *t;
+    struct spool spool = {.output = w->outputs[part], .early = w->options->sync};
+    if (!w->exporter->lead)
+        return OK;
+    if (export_scan_open(w->plan->rows, EXPORT_BY_PLACE, f->span, &scan, err) != OK)
+        return err->status;
+    while (export_scan_next(scan, &t, err) == OK && t) {
+        t->crc32 = w->crc32s ? w->crc32s[t->number] : 0;
+        spool.at = f->base + t->offset - t->lead_len;
+        w->exporter->lead(t, &spool.text);
+        if (spool_flush(&spool, 0, err) != OK)
+            break;
     }
-    text_reset(&bytes);
-    if (err->status == OK && w->exporter->tail && !w->exporter->tail(f, &bytes))
-        no_memory(w, err);
-    if (err->status == OK)
-        output_write(o, f->size - bytes.len, bytes.at, bytes.len, early, err);
-    text_release(&bytes);
+    text_release(&spool.text);
+    export_scan_close(scan);
     return err->status;
 }
 
@@ -215,37 +296,32 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp((*(struct export_tensor *const *)a)->name,
-                  (*(struct export_tensor *const *)b)->name);
-}
-
 /* Which file holds which tensor, as transformers reads it. */
 static enum status write_index(struct writing *w, struct error *err)
 {
-    struct text json = {0};
-    uint64_t total = 0, count = w->plan->count;
-    for (uint64_t i = 0; i < count; i++)
-        total += w->tensors[i]->nbytes;
-    qsort(w->tensors, (size_t)count, sizeof(struct export_tensor *), compare_names);
-    text_addf(&json, "{\n  \"metadata\": {\n    \"total_size\": %" PRIu64 "\n  },\n",
-              total);
-    text_adds(&json, "  \"weight_map\": {");
-    for (uint64_t i = 0; i < count; i++) {
-        const struct export_tensor *t = w->tensors[i];
+    struct spool spool = {.output = w->outputs[w->count]};
+    struct export_scan *scan = NULL;
+    struct export_tensor *t;
+    const char *comma = "";
+    if (export_scan_open(w->plan->rows, EXPORT_PLACED_BY_NAME, EXPORT_ALL, &scan, err) !=
+        OK)
+        return err->status;
+    text_addf(&spool.text,
+              "{\n  \"metadata\": {\n    \"total_size\": %" PRIu64 "\n  },\n", w->nbytes);
+    text_adds(&spool.text, "  \"weight_map\": {");
+    while (spool_flush(&spool, SPOOL_BYTES, err) == OK &&
+           export_scan_next(scan, &t, err) == OK && t) {
         const char *file = base_name(w->files[t->part].path);
-        text_adds(&json, i ? ",\n    " : "\n    ");
-        text_json(&json, t->name, strlen(t->name));
-        text_adds(&json, ": ");
-        text_json(&json, file, strlen(file));
+        text_addf(&spool.text, "%s\n    ", comma);
+        text_json(&spool.text, t->name, strlen(t->name));
+        text_adds(&spool.text, ": ");
+        text_json(&spool.text, file, strlen(file));
+        comma = ",";
     }
-    text_adds(&json, "\n  }\n}\n");
-    if (json.failed)
-        no_memory(w, err);
-    else
-        output_write(w->outputs[w->count], 0, json.at, json.len, false, err);
-    text_release(&json);
+    text_adds(&spool.text, "\n  }\n}\n");
+    spool_flush(&spool, 0, err);
+    text_release(&spool.text);
+    export_scan_close(scan);
     return err->status;
 }
 
@@ -286,7 +362,7 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
     if (open_outputs(&w, err) != OK || stream_data(&w, err) != OK)
         goto done;
     for (uint32_t i = 0; i < w.count; i++)
-        if (write_frame(&w, i, err) != OK)
+        if (write_table(&w, i, err) != OK || write_leads(&w, i, err) != OK)
             goto done;
     if (w.count > 1 && write_index(&w, err) != OK)
         goto done;
@@ -295,7 +371,5 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
 done:
     for (uint32_t i = 0; w.outputs && i < w.output_count; i++)
         output_close(w.outputs[i]);
-    for (uint32_t i = 0; w.files && i < w.count; i++)
-        text_release(&w.files[i].head);
     return err->status;
 }

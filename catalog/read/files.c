@@ -1,6 +1,16 @@
 #include "catalog/read/files.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "catalog/read.h"
+
+#define CACHED 32
+
+/* A cached file is looked at again when so much time has passed. */
+#define LOOK_AGAIN_NS INT64_C(20000000)
 
 /* A set of more files keeps only so many open and opens the others when they are read. */
 #define KEPT_OPEN 64
@@ -68,6 +78,124 @@ static enum status check_unopened(const struct stored_file *file, struct error *
     return status == OK ? check(file, &now, err) : status;
 }
 
+/* --- files that stay open --------------------------------------------------------------- */
+
+struct cached_file {
+    struct source *source; /* NULL: free */
+    struct file_identity identity;
+    unsigned users;
+    uint64_t used;
+    int64_t looked_at; /* on the monotonic clock, in nanoseconds */
+};
+
+struct file_cache {
+    pthread_mutex_t lock; /* over all below */
+    struct cached_file file[CACHED];
+    uint64_t clock;
+};
+
+struct file_cache *file_cache_new(void)
+{
+    struct file_cache *c = calloc(1, sizeof(*c));
+    if (c)
+        pthread_mutex_init(&c->lock, NULL);
+    return c;
+}
+
+void file_cache_free(struct file_cache *c)
+{
+    for (size_t i = 0; c && i < CACHED; i++)
+        source_close(c->file[i].source);
+    if (c)
+        pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+/* The slot that has the file as it was indexed, or one that can be given up; NULL: all others
+ * are in use. */
+static struct cached_file *find_slot(struct file_cache *c, const struct stored_file *file)
+{
+    struct cached_file *best = NULL;
+    for (size_t i = 0; i < CACHED; i++) {
+        struct cached_file *f = &c->file[i];
+        if (f->source && strcmp(f->source->name, file->path) == 0 &&
+            file_same(&f->identity, &file->identity))
+            return f;
+        if (!f->users && (!best || f->used < best->used))
+            best = f;
+    }
+    return best;
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t = {0};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static enum status look_again(struct cached_file *f, const struct stored_file *file,
+                              struct error *err)
+{
+    int64_t now = now_ns();
+    if (now - f->looked_at < LOOK_AGAIN_NS)
+        return OK;
+    f->looked_at = now;
+    return check_unopened(file, err);
+}
+
+static enum status take_cached(struct file_cache *c, const struct stored_file *file,
+                               struct source **out, struct error *err)
+{
+    struct cached_file *f = find_slot(c, file);
+    bool there = f && f->source && strcmp(f->source->name, file->path) == 0 &&
+                 file_same(&f->identity, &file->identity);
+    if (there)
+        look_again(f, file, err);
+    else
+        open_checked(file, out, err);
+    if (err->status != OK || !f)
+        return err->status;
+    if (there) {
+        *out = f->source;
+    } else {
+        source_close(f->source);
+        *f = (struct cached_file){
+            .source = *out, .identity = file->identity, .looked_at = now_ns()};
+    }
+    f->users++;
+    f->used = ++c->clock;
+    return OK;
+}
+
+static enum status file_open(struct file_cache *c, const struct stored_file *file,
+                             struct source **out, struct error *err)
+{
+    if (!c || !file->checked)
+        return open_checked(file, out, err);
+    pthread_mutex_lock(&c->lock);
+    take_cached(c, file, out, err);
+    pthread_mutex_unlock(&c->lock);
+    return err->status;
+}
+
+static void file_close(struct file_cache *c, struct source *source)
+{
+    bool cached = false;
+    if (c && source) {
+        pthread_mutex_lock(&c->lock);
+        for (size_t i = 0; !cached && i < CACHED; i++) {
+            cached = c->file[i].source == source;
+            c->file[i].users -= cached;
+        }
+        pthread_mutex_unlock(&c->lock);
+    }
+    if (!cached)
+        source_close(source);
+}
+
+/* --- the files of a tensor -------------------------------------------------------------- */
+
 static const struct stored_file *file_of(const struct stored_tensor *t, uint32_t file,
                                          struct error *err)
 {
@@ -95,12 +223,12 @@ static enum status open_file(struct opening *o, uint32_t at, struct error *err)
     o->seen[at] = 1;
     if (t->grid && t->grid->in_files)
         return check_unopened(file, err);
-    if (open_checked(file, &source, err) != OK)
+    if (file_open(t->cache, file, &source, err) != OK)
         return err->status;
     if (o->kept++ < KEPT_OPEN)
         o->set->source[at] = source;
     else
-        source_close(source);
+        file_close(t->cache, source);
     return OK;
 }
 
@@ -143,7 +271,7 @@ enum status file_set_open(const struct stored_tensor *t, struct file_set **out,
 void file_set_close(struct file_set *f)
 {
     for (uint32_t i = 0; f && f->tensor && i < f->tensor->file_count; i++)
-        source_close(f->source[i]);
+        file_close(f->tensor->cache, f->source[i]);
     free(f);
 }
 

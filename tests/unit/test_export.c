@@ -1,6 +1,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -324,15 +325,19 @@ static const uint8_t *check_entry(const uint8_t *at, const struct export_tensor 
     return at + 46 + load_u16le(at + 28) + load_u16le(at + 30);
 }
 
-static void check_directory(const struct export_file *file)
+static void check_directory(struct export_file *file, const struct export_tensor *tensors)
 {
+    const struct exporter *npz = exporter_find("npz");
     struct text tail = {0};
-    assert_true(exporter_find("npz")->tail(file, &tail));
-    const uint8_t *at = (const uint8_t *)tail.at;
-    uint64_t end = file->tensors[ZIP64_COUNT - 1]->offset;
-    assert_int_equal(tail.len, file->size - end); /* as layout() has counted */
     for (size_t i = 0; i < ZIP64_COUNT; i++)
-        at = check_entry(at, file->tensors[i], i);
+        assert_true(npz->entry(file, &tensors[i], &tail));
+    assert_int_equal(tail.len, file->table_len);
+    assert_true(npz->end(file, &tail));
+    const uint8_t *at = (const uint8_t *)tail.at;
+    uint64_t end = tensors[ZIP64_COUNT - 1].offset;
+    assert_int_equal(tail.len, file->size - end); /* as finish() has counted */
+    for (size_t i = 0; i < ZIP64_COUNT; i++)
+        at = check_entry(at, &tensors[i], i);
     assert_memory_equal(at, "PK\6\6", 4);
     assert_int_equal(load_u64le(at + 4), 44);
     assert_int_equal(load_u64le(at + 24), ZIP64_COUNT);
@@ -347,11 +352,11 @@ static void check_directory(const struct export_file *file)
 
 static void test_zip64(void **state)
 {
+    const struct exporter *npz = exporter_find("npz");
     struct export_tensor *tensors = calloc(ZIP64_COUNT, sizeof(*tensors));
-    struct export_tensor **list = calloc(ZIP64_COUNT, sizeof(struct export_tensor *));
     char(*names)[8] = calloc(ZIP64_COUNT, sizeof(*names));
     uint64_t large = ZIP64_LARGE, none = 0;
-    struct export_file file = {.path = "x.npz", .tensors = list, .count = ZIP64_COUNT};
+    struct export_file file = {.path = "x.npz"};
     struct error err = {.offset = NO_OFFSET};
     (void)state;
     for (size_t i = 0; i < ZIP64_COUNT; i++) {
@@ -361,13 +366,13 @@ static void test_zip64(void **state)
                                             .rank = 1,
                                             .nbytes = i == 1 ? large : 0};
         dtype_find("uint8", &tensors[i].to);
-        list[i] = &tensors[i];
+        assert_int_equal(npz->place(&file, &tensors[i], &err), OK);
+        file.count++;
     }
-    assert_int_equal(exporter_find("npz")->layout(&file, &err), OK);
+    assert_int_equal(npz->finish(&file, &err), OK);
     check_large_lead(&tensors[1]);
-    check_directory(&file);
+    check_directory(&file, tensors);
     free(names);
-    free(list);
     free(tensors);
 }
 
@@ -531,6 +536,50 @@ static void test_whole_plan(void **state)
     export_plan_release(&plan);
 }
 
+/* However many tensors, the plan takes the same memory, and a file comes of it. */
+static void test_many(void **state)
+{
+    enum {
+        COUNT = 40000
+    };
+    struct fake *tensors = calloc(COUNT, sizeof(*tensors));
+    char(*names)[64] = calloc(COUNT, sizeof(*names));
+    struct shop shop = {tensors, COUNT, false};
+    struct export_plan plan = {
+        .loader = {.load = fake_load, .context = &shop}
+    };
+    struct export_options options = {0};
+    struct error err = {.offset = NO_OFFSET};
+    size_t len, before = mallinfo2().uordblks;
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t n = i * 7919 % COUNT; /* not in their order */
+        snprintf(names[i], sizeof(names[i]), "a/name/of/some/length/%05zu/weights", n);
+        tensors[i] = (struct fake){names[i], "uint16", 1, {1}, names[i] + 22};
+        assert_int_equal(export_plan_add(&plan, ID(i), names[i], NULL, &err), OK);
+    }
+    assert_int_equal(export_plan_check(&plan, exporter_find("npz"), &err), OK);
+    assert_int_equal(plan.refusals.count, 0);
+    size_t taken = mallinfo2().uordblks - before;
+    printf("%zu bytes for %d tensors\n", taken, COUNT);
+    assert_true(taken < (size_t)6 << 20);
+    assert_int_equal(export_write(&plan, exporter_find("safetensors"), "x.safetensors",
+                                  &options, false, &err),
+                     OK);
+    export_plan_release(&plan);
+    uint8_t *bytes = read_all("x.safetensors", &len);
+    uint64_t header = load_u64le(bytes);
+    assert_int_equal(len, 8 + header + (size_t)COUNT * 2);
+    for (size_t n = 0; n < COUNT; n++) { /* their first two digits, by name */
+        char digits[8];
+        snprintf(digits, sizeof(digits), "%05zu", n);
+        assert_memory_equal(bytes + 8 + header + n * 2, digits, 2);
+    }
+    free(bytes);
+    free(names);
+    free(tensors);
+}
+
 /* A floating-point dtype is for floating-point tensors, unless there are none. */
 static void test_cast(void **state)
 {
@@ -559,8 +608,16 @@ static void test_cast(void **state)
         for (size_t i = 0; i < cases[c].count; i++)
             export_plan_add(&plan, ID(cases[c].first + i), "n", NULL, &err);
         assert_int_equal(export_plan_cast(&plan, cases[c].cast, &err), OK);
-        for (size_t i = 0; i < cases[c].count; i++)
-            assert_string_equal(plan.tensors[i].to.name, cases[c].want[i]);
+        struct export_scan *scan = NULL;
+        struct export_tensor *t;
+        assert_int_equal(
+            export_scan_open(plan.rows, EXPORT_BY_SELECTION, EXPORT_ALL, &scan, &err),
+            OK);
+        for (size_t i = 0; i < cases[c].count; i++) {
+            assert_int_equal(export_scan_next(scan, &t, &err), OK);
+            assert_string_equal(t->to.name, cases[c].want[i]);
+        }
+        export_scan_close(scan);
         assert_int_equal(plan.uncast, cases[c].uncast);
         assert_int_equal(export_plan_cast(&plan, "flaot32", &err), ERR_ARGUMENT);
         export_plan_release(&plan);
@@ -895,6 +952,7 @@ int main(void)
         IN_DIRECTORY(test_npy_bytes),
         IN_DIRECTORY(test_npz_bytes),
         cmocka_unit_test(test_zip64),
+        IN_DIRECTORY(test_many),
         IN_DIRECTORY(test_blocks),
         IN_DIRECTORY(test_refusals),
         IN_DIRECTORY(test_whole_plan),

@@ -1,3 +1,4 @@
+#include <dirent.h>
 /*
  * The reader when the world fails: memory and reads that end at the n-th call, for every n;
  * files that changed; data that is damaged. The linker puts __wrap_X in the place of X
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -571,6 +573,89 @@ static void test_slice_of_pieces(void **state)
     reader_close(r);
 }
 
+static size_t open_files(void)
+{
+    size_t count = 0;
+    DIR *d = opendir("/proc/self/fd");
+    assert_non_null(d);
+    while (readdir(d))
+        count++;
+    closedir(d);
+    return count;
+}
+
+enum {
+    CACHED_FILES = 40 /* more than a cache keeps */
+};
+
+static enum status read_through(struct file_cache *cache, struct stored_file *file,
+                                struct reader **out)
+{
+    static uint64_t shape[1] = {4};
+    static struct extent extent = {.stored = 4};
+    static struct stored_tensor tensors[CACHED_FILES];
+    static size_t next;
+    struct stored_tensor *t = &tensors[next++ % CACHED_FILES];
+    struct error err = {.offset = NO_OFFSET};
+    *t = (struct stored_tensor){.checkpoint = "cached",
+                                .name = "t",
+                                .rank = 1,
+                                .shape = shape,
+                                .elements = 4,
+                                .storage = STORAGE_RANGE,
+                                .extents = &extent,
+                                .extent_count = 1,
+                                .files = file,
+                                .file_count = 1,
+                                .cache = cache};
+    dtype_find("uint8", &t->dtype);
+    if (reader_open(t, out, &err) == OK)
+        reader_read(*out, 0, got, 4, &err);
+    return err.status;
+}
+
+/* Files stay open from one tensor to the next, not too many, and not when they have changed. */
+static void test_cache(void **state)
+{
+    (void)state;
+    struct stored_file files[CACHED_FILES];
+    struct reader *readers[CACHED_FILES] = {NULL}, *r = NULL;
+    char names[CACHED_FILES][8];
+    struct file_cache *cache = file_cache_new();
+    size_t before = open_files();
+    for (size_t i = 0; i < CACHED_FILES; i++) {
+        snprintf(names[i], sizeof(names[i]), "c%zu", i);
+        write_file(names[i], &(uint32_t){(uint32_t)i}, 4);
+        files[i] = file_now(names[i]);
+    }
+    for (size_t n = 0; n < (size_t)3 * CACHED_FILES; n++) {
+        size_t i = n % CACHED_FILES;
+        assert_int_equal(OK, read_through(cache, &files[i], &r));
+        assert_int_equal(i, load_u32le(got));
+        reader_close(r);
+    }
+    assert_int_equal(32, open_files() - before);
+    for (size_t i = 0; i < CACHED_FILES; i++) {
+        assert_int_equal(OK, read_through(cache, &files[i], &readers[i]));
+        assert_int_equal(i, load_u32le(got));
+    }
+    assert_int_equal(CACHED_FILES, open_files() - before);
+    for (size_t i = 0; i < CACHED_FILES; i++)
+        reader_close(readers[i]);
+    assert_int_equal(32, open_files() - before);
+    assert_int_equal(OK, read_through(cache, &files[1], &r));
+    reader_close(r);
+    write_file("c1", "longer", 6);
+    assert_int_equal(0, unlink("c2"));
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    r = NULL;
+    assert_int_equal(ERR_CHANGED, read_through(cache, &files[1], &r));
+    assert_int_equal(ERR_CHANGED, read_through(cache, &files[2], &r));
+    assert_null(r);
+    file_cache_free(cache);
+    assert_int_equal(before, open_files());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -578,7 +663,7 @@ int main(void)
         cmocka_unit_test(test_plain),           cmocka_unit_test(test_checksums),
         cmocka_unit_test(test_verified_once),   cmocka_unit_test(test_changed_files),
         cmocka_unit_test(test_shrinking_file),  cmocka_unit_test(test_slice_reads_little),
-        cmocka_unit_test(test_slice_of_pieces),
+        cmocka_unit_test(test_slice_of_pieces), cmocka_unit_test(test_cache),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

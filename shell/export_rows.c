@@ -1,0 +1,421 @@
+#include "shell/export_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/strmap.h"
+#include "catalog/base/text.h"
+#include "catalog/tensor.h"
+
+/* Pages in memory; the rest lies in a file without a name. Nothing here outlives a crash. */
+static const char schema[] =
+    "PRAGMA cache_size = -4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+    "CREATE TABLE dtypes(number INTEGER PRIMARY KEY, name TEXT, place INTEGER);"
+    "CREATE TABLE chosen(number INTEGER PRIMARY KEY, id, name, old_name, checkpoint, "
+    "source,"
+    " converted, shape, elements, file, start);"
+    "CREATE TABLE placed(number INTEGER PRIMARY KEY, id, name, old_name, checkpoint, "
+    "source,"
+    " converted, shape, elements, file, start, part, place, lead, nbytes);"
+    "BEGIN";
+
+static const char add_chosen[] =
+    "INSERT INTO chosen(id, name, old_name, checkpoint, source, converted, shape, "
+    "elements,"
+    " file, start) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+static const char add_placed[] =
+    "INSERT INTO placed(id, name, old_name, checkpoint, source, converted, shape, "
+    "elements,"
+    " file, start, part, place, lead, nbytes)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+
+enum {
+    NUMBER,
+    ID,
+    NAME,
+    OLD_NAME,
+    CHECKPOINT,
+    FROM,
+    TO,
+    SHAPE,
+    ELEMENTS,
+    FILE_AT,
+    START,
+    PART,
+    PLACE,
+    LEAD
+};
+
+#define CHOSEN_COLUMNS                                                                   \
+    "c.number, id, c.name, old_name, checkpoint, source, converted, shape, elements,"    \
+    " file, start, 0, 0, 0 FROM chosen c"
+#define PLACED_COLUMNS                                                                   \
+    "number, id, name, old_name, checkpoint, source, converted, shape, elements, file,"  \
+    " start, part, place, lead FROM placed"
+#define SPAN " WHERE number BETWEEN ?1 AND ?2"
+
+static const char *const scans[] = {
+    [EXPORT_BY_SELECTION] =
+        "SELECT " CHOSEN_COLUMNS " WHERE c.number BETWEEN ?1 AND ?2 ORDER BY c.number",
+    [EXPORT_BY_NAME] = "SELECT " CHOSEN_COLUMNS
+                       " WHERE c.number BETWEEN ?1 AND ?2 ORDER BY c.name, c.number",
+    [EXPORT_BY_DTYPE] = "SELECT " CHOSEN_COLUMNS " JOIN dtypes d ON d.number = converted"
+                        " WHERE c.number BETWEEN ?1 AND ?2 ORDER BY d.place, c.name",
+    [EXPORT_BY_PLACE] = "SELECT " PLACED_COLUMNS SPAN " ORDER BY number",
+    [EXPORT_PLACED_BY_NAME] = "SELECT " PLACED_COLUMNS SPAN " ORDER BY name",
+    [EXPORT_PLACED_BY_SOURCE] =
+        "SELECT " PLACED_COLUMNS SPAN " ORDER BY id >> 24, file, start, id",
+};
+
+/* Texts that many rows share, by number. */
+struct shared_texts {
+    struct strmap index;
+    const char **list;
+    size_t count, space;
+};
+
+struct export_rows {
+    sqlite3 *db;
+    sqlite3_stmt *add, *place;
+    struct arena arena;
+    struct shared_texts checkpoints, dtype_names;
+    struct dtype *dtypes; /* by the numbers of their names */
+    size_t dtype_space;
+};
+
+struct export_scan {
+    struct export_rows *rows;
+    sqlite3_stmt *statement;
+    struct export_tensor tensor;
+    uint64_t shape[TENSOR_RANK_MAX];
+};
+
+static enum status no_memory(struct error *err)
+{
+    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET,
+                     "no memory for the plan of the export");
+}
+
+static enum status failed(struct export_rows *rows, struct error *err)
+{
+    if (sqlite3_errcode(rows->db) == SQLITE_NOMEM)
+        return no_memory(err);
+    return error_set(err, ERR_IO, NULL, NO_OFFSET,
+                     "the plan of the export cannot be kept in a temporary file: %s",
+                     sqlite3_errmsg(rows->db));
+}
+
+enum status export_rows_open(struct export_rows **out, struct error *err)
+{
+    struct export_rows *rows = calloc(1, sizeof(*rows));
+    if (!rows)
+        return no_memory(err);
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2("", &rows->db, flags, NULL) != SQLITE_OK ||
+        sqlite3_exec(rows->db, schema, NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(rows->db, add_chosen, -1, &rows->add, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(rows->db, add_placed, -1, &rows->place, NULL) != SQLITE_OK) {
+        failed(rows, err);
+        export_rows_close(rows);
+        return err->status;
+    }
+    *out = rows;
+    return OK;
+}
+
+void export_rows_close(struct export_rows *rows)
+{
+    if (!rows)
+        return;
+    sqlite3_finalize(rows->add);
+    sqlite3_finalize(rows->place);
+    sqlite3_close(rows->db);
+    strmap_release(&rows->checkpoints.index);
+    strmap_release(&rows->dtype_names.index);
+    arena_release(&rows->arena);
+    free(rows);
+}
+
+/* --- what rows share -------------------------------------------------------------------- */
+
+/* The number of a text; *added: it is new. False without memory. */
+static bool share(struct export_rows *rows, struct shared_texts *t, const char *text,
+                  uint64_t *number, bool *added)
+{
+    const char *kept;
+    uint64_t *at = strmap_keep(&t->index, &rows->arena, text, strlen(text), &kept, added);
+    if (at && *added) {
+        *at = t->count;
+        void *list =
+            arena_grow(&rows->arena, t->list, t->count, &t->space, sizeof(*t->list));
+        if (!list)
+            return false;
+        t->list = list;
+        t->list[t->count++] = kept;
+    }
+    if (at)
+        *number = *at;
+    return at != NULL;
+}
+
+static bool number_of_dtype(struct export_rows *rows, const struct dtype *d,
+                            uint64_t *number)
+{
+    bool added = false;
+    sqlite3_stmt *s = NULL;
+    if (!share(rows, &rows->dtype_names, d->name, number, &added) || !added)
+        return rows->dtype_names.count > *number;
+    void *list = arena_grow(&rows->arena, rows->dtypes, (size_t)*number,
+                            &rows->dtype_space, sizeof(*rows->dtypes));
+    if (!list)
+        return false;
+    rows->dtypes = list;
+    dtype_find(rows->dtype_names.list[*number], &rows->dtypes[*number]);
+    bool ok = sqlite3_prepare_v2(rows->db, "INSERT INTO dtypes VALUES (?1, ?2, 0)", -1,
+                                 &s, NULL) == SQLITE_OK;
+    if (ok) {
+        sqlite3_bind_int64(s, 1, (sqlite3_int64)*number);
+        sqlite3_bind_text(s, 2, d->name, -1, SQLITE_STATIC);
+        ok = sqlite3_step(s) == SQLITE_DONE;
+    }
+    sqlite3_finalize(s);
+    return ok;
+}
+
+const char *const *export_rows_checkpoints(const struct export_rows *rows,
+                                           uint64_t *count)
+{
+    *count = rows ? rows->checkpoints.count : 0;
+    return rows ? rows->checkpoints.list : NULL;
+}
+
+/* --- adding ----------------------------------------------------------------------------- */
+
+/* The columns that both tables have. */
+static bool bind(struct export_rows *rows, sqlite3_stmt *s, const struct export_tensor *t,
+                 struct text *shape)
+{
+    uint64_t checkpoint, from, to;
+    bool added;
+    if (!share(rows, &rows->checkpoints, t->checkpoint, &checkpoint, &added) ||
+        !number_of_dtype(rows, &t->from, &from) || !number_of_dtype(rows, &t->to, &to) ||
+        !shape_print(shape, t->shape, t->rank))
+        return false;
+    sqlite3_reset(s);
+    sqlite3_clear_bindings(s);
+    sqlite3_bind_int64(s, ID, t->id);
+    sqlite3_bind_text(s, NAME, t->name, -1, SQLITE_STATIC);
+    if (strcmp(t->name, t->old_name) != 0)
+        sqlite3_bind_text(s, OLD_NAME, t->old_name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, CHECKPOINT, (sqlite3_int64)checkpoint);
+    sqlite3_bind_int64(s, FROM, (sqlite3_int64)from);
+    sqlite3_bind_int64(s, TO, (sqlite3_int64)to);
+    sqlite3_bind_text(s, SHAPE, text_str(shape), (int)shape->len, SQLITE_STATIC);
+    sqlite3_bind_int64(s, ELEMENTS, (sqlite3_int64)t->elements);
+    sqlite3_bind_int64(s, FILE_AT, t->source_file);
+    sqlite3_bind_int64(s, START, (sqlite3_int64)t->source_offset);
+    return true;
+}
+
+static enum status insert(struct export_rows *rows, sqlite3_stmt *s,
+                          const struct export_tensor *t, bool placed, struct error *err)
+{
+    struct text shape = {0};
+    if (!bind(rows, s, t, &shape)) {
+        no_memory(err);
+    } else {
+        if (placed) {
+            sqlite3_bind_int64(s, PART, t->part);
+            sqlite3_bind_int64(s, PLACE, (sqlite3_int64)t->offset);
+            sqlite3_bind_int64(s, LEAD, t->lead_len);
+            sqlite3_bind_int64(s, LEAD + 1, (sqlite3_int64)t->nbytes);
+        }
+        if (sqlite3_step(s) != SQLITE_DONE)
+            failed(rows, err);
+    }
+    sqlite3_reset(s);
+    text_release(&shape);
+    return err->status;
+}
+
+enum status export_rows_add(struct export_rows *rows, const struct export_tensor *t,
+                            struct error *err)
+{
+    return insert(rows, rows->add, t, false, err);
+}
+
+enum status export_rows_place(struct export_rows *rows, const struct export_tensor *t,
+                              struct error *err)
+{
+    return insert(rows, rows->place, t, true, err);
+}
+
+/* Run a statement with two numbers. */
+static enum status change(struct export_rows *rows, const char *sql, uint64_t a,
+                          uint64_t b, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    bool ok = sqlite3_prepare_v2(rows->db, sql, -1, &s, NULL) == SQLITE_OK;
+    if (ok) {
+        sqlite3_bind_int64(s, 1, (sqlite3_int64)a);
+        sqlite3_bind_int64(s, 2, (sqlite3_int64)b);
+        ok = sqlite3_step(s) == SQLITE_DONE;
+    }
+    if (!ok)
+        failed(rows, err);
+    sqlite3_finalize(s);
+    return err->status;
+}
+
+enum status export_rows_cast(struct export_rows *rows, const struct dtype *to,
+                             bool (*which)(const struct dtype *), struct error *err)
+{
+    uint64_t number = 0;
+    if (!number_of_dtype(rows, to, &number))
+        return no_memory(err);
+    for (size_t i = 0; err->status == OK && i < rows->dtype_names.count; i++)
+        if (i != number && which(&rows->dtypes[i]))
+            change(rows, "UPDATE chosen SET converted = ?1 WHERE converted = ?2", number,
+                   i, err);
+    return err->status;
+}
+
+enum status export_rows_rank(struct export_rows *rows,
+                             unsigned (*rank)(const struct dtype *), struct error *err)
+{
+    for (size_t i = 0; err->status == OK && i < rows->dtype_names.count; i++)
+        change(rows, "UPDATE dtypes SET place = ?1 WHERE number = ?2",
+               rank ? rank(&rows->dtypes[i]) : 0, i, err);
+    return err->status;
+}
+
+/* --- asking ----------------------------------------------------------------------------- */
+
+enum status export_rows_find_pair(struct export_rows *rows, const char *suffix,
+                                  struct arena *arena, const char **name,
+                                  const char **longer, struct error *err)
+{
+    static const char sql[] = "SELECT b.name, a.name FROM chosen a JOIN chosen b"
+                              " ON b.name = substr(a.name, 1, length(a.name) - ?2)"
+                              " WHERE substr(a.name, -?2) = ?1 LIMIT 1";
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(rows->db, sql, -1, &s, NULL);
+    *name = *longer = NULL;
+    if (rc == SQLITE_OK) {
+        sqlite3_bind_text(s, 1, suffix, -1, SQLITE_STATIC);
+        sqlite3_bind_int64(s, 2, (sqlite3_int64)strlen(suffix));
+        rc = sqlite3_step(s);
+    }
+    if (rc == SQLITE_ROW) {
+        *name = arena_copy(arena, sqlite3_column_text(s, 0),
+                           (size_t)sqlite3_column_bytes(s, 0));
+        *longer = arena_copy(arena, sqlite3_column_text(s, 1),
+                             (size_t)sqlite3_column_bytes(s, 1));
+        if (!*name || !*longer)
+            no_memory(err);
+    } else if (rc != SQLITE_DONE) {
+        failed(rows, err);
+    }
+    sqlite3_finalize(s);
+    return err->status;
+}
+
+sqlite3_stmt *export_rows_listing(struct export_rows *rows)
+{
+    sqlite3_stmt *s = NULL;
+    sqlite3_prepare_v2(rows->db,
+                       "SELECT id AS tensor_id, coalesce(old_name, p.name) AS old_name,"
+                       " p.name AS new_name, d.name AS dtype, shape, nbytes"
+                       " FROM placed p JOIN dtypes d ON d.number = converted"
+                       " ORDER BY part, p.number",
+                       -1, &s, NULL);
+    return s;
+}
+
+enum status export_scan_open(struct export_rows *rows, enum export_order order,
+                             struct export_span span, struct export_scan **out,
+                             struct error *err)
+{
+    struct export_scan *scan = calloc(1, sizeof(*scan));
+    if (!scan)
+        return no_memory(err);
+    scan->rows = rows;
+    if (sqlite3_prepare_v2(rows->db, scans[order], -1, &scan->statement, NULL) !=
+        SQLITE_OK) {
+        export_scan_close(scan);
+        return failed(rows, err);
+    }
+    /* Rows count from 1. */
+    sqlite3_bind_int64(scan->statement, 1, (sqlite3_int64)span.first + 1);
+    sqlite3_bind_int64(scan->statement, 2,
+                       span.last < INT64_MAX ? (sqlite3_int64)span.last + 1 : INT64_MAX);
+    *out = scan;
+    return OK;
+}
+
+void export_scan_close(struct export_scan *scan)
+{
+    if (!scan)
+        return;
+    sqlite3_finalize(scan->statement);
+    free(scan);
+}
+
+static const char *column_text(sqlite3_stmt *s, int column)
+{
+    return (const char *)sqlite3_column_text(s, column);
+}
+
+/* The numbers of "[2,3]", which was printed here. */
+static unsigned read_shape(const char *text, uint64_t *shape)
+{
+    unsigned rank = 0;
+    for (const char *at = text + 1; *at && *at != ']'; at += *at == ',')
+        shape[rank++] = strtoull(at, (char **)&at, 10);
+    return rank;
+}
+
+static bool read_row(struct export_scan *scan)
+{
+    sqlite3_stmt *s = scan->statement;
+    struct export_tensor *t = &scan->tensor;
+    const char *name = column_text(s, NAME), *old = column_text(s, OLD_NAME);
+    const char *shape = column_text(s, SHAPE);
+    if (!name || !shape || (!old && sqlite3_column_type(s, OLD_NAME) != SQLITE_NULL))
+        return false;
+    *t = (struct export_tensor){
+        .id = sqlite3_column_int64(s, ID),
+        .number = (uint64_t)sqlite3_column_int64(s, NUMBER) - 1,
+        .name = name,
+        .old_name = old ? old : name,
+        .checkpoint = scan->rows->checkpoints.list[sqlite3_column_int64(s, CHECKPOINT)],
+        .from = scan->rows->dtypes[sqlite3_column_int64(s, FROM)],
+        .to = scan->rows->dtypes[sqlite3_column_int64(s, TO)],
+        .shape = scan->shape,
+        .rank = read_shape(shape, scan->shape),
+        .elements = (uint64_t)sqlite3_column_int64(s, ELEMENTS),
+        .source_file = (uint32_t)sqlite3_column_int64(s, FILE_AT),
+        .source_offset = (uint64_t)sqlite3_column_int64(s, START),
+        .part = (uint32_t)sqlite3_column_int64(s, PART),
+        .offset = (uint64_t)sqlite3_column_int64(s, PLACE),
+        .lead_len = (uint32_t)sqlite3_column_int64(s, LEAD),
+    };
+    if (!dtype_nbytes(&t->to, t->elements, &t->nbytes))
+        t->nbytes = 0; /* it is refused */
+    return true;
+}
+
+enum status export_scan_next(struct export_scan *scan, struct export_tensor **t,
+                             struct error *err)
+{
+    int rc = sqlite3_step(scan->statement);
+    *t = NULL;
+    if (rc == SQLITE_DONE)
+        return OK;
+    if (rc != SQLITE_ROW)
+        return failed(scan->rows, err);
+    if (!read_row(scan))
+        return no_memory(err);
+    *t = &scan->tensor;
+    return OK;
+}
