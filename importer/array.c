@@ -44,8 +44,8 @@ static void check_absent(struct job *job, struct emission *e)
     grid_key(&e->grid, e->array->shape, e->array->rank, first, &key);
     job_issue(job, ISSUE_ERROR, *e->where == '/' ? e->where : NULL, NO_OFFSET,
               "missing-chunk",
-              "%llu of the chunks of tensor \"%.*s\" are missing, the first is \"%s\"",
-              (unsigned long long)absent, (int)(e->len < 200 ? e->len : 200), e->name,
+              "missing chunks of tensor \"%.*s\": %llu, the first is \"%s\"",
+              (int)(e->len < 200 ? e->len : 200), e->name, (unsigned long long)absent,
               text_str(&key) ? text_str(&key) : "");
     text_release(&key);
     e->grid.incomplete = true;
@@ -144,9 +144,10 @@ static void report_site(struct job *job, const struct array_site *s, const char 
         e->grid.incomplete = true;
     }
     if (s->strangers && e->grid.levels)
-        job_issue(job, ISSUE_WARNING, where, NO_OFFSET, "stray-file",
-                  "%llu entries are no chunks of array \"%.*s\", such as \"%.200s\"",
-                  (unsigned long long)s->strangers, len, e->name, s->stranger);
+        job_issue(
+            job, ISSUE_WARNING, where, NO_OFFSET, "stray-file",
+            "entries that are no chunks of array \"%.*s\": %llu, such as \"%.200s\"", len,
+            e->name, (unsigned long long)s->strangers, s->stranger);
 }
 
 enum status array_emit_site(struct job *job, const char *root, const struct array_site *s,

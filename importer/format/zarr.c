@@ -216,9 +216,10 @@ static enum status index_tree(struct job *job)
     if (bare)
         job_meta_neighbour(job, "metadata.json");
     if (tree.links)
-        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "linked-directory",
-                  "%llu links to directories were not followed, such as \"%.200s\"",
-                  (unsigned long long)tree.links, tree.link);
+        job_issue(
+            job, ISSUE_WARNING, NULL, NO_OFFSET, "linked-directory",
+            "links to directories, which are not followed: %llu, such as \"%.200s\"",
+            (unsigned long long)tree.links, tree.link);
     state_step(job);
     return job->err->status;
 }

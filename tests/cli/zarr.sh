@@ -1,0 +1,54 @@
+# Zarr directories as people have them: stores, big_vision's and Levanter's folders, arrays named
+# one by one, and what changes between two imports.
+list() { "$CKPTDB_BIN" "SELECT id, replace(path, '$PWD/', '') AS path, step, tensors FROM checkpoint ORDER BY path"; }
+imported() { echo "== import $*"; "$CKPTDB_BIN" import "$@"; echo "status $?"; }
+array() { # PATH SHAPE CHUNKS REST
+    mkdir -p "$1"
+    printf '{"zarr_format":2,"shape":%s,"chunks":%s,"dtype":"<i2","order":"C","compressor":null,"filters":null,%s}' \
+        "$2" "$3" "$4" >"$1/.zarray"
+}
+filled='"fill_value":7,"dimension_separator":"."'
+nulled='"fill_value":null,"dimension_separator":"."'
+
+mkdir -p store.zarr/model
+printf '{"zarr_format":2}' | tee store.zarr/.zgroup >store.zarr/model/.zgroup
+array store.zarr/model/w '[2,3]' '[1,3]' "$filled"
+printf '\1\0\2\0\3\0' >store.zarr/model/w/0.0
+array store.zarr/b '[2]' '[2]' "$nulled"
+printf '\4\0\5\0' >store.zarr/b/0
+for name in 'params~head~kernel' 'params~head~bias'; do
+    array "vit-000000500/$name" '[2]' '[2]' "$nulled"
+    printf '\1\0\2\0' >"vit-000000500/$name/0"
+done
+cp -r vit-000000500 vit-000001000-tmp
+mkdir -p lev/step-30/model/layers
+printf '{"step": 30, "timestamp": "2024-02-01T00:00:00"}' >lev/step-30/metadata.json
+cp -r 'vit-000000500/params~head~bias' lev/step-30/model/layers/bias
+cp -r 'vit-000000500/params~head~bias' single.zarr
+cp -r 'vit-000000500/params~head~bias' strangers && touch strangers/00
+
+imported .
+list
+"$CKPTDB_BIN" "SELECT checkpoint_id, name, dtype, shape FROM tensor"
+"$CKPTDB_BIN" get vit-000000500 params/head/kernel
+"$CKPTDB_BIN" get store.zarr model/w
+
+echo "== nothing new"
+imported store.zarr/model/w/.zarray store.zarr/model store.zarr/b/0 "vit-000000500/params~head~bias"
+list
+
+echo "== a chunk more, an array more, a chunk lost"
+printf '\10\0\11\0\12\0' >store.zarr/model/w/1.0
+imported store.zarr
+"$CKPTDB_BIN" get store.zarr model/w
+cp -r store.zarr/b store.zarr/model/deeper
+rm store.zarr/b/0
+imported store.zarr
+"$CKPTDB_BIN" "SELECT name, dtype, shape FROM tensor WHERE checkpoint LIKE '%store.zarr'"
+"$CKPTDB_BIN" get store.zarr b
+echo "status $?"
+
+echo "== gone"
+rm -r single.zarr
+imported . --prune
+list
