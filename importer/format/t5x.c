@@ -82,6 +82,7 @@ struct t5x {
     struct flax_sink sink;
     bool folder; /* the checkpoint is one; else a lone file */
     struct array_tree arrays;
+    struct strmap folders; /* that an array has taken */
     uint64_t version;
     uint64_t uint16s; /* arrays that say uint16 */
 };
@@ -212,6 +213,20 @@ static enum status emit_site(struct t5x *t, const struct flax_leaf *leaf,
                            meant(array, said));
 }
 
+/* Two arrays in one folder are not T5X's doing, and many would cost as many times its size. */
+static enum status emit_own_site(struct t5x *t, const struct flax_leaf *leaf,
+                                 const struct zarr_array *said,
+                                 const struct array_site *site)
+{
+    bool added = false;
+    if (!strmap_add(&t->folders, site->path, strlen(site->path), &added))
+        return error_set(t->sink.job->err, ERR_MEMORY, t->sink.job->path, NO_OFFSET,
+                         "no memory");
+    return added ? emit_site(t, leaf, said, site)
+                 : list_lost(t, leaf, &site->array, "shared-folder",
+                             "has the folder of an array before it");
+}
+
 static enum status emit_spec(struct t5x *t, const struct flax_leaf *leaf,
                              const struct t5x_spec *s)
 {
@@ -233,7 +248,7 @@ static enum status emit_spec(struct t5x *t, const struct flax_leaf *leaf,
     if (!find_site(t, s, said, &site))
         return job->err->status;
     if (site.has_metadata)
-        return emit_site(t, leaf, said, &site);
+        return emit_own_site(t, leaf, said, &site);
     return said ? list_lost(t, leaf, said, "bad-path",
                             "has a path that is not one below the checkpoint")
                 : list_lost(t, leaf, NULL, "bad-spec",
@@ -290,7 +305,10 @@ static enum status t5x_index(struct job *job)
 {
     struct t5x t = {.sink.job = job};
     const struct flax_visitor visitor = {.leaf = see_leaf, .map = see_map, .context = &t};
-    if (open_tree(job, &t) != OK || flax_walk(job, t.sink.source, &visitor) != OK)
+    if (open_tree(job, &t) == OK)
+        flax_walk(job, t.sink.source, &visitor);
+    strmap_release(&t.folders);
+    if (job->err->status != OK)
         return job->err->status;
     if (t.uint16s && t.version > VERSION_UINT16)
         job_issue(job, ISSUE_WARNING, t.sink.source->name, NO_OFFSET,
