@@ -21,8 +21,9 @@ static const char sql_by_suffix[] =
 static const char sql_by_step[] = "SELECT id, path FROM checkpoints WHERE " NAMED_BY(
     "run") " AND step = ?3 AND item IS coalesce(?2, item) ORDER BY path";
 static const char sql_by_latest[] = "SELECT id, path FROM checkpoints c WHERE " NAMED_BY(
-    "run") " AND step = (SELECT max(step) FROM checkpoints l WHERE l.run = c.run) "
-           "AND item IS coalesce(?2, item) ORDER BY path";
+    "run") " AND step = (SELECT max(step) FROM checkpoints l WHERE l.run = c.run "
+           "AND l.item IS coalesce(?2, l.item)) AND item IS coalesce(?2, item) ORDER BY "
+           "path";
 
 /* The one row of (id, path), 0 where there is none; -1, after listing them or an error,
  * where there are several. */

@@ -68,6 +68,19 @@ WHERE ruleset = 't5_to_t5x'
   AND checkpoint_id = (SELECT id FROM checkpoint WHERE path LIKE '%t5_mesh/data/model.ckpt-1000000')
 GROUP BY status"
 
+say 'Is the map right? And where does one name come from?'
+run ckptdb --box map check t5_to_t5x t5_mesh/data/model.ckpt-1000000
+run ckptdb --line map why t5_mesh/data/model.ckpt-1000000 target/token_embedder/embedding
+
+say 'A run of Orbax: every item of every step is a checkpoint; follow one tensor over the steps.'
+run ckptdb import $data/orbax/composite $data/jax/t5x_version2
+run ckptdb --box "SELECT format, step, item, tensors, nbytes FROM checkpoint
+WHERE format IN ('orbax', 't5x') ORDER BY path"
+run ckptdb --box "SELECT c.step, t.name, t.shape, t.storage, v.value AS first_value
+FROM checkpoint c JOIN tensor t ON t.checkpoint_id = c.id JOIN tensor_values(t.id, 0, 1) v
+WHERE c.item = 'params' AND t.name = 'Dense_0/kernel' ORDER BY c.step"
+run ckptdb get data/exp@latest/params Dense_0/bias
+
 say 'Export the encoder under its T5X names, as float32, and read the new file back.'
 run ckptdb export t5_mesh/data/model.ckpt-1000000 "$work/encoder.safetensors" \
     --map t5_to_t5x --names '^encoder/.*(?<!_slot_v)(?<!_slot_v[rc])$' --dtype float32
