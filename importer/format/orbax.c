@@ -124,13 +124,10 @@ static enum status emit_rest(struct orbax_item *o)
         if (o->store.used[i])
             continue;
         const char *key = orbax_store_key(&o->store, i, &len);
-        char *name = arena_copy(o->job->arena, key, len);
+        const char *name = orbax_name_of_key(o->job->arena, key, len);
         if (!name)
             return error_set(o->job->err, ERR_MEMORY, o->job->path, NO_OFFSET,
                              "no memory");
-        for (size_t at = 0; at < len; at++)
-            if (name[at] == '.')
-                name[at] = '/';
         if (o->unnamed++ == 0)
             o->first_unnamed = name;
         orbax_store_emit(&o->store, i, name, len);
@@ -173,8 +170,10 @@ static enum status index_item(struct orbax_item *o)
     job_expect(o->job, stored > o->tree.count ? stored : o->tree.count);
     for (uint64_t i = 0; i < o->tree.count && o->job->err->status == OK; i++)
         emit_leaf(o, &o->tree.leaves[i]);
-    if (o->job->err->status == OK && emit_rest(o) == OK)
+    if (o->job->err->status == OK && emit_rest(o) == OK) {
         report(o);
+        orbax_padding_read(o);
+    }
     return o->job->err->status;
 }
 

@@ -1,8 +1,8 @@
 /*
  * orbax.h - the parts of an Orbax item, for the files that read it: orbax.c (the whole),
  * orbax_tree.c (what its tree is), orbax_store.c and orbax_list.c (what is stored),
- * orbax_aggregate.c (both in one file), orbax_place.c (what
- * stands around it).
+ * orbax_aggregate.c (both in one file), orbax_place.c (what stands around it), orbax_pax.c
+ * (what Pax adds). Other formats that keep arrays as Orbax does use the store alone.
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_ORBAX_H
 #define CKPTDB_IMPORTER_FORMAT_ORBAX_H
@@ -86,6 +86,12 @@ void orbax_store_miss_absent(struct orbax_store *);
 uint64_t orbax_store_find(const struct orbax_store *, const char *key, size_t len);
 uint64_t orbax_store_count(const struct orbax_store *);
 const char *orbax_store_key(const struct orbax_store *, uint64_t position, size_t *len);
+/* The shape of an array; NULL: not known. */
+const uint64_t *orbax_store_shape(const struct orbax_store *, uint64_t position,
+                                  unsigned *rank);
+/* What an array is called that no tree names: its key with '/' for every '.'; NULL without
+ * memory. */
+char *orbax_name_of_key(struct arena *, const char *key, size_t len);
 /* Emit what is at a position as a tensor of this name. */
 enum status orbax_store_emit(struct orbax_store *, uint64_t position, const char *name,
                              size_t len);
@@ -114,6 +120,11 @@ enum status orbax_item_emit(struct orbax_item *, const char *key, size_t key_len
 
 /* Emit what the `checkpoint` of the item at `directory` holds and names, if there is one. */
 enum status orbax_aggregate_read(struct orbax_item *, const char *directory);
+
+/* State the true shapes of arrays that Pax has padded, where it says them beside the item. */
+enum status orbax_padding_read(struct orbax_item *);
+/* Whether a file says them. */
+bool orbax_is_padding(const char *path);
 
 /* --- around it ---------------------------------------------------------------------------- */
 

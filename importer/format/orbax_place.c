@@ -102,7 +102,7 @@ static const char *json_item(struct arena *arena, const char *step, const char *
     const char *directory = orbax_path(arena, step, item);
     for (size_t i = 0; directory && i < sizeof(names) / sizeof(names[0]); i++) {
         const char *path = orbax_path(arena, directory, names[i]);
-        if (path && is_small_file(path))
+        if (path && is_small_file(path) && !orbax_is_padding(path))
             return path;
     }
     return NULL;

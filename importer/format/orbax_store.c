@@ -236,6 +236,27 @@ uint64_t orbax_store_find(const struct orbax_store *s, const char *key, size_t l
     return at ? *at - 1 : ORBAX_NONE;
 }
 
+const uint64_t *orbax_store_shape(const struct orbax_store *s, uint64_t position,
+                                  unsigned *rank)
+{
+    const struct zarr_array *a = NULL;
+    if (position < s->array_count && s->listed)
+        a = s->arrays[position].array;
+    else if (position < s->array_count && s->tree.sites[position].has_metadata)
+        a = &s->tree.sites[position].array;
+    *rank = a ? a->rank : 0;
+    return a ? a->shape : NULL;
+}
+
+char *orbax_name_of_key(struct arena *arena, const char *key, size_t len)
+{
+    char *name = arena_copy(arena, key, len);
+    for (size_t at = 0; name && at < len; at++)
+        if (name[at] == '.')
+            name[at] = '/';
+    return name;
+}
+
 /* An array of which nothing is known but that it should be there; that was said. */
 static enum status emit_unknown(struct orbax_store *s, const char *name, size_t len)
 {

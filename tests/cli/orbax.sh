@@ -40,3 +40,16 @@ try tensors ckpt_5/state
 echo "--- a tree too large to be one"
 truncate -s 1T run/ckpt_10/state/_METADATA
 try import .
+echo "--- arrays that Pax has padded"
+mkdir -p pax/checkpoint_00000100/metadata
+cp -r "$fixtures/y_zarr2" pax/checkpoint_00000100/state
+cat >pax/checkpoint_00000100/metadata/metadata <<'END'
+{"version": 1.1, "train_state_metadata": {
+  "step": {"_array_metadata_tag": "_array_metadata", "dtype": "uint32", "unpadded_shape": []},
+  "params": {"w": {"dtype": "float32", "is_optax_masked_node": false, "unpadded_shape": [2, 2]},
+             "b": {"dtype": "int32", "unpadded_shape": [3]}},
+  "opt_states": [{"m": [{"unpadded_shape": [9]}]}, null]}}
+END
+try import pax
+try "SELECT m.key, m.value FROM metadata m JOIN checkpoint c ON c.id = m.checkpoint_id
+     WHERE c.path LIKE '%/pax/%'"

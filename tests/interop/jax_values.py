@@ -29,6 +29,7 @@ import tensorstore as ts
 from absl import logging
 from flax import nnx
 from flax.training import train_state
+from orbax.checkpoint.experimental import v1
 from jax.sharding import NamedSharding, PartitionSpec
 
 logging.set_verbosity(logging.ERROR)
@@ -240,7 +241,17 @@ def one_array():
         return {"array": {"checkpoint": answer(checkpointer.restore(path))}}
 
 
-CASES = [every_layout, bare_arrays, many, devices, chunks, training_run, nnx_state, one_array]
+def version_1():
+    """The newer interface; what it writes is the same but for the names of items."""
+    values = {"a": jnp.asarray(array()), "b": {"c": array(), "text": "x"}}
+    os.makedirs("v1")
+    path = os.path.abspath("v1/5")
+    v1.save(path, values)
+    item = next(name for name in sorted(os.listdir(path)) if os.path.exists(f"{path}/{name}/_METADATA"))
+    return {f"v1/5/{item}": leaves(v1.load(path))}
+
+
+CASES = [version_1, every_layout, bare_arrays, many, devices, chunks, training_run, nnx_state, one_array]
 CHECKS = {training_run: check_run}
 
 
