@@ -28,10 +28,21 @@ enum status reader_open(const struct stored_tensor *tensor, struct reader **out,
                         struct error *err);
 void reader_close(struct reader *);
 
+/* A basic slice, one a dimension: elements start, start + step, ... `count` of them. Step
+ * may be negative. */
+struct slice {
+    uint64_t start, count;
+    int64_t step;
+};
+
 /* The logical bytes [start, start + len) of the tensor. Threads: any number at once, unless
  * reader_sequential(). */
 enum status reader_read(struct reader *, uint64_t start, void *dst, size_t len,
                         struct error *err);
+/* The same of a slice (NULL: of the whole) without a copy, where the reader has the bytes in
+ * memory: *at is where they are until the next call, else `room`, which takes `len` bytes. */
+enum status reader_borrow(struct reader *, const struct slice *slices, uint64_t start,
+                          void *room, size_t len, const uint8_t **at, struct error *err);
 /* True where going back or sharing costs decoding again (a deflated member). */
 bool reader_sequential(const struct reader *);
 
@@ -52,12 +63,6 @@ enum status tensor_as_stored(struct stored_tensor *, struct arena *, struct erro
 /* Where the tensor's logical bytes are a plain run in a file: its descriptor and offset. */
 bool reader_plain(const struct reader *, int *fd, uint64_t *offset);
 
-/* A basic slice, one a dimension: elements start, start + step, ... `count` of them. Step
- * may be negative. */
-struct slice {
-    uint64_t start, count;
-    int64_t step;
-};
 /* Parse NumPy's spelling ("1:3, :, -1, ..., ::2", without brackets) against a shape: fills
  * rank slices and says in drop[] which dimensions an integer removed. */
 enum status slice_parse(const char *text, const uint64_t *shape, unsigned rank,

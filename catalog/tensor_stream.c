@@ -113,16 +113,14 @@ uint64_t tensor_stream_nbytes(const struct tensor_stream *s)
     return s->nbytes;
 }
 
-static enum status read_block(struct tensor_stream *s, uint64_t count, size_t *len,
-                              struct error *err)
+static enum status read_block(struct tensor_stream *s, uint64_t count,
+                              struct bytes *block, struct error *err)
 {
     uint64_t start = 0, nbytes = 0;
     dtype_nbytes(&s->tensor->dtype, s->at, &start);
     dtype_nbytes(&s->tensor->dtype, count, &nbytes);
-    *len = (size_t)nbytes;
-    if (s->slices)
-        return reader_read_slice(s->reader, s->slices, start, s->in, *len, err);
-    return reader_read(s->reader, start, s->in, *len, err);
+    block->len = (size_t)nbytes;
+    return reader_borrow(s->reader, s->slices, start, s->in, block->len, &block->at, err);
 }
 
 enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block,
@@ -133,10 +131,10 @@ enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block,
     *block = (struct bytes){s->in, 0};
     if (!count)
         return s->slices ? OK : reader_verify(s->reader, err);
-    if (read_block(s, count, &block->len, err) != OK)
+    if (read_block(s, count, block, err) != OK)
         return err->status;
     if (s->converts) {
-        if (converter_run(&s->converter, s->in, s->out, count, s->at, err) != OK)
+        if (converter_run(&s->converter, block->at, s->out, count, s->at, err) != OK)
             return err->status;
         dtype_nbytes(&s->dtype, count, &nbytes);
         *block = (struct bytes){s->out, (size_t)nbytes};

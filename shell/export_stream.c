@@ -213,13 +213,14 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
         in = (size_t)bytes_of(&t->from, count);
         out = (size_t)bytes_of(&t->to, count);
     }
-    const uint8_t *result = w->read;
-    if (reader_read(f->reader, from, w->read, in, &w->error) != OK)
+    const uint8_t *result;
+    if (reader_borrow(f->reader, NULL, from, w->read, in, &result, &w->error) != OK)
         return w->error.status;
     if (f->converts) {
+        const uint8_t *read = result;
         result = w->converted;
-        if (converter_run(&f->converter, w->read, w->converted, count, first,
-                          &w->error) != OK) {
+        if (converter_run(&f->converter, read, w->converted, count, first, &w->error) !=
+            OK) {
             error_prefix(&w->error, t->old_name);
             return w->error.status;
         }

@@ -195,6 +195,11 @@ const uint8_t *decode_fill(const struct decode *d)
     return d->fill;
 }
 
+unsigned decode_threads(const struct decode *d)
+{
+    return d->workers;
+}
+
 uint64_t decode_memory(const struct decode *d, uint64_t bytes)
 {
     uint64_t each = 0, all = 0, threads = bytes / THREAD_LEAST + 1;

@@ -23,6 +23,8 @@ const uint64_t *decode_chunk(const struct decode *);
 /* The element that stands where no chunk is. */
 const uint8_t *decode_fill(const struct decode *);
 
+unsigned decode_threads(const struct decode *);
+
 /* Bytes in flight while `bytes` are decoded. */
 uint64_t decode_memory(const struct decode *, uint64_t bytes);
 

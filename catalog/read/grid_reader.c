@@ -11,7 +11,9 @@
 
 #define BUDGET_BYTES ((uint64_t)256 << 20)
 #define UNIT_BYTES   ((size_t)16 << 20)   /* of one element */
-#define BAND_BYTES   ((uint64_t)32 << 20) /* of several rows of chunks */
+#define BAND_BYTES   ((uint64_t)32 << 20) /* of several rows of chunks, at most */
+#define BAND_LEAST   ((uint64_t)4 << 20)  /* and at least */
+#define BAND_TURNS   2                    /* chunks a thread, in between */
 #define BAND_CHUNKS  65536                /* of them */
 #define FILE_BYTES   ((uint64_t)1 << 40)  /* of a temporary file */
 
@@ -83,15 +85,25 @@ static enum status fill_file(struct grid_reader *g, struct error *err)
     return err->status;
 }
 
+/* Elements of a band of several rows: enough for all threads, few enough for the caches. */
+static uint64_t rows_most(const struct grid_reader *g)
+{
+    uint64_t most = g->limits.budget / 8, useful;
+    if (!mul_u64(g->chunk * g->unit, BAND_TURNS * decode_threads(g->decode), &useful) ||
+        useful > BAND_BYTES)
+        useful = BAND_BYTES;
+    useful = useful < BAND_LEAST ? BAND_LEAST : useful;
+    most = (most < useful ? most : useful) / g->unit;
+    return most / BAND_CHUNKS < g->chunk ? most : g->chunk * BAND_CHUNKS;
+}
+
 /* Have the band that a byte lies in. */
 static enum status load_band(struct grid_reader *g, uint64_t offset, struct error *err)
 {
     uint64_t budget = g->limits.budget;
-    uint64_t most = (budget / 8 < BAND_BYTES ? budget / 8 : BAND_BYTES) / g->unit;
-    most = most / BAND_CHUNKS < g->chunk ? most : g->chunk * BAND_CHUNKS;
     drop_band(g);
     g->begin = g->unit * band_find(g->slices, g->tensor->rank, decode_chunk(g->decode),
-                                   offset / g->unit, most, &g->box);
+                                   offset / g->unit, rows_most(g), &g->box);
     g->end = g->begin + g->box.units * g->unit;
     if (decode_nothing(g->decode, g->slices, &g->box)) {
         g->kind = BAND_FILL;
@@ -156,6 +168,18 @@ static enum status slice_read(const struct source *base, uint64_t offset, void *
         len -= n;
     }
     return OK;
+}
+
+const uint8_t *grid_reader_lend(struct grid_reader *g, uint64_t start, size_t len)
+{
+    struct error err = {.offset = NO_OFFSET}; /* the next read will tell */
+    bool inside = g->kind != BAND_NONE && start >= g->begin && start < g->end;
+    if (g->packed || start >= g->base.size ||
+        (!inside && load_band(g, start, &err) != OK))
+        return NULL;
+    if (g->kind != BAND_MEMORY || len > g->end - start)
+        return NULL;
+    return g->memory + (start - g->begin);
 }
 
 /* The reader owns itself. */

@@ -37,4 +37,8 @@ uint64_t grid_reader_memory(const struct grid_reader *);
 enum status grid_reader_slice(struct grid_reader *, const struct slice *slices,
                               struct source **out, struct error *err);
 
+/* Bytes of that source that are in memory, or can be at once, as they are: good until the next
+ * call. NULL where they are not, and where reading them fails. */
+const uint8_t *grid_reader_lend(struct grid_reader *, uint64_t start, size_t len);
+
 #endif

@@ -1,7 +1,13 @@
-"""Materialising and exporting, against cat and cp; and start-up against sqlite3."""
+"""Materialising and exporting, against cat, cp, gzip, zstd and TensorStore; and start-up
+against sqlite3."""
 import json
 import os
+import shutil
+import statistics
 import struct
+import subprocess
+import sys
+import zlib
 
 SIZE = 1 << 30
 
@@ -72,6 +78,95 @@ def export(bench):
     bench.compare("export, --no-sync, to bfloat16", f"{base} --no-sync --dtype bfloat16", f"cp '{path}' '{copy}'", None, before)
 
 
+CHUNK = 4 << 20  # bytes
+ROW = 1024  # elements
+READ = """
+import sys, time, tensorstore as ts
+def read():
+    context = ts.Context({"data_copy_concurrency": {"limit": 2}, "cache_pool": {"total_bytes_limit": 0}})
+    spec = {"driver": "zarr", "kvstore": {"driver": "file", "path": sys.argv[1]}}
+    start = time.perf_counter()
+    ts.open(spec, context=context).result().read().result()
+    return time.perf_counter() - start
+read()
+print(read())
+"""
+
+
+def weights(size):
+    """float32 as models have them: few exponents, random mantissas."""
+    block = bytearray(os.urandom(size))
+    block[3::4] = (block[3::4]).translate(bytes([60, 59, 188, 187][i % 4] for i in range(256)))
+    return bytes(block)
+
+
+def gzipped(block):
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+    return packer.compress(block) + packer.flush()
+
+
+def zstandard(block):
+    return subprocess.run(["zstd", "-q", "-1"], input=block, stdout=subprocess.PIPE, check=True).stdout
+
+
+def zarr(path, size, codec, raw):
+    """A zarr 2 array `w` in chunks of 4 MiB, and its elements in one compressed file."""
+    pack = {"gzip": gzipped, "zstd": zstandard}[codec]
+    rows = size // 4 // ROW
+    (path / "w").mkdir(parents=True)
+    (path / ".zgroup").write_text('{"zarr_format": 2}')
+    compressor = {"id": codec, "level": 1}
+    (path / "w/.zarray").write_text(json.dumps({
+        "zarr_format": 2, "shape": [rows, ROW], "chunks": [CHUNK // 4 // ROW, ROW], "dtype": "<f4",
+        "order": "C", "compressor": compressor, "filters": None, "fill_value": None}))
+    with open(raw, "wb") as out:
+        for i in range(size // CHUNK):
+            block = weights(CHUNK)
+            (path / f"w/{i}.0").write_bytes(pack(block))
+            out.write(block)
+    tool = ["gzip", "-1", "-f"] if codec == "gzip" else ["zstd", "-q", "-1", "-f", "--rm"]
+    subprocess.run([*tool, str(raw)], check=True)
+
+
+def tensorstore(bench, codec, path, get):
+    """Reading into memory, both on the same two cores; its start-up does not count."""
+    name = f"read {codec} chunks, as TensorStore does"
+    python = os.environ.get("BENCH_PYTHON", sys.executable)
+    if subprocess.run([python, "-c", "import tensorstore"], capture_output=True).returncode:
+        bench.say(name, "no TensorStore (BENCH_PYTHON says which Python has it)")
+        return
+    ratios, times = [], ([], [])
+    for pair in range(bench.pairs + 1):
+        ours, _ = bench.run(f"taskset -c 0,1 {get} >/dev/null")
+        theirs = float(bench.run(["taskset", "-c", "0,1", python, "-c", READ, str(path / "w")])[1])
+        if pair:
+            ratios.append(ours / theirs)
+            times[0].append(ours)
+            times[1].append(theirs)
+    bench.row(name, statistics.median(ratios), min(ratios), max(ratios), 1.0,
+              f"{statistics.median(times[0]) * 1000:.1f} ms against {statistics.median(times[1]) * 1000:.1f} ms")
+
+
+def chunks(bench):
+    size = max(bench.count(SIZE // 2) // CHUNK * CHUNK, CHUNK)
+    for codec, suffix, unpack, one, two in (("gzip", ".gz", "gzip -dc", 0.45, 0.25),
+                                            ("zstd", ".zst", "zstd -dcq", 0.65, 0.35)):
+        if not shutil.which(codec):
+            bench.say(f"materialise {codec} chunks", f"there is no {codec}")
+            continue
+        path, raw, catalog = bench.root / codec, bench.root / f"{codec}.raw", bench.root / f"{codec}.db"
+        zarr(path, size, codec, raw)
+        bench.run([bench.ckptdb, "-d", str(catalog), "import", str(path)])
+        get = f"'{bench.ckptdb}' -d '{catalog}' get '{path}' w --format raw"
+        reference = f"{unpack} '{raw}{suffix}'"
+        if bench.run(f"{get} | sha256sum")[1] != bench.run(f"{reference} | sha256sum")[1]:
+            raise SystemExit(f"materialise {codec} chunks: other bytes")
+        for cores, word, goal in (("0", "one core", one), ("0,1", "two cores", two)):
+            bench.compare(f"materialise {codec} chunks, {word}", f"taskset -c {cores} {get} >/dev/null",
+                          f"taskset -c {cores} {reference} >/dev/null", goal)
+        tensorstore(bench, codec, path, get)
+
+
 def startup(bench):
     catalog = bench.root / "start.db"
     bench.run([bench.ckptdb, "-d", str(catalog), "-c", "SELECT 1"])
@@ -81,6 +176,6 @@ def startup(bench):
 
 
 def run(bench):
-    for name, part in (("materialise", materialise), ("export", export), ("start-up", startup)):
+    for name, part in (("materialise", materialise), ("chunks", chunks), ("export", export), ("start-up", startup)):
         if bench.wants(name):
             part(bench)

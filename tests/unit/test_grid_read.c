@@ -115,6 +115,22 @@ static void compare_grid_reader(const struct world *w)
     grid_reader_close(g);
 }
 
+/* Without copies, where that can be. */
+static void borrow_parts(struct reader *r, const struct slice *slices,
+                         const uint8_t *want, size_t len)
+{
+    struct error err = {.offset = NO_OFFSET};
+    uint8_t *room = malloc(len + 1);
+    assert_non_null(room);
+    for (size_t at = 0, n; at < len; at += n) {
+        const uint8_t *got;
+        n = 1 + random_below(len - at);
+        assert_int_equal(reader_borrow(r, slices, at, room, n, &got, &err), OK);
+        assert_memory_equal(got, want + at, n);
+    }
+    free(room);
+}
+
 static void compare_reader(const struct world *w)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -129,6 +145,7 @@ static void compare_reader(const struct world *w)
     assert_int_equal(len, w->t.nbytes);
     assert_int_equal(reader_read(r, 0, got, len, &err), OK);
     assert_memory_equal(got, want, len);
+    borrow_parts(r, NULL, want, len);
     assert_int_equal(reader_verify(r, &err), OK);
     assert_int_equal(reader_read(r, 1, got, len, &err), ERR_ARGUMENT);
     error_clear(&err);
@@ -139,6 +156,7 @@ static void compare_reader(const struct world *w)
     got = malloc(len + 1);
     assert_int_equal(reader_read_slice(r, slices, 0, got, len, &err), OK);
     assert_memory_equal(got, want, len);
+    borrow_parts(r, slices, want, len);
     assert_int_equal(reader_read_slice(r, slices, 1, got, len, &err), ERR_ARGUMENT);
     free(want);
     free(got);
