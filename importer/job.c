@@ -656,16 +656,22 @@ static void close_all(struct job_private *p)
     text_release(&p->scratch);
 }
 
-/* Where the files say no step, their folder may. */
-static void take_step_of_folder(struct job *job)
+/* Where the files say no step, their folder may; of a directory, its own name. */
+static enum status take_step_of_folder(struct job *job)
 {
     struct batch *b = job->batch;
+    struct text path = {0};
     size_t length;
-    if (!step_of_folder(job->path, &b->step, &length))
-        return;
-    b->has_step = true;
-    if (!b->run)
+    text_addf(&path, job->source ? "%s" : "%s/", job->path);
+    if (!text_str(&path)) {
+        text_release(&path);
+        return no_memory(job);
+    }
+    b->has_step = step_of_folder(text_str(&path), &b->step, &length);
+    if (b->has_step && !b->run)
         b->run = arena_copy(job->arena, job->path, length);
+    text_release(&path);
+    return OK;
 }
 
 static enum status run(struct job *job, const struct job_request *request)
@@ -681,8 +687,8 @@ static enum status run(struct job *job, const struct job_request *request)
             return job->err->status;
         job->batch->layout = p->layout;
     }
-    if (!job->batch->has_step && job->source)
-        take_step_of_folder(job);
+    if (!job->batch->has_step && take_step_of_folder(job) != OK)
+        return job->err->status;
     meta_digest(job->batch);
     return OK;
 }

@@ -422,11 +422,6 @@ static enum status enter(struct ocdbt *db, const struct place *p, size_t prefix,
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-bool ocdbt_begins(struct bytes head)
-{
-    return head.len >= 4 && load_u32be(head.at) == OCDBT_MAGIC_MANIFEST;
-}
-
 /* A manifest in hand. */
 struct manifest {
     struct ocdbt_manifest is;

@@ -50,9 +50,6 @@ struct ocdbt_entry {
     uint64_t length; /* of the value in bytes, in any case */
 };
 
-/* Is this the beginning of a manifest? */
-bool ocdbt_begins(struct bytes head);
-
 /* Reads the manifest (the newest one that is whole, where they are numbered) and the root.
  * An empty database is an ordinary one. `files` is copied. */
 enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out,

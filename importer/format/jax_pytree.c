@@ -2,9 +2,9 @@
  * jax_pytree.c - a pytree that JAX has serialised (jax.experimental.array_serialization).
  *
  *   pytreedef.json                  the tree, and what its leaves are (jax_tree.c)
- *   array_store/                    an OCDBT database of zarr arrays, which are called by the
- *                                   numbers of their leaves; first `array_store.tensorstore`,
- *                                   in `leaf_data` once
+ *   array_store/                    an OCDBT database of zarr arrays, called by the numbers
+ *                                   of their leaves; first it was `array_store.tensorstore`,
+ *                                   once in `leaf_data`
  *   array_store/process_ID/         what each process has written of it
  *   archive.zip, obj_data.zip       Python values that are leaves: not read
  *
@@ -108,7 +108,7 @@ static enum status emit_leaf(struct pytree *t, const struct jax_leaf *leaf)
 static void report(struct pytree *t)
 {
     uint64_t count = orbax_store_count(&t->store), unnamed = 0;
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = 0; t->store.used && i < count; i++)
         unnamed += !t->store.used[i];
     if (t->missing && !t->store.broken)
         job_issue(t->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-array",

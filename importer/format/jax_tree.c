@@ -23,9 +23,9 @@
  *   field its distance from the table's begin, 0: absent. Vectors, strings and tables in
  *   fields are u32 distances to them; vectors and strings begin with u32, their length.
  *
- * LEAF describes a leaf, in the order of the tree: "Array(float32[2, 3])", where the array is
- * called by its position; or "Array[[2, 3], float32] -> 0", "int -> 1", "null -> 2", where it
- * is called by the number; or only that number.
+ * LEAF describes a leaf, in the order of the tree: "Array(float32[2, 3])", where the array
+ * is called by its position; or "Array[[2, 3], float32] -> 0", "int -> 1", "null -> 2", where
+ * it is called by the number; or only that number.
  *
  * Children are called by their keys in a dict, by their positions elsewhere: what a custom
  * node calls them is not in the file.
@@ -66,7 +66,7 @@ struct node {
     uint64_t names;    /* where theirs are; 0: they have none (FlatBuffer) */
     struct bytes *keys;
     uint64_t key_count; /* (JSON) */
-    bool leaf, dict, inside;
+    bool leaf, none, dict, inside;
 };
 
 struct parsing {
@@ -98,7 +98,7 @@ static bool no_memory(struct parsing *p)
     return false;
 }
 
-/* --- the tree ------------------------------------------------------------------------------- */
+/* --- the tree ----------------------------------------------------------------------- */
 
 /* A leaf, or a node without children, at the path in hand. */
 static bool add_leaf(struct parsing *p, const char *empty)
@@ -159,7 +159,7 @@ static void pop(struct parsing *p)
     p->path.len = p->nodes[p->depth].path;
 }
 
-/* --- FlatBuffer ----------------------------------------------------------------------------- */
+/* --- FlatBuffer --------------------------------------------------------------------- */
 
 struct flat {
     struct bytes all;
@@ -282,7 +282,7 @@ static bool parse_flat(struct parsing *p, struct bytes text)
     return flat_tree(p, (struct bytes){bytes, len});
 }
 
-/* --- JSON ----------------------------------------------------------------------------------- */
+/* --- JSON --------------------------------------------------------------------------- */
 
 /* The keys of a dict: the list in hand, or one inside it. */
 static bool json_keys(struct parsing *p, struct json *j, struct node *n)
@@ -322,8 +322,10 @@ static bool json_member(struct parsing *p, struct json *j, struct node *n)
         return false;
     if (type)
         n->leaf = json_is(j, "leaf");
-    if (name)
+    if (name) {
+        n->none = json_is(j, "builtins.NoneType");
         n->dict = json_is(j, "builtins.dict") || json_is(j, "collections.OrderedDict");
+    }
     if (keys && n->dict && j->type == JSON_ARRAY)
         return json_keys(p, j, n);
     return json_skip(j);
@@ -333,7 +335,7 @@ static bool json_end(struct parsing *p, const struct node *n)
 {
     bool done = n->leaf ? add_leaf(p, NULL) : true;
     if (!n->leaf && n->children == 0)
-        done = add_leaf(p, n->dict ? "dict" : "list");
+        done = add_leaf(p, n->none ? "null" : n->dict ? "dict" : "list");
     pop(p);
     return done;
 }
@@ -366,7 +368,7 @@ static bool json_tree(struct parsing *p, struct json *j)
     return true;
 }
 
-/* --- leaves --------------------------------------------------------------------------------- */
+/* --- leaves ------------------------------------------------------------------------- */
 
 static bool read_ids(struct parsing *p, struct json *j)
 {

@@ -9,14 +9,15 @@
  * An array with the keys ".zarray", "0.0" is named "". Orbax's databases have more beside
  * them, and are orbax.c's; JAX's are jax_pytree.c's.
  */
+#include <string.h>
+
 #include "importer/container/ocdbt.h"
 #include "importer/format/orbax.h"
 
+/* The name is enough: one that is damaged is to be reported. */
 static int ocdbt_probe(const struct probe_dir *p)
 {
-    bool found =
-        probe_dir_has_file(p, OCDBT_MANIFEST) && ocdbt_begins(p->peek(p, OCDBT_MANIFEST));
-    return found ? 32 : 0;
+    return probe_dir_has_file(p, OCDBT_MANIFEST) ? 8 * (int)strlen(OCDBT_MANIFEST) : 0;
 }
 
 static enum status emit_arrays(struct orbax_store *s)
@@ -46,7 +47,7 @@ static enum status ocdbt_index(struct job *job)
 const struct format format_ocdbt = {
     .name = "ocdbt",
     .summary = "TensorStore: zarr arrays in an OCDBT database",
-    .suffixes = ".ocdbt",
+    .suffixes = "",
     .separator = '/',
     .probe_dir = ocdbt_probe,
     .index = ocdbt_index,

@@ -315,6 +315,9 @@ static void json_trees(void **unused)
         {"numbers as texts", FILE_OF(JSON_LEAF, "[\"12\"]"), OK, " 12 12\n"},
         {"empty nodes", FILE_OF(LIST(LIST("") "," DICT("[]", "")), "[]"), OK,
          "0 (list)\n1 (dict)\n"},
+        {"none", FILE_OF("{\"name\": \"builtins.NoneType\", \"node_aux_data\": [null, null], "
+                         "\"node_type\": \"static_node\", \"children\": []}", "[]"),
+         OK, " (null)\n"},
         {"another member", "{\"__jax_leaf_count\": 1, \"__jax_leaf_ids\": [0], "
                            "\"__jax_pytreedef_repr\": " JSON_LEAF "}",
          OK, " 0 0\n"},

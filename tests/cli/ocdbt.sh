@@ -1,0 +1,30 @@
+# OCDBT without Orbax, and pytrees of JAX: steps, files inside, values from other databases, damage.
+fixtures=$TESTS/fixtures
+mkdir -p run
+cp -r "$fixtures/jax_pytree/y_processes" run/step_7
+cp -r "$fixtures/jax_pytree/y_json" run/step_8
+cp -r "$fixtures/ocdbt/y_two_databases" run/checkpoint-9
+cp -r "$fixtures/ocdbt/y_numbered" store
+try() {
+    echo "$ ckptdb $*"
+    "$CKPTDB_BIN" "$@"
+    status=$?
+    [ $status = 0 ] || echo "status $status"
+}
+try import .
+try "SELECT path, format, run, step, tensors, files FROM checkpoint ORDER BY path"
+try tensors run@8
+try "SELECT name, kind FROM node"
+try get step_7 b/0
+try get checkpoint-9 w
+echo "--- a file inside is the whole"
+try -d other.db import store/manifest.0000000000000002 run/step_7/array_store
+try -d other.db "SELECT path, format FROM checkpoint ORDER BY path"
+echo "--- nothing is read again until something changes"
+try import .
+cp -r "$fixtures/ocdbt/n_corrupt_newest_manifest/." store
+try import .
+echo "--- values that are gone: in the database that is referred to"
+rm -r run/checkpoint-9/part/d
+try import .
+try get checkpoint-9 w
