@@ -172,15 +172,19 @@ static enum status add_up(struct job *job, struct batch_layout *l)
 {
     struct summing modules = {.arena = job->arena}, dtypes = {.arena = job->arena};
     struct module_path path = {.name = ""};
+    struct batch_module *d = NULL; /* of the tensor before */
+    const char *dtype = NULL;
     bool ok = true;
     for (uint64_t i = 0; ok && i < l->tensor_count; i++) {
         const struct batch_tensor *t = &l->tensors[i];
         const char *name = t->dtype_unknown ? "" : t->dtype;
+        bool same = d && name == dtype;
         l->parameters += t->counted ? t->elements : 0;
         l->nbytes += t->nbytes;
         l->stored += t->stored;
         l->stored_unknown |= t->stored_unknown;
-        struct batch_module *d = sum_for(&dtypes, name, strlen(name), 0, i);
+        dtype = name;
+        d = same ? d : sum_for(&dtypes, name, strlen(name), 0, i);
         if ((ok = d && add_modules(&modules, &path, t, i, job->format->separator)))
             add_to(d, t);
     }

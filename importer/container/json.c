@@ -422,6 +422,13 @@ bool json_want(struct json *j, enum json_type type, const char *what)
                             : json_fail(j, ERR_CORRUPT, NULL, "%s expected", what);
 }
 
+void json_taken(struct json *j, size_t len)
+{
+    cursor_take(&j->cursor, len);
+    j->at = cursor_offset(&j->cursor) - 1;
+    finished(j, JSON_OBJECT_END);
+}
+
 bool json_skip(struct json *j)
 {
     if (j->type != JSON_OBJECT && j->type != JSON_ARRAY)

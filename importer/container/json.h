@@ -61,6 +61,10 @@ enum json_type json_next(struct json *);
 /* The next token must be `type`, else an error: "`what` expected". */
 bool json_want(struct json *, enum json_type type, const char *what);
 
+/* After a key: its value was an object of `len` bytes, which the caller has read and checked
+ * by itself at j->cursor. The next token is what follows it. */
+void json_taken(struct json *, size_t len);
+
 /* Leave out the rest of the value whose first token was just read. */
 bool json_skip(struct json *);
 
