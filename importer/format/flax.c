@@ -8,6 +8,10 @@
  *                          the list of its path's components, the value bytes that are msgpack
  *                          again, mostly an array
  *
+ *   FILE_gda/              arrays that several processes have written together: zarr folders, for
+ *                          which texts stand in the tree, "//GDAPlaceholder:" and their path
+ *                          (the folder is found for itself, too)
+ *
  * Any name will do where the beginning holds an array; without one the bytes are no evidence,
  * and the name must be one of these.
  *
@@ -15,10 +19,12 @@
  */
 #include <string.h>
 
+#include "importer/array.h"
 #include "importer/format/flax_evidence.h"
 #include "importer/format/flax_leaf.h"
 
 #define GDA_MARKER "//GDAPlaceholder:"
+#define GDA_SUFFIX "_gda"
 
 /* --- recognising ------------------------------------------------------------------------ */
 
@@ -76,42 +82,96 @@ static int flax_probe(const struct probe *p)
     return bits >= 32 || named_like_flax(p->name) ? bits : 0;
 }
 
-/* --- indexing --------------------------------------------------------------------------- */
+/* --- arrays of several processes --------------------------------------------------------- */
 
 struct flax_file {
     struct flax_sink sink;
     bool has_step; /* a number called "step" at the top of the tree */
     int64_t step;
+    const char *folder; /* of the arrays beside the file; NULL: not looked for yet */
+    struct array_tree arrays;
+    struct strmap taken; /* paths of those that a leaf has stood for */
 };
 
-/* A text that stands for an array which several processes have written, each its part, into
- * a folder beside the file. */
+/* A text that stands for an array which several processes have written, each its part. */
 static bool is_placeholder(const struct flax_leaf *leaf)
 {
-    struct msgpack_item begin = *leaf->item;
-    if (leaf->kind != FLAX_TEXT || begin.len < strlen(GDA_MARKER))
+    if (leaf->kind != FLAX_TEXT || leaf->item->len < strlen(GDA_MARKER))
         return false;
+    struct msgpack_item begin = *leaf->item;
     begin.len = strlen(GDA_MARKER);
     return msgpack_is(leaf->reader, &begin, GDA_MARKER);
 }
 
-static enum status list_placeholder(struct job *job, const struct flax_leaf *leaf)
+static enum status no_memory(struct job *job)
 {
-    job_issue(job, ISSUE_ERROR, NULL, leaf->item->offset, "unsupported",
-              "\"%.200s\" is in the folder of arrays that several processes have written "
-              "beside the file, which is not read: listed without data",
-              leaf->name);
+    return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+}
+
+/* Look for the arrays in the folder beside the file, once. */
+static enum status find_arrays(struct flax_file *f)
+{
+    struct job *job = f->sink.job;
+    struct file_identity identity;
+    struct error missing = {.offset = NO_OFFSET};
+    struct text path = {0};
+    text_adds(&path, job->path);
+    text_adds(&path, GDA_SUFFIX);
+    if (text_str(&path))
+        f->folder = arena_copy(job->arena, path.at, path.len);
+    text_release(&path);
+    if (!f->folder)
+        return no_memory(job);
+    return file_identify(f->folder, &identity, &missing) == OK
+               ? array_tree_scan(job, f->folder, &f->arrays)
+               : OK;
+}
+
+/* The array that a leaf stands for, and no other leaf before it; NULL: none. */
+static const struct array_site *site_of(struct flax_file *f, const struct flax_leaf *leaf)
+{
+    struct array_site *site = NULL;
+    struct text path = {.limit = LIMIT_NAME_BYTES};
+    struct msgpack_item rest = *leaf->item;
+    bool added = true;
+    rest.data += strlen(GDA_MARKER);
+    rest.len -= strlen(GDA_MARKER);
+    if (msgpack_add(leaf->reader, &rest, &path) && text_str(&path) &&
+        strlen(text_str(&path)) == path.len)
+        site = array_tree_find(&f->arrays, text_str(&path));
+    if (site && !strmap_add(&f->taken, site->path, strlen(site->path), &added))
+        no_memory(f->sink.job);
+    text_release(&path);
+    return site && site->has_metadata && added ? site : NULL;
+}
+
+static enum status emit_placeholder(struct flax_file *f, const struct flax_leaf *leaf)
+{
+    struct job *job = f->sink.job;
+    if (!f->folder && find_arrays(f) != OK)
+        return job->err->status;
+    const struct array_site *site = site_of(f, leaf);
+    if (job->err->status != OK)
+        return job->err->status;
+    if (site)
+        return array_emit_site(job, f->folder, site, leaf->name, leaf->name_len, NULL);
+    job_issue(job, ISSUE_ERROR, NULL, leaf->item->offset, "missing-array",
+              "\"%.200s\" stands for an array in the folder %.200s, and is not there: "
+              "listed without data",
+              leaf->name, f->folder);
     return job_tensor(job, &(struct tensor_claim){.name = leaf->name,
                                                   .name_len = leaf->name_len,
                                                   .dtype_unknown = true,
                                                   .shape_unknown = true});
 }
 
+/* --- indexing --------------------------------------------------------------------------- */
+
 static enum status see_leaf(void *context, const struct flax_leaf *leaf)
 {
     struct flax_file *f = context;
     if (is_placeholder(leaf))
-        return list_placeholder(f->sink.job, leaf);
+        return emit_placeholder(f, leaf);
     bool step = leaf->kind == FLAX_NUMBER && leaf->item->type == MSGPACK_UNSIGNED &&
                 leaf->item->number <= INT64_MAX && strcmp(leaf->name, "step") == 0;
     if (step) {
@@ -169,9 +229,12 @@ static enum status flax_index_file(struct job *job)
     };
     const struct flax_visitor visitor = {.leaf = see_leaf, .context = &f};
     bool stream = false;
-    if (begins_stream(job, &stream) != OK ||
-        (stream ? walk_stream(job, &visitor) : flax_walk(job, job->source, &visitor)) !=
-            OK)
+    if (begins_stream(job, &stream) == OK && stream)
+        walk_stream(job, &visitor);
+    else if (job->err->status == OK)
+        flax_walk(job, job->source, &visitor);
+    strmap_release(&f.taken);
+    if (job->err->status != OK)
         return job->err->status;
     if (!flax_state_step(job) && f.has_step)
         job_step(job, f.step);
