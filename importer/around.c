@@ -3,7 +3,7 @@
  *
  * Somebody who names the directory of one array, or a file in it, means the checkpoint that
  * holds the array. Directories above are looked at from the inside out as long as each is a
- * checkpoint as a whole; on the way there may be chunk directories ("c", "0").
+ * checkpoint as a whole; on the way there may be directories of parts ("c", "0", "d").
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -67,10 +67,15 @@ static bool is_whole(const char *path)
     return whole;
 }
 
-static bool names_chunks(const char *name)
+/* Directories that hold nothing but parts of what is around them. */
+static bool names_part(const char *name)
 {
-    return strcmp(name, "c") == 0 ||
-           (*name && strspn(name, "0123456789") == strlen(name));
+    static const char *const parts[] = {"c", "d", "ocdbt_data", "ocdbt_meta",
+                                        "array_metadatas"};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (strcmp(name, parts[i]) == 0)
+            return true;
+    return *name && strspn(name, "0123456789") == strlen(name);
 }
 
 bool checkpoint_around(char *path)
@@ -80,7 +85,7 @@ bool checkpoint_around(char *path)
     for (char *slash; copy && (slash = strrchr(copy, '/')) && slash != copy;) {
         if (is_whole(copy))
             best = strlen(copy);
-        else if (best || !names_chunks(slash + 1))
+        else if (best || !names_part(slash + 1))
             break;
         *slash = '\0';
     }

@@ -95,7 +95,7 @@ extern const struct format *const formats[];
 const struct format *format_for_file(const struct probe *);
 const struct format *format_for_dir(const struct probe_dir *);
 
-/* Whether `name` ends as those of some format's files do. */
+/* Whether `name` ends as those of some format's files do that are checkpoints by themselves. */
 bool format_claims_name(const char *name);
 
 /* Whether `name` ends in one of the format's own suffixes. */

@@ -84,7 +84,7 @@ bool format_has_suffix(const struct format *f, const char *name)
 bool format_claims_name(const char *name)
 {
     for (size_t i = 0; formats[i]; i++)
-        if (format_has_suffix(formats[i], name))
+        if (formats[i]->probe && format_has_suffix(formats[i], name))
             return true;
     return false;
 }

@@ -53,3 +53,9 @@ END
 try import pax
 try "SELECT m.key, m.value FROM metadata m JOIN checkpoint c ON c.id = m.checkpoint_id
      WHERE c.path LIKE '%/pax/%'"
+echo "--- what lies inside means the item"
+for name in _METADATA manifest.ocdbt d "$(ls -d run/ckpt_5/extra/d/*)"; do
+    rm -f "$CKPTDB"
+    "$CKPTDB_BIN" import "run/ckpt_5/extra/${name#run/ckpt_5/extra/}"
+    "$CKPTDB_BIN" "SELECT path FROM checkpoint"
+done
