@@ -3,8 +3,8 @@
  * command word, a dot-command in the shell, and a page of `help`, all from that struct.
  * Nothing else prints usage. Commands stand in cmd_NAME.c, what only the shell has in dot_*.c.
  *
- * Where a word of `args` is CHECKPOINT, NAME, PATH, FILE, OUT, COMMAND, RULESET or MODE, the
- * shell completes it so.
+ * Where a word of `args` is CHECKPOINT, NAME, PATH, FILE, OUT, COMMAND, RULESET, OPTIMIZER or
+ * MODE, the shell completes it so.
  *
  * A command prints data on session->out and talk on stderr, and returns the exit status:
  * STATUS_FINE, STATUS_NO or STATUS_TROUBLE.

@@ -126,6 +126,11 @@ static void offer_rulesets(struct wanted *w)
     offer_rows(w, "SELECT name FROM ruleset WHERE substr(name, 1, length(?1)) = ?1");
 }
 
+static void offer_optimizers(struct wanted *w)
+{
+    offer_rows(w, "SELECT name FROM optimizer WHERE substr(name, 1, length(?1)) = ?1");
+}
+
 static void offer_file(struct wanted *w, const char *folder, const char *name)
 {
     struct text path = {0};
@@ -195,6 +200,7 @@ static const struct {
     {"NEW",        offer_files        },
     {"COMMAND",    offer_commands_bare},
     {"RULESET",    offer_rulesets     },
+    {"OPTIMIZER",  offer_optimizers   },
     {"MODE",       offer_modes        },
     {"GLOB",       offer_relations    },
 };

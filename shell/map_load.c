@@ -4,16 +4,13 @@
  */
 #include "shell/map_load.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/text.h"
 #include "catalog/schema.h"
-#include "catalog/store/source.h"
 #include "shell/command.h"
 #include "shell/map_gin.h"
-
-#define FILE_MOST ((uint64_t)16 << 20) /* bytes; a rule set has kilobytes */
+#include "shell/read_text.h"
 
 static const char *const dialects[] = {"t5x-translator", "t5x-assignment", "orbax",
                                        "kauldron"};
@@ -24,41 +21,6 @@ bool map_dialect_known(const char *dialect)
         if (strcmp(dialect, dialects[i]) == 0)
             return true;
     return false;
-}
-
-static bool read_stdin(struct text *out)
-{
-    char block[8192];
-    for (size_t n; (n = fread(block, 1, sizeof(block), stdin)) > 0;)
-        text_add(out, block, n);
-    if (out->failed)
-        complain("stdin: more than %u MiB, or no memory", (unsigned)(FILE_MOST >> 20));
-    return !out->failed;
-}
-
-static bool read_file(const char *path, struct text *out)
-{
-    struct source *source = NULL;
-    struct error err;
-    error_clear(&err);
-    char *bytes = NULL;
-    if (source_open_file(path, 0, &source, NULL, &err) != OK)
-        goto done;
-    if (source->size > FILE_MOST) {
-        error_set(&err, ERR_LIMIT, path, NO_OFFSET, "a map of more than %u MiB",
-                  (unsigned)(FILE_MOST >> 20));
-        goto done;
-    }
-    bytes = malloc(source->size + 1);
-    if (!bytes || (source_read(source, 0, bytes, source->size, &err) == OK &&
-                   !text_add(out, bytes, source->size)))
-        error_set(&err, ERR_MEMORY, path, NO_OFFSET, "no memory");
-done:
-    if (err.status != OK)
-        complain_error(&err);
-    free(bytes);
-    source_close(source);
-    return err.status == OK;
 }
 
 /* --- the database in memory -------------------------------------------------------------- */
@@ -328,12 +290,11 @@ static bool copy_set(sqlite3 *from, const char *chosen, sqlite3 *to, const char 
 
 int map_load(struct session *s, const char *name, const char *path)
 {
-    struct text file = {.limit = FILE_MOST};
+    struct text file = {0};
     sqlite3 *scratch = NULL;
     char *chosen = NULL;
     int status = STATUS_TROUBLE;
-    if (!(strcmp(path, "-") == 0 ? read_stdin(&file) : read_file(path, &file)) ||
-        !session_open(s, DB_CREATE) || !scratch_open(&scratch))
+    if (!read_text(path, &file) || !session_open(s, DB_CREATE) || !scratch_open(&scratch))
         goto done;
     status = STATUS_NO;
     const char *begin = text_str(&file) + strspn(text_str(&file), " \t\r\n");

@@ -1,0 +1,13 @@
+-- 50_optimizer.sql - the state that every optimizer of the table would keep of every
+-- checkpoint's parameters (query/optimizer_state.sql).
+CREATE VIEW optimizer_state AS
+SELECT o.name AS optimizer,
+       c.id AS checkpoint_id,
+       x.name,
+       x.shape,
+       x.dtype,
+       x.axes,
+       x.error
+FROM optimizer o
+JOIN checkpoints c
+JOIN optimizer_state_rows(o.spec, c.id) x;
