@@ -306,7 +306,7 @@ static enum status find_place(const char *path, bool exists, struct place *out,
     else
         out->directory = realpath(".", NULL);
     const char *base =
-        out->directory && strcmp(out->directory, "/") ? out->directory : "";
+        out->directory && strcmp(out->directory, "/") != 0 ? out->directory : "";
     int len = snprintf(out->path, sizeof(out->path), "%s/%s", base, name);
     if (!out->directory || !*name || len >= (int)sizeof(out->path))
         return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");

@@ -163,8 +163,9 @@ static bool number_of_dtype(struct export_rows *rows, const struct dtype *d,
 {
     bool added = false;
     sqlite3_stmt *s = NULL;
-    if (!share(rows, &rows->dtype_names, d->name, number, &added) || !added)
-        return rows->dtype_names.count > *number;
+    bool shared = share(rows, &rows->dtype_names, d->name, number, &added);
+    if (!shared || !added)
+        return shared;
     void *list = arena_grow(&rows->arena, rows->dtypes, (size_t)*number,
                             &rows->dtype_space, sizeof(*rows->dtypes));
     if (!list)

@@ -111,12 +111,12 @@ static struct flow *flow_new(struct pump *p, const struct export_tensor *tensor,
         error_set(err, ERR_CHANGED, tensor->checkpoint, NO_OFFSET,
                   "%s is no longer what it was when the export began; run it again",
                   tensor->old_name);
-    if (err->status == OK) {
-        f->stored.cache = plan->files;
-        return f;
+    if (!f || err->status != OK) {
+        flow_close(f);
+        return NULL;
     }
-    flow_close(f);
-    return NULL;
+    f->stored.cache = plan->files;
+    return f;
 }
 
 /* Asking the catalog costs much less for several at once. */

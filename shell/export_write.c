@@ -135,9 +135,13 @@ static enum status make_files(struct writing *w, struct error *err)
 {
     struct arena *arena = &w->plan->arena;
     uint64_t placed = 0;
-    if (check_keys(w, err) != OK || assign_parts(w, err) != OK ||
-        export_rows_rank(w->plan->rows, w->exporter->rank, err) != OK)
-        return err->status;
+    enum status status = check_keys(w, err);
+    if (status == OK)
+        status = assign_parts(w, err);
+    if (status == OK)
+        status = export_rows_rank(w->plan->rows, w->exporter->rank, err);
+    if (status != OK)
+        return status;
     w->output_count = w->count + (w->count > 1);
     w->files = arena_array(arena, w->count, sizeof(*w->files));
     w->outputs = arena_array(arena, w->output_count, sizeof(struct output *));

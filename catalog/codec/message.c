@@ -14,7 +14,7 @@
 #include "catalog/base/cursor.h"
 
 /* Number and length, or number and value. */
-#define HEAD_MAX (2 * VARINT_MAX)
+#define HEAD_MAX ((size_t)2 * VARINT_MAX)
 
 struct message message_over(const struct source *source)
 {

@@ -544,7 +544,7 @@ static void test_many(void **state)
     };
     struct fake *tensors = calloc(COUNT, sizeof(*tensors));
     char(*names)[64] = calloc(COUNT, sizeof(*names));
-    struct shop shop = {tensors, COUNT, false};
+    struct shop shop = {tensors, COUNT, false, false};
     struct export_plan plan = {
         .loader = {.load = fake_load, .context = &shop}
     };
