@@ -12,7 +12,7 @@ struct emission {
     const char *name;
     size_t len;
     const char *dtype;
-    const char *where; /* for messages; an absolute path, or text that says more */
+    const char *where; /* its directory; NULL: none */
     uint64_t stored;
     bool stored_unknown;
 };
@@ -42,8 +42,7 @@ static void check_absent(struct job *job, struct emission *e)
     if (!absent || !e->array->absent_is_lost || e->grid.incomplete)
         return;
     grid_key(&e->grid, e->array->shape, e->array->rank, first, &key);
-    job_issue(job, ISSUE_ERROR, *e->where == '/' ? e->where : NULL, NO_OFFSET,
-              "missing-chunk",
+    job_issue(job, ISSUE_ERROR, e->where, NO_OFFSET, "missing-chunk",
               "missing chunks of tensor \"%.*s\": %llu, the first is \"%s\"",
               (int)(e->len < 200 ? e->len : 200), e->name, (unsigned long long)absent,
               text_str(&key) ? text_str(&key) : "");
@@ -67,8 +66,8 @@ static enum status emit(struct job *job, struct emission *e)
         .grid = &e->grid,
     };
     if (a->unreadable) {
-        job_issue(job, ISSUE_ERROR, *e->where == '/' ? e->where : NULL, NO_OFFSET,
-                  "unsupported", "tensor \"%.*s\" cannot be read: %s",
+        job_issue(job, ISSUE_ERROR, e->where, NO_OFFSET, "unsupported",
+                  "tensor \"%.*s\" cannot be read: %s",
                   (int)(e->len < 200 ? e->len : 200), e->name, a->unreadable);
         claim.storage = STORAGE_NONE;
         claim.codec = NULL;
@@ -207,14 +206,9 @@ static int by_index(const void *a, const void *b)
 
 enum status array_emit_values(struct job *job, const struct zarr_array *a,
                               struct grid_value *values, uint64_t count, const char *name,
-                              size_t len, const char *dtype, const char *where)
+                              size_t len)
 {
-    struct emission e = {.array = a,
-                         .grid = a->grid,
-                         .name = name,
-                         .len = len,
-                         .dtype = dtype,
-                         .where = where};
+    struct emission e = {.array = a, .grid = a->grid, .name = name, .len = len};
     if (count)
         qsort(values, (size_t)count, sizeof(*values), by_index);
     e.grid.in_files = false;

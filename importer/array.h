@@ -76,10 +76,9 @@ enum status array_emit_site(struct job *, const char *root, const struct array_s
 
 /* --- in lists --------------------------------------------------------------------------- */
 
-/* Emit an array whose values are listed (grid.h; in any order, sorted in place). `where`
- * names it in messages. `dtype` NULL: the array's own. */
+/* Emit an array whose values are listed (grid.h; in any order, sorted in place). */
 enum status array_emit_values(struct job *, const struct zarr_array *,
                               struct grid_value *values, uint64_t count, const char *name,
-                              size_t len, const char *dtype, const char *where);
+                              size_t len);
 
 #endif

@@ -9,20 +9,12 @@
  * Each thread fills lists of its own; they are put together and sorted at the end, so the
  * result does not depend on who was first.
  */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "catalog/base/text.h"
 #include "catalog/base/threads.h"
-#include "importer/array.h"
+#include "importer/array_private.h"
 #include "importer/container/json.h"
 
 /* --- what the threads share ------------------------------------------------------------- */
@@ -99,391 +91,13 @@ static void done(struct scan *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* --- reading a directory ---------------------------------------------------------------- */
-
-struct listing {
-    const char **files, **dirs;
-    uint64_t file_count, dir_count;
-    size_t file_space, dir_space;
-    uint64_t links; /* to directories */
-    const char *link;
-    struct file_identity identity;
-};
-
-/* "ROOT/PATH/NAME"; false: too long to exist. */
-static bool whole_path(char out[PATH_MAX], const char *root, const char *path,
-                       const char *name)
-{
-    int len = snprintf(out, PATH_MAX, "%s%s%s%s%s", root, *path ? "/" : "", path,
-                       *name ? "/" : "", name);
-    return len > 0 && len < PATH_MAX;
-}
-
-/* "PATH/NAME" below the root. */
-static const char *below(struct arena *arena, const char *path, const char *name)
-{
-    size_t a = strlen(path), b = strlen(name);
-    char *out = arena_alloc(arena, a + b + 2);
-    if (out) {
-        memcpy(out, path, a);
-        if (a)
-            out[a++] = '/';
-        memcpy(out + a, name, b);
-    }
-    return out;
-}
-
-static bool add_name(struct arena *arena, const char ***list, uint64_t *count,
-                     size_t *space, const char *name)
-{
-    const char *kept = arena_copy(arena, name, strlen(name));
-    void *larger = arena_grow(arena, *list, *count, space, sizeof(**list));
-    if (!kept || !larger)
-        return false;
-    *list = larger;
-    (*list)[(*count)++] = kept;
-    return true;
-}
-
-enum entry {
-    ENTRY_FILE,
-    ENTRY_DIRECTORY,
-    ENTRY_LINK, /* to a directory */
-    ENTRY_OTHER
-};
-
-/* What an entry is, without asking the disk where its directory says it. */
-static enum entry entry_kind(int fd, const struct dirent *e)
-{
-    struct stat st;
-    if (e->d_type == DT_REG)
-        return ENTRY_FILE;
-    if (e->d_type == DT_DIR)
-        return ENTRY_DIRECTORY;
-    bool linked = e->d_type == DT_LNK;
-    if (e->d_type == DT_UNKNOWN && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        linked = S_ISLNK(st.st_mode);
-    if ((!linked && e->d_type != DT_UNKNOWN) || fstatat(fd, e->d_name, &st, 0) != 0)
-        return ENTRY_OTHER;
-    return S_ISREG(st.st_mode)    ? ENTRY_FILE
-           : !S_ISDIR(st.st_mode) ? ENTRY_OTHER
-           : linked               ? ENTRY_LINK
-                                  : ENTRY_DIRECTORY;
-}
-
-static bool list_entry(struct arena *arena, struct listing *l, int fd,
-                       const struct dirent *e)
-{
-    switch (entry_kind(fd, e)) {
-    case ENTRY_FILE:
-        return add_name(arena, &l->files, &l->file_count, &l->file_space, e->d_name);
-    case ENTRY_DIRECTORY:
-        return add_name(arena, &l->dirs, &l->dir_count, &l->dir_space, e->d_name);
-    case ENTRY_LINK:
-        l->links++;
-        if (!l->link || strcmp(e->d_name, l->link) < 0)
-            l->link = arena_copy(arena, e->d_name, strlen(e->d_name));
-        return l->link;
-    case ENTRY_OTHER:
-        break;
-    }
-    return true;
-}
-
-/* ERR_MISSING where there is no such directory. Links are followed only to the root. */
-static enum status list(struct arena *arena, const char *root, const char *path,
-                        struct listing *l, struct error *err)
-{
-    char whole[PATH_MAX];
-    struct stat st;
-    *l = (struct listing){0};
-    if (!whole_path(whole, root, path, ""))
-        return error_set(err, ERR_IO, root, NO_OFFSET, "a path that is too long");
-    int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (*path ? O_NOFOLLOW : 0);
-    int fd = open(whole, how);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
-        return error_set(err, ERR_MISSING, whole, NO_OFFSET, "no such directory");
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    if (!d || fstat(fd, &st) != 0) {
-        error_errno(err, errno, whole, "cannot read this directory");
-        if (d)
-            closedir(d);
-        else if (fd >= 0)
-            close(fd);
-        return err->status;
-    }
-    l->identity = (struct file_identity){(uint64_t)st.st_size,
-                                         (int64_t)st.st_mtim.tv_sec * 1000000000 +
-                                             st.st_mtim.tv_nsec,
-                                         st.st_ino, st.st_dev};
-    for (struct dirent *e; err->status == OK && (e = readdir(d));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-            !list_entry(arena, l, fd, e))
-            error_set(err, ERR_MEMORY, whole, NO_OFFSET, "no memory");
-    closedir(d);
-    return err->status;
-}
-
-static bool listed(const struct listing *l, const char *name)
-{
-    for (uint64_t i = 0; i < l->file_count; i++)
-        if (strcmp(l->files[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* All of a small file. */
-static enum status read_file(struct arena *arena, const char *root, const char *path,
-                             const char *name, struct bytes *out,
-                             struct file_identity *identity, struct error *err)
-{
-    char whole[PATH_MAX];
-    struct source *s = NULL;
-    if (!whole_path(whole, root, path, name))
-        return error_set(err, ERR_IO, root, NO_OFFSET, "a path that is too long");
-    if (source_open_file(whole, SOURCE_HEADERS, &s, identity, err) != OK)
-        return err->status;
-    uint8_t *bytes = NULL;
-    if (s->size > LIMIT_ZARR_METADATA)
-        error_set(err, ERR_LIMIT, whole, NO_OFFSET, "metadata of more than %llu bytes",
-                  (unsigned long long)LIMIT_ZARR_METADATA);
-    else if (!(bytes = arena_alloc(arena, s->size ? s->size : 1)))
-        error_set(err, ERR_MEMORY, whole, NO_OFFSET, "no memory");
-    else if (source_read(s, 0, bytes, s->size, err) == OK)
-        *out = (struct bytes){bytes, s->size};
-    source_close(s);
-    return err->status;
-}
-
-/* --- the values of an array ------------------------------------------------------------- */
-
-struct keys {
-    struct arena *arena, *scratch;
-    const char *root;
-    struct array_site *site;
-    uint64_t *indexes;
-    uint64_t count;
-    size_t space, inside_space, stack_space;
-    const char *
-        *stack; /* directories to be read, below the array's: keys without an end */
-    uint64_t stacked;
-    struct error *err;
-};
-
-static bool no_memory(struct keys *k)
-{
-    error_set(k->err, ERR_MEMORY, k->root, NO_OFFSET, "no memory to list chunks");
-    return false;
-}
-
-static bool digits(const char *name)
-{
-    return *name && strspn(name, "0123456789") == strlen(name);
-}
-
-static bool stranger(struct keys *k, const char *key)
-{
-    struct array_site *s = k->site;
-    if (key[strspn(key, "/")] == '.')
-        return true;
-    s->strangers++;
-    if (s->stranger && strcmp(key, s->stranger) > 0)
-        return true;
-    s->stranger = arena_copy(k->arena, key, strlen(key));
-    return s->stranger || no_memory(k);
-}
-
-static bool take_key(struct keys *k, const char *key)
-{
-    uint64_t index;
-    const char *name = strrchr(key, '/');
-    if (!zarr_key_index(&k->site->array, key, strlen(key), &index)) {
-        name = name ? name + 1 : key;
-        return *name == '.' || strcmp(key, "zarr.json") == 0 || stranger(k, key);
-    }
-    void *larger =
-        arena_grow(k->scratch, k->indexes, k->count, &k->space, sizeof(*k->indexes));
-    if (!larger)
-        return no_memory(k);
-    k->indexes = larger;
-    k->indexes[k->count++] = index;
-    return true;
-}
-
-/* May keys begin so, `depth` components before this one? */
-static bool begins_key(const struct zarr_array *a, unsigned depth, const char *name)
-{
-    if (a->grid.separator != '/' || !a->grid.levels)
-        return false;
-    if (a->grid.prefixed && depth == 0)
-        return strcmp(name, "c") == 0 && a->rank > 0;
-    return depth + 1 < a->rank + (a->grid.prefixed ? 1u : 0u) && digits(name);
-}
-
-static bool stack(struct keys *k, const char *key)
-{
-    void *larger =
-        arena_grow(k->scratch, k->stack, k->stacked, &k->stack_space, sizeof(*k->stack));
-    if (!larger)
-        return no_memory(k);
-    k->stack = larger;
-    k->stack[k->stacked++] = key;
-    return true;
-}
-
-static unsigned components(const char *key)
-{
-    unsigned n = *key ? 1 : 0;
-    for (; *key; key++)
-        n += *key == '/';
-    return n;
-}
-
-/* The files and directories of one directory inside the array's. */
-static bool take_inside(struct keys *k, const char *key, const struct listing *l)
-{
-    struct array_site *s = k->site;
-    void *larger = arena_grow(k->arena, s->inside, s->inside_count, &k->inside_space,
-                              sizeof(*s->inside));
-    const char *path = below(k->arena, s->path, key);
-    if (!larger || !path)
-        return no_memory(k);
-    s->inside = larger;
-    s->inside[s->inside_count++] = (struct array_directory){path, l->identity};
-    for (uint64_t i = 0; i < l->file_count; i++) {
-        const char *name = below(k->scratch, key, l->files[i]);
-        if (!name || !take_key(k, name))
-            return no_memory(k);
-    }
-    for (uint64_t i = 0; i < l->dir_count; i++) {
-        const char *name = below(k->scratch, key, l->dirs[i]);
-        if (!name)
-            return no_memory(k);
-        if (!(begins_key(&s->array, components(key), l->dirs[i]) ? stack(k, name)
-                                                                 : stranger(k, name)))
-            return false;
-    }
-    return true;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static int by_directory(const void *a, const void *b)
-{
-    return strcmp(((const struct array_directory *)a)->path,
-                  ((const struct array_directory *)b)->path);
-}
-
-/* The indexes found as runs. */
-static bool make_runs(struct keys *k)
-{
-    struct array_site *s = k->site;
-    uint64_t runs = 0;
-    if (k->count)
-        qsort(k->indexes, (size_t)k->count, sizeof(*k->indexes), by_number);
-    for (uint64_t i = 0; i < k->count; i++)
-        runs += i == 0 || k->indexes[i] != k->indexes[i - 1] + 1;
-    s->runs = arena_array(k->arena, (size_t)(runs ? runs : 1), sizeof(*s->runs));
-    if (!s->runs)
-        return no_memory(k);
-    for (uint64_t i = 0; i < k->count; i++) {
-        if (i == 0 || k->indexes[i] != k->indexes[i - 1] + 1)
-            s->runs[s->run_count++] = (struct grid_run){k->indexes[i], 0};
-        s->runs[s->run_count - 1].count++;
-    }
-    return true;
-}
-
-/* Version 2 arrays of old writers have keys with '/' and do not say so. */
-static void guess_separator(struct zarr_array *a, const struct listing *l)
-{
-    uint64_t ignored;
-    bool nested = false;
-    if (!a->separator_guessed || a->rank < 2)
-        return;
-    for (uint64_t i = 0; i < l->file_count; i++)
-        if (zarr_key_index(a, l->files[i], strlen(l->files[i]), &ignored))
-            return;
-    for (uint64_t i = 0; i < l->dir_count; i++)
-        nested |= digits(l->dirs[i]);
-    if (nested)
-        a->grid.separator = '/';
-}
-
-/* Why part of an array could not be looked at. */
-static bool keep_problem(struct arena *arena, struct array_site *s,
-                         const struct error *problem)
-{
-    struct error *kept = arena_alloc(arena, sizeof(*kept));
-    if (kept)
-        *kept = *problem;
-    s->problem = kept;
-    return kept;
-}
-
-/* Find the values of the site's array, whose directory has been read. */
-static enum status find_values(struct arena *arena, struct arena *scratch,
-                               const char *root, struct array_site *site,
-                               const struct listing *top, struct error *err)
-{
-    struct keys k = {
-        .arena = arena, .scratch = scratch, .root = root, .site = site, .err = err};
-    guess_separator(&site->array, top);
-    bool ok = true;
-    for (uint64_t i = 0; i < top->file_count && ok; i++)
-        ok = take_key(&k, top->files[i]);
-    for (uint64_t i = 0; i < top->dir_count && ok; i++)
-        if (begins_key(&site->array, 0, top->dirs[i]))
-            ok = stack(&k, top->dirs[i]);
-    while (ok && k.stacked) {
-        const char *key = k.stack[--k.stacked];
-        const char *path = below(scratch, site->path, key);
-        struct error problem = {.offset = NO_OFFSET};
-        struct listing l;
-        if (!path)
-            ok = no_memory(&k);
-        else if (list(scratch, root, path, &l, &problem) == OK)
-            ok = take_inside(&k, key, &l);
-        else
-            ok = keep_problem(arena, site, &problem) || no_memory(&k);
-    }
-    if (!ok || !make_runs(&k))
-        return err->status;
-    if (site->inside_count)
-        qsort(site->inside, (size_t)site->inside_count, sizeof(*site->inside),
-              by_directory);
-    return OK;
-}
-
-enum status array_site_list(struct job *job, const char *root,
-                            const struct zarr_array *array, struct array_site *site)
-{
-    struct arena scratch = {.ceiling = job->arena->ceiling};
-    struct error problem = {.offset = NO_OFFSET};
-    struct listing l;
-    site->array = *array;
-    site->has_metadata = true;
-    site->found = list(&scratch, root, site->path, &l, &problem) == OK;
-    site->identity = l.identity;
-    if (site->found)
-        find_values(job->arena, &scratch, root, site, &l, job->err);
-    else if (problem.status != ERR_MISSING && !keep_problem(job->arena, site, &problem))
-        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
-    arena_release(&scratch);
-    return job->err->status;
-}
-
 /* --- one node --------------------------------------------------------------------------- */
 
 struct node {
     struct scan *scan;
     struct found *found;
     const char *path;
-    struct listing listing;
+    struct array_listing listing;
     struct error problem; /* with what was read of it */
 };
 
@@ -514,9 +128,10 @@ static bool read_attributes(struct node *n)
     struct found *f = n->found;
     struct error ignored = {.offset = NO_OFFSET};
     struct bytes text;
-    if (!listed(&n->listing, ".zattrs") ||
-        read_file(&f->scratch, n->scan->root, n->path, ".zattrs", &text, NULL,
-                  &ignored) != OK)
+    char whole[PATH_MAX];
+    if (!array_listed(&n->listing, ".zattrs") ||
+        !array_path(whole, n->scan->root, n->path, ".zattrs") ||
+        array_read(&f->scratch, whole, &text, NULL, &ignored) != OK)
         return ignored.status != ERR_MEMORY;
     return add_attributes(n, ".zattrs", text);
 }
@@ -553,7 +168,7 @@ static bool add_links(struct node *n)
     struct found *f = n->found;
     if (!n->listing.links)
         return true;
-    const char *link = below(&f->arena, n->path, n->listing.link);
+    const char *link = array_below(&f->arena, n->path, n->listing.link);
     f->tree.links += n->listing.links;
     if (link && (!f->tree.link || strcmp(link, f->tree.link) < 0))
         f->tree.link = link;
@@ -565,9 +180,9 @@ static bool push_below(struct node *n, const struct zarr_array *array)
 {
     for (uint64_t i = 0; i < n->listing.dir_count; i++) {
         const char *name = n->listing.dirs[i];
-        if (*name == '.' || (array && begins_key(array, 0, name)))
+        if (*name == '.' || (array && array_begins_key(array, 0, name)))
             continue;
-        const char *path = below(&n->found->arena, n->path, name);
+        const char *path = array_below(&n->found->arena, n->path, name);
         if (!path)
             return false;
         push(n->scan, &n->found->arena, path);
@@ -575,10 +190,10 @@ static bool push_below(struct node *n, const struct zarr_array *array)
     return true;
 }
 
-static const char *metadata_name(const struct listing *l, unsigned *version)
+static const char *metadata_name(const struct array_listing *l, unsigned *version)
 {
-    *version = listed(l, "zarr.json") ? 3 : 2;
-    return *version == 3 ? "zarr.json" : listed(l, ".zarray") ? ".zarray" : NULL;
+    *version = array_listed(l, "zarr.json") ? 3 : 2;
+    return *version == 3 ? "zarr.json" : array_listed(l, ".zarray") ? ".zarray" : NULL;
 }
 
 /* The root may hold copies of all metadata below it. */
@@ -600,11 +215,12 @@ static bool read_copies(struct node *n)
     struct error ignored = {.offset = NO_OFFSET};
     struct bytes text;
     struct zarr_parts parts;
-    if (*n->path || !listed(&n->listing, ".zmetadata"))
+    char whole[PATH_MAX];
+    if (*n->path || !array_listed(&n->listing, ".zmetadata") ||
+        !array_path(whole, n->scan->root, "", ".zmetadata"))
         return true;
-    if (read_file(&f->scratch, n->scan->root, "", ".zmetadata", &text, NULL, &ignored) !=
-            OK ||
-        zarr_parts(text, "", &f->scratch, &parts, &ignored) != OK)
+    if (array_read(&f->scratch, whole, &text, NULL, &ignored) != OK ||
+        zarr_parts(text, whole, &f->scratch, &parts, &ignored) != OK)
         return ignored.status != ERR_MEMORY;
     return keep_consolidated(n, parts.consolidated, 2);
 }
@@ -614,27 +230,24 @@ static bool read_node(struct node *n, struct array_site *site, bool *is_array)
 {
     struct found *f = n->found;
     unsigned version;
-    enum zarr_kind kind = ZARR_GROUP;
     struct bytes text;
     struct zarr_parts parts;
     struct error problem = {.offset = NO_OFFSET};
     char whole[PATH_MAX];
     const char *name = metadata_name(&n->listing, &version);
-    if (!name || !whole_path(whole, n->scan->root, n->path, name))
+    if (!name || !array_path(whole, n->scan->root, n->path, name))
         return true;
     site->metadata_name = name;
-    if (read_file(&f->scratch, n->scan->root, n->path, name, &text,
-                  &site->metadata_identity, &problem) == OK &&
-        zarr_parse(text, version, whole, &f->arena, &kind, &site->array, &problem) ==
-            OK) {
-        *is_array = site->has_metadata = kind == ZARR_ARRAY;
+    if (array_read(&f->scratch, whole, &text, &site->metadata_identity, &problem) == OK &&
+        zarr_parse(text, version, whole, &f->arena, &site->array, &problem) == OK) {
+        *is_array = site->has_metadata = site->array.kind == ZARR_ARRAY;
         return version == 2 ||
                zarr_parts(text, whole, &f->scratch, &parts, &problem) != OK ||
                (add_attributes(n, name, parts.attributes) &&
                 keep_consolidated(n, parts.consolidated, 3));
     }
     *is_array = true;
-    return problem.status != ERR_MEMORY && keep_problem(&f->arena, site, &problem);
+    return problem.status != ERR_MEMORY && array_keep_problem(&f->arena, site, &problem);
 }
 
 static bool take_node(struct node *n)
@@ -649,8 +262,8 @@ static bool take_node(struct node *n)
         return false;
     if (!is_array)
         return add_group(n) && push_below(n, NULL);
-    if (site.has_metadata && find_values(&f->arena, &f->scratch, n->scan->root, &site,
-                                         &n->listing, &err) != OK)
+    if (site.has_metadata && array_find_values(&f->arena, &f->scratch, n->scan->root,
+                                               &site, &n->listing, &err) != OK)
         return false;
     return add_site(n, &site) && push_below(n, site.has_metadata ? &site.array : NULL);
 }
@@ -669,12 +282,13 @@ static void work(void *argument)
         struct array_site site = {.path = t->path, .found = true};
         n.problem.offset = NO_OFFSET;
         bool ok;
-        if (list(&f->scratch, s->root, t->path, &n.listing, &n.problem) == OK)
+        if (array_list(&f->scratch, s->root, t->path, &n.listing, &n.problem) == OK)
             ok = take_node(&n);
         else /* gone meanwhile, or not to be read */
-            ok = n.problem.status == ERR_MISSING ||
-                 (n.problem.status != ERR_MEMORY &&
-                  keep_problem(&f->arena, &site, &n.problem) && add_site(&n, &site));
+            ok =
+                n.problem.status == ERR_MISSING ||
+                (n.problem.status != ERR_MEMORY &&
+                 array_keep_problem(&f->arena, &site, &n.problem) && add_site(&n, &site));
         arena_release(&f->scratch);
         if (!ok)
             fail(s);
@@ -693,52 +307,65 @@ static int by_site(const void *a, const void *b)
                   ((const struct array_site *)b)->path);
 }
 
+static int by_group(const void *a, const void *b)
+{
+    return strcmp(((const struct array_directory *)a)->path,
+                  ((const struct array_directory *)b)->path);
+}
+
 static int by_node(const void *a, const void *b)
 {
     return strcmp(((const struct array_attributes *)a)->path,
                   ((const struct array_attributes *)b)->path);
 }
 
-static void *appended(struct arena *arena, void *to, uint64_t *count, const void *from,
-                      uint64_t more, uint64_t all, size_t size)
+/* Copy `more` elements behind those of `list`, which has room; false: there is no list. */
+static bool append(void *list, uint64_t *count, const void *from, uint64_t more,
+                   size_t size)
 {
-    if (!to)
-        to = arena_array(arena, (size_t)(all ? all : 1), size);
-    if (to && more)
-        memcpy((char *)to + *count * size, from, (size_t)more * size);
+    if (!list)
+        return false;
+    if (more)
+        memcpy((char *)list + *count * size, from, (size_t)more * size);
     *count += more;
-    return to;
+    return true;
+}
+
+static bool take_found(struct array_tree *tree, const struct array_tree *t)
+{
+    tree->links += t->links;
+    if (t->link && (!tree->link || strcmp(t->link, tree->link) < 0))
+        tree->link = t->link;
+    return append(tree->sites, &tree->count, t->sites, t->count, sizeof(*t->sites)) &&
+           append(tree->groups, &tree->group_count, t->groups, t->group_count,
+                  sizeof(*t->groups)) &&
+           append(tree->attributes, &tree->attribute_count, t->attributes,
+                  t->attribute_count, sizeof(*t->attributes));
 }
 
 static bool merge(struct scan *s, struct arena *arena, struct array_tree *tree)
 {
-    uint64_t sites = 0, groups = 0, attributes = 0;
-    bool ok = true;
-    for (struct found *f = s->found; f; f = f->next) {
+    uint64_t sites = 1, groups = 1, attributes = 1;
+    for (const struct found *f = s->found; f; f = f->next) {
         sites += f->tree.count;
         groups += f->tree.group_count;
         attributes += f->tree.attribute_count;
     }
-    for (struct found *f = s->found; f && ok; f = f->next) {
-        const struct array_tree *t = &f->tree;
-        tree->sites = appended(arena, tree->sites, &tree->count, t->sites, t->count,
-                               sites, sizeof(*t->sites));
-        tree->groups = appended(arena, tree->groups, &tree->group_count, t->groups,
-                                t->group_count, groups, sizeof(*t->groups));
-        tree->attributes =
-            appended(arena, tree->attributes, &tree->attribute_count, t->attributes,
-                     t->attribute_count, attributes, sizeof(*t->attributes));
-        ok = tree->sites && tree->groups && tree->attributes;
-        tree->links += t->links;
-        if (t->link && (!tree->link || strcmp(t->link, tree->link) < 0))
-            tree->link = t->link;
+    tree->sites = arena_array(arena, (size_t)sites, sizeof(*tree->sites));
+    tree->groups = arena_array(arena, (size_t)groups, sizeof(*tree->groups));
+    tree->attributes = arena_array(arena, (size_t)attributes, sizeof(*tree->attributes));
+    for (struct found *f = s->found; f; f = f->next) {
+        if (!take_found(tree, &f->tree))
+            return false;
         arena_adopt(arena, &f->arena);
     }
-    if (!ok)
-        return false;
-    qsort(tree->sites, (size_t)sites, sizeof(*tree->sites), by_site);
-    qsort(tree->groups, (size_t)groups, sizeof(*tree->groups), by_directory);
-    qsort(tree->attributes, (size_t)attributes, sizeof(*tree->attributes), by_node);
+    if (tree->count)
+        qsort(tree->sites, (size_t)tree->count, sizeof(*tree->sites), by_site);
+    if (tree->group_count)
+        qsort(tree->groups, (size_t)tree->group_count, sizeof(*tree->groups), by_group);
+    if (tree->attribute_count)
+        qsort(tree->attributes, (size_t)tree->attribute_count, sizeof(*tree->attributes),
+              by_node);
     return true;
 }
 
@@ -814,18 +441,16 @@ static enum status add_consolidated(struct consolidated *c, const char *path,
     struct array_tree on_disk = {.sites = tree->sites, .count = c->before};
     struct array_site site = {.path = path, .consolidated = true};
     struct zarr_array array;
-    enum zarr_kind kind = ZARR_GROUP;
     struct error problem = {.offset = NO_OFFSET};
     if (!is_safe(path) || array_tree_find(&on_disk, path))
         return OK;
-    if (zarr_parse(metadata, c->version, c->file, job->arena, &kind, &array, &problem) !=
-        OK) {
+    if (zarr_parse(metadata, c->version, c->file, job->arena, &array, &problem) != OK) {
         if (problem.status == ERR_MEMORY)
             return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
         job_issue_error(job, ISSUE_ERROR, &problem);
         return OK;
     }
-    if (kind == ZARR_GROUP)
+    if (array.kind == ZARR_GROUP)
         return OK;
     if (array_site_list(job, c->root, &array, &site) != OK)
         return job->err->status;
@@ -853,7 +478,7 @@ static enum status take_consolidated(struct job *job, const char *root,
                              .tree = tree,
                              .before = tree->count,
                              .space = tree->count};
-    if (!f->consolidated.at || !whole_path(file, root, "", name))
+    if (!f->consolidated.at || !array_path(file, root, "", name))
         return OK;
     json_init(&j, cursor_over(f->consolidated, 0), job->arena, file, &problem);
     json_next(&j);
@@ -894,9 +519,9 @@ enum status array_tree_scan(struct job *job, const char *root, struct array_tree
     const struct arena *a = job->arena;
     struct scan s = {.root = root, .ceiling = a->ceiling ? a->ceiling - a->used : 0};
     struct array_tree tree = {0};
-    struct listing l;
+    struct array_listing l;
     struct arena scratch = {0};
-    enum status status = list(&scratch, root, "", &l, job->err);
+    enum status status = array_list(&scratch, root, "", &l, job->err);
     arena_release(&scratch);
     if (status != OK)
         return status;

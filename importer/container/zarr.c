@@ -176,7 +176,7 @@ static bool read_chunks(struct zarr_parsing *z, const struct zarr_value *v)
 {
     struct zarr_array *a = z->array;
     struct grid_level *level = &a->grid.level[0];
-    unsigned rank;
+    unsigned rank = 0;
     uint64_t elements = 1;
     if (!zarr_numbers(z, v, "the chunk shape", &level->shape, &rank))
         return false;
@@ -227,8 +227,7 @@ static bool read_separator(struct zarr_parsing *z, const struct zarr_value *v,
     return true;
 }
 
-static bool parse_v2(struct zarr_parsing *z, const struct zarr_value *text,
-                     enum zarr_kind *kind)
+static bool parse_v2(struct zarr_parsing *z, const struct zarr_value *text)
 {
     enum {
         FORMAT,
@@ -261,12 +260,11 @@ static bool parse_v2(struct zarr_parsing *z, const struct zarr_value *text,
     if (!zarr_is(z, &m[FORMAT].value, 2))
         return zarr_bad(z, &m[FORMAT].value, "zarr_format is not 2");
     if (m[SHAPE].value.type == JSON_FAIL && m[CHUNKS].value.type == JSON_FAIL) {
-        *kind = ZARR_GROUP;
+        a->kind = ZARR_GROUP;
         return true;
     }
     struct zarr_member needed[NEEDED + 1] = {{0}};
     memcpy(needed, m, NEEDED * sizeof(*m));
-    *kind = ZARR_ARRAY;
     a->separator_guessed = m[SEPARATOR].value.type == JSON_FAIL;
     return need(z, needed) &&
            zarr_numbers(z, &m[SHAPE].value, "shape", &a->shape, &a->rank) &&
@@ -365,8 +363,7 @@ static bool is_empty(const struct zarr_value *v)
     return v->type == JSON_ARRAY;
 }
 
-static bool parse_v3(struct zarr_parsing *z, const struct zarr_value *text,
-                     enum zarr_kind *kind)
+static bool parse_v3(struct zarr_parsing *z, const struct zarr_value *text)
 {
     enum {
         FORMAT,
@@ -407,14 +404,13 @@ static bool parse_v3(struct zarr_parsing *z, const struct zarr_value *text,
         return zarr_bad(z, &m[FORMAT].value, "zarr_format is not 3");
     bool named = zarr_word(z, &m[NODE].value, node, sizeof(node));
     if (named && strcmp(node, "group") == 0) {
-        *kind = ZARR_GROUP;
+        a->kind = ZARR_GROUP;
         return true;
     }
     if (!named || strcmp(node, "array") != 0)
         return zarr_bad(z, &m[NODE].value, "node_type is neither array nor group");
     struct zarr_member needed[NEEDED + 1] = {{0}};
     memcpy(needed, m, NEEDED * sizeof(*m));
-    *kind = ZARR_ARRAY;
     if (!is_empty(&m[TRANSFORMERS].value))
         zarr_unreadable(z, "it has storage transformers, which are not known here");
     return need(z, needed) &&
@@ -428,13 +424,11 @@ static bool parse_v3(struct zarr_parsing *z, const struct zarr_value *text,
 /* --- both ------------------------------------------------------------------------------- */
 
 enum status zarr_parse(struct bytes metadata, unsigned version, const char *source,
-                       struct arena *arena, enum zarr_kind *kind, struct zarr_array *out,
-                       struct error *err)
+                       struct arena *arena, struct zarr_array *out, struct error *err)
 {
     struct zarr_array a = {.version = version};
     struct zarr_parsing z = {.arena = arena, .source = source, .err = err, .array = &a};
     struct zarr_value text = {JSON_OBJECT, metadata, 0};
-    enum zarr_kind found = ZARR_GROUP;
     struct json j;
     /* All of it is JSON, whatever is looked at. */
     json_init(&j, cursor_over(metadata, 0), arena, source, err);
@@ -444,14 +438,12 @@ enum status zarr_parse(struct bytes metadata, unsigned version, const char *sour
         return err->status;
     a.grid.in_files = true;
     a.grid.metadata = GRID_NO_FILE;
-    if (!(version == 2 ? parse_v2(&z, &text, &found) : parse_v3(&z, &text, &found))) {
+    if (!(version == 2 ? parse_v2(&z, &text) : parse_v3(&z, &text))) {
         if (err->status == OK)
             zarr_bad(&z, NULL, "not the metadata of a zarr node");
         return err->status;
     }
-    if (found == ZARR_ARRAY)
-        *out = a;
-    *kind = found;
+    *out = a;
     return OK;
 }
 

@@ -21,7 +21,8 @@ enum zarr_kind {
 
 /* Everything lives in the arena it was parsed into. */
 struct zarr_array {
-    unsigned version; /* 2 or 3 */
+    enum zarr_kind kind; /* of a group nothing else is set */
+    unsigned version;    /* 2 or 3 */
     unsigned rank;
     uint64_t *shape;
     const char *dtype; /* canonical, or "unknown(X)" */
@@ -39,11 +40,10 @@ struct zarr_array {
     const char *unreadable;
 };
 
-/* `source` is for messages. A group leaves *out alone. What is no zarr metadata, or
+/* `source` is for messages. What is no zarr metadata, or
  * contradicts itself, is ERR_CORRUPT; a structured dtype is ERR_UNSUPPORTED. */
 enum status zarr_parse(struct bytes metadata, unsigned version, const char *source,
-                       struct arena *, enum zarr_kind *, struct zarr_array *out,
-                       struct error *err);
+                       struct arena *, struct zarr_array *out, struct error *err);
 
 /* What else a zarr.json says (and the `metadata` of a .zmetadata), as parts of its text;
  * empty: nothing. */

@@ -234,7 +234,6 @@ static enum status parse(struct listing *l, struct bytes text, int version,
 {
     bool added;
     const char *kept;
-    enum zarr_kind kind = ZARR_ARRAY;
     struct error err = {.offset = NO_OFFSET};
     uint64_t *known =
         strmap_keep(&l->parsed, l->arena, (const char *)text.at, text.len, &kept, &added);
@@ -250,12 +249,11 @@ static enum status parse(struct listing *l, struct bytes text, int version,
     if (!list || !a)
         return no_memory(l);
     l->metadata = list;
-    if (zarr_parse(text, (unsigned)version, l->directory, l->job->arena, &kind, a,
-                   &err) != OK) {
+    if (zarr_parse(text, (unsigned)version, l->directory, l->job->arena, a, &err) != OK) {
         report_array(l, key, &err);
         return err.status == ERR_MEMORY ? no_memory(l) : OK;
     }
-    *group = kind == ZARR_GROUP;
+    *group = a->kind == ZARR_GROUP;
     if (*group)
         return OK;
     l->metadata[l->metadata_count++] = a;

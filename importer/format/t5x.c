@@ -153,7 +153,6 @@ static const struct zarr_array *array_of(struct t5x *t, const struct t5x_spec *s
 {
     struct job *job = t->sink.job;
     struct error ignored = {.offset = NO_OFFSET};
-    enum zarr_kind kind;
     struct zarr_array *array = arena_alloc(job->arena, sizeof(*array));
     char *text = arena_copy(job->arena, s->metadata.at, s->metadata.len);
     if (!array || !text) {
@@ -161,9 +160,9 @@ static const struct zarr_array *array_of(struct t5x *t, const struct t5x_spec *s
         return NULL;
     }
     struct bytes metadata = {(const uint8_t *)text, s->metadata.len};
-    bool good = zarr_parse(metadata, 2, t->sink.source->name, job->arena, &kind, array,
-                           &ignored) == OK;
-    return good && kind == ZARR_ARRAY && array->dtype ? array : NULL;
+    bool good =
+        zarr_parse(metadata, 2, t->sink.source->name, job->arena, array, &ignored) == OK;
+    return good && array->kind == ZARR_ARRAY ? array : NULL;
 }
 
 /* Where the folder is, as the scan found it. Where the path does not lead to an array, its

@@ -78,13 +78,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena arena = {.ceiling = (size_t)1 << 28};
     struct error err = {.offset = NO_OFFSET};
     struct zarr_array array;
-    enum zarr_kind kind;
     if (!size)
         return 0;
     unsigned version = data[0] & 1 ? 3 : 2;
     struct bytes text = {data + 1, size - 1};
-    if (zarr_parse(text, version, "fuzzed", &arena, &kind, &array, &err) == OK) {
-        if (kind == ZARR_ARRAY)
+    if (zarr_parse(text, version, "fuzzed", &arena, &array, &err) == OK) {
+        if (array.kind == ZARR_ARRAY)
             check_array(&array, hash_bytes(data, size, 1));
         walk_parts(text, version, &arena);
     } else if (err.status == OK || !err.message[0]) {

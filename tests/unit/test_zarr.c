@@ -51,16 +51,15 @@ static char *parsed(const char *metadata, size_t len, unsigned version)
 {
     struct arena arena = {0};
     struct error err = {.offset = NO_OFFSET};
-    enum zarr_kind kind;
     struct zarr_array a;
     struct text t = {0};
     /* A block of its own size, so that a sanitizer sees a byte too far. */
     char *exact = malloc(len ? len : 1);
     memcpy(exact, metadata, len);
     struct bytes text = {(const uint8_t *)exact, len};
-    if (zarr_parse(text, version, "it", &arena, &kind, &a, &err) != OK)
+    if (zarr_parse(text, version, "it", &arena, &a, &err) != OK)
         text_addf(&t, "%s: %s", error_word(&err), err.message);
-    else if (kind == ZARR_GROUP)
+    else if (a.kind == ZARR_GROUP)
         text_adds(&t, "group");
     else
         describe(&t, &a);
