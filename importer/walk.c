@@ -74,10 +74,11 @@ static void done(struct walker *w)
 /* --- reading one directory -------------------------------------------------------------- */
 
 /* Folders that hold copies of, or half of, what stands elsewhere. The Hugging Face cache
- * notes in .no_exist, as empty files, what a repository does not have. */
+ * notes in .no_exist, as empty files, what a repository does not have; Kauldron copies steps
+ * that are being evaluated into _SNAPSHOTS-N. */
 static bool never_entered(const char *name, bool hub_cache)
 {
-    return strcmp(name, ".git") == 0 ||
+    return strcmp(name, ".git") == 0 || strncmp(name, "_SNAPSHOTS-", 11) == 0 ||
            (hub_cache && (strcmp(name, "blobs") == 0 || strcmp(name, ".no_exist") == 0));
 }
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "importer/container/json.h"
 #include "importer/facts.h"
@@ -162,10 +163,9 @@ static bool split(struct arena *arena, const char *path, const char **above,
 
 static bool has_step_file(struct arena *arena, const char *directory)
 {
-    struct file_identity identity;
-    struct error ignored = {.offset = NO_OFFSET};
+    struct stat st;
     const char *path = orbax_path(arena, directory, STEP_FILE);
-    return path && file_identify(path, &identity, &ignored) == OK;
+    return path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 enum status orbax_place(struct job *job, const char *directory)

@@ -10,6 +10,8 @@ for step in 5 10; do
     echo "{\"metrics\": {}, \"custom_metadata\": {\"at\": $step}, \"init_timestamp_nsecs\": 1}" \
         >run/ckpt_$step/_CHECKPOINT_METADATA
 done
+mkdir run/_SNAPSHOTS-12
+cp -r run/ckpt_10 run/_SNAPSHOTS-12
 cp -r run/ckpt_10 run/ckpt_11.orbax-checkpoint-tmp-3
 mkdir -p plain named/checkpoint_0007
 cp -r "$fixtures/y_zarr3/." named/checkpoint_0007
