@@ -151,10 +151,39 @@ static enum status shelf_begin(void *context, struct error *err)
     return db_exec(shelf->db, "SAVEPOINT export", err);
 }
 
+/* The zeros, of shape (1,), that stand for an optimizer's slot which is not used. */
+static enum status load_zeros(struct arena *arena, struct stored_tensor *out,
+                              struct error *err)
+{
+    static const float zero = 0;
+    uint64_t *shape = arena_array(arena, 1, sizeof(*shape));
+    struct extent *extent = arena_alloc(arena, sizeof(*extent));
+    if (!shape || !extent)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    shape[0] = 1;
+    *extent = (struct extent){.file = NO_FILE, .stored = sizeof(zero), .bytes = &zero};
+    *out = (struct stored_tensor){
+        .id = EXPORT_ZEROS,
+        .checkpoint = "zeros",
+        .name = "zeros",
+        .rank = 1,
+        .shape = shape,
+        .elements = 1,
+        .nbytes = sizeof(zero),
+        .storage = STORAGE_INLINE,
+        .extents = extent,
+        .extent_count = 1,
+    };
+    dtype_find("float32", &out->dtype);
+    return OK;
+}
+
 static enum status shelf_load(void *context, int64_t id, struct arena *arena,
                               struct stored_tensor *out, struct error *err)
 {
     struct shelf *shelf = context;
+    if (id == EXPORT_ZEROS)
+        return load_zeros(arena, out, err);
     return lookup_tensor(shelf->lookup, id, arena, out, err);
 }
 

@@ -42,6 +42,19 @@ static const struct query translation = {
     .order = "",
 };
 
+/* A set that says "restore" in its options, as the T5 importer's: with the slots that are missing
+ * and, onto a model, no others than that has. One that hides another collides with it. */
+#define RESTORE(target)                                                                  \
+    {                                                                                    \
+        .sql = "SELECT iif(origin = 'zeros', -1, tensor_id), old_name, name, dtype, "    \
+               "shape, iif(note GLOB 'hidden*', 'error', status), ifnull(error, note), " \
+               "NULL, 1 FROM restore "                                                   \
+               "WHERE ruleset = ?3 AND checkpoint_id = ?1 AND " target,                  \
+        .id = "tensor_id", .name = "coalesce(old_name, name)", .order = " ORDER BY ord", \
+    }
+static const struct query restored = RESTORE("target_id IS NULL");
+static const struct query restored_onto = RESTORE("target_id = ?4 AND strict = 1");
+
 /* Where the source has no value the target's own stands in, except in T5X. */
 static const struct query assignment = {
     .sql = "SELECT m.tensor_id, m.old_name, m.new_name, m.dtype, m.shape, m.status, "
@@ -89,16 +102,25 @@ static enum status check_where(sqlite3 *db, const char *where, struct error *err
     return err->status;
 }
 
-static enum status dialect_of(sqlite3 *db, const char *ruleset, bool *assigns,
-                              struct error *err)
+/* What a rule set does. */
+struct kind {
+    bool assigns;  /* fills the names of a model */
+    bool restores; /* adds what T5X's importer adds */
+};
+
+static enum status kind_of(sqlite3 *db, const char *ruleset, struct kind *out,
+                           struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(db, "SELECT dialect FROM ruleset WHERE name = ?1", -1, &s,
-                           NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(db,
+                           "SELECT dialect <> 't5x-translator', ifnull(options ->> "
+                           "'restore', 0) FROM ruleset WHERE name = ?1",
+                           -1, &s, NULL) != SQLITE_OK)
         return db_error(db, "rule sets", err);
     sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
     if (sqlite3_step(s) == SQLITE_ROW)
-        *assigns = strcmp((const char *)sqlite3_column_text(s, 0), "t5x-translator") != 0;
+        *out =
+            (struct kind){sqlite3_column_int(s, 0) != 0, sqlite3_column_int(s, 1) != 0};
     else
         error_set(err, ERR_MISSING, NULL, NO_OFFSET,
                   "no rule set is called %.200s; `map list` lists them", ruleset);
@@ -109,18 +131,21 @@ static enum status dialect_of(sqlite3 *db, const char *ruleset, bool *assigns,
 static enum status choose_query(sqlite3 *db, const struct selection *want,
                                 const struct query **query, struct error *err)
 {
-    bool assigns = false;
+    struct kind kind = {0};
     *query = &tensors;
     if (!want->map)
         return OK;
-    if (dialect_of(db, want->map, &assigns, err) != OK)
+    if (kind_of(db, want->map, &kind, err) != OK)
         return err->status;
-    *query = assigns ? &assignment : &translation;
-    if (assigns && !want->target)
+    *query = kind.assigns     ? &assignment
+             : !kind.restores ? &translation
+             : want->target   ? &restored_onto
+                              : &restored;
+    if (kind.assigns && !want->target)
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                          "%.200s fills the names of a model: say which with --target",
                          want->map);
-    if (!assigns && want->target)
+    if (!kind.assigns && !kind.restores && want->target)
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                          "%.200s translates names by itself: it has no use for --target",
                          want->map);

@@ -7,6 +7,9 @@
 #include "shell/export.h"
 #include "shell/session.h"
 
+/* The id, in place of a tensor's, of what a restore fills in: one float32, 0. */
+#define EXPORT_ZEROS (-1)
+
 /* What the user asked for; NULL (or 0): nothing. */
 struct selection {
     int64_t checkpoint;

@@ -4,6 +4,7 @@
 -- the original does: a name that is wrong in two ways is reported for its suffix.
 INSERT INTO ruleset(name, dialect, options) VALUES ('t5_to_t5x', 't5x-translator', '{
   "mode": "compat",
+  "restore": true,
   "tables": {
     "slot":   {"": "", "_slot_v": "/v", "_slot_vr": "/v_row", "_slot_vc": "/v_col"},
     "tower":  {"encoder": "encoder", "decoder": "decoder", "transformer": "decoder"},

@@ -65,3 +65,17 @@ try export old.safetensors new.npz --map fill --target new.json
 "$CKPTDB_BIN" "DELETE FROM rule WHERE ruleset = 'fill' AND ord = 3"
 try export old.safetensors new.npz --map fill --target new.json
 look new.npz
+echo '--- all that the T5 importer gives, with the slots that the checkpoint lacks'
+"$CKPTDB_BIN" import "$TESTS/fixtures/real/tf/t5_mesh" >/dev/null 2>&1
+"$CKPTDB_BIN" export model.ckpt-1000000 whole.safetensors --map t5_to_t5x
+"$CKPTDB_BIN" import whole.safetensors >/dev/null 2>&1
+"$CKPTDB_BIN" --list "SELECT count(*), sum(name LIKE 'target/%'), sum(shape = '[1]' AND name LIKE 'state/%') FROM tensor
+    WHERE checkpoint LIKE '%/whole.safetensors'" \
+    "SELECT count(*) FROM restore WHERE ruleset = 't5_to_t5x' AND target_id IS NULL
+        AND checkpoint_id = (SELECT id FROM checkpoint WHERE path LIKE '%/t5_mesh/%' ORDER BY path LIMIT 1)" \
+    "SELECT count(*) FROM (SELECT name, dtype, shape FROM tensor WHERE checkpoint LIKE '%/whole.safetensors'
+        EXCEPT SELECT name, dtype, shape FROM restore WHERE ruleset = 't5_to_t5x' AND target_id IS NULL
+        AND checkpoint_id = (SELECT id FROM checkpoint WHERE path LIKE '%/t5_mesh/%' ORDER BY path LIMIT 1))"
+"$CKPTDB_BIN" get whole.safetensors state/param_states/token_embedder/embedding/m
+"$CKPTDB_BIN" export model.ckpt-1000000 again.safetensors --map t5_to_t5x --target whole.safetensors
+cmp whole.safetensors again.safetensors && echo the same onto itself
