@@ -122,16 +122,22 @@ enum {
     BYTES = ROWS * COLUMNS * 4
 };
 
-/* What the tensors are made of: the file "plain", and "packed", the same deflated. */
+/* What the tensors are made of: the file "plain", "packed", the same deflated, and "shard",
+ * the same with an index of its SHARD_CHUNKS parts. */
+#define SHARD_CHUNKS 6
 struct world {
     uint8_t plain[BYTES];
     size_t packed;
-    struct stored_file files[3];
+    struct stored_file files[4];
     uint64_t shape[2], half[2], lower[2];
     int64_t strides[2];
     struct extent extents[2];
     uint32_t sums[2];
     char codec[64];
+    struct grid grid;
+    struct grid_value value;
+    uint64_t row[2]; /* shape of a shard's chunks */
+    uint8_t order[2];
 };
 
 static void world_make(struct world *w)
@@ -160,6 +166,16 @@ static void world_make(struct world *w)
                "\x02\x00\x03\x1b\x42\x8b\xca"
                "abcde",
                12);
+    uint8_t shard[BYTES + SHARD_CHUNKS * 16 + 4];
+    memcpy(shard, w->plain, BYTES);
+    for (size_t i = 0; i < SHARD_CHUNKS; i++) {
+        store_u64le(shard + BYTES + i * 16, i * (BYTES / SHARD_CHUNKS));
+        store_u64le(shard + BYTES + i * 16 + 8, BYTES / SHARD_CHUNKS);
+    }
+    store_u32le(shard + sizeof(shard) - 4,
+                crc32c_extend(0, shard + BYTES, SHARD_CHUNKS * 16));
+    write_file("shard", shard, sizeof(shard));
+    w->files[3] = file_now("shard");
     w->files[0] = file_now("plain");
     w->files[1] = file_now("packed");
     w->files[2] = file_now("strings");
@@ -176,7 +192,7 @@ static struct stored_tensor tensor_of(struct world *w, const char *dtype)
                               .extents = w->extents,
                               .extent_count = 1,
                               .files = w->files,
-                              .file_count = 3};
+                              .file_count = 4};
     dtype_find(dtype, &t.dtype);
     t.nbytes = BYTES;
     w->extents[0] = (struct extent){.file = 0, .stored = BYTES};
@@ -262,6 +278,53 @@ static void be_numpy_strings(struct world *w, struct stored_tensor *t)
     t->strides = w->strides;
 }
 
+static void be_grid(struct world *w, struct stored_tensor *t, uint32_t file,
+                    uint64_t stored)
+{
+    t->storage = STORAGE_CHUNKS;
+    t->extent_count = 0;
+    t->grid = &w->grid;
+    w->value = (struct grid_value){.file = file, .stored = stored};
+    w->grid = (struct grid){.levels = 1,
+                            .level = {{.shape = w->shape}},
+                            .metadata = GRID_NO_FILE,
+                            .values = &w->value,
+                            .value_count = 1};
+}
+
+/* A chunk that goes through scratch memory. */
+static void be_chunk(struct world *w, struct stored_tensor *t)
+{
+    *t = tensor_of(w, "float32");
+    be_grid(w, t, 1, w->packed);
+    w->order[0] = 1;
+    w->order[1] = 0;
+    w->grid.level[0].order = w->order;
+    snprintf(w->codec, sizeof(w->codec), "deflate:%d|swap:4", BYTES);
+    t->codec = w->codec;
+}
+
+static void be_shard(struct world *w, struct stored_tensor *t)
+{
+    *t = tensor_of(w, "float32");
+    be_grid(w, t, 3, BYTES + SHARD_CHUNKS * 16 + 4);
+    w->row[0] = ROWS / SHARD_CHUNKS;
+    w->row[1] = COLUMNS;
+    w->grid.levels = 2;
+    w->grid.level[0].index_summed = true;
+    w->grid.level[1].shape = w->row;
+}
+
+static void be_string_chunk(struct world *w, struct stored_tensor *t)
+{
+    *t = tensor_of(w, "string");
+    w->shape[0] = w->shape[1] = 1;
+    t->elements = 1;
+    be_grid(w, t, GRID_NO_FILE, 9);
+    w->value.bytes = "\1\0\0\0\1\0\0\0a";
+    t->codec = "strings:vlen";
+}
+
 static const struct {
     const char *name;
     void (*be)(struct world *, struct stored_tensor *);
@@ -274,6 +337,9 @@ static const struct {
     {"member",           be_member          },
     {"strings",          be_strings         },
     {"numpy strings",    be_numpy_strings   },
+    {"chunk",            be_chunk           },
+    {"shard",            be_shard           },
+    {"string chunk",     be_string_chunk    },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
