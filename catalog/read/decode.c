@@ -448,10 +448,11 @@ static enum status run(struct job *j, uint64_t taken, uint64_t each, struct erro
 }
 
 enum status decode_to_memory(struct decode *d, const struct slice *slices,
-                             const struct box *box, uint8_t *dst, struct error *err)
+                             const struct box *box, uint64_t taken, uint8_t *dst,
+                             struct error *err)
 {
     struct job j = {.decode = d, .slices = slices, .box = box, .dst = dst};
-    return run(&j, box->units * d->unit, d->bytes, err);
+    return run(&j, taken, d->bytes, err);
 }
 
 enum status decode_to_file(struct decode *d, const struct slice *slices,

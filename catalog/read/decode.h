@@ -31,10 +31,10 @@ uint64_t decode_memory(const struct decode *, uint64_t bytes);
 /* Whether none of the chunks that the box touches is there. */
 bool decode_nothing(const struct decode *, const struct slice *, const struct box *);
 
-/* The elements of the box, packed, in memory or at the beginning of a cleared temporary
- * file. */
+/* The elements of the box, packed, in memory, of which the caller holds `taken` bytes, or at
+ * the beginning of a cleared temporary file. One box at a time. */
 enum status decode_to_memory(struct decode *, const struct slice *, const struct box *,
-                             uint8_t *dst, struct error *err);
+                             uint64_t taken, uint8_t *dst, struct error *err);
 enum status decode_to_file(struct decode *, const struct slice *, const struct box *,
                            int fd, struct error *err);
 

@@ -15,6 +15,8 @@
 #define BAND_LEAST   ((uint64_t)4 << 20)  /* and at least */
 #define BAND_TURNS   2                    /* chunks a thread, in between */
 #define BAND_CHUNKS  65536                /* of them */
+#define AHEAD_LEAST  ((uint64_t)1 << 20)  /* of a band that is decoded ahead */
+#define AHEAD_FROM   8                    /* once this part of one has been read */
 #define FILE_BYTES   ((uint64_t)1 << 40)  /* of a temporary file */
 
 enum band_kind {
@@ -23,6 +25,16 @@ enum band_kind {
     BAND_MEMORY,
     BAND_FILE,
     BAND_STREAM
+};
+
+struct band {
+    struct box box;
+    uint64_t begin, end; /* in bytes of the slice */
+};
+
+struct buffer {
+    uint8_t *at;
+    uint64_t room;
 };
 
 struct grid_reader {
@@ -37,12 +49,18 @@ struct grid_reader {
     struct source *packed; /* over `base`, of elements that are stored one a byte */
 
     enum band_kind kind;
-    struct box box;
-    uint64_t begin, end; /* in bytes of the slice */
-    uint8_t *memory;
-    uint64_t room; /* of `memory` */
-    int fd;        /* -1: no file yet */
+    struct band band;
+    struct buffer memory;
+    int fd; /* -1: no file yet */
     struct source *stream;
+
+    /* The next band, while this one is read. */
+    struct threads *ahead; /* NULL: nobody decodes it */
+    uint64_t read_to;      /* where the last read ended */
+    bool looked;           /* whether it is worth it has been asked */
+    struct band next;
+    struct buffer next_memory;
+    struct error next_error;
 };
 
 /* --- the band at hand ------------------------------------------------------------------- */
@@ -52,27 +70,32 @@ static void drop_band(struct grid_reader *g)
     source_close(g->stream);
     g->stream = NULL;
     g->kind = BAND_NONE;
+    g->looked = false;
+}
+
+static bool buffer_grow(struct buffer *b, uint64_t len)
+{
+    if (len <= b->room)
+        return true;
+    free(b->at);
+    b->at = malloc((size_t)len);
+    b->room = b->at ? len : 0;
+    return b->at;
 }
 
 static enum status fill_memory(struct grid_reader *g, struct error *err)
 {
-    uint64_t len = g->end - g->begin;
-    if (len > g->room) {
-        free(g->memory);
-        g->room = 0;
-        g->memory = malloc((size_t)len);
-        if (!g->memory)
-            return error_set(err, ERR_MEMORY, g->base.name, NO_OFFSET, "no memory");
-        g->room = len;
-    }
-    if (decode_to_memory(g->decode, g->slices, &g->box, g->memory, err) == OK)
+    if (!buffer_grow(&g->memory, g->band.end - g->band.begin))
+        return error_set(err, ERR_MEMORY, g->base.name, NO_OFFSET, "no memory");
+    if (decode_to_memory(g->decode, g->slices, &g->band.box,
+                         g->memory.room + g->next_memory.room, g->memory.at, err) == OK)
         g->kind = BAND_MEMORY;
     return err->status;
 }
 
 static enum status fill_file(struct grid_reader *g, struct error *err)
 {
-    uint64_t len = g->end - g->begin;
+    uint64_t len = g->band.end - g->band.begin;
     if (len > FILE_BYTES)
         return error_set(err, ERR_LIMIT, g->base.name, NO_OFFSET,
                          "a row of chunks is %llu bytes, most is %llu; read slices of it",
@@ -80,7 +103,7 @@ static enum status fill_file(struct grid_reader *g, struct error *err)
     if (g->fd < 0)
         g->fd = temporary_open(g->base.name, err);
     if (g->fd >= 0 && temporary_clear(g->fd, len, g->base.name, err) == OK &&
-        decode_to_file(g->decode, g->slices, &g->box, g->fd, err) == OK)
+        decode_to_file(g->decode, g->slices, &g->band.box, g->fd, err) == OK)
         g->kind = BAND_FILE;
     return err->status;
 }
@@ -97,26 +120,89 @@ static uint64_t rows_most(const struct grid_reader *g)
     return most / BAND_CHUNKS < g->chunk ? most : g->chunk * BAND_CHUNKS;
 }
 
+/* The band that a byte lies in. */
+static void find_band(const struct grid_reader *g, uint64_t offset, struct band *out)
+{
+    out->begin = g->unit * band_find(g->slices, g->tensor->rank, decode_chunk(g->decode),
+                                     offset / g->unit, rows_most(g), &out->box);
+    out->end = out->begin + out->box.units * g->unit;
+}
+
+static void run_ahead(void *reader)
+{
+    struct grid_reader *g = reader;
+    error_clear(&g->next_error);
+    decode_to_memory(g->decode, g->slices, &g->next.box,
+                     g->memory.room + g->next_memory.room, g->next_memory.at,
+                     &g->next_error);
+}
+
+/* Somebody has read [from, to) of this band: if that goes on, begin with the next one. */
+static void go_ahead(struct grid_reader *g, uint64_t from, uint64_t to)
+{
+    uint64_t begin = g->band.begin, end = g->band.end;
+    bool goes_on = from == g->read_to;
+    g->read_to = to;
+    if (!goes_on || g->looked || g->kind != BAND_MEMORY || end >= g->base.size ||
+        to - begin < (end - begin) / AHEAD_FROM)
+        return;
+    g->looked = true;
+    find_band(g, end, &g->next);
+    uint64_t len = g->next.end - g->next.begin;
+    if (len >= g->limits.ahead_least && len <= g->limits.budget / 4 &&
+        !decode_nothing(g->decode, g->slices, &g->next.box) &&
+        buffer_grow(&g->next_memory, len))
+        g->ahead = threads_start(1, run_ahead, g);
+}
+
+static void stop_ahead(struct grid_reader *g)
+{
+    threads_join(g->ahead);
+    g->ahead = NULL;
+}
+
+/* The band that was decoded ahead; false: it is not the one. */
+static bool take_next(struct grid_reader *g, uint64_t offset, struct error *err)
+{
+    bool ready = g->ahead;
+    stop_ahead(g);
+    if (!ready || offset < g->next.begin || offset >= g->next.end)
+        return false;
+    struct buffer memory = g->memory;
+    g->memory = g->next_memory;
+    g->next_memory = memory;
+    g->band = g->next;
+    if (g->next_error.status == OK)
+        g->kind = BAND_MEMORY;
+    else
+        *err = g->next_error;
+    return true;
+}
+
 /* Have the band that a byte lies in. */
 static enum status load_band(struct grid_reader *g, uint64_t offset, struct error *err)
 {
-    uint64_t budget = g->limits.budget;
     drop_band(g);
-    g->begin = g->unit * band_find(g->slices, g->tensor->rank, decode_chunk(g->decode),
-                                   offset / g->unit, rows_most(g), &g->box);
-    g->end = g->begin + g->box.units * g->unit;
-    if (decode_nothing(g->decode, g->slices, &g->box)) {
+    if (take_next(g, offset, err))
+        return err->status;
+    find_band(g, offset, &g->band);
+    if (decode_nothing(g->decode, g->slices, &g->band.box)) {
         g->kind = BAND_FILL;
         return OK;
     }
-    if (g->end - g->begin <= budget / 2)
+    if (g->band.end - g->band.begin <= g->limits.budget / 2)
         return fill_memory(g, err);
-    if (decode_to_stream(g->decode, g->slices, &g->box, &g->stream, err) != OK)
+    if (decode_to_stream(g->decode, g->slices, &g->band.box, &g->stream, err) != OK)
         return err->status;
     if (!g->stream)
         return fill_file(g, err);
     g->kind = BAND_STREAM;
     return OK;
+}
+
+static bool in_band(const struct grid_reader *g, uint64_t offset)
+{
+    return g->kind != BAND_NONE && offset >= g->band.begin && offset < g->band.end;
 }
 
 static void repeat_fill(const struct grid_reader *g, uint64_t offset, uint8_t *dst,
@@ -136,7 +222,7 @@ static enum status read_band(struct grid_reader *g, uint64_t offset, uint8_t *ds
 {
     switch (g->kind) {
     case BAND_MEMORY:
-        memcpy(dst, g->memory + offset, len);
+        memcpy(dst, g->memory.at + offset, len);
         return OK;
     case BAND_FILE:
         return temporary_read(g->fd, offset, dst, len, g->base.name, err);
@@ -155,14 +241,14 @@ static enum status slice_read(const struct source *base, uint64_t offset, void *
 {
     struct grid_reader *g = (struct grid_reader *)base;
     for (uint8_t *at = dst; len;) {
-        bool inside = g->kind != BAND_NONE && offset >= g->begin && offset < g->end;
-        if (!inside && load_band(g, offset, err) != OK)
+        if (!in_band(g, offset) && load_band(g, offset, err) != OK)
             return err->status;
-        size_t n = g->end - offset < len ? (size_t)(g->end - offset) : len;
-        if (read_band(g, offset - g->begin, at, n, err) != OK) {
+        size_t n = g->band.end - offset < len ? (size_t)(g->band.end - offset) : len;
+        if (read_band(g, offset - g->band.begin, at, n, err) != OK) {
             drop_band(g);
             return err->status;
         }
+        go_ahead(g, offset, offset + n);
         at += n;
         offset += n;
         len -= n;
@@ -173,13 +259,13 @@ static enum status slice_read(const struct source *base, uint64_t offset, void *
 const uint8_t *grid_reader_lend(struct grid_reader *g, uint64_t start, size_t len)
 {
     struct error err = {.offset = NO_OFFSET}; /* the next read will tell */
-    bool inside = g->kind != BAND_NONE && start >= g->begin && start < g->end;
     if (g->packed || start >= g->base.size ||
-        (!inside && load_band(g, start, &err) != OK))
+        (!in_band(g, start) && load_band(g, start, &err) != OK))
         return NULL;
-    if (g->kind != BAND_MEMORY || len > g->end - start)
+    if (g->kind != BAND_MEMORY || len > g->band.end - start)
         return NULL;
-    return g->memory + (start - g->begin);
+    go_ahead(g, start, start + len);
+    return g->memory.at + (start - g->band.begin);
 }
 
 /* The reader owns itself. */
@@ -208,6 +294,7 @@ static enum status choose(struct grid_reader *g, const struct slice *slices,
 {
     uint64_t bits;
     char step[CODEC_STEP_BYTES];
+    stop_ahead(g);
     drop_band(g);
     source_close(g->packed);
     g->packed = NULL;
@@ -258,7 +345,9 @@ enum status grid_reader_open(const struct stored_tensor *t, size_t unit,
     g->tensor = t;
     g->unit = unit;
     g->fd = -1;
-    g->limits = limits ? *limits : (struct grid_limits){.budget = BUDGET_BYTES};
+    g->limits =
+        limits ? *limits
+               : (struct grid_limits){.budget = BUDGET_BYTES, .ahead_least = AHEAD_LEAST};
     if (decode_open(t, unit, &g->limits, &g->decode, err) != OK) {
         grid_reader_close(g);
         return err->status;
@@ -281,12 +370,14 @@ void grid_reader_close(struct grid_reader *g)
 {
     if (!g)
         return;
+    stop_ahead(g);
     drop_band(g);
     source_close(g->packed);
     decode_close(g->decode);
     if (g->fd >= 0)
         close(g->fd);
-    free(g->memory);
+    free(g->memory.at);
+    free(g->next_memory.at);
     free(g->slices);
     free(g);
 }

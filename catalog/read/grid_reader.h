@@ -4,7 +4,8 @@
  * Reading goes front to back. What is asked for, all or a slice, is cut into bands: runs of
  * the result, in C order, for which the same chunks are wanted. A read that enters a band
  * decodes all its chunks, on as many threads as there are cores, into the band's memory; so
- * every chunk is decoded once however reads are cut, and what no band touches is not read.
+ * every chunk is decoded once however reads are cut, and what no band touches is not read. The
+ * next band is decoded while one is read.
  *
  * Memory stays below a budget: a band, and the chunks in flight. A band that is too large
  * goes through a temporary file, or, where it is one chunk in C order, is decoded as a
@@ -20,6 +21,8 @@ struct grid_reader;
 struct grid_limits {
     uint64_t budget;  /* bytes */
     unsigned threads; /* 0: as many as there are cores */
+    uint64_t
+        ahead_least; /* bytes of a band that is decoded while the one before is read */
 };
 
 /* `unit`: bytes of an element; of strings, the fixed width. Limits may be NULL. The tensor

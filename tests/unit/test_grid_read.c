@@ -94,7 +94,8 @@ static void compare_grid_reader(const struct world *w)
     struct error err = {.offset = NO_OFFSET};
     struct grid_limits limits = {.budget = random_below(2) ? 1u << 30
                                                            : 1 + random_below(200000),
-                                 .threads = 1 + (unsigned)random_below(4)};
+                                 .threads = 1 + (unsigned)random_below(4),
+                                 .ahead_least = random_below(2) ? 1 : 1000000};
     struct slice slices[RANK_MOST];
     struct grid_reader *g = NULL;
     if (random_below(4) == 0)
