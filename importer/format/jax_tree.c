@@ -25,7 +25,7 @@
  *
  * LEAF describes a leaf, in the order of the tree: "Array(float32[2, 3])", where the array
  * is called by its position; or "Array[[2, 3], float32] -> 0", "int -> 1", "null -> 2", where
- * it is called by the number; or only that number.
+ * it is called by the number; or only that number; or null, for None.
  *
  * Children are called by their keys in a dict, by their positions elsewhere: what a custom
  * node calls them is not in the file.
@@ -372,16 +372,18 @@ static bool json_tree(struct parsing *p, struct json *j)
 
 static bool read_ids(struct parsing *p, struct json *j)
 {
+    static const struct bytes null = {(const uint8_t *)"null", 4};
     enum json_type type;
     if (!json_want(j, JSON_ARRAY, "a list of leaves"))
         return false;
-    while ((type = json_next(j)) == JSON_STRING || type == JSON_NUMBER) {
+    while ((type = json_next(j)) == JSON_STRING || type == JSON_NUMBER ||
+           type == JSON_NULL) {
         void *list =
             arena_grow(p->arena, p->ids, p->id_count, &p->id_space, sizeof(*p->ids));
         if (!list)
             return no_memory(p);
         p->ids = list;
-        p->ids[p->id_count++] = j->text;
+        p->ids[p->id_count++] = type == JSON_NULL ? null : j->text;
     }
     return type == JSON_ARRAY_END ||
            json_fail(j, ERR_CORRUPT, "bad-tree", "a text or a number expected");

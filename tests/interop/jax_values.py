@@ -30,6 +30,7 @@ from absl import logging
 from flax import nnx
 from flax.training import train_state
 from orbax.checkpoint.experimental import v1
+from jax.experimental.array_serialization import pytree_serialization
 from jax.sharding import NamedSharding, PartitionSpec
 
 logging.set_verbosity(logging.ERROR)
@@ -251,7 +252,40 @@ def version_1():
     return {f"v1/5/{item}": leaves(v1.load(path))}
 
 
-CASES = [version_1, every_layout, bare_arrays, many, devices, chunks, training_run, nnx_state, one_array]
+def databases():
+    """Stores without Orbax: arrays written again and deleted, in trees of nodes of every size."""
+    want = {}
+    for i, config in enumerate([{}, {"max_decoded_node_bytes": 500, "max_inline_value_bytes": 60},
+                                {"max_inline_value_bytes": 0, "compression": None},
+                                {"manifest_kind": "numbered", "version_tree_arity_log2": 2}]):
+        base = {"driver": "ocdbt", "base": f"file://{os.path.abspath(f'store{i}')}/", "config": config}
+        want[f"store{i}"] = {}
+        for _ in range(40):
+            name, value = f"a{rng.integers(30)}/w", array(rng.choice(["float32", "int16", "bfloat16"]))
+            kv = ts.KvStore.open(base).result()
+            kv.delete_range(ts.KvStore.KeyRange(name + "/", name + "0")).result()
+            driver = rng.choice(["zarr", "zarr3"])
+            pieces = [int(rng.integers(1, n + 1)) for n in value.shape]
+            grid = {"chunks": pieces} if driver == "zarr" else {
+                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": pieces}}}
+            ts.open({"driver": driver, "kvstore": base | {"path": name + "/"}, "dtype": value.dtype.name,
+                     "metadata": grid | {"shape": value.shape}}, create=True).result().write(value).result()
+            want[f"store{i}"][name] = answer(value)
+    return want
+
+
+def pytrees():
+    values = {"tree": tree(), "all": {d: jnp.asarray(array(d)) for d in DTYPES}, "none": None, "empty": {},
+              "tuple": (jnp.asarray(array()), [jnp.asarray(array())])}
+    pytree_serialization.save(values, os.path.abspath("step_3"))
+    pytree_serialization.save(jnp.asarray(array()), os.path.abspath("leaf"))
+    sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    return {"step_3": leaves(pytree_serialization.load(os.path.abspath("step_3"), jax.tree.map(
+        lambda _: sharding, values))),
+            "leaf": {"": answer(pytree_serialization.load(os.path.abspath("leaf"), sharding))}}
+
+
+CASES = [databases, pytrees, version_1, every_layout, bare_arrays, many, devices, chunks, training_run, nnx_state, one_array]
 CHECKS = {training_run: check_run}
 
 

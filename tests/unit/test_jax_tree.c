@@ -312,6 +312,8 @@ static void json_trees(void **unused)
          OK, "x 0 int\n7 10 bool[1]\n"},
         {"fewer keys than children", FILE_OF(DICT("[\"x\"]", JSON_LEAF "," JSON_LEAF), "[0, 1]"),
          OK, "x 0 0\n1 1 1\n"},
+        {"null", FILE_OF(LIST(JSON_LEAF "," JSON_LEAF), "[null, \"Array(int8[])\"]"), OK,
+         "0 0 null\n1 1 int8[]\n"},
         {"numbers as texts", FILE_OF(JSON_LEAF, "[\"12\"]"), OK, " 12 12\n"},
         {"empty nodes", FILE_OF(LIST(LIST("") "," DICT("[]", "")), "[]"), OK,
          "0 (list)\n1 (dict)\n"},
