@@ -209,7 +209,7 @@ static bool read_fields(struct parser *p, struct safetensors_tensor *t, unsigned
  * is read as a whole, at thrice the speed. Anything else, errors above all, is left to the
  * tokens.
  */
-static bool match(struct cursor *c, const char *word)
+static inline bool match(struct cursor *c, const char *word)
 {
     size_t len = strlen(word);
     bool same = cursor_left(c) >= len && memcmp(c->at, word, len) == 0;
@@ -218,7 +218,7 @@ static bool match(struct cursor *c, const char *word)
     return same;
 }
 
-static bool match_size(struct cursor *c, uint64_t *value)
+static inline bool match_size(struct cursor *c, uint64_t *value)
 {
     size_t left = cursor_left(c), n = 0;
     *value = 0;
