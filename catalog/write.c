@@ -44,10 +44,10 @@ static const char *const statement_sql[STATEMENTS] = {
         "storage,"
         " file, start, stored, codec, strides, extents)"
         " SELECT c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13 FROM ckptdb_feed",
-    [MORE_PLAIN_TENSORS] = "INSERT INTO layout_tensors(name, dtype, shape, elements, "
-                           "nbytes, module, storage,"
-                           " file, start, stored) SELECT c1, c2, c3, c4, c5, c6, 1, 0, "
-                           "c9, c10 FROM ckptdb_feed",
+    [MORE_PLAIN_TENSORS] =
+        "INSERT INTO layout_tensors(name, dtype, shape, elements, nbytes, module,"
+        " storage, file, start, stored)"
+        " SELECT c1, c2, c3, c4, c5, c6, 1, 0, c9, c10 FROM ckptdb_feed",
     [FEED_NODES] = "INSERT INTO layout_nodes SELECT c0, c1, c2, c3 FROM ckptdb_feed",
     [FEED_MODULES] =
         "INSERT INTO layout_modules SELECT c0, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
