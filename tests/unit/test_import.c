@@ -17,6 +17,7 @@
 #include "catalog/base/bits.h"
 #include "catalog/base/text.h"
 #include "catalog/db.h"
+#include "catalog/write.h"
 #include "importer/import.h"
 #include "importer/step.h"
 #include "importer/walk.h"
@@ -460,11 +461,63 @@ static void test_two_writers(void **state)
     expect(p, "PRAGMA journal_mode", "delete");
 }
 
+/* --- the writer over several commits ------------------------------------------------------- */
+
+static void put_batch(struct writer *w, const char *path, const char *name)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct batch_tensor tensor = {.name = name,
+                                  .name_len = (uint32_t)strlen(name),
+                                  .dtype = "int8",
+                                  .shape_text = "[]"};
+    struct batch_layout layout = {.tensors = &tensor, .tensor_count = 1};
+    snprintf((char *)layout.logical.at, sizeof(layout.logical.at), "%.15s", path);
+    struct batch b = {.path = path, .format = "x", .layout = &layout};
+    assert_int_equal(OK, writer_put(w, &b, &err));
+}
+
+static void expect_said(sqlite3 *db, const char *sql, const char *wanted)
+{
+    sqlite3_stmt *s = NULL;
+    assert_int_equal(SQLITE_OK, sqlite3_prepare_v2(db, sql, -1, &s, NULL));
+    assert_int_equal(SQLITE_ROW, sqlite3_step(s));
+    assert_string_equal((const char *)sqlite3_column_text(s, 0), wanted);
+    sqlite3_finalize(s);
+}
+
+/* After two seconds the first rows are committed and the journal changes its way: names stay
+ * known, and the indexes still wait for the end. */
+static void test_new_catalog_over_commits(void **state)
+{
+    const struct place *p = *state;
+    struct error err = {.offset = NO_OFFSET};
+    sqlite3 *db = NULL;
+    struct writer *w = NULL;
+    const char *indexed =
+        "SELECT count(*) FROM sqlite_schema WHERE name = 'names_by_name'";
+    assert_int_equal(OK, db_open(p->catalog, DB_CREATE, &db, &err));
+    assert_int_equal(OK, writer_open(db, NULL, NULL, &w, &err));
+    put_batch(w, "/1", "a");
+    nanosleep(&(struct timespec){.tv_sec = 3}, NULL);
+    put_batch(w, "/2", "b");
+    expect_said(db, "PRAGMA journal_mode", "wal");
+    put_batch(w, "/3", "a");
+    put_batch(w, "/4", "c");
+    expect_said(db, indexed, "0");
+    assert_int_equal(OK, writer_close(w, &err));
+    expect_said(db, indexed, "1");
+    expect_said(db, "SELECT count(*) = 3 AND max(id) = 3 FROM names", "1");
+    expect_said(db, "SELECT count(*) FROM tensor WHERE name = 'a'", "2");
+    expect_said(db, "PRAGMA integrity_check", "ok");
+    db_close(db);
+}
+
 #define CASE(x) cmocka_unit_test_setup_teardown(x, place_setup, place_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(test_new_catalog_over_commits),
         CASE(test_layouts_are_shared),
         CASE(test_again),
         CASE(test_vanished_and_back),
