@@ -306,16 +306,23 @@ static enum status decode_at_once(const struct decode *d, struct worker *w,
     return block_decode(w->decoder, &block, out, d->bytes, err);
 }
 
-/* Straight to its place where the chunk is a run there, else by way of scratch memory. */
+/* Whether the whole chunk is a run in memory, as it is in itself. */
+static bool in_place(const struct job *j, const struct gather *g)
+{
+    const struct decode *d = j->decode;
+    uint64_t units = 1;
+    for (unsigned i = 0; i < g->rank; i++)
+        units *= g->dim[i].count;
+    return j->dst && units == d->bytes / d->unit && gather_is_run(g);
+}
+
+/* Straight to its place where that can be, else by way of scratch memory. */
 static enum status do_at_once(const struct job *j, struct worker *w, struct gather *g,
                               const struct source *stored, struct error *err)
 {
     const struct decode *d = j->decode;
     struct source *s = NULL;
-    uint64_t units = 1;
-    for (unsigned i = 0; i < g->rank; i++)
-        units *= g->dim[i].count;
-    if (j->dst && units == d->bytes / d->unit && gather_is_run(g))
+    if (in_place(j, g))
         return decode_at_once(d, w, stored, j->dst + g->to * d->unit, err);
     if (!w->scratch && !(w->scratch = malloc((size_t)d->bytes)))
         return no_memory(d, err);
@@ -432,9 +439,14 @@ static unsigned plan(struct job *j, uint64_t taken, uint64_t each)
 static enum status run(struct job *j, uint64_t taken, uint64_t each, struct error *err)
 {
     const struct decode *d = j->decode;
+    uint64_t at[TENSOR_RANK_MAX];
+    struct gather g;
     band_cells(j->slices, j->box, d->level->shape, &j->cells);
-    if (j->cells.count == 1 && j->dst) /* decoded in its place, most of the time */
-        each = j->box->units * d->unit < d->bytes ? d->bytes : 0;
+    if (j->cells.count == 1) {
+        band_cell(&j->cells, 0, at);
+        place(j, at, d->strides, &g);
+        each = in_place(j, &g) ? 0 : each; /* no scratch memory */
+    }
     unsigned threads = plan(j, taken, each);
     j->failed = UINT64_MAX;
     pthread_mutex_init(&j->lock, NULL);

@@ -112,7 +112,8 @@ static enum status fill_file(struct grid_reader *g, struct error *err)
 static uint64_t rows_most(const struct grid_reader *g)
 {
     uint64_t most = g->limits.budget / 8, useful;
-    if (!mul_u64(g->chunk * g->unit, BAND_TURNS * decode_threads(g->decode), &useful) ||
+    if (!mul_u64(g->chunk * g->unit, (uint64_t)BAND_TURNS * decode_threads(g->decode),
+                 &useful) ||
         useful > BAND_BYTES)
         useful = BAND_BYTES;
     useful = useful < BAND_LEAST ? BAND_LEAST : useful;
