@@ -507,6 +507,16 @@ static void remove_all(struct damaged *d)
     assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a folder of our own */
 }
 
+/* As downloads from a hub lie: links to files elsewhere. */
+static void make_link(struct damaged *d)
+{
+    char path[100];
+    snprintf(path, sizeof(path), "%s/moved", d->w.directory);
+    assert_int_equal(rename(d->path, path), 0);
+    assert_int_equal(symlink("moved", d->path), 0);
+    folder_is_fine(d);
+}
+
 static void make_fifo(struct damaged *d)
 {
     unlink(d->path);
@@ -636,6 +646,7 @@ static void damage_is_reported(void **state)
         {"plain, empty",      PLAIN,  make_empty,        OK,              ERR_CORRUPT,     "/1.0",
          "chunk [1,0]: 0 stored"                                                                                              },
         {"plain, gone",       PLAIN,  remove_it,         OK,              ERR_CHANGED,     "/1.0",     "chunk [1,0]: gone"    },
+        {"plain, a link",     PLAIN,  make_link,         OK,              OK,              "",         ""                     },
         {"plain, a FIFO",     PLAIN,  make_fifo,         OK,              ERR_UNSUPPORTED, "/1.0",
          "chunk [1,0]: not a r"                                                                                               },
         {"plain, a folder",   PLAIN,  make_folder,       OK,              ERR_UNSUPPORTED, "/1.0",
