@@ -2,14 +2,14 @@
  * orbax.c - one item of an Orbax checkpoint: a tree of arrays that JAX programs save.
  *
  *   _METADATA                      the names of the tree (orbax_tree.c)
- *   manifest.ocdbt, d/...          the arrays in a database (orbax_store.c, orbax_list.c), or
+ *   manifest.ocdbt, d/...          arrays in a database (orbax_store.c, orbax_list.c), or
  *   KEY/.zarray, KEY/zarr.json     in zarr directories
  *   _strings.json                  strings
- *   checkpoint                     tree and small arrays in older Orbax (orbax_aggregate.c)
+ *   checkpoint                     tree and small arrays: older Orbax (orbax_aggregate.c)
  *   _sharding, array_metadatas/    how devices shared the arrays; not read
  *
- * Names are the components of the tree's paths, joined by '/'. Keys are the same joined by
- * '.'; what `_METADATA` does not name is called by its key, every '.' taken for a '/'.
+ * Names are the components of the tree's paths, joined by '/'. Keys are the same joined
+ * by '.'; what `_METADATA` does not name is called by its key, every '.' taken for a '/'.
  * Tensors come in the order of `_METADATA`, then in that of their keys.
  *
  * Source: orbax/checkpoint/_src/handlers/base_pytree_checkpoint_handler.py.
@@ -18,8 +18,8 @@
 
 #include <string.h>
 
-/* What stands for how many bits of evidence. One alone is enough but for those that others
- * have, too. */
+/* What stands for how many bits of evidence. One alone is enough but for those that
+ * others have, too. */
 static const struct {
     const char *name;
     int bits;
@@ -71,7 +71,7 @@ static int orbax_probe(const struct probe_dir *p)
     return has_placeholders(p) ? 104 : 0;
 }
 
-/* --- the tree ------------------------------------------------------------------------------- */
+/* --- the tree ----------------------------------------------------------------------- */
 
 /* Nothing is stored for a tensor. */
 static enum status emit_lost(struct orbax_item *o, const char *name, size_t len)

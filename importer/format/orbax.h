@@ -1,8 +1,9 @@
 /*
  * orbax.h - the parts of an Orbax item, for the files that read it: orbax.c (the whole),
  * orbax_tree.c (what its tree is), orbax_store.c and orbax_list.c (what is stored),
- * orbax_aggregate.c (both in one file), orbax_place.c (what stands around it), orbax_pax.c
- * (what Pax adds). Other formats that keep arrays as Orbax does use the store alone.
+ * orbax_aggregate.c (both in one file), orbax_place.c (what stands around it),
+ * orbax_pax.c (what Pax adds). Other formats that keep arrays as Orbax does use the store
+ * alone.
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_ORBAX_H
 #define CKPTDB_IMPORTER_FORMAT_ORBAX_H
@@ -14,12 +15,11 @@
 #define ORBAX_NONE           UINT64_MAX /* no position */
 #define ORBAX_PROCESS_PREFIX "ocdbt.process_"
 
-/* --- the tree ----------------------------------------------------------------------------- */
+/* --- the tree ----------------------------------------------------------------------- */
 
 /* A leaf that `_METADATA` names. */
 struct orbax_leaf {
-    const char
-        *key; /* the components of its path, joined by '.': what it is stored under */
+    const char *key;  /* its path joined by '.': what it is stored under */
     const char *name; /* joined by '/': what it is called; the same length */
     size_t len;
     const char *empty; /* the kind of node that it is; NULL: an array */
@@ -39,7 +39,7 @@ enum status orbax_tree_read(struct job *, const char *directory, struct orbax_tr
 /* Find the leaves that others lie below. */
 enum status orbax_tree_mark_inner(struct job *, struct orbax_tree *);
 
-/* --- what is stored ----------------------------------------------------------------------- */
+/* --- what is stored ----------------------------------------------------------------- */
 
 /* An array in an OCDBT database. */
 struct orbax_array {
@@ -57,14 +57,14 @@ struct orbax_string {
     struct bytes value;
 };
 
-/* All arrays and strings of an item, by key: arrays come first, in the order of their keys. */
+/* All arrays and strings of an item, by key: arrays come first, in the order of their
+ * keys. */
 struct orbax_store {
     struct job *job;
     const char *directory;
-    const char
-        *processes; /* how the directories of processes are called, but for a number */
-    struct arena arena; /* gone with the store */
-    bool listed;        /* arrays are in OCDBT databases, else in directories */
+    const char *processes; /* what the names of processes' directories begin with */
+    struct arena arena;    /* gone with the store */
+    bool listed;           /* arrays are in OCDBT databases, else in directories */
     struct orbax_array *arrays;
     struct array_tree tree;
     uint64_t array_count;
@@ -80,8 +80,8 @@ enum status orbax_store_open(struct orbax_store *, struct job *, const char *dir
 /* The same where the databases of processes are in directories called PROCESSESn. */
 enum status orbax_store_open_of(struct orbax_store *, struct job *, const char *directory,
                                 const char *processes);
-/* Whoever wrote it stored all values, also those that are nothing but fill values: one that is
- * absent is lost. */
+/* Whoever wrote it stored all values, also those that are nothing but fill values: one
+ * that is absent is lost. */
 void orbax_store_miss_absent(struct orbax_store *);
 uint64_t orbax_store_find(const struct orbax_store *, const char *key, size_t len);
 uint64_t orbax_store_count(const struct orbax_store *);
@@ -89,19 +89,20 @@ const char *orbax_store_key(const struct orbax_store *, uint64_t position, size_
 /* The shape of an array; NULL: not known. */
 const uint64_t *orbax_store_shape(const struct orbax_store *, uint64_t position,
                                   unsigned *rank);
-/* What an array is called that no tree names: its key with '/' for every '.'; NULL without
- * memory. */
+/* What an array is called that no tree names: its key with '/' for every '.'; NULL
+ * without memory. */
 char *orbax_name_of_key(struct arena *, const char *key, size_t len);
 /* Emit what is at a position as a tensor of this name. */
 enum status orbax_store_emit(struct orbax_store *, uint64_t position, const char *name,
                              size_t len);
 void orbax_store_release(struct orbax_store *);
 
-/* Fill the arrays of a store from OCDBT databases: from the one in `directory`, or, where it
- * was never made or cannot be read, from those of the processes. False: there are none. */
+/* Fill the arrays of a store from OCDBT databases: from the one in `directory`, or, where
+ * it was never made or cannot be read, from those of the processes. False: there are
+ * none. */
 bool orbax_list(struct orbax_store *);
 
-/* --- the item ----------------------------------------------------------------------------- */
+/* --- the item ----------------------------------------------------------------------- */
 
 struct orbax_item {
     struct job *job;
@@ -118,27 +119,28 @@ struct orbax_item {
 enum status orbax_item_emit(struct orbax_item *, const char *key, size_t key_len,
                             const char *name, size_t len);
 
-/* Emit what the `checkpoint` of the item at `directory` holds and names, if there is one. */
+/* Emit what the item's `checkpoint` holds and names, if there is one. */
 enum status orbax_aggregate_read(struct orbax_item *, const char *directory);
 
-/* State the true shapes of arrays that Pax has padded, where it says them beside the item. */
+/* State the true shapes of arrays that Pax has padded, where it says them beside the
+ * item. */
 enum status orbax_padding_read(struct orbax_item *);
 /* Whether a file says them. */
 bool orbax_is_padding(const char *path);
 
-/* --- around it ---------------------------------------------------------------------------- */
+/* --- around it ---------------------------------------------------------------------- */
 
-/* Say which item of which step of which run lies at `directory`, and state the facts of the
- * step. */
+/* Say which item of which step of which run lies at `directory`, and state the facts of
+ * the step. */
 enum status orbax_place(struct job *, const char *directory);
 
-/* --- files -------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------- */
 
 /* DIRECTORY/NAME in the arena; NULL without memory. */
 char *orbax_path(struct arena *, const char *directory, const char *name);
 
-/* Read a file of the item, at most LIMIT_TREE_FILE bytes, into the arena. A missing one is OK,
- * with out->at NULL, and is not recorded. */
+/* Read a file of the item, at most LIMIT_TREE_FILE bytes, into the arena. A missing one
+ * is OK, with out->at NULL, and is not recorded. */
 enum status orbax_read(struct job *, const char *path, const char *role, struct arena *,
                        struct bytes *out, struct error *err);
 

@@ -1,14 +1,14 @@
 /*
  * orbax_list.c - the arrays of an Orbax item that stand in OCDBT databases.
  *
- *   manifest.ocdbt, d/...                     of the whole item: values that the processes
+ *   manifest.ocdbt, d/...                     of the whole item: values that processes
  *                                             wrote are referred to, not copied
  *   ocdbt.process_ID/manifest.ocdbt, d/...    of a process each
  *
  * Keys are those of zarr, below the array's own: KEY/.zarray, KEY/0.0 (version 2),
- * KEY/zarr.json, KEY/c/0/0 (version 3); an item that is a bare array has no KEY and no '/'.
- * KEY itself may hold '/'. Arrays of one shape have the same metadata, byte for byte: it is
- * parsed once.
+ * KEY/zarr.json, KEY/c/0/0 (version 3); an item that is a bare array has no KEY and no
+ * '/'. KEY itself may hold '/'. Arrays of one shape have the same metadata, byte for
+ * byte: it is parsed once.
  *
  * A save whose last step, the merging, never ran has only the databases of the processes.
  * All together they are the item: each has the metadata of its arrays and its own chunks.
@@ -79,7 +79,7 @@ static void report_from_database(void *context, bool warning, const struct error
     report_damage(l, warning, error);
 }
 
-/* --- files ---------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------- */
 
 static struct listed_file *file_slot(struct listing *l, uint32_t number)
 {
@@ -94,8 +94,8 @@ static struct listed_file *file_slot(struct listing *l, uint32_t number)
     return &l->files[number];
 }
 
-/* Open a file of the database and record it, if that was not done. *out is NULL when it is
- * not there, or only a pointer to it; *err then says so. */
+/* Open a file of the database and record it, if that was not done. *out is NULL when it
+ * is not there, or only a pointer to it; *err then says so. */
 static enum status open_file(struct listing *l, uint32_t number, const char *name,
                              struct source **out, struct error *err)
 {
@@ -153,7 +153,7 @@ static enum status open_for_database(void *context, uint32_t number, const char 
     return err->status;
 }
 
-/* --- directories ---------------------------------------------------------------------------- */
+/* --- directories -------------------------------------------------------------------- */
 
 static int by_text(const void *a, const void *b)
 {
@@ -192,7 +192,7 @@ static const char *const *manifest_names(void *context, uint64_t *count)
     return names_in(l->arena, l->directory, MANIFEST_PREFIX, count);
 }
 
-/* --- metadata ------------------------------------------------------------------------------- */
+/* --- metadata ----------------------------------------------------------------------- */
 
 /* The version that a key of metadata is of; 0: it is none, -1: metadata that is not read.
  * *array_len: how much of it is the array's key. */
@@ -227,8 +227,8 @@ static void report_array(struct listing *l, struct bytes key, struct error *err)
     job_issue_error(l->job, ISSUE_ERROR, err);
 }
 
-/* Parse metadata unless the same was parsed before. *out NULL: it is wrong (an issue), or a
- * group's. */
+/* Parse metadata unless the same was parsed before. *out NULL: it is wrong (an issue), or
+ * a group's. */
 static enum status parse(struct listing *l, struct bytes text, int version,
                          struct bytes key, struct zarr_array **out, bool *group)
 {
@@ -314,7 +314,7 @@ static enum status add_array(struct listing *l, struct bytes key,
     return OK;
 }
 
-/* --- entries -------------------------------------------------------------------------------- */
+/* --- entries ------------------------------------------------------------------------ */
 
 static enum status add_loose(struct listing *l, const struct ocdbt_entry *e)
 {
@@ -355,8 +355,8 @@ static enum status take_entry(struct listing *l, const struct ocdbt_entry *e)
     return group ? OK : add_array(l, key, array);
 }
 
-/* Take all entries of the database in `directory`. False: it cannot be read; *err says why.
- * What is damaged in it is an issue. */
+/* Take all entries of the database in `directory`. False: it cannot be read; *err says
+ * why. What is damaged in it is an issue. */
 static bool take_database(struct listing *l, const char *directory, struct error *err)
 {
     struct ocdbt_files files = {open_for_database, manifest_names, report_from_database,
@@ -379,7 +379,7 @@ static bool take_database(struct listing *l, const char *directory, struct error
     return true;
 }
 
-/* --- values to their arrays ----------------------------------------------------------------- */
+/* --- values to their arrays --------------------------------------------------------- */
 
 /* Try the parts of a key from its end: what stands before them may be an array. */
 static void place(struct listing *l, struct loose *x)
@@ -443,7 +443,8 @@ static enum status give_values(struct listing *l)
     return OK;
 }
 
-/* A chunk that is absent may have been in a node that is lost: it is not made of fill values. */
+/* A chunk that is absent may have been in a node that is lost: it is not made of fill
+ * values. */
 static void distrust_absence(struct listing *l)
 {
     for (size_t i = 0; l->keys_lost && i < l->metadata_count; i++)
@@ -477,7 +478,7 @@ static int by_key(const void *a, const void *b)
     return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-/* --- databases ------------------------------------------------------------------------------ */
+/* --- databases ---------------------------------------------------------------------- */
 
 static bool take_processes(struct listing *l)
 {

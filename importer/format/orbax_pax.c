@@ -5,8 +5,8 @@
  *   STEP/metadata/metadata       {"version": ..., "train_state_metadata": TREE}
  *
  * TREE has the shape of the item's tree; in the place of an array stands
- * {"_array_metadata_tag": ..., "dtype": ..., "unpadded_shape": [...], ...}. The stored array
- * may be larger, so that it divides among devices.
+ * {"_array_metadata_tag": ..., "dtype": ..., "unpadded_shape": [...], ...}. The stored
+ * array may be larger, so that it divides among devices.
  *
  * Source: paxml/checkpoint_metadata.py.
  */

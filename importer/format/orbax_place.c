@@ -1,13 +1,13 @@
 /*
- * orbax_place.c - which item of which step of which run an Orbax checkpoint is, and what the
- * files around it state.
+ * orbax_place.c - which item of which step of which run an Orbax checkpoint is, and what
+ * the files around it state.
  *
  *   RUN/STEP/_CHECKPOINT_METADATA   {"metrics": ..., "custom_metadata": ..., ...}
  *   RUN/STEP/ITEM/                  arrays, or
  *   RUN/STEP/ITEM/metadata          JSON (also ITEM/metrics, ITEM/data.json)
  *
- * STEP is a number, or one behind PREFIX_, perhaps padded with zeros. Arrays may also lie in
- * STEP itself.
+ * STEP is a number, or one behind PREFIX_, perhaps padded with zeros. Arrays may also lie
+ * in STEP itself.
  *
  * Source: orbax/checkpoint/_src/path/step.py, metadata/step_metadata_serialization.py,
  * handlers/json_checkpoint_handler.py.
@@ -28,7 +28,7 @@
 #define JSON_ITEMS      64    /* at most so many of a step, */
 #define STEP_ENTRIES    1000  /* among so many entries */
 
-/* --- facts ---------------------------------------------------------------------------------- */
+/* --- facts -------------------------------------------------------------------------- */
 
 /* Nothing is stated of a file that is not JSON to its end. */
 static bool is_object(struct json j)
@@ -86,7 +86,7 @@ static enum status state_file(struct job *job, const char *path, const char *pre
     return job->err->status;
 }
 
-/* --- items that are JSON -------------------------------------------------------------------- */
+/* --- items that are JSON ------------------------------------------------------------ */
 
 static bool is_small_file(const char *path)
 {
@@ -136,7 +136,7 @@ static enum status state_items(struct job *job, const char *step, const char *ow
     return job->err->status;
 }
 
-/* --- steps ---------------------------------------------------------------------------------- */
+/* --- steps -------------------------------------------------------------------------- */
 
 static bool step_of_name(const char *name, int64_t *step)
 {

@@ -26,7 +26,7 @@ static enum status no_memory(struct orbax_store *s)
                      "no memory left to index this checkpoint");
 }
 
-/* --- files ---------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------- */
 
 char *orbax_path(struct arena *arena, const char *directory, const char *name)
 {
@@ -89,7 +89,7 @@ enum status orbax_read(struct job *job, const char *path, const char *role,
     return read_whole(s, arena, out, err);
 }
 
-/* --- strings -------------------------------------------------------------------------------- */
+/* --- strings ------------------------------------------------------------------------ */
 
 static bool read_strings(struct orbax_store *s, struct json *j)
 {
@@ -156,7 +156,7 @@ static enum status emit_string(struct orbax_store *s, const struct orbax_string 
                               });
 }
 
-/* --- the whole ------------------------------------------------------------------------------ */
+/* --- the whole ---------------------------------------------------------------------- */
 
 static enum status add_keys(struct orbax_store *s)
 {

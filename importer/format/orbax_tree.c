@@ -8,12 +8,12 @@
  *    "store_array_data_equal_to_fill_value": BOOLEAN, "value_metadata_tree": TEXT, ...}
  *
  * REPR is Python's spelling of the path and is not read: the components stand in
- * key_metadata (key_type 1: a position in a sequence; 2: a key or an attribute). Joined by
- * '.' they are the key that the array is stored under, which says less where a component
- * holds a '.' itself. Shapes and dtypes are not here.
+ * key_metadata (key_type 1: a position in a sequence; 2: a key or an attribute). Joined
+ * by '.' they are the key that the array is stored under, which says less where a
+ * component holds a '.' itself. Shapes and dtypes are not here.
  *
- * A value_type that is a kind of container stands for an empty one. Of other types something
- * is stored, unless nothing is to be read back (skip_deserialize).
+ * A value_type that is a kind of container stands for an empty one. Of other types
+ * something is stored, unless nothing is to be read back (skip_deserialize).
  *
  * Source: orbax/checkpoint/_src/metadata/{tree,value}.py, tree/types.py.
  */
@@ -57,7 +57,7 @@ static bool no_memory(struct reading *r)
     return json_fail(&r->json, ERR_MEMORY, NULL, "no memory for the tree");
 }
 
-/* --- one leaf ------------------------------------------------------------------------------- */
+/* --- one leaf ----------------------------------------------------------------------- */
 
 static bool add_component(struct reading *r)
 {
@@ -173,7 +173,7 @@ static bool read_leaf(struct reading *r)
            (r->has_path ? keep_leaf(r) : bad(r, "a leaf without a path"));
 }
 
-/* --- the file ------------------------------------------------------------------------------- */
+/* --- the file ----------------------------------------------------------------------- */
 
 static bool read_leaves(struct reading *r)
 {
@@ -260,7 +260,7 @@ enum status orbax_tree_read(struct job *job, const char *directory,
     return job->err->status;
 }
 
-/* --- leaves below leaves -------------------------------------------------------------------- */
+/* --- leaves below leaves ------------------------------------------------------------ */
 
 /* What lies below a name follows it at once: '/' comes before everything else. */
 static int by_path(const void *a, const void *b)
