@@ -511,21 +511,21 @@ enum status reader_read_slice(struct reader *r, const struct slice *slices,
 }
 
 enum status reader_borrow(struct reader *r, const struct slice *slices, uint64_t start,
-                          void *room, size_t len, const uint8_t **at, struct error *err)
+                          void *room, struct bytes *out, struct error *err)
 {
     struct slice in_units[TENSOR_RANK_MAX] = {{0}};
     struct source *s = NULL;
     uint64_t bytes;
-    *at = NULL;
+    out->at = NULL;
     if (r->grid && refuse_strings(r, err) == OK &&
         (!slices || slices_in_units(r, slices, in_units, &bytes, err) == OK) &&
         grid_reader_slice(r->grid, slices ? in_units : NULL, &s, err) == OK)
-        *at = grid_reader_lend(r->grid, start, len);
-    if (err->status != OK || *at)
+        out->at = grid_reader_lend(r->grid, start, out->len);
+    if (err->status != OK || out->at)
         return err->status;
-    *at = room;
-    return slices ? reader_read_slice(r, slices, start, room, len, err)
-                  : reader_read(r, start, room, len, err);
+    out->at = room;
+    return slices ? reader_read_slice(r, slices, start, room, out->len, err)
+                  : reader_read(r, start, room, out->len, err);
 }
 
 bool reader_plain(const struct reader *r, int *fd, uint64_t *offset)

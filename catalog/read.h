@@ -39,10 +39,10 @@ struct slice {
  * reader_sequential(). */
 enum status reader_read(struct reader *, uint64_t start, void *dst, size_t len,
                         struct error *err);
-/* The same of a slice (NULL: of the whole) without a copy, where the reader has the bytes in
- * memory: *at is where they are until the next call, else `room`, which takes `len` bytes. */
+/* The same of a slice (NULL: of the whole), out->len bytes of it, without a copy where the
+ * reader has them in memory: there they are until the next call, else in `room`. */
 enum status reader_borrow(struct reader *, const struct slice *slices, uint64_t start,
-                          void *room, size_t len, const uint8_t **at, struct error *err);
+                          void *room, struct bytes *out, struct error *err);
 /* True where going back or sharing costs decoding again (a deflated member). */
 bool reader_sequential(const struct reader *);
 

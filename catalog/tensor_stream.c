@@ -120,7 +120,7 @@ static enum status read_block(struct tensor_stream *s, uint64_t count,
     dtype_nbytes(&s->tensor->dtype, s->at, &start);
     dtype_nbytes(&s->tensor->dtype, count, &nbytes);
     block->len = (size_t)nbytes;
-    return reader_borrow(s->reader, s->slices, start, s->in, block->len, &block->at, err);
+    return reader_borrow(s->reader, s->slices, start, s->in, block, err);
 }
 
 enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block,

@@ -213,14 +213,14 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
         in = (size_t)bytes_of(&t->from, count);
         out = (size_t)bytes_of(&t->to, count);
     }
-    const uint8_t *result;
-    if (reader_borrow(f->reader, NULL, from, w->read, in, &result, &w->error) != OK)
+    struct bytes read = {.len = in};
+    if (reader_borrow(f->reader, NULL, from, w->read, &read, &w->error) != OK)
         return w->error.status;
+    const uint8_t *result = read.at;
     if (f->converts) {
-        const uint8_t *read = result;
         result = w->converted;
-        if (converter_run(&f->converter, read, w->converted, count, first, &w->error) !=
-            OK) {
+        if (converter_run(&f->converter, read.at, w->converted, count, first,
+                          &w->error) != OK) {
             error_prefix(&w->error, t->old_name);
             return w->error.status;
         }

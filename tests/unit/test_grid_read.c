@@ -123,11 +123,11 @@ static void borrow_parts(struct reader *r, const struct slice *slices,
     struct error err = {.offset = NO_OFFSET};
     uint8_t *room = malloc(len + 1);
     assert_non_null(room);
-    for (size_t at = 0, n; at < len; at += n) {
-        const uint8_t *got;
-        n = 1 + random_below(len - at);
-        assert_int_equal(reader_borrow(r, slices, at, room, n, &got, &err), OK);
-        assert_memory_equal(got, want + at, n);
+    for (size_t at = 0; at < len;) {
+        struct bytes got = {.len = 1 + random_below(len - at)};
+        assert_int_equal(reader_borrow(r, slices, at, room, &got, &err), OK);
+        assert_memory_equal(got.at, want + at, got.len);
+        at += got.len;
     }
     free(room);
 }
