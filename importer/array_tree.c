@@ -481,6 +481,7 @@ static enum status take_consolidated(struct job *job, const char *root,
     if (!f->consolidated.at || !array_path(file, root, "", name))
         return OK;
     json_init(&j, cursor_over(f->consolidated, 0), job->arena, file, &problem);
+    j.python = true;
     json_next(&j);
     while (zarr_next_node(&j, c.version, &path, &metadata)) {
         if (memchr(path.at, '\0', path.len))

@@ -220,7 +220,7 @@ static const struct tree_case cases[] = {
     {"metadata that only the root has",
      {{".zgroup", GROUP2},
       {".zmetadata",
-       "{\"metadata\":{\"a/.zarray\":" ARRAY2(
+       "{\"metadata\":{\".zattrs\":{\"x\":NaN},\"a/.zarray\":" ARRAY2(
            "[4]", "[2]",
            FILLED) ","
                    "\"gone/.zarray\":" ARRAY2(
