@@ -36,8 +36,9 @@ struct chain {
     bool exact;            /* `size`, no less */
     enum stage stage;
     unsigned item, swap; /* of the elements so far, as in struct zarr_type */
-    bool ordered;        /* a step depends on the order of the elements */
-    const char *word;    /* name of the codec being added, for messages */
+    char dtype[NUMPY_TYPE_BYTES + 16]; /* theirs */
+    bool ordered;                      /* a step depends on the order of the elements */
+    const char *word;                  /* name of the codec being added, for messages */
 };
 
 /* --- steps ------------------------------------------------------------------------------ */
@@ -121,6 +122,18 @@ static bool bad_setting(struct chain *c)
                            c->word);
 }
 
+/* Does the decoder take the step that was just added? It knows which types it can do. */
+static bool decodes(const struct chain *c)
+{
+    char name[CODEC_STEP_BYTES];
+    const char *step = c->steps[c->count - 1], *argument;
+    struct codec_size size;
+    if (!codec_chain_next(&step, name, &argument))
+        return false;
+    const struct codec *codec = codec_find(name);
+    return codec && codec->size && codec->size(argument, 0, &size);
+}
+
 /* --- filters between elements of two types ---------------------------------------------- */
 
 /* The decoder takes elements of `stored` and makes elements of `decoded`; `settings` stand
@@ -131,18 +144,21 @@ static bool typed_filter(struct chain *c, const char *step, const char *settings
 {
     struct dtype d;
     bool bytes = c->stage == STAGE_BYTES, ok = true;
-    if (!c->exact || !decoded->item || c->size % decoded->item)
+    if (!c->exact || !decoded->item || c->size % decoded->item ||
+        (!bytes && strcmp(decoded->dtype, c->dtype) != 0))
         return bad_setting(c);
     if (bytes && decoded->swap)
         ok = add_swap(c, decoded->swap);
     if (*settings || strcmp(step, "astype") != 0 ||
         strcmp(decoded->dtype, stored->dtype) != 0)
-        ok = ok && add(c, "%s:%s%s,%s", step, settings, decoded->dtype, stored->dtype);
+        ok = ok && add(c, "%s:%s%s,%s", step, settings, decoded->dtype, stored->dtype) &&
+             (c->z->array->unreadable || decodes(c) || bad_setting(c));
     if (bytes && stored->swap)
         ok = ok && add_swap(c, stored->swap);
     if (!mul_u64(c->size / decoded->item, stored->item, &c->size))
         return bad_setting(c);
     dtype_find(stored->dtype, &d);
+    snprintf(c->dtype, sizeof(c->dtype), "%s", stored->dtype);
     c->item = stored->item;
     c->swap = dtype_swap_width(&d);
     return ok;
@@ -390,8 +406,8 @@ static bool begin(struct chain *c, struct zarr_parsing *z, const uint64_t *chunk
                   enum stage stage)
 {
     const struct zarr_type *t = &z->type;
-    *c = (struct chain){
-        .z = z, .stage = stage, .item = t->item, .swap = t->swap, .exact = true};
+    *c = (struct chain){.z = z, .stage = stage, .item = t->item, .swap = t->swap};
+    snprintf(c->dtype, sizeof(c->dtype), "%s", t->dtype.name);
     c->size = t->item ? t->item : LIMIT_STRINGS_CHUNK;
     c->exact = t->item != 0;
     c->word = "";
