@@ -19,3 +19,7 @@ UNION ALL
 SELECT x.name, x.shape, x.dtype, x.axes, x.error
 FROM form f CROSS JOIN given g CROSS JOIN state_adafactor_rows(g.spec, g.checkpoint) x
 WHERE f.error IS NULL AND f.form IN ('adafactor', 'multi')
+UNION ALL
+SELECT x.name, x.shape, x.dtype, x.axes, x.error
+FROM form f CROSS JOIN given g CROSS JOIN state_optax_rows(g.spec, g.checkpoint) x
+WHERE f.error IS NULL AND f.form = 'optax'
