@@ -259,7 +259,8 @@ const struct command command_map = {
             "| check RULESET CHECKPOINT | why CHECKPOINT TENSOR",
     .summary = "rename the tensors of checkpoints by rules",
     .help =
-        "load reads a rule set from a file, in place of one of that name: SQL, JSON, a gin\n"
+        "load reads a rule set from a file, in place of one of that name: SQL, JSON, a "
+        "gin\n"
         "file's assignment_map, Kauldron's new_to_old, Hugging Face's key_mapping:\n"
         "  {\"dialect\": \"t5x-assignment\", \"options\": {\"require_all\": true},\n"
         "   \"rules\": [[\"new name's regex\", \"old name's template\" or null], ...]}\n"

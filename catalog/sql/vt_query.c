@@ -430,8 +430,8 @@ int sql_register_query(sqlite3 *db)
         if (strncmp(f->path, folders[k].path, strlen(folders[k].path)) != 0)
             continue;
         const char *stem = f->path + strlen(folders[k].path);
-        char *name = sqlite3_mprintf("%.*s%s", (int)strcspn(stem, "."), stem,
-                                     folders[k].suffix);
+        char *name =
+            sqlite3_mprintf("%.*s%s", (int)strcspn(stem, "."), stem, folders[k].suffix);
         rc = name ? sqlite3_create_module_v2(db, name, &query_module, (void *)f, NULL)
                   : SQLITE_NOMEM;
         sqlite3_free(name);
