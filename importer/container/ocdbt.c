@@ -155,7 +155,7 @@ static enum status open_file(struct ocdbt *db, uint32_t number, struct source **
     struct source *source = NULL;
     struct known_file *known = &db->known[number];
     enum status status =
-        db->files.open(db->files.context, number, known->path, &source, err);
+        db->files.read(db->files.context, number, known->path, &source, err);
     if (status != OK)
         return status;
     if (!known->counted && !add_u64(db->there, source->size, &db->there))

@@ -31,7 +31,7 @@ struct ocdbt;
 struct ocdbt_files {
     /* Open a file that holds a manifest or nodes; the reader closes it. It keeps few open
      * at a time, and opens one again only after many others. A missing file: ERR_MISSING. */
-    enum status (*open)(void *context, uint32_t file, const char *path,
+    enum status (*read)(void *context, uint32_t file, const char *path,
                         struct source **out, struct error *err);
     /* The names of the files in the database's directory, for numbered manifests alone. NULL:
      * there are none. */
