@@ -78,7 +78,7 @@ static unsigned compare(const char *metadata, unsigned version, const char *expe
     return bad;
 }
 
-/* --- texts: version 2 -------------------------------------------------------------------------- */
+/* --- texts: version 2 ---------------------------------------------------------------- */
 
 #define V2(members) "{\"zarr_format\":2,\"order\":\"C\"," members "}"
 /* [4,6] in [2,3], with this dtype and what follows. */
@@ -93,7 +93,7 @@ static unsigned compare(const char *metadata, unsigned version, const char *expe
 #define FILTER(dtype, list)                                                              \
     OF(dtype, "\"compressor\":null,\"filters\":[" list "],\"fill_value\":0")
 
-/* --- texts: version 3 -------------------------------------------------------------------------- */
+/* --- texts: version 3 ---------------------------------------------------------------- */
 
 #define V3(members) "{\"zarr_format\":3,\"node_type\":\"array\"," members "}"
 #define REST3                                                                            \
