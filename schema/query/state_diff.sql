@@ -23,31 +23,38 @@ WITH
     SELECT x.name, n.name FROM held_name x JOIN wanted n
       ON n.is_null AND n.name = rtrim(rtrim(x.name, replace(x.name, '/', '')), '/')
   ),
-  difference(name, problem, expected, found, side, ord) AS MATERIALIZED (
-    SELECT w.name,
-           CASE WHEN w.error IS NOT NULL THEN 'error'
-                WHEN w.is_null <> h.is_null THEN 'null'
-                WHEN w.name IN (SELECT name FROM hollow) THEN 'null'
-                WHEN w.name IN (SELECT owner FROM hollow) THEN 'same'
-                WHEN h.name IS NULL THEN 'missing'
-                WHEN w.shape <> h.shape THEN 'shape'
-                WHEN w.dtype <> h.dtype THEN 'dtype' ELSE 'same' END,
-           CASE WHEN w.error IS NOT NULL THEN w.error WHEN w.is_null THEN 'null'
-                ELSE ifnull(w.dtype, '?') || ifnull(w.shape, '[?]') END,
-           CASE WHEN h.is_null OR w.name IN (SELECT name FROM hollow) THEN 'null'
-                ELSE ifnull(h.dtype, '?') || ifnull(h.shape, '[?]') END,
-           CASE WHEN h.name IS NULL AND w.name NOT IN (SELECT name FROM hollow)
-                THEN 1 ELSE 0 END, w.ord
-    FROM wanted w LEFT JOIN held h ON h.name = w.name
-    UNION ALL
-    SELECT h.name,
-           CASE WHEN h.name IN (SELECT name FROM hollow) THEN 'null'
-                WHEN h.name IN (SELECT owner FROM hollow) THEN 'same' ELSE 'unexpected' END,
-           iif(h.name IN (SELECT name FROM hollow), 'null', NULL),
-           iif(h.is_null, 'null', ifnull(h.dtype, '?') || ifnull(h.shape, '[?]')), 0,
-           (1 << 60) + h.ord
-    FROM held h WHERE h.name NOT IN (SELECT name FROM wanted_name)
+  -- Both sides by name. (Grouped, not joined: what a function gives SQLite takes for few rows.)
+  side(name, shape, dtype, error, is_null, ord, held_shape, held_dtype, held_null, held_ord)
+  AS MATERIALIZED (
+    SELECT name, max(shape), max(dtype), max(error), max(is_null), max(ord),
+           max(held_shape), max(held_dtype), max(held_null), max(held_ord)
+    FROM (
+      SELECT name, shape, dtype, error, is_null, ord, NULL AS held_shape,
+             NULL AS held_dtype, NULL AS held_null, NULL AS held_ord FROM wanted
+      UNION ALL
+      SELECT name, NULL, NULL, NULL, NULL, NULL, shape, dtype, is_null, ord FROM held)
+    GROUP BY name, iif(name IS NULL, ord, 0)
+  ),
+  difference(name, problem, expected, found, ord) AS MATERIALIZED (
+    SELECT name,
+           CASE WHEN error IS NOT NULL THEN 'error'
+                WHEN is_null <> held_null OR name IN (SELECT name FROM hollow) THEN 'null'
+                WHEN name IN (SELECT owner FROM hollow) THEN 'same'
+                WHEN held_ord IS NULL THEN 'missing'
+                WHEN ord IS NULL THEN 'unexpected'
+                WHEN shape <> held_shape THEN 'shape'
+                WHEN dtype <> held_dtype THEN 'dtype' ELSE 'same' END,
+           CASE WHEN error IS NOT NULL THEN error
+                WHEN is_null OR (ord IS NULL AND name IN (SELECT name FROM hollow))
+                  THEN 'null'
+                WHEN ord IS NOT NULL THEN ifnull(dtype, '?') || ifnull(shape, '[?]') END,
+           CASE WHEN held_null OR (held_ord IS NULL AND name IN (SELECT name FROM hollow))
+                  THEN 'null'
+                WHEN held_ord IS NOT NULL
+                  THEN ifnull(held_dtype, '?') || ifnull(held_shape, '[?]') END,
+           ifnull(ord, (1 << 60) + held_ord)
+    FROM side
   )
-SELECT name, problem, expected, iif(side, NULL, found) AS found
+SELECT name, problem, expected, found
 FROM difference WHERE problem <> 'same'
 ORDER BY ord

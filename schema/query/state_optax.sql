@@ -526,11 +526,13 @@ WITH RECURSIVE
                  ELSE json_type(n.args, '$.' || c.key) IS 'object' END)
     UNION ALL
     SELECT n.path || '/hyperparams/' || a.key, '[]',
-           iif(a.type = 'integer', 'int32',
-               ifnull((SELECT dtype FROM float f WHERE f.filters = n.filters), 'float32')), NULL, n.ord, 1000 + a.id, 0
+           CASE a.type WHEN 'integer' THEN 'int32' WHEN 'text' THEN 'float32' ELSE
+             ifnull((SELECT dtype FROM float f WHERE f.filters = n.filters), 'float32') END,
+           NULL, n.ord, 1000 + a.id, 0
     FROM named n JOIN json_each(n.args) a
     WHERE n.form = 'inject_hyperparams'
-      AND (a.type IN ('integer', 'real') OR json_type(n.args, a.fullkey || '."$schedule"') IS NOT NULL
+      AND (a.type IN ('integer', 'real')
+           OR json_type(n.args, a.fullkey || '."$schedule"') IS NOT NULL
            -- A default that is a class, and so callable: Optax takes it for a schedule.
            OR (a.key = 'dtype_momentum' AND json_type(n.given_args, a.fullkey) IS NULL))
     UNION ALL
