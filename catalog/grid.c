@@ -37,6 +37,8 @@ static bool levels_valid(const struct grid *g, unsigned rank)
         return false;
     for (unsigned l = 0; l < g->levels; l++) {
         uint64_t elements = 1;
+        if (!g->level[l].shape)
+            return false;
         for (unsigned d = 0; d < rank; d++) {
             uint64_t size = g->level[l].shape[d];
             if (!size || (l && g->level[l - 1].shape[d] % size) ||

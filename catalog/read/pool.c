@@ -78,12 +78,12 @@ static size_t before_checksum(const char *chain, const struct checksum *sum)
     return inflated ? strcspn(chain, "|") : 0;
 }
 
-/* The bytes that the checksum is of, with the sum's own `before` bytes in front. *rest: the
- * steps of the chain that follow. */
+/* The bytes that the checksum is of, with the sum's own `before` bytes in front. *steps: the
+ * chain, and then what of it follows. */
 static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum,
-                               const char *chain, struct source **out, const char **rest,
-                               struct error *err)
+                               const char **steps, struct source **out, struct error *err)
 {
+    const char *chain = *steps;
     char first[CODEC_STEP_BYTES];
     size_t len = before_checksum(chain, sum);
     if (!len)
@@ -98,7 +98,7 @@ static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum,
         if (codec_chain_open(s, first, &s, NULL, err) != OK)
             return err->status;
     }
-    *rest = len ? (chain[len] ? chain + len + 1 : NULL) : chain;
+    *steps = len ? (chain[len] ? chain + len + 1 : NULL) : chain;
     *out = s;
     return OK;
 }
@@ -113,7 +113,7 @@ static enum status open_extent(struct pool *p, uint64_t i, bool random,
     if (extent_chain(p->tensor, &p->tensor->extents[i], filled, &chain, err) != OK)
         return err->status;
     if (sum_of(p, i, &sum)) {
-        if (open_summed(p, i, &sum, chain, &s, &chain, err) != OK ||
+        if (open_summed(p, i, &sum, &chain, &s, err) != OK ||
             source_open_checked(s, &sum, &s, err) != OK)
             return err->status;
     } else if (file_set_extent(p->files, &p->tensor->extents[i], 0, &s, err) != OK) {
@@ -185,10 +185,10 @@ enum status pool_verify(struct pool *p, struct error *err)
     for (uint64_t i = 0; p->fine && i < t->extent_count; i++) {
         struct checksum sum;
         struct source *s = NULL;
-        const char *rest;
+        const char *steps = t->codec;
         if (!sum_of(p, i, &sum))
             continue;
-        if (open_summed(p, i, &sum, t->codec, &s, &rest, err) == OK)
+        if (open_summed(p, i, &sum, &steps, &s, err) == OK)
             checksum_verify(s, &sum, err);
         source_close(s);
         if (err->status != OK)

@@ -16,6 +16,21 @@
 #include "importer/container/json.h"
 #include "importer/container/zarr.h"
 
+static void describe_level(struct text *t, const struct grid_level *level, unsigned rank)
+{
+    text_addc(t, ' ');
+    for (unsigned d = 0; d < rank; d++)
+        text_addf(t, d ? "x%llu" : "%llu", (unsigned long long)level->shape[d]);
+    if (!rank)
+        text_addc(t, '.');
+    for (unsigned d = 0; level->order && d < rank; d++)
+        text_addf(t, d ? "%u" : "@%u", level->order[d]);
+    text_addf(t, "%s%s%s", level->index_first ? "f" : "", level->index_summed ? "s" : "",
+              level->index_big ? "b" : "");
+    if (level->codec)
+        text_addf(t, "(%s)", level->codec);
+}
+
 /* Everything of an array in a line: "dtype [shape] codec; key rule; fill; levels; flags". */
 static void describe(struct text *t, const struct zarr_array *a)
 {
@@ -26,20 +41,8 @@ static void describe(struct text *t, const struct zarr_array *a)
     text_addf(t, " key%s%c", a->grid.prefixed ? "c" : "", a->grid.separator);
     for (size_t i = 0; i < a->grid.fill.len; i++)
         text_addf(t, i ? "%02x" : " fill %02x", a->grid.fill.at[i]);
-    for (unsigned l = 0; l < a->grid.levels; l++) {
-        const struct grid_level *level = &a->grid.level[l];
-        text_addc(t, ' ');
-        for (unsigned d = 0; d < a->rank; d++)
-            text_addf(t, d ? "x%llu" : "%llu", (unsigned long long)level->shape[d]);
-        if (!a->rank)
-            text_addc(t, '.');
-        for (unsigned d = 0; level->order && d < a->rank; d++)
-            text_addf(t, d ? "%u" : "@%u", level->order[d]);
-        text_addf(t, "%s%s%s", level->index_first ? "f" : "",
-                  level->index_summed ? "s" : "", level->index_big ? "b" : "");
-        if (level->codec)
-            text_addf(t, "(%s)", level->codec);
-    }
+    for (unsigned l = 0; l < a->grid.levels; l++)
+        describe_level(t, &a->grid.level[l], a->rank);
     text_addf(t, "%s%s", a->absent_is_lost ? " lost" : "",
               a->separator_guessed ? " guessed" : "");
     if (a->unreadable)
