@@ -77,7 +77,7 @@ static bool values_valid(const struct grid *g, uint64_t all)
 bool grid_valid(const struct grid *g, const uint64_t *shape, unsigned rank)
 {
     uint64_t counts[UINT8_MAX], all;
-    if (rank >= UINT8_MAX || !levels_valid(g, rank) ||
+    if (rank >= UINT8_MAX || !g->level[0].shape || !levels_valid(g, rank) ||
         !grid_counts(shape, rank, g->level[0].shape, counts, &all))
         return false;
     return g->in_files ? runs_valid(g, all) : values_valid(g, all);
