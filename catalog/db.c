@@ -220,15 +220,15 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
     bool empty = false;
     if (read_marks(db, &application, &version, err) != OK)
         return err->status;
-    if (application == 0 && version == 0 && mode == DB_CREATE) {
+    if (application == 0 && mode == DB_CREATE) {
         if (look_empty(db, &empty, err) != OK || (empty && create(db, err) != OK))
             return err->status;
         if (empty)
             return OK;
-        /* Somebody has filled it since. */
-        if (read_marks(db, &application, &version, err) != OK)
-            return err->status;
     }
+    /* Somebody may have filled it since, even between the reading of its two marks. */
+    if (application == 0 && read_marks(db, &application, &version, err) != OK)
+        return err->status;
     if (application != CATALOG_APPLICATION_ID)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                          "not a ckptdb catalog (it is left as it is)");
