@@ -23,12 +23,15 @@ state() {
     "$ckptdb" --list "SELECT ifnull(name, '-'), coalesce(error, dtype || shape, 'null') || ifnull(' ' || axes, '')
         FROM optimizer_state WHERE optimizer = '$1' AND checkpoint_id = $(id "$2")"
 }
-# f ID SHAPE ARGS [AXES]: one parameter, in one line.
+# f ID SHAPE ARGS [AXES]: one parameter, in one line. All in one process, which prepares the query once.
 f() {
-    names "$1.json" "p:$2"
-    spec "$1" "{\"adafactor\": {$3}${4:+, \"axes\": {\"p\": [$4]\}}}"
-    "$ckptdb" --list "SELECT '$1 ' || group_concat(coalesce(error, iif(dtype = 'float32', '', dtype) || shape), ' ')
-        FROM optimizer_state WHERE optimizer = '$1' AND checkpoint_id = $(id "$1") AND name IS NOT 'state/step'"
+    echo "{\"ckptdb\": \"names\", \"tensors\": {\"p\": {\"dtype\": \"float32\", \"shape\": [$2]}}}" >"$1.json"
+    echo "{\"adafactor\": {$3}${4:+, \"axes\": {\"p\": [$4]\}}}" >"$1.spec"
+    cat >>script <<S
+.optimizer load $1 $1.spec
+SELECT '$1 ' || group_concat(coalesce(error, iif(dtype = 'float32', '', dtype) || shape), ' ')
+    FROM optimizer_state WHERE optimizer = '$1' AND checkpoint_id = $(id "$1") AND name IS NOT 'state/step';
+S
 }
 rule() { echo "\"factor_map\": [[\"p\", $1]]"; }
 
@@ -76,6 +79,8 @@ f R4 256,256 '"dtype_momentum": "bfloat16", "beta1": 0.9'
 f R5 256,256 "$(rule '["NONE", "NONE"]')"
 f R6 4,5,6 '"logical_factor_rules": {"a": "row", "b": "Col", "c": "unfactorized"}' '"a", "b", "b"'
 f R7 4,5,6 "$standard" '"embed", "mlp"'
+"$ckptdb" import [FR][0-9]*.json >/dev/null 2>&1
+"$ckptdb" --list -f script
 names other.json q:4,4
 spec axes '{"adafactor": {"logical_factor_rules": "standard", "beta1": 0.9}, "axes": {"q": ["embed", "mlp"]}}'
 state axes other
