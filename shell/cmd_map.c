@@ -1,11 +1,23 @@
 /*
- * cmd_map.c - rule sets: load, list, show, run.
+ * cmd_map.c - rule sets: load, list, show, run, check, why.
  */
 #include <string.h>
 
 #include "shell/command.h"
 #include "shell/map_load.h"
+#include "shell/map_write.h"
 #include "shell/nearest.h"
+
+static const struct option_spec options[] = {
+    {"--target",                                 "CHECKPOINT", "the model to map onto (assignment maps)"},
+    {"--format", "F", "show: sql, json, gin, key_mapping, new_to_old or transforms"},
+    {0                                },
+};
+enum {
+    TARGET,
+    FORMAT,
+    OPTIONS
+};
 
 static int list(struct session *s, const struct args *args)
 {
@@ -40,6 +52,8 @@ static int show(struct session *s, const struct args *args)
     if (!dialect)
         return STATUS_NO;
     sqlite3_free(dialect);
+    if (args->value[FORMAT])
+        return map_write(s, args->operand[1], args->value[FORMAT]);
     return render_query(s,
                         "SELECT ord, pattern, replacement, compute, ops FROM rule"
                         " WHERE ruleset = ?1 ORDER BY ord",
@@ -112,7 +126,8 @@ static int run(struct session *s, const struct args *args)
     char *dialect = dialect_of(s, args->operand[1]);
     int status = STATUS_NO;
     if (dialect)
-        status = run_set(s, args->operand[1], dialect, args->operand[2], args->value[0]);
+        status =
+            run_set(s, args->operand[1], dialect, args->operand[2], args->value[TARGET]);
     sqlite3_free(dialect);
     return status;
 }
@@ -131,7 +146,7 @@ static const char show_findings[] =
 /* Findings, and status 1 where one is more than a note. */
 static int check(struct session *s, const struct args *args)
 {
-    const char *name = args->operand[1], *target = args->value[0];
+    const char *name = args->operand[1], *target = args->value[TARGET];
     char *dialect = dialect_of(s, name);
     if (!dialect)
         return STATUS_NO;
@@ -189,7 +204,7 @@ static void say_nearest(struct session *s, sqlite3_int64 checkpoint, const char 
 
 static int why(struct session *s, const struct args *args)
 {
-    const char *name = args->operand[2], *target = args->value[0];
+    const char *name = args->operand[2], *target = args->value[TARGET];
     sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[1]);
     sqlite3_int64 onto = checkpoint && target ? session_checkpoint(s, target) : 0;
     if (!checkpoint || (target && !onto))
@@ -217,21 +232,26 @@ static const struct verb {
     const char *name, *usage;
     int operands; /* after it */
     enum db_mode catalog;
-    bool target; /* takes --target */
+    int option; /* that it takes */
     int (*run)(struct session *, const struct args *);
 } verbs[] = {
-    {"load",  "load NAME FILE",                         2, DB_CREATE, false, load },
-    {"list",  "list",                                   0, DB_READ,   false, list },
-    {"show",  "show NAME",                              1, DB_READ,   false, show },
-    {"run",   "run NAME CHECKPOINT [--target MODEL]",   2, DB_READ,   true,  run  },
-    {"check", "check NAME CHECKPOINT [--target MODEL]", 2, DB_READ,   true,  check},
-    {"why",   "why CHECKPOINT TENSOR [--target MODEL]", 2, DB_READ,   true,  why  },
+    {"load",  "load NAME FILE",                         2, DB_CREATE, OPTIONS, load },
+    {"list",  "list",                                   0, DB_READ,   OPTIONS, list },
+    {"show",  "show NAME [--format F]",                 1, DB_READ,   FORMAT,  show },
+    {"run",   "run NAME CHECKPOINT [--target MODEL]",   2, DB_READ,   TARGET,  run  },
+    {"check", "check NAME CHECKPOINT [--target MODEL]", 2, DB_READ,   TARGET,  check},
+    {"why",   "why CHECKPOINT TENSOR [--target MODEL]", 2, DB_READ,   TARGET,  why  },
 };
 
-static const struct option_spec options[] = {
-    {"--target",                                 "CHECKPOINT", "the model to map onto (assignment maps)"},
-    {0},
-};
+static bool usage_is_good(const struct verb *v, const struct args *args)
+{
+    bool good = args->count == v->operands + 1;
+    for (int i = 0; i < OPTIONS; i++)
+        good = good && (!args->value[i] || i == v->option);
+    if (!good)
+        complain("usage: map %s", v->usage);
+    return good;
+}
 
 static int map_run(struct session *s, const struct args *args)
 {
@@ -239,10 +259,8 @@ static int map_run(struct session *s, const struct args *args)
         const struct verb *v = &verbs[i];
         if (strcmp(args->operand[0], v->name) != 0)
             continue;
-        if (args->count != v->operands + 1 || (args->value[0] && !v->target)) {
-            complain("usage: map %s", v->usage);
+        if (!usage_is_good(v, args))
             return STATUS_TROUBLE;
-        }
         /* Loading opens the catalog itself, once the file was read. */
         if (v->catalog == DB_READ && !session_open(s, DB_READ))
             return STATUS_TROUBLE;
@@ -255,8 +273,8 @@ static int map_run(struct session *s, const struct args *args)
 
 const struct command command_map = {
     .name = "map",
-    .args = "load RULESET FILE | list | show RULESET | run RULESET CHECKPOINT\n"
-            "| check RULESET CHECKPOINT | why CHECKPOINT TENSOR",
+    .args = "load RULESET FILE | list | show RULESET [--format F]\n"
+            "| run RULESET CHECKPOINT | check RULESET CHECKPOINT | why CHECKPOINT TENSOR",
     .summary = "rename the tensors of checkpoints by rules",
     .help =
         "load reads a rule set from a file, in place of one of that name: SQL, JSON, a "
@@ -264,6 +282,7 @@ const struct command command_map = {
         "file's assignment_map, Kauldron's new_to_old, Hugging Face's key_mapping:\n"
         "  {\"dialect\": \"t5x-assignment\", \"options\": {\"require_all\": true},\n"
         "   \"rules\": [[\"new name's regex\", \"old name's template\" or null], ...]}\n"
+        "show --format writes one as such a file.\n"
         "run shows what becomes of every tensor, and ends with status 1 where the\n"
         "original would fail. The same rows are in the views `translation` and\n"
         "`assignment`.\n"
@@ -275,6 +294,7 @@ const struct command command_map = {
         "a tensor, or what is near a name that nothing makes.\n\n"
         "  ckptdb map run t5_to_t5x t5/model.ckpt-1000\n"
         "  ckptdb map load mine mine.json\n"
+        "  ckptdb map show mine --format gin >mine.gin\n"
         "  ckptdb map run mine run@latest --target model.json\n"
         "  ckptdb map check mine run@latest --target model.json\n"
         "  ckptdb map why t5/model.ckpt-1000 target/token_embedder/embedding",

@@ -31,15 +31,16 @@ static bool is_word(char c)
            c == '_';
 }
 
-/* The value of the binding that begins at or after `from`; NULL: none. */
+/* The value of the binding that begins at or after `from`; NULL: none. Before its name
+ * stand scopes, modules and functions alone, so no comment or string is taken for one. */
 static const char *next_binding(const char *begin, const char *from)
 {
     static const char word[] = "assignment_map";
     for (const char *at = from; (at = strstr(at, word)); at++) {
         const char *line = at, *end = at + strlen(word);
-        while (line > begin && line[-1] != '\n' && line[-1] != '#')
+        while (line > begin && (is_word(line[-1]) || strchr("./@ \t\r", line[-1])))
             line--;
-        if ((line > begin && line[-1] == '#') || (at > begin && is_word(at[-1])))
+        if ((line > begin && line[-1] != '\n') || (at > begin && is_word(at[-1])))
             continue;
         end += strspn(end, " \t");
         if (*end == '=' && end[1] != '=')

@@ -67,15 +67,16 @@ static const char json_faults[] =
     " ELSE (SELECT 'nobody knows \"' || key || '\"' FROM json_each(?1)"
     "  WHERE key NOT IN ('dialect', 'options', 'rules')"
     "  UNION ALL SELECT 'rule ' || (key + 1) ||"
-    "   ' is no [\"pattern\", \"replacement\" or null], with {\"compute\", \"ops\"} or "
-    "without'"
+    "   ' is no [\"pattern\", \"replacement\" or null], with {\"ord\", \"compute\", "
+    "\"ops\"} or without'"
     "  FROM json_each(?1, '$.rules') r"
     "  WHERE type <> 'array' OR json_type(value, '$[0]') IS NOT 'text'"
     "   OR ifnull(json_type(value, '$[1]'), '') NOT IN ('text', 'null')"
     "   OR ifnull(json_type(value, '$[2]'), 'object') <> 'object'"
     "   OR json_array_length(value) > 3"
     "   OR EXISTS (SELECT 1 FROM json_each(r.value, '$[2]') o"
-    "    WHERE o.key NOT IN ('compute', 'ops') OR o.type <> 'array')) END";
+    "    WHERE o.type IS NOT CASE o.key WHEN 'ord' THEN 'integer'"
+    "     WHEN 'compute' THEN 'array' WHEN 'ops' THEN 'array' END)) END";
 
 /* Orbax's own form, a tree of transforms: its leaves are objects with these keys alone. */
 #define TRANSFORMS                                                                       \
@@ -112,7 +113,8 @@ static const char *const json_inserts[] = {
     "INSERT INTO ruleset(name, dialect, options)"
     " SELECT '', ?1 ->> 'dialect', ifnull(?1 -> 'options', '{}')",
     "INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops)"
-    " SELECT '', key + 1, value ->> 0, value ->> 1, value -> '$[2].compute',"
+    " SELECT '', ifnull(value ->> '$[2].ord', key + 1), value ->> 0, value ->> 1,"
+    "  value -> '$[2].compute',"
     "  value -> '$[2].ops' FROM json_each(?1, '$.rules')",
     "INSERT INTO rule(ruleset, ord, pattern, replacement, ops) " TRANSFORMS
     "SELECT '', row_number() OVER (ORDER BY replace(path, '/', char(1))), path,"
