@@ -64,6 +64,17 @@ try K13_rule c_bias m_a "$(ignore '"bias"' '')" params params
 try K13 c_bias m_a "$(ignore '"**.bias"' '')" params params
 try K14 c_az m_a '{}' params params
 try K15 c_a m_az '{}' params params
+# K8, K9: what is of the second phase acts last, wherever it stands: opt_state and opt_state., as text.
+tree two_sources one/k two/k step params/p collections/c
+tree opt opt_state/0/k opt_state/mini_step opt_stateX/k step params/p collections/c
+try K8 two_sources opt '{}' opt_state.mini_step two.k step step params params collections collections
+try K9_second two_sources opt '{}' opt_state.0 two opt_state.0 one
+try K9_bracket two_sources opt '{}' opt_state.0 two 'opt_state[0]' one
+try K9_space two_sources opt '{}' opt_state.0 two ' opt_state.0' one
+try K9_longer two_sources opt '{}' opt_stateX one
+echo '-- K11'
+"$CKPTDB_BIN" map run K1 workdir@5 --target m_ab.json
+echo "status $?"
 try missing_new c_a m_a '{}' params.x params
 try missing_old c_a m_a '{}' params old
 try missing_leaf c_a m_ab '{}' params params

@@ -67,8 +67,8 @@ names U3.json target/w::2,3 target/z::5 state/step::
 names U5.json target/w::3,2
 onto U1 model 0
 onto U3 model 0
-onto U3 model 1
-onto U1 more 1
+onto U3 model 1 # U2
+onto U1 more 1 # U4: nothing is said of the name that the data lacks
 onto U5 model 0
 # A whole checkpoint. Its names, and names with shapes and dtypes, have known digests (there the step
 # is not yet cast).

@@ -18,6 +18,9 @@ names p13.json $E0/q encoder/block_0/layer_000/SelfAttention/q
 names p14.json foo global_step bar
 names p15.json $E0/relative_attention_bias \
     decoder/block_000/layer_000/SelfAttention/relative_attention_bias{,_slot_v}
+names p16.json {encoder,decoder}/block_000/layer_000/SelfAttention/relative_attention_bias \
+    {encoder/block_001,decoder/block_011}/layer_000/SelfAttention/relative_attention_bias \
+    decoder/block_000/layer_000/SelfAttention/relative_attention_bias_slot_v
 names p19.json a b abc ab xb
 names p20.json drop/me k/ k/x_1
 names p21.json 'a\n' 'a\nb'
@@ -47,7 +50,7 @@ run() { # RULESET FILE
       WHERE ruleset = '$1' AND checkpoint_id = (SELECT id FROM checkpoint WHERE path GLOB '*/$2')
       ORDER BY ord"
 }
-for p in p11 p12 p13 p14 p15 p22 nulls; do run t5_to_t5x $p.json; done
+for p in p11 p12 p13 p14 p15 p16 p22 nulls; do run t5_to_t5x $p.json; done
 for p in p19 p20 p21 places; do run $p $p.json; done
 
 echo "-- dtypes after the rule, and tensors"
