@@ -43,6 +43,9 @@ enum status lookup_open(sqlite3 *, struct lookup **out, struct error *err);
 void lookup_close(struct lookup *);
 enum status lookup_tensor(struct lookup *, int64_t id, struct arena *,
                           struct stored_tensor *out, struct error *err);
+/* The same of what a recipe makes (compose/compose.h), whose id is that of its first part. */
+enum status lookup_composed(struct lookup *, const char *recipe, struct arena *,
+                            struct stored_tensor *out, struct error *err);
 /* Append the tensor's name; *found says whether there is such an id. */
 struct text;
 enum status lookup_name(struct lookup *, int64_t id, struct text *out, bool *found,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/compose/compose.h"
 #include "catalog/db.h"
 
 static const char find_tensor[] =
@@ -433,6 +434,19 @@ enum status lookup_tensor(struct lookup *l, int64_t id, struct arena *arena,
     if (err->status == OK)
         *out = tensor;
     return err->status;
+}
+
+static enum status load_part(void *lookup, int64_t id, struct arena *arena,
+                             struct stored_tensor *out, struct error *err)
+{
+    return lookup_tensor(lookup, id, arena, out, err);
+}
+
+enum status lookup_composed(struct lookup *l, const char *recipe, struct arena *arena,
+                            struct stored_tensor *out, struct error *err)
+{
+    const struct composer composer = {load_part, l};
+    return compose(recipe, &composer, arena, out, err);
 }
 
 enum status lookup_name(struct lookup *l, int64_t id, struct text *out, bool *found,

@@ -146,6 +146,14 @@ static enum status plan(struct reader *r, struct error *err)
     return tiles_open(t, &r->tiles, err);
 }
 
+static enum status plan_composed(struct reader *r, struct error *err)
+{
+    if (cut_in_units(r, err) != OK || composed_open(r->tensor, &r->composed, err) != OK)
+        return err->status;
+    r->sequential = composed_sequential(r->composed);
+    return OK;
+}
+
 /* Whether decoding goes one way only is asked of the first extent. */
 static enum status look_at_first(struct reader *r, struct error *err)
 {
@@ -178,6 +186,8 @@ enum status reader_open(const struct stored_tensor *t, struct reader **out,
     r->next = UINT64_MAX;
     if (measure(r, err) == OK && t->grid)
         plan_grid(r, err);
+    else if (err->status == OK && t->composition)
+        plan_composed(r, err);
     else if (err->status == OK && plan(r, err) == OK && pool_open(t, &r->pool, err) == OK)
         look_at_first(r, err);
     if (err->status == OK)
@@ -192,6 +202,7 @@ void reader_close(struct reader *r)
     if (!r)
         return;
     grid_reader_close(r->grid);
+    composed_close(r->composed);
     string_grid_close(r->texts);
     pool_close(r->pool);
     tiles_close(r->tiles);
@@ -209,7 +220,9 @@ bool reader_sequential(const struct reader *r)
 
 uint64_t reader_memory(const struct reader *r)
 {
-    return r->grid ? grid_reader_memory(r->grid) : 0;
+    return r->grid       ? grid_reader_memory(r->grid)
+           : r->composed ? composed_memory(r->composed)
+                         : 0;
 }
 
 /* --- gathering -------------------------------------------------------------------------- */
@@ -295,6 +308,10 @@ static enum status gather_units(struct reader *r, const struct slice *slices,
                                 struct error *err)
 {
     struct wanted w = {.slices = slices, .random = r->tensor->strides != NULL};
+    if (r->composed)
+        return slices == r->whole
+                   ? composed_read(r->composed, position, count, dst, err)
+                   : composed_read_slice(r->composed, slices, position, count, dst, err);
     for (unsigned d = 0; d < r->tensor->rank; d++)
         w.random = w.random || slices[d].step < 0;
     if (r->tensor->extent_count > 1)
@@ -343,7 +360,8 @@ static enum status read_units(struct reader *r, uint64_t position, uint64_t coun
                               uint8_t *dst, struct error *err)
 {
     enum status status;
-    if (!r->tensor->strides || r->unit > BAND_BYTES)
+    bool moves = r->composed ? composed_gathers(r->composed) : r->tensor->strides != NULL;
+    if (!moves || r->unit > BAND_BYTES)
         return gather_units(r, r->whole, position, count, dst, err);
     pthread_mutex_lock(&r->lock);
     bool goes_on = position == r->next;
@@ -541,6 +559,8 @@ bool reader_plain(const struct reader *r, int *fd, uint64_t *offset)
 
 enum status reader_verify(struct reader *r, struct error *err)
 {
+    if (r->composed)
+        return composed_verify(r->composed, err);
     if (r->tensor->grid)
         return OK; /* what a chunk's codec states has been verified where it was read */
     if (strings_vary(r->tensor->codec))

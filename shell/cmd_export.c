@@ -178,10 +178,13 @@ static enum status load_zeros(struct arena *arena, struct stored_tensor *out,
     return OK;
 }
 
-static enum status shelf_load(void *context, int64_t id, struct arena *arena,
-                              struct stored_tensor *out, struct error *err)
+static enum status shelf_load(void *context, int64_t id, const char *recipe,
+                              struct arena *arena, struct stored_tensor *out,
+                              struct error *err)
 {
     struct shelf *shelf = context;
+    if (recipe)
+        return lookup_composed(shelf->lookup, recipe, arena, out, err);
     if (id == EXPORT_ZEROS)
         return load_zeros(arena, out, err);
     return lookup_tensor(shelf->lookup, id, arena, out, err);

@@ -84,10 +84,16 @@ static int run_query(struct session *s, const char *rows, const char *bad,
     return status;
 }
 
+/* Whether a map fills the names of a model, rather than making new ones. */
+static bool assigns_names(const char *dialect)
+{
+    return strcmp(dialect, "t5x-translator") != 0 && strcmp(dialect, "convert") != 0;
+}
+
 static int run_set(struct session *s, const char *name, const char *dialect,
                    const char *checkpoint, const char *target)
 {
-    bool assigns = strcmp(dialect, "t5x-translator") != 0;
+    bool assigns = assigns_names(dialect);
     if (!map_dialect_known(dialect)) {
         complain("'%s' is of dialect '%s', which this program does not run", name,
                  dialect);
@@ -112,6 +118,16 @@ static int run_set(struct session *s, const char *name, const char *dialect,
             "SELECT 1 FROM assignment WHERE ruleset = ?1 AND source_id = ?2"
             " AND target_id = ?3 AND status = 'error' LIMIT 1",
             name, source, onto);
+    if (strcmp(dialect, "convert") == 0)
+        return run_query(
+            s,
+            "SELECT old_name, status, new_name, dtype, shape, part, parts, ops, rule, "
+            "error,"
+            " note FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2 AND ?3 = 0"
+            " ORDER BY ord, new_name",
+            "SELECT 1 FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2"
+            " AND ?3 = 0 AND status IN ('error', 'unmatched') LIMIT 1",
+            name, source, 0);
     return run_query(s,
                      "SELECT old_name, status, new_name, dtype, shape, rule, error, note"
                      " FROM translation WHERE ruleset = ?1 AND checkpoint_id = ?2"
@@ -150,7 +166,7 @@ static int check(struct session *s, const struct args *args)
     char *dialect = dialect_of(s, name);
     if (!dialect)
         return STATUS_NO;
-    bool assigns = strcmp(dialect, "t5x-translator") != 0;
+    bool assigns = assigns_names(dialect);
     sqlite3_free(dialect);
     if (assigns && !target) {
         complain("'%s' maps onto a model: say which with --target CHECKPOINT", name);

@@ -72,10 +72,12 @@ static bool is_inexact(const struct dtype *d)
 }
 
 static enum status plan_append(struct export_plan *p, const struct stored_tensor *s,
-                               const char *new_name, const char *dtype, struct error *err)
+                               const char *recipe, const char *new_name,
+                               const char *dtype, struct error *err)
 {
     struct export_tensor t = {
         .id = s->id,
+        .recipe = recipe,
         .name = new_name,
         .old_name = s->name,
         .checkpoint = s->checkpoint,
@@ -125,15 +127,16 @@ static bool can_be_read(struct export_plan *p, const struct stored_tensor *s)
     return reader != NULL;
 }
 
-enum status export_plan_add(struct export_plan *p, int64_t id, const char *new_name,
-                            const char *dtype, struct error *err)
+enum status export_plan_add(struct export_plan *p, int64_t id, const char *recipe,
+                            const char *new_name, const char *dtype, struct error *err)
 {
     struct arena arena = {0};
     struct stored_tensor stored = {0};
     struct error why = {.offset = NO_OFFSET};
     if (!p->files && !(p->files = file_cache_new()))
         return no_memory(err);
-    enum status status = p->loader.load(p->loader.context, id, &arena, &stored, &why);
+    enum status status =
+        p->loader.load(p->loader.context, id, recipe, &arena, &stored, &why);
     stored.cache = p->files;
     if (status == ERR_MEMORY)
         *err = why;
@@ -142,7 +145,7 @@ enum status export_plan_add(struct export_plan *p, int64_t id, const char *new_n
     else if (!utf8_valid(new_name, strlen(new_name)))
         refuse(&p->refusals, "%.400s: its new name is not UTF-8", stored.name);
     else if (can_be_read(p, &stored))
-        plan_append(p, &stored, new_name, dtype, err);
+        plan_append(p, &stored, recipe, new_name, dtype, err);
     arena_release(&arena);
     return err->status;
 }

@@ -86,13 +86,15 @@ struct refusals {
 void refuse(struct refusals *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void refusals_release(struct refusals *);
 
-/* Finds everything about a stored tensor; `out` lives in `arena`. Several load() in a row
+/* Finds everything about a stored tensor, or about what a recipe (catalog/compose/compose.h)
+ * makes, if it is not NULL; `out` lives in `arena`. Several load() in a row
  * stand between begin() and end() (NULL: none needed). */
 struct export_loader {
     enum status (*begin)(void *context, struct error *err);
     void (*end)(void *context);
-    enum status (*load)(void *context, int64_t id, struct arena *arena,
-                        struct stored_tensor *out, struct error *err);
+    enum status (*load)(void *context, int64_t id, const char *recipe,
+                        struct arena *arena, struct stored_tensor *out,
+                        struct error *err);
     void *context;
 };
 
@@ -108,10 +110,11 @@ struct export_plan {
     struct refusals refusals;
 };
 
-/* Add a tensor under a new name (copied); `dtype` NULL: as stored. What is wrong with it or
+/* Add a tensor, or what a recipe makes (NULL: none), under a new name (copied); `dtype` NULL: as
+ * stored. What is wrong with it or
  * its files goes to the refusals; fails only with ERR_MEMORY. */
-enum status export_plan_add(struct export_plan *, int64_t id, const char *new_name,
-                            const char *dtype, struct error *err);
+enum status export_plan_add(struct export_plan *, int64_t id, const char *recipe,
+                            const char *new_name, const char *dtype, struct error *err);
 
 /* Convert to `dtype`. To a floating-point or complex one: the floating-point, complex and
  * block tensors, while integers, bools and the rest keep theirs, as T5X and PyTorch do it

@@ -13,21 +13,21 @@ static const char schema[] =
     "CREATE TABLE dtypes(number INTEGER PRIMARY KEY, name TEXT, place INTEGER);"
     "CREATE TABLE chosen(number INTEGER PRIMARY KEY, id, name, old_name, checkpoint, "
     "source,"
-    " converted, shape, elements, file, start);"
+    " converted, shape, elements, file, start, recipe);"
     "CREATE TABLE placed(number INTEGER PRIMARY KEY, id, name, old_name, checkpoint, "
     "source,"
-    " converted, shape, elements, file, start, part, place, lead, nbytes);"
+    " converted, shape, elements, file, start, recipe, part, place, lead, nbytes);"
     "BEGIN";
 
 static const char add_chosen[] =
     "INSERT INTO chosen(id, name, old_name, checkpoint, source, converted, shape, "
     "elements,"
-    " file, start) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    " file, start, recipe) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 static const char add_placed[] =
     "INSERT INTO placed(id, name, old_name, checkpoint, source, converted, shape, "
     "elements,"
-    " file, start, part, place, lead, nbytes)"
-    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+    " file, start, recipe, part, place, lead, nbytes)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
 
 enum {
     NUMBER,
@@ -41,6 +41,7 @@ enum {
     ELEMENTS,
     FILE_AT,
     START,
+    RECIPE,
     PART,
     PLACE,
     LEAD
@@ -48,10 +49,10 @@ enum {
 
 #define CHOSEN_COLUMNS                                                                   \
     "c.number, id, c.name, old_name, checkpoint, source, converted, shape, elements,"    \
-    " file, start, 0, 0, 0 FROM chosen c"
+    " file, start, recipe, 0, 0, 0 FROM chosen c"
 #define PLACED_COLUMNS                                                                   \
     "number, id, name, old_name, checkpoint, source, converted, shape, elements, file,"  \
-    " start, part, place, lead FROM placed"
+    " start, recipe, part, place, lead FROM placed"
 #define SPAN " WHERE number BETWEEN ?1 AND ?2"
 
 static const char *const scans[] = {
@@ -215,6 +216,7 @@ static bool bind(struct export_rows *rows, sqlite3_stmt *s, const struct export_
     sqlite3_bind_int64(s, ELEMENTS, (sqlite3_int64)t->elements);
     sqlite3_bind_int64(s, FILE_AT, t->source_file);
     sqlite3_bind_int64(s, START, (sqlite3_int64)t->source_offset);
+    sqlite3_bind_text(s, RECIPE, t->recipe, -1, SQLITE_STATIC);
     return true;
 }
 
@@ -386,6 +388,7 @@ static bool read_row(struct export_scan *scan)
         return false;
     *t = (struct export_tensor){
         .id = sqlite3_column_int64(s, ID),
+        .recipe = column_text(s, RECIPE),
         .number = (uint64_t)sqlite3_column_int64(s, NUMBER) - 1,
         .name = name,
         .old_name = old ? old : name,

@@ -21,6 +21,7 @@
 
 struct export_tensor {
     int64_t id;
+    const char *recipe; /* of what is made of tensors; NULL: the tensor itself */
     uint64_t
         number; /* in the selection, or, once it is placed, in the order of the places */
     const char *name; /* new name */

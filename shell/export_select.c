@@ -16,7 +16,8 @@ enum {
     STATUS,
     WHY,
     FALLBACK,
-    IN_TARGET
+    IN_TARGET,
+    RECIPE
 };
 
 /* How to ask: ?1 checkpoint, ?2 --names, ?3 rule set, ?4 target. `id` and `name` are the
@@ -27,16 +28,33 @@ struct query {
 };
 
 static const struct query tensors = {
-    .sql = "SELECT id, name, name, NULL, NULL, 'ok', NULL, NULL, 1 FROM tensor "
+    .sql = "SELECT id, name, name, NULL, NULL, 'ok', NULL, NULL, 1, NULL FROM tensor "
            "WHERE checkpoint_id = ?1",
     .id = "id",
     .name = "name",
     .order = " ORDER BY ord",
 };
 
+/* Of one tensor and its operations. */
+#define RECIPE_OF(id, ops)                                                               \
+    "iif(" ops " IS NULL, NULL, json_array(json_array(json_array(" id ", json(" ops      \
+    "))), NULL, NULL)) "
+
 static const struct query translation = {
-    .sql = "SELECT tensor_id, old_name, new_name, dtype, shape, status, error, NULL, 1 "
-           "FROM translation WHERE ruleset = ?3 AND checkpoint_id = ?1",
+    .sql = "SELECT tensor_id, old_name, new_name, dtype, shape, status, error, NULL, "
+           "1, " RECIPE_OF(
+               "tensor_id",
+               "ops") "FROM translation WHERE ruleset = ?3 AND checkpoint_id = ?1",
+    .id = "tensor_id",
+    .name = "old_name",
+    .order = "",
+};
+
+/* Of what dialect convert makes of several tensors, the first row has the recipe. */
+static const struct query conversion = {
+    .sql = "SELECT tensor_id, old_name, new_name, dtype, shape, "
+           "iif(part > 0 AND status = 'ok', 'dropped', status), error, NULL, 1, recipe "
+           "FROM conversion WHERE ruleset = ?3 AND checkpoint_id = ?1",
     .id = "tensor_id",
     .name = "old_name",
     .order = "",
@@ -48,7 +66,7 @@ static const struct query translation = {
     {                                                                                    \
         .sql = "SELECT iif(origin = 'zeros', -1, tensor_id), old_name, name, dtype, "    \
                "shape, iif(note GLOB 'hidden*', 'error', status), ifnull(error, note), " \
-               "NULL, 1 FROM restore "                                                   \
+               "NULL, 1, NULL FROM restore "                                             \
                "WHERE ruleset = ?3 AND checkpoint_id = ?1 AND " target,                  \
         .id = "tensor_id", .name = "coalesce(old_name, name)", .order = " ORDER BY ord", \
     }
@@ -58,7 +76,8 @@ static const struct query restored_onto = RESTORE("target_id = ?4 AND strict = 1
 /* Where the source has no value the target's own stands in, except in T5X. */
 static const struct query assignment = {
     .sql = "SELECT m.tensor_id, m.old_name, m.new_name, m.dtype, m.shape, m.status, "
-           "m.error, iif(r.dialect = 't5x-assignment', NULL, t.id), t.id IS NOT NULL "
+           "m.error, iif(r.dialect = 't5x-assignment', NULL, t.id), t.id IS NOT NULL, "
+           "NULL "
            "FROM assignment m JOIN ruleset r ON r.name = m.ruleset LEFT JOIN tensor t "
            "ON t.checkpoint_id = ?4 AND t.name = m.new_name "
            "WHERE m.ruleset = ?3 AND m.source_id = ?1 AND m.target_id = ?4",
@@ -105,6 +124,7 @@ static enum status check_where(sqlite3 *db, const char *where, struct error *err
 /* What a rule set does. */
 struct kind {
     bool assigns;  /* fills the names of a model */
+    bool converts; /* does more to tensors than rename them */
     bool restores; /* adds what T5X's importer adds */
 };
 
@@ -113,14 +133,15 @@ static enum status kind_of(sqlite3 *db, const char *ruleset, struct kind *out,
 {
     sqlite3_stmt *s = NULL;
     if (sqlite3_prepare_v2(db,
-                           "SELECT dialect <> 't5x-translator', ifnull(options ->> "
-                           "'restore', 0) FROM ruleset WHERE name = ?1",
+                           "SELECT dialect NOT IN ('t5x-translator', 'convert'), dialect "
+                           "= 'convert', ifnull(options ->> 'restore', 0)"
+                           " FROM ruleset WHERE name = ?1",
                            -1, &s, NULL) != SQLITE_OK)
         return db_error(db, "rule sets", err);
     sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
     if (sqlite3_step(s) == SQLITE_ROW)
-        *out =
-            (struct kind){sqlite3_column_int(s, 0) != 0, sqlite3_column_int(s, 1) != 0};
+        *out = (struct kind){sqlite3_column_int(s, 0) != 0, sqlite3_column_int(s, 1) != 0,
+                             sqlite3_column_int(s, 2) != 0};
     else
         error_set(err, ERR_MISSING, NULL, NO_OFFSET,
                   "no rule set is called %.200s; `map list` lists them", ruleset);
@@ -138,6 +159,7 @@ static enum status choose_query(sqlite3 *db, const struct selection *want,
     if (kind_of(db, want->map, &kind, err) != OK)
         return err->status;
     *query = kind.assigns     ? &assignment
+             : kind.converts  ? &conversion
              : !kind.restores ? &translation
              : want->target   ? &restored_onto
                               : &restored;
@@ -145,7 +167,7 @@ static enum status choose_query(sqlite3 *db, const struct selection *want,
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                          "%.200s fills the names of a model: say which with --target",
                          want->map);
-    if (!kind.assigns && !kind.restores && want->target)
+    if (!kind.assigns && (kind.converts || !kind.restores) && want->target)
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                          "%.200s translates names by itself: it has no use for --target",
                          want->map);
@@ -197,23 +219,24 @@ static const char *column_name(sqlite3_stmt *s, int column)
     return text;
 }
 
-/* Rules of some dialects compute; a cast is all that an export can do. */
+/* What the map says must be what comes of it. */
 static void check_shape(struct export_plan *p, const char *wanted)
 {
     if (wanted && strcmp(text_str(&p->last_shape), wanted) != 0)
         refuse(&p->refusals,
-               "%.400s: its rule makes the shape %.200s of %.200s, and export "
-               "only casts",
+               "%.400s: the map says that its shape is %.200s, but it is %.200s",
                text_str(&p->last_name), wanted, text_str(&p->last_shape));
 }
 
-static enum status add_row(struct export_plan *p, int64_t id, const char *new_name,
-                           const char *dtype, const char *shape, struct error *err)
+static enum status add_row(struct export_plan *p, int64_t id, const char *recipe,
+                           const char *new_name, const char *dtype, const char *shape,
+                           struct error *err)
 {
     uint64_t before = p->count;
     if (!new_name)
         refuse(&p->refusals, "tensor %lld: no new name", (long long)id);
-    else if (export_plan_add(p, id, new_name, dtype, err) == OK && p->count > before)
+    else if (export_plan_add(p, id, recipe, new_name, dtype, err) == OK &&
+             p->count > before)
         check_shape(p, shape);
     return err->status;
 }
@@ -241,16 +264,16 @@ static enum status take_row(sqlite3_stmt *s, const struct selection *want,
         refuse(&p->refusals, "%.400s: no rule of %.200s matches it", known, want->map);
     } else if (strcmp(status, "missing") == 0) {
         if (sqlite3_column_type(s, FALLBACK) != SQLITE_NULL)
-            return add_row(p, sqlite3_column_int64(s, FALLBACK), new_name, NULL, NULL,
-                           err);
+            return add_row(p, sqlite3_column_int64(s, FALLBACK), NULL, new_name, NULL,
+                           NULL, err);
         note(&notes->absent, new_name);
     } else if (sqlite3_column_type(s, TENSOR_ID) == SQLITE_NULL) {
         notes->leaves++;
     } else {
         if (!sqlite3_column_int(s, IN_TARGET))
             note(&notes->extra, new_name);
-        return add_row(p, sqlite3_column_int64(s, TENSOR_ID), new_name,
-                       column_name(s, DTYPE), column_name(s, SHAPE), err);
+        return add_row(p, sqlite3_column_int64(s, TENSOR_ID), column_name(s, RECIPE),
+                       new_name, column_name(s, DTYPE), column_name(s, SHAPE), err);
     }
     return OK;
 }
@@ -285,14 +308,15 @@ static enum status take_users_row(sqlite3_stmt *s, const struct columns *c, uint
     unsigned long long number = row;
     int id = sqlite3_column_type(s, c->id), type = sqlite3_column_type(s, c->name);
     const char *name = column_name(s, c->name);
-    if (id != SQLITE_INTEGER)
+    const char *recipe = id == SQLITE_TEXT ? column_name(s, c->id) : NULL;
+    if (id != SQLITE_INTEGER && (!recipe || *recipe != '['))
         refuse(&p->refusals, "row %llu: tensor_id is %s", number,
                id == SQLITE_NULL ? "NULL" : "not an integer");
     else if (type != SQLITE_TEXT || !name)
         refuse(&p->refusals, "row %llu: new_name is %s", number,
                type == SQLITE_NULL ? "NULL" : "not a name");
     else
-        return export_plan_add(p, sqlite3_column_int64(s, c->id), name,
+        return export_plan_add(p, sqlite3_column_int64(s, c->id), recipe, name,
                                column_name(s, c->dtype), err);
     return OK;
 }

@@ -87,7 +87,7 @@ static void flow_close(struct flow *f)
 static bool keep_tensor(struct flow *f, const struct export_tensor *t)
 {
     f->tensor = *t;
-    f->tensor.name = NULL; /* not needed here */
+    f->tensor.name = f->tensor.recipe = NULL; /* not needed here */
     f->tensor.old_name = arena_copy(&f->arena, t->old_name, strlen(t->old_name));
     f->tensor.shape = arena_array(&f->arena, t->rank, sizeof(*t->shape));
     if (!f->tensor.old_name || !f->tensor.shape)
@@ -105,8 +105,8 @@ static struct flow *flow_new(struct pump *p, const struct export_tensor *tensor,
     struct flow *f = calloc(1, sizeof(*f));
     if (!f || !keep_tensor(f, tensor))
         error_set(err, ERR_MEMORY, tensor->checkpoint, NO_OFFSET, "no memory");
-    else if (loader->load(loader->context, tensor->id, &f->arena, &f->stored, err) ==
-                 OK &&
+    else if (loader->load(loader->context, tensor->id, tensor->recipe, &f->arena,
+                          &f->stored, err) == OK &&
              !same_as_planned(&f->stored, tensor))
         error_set(err, ERR_CHANGED, tensor->checkpoint, NO_OFFSET,
                   "%s is no longer what it was when the export began; run it again",

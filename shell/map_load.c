@@ -13,7 +13,7 @@
 #include "shell/read_text.h"
 
 static const char *const dialects[] = {"t5x-translator", "t5x-assignment", "orbax",
-                                       "kauldron"};
+                                       "kauldron", "convert"};
 
 bool map_dialect_known(const char *dialect)
 {

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "catalog/read.h"
+#include "catalog/read/composed.h"
 #include "catalog/read/grid_reader.h"
 #include "catalog/read/pool.h"
 #include "catalog/read/string_grid.h"
@@ -14,8 +15,9 @@
 
 struct reader {
     const struct stored_tensor *tensor;
-    struct pool *pool;         /* NULL: a grid */
+    struct pool *pool;         /* NULL: a grid, or composed */
     struct grid_reader *grid;  /* NULL: extents, or: */
+    struct composed *composed; /* of other tensors, or: */
     struct string_grid *texts; /* strings of varying length in a grid */
     struct tiles *tiles;       /* NULL: one extent that is the whole tensor */
     size_t unit;               /* bytes */

@@ -16,7 +16,8 @@ enum step_kind {
     STEP_INDEX,
     STEP_IF,
     STEP_NAME,
-    STEP_SUB
+    STEP_SUB,
+    STEP_PART
 };
 
 /* What a step is called and how many arguments it takes; the first is a table, or not. */
@@ -32,6 +33,7 @@ static const struct step_form {
     {"if",    STEP_IF,    false, 3, 3},
     {"name",  STEP_NAME,  false, 0, 0},
     {"sub",   STEP_SUB,   false, 3, 3},
+    {"part",  STEP_PART,  false, 0, 0},
 };
 
 /* A run of bytes: of the name, of a table, of a buffer. */
@@ -81,6 +83,12 @@ struct step {
     struct template *template;
 };
 
+/* Of the text of a rule's operations: as it stands, or the number that a template gives. */
+struct op_piece {
+    struct expansion text;
+    bool number;
+};
+
 struct rule {
     int64_t ord;
     const char *pattern;
@@ -90,6 +98,8 @@ struct rule {
     const char *fault; /* met when it matches */
     struct step *step;
     size_t steps, step_space;
+    struct op_piece *op;
+    size_t ops, op_space;
     struct regex *regex;
     const char *pattern_fault; /* met when it is tried */
 };
@@ -109,8 +119,9 @@ struct rules {
     struct value *value;
     size_t values, value_space;
     bool sorted;
-    struct text key, number, out;
+    struct text key, number, out, ops;
     struct text name; /* whose answer `result` is */
+    struct text part; /* and of which part of its tensor; empty: of all */
     bool known;       /* to be UTF-8 */
     bool answered;
     bool one; /* by the rule `asked` alone */
@@ -139,6 +150,8 @@ void rules_free(struct rules *s)
     for (size_t i = 0; i < s->count; i++) {
         struct rule *r = &s->rule[i];
         expansion_release(&r->replacement);
+        for (size_t j = 0; j < r->ops; j++)
+            expansion_release(&r->op[j].text);
         for (size_t j = 0; j < r->steps; j++) {
             for (unsigned k = 0; k < r->step[j].args; k++)
                 expansion_release(&r->step[j].arg[k]);
@@ -151,7 +164,9 @@ void rules_free(struct rules *s)
     text_release(&s->key);
     text_release(&s->number);
     text_release(&s->out);
+    text_release(&s->ops);
     text_release(&s->name);
+    text_release(&s->part);
     arena_release(&s->arena);
     free(s);
 }
@@ -209,6 +224,19 @@ static const char *fault_of(struct rules *s, const char *type, const char *text,
 static const char *class_of(const struct error *err)
 {
     return err->code ? err->code : "error";
+}
+
+bool rules_add_ops(struct rules *s, const char *text, bool number)
+{
+    struct rule *r = &s->rule[s->count - 1];
+    struct op_piece *grown =
+        arena_grow(&s->arena, r->op, r->ops, &r->op_space, sizeof(*r->op));
+    if (!grown)
+        return false;
+    r->op = grown;
+    r->op[r->ops] = (struct op_piece){expansion_of(s, text), number};
+    s->answered = false;
+    return r->op[r->ops++].text.source != NULL;
 }
 
 bool rules_add_step(struct rules *s, const char *const *word, unsigned count)
@@ -699,8 +727,43 @@ static bool run_step(struct rules *s, struct rule *r, size_t at)
         return true;
     case STEP_SUB:
         return run_sub(s, r, at);
+    case STEP_PART:
+        step->value = (struct run){s->part.at ? s->part.at : "", s->part.len};
+        return true;
     }
     return false;
+}
+
+/* A number as JSON has it, of one that may have zeros in front. */
+static bool add_number(struct rules *s, struct run number)
+{
+    for (; number.len > 1 && *number.at == '0' && is_plain(number); number.len--)
+        number.at++;
+    bool good = number.len > 0 && number.len < 40;
+    for (size_t i = 0; good && i < number.len; i++)
+        good = strchr(i ? "0123456789+-.eE" : "0123456789-", number.at[i]) != NULL;
+    if (good) {
+        append(&s->ops, number);
+        return true;
+    }
+    fail(s, "ValueError: an operation wants a number, not ");
+    pytext_repr(&s->out, number.at, number.len);
+    return false;
+}
+
+static bool run_ops(struct rules *s, struct rule *r)
+{
+    text_reset(&s->ops);
+    for (size_t i = 0; i < r->ops; i++) {
+        struct op_piece *p = &r->op[i];
+        struct run number = {p->text.source, p->text.len};
+        if (!p->number)
+            append(&s->ops, number);
+        else if (!expand(s, r, r->steps, &p->text, &s->key, &number) ||
+                 !add_number(s, number))
+            return false;
+    }
+    return !s->ops.failed || fail(s, "MemoryError: out of memory");
 }
 
 /* The new name, or the error, as *out. */
@@ -715,6 +778,8 @@ static enum rule_outcome run_rule(struct rules *s, struct rule *r, struct run *o
             return RULE_ERROR;
     if (r->drops)
         return RULE_DROPPED;
+    if (r->ops && !run_ops(s, r))
+        return RULE_ERROR;
     if (!expand(s, r, r->steps, &r->replacement, &s->out, out))
         return RULE_ERROR;
     if (out->at != s->out.at) { /* a run of something else, without a NUL behind it */
@@ -778,8 +843,12 @@ static bool ask_rule(struct rules *s, struct rule *r, struct rule_result *result
         return false;
     if (outcome == RULE_ERROR)
         out = (struct run){s->out.at, s->out.len};
-    *result = (struct rule_result){outcome, r->ord, out.at, out.len,
-                                   outcome == RULE_OK ? r->cast : NULL};
+    *result = (struct rule_result){outcome,
+                                   r->ord,
+                                   out.at,
+                                   out.len,
+                                   outcome == RULE_OK ? r->cast : NULL,
+                                   outcome == RULE_OK && r->ops ? s->ops.at : NULL};
     return true;
 }
 
@@ -824,16 +893,26 @@ static const struct rule_result *apply(struct rules *s, const char *name, size_t
     s->answered = !s->name.failed && !s->out.failed;
     if (!s->answered)
         s->result =
-            (struct rule_result){RULE_ERROR, 0, no_memory, strlen(no_memory), NULL};
+            (struct rule_result){RULE_ERROR, 0, no_memory, strlen(no_memory), NULL, NULL};
     return &s->result;
 }
 
 const struct rule_result *rules_apply(struct rules *s, const char *name, size_t len)
 {
-    if (s->answered && !s->one && s->name.len == len &&
+    if (s->answered && !s->one && !s->part.len && s->name.len == len &&
         memcmp(s->name.at, name, len) == 0)
         return &s->result;
     s->one = false;
+    text_reset(&s->part);
+    return apply(s, name, len);
+}
+
+const struct rule_result *rules_apply_part(struct rules *s, const char *part,
+                                           const char *name, size_t len)
+{
+    s->one = false;
+    text_reset(&s->part);
+    text_adds(&s->part, part);
     return apply(s, name, len);
 }
 
@@ -845,5 +924,6 @@ const struct rule_result *rules_apply_one(struct rules *s, int64_t ord, const ch
         return &s->result;
     s->one = true;
     s->asked = ord;
+    text_reset(&s->part);
     return apply(s, name, len);
 }

@@ -36,6 +36,7 @@ struct rule_result {
     const char *text; /* the new name, or the error as "Type: text"; a NUL behind it */
     size_t len;
     const char *cast; /* dtype the rule casts to; NULL: none */
+    const char *ops;  /* operations on the tensor, JSON, numbers filled in; NULL: none */
 };
 
 struct rules;
@@ -51,6 +52,9 @@ void rules_free(struct rules *);
  */
 bool rules_add(struct rules *, int64_t ord, const char *pattern, const char *replacement,
                const char *cast, const char *fault);
+/* More of the operations of the last rule: their text as it is, or a template that gives a
+ * number. */
+bool rules_add_ops(struct rules *, const char *text, bool number);
 /* A step of the last rule: its group, its operation, its arguments. A step that makes no
  * sense is an error of the names that reach it. */
 bool rules_add_step(struct rules *, const char *const *word, unsigned count);
@@ -62,6 +66,10 @@ bool rules_add_value(struct rules *, const char *table, const char *key,
 /* What the rules make of a name. The answer for the last name is kept, so asking again
  * costs a comparison. It lives until the next call. */
 const struct rule_result *rules_apply(struct rules *, const char *name, size_t len);
+
+/* The same for a part of the tensor, by its label: what the step "part" gives. */
+const struct rule_result *rules_apply_part(struct rules *, const char *part,
+                                           const char *name, size_t len);
 
 /* What the rule `ord` alone makes of it: RULE_UNMATCHED also where there is no such rule. */
 const struct rule_result *rules_apply_one(struct rules *, int64_t ord, const char *name,

@@ -1,5 +1,6 @@
 /*
- * fn_data.c - tensor_bytes(id [, dtype]) and tensor_sha256(id [, dtype]).
+ * fn_data.c - tensor_bytes(id [, dtype]) and tensor_sha256(id [, dtype]). A recipe may stand for
+ * the id.
  *
  * Both read files, so they are DIRECTONLY and not behind the noread door. They are NULL for
  * what has no bytes to read, which import has reported, and for strings, whose elements
@@ -18,6 +19,16 @@
 bool tensor_has_values(const struct stored_tensor *t)
 {
     return t->storage != STORAGE_NONE && t->dtype.kind != DTYPE_OPAQUE;
+}
+
+enum status tensor_given(struct lookup *l, sqlite3_value *v, struct arena *arena,
+                         struct stored_tensor *out, struct error *err)
+{
+    const char *recipe =
+        sqlite3_value_type(v) == SQLITE_TEXT ? (const char *)sqlite3_value_text(v) : NULL;
+    return recipe && *recipe == '['
+               ? lookup_composed(l, recipe, arena, out, err)
+               : lookup_tensor(l, sqlite3_value_int64(v), arena, out, err);
 }
 
 void tensor_error(const struct stored_tensor *t, struct error *err)
@@ -104,7 +115,7 @@ static void read_tensor(sqlite3_context *ctx, int argc, sqlite3_value **argv,
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
         return;
     struct lookup *l = keeper_lookup(sqlite3_user_data(ctx), &err);
-    if (!l || lookup_tensor(l, sqlite3_value_int64(argv[0]), &arena, &t, &err) != OK) {
+    if (!l || tensor_given(l, argv[0], &arena, &t, &err) != OK) {
         keeper_result_error(ctx, NULL, &err);
         goto done;
     }

@@ -10,6 +10,10 @@
  * none, dtype variant or resource. */
 bool tensor_has_values(const struct stored_tensor *);
 
+/* The tensor that a function's argument stands for: an id, or a recipe (compose/compose.h). */
+enum status tensor_given(struct lookup *, sqlite3_value *, struct arena *,
+                         struct stored_tensor *out, struct error *err);
+
 /* Name the tensor in front of an error's message. */
 void tensor_error(const struct stored_tensor *, struct error *err);
 

@@ -6,7 +6,9 @@
  *   rule_replace(ruleset, name)  the new name; NULL unless the status is 'ok'
  *   rule_error(ruleset, name)    "Type: text"; NULL unless the status is 'error'
  *   rule_cast(ruleset, name)     the dtype that the rule casts to; NULL: none
+ *   rule_ops(ruleset, name)      its operations, numbers filled in; NULL: none but casts
  *   each with a third argument   what the rule of this ord alone makes of the name
+ *   rule_part(ruleset, name, part)  the new name of a part of the tensor, by its label
  *   python_repr(text)            as Python prints a str
  *   python_int(text)             str(int(text)); NULL where int() raises
  *   python_shape(shape)          a shape, "[2,3]", as Python prints a tuple
@@ -174,9 +176,10 @@ done:
 
 /* --- the functions ----------------------------------------------------------------------- */
 
-/* The answer for (ruleset, name[, ord]); NULL: an argument is NULL, or an error was told. */
-static const struct rule_result *answer(sqlite3_context *context, int argc,
-                                        sqlite3_value **argv)
+/* The rules for (ruleset, name, ...), and the name. NULL: one of them is NULL, or an error was
+ * told. */
+static struct rules *rules_of(sqlite3_context *context, sqlite3_value **argv,
+                              const char **name, size_t *len)
 {
     struct set *set = sqlite3_get_auxdata(context, 0);
     if (sqlite3_value_type(argv[1]) == SQLITE_NULL)
@@ -192,13 +195,25 @@ static const struct rule_result *answer(sqlite3_context *context, int argc,
     }
     /* As text it would be copied to put a NUL behind it, which nobody needs. */
     const struct cache *cache = sqlite3_user_data(context);
-    const char *name = cache->utf8 && sqlite3_value_type(argv[1]) == SQLITE_TEXT
-                           ? sqlite3_value_blob(argv[1])
-                           : (const char *)sqlite3_value_text(argv[1]);
-    size_t len = (size_t)sqlite3_value_bytes(argv[1]);
-    name = name ? name : "";
-    return argc > 2 ? rules_apply_one(set->rules, sqlite3_value_int64(argv[2]), name, len)
-                    : rules_apply(set->rules, name, len);
+    *name = cache->utf8 && sqlite3_value_type(argv[1]) == SQLITE_TEXT
+                ? sqlite3_value_blob(argv[1])
+                : (const char *)sqlite3_value_text(argv[1]);
+    *len = (size_t)sqlite3_value_bytes(argv[1]);
+    *name = *name ? *name : "";
+    return set->rules;
+}
+
+/* The answer for (ruleset, name[, ord]); NULL: see rules_of(). */
+static const struct rule_result *answer(sqlite3_context *context, int argc,
+                                        sqlite3_value **argv)
+{
+    const char *name;
+    size_t len;
+    struct rules *rules = rules_of(context, argv, &name, &len);
+    if (!rules)
+        return NULL;
+    return argc > 2 ? rules_apply_one(rules, sqlite3_value_int64(argv[2]), name, len)
+                    : rules_apply(rules, name, len);
 }
 
 /* A NUL is behind `text`. Unless another is inside, SQLite is told so, and need not copy it
@@ -250,6 +265,24 @@ static void rule_cast(sqlite3_context *context, int argc, sqlite3_value **argv)
     const struct rule_result *r = answer(context, argc, argv);
     if (r && r->cast)
         result_text(context, r->cast, strlen(r->cast));
+}
+
+static void rule_ops(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    const struct rule_result *r = answer(context, argc, argv);
+    if (r && r->ops)
+        result_text(context, r->ops, strlen(r->ops));
+}
+
+static void rule_part(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const char *name, *part = (const char *)sqlite3_value_text(argv[2]);
+    size_t len;
+    struct rules *rules = part ? rules_of(context, argv, &name, &len) : NULL;
+    const struct rule_result *r = rules ? rules_apply_part(rules, part, name, len) : NULL;
+    if (r && r->outcome == RULE_OK)
+        result_text(context, r->text, r->len);
 }
 
 static void python_repr(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -334,6 +367,7 @@ int sql_register_rule(sqlite3 *db)
         {"rule_replace", rule_replace},
         {"rule_error",   rule_error  },
         {"rule_cast",    rule_cast   },
+        {"rule_ops",     rule_ops    },
     };
     struct cache *cache = calloc(1, sizeof(*cache));
     if (!cache)
@@ -347,6 +381,12 @@ int sql_register_rule(sqlite3 *db)
         rc = sqlite3_create_function_v2(db, functions[i / 2].name, 2 + (int)(i % 2),
                                         SQLITE_UTF8 | SQLITE_INNOCUOUS, cache,
                                         functions[i / 2].run, NULL, NULL, cache_drop);
+    }
+    if (rc == SQLITE_OK) {
+        cache->functions++;
+        rc =
+            sqlite3_create_function_v2(db, "rule_part", 3, SQLITE_UTF8 | SQLITE_INNOCUOUS,
+                                       cache, rule_part, NULL, NULL, cache_drop);
     }
     cache_drop(cache);
     return rc == SQLITE_OK ? register_pure(db) : rc;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/compose/operation.h"
 #include "catalog/dtype.h"
 
 static sqlite3_stmt *query(sqlite3 *db, const char *sql, const char *argument)
@@ -90,27 +91,79 @@ static bool load_steps(sqlite3 *db, const char *compute, struct rules *rules)
     return finished(s, rc) && room;
 }
 
-/* The operations on the tensor: the last cast's dtype, or what is wrong with one. */
-static bool load_ops(sqlite3 *db, const char *ops, struct text *cast, struct text *fault)
+/* What a rule's `ops` come to. */
+struct ops {
+    struct text cast;  /* the dtype of the last cast; empty: none */
+    struct text fault; /* what is wrong; empty: nothing */
+    bool moves;        /* there is more than casts */
+};
+
+static bool read_ops(const char *text, struct ops *out)
 {
-    static const char sql[] = "SELECT iif(type = 'array', value ->> 0, value), iif(type "
-                              "= 'array', value ->> 1, '')"
-                              " FROM json_each(?1) ORDER BY key";
-    sqlite3_stmt *s = query(db, sql, ops);
-    int rc = SQLITE_ERROR;
-    while (s && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        const char *operation = column(s, 0) ? column(s, 0) : "";
-        const char *dtype = column(s, 1) ? column(s, 1) : "";
-        struct dtype found;
-        dtype_find(dtype, &found);
-        text_reset(cast);
-        text_adds(cast, dtype);
-        if (fault->len == 0 && strcmp(operation, "cast") != 0)
-            text_addf(fault, "ValueError: unknown operation '%s'", operation);
-        else if (fault->len == 0 && found.kind == DTYPE_UNKNOWN)
-            text_addf(fault, "ValueError: unknown dtype '%s'", dtype);
+    struct operations all = {.at = text};
+    struct operation o;
+    struct error err = {.offset = NO_OFFSET};
+    struct dtype found;
+    int more;
+    while ((more = operations_next(&all, &o, &err)) > 0) {
+        if (o.kind != OPERATION_CAST) {
+            out->moves = true;
+            continue;
+        }
+        text_reset(&out->cast);
+        text_add(&out->cast, o.argument[0].at, o.argument[0].len);
+        dtype_find(out->cast.at ? out->cast.at : "", &found);
+        if (out->fault.len == 0 && found.kind == DTYPE_UNKNOWN)
+            text_addf(&out->fault, "ValueError: unknown dtype '%s'", found.name);
     }
-    return finished(s, rc) && !cast->failed && !fault->failed;
+    if (more < 0 && out->fault.len == 0)
+        text_addf(&out->fault, "ValueError: %s", err.message);
+    return !out->cast.failed && !out->fault.failed;
+}
+
+/* A string of the JSON text [at, at + len) as a template of a number. */
+static bool add_template(sqlite3 *db, const char *at, size_t len, struct rules *rules)
+{
+    struct text json = {0};
+    text_add(&json, at, len);
+    sqlite3_stmt *s = text_str(&json) ? query(db, "SELECT ?1 ->> '$'", json.at) : NULL;
+    bool ok = s && sqlite3_step(s) == SQLITE_ROW && column(s, 0) &&
+              rules_add_ops(rules, column(s, 0), true);
+    sqlite3_finalize(s);
+    text_release(&json);
+    return ok;
+}
+
+/* The text of the operations: what stands between templates, and those: every string with a
+ * backslash. */
+static bool load_ops(sqlite3 *db, const char *ops, struct rules *rules)
+{
+    struct text plain = {0};
+    bool ok = true;
+    while (ok && *ops) {
+        size_t len = strcspn(ops, "\"");
+        text_add(&plain, ops, len);
+        ops += len;
+        if (!*ops)
+            break;
+        const char *end = ops + 1;
+        bool template = false;
+        for (; *end && *end != '"'; end += *end == '\\' && end[1] ? 2 : 1)
+            template = template || *end == '\\';
+        end += *end == '"';
+        if (!template) {
+            text_add(&plain, ops, (size_t)(end - ops));
+        } else {
+            ok = text_str(&plain) &&
+                 rules_add_ops(rules, plain.at ? plain.at : "", false) &&
+                 add_template(db, ops, (size_t)(end - ops), rules);
+            text_reset(&plain);
+        }
+        ops = end;
+    }
+    ok = ok && text_str(&plain) && rules_add_ops(rules, text_str(&plain), false);
+    text_release(&plain);
+    return ok;
 }
 
 static bool has_nul(sqlite3_stmt *s, int i)
@@ -121,16 +174,18 @@ static bool has_nul(sqlite3_stmt *s, int i)
 
 static bool load_rule(sqlite3 *db, sqlite3_stmt *s, struct rules *rules)
 {
-    struct text cast = {0}, fault = {0};
+    struct ops found = {0};
     const char *compute = column(s, 3), *ops = column(s, 4);
-    bool ok = !ops || load_ops(db, ops, &cast, &fault);
+    bool ok = !ops || read_ops(ops, &found);
     if (has_nul(s, 1) || has_nul(s, 2))
-        text_adds(&fault, "ValueError: a NUL character in a rule");
+        text_adds(&found.fault, "ValueError: a NUL character in a rule");
     ok = ok && rules_add(rules, sqlite3_column_int64(s, 0), column(s, 1), column(s, 2),
-                         cast.len ? cast.at : NULL, fault.len ? fault.at : NULL);
+                         found.cast.len ? found.cast.at : NULL,
+                         found.fault.len ? found.fault.at : NULL);
     ok = ok && (!compute || load_steps(db, compute, rules));
-    text_release(&cast);
-    text_release(&fault);
+    ok = ok && (!found.moves || found.fault.len || load_ops(db, ops, rules));
+    text_release(&found.cast);
+    text_release(&found.fault);
     return ok;
 }
 
@@ -157,6 +212,7 @@ static bool shape_of(const char *dialect, enum rules_shape *shape)
         {"t5x-translator", RULES_TRANSLATOR},
         {"t5x-assignment", RULES_FULLMATCH },
         {"orbax",          RULES_FULLMATCH },
+        {"convert",        RULES_FULLMATCH },
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(dialect, known[i].dialect) == 0) {

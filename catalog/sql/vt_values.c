@@ -165,11 +165,11 @@ static enum status choose_dtype(struct values_cursor *c, struct error *err)
 }
 
 /* Open the tensor; no rows (c->end 0) where it has no bytes. */
-static enum status start(struct values_cursor *c, struct keeper *k, int64_t id,
+static enum status start(struct values_cursor *c, struct keeper *k, sqlite3_value *which,
                          struct error *err)
 {
     struct lookup *l = keeper_lookup(k, err);
-    if (!l || lookup_tensor(l, id, &c->arena, &c->tensor, err) != OK)
+    if (!l || tensor_given(l, which, &c->arena, &c->tensor, err) != OK)
         return err->status;
     if (!tensor_has_values(&c->tensor))
         return OK;
@@ -251,8 +251,7 @@ static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text,
     empty(c);
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
         return SQLITE_OK;
-    if (start(c, ((struct values_table *)base->pVtab)->keeper,
-              sqlite3_value_int64(argv[0]), &err) != OK ||
+    if (start(c, ((struct values_table *)base->pVtab)->keeper, argv[0], &err) != OK ||
         narrow(c, given, argv + 1, &err) != OK)
         return fail(base, &err);
     return load_or_fail(c);

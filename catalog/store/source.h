@@ -76,6 +76,10 @@ enum status source_open_view(const struct source *inner, uint64_t offset, uint64
 enum status source_open_spill(struct source *inner, struct source **out,
                               struct error *err);
 
+/* The same; more than `memory` bytes go to the file. */
+enum status source_open_spill_within(struct source *inner, uint64_t memory,
+                                     struct source **out, struct error *err);
+
 /* The descriptor of a plain file source, for copy_file_range and fadvise, with
  * the offset where the source begins in it; -1 if it is something else. The offset is
  * that in the innermost source in any case. */

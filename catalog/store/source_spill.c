@@ -73,6 +73,12 @@ static enum status fill_memory(struct spill_source *p, const struct source *inne
 enum status source_open_spill(struct source *inner, struct source **out,
                               struct error *err)
 {
+    return source_open_spill_within(inner, MEMORY_BYTES, out, err);
+}
+
+enum status source_open_spill_within(struct source *inner, uint64_t memory,
+                                     struct source **out, struct error *err)
+{
     enum status status;
     struct spill_source *p = calloc(1, sizeof(*p));
     if (!p) {
@@ -84,7 +90,7 @@ enum status source_open_spill(struct source *inner, struct source **out,
     p->name = strdup(inner->name);
     if (!p->name)
         status = error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
-    else if (inner->size <= MEMORY_BYTES)
+    else if (inner->size <= memory)
         status = fill_memory(p, inner, err);
     else
         status = fill_file(p, inner, err);

@@ -3,8 +3,8 @@
 -- concerns and the first 20 of them as JSON, what it means and what to do.
 WITH
   given(ruleset, source, target) AS (SELECT :ruleset, :source, $target),
-  option(dialect, required) AS MATERIALIZED (
-    SELECT dialect, dialect = 't5x-assignment' AND ifnull(options ->> 'require_all', 1)
+  option(dialect, renames, required) AS MATERIALIZED (
+    SELECT dialect, dialect IN ('t5x-translator', 'convert'), dialect = 't5x-assignment' AND ifnull(options ->> 'require_all', 1)
     FROM ruleset WHERE name = (SELECT ruleset FROM given)
   ),
   -- What the map does, in one form for all dialects.
@@ -19,7 +19,12 @@ WITH
            error, note, 1
     FROM option CROSS JOIN assignment_rows((SELECT ruleset FROM given),
       (SELECT source FROM given), (SELECT target FROM given))
-    WHERE dialect <> 't5x-translator'
+    WHERE NOT renames
+    UNION ALL
+    SELECT place, old_name, new_name, tensor_id, dtype, shape, rule, status, error, note, 1
+    FROM option CROSS JOIN conversion_rows((SELECT ruleset FROM given),
+      (SELECT source FROM given))
+    WHERE dialect = 'convert'
   ),
   result(place, old_name, new_name, tensor_id, dtype, shape, rule, status, wins)
   AS MATERIALIZED (
@@ -27,7 +32,7 @@ WITH
     FROM mapping WHERE status IN ('ok', 'mapped', 'kept')
   ),
   tried(place, name) AS ( -- the names that the patterns are for
-    SELECT place, iif(dialect = 't5x-translator', old_name, new_name)
+    SELECT place, iif(renames, old_name, new_name)
     FROM result CROSS JOIN option WHERE dialect <> 'kauldron'
   ),
   model(place, name, dtype, shape) AS MATERIALIZED (
@@ -40,9 +45,9 @@ WITH
   asked(name) AS MATERIALIZED ( -- the names that patterns are tried on, some of them
     SELECT name FROM (
       SELECT old_name AS name FROM mapping CROSS JOIN option
-      WHERE dialect = 't5x-translator'
+      WHERE renames
       UNION ALL
-      SELECT name FROM model CROSS JOIN option WHERE dialect <> 't5x-translator')
+      SELECT name FROM model CROSS JOIN option WHERE NOT renames)
     LIMIT 1000
   ),
   -- Names in a row: below `a`, in the order of name || '/', come first those under it.
@@ -102,7 +107,7 @@ WITH
     UNION ALL
     SELECT 'left-out', NULL, l.place, l.name, NULL
     FROM leaf l CROSS JOIN option
-    WHERE l.checkpoint_id = (SELECT source FROM given) AND dialect <> 't5x-translator'
+    WHERE l.checkpoint_id = (SELECT source FROM given) AND NOT renames
       AND l.tensor_id IS NOT NULL
       AND l.name NOT IN (SELECT old_name FROM result WHERE old_name IS NOT NULL)
     UNION ALL
@@ -120,7 +125,7 @@ WITH
     SELECT 'again', rule_match(ruleset, r.new_name), r.place, r.new_name,
            'would become ' || rule_replace(ruleset, r.new_name)
     FROM given CROSS JOIN option CROSS JOIN result r
-    WHERE dialect = 't5x-translator'
+    WHERE renames
       AND rule_status(ruleset, r.new_name) = 'ok'
       AND rule_replace(ruleset, r.new_name) <> r.new_name
     UNION ALL

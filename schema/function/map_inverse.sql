@@ -6,15 +6,20 @@ WITH
   option(dialect) AS MATERIALIZED (
     SELECT dialect FROM ruleset WHERE name = (SELECT ruleset FROM given)
   ),
-  mapping(old_name, new_name, status) AS MATERIALIZED (
-    SELECT old_name, new_name, status
+  mapping(old_name, new_name, status, ops) AS MATERIALIZED (
+    SELECT old_name, new_name, status, ops
     FROM option CROSS JOIN translation_rows((SELECT ruleset FROM given))
     WHERE dialect = 't5x-translator' AND checkpoint_id = (SELECT source FROM given)
     UNION ALL
-    SELECT old_name, new_name, status
+    SELECT old_name, new_name, status, NULL
     FROM option CROSS JOIN assignment_rows((SELECT ruleset FROM given),
       (SELECT source FROM given), (SELECT target FROM given))
     WHERE dialect <> 't5x-translator' AND status <> 'missing'
+    UNION ALL
+    SELECT old_name, new_name, status, ops
+    FROM option CROSS JOIN conversion_rows((SELECT ruleset FROM given),
+      (SELECT source FROM given))
+    WHERE dialect = 'convert'
   ),
   owners(new_name, sources) AS MATERIALIZED (
     SELECT new_name, count(DISTINCT old_name) FROM mapping WHERE new_name IS NOT NULL
@@ -25,5 +30,7 @@ SELECT row_number() OVER () AS ord,
        replace(m.old_name, '\', '\\') AS replacement,
        CASE WHEN m.status NOT IN ('ok', 'mapped', 'kept')
               THEN 'the tensor goes nowhere: it cannot come back'
-            WHEN o.sources > 1 THEN 'several tensors became this name' END AS error
+            WHEN o.sources > 1 THEN 'several tensors became this name'
+            WHEN m.ops IS NOT NULL
+              THEN 'a map back has to undo ' || m.ops || ' too' END AS error
 FROM mapping m LEFT JOIN owners o ON o.new_name = m.new_name

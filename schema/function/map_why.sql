@@ -12,6 +12,13 @@ WITH
       AND (x.name = (SELECT name FROM given) OR x.old_name = (SELECT name FROM given))
       AND NOT (x.status = 'error' AND rule_status(r.name, x.old_name) = 'unmatched')
     UNION ALL
+    SELECT r.name, x.old_name, x.new_name, x.tensor_id, 'converted', x.dtype, x.shape, x.status,
+           x.error, x.note, NULL
+    FROM given g CROSS JOIN ruleset r CROSS JOIN conversion_rows(r.name, g.checkpoint) x
+    WHERE r.dialect = 'convert'
+      AND (x.new_name = (SELECT name FROM given) OR x.old_name = (SELECT name FROM given))
+      AND x.status <> 'unmatched'
+    UNION ALL
     SELECT r.name, x.old_name, x.new_name, x.tensor_id, 'assigned', x.dtype, x.shape,
            x.status, x.error, x.note, (SELECT target FROM given)
     FROM given g CROSS JOIN ruleset r
@@ -25,7 +32,7 @@ SELECT m.ruleset, m.old_name, m.new_name, m.origin, m.status, m.error, m.note,
        (SELECT path FROM checkpoints WHERE id = m.target) AS onto
 FROM made m
 LEFT JOIN rule u ON u.ruleset = m.ruleset
-  AND u.ord = iif(m.origin = 'translated', rule_match(m.ruleset, m.old_name),
+  AND u.ord = iif(m.origin IN ('translated', 'converted'), rule_match(m.ruleset, m.old_name),
                   iif(m.origin = 'assigned' AND (SELECT dialect FROM ruleset
                         WHERE name = m.ruleset) = 't5x-assignment',
                       rule_match(m.ruleset, m.new_name), NULL))

@@ -38,15 +38,22 @@ SELECT e.checkpoints AS each_checkpoint_id,
        n.name AS old_name,
        rule_replace(:ruleset, n.name) AS new_name,
        iif(e.is_tensor, ifnull(rule_cast(:ruleset, n.name), e.dtype), NULL) AS dtype,
-       e.shape,
+       iif(rule_ops(:ruleset, n.name) IS NULL, e.shape,
+           operation_shape(rule_ops(:ruleset, n.name), e.shape)) AS shape,
+       iif(e.is_tensor, rule_ops(:ruleset, n.name), NULL) AS ops,
        rule_match(:ruleset, n.name) AS rule,
        CASE WHEN (SELECT strict FROM mode) AND rule_status(:ruleset, n.name) = 'ok'
                  AND e.id NOT IN keeper
+            THEN 'error'
+            WHEN e.is_tensor
+                 AND operation_error(rule_ops(:ruleset, n.name), e.shape, e.dtype) IS NOT NULL
             THEN 'error' ELSE rule_status(:ruleset, n.name) END AS status,
        CASE WHEN (SELECT strict FROM mode) AND rule_status(:ruleset, n.name) = 'ok'
                  AND e.id NOT IN keeper
             THEN 'ValueError: a later name becomes '
                  || python_repr(rule_replace(:ruleset, n.name)) || ' too'
+            WHEN e.is_tensor AND rule_ops(:ruleset, n.name) IS NOT NULL
+            THEN operation_error(rule_ops(:ruleset, n.name), e.shape, e.dtype)
             ELSE rule_error(:ruleset, n.name) END AS error,
        e.id IN keeper AS wins
 FROM (

@@ -57,9 +57,11 @@ static void cut_in_chunks(const struct fake *f, struct arena *arena,
     t->storage = STORAGE_CHUNKS;
 }
 
-static enum status fake_load(void *context, int64_t id, struct arena *arena,
-                             struct stored_tensor *out, struct error *err)
+static enum status fake_load(void *context, int64_t id, const char *recipe,
+                             struct arena *arena, struct stored_tensor *out,
+                             struct error *err)
 {
+    (void)recipe;
     const struct shop *shop = context;
     uint64_t i = (uint64_t)(id & TENSOR_ORD_MASK);
     if (i >= shop->count)
@@ -141,8 +143,8 @@ static enum status run(struct shop *shop, const char *path, const char *dtype,
     const struct exporter *exporter = exporter_for_path(path);
     assert_non_null(exporter);
     for (size_t i = 0; i < shop->count; i++)
-        assert_int_equal(export_plan_add(&plan, ID(i), shop->tensors[i].name, NULL, err),
-                         OK);
+        assert_int_equal(
+            export_plan_add(&plan, ID(i), NULL, shop->tensors[i].name, NULL, err), OK);
     if (dtype)
         assert_int_equal(export_plan_cast(&plan, dtype, err), OK);
     assert_int_equal(export_plan_check(&plan, exporter, err), OK);
@@ -475,8 +477,8 @@ static void test_refusals(void **state)
         struct error err = {.offset = NO_OFFSET};
         const char *lines;
         printf("case %zu: %s %s\n", i, refusals[i].format, refusals[i].new_name);
-        assert_int_equal(export_plan_add(&plan, ID(0), refusals[i].new_name, NULL, &err),
-                         OK);
+        assert_int_equal(
+            export_plan_add(&plan, ID(0), NULL, refusals[i].new_name, NULL, &err), OK);
         if (refusals[i].cast)
             assert_int_equal(export_plan_cast(&plan, refusals[i].cast, &err), OK);
         assert_int_equal(
@@ -509,10 +511,10 @@ static void test_whole_plan(void **state)
     assert_string_equal(text_str(&plan.refusals.lines), "no tensor is selected\n");
     export_plan_release(&plan);
 
-    export_plan_add(&plan, ID(0), "new", NULL, &err);
-    export_plan_add(&plan, ID(1), "new", NULL, &err);
-    export_plan_add(&plan, ID(2), "lost", NULL, &err);
-    export_plan_add(&plan, ID(99), "unknown", NULL, &err);
+    export_plan_add(&plan, ID(0), NULL, "new", NULL, &err);
+    export_plan_add(&plan, ID(1), NULL, "new", NULL, &err);
+    export_plan_add(&plan, ID(2), NULL, "lost", NULL, &err);
+    export_plan_add(&plan, ID(99), NULL, "unknown", NULL, &err);
     assert_int_equal(export_plan_check(&plan, exporter_find("npy"), &err), OK);
     const char *lines = text_str(&plan.refusals.lines);
     assert_non_null(strstr(lines, "lost: the catalog knows no bytes"));
@@ -525,8 +527,8 @@ static void test_whole_plan(void **state)
     export_plan_release(&plan);
 
     /* numpy.load() could not tell these apart. */
-    export_plan_add(&plan, ID(0), "x", NULL, &err);
-    export_plan_add(&plan, ID(1), "x.npy", NULL, &err);
+    export_plan_add(&plan, ID(0), NULL, "x", NULL, &err);
+    export_plan_add(&plan, ID(1), NULL, "x.npy", NULL, &err);
     assert_int_equal(export_plan_check(&plan, exporter_find("npz"), &err), OK);
     struct export_options options = {0};
     assert_int_equal(
@@ -653,7 +655,7 @@ static void test_catalog_changed(void **state)
     struct export_options options = {0};
     struct error err = {.offset = NO_OFFSET};
     (void)state;
-    export_plan_add(&plan, ID(0), "x", NULL, &err);
+    export_plan_add(&plan, ID(0), NULL, "x", NULL, &err);
     assert_int_equal(export_plan_check(&plan, exporter_find("npy"), &err), OK);
     shop.renamed = true;
     assert_int_equal(

@@ -1,0 +1,324 @@
+#include "catalog/read/composed.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "catalog/compose/compose.h"
+#include "catalog/convert.h"
+#include "catalog/gather.h"
+
+/* What parts that were decoded may take in memory, all together; the rest goes to files. */
+#define DECODED_BYTES  ((uint64_t)32 << 20)
+#define SCALED_AT_ONCE 4096 /* elements */
+
+/* A part's reader, as a source. */
+struct part_source {
+    struct source base; /* first */
+    struct reader *reader;
+};
+
+struct composed {
+    const struct stored_tensor *tensor;
+    const struct composition *made;
+    size_t unit; /* bytes of an element */
+    bool gathers, sequential;
+    uint64_t memory;                /* of the reader of the part that takes most */
+    struct converter widen, narrow; /* where it scales */
+    pthread_mutex_t lock;           /* over the parts that are opened */
+    struct source **part;           /* NULL until wanted */
+};
+
+static enum status no_memory(const struct composed *c, struct error *err)
+{
+    return error_set(err, ERR_MEMORY, c->tensor->checkpoint, NO_OFFSET, "no memory");
+}
+
+/* --- parts as sources -------------------------------------------------------------------- */
+
+static enum status part_read(const struct source *s, uint64_t offset, void *dst,
+                             size_t len, struct error *err)
+{
+    return reader_read(((const struct part_source *)s)->reader, offset, dst, len, err);
+}
+
+static void part_close(struct source *s)
+{
+    reader_close(((struct part_source *)s)->reader);
+    free(s);
+}
+
+static const struct source_ops part_ops = {.read_at = part_read, .close = part_close};
+
+static enum status open_source(const struct stored_tensor *t, struct source **out,
+                               struct error *err)
+{
+    struct part_source *s = calloc(1, sizeof(*s));
+    if (!s)
+        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+    if (reader_open(t, &s->reader, err) != OK) {
+        free(s);
+        return err->status;
+    }
+    s->base = (struct source){
+        .ops = &part_ops,
+        .size = t->nbytes,
+        .name = t->checkpoint,
+        .sequential = reader_sequential(s->reader),
+    };
+    *out = &s->base;
+    return OK;
+}
+
+/* A sequential one is kept decoded, unless it is all there is and wanted as it comes. */
+static enum status open_part(const struct composed *c, uint64_t i, struct source **out,
+                             struct error *err)
+{
+    const struct composed_part *p = &c->made->part[i];
+    struct source *s = NULL;
+    if (open_source(p->tensor, &s, err) != OK)
+        return err->status;
+    if (s->sequential && c->gathers)
+        return source_open_spill_within(s, DECODED_BYTES / c->made->count, out, err);
+    *out = s;
+    return OK;
+}
+
+static enum status part_source(struct composed *c, uint64_t i, struct source **out,
+                               struct error *err)
+{
+    pthread_mutex_lock(&c->lock);
+    if (!c->part[i])
+        open_part(c, i, &c->part[i], err);
+    *out = c->part[i];
+    pthread_mutex_unlock(&c->lock);
+    return err->status;
+}
+
+/* --- opening ----------------------------------------------------------------------------- */
+
+static enum status try_parts(struct composed *c, struct error *err)
+{
+    c->sequential = c->gathers;
+    for (uint64_t i = 0; i < c->made->count && err->status == OK; i++) {
+        const struct composed_part *p = &c->made->part[i];
+        struct reader *r = NULL;
+        p->tensor->cache = c->tensor->cache;
+        if (p->view.zeros)
+            continue;
+        if (reader_open(p->tensor, &r, err) == OK) {
+            uint64_t memory = reader_memory(r);
+            c->sequential = c->sequential || reader_sequential(r);
+            c->memory = c->memory < memory ? memory : c->memory;
+        } else {
+            error_prefix(err, p->tensor->name);
+        }
+        reader_close(r);
+    }
+    return err->status;
+}
+
+static enum status find_converters(struct composed *c, struct error *err)
+{
+    struct dtype wide;
+    const struct dtype *d = &c->tensor->dtype;
+    if (c->made->scale == 1)
+        return OK;
+    dtype_find(d->bits > 32 ? "float64" : "float32", &wide);
+    if (converter_find(d, &wide, &c->widen, err) == OK)
+        converter_find(&wide, d, &c->narrow, err);
+    return err->status;
+}
+
+enum status composed_open(const struct stored_tensor *t, struct composed **out,
+                          struct error *err)
+{
+    struct composed *c = calloc(1, sizeof(*c));
+    if (!c)
+        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+    c->tensor = t;
+    c->made = t->composition;
+    c->unit = t->dtype.block_bytes;
+    c->gathers = c->made->count > 1 || !view_is_run(&c->made->part[0].view);
+    c->part = calloc((size_t)c->made->count, sizeof(*c->part));
+    pthread_mutex_init(&c->lock, NULL);
+    if (!c->part)
+        no_memory(c, err);
+    else if (find_converters(c, err) == OK)
+        try_parts(c, err);
+    if (err->status == OK)
+        *out = c;
+    else
+        composed_close(c);
+    return err->status;
+}
+
+void composed_close(struct composed *c)
+{
+    if (!c)
+        return;
+    for (uint64_t i = 0; c->part && i < c->made->count; i++)
+        if (c->part[i])
+            source_close(c->part[i]);
+    free(c->part);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+bool composed_gathers(const struct composed *c)
+{
+    return c->gathers;
+}
+
+bool composed_sequential(const struct composed *c)
+{
+    return c->sequential;
+}
+
+uint64_t composed_memory(const struct composed *c)
+{
+    return c->memory;
+}
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+/* The largest box of a part's elements, in C order of its view, that begins at `at` and ends
+ * by `end`: as a gather to memory in which a row of the result follows the other. */
+static uint64_t next_box(const struct composed *c, const struct composed_part *p,
+                         uint64_t at, uint64_t end, struct gather *g)
+{
+    const struct view *v = &p->view;
+    unsigned dims = v->first[v->rank], rows_end = v->first[p->axis];
+    uint64_t inner = 1, taken = 1, to = 1;
+    bool whole = true; /* all dims so far; then `at` is a multiple of `inner` */
+    g->from = v->offset;
+    g->to = p->place;
+    g->rank = dims;
+    for (unsigned d = dims; d-- > 0;) {
+        if (d + 1 == rows_end)
+            to = c->made->length;
+        uint64_t count = v->dim[d].count, index = at / inner % count, n = 1;
+        if (whole) {
+            n = (end - at) / inner;
+            n = n < count - index ? n : count - index;
+            whole = n == count;
+            taken = n * inner;
+        }
+        g->dim[d] = (struct gather_dim){n, (int64_t)v->dim[d].step, (int64_t)to};
+        g->from += index * v->dim[d].step;
+        g->to += index * to;
+        inner *= count;
+        to *= count;
+    }
+    return taken;
+}
+
+/* How many elements of the part stand before element `position` of the result. */
+static uint64_t before(const struct composed *c, const struct composed_part *p,
+                       uint64_t position)
+{
+    uint64_t row = position / c->made->length, within = position % c->made->length;
+    uint64_t own = within < p->place               ? 0
+                   : within - p->place < p->length ? within - p->place
+                                                   : p->length;
+    return row * p->length + own;
+}
+
+static enum status gather_part(struct composed *c, uint64_t i, uint64_t position,
+                               uint64_t count, uint8_t *dst, struct error *err)
+{
+    const struct composed_part *p = &c->made->part[i];
+    uint64_t at = before(c, p, position), end = before(c, p, position + count);
+    struct source *s = NULL;
+    struct gather g;
+    if (at == end || p->view.zeros || part_source(c, i, &s, err) != OK)
+        return err->status; /* dst is zero already */
+    while (at < end) {
+        at += next_box(c, p, at, end, &g);
+        g.unit = c->unit;
+        g.to -= position;
+        if (gather_run(&g, s, dst, err) != OK)
+            break;
+    }
+    return err->status;
+}
+
+/* In float32, or in float64 what is wider, and rounded once. */
+static enum status scale(const struct composed *c, uint8_t *data, uint64_t position,
+                         uint64_t count, struct error *err)
+{
+    bool wide = c->widen.to.bits == 64;
+    union {
+        float single[SCALED_AT_ONCE];
+        double wide[SCALED_AT_ONCE];
+    } room;
+    for (uint64_t n; count && err->status == OK; data += n * c->unit, count -= n) {
+        n = count < SCALED_AT_ONCE ? count : SCALED_AT_ONCE;
+        if (converter_run(&c->widen, data, &room, n, position, err) != OK)
+            break;
+        for (uint64_t i = 0; i < n; i++)
+            if (wide)
+                room.wide[i] *= c->made->scale;
+            else
+                room.single[i] *= (float)c->made->scale;
+        converter_run(&c->narrow, &room, data, n, position, err);
+        position += n;
+    }
+    return err->status;
+}
+
+enum status composed_read(struct composed *c, uint64_t position, uint64_t count,
+                          uint8_t *dst, struct error *err)
+{
+    if (!count)
+        return OK;
+    memset(dst, 0, (size_t)count * c->unit);
+    for (uint64_t i = 0; i < c->made->count; i++)
+        if (gather_part(c, i, position, count, dst, err) != OK)
+            return err->status;
+    return c->made->scale == 1 ? OK : scale(c, dst, position, count, err);
+}
+
+/* Where element `position` of a slice is in the result. */
+static uint64_t slice_position(const struct composed *c, const struct slice *slices,
+                               uint64_t position)
+{
+    uint64_t step = 1, at = 0;
+    for (unsigned d = c->tensor->rank; d-- > 0;) {
+        const struct slice *s = &slices[d];
+        uint64_t index = position % s->count;
+        at += (s->start + index * (uint64_t)s->step) * step;
+        position /= s->count;
+        step *= c->tensor->shape[d];
+    }
+    return at;
+}
+
+enum status composed_read_slice(struct composed *c, const struct slice *slices,
+                                uint64_t position, uint64_t count, uint8_t *dst,
+                                struct error *err)
+{
+    const struct slice whole = {.count = 1, .step = 1};
+    const struct slice *last = c->tensor->rank ? &slices[c->tensor->rank - 1] : &whole;
+    while (count && err->status == OK) {
+        uint64_t n = last->step == 1 ? last->count - position % last->count : 1;
+        n = n < count ? n : count;
+        composed_read(c, slice_position(c, slices, position), n, dst, err);
+        position += n;
+        count -= n;
+        dst += n * c->unit;
+    }
+    return err->status;
+}
+
+enum status composed_verify(struct composed *c, struct error *err)
+{
+    for (uint64_t i = 0; i < c->made->count && err->status == OK; i++) {
+        const struct composed_part *p = &c->made->part[i];
+        struct reader *r = NULL;
+        if (!p->view.zeros && reader_open(p->tensor, &r, err) == OK &&
+            reader_verify(r, err) != OK)
+            error_prefix(err, p->tensor->name);
+        reader_close(r);
+    }
+    return err->status;
+}
