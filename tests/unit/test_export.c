@@ -558,7 +558,7 @@ static void test_many(void **state)
         size_t n = i * 7919 % COUNT; /* not in their order */
         snprintf(names[i], sizeof(names[i]), "a/name/of/some/length/%05zu/weights", n);
         tensors[i] = (struct fake){names[i], "uint16", 1, {1}, names[i] + 22};
-        assert_int_equal(export_plan_add(&plan, ID(i), names[i], NULL, &err), OK);
+        assert_int_equal(export_plan_add(&plan, ID(i), NULL, names[i], NULL, &err), OK);
     }
     assert_int_equal(export_plan_check(&plan, exporter_find("npz"), &err), OK);
     assert_int_equal(plan.refusals.count, 0);
@@ -608,7 +608,7 @@ static void test_cast(void **state)
         struct error err = {.offset = NO_OFFSET};
         printf("case %zu\n", c);
         for (size_t i = 0; i < cases[c].count; i++)
-            export_plan_add(&plan, ID(cases[c].first + i), "n", NULL, &err);
+            export_plan_add(&plan, ID(cases[c].first + i), NULL, "n", NULL, &err);
         assert_int_equal(export_plan_cast(&plan, cases[c].cast, &err), OK);
         struct export_scan *scan = NULL;
         struct export_tensor *t;
