@@ -17,7 +17,7 @@ WITH
     FROM given g CROSS JOIN ruleset r CROSS JOIN conversion_rows(r.name, g.checkpoint) x
     WHERE r.dialect = 'convert'
       AND (x.new_name = (SELECT name FROM given) OR x.old_name = (SELECT name FROM given))
-      AND x.status <> 'unmatched'
+      AND x.rule IS NOT NULL
     UNION ALL
     SELECT r.name, x.old_name, x.new_name, x.tensor_id, 'assigned', x.dtype, x.shape,
            x.status, x.error, x.note, (SELECT target FROM given)

@@ -1,0 +1,54 @@
+-- hf_t5_to_t5x.sql - Hugging Face's T5, mT5 and UMT5 as T5X's unscanned models: t5x_to_hf_t5 back.
+--
+-- Kernels come out with joined heads, (embed, heads * kv), as T5X's minimal models have them.
+-- What may have to be changed, since names do not tell:
+--   the table shared_relpos: UMT5 has a bias in each layer, T5 one in block 0 for all
+--     UPDATE ruleset SET options = json_remove(options, '$.tables.shared_relpos."0"')
+--     WHERE name = 'hf_t5_to_t5x';
+--   lm_head of T5 1.0, where a file repeats shared.weight under that name
+--     UPDATE rule SET replacement = NULL
+--     WHERE ruleset = 'hf_t5_to_t5x' AND pattern = 'lm_head\.weight';
+INSERT INTO ruleset(name, dialect, options) VALUES ('hf_t5_to_t5x', 'convert', '{
+  "tables": {
+    "shared_relpos": {"0": "relpos_bias"},
+    "attention": {
+      "encoder.SelfAttention": "attention",
+      "decoder.SelfAttention": "self_attention",
+      "decoder.EncDecAttention": "encoder_decoder_attention"
+    },
+    "matrix": {"q": "query", "k": "key", "v": "value", "o": "out"},
+    "norm": {
+      "encoder.0": "pre_attention_layer_norm", "encoder.1": "pre_mlp_layer_norm",
+      "decoder.0": "pre_self_attention_layer_norm",
+      "decoder.1": "pre_cross_attention_layer_norm", "decoder.2": "pre_mlp_layer_norm"
+    }
+  }
+}');
+
+INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
+('hf_t5_to_t5x', 1, 'shared\.weight', 'target/token_embedder/embedding', NULL, NULL),
+('hf_t5_to_t5x', 2, '(?:encoder|decoder)\.embed_tokens\.weight', NULL, NULL, NULL),
+('hf_t5_to_t5x', 3, 'lm_head\.weight',
+ 'target/decoder/logits_dense/kernel', NULL, '[["transpose"]]'),
+('hf_t5_to_t5x', 4, '(encoder|decoder)\.final_layer_norm\.weight',
+ 'target/\1/\1_norm/scale', NULL, NULL),
+
+-- Old files have a bias for the attention to the encoder too, which no model uses.
+('hf_t5_to_t5x', 5, 'decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight',
+ NULL, NULL, NULL),
+('hf_t5_to_t5x', 6,
+ '(encoder|decoder)\.block\.(\d+)\.layer\.0\.SelfAttention\.relative_attention_bias\.weight',
+ 'target/\1/\g<relpos>/rel_embedding',
+ '[["relpos", "table", "shared_relpos", "\\2", "layers_\\2/relpos_bias"]]',
+ '[["transpose"]]'),
+
+('hf_t5_to_t5x', 7, '(encoder|decoder)\.block\.(\d+)\.layer\.\d\.(\w+Attention)\.([qkvo])\.weight',
+ 'target/\1/layers_\2/\g<attention>/\g<matrix>/kernel',
+ '[["attention", "table", "attention", "\\1.\\3"],
+   ["matrix", "table", "matrix", "\\4"]]', '[["transpose"]]'),
+('hf_t5_to_t5x', 8,
+ '(encoder|decoder)\.block\.(\d+)\.layer\.\d\.DenseReluDense\.(wi|wi_0|wi_1|wo)\.weight',
+ 'target/\1/layers_\2/mlp/\3/kernel', NULL, '[["transpose"]]'),
+('hf_t5_to_t5x', 9, '(encoder|decoder)\.block\.(\d+)\.layer\.(\d)\.layer_norm\.weight',
+ 'target/\1/layers_\2/\g<norm>/scale',
+ '[["norm", "table", "norm", "\\1.\\3"]]', NULL);

@@ -1,0 +1,52 @@
+-- llama_gguf_to_hf.sql - Llama, Mistral and Mixtral of llama.cpp under the names of Hugging Face:
+-- llama_hf_to_gguf back.
+--
+-- The heads have to be said here too; a GGUF file has them in its metadata, as
+-- llama.attention.head_count and llama.attention.head_count_kv:
+--   UPDATE ruleset SET options = json_set(options, '$.tables.config.num_attention_heads', 32,
+--       '$.tables.config.num_key_value_heads', 8) WHERE name = 'llama_gguf_to_hf';
+-- Quantised blocks cannot be cut across: such attn_q and attn_k are errors. dtypes stay as they
+-- are, norms float32.
+INSERT INTO ruleset(name, dialect, options) VALUES ('llama_gguf_to_hf', 'convert', '{
+  "tables": {
+    "config": {},
+    "heads": {"q": "num_attention_heads", "k": "num_key_value_heads"},
+    "outer": {"token_embd": "model.embed_tokens", "output_norm": "model.norm",
+              "output": "lm_head"},
+    "module": {
+      "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
+      "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
+      "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
+      "ffn_gate_inp": "block_sparse_moe.gate"
+    },
+    "expert": {"gate": "w1", "down": "w2", "up": "w3"}
+  }
+}');
+
+INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
+('llama_gguf_to_hf', 1, '(token_embd|output_norm|output)\.weight', '\g<name>.weight',
+ '[["name", "table", "outer", "\\1"]]', NULL),
+('llama_gguf_to_hf', 2, 'rope_freqs\.weight', NULL, NULL, NULL),
+
+('llama_gguf_to_hf', 3, 'blk\.(\d+)\.attn_([qk])\.weight',
+ 'model.layers.\1.self_attn.\2_proj.weight',
+ '[["key", "table", "heads", "\\2"],
+   ["known", "table", "config", "\\g<key>", ""],
+   ["ask", "if", "\\g<known>", "\\g<key>", "\\g<key> is not known. Say it: UPDATE ruleset SET options = json_set(options, ''$.tables.config.\\g<key>'', NUMBER) WHERE name = ''llama_gguf_to_hf''"],
+   ["heads", "table", "config", "\\g<ask>"]]',
+ '[["transpose"], ["reshape", [0, "\\g<heads>", -1, 2]], ["transpose", 2, 3], ["flatten", 1, 3], ["transpose"]]'),
+('llama_gguf_to_hf', 4, 'blk\.(\d+)\.attn_([qk])\.bias',
+ 'model.layers.\1.self_attn.\2_proj.bias',
+ '[["key", "table", "heads", "\\2"],
+   ["known", "table", "config", "\\g<key>", ""],
+   ["ask", "if", "\\g<known>", "\\g<key>", "\\g<key> is not known. Say it: UPDATE ruleset SET options = json_set(options, ''$.tables.config.\\g<key>'', NUMBER) WHERE name = ''llama_gguf_to_hf''"],
+   ["heads", "table", "config", "\\g<ask>"]]',
+ '[["reshape", ["\\g<heads>", -1, 2]], ["transpose", 1, 2], ["flatten", 0, 2]]'),
+
+('llama_gguf_to_hf', 5, 'blk\.(\d+)\.ffn_(gate|up|down)_exps\.weight',
+ 'model.layers.\1.block_sparse_moe.experts.\g<n>.\g<expert>.weight',
+ '[["n", "part"],
+   ["expert", "table", "expert", "\\2"]]', '[["unstack", 0]]'),
+('llama_gguf_to_hf', 6, 'blk\.(\d+)\.(\w+)\.(weight|bias)',
+ 'model.layers.\1.\g<module>.\3',
+ '[["module", "table", "module", "\\2"]]', NULL);

@@ -1,0 +1,65 @@
+-- llama_hf_to_gguf.sql - Llama, Mistral and Mixtral of Hugging Face under the names of llama.cpp.
+--
+-- Hugging Face rotates the halves of a head against each other, llama.cpp neighbours: the rows
+-- of q_proj and k_proj change places within each head, (heads, 2, d/2) to (heads, d/2, 2). How
+-- many heads there are stands in config.json, and has to be said, for each model:
+--   UPDATE ruleset SET options = json_set(options, '$.tables.config.num_attention_heads', 32,
+--       '$.tables.config.num_key_value_heads', 8) WHERE name = 'llama_hf_to_gguf';
+-- or, with config.json beside the checkpoint when it was imported:
+--   UPDATE ruleset SET options = (SELECT json_set(options, '$.tables.config',
+--       json_group_object(substr(key, 13), value)) FROM metadata
+--       WHERE checkpoint_id = … AND key GLOB 'config.json:num_*_heads')
+--   WHERE name = 'llama_hf_to_gguf';
+-- Norms, biases and routers become float32, as llama.cpp's conversion has them. rope_freqs, which
+-- it computes for Llama 3.1 and later, is not made; output.weight is absent where lm_head is tied.
+INSERT INTO ruleset(name, dialect, options) VALUES ('llama_hf_to_gguf', 'convert', '{
+  "tables": {
+    "config": {},
+    "heads": {"q": "num_attention_heads", "k": "num_key_value_heads"},
+    "outer": {"model.embed_tokens": "token_embd", "lm_head": "output"},
+    "module": {
+      "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
+      "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"
+    },
+    "norm": {"input": "attn_norm", "post_attention": "ffn_norm"},
+    "expert": {"w1": "ffn_gate_exps", "w2": "ffn_down_exps", "w3": "ffn_up_exps"}
+  }
+}');
+
+INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
+('llama_hf_to_gguf', 1, '(model\.embed_tokens|lm_head)\.weight', '\g<name>.weight',
+ '[["name", "table", "outer", "\\1"]]', NULL),
+('llama_hf_to_gguf', 2, 'model\.norm\.weight', 'output_norm.weight', NULL, '[["cast", "float32"]]'),
+('llama_hf_to_gguf', 3, 'model\.layers\.(\d+)\.(input|post_attention)_layernorm\.weight',
+ 'blk.\1.\g<norm>.weight',
+ '[["norm", "table", "norm", "\\2"]]', '[["cast", "float32"]]'),
+('llama_hf_to_gguf', 4, 'model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq', NULL, NULL, NULL),
+
+-- Weights are turned over, so that their rows are the last axis, whose size -1 then stands for.
+('llama_hf_to_gguf', 5, 'model\.layers\.(\d+)\.self_attn\.([qk])_proj\.weight',
+ 'blk.\1.attn_\2.weight',
+ '[["key", "table", "heads", "\\2"],
+   ["known", "table", "config", "\\g<key>", ""],
+   ["ask", "if", "\\g<known>", "\\g<key>", "\\g<key> is not known. Say it: UPDATE ruleset SET options = json_set(options, ''$.tables.config.\\g<key>'', NUMBER) WHERE name = ''llama_hf_to_gguf''"],
+   ["heads", "table", "config", "\\g<ask>"]]',
+ '[["transpose"], ["reshape", [0, "\\g<heads>", 2, -1]], ["transpose", 2, 3], ["flatten", 1, 3], ["transpose"]]'),
+('llama_hf_to_gguf', 6, 'model\.layers\.(\d+)\.self_attn\.([qk])_proj\.bias',
+ 'blk.\1.attn_\2.bias',
+ '[["key", "table", "heads", "\\2"],
+   ["known", "table", "config", "\\g<key>", ""],
+   ["ask", "if", "\\g<known>", "\\g<key>", "\\g<key> is not known. Say it: UPDATE ruleset SET options = json_set(options, ''$.tables.config.\\g<key>'', NUMBER) WHERE name = ''llama_hf_to_gguf''"],
+   ["heads", "table", "config", "\\g<ask>"]]',
+ '[["reshape", ["\\g<heads>", 2, -1]], ["transpose", 1, 2], ["flatten", 0, 2], ["cast", "float32"]]'),
+
+('llama_hf_to_gguf', 7, 'model\.layers\.(\d+)\.(self_attn\.[vo]_proj|mlp\.\w+_proj)\.weight',
+ 'blk.\1.\g<module>.weight',
+ '[["module", "table", "module", "\\2"]]', NULL),
+('llama_hf_to_gguf', 8, 'model\.layers\.(\d+)\.(self_attn\.[vo]_proj|mlp\.\w+_proj)\.bias',
+ 'blk.\1.\g<module>.bias',
+ '[["module", "table", "module", "\\2"]]', '[["cast", "float32"]]'),
+
+('llama_hf_to_gguf', 9, 'model\.layers\.(\d+)\.block_sparse_moe\.gate\.weight',
+ 'blk.\1.ffn_gate_inp.weight', NULL, '[["cast", "float32"]]'),
+('llama_hf_to_gguf', 10, 'model\.layers\.(\d+)\.block_sparse_moe\.experts\.(\d+)\.(w[123])\.weight',
+ 'blk.\1.\g<expert>.weight',
+ '[["expert", "table", "expert", "\\3"]]', '[["stack", 0, "\\2"]]');

@@ -1,0 +1,18 @@
+-- strip_prefixes.sql - what wrappers put into names is taken out; other names stay as they are.
+--
+-- module. (DataParallel, DDP, DeepSpeed) and model.diffusion_model. (latent diffusion) go where
+-- a name begins with them, once or many times. The wrappers of torch.compile, FSDP and activation
+-- checkpointing sit around inner modules too: those go wherever they stand.
+INSERT INTO ruleset(name, dialect, options) VALUES ('strip_prefixes', 'convert', '{
+  "unmatched": "keep"
+}');
+
+INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
+('strip_prefixes', 1, '(?:(?:module|model\.diffusion_model|_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)\.)+(.+)',
+ '\g<rest>',
+ '[["rest", "sub", "(?<=\\.)(?:(?:_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)\\.)+", "", "\\1"]]',
+ NULL),
+('strip_prefixes', 2, '.*\.(?:_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)\..+',
+ '\g<rest>',
+ '[["rest", "sub", "(?<=\\.)(?:(?:_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)\\.)+", "", "\\g<0>"]]',
+ NULL);

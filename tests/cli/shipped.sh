@@ -1,0 +1,127 @@
+# The shipped rule sets: values by values on small models, and shapes on models of real sizes.
+# What must come of them is computed by models.py, without the program.
+python3 "$TESTS/models.py"
+"$CKPTDB_BIN" import .
+list() { # FILE: name|dtype|shape|sha256 of its tensors
+    "$CKPTDB_BIN" --list "SELECT name, dtype, shape, tensor_sha256(id) FROM tensor
+        WHERE checkpoint = '$PWD/$1' ORDER BY name"
+}
+check() { # RULESET FROM TO
+    "$CKPTDB_BIN" export "$PWD/$2.safetensors" got.safetensors --map "$1" --force --no-sync >log 2>&1 ||
+        cat log
+    "$CKPTDB_BIN" import got.safetensors >/dev/null 2>&1
+    list got.safetensors | diff "$3.want" - | head -n 10
+    echo "$1: $2 -> $3, $(list got.safetensors | wc -l) tensors"
+}
+plan() { # RULESET FROM TO: only what would come of it
+    "$CKPTDB_BIN" --list "SELECT new_name, dtype, shape FROM conversion WHERE ruleset = '$1' AND part = 0
+        AND checkpoint_id = (SELECT id FROM checkpoint WHERE path = '$PWD/big/$2.json')
+        AND status = 'ok' ORDER BY new_name" >got
+    diff "big/$3.want" got | head -n 10
+    echo "$1: $2 -> $3, $(wc -l <got) names"
+}
+bad() { # RULESET FROM: what is not well
+    "$CKPTDB_BIN" --list "SELECT status, old_name, error FROM conversion WHERE ruleset = '$1'
+        AND checkpoint_id = (SELECT id FROM checkpoint WHERE path = '$PWD/$2')
+        AND status NOT IN ('ok', 'dropped') ORDER BY ord LIMIT 2"
+}
+
+echo '--- T5'
+for version in 1_0 1_1; do
+    check t5x_to_hf_t5 t5_$version.t5x t5_$version.hf
+    check hf_t5_to_t5x t5_$version.hf t5_$version.t5x
+done
+check t5x_to_hf_t5 t5_1_1.t5x_heads t5_1_1.hf
+plan t5x_to_hf_t5 t5_1_1_small.t5x t5_1_1_small.hf
+plan hf_t5_to_t5x t5_1_1_small.hf t5_1_1_small.t5x
+echo '--- scanned, under each name that the scanned module has, and a bias in every layer'
+for form in t5x t5x_joined scanned scanned_posemb flaxformer; do
+    check t5x_to_hf_t5 umt5.$form umt5.hf
+done
+"$CKPTDB_BIN" "UPDATE ruleset SET options = json_remove(options, '\$.tables.shared_relpos.\"0\"')
+    WHERE name = 'hf_t5_to_t5x'"
+check hf_t5_to_t5x umt5.hf umt5.t5x_joined
+plan t5x_to_hf_t5 umt5_small.flaxformer umt5_small.hf
+check t5x_unscan umt5.scanned umt5.t5x
+check t5x_unscan umt5.flaxformer umt5.t5x
+check t5x_scan umt5.t5x umt5.scanned
+echo '--- with the optimizer'
+check t5x_unscan umt5_train.scanned umt5_train.t5x
+check t5x_unscan umt5_train.scanned_unused umt5_train.t5x
+check t5x_scan umt5_train.t5x umt5_train.scanned
+check t5x_scan umt5_train.t5x_unused umt5_train.scanned
+check t5x_to_hf_t5 umt5_train.scanned_unused umt5.hf
+"$CKPTDB_BIN" "UPDATE ruleset SET options = json_set(options, '\$.tables.module.encoder', 'encoder',
+    '\$.tables.module.decoder', 'decoder') WHERE name = 't5x_scan'"
+check t5x_scan umt5.t5x umt5.flaxformer
+
+echo '--- Llama, whose heads have to be said'
+bad llama_hf_to_gguf llama.hf.safetensors
+bad llama_gguf_to_hf llama.gguf.safetensors
+heads() { # RULESET HEADS KV_HEADS
+    "$CKPTDB_BIN" "UPDATE ruleset SET options = json_set(options, '\$.tables.config.num_attention_heads', $2,
+        '\$.tables.config.num_key_value_heads', $3) WHERE name = '$1'"
+}
+heads llama_hf_to_gguf 4 2
+heads llama_gguf_to_hf 4 2
+for model in llama llama_bias mixtral; do
+    check llama_hf_to_gguf $model.hf $model.gguf
+    check llama_gguf_to_hf $model.gguf_narrow $model.hf
+done
+echo '--- as many as do not divide the rows'
+heads llama_hf_to_gguf 5 2
+bad llama_hf_to_gguf llama.hf.safetensors
+for model in '32 32 llama_2_7b' '32 8 llama_3_8b'; do
+    read -r q k name <<<"$model"
+    heads llama_hf_to_gguf "$q" "$k"
+    heads llama_gguf_to_hf "$q" "$k"
+    plan llama_hf_to_gguf $name.hf $name.gguf
+    plan llama_gguf_to_hf $name.gguf_narrow $name.hf
+done
+echo '--- the heads of config.json'
+cp -r "$TESTS/fixtures/real/safetensors/llama_tiny/data" tiny
+"$CKPTDB_BIN" import tiny 2>/dev/null
+"$CKPTDB_BIN" -f - <<'SQL'
+UPDATE ruleset SET options = (SELECT json_set(options, '$.tables.config',
+    json_group_object(substr(key, 13), value)) FROM metadata
+    WHERE checkpoint_id = (SELECT id FROM checkpoint WHERE path LIKE '%/tiny/%')
+        AND key GLOB 'config.json:num_*_heads')
+WHERE name = 'llama_hf_to_gguf';
+SELECT options ->> '$.tables.config' FROM ruleset WHERE name = 'llama_hf_to_gguf';
+SQL
+"$CKPTDB_BIN" map run llama_hf_to_gguf tiny/model.safetensors.index.json | grep 'blk.0'
+
+echo '--- BERT'
+check bert_tf_to_hf bert.tf bert.hf
+plan bert_tf_to_hf bert_base.tf bert_base.hf
+
+echo '--- MaxText'
+check maxtext_unscan maxtext.scanned maxtext.layers
+check maxtext_scan maxtext.layers maxtext.scanned
+plan maxtext_unscan maxtext_7b.scanned maxtext_7b.layers
+plan maxtext_scan maxtext_7b.layers maxtext_7b.scanned
+cat >blocks.json <<'END'
+{"ckptdb": "names", "tree": {"params": {"params": {"decoder": {
+    "layers": {"layers_0": {"mlp": {"wo": {"kernel": "float32[4,2,3]"}}}},
+    "dense_layers": {"mlp": {"wo": {"kernel": "float32[4,2,3]"}}},
+    "moe_layers": {"mlp": {"wo": {"kernel": "float32[4,2,3]"}}},
+    "scanned_blocks": {"mlp": {"wo": {"kernel": "float32[4,2,3]"}}},
+    "decoder_norm": {"scale": "float32[3]"}}}}}}
+END
+"$CKPTDB_BIN" import blocks.json 2>/dev/null
+"$CKPTDB_BIN" map run maxtext_unscan blocks.json
+
+echo '--- prefixes'
+cat >prefixes.json <<'END'
+{"ckptdb": "names", "tensors": {
+    "module.a.weight": null, "_orig_mod.b": null, "module._orig_mod.c": null,
+    "_orig_mod.module.d": null, "module.module.e": null, "model.diffusion_model.f.0": null,
+    "module.model.diffusion_model._orig_mod.g": null, "layers.0._orig_mod._orig_mod.h": null,
+    "_fsdp_wrapped_module.i._fsdp_wrapped_module._checkpoint_wrapped_module.j": null,
+    "model.k": null, "first_stage_model.l": null, "submodule.m": null, "n.module.o": null,
+    "module": null, "p._orig_mod": null, "modulex.q": null, "modules.0.r": null}}
+END
+sed -i 's/: null/: {"dtype": "float32", "shape": [1]}/g' prefixes.json
+"$CKPTDB_BIN" import prefixes.json 2>/dev/null
+"$CKPTDB_BIN" --list "SELECT old_name, new_name FROM conversion WHERE ruleset = 'strip_prefixes'
+    AND checkpoint_id = (SELECT id FROM checkpoint WHERE path LIKE '%/prefixes.json') ORDER BY ord"
