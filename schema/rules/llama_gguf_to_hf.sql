@@ -47,6 +47,10 @@ INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
  'model.layers.\1.block_sparse_moe.experts.\g<n>.\g<expert>.weight',
  '[["n", "part"],
    ["expert", "table", "expert", "\\2"]]', '[["unstack", 0]]'),
-('llama_gguf_to_hf', 6, 'blk\.(\d+)\.(\w+)\.(weight|bias)',
+-- Each expert by itself, as old files have them.
+('llama_gguf_to_hf', 6, 'blk\.(\d+)\.ffn_(gate|up|down)\.(\d+)\.weight',
+ 'model.layers.\1.block_sparse_moe.experts.\3.\g<expert>.weight',
+ '[["expert", "table", "expert", "\\2"]]', NULL),
+('llama_gguf_to_hf', 7, 'blk\.(\d+)\.(\w+)\.(weight|bias)',
  'model.layers.\1.\g<module>.\3',
  '[["module", "table", "module", "\\2"]]', NULL);

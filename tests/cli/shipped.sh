@@ -111,6 +111,26 @@ END
 "$CKPTDB_BIN" import blocks.json 2>/dev/null
 "$CKPTDB_BIN" map run maxtext_unscan blocks.json
 
+echo '--- names that only some files have'
+names() { # RULESET NAME...: what becomes of them
+    local set=$1
+    shift
+    printf '"%s": {"dtype": "float32", "shape": [6, 4]},' "$@" |
+        sed 's/^/{"ckptdb": "names", "tensors": {/; s/,$/}}/' >some.json
+    "$CKPTDB_BIN" import some.json 2>/dev/null
+    "$CKPTDB_BIN" --list "SELECT old_name, status, new_name, shape, error FROM conversion WHERE ruleset = '$set'
+        AND checkpoint_id = (SELECT id FROM checkpoint WHERE path = '$PWD/some.json') ORDER BY ord"
+}
+names hf_t5_to_t5x encoder.embed_tokens.weight decoder.embed_tokens.weight encoder.block.0.layer.2.layer_norm.weight \
+    decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight encoder.block.0.layer.0.SelfAttention.q.bias
+"$CKPTDB_BIN" "UPDATE rule SET replacement = NULL WHERE ruleset = 'hf_t5_to_t5x' AND pattern = 'lm_head\.weight'"
+names hf_t5_to_t5x lm_head.weight
+names t5x_to_hf_t5 token_embedder/embedding target/encoder/token_embedder/embedding \
+    flax_mutables/x state/step target/encoder/layers_0/mlp/wi_9/kernel target/encoder/layers_0/self_attention/out/kernel
+names llama_hf_to_gguf model.layers.0.self_attn.rotary_emb.inv_freq model.layers.0.self_attn.q_norm.weight
+names llama_gguf_to_hf rope_freqs.weight blk.3.ffn_down.7.weight blk.3.attn_q_norm.weight
+names bert_tf_to_hf good_steps bert/pooler/dense/kernel/AdamWeightDecayOptimizer_1 cls/other/output_bias electra/x
+
 echo '--- prefixes'
 cat >prefixes.json <<'END'
 {"ckptdb": "names", "tensors": {
