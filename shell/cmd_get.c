@@ -10,12 +10,13 @@
 #define NEAR_MANY    16384 /* and front to back */
 
 static const struct option_spec options[] = {
-    {"--slice",  "S",    "part of it, as NumPy has it: '0, :, -3:, ::2' or '..., 1'"},
-    {"--dtype",  "D",    "convert the elements"                                     },
-    {"--format", "F",    "text (default), json, csv, npy or raw"                    },
-    {"-o",       "FILE", "write to a file, which must not be there yet"             },
-    {"--full",   NULL,   "text: all elements, on a terminal too"                    },
-    {NULL,       NULL,   NULL                                                       },
+    {"--slice",  "S",    "part of it, as NumPy has it: '0, :, -3:, ::2' or '..., 1'"       },
+    {"--map",    "M",    "NAME is one that this rule set makes (translations, conversions)"},
+    {"--dtype",  "D",    "convert the elements"                                            },
+    {"--format", "F",    "text (default), json, csv, npy or raw"                           },
+    {"-o",       "FILE", "write to a file, which must not be there yet"                    },
+    {"--full",   NULL,   "text: all elements, on a terminal too"                           },
+    {NULL,       NULL,   NULL                                                              },
 };
 
 const struct command command_get;
@@ -226,22 +227,31 @@ static int fail(const struct get *g, struct error *err)
                                                                 : STATUS_NO;
 }
 
-static enum status find_tensor(struct get *g, sqlite3_int64 id, struct arena *arena,
-                               struct error *err)
+static enum status find_tensor(struct get *g, const struct mapped *which,
+                               struct arena *arena, struct error *err)
 {
     struct lookup *lookup = NULL;
-    if (lookup_open(g->session->db, &lookup, err) == OK)
-        lookup_tensor(lookup, id, arena, &g->tensor, err);
+    if (lookup_open(g->session->db, &lookup, err) != OK)
+        return err->status;
+    if (which->recipe)
+        lookup_composed(lookup, which->recipe, arena, &g->tensor, err);
+    else
+        lookup_tensor(lookup, which->id, arena, &g->tensor, err);
     lookup_close(lookup);
+    if (err->status == OK && !g->dtype && which->dtype[0] &&
+        strcmp(which->dtype, g->tensor.dtype.name) != 0) {
+        dtype_find(which->dtype, &g->room);
+        g->dtype = &g->room;
+    }
     return err->status;
 }
 
-static int get_tensor(struct get *g, const struct args *args, sqlite3_int64 id)
+static int get_tensor(struct get *g, const struct args *args, const struct mapped *which)
 {
     struct arena arena = {0};
     struct error err = {.offset = NO_OFFSET};
     const char *path = args_option(&command_get, args, "-o");
-    if (find_tensor(g, id, &arena, &err) == OK &&
+    if (find_tensor(g, which, &arena, &err) == OK &&
         read_slice(g, args_option(&command_get, args, "--slice"), &err) &&
         sink_open(&g->sink, g->session, path, &err) == OK) {
         g->progress =
@@ -261,14 +271,22 @@ static int get_run(struct session *s, const struct args *args)
     struct get g = {.session = s};
     if (!read_options(&g, args))
         return STATUS_TROUBLE;
+    const char *map = args_option(&command_get, args, "--map");
+    const char *name = args->operand[1];
+    struct mapped which = {.id = -1};
     sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[0]);
-    sqlite3_int64 id = checkpoint ? session_tensor(s, checkpoint, args->operand[1]) : -1;
-    return id < 0 ? STATUS_NO : get_tensor(&g, args, id);
+    if (checkpoint && map)
+        session_mapped(s, map, checkpoint, name, &which);
+    else if (checkpoint)
+        which.id = session_tensor(s, checkpoint, name);
+    int status = which.id < 0 ? STATUS_NO : get_tensor(&g, args, &which);
+    sqlite3_free(which.recipe);
+    return status;
 }
 
 const struct command command_get = {
     .name = "get",
-    .args = "CHECKPOINT NAME [--slice S] [--dtype D] [--format F] [-o FILE]",
+    .args = "CHECKPOINT NAME [--map M] [--slice S] [--dtype D] [--format F] [-o FILE]",
     .summary = "print a tensor, or write its elements to a file",
     .help =
         "text looks as NumPy prints; on a terminal more than 1000 elements are shown in\n"
@@ -280,7 +298,8 @@ const struct command command_get = {
         "  ckptdb get t5/checkpoint_1000 target/encoder/scale --dtype float32 -o "
         "scale.npy "
         "--format npy\n"
-        "  ckptdb get 3 step --format json",
+        "  ckptdb get 3 step --format json\n"
+        "  ckptdb get t5/model.ckpt-1000 target/token_embedder/embedding --map t5_to_t5x",
     .options = options,
     .min_args = 2,
     .max_args = 2,

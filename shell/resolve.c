@@ -164,6 +164,65 @@ sqlite3_int64 session_checkpoint(struct session *s, const char *name)
     return id > 0 ? id : 0;
 }
 
+/* Whether there is such a set and it makes names of its own. */
+static bool makes_names(struct session *s, const char *map)
+{
+    sqlite3_stmt *stmt = session_prepare(
+        s, "SELECT dialect IN ('t5x-translator', 'convert') FROM ruleset WHERE name = ?1",
+        "s", map);
+    int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
+    bool makes = rc == SQLITE_ROW && sqlite3_column_int(stmt, 0);
+    if (rc == SQLITE_DONE)
+        complain("no rule set is called '%s'; `map list` lists them", map);
+    else if (rc == SQLITE_ROW && !makes)
+        complain("'%s' fills the names of a model: `export --map` with --target does it",
+                 map);
+    sqlite3_finalize(stmt);
+    return makes;
+}
+
+bool session_mapped(struct session *s, const char *map, sqlite3_int64 checkpoint,
+                    const char *name, struct mapped *out)
+{
+    static const char sql[] =
+        "SELECT tensor_id, recipe, dtype, status, error FROM conversion"
+        " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name = ?3 AND part = 0"
+        " UNION ALL"
+        " SELECT tensor_id, iif(ops IS NULL, NULL, json_array(json_array(json_array("
+        "tensor_id, json(ops))), NULL, NULL)), dtype, status, error FROM translation"
+        " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name = ?3 AND wins LIMIT 1";
+    s->failed = true;
+    if (!makes_names(s, map))
+        return false;
+    sqlite3_stmt *stmt = session_prepare(s, sql, "sis", map, (int64_t)checkpoint, name);
+    int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
+    bool found = rc == SQLITE_ROW && sqlite3_column_type(stmt, 0) == SQLITE_INTEGER &&
+                 strcmp((const char *)sqlite3_column_text(stmt, 3), "ok") == 0;
+    if (found) {
+        out->id = sqlite3_column_int64(stmt, 0);
+        if (sqlite3_column_type(stmt, 1) == SQLITE_TEXT)
+            out->recipe = sqlite3_mprintf("%s", sqlite3_column_text(stmt, 1));
+        snprintf(out->dtype, sizeof(out->dtype), "%s", sqlite3_column_text(stmt, 2));
+    } else if (rc == SQLITE_ROW) {
+        const char *why = (const char *)sqlite3_column_text(stmt, 4);
+        complain("%s: %s", name, why ? why : "an empty leaf, and no tensor");
+    } else if (stmt && rc != SQLITE_DONE) {
+        complain("%s", sqlite3_errmsg(s->db));
+    }
+    sqlite3_finalize(stmt);
+    if (rc == SQLITE_DONE)
+        say_unknown(session_prepare(s,
+                                    "SELECT new_name FROM conversion WHERE ruleset = ?1"
+                                    " AND checkpoint_id = ?2 AND new_name IS NOT NULL"
+                                    " UNION ALL SELECT new_name FROM translation WHERE"
+                                    " ruleset = ?1 AND checkpoint_id = ?2 AND new_name"
+                                    " IS NOT NULL",
+                                    "si", map, (int64_t)checkpoint),
+                    "tensor that the map makes", name, false);
+    s->failed = !found;
+    return found;
+}
+
 sqlite3_int64 session_tensor(struct session *s, sqlite3_int64 checkpoint,
                              const char *name)
 {

@@ -103,6 +103,16 @@ sqlite3_stmt *session_prepare(struct session *, const char *sql, const char *typ
 sqlite3_int64 session_checkpoint(struct session *, const char *name);
 
 /* The id of a tensor of a checkpoint; -1 after saying why not, with the nearest names. */
+struct mapped {
+    sqlite3_int64 id;
+    char *
+        recipe; /* of what is made of tensors (catalog/compose/compose.h), to be freed with
+                     sqlite3_free(); NULL: the tensor itself */
+    char dtype[64];
+};
+/* What a map that renames makes of the checkpoint under this name. False, and told why: none. */
+bool session_mapped(struct session *, const char *map, sqlite3_int64 checkpoint,
+                    const char *name, struct mapped *out);
 sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint,
                              const char *name);
 

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Rules of dialect convert: what the views say, and that export, get and the functions do it.
+run() { printf '$ ckptdb %s\n' "$*"; "$CKPTDB_BIN" -d c.db "$@" 2>&1; rc=$?; [ $rc = 0 ] || echo "status $rc"; }
+
+# A file whose elements are their own numbers.
+python3 - <<'P'
+import json, struct
+tensors = {'enc/layers/w': [2, 3, 4], 'head': [2, 3], 'attn/qkv': [6, 2], 'h.0.b': [2], 'h.1.b': [2],
+           'h.0.m.0': [1, 2], 'h.0.m.1': [2, 2], 'emb': [2, 2], 'bad': [5], 'drop/me': [1], 'kept': [1]}
+header, at, data = {}, 0, b''
+for name, shape in tensors.items():
+    n = 1
+    for d in shape:
+        n *= d
+    header[name] = {'dtype': 'F32', 'shape': shape, 'data_offsets': [at, at + 4 * n]}
+    data += struct.pack('<%df' % n, *range(at // 4, at // 4 + n))
+    at += 4 * n
+text = json.dumps(header).encode()
+open('m.safetensors', 'wb').write(struct.pack('<Q', len(text)) + text + data)
+P
+cat > c.json <<'J'
+{"dialect": "convert", "options": {"unmatched": "keep", "tables": {"at": {"x": "1"}}}, "rules": [
+  ["enc/layers/(.*)", "enc/layers_\\g<n>/\\1", {"compute": [["n", "part"]], "ops": [["unstack", 1, 10]]}],
+  ["head", "head.T", {"ops": [["transpose"], ["cast", "bfloat16"]]}],
+  ["attn/qkv", "attn/\\g<p>", {"compute": [["p", "part"]], "ops": [["split", 0, [4, 1, 1], ["q", "k", "v"]], ["transpose"]]}],
+  ["h\\.(\\d+)\\.b", "b", {"ops": [["stack", -1, "\\1"]]}],
+  ["h\\.0\\.m\\.(\\d+)", "m", {"ops": [["concat", 0, "\\1"], ["reshape", [-1]]]}],
+  ["emb", "\\g<l>.weight", {"compute": [["l", "part"]], "ops": [["copies", ["embed", "lm_head"]], ["scale", 0.5]]}],
+  ["drop/.*", null],
+  ["bad", "good", {"ops": [["reshape", [2, -1]]]}]]}
+J
+run import m.safetensors
+run map load c c.json
+run map run c 1 --markdown
+run export 1 out.safetensors --map c
+run -c "UPDATE rule SET ops = '[[\"flatten\",0,0]]' WHERE ruleset = 'c' AND ord = 8"
+run export 1 out.safetensors --map c --no-sync
+run import out.safetensors
+for name in enc/layers_11/w head.T attn/q b m embed.weight good kept; do run get out.safetensors $name --format json; done
+echo '-- get --map and the functions give what export wrote'
+run "SELECT count(*), sum(tensor_sha256(coalesce(c.recipe, c.tensor_id), t.dtype) = tensor_sha256(t.id)) FROM conversion c JOIN tensor t ON t.checkpoint_id = 2 AND t.name = c.new_name WHERE c.ruleset = 'c' AND c.checkpoint_id = 1 AND c.part = 0"
+run get m.safetensors head.T --map c --slice '1:, ::-1'
+run get m.safetensors head --map c
+run get m.safetensors head.T --map cc
+run "SELECT group_concat(value) FROM tensor_values((SELECT recipe FROM conversion WHERE ruleset = 'c' AND checkpoint_id = 1 AND new_name = 'm' AND part = 0), 2, 3)"
+run export --sql "SELECT recipe AS tensor_id, new_name FROM conversion WHERE ruleset = 'c' AND checkpoint_id = 1 AND new_name = 'attn/k'" k.npz --no-sync
+echo '-- what does not go together'
+try() { # RULES
+    printf '{"dialect": "convert", "rules": [%s, [".*", null]]}' "$1" >t.json
+    "$CKPTDB_BIN" -d c.db map load t t.json
+    "$CKPTDB_BIN" -d c.db "SELECT old_name, new_name, status, error FROM conversion WHERE ruleset = 't' AND checkpoint_id = 1 AND status <> 'dropped'"
+    echo
+}
+try '["h\\.(.)\\.b", "b"]'
+try '["(h\\.0\\.b|head)", "b", {"compute": [["k", "if", "", "1", "0"]], "ops": [["stack", 0, "\\g<k>"]]}]'
+try '["h\\.1\\.b", "b", {"ops": [["stack", 0, 1]]}]'
+try '["(h\\.0\\.b)|head", "b", {"compute": [["k", "if", "\\1", "1", "0"]], "ops": [["stack", 0, "\\g<k>"]]}]'
+try '["h\\.(.)\\.b", "b", {"ops": [["stack", 0, "\\1"], ["transpose"]]}]'
+try '["h\\.(.)\\.b", "b", {"ops": [["stack", 2, "\\1"]]}]'
+try '["h\\.(0)\\.b", "b", {"ops": [["stack", 0, "\\1"]]}], ["h\\.(1)\\.b", "b", {"ops": [["concat", 0, "\\1"]]}]'
+try '["h\\.(.)\\.b", "b", {"ops": [["stack", 0, "x\\1"]]}]'
+try '["attn/qkv", "x", {"ops": [["split", 0, 4]]}]'
+try '["attn/qkv", "x", {"ops": [["split", 0, [1, 2]]]}]'
+try '["attn/qkv", "x", {"ops": [["unstack", 2]]}]'
+try '["attn/qkv", "x", {"ops": [["split", 0, 2]]}]'
+echo '-- the same operations where one tensor has one name'
+cat > tr.json <<'J'
+{"dialect": "t5x-translator", "rules": [["head", "H", {"ops": [["transpose"], ["scale", "2"]]}], ["bad", "B", {"ops": [["reshape", [2, 2]]]}],
+ ["emb", "E", {"ops": [["unstack", 0]]}], [".*", null]]}
+J
+run map load tr tr.json
+run "SELECT old_name, new_name, shape, status, error FROM translation WHERE ruleset = 'tr' AND checkpoint_id = 1 AND status <> 'dropped'"
+run export 1 tr.npz --map tr --where "name = 'head'" --no-sync
+run get tr.npz H 2>/dev/null
+run import tr.npz
+run get tr.npz H
