@@ -6,6 +6,8 @@
 #include "catalog/compose/compose.h"
 #include "catalog/convert.h"
 #include "catalog/gather.h"
+#include "catalog/read/files.h"
+#include "catalog/read/kept.h"
 
 /* What parts that were decoded may take in memory, all together; the rest goes to files. */
 #define DECODED_BYTES  ((uint64_t)32 << 20)
@@ -17,15 +19,21 @@ struct part_source {
     struct reader *reader;
 };
 
+struct open_part {
+    struct source *source;    /* NULL until wanted */
+    struct kept_tensor *kept; /* whose source it is; NULL: the part's own */
+};
+
 struct composed {
     const struct stored_tensor *tensor;
     const struct composition *made;
-    size_t unit; /* bytes of an element */
-    bool gathers, sequential;
-    uint64_t memory;                /* of the reader of the part that takes most */
+    size_t unit;     /* bytes of an element */
+    bool gathers;    /* reading front to back is not reading its parts so */
+    bool sequential; /* some part is read front to back */
+    uint64_t memory; /* of the reader of the part that takes most */
     struct converter widen, narrow; /* where it scales */
     pthread_mutex_t lock;           /* over the parts that are opened */
-    struct source **part;           /* NULL until wanted */
+    struct open_part *part;
 };
 
 static enum status no_memory(const struct composed *c, struct error *err)
@@ -69,27 +77,50 @@ static enum status open_source(const struct stored_tensor *t, struct source **ou
     return OK;
 }
 
-/* A sequential one is kept decoded, unless it is all there is and wanted as it comes. */
-static enum status open_part(const struct composed *c, uint64_t i, struct source **out,
+/* Decoded once, for reading in any order. */
+static enum status decode(const struct stored_tensor *t, struct source **out,
+                          struct error *err)
+{
+    struct source *s = NULL;
+    if (open_source(t, &s, err) != OK)
+        return err->status;
+    return source_open_spill_within(s, DECODED_BYTES, out, err);
+}
+
+/* One that goes front to back is decoded, unless it is all there is and wanted as it comes. */
+static enum status open_part(const struct composed *c, uint64_t i, struct open_part *out,
                              struct error *err)
 {
-    const struct composed_part *p = &c->made->part[i];
+    const struct stored_tensor *t = c->made->part[i].tensor;
     struct source *s = NULL;
-    if (open_source(p->tensor, &s, err) != OK)
+    if (open_source(t, &s, err) != OK)
         return err->status;
-    if (s->sequential && c->gathers)
-        return source_open_spill_within(s, DECODED_BYTES / c->made->count, out, err);
-    *out = s;
-    return OK;
+    if (!c->gathers || !s->sequential) {
+        out->source = s;
+        return OK;
+    }
+    source_close(s);
+    if (!t->cache)
+        return decode(t, &out->source, err);
+    return kept_take(file_cache_kept(t->cache), t, decode, &out->kept, &out->source, err);
+}
+
+static void close_part(const struct composed *c, uint64_t i)
+{
+    struct open_part *p = &c->part[i];
+    if (p->kept)
+        kept_give(file_cache_kept(c->made->part[i].tensor->cache), p->kept);
+    else
+        source_close(p->source);
 }
 
 static enum status part_source(struct composed *c, uint64_t i, struct source **out,
                                struct error *err)
 {
     pthread_mutex_lock(&c->lock);
-    if (!c->part[i])
+    if (!c->part[i].source)
         open_part(c, i, &c->part[i], err);
-    *out = c->part[i];
+    *out = c->part[i].source;
     pthread_mutex_unlock(&c->lock);
     return err->status;
 }
@@ -98,7 +129,6 @@ static enum status part_source(struct composed *c, uint64_t i, struct source **o
 
 static enum status try_parts(struct composed *c, struct error *err)
 {
-    c->sequential = c->gathers;
     for (uint64_t i = 0; i < c->made->count && err->status == OK; i++) {
         const struct composed_part *p = &c->made->part[i];
         struct reader *r = NULL;
@@ -157,8 +187,7 @@ void composed_close(struct composed *c)
     if (!c)
         return;
     for (uint64_t i = 0; c->part && i < c->made->count; i++)
-        if (c->part[i])
-            source_close(c->part[i]);
+        close_part(c, i);
     free(c->part);
     pthread_mutex_destroy(&c->lock);
     free(c);
@@ -171,7 +200,7 @@ bool composed_gathers(const struct composed *c)
 
 bool composed_sequential(const struct composed *c)
 {
-    return c->sequential;
+    return c->sequential || c->gathers;
 }
 
 uint64_t composed_memory(const struct composed *c)

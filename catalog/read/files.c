@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "catalog/read.h"
+#include "catalog/read/kept.h"
 
 #define CACHED 32
 
@@ -92,22 +93,35 @@ struct file_cache {
     pthread_mutex_t lock; /* over all below */
     struct cached_file file[CACHED];
     uint64_t clock;
+    struct kept_cache *kept;
 };
 
 struct file_cache *file_cache_new(void)
 {
     struct file_cache *c = calloc(1, sizeof(*c));
-    if (c)
-        pthread_mutex_init(&c->lock, NULL);
-    return c;
+    if (!c)
+        return NULL;
+    pthread_mutex_init(&c->lock, NULL);
+    c->kept = kept_cache_new();
+    if (c->kept)
+        return c;
+    file_cache_free(c);
+    return NULL;
+}
+
+struct kept_cache *file_cache_kept(const struct file_cache *c)
+{
+    return c->kept;
 }
 
 void file_cache_free(struct file_cache *c)
 {
     for (size_t i = 0; c && i < CACHED; i++)
         source_close(c->file[i].source);
-    if (c)
+    if (c) {
+        kept_cache_free(c->kept);
         pthread_mutex_destroy(&c->lock);
+    }
     free(c);
 }
 

@@ -24,4 +24,8 @@ enum status file_set_extent(struct file_set *, const struct extent *, uint64_t b
 enum status file_set_range(struct file_set *, uint32_t file, uint64_t offset,
                            uint64_t stored, struct source **out, struct error *err);
 
+/* The decoded tensors that go with the open files. */
+struct kept_cache;
+struct kept_cache *file_cache_kept(const struct file_cache *);
+
 #endif

@@ -1,0 +1,110 @@
+#include "catalog/read/kept.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define IDLE_MOST 2 /* kept though nobody uses them: one for each of two threads */
+
+struct kept_tensor {
+    struct kept_tensor *next; /* the latest used first */
+    int64_t id;
+    unsigned users;
+    pthread_mutex_t making;
+    struct source *source; /* NULL until made */
+};
+
+struct kept_cache {
+    pthread_mutex_t lock; /* over the list and `users` */
+    struct kept_tensor *first;
+};
+
+struct kept_cache *kept_cache_new(void)
+{
+    struct kept_cache *c = calloc(1, sizeof(*c));
+    if (c)
+        pthread_mutex_init(&c->lock, NULL);
+    return c;
+}
+
+static void drop(struct kept_tensor *k)
+{
+    source_close(k->source);
+    pthread_mutex_destroy(&k->making);
+    free(k);
+}
+
+void kept_cache_free(struct kept_cache *c)
+{
+    if (!c)
+        return;
+    while (c->first) {
+        struct kept_tensor *k = c->first;
+        c->first = k->next;
+        drop(k);
+    }
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+/* The tensor's entry, counted as used and put to the front; NULL without memory. */
+static struct kept_tensor *find(struct kept_cache *c, int64_t id)
+{
+    pthread_mutex_lock(&c->lock);
+    struct kept_tensor **at = &c->first;
+    while (*at && (*at)->id != id)
+        at = &(*at)->next;
+    struct kept_tensor *k = *at;
+    if (k) {
+        *at = k->next;
+    } else if ((k = calloc(1, sizeof(*k)))) {
+        k->id = id;
+        pthread_mutex_init(&k->making, NULL);
+    }
+    if (k) {
+        k->users++;
+        k->next = c->first;
+        c->first = k;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return k;
+}
+
+enum status kept_take(struct kept_cache *c, const struct stored_tensor *t,
+                      kept_maker *make, struct kept_tensor **out, struct source **source,
+                      struct error *err)
+{
+    struct kept_tensor *k = find(c, t->id);
+    if (!k)
+        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+    pthread_mutex_lock(&k->making);
+    if (!k->source)
+        make(t, &k->source, err);
+    struct source *made = k->source;
+    pthread_mutex_unlock(&k->making);
+    if (!made) {
+        kept_give(c, k);
+        return err->status;
+    }
+    *out = k;
+    *source = made;
+    return OK;
+}
+
+void kept_give(struct kept_cache *c, struct kept_tensor *given)
+{
+    unsigned idle = 0;
+    if (!given)
+        return;
+    pthread_mutex_lock(&c->lock);
+    given->users--;
+    for (struct kept_tensor **at = &c->first; *at;) {
+        struct kept_tensor *k = *at;
+        if (!k->users && (!k->source || ++idle > IDLE_MOST)) {
+            *at = k->next;
+            drop(k);
+        } else {
+            at = &k->next;
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+}
