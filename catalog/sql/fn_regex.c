@@ -8,8 +8,9 @@
  *   regexp_capture(pattern, text, group [, how])     group by number or name, or NULL
  *   regexp_expand(pattern, text, template [, how])   Python's Match.expand, or NULL
  *   regexp_replace(pattern, text, template)    Python's re.sub
+ *   regexp_error(pattern [, template])         what Python raises for them, or NULL
  *
- * NULL in, NULL out. A bad pattern or template is an error that quotes it.
+ * NULL in, NULL out. A bad pattern or template is an error that quotes it, but for the last.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -244,6 +245,31 @@ static void replace_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     regex_cache_return(c.entry);
 }
 
+static void error_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    struct call c = {.ctx = ctx, .err.offset = NO_OFFSET};
+    struct string pattern, template;
+    const struct template *t;
+    bool templated = argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL;
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
+        !get_string(ctx, argv[0], &pattern) ||
+        (templated && !get_string(ctx, argv[1], &template)))
+        return;
+    if (regex_cache_borrow(sqlite3_user_data(ctx), pattern.at, pattern.len, REGEX_SEARCH,
+                           &c.entry, &c.err) == OK) {
+        if (templated)
+            cached_template(c.entry, template.at, template.len, &t, &c.err);
+        regex_cache_return(c.entry);
+    }
+    if (c.err.status == ERR_MEMORY) {
+        sqlite3_result_error_nomem(ctx);
+    } else if (c.err.status != OK) {
+        struct text out = new_text(ctx);
+        text_addf(&out, "%s: %s", error_word(&c.err), c.err.message);
+        result_text(&c, &out);
+    }
+}
+
 static const struct {
     const char *name;
     int min_args, max_args;
@@ -255,6 +281,7 @@ static const struct {
     {"regexp_capture", 3, 4, capture_fn},
     {"regexp_expand",  3, 4, expand_fn },
     {"regexp_replace", 3, 3, replace_fn},
+    {"regexp_error",   1, 2, error_fn  },
 };
 
 static void release(void *cache)

@@ -55,12 +55,82 @@ WITH
     SELECT new_name, lead(new_name) OVER (ORDER BY new_name || '/')
     FROM (SELECT DISTINCT new_name FROM result)
   ),
+  -- What a torch module's wrappers put before its names, at the beginning and further in.
+  wrapped(name) AS (
+    VALUES ('(^module|(^|[./])(_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module'
+            || '|_forward_module))[./]')
+  ),
+  twice(twice) AS ( -- up to three components that stand there again
+    VALUES ('(?:^|[./])((?=[^./]*[A-Za-z])[^./]+(?:[./][^./]+){0,2})[./]\1(?=[./]|$)')
+  ),
+  -- Modules of old names (what is before the last separator) that others have left.
+  moved(module, example) AS MATERIALIZED (
+    SELECT rtrim(old_name, replace(replace(old_name, '/', ''), '.', '')) AS module,
+           min(old_name || ' becomes ' || new_name)
+    FROM result CROSS JOIN option
+    WHERE dialect = 't5x-translator' AND new_name <> old_name
+      AND module <> rtrim(new_name, replace(replace(new_name, '/', ''), '.', ''))
+    GROUP BY module
+  ),
+  suffix(suffix, names) AS MATERIALIZED ( -- of the names that no rule matches
+    SELECT substr(old_name, 1 + length(rtrim(old_name,
+             replace(replace(old_name, '/', ''), '.', '')))), count(*)
+    FROM mapping WHERE status = 'unmatched' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5
+  ),
+  -- Rules that would fail if a name came to them. What steps name is no group of the pattern.
+  broken(rule, error) AS MATERIALIZED (
+    SELECT ord, regexp_error(pattern, ifnull(regexp_replace(
+             '(?<!\\)((?:\\\\)*)\\g<(?:' || steps || ')>', replacement, '\1'), replacement))
+    FROM (SELECT ord, replacement,
+                 pattern || iif(dialect = 't5x-translator', '$', '') AS pattern,
+                 (SELECT group_concat(value ->> 0, '|') FROM json_each(compute)
+                  WHERE value ->> 0 NOT GLOB '*[^A-Za-z0-9_]*') AS steps
+          FROM rule CROSS JOIN option
+          WHERE ruleset = (SELECT ruleset FROM given) AND dialect <> 'kauldron')
+    WHERE ord NOT IN (SELECT rule FROM mapping WHERE status = 'error' AND rule IS NOT NULL)
+  ),
+  -- Where names differ in numbers alone, one stands for all.
+  folded(old_name, new_name, place, example) AS MATERIALIZED (
+    SELECT regexp_replace('\d+', old_name, '#'), regexp_replace('\d+', new_name, '#'),
+           min(place), old_name
+    FROM result WHERE tensor_id IS NOT NULL AND new_name <> old_name
+    GROUP BY 1, 2 LIMIT 2000
+  ),
+  word(old_name, new_name, side, word) AS MATERIALIZED (
+    SELECT DISTINCT f.old_name, f.new_name, 'old', w.value
+    FROM folded f
+    JOIN json_each('["' || regexp_replace('[^A-Za-z0-9#]+', f.old_name, '","') || '"]') w
+    UNION ALL
+    SELECT DISTINCT f.old_name, f.new_name, 'new', w.value
+    FROM folded f
+    JOIN json_each('["' || regexp_replace('[^A-Za-z0-9#]+', f.new_name, '","') || '"]') w
+  ),
+  alone(old_name, new_name, side, word) AS MATERIALIZED ( -- on one side of a name
+    SELECT old_name, new_name, max(side), word FROM word
+    GROUP BY old_name, new_name, word HAVING count(*) = 1
+  ),
+  -- One word gives way to another, and elsewhere in the same place that one to it.
+  crossed(place, name, detail) AS MATERIALIZED (
+    SELECT f.place, f.example, f.example || ' becomes ' || f.new_name || ', and '
+           || b.example || ' becomes ' || b.new_name
+    FROM folded f
+    JOIN alone x ON x.old_name = f.old_name AND x.new_name = f.new_name AND x.side = 'old'
+    JOIN alone y ON y.old_name = f.old_name AND y.new_name = f.new_name AND y.side = 'new'
+    JOIN folded b
+      ON b.old_name = regexp_replace('(?<![A-Za-z0-9])' || x.word || '(?![A-Za-z0-9])',
+                                     f.old_name, y.word)
+     AND b.new_name = regexp_replace('(?<![A-Za-z0-9])' || y.word || '(?![A-Za-z0-9])',
+                                     f.new_name, x.word)
+  ),
   dotted(name, same) AS MATERIALIZED (
     SELECT replace(new_name, '/', '.'), count(DISTINCT new_name) FROM result
     GROUP BY 1 HAVING count(DISTINCT new_name) > 1
   ),
   finding(kind, rule, place, name, detail) AS (
-    SELECT 'unmatched', NULL, place, old_name, NULL FROM mapping WHERE status = 'unmatched'
+    SELECT 'unmatched', NULL, place, old_name,
+           (SELECT 'they end in ' || group_concat(suffix || ' (' || names || ')', ', ')
+            FROM suffix)
+    FROM mapping WHERE status = 'unmatched'
     UNION ALL
     SELECT 'error', rule, place, ifnull(new_name, old_name), error FROM mapping
     WHERE status = 'error'
@@ -84,12 +154,38 @@ WITH
     FROM result WHERE tensor_id IS NOT NULL GROUP BY old_name
     HAVING count(DISTINCT new_name) > 1
     UNION ALL
-    SELECT 'unused', u.ord, 0, NULL,
-           (SELECT 'rule ' || rule_match(u.ruleset, name) || ' matches ' || name || ' first'
-            FROM asked WHERE rule_status(u.ruleset, name, u.ord) <> 'unmatched' LIMIT 1)
-    FROM rule u CROSS JOIN option
-    WHERE u.ruleset = (SELECT ruleset FROM given) AND dialect <> 'kauldron'
-      AND u.ord NOT IN (SELECT rule FROM used)
+    SELECT iif(detail IS NULL, 'unused', 'shadowed'), ord, 0, NULL, detail
+    FROM (
+      SELECT u.ord,
+             (SELECT 'rule ' || rule_match(u.ruleset, name) || ' matches ' || name || ' first'
+              FROM asked WHERE rule_status(u.ruleset, name, u.ord) <> 'unmatched' LIMIT 1)
+               AS detail
+      FROM rule u CROSS JOIN option
+      WHERE u.ruleset = (SELECT ruleset FROM given) AND dialect <> 'kauldron'
+        AND u.ord NOT IN (SELECT rule FROM used)
+    )
+    UNION ALL
+    SELECT 'broken', rule, 0, NULL, error FROM broken WHERE error IS NOT NULL
+    UNION ALL
+    SELECT 'dropped', rule, place, old_name, NULL FROM mapping CROSS JOIN option
+    WHERE status = 'dropped' AND dialect = 't5x-translator' AND tensor_id IS NOT NULL
+    UNION ALL
+    SELECT 'wrapped', rule, place, new_name, 'from ' || old_name
+    FROM result CROSS JOIN wrapped w
+    WHERE tensor_id IS NOT NULL AND new_name REGEXP w.name AND old_name REGEXP w.name
+      AND new_name NOT IN (SELECT name FROM model)
+    UNION ALL
+    SELECT 'doubled', rule, place, new_name, 'from ' || old_name
+    FROM result CROSS JOIN twice t
+    WHERE new_name <> old_name AND new_name REGEXP t.twice AND NOT old_name REGEXP t.twice
+      AND new_name NOT IN (SELECT name FROM model)
+    UNION ALL
+    SELECT 'left-behind', rule, place, old_name, 'for example ' || m.example
+    FROM result JOIN moved m
+      ON m.module = rtrim(old_name, replace(replace(old_name, '/', ''), '.', ''))
+    WHERE new_name = old_name AND tensor_id IS NOT NULL
+    UNION ALL
+    SELECT 'crossed', NULL, place, name, detail FROM crossed
     UNION ALL
     SELECT 'duplicate-pattern', r.ord, 0, NULL,
            'rule ' || (SELECT min(ord) FROM rule o
@@ -156,6 +252,29 @@ WITH
     )
     WHERE tail REGEXP '^[^/.]'
     UNION ALL
+    -- A key mapping's word, found inside a longer one.
+    SELECT 'inside', rule, place, name,
+           'it finds ' || python_repr(found) || ' in ' || python_repr(
+             regexp_capture('[^/.]*$', head, 0) || found || regexp_capture('^[^/.]*', tail, 0))
+    FROM (
+      SELECT rule, place, name, key, tail, found,
+             substr(name, 1, length(name) - length(tail) - length(found)) AS head
+      FROM (
+        SELECT m.rule, m.place, m.old_name AS name, k.key,
+               regexp_groups('(?s:.*?)(?:' || key || ')((?s:.*))', m.old_name, 'match')
+                 ->> '$[#-1]' AS tail,
+               regexp_capture(key, m.old_name, 0) AS found
+        FROM (SELECT ord, substr(pattern, 12, length(pattern) - 19) AS key FROM rule
+              WHERE ruleset = (SELECT ruleset FROM given)
+                AND pattern GLOB '(.s:.[*].)(.:*)(.s:.[*])') k
+        JOIN mapping m ON m.rule = k.ord
+        CROSS JOIN option
+        WHERE dialect = 't5x-translator' AND status IN ('ok', 'dropped')
+          AND (key GLOB '[A-Za-z0-9_]*' OR key GLOB '*[^\][A-Za-z0-9_]'))
+    )
+    WHERE (key GLOB '[A-Za-z0-9_]*' AND head REGEXP '[^/.]$')
+       OR (key GLOB '*[^\][A-Za-z0-9_]' AND tail REGEXP '^[^/.]')
+    UNION ALL
     SELECT 'inverse', NULL, 0, NULL,
            count(*) || ' names, one to one: map_inverse() is the map back'
     FROM result CROSS JOIN given
@@ -167,43 +286,55 @@ WITH
   kind(kind, turn, severity, meaning, advice) AS (
     VALUES
     ('error', 1, 'error', 'the original refuses', 'mend the rule, or the names it is for'),
-    ('unmatched', 2, 'error', 'no rule matches',
+    ('broken', 2, 'error', 'the rule will fail as soon as a name comes to it',
+     'mend its pattern, or its replacement'),
+    ('unmatched', 3, 'error', 'no rule matches',
      'add a rule for them, or one with NULL that drops them'),
-    ('collision', 3, 'error', 'several tensors become one name, and only one is kept',
+    ('collision', 4, 'error', 'several tensors become one name, and only one is kept',
      'make the patterns tell them apart, or drop those that are not wanted'),
-    ('undone', 4, 'error',
+    ('undone', 5, 'error',
      'the source''s own value of the new name replaces the mapped one',
      'give that value a name of its own by another rule'),
-    ('prefix', 5, 'error', 'a tensor has the name of a folder of others',
+    ('prefix', 6, 'error', 'a tensor has the name of a folder of others',
      'rename one of them: no tree can hold both'),
-    ('hidden', 6, 'error', 'a later tensor has the name of the folder that holds these',
+    ('hidden', 7, 'error', 'a later tensor has the name of the folder that holds these',
      'rename one of them: no tree can hold both'),
-    ('shape', 7, 'error', 'the shape is not the model''s',
+    ('shape', 8, 'error', 'the shape is not the model''s',
      'look for a transposed, fused or stacked tensor, or another configuration'),
-    ('duplicate-pattern', 8, 'warning', 'the pattern of an earlier rule: this one never decides',
+    ('duplicate-pattern', 9, 'warning', 'the pattern of an earlier rule: this one never decides',
      'delete it'),
-    ('unused', 9, 'note', 'the rule decides no name',
-     'delete it, move it up, or mend its pattern'),
-    ('missing', 10, 'warning', 'the source has nothing for these names of the model',
+    ('shadowed', 10, 'warning', 'an earlier rule takes the names of this one',
+     'move it up, or delete it'),
+    ('unused', 11, 'note', 'the rule decides no name', 'delete it, or mend its pattern'),
+    ('missing', 12, 'warning', 'the source has nothing for these names of the model',
      'add a rule for them, if they are not to keep what they have'),
-    ('not-in-model', 11, 'warning', 'the model has no such names', 'drop them by a rule'),
-    ('again', 12, 'warning', 'the map would change its own results if it were run again',
+    ('not-in-model', 13, 'warning', 'the model has no such names', 'drop them by a rule'),
+    ('crossed', 14, 'warning', 'two tensors change places',
+     'if they are not meant to: no shape will tell, only a comparison of values'),
+    ('again', 15, 'warning', 'the map would change its own results if it were run again',
      'anchor the pattern to the start of the old names'),
-    ('inside', 13, 'warning', 'the pattern begins or ends inside a component',
+    ('doubled', 16, 'warning', 'a part of the name now stands there twice',
+     'make the pattern take what is there already'),
+    ('wrapped', 17, 'warning', 'the prefix of a wrapper is still there',
+     'take it off wherever it may stand: (?:module\.|_orig_mod\.)*'),
+    ('left-behind', 18, 'warning', 'these keep their names, while others of their module do not',
+     'add a rule for them'),
+    ('inside', 19, 'warning', 'the pattern begins or ends inside a component',
      'put the separator into the pattern'),
-    ('ambiguous', 14, 'warning', 'these names are one when joined by dots',
+    ('ambiguous', 20, 'warning', 'these names are one when joined by dots',
      'keep them joined by "/", or rename'),
-    ('dtype', 15, 'note', 'the dtype is not the model''s', 'it will be cast when restored'),
-    ('one-to-many', 16, 'note', 'one tensor goes to several names', NULL),
-    ('left-out', 17, 'note', 'tensors of the source that go nowhere', NULL),
-    ('inverse', 18, 'note', 'the map can be undone', NULL)
+    ('dtype', 21, 'note', 'the dtype is not the model''s', 'it will be cast when restored'),
+    ('one-to-many', 22, 'note', 'one tensor goes to several names', NULL),
+    ('left-out', 23, 'note', 'tensors of the source that go nowhere', NULL),
+    ('dropped', 24, 'note', 'a rule drops them, and no map back will have them', NULL),
+    ('inverse', 25, 'note', 'the map can be undone', NULL)
   ),
   numbered AS (
     SELECT *, row_number() OVER (PARTITION BY kind, rule ORDER BY place, name) AS k,
            count(*) OVER (PARTITION BY kind, rule) AS names
     FROM finding
   )
-SELECT CASE WHEN k.kind IN ('unused', 'duplicate-pattern')
+SELECT CASE WHEN k.kind IN ('unused', 'shadowed', 'duplicate-pattern')
               THEN iif((SELECT required FROM option), 'error', k.severity)
             ELSE k.severity END AS severity,
        k.kind AS finding,
