@@ -3,40 +3,43 @@
 -- concerns and the first 20 of them as JSON, what it means and what to do.
 WITH
   given(ruleset, source, target) AS (SELECT :ruleset, :source, $target),
-  option(dialect, renames, required) AS MATERIALIZED (
-    SELECT dialect, dialect IN ('t5x-translator', 'convert'), dialect = 't5x-assignment' AND ifnull(options ->> 'require_all', 1)
+  option(dialect, renames, required, restores) AS MATERIALIZED (
+    SELECT dialect, dialect IN ('t5x-translator', 'convert'),
+           dialect = 't5x-assignment' AND ifnull(options ->> 'require_all', 1),
+           ifnull(options ->> 'restore', 0)
     FROM ruleset WHERE name = (SELECT ruleset FROM given)
   ),
   -- What the map does, in one form for all dialects.
-  mapping(place, old_name, new_name, tensor_id, dtype, shape, rule, status, error, note, wins)
-  AS MATERIALIZED (
+  mapping(place, old_name, new_name, tensor_id, dtype, shape, rule, status, error, note, wins,
+          part) AS MATERIALIZED (
     SELECT ord, old_name, new_name, iif(is_tensor, 1, NULL), dtype, shape, rule, status,
-           error, NULL, wins
+           error, NULL, wins, NULL
     FROM option CROSS JOIN translation_rows((SELECT ruleset FROM given))
     WHERE dialect = 't5x-translator' AND checkpoint_id = (SELECT source FROM given)
     UNION ALL
     SELECT row_number() OVER (), old_name, new_name, tensor_id, dtype, shape, rule, status,
-           error, note, 1
+           error, note, 1, NULL
     FROM option CROSS JOIN assignment_rows((SELECT ruleset FROM given),
       (SELECT source FROM given), (SELECT target FROM given))
     WHERE NOT renames
     UNION ALL
-    SELECT place, old_name, new_name, tensor_id, dtype, shape, rule, status, error, note, 1
+    SELECT place, old_name, new_name, tensor_id, dtype, shape, rule, status, error, note, 1,
+           part + nth
     FROM option CROSS JOIN conversion_rows((SELECT ruleset FROM given),
       (SELECT source FROM given))
     WHERE dialect = 'convert'
   ),
-  result(place, old_name, new_name, tensor_id, dtype, shape, rule, status, wins)
+  result(place, old_name, new_name, tensor_id, dtype, shape, rule, status, wins, part)
   AS MATERIALIZED (
-    SELECT place, old_name, new_name, tensor_id, dtype, shape, rule, status, wins
+    SELECT place, old_name, new_name, tensor_id, dtype, shape, rule, status, wins, part
     FROM mapping WHERE status IN ('ok', 'mapped', 'kept')
   ),
   tried(place, name) AS ( -- the names that the patterns are for
     SELECT place, iif(renames, old_name, new_name)
     FROM result CROSS JOIN option WHERE dialect <> 'kauldron'
   ),
-  model(place, name, dtype, shape) AS MATERIALIZED (
-    SELECT place, name, dtype, shape FROM leaf
+  model(place, name, tensor_id, dtype, shape) AS MATERIALIZED (
+    SELECT place, name, tensor_id, dtype, shape FROM leaf
     WHERE checkpoint_id = (SELECT target FROM given)
   ),
   used(rule) AS MATERIALIZED (
@@ -68,7 +71,7 @@ WITH
     SELECT rtrim(old_name, replace(replace(old_name, '/', ''), '.', '')) AS module,
            min(old_name || ' becomes ' || new_name)
     FROM result CROSS JOIN option
-    WHERE dialect = 't5x-translator' AND new_name <> old_name
+    WHERE renames AND new_name <> old_name
       AND module <> rtrim(new_name, replace(replace(new_name, '/', ''), '.', ''))
     GROUP BY module
   ),
@@ -90,9 +93,9 @@ WITH
     WHERE ord NOT IN (SELECT rule FROM mapping WHERE status = 'error' AND rule IS NOT NULL)
   ),
   -- Where names differ in numbers alone, one stands for all.
-  folded(old_name, new_name, place, example) AS MATERIALIZED (
+  folded(old_name, new_name, place, old_example, example) AS MATERIALIZED (
     SELECT regexp_replace('\d+', old_name, '#'), regexp_replace('\d+', new_name, '#'),
-           min(place), old_name
+           min(place), old_name, new_name
     FROM result WHERE tensor_id IS NOT NULL AND new_name <> old_name
     GROUP BY 1, 2 LIMIT 2000
   ),
@@ -111,8 +114,8 @@ WITH
   ),
   -- One word gives way to another, and elsewhere in the same place that one to it.
   crossed(place, name, detail) AS MATERIALIZED (
-    SELECT f.place, f.example, f.example || ' becomes ' || f.new_name || ', and '
-           || b.example || ' becomes ' || b.new_name
+    SELECT f.place, f.example, 'from ' || f.old_example || ', while ' || b.old_example
+           || ' becomes ' || b.example
     FROM folded f
     JOIN alone x ON x.old_name = f.old_name AND x.new_name = f.new_name AND x.side = 'old'
     JOIN alone y ON y.old_name = f.old_name AND y.new_name = f.new_name AND y.side = 'new'
@@ -121,6 +124,33 @@ WITH
                                      f.old_name, y.word)
      AND b.new_name = regexp_replace('(?<![A-Za-z0-9])' || y.word || '(?![A-Za-z0-9])',
                                      f.new_name, x.word)
+  ),
+  -- What rules do to tensors: move their axes, or put several together in an order.
+  doing(rule, moves, joins, changes) AS MATERIALIZED (
+    SELECT ord, max(o.value ->> 0 IN ('transpose', 'permute')),
+           max(o.value ->> 0 IN ('concat', 'split')), max(o.value ->> 0 <> 'cast')
+    FROM rule JOIN json_each(ops) o
+    WHERE ruleset = (SELECT ruleset FROM given) AND o.type = 'array' GROUP BY ord
+  ),
+  -- Matrices that were turned, or that look the same turned; the last components of their names.
+  matrix(place, rule, old_name, new_name, shape, moved, old_word, new_word)
+  AS MATERIALIZED (
+    SELECT place, r.rule, old_name, new_name, shape, ifnull(d.moves, 0) AS moved,
+           substr(old_name, 1 + length(rtrim(old_name,
+             replace(replace(old_name, '/', ''), '.', '')))),
+           substr(new_name, 1 + length(rtrim(new_name,
+             replace(replace(new_name, '/', ''), '.', ''))))
+    FROM result r LEFT JOIN doing d ON d.rule = r.rule
+    WHERE (moved OR shape = json_array(shape ->> 0, shape ->> 0)) AND shape <> '[1,1]'
+      AND new_name <> old_name
+  ),
+  square(place, rule, old_name, new_name, moved, old_word, new_word) AS MATERIALIZED (
+    SELECT place, rule, old_name, new_name, moved, old_word, new_word FROM matrix
+    WHERE shape = json_array(shape ->> 0, shape ->> 0)
+  ),
+  turned(old_word, new_word, example) AS MATERIALIZED (
+    SELECT old_word, new_word, 'rule ' || rule || ' does so with ' || min(old_name)
+    FROM matrix WHERE moved GROUP BY old_word, new_word
   ),
   dotted(name, same) AS MATERIALIZED (
     SELECT replace(new_name, '/', '.'), count(DISTINCT new_name) FROM result
@@ -154,9 +184,11 @@ WITH
     FROM result WHERE tensor_id IS NOT NULL GROUP BY old_name
     HAVING count(DISTINCT new_name) > 1
     UNION ALL
-    SELECT iif(detail IS NULL, 'unused', 'shadowed'), ord, 0, NULL, detail
+    -- (One for whatever is left may find nothing left.)
+    SELECT iif(detail IS NULL OR pattern IN ('.*', '(.*)', '(?s:.*)', '(?s:(.*))'), 'unused',
+               'shadowed'), ord, 0, NULL, detail
     FROM (
-      SELECT u.ord,
+      SELECT u.ord, u.pattern,
              (SELECT 'rule ' || rule_match(u.ruleset, name) || ' matches ' || name || ' first'
               FROM asked WHERE rule_status(u.ruleset, name, u.ord) <> 'unmatched' LIMIT 1)
                AS detail
@@ -168,7 +200,7 @@ WITH
     SELECT 'broken', rule, 0, NULL, error FROM broken WHERE error IS NOT NULL
     UNION ALL
     SELECT 'dropped', rule, place, old_name, NULL FROM mapping CROSS JOIN option
-    WHERE status = 'dropped' AND dialect = 't5x-translator' AND tensor_id IS NOT NULL
+    WHERE status = 'dropped' AND renames AND tensor_id IS NOT NULL
     UNION ALL
     SELECT 'wrapped', rule, place, new_name, 'from ' || old_name
     FROM result CROSS JOIN wrapped w
@@ -197,6 +229,10 @@ WITH
     UNION ALL
     SELECT 'missing', NULL, place, new_name, NULL FROM mapping WHERE status = 'missing'
     UNION ALL
+    SELECT 'missing', NULL, place, name, NULL FROM model CROSS JOIN option
+    WHERE renames AND NOT restores AND tensor_id IS NOT NULL
+      AND name NOT IN (SELECT new_name FROM result)
+    UNION ALL
     SELECT 'not-in-model', r.rule, r.place, r.new_name, NULL
     FROM result r CROSS JOIN given
     WHERE target IS NOT NULL AND r.new_name NOT IN (SELECT name FROM model)
@@ -224,6 +260,41 @@ WITH
     WHERE renames
       AND rule_status(ruleset, r.new_name) = 'ok'
       AND rule_replace(ruleset, r.new_name) <> r.new_name
+    UNION ALL
+    -- The rule keeps the name, so that nothing tells what was done already.
+    SELECT 'again', r.rule, r.place, r.new_name, 'its axes would be moved again'
+    FROM given CROSS JOIN option CROSS JOIN doing d CROSS JOIN result r ON r.rule = d.rule
+    WHERE renames AND d.moves AND rule_replace(ruleset, r.new_name) = r.new_name
+      AND rule_match(ruleset, r.new_name) = r.rule
+    UNION ALL
+    SELECT 'not-turned', s.rule, place, new_name,
+           'from ' || s.old_name || '; ' || ifnull(t.example,
+             'others keep "kernel" the other way round than "weight"')
+    FROM square s LEFT JOIN turned t USING (old_word, new_word)
+    WHERE NOT moved AND (t.example IS NOT NULL OR old_word || ' ' || new_word
+      IN ('weight kernel', 'kernel weight'))
+    UNION ALL
+    SELECT 'square', s.rule, place, new_name, 'from ' || old_name FROM square s
+    WHERE moved AND s.rule NOT IN (
+      SELECT r.rule FROM result r JOIN doing d ON d.rule = r.rule
+      WHERE d.moves AND r.new_name IN (SELECT name FROM model)
+        AND r.new_name NOT IN (SELECT new_name FROM square))
+    UNION ALL
+    SELECT 'order', NULL, place, name, 'for example ' || parts
+    FROM (
+      SELECT place, new_name AS name, group_concat(old_name, ', ') AS parts
+      FROM (SELECT r.place, r.part, r.new_name, r.old_name, l.shape
+            FROM result r JOIN doing d ON d.rule = r.rule
+            JOIN leaf l ON l.checkpoint_id = (SELECT source FROM given) AND l.name = r.old_name
+            WHERE d.joins AND part IS NOT NULL ORDER BY r.new_name, r.part)
+      GROUP BY new_name HAVING count(DISTINCT shape) < count(*)
+      UNION ALL
+      SELECT place, old_name, group_concat(new_name, ', ')
+      FROM (SELECT r.place, r.new_name, r.old_name, r.shape
+            FROM result r JOIN doing d ON d.rule = r.rule
+            WHERE d.joins AND part IS NOT NULL ORDER BY r.old_name, r.part)
+      GROUP BY old_name HAVING count(DISTINCT new_name) > count(DISTINCT shape)
+    )
     UNION ALL
     -- A pattern open at its beginning or end that cuts a component in two.
     SELECT 'inside', rule, place, name, 'it matches from the middle of '
@@ -266,10 +337,10 @@ WITH
                regexp_capture(key, m.old_name, 0) AS found
         FROM (SELECT ord, substr(pattern, 12, length(pattern) - 19) AS key FROM rule
               WHERE ruleset = (SELECT ruleset FROM given)
-                AND pattern GLOB '(.s:.[*].)(.:*)(.s:.[*])') k
+                AND pattern GLOB '(?s:.[*]?)(?:*)(?s:.[*])') k
         JOIN mapping m ON m.rule = k.ord
         CROSS JOIN option
-        WHERE dialect = 't5x-translator' AND status IN ('ok', 'dropped')
+        WHERE renames AND status IN ('ok', 'dropped')
           AND (key GLOB '[A-Za-z0-9_]*' OR key GLOB '*[^\][A-Za-z0-9_]'))
     )
     WHERE (key GLOB '[A-Za-z0-9_]*' AND head REGEXP '[^/.]$')
@@ -278,7 +349,8 @@ WITH
     SELECT 'inverse', NULL, 0, NULL,
            count(*) || ' names, one to one: map_inverse() is the map back'
     FROM result CROSS JOIN given
-    HAVING count(*) > 0 AND count(DISTINCT new_name) = count(*)
+    HAVING count(*) > 0 AND total(rule IN (SELECT rule FROM doing WHERE changes)) = 0
+       AND count(DISTINCT new_name) = count(*)
        AND count(DISTINCT old_name) = count(*)
        AND NOT EXISTS (SELECT 1 FROM mapping WHERE status IN ('dropped', 'unmatched',
                        'error'))
@@ -311,23 +383,29 @@ WITH
     ('not-in-model', 13, 'warning', 'the model has no such names', 'drop them by a rule'),
     ('crossed', 14, 'warning', 'two tensors change places',
      'if they are not meant to: no shape will tell, only a comparison of values'),
-    ('again', 15, 'warning', 'the map would change its own results if it were run again',
+    ('not-turned', 15, 'warning', 'a square matrix is not transposed, as its like are',
+     'no shape will tell: transpose it, or compare values'),
+    ('again', 16, 'warning', 'the map would change its own results if it were run again',
      'anchor the pattern to the start of the old names'),
-    ('doubled', 16, 'warning', 'a part of the name now stands there twice',
+    ('doubled', 17, 'warning', 'a part of the name now stands there twice',
      'make the pattern take what is there already'),
-    ('wrapped', 17, 'warning', 'the prefix of a wrapper is still there',
+    ('wrapped', 18, 'warning', 'the prefix of a wrapper is still there',
      'take it off wherever it may stand: (?:module\.|_orig_mod\.)*'),
-    ('left-behind', 18, 'warning', 'these keep their names, while others of their module do not',
+    ('left-behind', 19, 'warning', 'these keep their names, while others of their module do not',
      'add a rule for them'),
-    ('inside', 19, 'warning', 'the pattern begins or ends inside a component',
+    ('inside', 20, 'warning', 'the pattern begins or ends inside a component',
      'put the separator into the pattern'),
-    ('ambiguous', 20, 'warning', 'these names are one when joined by dots',
+    ('ambiguous', 21, 'warning', 'these names are one when joined by dots',
      'keep them joined by "/", or rename'),
-    ('dtype', 21, 'note', 'the dtype is not the model''s', 'it will be cast when restored'),
-    ('one-to-many', 22, 'note', 'one tensor goes to several names', NULL),
-    ('left-out', 23, 'note', 'tensors of the source that go nowhere', NULL),
-    ('dropped', 24, 'note', 'a rule drops them, and no map back will have them', NULL),
-    ('inverse', 25, 'note', 'the map can be undone', NULL)
+    ('dtype', 22, 'note', 'the dtype is not the model''s', 'it will be cast when restored'),
+    ('one-to-many', 23, 'note', 'one tensor goes to several names', NULL),
+    ('left-out', 24, 'note', 'tensors of the source that go nowhere', NULL),
+    ('square', 25, 'note', 'square matrices are transposed: no shape tells whether they '
+     || 'should be', 'compare values, or try it on a model with others'),
+    ('order', 26, 'note', 'parts of one shape follow each other: no shape tells whether in '
+     || 'the right order', 'compare values'),
+    ('dropped', 27, 'note', 'a rule drops them, and no map back will have them', NULL),
+    ('inverse', 28, 'note', 'the map can be undone', NULL)
   ),
   numbered AS (
     SELECT *, row_number() OVER (PARTITION BY kind, rule ORDER BY place, name) AS k,
