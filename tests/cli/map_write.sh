@@ -77,6 +77,13 @@ again named transforms
 set_of empty_tree orbax '{}'
 again empty_tree transforms
 
+set_of joins convert '{"unmatched": "keep", "tables": {"order": {"q": "0"}}}' \
+    "1, 'h\.(\d+)\.(q|k)', 'h.\1.qk', '[[\"at\", \"table\", \"order\", \"\\\\2\"]]', '[[\"transpose\"], [\"concat\", 0, \"\\\\g<at>\"]]'" \
+    "2, 'layers/(.*)', 'layers_\g<n>/\1', '[[\"n\", \"part\"]]', '[[\"unstack\", 1]]'"
+again joins json
+again joins sql quiet
+again joins gin
+
 cat >hf.json <<'J'
 {"^model\\.": "it's \"new\".", "\\.(q|k)_proj": ".attn.\\1", "größe\n": "", "^lm_head": null}
 J
