@@ -100,14 +100,21 @@ static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
     return OK;
 }
 
-/* Run every schema/NN_*.sql; the indexes of a new catalog wait (01_indexes.sql). */
-static enum status fill(sqlite3 *db, struct error *err)
+/* Of the files schema/NN_*.sql, the first with tables and the first without. */
+#define TABLES "00"
+#define VIEWS  "10"
+
+/* Run every schema/NN_*.sql from the number `first` on; the indexes of a new catalog wait
+ * (01_indexes.sql). Mark it as of this version, and install what is shipped. */
+static enum status fill(sqlite3 *db, const char *first, struct error *err)
 {
     enum status status = OK;
-    for (const struct schema_file *f = schema_files; status == OK && f->path; f++)
-        if (!strstr(f->path, "/rules/") && !strstr(f->path, "/01_") &&
-            !strstr(f->path, "/query/") && !strstr(f->path, "/function/"))
+    for (const struct schema_file *f = schema_files; status == OK && f->path; f++) {
+        const char *number = f->path + strlen("schema/");
+        if (*number >= '0' && *number <= '9' && strncmp(number, first, 2) >= 0 &&
+            strncmp(number, "01", 2) != 0)
             status = db_exec(db, f->text, err);
+    }
     char pragmas[128];
     snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id=%d; PRAGMA user_version=%d",
              CATALOG_APPLICATION_ID, CATALOG_VERSION);
@@ -116,6 +123,21 @@ static enum status fill(sqlite3 *db, struct error *err)
     if (status == OK)
         status = rules_install(db, err);
     return status;
+}
+
+/* Drop what a file creates of a kind: "VIEW", "TRIGGER". */
+static enum status drop_old(sqlite3 *db, const char *text, const char *kind,
+                            struct error *err)
+{
+    char create[32], drop[200];
+    snprintf(create, sizeof(create), "\nCREATE %s ", kind);
+    for (const char *at = text; err->status == OK && (at = strstr(at, create));) {
+        at += strlen(create);
+        snprintf(drop, sizeof(drop), "DROP %s IF EXISTS %.*s", kind,
+                 (int)strcspn(at, " \n("), at);
+        db_exec(db, drop, err);
+    }
+    return err->status;
 }
 
 /* End a transaction: all of it, or nothing. */
@@ -146,10 +168,52 @@ static enum status create(sqlite3 *db, struct error *err)
         return err->status;
     status = look_empty(db, &empty, err);
     if (status == OK && empty)
-        status = fill(db, err);
+        status = fill(db, TABLES, err);
     if (end(db, status, err) != OK)
         return err->status;
     return db_exec(db, "PRAGMA synchronous=FULL", err);
+}
+
+/* Views and triggers are code: those of an older program make way for ours. A user's own stay. */
+static enum status renew(sqlite3 *db, struct error *err)
+{
+    sqlite3_int64 version = 0;
+    enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
+    if (status != OK)
+        return status;
+    status = pragma_integer(db, "PRAGMA user_version", &version, err);
+    bool needed = status == OK && version < CATALOG_VERSION;
+    for (const struct schema_file *f = schema_files; needed && status == OK && f->path;
+         f++)
+        if (drop_old(db, f->text, "TRIGGER", err) != OK ||
+            drop_old(db, f->text, "VIEW", err) != OK)
+            status = err->status;
+    if (needed && status == OK)
+        status = fill(db, VIEWS, err);
+    return end(db, status, err);
+}
+
+/* The same for a connection that only reads: its own views stand before those of the file. */
+static enum status overlay(sqlite3 *db, struct error *err)
+{
+    static const char create[] = "\nCREATE VIEW ";
+    for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++) {
+        struct text temporary = {0};
+        const char *at = f->text, *found = strstr(at, create);
+        if (!found || strstr(at, "\nCREATE TRIGGER "))
+            continue;
+        for (; found; at = found + strlen(create), found = strstr(at, create)) {
+            text_add(&temporary, at, (size_t)(found - at));
+            text_adds(&temporary, "\nCREATE TEMP VIEW ");
+        }
+        text_adds(&temporary, at);
+        if (text_str(&temporary))
+            db_exec(db, text_str(&temporary), err);
+        else
+            error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        text_release(&temporary);
+    }
+    return err->status;
 }
 
 enum status db_build_indexes(sqlite3 *db, struct error *err)
@@ -237,7 +301,10 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
                          "made by a newer ckptdb (catalog version %lld, this program "
                          "knows %d)",
                          version, CATALOG_VERSION);
-    /* Version 1 is the first: a migration is one more file here, run when version < N. */
+    /* What else changes between versions is done here, where `version` is less. */
+    if (version < CATALOG_VERSION &&
+        (mode == DB_READ ? overlay(db, err) : renew(db, err)) != OK)
+        return err->status;
     return mode == DB_WRITE || (mode == DB_CREATE && cut_short) ? db_repair(db, err) : OK;
 }
 

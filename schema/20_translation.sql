@@ -12,13 +12,13 @@ SELECT r.name AS ruleset,
        x.new_name,
        x.dtype,
        x.shape,
-       x.ops,
        x.rule,
        x.status,
        x.error,
        CASE WHEN x.status = 'ok' AND NOT x.wins
             THEN 'hidden by a later name that becomes the same' END AS note,
-       x.wins
+       x.wins,
+       x.ops
 FROM ruleset r
 JOIN translation_rows(r.name) x
 WHERE r.dialect = 't5x-translator';

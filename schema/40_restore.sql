@@ -15,7 +15,8 @@ SELECT r.name AS ruleset,
        x.shape,
        x.status,
        x.error,
-       x.note
+       x.note,
+       x.ops
 FROM ruleset r
 JOIN checkpoints c
 JOIN (SELECT NULL AS target_id, 1 AS strict

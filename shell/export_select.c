@@ -66,8 +66,10 @@ static const struct query conversion = {
     {                                                                                    \
         .sql = "SELECT iif(origin = 'zeros', -1, tensor_id), old_name, name, dtype, "    \
                "shape, iif(note GLOB 'hidden*', 'error', status), ifnull(error, note), " \
-               "NULL, 1, NULL FROM restore "                                             \
-               "WHERE ruleset = ?3 AND checkpoint_id = ?1 AND " target,                  \
+               "NULL, 1, " RECIPE_OF(                                                    \
+                   "tensor_id",                                                          \
+                   "ops") "FROM restore "                                                \
+                          "WHERE ruleset = ?3 AND checkpoint_id = ?1 AND " target,       \
         .id = "tensor_id", .name = "coalesce(old_name, name)", .order = " ORDER BY ord", \
     }
 static const struct query restored = RESTORE("target_id IS NULL");

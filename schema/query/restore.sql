@@ -7,13 +7,19 @@
 -- first step that has any are told, and the steps behind it are not taken.
 WITH
   -- 1 Translate. Of the leaves with one new name the last wins.
-  translated(place, old_name, tensor_id, dtype, shape, status, rule, name, error)
+  translated(place, old_name, tensor_id, dtype, shape, status, rule, name, error, ops)
   AS MATERIALIZED (
     SELECT place, name, tensor_id,
-           iif(tensor_id IS NULL, NULL, ifnull(rule_cast(:ruleset, name), dtype)), shape,
-           rule_status(:ruleset, name), rule_match(:ruleset, name),
-           rule_replace(:ruleset, name), rule_error(:ruleset, name)
-    FROM leaf WHERE checkpoint_id = :checkpoint_id
+           iif(tensor_id IS NULL, NULL, ifnull(rule_cast(:ruleset, name), dtype)),
+           iif(ops IS NULL, shape, operation_shape(ops, shape)),
+           iif(operation_error(ops, shape, dtype) IS NULL, rule_status(:ruleset, name),
+               'error'),
+           rule_match(:ruleset, name), rule_replace(:ruleset, name),
+           ifnull(operation_error(ops, shape, dtype), rule_error(:ruleset, name)), ops
+    FROM (
+      SELECT *, iif(tensor_id IS NULL, NULL, rule_ops(:ruleset, name)) AS ops
+      FROM leaf WHERE checkpoint_id = :checkpoint_id
+    )
   ),
   failed(step) AS MATERIALIZED (
     SELECT CASE WHEN EXISTS (SELECT 1 FROM translated WHERE status = 'error') THEN 'rule'
@@ -72,18 +78,19 @@ WITH
   model(name, shape) AS MATERIALIZED (
     SELECT name, shape FROM leaf WHERE checkpoint_id = :target_id
   ),
-  state(name, turn, place, dtype, shape, old_name, tensor_id, rule, known, wanted)
+  state(name, turn, place, dtype, shape, old_name, tensor_id, rule, known, wanted, ops)
   AS MATERIALIZED (
     SELECT s.name, s.turn, r.place,
            iif(r.place IS NULL, 'float32', t.dtype), iif(r.place IS NULL, '[1]', t.shape),
-           t.old_name, t.tensor_id, t.rule, :target_id = 0 OR m.name IS NOT NULL, m.shape
+           t.old_name, t.tensor_id, t.rule, :target_id = 0 OR m.name IS NOT NULL, m.shape,
+           t.ops
     FROM third_step s
     JOIN renamed r ON r.name = s.name AND r.turn = s.last
     LEFT JOIN translated t ON t.place = r.place
     LEFT JOIN model m ON m.name = s.name
   ),
   -- What became of each leaf, and each zero.
-  entry(turn, name, old_name, tensor_id, origin, dtype, shape, status, error, note)
+  entry(turn, name, old_name, tensor_id, origin, dtype, shape, status, error, note, ops)
   AS MATERIALIZED (
     SELECT place, name, old_name, tensor_id, 'translated', dtype, shape,
            iif(status = 'unmatched', 'error', status),
@@ -93,7 +100,7 @@ WITH
                     OR place = (SELECT min(place) FROM translated
                                 WHERE status = 'unmatched'),
                     (SELECT list FROM unmapped), '...') || '}' ELSE error END,
-           NULL
+           NULL, NULL
     FROM translated CROSS JOIN failed
     WHERE status IN ('dropped', 'error') OR (status = 'unmatched' AND step = 'unmapped')
     UNION ALL
@@ -105,7 +112,7 @@ WITH
                 WHEN known AND wanted <> shape THEN
                   'ValueError: Variable ' || name || ' has shape ' || python_shape(shape)
                   || ' != ' || python_shape(wanted) END,
-           iif(NOT known AND NOT :strict, 'the model has no such name', NULL)
+           iif(NOT known AND NOT :strict, 'the model has no such name', NULL), ops
     FROM state CROSS JOIN failed WHERE step IS NULL
     UNION ALL
     -- Leaves that another replaces.
@@ -113,7 +120,7 @@ WITH
            'dropped', NULL,
            CASE WHEN t.place <> f.place THEN 'hidden by a later name that becomes the same'
                 WHEN r.place IS NULL THEN 'replaced by zeros: its parameter has other slots'
-                ELSE 'hidden: a later name without its layer becomes the same' END
+                ELSE 'hidden: a later name without its layer becomes the same' END, NULL
     FROM translated t
     JOIN first_step f ON f.name = t.name
     JOIN renamed r ON r.was = t.name
@@ -123,6 +130,6 @@ WITH
       AND (t.place <> f.place OR r.place IS NULL OR r.turn <> s.last)
   )
 SELECT row_number() OVER (ORDER BY turn, status <> 'ok', old_name) AS ord, name, old_name, tensor_id, origin, dtype,
-       shape, status, error, note
+       shape, status, error, note, ops
 FROM entry
 ORDER BY ord

@@ -46,3 +46,8 @@ echo "status $?"
 echo "status $?"
 "$CKPTDB_BIN" -d behind.db -c '.ls -d new.db'
 echo "status $?"
+echo "--- an older program's catalog: its views are renewed, a user's own stay"
+"$CKPTDB_BIN" -d old.db 'CREATE VIEW mine AS SELECT 7; DROP VIEW conversion; PRAGMA user_version = 1'
+"$CKPTDB_BIN" -d old.db --readonly "SELECT user_version, (SELECT count(*) FROM conversion WHERE ruleset = '') FROM pragma_user_version"
+"$CKPTDB_BIN" -d old.db "SELECT user_version > 1, (SELECT count(*) FROM conversion WHERE ruleset = ''), mine.* FROM pragma_user_version, mine"
+"$CKPTDB_BIN" -d old.db "SELECT name FROM sqlite_schema WHERE name IN ('conversion', 'mine') ORDER BY 1"
