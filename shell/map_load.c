@@ -80,13 +80,15 @@ static const char json_faults[] =
 
 /* Orbax's own form, a tree of transforms: its leaves are objects with these keys alone. */
 #define TRANSFORMS                                                                       \
-    "WITH RECURSIVE node(path, value, type) AS ("                                        \
-    " SELECT key, value, type FROM json_each(?1, '$.transforms')"                        \
-    " UNION ALL SELECT n.path || '/' || e.key, e.value, e.type"                          \
+    "WITH RECURSIVE node(path, turn, value, type) AS ("                                  \
+    " SELECT key, key, value, type FROM json_each(?1, '$.transforms')"                   \
+    " UNION ALL SELECT n.path || '/' || e.key, n.turn || char(1)"                        \
+    "  || iif(n.type = 'array', format('%08d', e.key), e.key), e.value, e.type"          \
     " FROM node n JOIN json_each(n.value) e"                                             \
     " WHERE n.type IN ('object', 'array') AND NOT " IS_LEAF(                             \
-        "n") "), leaf(path, original, fallback, ops, fault) AS ("                        \
-             " SELECT path, value -> 'original_key', value ->> 'use_fallback', value "   \
+        "n") "), leaf(path, turn, original, fallback, ops, fault) AS ("                  \
+             " SELECT path, turn, value -> 'original_key', value ->> 'use_fallback', "   \
+             "value "                                                                    \
              "-> 'value',"                                                               \
              "  CASE WHEN type <> 'object' THEN 'is no transform'"                       \
              "   WHEN EXISTS (SELECT 1 FROM json_each(n.value)"                          \
@@ -105,19 +107,31 @@ static const char json_faults[] =
     " SELECT 1 FROM json_each(" node ".value) WHERE key IN ('original_key',"             \
     " 'use_fallback') OR (key = 'value' AND type = 'array'))))"
 
+/* Whether any of the keys has others below it: the rule set has to sort them so. */
+#define IS_NESTED                                                                        \
+    "EXISTS (SELECT 1 FROM json_each(?1, '$.transforms') x"                              \
+    " WHERE x.type IN ('object', 'array') AND NOT " IS_LEAF("x") ")"
+
 static const char transform_faults[] =
     TRANSFORMS "SELECT 'the transform of \"' || path || '\" ' || fault FROM leaf"
-               " WHERE fault IS NOT NULL LIMIT 1";
+               " WHERE fault IS NOT NULL UNION ALL"
+               " SELECT 'the transforms are nested, and a \"/\" in a key sorts \"'"
+               "  || path || '\" elsewhere than their names joined do'"
+               " FROM (SELECT path, row_number() OVER (ORDER BY turn) AS place,"
+               "  row_number() OVER (ORDER BY replace(path, '/', char(1))) AS found"
+               "  FROM leaf WHERE " IS_NESTED ") WHERE place <> found LIMIT 1";
 
 static const char *const json_inserts[] = {
     "INSERT INTO ruleset(name, dialect, options)"
-    " SELECT '', ?1 ->> 'dialect', ifnull(?1 -> 'options', '{}')",
+    " SELECT '', ?1 ->> 'dialect', iif(" IS_NESTED
+    ", json_set(ifnull(?1 -> 'options', '{}'),"
+    "  '$.nested', json('true')), ifnull(?1 -> 'options', '{}'))",
     "INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops)"
     " SELECT '', ifnull(value ->> '$[2].ord', key + 1), value ->> 0, value ->> 1,"
     "  value -> '$[2].compute',"
     "  value -> '$[2].ops' FROM json_each(?1, '$.rules')",
     "INSERT INTO rule(ruleset, ord, pattern, replacement, ops) " TRANSFORMS
-    "SELECT '', row_number() OVER (ORDER BY replace(path, '/', char(1))), path,"
+    "SELECT '', row_number() OVER (ORDER BY turn), path,"
     " CASE WHEN fallback THEN NULL WHEN original IS NULL OR original = 'null'"
     "  THEN '\\g<0>' WHEN json_type(original) = 'array'"
     "  THEN (SELECT group_concat(value, '/') FROM json_each(original))"

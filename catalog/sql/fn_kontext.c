@@ -3,7 +3,8 @@
  *
  *   kontext_name(path)       its components joined by '/'; NULL where it is none
  *   kontext_error(path)      what the original raises of it, "Type: text"; NULL: nothing
- *   kontext_filter(pattern)  a regular expression for keys that the pattern selects
+ *   kontext_path(name)       a name as kontext prints its path
+ *   kontext_filter(pattern)  a regular expression for printed paths that the pattern selects
  *
  *   path    = [first {rest}]          the empty path is the root
  *   first   = name | '[' literal ']'  rest = '.' name | '[' literal ']'
@@ -23,6 +24,8 @@
 struct path {
     const char *at, *end;
     struct text name;
+    unsigned globs; /* of the last name: how many stars it is */
+    bool number;    /* the last part is one */
     bool glob, bad;
 };
 
@@ -62,6 +65,7 @@ static bool add_integer(struct path *p, const char *from, size_t len)
         text_addc(&p->name, '-');
     if (good)
         text_add(&p->name, number.at, number.len);
+    p->number = good;
     text_release(&number);
     return good;
 }
@@ -74,6 +78,7 @@ static bool take_name(struct path *p)
         while (p->at < p->end && *p->at == '*')
             p->at++;
         p->glob = true;
+        p->globs = (unsigned)(p->at - from);
         return p->at - from <= 2;
     }
     if (p->at < p->end && (*p->at == '-' || *p->at == '+'))
@@ -88,25 +93,67 @@ static bool take_name(struct path *p)
     return len && pytext_isidentifier(from, len) && text_add(&p->name, from, len);
 }
 
-/* The escapes that names come with; others are kept as they stand, which Python does too. */
-static bool take_string(struct path *p)
+/* Up to `most` digits of an escape; false: none, or fewer than are due (`exactly`). */
+static bool take_digits(struct path *p, unsigned base, unsigned most, bool exactly,
+                        uint32_t *value)
 {
-    char quote = *p->at++;
-    while (p->at < p->end && *p->at != quote) {
-        bool escaped = *p->at == '\\' && p->end - p->at > 1 &&
-                       (p->at[1] == quote || p->at[1] == '\\');
-        p->at += escaped;
-        text_addc(&p->name, *p->at++);
+    static const char digits[] = "0123456789abcdef";
+    unsigned taken = 0;
+    for (*value = 0; taken < most && p->at < p->end; taken++, p->at++) {
+        int c = is_digit(*p->at) ? *p->at : *p->at | 32;
+        const char *digit = memchr(digits, c, base);
+        if (!digit)
+            break;
+        *value = *value * base + (uint32_t)(digit - digits);
     }
-    if (p->at == p->end)
-        return false;
-    p->at++;
-    return true;
+    return taken == most || (taken && !exactly);
 }
 
-/* 0x1f, 0o17, 0b11; at most 64 bits. */
+/* What stands behind a backslash in a Python string. */
+static bool take_escape(struct path *p)
+{
+    static const char letters[] = "abfnrtv\\'\"", meant[] = "\a\b\f\n\r\t\v\\'\"";
+    const char *letter = memchr(letters, *p->at, sizeof(letters) - 1);
+    uint32_t c = 0;
+    if (letter) {
+        p->at++;
+        return text_addc(&p->name, meant[letter - letters]);
+    }
+    if (*p->at >= '0' && *p->at <= '7')
+        return take_digits(p, 8, 3, false, &c) && c && pytext_encode(&p->name, c);
+    unsigned most = *p->at == 'x' ? 2 : *p->at == 'u' ? 4 : *p->at == 'U' ? 8 : 0;
+    if (!most)
+        return *p->at != 'N' && text_addc(&p->name, '\\');
+    p->at++;
+    return take_digits(p, 16, most, true, &c) && c && c <= 0x10ffff &&
+           (c < 0xd800 || c > 0xdfff) && pytext_encode(&p->name, c);
+}
+
+/* A string, behind its prefix. Characters that no name has (NUL, half a surrogate pair, and those
+ * given by \N{NAME}) are an error. */
+static bool take_string(struct path *p, bool raw)
+{
+    char quote = *p->at++;
+    while (p->at < p->end && *p->at != quote && *p->at != '\n') {
+        if (*p->at != '\\' || p->end - p->at < 2) {
+            text_addc(&p->name, *p->at++);
+        } else if (raw) {
+            text_add(&p->name, p->at, 2);
+            p->at += 2;
+        } else {
+            p->at++;
+            if (!take_escape(p))
+                return false;
+        }
+    }
+    return p->at < p->end && *p->at++ == quote;
+}
+
+/* 0x1f, -0o17, 0b11; at most 64 bits. */
 static bool add_based_integer(struct path *p, const char *from, size_t len)
 {
+    bool minus = len && *from == '-';
+    from += minus, len -= minus;
     unsigned base = len > 2 && *from == '0' ? (from[1] | 32) == 'x'   ? 16
                                               : (from[1] | 32) == 'o' ? 8
                                               : (from[1] | 32) == 'b' ? 2
@@ -121,15 +168,20 @@ static bool add_based_integer(struct path *p, const char *from, size_t len)
             return false;
         value = value * base + (unsigned)(digit - digits);
     }
-    return base && text_addf(&p->name, "%llu", value);
+    p->number = base != 0;
+    return base && text_addf(&p->name, "%s%llu", minus && value ? "-" : "", value);
 }
 
 static bool take_literal(struct path *p)
 {
     static const char *const words[] = {"True", "False", "None"};
     skip_spaces(p);
+    bool prefixed = p->end - p->at > 1 && memchr("uUrR", *p->at, 4) &&
+                    (p->at[1] == '\'' || p->at[1] == '"');
+    bool raw = prefixed && (*p->at | 32) == 'r';
+    p->at += prefixed;
     if (p->at < p->end && (*p->at == '\'' || *p->at == '"'))
-        return take_string(p);
+        return take_string(p, raw);
     const char *from = p->at;
     while (p->at < p->end && (is_word((unsigned char)*p->at) || *p->at == '-'))
         p->at++;
@@ -149,13 +201,18 @@ static bool take_step(struct path *p, bool first)
     return (first || take(p, '.')) && take_name(p);
 }
 
-static void parse(struct path *p, sqlite3_value *value)
+static void parse_start(struct path *p, sqlite3_value *value)
 {
     const char *text = (const char *)sqlite3_value_text(value);
     size_t len = (size_t)sqlite3_value_bytes(value);
     *p = (struct path){.at = text, .end = text + len, .name.limit = (size_t)1 << 20};
     p->bad = !utf8_valid(text, len);
     skip_spaces(p);
+}
+
+static void parse(struct path *p, sqlite3_value *value)
+{
+    parse_start(p, value);
     for (bool first = true; !p->bad && p->at < p->end; first = false) {
         p->bad = !take_step(p, first);
         skip_spaces(p);
@@ -205,44 +262,83 @@ static void kontext_error(sqlite3_context *context, int argc, sqlite3_value **ar
     text_release(&p.name);
 }
 
-/* One component of a filter. `**` directly before another glob never matches anything. */
-static void add_filter(struct text *out, const char *part, size_t len,
-                       bool after_globstar)
+/* A key of the catalog as kontext prints it: params.layers[0]['layer-0']. */
+static void kontext_path(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    bool star = len == 1 && *part == '*',
-         globstar = len == 2 && memcmp(part, "**", 2) == 0;
-    if (after_globstar && (star || globstar)) {
+    const char *text = (const char *)sqlite3_value_text(argv[0]);
+    struct text out = {0};
+    (void)argc;
+    if (!text || !utf8_valid(text, strlen(text)))
+        return;
+    for (const char *at = text; *text;) {
+        size_t len = strcspn(at, "/"), digits = *at == '-';
+        digits += strspn(at + digits, "0123456789");
+        bool number = len && digits == len && is_digit(at[len - 1]) && (*at != '0' || len == 1);
+        if (number) {
+            text_addf(&out, "[%.*s]", (int)len, at);
+        } else if (pytext_isidentifier(at, len)) {
+            text_adds(&out, out.len ? "." : "");
+            text_add(&out, at, len);
+        } else {
+            text_addc(&out, '[');
+            pytext_repr(&out, at, len);
+            text_addc(&out, ']');
+        }
+        if (!at[len])
+            break;
+        at += len + 1;
+    }
+    give(context, &out);
+    text_release(&out);
+}
+
+/* One part of a filter, a component of a key. `**` directly before another glob never matches
+ * anything; nor does a number: keys have it in brackets, glued to the name before it. */
+static void add_filter(struct text *out, const char *part, size_t len, unsigned globs,
+                       bool never)
+{
+    if (never) {
         text_adds(out, "(?!)");
-    } else if (globstar) {
-        text_adds(out, "(?:[^.]+(?:\\.|$))*");
-    } else if (star) {
-        text_adds(out, "[^.]+(?:\\.|$)");
+    } else if (globs) {
+        text_adds(out, globs == 2 ? "(?:[^.]+(?:\\.|\\Z))*" : "[^.]+(?:\\.|\\Z)");
     } else {
         for (size_t i = 0; i < len; i++) {
             if (strchr("\\^$.|?*+()[]{}#&~- ", part[i]))
                 text_addc(out, '\\');
             text_addc(out, part[i]);
         }
-        text_adds(out, "(?:\\.|$)");
+        text_adds(out, "(?:\\.|\\Z)");
     }
 }
 
+/* NULL of what is no path: the original raises of it, whatever the key. */
 static void kontext_filter(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    const char *text = (const char *)sqlite3_value_text(argv[0]);
     struct text out = {0};
+    struct path p;
     (void)argc;
-    if (!text)
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
         return;
-    bool globstar = false;
-    for (const char *at = text; *at;) {
-        size_t len = strcspn(at, ".");
-        add_filter(&out, at, len, globstar);
-        globstar = len == 2 && memcmp(at, "**", 2) == 0;
-        at += len + (at[len] == '.');
+    parse_start(&p, argv[0]);
+    unsigned globs = 0;
+    for (bool first = true; !p.bad && p.at < p.end; first = false) {
+        unsigned before = globs;
+        size_t from = p.name.len;
+        p.globs = 0;
+        p.number = false;
+        p.bad = !take_step(&p, first);
+        from += !first && p.name.len > from;
+        globs = p.globs;
+        const char *part = p.name.len ? p.name.at + from : "";
+        size_t len = p.name.len - from;
+        bool never = p.number || (before == 2 && globs) || memchr(part, '.', len);
+        add_filter(&out, part, len, globs, never);
+        skip_spaces(&p);
     }
-    give(context, &out);
+    if (!p.bad)
+        give(context, &out);
     text_release(&out);
+    text_release(&p.name);
 }
 
 int sql_register_kontext(sqlite3 *db)
@@ -253,6 +349,7 @@ int sql_register_kontext(sqlite3 *db)
     } functions[] = {
         {"kontext_name",   kontext_name  },
         {"kontext_error",  kontext_error },
+        {"kontext_path",   kontext_path  },
         {"kontext_filter", kontext_filter},
     };
     int rc = SQLITE_OK;

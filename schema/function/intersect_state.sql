@@ -1,8 +1,39 @@
 -- intersect_state.sql - intersect_state(a, b): T5X's intersect_state, the leaves of state a whose
--- names state b has too (`ok`); the original warns of the others (`dropped`).
-WITH given(a, b) AS (SELECT :a, :b)
-SELECT name, tensor_id, dtype, shape,
-       iif(name IN (SELECT name FROM leaf WHERE checkpoint_id = (SELECT b FROM given)),
-           'ok', 'dropped') AS status
-FROM leaf WHERE checkpoint_id = (SELECT a FROM given)
-ORDER BY place
+-- names state b has too (`ok`); the original warns of the others (`dropped`). A tree is made of
+-- what is left, as merge_state.sql says: a later leaf takes the place of a subtree (`dropped`,
+-- with a note), a later subtree cannot enter a leaf (`error`).
+WITH
+  given(a, b) AS (SELECT :a, :b),
+  entry(name, place, tensor_id, dtype, shape, common) AS MATERIALIZED (
+    SELECT name, place, tensor_id, dtype, shape,
+           name IN (SELECT name FROM leaf WHERE checkpoint_id = (SELECT b FROM given))
+    FROM leaf WHERE checkpoint_id = (SELECT a FROM given)
+  ),
+  above(name, place, leaf) AS MATERIALIZED (
+    SELECT name, place,
+           CASE WHEN tensor_id IS NULL THEN 'NoneType'
+                WHEN ifnull(shape, '[]') = '[]' THEN 'int' ELSE 'LazyArray' END
+    FROM (SELECT *, lead(name) OVER (ORDER BY name || '/') AS following FROM entry
+          WHERE common)
+    WHERE substr(following, 1, length(name) + 1) = name || '/'
+  ),
+  -- (min() picks the row that the other columns are of.)
+  collision(name, len, above, leaf, later) AS MATERIALIZED (
+    SELECT e.name, min(l.len + iif(a.place > e.place, 1 << 32, 0)), a.name, a.leaf,
+           a.place > e.place
+    FROM (SELECT DISTINCT length(name) AS len FROM above) l
+    CROSS JOIN entry e ON e.common AND substr(e.name, l.len + 1, 1) = '/'
+    CROSS JOIN above a ON a.name = substr(e.name, 1, l.len)
+    GROUP BY e.name
+  )
+SELECT e.name, e.tensor_id, e.dtype, e.shape,
+       CASE WHEN NOT e.common OR x.later THEN 'dropped'
+            WHEN x.name IS NOT NULL THEN 'error' ELSE 'ok' END AS status,
+       CASE WHEN x.name IS NULL OR x.later THEN NULL
+            WHEN instr(substr(e.name, x.len + 2), '/')
+              THEN 'TypeError: argument of type ''' || x.leaf || ''' is not iterable'
+            ELSE 'TypeError: ''' || x.leaf || ''' object does not support item assignment'
+       END AS error,
+       iif(x.later, 'hidden by the later leaf ' || python_repr(x.above), NULL) AS note
+FROM entry e LEFT JOIN collision x ON x.name = e.name
+ORDER BY e.place

@@ -35,14 +35,16 @@ WITH
       AND substr(pattern, 1, 11) = '(?s:.*?)(?:' AND substr(pattern, -8) = ')(?s:.*)'
   ),
 
-  -- Transforms: the tree of the patterns' components, leaf by leaf in the tree's order.
+  -- Transforms: the patterns, or the tree of their components, in the keys' order.
   leaf(n, ord, turn, parts, value) AS MATERIALIZED (
-    SELECT n, ord, row_number() OVER (ORDER BY replace(pattern, '/', char(1)), ord),
-           '[' || replace(json_quote(pattern), '/', '","') || ']',
+    SELECT n, ord,
+           row_number() OVER (ORDER BY iif(nested, replace(pattern, '/', char(1)), pattern), ord),
+           '[' || iif(nested, replace(json_quote(pattern), '/', '","'), json_quote(pattern)) || ']',
            CASE WHEN replacement IS NULL THEN '{"use_fallback": true}'
                 ELSE '{"original_key": ' || json_quote(replacement)
                   || ifnull(', "value": ' || ops, '') || '}' END
-    FROM entry WHERE (SELECT form FROM asked) = 'transforms'
+    FROM entry CROSS JOIN (SELECT ifnull(options ->> 'nested', 0) AS nested FROM chosen)
+    WHERE (SELECT form FROM asked) = 'transforms'
   ),
   -- How many components a leaf has, and how many of them are those of the leaf before.
   step(turn, n, ord, parts, value, depth, shared, above) AS MATERIALIZED (

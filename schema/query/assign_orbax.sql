@@ -1,14 +1,14 @@
 -- assign_orbax.sql - Orbax's apply_transformations: what the leaves of a target get from a source.
 --
 -- For each leaf of the target every transform that matches is applied, in the order of the
--- sorted transforms tree, so the last has the last word; and the error of an earlier one
+-- sorted patterns, so the last has the last word; and the error of an earlier one
 -- surfaces all the same. A rule without replacement is use_fallback: with
 -- default_to_original it leaves the leaf as it stands, else it takes the source's own value.
 -- A leaf that no transform matches takes the source's value of its name, if there is one and
 -- default_to_original is on. The trees are JAX's: null leaves take no part.
 WITH
-  option(default_to_original, strict) AS MATERIALIZED (
-    SELECT ifnull(options ->> 'default_to_original', 1),
+  option(default_to_original, nested, strict) AS MATERIALIZED (
+    SELECT ifnull(options ->> 'default_to_original', 1), ifnull(options ->> 'nested', 0),
            ifnull(options ->> 'mode', '') = 'strict'
     FROM ruleset WHERE name = :ruleset
   ),
@@ -20,10 +20,12 @@ WITH
     SELECT place, name, dtype, shape FROM leaf
     WHERE checkpoint_id = :target_id AND tensor_id IS NOT NULL
   ),
-  -- Level by level: a separator sorts before whatever a component may hold.
+  -- The keys of one dict, or of a tree: level by level. (Its separator then sorts before whatever
+  -- a component may hold; a `/` is behind `(`, `*` and `.`.)
   transform(turn, ord) AS MATERIALIZED (
-    SELECT row_number() OVER (ORDER BY replace(pattern, '/', char(1)), ord), ord
-    FROM rule WHERE ruleset = :ruleset
+    SELECT row_number() OVER (ORDER BY iif(nested, replace(pattern, '/', char(1)), pattern),
+                                       ord), ord
+    FROM rule CROSS JOIN option WHERE ruleset = :ruleset
   ),
   matched(place, turn, ord, status, old_name, error, dtype) AS MATERIALIZED (
     SELECT n.place, t.turn, t.ord,

@@ -82,13 +82,34 @@ try shape enc full '{}' params.decoder.layers_1 params.encoder
 try phases enc full '{}' opt_state opt_state step step
 try later_overrides old_ab m_ab '{}' params old_params params.b old_params.a
 try literal odd odd '{}' "params['layer-0']" "params[\"layer-0\"]" "params['layer-0'][0].x" "params['layer-0'].0.x"
+nested() { # FILE TREE
+    echo "{\"ckptdb\": \"names\", \"tree\": $2}" >"$1"
+    "$CKPTDB_BIN" import "$1" >/dev/null 2>&1
+}
+nested m_empty '{"params": {"a": "?", "n": null}, "collections": {}}'
+nested c_empty '{"params": {"a": "?", "n": "?", "sub": {"b": "?", "it'"'"'s": ["?"]}}, "collections": {}, "none": null}'
+try empty c_empty m_empty '{}' params params collections collections
+try empty_source c_empty m_empty '{}' params.a none
+try empty_missing c_empty m_empty '{}' params collections
+try null_entered c_empty m_az '{}' params.a none
+try leaf_becomes_tree c_empty m_empty '{}' params.a params.sub
+try printed c_empty m_empty "$(ignore '"**.nothing"' '')" params params.sub
+try leaf_and_tree c_empty m_empty "$(ignore '' '"a"')" params.a params.sub
+try no_pattern c_empty m_empty "$(ignore '"a..b"' '')" params params
+try put_into_leaf c_az m_az '{}' params.a params.a.z params.a.z params.a.z
+try put_into_nothing c_bias m_az '{}' params params params.a.z params.a
+try covered_later c_a m_ab '{}' params params params.b params.a
+try phases_apart full enc '{}' "['opt_state']" params "opt_state" opt_state
 try strict enc full '{"mode": "strict"}' step step opt_state opt_state
 
 echo '-- paths'
 "$CKPTDB_BIN" --list "SELECT value, ifnull(kontext_name(value), '-'), ifnull(kontext_error(value), '') FROM json_each('[
     \"\", \"a\", \"a.b\", \"a.123\", \"a.-1\", \"a[0]\", \"a[-1]\", \"a[0x1F]\", \"a[0o17]\", \"a[0b11]\", \"a[0x]\", \"a[''x y'']\", \"[''layer-0''].bias\", \"a . b\", \"True.None\",
-    \"a..b\", \".a\", \"a.\", \"a.[0]\", \"a[b]\", \"a.1b\", \"a-b\", \"a[...]\", \"a[*]\", \"a[''x'']y\", \"a.*\", \"**\", \"a.***\", \"[0\", \"a[\"]')"
+    \"a..b\", \".a\", \"a.\", \"a.[0]\", \"a[b]\", \"a.1b\", \"a-b\", \"a[...]\", \"a[*]\", \"a[''x'']y\", \"a.*\", \"**\", \"a.***\", \"[0\", \"a[\",
+    \"a[''\\\\n\\\\x41\\\\u00e9\\\\101\\\\q\\\\\\\\'']\", \"a[r''\\\\n'']\", \"a[u\\\"x\\\"]\", \"a[''\\\\ud800'']\", \"a[-0x10]\"]')"
 echo '-- filters'
 "$CKPTDB_BIN" --list "SELECT p.value, k.value, regexp_match(kontext_filter(p.value), k.value, 'match')
-    FROM json_each('[\"\", \"a\", \"*\", \"**\", \"**.b\", \"*.b\", \"**.*.b\", \"**.**.b\", \"b\", \"**.bias\", \"*.bias\", \"a.b.c.d\"]') p
+    FROM json_each('[\"\", \"a\", \"*\", \"layers[0].bias\", \"**[0]\", \" ** . bias\", \"a..b\", \"**\", \"**.b\", \"*.b\", \"**.*.b\", \"**.**.b\", \"b\", \"**.bias\", \"*.bias\", \"a.b.c.d\"]') p
     JOIN json_each('[\"a.b.c\", \"layers[0].bias\", \"ab\"]') k"
+echo '-- printed'
+"$CKPTDB_BIN" --list "SELECT kontext_path(value) FROM json_each('[\"\", \"a/b\", \"0/a/10/-1/01\", \"layer-0/x.y/\", \"é/it''s/\\\"\"]')"

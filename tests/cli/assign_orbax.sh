@@ -67,3 +67,16 @@ try bad_pattern original just_a '{}' '(' b
 try bad_template original just_a '{}' 'a' '\9'
 try bad_untried original just_a '{}' 'zz' '\9'
 try strict original just_a '{"mode": "strict"}' zzz nope '(a|z)' b a c/a
+try flat original c_a '{}' 'c/(.*)' b 'c(.*)' a
+try nested original c_a '{"nested": true}' 'c/(.*)' b 'c(.*)' a
+
+# load ID TRANSFORMS: as Orbax has them, keys of one dict or of a tree
+load() {
+    echo "{\"dialect\": \"orbax\", \"transforms\": $2}" >transforms.json
+    "$CKPTDB_BIN" map load "$1" transforms.json
+    "$CKPTDB_BIN" --list "SELECT options FROM ruleset WHERE name = '$1'" \
+        "SELECT pattern FROM rule WHERE ruleset = '$1' ORDER BY ord"
+}
+load keys '{"c/(.*)": {"original_key": "b"}, "c(.*)": {"original_key": "a"}}'
+load tree '{"c": {"(.*)": {"original_key": "b"}}, "c(.*)": {"original_key": "a"}, "d/e": {"use_fallback": true}}'
+load neither '{"c": {"(.*)": {"original_key": "b"}}, "d/e": {"use_fallback": true}, "d(.*)": {"original_key": "a"}}'

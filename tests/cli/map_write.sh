@@ -70,9 +70,11 @@ J
 "$CKPTDB_BIN" map load tree tree.json
 again tree transforms
 again tree json
-set_of below orbax '{}' "1, 'a', 'b', NULL, NULL" "2, 'a/b', 'b', NULL, NULL" "3, 'a!', 'b', NULL, NULL"
+set_of flat orbax '{}' "1, 'a(.*)', 'b', NULL, NULL" "2, 'a/(.*)', 'c', NULL, NULL" "3, 'a/original_key/b', NULL, NULL, NULL"
+again flat transforms
+set_of below orbax '{"nested": true}' "1, 'a', 'b', NULL, NULL" "2, 'a/b', 'b', NULL, NULL" "3, 'a!', 'b', NULL, NULL"
 again below transforms
-set_of named orbax '{}' "1, 'a/original_key/b', 'b', NULL, NULL"
+set_of named orbax '{"nested": true}' "1, 'a/original_key/b', 'b', NULL, NULL"
 again named transforms
 set_of empty_tree orbax '{}'
 again empty_tree transforms

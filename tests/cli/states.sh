@@ -27,4 +27,6 @@ q "merge_state($nulls, $abc)"
 q "intersect_state($abc, $abd)"
 q "intersect_state($abc, $leaf)"
 q "intersect_state($leaf, $abc)"
+within=$(state within '{"a/b/c": "?", "a": {"b": "int32[]", "d": "?"}, "a/d/e": "?", "a/d/f/g": "int32[2]", "h": null, "h/i": "?"}')
+q "intersect_state($within, $within)"
 q "merge_state($abc)"
