@@ -36,15 +36,14 @@ static const struct query tensors = {
 };
 
 /* Of one tensor and its operations. */
-#define RECIPE_OF(id, ops)                                                               \
-    "iif(" ops " IS NULL, NULL, json_array(json_array(json_array(" id ", json(" ops      \
-    "))), NULL, NULL)) "
+#define RECIPE_OF_ONE                                                                    \
+    "iif(ops IS NULL, NULL,"                                                             \
+    " json_array(json_array(json_array(tensor_id, json(ops))), NULL, NULL)) "
 
 static const struct query translation = {
-    .sql = "SELECT tensor_id, old_name, new_name, dtype, shape, status, error, NULL, "
-           "1, " RECIPE_OF(
-               "tensor_id",
-               "ops") "FROM translation WHERE ruleset = ?3 AND checkpoint_id = ?1",
+    .sql =
+        "SELECT tensor_id, old_name, new_name, dtype, shape, status, error, NULL, "
+        "1, " RECIPE_OF_ONE "FROM translation WHERE ruleset = ?3 AND checkpoint_id = ?1",
     .id = "tensor_id",
     .name = "old_name",
     .order = "",
@@ -66,10 +65,8 @@ static const struct query conversion = {
     {                                                                                    \
         .sql = "SELECT iif(origin = 'zeros', -1, tensor_id), old_name, name, dtype, "    \
                "shape, iif(note GLOB 'hidden*', 'error', status), ifnull(error, note), " \
-               "NULL, 1, " RECIPE_OF(                                                    \
-                   "tensor_id",                                                          \
-                   "ops") "FROM restore "                                                \
-                          "WHERE ruleset = ?3 AND checkpoint_id = ?1 AND " target,       \
+               "NULL, 1, " RECIPE_OF_ONE "FROM restore "                                 \
+               "WHERE ruleset = ?3 AND checkpoint_id = ?1 AND " target,                  \
         .id = "tensor_id", .name = "coalesce(old_name, name)", .order = " ORDER BY ord", \
     }
 static const struct query restored = RESTORE("target_id IS NULL");
@@ -78,8 +75,8 @@ static const struct query restored_onto = RESTORE("target_id = ?4 AND strict = 1
 /* Where the source has no value the target's own stands in, except in T5X. */
 static const struct query assignment = {
     .sql = "SELECT m.tensor_id, m.old_name, m.new_name, m.dtype, m.shape, m.status, "
-           "m.error, iif(r.dialect = 't5x-assignment', NULL, t.id), t.id IS NOT NULL, "
-           "NULL "
+           "m.error, iif(r.dialect = 't5x-assignment', NULL, t.id), t.id IS NOT "
+           "NULL, " RECIPE_OF_ONE
            "FROM assignment m JOIN ruleset r ON r.name = m.ruleset LEFT JOIN tensor t "
            "ON t.checkpoint_id = ?4 AND t.name = m.new_name "
            "WHERE m.ruleset = ?3 AND m.source_id = ?1 AND m.target_id = ?4",
