@@ -97,7 +97,7 @@ WITH
     SELECT regexp_replace('\d+', old_name, '#'), regexp_replace('\d+', new_name, '#'),
            min(place), old_name, new_name
     FROM result WHERE tensor_id IS NOT NULL AND new_name <> old_name
-    GROUP BY 1, 2 LIMIT 2000
+    GROUP BY 1, 2 LIMIT 500
   ),
   word(old_name, new_name, side, word) AS MATERIALIZED (
     SELECT DISTINCT f.old_name, f.new_name, 'old', w.value
