@@ -87,7 +87,8 @@ struct stored_tensor {
     uint64_t extent_count;
     struct grid *
         grid; /* of an array in chunks (then there are no extents and no strides); else NULL */
-    struct composition *composition; /* of a composed tensor, which has none of the above */
+    struct composition
+        *composition; /* of a composed tensor, which has none of the above */
     /* Checksums, one an extent, in its order, not masked, 0 where an extent has none; NULL
        where the format has none. "crc32c": of the stored bytes; "crc32": of a zip member
        (the codec step "member:N" says how far before the extent it begins). */

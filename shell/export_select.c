@@ -227,16 +227,20 @@ static void check_shape(struct export_plan *p, const char *wanted)
                text_str(&p->last_name), wanted, text_str(&p->last_shape));
 }
 
-static enum status add_row(struct export_plan *p, int64_t id, const char *recipe,
-                           const char *new_name, const char *dtype, const char *shape,
-                           struct error *err)
+/* What a row of a map makes: a tensor's, under a new name. */
+struct made {
+    int64_t id;
+    const char *recipe, *name, *dtype, *shape; /* NULL: none */
+};
+
+static enum status add_row(struct export_plan *p, const struct made *m, struct error *err)
 {
     uint64_t before = p->count;
-    if (!new_name)
-        refuse(&p->refusals, "tensor %lld: no new name", (long long)id);
-    else if (export_plan_add(p, id, recipe, new_name, dtype, err) == OK &&
+    if (!m->name)
+        refuse(&p->refusals, "tensor %lld: no new name", (long long)m->id);
+    else if (export_plan_add(p, m->id, m->recipe, m->name, m->dtype, err) == OK &&
              p->count > before)
-        check_shape(p, shape);
+        check_shape(p, m->shape);
     return err->status;
 }
 
@@ -263,16 +267,21 @@ static enum status take_row(sqlite3_stmt *s, const struct selection *want,
         refuse(&p->refusals, "%.400s: no rule of %.200s matches it", known, want->map);
     } else if (strcmp(status, "missing") == 0) {
         if (sqlite3_column_type(s, FALLBACK) != SQLITE_NULL)
-            return add_row(p, sqlite3_column_int64(s, FALLBACK), NULL, new_name, NULL,
-                           NULL, err);
+            return add_row(
+                p,
+                &(struct made){.id = sqlite3_column_int64(s, FALLBACK), .name = new_name},
+                err);
         note(&notes->absent, new_name);
     } else if (sqlite3_column_type(s, TENSOR_ID) == SQLITE_NULL) {
         notes->leaves++;
     } else {
         if (!sqlite3_column_int(s, IN_TARGET))
             note(&notes->extra, new_name);
-        return add_row(p, sqlite3_column_int64(s, TENSOR_ID), column_name(s, RECIPE),
-                       new_name, column_name(s, DTYPE), column_name(s, SHAPE), err);
+        return add_row(p,
+                       &(struct made){sqlite3_column_int64(s, TENSOR_ID),
+                                      column_name(s, RECIPE), new_name,
+                                      column_name(s, DTYPE), column_name(s, SHAPE)},
+                       err);
     }
     return OK;
 }

@@ -83,7 +83,7 @@ static void reorder(struct view *v, const unsigned *order)
 
 static enum status transpose(struct view *v, const struct operation *o, struct error *err)
 {
-    unsigned order[VIEW_RANK_MAX], one, other;
+    unsigned order[VIEW_RANK_MAX] = {0}, one, other;
     if (o->arguments == 1)
         return impossible(o, "two axes are wanted, or none", err);
     for (unsigned a = 0; a < v->rank; a++)
@@ -101,8 +101,8 @@ static enum status transpose(struct view *v, const struct operation *o, struct e
 
 static enum status permute(struct view *v, const struct operation *o, struct error *err)
 {
-    int64_t axes[OPERATION_LIST_MAX];
-    unsigned count, order[VIEW_RANK_MAX];
+    int64_t axes[OPERATION_LIST_MAX] = {0};
+    unsigned count, order[VIEW_RANK_MAX] = {0};
     bool seen[VIEW_RANK_MAX] = {false};
     if (!argument_integers(&o->argument[0], axes, &count) || count != v->rank)
         return impossible(o, "as many axes are wanted as the tensor has", err);
@@ -140,7 +140,9 @@ static unsigned merge(const struct view *v, struct view_dim *out)
 /* Cut the dims into those of the shape; false: an axis would cut across two of them. */
 static bool cut(struct view *v, const uint64_t *shape, unsigned rank)
 {
-    struct view_dim from[VIEW_DIMS_MAX];
+    struct view_dim from[VIEW_DIMS_MAX] = {
+        {0, 0}
+    };
     unsigned count = merge(v, from), at = 0, i = 0;
     for (unsigned a = 0; a < rank; a++) {
         v->first[a] = at;
@@ -183,7 +185,7 @@ static enum status set_shape(struct view *v, const uint64_t *shape, unsigned ran
 static enum status read_sizes(const struct view *v, const struct operation *o,
                               uint64_t *shape, unsigned *rank, struct error *err)
 {
-    int64_t sizes[OPERATION_LIST_MAX];
+    int64_t sizes[OPERATION_LIST_MAX] = {0};
     uint64_t known = 1, elements = view_elements(v);
     int open = -1;
     if (!argument_integers(&o->argument[0], sizes, rank) || *rank > VIEW_RANK_MAX)
@@ -212,7 +214,7 @@ static enum status read_sizes(const struct view *v, const struct operation *o,
 
 static enum status reshape(struct view *v, const struct operation *o, struct error *err)
 {
-    uint64_t shape[VIEW_RANK_MAX];
+    uint64_t shape[VIEW_RANK_MAX] = {0};
     unsigned rank;
     if (read_sizes(v, o, shape, &rank, err) != OK)
         return err->status;
@@ -221,7 +223,7 @@ static enum status reshape(struct view *v, const struct operation *o, struct err
 
 static enum status flatten(struct view *v, const struct operation *o, struct error *err)
 {
-    uint64_t shape[VIEW_RANK_MAX];
+    uint64_t shape[VIEW_RANK_MAX] = {0};
     unsigned from, to, rank = 0;
     if (view_axis(v->rank, o, 0, &from, err) != OK ||
         view_axis(v->rank, o, 1, &to, err) != OK)
@@ -324,7 +326,7 @@ enum status view_split(const struct operation *o, uint64_t size,
                        struct error *err)
 {
     const struct argument *a = &o->argument[1];
-    int64_t sizes[OPERATION_LIST_MAX];
+    int64_t sizes[OPERATION_LIST_MAX] = {0};
     uint64_t sum = 0;
     if (a->whole) {
         if (a->integer < 1 || a->integer > OPERATION_LIST_MAX ||
@@ -360,7 +362,7 @@ static enum status scale(struct view *v, const struct operation *o, struct error
 
 static enum status zeros(struct view *v, const struct operation *o, struct error *err)
 {
-    int64_t sizes[OPERATION_LIST_MAX];
+    int64_t sizes[OPERATION_LIST_MAX] = {0};
     v->zeros = true;
     v->scale = 1;
     if (o->arguments) {

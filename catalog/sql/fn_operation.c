@@ -68,8 +68,8 @@ static enum status read_shape(const char *json, uint64_t *shape, unsigned *rank,
 
 static enum status read_view(const char *shape, struct view *v, struct error *err)
 {
-    uint64_t sizes[VIEW_RANK_MAX];
-    unsigned rank;
+    uint64_t sizes[VIEW_RANK_MAX] = {0};
+    unsigned rank = 0;
     if (read_shape(shape, sizes, &rank, err) != OK)
         return err->status;
     return view_init(v, sizes, rank, err);
@@ -125,7 +125,7 @@ static bool halve(const char *ops, bool (*wanted)(const struct operation *),
                   struct halves *out, struct error *err)
 {
     struct operations all = {.at = ops};
-    struct operation o;
+    struct operation o = {0};
     text_addc(&out->before, '[');
     text_addc(&out->after, '[');
     while (operations_next(&all, &o, err) > 0) {
@@ -174,7 +174,7 @@ static void unstack(const struct halves *h, const struct view *v, struct text *o
     const struct operation *o = &h->middle;
     uint64_t first = o->arguments > 1 ? (uint64_t)o->argument[1].integer : 0;
     char take[64];
-    unsigned axis;
+    unsigned axis = 0;
     if (view_axis(v->rank, o, 0, &axis, err) != OK)
         return;
     for (uint64_t i = 0; i < v->shape[axis] && !out->failed; i++) {
@@ -188,7 +188,7 @@ static void split(const struct halves *h, const struct view *v, struct text *out
 {
     const struct operation *o = &h->middle;
     uint64_t size[OPERATION_LIST_MAX], at = 0;
-    unsigned axis, count;
+    unsigned axis = 0, count = 0;
     const char *label = NULL;
     size_t len = 0;
     char piece[96];
@@ -283,8 +283,8 @@ static bool whole(sqlite3_value **argv, uint64_t *shape, unsigned *rank,
     const char *join = text_of(argv[0]), *sizes = text_of(argv[2]);
     const char *after = text_of(argv[3]);
     struct text list = {0};
-    struct operation o;
-    unsigned axis;
+    struct operation o = {0};
+    unsigned axis = 0;
     if (!join || !sizes || !after)
         return false;
     text_addf(&list, "[%s]", join);
@@ -304,11 +304,11 @@ static void operation_along(sqlite3_context *context, int argc, sqlite3_value **
 {
     (void)argc;
     struct error err = {.offset = NO_OFFSET};
-    uint64_t sizes[VIEW_RANK_MAX];
-    unsigned rank, axis;
+    uint64_t sizes[VIEW_RANK_MAX] = {0};
+    unsigned rank = 0, axis;
     const char *join = text_of(argv[0]), *shape = text_of(argv[1]);
     struct text list = {0};
-    struct operation o;
+    struct operation o = {0};
     if (!join || !shape)
         return;
     text_addf(&list, "[%s]", join);
@@ -324,8 +324,8 @@ static void operation_whole(sqlite3_context *context, int argc, sqlite3_value **
 {
     (void)argc;
     struct error err = {.offset = NO_OFFSET};
-    uint64_t shape[VIEW_RANK_MAX + 1];
-    unsigned rank;
+    uint64_t shape[VIEW_RANK_MAX + 1] = {0};
+    unsigned rank = 0;
     if (whole(argv, shape, &rank, &err) && err.status == OK)
         give_shape(context, shape, rank);
 }
@@ -335,8 +335,8 @@ static void operation_whole_error(sqlite3_context *context, int argc,
 {
     (void)argc;
     struct error err = {.offset = NO_OFFSET};
-    uint64_t shape[VIEW_RANK_MAX + 1];
-    unsigned rank;
+    uint64_t shape[VIEW_RANK_MAX + 1] = {0};
+    unsigned rank = 0;
     if (whole(argv, shape, &rank, &err) && err.status != OK)
         give_error(context, &err);
 }

@@ -398,72 +398,94 @@ static void one_tensor(void **state)
         fail_msg("%d of %d refused", refused, turns);
 }
 
-/* Parts of one shape but for the axis that is joined, which operations turned around. */
+/* Parts of one shape but for the axis that is joined, which operations turn around. */
+struct parts {
+    bool stack, turned, flat;
+    unsigned axis;
+    uint64_t count;
+    struct array part[PARTS_MOST], whole;
+    struct stock stock;
+    struct text recipe;
+};
+
+static void choose_parts(struct parts *p)
+{
+    struct array *whole = &p->whole;
+    *p = (struct parts){.stack = random_below(2), .turned = random_below(2)};
+    p->count = 1 + random_below(PARTS_MOST);
+    do
+        random_shape(whole);
+    while (!p->stack && !whole->rank);
+    p->axis = (unsigned)random_below(whole->rank + p->stack);
+    for (uint64_t i = 0; i < p->count; i++) {
+        p->part[i] = *whole;
+        if (!p->stack)
+            p->part[i].shape[p->axis] = random_below(5);
+        number(&p->part[i], (uint32_t)i * 100000 + 1);
+    }
+    if (p->stack) {
+        memmove(whole->shape + p->axis + 1, whole->shape + p->axis,
+                (whole->rank - p->axis) * sizeof(*whole->shape));
+        whole->rank++;
+    }
+    whole->shape[p->axis] = p->stack ? p->count : 0;
+    for (uint64_t i = 0; i < p->count && !p->stack; i++)
+        whole->shape[p->axis] += p->part[i].shape[p->axis];
+    p->flat = count_of(whole) && random_below(2);
+}
+
+static void store_parts(struct parts *p)
+{
+    static const char *const operations[] = {"null", "[[\"transpose\"]]"};
+    text_adds(&p->recipe, "[[");
+    for (uint64_t i = 0; i < p->count; i++) {
+        struct array stored = p->part[i];
+        struct text unused = {0};
+        if (p->turned)
+            random_transpose(&stored, &unused);
+        stock_add(&p->stock, &stored);
+        text_release(&unused);
+        text_addf(&p->recipe, "%s[%d,%s]", i ? "," : "", (int)i, operations[p->turned]);
+    }
+    text_addf(&p->recipe, "],[\"%s\",%u],%s]", p->stack ? "stack" : "concat", p->axis,
+              p->flat ? "[[\"reshape\",[-1]]]" : "null");
+}
+
+static void join_plainly(struct parts *p)
+{
+    struct array *whole = &p->whole;
+    uint64_t index[2 * RANK_MOST] = {0}, n = count_of(whole);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t which = 0;
+        index_of(whole, i, index);
+        if (p->stack) {
+            which = index[p->axis];
+            memmove(index + p->axis, index + p->axis + 1,
+                    (whole->rank - p->axis - 1) * sizeof(*index));
+        }
+        while (!p->stack && index[p->axis] >= p->part[which].shape[p->axis])
+            index[p->axis] -= p->part[which++].shape[p->axis];
+        whole->element[i] = p->part[which].element[position_of(&p->part[which], index)];
+    }
+    if (p->flat) {
+        whole->rank = 1;
+        whole->shape[0] = n;
+    }
+}
+
 static void several(void **state)
 {
     (void)state;
     for (int turn = 0; turn < 5000; turn++) {
-        struct stock s = {0};
-        struct array first = {0}, want = {0}, part[PARTS_MOST];
-        struct text recipe = {0};
-        uint64_t count = 1 + random_below(PARTS_MOST);
-        bool stack = random_below(2), turned = random_below(2);
-        do
-            random_shape(&first);
-        while (!stack && !first.rank);
-        unsigned axis = (unsigned)random_below(first.rank + stack);
-        want = first;
-        if (stack) {
-            memmove(want.shape + axis + 1, want.shape + axis,
-                    (want.rank - axis) * sizeof(*want.shape));
-            want.rank++;
+        static struct parts p;
+        choose_parts(&p);
+        if (count_of(&p.whole) <= ELEMENTS_MOST) {
+            store_parts(&p);
+            join_plainly(&p);
+            assert_true(compare(&p.stock, text_str(&p.recipe), &p.whole));
         }
-        want.shape[axis] = stack ? count : 0;
-        text_adds(&recipe, "[[");
-        for (uint64_t i = 0; i < count; i++) {
-            part[i] = first;
-            if (!stack)
-                part[i].shape[axis] = random_below(5);
-            want.shape[axis] += stack ? 0 : part[i].shape[axis];
-            number(&part[i], (uint32_t)i * 100000 + 1);
-            struct array stored = part[i];
-            struct text unused = {0};
-            if (turned)
-                random_transpose(&stored, &unused);
-            stock_add(&s, &stored);
-            text_release(&unused);
-            text_addf(&recipe, "%s[%d,%s]", i ? "," : "", (int)i,
-                      turned ? "[[\"transpose\"]]" : "null");
-        }
-        text_addf(&recipe, "],[\"%s\",%u],%s]", stack ? "stack" : "concat", axis,
-                  random_below(2) ? "[[\"reshape\",[-1]]]" : "null");
-        uint64_t index[2 * RANK_MOST] = {0}, n = count_of(&want);
-        bool flat = strstr(text_str(&recipe), "reshape") != NULL;
-        if (n > ELEMENTS_MOST || (flat && n == 0)) {
-            text_release(&recipe);
-            stock_release(&s);
-            continue;
-        }
-        for (uint64_t i = 0; i < n; i++) {
-            uint64_t which = 0;
-            index_of(&want, i, index);
-            if (stack) {
-                which = index[axis];
-                memmove(index + axis, index + axis + 1,
-                        (want.rank - axis - 1) * sizeof(*index));
-            } else {
-                while (index[axis] >= part[which].shape[axis])
-                    index[axis] -= part[which++].shape[axis];
-            }
-            want.element[i] = part[which].element[position_of(&part[which], index)];
-        }
-        if (flat) {
-            want.rank = 1;
-            want.shape[0] = n;
-        }
-        assert_true(compare(&s, text_str(&recipe), &want));
-        text_release(&recipe);
-        stock_release(&s);
+        text_release(&p.recipe);
+        stock_release(&p.stock);
     }
 }
 
