@@ -25,6 +25,12 @@ nl="' || char(10) || '"
 "$CKPTDB_BIN" 'SELECT 1' >/dev/null
 again t5_to_t5x json quiet
 again t5_to_t5x sql quiet
+for name in $("$CKPTDB_BIN" 'SELECT name FROM ruleset WHERE shipped'); do
+    for format in sql json; do
+        again "$name" $format quiet >shipped
+        grep -q 'same_set = 1' shipped && grep -q 'differ = 0' shipped || cat shipped
+    done
+done
 
 set_of nasty t5x-translator '{"mode": "strict", "tables": {"it'"''"'s": {"\"": "\\", "é": ["✓", "\n"]}}}' \
     "-5, 'it''s \"both\"', '\\g<0>''\"\\\\', NULL, NULL" \
