@@ -74,3 +74,33 @@ run export 1 tr.npz --map tr --where "name = 'head'" --no-sync
 run get tr.npz H 2>/dev/null
 run import tr.npz
 run get tr.npz H
+echo '-- out of a compressed array, and many into one'
+python3 - <<'P'
+import hashlib, io, struct, zipfile
+shape, values = (40, 9, 1000), list(range(360000))
+head = repr({'descr': '<f4', 'fortran_order': False, 'shape': shape})
+head += ' ' * (-(len(head) + 11) % 64) + '\n'
+npy = b'\x93NUMPY\1\0' + struct.pack('<H', len(head)) + head.encode() + struct.pack('<360000f', *values)
+with zipfile.ZipFile('z.npz', 'w', zipfile.ZIP_DEFLATED) as z:
+    z.writestr('w.npy', npy)
+with open('answers', 'w') as out:
+    for k in range(9):
+        rows = b''.join(struct.pack('<1000f', *values[i * 9000 + k * 1000:][:1000]) for i in range(40))
+        out.write('w_%d|%s\n' % (k, hashlib.sha256(rows).hexdigest()))
+    turned = b''.join(struct.pack('<40f', *values[j::9000]) for j in range(9000))
+    out.write('whole|%s\n' % hashlib.sha256(npy[-1440000:]).hexdigest())
+P
+cat > z.json <<'J'
+{"dialect": "convert", "rules": [["w", "w_\\g<n>", {"compute": [["n", "part"]], "ops": [["unstack", 1]]}]]}
+J
+cat > zz.json <<'J'
+{"dialect": "convert", "rules": [["w_(.)", "whole", {"ops": [["stack", 1, "\\1"]]}]]}
+J
+run import z.npz
+run map load z z.json
+run map load zz zz.json
+run export z.npz parts.npz --map z --no-sync
+run import parts.npz
+run export parts.npz back.safetensors --map zz --no-sync
+run import back.safetensors
+"$CKPTDB_BIN" -d c.db --list "SELECT name, tensor_sha256(id) FROM tensor WHERE checkpoint REGEXP '/(parts|back)\.' ORDER BY 1 DESC" | LC_ALL=C sort | diff - <(LC_ALL=C sort answers) && echo same
