@@ -273,7 +273,8 @@ static void kontext_path(sqlite3_context *context, int argc, sqlite3_value **arg
     for (const char *at = text; *text;) {
         size_t len = strcspn(at, "/"), digits = *at == '-';
         digits += strspn(at + digits, "0123456789");
-        bool number = len && digits == len && is_digit(at[len - 1]) && (*at != '0' || len == 1);
+        bool number =
+            len && digits == len && is_digit(at[len - 1]) && (*at != '0' || len == 1);
         if (number) {
             text_addf(&out, "[%.*s]", (int)len, at);
         } else if (pytext_isidentifier(at, len)) {
