@@ -61,7 +61,8 @@ WITH
       || python_repr(x.key)
     FROM part JOIN json_each(args) x WHERE x.key NOT IN (SELECT name FROM argument)
     UNION ALL
-    SELECT part, 'ValueError: factor_map given, though factored is False' FROM part
+    SELECT part, 'ValueError: Adafactor factored is False but factorization rules have '
+      || 'been provided.' FROM part
     WHERE NOT ifnull(args ->> 'factored', 1) AND args ->> 'factor_map' IS NOT NULL
     UNION ALL
     SELECT part, 'KeyError: ' || python_repr(lower(x.value))
@@ -120,24 +121,8 @@ WITH
     HAVING count(*) > 0
   ),
 
-  trouble(turn, error) AS MATERIALIZED (
-    SELECT turn, error FROM fault
-    UNION ALL
-    SELECT 1 << 30, error FROM overlap
-    ORDER BY 1
-  ),
-
-  -- Each parameter with what decides how it is factored, step by step. (A CTE is expanded
-  -- wherever it is named: each of these names the one before it, once.)
-  owned(name, shape, turn, part, args, axes, rules) AS MATERIALIZED (
-    SELECT p.name, p.shape, p.turn, t.part, t.args,
-           (SELECT x.value FROM json_each(t.axes) x WHERE x.key = p.name),
-           -- Only where axes are given are the rules on them looked at, in the map's place.
-           iif(t.axes <> '{}' AND t.args ->> 'logical_factor_rules' IS NOT NULL,
-               t.args -> 'logical_factor_rules', NULL)
-    FROM param p LEFT JOIN owner o ON o.name = p.name LEFT JOIN part t ON t.part = o.part
-    WHERE NOT EXISTS (SELECT 1 FROM trouble)
-  ),
+  -- Where axes are given the rules on them take the factor_map's place, and each axis is looked
+  -- up before a parameter is.
   standard(axis, word) AS (
     VALUES ('vocab', 'COLUMN'), ('mlp', 'COLUMN'), ('heads', 'COLUMN'), ('kv', 'COLUMN'),
            ('joined_kv', 'COLUMN'), ('q_wi_fused', 'COLUMN'), ('o_wo_fused', 'COLUMN'),
@@ -145,28 +130,60 @@ WITH
            ('mlp_activations', 'COLUMN'), ('embed', 'ROW'), ('relpos_buckets', 'NONE'),
            ('layer_norm_scale', 'NONE'), ('layers', 'BATCH'), ('stack', 'BATCH')
   ),
+  owned(name, shape, turn, part, args, axes, rules) AS MATERIALIZED (
+    SELECT p.name, p.shape, p.turn, t.part, t.args,
+           (SELECT x.value FROM json_each(t.axes) x WHERE x.key = p.name),
+           iif(t.axes <> '{}' AND t.args ->> 'logical_factor_rules' IS NOT NULL,
+               t.args -> 'logical_factor_rules', NULL)
+    FROM param p LEFT JOIN owner o ON o.name = p.name LEFT JOIN part t ON t.part = o.part
+  ),
+  axis(name, turn, axes, words) AS MATERIALIZED (
+    SELECT name, turn, axes,
+           (SELECT json_group_array(
+              iif(rules = '"standard"', (SELECT word FROM standard WHERE axis = x.value),
+                  (SELECT w.word FROM json_each(rules) y JOIN word w ON w.text = lower(y.value)
+                   WHERE y.key = x.value)))
+            FROM json_each(axes) x)
+    FROM owned WHERE rules IS NOT NULL AND axes IS NOT NULL
+  ),
+  trouble(turn, error) AS MATERIALIZED (
+    SELECT turn, error FROM fault
+    UNION ALL
+    SELECT 1 << 30, error FROM overlap
+    UNION ALL
+    SELECT (1 << 31) + turn,
+           iif(instr(words, 'null'),
+               (SELECT 'KeyError: ' || python_repr(axes ->> x.key) FROM json_each(words) x
+                WHERE x.value IS NULL ORDER BY x.key LIMIT 1),
+               (SELECT 'ValueError: Incomplete adafactor spec ('
+                  || group_concat(w.enum, ', ') || ') for P('
+                  || group_concat(python_repr(axes ->> x.key), ', ') || ')!'
+                FROM json_each(words) x JOIN word w ON w.word = x.value AND w.enum <> ''))
+    FROM axis
+    WHERE instr(words, 'null')
+       OR (instr(words, 'ROW') AND instr(words, 'COLUMN') AND instr(words, 'NONE'))
+    ORDER BY 1
+  ),
+
+  -- Each parameter with what decides how it is factored, step by step. (A CTE is expanded
+  -- wherever it is named: each of these names the one before it, once.)
   -- A word for each axis, or for each dimension of the first rule whose regex hits; a text
   -- is a rule for all dimensions.
   worded AS MATERIALIZED (
-    SELECT *,
+    SELECT o.*,
            CASE
              WHEN NOT ifnull(args ->> 'factored', 1) THEN '"none"'
-             WHEN rules IS NOT NULL THEN
-               (SELECT json_group_array(
-                  iif(rules = '"standard"',
-                      (SELECT word FROM standard WHERE axis = x.value),
-                      (SELECT w.word FROM json_each(rules) y
-                       JOIN word w ON w.text = lower(y.value) WHERE y.key = x.value)))
-                FROM json_each(axes) x)
+             WHEN rules IS NOT NULL THEN a.words
              WHEN args ->> 'factor_map' IS NULL THEN '"heuristic"'
              ELSE (SELECT CASE json_type(m.value, '$[1]') WHEN 'null' THEN '"none"'
                      WHEN 'text' THEN '"heuristic"'
                      ELSE (SELECT json_group_array(w.word) FROM json_each(m.value, '$[1]') x
                            JOIN word w ON w.text = lower(x.value)) END
                    FROM json_each(args, '$.factor_map') m
-                   WHERE regexp(m.value ->> 0, name) ORDER BY m.key LIMIT 1)
+                   WHERE regexp(m.value ->> 0, o.name) ORDER BY m.key LIMIT 1)
            END AS words
-    FROM owned
+    FROM owned o LEFT JOIN axis a ON a.name = o.name
+    WHERE NOT EXISTS (SELECT 1 FROM trouble)
   ),
   listed AS MATERIALIZED (
     SELECT *,
@@ -176,14 +193,6 @@ WITH
                iif(words IS NULL, 'KeyError: ' || python_repr('No factor rule found for '
                  || 'parameter: ' || name), NULL)
              WHEN axes IS NULL THEN 'KeyError: ' || python_repr(name)
-             WHEN instr(words, 'null') > 0 THEN
-               (SELECT 'KeyError: ' || python_repr(axes ->> x.key) FROM json_each(words) x
-                WHERE x.value IS NULL ORDER BY x.key LIMIT 1)
-             WHEN instr(words, 'ROW') AND instr(words, 'COLUMN') AND instr(words, 'NONE') THEN
-               (SELECT 'ValueError: Incomplete adafactor spec ('
-                  || group_concat(w.enum, ', ') || ') for P('
-                  || group_concat(python_repr(axes ->> x.key), ', ') || ')!'
-                FROM json_each(words) x JOIN word w ON w.word = x.value AND w.enum <> '')
            END AS error,
            -- Half a rule is none.
            iif(rules IS NOT NULL AND (instr(words, 'ROW') = 0 OR instr(words, 'COLUMN') = 0),
@@ -237,9 +246,9 @@ WITH
                    WHERE iif(w.way = 'words', w.rule ->> x.key <> s.beside,
                              x.key <> iif(s.drops = 'largest', w.largest, w.second)))
            END AS shape,
-           CASE s.slot WHEN 'm' THEN replace(ifnull(w.args ->> 'dtype_momentum', 'float32'),
-                                             'float64', 'float32')
-                       WHEN s.slot THEN 'float32' END AS dtype,
+           CASE WHEN s.slot = 'm' AND w.args ->> 'beta1' IS NOT NULL
+                  THEN replace(ifnull(w.args ->> 'dtype_momentum', 'float32'), 'float64', 'float32')
+                WHEN s.slot IS NOT NULL THEN 'float32' END AS dtype,
            CASE s.slot WHEN 'v' THEN iif(w.way = 'none' AND w.shape <> '[1]', w.axes, NULL)
                        WHEN 'm' THEN iif(w.args ->> 'beta1' <> 0, w.axes, NULL) END AS axes,
            w.fault AS error, ifnull(w.part, 1 << 30) AS part, w.turn

@@ -427,6 +427,8 @@ WITH RECURSIVE
         || '"inject_hyperparams", "multi_steps" and "apply_if_finite"'
       WHEN form IN ('chain', 'named_chain', 'multi_transform')
         AND json_type(tx, '$.' || form) <> 'array' THEN python_repr(form) || ' is no list'
+      WHEN form = 'chain' AND json_array_length(tx, '$.chain') = 0
+        THEN 'ValueError: not enough values to unpack (expected 2, got 0)'
       WHEN form = 'masked' AND tx -> 'mask' IS NULL THEN '"masked" has no "mask"'
       WHEN form = 'multi_transform' AND tx -> 'filter' IS NULL
         THEN '"multi_transform" has no "filter"'

@@ -79,12 +79,19 @@ f R4 256,256 '"dtype_momentum": "bfloat16", "beta1": 0.9'
 f R5 256,256 "$(rule '["NONE", "NONE"]')"
 f R6 4,5,6 '"logical_factor_rules": {"a": "row", "b": "Col", "c": "unfactorized"}' '"a", "b", "b"'
 f R7 4,5,6 "$standard" '"embed", "mlp"'
+f R8 4,5 "$standard, \"factored\": false" '"foo", "embed"'
 "$ckptdb" import [FR][0-9]*.json >/dev/null 2>&1
 "$ckptdb" --list -f script
 names other.json q:4,4
 spec axes '{"adafactor": {"logical_factor_rules": "standard", "beta1": 0.9}, "axes": {"q": ["embed", "mlp"]}}'
 state axes other
 state axes F1
+spec momentum '{"adafactor": {"dtype_momentum": "bfloat16"}}'
+state momentum other
+echo '-- axes are looked up before parameters are'
+names two.json a:2,2,2 b:2,2
+spec axes '{"adafactor": {"logical_factor_rules": "standard"}, "axes": {"a": ["embed"], "b": ["embed", "foo"]}}'
+state axes two
 
 echo '-- what no Adafactor takes'
 spec wrong '{"adafactor": {"beta3": 1}}'

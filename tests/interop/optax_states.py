@@ -77,7 +77,8 @@ def rows(state, path):
         for key, value in state.items():
             yield from rows(value, path + "/" + key)
     else:
-        yield path, list(jnp.shape(state)), str(state.dtype)
+        array = state if hasattr(state, "dtype") else jnp.asarray(state)
+        yield path, list(array.shape), str(array.dtype)
 
 
 def original(spec, params):
@@ -192,4 +193,5 @@ def main():
     print(f"{passed} passed, {failed} failed")
 
 
-main()
+if __name__ == "__main__":
+    main()

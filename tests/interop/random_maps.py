@@ -15,7 +15,8 @@ import time
 
 from maps.catalog import Catalog
 
-KINDS = {"assignment": 4000, "translation": 4000, "states": 2000, "orbax": 3000, "kauldron": 3000}
+KINDS = {"assignment": 4000, "translation": 4000, "states": 2000, "orbax": 3000, "kauldron": 2000, "t5_restore": 3000,
+         "adafactor": 3000, "optax_chains": 300}
 
 
 def compare(program, kind, seed, numbers):
