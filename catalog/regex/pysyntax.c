@@ -69,16 +69,20 @@ static bool read_counts(struct pyreader *p, struct token open, uint32_t *low,
 static void put_quantifier(struct pyreader *p, struct token t, uint32_t low,
                            uint32_t high)
 {
+    const struct text *before = p->out;
+    bool group = before->len > 0 && before->at[before->len - 1] == ')';
     if (t.c != '{')
         text_addc(p->out, (char)t.c);
     else if (high == FOREVER)
         text_addf(p->out, "{%u,}", low);
     else
         text_addf(p->out, "{%u,%u}", low, high);
-    if (tokens_match(&p->in, '?'))
+    if (tokens_match(&p->in, '?')) {
         text_addc(p->out, '?');
-    else if (tokens_match(&p->in, '+'))
+    } else if (tokens_match(&p->in, '+')) {
         text_addc(p->out, '+');
+        p->syntax->possessive = p->syntax->possessive || group;
+    }
     if (low > REPEAT_MAX || (high > REPEAT_MAX && high != FOREVER))
         reader_unsupported(p, "more than 65535 repetitions are not supported");
 }

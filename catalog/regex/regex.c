@@ -39,18 +39,24 @@ static enum status no_memory(struct error *err)
                      "no memory for a regular expression");
 }
 
-/* Has the pattern a positive look-ahead (or what could be one)? */
-static bool looks_ahead(const char *pattern, size_t len)
+/*
+ * What PCRE2 10.42 concludes of a pattern, to find beginnings of matches sooner, is wrong where
+ * the pattern has
+ *   - a positive look-ahead (or what could be one): a character that is only looked ahead at it
+ *     takes for one that was consumed, and wants a longer text: (?=a).*a does not find "a";
+ *   - alternatives of unequal lengths, with JIT, in a search: (?:.|)a*b does not find "b".
+ */
+static bool start_misleads(const char *pattern, size_t len, enum regex_how how)
 {
+    if (how == REGEX_SEARCH && memchr(pattern, '|', len))
+        return true;
     for (size_t i = 0; i + 3 <= len; i++)
         if (memcmp(pattern + i, "(?=", 3) == 0)
             return true;
     return false;
 }
 
-/* `ahead`: PCRE2 10.42 takes a character that is only looked ahead at for one that was
- * consumed, and so wants a longer text: (?=a).*a does not find "a". */
-static enum status compile_pcre(struct regex *re, enum regex_how how, bool ahead,
+static enum status compile_pcre(struct regex *re, enum regex_how how, bool misleads,
                                 struct error *err)
 {
     uint32_t options = PCRE2_UTF | PCRE2_NO_UTF_CHECK | PCRE2_ALT_CIRCUMFLEX;
@@ -58,7 +64,7 @@ static enum status compile_pcre(struct regex *re, enum regex_how how, bool ahead
         options |= PCRE2_ANCHORED;
     if (how == REGEX_FULLMATCH)
         options |= PCRE2_ENDANCHORED;
-    if (ahead)
+    if (misleads)
         options |= PCRE2_NO_START_OPTIMIZE;
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     if (!context)
@@ -75,13 +81,14 @@ static enum status compile_pcre(struct regex *re, enum regex_how how, bool ahead
                       code);
 }
 
-/* Without JIT, as where memory may not be both written and executed, PCRE2 interprets. */
+/* Without JIT, as where memory may not be both written and executed, PCRE2 interprets. Groups in
+ * a possessive repeat, when what is behind it fails, keep with JIT what they held (10.42). */
 static enum status prepare_match(struct regex *re, struct error *err)
 {
     size_t jit_size = 0;
-    re->jit = pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE) == 0 &&
-              pcre2_pattern_info(re->code, PCRE2_INFO_JITSIZE, &jit_size) == 0 &&
-              jit_size > 0;
+    re->jit =
+        !re->syntax.possessive && pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE) == 0 &&
+        pcre2_pattern_info(re->code, PCRE2_INFO_JITSIZE, &jit_size) == 0 && jit_size > 0;
     pcre2_pattern_info(re->code, PCRE2_INFO_FIRSTBITMAP, &re->begins);
     re->match = pcre2_match_data_create_from_pattern(re->code, NULL);
     re->limits = pcre2_match_context_create(NULL);
@@ -102,7 +109,7 @@ enum status regex_compile(const char *pattern, size_t len, enum regex_how how,
         return no_memory(err);
     enum status status = pysyntax_read(pattern, len, &re->syntax, err);
     if (status == OK)
-        status = compile_pcre(re, how, looks_ahead(pattern, len), err);
+        status = compile_pcre(re, how, start_misleads(pattern, len, how), err);
     if (status == OK)
         status = prepare_match(re, err);
     if (status != OK) {

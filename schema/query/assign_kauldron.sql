@@ -159,7 +159,9 @@ WITH RECURSIVE
                WHEN o.name IS NOT NULL AND NOT (ignores AND o.kind IS NOT NULL) THEN 'mapped'
                WHEN ignores AND EXISTS (
                       SELECT 1 FROM ignored WHERE whose = 'model'
-                      AND regexp_match(filter, kontext_path(m.rest), 'match')) THEN 'own'
+                      AND regexp_match(filter, kontext_path(m.rest), 'match'))
+                    AND NOT EXISTS (SELECT 1 FROM ignored WHERE whose = 'model'
+                                    AND filter IS NULL) THEN 'own'
                WHEN NOT ignores AND m.name IN (SELECT name FROM old_node) THEN 'grown'
                ELSE 'absent'
              END AS status

@@ -93,7 +93,7 @@ WITH
            group_concat(x.value, '/') OVER (PARTITION BY p.turn ORDER BY x.key), x.value,
            x.key = max(x.key) OVER (PARTITION BY p.turn)
     FROM param p
-    JOIN json_each('["' || replace(trim(json_quote(p.name), '"'), '/', '","') || '"]') x
+    JOIN json_each('[' || replace(json_quote(p.name), '/', '","') || ']') x
     WHERE (SELECT count(*) FROM owner) > (SELECT count(DISTINCT name) FROM owner)
   ),
   branch(turn, k, text, opens, closes) AS MATERIALIZED (

@@ -93,6 +93,9 @@ names two.json a:2,2,2 b:2,2
 spec axes '{"adafactor": {"logical_factor_rules": "standard"}, "axes": {"a": ["embed"], "b": ["embed", "foo"]}}'
 state axes two
 
+names quotes.json 'a/\"q\"':2 b:2
+spec twice "{\"multi\": [$(for i in 1 2; do echo '{"filter": {"contains": "q"}, "optimizer": {"adafactor": {}}}'; done | paste -sd,)]}"
+state twice quotes
 echo '-- what no Adafactor takes'
 spec wrong '{"adafactor": {"beta3": 1}}'
 spec wrong '{"adafactor": {"factored": false, "factor_map": [["a", null]]}}'
