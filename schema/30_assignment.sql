@@ -1,13 +1,13 @@
 -- 30_assignment.sql - what every checkpoint as a target would get from every checkpoint as a
 -- source, under every rule set that assigns: T5X's assignment maps, Orbax's transforms,
--- Kauldron's new_to_old (query/assignment.sql).
+-- Kauldron's new_to_old (query/assignment_each.sql).
 CREATE VIEW assignment AS
 SELECT r.name AS ruleset,
-       s.id AS source_id,
+       x.source_id,
        t.id AS target_id,
        x.new_name,
        x.old_name,
-       x.tensor_id,
+       (x.source_id << 24) + x.ord AS tensor_id,
        x.dtype,
        x.shape,
        x.ops,
@@ -16,7 +16,6 @@ SELECT r.name AS ruleset,
        x.error,
        x.note
 FROM ruleset r
-JOIN checkpoints s
 JOIN checkpoints t
-JOIN assignment_rows(r.name, s.id, t.id) x
+JOIN assignment_each_rows(r.name, t.id) x
 WHERE r.dialect IN ('t5x-assignment', 'orbax', 'kauldron');
