@@ -5,38 +5,45 @@ WITH
   option(unmatched) AS MATERIALIZED (
     SELECT ifnull(options ->> 'unmatched', 'error') FROM ruleset WHERE name = :ruleset
   ),
-  asked(place, name, tensor_id, dtype, shape, status, rule, error, casts, ops) AS MATERIALIZED (
-    SELECT place, name, tensor_id, dtype, shape, rule_status(:ruleset, name),
-           rule_match(:ruleset, name), rule_error(:ruleset, name),
-           iif(tensor_id IS NULL, NULL, rule_cast(:ruleset, name)),
-           iif(tensor_id IS NULL, NULL, rule_ops(:ruleset, name))
-    FROM leaf WHERE checkpoint_id = :checkpoint_id
+  asked(place, name, tensor_id, dtype, shape, status, rule, error, casts, ops, parts)
+  AS MATERIALIZED (
+    SELECT *, operation_parts(ops, shape)
+    FROM (
+      SELECT place, name, tensor_id, dtype, shape, rule_status(:ruleset, name),
+             rule_match(:ruleset, name), rule_error(:ruleset, name),
+             iif(tensor_id IS NULL, NULL, rule_cast(:ruleset, name)),
+             iif(tensor_id IS NULL, NULL, rule_ops(:ruleset, name)) AS ops
+      FROM leaf WHERE checkpoint_id = :checkpoint_id
+    )
   ),
-  -- One of a tensor, or several.
-  cut(place, nth, name, new_name, tensor_id, dtype, shape, rule, casts, ops) AS MATERIALIZED (
+  -- One of a tensor, or several. What is to be joined says how (operation_join()).
+  cut(place, nth, name, new_name, tensor_id, dtype, shape, rule, casts, ops, how)
+  AS MATERIALIZED (
     SELECT place, 0, name, rule_replace(:ruleset, name), tensor_id, dtype, shape, rule, casts,
-           ops
-    FROM asked WHERE status = 'ok' AND operation_parts(ops, shape) IS NULL
+           ops, operation_join(ops)
+    FROM asked WHERE status = 'ok' AND parts IS NULL
     UNION ALL
     SELECT place, p.key, name, rule_part(:ruleset, name, p.value ->> 0), tensor_id, dtype,
-           shape, rule, casts, nullif(p.value ->> 1, '[]')
-    FROM asked CROSS JOIN json_each(operation_parts(ops, shape)) p
+           shape, rule, casts, nullif(p.value ->> 1, '[]'), NULL
+    FROM asked CROSS JOIN json_each(parts) p
     WHERE status = 'ok'
     UNION ALL
-    SELECT place, 0, name, name, tensor_id, dtype, shape, NULL, NULL, NULL
+    SELECT place, 0, name, name, tensor_id, dtype, shape, NULL, NULL, NULL, NULL
     FROM asked CROSS JOIN option WHERE status = 'unmatched' AND unmatched = 'keep'
   ),
-  -- What is joined says how; the operations before that are done on each part.
+  -- The operations before the join are done on each part.
   piece(place, nth, name, new_name, tensor_id, dtype, shape, rule, ops, how, key, after, error)
   AS MATERIALIZED (
-    SELECT c.place, c.nth, c.name, c.new_name, c.tensor_id, ifnull(c.casts, c.dtype),
-           iif(j.ops IS NULL, c.shape, operation_shape(j.ops, c.shape)), c.rule, j.ops, j.how,
-           j.key, j.after, coalesce(operation_parts_error(j.ops, c.shape), operation_error(j.ops, c.shape, c.dtype))
-    FROM cut c LEFT JOIN (
-      SELECT place, nth, iif(how IS NULL, ops, how ->> 2) AS ops, how ->> 0 AS how,
-             how ->> 1 AS key, how ->> 3 AS after
-      FROM (SELECT place, nth, ops, operation_join(ops) AS how FROM cut WHERE ops IS NOT NULL)
-    ) j ON j.place = c.place AND j.nth = c.nth
+    SELECT place, nth, name, new_name, tensor_id, ifnull(casts, dtype),
+           iif(ops IS NULL, shape, operation_shape(ops, shape)), rule, ops,
+           how ->> 0, how ->> 1, how ->> 3,
+           iif(ops IS NULL, NULL, coalesce(operation_parts_error(ops, shape),
+                                           operation_error(ops, shape, dtype)))
+    FROM (
+      SELECT place, nth, name, new_name, tensor_id, dtype, shape, rule, casts, how,
+             iif(how IS NULL, ops, how ->> 2) AS ops
+      FROM cut LIMIT -1 -- keeps this from being worked out again for each mention
+    )
   ),
   -- Names that several pieces share: good where all are to be joined, and alike.
   shared(new_name, parts, size, shape, error) AS MATERIALIZED (
@@ -71,10 +78,16 @@ WITH
     GROUP BY new_name HAVING count(*) > 1 OR count(how) > 0
   ),
   recipe(new_name, parts) AS MATERIALIZED (
-    SELECT new_name,
-           json_group_array(json_array(tensor_id, json(nullif(ops, '[]'))))
-    FROM (SELECT * FROM piece WHERE how IS NOT NULL ORDER BY new_name, key)
+    SELECT new_name, json_group_array(json_array(tensor_id, json(nullif(ops, '[]'))))
+    FROM (SELECT * FROM piece WHERE how IS NOT NULL ORDER BY new_name, key LIMIT -1)
     GROUP BY new_name
+  ),
+  -- Recipes can be long: only their own rows are to meet them.
+  made AS (
+    SELECT *, NULL AS made_of FROM piece WHERE key IS NOT 0
+    UNION ALL
+    SELECT p.*, e.parts FROM piece p JOIN recipe e ON e.new_name = p.new_name
+    WHERE p.key = 0
   ),
   result AS (
     SELECT p.*, s.parts, s.error AS fault,
@@ -82,7 +95,7 @@ WITH
                operation_whole(p.how, s.size, s.shape, p.after)) AS whole,
            iif(s.parts IS NULL OR p.how IS NULL, NULL,
                operation_whole_error(p.how, s.size, s.shape, p.after)) AS misfit
-    FROM piece p LEFT JOIN shared s ON s.new_name = p.new_name
+    FROM made p LEFT JOIN shared s ON s.new_name = p.new_name
   )
 SELECT x.place, x.nth, x.new_name, x.old_name, x.tensor_id, x.dtype, x.shape, x.part, x.parts,
        x.ops, x.recipe, x.rule, x.status, x.error, x.note
@@ -95,8 +108,7 @@ FROM (
          CASE
            WHEN coalesce(r.error, r.fault, r.misfit) IS NOT NULL THEN NULL
            WHEN r.how IS NOT NULL AND r.key = 0
-             THEN json_array(json((SELECT parts FROM recipe e WHERE e.new_name = r.new_name)),
-                    json(r.how), json(nullif(r.after, '[]')))
+             THEN json_array(json(r.made_of), json(r.how), json(nullif(r.after, '[]')))
            WHEN r.how IS NULL AND r.ops IS NOT NULL
              THEN json_array(json_array(json_array(r.tensor_id, json(r.ops))), NULL, NULL)
          END AS recipe,

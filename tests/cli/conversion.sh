@@ -48,7 +48,7 @@ echo '-- what does not go together'
 try() { # RULES
     printf '{"dialect": "convert", "rules": [%s, [".*", null]]}' "$1" >t.json
     "$CKPTDB_BIN" -d c.db map load t t.json
-    "$CKPTDB_BIN" -d c.db "SELECT old_name, new_name, status, error FROM conversion WHERE ruleset = 't' AND checkpoint_id = 1 AND status <> 'dropped'"
+    "$CKPTDB_BIN" -d c.db "SELECT old_name, new_name, status, error FROM conversion WHERE ruleset = 't' AND checkpoint_id = 1 AND status <> 'dropped' ORDER BY ord, new_name"
     echo
 }
 try '["h\\.(.)\\.b", "b"]'
@@ -69,7 +69,7 @@ cat > tr.json <<'J'
  ["emb", "E", {"ops": [["unstack", 0]]}], [".*", null]]}
 J
 run map load tr tr.json
-run "SELECT old_name, new_name, shape, status, error FROM translation WHERE ruleset = 'tr' AND checkpoint_id = 1 AND status <> 'dropped'"
+run "SELECT old_name, new_name, shape, status, error FROM translation WHERE ruleset = 'tr' AND checkpoint_id = 1 AND status <> 'dropped' ORDER BY ord, new_name"
 run export 1 tr.npz --map tr --where "name = 'head'" --no-sync
 run get tr.npz H 2>/dev/null
 run import tr.npz
