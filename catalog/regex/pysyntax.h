@@ -11,7 +11,7 @@
  * Python does otherwise, in corners where its own engine is irregular:
  *   - a backreference under (?i) folds case as PCRE2 does, so that `s` is also U+017F;
  *   - a range up to letters beyond U+FFFF under (?ai) folds ASCII letters only;
- *   - groups inside a possessive repeat, inside a bounded repeat of something that can
+ *   - groups inside a possessive repeat, inside a repeat of something that can
  *     match the empty string, or asked for by a condition in themselves, as in
  *     (a|(?(1)b)c)*, may report another span.
  */

@@ -15,8 +15,10 @@ import time
 
 from maps.catalog import Catalog
 
-KINDS = {"assignment": 4000, "translation": 4000, "states": 2000, "orbax": 3000, "kauldron": 2000, "t5_restore": 3000,
-         "adafactor": 3000, "optax_chains": 300, "regexes": 4000}
+KINDS = {
+    "assignment": 4000, "translation": 4000, "states": 2000, "orbax": 3000, "kauldron": 2000,
+    "t5_restore": 3000, "adafactor": 3000, "optax_chains": 300, "regexes": 4000, "key_mapping": 500
+}
 
 
 def compare(program, kind, seed, numbers):

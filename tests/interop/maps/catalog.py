@@ -40,14 +40,24 @@ class Catalog:
                              f"('{name}', {ord_}, {quote(pattern)}, {quote(replacement)});")
         return name
 
+    def load(self, document):
+        """A rule set as `map load` makes it of a document; gives the set's name."""
+        self.sets += 1
+        name = f"set {self.sets}"
+        done = self.run("map", "load", name, "-", text=json.dumps(document))
+        if done.returncode:
+            raise SystemExit(f"map load of {document}: {done.stderr}")
+        return name
+
     def run(self, *words, text=None):
         return subprocess.run([self.program, "-d", "catalog.db", *words], cwd=self.folder,
                               input=text, capture_output=True, encoding="utf-8", check=False)
 
     def make(self):
         self.run("import", "checkpoints")
-        done = self.run("--list", "-f", "-", text="BEGIN;\n" + "\n".join(self.rows) + "\nCOMMIT;\n"
-                        "SELECT json_group_object(path, id) FROM checkpoint;\n")
+        done = self.run(
+            "--list", "-f", "-", text="BEGIN;\n" + "\n".join(self.rows) + "\nCOMMIT;\n"
+            "SELECT json_group_object(path, id) FROM checkpoint;\n")
         if done.returncode:
             raise SystemExit(f"making the catalog: {done.stderr}")
         ids = {os.path.basename(path): id_ for path, id_ in json.loads(done.stdout).items()}
@@ -55,13 +65,16 @@ class Catalog:
 
     def answers(self, questions):
         """The value of each expression, or the text of its error."""
-        script = [".bail off"] + [f"SELECT json_array({k}, json(({question})));"
-                                  for k, question in enumerate(questions)]
+        script = [".bail off"] + [
+            f"SELECT json_array({k}, json(({question})));" for k, question in enumerate(questions)
+        ]
         done = self.run("--list", "-f", "-", text="\n".join(script) + "\n")
         found = dict(json.loads(line) for line in done.stdout.split("\n") if line)
         told = done.stderr.split("\n")
-        return [found[k] if k in found else "no answer, of: " + "; ".join(told[:3])
-                for k in range(len(questions))]
+        return [
+            found[k] if k in found else "no answer, of: " + "; ".join(told[:3])
+            for k in range(len(questions))
+        ]
 
 
 def rows_of(columns, source):

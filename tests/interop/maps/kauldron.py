@@ -1,18 +1,19 @@
-"""Kauldron's new_to_old beside the view `assignment`, and its paths beside the functions kontext_*."""
+"""Kauldron's new_to_old, with paths written in every way, beside the view `assignment`."""
 import re
 
 from maps import catalog, trees, words
 from originals import kauldron
 
-NAMES = ["a", "b", "c", "w", "kernel", "layer-0", "x.y", "é", "bias", "it's", "_1", "a b", "\n", 'q"', "\\"]
-
+NAMES = [
+    "a", "b", "c", "w", "kernel", "layer-0", "x.y", "é", "bias", "it's", "_1", "a b", "\n", 'q"',
+    "\\"
+]
 
 EMPTY = ... # a null, once the tree is filled
 
 
 class Leaf:
     """JAX takes it for one; copies are itself."""
-
     def __init__(self, name):
         self.name = name
 
@@ -68,8 +69,8 @@ def below(made, name):
 
 def paths(made, parts=()):
     yield list(parts)
-    children = (made.items() if isinstance(made, dict) else
-                enumerate(made) if isinstance(made, list) else ())
+    children = (made.items()
+                if isinstance(made, dict) else enumerate(made) if isinstance(made, list) else ())
     for key, value in children:
         yield from paths(value, (*parts, key))
 
@@ -79,7 +80,8 @@ def written(rng, parts):
     text = ""
     for part in parts:
         if isinstance(part, int):
-            text += rng.choice([f"[{part}]", f"[{part}]", f".{part}" if text else f"[{part}]", f"[{part:#x}]"])
+            text += rng.choice(
+                [f"[{part}]", f"[{part}]", f".{part}" if text else f"[{part}]", f"[{part:#x}]"])
         elif part.isidentifier() and rng.random() < 0.9:
             text += ("." if text else "") + part
         else:
@@ -89,10 +91,16 @@ def written(rng, parts):
     return text
 
 
-BROKEN = ["a..b", ".a", "a.", "params.", "params[", "params[a]", "params.1b", "a-b", "params.*", "**", "params[*]",
-          "params.[0]", "a\nb", "", "params['a", "params.nothing", "nothing", "params[7]", "params a"]
-PATTERNS = ["", "*", "**", "**.a", "**.b", "*.b", "a", "b.c", "**.kernel", "*.*", "**.*.b", "**.**", "**.bias.**",
-            "a.**", "**[0]", "a[0]", "['layer-0']", "['x.y']", "**.w.a", "*.*.*", " a ", "** . a"]
+BROKEN = [
+    "a..b", ".a", "a.", "params.", "params[", "params[a]", "params.1b", "a-b", "params.*", "**",
+    "params[*]", "params.[0]", "a\nb", "", "params['a", "params.nothing", "nothing", "params[7]",
+    "params a"
+]
+PATTERNS = [
+    "", "*", "**", "**.a", "**.b", "*.b", "a", "b.c", "**.kernel", "*.*", "**.*.b", "**.**",
+    "**.bias.**", "a.**", "**[0]", "a[0]", "['layer-0']", "['x.y']", "**.w.a", "*.*.*", " a ",
+    "** . a"
+]
 
 
 class Case:
@@ -108,7 +116,8 @@ class Case:
 
     def make(self, rng):
         base = tree(rng) or {"a": None}
-        source, target = below(base, rng.choice(["params", "params", "old"])), below(varied(rng, base), "params")
+        source, target = below(base, rng.choice(["params", "params",
+                                                 "old"])), below(varied(rng, base), "params")
         if rng.random() < 0.3:
             source["opt_state"], target["opt_state"] = [tree(rng, 2)], [tree(rng, 2)]
         if rng.random() < 0.3:
@@ -124,9 +133,11 @@ class Case:
         # Where the first phase makes another structure of the optimizer's state, the second
         # follows that one: here it is the model's still.
         if any(new == "opt_state" or new.startswith("opt_state.") for new in self.new_to_old):
-            self.new_to_old = {new: old for new, old in self.new_to_old.items()
-                               if "opt_state" not in new or new.startswith("opt_state")
-                               and new[9:10] in ("", ".")}
+            self.new_to_old = {
+                new: old
+                for new, old in self.new_to_old.items()
+                if "opt_state" not in new or new.startswith("opt_state") and new[9:10] in ("", ".")
+            }
         if rng.random() < 0.04:
             self.new_to_old[rng.choice(BROKEN)] = written(rng, rng.choice(old))
         if rng.random() < 0.04:
@@ -142,9 +153,10 @@ class Case:
 
     def question(self, home):
         source, target = (home.ids[k] for k in self.ids)
-        return catalog.rows_of("new_name, status, old_name, error, tensor_id IS NOT NULL",
-                               f"assignment WHERE ruleset = '{self.ruleset}' "
-                               f"AND source_id = {source} AND target_id = {target}")
+        return catalog.rows_of(
+            "new_name, status, old_name, error, tensor_id IS NOT NULL",
+            f"assignment WHERE ruleset = '{self.ruleset}' "
+            f"AND source_id = {source} AND target_id = {target}")
 
     def wanted(self):
         try:
@@ -152,7 +164,9 @@ class Case:
                                    self.options.get("ignore_restored_keys", ()),
                                    self.options.get("ignore_model_keys", ()))
         except (ValueError, LookupError, TypeError, RuntimeError) as error:
-            text = error.args[0] if error.args and " " in str(error.args[0]) else str(error)
+            # A KeyError of a key shows it as Python writes it, one of a text shows that.
+            text = str(error.args[0]) if error.args else ""
+            text = text if text.startswith(("Could", "Error")) else str(error)
             return head(f"{type(error).__name__}: {text}")
         return sorted([name, value.name] for name, value in trees.flat(result)
                       if isinstance(value, Leaf))
@@ -170,6 +184,7 @@ def head(error):
     if "list ind" in error:
         return error
     error = re.sub(r"^\w+: (Error trying to mutate path .+: )", r"\1", error)
-    return re.sub(r"(Could not parse path: |Invalid part\(s\)|Could not find path .* object\.|"
-                  r"TypeError: |Error trying to mutate path .+: ).*", r"\1",
-                  re.sub("IndexError: .*|KeyError: '?[0-9]+'?", "KeyError: a position", error), flags=re.S)
+    return re.sub(
+        r"(Could not parse path: |Invalid part\(s\)|Could not find path .* object\.|"
+        r"TypeError: |Error trying to mutate path .+: ).*", r"\1",
+        re.sub("IndexError: .*|KeyError: '?[0-9]+'?", "KeyError: a position", error), flags=re.S)

@@ -6,17 +6,23 @@ from maps import catalog, trees, words
 
 LR = {"learning_rate": 0.1}
 SCHEDULE = {"$schedule": "constant"}
-OPTIMIZERS = ("sgd adam radam yogi adamax nadam amsgrad adabelief adamw nadamw adamaxw lamb lion adadelta "
-              "adan novograd sign_sgd optimistic_gradient_descent adagrad rmsprop fromage lars adafactor").split()
-TRANSFORMS = [("scale_by_adam", {}), ("trace", {"decay": 0.9}), ("ema", {"decay": 0.9}), ("clip", {"max_delta": 1.0}),
-              ("scale_by_schedule", {"step_size_fn": SCHEDULE}), ("apply_every", {}), ("zero_nans", {}), ("identity", {}),
-              ("add_decayed_weights", {"weight_decay": SCHEDULE}), ("add_decayed_weights", {"weight_decay": 0.1}),
-              ("ema", {"decay": 0.9, "accumulator_dtype": "bfloat16"}), ("scale_by_lion", {}), ("scale_by_rms", {}),
-              ("scale_by_rss", {}), ("scale_by_belief", {}), ("clip_by_global_norm", {"max_norm": 1.0}), ("scale", {"step_size": 0.1})]
+OPTIMIZERS = (
+    "sgd adam radam yogi adamax nadam amsgrad adabelief adamw nadamw adamaxw lamb lion adadelta "
+    "adan novograd sign_sgd optimistic_gradient_descent adagrad rmsprop fromage lars adafactor"
+).split()
+TRANSFORMS = [("scale_by_adam", {}), ("trace", {"decay": 0.9}), ("ema", {"decay": 0.9}),
+              ("clip", {"max_delta": 1.0}), ("scale_by_schedule", {"step_size_fn": SCHEDULE}),
+              ("apply_every", {}), ("zero_nans", {}), ("identity", {}),
+              ("add_decayed_weights", {"weight_decay": SCHEDULE}),
+              ("add_decayed_weights", {"weight_decay": 0.1}),
+              ("ema", {"decay": 0.9, "accumulator_dtype": "bfloat16"}), ("scale_by_lion", {}),
+              ("scale_by_rms", {}), ("scale_by_rss", {}), ("scale_by_belief", {}),
+              ("clip_by_global_norm", {"max_norm": 1.0}), ("scale", {"step_size": 0.1})]
 
 
 def mask(rng):
-    kind = rng.choice([{"contains": rng.choice(["a", "kernel", "w", "nothing"])}, {"startswith": "/a"}, {"endswith": "b"}])
+    kind = rng.choice([{"contains": rng.choice(["a", "kernel", "w", "nothing"])},
+                       {"startswith": "/a"}, {"endswith": "b"}])
     return {"not": kind} if rng.random() < 0.3 else kind
 
 
@@ -34,12 +40,19 @@ def optimizer(rng):
         if rng.random() < 0.4:
             given["accumulator_dtype"] = rng.choice(["bfloat16", "float32"])
     if name == "rmsprop":
-        given.update({key: value for key, value in (("centered", True), ("bias_correction", True), ("momentum", 0.9))
-                      if rng.random() < 0.4})
+        given.update({
+            key: value
+            for key, value in (("centered", True), ("bias_correction", True), ("momentum", 0.9))
+            if rng.random() < 0.4
+        })
     if name == "adafactor":
-        given.update({key: value for key, value in
-                      (("momentum", 0.9), ("factored", False), ("min_dim_size_to_factor", 3), ("clipping_threshold", None),
-                       ("multiply_by_parameter_scale", False), ("weight_decay_rate", 0.1)) if rng.random() < 0.25})
+        given.update({
+            key: value
+            for key, value in (("momentum", 0.9), ("factored", False),
+                               ("min_dim_size_to_factor", 3), ("clipping_threshold", None),
+                               ("multiply_by_parameter_scale", False), ("weight_decay_rate", 0.1))
+            if rng.random() < 0.25
+        })
     return name, given
 
 
@@ -64,13 +77,19 @@ def spec(rng, depth):
         return {"masked": spec(rng, depth - 1), "mask": mask(rng)}
     if kind < 0.8:
         labels = rng.choice([["a", "b"], [True, False], [0, 1]])
-        return {"multi_transform": [[label, spec(rng, depth - 1)] for label in labels], "filter": mask(rng)}
+        return {
+            "multi_transform": [[label, spec(rng, depth - 1)] for label in labels],
+            "filter": mask(rng)
+        }
     if kind < 0.88:
         name, given = optimizer(rng)
-        # A schedule cannot be injected into fromage. A mask is a function, which Optax would call as
-        # a schedule. Adafactor's momentum becomes an array, which this version cannot hash.
+        # A schedule cannot be injected into fromage. A mask is a function, which Optax would call
+        # as a schedule. Adafactor's momentum becomes an array, which this version cannot hash.
         given = LR if name == "fromage" else {
-            key: value for key, value in given.items() if key not in ("mask", "momentum" * (name == "adafactor"))}
+            key: value
+            for key, value in given.items()
+            if key not in ("mask", "momentum" * (name == "adafactor"))
+        }
         return {"inject_hyperparams": name, "args": given}
     return {rng.choice(["multi_steps", "apply_if_finite"]): spec(rng, depth - 1)}
 
@@ -88,14 +107,17 @@ class Case:
                 shape = tuple(rng.choice([1, 2, 3, 4]) for _ in range(rng.randint(0, 3)))
                 at[last] = shape, "bfloat16" if half or rng.random() < 0.2 else "float32"
         self.spec = spec(rng, 3)
-        self.id = home.checkpoint({name: trees.LazyArray(0, dtype, list(shape))
-                                   for name, (shape, dtype) in leaves(self.params)})
+        self.id = home.checkpoint({
+            name: trees.LazyArray(0, dtype, list(shape))
+            for name, (shape, dtype) in leaves(self.params)
+        })
 
     def question(self, home):
         text = catalog.quote(json.dumps({"optax": self.spec}))
-        return catalog.rows_of("ifnull(name, error), shape, dtype",
-                               f"optimizer_state_rows({text}, {home.ids[self.id]}) "
-                               "WHERE name IS NOT 'state/step'")
+        return catalog.rows_of(
+            "ifnull(name, error), shape, dtype",
+            f"optimizer_state_rows({text}, {home.ids[self.id]}) "
+            "WHERE name IS NOT 'state/step'")
 
     def wanted(self):
         try:

@@ -1,5 +1,5 @@
-"""Python's re beside the functions regexp_*: what matches, what the groups hold, what templates make
-of it; and the error of a pattern that is none."""
+"""Python's re beside the functions regexp_*: what matches, what the groups hold, what templates
+make of it; and the error of a pattern that is none."""
 import re
 import warnings
 
@@ -8,15 +8,31 @@ from maps import catalog, trees, words
 warnings.simplefilter("ignore", FutureWarning) # of sets in sets, which are none yet
 
 LETTERS = list("aab/b1_ A") + ["é", "\n", "ß", "K", "."]
-CLASSES = [r"\d", r"\w", r"\s", r"\D", r"\W", r"\S", ".", "[ab]", "[^a]", "[a-c]", r"[\w/]", r"[^\d\n]", "[]a]", "[^]a]",
-           "[a-]", r"[\x61-\x63]", "[^/]", r"[\n]", "[a\\]b]", "[[:alpha:]]", r"[\b]", "[é-ü]", "[^\\W_]"]
+CLASSES = [
+    r"\d", r"\w", r"\s", r"\D", r"\W", r"\S", ".", "[ab]", "[^a]", "[a-c]", r"[\w/]", r"[^\d\n]",
+    "[]a]", "[^]a]", "[a-]", r"[\x61-\x63]", "[^/]", r"[\n]", "[a\\]b]", "[[:alpha:]]", r"[\b]",
+    "[é-ü]", "[^\\W_]"
+]
 EDGES = [r"\b", r"\B", "^", "$", r"\A", r"\Z"]
-ESCAPES = [r"\n", r"\t", r"\x61", r"\u00e9", r"\101", r"\/", r"\.", r"\\", r"\-", r"\U00000061", r"\0", r"\ "]
-TIMES = ["*", "+", "?", "{2}", "{1,2}", "{,2}", "{1,}", "*?", "+?", "??", "{0}", "{0,1}?", "*+", "?+", "{1,2}+", "{,}", "{", "{a}"]
-# Python's own engine is irregular about groups in possessive repeats, and about bounded repeats of
-# what can be empty; pysyntax.h says so.
+ESCAPES = [
+    r"\n", r"\t", r"\x61", r"\u00e9", r"\101", r"\/", r"\.", r"\\", r"\-", r"\U00000061", r"\0",
+    r"\ "
+]
+TIMES = [
+    "*", "+", "?", "{2}", "{1,2}", "{,2}", "{1,}", "*?", "+?", "??", "{0}", "{0,1}?", "*+", "?+",
+    "{1,2}+", "{,}", "{", "{a}"
+]
+# Python's own engine is irregular about groups in possessive repeats, and about repeats of what can
+# be empty; pysyntax.h says so.
 TIMES_OF_GROUPS = ["*", "+", "?", "*?", "+?", "??"]
 DEPTH = 3
+
+
+def never_empty(group):
+    try:
+        return not re.fullmatch(group, "")
+    except (re.error, OverflowError): # of what it refers to
+        return False
 
 
 class Maker:
@@ -33,7 +49,9 @@ class Maker:
         atom = self.atom(depth)
         if self.rng.random() > 0.35:
             return atom
-        return atom + self.rng.choice(TIMES if atom[0] != "(" else TIMES_OF_GROUPS)
+        if atom[0] != "(":
+            return atom + self.rng.choice(TIMES)
+        return atom + self.rng.choice(TIMES_OF_GROUPS if never_empty(atom) else [""])
 
     def atom(self, depth):
         rng, kind = self.rng, self.rng.random()
@@ -56,7 +74,10 @@ class Maker:
             inside = self.pattern(depth - 1)
             self.closed.append(group)
             return f"({name}{inside})"
-        head = rng.choice(["?:", "?:", "?=", "?!", "?<=", "?<!", "?>", "?i:", "?s:", "?m:", "?-i:", "?x:", "?a:", "?#"])
+        head = rng.choice([
+            "?:", "?:", "?=", "?!", "?<=", "?<!", "?>", "?i:", "?s:", "?m:", "?-i:", "?x:", "?a:",
+            "?#"
+        ])
         # What PCRE2 can look behind for is refused where it is more than letters and classes.
         return f"({head}{self.pattern(0 if '<' in head else depth - 1)})"
 
@@ -80,18 +101,21 @@ class Case:
 
     def make(self, rng):
         maker = Maker(rng)
-        self.pattern = rng.choice([""] * 12 + ["(?i)", "(?s)", "(?m)", "(?x)", "(?a)", "(?u)"]) + maker.pattern(DEPTH)
+        self.pattern = rng.choice(
+            [""] * 12 + ["(?i)", "(?s)", "(?m)", "(?x)", "(?a)", "(?u)"]) + maker.pattern(DEPTH)
         if rng.random() < 0.05: # a fault
             at = rng.randrange(len(self.pattern) + 1)
-            self.pattern = self.pattern[:at] + rng.choice(["(", ")", "[", "*", "\\", "(?", "{", "|", "?"]) + self.pattern[at:]
+            self.pattern = self.pattern[:at] + rng.choice(
+                ["(", ")", "[", "*", "\\", "(?", "{", "|", "?"]) + self.pattern[at:]
         self.how = rng.choice(["search", "match", "fullmatch"])
         self.subjects = list(dict.fromkeys(subjects(rng, self.pattern)))
         try:
             groups = re.compile(self.pattern).groups
         except (re.error, OverflowError):
             groups = 0
-        self.template = "".join(rng.choice(["x", r"\g<0>", "-", r"\n"] + [f"\\{k + 1}" for k in range(groups)] * 2)
-                                for _ in range(rng.randint(0, 3)))
+        self.template = "".join(
+            rng.choice(["x", r"\g<0>", "-", r"\n"] + [f"\\{k + 1}" for k in range(groups)] * 2)
+            for _ in range(rng.randint(0, 3)))
 
     def question(self, _home):
         quoted = [catalog.quote(text) for text in (self.pattern, self.template)]
@@ -118,8 +142,8 @@ class Case:
         answer = []
         for subject in self.subjects:
             match = getattr(compiled, self.how)(subject)
-            answer.append([list(match.groups()), match.group(), match.expand(self.template)] if match
-                          else [None, None, None])
+            answer.append([list(match.groups(
+            )), match.group(), match.expand(self.template)] if match else [None, None, None])
             answer[-1].append(compiled.sub(self.template, subject))
         return answer
 

@@ -10,17 +10,19 @@ class Case:
         for _ in range(rng.randint(0, 3)): # leaves inside leaves
             pool.append(rng.choice(pool) + "/" + words.name(rng, depth=2))
         some = lambda: rng.sample(pool, rng.randint(0, len(pool)))
-        self.trees = (trees.tree(rng, trees.Leaves(rng), some()),
-                      trees.tree(rng, trees.Leaves(rng, 1000), some()))
+        self.trees = (trees.tree(rng, trees.Leaves(rng),
+                                 some()), trees.tree(rng, trees.Leaves(rng, 1000), some()))
         self.overwrite = rng.random() < 0.4
         self.ids = [home.checkpoint(tree) for tree in self.trees]
 
     def question(self, home):
         a, b = (home.ids[k] for k in self.ids)
-        return (f"SELECT json_array(({catalog.rows_of('name', f'flatten({a})')}), "
-                f"({catalog.rows_of('path, parent, component, name', f'name_tree({a})')}), "
-                f"({catalog.rows_of('name, origin, status, error', f'merge_state({a}, {b}, {int(self.overwrite)})')}), "
-                f"({catalog.rows_of('name, status, error', f'intersect_state({a}, {b})')}))")
+        merged = f"merge_state({a}, {b}, {int(self.overwrite)})"
+        parts = (catalog.rows_of("name", f"flatten({a})"),
+                 catalog.rows_of("path, parent, component, name", f"name_tree({a})"),
+                 catalog.rows_of("name, origin, status, error", merged),
+                 catalog.rows_of("name, status, error", f"intersect_state({a}, {b})"))
+        return f"SELECT json_array({', '.join(f'({part})' for part in parts)})"
 
     def wanted(self):
         a, b = (trees.state(tree) for tree in self.trees)
@@ -50,12 +52,15 @@ class Case:
         flat, tree, merged, both = answer
         fails = [error for _, _, error in both if error]
         errors = [error for _, _, _, error in merged if error]
-        return {"flat": [name for name, in flat],
-                "nodes": sorted((path, parent, component, name) for path, parent, component, name in tree),
-                "both": fails[0] if fails else sorted(
-                    name for name, status, _ in both if status == "ok"),
-                "merged": errors[0] if errors else sorted(
-                    [name, origin] for name, origin, status, _ in merged if status == "ok")}
+        return {
+            "flat": [name for name, in flat], "nodes": sorted(
+                (path, parent, component, name) for path, parent, component, name in tree),
+            "both": fails[0] if fails else sorted(name for name, status, _ in both
+                                                  if status == "ok"),
+            "merged": errors[0] if errors else sorted([name, origin]
+                                                      for name, origin, status, _ in merged
+                                                      if status == "ok")
+        }
 
 
 def nodes(names):

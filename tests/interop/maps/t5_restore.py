@@ -8,21 +8,28 @@ from originals.t5_importer import Value
 TOWERS = ["encoder", "decoder", "transformer"]
 NUMBERS = ["000", "000", "001", "002", "0", "1", "011", "٣", "00"]
 SLOTS = ["", "", "", "_slot_v", "_slot_vr", "_slot_vc", "_slot_v", "_slot_m", "s", "é"]
-NAMES = ["global_step", "shared/embedding{s}", "{t}/embedding{s}", "{t}/block_{n}/layer_{l}/SelfAttention/{m}{s}",
-         "{t}/block_{n}/layer_000/SelfAttention/relative_attention_bias{s}", "{t}/block_{n}/layer_{l}/EncDecAttention/{m}{s}",
-         "{t}/block_{n}/layer_000/SelfAttention/relative_attention_bias{s}", "{t}/block_{n}/layer_{l}/DenseReluDense/{w}/kernel{s}",
-         "{t}/block_{n}/layer_{l}/{r}_norm/scale{s}", "{t}/{r}_norm/scale{s}", "{t}/logits/kernel{s}"]
+NAMES = [
+    "global_step", "shared/embedding{s}", "{t}/embedding{s}",
+    "{t}/block_{n}/layer_{l}/SelfAttention/{m}{s}",
+    "{t}/block_{n}/layer_000/SelfAttention/relative_attention_bias{s}",
+    "{t}/block_{n}/layer_{l}/EncDecAttention/{m}{s}",
+    "{t}/block_{n}/layer_000/SelfAttention/relative_attention_bias{s}",
+    "{t}/block_{n}/layer_{l}/DenseReluDense/{w}/kernel{s}",
+    "{t}/block_{n}/layer_{l}/{r}_norm/scale{s}", "{t}/{r}_norm/scale{s}", "{t}/logits/kernel{s}"
+]
 
 
 def name(rng, odd):
     slot = rng.choice(SLOTS[:7]) if rng.random() > odd else rng.choice(SLOTS)
-    text = rng.choice(NAMES).format(
-        t=rng.choice(TOWERS), n=rng.choice(NUMBERS), l=rng.choice(NUMBERS[:4] if rng.random() > odd else NUMBERS),
-        m=rng.choice("qkvo"), s=slot, w=rng.choice(["wi", "wi_0", "wi_1", "wo", "wi_00"]),
-        r=rng.choice(["layer", "rms", "final_layer", "rms"]))
+    text = rng.choice(NAMES).format(t=rng.choice(TOWERS), n=rng.choice(NUMBERS),
+                                    l=rng.choice(NUMBERS[:4] if rng.random() > odd else NUMBERS),
+                                    m=rng.choice("qkvo"), s=slot,
+                                    w=rng.choice(["wi", "wi_0", "wi_1", "wo", "wi_00"]),
+                                    r=rng.choice(["layer", "rms", "final_layer", "rms"]))
     if rng.random() < odd / 2:
         at = rng.randrange(len(text) + 1)
-        text = text[:at] + rng.choice(["", "\n", "x", "0", "/", "\u0661"]) + text[at + rng.randint(0, 1):]
+        text = text[:at] + rng.choice(["", "\n", "x", "0", "/", "\u0661"
+                                       ]) + text[at + rng.randint(0, 1):]
     return text + ("\n" if rng.random() < odd / 4 else "")
 
 
@@ -34,15 +41,19 @@ class Case:
             names.append(name(rng, odd))
             if rng.random() < 0.3: # a parameter and its slots
                 names += [names[-1] + slot for slot in SLOTS[3:6] if rng.random() < 0.6]
-        self.values = {n: Value(n, rng.choice(trees.DTYPES), rng.choice([(), (2,), (2, 3), (1,), (4, 2)]))
-                       for n in names if "\0" not in n}
+        self.values = {
+            n: Value(n, rng.choice(trees.DTYPES), rng.choice([(), (2, ), (2, 3), (1, ), (4, 2)]))
+            for n in names if "\0" not in n
+        }
         if odd == 0: # names that translate
             self.values = {n: v for n, v in self.values.items() if self.one(n)[0] == "ok"}
         self.model, self.strict = self.models(rng), rng.random() < 0.6
-        self.source = home.checkpoint({n: trees.LazyArray(0, v.dtype, list(v.shape))
-                                       for n, v in self.values.items()})
+        self.source = home.checkpoint(
+            {n: trees.LazyArray(0, v.dtype, list(v.shape))
+             for n, v in self.values.items()})
         self.target = self.model and home.checkpoint(
-            {n: trees.LazyArray(0, "float32", list(shape)) for n, shape in self.model.items()})
+            {n: trees.LazyArray(0, "float32", list(shape))
+             for n, shape in self.model.items()})
 
     def models(self, rng):
         """Nothing, or a model that the result fits more or less."""
@@ -54,9 +65,9 @@ class Case:
             return None
         model = {n: v.shape for n, v in state.items() if rng.random() < 0.97}
         if model and rng.random() < 0.3:
-            model[rng.choice(list(model))] = (7,)
+            model[rng.choice(list(model))] = (7, )
         if rng.random() < 0.3:
-            model[words.name(rng, 0)] = (1,)
+            model[words.name(rng, 0)] = (1, )
         return model
 
     def question(self, home):
@@ -86,8 +97,8 @@ class Case:
         except (KeyError, IndexError, ValueError) as error:
             answer["error"] = trees.said(error)
         else:
-            answer["state"] = [[new, value.source, value.dtype, list(value.shape)]
-                               for new, value in state.items()]
+            answer["state"] = [[new, value.source, value.dtype,
+                                list(value.shape)] for new, value in state.items()]
         return answer
 
     def found(self, answer, _wanted):
@@ -97,6 +108,8 @@ class Case:
         if errors:
             found["error"] = errors[0]
         else:
-            found["state"] = [[new, old, dtype, json.loads(shape) if isinstance(shape, str) else shape]
-                              for new, old, _, dtype, shape, status, _ in restore if status == "ok"]
+            found["state"] = [[
+                new, old, dtype,
+                json.loads(shape) if isinstance(shape, str) else shape
+            ] for new, old, _, dtype, shape, status, _ in restore if status == "ok"]
         return found

@@ -10,7 +10,6 @@ DTYPES = ["float32", "bfloat16", "int32", "uint8"]
 
 class LazyArray:
     """A leaf with dimensions. Errors tell a leaf's class: this is what the catalog calls it."""
-
     def __init__(self, number, dtype, shape):
         self.number, self.dtype, self.shape = number, dtype, shape
 
@@ -20,7 +19,6 @@ class LazyArray:
 
 class Leaves:
     """Makes leaves that all differ: plain integers, arrays, nulls."""
-
     def __init__(self, rng, first=1):
         self.rng, self.next = rng, first
 

@@ -2,8 +2,10 @@
 import re
 
 PLAIN = ["a", "b", "c", "ab", "w", "layers_0", "layers_10", "kernel", "x1"]
-ODD = ["", "0", "1", "01", "a.b", "a b", "é", "ß", "Σ", "İ", "\u212a", "٣", "²", "a\u0301", "it's",
-       '"', "\\", "$", "^", "(", "[a]", "a*", "n\n", "\n", "\t", "a-b", "\x1c", "\u2028", "漢", "🙂"]
+ODD = [
+    "", "0", "1", "01", "a.b", "a b", "é", "ß", "Σ", "İ", "\u212a", "٣", "²", "a\u0301", "it's",
+    '"', "\\", "$", "^", "(", "[a]", "a*", "n\n", "\n", "\t", "a-b", "\x1c", "\u2028", "漢", "🙂"
+]
 
 
 def component(rng, odd=0.08):
@@ -14,20 +16,30 @@ def name(rng, odd=0.08, depth=3):
     return "/".join(component(rng, odd) for _ in range(rng.randint(1, depth)))
 
 
-HOLES = [r"(.*)", r"(.+)", r"(.*?)", r"([^/]*)", r"([^/]+)", r"(\w+)", r"(\w*)", r"(?P<n>.*)",
-         r"(?P<n>\w+)", r"(\d+)", r"(a|b)", r"(a|ab)", r"(a)?.*", r".*", r".+", r"\w", r"[a-c]+", r"(?:a|b|)",
-         r"((.)\2?)", r"(?:(a)|(b)|.)+", r"(\S+)", r"[^\d/]*", r"(?=.)(.*)", r"(?!a).*", r"(?i:A|B)",
-         r"(.*)/(.*)", r"(?:.*/)?", r"(.)(.*)", r"\b\w+\b", r"(x(?P<m>y)?)?.*", r".{1,2}", r"a{,2}",
-         r"(?s:.*)", r".*(?<=l)", r"(?>a*)", r".*+", r"(a)?(?(1).|b)", r"[\w.]*", r"(.)?", r"\D*"]
+HOLES = [
+    r"(.*)", r"(.+)", r"(.*?)", r"([^/]*)", r"([^/]+)", r"(\w+)", r"(\w*)", r"(?P<n>.*)",
+    r"(?P<n>\w+)", r"(\d+)", r"(a|b)", r"(a|ab)", r"(a)?.*", r".*", r".+", r"\w", r"[a-c]+",
+    r"(?:a|b|)", r"((.)\2?)", r"(?:(a)|(b)|.)+", r"(\S+)", r"[^\d/]*", r"(?=.)(.*)", r"(?!a).*",
+    r"(?i:A|B)", r"(.*)/(.*)", r"(?:.*/)?", r"(.)(.*)", r"\b\w+\b", r"(x(?P<m>y)?)?.*", r".{1,2}",
+    r"a{,2}", r"(?s:.*)", r".*(?<=l)", r"(?>a*)", r".*+", r"(a)?(?(1).|b)", r"[\w.]*", r"(.)?",
+    r"\D*"
+]
 TAILS = [r"$", r"\Z", r"(?<!b)", r"(?!\n)", r"\n?", r"|b", r"|.*", r"()", r".*", r"/.*", r"^"]
-# (No \\N{NAME}: the program has no table of names, and says so.)
-BAD = [r"(", r")", r"[", r"*a", r"a**", r"(?P<n", r"(?P<1>a)", r"(?P=zz)", r"\3", r"a(?i)", r"\h", r"\p{L}", r"(?<n>a)",
-       r"[b-a]", r"(?<=a*)b", r"\Q", "\\", r"\x4", r"\u12", r"(?z)", r"(?P<n>a)(?P<n>b)", r"a{2,1}", r"(?#",
-       r"(a\1)", r"[\Z]", r"(?(2)a)", r"(?", r"(?P", r"(?P>", r"a{99999999999}", r"\400"]
-PIECES = [r"\1", r"\2", r"\g<1>", r"\g<2>", r"\g<0>", r"\g<n>", r"\g<1>0", r"\g<01>", "$1", "&", r"\\", r"\n", r"\/", r"\.",
-          r"\é", r"\101", r"\_"]
-BAD_PIECES = [r"\9", r"\10", r"\d", r"\Z", r"\x41", r"\g", r"\g<", r"\g<>", r"\g<1", r"\g<zz>", r"\g<-1>",
-              r"\g<1a>", r"\g<7>", "\\", r"\400", r"\8", r"\g<a b>", r"\q", r"\u0041", r"\g<é>", r"\099"]
+# (No \N{NAME}: the program has no table of names, and says so.)
+BAD = [
+    r"(", r")", r"[", r"*a", r"a**", r"(?P<n", r"(?P<1>a)", r"(?P=zz)", r"\3", r"a(?i)", r"\h",
+    r"\p{L}", r"(?<n>a)", r"[b-a]", r"(?<=a*)b", r"\Q", "\\", r"\x4", r"\u12", r"(?z)",
+    r"(?P<n>a)(?P<n>b)", r"a{2,1}", r"(?#", r"(a\1)", r"[\Z]", r"(?(2)a)", r"(?", r"(?P", r"(?P>",
+    r"a{99999999999}", r"\400"
+]
+PIECES = [
+    r"\1", r"\2", r"\g<1>", r"\g<2>", r"\g<0>", r"\g<n>", r"\g<1>0", r"\g<01>", "$1", "&", r"\\",
+    r"\n", r"\/", r"\.", r"\é", r"\101", r"\_"
+]
+BAD_PIECES = [
+    r"\9", r"\10", r"\d", r"\Z", r"\x41", r"\g", r"\g<", r"\g<>", r"\g<1", r"\g<zz>", r"\g<-1>",
+    r"\g<1a>", r"\g<7>", "\\", r"\400", r"\8", r"\g<a b>", r"\q", r"\u0041", r"\g<é>", r"\099"
+]
 
 
 def pattern(rng, names, bad=0.03):
@@ -37,7 +49,9 @@ def pattern(rng, names, bad=0.03):
     if rng.random() < 0.05:
         return rng.choice(HOLES) + rng.choice(["", rng.choice(TAILS), rng.choice(HOLES)])
     parts = rng.choice(names).split("/") if names else [component(rng)]
-    parts = [part if part.isidentifier() or rng.random() < 0.2 else re.escape(part) for part in parts]
+    parts = [
+        part if part.isidentifier() or rng.random() < 0.2 else re.escape(part) for part in parts
+    ]
     for _ in range(rng.choice([0, 0, 1, 1, 1, 2])):
         parts[rng.randrange(len(parts))] = rng.choice(HOLES)
     if rng.random() < 0.2 and len(parts) > 1:
@@ -53,8 +67,10 @@ def pattern(rng, names, bad=0.03):
 def relative(rng, text):
     """A pattern that matches much of what another one does."""
     at = rng.randint(0, len(text))
-    return rng.choice([text.replace("/", ".", 1), text[:at] + ".*", text[:at] + "(.*)", "(.*)" + text[at:],
-                       text[:at] + ".?" + text[at:], f"({text})", text + "/?", text[:at] + "|" + text[at:]])
+    return rng.choice([
+        text.replace("/", ".", 1), text[:at] + ".*", text[:at] + "(.*)", "(.*)" + text[at:],
+        text[:at] + ".?" + text[at:], f"({text})", text + "/?", text[:at] + "|" + text[at:]
+    ])
 
 
 def groups_of(text, name):
@@ -81,8 +97,13 @@ def template(rng, names, groups=(), bad=0.02):
             if held and "/" in held and rng.random() < 0.5:
                 text = text.replace(held, f"\\{k + 1}", 1)
         return text
-    mine = [piece for k in range(len(groups)) for piece in (f"\\{k + 1}", f"\\g<{k + 1}>", f"\\g<0{k + 1}>")]
-    parts = [rng.choice((mine or PLAIN) + [r"\g<0>"]) if rng.random() < 0.6
-             else rng.choice(PIECES) if rng.random() < 0.1 else component(rng, 0.02)
-             for _ in range(rng.randint(1, 3))]
+    mine = [
+        piece for k in range(len(groups))
+        for piece in (f"\\{k + 1}", f"\\g<{k + 1}>", f"\\g<0{k + 1}>")
+    ]
+    parts = [
+        rng.choice((mine or PLAIN) + [r"\g<0>"]) if rng.random() < 0.6 else
+        rng.choice(PIECES) if rng.random() < 0.1 else component(rng, 0.02)
+        for _ in range(rng.randint(1, 3))
+    ]
     return rng.choice(["/", "/", "/", ""]).join(parts)

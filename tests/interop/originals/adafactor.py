@@ -1,5 +1,5 @@
-"""The state of T5X's Adafactor and MultiOptimizer, written anew from what they do: shapes and dtypes
-by name. Factor words are members of FactorDim, since errors print them."""
+"""The state of T5X's Adafactor and MultiOptimizer, written anew from what they do: shapes and
+dtypes by name. Factor words are members of FactorDim, since errors print them."""
 import enum
 import re
 
@@ -14,12 +14,17 @@ class FactorDim(enum.Enum):
 
 
 HEURISTIC = object()
-WORDS = {"row": FactorDim.ROW, "col": FactorDim.COLUMN, "column": FactorDim.COLUMN,
-         "batch": FactorDim.BATCH, "none": FactorDim.NONE, "unfactorized": FactorDim.NONE}
-STANDARD = {**dict.fromkeys(["vocab", "mlp", "heads", "kv", "joined_kv", "q_wi_fused", "o_wo_fused",
-                             "multiquery_heads", "kv_fused", "mlp_activations"], "column"),
-            "embed": "row", "relpos_buckets": "none", "layer_norm_scale": "none",
-            "layers": "batch", "stack": "batch"}
+WORDS = {
+    "row": FactorDim.ROW, "col": FactorDim.COLUMN, "column": FactorDim.COLUMN,
+    "batch": FactorDim.BATCH, "none": FactorDim.NONE, "unfactorized": FactorDim.NONE
+}
+STANDARD = {
+    **dict.fromkeys([
+        "vocab", "mlp", "heads", "kv", "joined_kv", "q_wi_fused", "o_wo_fused",
+        "multiquery_heads", "kv_fused", "mlp_activations"
+    ], "column"), "embed": "row", "relpos_buckets": "none", "layer_norm_scale": "none",
+    "layers": "batch", "stack": "batch"
+}
 
 
 def in_order(params):
@@ -28,10 +33,11 @@ def in_order(params):
 
 
 class Adafactor:
-    def __init__(self, factored=True, beta1=None, min_dim_size_to_factor=128, dtype_momentum="float32",
-                 factor_map=None, logical_factor_rules=None, **_more):
+    def __init__(self, factored=True, beta1=None, min_dim_size_to_factor=128,
+                 dtype_momentum="float32", factor_map=None, logical_factor_rules=None, **_more):
         if not factored and factor_map is not None:
-            raise ValueError("Adafactor factored is False but factorization rules have been provided.")
+            raise ValueError(
+                "Adafactor factored is False but factorization rules have been provided.")
         self.factored, self.beta1, self.least = factored, beta1, min_dim_size_to_factor
         self.momentum = "float32" if dtype_momentum == "float64" else dtype_momentum
         self.rules = factor_map
@@ -49,7 +55,8 @@ class Adafactor:
                 shown = ", ".join(map(repr, axes[name])) + ("," if len(axes[name]) == 1 else "")
                 raise ValueError(f"Incomplete adafactor spec {words} for P({shown})!")
             self.by_name[name] = words if row and column else tuple(
-                FactorDim.NONE if word in (FactorDim.ROW, FactorDim.COLUMN) else word for word in words)
+                FactorDim.NONE if word in (FactorDim.ROW, FactorDim.COLUMN) else word
+                for word in words)
 
     def rule(self, name):
         if not self.factored:
@@ -86,16 +93,17 @@ class Adafactor:
         if len(shape) < 2:
             return None
         order = np.argsort(shape, kind="stable")
-        return ((int(order[-2]),), (int(order[-1]),)) if shape[order[-2]] >= self.least else None
+        return ((int(order[-2]), ), (int(order[-1]), )) if shape[order[-2]] >= self.least else None
 
     def state(self, name, shape):
         dims = self.dims(name, shape)
-        slots = dict.fromkeys(["v_row", "v_col", "v", "m"], ((1,), "float32"))
+        slots = dict.fromkeys(["v_row", "v_col", "v", "m"], ((1, ), "float32"))
         if dims is None:
             slots["v"] = shape, "float32"
         else:
             for slot, gone in zip(("v_row", "v_col"), (dims[1], dims[0])):
-                slots[slot] = tuple(size for k, size in enumerate(shape) if k not in gone), "float32"
+                slots[slot] = tuple(size for k, size in enumerate(shape)
+                                    if k not in gone), "float32"
         if self.beta1 is not None:
             slots["m"] = shape, self.momentum
         return {f"{name}/{slot}": what for slot, what in slots.items()}
@@ -109,8 +117,10 @@ class Adafactor:
 
 def multi(parts, params):
     """parts: (what selects '/' + name, optimizer)."""
-    marks = {name: [k for k, (selects, _) in enumerate(parts) if selects("/" + name)]
-             for name in in_order(params)}
+    marks = {
+        name: [k for k, (selects, _) in enumerate(parts) if selects("/" + name)]
+        for name in in_order(params)
+    }
     if any(len(mark) > 1 for mark in marks.values()):
         tree = {}
         for name, mark in marks.items():

@@ -12,8 +12,9 @@ import jax
 import orbax.checkpoint as ocp
 
 STAR, STARS = object(), object()
-LITERAL = re.compile(r"""[uUrR]?'(?:[^'\\\n]|\\.)*'|[uUrR]?"(?:[^"\\\n]|\\.)*"|"""
-                     r"""[-+]?0[xX][0-9a-fA-F]+|[-+]?0[oO][0-7]+|[-+]?0[bB][01]+|[-+]?\d+|True|False|None""")
+LITERAL = re.compile(
+    r"""[uUrR]?'(?:[^'\\\n]|\\.)*'|[uUrR]?"(?:[^"\\\n]|\\.)*"|"""
+    r"""[-+]?0[xX][0-9a-fA-F]+|[-+]?0[oO][0-7]+|[-+]?0[bB][01]+|[-+]?\d+|True|False|None""")
 NAME = re.compile(r"\*+|[-+]?\d+|[^\W\d]\w*")
 SPACE = re.compile(r"[ \t]*")
 
@@ -43,8 +44,8 @@ def parse(text):
         if name.strip("*") == "" and name not in stars or name[-1].isdigit() and (
                 text[at:at + 1].isidentifier() and not text[at - 1].isspace()):
             raise ValueError(f"Could not parse path: {text!r}: ")
-        parts.append(stars[name] if name in stars else
-                     int(name) if name.lstrip("+-").isdecimal() else name)
+        parts.append(stars[name] if name in
+                     stars else int(name) if name.lstrip("+-").isdecimal() else name)
     return parts
 
 
@@ -105,7 +106,9 @@ def selects(pattern, key):
             if rest and rest[0] in (STAR, STARS):
                 return False
             return any(covers(rest, components[k:]) for k in range(len(components) + 1))
-        return bool(components) and (part is STAR or part == components[0]) and covers(rest, components[1:])
+        return bool(components) and (part is STAR or part == components[0]) and covers(
+            rest, components[1:])
+
     return covers(parse(pattern), key.split(".") if key else [])
 
 
@@ -113,7 +116,9 @@ def leaves(tree):
     """The leaves by their printed paths, in JAX's order."""
     found = {}
     for path, value in jax.tree_util.tree_flatten_with_path(tree)[0]:
-        parts = [step.idx if isinstance(step, jax.tree_util.SequenceKey) else step.key for step in path]
+        parts = [
+            step.idx if isinstance(step, jax.tree_util.SequenceKey) else step.key for step in path
+        ]
         found[printed(parts)] = parts, value
     return found
 
@@ -131,15 +136,19 @@ def reconcile(model, restored, ignore_restored, ignore_model):
         put(result, parts, value)
     for key in wanted:
         if key not in given and not any(selects(pattern, key) for pattern in ignore_model):
-            raise ValueError(f"Missing key in restored checkpoint: {key}. If you don't want to load "
-                             "this key, please use a matching pattern in the `ignore_model_keys` "
-                             "argument.")
+            raise ValueError(
+                f"Missing key in restored checkpoint: {key}. If you don't want to load "
+                "this key, please use a matching pattern in the `ignore_model_keys` "
+                "argument.")
     return result
 
 
 def load(model, checkpoint, new_to_old, ignore_restored=(), ignore_model=()):
     """Both phases: the optimizer's state is made in between, and comes last."""
-    late = {new: old for new, old in new_to_old.items() if new == "opt_state" or new.startswith("opt_state.")}
+    late = {
+        new: old
+        for new, old in new_to_old.items() if new == "opt_state" or new.startswith("opt_state.")
+    }
     for entries in ({new: old for new, old in new_to_old.items() if new not in late}, late):
         targets = {new: get(model, new) for new in entries}
         found = {}

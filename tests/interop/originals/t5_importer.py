@@ -16,14 +16,16 @@ class Value:
         return f"LazyThreadPoolArray(shape={self.shape}, dtype={self.dtype})"
 
 
-ZEROS = Value(None, "float32", (1,))
+ZEROS = Value(None, "float32", (1, ))
 SLOTS = {"_slot_vc": "/v_col", "_slot_vr": "/v_row", "_slot_v": "/v"}
 TOWERS = {"encoder": "encoder", "decoder": "decoder", "transformer": "decoder"}
 MATRICES = {"q": "query", "k": "key", "v": "value", "o": "out"}
-NORMS = {"transformer": ["pre_self_attention_layer_norm", "pre_mlp_layer_norm"],
-         "encoder": ["pre_attention_layer_norm", "pre_mlp_layer_norm"],
-         "decoder": ["pre_self_attention_layer_norm", "pre_cross_attention_layer_norm",
-                     "pre_mlp_layer_norm"]}
+NORMS = {
+    "transformer": ["pre_self_attention_layer_norm", "pre_mlp_layer_norm"],
+    "encoder": ["pre_attention_layer_norm", "pre_mlp_layer_norm"], "decoder": [
+        "pre_self_attention_layer_norm", "pre_cross_attention_layer_norm", "pre_mlp_layer_norm"
+    ]
+}
 TOWER = "(encoder|decoder|transformer)"
 
 
@@ -50,8 +52,9 @@ def relpos(tower, block, slot):
 def attention(tower, block, kind, matrix, slot):
     root, end = place(slot)
     tower = TOWERS[tower]
-    name = ("attention" if tower == "encoder" else
-            {"SelfAttention": "self_attention", "EncDecAttention": "encoder_decoder_attention"}[kind])
+    name = ("attention" if tower == "encoder" else {
+        "SelfAttention": "self_attention", "EncDecAttention": "encoder_decoder_attention"
+    }[kind])
     return f"{root}/{tower}/layers_{int(block)}/{name}/{MATRICES[matrix]}/kernel{end}"
 
 
@@ -78,8 +81,7 @@ def logits(slot):
 
 
 RULES = [
-    ("global_step", lambda: "state/step"),
-    (r"shared/embedding(\w*)", shared_embedding),
+    ("global_step", lambda: "state/step"), (r"shared/embedding(\w*)", shared_embedding),
     (TOWER + r"/embedding(\w*)", embedding),
     (TOWER + r"/block_(\d+)/layer_000/SelfAttention/relative_attention_bias(\w*)", relpos),
     (TOWER + r"/block_(\d+)/layer_\d+/(SelfAttention|EncDecAttention)/(q|k|v|o)(\w*)", attention),

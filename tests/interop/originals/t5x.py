@@ -72,14 +72,13 @@ def apply_assignment_map(checkpoint, state, rules, require_all=True, is_resuming
             result[name] = source[name]
     if require_all and len(rules) != len(used):
         unused = {pattern for pattern, _ in rules} - used
-        raise ValueError("Unused patterns in `assignment_map`: {"
-                         + ", ".join(f"'{pattern}'" for pattern in unused) + "}")
+        raise ValueError("Unused patterns in `assignment_map`: {" +
+                         ", ".join(f"'{pattern}'" for pattern in unused) + "}")
     return unflatten(result)
 
 
 class CheckpointTranslator:
     """Rules are pairs of a pattern and a function of (name, *groups), which gives the new name."""
-
     def __init__(self, rules):
         self.rules = [(re.compile(pattern + "$"), function) for pattern, function in rules]
 
