@@ -3,10 +3,10 @@
 -- concerns and the first 20 of them as JSON, what it means and what to do.
 WITH
   given(ruleset, source, target) AS (SELECT :ruleset, :source, $target),
-  option(dialect, renames, required, restores) AS MATERIALIZED (
+  option(dialect, renames, required, restores, strict) AS MATERIALIZED (
     SELECT dialect, dialect IN ('t5x-translator', 'convert'),
            dialect = 't5x-assignment' AND ifnull(options ->> 'require_all', 1),
-           ifnull(options ->> 'restore', 0)
+           ifnull(options ->> 'restore', 0), options ->> 'mode' IS 'strict'
     FROM ruleset WHERE name = (SELECT ruleset FROM given)
   ),
   -- What the map does, in one form for all dialects.
@@ -414,6 +414,8 @@ WITH
   )
 SELECT CASE WHEN k.kind IN ('unused', 'shadowed', 'duplicate-pattern')
               THEN iif((SELECT required FROM option), 'error', k.severity)
+            WHEN k.severity = 'warning'
+              THEN iif((SELECT strict FROM option), 'error', k.severity)
             ELSE k.severity END AS severity,
        k.kind AS finding,
        n.rule,

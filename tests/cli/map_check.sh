@@ -60,6 +60,11 @@ check undone both.json --target swapped.json
 map moves orbax '(.*)/w' '\1/b' 'n/.*' NULL
 check moves old.json --target model.json
 
+echo '-- strict: what was a warning is an error'
+"$CKPTDB_BIN" "SELECT finding, severity FROM map_check('moves', (SELECT id FROM checkpoint WHERE path LIKE '%/old.json'), (SELECT id FROM checkpoint WHERE path LIKE '%/model.json')) WHERE severity <> 'note'" \
+    "UPDATE ruleset SET options = '{\"mode\": \"strict\"}' WHERE name = 'moves'" \
+    "SELECT finding, severity FROM map_check('moves', (SELECT id FROM checkpoint WHERE path LIKE '%/old.json'), (SELECT id FROM checkpoint WHERE path LIKE '%/model.json')) WHERE severity <> 'note'"
+
 echo '-- back'
 "$CKPTDB_BIN" "INSERT INTO ruleset(name, dialect) VALUES ('back', 't5x-translator')" \
     "INSERT INTO rule(ruleset, ord, pattern, replacement)
