@@ -311,9 +311,11 @@ static int run(struct session *s, const struct request *q)
 }
 
 /* One heap for all threads: a heap a thread costs address space (users limit that), and is
- * grown and shrunk by a system call a page. */
+ * grown and shrunk by a system call a page. SQLite keeps no account of its memory, which
+ * nobody reads: that is a lock for each piece. */
 static void tune_memory(void)
 {
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 #ifdef __GLIBC__
     /* NOLINTBEGIN(concurrency-mt-unsafe): before there are threads */
     mallopt(M_ARENA_MAX, 1);

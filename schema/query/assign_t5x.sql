@@ -66,16 +66,18 @@ WITH
   ),
   -- What pass 2 keeps that the target does not have.
   surplus(place, name) AS MATERIALIZED (
-    SELECT ((o.id & 16777215) << 25) + o.part, o.name
-    FROM (SELECT t.id, 1 << 24 AS part, t.name FROM layout_tensors t
-          WHERE t.id BETWEEN (SELECT low FROM source) AND (SELECT low FROM source) + 16777215
+    SELECT o.place, o.name
+    FROM (SELECT ((t.id & 16777215) << 25) + (1 << 24) AS place, t.name
+          FROM layout_tensors t
+          WHERE t.id BETWEEN (SELECT low FROM source)
+                         AND (SELECT low FROM source) + 16777215
           UNION ALL
-          SELECT (SELECT low FROM source) + (place >> 25), place & 16777215, name FROM old_null
-          ORDER BY 1, 2 LIMIT -1) o
+          SELECT place + 0, name FROM old_null) o
     LEFT JOIN layout_tensors t ON t.name = o.name
       AND t.id BETWEEN (SELECT low FROM target) AND (SELECT low FROM target) + 16777215
     WHERE t.id IS NULL AND o.name NOT IN (SELECT name FROM new_null)
-      AND ((o.id & 16777215) << 25) + o.part NOT IN taken
+      AND o.place NOT IN taken
+    ORDER BY o.place LIMIT -1
   ),
   -- Rows in their order. Where pass 2 replaces what pass 1 put, there are two of a name.
   entry(place, name, old_place, rule, status, note, copy) AS NOT MATERIALIZED (
