@@ -42,22 +42,10 @@ WITH
     SELECT 'optax.' || name || label,
            json_object('optax', json_object('opt', name, 'args', json(args))), 0
     FROM variant
-  ),
-  difference(own, optimizer, spec, problem, first) AS MATERIALIZED (
-    SELECT c.own, c.optimizer, c.spec, d.problem,
-           iif(row_number() OVER (PARTITION BY c.own, c.optimizer) = 1,
-               d.problem || ': ' || ifnull(d.name || ', ', '') || CASE d.problem
-                 WHEN 'unexpected' THEN d.found
-                 WHEN 'missing' THEN d.expected
-                 WHEN 'error' THEN d.expected
-                 ELSE d.expected || ' expected, ' || d.found || ' found' END, NULL)
-    FROM candidate c LEFT JOIN state_diff_rows(c.spec, (SELECT checkpoint FROM given)) d
   )
-SELECT optimizer, count(problem) = 0 AS fits, count(problem) AS differences,
-       sum(problem IS 'missing') AS missing, sum(problem IS 'unexpected') AS unexpected,
-       sum(problem IS 'shape') AS shape, sum(problem IS 'dtype') AS dtype,
-       sum(problem IS 'null') AS "null", sum(problem IS 'error') AS error,
-       max(first) AS first, spec
-FROM difference
-GROUP BY own, optimizer
-ORDER BY differences, own DESC, optimizer
+SELECT c.optimizer, d.differences = 0 AS fits, d.differences, ifnull(d.missing, 0) AS missing,
+       ifnull(d.unexpected, 0) AS unexpected, ifnull(d.shape, 0) AS shape,
+       ifnull(d.dtype, 0) AS dtype, ifnull(d."null", 0) AS "null", ifnull(d.error, 0) AS error,
+       d.first, c.spec
+FROM given g CROSS JOIN candidate c CROSS JOIN state_score_rows(c.spec, g.checkpoint) d
+ORDER BY d.differences, c.own DESC, c.optimizer

@@ -55,6 +55,6 @@ WITH
            ifnull(ord, (1 << 60) + held_ord)
     FROM side
   )
-SELECT name, problem, expected, found
+SELECT name, problem, expected, found, ord
 FROM difference WHERE problem <> 'same'
 ORDER BY ord
