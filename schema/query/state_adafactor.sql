@@ -185,8 +185,16 @@ WITH
     FROM owned o LEFT JOIN axis a ON a.name = o.name
     WHERE NOT EXISTS (SELECT 1 FROM trouble)
   ),
+  -- Parameters share shapes: how they factor is worked out once for each.
+  factor(shape, rank, largest, second) AS MATERIALIZED (
+    SELECT shape, json_array_length(shape),
+           (SELECT key FROM json_each(p.shape) ORDER BY value DESC, key DESC LIMIT 1),
+           (SELECT key FROM json_each(p.shape) ORDER BY value DESC, key DESC
+            LIMIT 1 OFFSET 1)
+    FROM (SELECT DISTINCT shape FROM param) p
+  ),
   listed AS MATERIALIZED (
-    SELECT *,
+    SELECT w.*,
            CASE
              WHEN part IS NULL THEN NULL
              WHEN rules IS NULL OR words = '"none"' THEN
@@ -197,11 +205,8 @@ WITH
            -- Half a rule is none.
            iif(rules IS NOT NULL AND (instr(words, 'ROW') = 0 OR instr(words, 'COLUMN') = 0),
                replace(replace(words, 'ROW', 'NONE'), 'COLUMN', 'NONE'), words) AS rule,
-           json_array_length(shape) AS rank,
-           (SELECT key FROM json_each(shape) ORDER BY value DESC, key DESC LIMIT 1) AS largest,
-           (SELECT key FROM json_each(shape) ORDER BY value DESC, key DESC
-            LIMIT 1 OFFSET 1) AS second
-    FROM worded
+           f.rank, f.largest, f.second
+    FROM worded w LEFT JOIN factor f ON f.shape = w.shape
   ),
   way AS MATERIALIZED (
     SELECT *,

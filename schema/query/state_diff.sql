@@ -15,13 +15,16 @@ WITH
   ),
   wanted_name(name) AS MATERIALIZED (SELECT name FROM wanted WHERE name IS NOT NULL),
   held_name(name) AS MATERIALIZED (SELECT name FROM held),
-  -- The folder of a null leaf that the other side has tensors in.
+  -- The folder of a null leaf that the other side has tensors in. (Mostly there are no null
+  -- leaves: then no name is looked at.)
+  wanted_null(name) AS MATERIALIZED (SELECT name FROM wanted WHERE is_null),
+  held_null(name) AS MATERIALIZED (SELECT name FROM held WHERE is_null),
   hollow(name, owner) AS MATERIALIZED (
-    SELECT x.name, n.name FROM wanted_name x JOIN held n
-      ON n.is_null AND n.name = rtrim(rtrim(x.name, replace(x.name, '/', '')), '/')
+    SELECT x.name, n.name FROM (SELECT 1 FROM held_null LIMIT 1) CROSS JOIN wanted_name x
+    CROSS JOIN held_null n ON n.name = rtrim(rtrim(x.name, replace(x.name, '/', '')), '/')
     UNION ALL
-    SELECT x.name, n.name FROM held_name x JOIN wanted n
-      ON n.is_null AND n.name = rtrim(rtrim(x.name, replace(x.name, '/', '')), '/')
+    SELECT x.name, n.name FROM (SELECT 1 FROM wanted_null LIMIT 1) CROSS JOIN held_name x
+    CROSS JOIN wanted_null n ON n.name = rtrim(rtrim(x.name, replace(x.name, '/', '')), '/')
   ),
   -- Both sides by name. (Grouped, not joined: what a function gives SQLite takes for few rows.)
   side(name, shape, dtype, error, is_null, ord, held_shape, held_dtype, held_null, held_ord)

@@ -464,23 +464,35 @@ WITH RECURSIVE
     SELECT '', error FROM selected WHERE error IS NOT NULL
   ),
 
+  listed(name, shape, dtype, turn) AS MATERIALIZED (
+    SELECT name, shape, dtype, turn FROM optimizer_params((SELECT checkpoint FROM given))
+  ),
+  -- Parameters share shapes: how they factor is worked out once for each.
+  factor(shape, largest, second) AS MATERIALIZED (
+    SELECT shape, (SELECT key FROM json_each(l.shape) ORDER BY value DESC, key DESC LIMIT 1),
+           (SELECT key FROM json_each(l.shape) ORDER BY value DESC, key DESC
+            LIMIT 1 OFFSET 1)
+    FROM (SELECT DISTINCT shape FROM listed) l
+  ),
   param(name, shape, dtype, turn, axes, largest, second) AS MATERIALIZED (
     SELECT p.name, p.shape, p.dtype, p.turn,
-           (SELECT x.value FROM json_each((SELECT spec FROM given), '$.axes') x
-            WHERE x.key = p.name),
-           (SELECT key FROM json_each(p.shape) ORDER BY value DESC, key DESC LIMIT 1),
-           (SELECT key FROM json_each(p.shape) ORDER BY value DESC, key DESC
-            LIMIT 1 OFFSET 1)
-    FROM optimizer_params((SELECT checkpoint FROM given)) p
+           iif((SELECT spec -> 'axes' FROM given) IS NULL, NULL,
+               (SELECT x.value FROM json_each((SELECT spec FROM given), '$.axes') x
+                WHERE x.key = p.name)),
+           f.largest, f.second
+    FROM listed p LEFT JOIN factor f ON f.shape = p.shape
   ),
   -- What reaches the transformations below each list of filters.
   passed(filters, name) AS MATERIALIZED (
-    SELECT l.filters, p.name
-    FROM (SELECT DISTINCT filters FROM named) l CROSS JOIN param p
-    LEFT JOIN json_each(l.filters) e
-    LEFT JOIN selected m ON m.f = e.value -> 0 AND m.name = p.name
-    GROUP BY l.filters, p.turn
-    HAVING total(e.key IS NOT NULL AND (m.name IS NOT NULL) <> (e.value ->> 1)) = 0
+    SELECT '[]', name FROM param WHERE EXISTS (SELECT 1 FROM named WHERE filters = '[]')
+    UNION ALL
+    SELECT filters, name FROM (
+      SELECT l.filters, p.name
+      FROM (SELECT DISTINCT filters FROM named WHERE filters <> '[]') l CROSS JOIN param p
+      LEFT JOIN json_each(l.filters) e
+      LEFT JOIN selected m ON m.f = e.value -> 0 AND m.name = p.name
+      GROUP BY l.filters, p.turn
+      HAVING total(e.key IS NOT NULL AND (m.name IS NOT NULL) <> (e.value ->> 1)) = 0)
   ),
   -- What a float becomes among the parameters that pass.
   float(filters, dtype, error) AS MATERIALIZED (
@@ -518,8 +530,9 @@ WITH RECURSIVE
     JOIN (SELECT row_number() OVER () AS rowid, * FROM slot) s ON s.name = n.name
     LEFT JOIN (SELECT t.filters, p.* FROM passed t JOIN param p ON p.name = t.name) p
       ON s.scope = 'param' AND p.filters = n.filters
-    JOIN json_each(iif(s.shape = 'dimensions', ifnull(p.shape, '[]'), '[0]')) d
+    LEFT JOIN json_each(iif(s.shape = 'dimensions', p.shape, NULL)) d
     WHERE (s.scope = 'one' OR p.name IS NOT NULL)
+      AND (s.shape IS NOT 'dimensions' OR d.key IS NOT NULL)
       AND NOT EXISTS (SELECT 1 FROM json_each(s.condition) c WHERE NOT CASE c.value
                  WHEN 'given' THEN ifnull(json_type(n.args, '$.' || c.key), 'null') <> 'null'
                  WHEN 'null' THEN ifnull(json_type(n.args, '$.' || c.key), 'null') = 'null'
