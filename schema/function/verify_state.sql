@@ -44,3 +44,4 @@ CROSS JOIN bound b
 LEFT JOIN slot s ON s.name = d.name
 LEFT JOIN held h ON h.name = d.name
 WHERE o.name = g.optimizer
+ORDER BY d.ord

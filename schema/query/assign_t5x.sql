@@ -11,10 +11,10 @@
 -- `a` replaces an earlier `a/b`, and a later `a/b` cannot enter an earlier leaf `a`.
 -- Errors are looked for in this order, and only the first kind is told.
 --
--- Names are compared by their ids. A leaf of the source is told by its place: bit 24 is set if it
--- is a tensor, and above it stands the tensor's number; null leaves stand before one. (That is
--- the order of the view `leaf`; +kind: there too.) Texts are for patterns, and for the rows that
--- come out.
+-- Names are compared by their ids. A leaf of the source is told by its place: bit 24 is set
+-- if it is a tensor, and above it stands the tensor's number; null leaves stand before one.
+-- (That is the order of the view `leaf`; +kind: there too.) Texts are for patterns, and for
+-- the rows that come out.
 WITH
   option(required, resuming, strict) AS MATERIALIZED (
     SELECT ifnull(options ->> 'require_all', 1), ifnull(options ->> 'is_resuming', 0),
@@ -40,11 +40,12 @@ WITH
     WHERE x.id BETWEEN (SELECT low FROM target) AND (SELECT low FROM target) + 16777215
       AND +x.kind = 'null'
   ),
-  -- Pass 1: what a rule does with each name of the target, in order; which leaf of the source it
-  -- takes, and which one has the name itself. (Joins, where subqueries would open their cursors
-  -- anew for each row.)
+  -- Pass 1: what a rule does with each name of the target, in order; which leaf of the source
+  -- it takes, and which one has the name itself. (Joins, where subqueries would open their
+  -- cursors anew for each row.)
   asked(place, name, status, rule, old_place, own) AS MATERIALIZED (
-    SELECT ((n.id & 16777215) << 25) + n.part, n.name, rule_status(:ruleset, s.name), rule_match(:ruleset, s.name),
+    SELECT ((n.id & 16777215) << 25) + n.part, n.name, rule_status(:ruleset, s.name),
+           rule_match(:ruleset, s.name),
            ifnull(((o.id & 16777215) << 25) + (1 << 24),
                   (SELECT place FROM old_null WHERE name = x.id)),
            ifnull(((i.id & 16777215) << 25) + (1 << 24),
@@ -122,8 +123,8 @@ WITH
       END
     FROM option
   ),
-  -- The tree. The index of all names tells whether a name of R may be a folder of others: mostly
-  -- none is, and the search is left out.
+  -- The tree. The index of all names tells whether a name of R may be a folder of others:
+  -- mostly none is, and the search is left out.
   folder(name) AS MATERIALIZED (
     SELECT s.name
     FROM first_error CROSS JOIN

@@ -1,6 +1,6 @@
--- assignment_each.sql - what the leaves of a target get from sources, as the rule set's dialect has
--- it: one SELECT a dialect, of which one has rows. Then the operations of the rules. The view
--- `assignment` asks for it. $source_id NULL: from every checkpoint.
+-- assignment_each.sql - what the leaves of a target get from sources, as the rule set's dialect
+-- has it: one SELECT a dialect, of which one has rows. Then the operations of the rules. The
+-- view `assignment` asks for it. $source_id NULL: from every checkpoint.
 --
 -- Sources of one layout give the same, but for whose tensors they are: it is worked out once.
 WITH

@@ -1,5 +1,6 @@
 -- state_diff.sql - in what the state that a checkpoint holds, under state/, differs from the one
--- that an optimizer, given as a spec, would keep of its parameters. No rows: nothing.
+-- that an optimizer, given as a spec, would keep of its parameters; `ord` is their order.
+-- No rows: nothing.
 --   problem   missing, unexpected, shape, dtype, null (one has null where the other has
 --             tensors), error (the optimizer takes no such parameters)
 WITH
@@ -38,7 +39,7 @@ WITH
       SELECT name, NULL, NULL, NULL, NULL, NULL, shape, dtype, is_null, ord FROM held)
     GROUP BY name, iif(name IS NULL, ord, 0)
   ),
-  difference(name, problem, expected, found, ord) AS MATERIALIZED (
+  difference(name, problem, expected, found, ord) AS (
     SELECT name,
            CASE WHEN error IS NOT NULL THEN 'error'
                 WHEN is_null <> held_null OR name IN (SELECT name FROM hollow) THEN 'null'
@@ -60,4 +61,3 @@ WITH
   )
 SELECT name, problem, expected, found, ord
 FROM difference WHERE problem <> 'same'
-ORDER BY ord

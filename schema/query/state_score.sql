@@ -1,5 +1,5 @@
--- state_score.sql - how far the state that a checkpoint holds is from what an optimizer would keep
--- (state_diff.sql): one row of sums, and the first difference.
+-- state_score.sql - how far the state that a checkpoint holds is from what an optimizer would
+-- keep (state_diff.sql): one row of sums, and the first difference.
 SELECT count(problem) AS differences,
        sum(problem = 'missing') AS missing, sum(problem = 'unexpected') AS unexpected,
        sum(problem = 'shape') AS shape, sum(problem = 'dtype') AS dtype,
