@@ -20,6 +20,8 @@
 #include "catalog/compose/compose.h"
 #include "catalog/sql/extension.h"
 
+#define PARTS_MAX 1000000 /* that one tensor can become */
+
 static const char *text_of(sqlite3_value *v)
 {
     return (const char *)sqlite3_value_text(v);
@@ -177,7 +179,12 @@ static void unstack(const struct halves *h, const struct view *v, struct text *o
     unsigned axis = 0;
     if (view_axis(v->rank, o, 0, &axis, err) != OK)
         return;
-    for (uint64_t i = 0; i < v->shape[axis] && !out->failed; i++) {
+    if (v->shape[axis] > PARTS_MAX)
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "%.*s: %llu tensors are more than one can become (%d)",
+                  o->len > 200 ? 200 : (int)o->len, o->at,
+                  (unsigned long long)v->shape[axis], PARTS_MAX);
+    for (uint64_t i = 0; err->status == OK && i < v->shape[axis] && !out->failed; i++) {
         snprintf(take, sizeof(take), "[\"take\",%u,%llu]", axis, (unsigned long long)i);
         add_counted(out, first + i, h, take);
     }

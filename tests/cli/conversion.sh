@@ -63,6 +63,17 @@ try '["attn/qkv", "x", {"ops": [["split", 0, 4]]}]'
 try '["attn/qkv", "x", {"ops": [["split", 0, [1, 2]]]}]'
 try '["attn/qkv", "x", {"ops": [["unstack", 2]]}]'
 try '["attn/qkv", "x", {"ops": [["split", 0, 2]]}]'
+cat >wide.json <<'J'
+{"ckptdb": "names", "tensors": {"w": {"dtype": "float32", "shape": [9000000000000, 2]}, "x": {"dtype": "string", "shape": [2]},
+ "y": {"dtype": "int4", "shape": [2]}, "z": {"dtype": null, "shape": null}}}
+J
+run import wide.json
+cat >wide_rules.json <<'J'
+{"dialect": "convert", "rules": [["(w)", "\\1", {"ops": [["unstack", 0]]}], ["(.)", "\\1", {"ops": [["transpose"]]}]]}
+J
+run map load wide wide_rules.json
+run "SELECT old_name, error FROM conversion WHERE ruleset = 'wide' AND checkpoint_id = 3 ORDER BY ord"
+run forget wide.json
 echo '-- the same operations where one tensor has one name'
 cat > tr.json <<'J'
 {"dialect": "t5x-translator", "rules": [["head", "H", {"ops": [["transpose"], ["scale", "2"]]}], ["bad", "B", {"ops": [["reshape", [2, 2]]]}],
