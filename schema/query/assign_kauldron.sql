@@ -112,7 +112,8 @@ WITH RECURSIVE
              WHEN new_name = ''
                THEN 'ValueError: Error trying to mutate path : Path is empty'
              WHEN e.name IS NULL OR ignores
-                  OR e.name IN (SELECT name FROM old_node WHERE NOT leaf) THEN NULL
+                  OR e.name IN (SELECT name FROM old_node WHERE NOT leaf)
+                  OR e.name IN (SELECT name FROM old WHERE kind = 'dict') THEN NULL
              WHEN e.name IN (SELECT name FROM old WHERE kind IS NULL)
                THEN 'ValueError: Error trying to mutate path ' || kontext_path(new_name)
                  || ': Cannot mutate leaf <class ''int''>. Tried to overwrite key '

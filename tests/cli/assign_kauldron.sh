@@ -98,6 +98,7 @@ try leaf_and_tree c_empty m_empty "$(ignore '' '"a"')" params.a params.sub
 try no_pattern c_empty m_empty "$(ignore '"a..b"' '')" params params
 try put_into_leaf c_az m_az '{}' params.a params.a.z params.a.z params.a.z
 try put_into_nothing c_bias m_az '{}' params params params.a.z params.a
+try put_into_empty c_empty m_a '{}' params collections params.a params.a
 try covered_later c_a m_ab '{}' params params params.b params.a
 try phases_apart full enc '{}' "['opt_state']" params "opt_state" opt_state
 try strict enc full '{"mode": "strict"}' step step opt_state opt_state
