@@ -94,7 +94,7 @@ spec axes '{"adafactor": {"logical_factor_rules": "standard"}, "axes": {"a": ["e
 state axes two
 
 names quotes.json 'a/\"q\"':2 b:2
-spec twice "{\"multi\": [$(for i in 1 2; do echo '{"filter": {"contains": "q"}, "optimizer": {"adafactor": {}}}'; done | paste -sd,)]}"
+spec twice "{\"multi\": [$(for _ in 1 2; do echo '{"filter": {"contains": "q"}, "optimizer": {"adafactor": {}}}'; done | paste -sd,)]}"
 state twice quotes
 echo '-- what no Adafactor takes'
 spec wrong '{"adafactor": {"beta3": 1}}'
