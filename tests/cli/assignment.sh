@@ -54,3 +54,19 @@ echo '{"dialect": "t5x-assignment", "rules": [["new/(.*)", "no/\\1"]]}' >large.m
   FROM checkpoint s, checkpoint t JOIN assignment a ON a.source_id = s.id AND a.target_id = t.id
   WHERE ruleset = 'large' AND s.path GLOB '*/large.json' AND t.path GLOB '*/wanted.json'
    AND a.status = 'error'"
+echo "-- sources of one layout: each gives its own tensors, together and alone"
+for step in 1 2 3; do
+    echo '{"ckptdb": "names", "tensors": {"a": {"dtype": "float32", "shape": [2]}, "b": {"dtype": "int8", "shape": []}}}' >"same_$step.json"
+done
+"$CKPTDB_BIN" import same_1.json same_2.json same_3.json 2>&1
+echo '{"dialect": "t5x-assignment", "rules": [["new/(.*)", "old/\\1"]], "options": {"require_all": false}}' >same.map
+"$CKPTDB_BIN" map load same same.map
+"$CKPTDB_BIN" --list "SELECT s.path GLOB '*/same_*', a.new_name, a.dtype, a.status, count(*),
+    sum(tensor_checkpoint(a.tensor_id) = a.source_id AND tensor_name(a.tensor_id) = a.old_name)
+  FROM assignment a JOIN checkpoint s ON s.id = +a.source_id
+  WHERE a.ruleset = 'same' AND s.path GLOB '*/same_*'
+   AND a.target_id = (SELECT id FROM checkpoint WHERE path GLOB '*/same_2.json') GROUP BY 1, 2, 3, 4"
+"$CKPTDB_BIN" --list "SELECT a.new_name, tensor_checkpoint(a.tensor_id) = a.source_id
+  FROM assignment a WHERE a.ruleset = 'same'
+   AND a.source_id = (SELECT id FROM checkpoint WHERE path GLOB '*/same_3.json')
+   AND a.target_id = (SELECT id FROM checkpoint WHERE path GLOB '*/same_1.json')"
