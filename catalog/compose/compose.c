@@ -78,21 +78,6 @@ static const char *keep(struct arena *arena, const char *at, size_t len)
     return len == 4 && memcmp(at, "null", 4) == 0 ? NULL : arena_copy(arena, at, len);
 }
 
-static enum status read_join(struct recipe *r, struct arena *arena, const char *at,
-                             size_t len, struct error *err)
-{
-    struct text list = {0};
-    text_addf(&list, "[%.*s]", (int)len, at);
-    const char *kept = text_str(&list) ? keep(arena, list.at, list.len) : NULL;
-    struct operations one = {.at = kept};
-    text_release(&list);
-    if (!kept)
-        return no_memory(err);
-    if (operations_next(&one, &r->join, err) > 0 && !operation_joins(&r->join))
-        refuse(err, "parts are joined by stack or concat");
-    return err->status;
-}
-
 static enum status read_recipe(struct recipe *r, const char *text, struct arena *arena,
                                struct error *err)
 {
@@ -109,8 +94,10 @@ static enum status read_recipe(struct recipe *r, const char *text, struct arena 
         return refuse(err, "a recipe is a JSON list of parts, join, operations");
     argument_read(&r->parts, element[0], lens[0]);
     argument_read(&null, element[1], lens[1]);
-    if (null.list && read_join(r, arena, element[1], lens[1], err) != OK)
+    if (null.list && operation_read(element[1], lens[1], &r->join, err) < 0)
         return err->status;
+    if (null.list && !operation_joins(&r->join))
+        return refuse(err, "parts are joined by stack or concat");
     r->operations = keep(arena, element[2], lens[2]);
     return OK;
 }

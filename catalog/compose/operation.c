@@ -32,8 +32,7 @@ static const char *skip_space(const char *at)
     return at + strspn(at, " \t\r\n");
 }
 
-/* Behind the string that begins at `at`; NULL: it does not end. */
-static const char *string_end(const char *at)
+const char *operation_string_end(const char *at)
 {
     for (at++; *at && *at != '"'; at++)
         if (*at == '\\' && at[1])
@@ -48,7 +47,7 @@ static const char *value_end(const char *at)
     do {
         at = skip_space(at);
         if (*at == '"')
-            at = string_end(at);
+            at = operation_string_end(at);
         else if (*at == '[')
             depth++, at++;
         else if (*at == ']' && depth)
@@ -134,32 +133,33 @@ static const struct form *form_called(const char *name, size_t len)
     return NULL;
 }
 
-static int read_operation(struct operation *o, struct error *err)
+int operation_read(const char *text, size_t len, struct operation *out, struct error *err)
 {
-    const char *at = o->at + 1, *value;
+    const char *at = text + 1, *value;
     const struct form *form = NULL;
-    size_t len;
+    size_t size;
     int more = -1;
-    if (*o->at != '[')
-        return wrong(err, "an operation is a list", o->at, o->len);
-    for (unsigned i = 0; (more = next_element(&at, i == 0, &value, &len)) > 0; i++) {
+    *out = (struct operation){.at = text, .len = len};
+    if (*text != '[')
+        return wrong(err, "an operation is a list", out->at, out->len);
+    for (unsigned i = 0; (more = next_element(&at, i == 0, &value, &size)) > 0; i++) {
         if (i == 0 && *value == '"')
-            form = form_called(value + 1, len - 2);
+            form = form_called(value + 1, size - 2);
         if (!form && *value == '"')
-            return unknown(err, value + 1, len - 2);
+            return unknown(err, value + 1, size - 2);
         if (!form)
             break;
         if (i > form->most)
             break;
         if (i > 0)
-            argument_read(&o->argument[o->arguments++], value, len);
+            argument_read(&out->argument[out->arguments++], value, size);
     }
     if (!form)
-        return wrong(err, "an operation begins with its name", o->at, o->len);
-    if (more != 0 || o->arguments < form->least)
-        return wrong(err, "wrong number of arguments", o->at, o->len);
-    o->kind = form->kind;
-    o->name = form->name;
+        return wrong(err, "an operation begins with its name", out->at, out->len);
+    if (more != 0 || out->arguments < form->least)
+        return wrong(err, "wrong number of arguments", out->at, out->len);
+    out->kind = form->kind;
+    out->name = form->name;
     return 1;
 }
 
@@ -168,7 +168,6 @@ int operations_next(struct operations *s, struct operation *out, struct error *e
     const char *value;
     size_t len;
     bool first = !s->begun;
-    *out = (struct operation){0};
     if (first) {
         s->begun = true;
         s->at = skip_space(s->at);
@@ -181,9 +180,7 @@ int operations_next(struct operations *s, struct operation *out, struct error *e
         return wrong(err, "operations are a list of lists", s->at, strlen(s->at));
     if (more == 0)
         return 0;
-    out->at = value;
-    out->len = len;
-    return read_operation(out, err);
+    return operation_read(value, len, out, err);
 }
 
 bool argument_next(const struct argument *list, const char **at, size_t *len)

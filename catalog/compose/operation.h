@@ -65,6 +65,13 @@ struct operations {
  * (ERR_ARGUMENT). */
 int operations_next(struct operations *, struct operation *out, struct error *err);
 
+/* One operation, which is `len` bytes of a text. As operations_next(), but never 0. */
+int operation_read(const char *text, size_t len, struct operation *out,
+                   struct error *err);
+
+/* Behind the string that begins at `at`; NULL: it does not end. */
+const char *operation_string_end(const char *at);
+
 static inline bool operation_divides(const struct operation *o)
 {
     return o->kind >= OPERATION_UNSTACK && o->kind <= OPERATION_COPIES;

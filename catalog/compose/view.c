@@ -54,11 +54,17 @@ enum status view_init(struct view *v, const uint64_t *shape, unsigned rank,
 
 /* --- axes in another order --------------------------------------------------------------- */
 
+/* What counts from the end where it is negative. */
+static int64_t from_start(int64_t n, uint64_t size)
+{
+    return n < 0 ? n + (int64_t)size : n;
+}
+
 enum status view_axis(unsigned rank, const struct operation *o, unsigned i,
                       unsigned *axis, struct error *err)
 {
     const struct argument *a = &o->argument[i];
-    int64_t n = a->integer < 0 ? a->integer + rank : a->integer;
+    int64_t n = from_start(a->integer, rank);
     *axis = 0;
     if (!a->whole || n < 0 || n >= rank)
         return impossible(o, "there is no such axis", err);
@@ -107,7 +113,7 @@ static enum status permute(struct view *v, const struct operation *o, struct err
     if (!argument_integers(&o->argument[0], axes, &count) || count != v->rank)
         return impossible(o, "as many axes are wanted as the tensor has", err);
     for (unsigned a = 0; a < count; a++) {
-        int64_t n = axes[a] < 0 ? axes[a] + v->rank : axes[a];
+        int64_t n = from_start(axes[a], v->rank);
         if (n < 0 || n >= v->rank || seen[n])
             return impossible(o, "each axis is wanted once", err);
         seen[n] = true;
@@ -270,7 +276,7 @@ static enum status take(struct view *v, const struct operation *o, struct error 
     if (view_axis(v->rank, o, 0, &axis, err) != OK)
         return err->status;
     int64_t size = (int64_t)v->shape[axis];
-    int64_t n = index->integer < 0 ? index->integer + size : index->integer;
+    int64_t n = from_start(index->integer, v->shape[axis]);
     if (!index->whole || n < 0 || n >= size)
         return impossible(o, "the axis is not that long", err);
     go_to(v, axis, (uint64_t)n);
@@ -312,7 +318,7 @@ static enum status slice(struct view *v, const struct operation *o, struct error
     int64_t size = (int64_t)v->shape[axis], bound[2];
     for (int i = 0; i < 2; i++) {
         const struct argument *a = &o->argument[i + 1];
-        bound[i] = a->integer < 0 ? a->integer + size : a->integer;
+        bound[i] = from_start(a->integer, v->shape[axis]);
         if (!a->whole || bound[i] < 0 || bound[i] > size)
             return impossible(o, "the axis is not that long", err);
     }

@@ -289,21 +289,15 @@ static bool whole(sqlite3_value **argv, uint64_t *shape, unsigned *rank,
 {
     const char *join = text_of(argv[0]), *sizes = text_of(argv[2]);
     const char *after = text_of(argv[3]);
-    struct text list = {0};
     struct operation o = {0};
     unsigned axis = 0;
     if (!join || !sizes || !after)
         return false;
-    text_addf(&list, "[%s]", join);
-    struct operations one = {.at = text_str(&list)};
-    if (!one.at)
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-    else if (operations_next(&one, &o, err) > 0 && operation_joins(&o) &&
-             read_shape(sizes, shape, rank, err) == OK &&
-             compose_shape(&o, (uint64_t)sqlite3_value_int64(argv[1]), shape, rank, &axis,
-                           err) == OK)
+    if (operation_read(join, strlen(join), &o, err) > 0 && operation_joins(&o) &&
+        read_shape(sizes, shape, rank, err) == OK &&
+        compose_shape(&o, (uint64_t)sqlite3_value_int64(argv[1]), shape, rank, &axis,
+                      err) == OK)
         compose_reshape(after, shape, rank, err);
-    text_release(&list);
     return true;
 }
 
@@ -314,17 +308,11 @@ static void operation_along(sqlite3_context *context, int argc, sqlite3_value **
     uint64_t sizes[VIEW_RANK_MAX] = {0};
     unsigned rank = 0, axis;
     const char *join = text_of(argv[0]), *shape = text_of(argv[1]);
-    struct text list = {0};
     struct operation o = {0};
-    if (!join || !shape)
-        return;
-    text_addf(&list, "[%s]", join);
-    struct operations one = {.at = text_str(&list)};
-    if (one.at && operations_next(&one, &o, &err) > 0 && o.kind == OPERATION_CONCAT &&
-        read_shape(shape, sizes, &rank, &err) == OK &&
+    if (join && shape && operation_read(join, strlen(join), &o, &err) > 0 &&
+        o.kind == OPERATION_CONCAT && read_shape(shape, sizes, &rank, &err) == OK &&
         view_axis(rank, &o, 0, &axis, &err) == OK)
         sqlite3_result_int64(context, (sqlite3_int64)sizes[axis]);
-    text_release(&list);
 }
 
 static void operation_whole(sqlite3_context *context, int argc, sqlite3_value **argv)

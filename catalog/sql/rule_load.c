@@ -134,8 +134,8 @@ static bool add_template(sqlite3 *db, const char *at, size_t len, struct rules *
     return ok;
 }
 
-/* The text of the operations: what stands between templates, and those: every string with a
- * backslash. */
+/* The text of the operations, which read_ops() found good: what stands between templates, and
+ * those: every string with a backslash. */
 static bool load_ops(sqlite3 *db, const char *ops, struct rules *rules)
 {
     struct text plain = {0};
@@ -146,20 +146,15 @@ static bool load_ops(sqlite3 *db, const char *ops, struct rules *rules)
         ops += len;
         if (!*ops)
             break;
-        const char *end = ops + 1;
-        bool template = false;
-        for (; *end && *end != '"'; end += *end == '\\' && end[1] ? 2 : 1)
-            template = template || *end == '\\';
-        end += *end == '"';
-        if (!template) {
-            text_add(&plain, ops, (size_t)(end - ops));
-        } else {
-            ok = text_str(&plain) &&
-                 rules_add_ops(rules, plain.at ? plain.at : "", false) &&
-                 add_template(db, ops, (size_t)(end - ops), rules);
+        len = (size_t)(operation_string_end(ops) - ops);
+        if (memchr(ops, '\\', len)) {
+            ok = text_str(&plain) && rules_add_ops(rules, text_str(&plain), false) &&
+                 add_template(db, ops, len, rules);
             text_reset(&plain);
+        } else {
+            text_add(&plain, ops, len);
         }
-        ops = end;
+        ops += len;
     }
     ok = ok && text_str(&plain) && rules_add_ops(rules, text_str(&plain), false);
     text_release(&plain);
