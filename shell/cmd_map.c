@@ -30,25 +30,9 @@ static int list(struct session *s, const struct args *args)
         "");
 }
 
-/* The dialect of a set, as text to free; NULL after saying that there is no such set. */
-static char *dialect_of(struct session *s, const char *name)
-{
-    char *dialect = NULL;
-    sqlite3_stmt *stmt =
-        session_prepare(s, "SELECT dialect FROM ruleset WHERE name = ?1", "s", name);
-    if (!stmt)
-        return NULL;
-    if (sqlite3_step(stmt) == SQLITE_ROW)
-        dialect = sqlite3_mprintf("%s", sqlite3_column_text(stmt, 0));
-    else
-        complain("no rule set is called '%s'; `map list` lists them", name);
-    sqlite3_finalize(stmt);
-    return dialect;
-}
-
 static int show(struct session *s, const struct args *args)
 {
-    char *dialect = dialect_of(s, args->operand[1]);
+    char *dialect = session_dialect(s, args->operand[1]);
     if (!dialect)
         return STATUS_NO;
     sqlite3_free(dialect);
@@ -84,16 +68,10 @@ static int run_query(struct session *s, const char *rows, const char *bad,
     return status;
 }
 
-/* Whether a map fills the names of a model, rather than making new ones. */
-static bool assigns_names(const char *dialect)
-{
-    return strcmp(dialect, "t5x-translator") != 0 && strcmp(dialect, "convert") != 0;
-}
-
 static int run_set(struct session *s, const char *name, const char *dialect,
                    const char *checkpoint, const char *target)
 {
-    bool assigns = assigns_names(dialect);
+    bool assigns = map_dialect_assigns(dialect);
     if (!map_dialect_known(dialect)) {
         complain("'%s' is of dialect '%s', which this program does not run", name,
                  dialect);
@@ -139,7 +117,7 @@ static int run_set(struct session *s, const char *name, const char *dialect,
 
 static int run(struct session *s, const struct args *args)
 {
-    char *dialect = dialect_of(s, args->operand[1]);
+    char *dialect = session_dialect(s, args->operand[1]);
     int status = STATUS_NO;
     if (dialect)
         status =
@@ -163,10 +141,10 @@ static const char show_findings[] =
 static int check(struct session *s, const struct args *args)
 {
     const char *name = args->operand[1], *target = args->value[TARGET];
-    char *dialect = dialect_of(s, name);
+    char *dialect = session_dialect(s, name);
     if (!dialect)
         return STATUS_NO;
-    bool assigns = assigns_names(dialect);
+    bool assigns = map_dialect_assigns(dialect);
     sqlite3_free(dialect);
     if (assigns && !target) {
         complain("'%s' maps onto a model: say which with --target CHECKPOINT", name);

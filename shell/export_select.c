@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "catalog/base/text.h"
+#include "shell/map_load.h"
 
 /* Every selection is a SELECT of these columns, in this order. */
 enum {
@@ -34,11 +35,6 @@ static const struct query tensors = {
     .name = "name",
     .order = " ORDER BY ord",
 };
-
-/* Of one tensor and its operations. */
-#define RECIPE_OF_ONE                                                                    \
-    "iif(ops IS NULL, NULL,"                                                             \
-    " json_array(json_array(json_array(tensor_id, json(ops))), NULL, NULL)) "
 
 static const struct query translation = {
     .sql =
@@ -132,15 +128,17 @@ static enum status kind_of(sqlite3 *db, const char *ruleset, struct kind *out,
 {
     sqlite3_stmt *s = NULL;
     if (sqlite3_prepare_v2(db,
-                           "SELECT dialect NOT IN ('t5x-translator', 'convert'), dialect "
-                           "= 'convert', ifnull(options ->> 'restore', 0)"
+                           "SELECT dialect, ifnull(options ->> 'restore', 0)"
                            " FROM ruleset WHERE name = ?1",
                            -1, &s, NULL) != SQLITE_OK)
         return db_error(db, "rule sets", err);
     sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
-    if (sqlite3_step(s) == SQLITE_ROW)
-        *out = (struct kind){sqlite3_column_int(s, 0) != 0, sqlite3_column_int(s, 1) != 0,
-                             sqlite3_column_int(s, 2) != 0};
+    const char *dialect =
+        sqlite3_step(s) == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    if (dialect)
+        *out =
+            (struct kind){map_dialect_assigns(dialect), strcmp(dialect, "convert") == 0,
+                          sqlite3_column_int(s, 1) != 0};
     else
         error_set(err, ERR_MISSING, NULL, NO_OFFSET,
                   "no rule set is called %.200s; `map list` lists them", ruleset);

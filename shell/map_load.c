@@ -23,6 +23,11 @@ bool map_dialect_known(const char *dialect)
     return false;
 }
 
+bool map_dialect_assigns(const char *dialect)
+{
+    return strcmp(dialect, "t5x-translator") != 0 && strcmp(dialect, "convert") != 0;
+}
+
 /* --- the database in memory -------------------------------------------------------------- */
 
 static bool scratch_open(sqlite3 **db)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "shell/map_load.h"
 #include "shell/nearest.h"
 #include "shell/session.h"
 
@@ -164,20 +165,31 @@ sqlite3_int64 session_checkpoint(struct session *s, const char *name)
     return id > 0 ? id : 0;
 }
 
+char *session_dialect(struct session *s, const char *ruleset)
+{
+    char *dialect = NULL;
+    sqlite3_stmt *stmt =
+        session_prepare(s, "SELECT dialect FROM ruleset WHERE name = ?1", "s", ruleset);
+    if (!stmt)
+        return NULL;
+    if (sqlite3_step(stmt) == SQLITE_ROW)
+        dialect = sqlite3_mprintf("%s", sqlite3_column_text(stmt, 0));
+    else
+        complain("no rule set is called '%s'; `map list` lists them", ruleset);
+    sqlite3_finalize(stmt);
+    return dialect;
+}
+
 /* Whether there is such a set and it makes names of its own. */
 static bool makes_names(struct session *s, const char *map)
 {
-    sqlite3_stmt *stmt = session_prepare(
-        s, "SELECT dialect IN ('t5x-translator', 'convert') FROM ruleset WHERE name = ?1",
-        "s", map);
-    int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
-    bool makes = rc == SQLITE_ROW && sqlite3_column_int(stmt, 0);
-    if (rc == SQLITE_DONE)
-        complain("no rule set is called '%s'; `map list` lists them", map);
-    else if (rc == SQLITE_ROW && !makes)
+    char *dialect = session_dialect(s, map);
+    bool assigns = dialect && map_dialect_assigns(dialect);
+    if (assigns)
         complain("'%s' fills the names of a model: `export --map` with --target does it",
                  map);
-    sqlite3_finalize(stmt);
+    bool makes = dialect && !assigns;
+    sqlite3_free(dialect);
     return makes;
 }
 
@@ -188,8 +200,7 @@ bool session_mapped(struct session *s, const char *map, sqlite3_int64 checkpoint
         "SELECT tensor_id, recipe, dtype, status, error FROM conversion"
         " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name = ?3 AND part = 0"
         " UNION ALL"
-        " SELECT tensor_id, iif(ops IS NULL, NULL, json_array(json_array(json_array("
-        "tensor_id, json(ops))), NULL, NULL)), dtype, status, error FROM translation"
+        " SELECT tensor_id, " RECIPE_OF_ONE ", dtype, status, error FROM translation"
         " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name = ?3 AND wins LIMIT 1";
     s->failed = true;
     if (!makes_names(s, map))

@@ -103,18 +103,27 @@ sqlite3_stmt *session_prepare(struct session *, const char *sql, const char *typ
 sqlite3_int64 session_checkpoint(struct session *, const char *name);
 
 /* The id of a tensor of a checkpoint; -1 after saying why not, with the nearest names. */
+sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint,
+                             const char *name);
+
+/* The dialect of a rule set, to be freed with sqlite3_free(); NULL after saying that there is no
+ * such set. */
+char *session_dialect(struct session *, const char *ruleset);
+
+/* The recipe of a row of a map: of one tensor and its operations. */
+#define RECIPE_OF_ONE                                                                    \
+    "iif(ops IS NULL, NULL,"                                                             \
+    " json_array(json_array(json_array(tensor_id, json(ops))), NULL, NULL)) "
+
 struct mapped {
     sqlite3_int64 id;
-    char *
-        recipe; /* of what is made of tensors (catalog/compose/compose.h), to be freed with
-                     sqlite3_free(); NULL: the tensor itself */
+    char *recipe; /* catalog/compose/compose.h; sqlite3_free(). NULL: the tensor itself */
     char dtype[64];
 };
+
 /* What a map that renames makes of the checkpoint under this name. False, and told why: none. */
 bool session_mapped(struct session *, const char *map, sqlite3_int64 checkpoint,
                     const char *name, struct mapped *out);
-sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint,
-                             const char *name);
 
 /* Progress on stderr, if that is a terminal, after half a second: what, done of total with
  * rate and time to go. `total` 0: not known. Unit "B" counts bytes. Thread-safe; call as
