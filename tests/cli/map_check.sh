@@ -1,18 +1,6 @@
 # map check, map why, map_inverse(): each kind of finding, once.
-state() { # FILE NAME[:SHAPE[:DTYPE]]...
-    local file=$1 sep='' each name shape dtype
-    shift
-    {
-        printf '{"ckptdb": "names", "tensors": {'
-        for each in "$@"; do
-            IFS=: read -r name shape dtype <<<"$each"
-            printf '%s"%s": {"dtype": "%s", "shape": [%s]}' "$sep" "$name" "${dtype:-float32}" "$shape"
-            sep=', '
-        done
-        printf '}}'
-    } >"$file.json"
-    "$CKPTDB_BIN" import "$file.json" >/dev/null 2>&1
-}
+. "$TESTS/cli/names.bash"
+state() { names "$1.json" "${@:2}"; } # FILE NAME[:SHAPE[:DTYPE]]...
 map() { # NAME DIALECT [PATTERN REPLACEMENT]...
     local name=$1 dialect=$2 sql n=0
     shift 2

@@ -1,28 +1,6 @@
 # Specs of optimizers that are refused, axes, dtypes, and what infer makes of a state.
 ckptdb=$CKPTDB_BIN
-# names FILE NAME:SHAPE[:DTYPE]...: a names-only checkpoint, catalogued.
-names() {
-    local file=$1 sep='' each
-    shift
-    {
-        printf '{"ckptdb": "names", "tensors": {'
-        for each in "$@"; do
-            IFS=: read -r name shape dtype <<<"$each"
-            printf '%s"%s": {"dtype": "%s", "shape": [%s]}' "$sep" "$name" "${dtype:-float32}" "$shape"
-            sep=', '
-        done
-        printf '}}'
-    } >"$file"
-    "$ckptdb" import "$file" >/dev/null 2>&1
-}
-# spec NAME JSON
-spec() { "$ckptdb" optimizer load "$1" - <<<"$2"; }
-id() { echo "(SELECT id FROM checkpoint WHERE path LIKE '%/$1.json')"; }
-# state OPTIMIZER CHECKPOINT: all rows.
-state() {
-    "$ckptdb" --list "SELECT ifnull(name, '-'), coalesce(error, dtype || shape, 'null') || ifnull(' ' || axes, '')
-        FROM optimizer_state WHERE optimizer = '$1' AND checkpoint_id = $(id "$2")"
-}
+. "$TESTS/cli/optimizer.bash"
 
 names P.json a/kernel:256,128 a/bias:128:bfloat16 s:
 echo '-- errors'
