@@ -244,7 +244,7 @@ install: all
 	$(INSTALL) -m 755 $B/ckptdb "$(DESTDIR)$(BINDIR)/ckptdb"
 	$(INSTALL) -m 755 $B/ckptdb.so "$(DESTDIR)$(LIBDIR)/ckptdb.so"
 	$(INSTALL) -m 644 shell/ckptdb.1 "$(DESTDIR)$(MANDIR)/man1/ckptdb.1"
-	$(INSTALL) -m 644 shell/completion.bash "$(DESTDIR)$(COMPLETIONS)/ckptdb"
+	$(INSTALL) -m 644 shell/line/completion.bash "$(DESTDIR)$(COMPLETIONS)/ckptdb"
 
 uninstall:
 	rm -f "$(DESTDIR)$(BINDIR)/ckptdb" "$(DESTDIR)$(LIBDIR)/ckptdb.so" \

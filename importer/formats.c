@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "importer/format.h"
+#include "importer/job/format.h"
 
 #define FORMAT(x) extern const struct format format_##x;
 #include "importer/formats.def"

@@ -5,10 +5,10 @@
 #include <time.h>
 
 #include "catalog/base/threads.h"
-#include "catalog/known.h"
-#include "catalog/write.h"
-#include "importer/job.h"
-#include "importer/walk.h"
+#include "catalog/db/known.h"
+#include "catalog/db/write.h"
+#include "importer/job/job.h"
+#include "importer/walk/walk.h"
 
 #define THREADS_A_CORE   4 /* headers of cold files are waited for, not computed */
 #define WINDOW_BYTES_MAX (UINT64_C(32) << 20)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# embed.sh FILE... - print a C table of { path, text } of SQL files (catalog/schema.h).
+# embed.sh FILE... - print a C table of { path, text } of SQL files (catalog/db/schema.h).
 set -eu
-echo '#include "catalog/schema.h"'
+echo '#include "catalog/db/schema.h"'
 n=0
 for f in "$@"; do
     echo "static const char file_${n}[] = {"

@@ -18,10 +18,10 @@
 #include <stdatomic.h>
 
 #include "catalog/base/text.h"
-#include "catalog/convert.h"
-#include "catalog/read.h"
+#include "catalog/convert/convert.h"
+#include "catalog/read/read.h"
+#include "catalog/store/output.h"
 #include "shell/export_rows.h"
-#include "shell/output.h"
 
 /* One file to be written. */
 struct export_file {

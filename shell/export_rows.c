@@ -5,7 +5,7 @@
 
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 
 /* Pages in memory; the rest lies in a file without a name. Nothing here outlives a crash. */
 static const char schema[] =

@@ -17,7 +17,7 @@
 
 #include "catalog/base/arena.h"
 #include "catalog/base/error.h"
-#include "catalog/dtype.h"
+#include "catalog/model/dtype.h"
 
 struct export_tensor {
     int64_t id;

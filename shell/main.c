@@ -12,9 +12,9 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "importer/format.h"
-#include "shell/nearest.h"
-#include "shell/repl.h"
+#include "importer/job/format.h"
+#include "shell/line/nearest.h"
+#include "shell/line/repl.h"
 #include "shell/script.h"
 
 #define PROGRAM_VERSION "0.1.0"
@@ -38,17 +38,17 @@ struct request {
 
 /* The program's own options; its modes stand in mode_names. */
 static const struct option_spec program_options[] = {
-    {"-d",           "CATALOG", "the catalog; else $CKPTDB, else a file in your data folder"},
-    {"-c",           "SQL",     "run statements or a dot-command; may be repeated"          },
-    {"-f",           "FILE",    "run a file of them; - is stdin; may be repeated"           },
-    {"--readonly",   NULL,      "never write to the catalog"                                },
-    {"--keep-going", NULL,      "after an error, run the rest of a script"                  },
-    {"--headers",    NULL,      "print the names of columns in every mode"                  },
-    {"--no-headers", NULL,      "print them in none"                                        },
-    {"--color",      "WHEN",    "auto, always or never"                                     },
-    {"--help",       NULL,      "print this"                                                },
-    {"--version",    NULL,      "print versions and formats"                                },
-    {NULL,           NULL,      NULL                                                        },
+    {"-d", "CATALOG", "the catalog; else $CKPTDB, else a file in your data folder"},
+    {"-c", "SQL", "run statements or a dot-command; may be repeated"},
+    {"-f", "FILE", "run a file of them; - is stdin; may be repeated"},
+    {"--readonly", NULL, "never write to the catalog"},
+    {"--keep-going", NULL, "after an error, run the rest of a script"},
+    {"--headers", NULL, "print the names of columns in every mode"},
+    {"--no-headers", NULL, "print them in none"},
+    {"--color", "WHEN", "auto, always or never"},
+    {"--help", NULL, "print this"},
+    {"--version", NULL, "print versions and formats"},
+    {NULL, NULL, NULL},
 };
 
 static void print_help(FILE *out)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/schema.h"
-#include "shell/command.h"
+#include "catalog/db/schema.h"
+#include "shell/command/command.h"
 #include "shell/map_gin.h"
 #include "shell/read_text.h"
 

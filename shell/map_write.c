@@ -1,6 +1,6 @@
 #include "shell/map_write.h"
 
-#include "shell/command.h"
+#include "shell/command/command.h"
 
 /* A row of map_file(). */
 static bool write_line(struct session *s, sqlite3_stmt *row, const char *name)

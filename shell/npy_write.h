@@ -5,7 +5,7 @@
 #define CKPTDB_SHELL_NPY_WRITE_H
 
 #include "catalog/base/text.h"
-#include "catalog/dtype.h"
+#include "catalog/model/dtype.h"
 
 #define NPY_RANK_MAX 64 /* of NumPy 2 */
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "shell/human.h"
+#include "shell/render/human.h"
 #include "shell/session.h"
 
 #define FIRST_MS 500 /* nothing is shown before */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "shell/line/nearest.h"
 #include "shell/map_load.h"
-#include "shell/nearest.h"
 #include "shell/session.h"
 
 #define CANDIDATES 10 /* of an ambiguous name that are listed */

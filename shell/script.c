@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "shell/human.h"
+#include "shell/render/human.h"
 
 #define WORDS_MAX   256
 #define CONTEXT_MAX 72 /* bytes of the line that an error is shown in */

@@ -4,8 +4,8 @@
 #ifndef CKPTDB_SHELL_SCRIPT_H
 #define CKPTDB_SHELL_SCRIPT_H
 
-#include "shell/command.h"
-#include "shell/statements.h"
+#include "shell/command/command.h"
+#include "shell/line/statements.h"
 
 /* Run all units of a stream or of a text. `name` is where they come from, for messages;
  * NULL: the command line. Stops at the first error unless told to go on; returns the worst

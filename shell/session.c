@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "catalog/base/text.h"
-#include "shell/command.h"
-#include "shell/render.h"
+#include "shell/command/command.h"
+#include "shell/render/render.h"
 
 atomic_int session_interrupted;
 

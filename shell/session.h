@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "catalog/db.h"
+#include "catalog/db/db.h"
 
 enum output_mode {
     MODE_AUTO, /* box on a terminal, else list of plain rows, tab separated */

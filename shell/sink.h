@@ -6,7 +6,7 @@
 #define CKPTDB_SHELL_SINK_H
 
 #include "catalog/base/text.h"
-#include "shell/output.h"
+#include "catalog/store/output.h"
 #include "shell/session.h"
 
 struct sink {

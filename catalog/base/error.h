@@ -19,7 +19,7 @@ enum status {
     OK = 0,
     ERR_CORRUPT,     /* bytes that contradict their format */
     ERR_UNSUPPORTED, /* legal, but not something this program reads */
-    ERR_LIMIT,       /* a named limit of importer/limits.h was hit */
+    ERR_LIMIT,       /* a named limit of catalog/base/limits.h was hit */
     ERR_MISSING,     /* a file or part that should be there is not */
     ERR_CHANGED,     /* a file is not the one that was indexed */
     ERR_CHECKSUM,    /* data read does not have its recorded checksum */

@@ -341,11 +341,7 @@ static void fixedscaleoffset_tile(const struct filter *f, const uint8_t *in, siz
 {
     (void)last;
     const struct word *work = f->from->kind == FLOAT ? f->from : f8;
-    union tile of =
-                   {
-                       .f = {f->scale, f->offset}
-    },
-               tile;
+    union tile of = {.f = {f->scale, f->offset}}, tile;
     round_tile(work, 2, &of);
     load_floats(f->from, work, in, count, &tile);
     for (size_t i = 0; i < count; i++)

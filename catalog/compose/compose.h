@@ -17,7 +17,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/compose/view.h"
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 
 /* One of the tensors. The result is rows, and each has `length` elements of this part from
  * `place` on: its own rows are the axes of its view before `axis`. */
@@ -44,7 +44,7 @@ struct composer {
     void *context;
 };
 
-/* What the recipe says, as a tensor that the reader reads (catalog/read.h): the name, the
+/* What the recipe says, as a tensor that the reader reads (catalog/read/read.h): the name, the
  * checkpoint, the dtype and the id are those of its first part. All in `arena`.
  * ERR_ARGUMENT where it makes no sense for these tensors, ERR_UNSUPPORTED where elements
  * are packed or strings. */

@@ -146,9 +146,7 @@ static unsigned merge(const struct view *v, struct view_dim *out)
 /* Cut the dims into those of the shape; false: an axis would cut across two of them. */
 static bool cut(struct view *v, const uint64_t *shape, unsigned rank)
 {
-    struct view_dim from[VIEW_DIMS_MAX] = {
-        {0, 0}
-    };
+    struct view_dim from[VIEW_DIMS_MAX] = {{0, 0}};
     unsigned count = merge(v, from), at = 0, i = 0;
     for (unsigned a = 0; a < rank; a++) {
         v->first[a] = at;

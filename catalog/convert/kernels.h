@@ -9,7 +9,7 @@
 #ifndef CKPTDB_CONVERT_KERNELS_H
 #define CKPTDB_CONVERT_KERNELS_H
 
-#include "catalog/convert.h"
+#include "catalog/convert/convert.h"
 
 /* clang-format off */
 #define KERNELS(K)                                                                           \

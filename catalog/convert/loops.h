@@ -208,7 +208,5 @@ COMPLEX(complex_32, uint32_t)
 COMPLEX(complex_64, uint64_t)
 
 #define K(name) name,
-const struct kernel_set SET = {
-    .run = {NULL, KERNELS(K)}
-};
+const struct kernel_set SET = {.run = {NULL, KERNELS(K)}};
 #undef K

@@ -28,7 +28,7 @@ static const struct {
     uint32_t (*extend)(uint32_t sum, const void *bytes, size_t len);
 } kinds[] = {
     {"crc32c", crc32c_extend},
-    {"crc32",  zip_crc32    },
+    {"crc32", zip_crc32},
 };
 
 bool checksum_known(const char *kind)

@@ -5,7 +5,7 @@
 #ifndef CKPTDB_READ_CHUNKS_H
 #define CKPTDB_READ_CHUNKS_H
 
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 
 struct chunks;
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "catalog/compose/compose.h"
-#include "catalog/convert.h"
-#include "catalog/gather.h"
+#include "catalog/convert/convert.h"
 #include "catalog/read/files.h"
+#include "catalog/read/gather.h"
 #include "catalog/read/kept.h"
 
 /* What parts that were decoded may take in memory, all together; the rest goes to files. */

@@ -8,7 +8,7 @@
 #ifndef CKPTDB_READ_COMPOSED_H
 #define CKPTDB_READ_COMPOSED_H
 
-#include "catalog/read.h"
+#include "catalog/read/read.h"
 
 struct composed;
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "catalog/read.h"
 #include "catalog/read/kept.h"
+#include "catalog/read/read.h"
 
 #define CACHED 32
 

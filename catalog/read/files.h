@@ -4,7 +4,7 @@
 #ifndef CKPTDB_READ_FILES_H
 #define CKPTDB_READ_FILES_H
 
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 
 struct file_set;
 

@@ -14,7 +14,7 @@
 #ifndef CKPTDB_READ_GRID_READER_H
 #define CKPTDB_READ_GRID_READER_H
 
-#include "catalog/read.h"
+#include "catalog/read/read.h"
 
 struct grid_reader;
 

@@ -7,7 +7,7 @@
 #ifndef CKPTDB_READ_KEPT_H
 #define CKPTDB_READ_KEPT_H
 
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 
 struct kept_cache;
 struct kept_tensor;

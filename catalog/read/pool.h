@@ -4,7 +4,7 @@
 #ifndef CKPTDB_READ_POOL_H
 #define CKPTDB_READ_POOL_H
 
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 
 struct pool;
 

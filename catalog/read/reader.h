@@ -6,10 +6,10 @@
 
 #include <pthread.h>
 
-#include "catalog/read.h"
 #include "catalog/read/composed.h"
 #include "catalog/read/grid_reader.h"
 #include "catalog/read/pool.h"
+#include "catalog/read/read.h"
 #include "catalog/read/string_grid.h"
 #include "catalog/read/tiles.h"
 

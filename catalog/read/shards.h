@@ -10,7 +10,7 @@
 #ifndef CKPTDB_READ_SHARDS_H
 #define CKPTDB_READ_SHARDS_H
 
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 
 struct shard;
 struct shards;

@@ -7,7 +7,7 @@
 #ifndef CKPTDB_READ_STRING_GRID_H
 #define CKPTDB_READ_STRING_GRID_H
 
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 
 struct string_grid;
 

@@ -7,7 +7,7 @@
 #ifndef CKPTDB_READ_TILES_H
 #define CKPTDB_READ_TILES_H
 
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 
 struct tiles;
 

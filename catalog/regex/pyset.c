@@ -28,12 +28,12 @@ static const struct {
     char letter;
     const char *unicode, *ascii;
 } classes[] = {
-    {'d', "0-9\\p{Nd}",             "0-9"                                     },
-    {'D', "\\P{Nd}",                "\\x{0}-/:-\\x{10ffff}"                   },
-    {'s', SPACE,                    "\\t-\\r\\ "                              },
-    {'S', NOT_SPACE,                "\\x{0}-\\x{8}\\x{e}-\\x{1f}!-\\x{10ffff}"},
-    {'w', "0-9A-Z_a-z\\p{L}\\p{N}", "0-9A-Z_a-z"                              },
-    {'W', NOT_WORD,                 "\\x{0}-/:-@\\[-\\^`{-\\x{10ffff}"        },
+    {'d', "0-9\\p{Nd}", "0-9"},
+    {'D', "\\P{Nd}", "\\x{0}-/:-\\x{10ffff}"},
+    {'s', SPACE, "\\t-\\r\\ "},
+    {'S', NOT_SPACE, "\\x{0}-\\x{8}\\x{e}-\\x{1f}!-\\x{10ffff}"},
+    {'w', "0-9A-Z_a-z\\p{L}\\p{N}", "0-9A-Z_a-z"},
+    {'W', NOT_WORD, "\\x{0}-/:-@\\[-\\^`{-\\x{10ffff}"},
 };
 
 const char *pyset_class(struct pyreader *p, uint32_t letter)
@@ -83,9 +83,9 @@ static const struct {
     const char *set;
     uint32_t letters[4];
 } same_letters[] = {
-    {"Ii\\x{130}\\x{131}", {'I', 'i', 0x130, 0x131}        },
-    {"\\x{390}\\x{1fd3}",  {0x390, 0x1FD3, 0x390, 0x390}   },
-    {"\\x{3b0}\\x{1fe3}",  {0x3B0, 0x1FE3, 0x3B0, 0x3B0}   },
+    {"Ii\\x{130}\\x{131}", {'I', 'i', 0x130, 0x131}},
+    {"\\x{390}\\x{1fd3}", {0x390, 0x1FD3, 0x390, 0x390}},
+    {"\\x{3b0}\\x{1fe3}", {0x3B0, 0x1FE3, 0x3B0, 0x3B0}},
     {"\\x{fb05}\\x{fb06}", {0xFB05, 0xFB06, 0xFB05, 0xFB05}},
 };
 #define SAME_LETTERS (sizeof(same_letters) / sizeof(same_letters[0]))

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "catalog/sql/sqlite.h"
+#include "catalog/db/sqlite.h"
 
 /* Safe anywhere, even in a view of a database from a stranger. */
 #define SQL_FLAGS_PURE (SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS)

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalog/read/tensor_stream.h"
 #include "catalog/sql/extension.h"
-#include "catalog/tensor_stream.h"
 
 bool tensor_has_values(const struct stored_tensor *t)
 {
@@ -152,10 +152,7 @@ int sql_register_data(sqlite3 *db)
     static const struct {
         const char *name;
         void (*run)(sqlite3_context *, int, sqlite3_value **);
-    } functions[] = {
-        {"tensor_bytes",  tensor_bytes },
-        {"tensor_sha256", tensor_sha256}
-    };
+    } functions[] = {{"tensor_bytes", tensor_bytes}, {"tensor_sha256", tensor_sha256}};
     struct keeper *k = keeper_new(db, "ckptdb_tensors");
     int rc = k ? values_register(db, k) : SQLITE_NOMEM;
     for (int i = 0; i < 4 && rc == SQLITE_OK; i++)

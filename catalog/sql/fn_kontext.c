@@ -348,9 +348,9 @@ int sql_register_kontext(sqlite3 *db)
         const char *name;
         void (*run)(sqlite3_context *, int, sqlite3_value **);
     } functions[] = {
-        {"kontext_name",   kontext_name  },
-        {"kontext_error",  kontext_error },
-        {"kontext_path",   kontext_path  },
+        {"kontext_name", kontext_name},
+        {"kontext_error", kontext_error},
+        {"kontext_path", kontext_path},
         {"kontext_filter", kontext_filter},
     };
     int rc = SQLITE_OK;

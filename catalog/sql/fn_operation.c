@@ -343,13 +343,13 @@ int sql_register_operation(sqlite3 *db)
         int arguments;
         void (*run)(sqlite3_context *, int, sqlite3_value **);
     } functions[] = {
-        {"operation_shape",       2, operation_shape      },
-        {"operation_error",       3, operation_error      },
-        {"operation_parts",       2, operation_parts      },
+        {"operation_shape", 2, operation_shape},
+        {"operation_error", 3, operation_error},
+        {"operation_parts", 2, operation_parts},
         {"operation_parts_error", 2, operation_parts_error},
-        {"operation_join",        1, operation_join       },
-        {"operation_along",       2, operation_along      },
-        {"operation_whole",       4, operation_whole      },
+        {"operation_join", 1, operation_join},
+        {"operation_along", 2, operation_along},
+        {"operation_whole", 4, operation_whole},
         {"operation_whole_error", 4, operation_whole_error},
     };
     int rc = SQLITE_OK;

@@ -275,13 +275,10 @@ static const struct {
     int min_args, max_args;
     void (*run)(sqlite3_context *, int, sqlite3_value **);
 } functions[] = {
-    {"regexp",         2, 2, match_fn  },
-    {"regexp_match",   2, 3, match_fn  },
-    {"regexp_groups",  2, 3, groups_fn },
-    {"regexp_capture", 3, 4, capture_fn},
-    {"regexp_expand",  3, 4, expand_fn },
-    {"regexp_replace", 3, 3, replace_fn},
-    {"regexp_error",   1, 2, error_fn  },
+    {"regexp", 2, 2, match_fn},         {"regexp_match", 2, 3, match_fn},
+    {"regexp_groups", 2, 3, groups_fn}, {"regexp_capture", 3, 4, capture_fn},
+    {"regexp_expand", 3, 4, expand_fn}, {"regexp_replace", 3, 3, replace_fn},
+    {"regexp_error", 1, 2, error_fn},
 };
 
 static void release(void *cache)

@@ -347,8 +347,8 @@ struct function {
 static int register_pure(sqlite3 *db)
 {
     static const struct function functions[] = {
-        {"python_repr",  python_repr },
-        {"python_int",   python_int  },
+        {"python_repr", python_repr},
+        {"python_int", python_int},
         {"python_shape", python_shape},
     };
     int rc = SQLITE_OK;
@@ -362,12 +362,9 @@ static int register_pure(sqlite3 *db)
 int sql_register_rule(sqlite3 *db)
 {
     static const struct function functions[] = {
-        {"rule_match",   rule_match  },
-        {"rule_status",  rule_status },
-        {"rule_replace", rule_replace},
-        {"rule_error",   rule_error  },
-        {"rule_cast",    rule_cast   },
-        {"rule_ops",     rule_ops    },
+        {"rule_match", rule_match},     {"rule_status", rule_status},
+        {"rule_replace", rule_replace}, {"rule_error", rule_error},
+        {"rule_cast", rule_cast},       {"rule_ops", rule_ops},
     };
     struct cache *cache = calloc(1, sizeof(*cache));
     if (!cache)

@@ -9,7 +9,7 @@
 #ifndef CKPTDB_SQL_KEEPER_H
 #define CKPTDB_SQL_KEEPER_H
 
-#include "catalog/db.h"
+#include "catalog/db/db.h"
 
 struct keeper;
 

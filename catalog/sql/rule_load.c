@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "catalog/compose/operation.h"
-#include "catalog/dtype.h"
+#include "catalog/model/dtype.h"
 
 static sqlite3_stmt *query(sqlite3 *db, const char *sql, const char *argument)
 {
@@ -205,9 +205,9 @@ static bool shape_of(const char *dialect, enum rules_shape *shape)
         enum rules_shape shape;
     } known[] = {
         {"t5x-translator", RULES_TRANSLATOR},
-        {"t5x-assignment", RULES_FULLMATCH },
-        {"orbax",          RULES_FULLMATCH },
-        {"convert",        RULES_FULLMATCH },
+        {"t5x-assignment", RULES_FULLMATCH},
+        {"orbax", RULES_FULLMATCH},
+        {"convert", RULES_FULLMATCH},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(dialect, known[i].dialect) == 0) {

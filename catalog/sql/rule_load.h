@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 #include "catalog/base/text.h"
-#include "catalog/regex/rules.h"
-#include "catalog/sql/sqlite.h"
+#include "catalog/db/sqlite.h"
+#include "catalog/map/rules.h"
 
 /* All rows of a set in one string, to see whether they have changed; empty: no such set. False:
  * the connection says why. */

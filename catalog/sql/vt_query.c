@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/schema.h"
+#include "catalog/db/schema.h"
 #include "catalog/sql/extension.h"
 
 #define PARAMETERS_MAX 8
@@ -421,8 +421,8 @@ int sql_register_query(sqlite3 *db)
     static const struct {
         const char *path, *suffix;
     } folders[] = {
-        {"schema/query/",    "_rows"},
-        {"schema/function/", ""     },
+        {"schema/query/", "_rows"},
+        {"schema/function/", ""},
     };
     int rc = SQLITE_OK;
     for (const struct schema_file *f = schema_files; rc == SQLITE_OK && f->path; f++) {

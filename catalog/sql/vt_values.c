@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/convert.h"
-#include "catalog/read.h"
+#include "catalog/convert/convert.h"
+#include "catalog/read/read.h"
 #include "catalog/sql/fn_data.h"
 
 #define BLOCK_ELEMENTS 4096 /* whole blocks of any dtype */

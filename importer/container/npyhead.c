@@ -20,9 +20,9 @@
 #include <string.h>
 
 #include "catalog/base/cursor.h"
-#include "catalog/tensor.h"
+#include "catalog/base/limits.h"
+#include "catalog/model/tensor.h"
 #include "importer/container/numpytype.h"
-#include "importer/limits.h"
 
 enum key {
     KEY_DESCR = 1,
@@ -208,9 +208,9 @@ static bool read_pair(struct literal *l)
         enum key key;
         bool (*read)(struct literal *);
     } keys[] = {
-        {"descr",         KEY_DESCR, read_descr},
+        {"descr", KEY_DESCR, read_descr},
         {"fortran_order", KEY_ORDER, read_order},
-        {"shape",         KEY_SHAPE, read_shape},
+        {"shape", KEY_SHAPE, read_shape},
     };
     char name[NUMPY_TYPE_BYTES];
     if (!read_word(l, name))

@@ -3,30 +3,30 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog/dtype.h"
+#include "catalog/model/dtype.h"
 
 /* Canonical names by NumPy's kind and bytes an element. */
 static const struct {
     const char *code, *dtype;
     unsigned item;
 } kinds[] = {
-    {"b1",  "bool",                1 },
-    {"i1",  "int8",                1 },
-    {"i2",  "int16",               2 },
-    {"i4",  "int32",               4 },
-    {"i8",  "int64",               8 },
-    {"u1",  "uint8",               1 },
-    {"u2",  "uint16",              2 },
-    {"u4",  "uint32",              4 },
-    {"u8",  "uint64",              8 },
-    {"f2",  "float16",             2 },
-    {"f4",  "float32",             4 },
-    {"f8",  "float64",             8 },
-    {"c8",  "complex64",           8 },
-    {"c16", "complex128",          16},
- /* x87 numbers, padded; only their place is known */
-    {"f12", "unknown(float96)",    12},
-    {"f16", "unknown(float128)",   16},
+    {"b1", "bool", 1},
+    {"i1", "int8", 1},
+    {"i2", "int16", 2},
+    {"i4", "int32", 4},
+    {"i8", "int64", 8},
+    {"u1", "uint8", 1},
+    {"u2", "uint16", 2},
+    {"u4", "uint32", 4},
+    {"u8", "uint64", 8},
+    {"f2", "float16", 2},
+    {"f4", "float32", 4},
+    {"f8", "float64", 8},
+    {"c8", "complex64", 8},
+    {"c16", "complex128", 16},
+    /* x87 numbers, padded; only their place is known */
+    {"f12", "unknown(float96)", 12},
+    {"f16", "unknown(float128)", 16},
     {"c24", "unknown(complex192)", 24},
     {"c32", "unknown(complex256)", 32},
 };

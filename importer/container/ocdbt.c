@@ -20,11 +20,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "catalog/base/limits.h"
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
 #include "importer/container/ocdbt_inflate.h"
 #include "importer/container/ocdbt_node.h"
-#include "importer/limits.h"
 
 #define OPEN_FILES      16
 #define NUMBERED_PREFIX "manifest."

@@ -11,7 +11,7 @@
  * Only the newest version is read. Every node's checksum and every claim of it is checked
  * before its first entry is given: keys strictly ascend, over all. A node that is damaged or
  * missing is reported and its part of the tree left out; the rest goes on. How much a small
- * file may ask for is limited (ERR_LIMIT; importer/limits.h).
+ * file may ask for is limited (ERR_LIMIT; catalog/base/limits.h).
  *
  * Files are known by their paths relative to the database's directory, which come from the
  * database and are checked: relative, without "..", ".", empty components, NUL and

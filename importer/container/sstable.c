@@ -32,8 +32,8 @@
 
 #include "catalog/base/crc32c.h"
 #include "catalog/base/cursor.h"
+#include "catalog/base/limits.h"
 #include "catalog/codec/snappy.h"
-#include "importer/limits.h"
 
 #define MAGIC         UINT64_C(0xDB4775248B80FB57)
 #define TRAILER_BYTES 5

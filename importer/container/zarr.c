@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 #include "importer/container/zarr_private.h"
 
 /* --- values in the text ----------------------------------------------------------------- */
@@ -243,16 +243,16 @@ static bool parse_v2(struct zarr_parsing *z, const struct zarr_value *text)
         END
     };
     struct zarr_member m[] = {
-        [FORMAT] = {"zarr_format",         {0}},
-        [SHAPE] = {"shape",               {0}},
-        [CHUNKS] = {"chunks",              {0}},
-        [DTYPE] = {"dtype",               {0}},
-        [ORDER] = {"order",               {0}},
-        [FILL] = {"fill_value",          {0}},
-        [COMPRESSOR] = {"compressor",          {0}},
-        [FILTERS] = {"filters",             {0}},
+        [FORMAT] = {"zarr_format", {0}},
+        [SHAPE] = {"shape", {0}},
+        [CHUNKS] = {"chunks", {0}},
+        [DTYPE] = {"dtype", {0}},
+        [ORDER] = {"order", {0}},
+        [FILL] = {"fill_value", {0}},
+        [COMPRESSOR] = {"compressor", {0}},
+        [FILTERS] = {"filters", {0}},
         [SEPARATOR] = {"dimension_separator", {0}},
-        [END] = {NULL,                  {0}},
+        [END] = {NULL, {0}},
     };
     struct zarr_array *a = z->array;
     if (!zarr_members(z, text, m, NULL))
@@ -281,9 +281,9 @@ bool zarr_extension(struct zarr_parsing *z, const struct zarr_value *v, char *na
                     struct zarr_value *configuration)
 {
     struct zarr_member m[] = {
-        {"name",          {0}},
+        {"name", {0}},
         {"configuration", {0}},
-        {NULL,            {0}},
+        {NULL, {0}},
     };
     *configuration = (struct zarr_value){0};
     if (v->type == JSON_STRING)
@@ -304,7 +304,7 @@ static bool read_grid(struct zarr_parsing *z, const struct zarr_value *v)
     struct zarr_value configuration;
     struct zarr_member m[] = {
         {"chunk_shape", {0}},
-        {NULL,          {0}},
+        {NULL, {0}},
     };
     if (!zarr_extension(z, v, name, &configuration))
         return false;
@@ -321,7 +321,7 @@ static bool read_keys(struct zarr_parsing *z, const struct zarr_value *v)
     struct zarr_value configuration;
     struct zarr_member m[] = {
         {"separator", {0}},
-        {NULL,        {0}},
+        {NULL, {0}},
     };
     if (!zarr_extension(z, v, name, &configuration))
         return false;
@@ -343,7 +343,7 @@ static bool must_understand(struct zarr_parsing *z, struct bytes name,
 {
     struct zarr_member m[] = {
         {"must_understand", {0}},
-        {NULL,              {0}},
+        {NULL, {0}},
     };
     if (v->type == JSON_OBJECT && !zarr_members(z, v, m, NULL))
         return false;
@@ -382,19 +382,19 @@ static bool parse_v3(struct zarr_parsing *z, const struct zarr_value *text)
         END
     };
     struct zarr_member m[] = {
-        [FORMAT] = {"zarr_format",           {0}},
-        [NODE] = {"node_type",             {0}},
-        [SHAPE] = {"shape",                 {0}},
-        [TYPE] = {"data_type",             {0}},
-        [GRID] = {"chunk_grid",            {0}},
-        [KEYS] = {"chunk_key_encoding",    {0}},
-        [CODECS] = {"codecs",                {0}},
-        [FILL] = {"fill_value",            {0}},
-        [TRANSFORMERS] = {"storage_transformers",  {0}},
-        [ATTRIBUTES] = {"attributes",            {0}},
-        [NAMES] = {"dimension_names",       {0}},
+        [FORMAT] = {"zarr_format", {0}},
+        [NODE] = {"node_type", {0}},
+        [SHAPE] = {"shape", {0}},
+        [TYPE] = {"data_type", {0}},
+        [GRID] = {"chunk_grid", {0}},
+        [KEYS] = {"chunk_key_encoding", {0}},
+        [CODECS] = {"codecs", {0}},
+        [FILL] = {"fill_value", {0}},
+        [TRANSFORMERS] = {"storage_transformers", {0}},
+        [ATTRIBUTES] = {"attributes", {0}},
+        [NAMES] = {"dimension_names", {0}},
         [CONSOLIDATED] = {"consolidated_metadata", {0}},
-        [END] = {NULL,                    {0}},
+        [END] = {NULL, {0}},
     };
     struct zarr_array *a = z->array;
     char node[8];
@@ -455,14 +455,14 @@ enum status zarr_parts(struct bytes metadata, const char *source, struct arena *
         .arena = arena, .source = source, .err = err, .array = &unused};
     struct zarr_value text = {JSON_OBJECT, metadata, 0};
     struct zarr_member m[] = {
-        {"attributes",            {0}},
+        {"attributes", {0}},
         {"consolidated_metadata", {0}},
-        {"metadata",              {0}},
-        {NULL,                    {0}},
+        {"metadata", {0}},
+        {NULL, {0}},
     };
     struct zarr_member inner[] = {
         {"metadata", {0}},
-        {NULL,       {0}},
+        {NULL, {0}},
     };
     *out = (struct zarr_parts){.attributes = {0}};
     if (!zarr_members(&z, &text, m, NULL))

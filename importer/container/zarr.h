@@ -12,7 +12,7 @@
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
 #include "catalog/base/error.h"
-#include "catalog/grid.h"
+#include "catalog/model/grid.h"
 
 enum zarr_kind {
     ZARR_ARRAY,

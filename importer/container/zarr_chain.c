@@ -17,9 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalog/base/limits.h"
 #include "catalog/codec/codec.h"
 #include "importer/container/zarr_private.h"
-#include "importer/limits.h"
 
 #define STEPS_MAX 16 /* of one chain */
 
@@ -344,31 +344,32 @@ static const struct {
     bool (*add)(struct chain *, const struct zarr_member *settings);
     const char *settings[SETTINGS_MAX];
 } known[] = {
-    {"gzip",             V2 | BYTES_TO_BYTES, compress,          {NULL}                                },
-    {"zlib",             V2 | BYTES_TO_BYTES, compress,          {NULL}                                },
-    {"zstd",             V2 | BYTES_TO_BYTES, compress,          {NULL}                                },
-    {"bz2",              V2 | BYTES_TO_BYTES, compress,          {NULL}                                },
-    {"lz4",              V2 | BYTES_TO_BYTES, compress,          {NULL}                                },
-    {"blosc",            V2 | BYTES_TO_BYTES, compress,          {NULL}                                },
-    {"lzma",             V2 | BYTES_TO_BYTES, compress_lzma,     {"format"}                            },
-    {"shuffle",          V2 | BYTES_TO_BYTES, filter_shuffle,    {"elementsize"}                       },
-    {"crc32",            V2 | BYTES_TO_BYTES, filter_crc32,      {"location"}                          },
-    {"adler32",          V2 | BYTES_TO_BYTES, filter_adler32,    {"location"}                          },
-    {"crc32c",           V2 | BYTES_TO_BYTES, filter_crc32c,     {"location"}                          },
-    {"fletcher32",       V2 | BYTES_TO_BYTES, filter_fletcher32, {NULL}                                },
-    {"jenkins_lookup3",  V2 | BYTES_TO_BYTES, filter_jenkins,    {"initval", "prefix"}                 },
-    {"delta",            V2 | ARRAY_TO_ARRAY, filter_delta,      {"dtype", "astype"}                   },
-    {"astype",           V2 | ARRAY_TO_ARRAY, filter_astype,     {"decode_dtype", "encode_dtype"}      },
-    {"quantize",         V2 | ARRAY_TO_ARRAY, filter_quantize,   {"dtype", "astype"}                   },
-    {"bitround",         V2 | ARRAY_TO_ARRAY, filter_nothing,    {NULL}                                },
+    {"gzip", V2 | BYTES_TO_BYTES, compress, {NULL}},
+    {"zlib", V2 | BYTES_TO_BYTES, compress, {NULL}},
+    {"zstd", V2 | BYTES_TO_BYTES, compress, {NULL}},
+    {"bz2", V2 | BYTES_TO_BYTES, compress, {NULL}},
+    {"lz4", V2 | BYTES_TO_BYTES, compress, {NULL}},
+    {"blosc", V2 | BYTES_TO_BYTES, compress, {NULL}},
+    {"lzma", V2 | BYTES_TO_BYTES, compress_lzma, {"format"}},
+    {"shuffle", V2 | BYTES_TO_BYTES, filter_shuffle, {"elementsize"}},
+    {"crc32", V2 | BYTES_TO_BYTES, filter_crc32, {"location"}},
+    {"adler32", V2 | BYTES_TO_BYTES, filter_adler32, {"location"}},
+    {"crc32c", V2 | BYTES_TO_BYTES, filter_crc32c, {"location"}},
+    {"fletcher32", V2 | BYTES_TO_BYTES, filter_fletcher32, {NULL}},
+    {"jenkins_lookup3", V2 | BYTES_TO_BYTES, filter_jenkins, {"initval", "prefix"}},
+    {"delta", V2 | ARRAY_TO_ARRAY, filter_delta, {"dtype", "astype"}},
+    {"astype", V2 | ARRAY_TO_ARRAY, filter_astype, {"decode_dtype", "encode_dtype"}},
+    {"quantize", V2 | ARRAY_TO_ARRAY, filter_quantize, {"dtype", "astype"}},
+    {"bitround", V2 | ARRAY_TO_ARRAY, filter_nothing, {NULL}},
     {"fixedscaleoffset",
      V2 | ARRAY_TO_ARRAY,
-     filter_scale,                                               {"dtype", "astype", "scale", "offset"}},
-    {"packbits",         V2,                  filter_packbits,   {NULL}                                },
-    {"vlen-utf8",        V2 | ARRAY_TO_BYTES, strings_to_bytes,  {NULL}                                },
-    {"vlen-bytes",       V2 | ARRAY_TO_BYTES, strings_to_bytes,  {NULL}                                },
-    {"bytes",            ARRAY_TO_BYTES,      to_bytes,          {"endian"}                            },
-    {"endian",           ARRAY_TO_BYTES,      to_bytes,          {"endian"}                            },
+     filter_scale,
+     {"dtype", "astype", "scale", "offset"}},
+    {"packbits", V2, filter_packbits, {NULL}},
+    {"vlen-utf8", V2 | ARRAY_TO_BYTES, strings_to_bytes, {NULL}},
+    {"vlen-bytes", V2 | ARRAY_TO_BYTES, strings_to_bytes, {NULL}},
+    {"bytes", ARRAY_TO_BYTES, to_bytes, {"endian"}},
+    {"endian", ARRAY_TO_BYTES, to_bytes, {"endian"}},
 };
 
 static bool unknown_codec(struct chain *c)
@@ -508,7 +509,7 @@ static bool transpose(struct levels *l, struct chain *c,
     unsigned rank = z->array->rank, count;
     struct zarr_member m[] = {
         {"order", {0}},
-        {NULL,    {0}},
+        {NULL, {0}},
     };
     char word[4];
     uint64_t *order, reversed[UINT8_MAX];
@@ -559,7 +560,7 @@ static bool read_index_codecs(struct levels *l, const struct zarr_value *list,
     for (; zarr_next(&j, &v); count++) {
         struct zarr_member m[] = {
             {"endian", {0}},
-            {NULL,     {0}},
+            {NULL, {0}},
         };
         char word[8] = "";
         if (!zarr_extension(z, &v, name, &settings) ||
@@ -628,11 +629,8 @@ static bool open_shard(struct levels *l, struct chain *c,
     struct zarr_parsing *z = l->z;
     struct grid *g = &z->array->grid;
     struct zarr_member m[] = {
-        {"chunk_shape",    {0}},
-        {"codecs",         {0}},
-        {"index_codecs",   {0}},
-        {"index_location", {0}},
-        {NULL,             {0}},
+        {"chunk_shape", {0}},    {"codecs", {0}}, {"index_codecs", {0}},
+        {"index_location", {0}}, {NULL, {0}},
     };
     char word[8];
     if (c->stage != STAGE_ARRAY || c->count != c->first)

@@ -5,8 +5,8 @@
 #ifndef CKPTDB_CONTAINER_ZARR_PRIVATE_H
 #define CKPTDB_CONTAINER_ZARR_PRIVATE_H
 
-#include "catalog/dtype.h"
-#include "importer/container/json.h"
+#include "catalog/base/json.h"
+#include "catalog/model/dtype.h"
 #include "importer/container/numpytype.h"
 #include "importer/container/zarr.h"
 

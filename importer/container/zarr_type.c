@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/convert.h"
+#include "catalog/convert/convert.h"
 #include "importer/container/base64.h"
 #include "importer/container/zarr_private.h"
 
@@ -97,15 +97,15 @@ static const struct {
     unsigned divisor; /* of the member: bytes of a unit */
     bool bytes;       /* fill values are bytes */
 } names_v3[] = {
-    {"complex_float16",       "complex32",  NULL,           NULL,     0, false},
-    {"complex_float32",       "complex64",  NULL,           NULL,     0, false},
-    {"complex_float64",       "complex128", NULL,           NULL,     0, false},
-    {"bytes",                 "string",     NULL,           NULL,     0, true },
-    {"variable_length_bytes", "string",     NULL,           NULL,     0, true },
-    {"string",                "string",     NULL,           NULL,     0, false},
-    {"fixed_length_utf32",    NULL,         "length_bytes", "<U%llu", 4, false},
-    {"null_terminated_bytes", NULL,         "length_bytes", "|S%llu", 1, true },
-    {"raw_bytes",             NULL,         "length_bytes", "|V%llu", 1, true },
+    {"complex_float16", "complex32", NULL, NULL, 0, false},
+    {"complex_float32", "complex64", NULL, NULL, 0, false},
+    {"complex_float64", "complex128", NULL, NULL, 0, false},
+    {"bytes", "string", NULL, NULL, 0, true},
+    {"variable_length_bytes", "string", NULL, NULL, 0, true},
+    {"string", "string", NULL, NULL, 0, false},
+    {"fixed_length_utf32", NULL, "length_bytes", "<U%llu", 4, false},
+    {"null_terminated_bytes", NULL, "length_bytes", "|S%llu", 1, true},
+    {"raw_bytes", NULL, "length_bytes", "|V%llu", 1, true},
 };
 
 /* A type whose width its configuration states. */
@@ -114,7 +114,7 @@ static bool sized_type(struct zarr_parsing *z, const struct zarr_value *configur
 {
     struct zarr_member m[] = {
         {names_v3[row].member, {0}},
-        {NULL,                 {0}},
+        {NULL, {0}},
     };
     char text[NUMPY_TYPE_BYTES];
     struct numpy_type numpy;
@@ -139,9 +139,9 @@ static bool time_type(struct zarr_parsing *z, const struct zarr_value *configura
                       const char *name)
 {
     struct zarr_member m[] = {
-        {"unit",         {0}},
+        {"unit", {0}},
         {"scale_factor", {0}},
-        {NULL,           {0}},
+        {NULL, {0}},
     };
     char unit[8], text[NUMPY_TYPE_BYTES];
     struct numpy_type numpy;
@@ -212,9 +212,9 @@ bool zarr_type_v3(struct zarr_parsing *z, const struct zarr_value *v)
 {
     char name[NUMPY_TYPE_BYTES];
     struct zarr_member m[] = {
-        {"name",          {0}},
+        {"name", {0}},
         {"configuration", {0}},
-        {NULL,            {0}},
+        {NULL, {0}},
     };
     if (v->type == JSON_OBJECT && !zarr_members(z, v, m, NULL))
         return false;

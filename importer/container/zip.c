@@ -26,8 +26,8 @@
 #include <zlib.h>
 
 #include "catalog/base/cursor.h"
+#include "catalog/base/limits.h"
 #include "catalog/base/strmap.h"
-#include "importer/limits.h"
 
 #define LOCAL_BYTES   30
 #define CENTRAL_BYTES 46

@@ -19,7 +19,7 @@
  */
 #include <string.h>
 
-#include "importer/array.h"
+#include "importer/array/array.h"
 #include "importer/format/flax_evidence.h"
 #include "importer/format/flax_leaf.h"
 
@@ -224,9 +224,7 @@ static enum status begins_stream(struct job *job, bool *stream)
 
 static enum status flax_index_file(struct job *job)
 {
-    struct flax_file f = {
-        .sink = {.job = job, .source = job->source}
-    };
+    struct flax_file f = {.sink = {.job = job, .source = job->source}};
     const struct flax_visitor visitor = {.leaf = see_leaf, .context = &f};
     bool stream = false;
     if (begins_stream(job, &stream) == OK && stream)

@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 
 static bool read_shape(struct msgpack *m, struct flax_array *a)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "importer/step.h"
+#include "importer/job/step.h"
 
 #define FACT_TEXT_MOST ((uint64_t)1 << 20) /* bytes of one text that becomes a fact */
 #define BOXES_FREE     ((uint64_t)1 << 20) /* bytes for the places of an array's pieces */

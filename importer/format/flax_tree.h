@@ -17,7 +17,7 @@
 
 #include "catalog/base/strmap.h"
 #include "importer/format/flax_array.h"
-#include "importer/job.h"
+#include "importer/job/job.h"
 
 #define FLAX_DEPTH_MAX 128
 

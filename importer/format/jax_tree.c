@@ -38,12 +38,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalog/base/json.h"
+#include "catalog/base/limits.h"
 #include "catalog/base/text.h"
-#include "catalog/dtype.h"
-#include "catalog/tensor.h"
+#include "catalog/model/dtype.h"
+#include "catalog/model/tensor.h"
 #include "importer/container/base64.h"
-#include "importer/container/json.h"
-#include "importer/limits.h"
 
 #define LEAVES_KEY "__jax_leaf_ids"
 #define ID_ARROW   " -> "

@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "importer/container/json.h"
-#include "importer/job.h"
+#include "catalog/base/json.h"
+#include "importer/job/job.h"
 
 struct names {
     struct job *job;

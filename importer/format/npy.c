@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "importer/container/npyhead.h"
-#include "importer/job.h"
+#include "importer/job/job.h"
 
 static int npy_probe(const struct probe *p)
 {

@@ -17,7 +17,7 @@
 
 #include "importer/container/npyhead.h"
 #include "importer/container/zip.h"
-#include "importer/job.h"
+#include "importer/job/job.h"
 
 #define LOCAL_MAGIC     "PK\3\4"
 #define EMPTY_ZIP_MAGIC "PK\5\6"

@@ -25,12 +25,12 @@ static const struct {
     int bits;
     bool directory, weak;
 } marks[] = {
-    {"_METADATA",            72,  false, false},
-    {"_sharding",            72,  false, false},
-    {"array_metadatas",      120, true,  false},
-    {"manifest.ocdbt",       112, false, true },
-    {"_CHECKPOINT_METADATA", 160, false, true },
-    {"commit_success.txt",   144, false, true },
+    {"_METADATA", 72, false, false},
+    {"_sharding", 72, false, false},
+    {"array_metadatas", 120, true, false},
+    {"manifest.ocdbt", 112, false, true},
+    {"_CHECKPOINT_METADATA", 160, false, true},
+    {"commit_success.txt", 144, false, true},
 };
 
 static bool has_process(const struct probe_dir *p)

@@ -9,8 +9,8 @@
 #define CKPTDB_IMPORTER_FORMAT_ORBAX_H
 
 #include "catalog/base/strmap.h"
-#include "importer/array.h"
-#include "importer/job.h"
+#include "importer/array/array.h"
+#include "importer/job/job.h"
 
 #define ORBAX_NONE           UINT64_MAX /* no position */
 #define ORBAX_PROCESS_PREFIX "ocdbt.process_"

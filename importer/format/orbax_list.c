@@ -201,13 +201,11 @@ static int metadata_version(struct bytes key, size_t *array_len)
     static const struct {
         const char *name;
         int version;
-    } names[] = {
-        {".zarray",    2 },
-        {"zarr.json",  3 },
-        {".zattrs",    -1},
-        {".zgroup",    -1},
-        {".zmetadata", -1}
-    };
+    } names[] = {{".zarray", 2},
+                 {"zarr.json", 3},
+                 {".zattrs", -1},
+                 {".zgroup", -1},
+                 {".zmetadata", -1}};
     size_t begin = key.len;
     while (begin && key.at[begin - 1] != '/')
         begin--;

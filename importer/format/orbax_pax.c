@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "importer/container/json.h"
+#include "catalog/base/json.h"
 #include "importer/format/orbax.h"
 
 #define METADATA_FILE "metadata/metadata"
@@ -157,8 +157,7 @@ bool orbax_is_padding(const char *path)
     if (source_open_file(path, SOURCE_HEADERS, &s, NULL, &ignored) != OK)
         return false;
     struct probe p = {
-        .head = {head, s->size < sizeof(head) ? (size_t)s->size : sizeof(head)}
-    };
+        .head = {head, s->size < sizeof(head) ? (size_t)s->size : sizeof(head)}};
     bool found = source_read(s, 0, head, p.head.len, &ignored) == OK &&
                  probe_holds(&p, "\"" TREE_KEY "\"");
     source_close(s);

@@ -19,9 +19,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "importer/container/json.h"
-#include "importer/facts.h"
+#include "catalog/base/json.h"
 #include "importer/format/orbax.h"
+#include "importer/job/facts.h"
 
 #define STEP_FILE       "_CHECKPOINT_METADATA"
 #define JSON_ITEM_BYTES 65536 /* of a JSON item whose facts are told; more is data */

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "importer/container/json.h"
-#include "importer/walk.h"
+#include "catalog/base/json.h"
+#include "importer/walk/walk.h"
 
 #define STRINGS_FILE  "_strings.json"
 #define STRINGS_CODEC "strings:vlen"
@@ -43,10 +43,7 @@ char *orbax_path(struct arena *arena, const char *directory, const char *name)
 bool orbax_is_pointer(const struct source *s, struct error *err)
 {
     uint8_t head[POINTER_BYTES];
-    struct probe p = {
-        .head = {head, (size_t)s->size},
-          .name = s->name, .size = s->size
-    };
+    struct probe p = {.head = {head, (size_t)s->size}, .name = s->name, .size = s->size};
     if (s->size > POINTER_BYTES || source_read(s, 0, head, p.head.len, err) != OK)
         return false;
     const char *kind = stray_kind(&p);

@@ -20,20 +20,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "importer/container/json.h"
-#include "importer/facts.h"
+#include "catalog/base/json.h"
 #include "importer/format/orbax.h"
+#include "importer/job/facts.h"
 
 #define TREE_FILE "_METADATA"
 
 static const struct {
     const char *type, *kind;
 } empties[] = {
-    {"None",       "null"},
-    {"Dict",       "dict"},
-    {"NamedTuple", "dict"},
-    {"List",       "list"},
-    {"Tuple",      "list"},
+    {"None", "null"}, {"Dict", "dict"},  {"NamedTuple", "dict"},
+    {"List", "list"}, {"Tuple", "list"},
 };
 
 struct reading {

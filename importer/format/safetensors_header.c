@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/json.h"
+#include "catalog/base/limits.h"
 #include "catalog/base/strmap.h"
-#include "catalog/tensor.h"
-#include "importer/container/json.h"
-#include "importer/limits.h"
+#include "catalog/model/tensor.h"
 
 #define LENGTH_BYTES  8
 #define RANK_MAX      64
@@ -28,28 +28,28 @@ static const struct {
     const char *name, *dtype;
     unsigned bits;
 } dtypes[] = {
-    {"BF16",        "bfloat16",        16},
-    {"F16",         "float16",         16},
-    {"F32",         "float32",         32},
-    {"F64",         "float64",         64},
-    {"I8",          "int8",            8 },
-    {"I16",         "int16",           16},
-    {"I32",         "int32",           32},
-    {"I64",         "int64",           64},
-    {"U8",          "uint8",           8 },
-    {"U16",         "uint16",          16},
-    {"U32",         "uint32",          32},
-    {"U64",         "uint64",          64},
-    {"BOOL",        "bool",            8 },
-    {"C64",         "complex64",       64},
-    {"F8_E4M3",     "float8_e4m3fn",   8 },
-    {"F8_E5M2",     "float8_e5m2",     8 },
-    {"F8_E8M0",     "float8_e8m0fnu",  8 },
-    {"F8_E4M3FNUZ", "float8_e4m3fnuz", 8 },
-    {"F8_E5M2FNUZ", "float8_e5m2fnuz", 8 },
-    {"F6_E2M3",     "float6_e2m3fn",   6 },
-    {"F6_E3M2",     "float6_e3m2fn",   6 },
-    {"F4",          "float4_e2m1fn",   4 },
+    {"BF16", "bfloat16", 16},
+    {"F16", "float16", 16},
+    {"F32", "float32", 32},
+    {"F64", "float64", 64},
+    {"I8", "int8", 8},
+    {"I16", "int16", 16},
+    {"I32", "int32", 32},
+    {"I64", "int64", 64},
+    {"U8", "uint8", 8},
+    {"U16", "uint16", 16},
+    {"U32", "uint32", 32},
+    {"U64", "uint64", 64},
+    {"BOOL", "bool", 8},
+    {"C64", "complex64", 64},
+    {"F8_E4M3", "float8_e4m3fn", 8},
+    {"F8_E5M2", "float8_e5m2", 8},
+    {"F8_E8M0", "float8_e8m0fnu", 8},
+    {"F8_E4M3FNUZ", "float8_e4m3fnuz", 8},
+    {"F8_E5M2FNUZ", "float8_e5m2fnuz", 8},
+    {"F6_E2M3", "float6_e2m3fn", 6},
+    {"F6_E3M2", "float6_e3m2fn", 6},
+    {"F4", "float4_e2m1fn", 4},
 };
 
 struct parser {

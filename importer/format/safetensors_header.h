@@ -8,7 +8,7 @@
 #ifndef CKPTDB_IMPORTER_FORMAT_SAFETENSORS_HEADER_H
 #define CKPTDB_IMPORTER_FORMAT_SAFETENSORS_HEADER_H
 
-#include "importer/job.h"
+#include "importer/job/job.h"
 
 struct safetensors_tensor {
     const char *name; /* need not end in NUL, may hold NUL */

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "importer/array.h"
+#include "importer/array/array.h"
 #include "importer/format/flax_evidence.h"
 #include "importer/format/flax_leaf.h"
 #include "importer/format/t5x_spec.h"

@@ -30,20 +30,10 @@
 static const struct {
     const char *name, *code;
 } dtypes[] = {
-    {"bool",       "|b1" },
-    {"int8",       "|i1" },
-    {"uint8",      "|u1" },
-    {"int16",      "<i2" },
-    {"uint16",     "<u2" },
-    {"int32",      "<i4" },
-    {"uint32",     "<u4" },
-    {"int64",      "<i8" },
-    {"uint64",     "<u8" },
-    {"float16",    "<f2" },
-    {"float32",    "<f4" },
-    {"float64",    "<f8" },
-    {"complex64",  "<c8" },
-    {"complex128", "<c16"},
+    {"bool", "|b1"},      {"int8", "|i1"},        {"uint8", "|u1"},   {"int16", "<i2"},
+    {"uint16", "<u2"},    {"int32", "<i4"},       {"uint32", "<u4"},  {"int64", "<i8"},
+    {"uint64", "<u8"},    {"float16", "<f2"},     {"float32", "<f4"}, {"float64", "<f8"},
+    {"complex64", "<c8"}, {"complex128", "<c16"},
 };
 
 static const char *zarr_dtype(const char *name)
@@ -149,12 +139,8 @@ static bool add_json(struct msgpack *m, struct text *out)
 static const struct member {
     const char *name, *json; /* NULL: the spec's dtype */
 } members[] = {
-    {"zarr_format", "2"    },
-    {"order",       "\"C\""},
-    {"fill_value",  "null" },
-    {"filters",     "null" },
-    {"compressor",  "null" },
-    {"dtype",       NULL   },
+    {"zarr_format", "2"}, {"order", "\"C\""},     {"fill_value", "null"},
+    {"filters", "null"},  {"compressor", "null"}, {"dtype", NULL},
 };
 
 #define MEMBERS (sizeof(members) / sizeof(members[0]))

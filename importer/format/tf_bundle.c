@@ -33,13 +33,13 @@
 
 #include "catalog/base/crc32c.h"
 #include "catalog/base/text.h"
+#include "importer/array/tiling.h"
 #include "importer/container/protobuf.h"
 #include "importer/container/sstable.h"
 #include "importer/format/tf_common.h"
 #include "importer/format/tf_shards.h"
 #include "importer/format/tf_slices.h"
-#include "importer/job.h"
-#include "importer/tiling.h"
+#include "importer/job/job.h"
 #include "tf_bundle.pb-c.h"
 
 struct bundle {

@@ -5,7 +5,7 @@
 #define CKPTDB_FORMAT_TF_COMMON_H
 
 #include "importer/format/tf_slices.h"
-#include "importer/job.h"
+#include "importer/job/job.h"
 
 /* A name for a message, cut at a length that fits: "%.*s". */
 #define SHOWN(name) (int)((name).len < 200 ? (name).len : 200), (const char *)(name).at

@@ -14,7 +14,7 @@
 #define CKPTDB_FORMAT_TF_SHARDS_H
 
 #include "catalog/base/text.h"
-#include "importer/job.h"
+#include "importer/job/job.h"
 
 struct tf_shard {
     uint32_t file; /* position in the checkpoint's files, plus 1; 0: not asked for yet */

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 #include "importer/container/orderedcode.h"
 
 /* The name in the arena, that of the slice before it where they are the same. */

@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "importer/format.h"
+#include "importer/job/format.h"
 
 static bool begins(struct bytes head, const char *text)
 {

@@ -27,12 +27,12 @@
 
 #include "catalog/base/strmap.h"
 #include "catalog/codec/message.h"
+#include "importer/array/tiling.h"
 #include "importer/container/protobuf.h"
 #include "importer/container/sstable.h"
 #include "importer/format/tf_common.h"
 #include "importer/format/tf_v1_record.h"
-#include "importer/job.h"
-#include "importer/tiling.h"
+#include "importer/job/job.h"
 
 #define GRAPH_SUFFIX ".meta"
 #define PATH_BYTES   8192

@@ -34,27 +34,27 @@
 
 /* By DataType. */
 static const struct tf_v1_field fields[] = {
-    [1] = FIXED(5, 4), /* float32: float_val */
-    [2] = FIXED(6, 8), /* float64: double_val */
-    [3] = VARINTS(7, 4), /* int32: int_val */
-    [4] = VARINTS(7, 1), /* uint8 */
-    [5] = VARINTS(7, 2), /* int16 */
-    [6] = VARINTS(7, 1), /* int8 */
+    [1] = FIXED(5, 4),                    /* float32: float_val */
+    [2] = FIXED(6, 8),                    /* float64: double_val */
+    [3] = VARINTS(7, 4),                  /* int32: int_val */
+    [4] = VARINTS(7, 1),                  /* uint8 */
+    [5] = VARINTS(7, 2),                  /* int16 */
+    [6] = VARINTS(7, 1),                  /* int8 */
     [7] = {.number = 8, .strings = true}, /* string_val */
-    [8] = FIXED(9, 8), /* complex64: scomplex_val */
-    [9] = VARINTS(10, 8), /* int64: int64_val */
-    [10] = VARINTS(11, 1), /* bool: bool_val */
-    [11] = VARINTS(7, 1), /* qint8 */
-    [12] = VARINTS(7, 1), /* quint8 */
-    [13] = VARINTS(7, 4), /* qint32 */
-    [14] = VARINTS(13, 2), /* bfloat16: half_val */
-    [15] = VARINTS(7, 2), /* qint16 */
-    [16] = VARINTS(7, 2), /* quint16 */
-    [17] = VARINTS(7, 2), /* uint16 */
-    [18] = FIXED(12, 16), /* complex128: dcomplex_val */
-    [19] = VARINTS(13, 2), /* float16: half_val */
-    [22] = VARINTS(16, 4), /* uint32: uint32_val */
-    [23] = VARINTS(17, 8), /* uint64: uint64_val */
+    [8] = FIXED(9, 8),                    /* complex64: scomplex_val */
+    [9] = VARINTS(10, 8),                 /* int64: int64_val */
+    [10] = VARINTS(11, 1),                /* bool: bool_val */
+    [11] = VARINTS(7, 1),                 /* qint8 */
+    [12] = VARINTS(7, 1),                 /* quint8 */
+    [13] = VARINTS(7, 4),                 /* qint32 */
+    [14] = VARINTS(13, 2),                /* bfloat16: half_val */
+    [15] = VARINTS(7, 2),                 /* qint16 */
+    [16] = VARINTS(7, 2),                 /* quint16 */
+    [17] = VARINTS(7, 2),                 /* uint16 */
+    [18] = FIXED(12, 16),                 /* complex128: dcomplex_val */
+    [19] = VARINTS(13, 2),                /* float16: half_val */
+    [22] = VARINTS(16, 4),                /* uint32: uint32_val */
+    [23] = VARINTS(17, 8),                /* uint64: uint64_val */
 };
 
 bool tf_v1_field_of(int32_t dtype, struct tf_v1_field *out)
@@ -160,9 +160,7 @@ static enum status count_elements(const struct source *value,
 enum status tf_v1_value_find(const struct source *value, const struct tf_v1_field *field,
                              struct tf_v1_value *out, struct error *err)
 {
-    struct tf_v1_value v = {
-        .message = {0, value->size}
-    };
+    struct tf_v1_value v = {.message = {0, value->size}};
     if (descend(value, SLICES_DATA, &v.message, err) != OK ||
         descend(value, SLICE_DATA, &v.message, err) != OK ||
         find_list(value, field, &v, err) != OK)

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "importer/facts.h"
+#include "importer/job/facts.h"
 
 struct weight_stray {
     uint64_t weight;

@@ -19,7 +19,7 @@
 #define CKPTDB_IMPORTER_FORMAT_WEIGHT_MAP_H
 
 #include "catalog/base/strmap.h"
-#include "importer/job.h"
+#include "importer/job/job.h"
 
 struct weight {
     const char *name; /* not NUL-terminated */

@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "importer/array.h"
-#include "importer/facts.h"
-#include "importer/step.h"
+#include "importer/array/array.h"
+#include "importer/job/facts.h"
+#include "importer/job/step.h"
 
 #define CHILDREN_LOOKED_AT 8
 

@@ -70,10 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     memcpy(stored, end + 1, len);
     struct error err = {.offset = NO_OFFSET};
-    struct block block = {
-        chain, {stored, len},
-         "fuzzed", 0
-    };
+    struct block block = {chain, {stored, len}, "fuzzed", 0};
     uint64_t out_len;
     if (block_decode_all(decoder, &block, CAP, &out, &out_len, &err) == OK) {
         if (!block_decodable(chain))

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "importer/job.h"
+#include "importer/job/job.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t head = size < PROBE_HEAD_BYTES ? size : PROBE_HEAD_BYTES;
     size_t tail = size < PROBE_TAIL_BYTES ? size : PROBE_TAIL_BYTES;
     struct probe probe = {
-        .head = {data,               head},
+        .head = {data, head},
         .tail = {data + size - tail, tail},
         .name = "fuzzed",
         .size = size,

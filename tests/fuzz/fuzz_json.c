@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "importer/container/json.h"
+#include "catalog/base/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

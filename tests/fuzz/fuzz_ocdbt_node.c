@@ -37,13 +37,11 @@ static void walk(struct database *d, struct stored root, unsigned height)
     struct ocdbt *db = NULL;
     struct ocdbt_entry e;
     struct text last = {0};
-    database_manifest(d, &(struct manifest_of){
-                             .height = height,
-                             .paths = {&node_file, 1},
-                             .offset = root.offset,
-                             .length = root.length,
-                             .keys = 1
-    });
+    database_manifest(d, &(struct manifest_of){.height = height,
+                                               .paths = {&node_file, 1},
+                                               .offset = root.offset,
+                                               .length = root.length,
+                                               .keys = 1});
     struct ocdbt_files files = database_files(d);
     bool first = true;
     if (ocdbt_open(&files, &db, &err) == OK)

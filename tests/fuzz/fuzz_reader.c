@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "catalog/base/cursor.h"
-#include "catalog/read.h"
+#include "catalog/read/read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

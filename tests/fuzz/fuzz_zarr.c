@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/json.h"
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
 #include "catalog/codec/codec.h"
-#include "catalog/tensor.h"
-#include "importer/container/json.h"
+#include "catalog/model/tensor.h"
 #include "importer/container/zarr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -15,7 +15,7 @@
 
 #include "catalog/base/crc32c.h"
 #include "catalog/base/text.h"
-#include "catalog/read.h"
+#include "catalog/read/read.h"
 
 #define RANK_MOST   4
 #define VALUES_MOST 512
@@ -367,18 +367,11 @@ static inline void random_type(struct world *w)
         const char *dtype;
         unsigned unit, swap, bits;
         const char *strings;
-    } types[] = {
-        {"uint8",      1,  1, 0, NULL},
-        {"bfloat16",   2,  2, 0, NULL},
-        {"float32",    4,  4, 0, NULL},
-        {"int64",      8,  8, 0, NULL},
-        {"complex128", 16, 8, 0, NULL},
-        {"void24",     3,  1, 0, NULL},
-        {"int4",       1,  1, 4, NULL},
-        {"uint2",      1,  1, 2, NULL},
-        {"string",     5,  1, 0, "S5"},
-        {"string",     8,  4, 0, "U2"}
-    };
+    } types[] = {{"uint8", 1, 1, 0, NULL},       {"bfloat16", 2, 2, 0, NULL},
+                 {"float32", 4, 4, 0, NULL},     {"int64", 8, 8, 0, NULL},
+                 {"complex128", 16, 8, 0, NULL}, {"void24", 3, 1, 0, NULL},
+                 {"int4", 1, 1, 4, NULL},        {"uint2", 1, 1, 2, NULL},
+                 {"string", 5, 1, 0, "S5"},      {"string", 8, 4, 0, "U2"}};
     size_t k = random_below(sizeof(types) / sizeof(types[0]));
     dtype_find(types[k].dtype, &w->t.dtype);
     w->strings = types[k].strings;

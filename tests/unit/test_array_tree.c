@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "catalog/base/text.h"
-#include "importer/job.h"
+#include "importer/job/job.h"
 
 extern const struct format format_zarr;
 
@@ -162,10 +162,10 @@ static const struct tree_case cases[] = {
       {"empty/", ""}},
      "a float32 [] @3 0+1\nb/w float32 [4,4] @5 0+2 3+1\n"
      "directory .\ndirectory b\ndirectory empty\nchunks a\nindex a/.zarray\nchunks b/w\n"
-     "index b/w/.zarray\nstep = 3\n"                                                 },
+     "index b/w/.zarray\nstep = 3\n"},
     {"the root is an array",
      {{".zarray", ARRAY2("[3]", "[2]", FILLED)}, {"0", ""}, {"1", ""}},
-     " float32 [3] @0 0+2\nchunks .\nindex .zarray\n"                                },
+     " float32 [3] @0 0+2\nchunks .\nindex .zarray\n"},
     {"keys with slashes",
      {{".zgroup", GROUP2},
       {"a/.zarray", ARRAY2("[4,4]", "[2,2]", SLASHED)},
@@ -182,7 +182,7 @@ static const struct tree_case cases[] = {
      "old float32 [4,4] @10 2+1\n"
      "directory .\ndirectory dots/0\nchunks a\nindex a/.zarray\nchunks a/0\nchunks a/1\n"
      "chunks a/inner\nindex a/inner/.zarray\nchunks dots\nindex dots/.zarray\n"
-     "chunks old\nindex old/.zarray\nchunks old/1\n"                                 },
+     "chunks old\nindex old/.zarray\nchunks old/1\n"},
     {"version 3, attributes",
      {{"zarr.json", "{\"zarr_format\":3,\"node_type\":\"group\",\"attributes\":{}}"},
       {"x/zarr.json", ARRAY3},
@@ -190,7 +190,7 @@ static const struct tree_case cases[] = {
       {"x/c/1/0", ""},
       {"x/c/1/1", ""}},
      "x int8 [4,4] @1 1+3\ndirectory .\nchunks x\nindex x/zarr.json\nchunks x/c\n"
-     "chunks x/c/0\nchunks x/c/1\nx:scale = 0.5\nx:deep/a = [1,null]\n"              },
+     "chunks x/c/0\nchunks x/c/1\nx:scale = 0.5\nx:deep/a = [1,null]\n"},
     {"strangers, a lost chunk, a link",
      {{".zgroup", GROUP2},
       {"a/.zarray", ARRAY2("[4]", "[2]", NULLED)},
@@ -204,7 +204,7 @@ static const struct tree_case cases[] = {
       {"c/0", "-> nowhere"}},
      "a float32 [4] @1 1+1 incomplete\nc float32 [4] @3 1+1\ndirectory .\nchunks a\n"
      "index a/.zarray\nchunks c\nindex c/.zarray\nwarning stray-file a\n"
-     "error missing-chunk a\nwarning linked-directory .\n"                           },
+     "error missing-chunk a\nwarning linked-directory .\n"},
     {"metadata that is damaged, structured, or of something unknown",
      {{".zgroup", GROUP2},
       {"a/.zarray", "{"},
@@ -216,7 +216,7 @@ static const struct tree_case cases[] = {
      "c float32 [1]\ndirectory .\nchunks a\nindex a/.zarray\nchunks b\nindex b/.zarray\n"
      "chunks c\nindex c/.zarray\nerror corrupt a/.zarray\nerror structured-dtype "
      "b/.zarray\n"
-     "error unsupported c\n"                                                         },
+     "error unsupported c\n"},
     {"metadata that only the root has",
      {{".zgroup", GROUP2},
       {".zmetadata",
@@ -235,7 +235,7 @@ static const struct tree_case cases[] = {
       {"b/1", ""}},
      "a float32 [4] @1 0+1\nb float32 [4] @2 1+1\ngone float32 [4] @4 incomplete\n"
      "directory .\nchunks a\nchunks b\nindex b/.zarray\nchunks (gone) gone\n"
-     "warning no-metadata a\nwarning no-metadata gone\nerror missing-chunk gone\n"   },
+     "warning no-metadata a\nwarning no-metadata gone\nerror missing-chunk gone\n"},
     {"names with '~'",
      {{"params~a~w/.zarray", ARRAY2("[2]", "[2]", NULLED)},
       {"params~a~w/0", ""},

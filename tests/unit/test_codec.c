@@ -44,42 +44,43 @@ static void test_chains(void **state)
         const char *out;
         size_t out_len;
     } cases[] = {
-        {NULL,                           "abc",                  3,  OK,              "abc",              3 },
-        {"",                             "abc",                  3,  OK,              "abc",              3 },
-        {"skip:0",                       "abc",                  3,  OK,              "abc",              3 },
-        {"skip:3",                       "abc",                  3,  OK,              "",                 0 },
-        {"skip:1|skip:1",                "abc",                  3,  OK,              "c",                1 },
-        {"skip:4",                       "abc",                  3,  ERR_CORRUPT,     NULL,               0 },
-        {"skip",                         "abc",                  3,  ERR_CORRUPT,     NULL,               0 },
-        {"skip:",                        "abc",                  3,  ERR_CORRUPT,     NULL,               0 },
-        {"skip:1x",                      "abc",                  3,  ERR_CORRUPT,     NULL,               0 },
-        {"skip:-1",                      "abc",                  3,  ERR_CORRUPT,     NULL,               0 },
-        {"skip:99999999999999999999999", "abc",                  3,  ERR_CORRUPT,     NULL,               0 },
-        {"swap:2",                       "abcdef",               6,  OK,              "badcfe",           6 },
-        {"swap:4",                       "abcdefgh",             8,  OK,              "dcbahgfe",         8 },
-        {"swap:8",                       "abcdefgh",             8,  OK,              "hgfedcba",         8 },
-        {"swap:16",                      "abcdefghijklmnop",     16, OK,              "ponmlkjihgfedcba", 16},
-        {"swap:3",                       "abcdef",               6,  OK,              "cbafed",           6 },
-        {"skip:2|swap:2",                "abcdef",               6,  OK,              "dcfe",             4 },
-        {"swap:4",                       "abcdef",               6,  ERR_CORRUPT,     NULL,               0 },
-        {"swap:1",                       "ab",                   2,  ERR_CORRUPT,     NULL,               0 },
-        {"swap:17",                      "ab",                   2,  ERR_CORRUPT,     NULL,               0 },
-        {"member:128",                   "abc",                  3,  OK,              "abc",              3 },
-        {"member:x",                     "abc",                  3,  ERR_CORRUPT,     NULL,               0 },
-        {"unpack:4",                     "\x01\x02\x03",         3,  OK,              "\x21\x03",         2 },
-        {"unpack:4",                     "\xf1\xf2",             2,  OK,              "\x21",             1 },
-        {"unpack:2",                     "\x03\x00\x01\x02\x03", 5,  OK,              "\x93\x03",         2 },
-        {"unpack:1",                     "\1\0\0\0\0\0\0\1\1",   9,  OK,              "\x81\x01",         2 },
-        {"unpack:6",                     "\x3f\x00\x3f\x01",     4,  OK,              "\x3f\xf0\x07",     3 },
-        {"unpack:8",                     "ab",                   2,  ERR_CORRUPT,     NULL,               0 },
-        {"unpack:0",                     "ab",                   2,  ERR_CORRUPT,     NULL,               0 },
-        {"nosuch",                       "ab",                   2,  ERR_UNSUPPORTED, NULL,               0 },
-        {"|skip:1",                      "ab",                   2,  ERR_UNSUPPORTED, NULL,               0 },
-        {"strings:tf",                   "ab",                   2,  ERR_UNSUPPORTED, NULL,               0 },
-        {"deflate:5",                    "\x03\x00",             2,  ERR_CORRUPT,     NULL,               0 },
-        {"deflate:99999999",             "\x03\x00",             2,  ERR_CORRUPT,     NULL,               0 },
+        {NULL, "abc", 3, OK, "abc", 3},
+        {"", "abc", 3, OK, "abc", 3},
+        {"skip:0", "abc", 3, OK, "abc", 3},
+        {"skip:3", "abc", 3, OK, "", 0},
+        {"skip:1|skip:1", "abc", 3, OK, "c", 1},
+        {"skip:4", "abc", 3, ERR_CORRUPT, NULL, 0},
+        {"skip", "abc", 3, ERR_CORRUPT, NULL, 0},
+        {"skip:", "abc", 3, ERR_CORRUPT, NULL, 0},
+        {"skip:1x", "abc", 3, ERR_CORRUPT, NULL, 0},
+        {"skip:-1", "abc", 3, ERR_CORRUPT, NULL, 0},
+        {"skip:99999999999999999999999", "abc", 3, ERR_CORRUPT, NULL, 0},
+        {"swap:2", "abcdef", 6, OK, "badcfe", 6},
+        {"swap:4", "abcdefgh", 8, OK, "dcbahgfe", 8},
+        {"swap:8", "abcdefgh", 8, OK, "hgfedcba", 8},
+        {"swap:16", "abcdefghijklmnop", 16, OK, "ponmlkjihgfedcba", 16},
+        {"swap:3", "abcdef", 6, OK, "cbafed", 6},
+        {"skip:2|swap:2", "abcdef", 6, OK, "dcfe", 4},
+        {"swap:4", "abcdef", 6, ERR_CORRUPT, NULL, 0},
+        {"swap:1", "ab", 2, ERR_CORRUPT, NULL, 0},
+        {"swap:17", "ab", 2, ERR_CORRUPT, NULL, 0},
+        {"member:128", "abc", 3, OK, "abc", 3},
+        {"member:x", "abc", 3, ERR_CORRUPT, NULL, 0},
+        {"unpack:4", "\x01\x02\x03", 3, OK, "\x21\x03", 2},
+        {"unpack:4", "\xf1\xf2", 2, OK, "\x21", 1},
+        {"unpack:2", "\x03\x00\x01\x02\x03", 5, OK, "\x93\x03", 2},
+        {"unpack:1", "\1\0\0\0\0\0\0\1\1", 9, OK, "\x81\x01", 2},
+        {"unpack:6", "\x3f\x00\x3f\x01", 4, OK, "\x3f\xf0\x07", 3},
+        {"unpack:8", "ab", 2, ERR_CORRUPT, NULL, 0},
+        {"unpack:0", "ab", 2, ERR_CORRUPT, NULL, 0},
+        {"nosuch", "ab", 2, ERR_UNSUPPORTED, NULL, 0},
+        {"|skip:1", "ab", 2, ERR_UNSUPPORTED, NULL, 0},
+        {"strings:tf", "ab", 2, ERR_UNSUPPORTED, NULL, 0},
+        {"deflate:5", "\x03\x00", 2, ERR_CORRUPT, NULL, 0},
+        {"deflate:99999999", "\x03\x00", 2, ERR_CORRUPT, NULL, 0},
         {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-         "aa:1",                "ab",                   2,  ERR_UNSUPPORTED, NULL,               0 },
+         "aa:1",
+         "ab", 2, ERR_UNSUPPORTED, NULL, 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err = {.offset = NO_OFFSET};
@@ -178,16 +179,9 @@ static void test_deflate(void **state)
     struct source *s = NULL;
     assert_int_equal(OK, open_deflate(packed, len, PLAIN, &s, &err));
     assert_true(s->sequential);
-    static const size_t ranges[][2] = {
-        {0,         PLAIN },
-        {100,       7     },
-        {50,        100   },
-        {400000,    100000},
-        {0,         1     },
-        {PLAIN - 1, 1     },
-        {PLAIN - 1, 1     },
-        {250000,    70000 }
-    };
+    static const size_t ranges[][2] = {{0, PLAIN},       {100, 7},       {50, 100},
+                                       {400000, 100000}, {0, 1},         {PLAIN - 1, 1},
+                                       {PLAIN - 1, 1},   {250000, 70000}};
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
         printf("# %zu + %zu\n", ranges[i][0], ranges[i][1]);
         assert_int_equal(OK, source_read(s, ranges[i][0], got, ranges[i][1], &err));
@@ -254,13 +248,13 @@ static void test_deflate_damage(void **state)
         uint64_t declared, read;
         const char *message;
     } cases[] = {
-        {"declared shorter",       packed,  len,      PLAIN - 1,         PLAIN - 1, "does not end"},
-        {"declared longer",        packed,  len,      PLAIN + 1,         PLAIN + 1, "ends after"  },
-        {"cut",                    packed,  len - 10, PLAIN,             PLAIN,     "cut short"   },
-        {"no end",                 packed,  len - 1,  PLAIN,             PLAIN,     ""            },
-        {"damaged",                damaged, len,      PLAIN,             PLAIN,     ""            },
-        {"empty",                  packed,  0,        1,                 1,         "cut short"   },
-        {"a bomb is not believed", packed,  10,       UINT64_C(1) << 40, 0,         "cannot hold" },
+        {"declared shorter", packed, len, PLAIN - 1, PLAIN - 1, "does not end"},
+        {"declared longer", packed, len, PLAIN + 1, PLAIN + 1, "ends after"},
+        {"cut", packed, len - 10, PLAIN, PLAIN, "cut short"},
+        {"no end", packed, len - 1, PLAIN, PLAIN, ""},
+        {"damaged", damaged, len, PLAIN, PLAIN, ""},
+        {"empty", packed, 0, 1, 1, "cut short"},
+        {"a bomb is not believed", packed, 10, UINT64_C(1) << 40, 0, "cannot hold"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err = {.offset = NO_OFFSET};
@@ -294,36 +288,41 @@ static void test_strings(void **state)
         enum status status;
         const char *all; /* joined by '|' */
     } cases[] = {
-        {"tf",                          "strings:tf",
+        {"tf", "strings:tf",
          "\x02\x00\x03\x1b\x42\x8b\xca"
-         "abcde",                                                                                                                    12, 3,                 OK,              "ab||cde|"                                },
-        {"tf, lengths damaged",         "strings:tf",
+         "abcde",
+         12, 3, OK, "ab||cde|"},
+        {"tf, lengths damaged", "strings:tf",
          "\x01\x01\x03\x1b\x42\x8b\xca"
-         "abcde",                                                                                                                    12, 3,                 ERR_CHECKSUM,    NULL                                      },
-        {"tf, one byte short",          "strings:tf",
+         "abcde",
+         12, 3, ERR_CHECKSUM, NULL},
+        {"tf, one byte short", "strings:tf",
          "\x02\x00\x03\x1b\x42\x8b\xca"
-         "abcd",                                                                                                                     11, 3,                 ERR_CORRUPT,     NULL                                      },
-        {"tf, one byte over",           "strings:tf",
+         "abcd",
+         11, 3, ERR_CORRUPT, NULL},
+        {"tf, one byte over", "strings:tf",
          "\x02\x00\x03\x1b\x42\x8b\xca"
-         "abcdef",                                                                                                                   13, 3,                 ERR_CORRUPT,     NULL                                      },
-        {"tf, cut in the lengths",      "strings:tf",                   "\x02\x80",                                                  2,  2,                 ERR_CORRUPT,     NULL                                      },
-        {"tf, a length past the end",   "strings:tf",
+         "abcdef",
+         13, 3, ERR_CORRUPT, NULL},
+        {"tf, cut in the lengths", "strings:tf", "\x02\x80", 2, 2, ERR_CORRUPT, NULL},
+        {"tf, a length past the end", "strings:tf",
          "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
-         "abcd",                                                                                                                     14, 1,                 ERR_CORRUPT,     NULL                                      },
-        {"tf, more strings than bytes", "strings:tf",                   "\0\0\0\0",                                                  4,  UINT64_C(1) << 40,
-         ERR_CORRUPT,                                                                                                                                                        NULL                                      },
-        {"tf, none",                    "strings:tf",                   "\xd8\xea\x82\xa2",                                          4,  0,                 OK,              ""                                        },
-        {"tf, none and nothing",        "strings:tf",                   "",                                                          0,  0,                 OK,              ""                                        },
-        {"S3",                          "strings:S3",                   "ab\0\0\0\0a\0b",                                            9,  3,                 OK,              "ab||a_b|"                                },
-        {"S3, not whole",               "strings:S3",                   "abcd",                                                      4,  1,                 ERR_CORRUPT,     NULL                                      },
-        {"S0",                          "strings:S0",                   "",                                                          0,  2,                 OK,              "||"                                      },
-        {"U2",                          "strings:U2",                   "a\0\0\0\xe4\0\0\0\x2c\x67\0\0\0\0\0\0\0\xf6\x01\0\0\0\0\0",
-         24,                                                                                                                             3,                 OK,              "a\xc3\xa4|\xe6\x9c\xac|\xf0\x9f\x98\x80|"},
-        {"U1, a surrogate",             "strings:U1",                   "\x00\xd8\0\0",                                              4,  1,                 OK,              "\xed\xa0\x80|"                           },
-        {"U1, beyond Unicode",          "strings:U1",                   "\0\0\x11\0",                                                4,  1,                 ERR_CORRUPT,     NULL                                      },
-        {"U huge",                      "strings:U4611686018427387904", "",                                                          0,  1,                 ERR_UNSUPPORTED, NULL                                      },
-        {"no such encoding",            "strings:X2",                   "",                                                          0,  1,                 ERR_UNSUPPORTED, NULL                                      },
-        {"none",                        NULL,                           "",                                                          0,  1,                 ERR_UNSUPPORTED, NULL                                      },
+         "abcd",
+         14, 1, ERR_CORRUPT, NULL},
+        {"tf, more strings than bytes", "strings:tf", "\0\0\0\0", 4, UINT64_C(1) << 40,
+         ERR_CORRUPT, NULL},
+        {"tf, none", "strings:tf", "\xd8\xea\x82\xa2", 4, 0, OK, ""},
+        {"tf, none and nothing", "strings:tf", "", 0, 0, OK, ""},
+        {"S3", "strings:S3", "ab\0\0\0\0a\0b", 9, 3, OK, "ab||a_b|"},
+        {"S3, not whole", "strings:S3", "abcd", 4, 1, ERR_CORRUPT, NULL},
+        {"S0", "strings:S0", "", 0, 2, OK, "||"},
+        {"U2", "strings:U2", "a\0\0\0\xe4\0\0\0\x2c\x67\0\0\0\0\0\0\0\xf6\x01\0\0\0\0\0",
+         24, 3, OK, "a\xc3\xa4|\xe6\x9c\xac|\xf0\x9f\x98\x80|"},
+        {"U1, a surrogate", "strings:U1", "\x00\xd8\0\0", 4, 1, OK, "\xed\xa0\x80|"},
+        {"U1, beyond Unicode", "strings:U1", "\0\0\x11\0", 4, 1, ERR_CORRUPT, NULL},
+        {"U huge", "strings:U4611686018427387904", "", 0, 1, ERR_UNSUPPORTED, NULL},
+        {"no such encoding", "strings:X2", "", 0, 1, ERR_UNSUPPORTED, NULL},
+        {"none", NULL, "", 0, 1, ERR_UNSUPPORTED, NULL},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err = {.offset = NO_OFFSET};

@@ -13,7 +13,7 @@
 #include "catalog/base/text.h"
 #include "catalog/codec/codec.h"
 #include "catalog/codec/strings.h"
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 
 static struct source *memory(const void *bytes, size_t len)
 {
@@ -52,7 +52,7 @@ static void test_chains(void **state)
         const char *out;
         size_t out_len;
     } cases[] = {
-  /* clang-format off */
+        /* clang-format off */
         {"cut:1,3", IN("abcde"), OUT("bcd")},
         {"cut:0,5", IN("abcde"), OUT("abcde")},
         {"cut:5,0", IN("abcde"), OUT("")},
@@ -97,7 +97,7 @@ static void test_chains(void **state)
         {"field:0", IN(""), BAD(ERR_CORRUPT)},
         {"field:x", IN(""), BAD(ERR_CORRUPT)},
         {"strings:F8", IN(""), BAD(ERR_UNSUPPORTED)},
-  /* clang-format on */
+        /* clang-format on */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err = {.offset = NO_OFFSET};
@@ -129,7 +129,7 @@ static void test_blocks(void **state)
         const char *out;
         size_t out_len;
     } cases[] = {
-  /* clang-format off */
+        /* clang-format off */
         {"raw", "sstable", IN("abc"), 0, OUT("abc")},
         {"raw, empty", "sstable", IN(""), 0, OUT("")},
         {"raw, a part", "sstable|cut:1,2", IN("abc"), 0, OUT("bc")},
@@ -143,7 +143,7 @@ static void test_blocks(void **state)
         {"bomb", "sstable", IN("\xff\xff\xff\xff\x0f\x08" "abc"), 1, BAD(ERR_CORRUPT)},
         {"unknown method", "sstable", IN("abc"), 2, BAD(ERR_UNSUPPORTED)},
         {"argument", "sstable:3", IN("abc"), 0, BAD(ERR_CORRUPT)},
-  /* clang-format on */
+        /* clang-format on */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         for (int damaged = 0; damaged < 2; damaged++) {
@@ -215,7 +215,7 @@ static void test_field_strings(void **state)
         uint64_t count;
         enum status status;
     } cases[] = {
-  /* clang-format off */
+        /* clang-format off */
         {"none", IN(""), 0, OK},
         {"one", IN("\x42\x02" "ab"), 1, OK},
         {"others between", IN("\x08\x07\x42\x00\x3a\x01z\x42\x03" "cde"), 2, OK},
@@ -224,7 +224,7 @@ static void test_field_strings(void **state)
         {"cut short", IN("\x42\x03" "ab"), 1, ERR_CORRUPT},
         {"no lengths", IN("\x40\x03"), 1, ERR_CORRUPT},
         {"more than bytes", IN("\x42\x00"), 1 << 20, ERR_CORRUPT},
-  /* clang-format on */
+        /* clang-format on */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err = {.offset = NO_OFFSET};
@@ -275,8 +275,8 @@ static void test_cuts(void **state)
     static const struct {
         const char *chain, *filled;
     } cases[] = {
-        {NULL,                 NULL                      },
-        {"cut",                "cut:7,300"               },
+        {NULL, NULL},
+        {"cut", "cut:7,300"},
         {"cut:1,2|cutter|cut", "cut:1,2|cutter|cut:7,300"},
     };
     struct extent e = {.cut_at = 7, .cut_len = 300};
@@ -306,8 +306,8 @@ static void test_packed_cuts(void **state)
     (void)state;
     uint64_t origin[] = {0, 2}, shape[] = {3, 4};
     struct extent list[] = {
-        {.file = 0, .offset = 100, .stored = 50, .cut_at = 1,        .cut_len = 2},
-        {.file = 1, .offset = 9,   .stored = 5,  .cut_at = 1u << 20, .cut_len = 0},
+        {.file = 0, .offset = 100, .stored = 50, .cut_at = 1, .cut_len = 2},
+        {.file = 1, .offset = 9, .stored = 5, .cut_at = 1u << 20, .cut_len = 0},
     };
     struct text packed = {0};
     struct arena arena = {0};

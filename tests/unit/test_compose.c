@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "catalog/compose/compose.h"
-#include "catalog/read.h"
+#include "catalog/read/read.h"
 
 /*
  * Random operations on tensors whose elements are their own numbers, compared with what the
@@ -499,11 +499,11 @@ static void values(void **state)
         const char *recipe;
         float want[6];
     } cases[] = {
-        {"[[[0,[[\"scale\",0.5]]]],null,null]",                  {0.5f, -1, 1.5f, 0.25f, 5e29f, 3.5f}},
+        {"[[[0,[[\"scale\",0.5]]]],null,null]", {0.5f, -1, 1.5f, 0.25f, 5e29f, 3.5f}},
         {"[[[0,[[\"scale\",\"-2\"],[\"scale\",2]]]],null,null]",
-         {-4, 8, -12, -2, -4e30f, -28}                                                               },
-        {"[[[0,[[\"zeros\"]]]],null,null]",                      {0, 0, 0, 0, 0, 0}                  },
-        {"[[[0,[[\"scale\",3],[\"zeros\",[2,3]]]]],null,null]",  {0, 0, 0, 0, 0, 0}                  },
+         {-4, 8, -12, -2, -4e30f, -28}},
+        {"[[[0,[[\"zeros\"]]]],null,null]", {0, 0, 0, 0, 0, 0}},
+        {"[[[0,[[\"scale\",3],[\"zeros\",[2,3]]]]],null,null]", {0, 0, 0, 0, 0, 0}},
     };
     struct stock s = {.count = 1, .shape = {{2, 3}}};
     s.extent[0] = (struct extent){.file = NO_FILE, .stored = 24, .bytes = stored};
@@ -542,57 +542,53 @@ static void refused(void **state)
     static const struct {
         const char *recipe, *why;
     } cases[] = {
-        {"",                                                                           "a recipe is a JSON list"          },
-        {"[",                                                                          "a recipe is a JSON list"          },
-        {"[[],null]",                                                                  "a recipe is a JSON list"          },
-        {"[[],null,null]",                                                             "a recipe without parts"           },
-        {"[[7],null,null]",                                                            "a part is a list"                 },
-        {"[[[]],null,null]",                                                           "a part is a list"                 },
-        {"[[[\"x\",null]],null,null]",                                                 "a part is a list"                 },
-        {"[[[9,null]],null,null]",                                                     "no tensor 9"                      },
-        {"[[[0,null],[0,null]],null,null]",                                            "no word how to join"              },
-        {"[[[0,[[\"fold\"]]]],null,null]",                                             "unknown operation 'fold'"         },
-        {"[[[0,[[]]]],null,null]",                                                     "begins with its name"             },
-        {"[[[0,[7]]],null,null]",                                                      "an operation is a list"           },
-        {"[[[0,7]],null,null]",                                                        "a list of lists"                  },
-        {"[[[0,[[\"permute\"]]]],null,null]",                                          "wrong number of arguments"        },
-        {"[[[0,[[\"permute\",[0,0]]]]],null,null]",                                    "each axis is wanted once"         },
-        {"[[[0,[[\"permute\",[0]]]]],null,null]",                                      "as many axes"                     },
-        {"[[[0,[[\"transpose\",0]]]],null,null]",                                      "two axes are wanted"              },
-        {"[[[0,[[\"transpose\",0,2]]]],null,null]",                                    "no such axis"                     },
-        {"[[[0,[[\"reshape\",[4]]]]],null,null]",                                      "6 elements cannot have this shape"},
-        {"[[[0,[[\"reshape\",[-1,-1]]]]],null,null]",                                  "such sizes make no shape"         },
-        {"[[[0,[[\"reshape\",[-2]]]]],null,null]",                                     "such sizes make no shape"         },
-        {"[[[0,[[\"reshape\",[2,3,0]]]]],null,null]",                                  "such sizes make no shape"         },
-        {"[[[0,[[\"reshape\",6]]]],null,null]",                                        "a list of sizes"                  },
+        {"", "a recipe is a JSON list"},
+        {"[", "a recipe is a JSON list"},
+        {"[[],null]", "a recipe is a JSON list"},
+        {"[[],null,null]", "a recipe without parts"},
+        {"[[7],null,null]", "a part is a list"},
+        {"[[[]],null,null]", "a part is a list"},
+        {"[[[\"x\",null]],null,null]", "a part is a list"},
+        {"[[[9,null]],null,null]", "no tensor 9"},
+        {"[[[0,null],[0,null]],null,null]", "no word how to join"},
+        {"[[[0,[[\"fold\"]]]],null,null]", "unknown operation 'fold'"},
+        {"[[[0,[[]]]],null,null]", "begins with its name"},
+        {"[[[0,[7]]],null,null]", "an operation is a list"},
+        {"[[[0,7]],null,null]", "a list of lists"},
+        {"[[[0,[[\"permute\"]]]],null,null]", "wrong number of arguments"},
+        {"[[[0,[[\"permute\",[0,0]]]]],null,null]", "each axis is wanted once"},
+        {"[[[0,[[\"permute\",[0]]]]],null,null]", "as many axes"},
+        {"[[[0,[[\"transpose\",0]]]],null,null]", "two axes are wanted"},
+        {"[[[0,[[\"transpose\",0,2]]]],null,null]", "no such axis"},
+        {"[[[0,[[\"reshape\",[4]]]]],null,null]", "6 elements cannot have this shape"},
+        {"[[[0,[[\"reshape\",[-1,-1]]]]],null,null]", "such sizes make no shape"},
+        {"[[[0,[[\"reshape\",[-2]]]]],null,null]", "such sizes make no shape"},
+        {"[[[0,[[\"reshape\",[2,3,0]]]]],null,null]", "such sizes make no shape"},
+        {"[[[0,[[\"reshape\",6]]]],null,null]", "a list of sizes"},
         {"[[[0,[[\"reshape\",[4294967296,4294967296,4294967296]]]]],null,null]",
-         "overflows"                                                                                                      },
-        {"[[[0,[[\"flatten\",1,0]]]],null,null]",                                      "comes before the first"           },
-        {"[[[0,[[\"take\",0,2]]]],null,null]",                                         "not that long"                    },
-        {"[[[0,[[\"take\",0,-3]]]],null,null]",                                        "not that long"                    },
-        {"[[[0,[[\"take\",0,1.5]]]],null,null]",                                       "not that long"                    },
-        {"[[[0,[[\"slice\",0,1,3]]]],null,null]",                                      "not that long"                    },
-        {"[[[0,[[\"slice\",0,1,0]]]],null,null]",                                      "ends before it begins"            },
-        {"[[[0,[[\"scale\",\"x\"]]]],null,null]",                                      "a number is wanted"               },
-        {"[[[0,[[\"scale\",2]]]],null,null]",                                          "uint32 elements cannot be scaled" },
-        {"[[[0,[[\"zeros\",[-1]]]]],null,null]",                                       "a size is negative"               },
-        {"[[[0,[[\"zeros\",[4294967296,4294967296]]]]],null,null]",                    "overflows"                        },
-        {"[[[0,[[\"unstack\",0]]]],null,null]",                                        "only a map of dialect convert"    },
-        {"[[[0,null],[1,null]],[\"stack\",0],null]",                                   "other shapes or dtypes"           },
-        {"[[[0,null],[0,null]],[\"stack\",3],null]",                                   "no such axis"                     },
-        {"[[[0,null],[0,null]],[\"take\",0,0],null]",                                  "joined by stack or concat"        },
+         "overflows"},
+        {"[[[0,[[\"flatten\",1,0]]]],null,null]", "comes before the first"},
+        {"[[[0,[[\"take\",0,2]]]],null,null]", "not that long"},
+        {"[[[0,[[\"take\",0,-3]]]],null,null]", "not that long"},
+        {"[[[0,[[\"take\",0,1.5]]]],null,null]", "not that long"},
+        {"[[[0,[[\"slice\",0,1,3]]]],null,null]", "not that long"},
+        {"[[[0,[[\"slice\",0,1,0]]]],null,null]", "ends before it begins"},
+        {"[[[0,[[\"scale\",\"x\"]]]],null,null]", "a number is wanted"},
+        {"[[[0,[[\"scale\",2]]]],null,null]", "uint32 elements cannot be scaled"},
+        {"[[[0,[[\"zeros\",[-1]]]]],null,null]", "a size is negative"},
+        {"[[[0,[[\"zeros\",[4294967296,4294967296]]]]],null,null]", "overflows"},
+        {"[[[0,[[\"unstack\",0]]]],null,null]", "only a map of dialect convert"},
+        {"[[[0,null],[1,null]],[\"stack\",0],null]", "other shapes or dtypes"},
+        {"[[[0,null],[0,null]],[\"stack\",3],null]", "no such axis"},
+        {"[[[0,null],[0,null]],[\"take\",0,0],null]", "joined by stack or concat"},
         {"[[[0,null],[0,null]],[\"stack\",0],[[\"transpose\"]]]",
-         "behind stack and concat"                                                                                        },
+         "behind stack and concat"},
         {"[[[0,[[\"transpose\"],[\"flatten\",0,1],[\"reshape\",[4,-1]]]]],null,null]",
-         "cannot have this shape"                                                                                         },
-        {"[[[1,[[\"transpose\"],[\"reshape\",[3,8]]]]],null,null]",                    "put together"                     },
+         "cannot have this shape"},
+        {"[[[1,[[\"transpose\"],[\"reshape\",[3,8]]]]],null,null]", "put together"},
     };
     struct stock s = {0};
-    struct array a =
-                     {
-                         .rank = 2, .shape = {2, 3}
-    },
-                 b = {.rank = 2, .shape = {6, 4}};
+    struct array a = {.rank = 2, .shape = {2, 3}}, b = {.rank = 2, .shape = {6, 4}};
     number(&a, 0);
     number(&b, 0);
     stock_add(&s, &a);
@@ -621,9 +617,7 @@ static void any_text(void **state)
         "[[\"flatten\",0,-1]]]";
     static const char other[] = "[]\",0-9.e\\ \nnul{}:ax";
     struct stock s = {0};
-    struct array a = {
-        .rank = 2, .shape = {2, 3}
-    };
+    struct array a = {.rank = 2, .shape = {2, 3}};
     number(&a, 0);
     stock_add(&s, &a);
     stock_add(&s, &a);

@@ -136,9 +136,7 @@ static uint8_t *read_all(const char *path, size_t *len)
 static enum status run(struct shop *shop, const char *path, const char *dtype,
                        const struct export_options *options, struct error *err)
 {
-    struct export_plan plan = {
-        .loader = {.load = fake_load, .context = shop}
-    };
+    struct export_plan plan = {.loader = {.load = fake_load, .context = shop}};
     *err = (struct error){.offset = NO_OFFSET};
     const struct exporter *exporter = exporter_for_path(path);
     assert_non_null(exporter);
@@ -157,10 +155,10 @@ static enum status run(struct shop *shop, const char *path, const char *dtype,
 }
 
 static const struct fake small[] = {
-    {"b",       "uint8",   1, {3},    "\1\2\3"                },
+    {"b", "uint8", 1, {3}, "\1\2\3"},
     {"a \"q\"", "float32", 2, {1, 2}, "\0\0\x80\x3f\0\0\0\x40"},
-    {"c",       "int64",   0, {0},    "\7\0\0\0\0\0\0\0"      },
-    {"empty",   "float32", 2, {0, 5}, ""                      },
+    {"c", "int64", 0, {0}, "\7\0\0\0\0\0\0\0"},
+    {"empty", "float32", 2, {0, 5}, ""},
 };
 
 static void test_safetensors_bytes(void **state)
@@ -206,10 +204,7 @@ static void test_chunks(void **state)
         numbers[i] = (float)i / 7;
     for (size_t i = 0; i < COUNT; i++) {
         snprintf(names[i], sizeof(names[i]), "t%zu", i);
-        tensors[i] = (struct fake){
-            names[i], "float32", 2, {i * i, 300},
-               numbers + i
-        };
+        tensors[i] = (struct fake){names[i], "float32", 2, {i * i, 300}, numbers + i};
     }
     for (size_t i = 0; i < 2; i++) {
         struct shop plain = {.tensors = tensors, .count = COUNT};
@@ -440,26 +435,29 @@ static const struct {
     uint64_t shape[3];
     const char *new_name, *cast, *why; /* part of the refusal; NULL: none */
 } refusals[] = {
-    {"safetensors", "x", "float32",          1, {2}, "y",            NULL,      NULL                 },
-    {"safetensors", "x", "float32",          1, {2}, "__metadata__", NULL,      "for itself"         },
-    {"safetensors", "x", "float32",          1, {2}, "\xff",         NULL,      "UTF-8"              },
-    {"safetensors", "x", "string",           1, {2}, "y",            NULL,      "dtype <> 'string'"  },
-    {"safetensors", "x", "variant",          1, {2}, "y",            NULL,      "cannot be exported" },
+    {"safetensors", "x", "float32", 1, {2}, "y", NULL, NULL},
+    {"safetensors", "x", "float32", 1, {2}, "__metadata__", NULL, "for itself"},
+    {"safetensors", "x", "float32", 1, {2}, "\xff", NULL, "UTF-8"},
+    {"safetensors", "x", "string", 1, {2}, "y", NULL, "dtype <> 'string'"},
+    {"safetensors", "x", "variant", 1, {2}, "y", NULL, "cannot be exported"},
     {"safetensors",
-     "x",                "int4",
-     1,                                         {2},
-     "y",                                                            NULL,
-     "no such dtype; --dtype int8 converts"                                                          },
-    {"safetensors", "x", "int4",             1, {2}, "y",            "int8",    NULL                 },
-    {"safetensors", "x", "complex128",       1, {2}, "y",            NULL,      "complex64"          },
-    {"safetensors", "x", "complex64",        1, {2}, "y",            "float32", "complex"            },
-    {"safetensors", "x", "float4_e2m1fn",    1, {3}, "y",            NULL,      "whole bytes"        },
-    {"safetensors", "x", "float4_e2m1fn",    1, {4}, "y",            NULL,      NULL                 },
-    {"safetensors", "x", "float4_e2m1fn_x2", 0, {0}, "y",            NULL,      "without a dimension"},
-    {"npz",         "x", "complex32",        1, {2}, "y",            NULL,      "complex64"          },
-    {"npz",         "x", "uint2",            1, {2}, "y",            NULL,      "--dtype uint8"      },
-    {"npz",         "x", "string",           1, {2}, "y",            NULL,      "dtype <> 'string'"  },
-    {"npy",         "x", "float32",          1, {2}, "y",            NULL,      NULL                 },
+     "x",
+     "int4",
+     1,
+     {2},
+     "y",
+     NULL,
+     "no such dtype; --dtype int8 converts"},
+    {"safetensors", "x", "int4", 1, {2}, "y", "int8", NULL},
+    {"safetensors", "x", "complex128", 1, {2}, "y", NULL, "complex64"},
+    {"safetensors", "x", "complex64", 1, {2}, "y", "float32", "complex"},
+    {"safetensors", "x", "float4_e2m1fn", 1, {3}, "y", NULL, "whole bytes"},
+    {"safetensors", "x", "float4_e2m1fn", 1, {4}, "y", NULL, NULL},
+    {"safetensors", "x", "float4_e2m1fn_x2", 0, {0}, "y", NULL, "without a dimension"},
+    {"npz", "x", "complex32", 1, {2}, "y", NULL, "complex64"},
+    {"npz", "x", "uint2", 1, {2}, "y", NULL, "--dtype uint8"},
+    {"npz", "x", "string", 1, {2}, "y", NULL, "dtype <> 'string'"},
+    {"npy", "x", "float32", 1, {2}, "y", NULL, NULL},
 };
 
 static void test_refusals(void **state)
@@ -471,9 +469,7 @@ static void test_refusals(void **state)
             refusals[i].name, refusals[i].dtype, refusals[i].rank, {0}, bytes};
         memcpy(fake.shape, refusals[i].shape, sizeof(fake.shape));
         struct shop shop = {.tensors = &fake, .count = 1};
-        struct export_plan plan = {
-            .loader = {.load = fake_load, .context = &shop}
-        };
+        struct export_plan plan = {.loader = {.load = fake_load, .context = &shop}};
         struct error err = {.offset = NO_OFFSET};
         const char *lines;
         printf("case %zu: %s %s\n", i, refusals[i].format, refusals[i].new_name);
@@ -497,14 +493,12 @@ static void test_refusals(void **state)
 static void test_whole_plan(void **state)
 {
     static const struct fake tensors[] = {
-        {"a",    "float32", 1, {1}, "\0\0\0\0"},
-        {"b",    "float32", 1, {1}, "\0\0\0\0"},
-        {"lost", "float32", 1, {1}, NULL      },
+        {"a", "float32", 1, {1}, "\0\0\0\0"},
+        {"b", "float32", 1, {1}, "\0\0\0\0"},
+        {"lost", "float32", 1, {1}, NULL},
     };
     struct shop shop = {.tensors = tensors, .count = 3};
-    struct export_plan plan = {
-        .loader = {.load = fake_load, .context = &shop}
-    };
+    struct export_plan plan = {.loader = {.load = fake_load, .context = &shop}};
     struct error err = {.offset = NO_OFFSET};
     (void)state;
     assert_int_equal(export_plan_check(&plan, exporter_find("npz"), &err), OK);
@@ -547,9 +541,7 @@ static void test_many(void **state)
     struct fake *tensors = calloc(COUNT, sizeof(*tensors));
     char(*names)[64] = calloc(COUNT, sizeof(*names));
     struct shop shop = {tensors, COUNT, false, false};
-    struct export_plan plan = {
-        .loader = {.load = fake_load, .context = &shop}
-    };
+    struct export_plan plan = {.loader = {.load = fake_load, .context = &shop}};
     struct export_options options = {0};
     struct error err = {.offset = NO_OFFSET};
     size_t len, before = mallinfo2().uordblks;
@@ -586,9 +578,9 @@ static void test_many(void **state)
 static void test_cast(void **state)
 {
     static const struct fake tensors[] = {
-        {"f", "float32", 1, {1}, "\0\0\0\0"        },
-        {"i", "int64",   1, {1}, "\0\0\0\0\0\0\0\0"},
-        {"b", "bool",    1, {1}, "\0"              },
+        {"f", "float32", 1, {1}, "\0\0\0\0"},
+        {"i", "int64", 1, {1}, "\0\0\0\0\0\0\0\0"},
+        {"b", "bool", 1, {1}, "\0"},
     };
     static const struct {
         size_t first, count;
@@ -596,15 +588,13 @@ static void test_cast(void **state)
         uint64_t uncast;
     } cases[] = {
         {0, 3, "bfloat16", {"bfloat16", "int64", "bool"}, 2},
-        {1, 2, "bfloat16", {"bfloat16", "bfloat16"},      0},
-        {0, 3, "int32",    {"int32", "int32", "int32"},   0},
+        {1, 2, "bfloat16", {"bfloat16", "bfloat16"}, 0},
+        {0, 3, "int32", {"int32", "int32", "int32"}, 0},
     };
     (void)state;
     for (size_t c = 0; c < 3; c++) {
         struct shop shop = {.tensors = tensors, .count = 3};
-        struct export_plan plan = {
-            .loader = {.load = fake_load, .context = &shop}
-        };
+        struct export_plan plan = {.loader = {.load = fake_load, .context = &shop}};
         struct error err = {.offset = NO_OFFSET};
         printf("case %zu\n", c);
         for (size_t i = 0; i < cases[c].count; i++)
@@ -649,9 +639,7 @@ static void test_errors_while_streaming(void **state)
 static void test_catalog_changed(void **state)
 {
     struct shop shop = {.tensors = small, .count = 4};
-    struct export_plan plan = {
-        .loader = {.load = fake_load, .context = &shop}
-    };
+    struct export_plan plan = {.loader = {.load = fake_load, .context = &shop}};
     struct export_options options = {0};
     struct error err = {.offset = NO_OFFSET};
     (void)state;

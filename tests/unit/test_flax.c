@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "importer/format/flax_evidence.h"
-#include "importer/job.h"
-#include "importer/step.h"
+#include "importer/job/job.h"
+#include "importer/job/step.h"
 
 extern const struct format format_flax;
 
@@ -168,9 +168,7 @@ static void tree_of_t5x(void **state)
         bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
     }
     struct probe probe = {
-        .head = {bytes, sizeof(bytes)},
-          .name = "t", .size = sizeof(bytes)
-    };
+        .head = {bytes, sizeof(bytes)}, .name = "t", .size = sizeof(bytes)};
     assert_true(format_t5x.probe(&probe) > format_flax.probe(&probe));
     struct batch *b = index_as(&format_t5x, bytes, sizeof(bytes));
     print_batch(b, &got);
@@ -186,19 +184,11 @@ static const struct {
     unsigned rank;
     uint64_t shape[5], chunk;
 } cuts[] = {
-    {0, {0},             1  },
-    {1, {17},            5  },
-    {1, {17},            17 },
-    {2, {17, 19},        25 },
-    {2, {3, 100},        99 },
-    {2, {100, 3},        1  },
-    {3, {4, 5, 6},       7  },
-    {3, {4, 5, 6},       31 },
-    {3, {4, 5, 6},       119},
-    {3, {1, 1, 9},       4  },
-    {4, {3, 1, 5, 2},    11 },
-    {5, {2, 3, 2, 3, 2}, 13 },
-    {2, {0, 4},          1  },
+    {0, {0}, 1},       {1, {17}, 5},          {1, {17}, 17},
+    {2, {17, 19}, 25}, {2, {3, 100}, 99},     {2, {100, 3}, 1},
+    {3, {4, 5, 6}, 7}, {3, {4, 5, 6}, 31},    {3, {4, 5, 6}, 119},
+    {3, {1, 1, 9}, 4}, {4, {3, 1, 5, 2}, 11}, {5, {2, 3, 2, 3, 2}, 13},
+    {2, {0, 4}, 1},
 };
 
 static void add_be32(struct text *out, char first, uint64_t n)
@@ -328,21 +318,21 @@ static const struct {
     bool has;
     int64_t step;
 } steps[] = {
-    {"checkpoint_10",                   true,  10},
-    {"checkpoint_0020",                 true,  20},
-    {"checkpoint_-3",                   true,  -3},
-    {"checkpoint_0",                    true,  0 },
-    {"tiny.checkpoint_13",              true,  13},
-    {"streaming_params_7",              true,  7 },
-    {"streaming_train_state_8",         true,  8 },
-    {"checkpoint_0.5",                  false, 0 },
-    {"checkpoint_",                     false, 0 },
-    {"checkpoint_-",                    false, 0 },
-    {"checkpoint",                      false, 0 },
-    {"checkpoint_10x",                  false, 0 },
-    {"my_checkpoint_10",                false, 0 },
-    {"streaming_params",                false, 0 },
-    {"checkpoint_99999999999999999999", false, 0 },
+    {"checkpoint_10", true, 10},
+    {"checkpoint_0020", true, 20},
+    {"checkpoint_-3", true, -3},
+    {"checkpoint_0", true, 0},
+    {"tiny.checkpoint_13", true, 13},
+    {"streaming_params_7", true, 7},
+    {"streaming_train_state_8", true, 8},
+    {"checkpoint_0.5", false, 0},
+    {"checkpoint_", false, 0},
+    {"checkpoint_-", false, 0},
+    {"checkpoint", false, 0},
+    {"checkpoint_10x", false, 0},
+    {"my_checkpoint_10", false, 0},
+    {"streaming_params", false, 0},
+    {"checkpoint_99999999999999999999", false, 0},
 };
 
 static void steps_of_names(void **state)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "catalog/db.h"
+#include "catalog/db/db.h"
 
 static sqlite3 *db;
 

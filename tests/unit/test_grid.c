@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "catalog/base/text.h"
-#include "catalog/grid.h"
+#include "catalog/model/grid.h"
 
 #define RANK 3
 
@@ -15,39 +15,32 @@
 static uint64_t shape[RANK] = {10, 7, 5};
 static uint64_t outer[RANK] = {4, 6, 2}, inner[RANK] = {2, 3, 1};
 static uint8_t order[RANK] = {2, 0, 1};
-static struct grid_run runs[] = {
-    {0,  3},
-    {3,  1},
-    {11, 7}
-};
+static struct grid_run runs[] = {{0, 3}, {3, 1}, {11, 7}};
 static struct grid_value values[] = {
-    {.index = 0,  .file = 4,            .offset = 1000, .stored = 10               },
-    {.index = 1,  .file = 4,            .offset = 1010, .stored = 20               },
-    {.index = 5,  .file = GRID_NO_FILE, .stored = 3,    .bytes = "abc"             },
-    {.index = 6,  .file = 0,            .offset = 7,    .stored = UINT64_C(1) << 40},
-    {.index = 17, .file = GRID_NO_FILE, .stored = 0,    .bytes = ""                }
-};
+    {.index = 0, .file = 4, .offset = 1000, .stored = 10},
+    {.index = 1, .file = 4, .offset = 1010, .stored = 20},
+    {.index = 5, .file = GRID_NO_FILE, .stored = 3, .bytes = "abc"},
+    {.index = 6, .file = 0, .offset = 7, .stored = UINT64_C(1) << 40},
+    {.index = 17, .file = GRID_NO_FILE, .stored = 0, .bytes = ""}};
 
 static struct grid in_files(void)
 {
-    return (struct grid){
-        .levels = 2,
-        .level = {{.shape = outer,
-                   .order = order,
-                   .index_first = true,
-                   .index_summed = true,
-                   .index_big = true,
-                   .codec = "gzip:<9"},
-                  {.shape = inner}                         },
-        .in_files = true,
-        .directory = 3,
-        .metadata = 9,
-        .separator = '/',
-        .prefixed = true,
-        .runs = runs,
-        .run_count = 3,
-        .fill = {(const uint8_t *)"\1\2\3\4",            4}
-    };
+    return (struct grid){.levels = 2,
+                         .level = {{.shape = outer,
+                                    .order = order,
+                                    .index_first = true,
+                                    .index_summed = true,
+                                    .index_big = true,
+                                    .codec = "gzip:<9"},
+                                   {.shape = inner}},
+                         .in_files = true,
+                         .directory = 3,
+                         .metadata = 9,
+                         .separator = '/',
+                         .prefixed = true,
+                         .runs = runs,
+                         .run_count = 3,
+                         .fill = {(const uint8_t *)"\1\2\3\4", 4}};
 }
 
 static struct grid listed(void)
@@ -199,37 +192,28 @@ static void order_outside(struct grid *g)
 
 static void run_backward(struct grid *g)
 {
-    static struct grid_run backward[] = {
-        {3, 2},
-        {4, 1}
-    };
+    static struct grid_run backward[] = {{3, 2}, {4, 1}};
     g->runs = backward;
     g->run_count = 2;
 }
 
 static void run_past_end(struct grid *g)
 {
-    static struct grid_run past[] = {
-        {17, 2}
-    };
+    static struct grid_run past[] = {{17, 2}};
     g->runs = past;
     g->run_count = 1;
 }
 
 static void run_of_none(struct grid *g)
 {
-    static struct grid_run none[] = {
-        {17, 0}
-    };
+    static struct grid_run none[] = {{17, 0}};
     g->runs = none;
     g->run_count = 1;
 }
 
 static void value_past_end(struct grid *g)
 {
-    static struct grid_value past[] = {
-        {.index = 18, .file = GRID_NO_FILE}
-    };
+    static struct grid_value past[] = {{.index = 18, .file = GRID_NO_FILE}};
     *g = listed();
     g->values = past;
     g->value_count = 1;
@@ -245,9 +229,7 @@ static void value_twice(struct grid *g)
 
 static void inline_without_bytes(struct grid *g)
 {
-    static struct grid_value none[] = {
-        {.index = 1, .file = GRID_NO_FILE, .stored = 1}
-    };
+    static struct grid_value none[] = {{.index = 1, .file = GRID_NO_FILE, .stored = 1}};
     *g = listed();
     g->values = none;
     g->value_count = 1;
@@ -260,19 +242,19 @@ static void what_makes_no_sense(void **state)
         const char *name;
         void (*harm)(struct grid *);
     } cases[] = {
-        {"no levels",              without_levels            },
-        {"too many levels",        too_many_levels           },
-        {"a flat box",             flat_box                  },
-        {"a box that overflows",   box_that_overflows        },
-        {"inner does not divide",  inner_that_does_not_divide},
-        {"order names one twice",  order_twice               },
-        {"order names another",    order_outside             },
-        {"runs overlap",           run_backward              },
-        {"run past the end",       run_past_end              },
-        {"empty run",              run_of_none               },
-        {"value past the end",     value_past_end            },
-        {"value twice",            value_twice               },
-        {"inline value, no bytes", inline_without_bytes      },
+        {"no levels", without_levels},
+        {"too many levels", too_many_levels},
+        {"a flat box", flat_box},
+        {"a box that overflows", box_that_overflows},
+        {"inner does not divide", inner_that_does_not_divide},
+        {"order names one twice", order_twice},
+        {"order names another", order_outside},
+        {"runs overlap", run_backward},
+        {"run past the end", run_past_end},
+        {"empty run", run_of_none},
+        {"value past the end", value_past_end},
+        {"value twice", value_twice},
+        {"inline value, no bytes", inline_without_bytes},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct grid g = in_files();
@@ -306,12 +288,10 @@ static void boxes_and_keys(void **state)
     static const struct {
         uint64_t index, origin[RANK], inside[RANK];
         const char *key, *plain;
-    } cases[] = {
-        {0,  {0, 0, 0}, {4, 6, 2}, "c/0/0/0", "0.0.0"},
-        {2,  {0, 0, 4}, {4, 6, 1}, "c/0/0/2", "0.0.2"},
-        {9,  {4, 6, 0}, {4, 1, 2}, "c/1/1/0", "1.1.0"},
-        {17, {8, 6, 4}, {2, 1, 1}, "c/2/1/2", "2.1.2"}
-    };
+    } cases[] = {{0, {0, 0, 0}, {4, 6, 2}, "c/0/0/0", "0.0.0"},
+                 {2, {0, 0, 4}, {4, 6, 1}, "c/0/0/2", "0.0.2"},
+                 {9, {4, 6, 0}, {4, 1, 2}, "c/1/1/0", "1.1.0"},
+                 {17, {8, 6, 4}, {2, 1, 1}, "c/2/1/2", "2.1.2"}};
     struct grid g = in_files();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint64_t origin[RANK], inside[RANK];

@@ -212,12 +212,7 @@ static void put_string(struct text *out, const char *s, unsigned width)
 /* width 0: of varying length. */
 static void make_strings(struct world *w, unsigned width, bool gzip)
 {
-    *w = (struct world){
-        .shape = {3, 5},
-          .box = {{2, 2}},
-          .order = {{1, 0}},
-          .unit = 1
-    };
+    *w = (struct world){.shape = {3, 5}, .box = {{2, 2}}, .order = {{1, 0}}, .unit = 1};
     w->t = (struct stored_tensor){.checkpoint = "world",
                                   .name = "t",
                                   .rank = 2,
@@ -227,15 +222,13 @@ static void make_strings(struct world *w, unsigned width, bool gzip)
                                   .codec = w->codec,
                                   .grid = &w->grid};
     dtype_find("string", &w->t.dtype);
-    w->grid = (struct grid){
-        .levels = 1,
-        .level = {{.shape = w->box[0], .order = w->order[0]}},
-        .in_files = true,
-        .separator = '.',
-        .metadata = 1,
-        .runs = w->runs,
-        .fill = { (const uint8_t *)"none",                                         4}
-    };
+    w->grid = (struct grid){.levels = 1,
+                            .level = {{.shape = w->box[0], .order = w->order[0]}},
+                            .in_files = true,
+                            .separator = '.',
+                            .metadata = 1,
+                            .runs = w->runs,
+                            .fill = {(const uint8_t *)"none", 4}};
     snprintf(w->codec, sizeof(w->codec), "%sstrings:%s",
              !gzip   ? ""
              : width ? "gzip:20|"
@@ -304,36 +297,43 @@ static void strings_inline(void **state)
          "\3\0\0\0"
          "\1\0\0\0a"
          "\0\0\0\0"
-         "\2\0\0\0bc",       19, OK         },
+         "\2\0\0\0bc",
+         19, OK},
         {"too few",
          "\2\0\0\0"
          "\1\0\0\0a"
-         "\0\0\0\0",         13, ERR_CORRUPT},
+         "\0\0\0\0",
+         13, ERR_CORRUPT},
         {"cut short",
          "\3\0\0\0"
          "\1\0\0\0a"
          "\0\0\0\0"
-         "\2\0\0\0b",        18, ERR_CORRUPT},
+         "\2\0\0\0b",
+         18, ERR_CORRUPT},
         {"no last one",
          "\3\0\0\0"
          "\1\0\0\0a"
-         "\0\0\0\0",         13, ERR_CORRUPT},
+         "\0\0\0\0",
+         13, ERR_CORRUPT},
         {"one too long",
          "\3\0\0\0"
          "\1\0\0\0a"
          "\0\0\0\0"
-         "\3\0\0\0bc",       19, ERR_CORRUPT},
+         "\3\0\0\0bc",
+         19, ERR_CORRUPT},
         {"far too long",
          "\3\0\0\0"
          "\1\0\0\0a"
          "\0\0\0\0"
-         "\377\377\377\377", 17, ERR_CORRUPT},
+         "\377\377\377\377",
+         17, ERR_CORRUPT},
         {"more behind",
          "\3\0\0\0"
          "\1\0\0\0a"
          "\0\0\0\0"
-         "\2\0\0\0bcd",      20, ERR_CORRUPT},
-        {"nothing",      "", 0,  ERR_CORRUPT},
+         "\2\0\0\0bcd",
+         20, ERR_CORRUPT},
+        {"nothing", "", 0, ERR_CORRUPT},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err = {.offset = NO_OFFSET};
@@ -402,11 +402,7 @@ static void lay_out(struct damaged *d, int layout)
 {
     struct world *w = &d->w;
     *d = (struct damaged){0};
-    *w = (struct world){
-        .shape = {6,      6     },
-          .box = {{3, 3}, {1, 3}},
-          .unit = 4, .swap = 1
-    };
+    *w = (struct world){.shape = {6, 6}, .box = {{3, 3}, {1, 3}}, .unit = 4, .swap = 1};
     bool shards = layout == SHARDS || layout == FIRST;
     w->t = (struct stored_tensor){.checkpoint = "world",
                                   .name = "t",
@@ -639,61 +635,61 @@ static void damage_is_reported(void **state)
         enum status open, read;
         const char *source, *message; /* parts of them */
     } cases[] = {
-        {"plain, cut",        PLAIN,  cut_short,         OK,              ERR_CORRUPT,     "/1.0",
-         "chunk [1,0]: 35 stored"                                                                                             },
-        {"plain, longer",     PLAIN,  make_longer,       OK,              ERR_CORRUPT,     "/1.0",
-         "chunk [1,0]: 37 stored"                                                                                             },
-        {"plain, empty",      PLAIN,  make_empty,        OK,              ERR_CORRUPT,     "/1.0",
-         "chunk [1,0]: 0 stored"                                                                                              },
-        {"plain, gone",       PLAIN,  remove_it,         OK,              ERR_CHANGED,     "/1.0",     "chunk [1,0]: gone"    },
-        {"plain, a link",     PLAIN,  make_link,         OK,              OK,              "",         ""                     },
-        {"plain, a FIFO",     PLAIN,  make_fifo,         OK,              ERR_UNSUPPORTED, "/1.0",
-         "chunk [1,0]: not a r"                                                                                               },
-        {"plain, a folder",   PLAIN,  make_folder,       OK,              ERR_UNSUPPORTED, "/1.0",
-         "chunk [1,0]: not a r"                                                                                               },
-        {"folder gone",       PLAIN,  remove_all,        ERR_CHANGED,     OK,              "",         "gone since"           },
-        {"folder changed",    PLAIN,  add_file,          ERR_CHANGED,     OK,              "",         "changed since"        },
-        {"metadata changed",  PLAIN,  change_metadata,   ERR_CHANGED,     OK,              "/.zarray",
-         "changed since"                                                                                                      },
-        {"wrong fill",        PLAIN,  wrong_fill,        ERR_CORRUPT,     OK,              "world",    "absent chunks is 3"   },
-        {"huge chunks",       PLAIN,  huge_box,          ERR_LIMIT,       OK,              "world",    "too large"            },
-        {"gzip, cut",         GZIP,   cut_short,         OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
-        {"gzip, longer",      GZIP,   make_longer,       OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
-        {"gzip, empty",       GZIP,   make_empty,        OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
-        {"gzip, flipped",     GZIP,   flip_first,        OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
-        {"gzip, huge",        GZIP,   make_huge,         OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: 70000 st"},
-        {"gzip, bomb",        GZIP,   bomb,              OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
-        {"gzip, too little",  GZIP,   too_little,        OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
-        {"unknown codec",     GZIP,   unknown_codec,     ERR_UNSUPPORTED, OK,              "world",    "rot:13"               },
-        {"summed, flipped",   SUMMED, flip_first,        OK,              ERR_CHECKSUM,    "/1.0",
-         "chunk [1,0]: "                                                                                                      },
-        {"summed, empty",     SUMMED, make_empty,        OK,              ERR_CORRUPT,     "/1.0",     "chunk [1,0]: "        },
-        {"shard, empty",      SHARDS, make_empty,        OK,              ERR_CORRUPT,     "/1.0",
-         "chunk [3,0]: the shard is 0"                                                                                        },
-        {"shard, cut",        SHARDS, cut_short,         OK,              ERR_CHECKSUM,    "/1.0",
-         "chunk [3,0]: the index"                                                                                             },
-        {"shard, flipped",    SHARDS, flip_last,         OK,              ERR_CHECKSUM,    "/1.0",
-         "chunk [3,0]: the index"                                                                                             },
-        {"entry far",         SHARDS, entry_far,         OK,              ERR_CORRUPT,     "/1.0",
-         "chunk [4,0]: the shard's"                                                                                           },
-        {"entry in index",    SHARDS, entry_in_index,    OK,              ERR_CORRUPT,     "/1.0",
-         "chunk [4,0]: the shard's"                                                                                           },
-        {"entry half absent", SHARDS, entry_half_absent, OK,              ERR_CORRUPT,     "/1.0",
-         "chunk [4,0]: the shard's"                                                                                           },
-        {"entry longer",      SHARDS, entry_longer,      OK,              ERR_CORRUPT,     "/1.0",
-         "chunk [4,0]: 13 stored"                                                                                             },
-        {"entry empty",       SHARDS, entry_empty,       OK,              ERR_CORRUPT,     "/1.0",
-         "chunk [4,0]: 0 stored"                                                                                              },
-        {"first, empty",      FIRST,  make_empty,        OK,              ERR_CORRUPT,     "/1.0",
-         "chunk [3,0]: the shard is 0"                                                                                        },
-        {"first, in index",   FIRST,  entry_in_index,    OK,              ERR_CORRUPT,     "/1.0",
-         "chunk [4,0]: the shard's"                                                                                           },
-        {"list, gone",        LIST,   remove_it,         ERR_CHANGED,     OK,              "/data",    "gone since"           },
-        {"list, changed",     LIST,   append,            ERR_CHANGED,     OK,              "/data",    "changed since"        },
-        {"list, past end",    LIST,   range_past_end,    OK,              ERR_CORRUPT,     "/data",
-         "chunk [1,0]: "                                                                                                      },
-        {"list, overflow",    LIST,   range_overflows,   OK,              ERR_CORRUPT,     "/data",
-         "chunk [1,0]: "                                                                                                      },
+        {"plain, cut", PLAIN, cut_short, OK, ERR_CORRUPT, "/1.0",
+         "chunk [1,0]: 35 stored"},
+        {"plain, longer", PLAIN, make_longer, OK, ERR_CORRUPT, "/1.0",
+         "chunk [1,0]: 37 stored"},
+        {"plain, empty", PLAIN, make_empty, OK, ERR_CORRUPT, "/1.0",
+         "chunk [1,0]: 0 stored"},
+        {"plain, gone", PLAIN, remove_it, OK, ERR_CHANGED, "/1.0", "chunk [1,0]: gone"},
+        {"plain, a link", PLAIN, make_link, OK, OK, "", ""},
+        {"plain, a FIFO", PLAIN, make_fifo, OK, ERR_UNSUPPORTED, "/1.0",
+         "chunk [1,0]: not a r"},
+        {"plain, a folder", PLAIN, make_folder, OK, ERR_UNSUPPORTED, "/1.0",
+         "chunk [1,0]: not a r"},
+        {"folder gone", PLAIN, remove_all, ERR_CHANGED, OK, "", "gone since"},
+        {"folder changed", PLAIN, add_file, ERR_CHANGED, OK, "", "changed since"},
+        {"metadata changed", PLAIN, change_metadata, ERR_CHANGED, OK, "/.zarray",
+         "changed since"},
+        {"wrong fill", PLAIN, wrong_fill, ERR_CORRUPT, OK, "world", "absent chunks is 3"},
+        {"huge chunks", PLAIN, huge_box, ERR_LIMIT, OK, "world", "too large"},
+        {"gzip, cut", GZIP, cut_short, OK, ERR_CORRUPT, "/1.0", "chunk [1,0]: "},
+        {"gzip, longer", GZIP, make_longer, OK, ERR_CORRUPT, "/1.0", "chunk [1,0]: "},
+        {"gzip, empty", GZIP, make_empty, OK, ERR_CORRUPT, "/1.0", "chunk [1,0]: "},
+        {"gzip, flipped", GZIP, flip_first, OK, ERR_CORRUPT, "/1.0", "chunk [1,0]: "},
+        {"gzip, huge", GZIP, make_huge, OK, ERR_CORRUPT, "/1.0", "chunk [1,0]: 70000 st"},
+        {"gzip, bomb", GZIP, bomb, OK, ERR_CORRUPT, "/1.0", "chunk [1,0]: "},
+        {"gzip, too little", GZIP, too_little, OK, ERR_CORRUPT, "/1.0", "chunk [1,0]: "},
+        {"unknown codec", GZIP, unknown_codec, ERR_UNSUPPORTED, OK, "world", "rot:13"},
+        {"summed, flipped", SUMMED, flip_first, OK, ERR_CHECKSUM, "/1.0",
+         "chunk [1,0]: "},
+        {"summed, empty", SUMMED, make_empty, OK, ERR_CORRUPT, "/1.0", "chunk [1,0]: "},
+        {"shard, empty", SHARDS, make_empty, OK, ERR_CORRUPT, "/1.0",
+         "chunk [3,0]: the shard is 0"},
+        {"shard, cut", SHARDS, cut_short, OK, ERR_CHECKSUM, "/1.0",
+         "chunk [3,0]: the index"},
+        {"shard, flipped", SHARDS, flip_last, OK, ERR_CHECKSUM, "/1.0",
+         "chunk [3,0]: the index"},
+        {"entry far", SHARDS, entry_far, OK, ERR_CORRUPT, "/1.0",
+         "chunk [4,0]: the shard's"},
+        {"entry in index", SHARDS, entry_in_index, OK, ERR_CORRUPT, "/1.0",
+         "chunk [4,0]: the shard's"},
+        {"entry half absent", SHARDS, entry_half_absent, OK, ERR_CORRUPT, "/1.0",
+         "chunk [4,0]: the shard's"},
+        {"entry longer", SHARDS, entry_longer, OK, ERR_CORRUPT, "/1.0",
+         "chunk [4,0]: 13 stored"},
+        {"entry empty", SHARDS, entry_empty, OK, ERR_CORRUPT, "/1.0",
+         "chunk [4,0]: 0 stored"},
+        {"first, empty", FIRST, make_empty, OK, ERR_CORRUPT, "/1.0",
+         "chunk [3,0]: the shard is 0"},
+        {"first, in index", FIRST, entry_in_index, OK, ERR_CORRUPT, "/1.0",
+         "chunk [4,0]: the shard's"},
+        {"list, gone", LIST, remove_it, ERR_CHANGED, OK, "/data", "gone since"},
+        {"list, changed", LIST, append, ERR_CHANGED, OK, "/data", "changed since"},
+        {"list, past end", LIST, range_past_end, OK, ERR_CORRUPT, "/data",
+         "chunk [1,0]: "},
+        {"list, overflow", LIST, range_overflows, OK, ERR_CORRUPT, "/data",
+         "chunk [1,0]: "},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err = {.offset = NO_OFFSET};
@@ -755,13 +751,11 @@ static void endless_grid(void **state)
 {
     (void)state;
     struct error err = {.offset = NO_OFFSET};
-    struct world w = {
-        .shape = {UINT64_C(1) << 40, UINT64_C(1) << 20},
-        .box = {{1, 1}                },
-        .fill = {7},
-        .unit = 1,
-        .swap = 1
-    };
+    struct world w = {.shape = {UINT64_C(1) << 40, UINT64_C(1) << 20},
+                      .box = {{1, 1}},
+                      .fill = {7},
+                      .unit = 1,
+                      .swap = 1};
     w.t = (struct stored_tensor){.checkpoint = "world",
                                  .name = "t",
                                  .rank = 2,
@@ -772,22 +766,17 @@ static void endless_grid(void **state)
                                  .files = w.files,
                                  .file_count = 1};
     dtype_find("uint8", &w.t.dtype);
-    w.grid = (struct grid){
-        .levels = 1,
-        .level = {{.shape = w.box[0]}},
-        .values = w.values,
-        .value_count = 1,
-        .metadata = GRID_NO_FILE,
-        .fill = { w.fill,                  1}
-    };
+    w.grid = (struct grid){.levels = 1,
+                           .level = {{.shape = w.box[0]}},
+                           .values = w.values,
+                           .value_count = 1,
+                           .metadata = GRID_NO_FILE,
+                           .fill = {w.fill, 1}};
     w.values[0] = (struct grid_value){.index = (UINT64_C(1) << 59) + 5,
                                       .file = GRID_NO_FILE,
                                       .stored = 1,
                                       .bytes = "!"};
-    struct slice slices[2] = {
-        {(UINT64_C(1) << 39) - 1, 3, 1},
-        {2,                       3, 3}
-    };
+    struct slice slices[2] = {{(UINT64_C(1) << 39) - 1, 3, 1}, {2, 3, 3}};
     struct reader *r = NULL;
     uint8_t got[9];
     assert_int_equal(reader_open(&w.t, &r, &err), OK);
@@ -839,17 +828,14 @@ static void packed_as_stored(void **state)
     struct arena arena = {0};
     uint64_t shape[] = {3, 3}, box[] = {2, 2};
     struct grid_value values[] = {
-        {.index = 0, .file = GRID_NO_FILE, .stored = 4, .bytes = "\1\2\3\4" },
-        {.index = 3, .file = GRID_NO_FILE, .stored = 4, .bytes = "\5\6\7\10"}
-    };
-    struct grid grid = {
-        .levels = 1,
-        .level = {{.shape = box}},
-        .values = values,
-        .value_count = 2,
-        .metadata = GRID_NO_FILE,
-        .fill = { (const uint8_t *)"\17",             1}
-    };
+        {.index = 0, .file = GRID_NO_FILE, .stored = 4, .bytes = "\1\2\3\4"},
+        {.index = 3, .file = GRID_NO_FILE, .stored = 4, .bytes = "\5\6\7\10"}};
+    struct grid grid = {.levels = 1,
+                        .level = {{.shape = box}},
+                        .values = values,
+                        .value_count = 2,
+                        .metadata = GRID_NO_FILE,
+                        .fill = {(const uint8_t *)"\17", 1}};
     struct stored_tensor t = {.checkpoint = "world",
                               .name = "t",
                               .rank = 2,

@@ -16,11 +16,11 @@
 
 #include "catalog/base/bits.h"
 #include "catalog/base/text.h"
-#include "catalog/db.h"
-#include "catalog/write.h"
+#include "catalog/db/db.h"
+#include "catalog/db/write.h"
 #include "importer/import.h"
-#include "importer/step.h"
-#include "importer/walk.h"
+#include "importer/job/step.h"
+#include "importer/walk/walk.h"
 
 struct place {
     char root[64]; /* what is imported */
@@ -278,18 +278,18 @@ static void test_step_of_folder(void **state)
         int64_t step; /* -1: none */
         const char *run;
     } cases[] = {
-        {"/r/checkpoint-500/model.safetensors", 500, "/r"  },
-        {"/a/b/checkpoint_0042/x.npz",          42,  "/a/b"},
-        {"/a/global_step7/x.npz",               7,   "/a"  },
-        {"/a/step-3/x.npz",                     3,   "/a"  },
-        {"/a/ckpt9/x.npz",                      9,   "/a"  },
-        {"/a/checkpoint/x.npz",                 -1,  NULL  },
-        {"/a/checkpoint-/x.npz",                -1,  NULL  },
-        {"/a/checkpoint-5.tmp/x.npz",           -1,  NULL  },
-        {"/a/checkpoints-5/x.npz",              -1,  NULL  },
-        {"/a/step-1234567890123456789/x.npz",   -1,  NULL  },
-        {"/step-3",                             -1,  NULL  },
-        {"/step-3/x.npz",                       -1,  NULL  }, /* its run would be the root */
+        {"/r/checkpoint-500/model.safetensors", 500, "/r"},
+        {"/a/b/checkpoint_0042/x.npz", 42, "/a/b"},
+        {"/a/global_step7/x.npz", 7, "/a"},
+        {"/a/step-3/x.npz", 3, "/a"},
+        {"/a/ckpt9/x.npz", 9, "/a"},
+        {"/a/checkpoint/x.npz", -1, NULL},
+        {"/a/checkpoint-/x.npz", -1, NULL},
+        {"/a/checkpoint-5.tmp/x.npz", -1, NULL},
+        {"/a/checkpoints-5/x.npz", -1, NULL},
+        {"/a/step-1234567890123456789/x.npz", -1, NULL},
+        {"/step-3", -1, NULL},
+        {"/step-3/x.npz", -1, NULL}, /* its run would be the root */
     };
     const struct place *p = *state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "catalog/base/text.h"
-#include "catalog/tensor.h"
+#include "catalog/model/tensor.h"
 #include "importer/format/jax_tree.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

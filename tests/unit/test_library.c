@@ -37,12 +37,10 @@ static void test_absent(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct error err = {.offset = NO_OFFSET};
         uint8_t out[10];
-        struct block block = {
-            cases[i].chain,
-            {(const uint8_t *)cases[i].stored, cases[i].stored_len},
-            "chunk",
-            0
-        };
+        struct block block = {cases[i].chain,
+                              {(const uint8_t *)cases[i].stored, cases[i].stored_len},
+                              "chunk",
+                              0};
         enum status status = block_decode(decoder, &block, out, sizeof(out), &err);
         printf("%zu: %s: %s\n", i, cases[i].chain, err.message);
         assert_int_equal(cases[i].status, status);

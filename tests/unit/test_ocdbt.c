@@ -88,9 +88,7 @@ static void by_the_byte(void **state)
     database_release(&d);
 }
 
-static const struct path_of one_path[] = {
-    {"d/n", 0}
-};
+static const struct path_of one_path[] = {{"d/n", 0}};
 
 /* A database whose root is a leaf with these entries. */
 static void build_leaf(struct database *d, const struct entry_of *e, size_t count,
@@ -182,25 +180,23 @@ static void empty_database(void **state)
 static void build_tree(struct database *d)
 {
     static const struct path_of leaf_paths[] = {
-        {"d/v",    0},
+        {"d/v", 0},
         {"r/d/v2", 2},
     };
     static const struct path_of x_paths[] = {
-        {"d/z",   0},
+        {"d/z", 0},
         {"q/d/y", 2},
     };
     static const struct path_of root_paths[] = {
         {"own/n1", 0},
-        {"p/d/x",  2},
+        {"p/d/x", 2},
     };
-    static const struct path_of n1_paths[] = {
-        {"d/leaves", 0}
-    };
+    static const struct path_of n1_paths[] = {{"d/leaves", 0}};
     struct text body = {0};
     struct stored leaf[3];
     static const struct entry_of first[] = {
-        {.key = "a",   .value = "1"},
-        { .key = "w/a", .file = 0,  .offset = 3, .length = 4},
+        {.key = "a", .value = "1"},
+        {.key = "w/a", .file = 0, .offset = 3, .length = 4},
     };
     put_leaf(&body, PATHS(leaf_paths), first, 2);
     leaf[0] = database_node(d, "d/leaves", text_bytes(&body), PACK_ZSTD);
@@ -213,19 +209,17 @@ static void build_tree(struct database *d)
     leaf[1] = database_node(d, "p/q/d/y", text_bytes(&body), PACK_RAW);
     text_reset(&body);
     static const struct entry_of third[] = {
-        {.key = "c0",  .value = "0"},
-        { .key = "d", .file = 0, .offset = 9, .length = 10},
+        {.key = "c0", .value = "0"},
+        {.key = "d", .file = 0, .offset = 9, .length = 10},
     };
     put_leaf(&body, PATHS(leaf_paths), third, 2);
     leaf[2] = database_node(d, "p/d/z", text_bytes(&body), PACK_RAW);
     text_reset(&body);
-    const struct entry_of n1[] = {
-        {.key = "",
-         .file = 0,
-         .offset = leaf[0].offset,
-         .length = leaf[0].length,
-         .keys = 2}
-    };
+    const struct entry_of n1[] = {{.key = "",
+                                   .file = 0,
+                                   .offset = leaf[0].offset,
+                                   .length = leaf[0].length,
+                                   .keys = 2}};
     put_inner(&body, 1, PATHS(n1_paths), n1, 1);
     struct stored left = database_node(d, "own/n1", text_bytes(&body), PACK_RAW);
     text_reset(&body);
@@ -294,11 +288,11 @@ static void lost_nodes(void **state)
         bool missing;
         const char *want;
     } cases[] = {
-        {"d/leaves", false, TREE_MIDDLE TREE_RIGHT LOST("") BAD_SUM           },
-        {"own/n1",   true,  TREE_MIDDLE TREE_RIGHT LOST("") "no such file\n"  },
-        {"p/q/d/y",  false, TREE_LEFT TREE_RIGHT LOST("w/b") BAD_SUM          },
-        {"p/d/z",    true,  TREE_LEFT TREE_MIDDLE LOST("w/c") "no such file\n"},
-        {"p/d/x",    false, TREE_LEFT LOST("w/b") BAD_SUM                     },
+        {"d/leaves", false, TREE_MIDDLE TREE_RIGHT LOST("") BAD_SUM},
+        {"own/n1", true, TREE_MIDDLE TREE_RIGHT LOST("") "no such file\n"},
+        {"p/q/d/y", false, TREE_LEFT TREE_RIGHT LOST("w/b") BAD_SUM},
+        {"p/d/z", true, TREE_LEFT TREE_MIDDLE LOST("w/c") "no such file\n"},
+        {"p/d/x", false, TREE_LEFT LOST("w/b") BAD_SUM},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         print_message("%s %s\n", cases[i].file, cases[i].missing ? "missing" : "damaged");
@@ -660,14 +654,14 @@ static void bad_frames(void **state)
         uint8_t to;
         enum status status;
     } cases[] = {
-        {"as it is",            13, 0,    OK             },
-        {"another magic",       3,  0x2B, ERR_CORRUPT    },
-        {"a node's magic",      2,  0x20, ERR_CORRUPT    },
-        {"another length",      5,  1,    ERR_CORRUPT    },
-        {"a length of 2^63",    11, 0x80, ERR_CORRUPT    },
-        {"version 1",           12, 1,    ERR_UNSUPPORTED},
-        {"compression 2",       13, 2,    ERR_UNSUPPORTED},
-        {"zstd, and it is not", 13, 1,    ERR_CORRUPT    },
+        {"as it is", 13, 0, OK},
+        {"another magic", 3, 0x2B, ERR_CORRUPT},
+        {"a node's magic", 2, 0x20, ERR_CORRUPT},
+        {"another length", 5, 1, ERR_CORRUPT},
+        {"a length of 2^63", 11, 0x80, ERR_CORRUPT},
+        {"version 1", 12, 1, ERR_UNSUPPORTED},
+        {"compression 2", 13, 2, ERR_UNSUPPORTED},
+        {"zstd, and it is not", 13, 1, ERR_CORRUPT},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         print_message("%s\n", cases[i].name);
@@ -734,7 +728,7 @@ static void numbered_wrongly(void **state)
     (void)state;
     static const struct manifest_of wrong[] = {
         {.empty = true, .generation = 12}, /* another number */
-        {.numbered = true            },
+        {.numbered = true},
     };
     for (size_t i = 0; i < COUNT(wrong); i++) {
         struct database d = {0};
@@ -927,9 +921,7 @@ static void opened_once(void **state)
 {
     (void)state;
     struct database d = {0};
-    struct path_of paths[41] = {
-        {"d/n", 0}
-    };
+    struct path_of paths[41] = {{"d/n", 0}};
     struct entry_of e[40];
     char names[40][8], keys[40][8];
     struct text body = {0}, want = {0};

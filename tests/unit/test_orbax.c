@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "importer/job.h"
+#include "importer/job/job.h"
 
 #define FILES_MAX 64
 

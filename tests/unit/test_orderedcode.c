@@ -19,39 +19,39 @@ static const struct {
     size_t len;
     int64_t value;
 } signed_cases[] = {
-    {"\x80",                                     1,  0                     },
-    {"\x81",                                     1,  1                     },
-    {"\x85",                                     1,  5                     },
-    {"\xBF",                                     1,  63                    },
-    {"\xC0\x40",                                 2,  64                    },
-    {"\xC0\x64",                                 2,  100                   },
-    {"\xDF\xFF",                                 2,  8191                  },
-    {"\xE0\x20\x00",                             3,  8192                  },
-    {"\x7F",                                     1,  -1                    },
-    {"\x40",                                     1,  -64                   },
-    {"\x3F\xBF",                                 2,  -65                   },
-    {"\xF0\x42\x42\x42",                         4,  0x424242              },
-    {"\x38\x00",                                 2,  -0x800                },
-    {"\xFF\x01\x00\x00\x00\x00\x00\x00",         8,  INT64_C(1) << 48      },
-    {"\xFF\x7F\xFF\xFF\xFF\xFF\xFF\xFF",         8,  (INT64_C(1) << 55) - 1},
-    {"\xFF\x80\x80\x00\x00\x00\x00\x00\x00",     9,  INT64_C(1) << 55      },
-    {"\xFF\xBF\xFF\xFF\xFF\xFF\xFF\xFF\xFF",     9,  (INT64_C(1) << 62) - 1},
-    {"\xFF\xC0\x40\x00\x00\x00\x00\x00\x00\x00", 10, INT64_C(1) << 62      },
-    {"\xFF\xC0\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 10, INT64_MAX             },
-    {"\x00\x3F\x80\x00\x00\x00\x00\x00\x00\x00", 10, INT64_MIN             },
+    {"\x80", 1, 0},
+    {"\x81", 1, 1},
+    {"\x85", 1, 5},
+    {"\xBF", 1, 63},
+    {"\xC0\x40", 2, 64},
+    {"\xC0\x64", 2, 100},
+    {"\xDF\xFF", 2, 8191},
+    {"\xE0\x20\x00", 3, 8192},
+    {"\x7F", 1, -1},
+    {"\x40", 1, -64},
+    {"\x3F\xBF", 2, -65},
+    {"\xF0\x42\x42\x42", 4, 0x424242},
+    {"\x38\x00", 2, -0x800},
+    {"\xFF\x01\x00\x00\x00\x00\x00\x00", 8, INT64_C(1) << 48},
+    {"\xFF\x7F\xFF\xFF\xFF\xFF\xFF\xFF", 8, (INT64_C(1) << 55) - 1},
+    {"\xFF\x80\x80\x00\x00\x00\x00\x00\x00", 9, INT64_C(1) << 55},
+    {"\xFF\xBF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 9, (INT64_C(1) << 62) - 1},
+    {"\xFF\xC0\x40\x00\x00\x00\x00\x00\x00\x00", 10, INT64_C(1) << 62},
+    {"\xFF\xC0\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 10, INT64_MAX},
+    {"\x00\x3F\x80\x00\x00\x00\x00\x00\x00\x00", 10, INT64_MIN},
 };
 
 static const struct {
     const char *code;
     size_t len;
 } signed_wrong[] = {
-    {"",                                             0 },
-    {"\xC0",                                         1 },
-    {"\xC0\x3F",                                     2 }, /* 63 takes one byte */
-    {"\xFF",                                         1 },
-    {"\xFF\x00\xFF\xFF\xFF\xFF\xFF\xFF",             8 }, /* fits in 7 bytes */
-    {"\xFF\xC0\x80\x00\x00\x00\x00\x00\x00\x00",     10}, /* 2^63 */
-    {"\xFF\xC1\x00\x00\x00\x00\x00\x00\x00\x00",     10}, /* 2^64 */
+    {"", 0},
+    {"\xC0", 1},
+    {"\xC0\x3F", 2}, /* 63 takes one byte */
+    {"\xFF", 1},
+    {"\xFF\x00\xFF\xFF\xFF\xFF\xFF\xFF", 8},          /* fits in 7 bytes */
+    {"\xFF\xC0\x80\x00\x00\x00\x00\x00\x00\x00", 10}, /* 2^63 */
+    {"\xFF\xC1\x00\x00\x00\x00\x00\x00\x00\x00", 10}, /* 2^64 */
     {"\xFF\xE0\x00\x00\x00\x00\x00\x00\x00\x00\x00", 11},
     {"\x00\x1F\x00\x00\x00\x00\x00\x00\x00\x00\x00", 11},
 };
@@ -79,14 +79,14 @@ static const struct {
     uint64_t value;
     bool ok;
 } numbers[] = {
-    {"\0",                                  1,  0,          true },
-    {"\1\2",                                2,  2,          true },
-    {"\2\1\0",                              3,  256,        true },
-    {"\10\377\377\377\377\377\377\377\377", 9,  UINT64_MAX, true },
-    {"",                                    0,  0,          false},
-    {"\1",                                  1,  0,          false},
-    {"\1\0",                                2,  0,          false}, /* 0 takes no byte */
-    {"\11\1\1\1\1\1\1\1\1\1",               10, 0,          false},
+    {"\0", 1, 0, true},
+    {"\1\2", 2, 2, true},
+    {"\2\1\0", 3, 256, true},
+    {"\10\377\377\377\377\377\377\377\377", 9, UINT64_MAX, true},
+    {"", 0, 0, false},
+    {"\1", 1, 0, false},
+    {"\1\0", 2, 0, false}, /* 0 takes no byte */
+    {"\11\1\1\1\1\1\1\1\1\1", 10, 0, false},
 };
 
 static void unsigned_numbers(void **state)
@@ -107,15 +107,15 @@ static const struct {
     size_t value_len;
     bool ok;
 } strings[] = {
-    {"\0\1",         2, "",      0, true },
-    {"emb\0\1",      5, "emb",   3, true },
-    {"a\0\377b\0\1", 6, "a\0b",  3, true },
-    {"\377\0x\0\1",  5, "\377x", 2, true },
-    {"",             0, "",      0, false},
-    {"abc",          3, "",      0, false},
-    {"abc\0",        4, "",      0, false},
-    {"a\0\2b\0\1",   6, "",      0, false},
-    {"a\377\1b\0\1", 6, "",      0, false},
+    {"\0\1", 2, "", 0, true},
+    {"emb\0\1", 5, "emb", 3, true},
+    {"a\0\377b\0\1", 6, "a\0b", 3, true},
+    {"\377\0x\0\1", 5, "\377x", 2, true},
+    {"", 0, "", 0, false},
+    {"abc", 3, "", 0, false},
+    {"abc\0", 4, "", 0, false},
+    {"a\0\2b\0\1", 6, "", 0, false},
+    {"a\377\1b\0\1", 6, "", 0, false},
 };
 
 static void byte_strings(void **state)

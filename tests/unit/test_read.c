@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "catalog/read.h"
+#include "catalog/read/read.h"
 
 /*
  * Tensors laid out at random, read at random, compared with what each element should be: a
@@ -59,14 +59,8 @@ static void model_start(struct model *m)
     static const struct {
         const char *dtype;
         unsigned width, swap;
-    } types[] = {
-        {"uint8",      1,  1},
-        {"int16",      2,  2},
-        {"float32",    4,  4},
-        {"int64",      8,  8},
-        {"complex128", 16, 8},
-        {"void24",     3,  1}
-    };
+    } types[] = {{"uint8", 1, 1}, {"int16", 2, 2},       {"float32", 4, 4},
+                 {"int64", 8, 8}, {"complex128", 16, 8}, {"void24", 3, 1}};
     size_t k = random_below(sizeof(types) / sizeof(types[0]));
     *m = (struct model){.width = types[k].width, .swap = 1};
     m->t = (struct stored_tensor){.id = 1,
@@ -459,18 +453,19 @@ static const struct {
     uint64_t count;
     const char *message; /* NULL: fine */
 } tilings[] = {
-    {"one",                     {{0, 0}},                         {{4, 6}},                         1, NULL     },
-    {"four",                    {{0, 0}, {2, 0}, {0, 3}, {2, 3}}, {{2, 3}, {2, 3}, {2, 3}, {2, 3}}, 4, NULL     },
-    {"a hole",                  {{0, 0}, {2, 0}, {0, 3}},         {{2, 3}, {2, 3}, {2, 3}},         3, "cover"  },
-    {"twice",                   {{0, 0}, {0, 0}},                 {{4, 6}, {4, 6}},                 2, "overlap"},
+    {"one", {{0, 0}}, {{4, 6}}, 1, NULL},
+    {"four", {{0, 0}, {2, 0}, {0, 3}, {2, 3}}, {{2, 3}, {2, 3}, {2, 3}, {2, 3}}, 4, NULL},
+    {"a hole", {{0, 0}, {2, 0}, {0, 3}}, {{2, 3}, {2, 3}, {2, 3}}, 3, "cover"},
+    {"twice", {{0, 0}, {0, 0}}, {{4, 6}, {4, 6}}, 2, "overlap"},
     {"a hole and a part twice",
      {{0, 0}, {0, 0}, {0, 3}, {2, 3}},
      {{2, 3}, {2, 3}, {2, 3}, {2, 3}},
-     4,                                                                                                "overlap"},
-    {"shifted",                 {{0, 0}, {2, 1}},                 {{2, 6}, {2, 5}},                 2, "cover"  },
-    {"too far",                 {{0, 0}, {2, 0}},                 {{2, 6}, {3, 6}},                 2, "inside" },
-    {"far away",                {{0, 0}, {UINT64_MAX, 0}},        {{4, 6}, {2, 6}},                 2, "inside" },
-    {"empty ones too",          {{0, 0}, {4, 0}, {0, 6}},         {{4, 6}, {0, 6}, {4, 0}},         3, NULL     },
+     4,
+     "overlap"},
+    {"shifted", {{0, 0}, {2, 1}}, {{2, 6}, {2, 5}}, 2, "cover"},
+    {"too far", {{0, 0}, {2, 0}}, {{2, 6}, {3, 6}}, 2, "inside"},
+    {"far away", {{0, 0}, {UINT64_MAX, 0}}, {{4, 6}, {2, 6}}, 2, "inside"},
+    {"empty ones too", {{0, 0}, {4, 0}, {0, 6}}, {{4, 6}, {0, 6}, {4, 0}}, 3, NULL},
 };
 
 static void test_tilings(void **state)
@@ -517,74 +512,107 @@ static void test_refusals(void **state)
         int64_t strides[2]; /* 0, 0: none */
         enum status status;
     } cases[] = {
-        {"fine",                    "int16", STORAGE_INLINE, NULL, {2, 3},                 6, 12, {0, 0}, OK},
+        {"fine", "int16", STORAGE_INLINE, NULL, {2, 3}, 6, 12, {0, 0}, OK},
         {"a byte short",
-         "int16",                            STORAGE_INLINE,
-         NULL,                                                     {2, 3},
-         6,                                                                                   11,
+         "int16",
+         STORAGE_INLINE,
+         NULL,
+         {2, 3},
+         6,
+         11,
          {0, 0},
-         ERR_CORRUPT                                                                                        },
+         ERR_CORRUPT},
         {"a byte over",
-         "int16",                            STORAGE_INLINE,
-         NULL,                                                     {2, 3},
-         6,                                                                                   13,
+         "int16",
+         STORAGE_INLINE,
+         NULL,
+         {2, 3},
+         6,
+         13,
          {0, 0},
-         ERR_CORRUPT                                                                                        },
+         ERR_CORRUPT},
         {"elements contradict",
-         "int16",                            STORAGE_INLINE,
-         NULL,                                                     {2, 3},
-         7,                                                                                   14,
+         "int16",
+         STORAGE_INLINE,
+         NULL,
+         {2, 3},
+         7,
+         14,
          {0, 0},
-         ERR_CORRUPT                                                                                        },
+         ERR_CORRUPT},
         {"shape overflows",
-         "int16",                            STORAGE_INLINE,
-         NULL,                                                     {UINT64_MAX, 2},
-         6,                                                                                   12,
+         "int16",
+         STORAGE_INLINE,
+         NULL,
+         {UINT64_MAX, 2},
+         6,
+         12,
          {0, 0},
-         ERR_CORRUPT                                                                                        },
+         ERR_CORRUPT},
         {"size overflows",
-         "int16",                            STORAGE_INLINE,
-         NULL,                                                     {UINT64_C(1) << 63, 1},
+         "int16",
+         STORAGE_INLINE,
+         NULL,
+         {UINT64_C(1) << 63, 1},
          UINT64_C(1) << 63,
-         12,                                                                                      {0, 0},
-         ERR_CORRUPT                                                                                        },
+         12,
+         {0, 0},
+         ERR_CORRUPT},
         {"nothing stored",
-         "int16",                            STORAGE_NONE,
-         NULL,                                                     {2, 3},
-         6,                                                                                   0,
+         "int16",
+         STORAGE_NONE,
+         NULL,
+         {2, 3},
+         6,
+         0,
          {0, 0},
-         ERR_UNSUPPORTED                                                                                    },
+         ERR_UNSUPPORTED},
         {"variant",
-         "variant",                          STORAGE_INLINE,
-         NULL,                                                     {2, 3},
-         6,                                                                                   12,
+         "variant",
+         STORAGE_INLINE,
+         NULL,
+         {2, 3},
+         6,
+         12,
          {0, 0},
-         ERR_UNSUPPORTED                                                                                    },
+         ERR_UNSUPPORTED},
         {"unknown dtype",
-         "unknown(99)",                      STORAGE_INLINE,
-         NULL,                                                     {2, 3},
-         6,                                                                                   12,
+         "unknown(99)",
+         STORAGE_INLINE,
+         NULL,
+         {2, 3},
+         6,
+         12,
          {0, 0},
-         ERR_UNSUPPORTED                                                                                    },
+         ERR_UNSUPPORTED},
         {"unknown codec",
-         "int16",                            STORAGE_INLINE,
-         "lzw",                                                    {2, 3},
-         6,                                                                                   12,
+         "int16",
+         STORAGE_INLINE,
+         "lzw",
+         {2, 3},
+         6,
+         12,
          {0, 0},
-         ERR_UNSUPPORTED                                                                                    },
+         ERR_UNSUPPORTED},
         {"strings without a codec",
-         "string",                           STORAGE_INLINE,
-         NULL,                                                     {2, 3},
-         6,                                                                                   12,
+         "string",
+         STORAGE_INLINE,
+         NULL,
+         {2, 3},
+         6,
+         12,
          {0, 0},
-         ERR_UNSUPPORTED                                                                                    },
+         ERR_UNSUPPORTED},
         {"packed in another order",
-         "int4",                             STORAGE_INLINE,
-         NULL,                                                     {2, 2},
-         4,                                                                                   2,
+         "int4",
+         STORAGE_INLINE,
+         NULL,
+         {2, 2},
+         4,
+         2,
          {1, 2},
-         ERR_UNSUPPORTED                                                                                    },
-        {"no elements",             "int16", STORAGE_INLINE, NULL, {0, 3},                 0, 0,  {0, 0}, OK},
+         ERR_UNSUPPORTED},
+        {"no elements", "int16", STORAGE_INLINE, NULL, {0, 3}, 0, 0, {0, 0}, OK},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint64_t shape[2] = {cases[i].shape[0], cases[i].shape[1]};
@@ -613,14 +641,8 @@ static void test_refusals(void **state)
 static void test_strides_outside(void **state)
 {
     (void)state;
-    static const int64_t bad[][2] = {
-        {3,         2        },
-        {6,         1        },
-        {INT64_MAX, 1        },
-        {1,         INT64_MAX},
-        {-1,        1        },
-        {1,         INT64_MIN}
-    };
+    static const int64_t bad[][2] = {{3, 2},         {6, 1},  {INT64_MAX, 1},
+                                     {1, INT64_MAX}, {-1, 1}, {1, INT64_MIN}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         uint64_t shape[2] = {2, 3};
         int64_t strides[2] = {bad[i][0], bad[i][1]};
@@ -661,20 +683,13 @@ static void test_packed(void **state)
     struct reader *r = NULL;
     dtype_find("int4", &t.dtype);
     assert_int_equal(OK, reader_open(&t, &r, &err));
-    struct slice whole_blocks[2] =
-        {
-            {2, 2, -2},
-            {2, 2, 1 }
-    },
+    struct slice whole_blocks[2] = {{2, 2, -2}, {2, 2, 1}},
                  cut[2] = {{0, 3, 1}, {1, 2, 1}};
     assert_int_equal(OK, reader_read_slice(r, whole_blocks, 0, got, 2, &err));
     assert_memory_equal("\xBA\x32", got, 2);
     assert_int_equal(ERR_UNSUPPORTED, reader_read_slice(r, cut, 0, got, 3, &err));
     error_clear(&err);
-    struct slice outside[2] = {
-        {1, 3, 1},
-        {0, 4, 1}
-    };
+    struct slice outside[2] = {{1, 3, 1}, {0, 4, 1}};
     assert_int_equal(ERR_ARGUMENT, reader_read_slice(r, outside, 0, got, 6, &err));
     reader_close(r);
 }

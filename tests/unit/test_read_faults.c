@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "catalog/base/crc32c.h"
-#include "catalog/read.h"
+#include "catalog/read/read.h"
 
 /* --- faults ----------------------------------------------------------------------------- */
 
@@ -144,12 +144,10 @@ static void world_make(struct world *w)
 {
     uint8_t packed[BYTES + 1000];
     z_stream z = {0};
-    *w = (struct world){
-        .shape = {ROWS,     COLUMNS},
-        .half = {ROWS / 2, COLUMNS},
-        .lower = {ROWS / 2, 0      },
-        .strides = {1,        ROWS   }
-    };
+    *w = (struct world){.shape = {ROWS, COLUMNS},
+                        .half = {ROWS / 2, COLUMNS},
+                        .lower = {ROWS / 2, 0},
+                        .strides = {1, ROWS}};
     for (size_t i = 0; i < BYTES; i++)
         w->plain[i] = (uint8_t)(i * 2654435761u >> 24);
     assert_int_equal(Z_OK, deflateInit2(&z, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY));
@@ -329,17 +327,17 @@ static const struct {
     const char *name;
     void (*be)(struct world *, struct stored_tensor *);
 } kinds[] = {
-    {"flat",             be_flat            },
-    {"fortran",          be_fortran         },
-    {"pieces",           be_pieces          },
-    {"deflated",         be_deflated        },
+    {"flat", be_flat},
+    {"fortran", be_fortran},
+    {"pieces", be_pieces},
+    {"deflated", be_deflated},
     {"deflated fortran", be_deflated_fortran},
-    {"member",           be_member          },
-    {"strings",          be_strings         },
-    {"numpy strings",    be_numpy_strings   },
-    {"chunk",            be_chunk           },
-    {"shard",            be_shard           },
-    {"string chunk",     be_string_chunk    },
+    {"member", be_member},
+    {"strings", be_strings},
+    {"numpy strings", be_numpy_strings},
+    {"chunk", be_chunk},
+    {"shard", be_shard},
+    {"string chunk", be_string_chunk},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -362,10 +360,8 @@ static enum status use_strings(struct reader *r, struct error *err)
 static enum status use(const struct stored_tensor *t, struct error *err)
 {
     struct reader *r = NULL;
-    struct slice slices[2] = {
-        {t->shape[0] - 1, t->shape[0] / 2, -2},
-        {3,               COLUMNS / 7,     5 }
-    };
+    struct slice slices[2] = {{t->shape[0] - 1, t->shape[0] / 2, -2},
+                              {3, COLUMNS / 7, 5}};
     uint64_t size = slice_elements(slices, 2) * 4;
     if (reader_open(t, &r, err) != OK)
         goto done;
@@ -440,13 +436,13 @@ static void test_plain(void **state)
         bool plain;
         uint64_t offset;
     } cases[] = {
-        {be_flat,     NULL,            true,  0          },
-        {be_flat,     "skip:0|skip:0", true,  0          },
-        {be_member,   "member:40",     true,  COLUMNS * 4},
-        {be_flat,     "swap:4",        false, 0          },
-        {be_fortran,  NULL,            false, 0          },
-        {be_pieces,   NULL,            false, 0          },
-        {be_deflated, "",              false, 0          },
+        {be_flat, NULL, true, 0},
+        {be_flat, "skip:0|skip:0", true, 0},
+        {be_member, "member:40", true, COLUMNS * 4},
+        {be_flat, "swap:4", false, 0},
+        {be_fortran, NULL, false, 0},
+        {be_pieces, NULL, false, 0},
+        {be_deflated, "", false, 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world w;
@@ -580,12 +576,12 @@ static void test_slice_reads_little(void **state)
         struct slice slices[2];
         uint64_t most; /* bytes read */
     } cases[] = {
-        {"a row",                         {{123456, 1, 1}, {0, 1000, 1}}, 4000    },
-        {"an element",                    {{999999, 1, 1}, {999, 1, 1}},  4       },
-        {"ten elements far apart",        {{0, 10, 100000}, {7, 1, 1}},   40      },
-        {"a corner",                      {{0, 100, 1}, {0, 10, 1}},      100 * 40},
-        {"a corner, backward",            {{99, 100, -1}, {9, 10, -1}},   100 * 40},
-        {"every second element of a row", {{5, 1, 1}, {0, 500, 2}},       4000    },
+        {"a row", {{123456, 1, 1}, {0, 1000, 1}}, 4000},
+        {"an element", {{999999, 1, 1}, {999, 1, 1}}, 4},
+        {"ten elements far apart", {{0, 10, 100000}, {7, 1, 1}}, 40},
+        {"a corner", {{0, 100, 1}, {0, 10, 1}}, 100 * 40},
+        {"a corner, backward", {{99, 100, -1}, {9, 10, -1}}, 100 * 40},
+        {"every second element of a row", {{5, 1, 1}, {0, 500, 2}}, 4000},
     };
     uint64_t shape[2] = {1000000, 1000};
     write_file("large", "", 0);
@@ -625,10 +621,7 @@ static void test_slice_of_pieces(void **state)
     struct stored_tensor t;
     struct reader *r = NULL;
     struct error err = {.offset = NO_OFFSET};
-    struct slice slices[2] = {
-        {ROWS / 2, 2,       1},
-        {0,        COLUMNS, 1}
-    };
+    struct slice slices[2] = {{ROWS / 2, 2, 1}, {0, COLUMNS, 1}};
     world_make(&w);
     be_pieces(&w, &t);
     t.sums = NULL;

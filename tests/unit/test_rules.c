@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "catalog/regex/rules.h"
+#include "catalog/map/rules.h"
 
 #define WORDS_MAX 6
 
@@ -21,7 +21,7 @@ static const struct rule_case {
     enum rules_shape shape;
     const char *pattern, *replacement, *steps, *name, *answer;
 } rule_cases[] = {
-  /* clang-format off */
+/* clang-format off */
 #define F RULES_FULLMATCH
 #define T RULES_TRANSLATOR
     {"plain", F, "a", "b", NULL, "a", "=b"},
@@ -102,7 +102,7 @@ static const struct rule_case {
      "!ValueError: wrong number of arguments for step if"},
 #undef F
 #undef T
-  /* clang-format on */
+    /* clang-format on */
 };
 
 static void add_step(struct rules *r, char *step)

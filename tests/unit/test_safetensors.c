@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "catalog/base/text.h"
-#include "importer/job.h"
+#include "importer/job/job.h"
 
 extern const struct format format_safetensors;
 

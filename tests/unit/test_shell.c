@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "shell/human.h"
-#include "shell/module_tree.h"
-#include "shell/nearest.h"
-#include "shell/statements.h"
+#include "shell/line/nearest.h"
+#include "shell/line/statements.h"
+#include "shell/render/human.h"
+#include "shell/render/module_tree.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -21,30 +21,30 @@
 static const struct {
     const char *script, *units;
 } scripts[] = {
-    {"",                                                                   ""                                           },
-    {"\n \t\n",                                                            ""                                           },
-    {"SELECT 1;",                                                          "S1:SELECT 1;\n"                             },
-    {"SELECT 1",                                                           "S1:SELECT 1\n"                              },
-    {"SELECT\n1\n;\nSELECT 2;\n",                                          "S1:SELECT\n1\n;\n|S4:SELECT 2;\n"           },
-    {"SELECT 1; SELECT 2;",                                                "S1:SELECT 1; SELECT 2;\n"                   },
-    {"SELECT 1; SELECT\n2;",                                               "S1:SELECT 1; SELECT\n2;\n"                  },
-    {".mode json\nSELECT 1;",                                              "D1:.mode json|S2:SELECT 1;\n"               },
-    {"  .mode json  \r\n",                                                 "D1:  .mode json"                            },
-    {"SELECT\n.5;",                                                        "S1:SELECT\n.5;\n"                           },
-    {"SELECT 1; -- done\n.tables",                                         "S1:SELECT 1; -- done\n|D2:.tables"          },
-    {"-- only a comment;\n.tables",                                        "D2:.tables"                                 },
-    {"/* two\n.lines; */\n.tables",                                        "D3:.tables"                                 },
-    {"/* two\n.lines; */ SELECT 1;\n",                                     "S1:/* two\n.lines; */ SELECT 1;\n"          },
-    {"SELECT ';\n.x;\n';\n",                                               "S1:SELECT ';\n.x;\n';\n"                    },
-    {"SELECT 'it''s;\n';",                                                 "S1:SELECT 'it''s;\n';\n"                    },
-    {"SELECT \";\n\", [;\n], `;\n`;",                                      "S1:SELECT \";\n\", [;\n], `;\n`;\n"         },
-    {"SELECT '-- no comment';\nSELECT 2;",                                 "S1:SELECT '-- no comment';\n|S2:SELECT 2;\n"},
-    {"SELECT 1 - -1;\nSELECT 4 / 2;",                                      "S1:SELECT 1 - -1;\n|S2:SELECT 4 / 2;\n"     },
-    {"SELECT 'open",                                                       "S1:SELECT 'open\n"                          },
+    {"", ""},
+    {"\n \t\n", ""},
+    {"SELECT 1;", "S1:SELECT 1;\n"},
+    {"SELECT 1", "S1:SELECT 1\n"},
+    {"SELECT\n1\n;\nSELECT 2;\n", "S1:SELECT\n1\n;\n|S4:SELECT 2;\n"},
+    {"SELECT 1; SELECT 2;", "S1:SELECT 1; SELECT 2;\n"},
+    {"SELECT 1; SELECT\n2;", "S1:SELECT 1; SELECT\n2;\n"},
+    {".mode json\nSELECT 1;", "D1:.mode json|S2:SELECT 1;\n"},
+    {"  .mode json  \r\n", "D1:  .mode json"},
+    {"SELECT\n.5;", "S1:SELECT\n.5;\n"},
+    {"SELECT 1; -- done\n.tables", "S1:SELECT 1; -- done\n|D2:.tables"},
+    {"-- only a comment;\n.tables", "D2:.tables"},
+    {"/* two\n.lines; */\n.tables", "D3:.tables"},
+    {"/* two\n.lines; */ SELECT 1;\n", "S1:/* two\n.lines; */ SELECT 1;\n"},
+    {"SELECT ';\n.x;\n';\n", "S1:SELECT ';\n.x;\n';\n"},
+    {"SELECT 'it''s;\n';", "S1:SELECT 'it''s;\n';\n"},
+    {"SELECT \";\n\", [;\n], `;\n`;", "S1:SELECT \";\n\", [;\n], `;\n`;\n"},
+    {"SELECT '-- no comment';\nSELECT 2;", "S1:SELECT '-- no comment';\n|S2:SELECT 2;\n"},
+    {"SELECT 1 - -1;\nSELECT 4 / 2;", "S1:SELECT 1 - -1;\n|S2:SELECT 4 / 2;\n"},
+    {"SELECT 'open", "S1:SELECT 'open\n"},
     {"CREATE TRIGGER t AFTER INSERT ON x BEGIN\nSELECT 1;\nEND;\n.tables",
-     "S1:CREATE TRIGGER t AFTER INSERT ON x BEGIN\nSELECT 1;\nEND;\n|D4:.tables"                                        },
-    {"\xEF\xBB\xBFSELECT 1;",                                              "S1:SELECT 1;\n"                             },
-    {";\n;;\nSELECT 1;",                                                   "S1:;\n|S2:;;\n|S3:SELECT 1;\n"              },
+     "S1:CREATE TRIGGER t AFTER INSERT ON x BEGIN\nSELECT 1;\nEND;\n|D4:.tables"},
+    {"\xEF\xBB\xBFSELECT 1;", "S1:SELECT 1;\n"},
+    {";\n;;\nSELECT 1;", "S1:;\n|S2:;;\n|S3:SELECT 1;\n"},
 };
 
 static void add_unit(struct text *out, enum unit kind, struct splitter *p)
@@ -91,18 +91,18 @@ static const struct {
     const char *line, *words;
     int count;
 } word_cases[] = {
-    {"",                      "",             0 },
-    {"  ",                    "",             0 },
-    {"mode json",             "mode|json",    2 },
-    {"  a\tb  ",              "a|b",          2 },
-    {"a 'b c' d",             "a|b c|d",      3 },
-    {"a \"b\\n\\\"\\\\c\" d", "a|b\n\"\\c|d", 3 },
-    {"a 'b\\n'",              "a|b\\n",       2 },
-    {"a ''",                  "a|",           2 },
-    {"'a'b\"c\"",             "abc",          1 },
-    {"a 'b",                  NULL,           -1},
-    {"a \"b\\",               NULL,           -1},
-    {"a b c d e f",           NULL,           -2},
+    {"", "", 0},
+    {"  ", "", 0},
+    {"mode json", "mode|json", 2},
+    {"  a\tb  ", "a|b", 2},
+    {"a 'b c' d", "a|b c|d", 3},
+    {"a \"b\\n\\\"\\\\c\" d", "a|b\n\"\\c|d", 3},
+    {"a 'b\\n'", "a|b\\n", 2},
+    {"a ''", "a|", 2},
+    {"'a'b\"c\"", "abc", 1},
+    {"a 'b", NULL, -1},
+    {"a \"b\\", NULL, -1},
+    {"a b c d e f", NULL, -2},
 };
 
 static void splits_words(void **state)
@@ -129,18 +129,18 @@ static const struct {
     const char *a, *b;
     unsigned limit, distance;
 } distances[] = {
-    {"",       "",        2, 0},
-    {"",       "ab",      2, 2},
-    {"ab",     "",        1, 2},
-    {"import", "import",  2, 0},
-    {"imprt",  "import",  2, 1},
-    {"ipmort", "import",  2, 1},
-    {"improt", "import",  2, 1},
-    {"export", "import",  2, 2},
+    {"", "", 2, 0},
+    {"", "ab", 2, 2},
+    {"ab", "", 1, 2},
+    {"import", "import", 2, 0},
+    {"imprt", "import", 2, 1},
+    {"ipmort", "import", 2, 1},
+    {"improt", "import", 2, 1},
+    {"export", "import", 2, 2},
     {"tables", "tensors", 2, 3},
     {"kitten", "sitting", 5, 3},
     {"kitten", "sitting", 2, 3},
-    {"abcdef", "badcfe",  3, 3},
+    {"abcdef", "badcfe", 3, 3},
 };
 
 static void measures_distance(void **state)
@@ -179,15 +179,15 @@ static const struct {
     uint64_t n;
     const char *bytes, *count;
 } humans[] = {
-    {0,          "0 B",     "0"         },
-    {999,        "999 B",   "999"       },
-    {1000,       "1.00 kB", "1.00 K"    },
-    {9994,       "9.99 kB", "9.99 K"    },
-    {9995,       "10.0 kB", "10.0 K"    },
-    {123456,     "123 kB",  "123 K"     },
-    {999499,     "999 kB",  "999 K"     },
-    {999500,     "1.00 MB", "1.00 M"    },
-    {8030261248, "8.03 GB", "8.03 B"    },
+    {0, "0 B", "0"},
+    {999, "999 B", "999"},
+    {1000, "1.00 kB", "1.00 K"},
+    {9994, "9.99 kB", "9.99 K"},
+    {9995, "10.0 kB", "10.0 K"},
+    {123456, "123 kB", "123 K"},
+    {999499, "999 kB", "999 K"},
+    {999500, "1.00 MB", "1.00 M"},
+    {8030261248, "8.03 GB", "8.03 B"},
     {UINT64_MAX, "18.4 EB", "18446744 T"},
 };
 
@@ -210,14 +210,14 @@ static const struct {
     size_t width;
     const char *tail; /* at most 3 columns of it */
 } widths[] = {
-    {"",              0, ""         },
-    {"abc",           3, "abc"      },
-    {"abcd",          4, "bcd"      },
-    {"größe",       5, "öße"    },
-    {"e\u0301x",      2, "e\u0301x" },
-    {"層重み",     6, "み"      },
-    {"a\xFF\xC3",     3, "a\xFF\xC3"},
-    {"\U0001F642abc", 5, "abc"      },
+    {"", 0, ""},
+    {"abc", 3, "abc"},
+    {"abcd", 4, "bcd"},
+    {"größe", 5, "öße"},
+    {"e\u0301x", 2, "e\u0301x"},
+    {"層重み", 6, "み"},
+    {"a\xFF\xC3", 3, "a\xFF\xC3"},
+    {"\U0001F642abc", 5, "abc"},
 };
 
 static void measures_text(void **state)
@@ -238,22 +238,22 @@ static void measures_text(void **state)
 static const struct {
     const char *names, *seen;
 } trees[] = {
-    {"",                                        ""                                           },
-    {"w",                                       "1:w=1"                                      },
-    {"a.w a.b",                                 "1:a=2 2:w=1 2:b=1"                          },
-    {"a.b.c.w a.b.c.x",                         "1:a.b.c=2 2:w=1 2:x=1"                      },
-    {"l.0.w l.1.w l.2.w",                       "1:l.{0..2}.w=3"                             },
-    {"l.0.w l.0.b l.1.w l.1.b",                 "1:l.{0,1}=4 2:w=2 2:b=2"                    },
-    {"l.10.w l.9.w l.8.w",                      "1:l.{8..10}.w=3"                            },
-    {"l.0.w l.1.w l.2.w=i",                     "1:l=3 2:{0,1}.w=2 2:2.w=1"                  },
-    {"l.0.w l.2.w l.5.w l.6.w l.7.w",           "1:l.{0,2,5..7}.w=5"                         },
-    {"l.0 l.2 l.4 l.6 l.8 l.10 l.12",           "1:l.{0,2,4,6,...,12}=7"                     },
-    {"h_00.w h_01.w h_10.w h_11.w",             "1:h_0{0,1}.w=2 1:h_{10,11}.w=2"             },
-    {"e.0.x.0.w e.0.x.1.w e.1.x.0.w e.1.x.1.w", "1:e.{0,1}.x.{0,1}.w=4"                      },
-    {"l.0.b l.0.w l.1.w l.1.b",                 "1:l.{0,1}=4 2:b=2 2:w=2"                    },
-    {"a a.b",                                   "1:a=2 2:b=1"                                },
-    {"l.99999999999999999999999.w l.1.w",       "1:l=2 2:99999999999999999999999.w=1 2:1.w=1"},
-    {"a..b .c",                                 "1:a..b=1 1:.c=1"                            },
+    {"", ""},
+    {"w", "1:w=1"},
+    {"a.w a.b", "1:a=2 2:w=1 2:b=1"},
+    {"a.b.c.w a.b.c.x", "1:a.b.c=2 2:w=1 2:x=1"},
+    {"l.0.w l.1.w l.2.w", "1:l.{0..2}.w=3"},
+    {"l.0.w l.0.b l.1.w l.1.b", "1:l.{0,1}=4 2:w=2 2:b=2"},
+    {"l.10.w l.9.w l.8.w", "1:l.{8..10}.w=3"},
+    {"l.0.w l.1.w l.2.w=i", "1:l=3 2:{0,1}.w=2 2:2.w=1"},
+    {"l.0.w l.2.w l.5.w l.6.w l.7.w", "1:l.{0,2,5..7}.w=5"},
+    {"l.0 l.2 l.4 l.6 l.8 l.10 l.12", "1:l.{0,2,4,6,...,12}=7"},
+    {"h_00.w h_01.w h_10.w h_11.w", "1:h_0{0,1}.w=2 1:h_{10,11}.w=2"},
+    {"e.0.x.0.w e.0.x.1.w e.1.x.0.w e.1.x.1.w", "1:e.{0,1}.x.{0,1}.w=4"},
+    {"l.0.b l.0.w l.1.w l.1.b", "1:l.{0,1}=4 2:b=2 2:w=2"},
+    {"a a.b", "1:a=2 2:b=1"},
+    {"l.99999999999999999999999.w l.1.w", "1:l=2 2:99999999999999999999999.w=1 2:1.w=1"},
+    {"a..b .c", "1:a..b=1 1:.c=1"},
 };
 
 static void see(void *context, const struct module_visit *v)

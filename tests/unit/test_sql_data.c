@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "catalog/db.h"
+#include "catalog/db/db.h"
 #include "catalog/sql/extension.h"
 
 /* A catalog with one tensor whose bytes are in the catalog itself: int16 [2] = 1, -2. */
@@ -59,24 +59,24 @@ static const struct {
     const char *sql, *answer;
     bool reads; /* not behind the noread door */
 } cases[] = {
-    {"SELECT hex(tensor_bytes(117440512))",                       "0100FEFF",                                     true },
-    {"SELECT hex(tensor_bytes(117440512, 'int32'))",              "01000000FEFFFFFF",                             true },
-    {"SELECT substr(tensor_sha256(117440512), 1, 8)",             "dd8b10d2",                                     true },
-    {"SELECT sum(value) FROM tensor_values(117440512)",           "-1",                                           true },
-    {"SELECT group_concat(idx) FROM tensor_values(117440512, 1)", "[1]",                                          true },
-    {"SELECT tensor_bytes(117440513)",                            "NULL",                                         true }, /* missing when it was indexed */
-    {"SELECT count(*) FROM tensor_values(117440513)",             "0",                                            true },
-    {"SELECT tensor_bytes(117440514)",                            "NULL",                                         true },
-    {"SELECT value FROM tensor_values(117440514)",                "a",                                            true },
-    {"SELECT tensor_bytes(117440515)",                            "error: catalog: there is no tensor 117440515",
-     true                                                                                                              },
-    {"SELECT tensor_name(117440514)",                             "strings",                                      false},
-    {"SELECT tensor_name(117440515)",                             "NULL",                                         false},
-    {"SELECT tensor_checkpoint(117440514)",                       "7",                                            false},
-    {"SELECT dtype_bits('bfloat16')",                             "16",                                           false},
-    {"SELECT shape_elements('[4,5]')",                            "20",                                           false},
-    {"SELECT stored FROM extent WHERE tensor_id = 117440512",     "4",                                            false},
-    {"SELECT count(*) FROM extent",                               "3",                                            false},
+    {"SELECT hex(tensor_bytes(117440512))", "0100FEFF", true},
+    {"SELECT hex(tensor_bytes(117440512, 'int32'))", "01000000FEFFFFFF", true},
+    {"SELECT substr(tensor_sha256(117440512), 1, 8)", "dd8b10d2", true},
+    {"SELECT sum(value) FROM tensor_values(117440512)", "-1", true},
+    {"SELECT group_concat(idx) FROM tensor_values(117440512, 1)", "[1]", true},
+    {"SELECT tensor_bytes(117440513)", "NULL", true}, /* missing when it was indexed */
+    {"SELECT count(*) FROM tensor_values(117440513)", "0", true},
+    {"SELECT tensor_bytes(117440514)", "NULL", true},
+    {"SELECT value FROM tensor_values(117440514)", "a", true},
+    {"SELECT tensor_bytes(117440515)", "error: catalog: there is no tensor 117440515",
+     true},
+    {"SELECT tensor_name(117440514)", "strings", false},
+    {"SELECT tensor_name(117440515)", "NULL", false},
+    {"SELECT tensor_checkpoint(117440514)", "7", false},
+    {"SELECT dtype_bits('bfloat16')", "16", false},
+    {"SELECT shape_elements('[4,5]')", "20", false},
+    {"SELECT stored FROM extent WHERE tensor_id = 117440512", "4", false},
+    {"SELECT count(*) FROM extent", "3", false},
 };
 
 static void test_answers(void **state)
@@ -140,24 +140,24 @@ static void test_damaged_rows(void **state)
     static const struct {
         const char *damage, *part; /* of the error */
     } damages[] = {
-        {"shape = '[3]'",                    "contradicts"         },
-        {"shape = '[2'",                     "shape"               },
-        {"shape = '[99999999999999999999]'", "shape"               },
-        {"extents = x'0200ff'",              "cut short"           },
-        {"extents = x''",                    "cut short"           },
-        {"extents = NULL",                   "cut short"           },
-        {"extents = x'020001ff7f0100'",      "cut short"           },
-        {"extents = x'0000010001040100'",    "a part of the tensor"},
-        {"storage = 9",                      "storage"             },
-        {"storage = 1, file = 5",            "file"                },
-        {"strides = '[1,2]'",                "strides"             },
-        {"strides = '[x]'",                  "strides"             },
-        {"strides = '[5]'",                  "do not hold"         },
-        {"codec = 'skip:9'",                 "skip"                },
-        {"codec = 'deflate:4'",              "defla"               },
-        {"codec = 'nonsense:4'",             "unknown codec"       },
-        {"dtype = 'no_such_dtype'",          "no_such_dtype"       },
-        {"dtype = NULL",                     "cannot be read"      },
+        {"shape = '[3]'", "contradicts"},
+        {"shape = '[2'", "shape"},
+        {"shape = '[99999999999999999999]'", "shape"},
+        {"extents = x'0200ff'", "cut short"},
+        {"extents = x''", "cut short"},
+        {"extents = NULL", "cut short"},
+        {"extents = x'020001ff7f0100'", "cut short"},
+        {"extents = x'0000010001040100'", "a part of the tensor"},
+        {"storage = 9", "storage"},
+        {"storage = 1, file = 5", "file"},
+        {"strides = '[1,2]'", "strides"},
+        {"strides = '[x]'", "strides"},
+        {"strides = '[5]'", "do not hold"},
+        {"codec = 'skip:9'", "skip"},
+        {"codec = 'deflate:4'", "defla"},
+        {"codec = 'nonsense:4'", "unknown codec"},
+        {"dtype = 'no_such_dtype'", "no_such_dtype"},
+        {"dtype = NULL", "cannot be read"},
     };
     for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
         char sql[200], text[300];

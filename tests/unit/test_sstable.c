@@ -46,14 +46,8 @@ static void well_formed(void **state)
     static const struct {
         unsigned count, entries_a_block;
         bool snappy;
-    } cases[] = {
-        {0,  0, false},
-        {3,  0, false},
-        {40, 7, false},
-        {40, 1, false},
-        {3,  0, true },
-        {40, 7, true }
-    };
+    } cases[] = {{0, 0, false},  {3, 0, false}, {40, 7, false},
+                 {40, 1, false}, {3, 0, true},  {40, 7, true}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         print_message("%u entries, %u a block, %s\n", cases[i].count,
                       cases[i].entries_a_block, cases[i].snappy ? "Snappy" : "raw");
@@ -138,30 +132,30 @@ static void bad_blocks(void **state)
         uint8_t type;
         enum status status;
     } cases[] = {
-        {"an empty block",                 LITERAL(RESTARTS),                                0, OK             },
-        {"no restart points",              LITERAL("\0\0\0\0"),                              0, OK             },
-        {"nothing at all",                 LITERAL(""),                                      0, ERR_CORRUPT    },
-        {"3 bytes",                        LITERAL("\0\0\0"),                                0, ERR_CORRUPT    },
-        {"more restart points than bytes", LITERAL("\0\0\0\0\2\0\0\0"),                      0, ERR_CORRUPT    },
-        {"2^32 - 1 restart points",        LITERAL("\0\0\0\0\377\377\377\377"),              0, ERR_CORRUPT    },
-        {"first key shares",               LITERAL("\1\1\1ab" RESTARTS),                     0, ERR_CORRUPT    },
-        {"key past the end",               LITERAL("\0\5\1ab" RESTARTS),                     0, ERR_CORRUPT    },
-        {"value past the end",             LITERAL("\0\1\2ab" RESTARTS),                     0, ERR_CORRUPT    },
-        {"key of 2^32 - 1 bytes",          LITERAL("\0\377\377\377\377\17\1ab" RESTARTS),    0,
-         ERR_CORRUPT                                                                                           },
-        {"length in 6 bytes",              LITERAL("\200\200\200\200\200\0\1\1ab" RESTARTS), 0,
-         ERR_CORRUPT                                                                                           },
-        {"shares more than there is",      LITERAL("\0\1\1ab\2\1\1cd" RESTARTS),             0,
-         ERR_CORRUPT                                                                                           },
-        {"keys fall",                      LITERAL("\0\1\1bb\0\1\1ab" RESTARTS),             0, ERR_CORRUPT    },
-        {"key is a beginning of the last", LITERAL("\0\2\1abb\1\0\1b" RESTARTS),             0,
-         ERR_CORRUPT                                                                                           },
-        {"a key twice",                    LITERAL("\0\1\1ab\1\0\1b" RESTARTS),              0, OK             },
-        {"unknown compression",            LITERAL(RESTARTS),                                2, ERR_UNSUPPORTED},
-        {"not Snappy",                     LITERAL("\377\377\377\377\377\377"),              1, ERR_CORRUPT    },
-        {"Snappy to 4 GB",                 LITERAL("\377\377\377\377\17\0a"),                1, ERR_CORRUPT    },
-        {"Snappy cut short",               LITERAL("\10\34" RESTARTS "x"),                   1, ERR_CORRUPT    },
-        {"Snappy to too little",           LITERAL("\2\4ab"),                                1, ERR_CORRUPT    },
+        {"an empty block", LITERAL(RESTARTS), 0, OK},
+        {"no restart points", LITERAL("\0\0\0\0"), 0, OK},
+        {"nothing at all", LITERAL(""), 0, ERR_CORRUPT},
+        {"3 bytes", LITERAL("\0\0\0"), 0, ERR_CORRUPT},
+        {"more restart points than bytes", LITERAL("\0\0\0\0\2\0\0\0"), 0, ERR_CORRUPT},
+        {"2^32 - 1 restart points", LITERAL("\0\0\0\0\377\377\377\377"), 0, ERR_CORRUPT},
+        {"first key shares", LITERAL("\1\1\1ab" RESTARTS), 0, ERR_CORRUPT},
+        {"key past the end", LITERAL("\0\5\1ab" RESTARTS), 0, ERR_CORRUPT},
+        {"value past the end", LITERAL("\0\1\2ab" RESTARTS), 0, ERR_CORRUPT},
+        {"key of 2^32 - 1 bytes", LITERAL("\0\377\377\377\377\17\1ab" RESTARTS), 0,
+         ERR_CORRUPT},
+        {"length in 6 bytes", LITERAL("\200\200\200\200\200\0\1\1ab" RESTARTS), 0,
+         ERR_CORRUPT},
+        {"shares more than there is", LITERAL("\0\1\1ab\2\1\1cd" RESTARTS), 0,
+         ERR_CORRUPT},
+        {"keys fall", LITERAL("\0\1\1bb\0\1\1ab" RESTARTS), 0, ERR_CORRUPT},
+        {"key is a beginning of the last", LITERAL("\0\2\1abb\1\0\1b" RESTARTS), 0,
+         ERR_CORRUPT},
+        {"a key twice", LITERAL("\0\1\1ab\1\0\1b" RESTARTS), 0, OK},
+        {"unknown compression", LITERAL(RESTARTS), 2, ERR_UNSUPPORTED},
+        {"not Snappy", LITERAL("\377\377\377\377\377\377"), 1, ERR_CORRUPT},
+        {"Snappy to 4 GB", LITERAL("\377\377\377\377\17\0a"), 1, ERR_CORRUPT},
+        {"Snappy cut short", LITERAL("\10\34" RESTARTS "x"), 1, ERR_CORRUPT},
+        {"Snappy to too little", LITERAL("\2\4ab"), 1, ERR_CORRUPT},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         print_message("%s\n", cases[i].name);
@@ -237,16 +231,16 @@ static void bad_handles(void **state)
         struct bytes handle;
         enum status status;
     } cases[] = {
-        {"the block once",                     LITERAL("\0\15"),                                     OK         },
-        {"more than a handle",                 LITERAL("\0\15\7\7"),                                 OK         },
-        {"no handle",                          LITERAL(""),                                          ERR_CORRUPT},
-        {"half a handle",                      LITERAL("\0"),                                        ERR_CORRUPT},
-        {"past the end",                       LITERAL("\0\177"),                                    ERR_CORRUPT},
-        {"offset of 2^64 - 1",                 LITERAL("\377\377\377\377\377\377\377\377\377\1\15"),
-         ERR_CORRUPT                                                                                            },
-        {"size of 2^64 - 1",                   LITERAL("\0\377\377\377\377\377\377\377\377\377\1"),
-         ERR_CORRUPT                                                                                            },
-        {"size of the block with its trailer", LITERAL("\0\22"),                                     ERR_CORRUPT},
+        {"the block once", LITERAL("\0\15"), OK},
+        {"more than a handle", LITERAL("\0\15\7\7"), OK},
+        {"no handle", LITERAL(""), ERR_CORRUPT},
+        {"half a handle", LITERAL("\0"), ERR_CORRUPT},
+        {"past the end", LITERAL("\0\177"), ERR_CORRUPT},
+        {"offset of 2^64 - 1", LITERAL("\377\377\377\377\377\377\377\377\377\1\15"),
+         ERR_CORRUPT},
+        {"size of 2^64 - 1", LITERAL("\0\377\377\377\377\377\377\377\377\377\1"),
+         ERR_CORRUPT},
+        {"size of the block with its trailer", LITERAL("\0\22"), ERR_CORRUPT},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         print_message("%s\n", cases[i].name);
@@ -285,11 +279,9 @@ static void footers(void **state)
         const char *name;
         uint64_t index, size;
     } cases[] = {
-        {"index past the end",    0,               1000      },
-        {"index over the footer", 0,               20        },
-        {"offset overflows",      UINT64_MAX,      8         },
-        {"size overflows",        0,               UINT64_MAX},
-        {"trailer overflows",     UINT64_MAX - 10, 8         },
+        {"index past the end", 0, 1000},           {"index over the footer", 0, 20},
+        {"offset overflows", UINT64_MAX, 8},       {"size overflows", 0, UINT64_MAX},
+        {"trailer overflows", UINT64_MAX - 10, 8},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         print_message("%s\n", cases[i].name);

@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "importer/job.h"
+#include "importer/job/job.h"
 #include "tests/unit/table_builder.h"
 
 extern const struct format format_tf_bundle;
@@ -562,20 +562,20 @@ static void data_file_names(void **state)
         const char *files[3];
         const char *want;
     } files[] = {
-        {"as it should be",               {"t.data-00000-of-00002"},                      "a float32 [1] range 0+0:4\n"},
-        {"counted otherwise",             {"t.data-00000-of-00005"},                      "a float32 [1] range 0+0:4\n"},
+        {"as it should be", {"t.data-00000-of-00002"}, "a float32 [1] range 0+0:4\n"},
+        {"counted otherwise", {"t.data-00000-of-00005"}, "a float32 [1] range 0+0:4\n"},
         {"counted otherwise in two ways",
          {"t.data-00000-of-00003", "t.data-00000-of-00005"},
-         "a float32 [1] range 0+0:4\n! missing-shard\n? extra-shard\n? extra-shard\n"                                  },
+         "a float32 [1] range 0+0:4\n! missing-shard\n? extra-shard\n? extra-shard\n"},
         {"left over from another save",
          {"t.data-00000-of-00002", "t.data-00000-of-00003", "t.data-00002-of-00003"},
-         "a float32 [1] range 0+0:4\n? extra-shard\n? extra-shard\n"                                                   },
+         "a float32 [1] range 0+0:4\n? extra-shard\n? extra-shard\n"},
         {"renamed by a browser",
          {"t (1).data-00000-of-00002"},
-         "a float32 [1] range 0+0:4\n! missing-shard\n"                                                                },
+         "a float32 [1] range 0+0:4\n! missing-shard\n"},
         {"not data files",
          {"t.data-00000-of-00002", "t.data-00000-of-00002.tempstate17", "t.data-1-of-2"},
-         "a float32 [1] range 0+0:4\n"                                                                                 },
+         "a float32 [1] range 0+0:4\n"},
     };
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         print_message("%s\n", files[i].name);
@@ -605,12 +605,12 @@ static void missing_file_hints(void **state)
         const char *files[2];
         const char *hint; /* NULL: none */
     } hints[] = {
-        {"nothing there",        {NULL},                               NULL},
+        {"nothing there", {NULL}, NULL},
         {"renamed by a browser",
          {"t (1).data-00000-of-00002"},
-         "t (1).data-00000-of-00002"                                       },
+         "t (1).data-00000-of-00002"},
         {"another checkpoint's", {"s.data-00000-of-00002", "s.index"}, NULL},
-        {"another number",       {"s.data-00001-of-00002"},            NULL},
+        {"another number", {"s.data-00001-of-00002"}, NULL},
     };
     for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
         print_message("%s\n", hints[i].name);
@@ -641,15 +641,15 @@ static void steps(void **state)
         const char *index, *checkpoint;
         int64_t step; /* -1: none */
     } names[] = {
-        {"model.ckpt-1000.index",       "model.ckpt-1000",       1000},
-        {"m-0.index",                   "m-0",                   0   },
-        {"variables.index",             "variables",             -1  },
-        {"model-7b.index",              "model-7b",              -1  },
-        {"model-.index",                "model-",                -1  },
-        {"a-1-22.index",                "a-1-22",                22  },
-        {"m-1234567890123456789.index", "m-1234567890123456789", -1  },
-        {"no_suffix-3",                 "no_suffix-3",           3   },
-        {".index",                      ".index",                -1  },
+        {"model.ckpt-1000.index", "model.ckpt-1000", 1000},
+        {"m-0.index", "m-0", 0},
+        {"variables.index", "variables", -1},
+        {"model-7b.index", "model-7b", -1},
+        {"model-.index", "model-", -1},
+        {"a-1-22.index", "a-1-22", 22},
+        {"m-1234567890123456789.index", "m-1234567890123456789", -1},
+        {"no_suffix-3", "no_suffix-3", 3},
+        {".index", ".index", -1},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         print_message("%s\n", names[i].index);
@@ -732,14 +732,14 @@ static void probes(void **state)
         struct bytes file;
         bool by_head, at_all;
     } probed[] = {
-        {"version 2",         &format_tf_bundle, table_finish(&v2),                       true,  true },
-        {"version 2, Snappy", &format_tf_bundle, table_finish(&snappy),                   true,  true },
-        {"version 1",         &format_tf_bundle, table_finish(&v1),                       false, false},
-        {"another table",     &format_tf_bundle, table_finish(&other),                    false, false},
-        {"nothing",           &format_tf_bundle, LITERAL(""),                             false, false},
-        {"zeros",             &format_tf_bundle, LITERAL("\0\0\0\0\0\0\0\0\0\0\0\0"),     false, false},
-        {"state",             &format_tf_state,  LITERAL("model_checkpoint_path: \"m\""), true,  true },
-        {"msgpack",           &format_tf_state,  LITERAL("\x82\xA6target"),               false, false},
+        {"version 2", &format_tf_bundle, table_finish(&v2), true, true},
+        {"version 2, Snappy", &format_tf_bundle, table_finish(&snappy), true, true},
+        {"version 1", &format_tf_bundle, table_finish(&v1), false, false},
+        {"another table", &format_tf_bundle, table_finish(&other), false, false},
+        {"nothing", &format_tf_bundle, LITERAL(""), false, false},
+        {"zeros", &format_tf_bundle, LITERAL("\0\0\0\0\0\0\0\0\0\0\0\0"), false, false},
+        {"state", &format_tf_state, LITERAL("model_checkpoint_path: \"m\""), true, true},
+        {"msgpack", &format_tf_state, LITERAL("\x82\xA6target"), false, false},
     };
     for (size_t i = 0; i < sizeof(probed) / sizeof(probed[0]); i++) {
         print_message("%s\n", probed[i].name);
@@ -752,11 +752,7 @@ static void probes(void **state)
         for (size_t len = 0; len < file.len; len++) { /* no cut makes it read too far */
             uint8_t *cut = malloc(len + 1);
             memcpy(cut, file.at, len);
-            p = (struct probe){
-                {realloc(cut, len ? len : 1), len},
-                {0       },
-                "x", len
-            };
+            p = (struct probe){{realloc(cut, len ? len : 1), len}, {0}, "x", len};
             probed[i].format->probe(&p);
             free((void *)p.head.at);
         }
@@ -776,9 +772,9 @@ static void other_tables(void **state)
         struct bytes key, value;
         const char *want;
     } tables[] = {
-        {"version 1",            LITERAL(""),  LITERAL("\x0A\x02\x12\x00"), "failed corrupt\n"    },
-        {"no header",            LITERAL("a"), LITERAL("\x08\x01"),         "failed unsupported\n"},
-        {"header is no message", LITERAL(""),  LITERAL("\x08"),             "failed corrupt\n"    },
+        {"version 1", LITERAL(""), LITERAL("\x0A\x02\x12\x00"), "failed corrupt\n"},
+        {"no header", LITERAL("a"), LITERAL("\x08\x01"), "failed unsupported\n"},
+        {"header is no message", LITERAL(""), LITERAL("\x08"), "failed corrupt\n"},
     };
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         print_message("%s\n", tables[i].name);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "importer/tiling.h"
+#include "importer/array/tiling.h"
 
 /* Boxes as "origin:length,origin:length ..." in a tensor of shape "3,3"; "." is a box
  * without dimensions. */

@@ -1,0 +1,528 @@
+#include "catalog/base/json.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/limits.h"
+
+/* What may come next. */
+enum state {
+    WANT_VALUE,        /* a value: at the start, after ':' and after ',' in an array */
+    WANT_VALUE_OR_END, /* after '[' */
+    WANT_KEY,          /* after ',' in an object */
+    WANT_KEY_OR_END,   /* after '{' */
+    WANT_COMMA_OR_END, /* after a value inside something */
+    WANT_NOTHING,      /* after the outermost value */
+};
+
+_Static_assert(LIMIT_JSON_DEPTH <= 64, "struct json keeps a bit a level");
+
+void json_init(struct json *j, struct cursor cursor, struct arena *arena,
+               const char *source, struct error *err)
+{
+    *j = (struct json){.cursor = cursor, .arena = arena, .err = err, .source = source};
+    j->at = cursor_offset(&j->cursor);
+    j->type = JSON_END;
+    j->state = WANT_VALUE;
+}
+
+bool json_fail(struct json *j, enum status status, const char *code, const char *fmt, ...)
+{
+    char message[sizeof(j->err->message)];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    j->type = JSON_FAIL;
+    if (j->err->status != OK)
+        return false;
+    error_set(j->err, status, j->source, j->at, "%s", message);
+    if (code)
+        error_code(j->err, code);
+    return false;
+}
+
+static bool bad(struct json *j, const char *what)
+{
+    return json_fail(j, ERR_CORRUPT, NULL, "bad JSON: %s", what);
+}
+
+/* The next byte without moving; 0 at the end (a NUL is no JSON either). */
+static uint8_t peek(const struct json *j)
+{
+    return cursor_left(&j->cursor) ? *j->cursor.at : 0;
+}
+
+static void skip_space(struct json *j)
+{
+    if (peek(j) > ' ')
+        return;
+    const uint8_t *at = j->cursor.at;
+    size_t left = cursor_left(&j->cursor), n = 0;
+    while (n < left && (at[n] == ' ' || at[n] == '\n' || at[n] == '\r' || at[n] == '\t'))
+        n++;
+    cursor_take(&j->cursor, n);
+}
+
+/* --- strings ---------------------------------------------------------------------------- */
+
+/* The high bit of each byte of `word` that ends a plain run: '"', '\\', a control
+ * character, or not ASCII. May also mark bytes after the first such one. */
+static uint64_t special_bytes(uint64_t word)
+{
+    const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
+    uint64_t quote = word ^ (ones * '"');
+    uint64_t slash = word ^ (ones * '\\');
+    uint64_t marks = (quote - ones) | (slash - ones) | (word - ones * 0x20) | word;
+    return marks & highs;
+}
+
+/* How many of the `left` bytes are printable ASCII but '"' and '\\'. */
+static size_t plain_run(const uint8_t *at, size_t left)
+{
+    size_t n = 0;
+    for (; left - n >= 8; n += 8) {
+        uint64_t marks = special_bytes(load_u64le(at + n));
+        if (marks)
+            return n + (size_t)__builtin_ctzll(marks) / 8;
+    }
+    while (n < left && at[n] >= 0x20 && at[n] < 0x80 && at[n] != '"' && at[n] != '\\')
+        n++;
+    return n;
+}
+
+/* Move to the closing quote; *escaped: there are escapes on the way. */
+static bool find_quote(struct json *j, bool *escaped)
+{
+    struct cursor *c = &j->cursor;
+    for (;;) {
+        cursor_take(c, plain_run(c->at, cursor_left(c)));
+        uint8_t byte = peek(j);
+        if (byte == '"')
+            return true;
+        if (byte == '\\') {
+            *escaped = true;
+            cursor_take(c, 2); /* whatever is escaped cannot end the string */
+        } else if (byte >= 0x80) {
+            size_t step = (size_t)utf8_length(c->at, cursor_left(c));
+            if (!step)
+                return bad(j, "a string is not UTF-8");
+            cursor_take(c, step);
+        } else if (!cursor_left(c)) {
+            return bad(j, "the text ends inside a string");
+        } else {
+            return bad(j, "a control character in a string");
+        }
+        if (!cursor_ok(c))
+            return bad(j, "the text ends inside a string");
+    }
+}
+
+static bool read_hex4(struct cursor *c, uint32_t *value)
+{
+    struct bytes digits = cursor_take(c, 4);
+    *value = 0;
+    for (size_t i = 0; i < digits.len; i++) {
+        uint8_t d = digits.at[i];
+        uint32_t digit = d >= '0' && d <= '9'   ? d - (uint32_t)'0'
+                         : d >= 'a' && d <= 'f' ? d - (uint32_t)'a' + 10
+                         : d >= 'A' && d <= 'F' ? d - (uint32_t)'A' + 10
+                                                : 16;
+        if (digit == 16)
+            return false;
+        *value = *value << 4 | digit;
+    }
+    return cursor_ok(c);
+}
+
+/* What follows "\u", a pair of surrogates included. */
+static bool read_code_point(struct cursor *c, uint32_t *code)
+{
+    if (!read_hex4(c, code))
+        return false;
+    if (*code < 0xD800 || *code > 0xDFFF)
+        return true;
+    uint32_t low;
+    if (*code > 0xDBFF || cursor_u8(c) != '\\' || cursor_u8(c) != 'u' ||
+        !read_hex4(c, &low) || low < 0xDC00 || low > 0xDFFF)
+        return false;
+    *code = 0x10000 + ((*code - 0xD800) << 10) + (low - 0xDC00);
+    return true;
+}
+
+/* At most 4 bytes, and never more than the escape that spelled it took. */
+static size_t put_utf8(uint8_t *out, uint32_t code)
+{
+    if (code < 0x80) {
+        out[0] = (uint8_t)code;
+        return 1;
+    }
+    size_t more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    static const uint8_t lead[] = {0, 0xC0, 0xE0, 0xF0};
+    out[0] = (uint8_t)(lead[more] | code >> (6 * more));
+    for (size_t i = 1; i <= more; i++)
+        out[i] = (uint8_t)(0x80 | (code >> (6 * (more - i)) & 0x3F));
+    return more + 1;
+}
+
+/* One escape, its backslash read: bytes written, 0 if there is no such escape. */
+static size_t read_escape(struct cursor *c, uint8_t *out)
+{
+    static const char names[] = "\"\\/bfnrt";
+    static const char values[] = "\"\\/\b\f\n\r\t";
+    uint8_t name = cursor_u8(c);
+    uint32_t code;
+    if (name == 'u')
+        return read_code_point(c, &code) ? put_utf8(out, code) : 0;
+    const char *found = name ? strchr(names, name) : NULL;
+    if (!found)
+        return 0;
+    *out = (uint8_t)values[found - names];
+    return 1;
+}
+
+/* The decoded text is never longer than the raw one. */
+static bool unescape(struct json *j, struct bytes raw)
+{
+    uint8_t *out = arena_alloc(j->arena, raw.len + 1);
+    size_t len = 0;
+    if (!out)
+        return json_fail(j, ERR_MEMORY, NULL, "no memory for a string of %zu bytes",
+                         raw.len);
+    struct cursor c = cursor_over(raw, j->at + 1);
+    while (cursor_left(&c)) {
+        if (*c.at != '\\') {
+            out[len++] = cursor_u8(&c);
+            continue;
+        }
+        cursor_u8(&c);
+        size_t written = read_escape(&c, out + len);
+        if (!written)
+            return bad(j, "an escape in a string that means nothing");
+        len += written;
+    }
+    j->text = (struct bytes){out, len};
+    return true;
+}
+
+static bool read_string(struct json *j)
+{
+    bool escaped = false;
+    cursor_take(&j->cursor, 1);
+    struct cursor start = j->cursor;
+    if (!find_quote(j, &escaped))
+        return false;
+    struct bytes raw = cursor_take(&start, (uint64_t)(j->cursor.at - start.at));
+    cursor_take(&j->cursor, 1);
+    j->text = raw;
+    return !escaped || unescape(j, raw);
+}
+
+/* --- numbers and words ------------------------------------------------------------------ */
+
+static size_t digit_run(const uint8_t *at, size_t left)
+{
+    size_t n = 0;
+    while (n < left && at[n] >= '0' && at[n] <= '9')
+        n++;
+    return n;
+}
+
+/* Length of the number at `at`, 0 if there is none:
+ * -? (0 | [1-9][0-9]*) (\.[0-9]+)? ([eE][+-]?[0-9]+)? */
+static size_t number_length(const uint8_t *at, size_t left)
+{
+    size_t n = left && at[0] == '-', digits = digit_run(at + n, left - n);
+    if (!digits || (at[n] == '0' && digits > 1))
+        return 0;
+    n += digits;
+    if (n < left && at[n] == '.') {
+        digits = digit_run(at + n + 1, left - n - 1);
+        if (!digits)
+            return 0;
+        n += 1 + digits;
+    }
+    if (n < left && (at[n] == 'e' || at[n] == 'E')) {
+        size_t sign = n + 1 < left && (at[n + 1] == '+' || at[n + 1] == '-');
+        digits = digit_run(at + n + 1 + sign, left - n - 1 - sign);
+        if (!digits)
+            return 0;
+        n += 1 + sign + digits;
+    }
+    return n;
+}
+
+/* Length of what Python writes for a number that is none. */
+static size_t special_length(const uint8_t *at, size_t left)
+{
+    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (left >= strlen(words[i]) && memcmp(at, words[i], strlen(words[i])) == 0)
+            return strlen(words[i]);
+    return 0;
+}
+
+static bool read_number(struct json *j)
+{
+    size_t len = number_length(j->cursor.at, cursor_left(&j->cursor));
+    if (!len && j->python)
+        len = special_length(j->cursor.at, cursor_left(&j->cursor));
+    if (!len)
+        return bad(j, "a number that is not written as JSON writes them");
+    j->text = cursor_take(&j->cursor, len);
+    return true;
+}
+
+static bool read_word(struct json *j, const char *word)
+{
+    size_t len = strlen(word);
+    struct bytes got = cursor_take(&j->cursor, len);
+    return (got.at && memcmp(got.at, word, len) == 0) || bad(j, "an unknown word");
+}
+
+/* --- tokens ----------------------------------------------------------------------------- */
+
+static bool inside_object(const struct json *j)
+{
+    return j->objects >> (j->depth - 1) & 1;
+}
+
+static enum json_type finished(struct json *j, enum json_type type)
+{
+    j->state = j->depth ? WANT_COMMA_OR_END : WANT_NOTHING;
+    return j->type = type;
+}
+
+static enum json_type open_level(struct json *j, bool object)
+{
+    if (j->depth == LIMIT_JSON_DEPTH) {
+        json_fail(j, ERR_LIMIT, NULL, "JSON nested more than %d deep", LIMIT_JSON_DEPTH);
+        return JSON_FAIL;
+    }
+    cursor_take(&j->cursor, 1);
+    uint64_t bit = UINT64_C(1) << j->depth++;
+    j->objects = object ? j->objects | bit : j->objects & ~bit;
+    j->state = object ? WANT_KEY_OR_END : WANT_VALUE_OR_END;
+    return j->type = object ? JSON_OBJECT : JSON_ARRAY;
+}
+
+static enum json_type close_level(struct json *j)
+{
+    bool object = inside_object(j);
+    cursor_take(&j->cursor, 1);
+    j->depth--;
+    return finished(j, object ? JSON_OBJECT_END : JSON_ARRAY_END);
+}
+
+static enum json_type read_value(struct json *j)
+{
+    bool ok;
+    enum json_type type;
+    uint8_t byte = peek(j);
+    switch (byte) {
+    case '{':
+    case '[':
+        return open_level(j, byte == '{');
+    case '"':
+        type = JSON_STRING;
+        ok = read_string(j);
+        break;
+    case 't':
+        type = JSON_TRUE;
+        ok = read_word(j, "true");
+        break;
+    case 'f':
+        type = JSON_FALSE;
+        ok = read_word(j, "false");
+        break;
+    case 'n':
+        type = JSON_NULL;
+        ok = read_word(j, "null");
+        break;
+    default:
+        type = JSON_NUMBER;
+        ok = read_number(j);
+    }
+    return ok ? finished(j, type) : JSON_FAIL;
+}
+
+static enum json_type read_key(struct json *j)
+{
+    if (peek(j) != '"') {
+        bad(j, "a key in quotes expected");
+        return JSON_FAIL;
+    }
+    if (!read_string(j))
+        return JSON_FAIL;
+    skip_space(j);
+    if (peek(j) != ':') {
+        bad(j, "':' expected after a key");
+        return JSON_FAIL;
+    }
+    cursor_take(&j->cursor, 1);
+    j->state = WANT_VALUE;
+    return j->type = JSON_KEY;
+}
+
+static enum json_type at_end(struct json *j)
+{
+    if (cursor_left(&j->cursor)) {
+        bad(j, "more text after the value");
+        return JSON_FAIL;
+    }
+    return j->type = JSON_END;
+}
+
+/* A comma or the end of the level was expected here. True: it was a comma. */
+static bool read_comma(struct json *j)
+{
+    if (peek(j) != ',') {
+        j->at = cursor_offset(&j->cursor);
+        return bad(j, "',' or the end of an object or array expected");
+    }
+    cursor_take(&j->cursor, 1);
+    skip_space(j);
+    j->at = cursor_offset(&j->cursor);
+    j->state = inside_object(j) ? WANT_KEY : WANT_VALUE;
+    return true;
+}
+
+enum json_type json_next(struct json *j)
+{
+    if (j->type == JSON_FAIL)
+        return JSON_FAIL;
+    skip_space(j);
+    j->at = cursor_offset(&j->cursor);
+    if (j->state == WANT_NOTHING)
+        return at_end(j);
+    if (!cursor_left(&j->cursor)) {
+        bad(j, "the text ends before its value does");
+        return JSON_FAIL;
+    }
+    bool may_end = j->state == WANT_COMMA_OR_END || j->state == WANT_KEY_OR_END ||
+                   j->state == WANT_VALUE_OR_END;
+    if (may_end && peek(j) == (inside_object(j) ? '}' : ']'))
+        return close_level(j);
+    if (j->state == WANT_COMMA_OR_END && !read_comma(j))
+        return JSON_FAIL;
+    if (j->state == WANT_KEY || j->state == WANT_KEY_OR_END)
+        return read_key(j);
+    return read_value(j);
+}
+
+bool json_want(struct json *j, enum json_type type, const char *what)
+{
+    enum json_type got = json_next(j);
+    if (got == type)
+        return true;
+    return got == JSON_FAIL ? false
+                            : json_fail(j, ERR_CORRUPT, NULL, "%s expected", what);
+}
+
+void json_taken(struct json *j, size_t len)
+{
+    cursor_take(&j->cursor, len);
+    j->at = cursor_offset(&j->cursor) - 1;
+    finished(j, JSON_OBJECT_END);
+}
+
+bool json_skip(struct json *j)
+{
+    if (j->type != JSON_OBJECT && j->type != JSON_ARRAY)
+        return j->type != JSON_FAIL;
+    unsigned outside = j->depth - 1;
+    while (j->depth > outside)
+        if (json_next(j) == JSON_FAIL)
+            return false;
+    return true;
+}
+
+/* --- values ----------------------------------------------------------------------------- */
+
+static void copy_token(struct json *j, struct text *out)
+{
+    static const char *const words[] = {
+        [JSON_OBJECT] = "{",    [JSON_OBJECT_END] = "}", [JSON_ARRAY] = "[",
+        [JSON_ARRAY_END] = "]", [JSON_TRUE] = "true",    [JSON_FALSE] = "false",
+        [JSON_NULL] = "null",
+    };
+    if (j->type == JSON_NUMBER && special_length(j->text.at, j->text.len))
+        text_adds(out, words[JSON_NULL]);
+    else if (j->type == JSON_NUMBER)
+        text_add(out, j->text.at, j->text.len);
+    else if (j->type == JSON_STRING || j->type == JSON_KEY)
+        text_json(out, (const char *)j->text.at, j->text.len);
+    else
+        text_adds(out, words[j->type]);
+}
+
+bool json_copy(struct json *j, struct text *out)
+{
+    unsigned outside =
+        j->type == JSON_OBJECT || j->type == JSON_ARRAY ? j->depth - 1 : j->depth;
+    copy_token(j, out);
+    while (j->depth > outside) {
+        enum json_type before = j->type, type = json_next(j);
+        if (type == JSON_FAIL)
+            return false;
+        bool first = before == JSON_OBJECT || before == JSON_ARRAY;
+        if (before == JSON_KEY)
+            text_addc(out, ':');
+        else if (!first && type != JSON_OBJECT_END && type != JSON_ARRAY_END)
+            text_addc(out, ',');
+        copy_token(j, out);
+    }
+    return true;
+}
+
+static bool read_digits(const uint8_t *at, size_t len, uint64_t *value)
+{
+    *value = 0;
+    if (len && len < 20) { /* 19 digits always fit */
+        for (size_t i = 0; i < len; i++) {
+            if (at[i] < '0' || at[i] > '9')
+                return false;
+            *value = *value * 10 + (uint64_t)(at[i] - '0');
+        }
+        return true;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (at[i] < '0' || at[i] > '9' || !mul_u64(*value, 10, value) ||
+            !add_u64(*value, (uint64_t)(at[i] - '0'), value))
+            return false;
+    }
+    return len > 0;
+}
+
+bool json_u64(const struct json *j, uint64_t *value)
+{
+    return j->type == JSON_NUMBER && read_digits(j->text.at, j->text.len, value);
+}
+
+bool json_i64(const struct json *j, int64_t *value)
+{
+    uint64_t size;
+    if (j->type != JSON_NUMBER)
+        return false;
+    size_t sign = j->text.at[0] == '-';
+    if (!read_digits(j->text.at + sign, j->text.len - sign, &size) ||
+        size > (uint64_t)INT64_MAX + sign)
+        return false;
+    *value = (int64_t)(sign ? 0 - size : size);
+    return true;
+}
+
+bool json_real(const struct json *j, double *value)
+{
+    char copy[512]; /* no double needs more digits than fit here to be told apart */
+    if (j->type != JSON_NUMBER || j->text.len >= sizeof(copy))
+        return false;
+    memcpy(copy, j->text.at, j->text.len);
+    copy[j->text.len] = '\0';
+    char *end;
+    *value = strtod(copy, &end);
+    return *end == '\0';
+}

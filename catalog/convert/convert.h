@@ -1,0 +1,92 @@
+/*
+ * convert.h - elements of one dtype to another: exact, or rounded once to nearest even.
+ *
+ * Policy (README, "Casting"): float to a narrower float rounds once from the stored value
+ * and overflows as NumPy and ml_dtypes do (to infinity, or NaN where there is none, or the
+ * largest value where there is neither); integers must fit; float to integer must be whole
+ * and fit; a value that does not is ERR_VALUE with its position. Any non-zero byte of a
+ * bool is true. Complex to real is refused before any data is read. Same dtype: bytes are
+ * copied, NaN payloads kept.
+ *
+ * NaN stays NaN: between float16, bfloat16, float32 and float64 its sign and the upper
+ * bits of its payload stay, and it becomes quiet, except that bfloat16 to float32 is a
+ * mere shift. float4 has no NaN: one that should become float4 is ERR_VALUE.
+ * float8_e8m0fnu has only powers of two: halfway goes up, 0, negative and too large
+ * become NaN, and what is not float32 is rounded to that first, as ml_dtypes does.
+ *
+ * Time, void, blocks, strings and float6 (whose packing nobody has specified) convert
+ * only to themselves.
+ *
+ * Threads: everything here may be called from any number of them at once.
+ */
+#ifndef CKPTDB_CONVERT_H
+#define CKPTDB_CONVERT_H
+
+#include "catalog/base/error.h"
+#include "catalog/model/dtype.h"
+
+/* Unpack, load, two bridges, encode, interleave or pack, and one to spare. */
+#define CONVERTER_STEPS 7
+
+struct float_format;
+
+/* One loop over elements; `kernel` is one of enum kernel (convert/kernels.h). */
+struct converter_step {
+    unsigned kernel;
+    const struct float_format *format; /* of the narrow float read or written */
+    int64_t least, most;               /* what an integer must lie between */
+};
+
+struct converter {
+    struct dtype from, to;
+    /* `count` elements from src to dst, which do not overlap and may lie anywhere. Packed
+     * types begin at a byte; unused bits of the last one are written as 0. On ERR_VALUE,
+     * *bad is the first element that does not fit. */
+    enum status (*run)(const struct converter *, const void *src, void *dst,
+                       uint64_t count, uint64_t *bad);
+    struct converter_step steps[CONVERTER_STEPS];
+    unsigned step_count;
+    unsigned
+        parts; /* numbers of an element that the steps see: 2 for two complex dtypes */
+};
+
+/* ERR_UNSUPPORTED, with the reason, where there is no such conversion. */
+enum status converter_find(const struct dtype *from, const struct dtype *to,
+                           struct converter *out, struct error *err);
+
+/* Run, and turn ERR_VALUE into a message: "element 17: 300 does not fit int8". `first` is
+ * the index of src[0] in its tensor. */
+enum status converter_run(const struct converter *, const void *src, void *dst,
+                          uint64_t count, uint64_t first, struct error *err);
+
+/* One element as a value. Bools are integers 0 and 1, times are integers. */
+enum element_type {
+    ELEMENT_NONE,    /* no number: void, blocks, float6, and what has no size */
+    ELEMENT_INTEGER, /* .integer */
+    ELEMENT_LARGE,   /* .large: a uint64 above INT64_MAX */
+    ELEMENT_REAL,    /* .real, exact whatever the dtype */
+    ELEMENT_COMPLEX, /* .real, .imaginary */
+};
+
+struct element {
+    int64_t integer;
+    uint64_t large;
+    double real, imaginary;
+};
+
+/* Element `index` of a packed run of elements; only the fields of its type are set. */
+enum element_type element_get(const struct dtype *, const void *data, uint64_t index,
+                              struct element *out);
+
+/* One element as text, as a number of JSON would be written ("0.1", "-3", "[1.0,2.0]" for
+ * complex, "true", "\"00ff\"" for void); NaN and infinities as "NaN", "Infinity",
+ * "-Infinity"; "null" where there is no number. Shortest that reads back to the same value
+ * of its dtype, laid out as Python's repr() does whatever the locale. Returns the length
+ * of the whole text; `out` gets as much as fits in `size` with its final NUL. */
+size_t element_print(const struct dtype *, const void *data, uint64_t index, char *out,
+                     size_t size);
+
+/* Portable twins of the vector code, for tests: run every conversion without it. */
+extern bool converter_scalar_only;
+
+#endif

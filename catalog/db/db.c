@@ -1,0 +1,341 @@
+#include "catalog/db/db.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "catalog/base/text.h"
+#include "catalog/db/rules_install.h"
+#include "catalog/db/schema.h"
+#include "catalog/sql/extension.h"
+
+#define CREATE_MS 1000 /* longer than making the tables takes */
+
+enum status db_error(sqlite3 *db, const char *doing, struct error *err)
+{
+    int rc = sqlite3_extended_errcode(db);
+    enum status status = (rc & 0xFF) == SQLITE_NOMEM       ? ERR_MEMORY
+                         : (rc & 0xFF) == SQLITE_INTERRUPT ? ERR_INTERRUPTED
+                         : (rc & 0xFF) == SQLITE_BUSY      ? ERR_BUSY
+                                                           : ERR_IO;
+    const char *file = sqlite3_db_filename(db, "main");
+    const char *what = status == ERR_BUSY
+                           ? "another program is writing the catalog; try again later"
+                           : sqlite3_errmsg(db);
+    return error_set(err, status, file, NO_OFFSET, "%s%s%s", doing ? doing : "",
+                     doing ? ": " : "", what);
+}
+
+enum status db_exec(sqlite3 *db, const char *sql, struct error *err)
+{
+    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK
+                                                                : db_error(db, NULL, err);
+}
+
+static enum status pragma_integer(sqlite3 *db, const char *sql, sqlite3_int64 *value,
+                                  struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(s);
+    *value = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    sqlite3_finalize(s);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, NULL, err);
+}
+
+/* A file: URI of `path`, for the immutable flag. */
+static char *uri_of(const char *path, const char *query)
+{
+    struct text uri = {0};
+    text_adds(&uri, "file:");
+    for (const char *c = path; *c; c++) {
+        if (strchr("%?#", *c))
+            text_addf(&uri, "%%%02X", (unsigned char)*c);
+        else
+            text_addc(&uri, *c);
+    }
+    text_adds(&uri, query);
+    return text_steal(&uri);
+}
+
+static bool on_read_only_system(const char *path)
+{
+    struct statvfs fs;
+    return statvfs(path, &fs) == 0 && (fs.f_flag & ST_RDONLY);
+}
+
+static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
+                           struct error *err)
+{
+    bool immutable = mode == DB_READ && on_read_only_system(path);
+    char *uri = uri_of(path, immutable ? "?immutable=1" : "");
+    if (!uri)
+        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    /* One connection is one thread's; sqlite3_interrupt() may come from any. */
+    int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+                (mode == DB_READ    ? SQLITE_OPEN_READONLY
+                 : mode == DB_WRITE ? SQLITE_OPEN_READWRITE
+                                    : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    int rc = sqlite3_open_v2(uri, db, flags, NULL);
+    free(uri);
+    if (rc != SQLITE_OK)
+        return error_set(err, ERR_IO, path, NO_OFFSET, "cannot open the catalog: %s",
+                         *db ? sqlite3_errmsg(*db) : "no memory");
+    sqlite3_busy_timeout(*db, DB_BUSY_MS);
+    return OK;
+}
+
+/* Nothing is in it: no table, and no other program's mark. */
+static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
+{
+    sqlite3_int64 marks = 0, tables = 0;
+    if (pragma_integer(db, "PRAGMA application_id", &marks, err) != OK ||
+        (marks == 0 && pragma_integer(db, "PRAGMA user_version", &marks, err) != OK) ||
+        pragma_integer(db, "SELECT count(*) FROM sqlite_schema", &tables, err) != OK)
+        return err->status;
+    *empty = marks == 0 && tables == 0;
+    return OK;
+}
+
+/* Of the files schema/NN_*.sql, the first with tables and the first without. */
+#define TABLES "00"
+#define VIEWS  "10"
+
+/* Run every schema/NN_*.sql from the number `first` on; the indexes of a new catalog wait
+ * (01_indexes.sql). Mark it as of this version, and install what is shipped. */
+static enum status fill(sqlite3 *db, const char *first, struct error *err)
+{
+    enum status status = OK;
+    for (const struct schema_file *f = schema_files; status == OK && f->path; f++) {
+        const char *number = f->path + strlen("schema/");
+        if (*number >= '0' && *number <= '9' && strncmp(number, first, 2) >= 0 &&
+            strncmp(number, "01", 2) != 0)
+            status = db_exec(db, f->text, err);
+    }
+    char pragmas[128];
+    snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id=%d; PRAGMA user_version=%d",
+             CATALOG_APPLICATION_ID, CATALOG_VERSION);
+    if (status == OK)
+        status = db_exec(db, pragmas, err);
+    if (status == OK)
+        status = rules_install(db, err);
+    return status;
+}
+
+/* Drop what a file creates of a kind: "VIEW", "TRIGGER". */
+static enum status drop_old(sqlite3 *db, const char *text, const char *kind,
+                            struct error *err)
+{
+    char create[32], drop[200];
+    snprintf(create, sizeof(create), "\nCREATE %s ", kind);
+    for (const char *at = text; err->status == OK && (at = strstr(at, create));) {
+        at += strlen(create);
+        snprintf(drop, sizeof(drop), "DROP %s IF EXISTS %.*s", kind,
+                 (int)strcspn(at, " \n("), at);
+        db_exec(db, drop, err);
+    }
+    return err->status;
+}
+
+/* End a transaction: all of it, or nothing. */
+static enum status end(sqlite3 *db, enum status status, struct error *err)
+{
+    if (status == OK)
+        status = db_exec(db, "COMMIT", err);
+    if (status != OK)
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+/* Of several programs that start with the same new catalog, the first to lock it fills it. */
+static enum status create(sqlite3 *db, struct error *err)
+{
+    bool empty = false;
+    /* There is nothing to lose yet: the first commit of rows waits for the disk. */
+    sqlite3_busy_timeout(db, CREATE_MS);
+    enum status status = db_exec(db, "PRAGMA synchronous=OFF; BEGIN IMMEDIATE", err);
+    sqlite3_busy_timeout(db, DB_BUSY_MS);
+    if (status == ERR_BUSY) {
+        /* Filled by now, most likely, and being imported into. */
+        struct error looking = {.offset = NO_OFFSET};
+        if (look_empty(db, &empty, &looking) == OK && !empty)
+            error_clear(err);
+    }
+    if (status != OK)
+        return err->status;
+    status = look_empty(db, &empty, err);
+    if (status == OK && empty)
+        status = fill(db, TABLES, err);
+    if (end(db, status, err) != OK)
+        return err->status;
+    return db_exec(db, "PRAGMA synchronous=FULL", err);
+}
+
+/* Views and triggers are code: those of an older program make way for ours. A user's own stay. */
+static enum status renew(sqlite3 *db, struct error *err)
+{
+    sqlite3_int64 version = 0;
+    enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
+    if (status != OK)
+        return status;
+    status = pragma_integer(db, "PRAGMA user_version", &version, err);
+    bool needed = status == OK && version < CATALOG_VERSION;
+    for (const struct schema_file *f = schema_files; needed && status == OK && f->path;
+         f++)
+        if (drop_old(db, f->text, "TRIGGER", err) != OK ||
+            drop_old(db, f->text, "VIEW", err) != OK)
+            status = err->status;
+    if (needed && status == OK)
+        status = fill(db, VIEWS, err);
+    return end(db, status, err);
+}
+
+/* The same for a connection that only reads: its own views stand before those of the file. */
+static enum status overlay(sqlite3 *db, struct error *err)
+{
+    static const char create[] = "\nCREATE VIEW ";
+    for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++) {
+        struct text temporary = {0};
+        const char *at = f->text, *found = strstr(at, create);
+        if (!found || strstr(at, "\nCREATE TRIGGER "))
+            continue;
+        for (; found; at = found + strlen(create), found = strstr(at, create)) {
+            text_add(&temporary, at, (size_t)(found - at));
+            text_adds(&temporary, "\nCREATE TEMP VIEW ");
+        }
+        text_adds(&temporary, at);
+        if (text_str(&temporary))
+            db_exec(db, text_str(&temporary), err);
+        else
+            error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        text_release(&temporary);
+    }
+    return err->status;
+}
+
+enum status db_build_indexes(sqlite3 *db, struct error *err)
+{
+    bool alone = sqlite3_get_autocommit(db) != 0;
+    enum status status = alone ? db_exec(db, "BEGIN IMMEDIATE", err) : OK;
+    if (status != OK)
+        return status;
+    for (const struct schema_file *f = schema_files; status == OK && f->path; f++)
+        if (strstr(f->path, "/01_"))
+            status = db_exec(db, f->text, err);
+    return alone ? end(db, status, err) : status;
+}
+
+/* A killed import has left tensors and no indexes (they are built all at once). */
+static bool indexes_missing(sqlite3 *db)
+{
+    sqlite3_int64 missing = 0;
+    struct error ignored = {0};
+    pragma_integer(db,
+                   "SELECT EXISTS (SELECT 1 FROM layouts) AND NOT EXISTS (SELECT 1 FROM"
+                   " sqlite_schema WHERE name = 'issues_by_checkpoint')",
+                   &missing, &ignored);
+    return missing != 0;
+}
+
+enum status db_repair(sqlite3 *db, struct error *err)
+{
+    sqlite3_busy_timeout(db, 0);
+    enum status status = rules_install(db, err);
+    if (status == OK && indexes_missing(db))
+        status = db_build_indexes(db, err);
+    sqlite3_busy_timeout(db, DB_BUSY_MS);
+    if (status != ERR_BUSY)
+        return status;
+    error_clear(err); /* who is writing does it in the end */
+    return OK;
+}
+
+/* A process that was killed leaves its journal. Looking for that is cheaper than for the
+ * indexes, which wants the schema read: a statement should not wait for it. */
+static bool was_cut_short(const char *path)
+{
+    static const char *const journals[] = {"-wal", "-journal"};
+    bool found = false;
+    for (int i = 0; i < 2; i++) {
+        struct text name = {0};
+        text_adds(&name, path);
+        text_adds(&name, journals[i]);
+        found |= text_str(&name) && access(text_str(&name), F_OK) == 0;
+        text_release(&name);
+    }
+    return found;
+}
+
+static enum status read_marks(sqlite3 *db, sqlite3_int64 *application,
+                              sqlite3_int64 *version, struct error *err)
+{
+    if (pragma_integer(db, "PRAGMA application_id", application, err) == OK)
+        pragma_integer(db, "PRAGMA user_version", version, err);
+    return err->status;
+}
+
+static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mode,
+                                  bool cut_short, struct error *err)
+{
+    sqlite3_int64 application = 0, version = 0;
+    bool empty = false;
+    if (read_marks(db, &application, &version, err) != OK)
+        return err->status;
+    if (application == 0 && mode == DB_CREATE) {
+        if (look_empty(db, &empty, err) != OK || (empty && create(db, err) != OK))
+            return err->status;
+        if (empty)
+            return OK;
+    }
+    /* Somebody may have filled it since, even between the reading of its two marks. */
+    if (application == 0 && read_marks(db, &application, &version, err) != OK)
+        return err->status;
+    if (application != CATALOG_APPLICATION_ID)
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
+                         "not a ckptdb catalog (it is left as it is)");
+    if (version > CATALOG_VERSION)
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
+                         "made by a newer ckptdb (catalog version %lld, this program "
+                         "knows %d)",
+                         version, CATALOG_VERSION);
+    /* What else changes between versions is done here, where `version` is less. */
+    if (version < CATALOG_VERSION &&
+        (mode == DB_READ ? overlay(db, err) : renew(db, err)) != OK)
+        return err->status;
+    return mode == DB_WRITE || (mode == DB_CREATE && cut_short) ? db_repair(db, err) : OK;
+}
+
+enum status db_open(const char *path, enum db_mode mode, sqlite3 **out, struct error *err)
+{
+    sqlite3 *db = NULL;
+    bool exists = access(path, F_OK) == 0 || strcmp(path, ":memory:") == 0;
+    if (!exists && mode != DB_CREATE)
+        return error_set(err, ERR_MISSING, path, NO_OFFSET,
+                         "no such catalog; `ckptdb import PATH` makes one");
+    bool cut_short = was_cut_short(path);
+    if (connect(path, mode, &db, err) != OK)
+        goto fail;
+    if (sql_register_all(db, true) != SQLITE_OK) {
+        db_error(db, "cannot register the SQL functions", err);
+        goto fail;
+    }
+    /* trusted_schema stays on: SQLite 3.40 does not call its JSON functions innocuous, and
+     * views need them. What reads files is DIRECTONLY, so a foreign schema cannot. */
+    if (db_exec(db, "PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON", err) != OK ||
+        check_identity(db, path, mode, cut_short, err) != OK)
+        goto fail;
+    *out = db;
+    return OK;
+
+fail:
+    sqlite3_close(db);
+    return err->status;
+}
+
+void db_close(sqlite3 *db)
+{
+    sqlite3_close(db);
+}

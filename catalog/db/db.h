@@ -1,0 +1,54 @@
+/*
+ * db.h - the catalog file: opening, creating, migrating, and looking tensors up.
+ */
+#ifndef CKPTDB_DB_H
+#define CKPTDB_DB_H
+
+#include "catalog/db/sqlite.h"
+#include "catalog/model/tensor.h"
+
+#define CATALOG_APPLICATION_ID 0x636b7074 /* "ckpt" */
+#define CATALOG_VERSION        2          /* user_version: counts migrations */
+#define DB_BUSY_MS             10000      /* how long a statement waits for a writer */
+
+enum db_mode {
+    DB_READ,   /* must exist; on a read-only file system it is opened as immutable */
+    DB_WRITE,  /* must exist; migrated and missing indexes built */
+    DB_CREATE, /* for writing, made if it is not there. Does not look at the
+                  schema of one that is, so that a statement starts at once: indexes that
+                  an interrupted first import left out wait for db_build_indexes(). */
+};
+
+/* Opens and registers all SQL functions (sql/extension.h). ERR_ARGUMENT for a database that
+ * is no catalog (left as it is) or of a newer version; ERR_MISSING; ERR_IO. */
+enum status db_open(const char *path, enum db_mode mode, sqlite3 **out,
+                    struct error *err);
+void db_close(sqlite3 *);
+
+enum status db_build_indexes(sqlite3 *, struct error *err);
+/* Bring shipped maps up to date and build the indexes that a killed import has not. Where
+ * another program is writing, that is left to it. */
+enum status db_repair(sqlite3 *, struct error *err);
+
+/* Set *err from the connection's last error; `doing` may be NULL. */
+enum status db_error(sqlite3 *, const char *doing, struct error *err);
+enum status db_exec(sqlite3 *, const char *sql, struct error *err);
+
+/*
+ * Everything the reader needs of one tensor, in `arena`. ERR_ARGUMENT when there is no such
+ * id. The few statements are prepared when first wanted and kept with the lookup.
+ */
+struct lookup;
+enum status lookup_open(sqlite3 *, struct lookup **out, struct error *err);
+void lookup_close(struct lookup *);
+enum status lookup_tensor(struct lookup *, int64_t id, struct arena *,
+                          struct stored_tensor *out, struct error *err);
+/* The same of what a recipe makes (compose/compose.h), whose id is that of its first part. */
+enum status lookup_composed(struct lookup *, const char *recipe, struct arena *,
+                            struct stored_tensor *out, struct error *err);
+/* Append the tensor's name; *found says whether there is such an id. */
+struct text;
+enum status lookup_name(struct lookup *, int64_t id, struct text *out, bool *found,
+                        struct error *err);
+
+#endif

@@ -1,0 +1,169 @@
+#include "catalog/db/known.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/db/db.h"
+
+static char *keep(struct known *k, sqlite3_stmt *s, int column)
+{
+    return arena_copy(&k->arena, sqlite3_column_text(s, column),
+                      (size_t)sqlite3_column_bytes(s, column));
+}
+
+static bool count_rows(sqlite3 *db, const char *sql, uint32_t *count)
+{
+    sqlite3_stmt *s = NULL;
+    bool ok = sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK &&
+              sqlite3_step(s) == SQLITE_ROW;
+    sqlite3_int64 n = ok ? sqlite3_column_int64(s, 0) : 0;
+    sqlite3_finalize(s);
+    *count = (uint32_t)n;
+    return ok && n >= 0 && n < KNOWN_NONE;
+}
+
+static bool add_checkpoint(struct known *k, sqlite3_stmt *s)
+{
+    bool added;
+    struct known_checkpoint c = {
+        .id = sqlite3_column_int64(s, 0), .path = keep(k, s, 1), .format = keep(k, s, 2)};
+    if (!c.path || !c.format)
+        return false;
+    uint64_t *at = strmap_add(&k->by_checkpoint, c.path, strlen(c.path), &added);
+    if (!at)
+        return false;
+    *at = k->checkpoint_count;
+    k->checkpoints[k->checkpoint_count++] = c;
+    return true;
+}
+
+static bool add_file(struct known *k, struct known_file f)
+{
+    bool added;
+    uint64_t *at =
+        f.path ? strmap_add(&k->by_path, f.path, strlen(f.path), &added) : NULL;
+    if (!at)
+        return false;
+    f.next = added ? KNOWN_NONE : (uint32_t)*at;
+    *at = k->file_count;
+    k->files[k->file_count++] = f;
+    return true;
+}
+
+/* Rows come by checkpoint and position, checkpoints by id: both lists advance together. */
+static bool add_checkpoint_file(struct known *k, sqlite3_stmt *s, uint32_t *owner)
+{
+    int64_t id = sqlite3_column_int64(s, 0);
+    while (*owner < k->checkpoint_count && k->checkpoints[*owner].id < id >> 24)
+        ++*owner;
+    if (*owner == k->checkpoint_count || k->checkpoints[*owner].id != id >> 24)
+        return true; /* an orphan of a damaged catalog: of no use here */
+    struct known_checkpoint *c = &k->checkpoints[*owner];
+    if (c->file_count++ == 0)
+        c->first_file = k->file_count;
+    return add_file(k, (struct known_file){
+                           .path = keep(k, s, 1),
+                           .present = sqlite3_column_type(s, 2) != SQLITE_NULL,
+                           .identity = {(uint64_t)sqlite3_column_int64(s, 2),
+                                        sqlite3_column_int64(s, 3),
+                                        (uint64_t)sqlite3_column_int64(s, 4),
+                                        (uint64_t)sqlite3_column_int64(s, 5)},
+                           .checkpoint = *owner,
+                           .position = (uint32_t)(id & 0xFFFFFF),
+                       });
+}
+
+static bool add_passed(struct known *k, sqlite3_stmt *s, uint32_t *unused)
+{
+    (void)unused;
+    return add_file(k, (struct known_file){
+                           .path = keep(k, s, 0),
+                           .present = true,
+                           .identity = {(uint64_t)sqlite3_column_int64(s, 1),
+                                        sqlite3_column_int64(s, 2),
+                                        (uint64_t)sqlite3_column_int64(s, 3),
+                                        (uint64_t)sqlite3_column_int64(s, 4)},
+                           .checkpoint = KNOWN_NONE,
+                       });
+}
+
+static bool add_one_checkpoint(struct known *k, sqlite3_stmt *s, uint32_t *unused)
+{
+    (void)unused;
+    return add_checkpoint(k, s);
+}
+
+static bool each_row(struct known *k, sqlite3 *db, const char *sql,
+                     bool (*add)(struct known *, sqlite3_stmt *, uint32_t *))
+{
+    sqlite3_stmt *s = NULL;
+    uint32_t state = 0;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    bool ok = rc == SQLITE_OK;
+    while (ok && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        ok = add(k, s, &state);
+    sqlite3_finalize(s);
+    return ok && rc == SQLITE_DONE;
+}
+
+static bool load_all(struct known *k, sqlite3 *db)
+{
+    uint32_t checkpoints, files;
+    if (!count_rows(db, "SELECT count(*) FROM checkpoints", &checkpoints) ||
+        !count_rows(db,
+                    "SELECT (SELECT count(*) FROM files) + (SELECT count(*) FROM passed)",
+                    &files))
+        return false;
+    k->checkpoints =
+        arena_array(&k->arena, (size_t)checkpoints + 1, sizeof(*k->checkpoints));
+    k->files = arena_array(&k->arena, (size_t)files + 1, sizeof(*k->files));
+    return k->checkpoints && k->files &&
+           each_row(k, db, "SELECT id, path, format FROM checkpoints ORDER BY id",
+                    add_one_checkpoint) &&
+           each_row(
+               k, db,
+               "SELECT id, path, size, mtime_ns, inode, device FROM files ORDER BY id",
+               add_checkpoint_file) &&
+           each_row(k, db, "SELECT path, size, mtime_ns, inode, device FROM passed",
+                    add_passed);
+}
+
+enum status known_load(sqlite3 *db, struct known **out, struct error *err)
+{
+    struct known *k = calloc(1, sizeof(*k));
+    if (!k)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    /* One transaction: the counts and the rows are of one moment. */
+    if (db && (db_exec(db, "BEGIN", err) != OK || !load_all(k, db))) {
+        db_error(db, "cannot read what is catalogued", err);
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        known_free(k);
+        return err->status;
+    }
+    if (db)
+        sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    *out = k;
+    return OK;
+}
+
+void known_free(struct known *k)
+{
+    if (!k)
+        return;
+    strmap_release(&k->by_path);
+    strmap_release(&k->by_checkpoint);
+    arena_release(&k->arena);
+    free(k);
+}
+
+const struct known_file *known_file(const struct known *k, const char *path)
+{
+    const uint64_t *at = strmap_get(&k->by_path, path, strlen(path));
+    return at ? &k->files[*at] : NULL;
+}
+
+const struct known_checkpoint *known_checkpoint(const struct known *k, const char *path)
+{
+    const uint64_t *at = strmap_get(&k->by_checkpoint, path, strlen(path));
+    return at ? &k->checkpoints[*at] : NULL;
+}

@@ -1,0 +1,463 @@
+/*
+ * lookup.c - one tensor out of the catalog: its rows as a struct stored_tensor.
+ *
+ * A catalog can come from a stranger, so what its rows say is checked as if it came from
+ * a file; the reader checks the rest against the files themselves.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/compose/compose.h"
+#include "catalog/db/db.h"
+
+static const char find_tensor[] =
+    "SELECT c.path, c.placed, n.name, t.dtype, t.shape, t.elements, t.nbytes,"
+    " t.storage, t.file, t.start, t.stored, t.codec, t.strides, t.extents"
+    " FROM checkpoints c"
+    " JOIN layout_tensors t ON t.id = (c.layout << 24) + (?1 & 16777215)"
+    " JOIN names n ON n.id = t.name WHERE c.id = ?1 >> 24";
+enum {
+    PATH,
+    PLACED,
+    NAME,
+    DTYPE,
+    SHAPE,
+    ELEMENTS,
+    NBYTES,
+    PLACE
+};
+
+/* The columns that say where a tensor lies, in both tables. */
+enum {
+    STORAGE,
+    FILE_AT,
+    START,
+    STORED,
+    CODEC,
+    STRIDES,
+    EXTENTS
+};
+
+static const char find_name[] =
+    "SELECT n.name FROM checkpoints c"
+    " JOIN layout_tensors t ON t.id = (c.layout << 24) + (?1 & 16777215)"
+    " JOIN names n ON n.id = t.name WHERE c.id = ?1 >> 24";
+
+static const char find_placement[] =
+    "SELECT storage, file, start, stored, codec, strides, extents FROM placements"
+    " WHERE id = ?1";
+
+static const char find_file[] =
+    "SELECT path, size, mtime_ns, inode, device, base FROM files WHERE id = ?1";
+
+static const char find_sums[] = "SELECT kind FROM checksums WHERE id = ?1";
+
+struct lookup {
+    sqlite3 *db;
+    sqlite3_stmt *tensor, *name, *placement, *file, *sums; /* NULL until first wanted */
+};
+
+/* One tensor on its way. */
+struct finding {
+    struct lookup *lookup;
+    struct arena *arena;
+    struct stored_tensor *t;
+    struct error *err;
+    uint64_t first_sum_plus_1; /* 0: none */
+};
+
+enum status lookup_open(sqlite3 *db, struct lookup **out, struct error *err)
+{
+    struct lookup *l = calloc(1, sizeof(*l));
+    if (!l)
+        return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+    l->db = db;
+    *out = l;
+    return OK;
+}
+
+void lookup_close(struct lookup *l)
+{
+    if (!l)
+        return;
+    sqlite3_finalize(l->tensor);
+    sqlite3_finalize(l->name);
+    sqlite3_finalize(l->placement);
+    sqlite3_finalize(l->file);
+    sqlite3_finalize(l->sums);
+    free(l);
+}
+
+static enum status no_memory(struct finding *f)
+{
+    return error_set(f->err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+}
+
+static enum status damaged(struct finding *f, const char *what)
+{
+    return error_set(f->err, ERR_CORRUPT, "catalog", NO_OFFSET,
+                     "the row of tensor %lld is damaged: its %s", (long long)f->t->id,
+                     what);
+}
+
+/* Prepare on first use, bind `id` and step: 1 a row, 0 none, -1 an error. */
+static int find(struct finding *f, sqlite3_stmt **s, const char *sql, sqlite3_int64 id)
+{
+    sqlite3 *db = f->lookup->db;
+    int rc = *s ? SQLITE_OK
+                : sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, s, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int64(*s, 1, id);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(*s);
+    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+        return rc == SQLITE_ROW;
+    db_error(db, "cannot look the tensor up", f->err);
+    return -1;
+}
+
+/* A copy of a text column; NULL for NULL. */
+static bool keep_text(struct finding *f, sqlite3_stmt *s, int column, const char **out)
+{
+    const unsigned char *text = sqlite3_column_text(s, column);
+    *out = NULL;
+    if (text)
+        *out = arena_copy(f->arena, text, (size_t)sqlite3_column_bytes(s, column));
+    if (!*out && sqlite3_column_type(s, column) != SQLITE_NULL)
+        no_memory(f);
+    return f->err->status == OK;
+}
+
+static uint64_t number(sqlite3_stmt *s, int column)
+{
+    return (uint64_t)sqlite3_column_int64(s, column);
+}
+
+static const char *parse_signed(const char *at, int64_t *value)
+{
+    bool minus = *at == '-';
+    uint64_t magnitude = 0;
+    at += minus;
+    if (*at < '0' || *at > '9')
+        return NULL;
+    for (; *at >= '0' && *at <= '9'; at++)
+        if (!mul_u64(magnitude, 10, &magnitude) ||
+            !add_u64(magnitude, (uint64_t)(*at - '0'), &magnitude) ||
+            magnitude > INT64_MAX)
+            return NULL;
+    *value = minus ? -(int64_t)magnitude : (int64_t)magnitude;
+    return at;
+}
+
+/* "[1,-3]": exactly rank numbers. */
+static enum status parse_strides(struct finding *f, const char *json)
+{
+    struct stored_tensor *t = f->t;
+    t->strides = arena_array(f->arena, t->rank ? t->rank : 1, sizeof(*t->strides));
+    if (!t->strides)
+        return no_memory(f);
+    const char *at = *json == '[' ? json + 1 : NULL;
+    for (unsigned d = 0; at && d < t->rank; d++) {
+        if (d && *at++ != ',')
+            at = NULL;
+        else
+            at = parse_signed(at, &t->strides[d]);
+    }
+    return at && strcmp(at, "]") == 0 ? OK : damaged(f, "strides");
+}
+
+static enum status take_extents(struct finding *f, sqlite3_stmt *s, int at)
+{
+    struct stored_tensor *t = f->t;
+    size_t len = (size_t)sqlite3_column_bytes(s, at + EXTENTS);
+    const void *blob = sqlite3_column_blob(s, at + EXTENTS);
+    char *packed = arena_copy(f->arena, blob, len);
+    if (!packed)
+        return no_memory(f);
+    struct extent_list list;
+    if (extents_unpack((struct bytes){(const uint8_t *)packed, len}, t->shape, t->rank,
+                       f->arena, &list, f->err) != OK)
+        return f->err->status;
+    t->grid = list.grid;
+    t->extents = list.at;
+    t->extent_count = list.count;
+    f->first_sum_plus_1 = list.first_sum_plus_1;
+    return OK;
+}
+
+static enum status take_range(struct finding *f, sqlite3_stmt *s, int at)
+{
+    struct stored_tensor *t = f->t;
+    uint64_t file = number(s, at + FILE_AT);
+    t->extents = arena_alloc(f->arena, sizeof(*t->extents));
+    if (!t->extents)
+        return no_memory(f);
+    bool none = sqlite3_column_type(s, at + FILE_AT) == SQLITE_NULL || file >= NO_FILE;
+    t->extents[0] = (struct extent){
+        .file = none ? NO_FILE : (uint32_t)file,
+        .offset = number(s, at + START),
+        .stored = number(s, at + STORED),
+    };
+    t->extent_count = 1;
+    f->first_sum_plus_1 = (uint64_t)(t->id & TENSOR_ORD_MASK) + 1;
+    return OK;
+}
+
+static enum status take_place(struct finding *f, sqlite3_stmt *s, int at)
+{
+    struct stored_tensor *t = f->t;
+    const char *strides;
+    sqlite3_int64 storage = sqlite3_column_int64(s, at + STORAGE);
+    if (storage < STORAGE_NONE || storage > STORAGE_INLINE)
+        return damaged(f, "storage");
+    t->storage = (enum storage)storage;
+    if (!keep_text(f, s, at + CODEC, &t->codec) ||
+        !keep_text(f, s, at + STRIDES, &strides) ||
+        (strides && parse_strides(f, strides) != OK))
+        return f->err->status;
+    if (t->storage == STORAGE_RANGE)
+        return take_range(f, s, at);
+    return t->storage == STORAGE_NONE ? OK : take_extents(f, s, at);
+}
+
+static enum status take_tensor(struct finding *f, sqlite3_stmt *s, bool *placed)
+{
+    struct stored_tensor *t = f->t;
+    const char *dtype, *shape;
+    if (!keep_text(f, s, PATH, &t->checkpoint) || !keep_text(f, s, NAME, &t->name) ||
+        !keep_text(f, s, DTYPE, &dtype) || !keep_text(f, s, SHAPE, &shape))
+        return f->err->status;
+    *placed = sqlite3_column_int(s, PLACED) != 0;
+    dtype_find(dtype ? dtype : "?", &t->dtype);
+    t->elements = number(s, ELEMENTS);
+    t->nbytes = number(s, NBYTES);
+    if (shape && !shape_parse(shape, f->arena, &t->shape, &t->rank))
+        return damaged(f, "shape");
+    return *placed ? OK : take_place(f, s, PLACE);
+}
+
+/* --- files ------------------------------------------------------------------------------ */
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The files that the tensor refers to, one after another: *at begins at 0; NULL at the end. */
+static uint32_t *next_file(struct stored_tensor *t, uint64_t *at)
+{
+    if (t->grid)
+        return grid_next_file(t->grid, at);
+    while (*at < t->extent_count && t->extents[*at].file == NO_FILE)
+        ++*at;
+    return *at < t->extent_count ? &t->extents[(*at)++].file : NULL;
+}
+
+/* The distinct files, ordered; *count of them. */
+static uint32_t *files_wanted(struct finding *f, uint32_t *count)
+{
+    struct stored_tensor *t = f->t;
+    uint64_t most = t->grid ? 2 + t->grid->value_count : t->extent_count;
+    uint32_t kept = 0, *list = arena_array(f->arena, most + 1, sizeof(*list));
+    uint64_t n = 0, at = 0;
+    for (uint32_t *file; list && (file = next_file(t, &at));)
+        if (!n || list[n - 1] != *file)
+            list[n++] = *file;
+    if (n > 1)
+        qsort(list, n, sizeof(*list), by_number);
+    for (uint64_t i = 0; i < n; i++)
+        if (!kept || list[kept - 1] != list[i])
+            list[kept++] = list[i];
+    *count = kept;
+    return list;
+}
+
+static enum status take_file(struct finding *f, uint32_t position,
+                             struct stored_file *out)
+{
+    struct lookup *l = f->lookup;
+    sqlite3_int64 checkpoint = f->t->id >> TENSOR_ORD_BITS;
+    int found = position > TENSOR_ORD_MASK
+                    ? 0
+                    : find(f, &l->file, find_file,
+                           (checkpoint << TENSOR_ORD_BITS) + (sqlite3_int64)position);
+    if (found == 0)
+        damaged(f, "file");
+    if (found > 0 && keep_text(f, l->file, 0, &out->path)) {
+        bool known = sqlite3_column_type(l->file, 1) != SQLITE_NULL;
+        out->present = out->checked = known;
+        out->identity = (struct file_identity){
+            .size = number(l->file, 1),
+            .mtime_ns = sqlite3_column_int64(l->file, 2),
+            .inode = number(l->file, 3),
+            .device = number(l->file, 4),
+        };
+        out->base = number(l->file, 5);
+    }
+    sqlite3_reset(l->file);
+    return f->err->status;
+}
+
+static bool run_was_there(const struct stored_tensor *t, uint32_t file, uint64_t offset,
+                          uint64_t stored)
+{
+    uint64_t end;
+    if (file == NO_FILE)
+        return true;
+    const struct stored_file *f = &t->files[file];
+    return f->present && add_u64(offset, f->base, &end) && add_u64(end, stored, &end) &&
+           end <= f->identity.size;
+}
+
+static bool grid_was_there(const struct stored_tensor *t)
+{
+    const struct grid *g = t->grid;
+    if (g->incomplete || (g->in_files && !t->files[g->directory].present))
+        return false;
+    for (uint64_t i = 0; i < g->value_count; i++)
+        if (!run_was_there(t, g->values[i].file, g->values[i].offset,
+                           g->values[i].stored))
+            return false;
+    return true;
+}
+
+/* Was everything there when it was indexed? What was not has been reported then. */
+static bool bytes_were_there(const struct stored_tensor *t)
+{
+    if (t->grid)
+        return grid_was_there(t);
+    for (uint64_t i = 0; i < t->extent_count; i++)
+        if (!run_was_there(t, t->extents[i].file, t->extents[i].offset,
+                           t->extents[i].stored))
+            return false;
+    return true;
+}
+
+/* Read the files that are wanted; extents and values then count in this shorter list. */
+static enum status take_files(struct finding *f)
+{
+    struct stored_tensor *t = f->t;
+    uint32_t count;
+    uint32_t *wanted = files_wanted(f, &count);
+    struct stored_file *files = arena_array(f->arena, (size_t)count + 1, sizeof(*files));
+    if (!wanted || !files)
+        return no_memory(f);
+    for (uint32_t i = 0; i < count; i++)
+        if (take_file(f, wanted[i], &files[i]) != OK)
+            return f->err->status;
+    uint64_t next = 0;
+    for (uint32_t *file; (file = next_file(t, &next));) {
+        const uint32_t *at = bsearch(file, wanted, count, sizeof(*wanted), by_number);
+        *file = (uint32_t)(at - wanted);
+    }
+    t->files = files;
+    t->file_count = count;
+    if (t->storage != STORAGE_INLINE && !bytes_were_there(t))
+        t->storage = STORAGE_NONE;
+    return OK;
+}
+
+/* --- checksums -------------------------------------------------------------------------- */
+
+static enum status read_sums(struct finding *f, sqlite3_blob *blob)
+{
+    struct stored_tensor *t = f->t;
+    uint64_t first = f->first_sum_plus_1 - 1,
+             there = (uint64_t)sqlite3_blob_bytes(blob) / 4;
+    if (first > there || t->extent_count > there - first)
+        return damaged(f, "checksums");
+    uint8_t *bytes = arena_array(f->arena, t->extent_count + 1, 4);
+    t->sums = arena_array(f->arena, t->extent_count + 1, sizeof(*t->sums));
+    if (!bytes || !t->sums)
+        return no_memory(f);
+    if (sqlite3_blob_read(blob, bytes, (int)(t->extent_count * 4), (int)(first * 4)) !=
+        SQLITE_OK)
+        return db_error(f->lookup->db, "cannot read checksums", f->err);
+    for (uint64_t i = 0; i < t->extent_count; i++)
+        t->sums[i] = load_u32le(bytes + i * 4);
+    return OK;
+}
+
+static enum status take_sums(struct finding *f)
+{
+    struct lookup *l = f->lookup;
+    sqlite3_blob *blob = NULL;
+    sqlite3_int64 checkpoint = f->t->id >> TENSOR_ORD_BITS;
+    if (!f->first_sum_plus_1 || !f->t->extent_count)
+        return OK;
+    int found = find(f, &l->sums, find_sums, checkpoint);
+    if (found > 0 && keep_text(f, l->sums, 0, &f->t->sum_kind)) {
+        if (sqlite3_blob_open(l->db, "main", "checksums", "sums", checkpoint, 0, &blob) ==
+            SQLITE_OK)
+            read_sums(f, blob);
+        else
+            db_error(l->db, "cannot read checksums", f->err);
+    }
+    sqlite3_blob_close(blob);
+    sqlite3_reset(l->sums);
+    return f->err->status;
+}
+
+/* ---------------------------------------------------------------------------------------- */
+
+static enum status take_placement(struct finding *f)
+{
+    struct lookup *l = f->lookup;
+    int found = find(f, &l->placement, find_placement, f->t->id);
+    if (found == 0)
+        damaged(f, "placement");
+    if (found > 0)
+        take_place(f, l->placement, 0);
+    sqlite3_reset(l->placement);
+    return f->err->status;
+}
+
+enum status lookup_tensor(struct lookup *l, int64_t id, struct arena *arena,
+                          struct stored_tensor *out, struct error *err)
+{
+    bool placed = false;
+    struct stored_tensor tensor = {.id = id};
+    struct finding f = {.lookup = l, .arena = arena, .t = &tensor, .err = err};
+    int found = find(&f, &l->tensor, find_tensor, id);
+    if (found == 0)
+        error_set(err, ERR_ARGUMENT, "catalog", NO_OFFSET, "there is no tensor %lld",
+                  (long long)id);
+    if (found > 0)
+        take_tensor(&f, l->tensor, &placed);
+    sqlite3_reset(l->tensor);
+    if (err->status == OK && placed)
+        take_placement(&f);
+    if (err->status == OK && take_files(&f) == OK)
+        take_sums(&f);
+    if (err->status == OK)
+        *out = tensor;
+    return err->status;
+}
+
+static enum status load_part(void *lookup, int64_t id, struct arena *arena,
+                             struct stored_tensor *out, struct error *err)
+{
+    return lookup_tensor(lookup, id, arena, out, err);
+}
+
+enum status lookup_composed(struct lookup *l, const char *recipe, struct arena *arena,
+                            struct stored_tensor *out, struct error *err)
+{
+    const struct composer composer = {load_part, l};
+    return compose(recipe, &composer, arena, out, err);
+}
+
+enum status lookup_name(struct lookup *l, int64_t id, struct text *out, bool *found,
+                        struct error *err)
+{
+    struct finding f = {.lookup = l, .err = err};
+    int rows = find(&f, &l->name, find_name, id);
+    *found = rows > 0;
+    if (*found && !text_add(out, sqlite3_column_text(l->name, 0),
+                            (size_t)sqlite3_column_bytes(l->name, 0)))
+        no_memory(&f);
+    sqlite3_reset(l->name);
+    return err->status;
+}

@@ -1,0 +1,72 @@
+#include "catalog/db/rules_install.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "catalog/db/schema.h"
+
+#define FOLDER "schema/rules/"
+
+/* FNV-1a of the file, positive: what `shipped` holds, to see whether a file is newer. */
+static sqlite3_int64 edition(const char *text)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    return (sqlite3_int64)(h >> 2 | 1);
+}
+
+static enum status run(sqlite3 *db, const char *sql, const char *name,
+                       sqlite3_int64 number, sqlite3_int64 *value, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK)
+        sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK && sqlite3_bind_parameter_count(s) > 1)
+        sqlite3_bind_int64(s, 2, number);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(s);
+    if (value)
+        *value = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : -1;
+    sqlite3_finalize(s);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, name, err);
+}
+
+static enum status install(sqlite3 *db, const char *name, const char *sql,
+                           struct error *err)
+{
+    enum status status = db_exec(db, "SAVEPOINT install", err);
+    if (status != OK)
+        return status;
+    status = run(db, "DELETE FROM ruleset WHERE name = ?1", name, 0, NULL, err);
+    if (status == OK)
+        status = db_exec(db, sql, err);
+    if (status == OK)
+        status = run(db, "UPDATE ruleset SET shipped = ?2 WHERE name = ?1", name,
+                     edition(sql), NULL, err);
+    if (status != OK)
+        sqlite3_exec(db, "ROLLBACK TO install", NULL, NULL, NULL);
+    sqlite3_exec(db, "RELEASE install", NULL, NULL, NULL);
+    return status;
+}
+
+enum status rules_install(sqlite3 *db, struct error *err)
+{
+    enum status status = OK;
+    for (const struct schema_file *f = schema_files; status == OK && f->path; f++) {
+        if (strncmp(f->path, FOLDER, strlen(FOLDER)) != 0)
+            continue;
+        const char *stem = f->path + strlen(FOLDER);
+        char *name = sqlite3_mprintf("%.*s", (int)strcspn(stem, "."), stem);
+        if (!name)
+            return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        sqlite3_int64 held = -1; /* not there */
+        status =
+            run(db, "SELECT shipped FROM ruleset WHERE name = ?1", name, 0, &held, err);
+        if (status == OK && held != 0 && held != edition(f->text))
+            status = install(db, name, f->text, err);
+        sqlite3_free(name);
+    }
+    return status;
+}

@@ -1,0 +1,16 @@
+/*
+ * sqlite.h - SQLite's header, for the program (SQLITE_CORE) and for the loadable extension,
+ * where every call goes through the host's table. Only catalog/sql, catalog/db and
+ * catalog/write, and shell/, include it.
+ */
+#ifndef CKPTDB_DB_SQLITE_H
+#define CKPTDB_DB_SQLITE_H
+
+#ifdef SQLITE_CORE
+#    include <sqlite3.h>
+#else
+#    include <sqlite3ext.h>
+SQLITE_EXTENSION_INIT3
+#endif
+
+#endif

@@ -1,0 +1,592 @@
+#include "catalog/db/write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "catalog/db/write_private.h"
+
+#define COMMIT_SECONDS 2 /* at most so much work is lost to a kill */
+
+static const char *const statement_sql[STATEMENTS] = {
+    [FIND_CHECKPOINT] = "SELECT id FROM checkpoints WHERE path = ?1",
+    [PUT_CHECKPOINT] =
+        "INSERT INTO checkpoints(id, path, format, run, step, item, layout, meta, placed,"
+        " stored, files, mtime_ns, imported)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+        " ON CONFLICT(id) DO UPDATE SET format = excluded.format, run = excluded.run,"
+        " step = excluded.step, item = excluded.item, layout = excluded.layout,"
+        " meta = excluded.meta, placed = excluded.placed, stored = excluded.stored,"
+        " files = excluded.files, mtime_ns = excluded.mtime_ns,"
+        " imported = excluded.imported",
+    [FIND_LAYOUT] = "SELECT id, placement FROM layouts WHERE logical = ?1",
+    [PUT_LAYOUT] = "INSERT INTO layouts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [FIND_META] = "SELECT id FROM metas WHERE digest = ?1",
+    [PUT_META] = "INSERT INTO metas VALUES (?1, ?2)",
+    [FIND_NAME] = "SELECT id FROM names WHERE name = ?1",
+    [PUT_FILE] = "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [PUT_ISSUE] = "INSERT INTO issues(checkpoint, path, offset, severity, code, message)"
+                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    [PUT_PASSED] = "INSERT OR REPLACE INTO passed VALUES (?1, ?2, ?3, ?4, ?5)",
+    [PUT_SUMS] = "INSERT INTO checksums VALUES (?1, ?2, ?3)",
+    [CLEAR_ISSUES] = "DELETE FROM issues WHERE checkpoint IS NULL AND path = ?1",
+    [CLEAR_PASSED] = "DELETE FROM passed WHERE path = ?1",
+    [CLEAR_WALKED] = "DELETE FROM issues WHERE code IN ('vanished', 'unreadable',"
+                     " 'unfinished', 'dangling-link', 'not-a-file')"
+                     " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'"
+                     " OR ?1 = '/')",
+    /* Without an id SQLite appends: it need not look for the place of each row. */
+    [FEED_NAMES] = "INSERT INTO names(name) SELECT c1 FROM ckptdb_feed",
+    [FEED_TENSORS] = "INSERT INTO layout_tensors SELECT * FROM ckptdb_feed",
+    [MORE_TENSORS] =
+        "INSERT INTO layout_tensors(name, dtype, shape, elements, nbytes, module, "
+        "storage,"
+        " file, start, stored, codec, strides, extents)"
+        " SELECT c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13 FROM ckptdb_feed",
+    [MORE_PLAIN_TENSORS] =
+        "INSERT INTO layout_tensors(name, dtype, shape, elements, nbytes, module,"
+        " storage, file, start, stored)"
+        " SELECT c1, c2, c3, c4, c5, c6, 1, 0, c9, c10 FROM ckptdb_feed",
+    [FEED_NODES] = "INSERT INTO layout_nodes SELECT c0, c1, c2, c3 FROM ckptdb_feed",
+    [FEED_MODULES] =
+        "INSERT INTO layout_modules SELECT c0, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
+    [MORE_MODULES] =
+        "INSERT INTO layout_modules(name, length, depth, tensors, parameters, nbytes)"
+        " SELECT c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
+    [FEED_DTYPES] =
+        "INSERT INTO layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
+    [FEED_FACTS] = "INSERT INTO meta_facts SELECT c0, c1, c2 FROM ckptdb_feed",
+    [FEED_PLACEMENTS] = "INSERT INTO placements"
+                        " SELECT c0, c1, c2, c3, c4, c5, c6, c7 FROM ckptdb_feed",
+};
+
+/* --- small helpers ---------------------------------------------------------------------- */
+
+sqlite3_stmt *writer_statement(struct writer *w, enum writer_statement_id which)
+{
+    if (!w->statement[which])
+        sqlite3_prepare_v3(w->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
+                           &w->statement[which], NULL);
+    return w->statement[which];
+}
+
+void writer_bind_text(sqlite3_stmt *s, int at, const char *text)
+{
+    if (text)
+        sqlite3_bind_text(s, at, text, -1, SQLITE_STATIC);
+    else
+        sqlite3_bind_null(s, at);
+}
+
+static void bind_blob(sqlite3_stmt *s, int at, const void *bytes, size_t len)
+{
+    sqlite3_bind_blob64(s, at, bytes, len, SQLITE_STATIC);
+}
+
+void writer_bind_digest(sqlite3_stmt *s, int at, const struct layout_digest *d)
+{
+    bind_blob(s, at, d->at, sizeof(d->at));
+}
+
+/* Step a statement that gives no rows, and make it ready again. */
+enum status writer_finish(struct writer *w, sqlite3_stmt *s, struct error *err)
+{
+    int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
+    if (s) {
+        sqlite3_reset(s);
+        sqlite3_clear_bindings(s);
+    }
+    return rc == SQLITE_DONE ? OK : db_error(w->db, "cannot write the catalog", err);
+}
+
+/* The first column of the first row, or -1. */
+int64_t writer_find(struct writer *w, sqlite3_stmt *s, struct error *err)
+{
+    int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
+    int64_t id = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : -1;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        db_error(w->db, "cannot read the catalog", err);
+    sqlite3_reset(s);
+    return id;
+}
+
+enum status writer_feed(struct writer *w, enum writer_statement_id which,
+                        struct feed rows, struct error *err)
+{
+    if (!rows.count)
+        return OK;
+    w->feed = rows;
+    return writer_finish(w, writer_statement(w, which), err);
+}
+
+/* Rows of the newest layout: the first one with its id, the others behind it. */
+enum status writer_feed_behind(struct writer *w, enum writer_statement_id first,
+                               enum writer_statement_id more, struct feed rows,
+                               struct error *err)
+{
+    struct feed rest = rows;
+    if (!rows.count)
+        return OK;
+    rows.count = 1;
+    rest.count--;
+    rest.from = 1;
+    if (writer_feed(w, first, rows, err) != OK || writer_feed(w, more, rest, err) != OK)
+        return err->status;
+    if (sqlite3_last_insert_rowid(w->db) != rows.base + (int64_t)rest.count)
+        return error_set(err, ERR_CORRUPT, sqlite3_db_filename(w->db, "main"), NO_OFFSET,
+                         "the catalog holds rows of a layout that it does not know");
+    return OK;
+}
+
+static int64_t next_id(sqlite3 *db, const char *table)
+{
+    char sql[96];
+    sqlite3_stmt *s = NULL;
+    snprintf(sql, sizeof(sql), "SELECT coalesce(max(id), 0) + 1 FROM %s", table);
+    int64_t id = 1;
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK &&
+        sqlite3_step(s) == SQLITE_ROW)
+        id = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return id;
+}
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+static int64_t data_version(sqlite3 *db)
+{
+    sqlite3_stmt *s = NULL;
+    int64_t version = -1;
+    if (sqlite3_prepare_v2(db, "PRAGMA data_version", -1, &s, NULL) == SQLITE_OK &&
+        sqlite3_step(s) == SQLITE_ROW)
+        version = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return version;
+}
+
+/* All names of a catalog that was new a moment ago and has no index yet to find one by. */
+static enum status learn_names(struct writer *w, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(w->db, "SELECT id, name FROM names", -1, &s, NULL);
+    bool kept = true;
+    while (kept && rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) {
+        bool added;
+        const char *copy, *name = (const char *)sqlite3_column_text(s, 1);
+        size_t len = (size_t)sqlite3_column_bytes(s, 1);
+        uint64_t *id =
+            name ? strmap_keep(&w->names, &w->name_memory, name, len, &copy, &added)
+                 : NULL;
+        if ((kept = id != NULL))
+            *id = (uint64_t)sqlite3_column_int64(s, 0);
+    }
+    rc = sqlite3_finalize(s);
+    if (!kept)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for tensor names");
+    w->names_known = rc == SQLITE_OK;
+    return rc == SQLITE_OK ? OK : db_error(w->db, "cannot read the catalog", err);
+}
+
+/* What the writer keeps in mind of the catalog holds until another program has written, or
+ * the way of the journal has changed. Without its indexes, a catalog that is not new could not
+ * be asked for names. */
+static enum status learn(struct writer *w, struct error *err)
+{
+    int64_t version = data_version(w->db);
+    if (version == w->version && version >= 0)
+        return OK;
+    w->version = version;
+    w->next_name = next_id(w->db, "names");
+    w->next_layout = next_id(w->db, "layouts");
+    w->next_meta = next_id(w->db, "metas");
+    w->next_checkpoint = next_id(w->db, "checkpoints");
+    strmap_release(&w->names);
+    arena_release(&w->name_memory);
+    bool was_new = w->indexes_wait;
+    w->names_known = w->next_name == 1;
+    w->indexes_wait = w->names_known && w->next_layout == 1;
+    return w->indexes_wait ? OK
+           : was_new       ? learn_names(w, err)
+                           : db_build_indexes(w->db, err);
+}
+
+static enum status begin(struct writer *w, struct error *err)
+{
+    if (w->in_transaction)
+        return OK;
+    if (db_exec(w->db, "BEGIN IMMEDIATE", err) != OK)
+        return err->status;
+    w->in_transaction = true;
+    clock_gettime(CLOCK_MONOTONIC, &w->committed);
+    return learn(w, err);
+}
+
+static enum status commit(struct writer *w, struct error *err)
+{
+    if (!w->in_transaction)
+        return OK;
+    if (db_exec(w->db, "COMMIT", err) == OK)
+        w->in_transaction = false;
+    return err->status;
+}
+
+/* Readers go on while we write. Where WAL cannot be (no shared memory), so be it. */
+static void enter_wal(struct writer *w)
+{
+    w->wal = true;
+    sqlite3_exec(w->db,
+                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+                 "PRAGMA wal_autocheckpoint=4000",
+                 NULL, NULL, NULL);
+}
+
+/* Is there anything to read yet? If not, the first rows go straight to where they stay. */
+static bool is_empty(sqlite3 *db)
+{
+    return next_id(db, "names") == 1 && next_id(db, "layouts") == 1;
+}
+
+enum status writer_open(sqlite3 *db, int (*wait)(void *context, int times), void *context,
+                        struct writer **out, struct error *err)
+{
+    struct writer *w = calloc(1, sizeof(*w));
+    if (!w)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    w->db = db;
+    w->version = -1;
+    if (db_repair(db, err) != OK)
+        goto fail;
+    if (wait)
+        sqlite3_busy_handler(db, wait, context);
+    sqlite3_exec(db, "PRAGMA cache_size=-65536", NULL, NULL, NULL);
+    if (!is_empty(db))
+        enter_wal(w);
+    if (feed_register(db, &w->feed) != SQLITE_OK) {
+        db_error(db, "cannot start the writer", err);
+        goto fail;
+    }
+    if (begin(w, err) == OK) {
+        *out = w;
+        return OK;
+    }
+
+fail:
+    writer_abort(w);
+    return err->status;
+}
+
+/* --- one batch -------------------------------------------------------------------------- */
+
+/* Everything of a checkpoint that is not shared, before it is written anew. */
+static enum status clear_own(struct writer *w, int64_t id, struct error *err)
+{
+    char sql[512];
+    int64_t low = (int64_t)((uint64_t)id << SHIFT), high = low + TENSOR_ORD_MASK;
+    snprintf(sql, sizeof(sql),
+             "DELETE FROM files WHERE id BETWEEN %lld AND %lld;"
+             "DELETE FROM placements WHERE id BETWEEN %lld AND %lld;"
+             "DELETE FROM checksums WHERE id = %lld;"
+             "DELETE FROM issues WHERE checkpoint = %lld",
+             (long long)low, (long long)high, (long long)low, (long long)high,
+             (long long)id, (long long)id);
+    w->orphans = true;
+    return db_exec(w->db, sql, err);
+}
+
+static void bind_identity(sqlite3_stmt *s, int at, const struct file_identity *f)
+{
+    sqlite3_bind_int64(s, at, (sqlite3_int64)f->size);
+    sqlite3_bind_int64(s, at + 1, f->mtime_ns);
+    sqlite3_bind_int64(s, at + 2, (sqlite3_int64)f->inode);
+    sqlite3_bind_int64(s, at + 3, (sqlite3_int64)f->device);
+}
+
+static enum status put_files(struct writer *w, const struct batch *b, int64_t id,
+                             struct error *err)
+{
+    for (uint64_t i = 0; i < b->file_count && err->status == OK; i++) {
+        const struct batch_file *f = &b->files[i];
+        sqlite3_stmt *s = writer_statement(w, PUT_FILE);
+        sqlite3_bind_int64(s, 1, (int64_t)((uint64_t)id << SHIFT) + (int64_t)i);
+        writer_bind_text(s, 2, f->path);
+        if (f->present)
+            bind_identity(s, 3, &f->identity);
+        writer_bind_text(s, 7, f->role);
+        sqlite3_bind_int64(s, 8, (sqlite3_int64)f->base);
+        writer_finish(w, s, err);
+    }
+    return err->status;
+}
+
+static enum status put_issues(struct writer *w, const struct batch *b, int64_t id,
+                              struct error *err)
+{
+    for (uint64_t i = 0; i < b->issue_count && err->status == OK; i++) {
+        const struct batch_issue *issue = &b->issues[i];
+        sqlite3_stmt *s = writer_statement(w, PUT_ISSUE);
+        if (id > 0)
+            sqlite3_bind_int64(s, 1, id);
+        writer_bind_text(s, 2, issue->path);
+        if (issue->offset != NO_OFFSET)
+            sqlite3_bind_int64(s, 3, (sqlite3_int64)issue->offset);
+        writer_bind_text(s, 4, issue->warning ? "warning" : "error");
+        writer_bind_text(s, 5, issue->code);
+        writer_bind_text(s, 6, issue->message);
+        writer_finish(w, s, err);
+    }
+    return err->status;
+}
+
+static enum status put_passed(struct writer *w, const struct batch_file *list,
+                              uint64_t count, struct error *err)
+{
+    for (uint64_t i = 0; i < count && err->status == OK; i++) {
+        sqlite3_stmt *s = writer_statement(w, PUT_PASSED);
+        writer_bind_text(s, 1, list[i].path);
+        bind_identity(s, 2, &list[i].identity);
+        writer_finish(w, s, err);
+    }
+    return err->status;
+}
+
+/* Issues of files without a checkpoint are renewed with the file. */
+static enum status clear_paths(struct writer *w, const struct batch *b, struct error *err)
+{
+    sqlite3_stmt *s;
+    if (b->path) {
+        s = writer_statement(w, CLEAR_ISSUES);
+        writer_bind_text(s, 1, b->path);
+        writer_finish(w, s, err);
+    }
+    for (uint64_t i = 0; i < b->file_count && err->status == OK; i++) {
+        s = writer_statement(w, CLEAR_ISSUES);
+        writer_bind_text(s, 1, b->files[i].path);
+        if (writer_finish(w, s, err) != OK)
+            break;
+        s = writer_statement(w, CLEAR_PASSED);
+        writer_bind_text(s, 1, b->files[i].path);
+        writer_finish(w, s, err);
+    }
+    for (uint64_t i = 0; i < b->passed_count && err->status == OK; i++) {
+        s = writer_statement(w, CLEAR_ISSUES);
+        writer_bind_text(s, 1, b->passed[i].path);
+        writer_finish(w, s, err);
+    }
+    for (uint64_t i = 0; !b->path && i < b->issue_count && err->status == OK; i++) {
+        s = writer_statement(w, CLEAR_ISSUES);
+        writer_bind_text(s, 1, b->issues[i].path);
+        writer_finish(w, s, err);
+    }
+    return err->status;
+}
+
+static void bind_checkpoint(sqlite3_stmt *s, const struct batch *b, int64_t id,
+                            int64_t layout, bool placed)
+{
+    int64_t newest = 0;
+    for (uint64_t i = 0; i < b->file_count; i++)
+        if (b->files[i].present && b->files[i].identity.mtime_ns > newest)
+            newest = b->files[i].identity.mtime_ns;
+    sqlite3_bind_int64(s, 1, id);
+    writer_bind_text(s, 2, b->path);
+    writer_bind_text(s, 3, b->format);
+    writer_bind_text(s, 4, b->run);
+    if (b->has_step)
+        sqlite3_bind_int64(s, 5, b->step);
+    writer_bind_text(s, 6, b->item);
+    sqlite3_bind_int64(s, 7, layout);
+    sqlite3_bind_int(s, 9, placed);
+    if (!b->layout->stored_unknown)
+        sqlite3_bind_int64(s, 10, (sqlite3_int64)b->layout->stored);
+    sqlite3_bind_int64(s, 11, (sqlite3_int64)b->file_count);
+    sqlite3_bind_int64(s, 12, newest);
+    sqlite3_bind_int64(s, 13, (sqlite3_int64)time(NULL));
+}
+
+static enum status put_sums(struct writer *w, const struct batch *b, int64_t id,
+                            struct error *err)
+{
+    if (!b->sum_kind || !b->sum_count)
+        return OK;
+    for (uint64_t i = 0; i < b->sum_count; i++)
+        store_u32le(&b->sums[i], b->sums[i]);
+    sqlite3_stmt *s = writer_statement(w, PUT_SUMS);
+    sqlite3_bind_int64(s, 1, id);
+    writer_bind_text(s, 2, b->sum_kind);
+    bind_blob(s, 3, b->sums, b->sum_count * sizeof(*b->sums));
+    return writer_finish(w, s, err);
+}
+
+static enum status put_checkpoint(struct writer *w, const struct batch *b, int64_t id,
+                                  struct error *err)
+{
+    const struct batch_layout *l = b->layout;
+    int64_t layout, meta = -1;
+    bool placed;
+    if (writer_find_layout(w, l, &layout, &placed, err) != OK ||
+        (b->meta_count && (meta = writer_find_meta(w, b, err)) < 0) || err->status != OK)
+        return err->status;
+    sqlite3_stmt *s = writer_statement(w, PUT_CHECKPOINT);
+    bind_checkpoint(s, b, id, layout, placed);
+    if (meta >= 0)
+        sqlite3_bind_int64(s, 8, meta);
+    if (writer_finish(w, s, err) != OK)
+        return err->status;
+    return placed ? writer_put_placements(w, l, id, err) : OK;
+}
+
+static enum status commit_if_due(struct writer *w, struct error *err)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec - w->committed.tv_sec < COMMIT_SECONDS || commit(w, err) != OK)
+        return err->status;
+    if (!w->wal)
+        enter_wal(w);
+    return OK;
+}
+
+enum status writer_put(struct writer *w, const struct batch *b, struct error *err)
+{
+    int64_t id = -1;
+    if (begin(w, err) != OK || (!w->indexes_wait && clear_paths(w, b, err) != OK))
+        return err->status;
+    if (b->path) {
+        sqlite3_stmt *s = writer_statement(w, FIND_CHECKPOINT);
+        writer_bind_text(s, 1, b->path);
+        id = writer_find(w, s, err);
+        if (err->status != OK)
+            return err->status;
+    }
+    if (b->path && !b->failed) {
+        if (id < 0)
+            id = w->next_checkpoint++;
+        else if (clear_own(w, id, err) != OK)
+            return err->status;
+        if (put_checkpoint(w, b, id, err) != OK || put_files(w, b, id, err) != OK ||
+            put_sums(w, b, id, err) != OK)
+            return err->status;
+    } else if (id > 0) {
+        /* What was catalogued stays, with the news of what became of it. */
+        char sql[96];
+        snprintf(sql, sizeof(sql), "DELETE FROM issues WHERE checkpoint = %lld",
+                 (long long)id);
+        if (db_exec(w->db, sql, err) != OK)
+            return err->status;
+    }
+    if (put_issues(w, b, id, err) != OK ||
+        put_passed(w, b->passed, b->passed_count, err) != OK)
+        return err->status;
+    return commit_if_due(w, err);
+}
+
+/* --- dropping --------------------------------------------------------------------------- */
+
+enum status writer_drop(struct writer *w, int64_t checkpoint, struct error *err)
+{
+    char sql[96];
+    if (begin(w, err) != OK || clear_own(w, checkpoint, err) != OK)
+        return err->status;
+    snprintf(sql, sizeof(sql), "DELETE FROM checkpoints WHERE id = %lld",
+             (long long)checkpoint);
+    return db_exec(w->db, sql, err);
+}
+
+enum status writer_clear_walked(struct writer *w, const char *root, struct error *err)
+{
+    if (begin(w, err) != OK)
+        return err->status;
+    sqlite3_stmt *s = writer_statement(w, CLEAR_WALKED);
+    writer_bind_text(s, 1, root);
+    return writer_finish(w, s, err);
+}
+
+enum status writer_vanished(struct writer *w, int64_t checkpoint, const char *path,
+                            struct error *err)
+{
+    struct batch_issue issue = {
+        .path = path,
+        .offset = NO_OFFSET,
+        .warning = true,
+        .code = "vanished",
+        .message = "no longer there; `ckptdb import --prune` drops it from the catalog",
+    };
+    struct batch b = {.issues = &issue, .issue_count = 1};
+    return begin(w, err) == OK ? put_issues(w, &b, checkpoint, err) : err->status;
+}
+
+enum status writer_forget_passed(struct writer *w, const char *path, struct error *err)
+{
+    struct batch_file file = {.path = path};
+    struct batch b = {.files = &file, .file_count = 1};
+    return begin(w, err) == OK ? clear_paths(w, &b, err) : err->status;
+}
+
+/* Layouts, names and facts that no checkpoint uses any more. */
+static const char drop_orphans[] =
+    "CREATE TEMP TABLE gone AS SELECT id FROM layouts"
+    "  WHERE id NOT IN (SELECT layout FROM checkpoints);"
+    "DELETE FROM layout_tensors WHERE id >> 24 IN (SELECT id FROM gone);"
+    "DELETE FROM layout_nodes WHERE id >> 24 IN (SELECT id FROM gone);"
+    "DELETE FROM layout_modules WHERE id >> 24 IN (SELECT id FROM gone);"
+    "DELETE FROM layout_dtypes WHERE id >> 24 IN (SELECT id FROM gone);"
+    "DELETE FROM layouts WHERE id IN (SELECT id FROM gone);"
+    "DELETE FROM names WHERE (SELECT count(*) FROM gone) > 0"
+    "  AND id NOT IN (SELECT name FROM layout_tensors)"
+    "  AND id NOT IN (SELECT name FROM layout_nodes);"
+    "DROP TABLE gone;"
+    "DELETE FROM meta_facts WHERE id >> 24 NOT IN"
+    "  (SELECT meta FROM checkpoints WHERE meta IS NOT NULL);"
+    "DELETE FROM metas WHERE id NOT IN"
+    "  (SELECT meta FROM checkpoints WHERE meta IS NOT NULL)";
+
+static void release(struct writer *w)
+{
+    for (int i = 0; i < STATEMENTS; i++)
+        sqlite3_finalize(w->statement[i]);
+    /* The module points into this struct. */
+    sqlite3_create_module_v2(w->db, "ckptdb_feed", NULL, NULL, NULL);
+    strmap_release(&w->names);
+    arena_release(&w->name_memory);
+    free(w->name_ids);
+    free(w);
+}
+
+/* Refused while somebody else has the catalog open; then the next writer does it. Indexes come
+ * after it: out of WAL mode their pages are written once. Readers go on during the checkpoint,
+ * so that little is left to do where they cannot. */
+static void leave_wal(sqlite3 *db)
+{
+    sqlite3_busy_timeout(db, 0);
+    sqlite3_exec(db, "PRAGMA wal_checkpoint; PRAGMA journal_mode=DELETE", NULL, NULL,
+                 NULL);
+    sqlite3_busy_timeout(db, DB_BUSY_MS);
+}
+
+enum status writer_close(struct writer *w, struct error *err)
+{
+    if (w->orphans && begin(w, err) == OK)
+        db_exec(w->db, drop_orphans, err);
+    sqlite3 *db = w->db;
+    if (err->status == OK && w->in_transaction && !w->wal)
+        db_build_indexes(db, err);
+    if (err->status == OK && commit(w, err) == OK) {
+        release(w);
+        leave_wal(db);
+        return db_repair(db, err);
+    }
+    writer_abort(w);
+    return err->status;
+}
+
+void writer_abort(struct writer *w)
+{
+    if (!w)
+        return;
+    sqlite3 *db = w->db;
+    if (w->in_transaction)
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    release(w);
+    leave_wal(db);
+}

@@ -1,0 +1,38 @@
+/*
+ * write.h - the one writer: batches in, rows out, whole checkpoints only.
+ *
+ * Batches come in the order of their numbers, so the catalog is the same with any number of
+ * threads. A path that is already catalogued keeps its id. The writer commits now and
+ * then, always between checkpoints, and runs in WAL mode, so that others can read, once there
+ * is something to read.
+ */
+#ifndef CKPTDB_WRITE_H
+#define CKPTDB_WRITE_H
+
+#include "catalog/model/batch.h"
+
+struct sqlite3;
+
+struct writer;
+
+/* `wait` is asked, with `context`, while another program is writing: true goes on waiting,
+ * false is ERR_BUSY. NULL: ten seconds. Several writers take turns between commits. */
+enum status writer_open(struct sqlite3 *, int (*wait)(void *context, int times),
+                        void *context, struct writer **out, struct error *err);
+/* Does not take the batch over. */
+enum status writer_put(struct writer *, const struct batch *, struct error *err);
+/* Drop a checkpoint and what only it used. */
+enum status writer_drop(struct writer *, int64_t checkpoint, struct error *err);
+/* Checkpoints below `root` that were reported gone count as there again, until they are
+ * reported anew. */
+enum status writer_clear_walked(struct writer *, const char *root, struct error *err);
+enum status writer_vanished(struct writer *, int64_t checkpoint, const char *path,
+                            struct error *err);
+/* A file that was passed over is gone: forget it and its issues. */
+enum status writer_forget_passed(struct writer *, const char *path, struct error *err);
+/* Commit, build missing indexes, leave WAL mode where nobody reads, and free. */
+enum status writer_close(struct writer *, struct error *err);
+/* After an error or Ctrl-C: keeps what was committed. */
+void writer_abort(struct writer *);
+
+#endif

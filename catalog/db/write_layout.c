@@ -1,0 +1,355 @@
+/*
+ * write_layout.c - what checkpoints share, into rows: names, layouts and their sums, facts.
+ * Rows are fed from memory (feed.h), behind the last one where they can be.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/db/write_private.h"
+
+/* --- names ------------------------------------------------------------------------------ */
+
+struct new_names {
+    struct bytes *list;
+    uint64_t count;
+    size_t space;
+};
+
+static void name_column(const struct feed *f, uint64_t row, int column,
+                        sqlite3_context *context)
+{
+    const struct bytes *name = (const struct bytes *)f->rows + row;
+    (void)column; /* c1 is the only one asked for */
+    sqlite3_result_text64(context, (const char *)name->at, name->len, SQLITE_STATIC,
+                          SQLITE_UTF8);
+}
+
+/* The id of a name; new ones get the next id and wait in `fresh` to be written. */
+static enum status intern(struct writer *w, const char *name, size_t len,
+                          struct new_names *fresh, int64_t *id, struct error *err)
+{
+    bool added;
+    const char *kept;
+    uint64_t *value = strmap_keep(&w->names, &w->name_memory, name, len, &kept, &added);
+    if (!value)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for tensor names");
+    *id = (int64_t)*value;
+    if (!added)
+        return OK;
+    *id = -1;
+    if (!w->names_known) {
+        sqlite3_stmt *s = writer_statement(w, FIND_NAME);
+        sqlite3_bind_text64(s, 1, name, len, SQLITE_STATIC, SQLITE_UTF8);
+        *id = writer_find(w, s, err);
+    }
+    if (*id < 0 && err->status == OK) {
+        *id = w->next_name++;
+        if (fresh->count == fresh->space) {
+            size_t space = fresh->space ? fresh->space * 2 : 256;
+            struct bytes *list = realloc(fresh->list, space * sizeof(*list));
+            if (!list)
+                return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+            fresh->list = list;
+            fresh->space = space;
+        }
+        fresh->list[fresh->count++] = (struct bytes){(const uint8_t *)kept, len};
+    }
+    *value = (uint64_t)*id;
+    return err->status;
+}
+
+static enum status intern_all(struct writer *w, const struct batch_layout *l,
+                              struct error *err)
+{
+    struct new_names fresh = {0};
+    uint64_t count = l->tensor_count + l->node_count;
+    if (count > w->name_space) {
+        int64_t *ids = realloc(w->name_ids, count * sizeof(*ids));
+        if (!ids)
+            return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        w->name_ids = ids;
+        w->name_space = count;
+    }
+    for (uint64_t i = 0; err->status == OK && i < l->tensor_count; i++)
+        intern(w, l->tensors[i].name, l->tensors[i].name_len, &fresh, &w->name_ids[i],
+               err);
+    for (uint64_t i = 0; err->status == OK && i < l->node_count; i++)
+        intern(w, l->nodes[i].name, strlen(l->nodes[i].name), &fresh,
+               &w->name_ids[l->tensor_count + i], err);
+    if (err->status == OK)
+        writer_feed(w, FEED_NAMES,
+                    (struct feed){
+                        .count = fresh.count, .column = name_column, .rows = fresh.list},
+                    err);
+    free(fresh.list);
+    return err->status;
+}
+
+/* --- layouts ---------------------------------------------------------------------------- */
+
+static void result_number(sqlite3_context *context, bool known, uint64_t v)
+{
+    if (known)
+        sqlite3_result_int64(context, (sqlite3_int64)v);
+}
+
+static void result_string(sqlite3_context *context, const char *text)
+{
+    if (text)
+        sqlite3_result_text(context, text, -1, SQLITE_STATIC);
+}
+
+static void result_strides(sqlite3_context *context, const struct batch_tensor *t)
+{
+    struct text out = {0};
+    if (!t->strides)
+        return;
+    for (unsigned d = 0; d < t->rank; d++)
+        text_addf(&out, d ? ",%lld" : "[%lld", (long long)t->strides[d]);
+    text_adds(&out, t->rank ? "]" : "[]");
+    if (text_str(&out))
+        sqlite3_result_text64(context, out.at, out.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+    text_release(&out);
+}
+
+/* storage, file, start, stored, codec, strides, extents */
+static void placement_value(const struct batch_tensor *t, int column,
+                            sqlite3_context *context)
+{
+    switch (column) {
+    case 0:
+        sqlite3_result_int(context, t->storage);
+        break;
+    case 1:
+        result_number(context, t->file != NO_FILE, t->file);
+        break;
+    case 2:
+        result_number(context, t->storage == STORAGE_RANGE, t->offset);
+        break;
+    case 3:
+        result_number(context, !t->stored_unknown, t->stored);
+        break;
+    case 4:
+        result_string(context, t->codec);
+        break;
+    case 5:
+        result_strides(context, t);
+        break;
+    default:
+        if (t->extents.len)
+            sqlite3_result_blob64(context, t->extents.at, t->extents.len, SQLITE_STATIC);
+    }
+}
+
+static void tensor_column(const struct feed *f, uint64_t row, int column,
+                          sqlite3_context *context)
+{
+    const struct batch_tensor *t = (const struct batch_tensor *)f->rows + row;
+    switch (column) {
+    case 0:
+        sqlite3_result_int64(context, f->base + (int64_t)row);
+        break;
+    case 1:
+        sqlite3_result_int64(context, ((const int64_t *)f->extra)[row]);
+        break;
+    case 2:
+        result_string(context, t->dtype_unknown ? NULL : t->dtype);
+        break;
+    case 3:
+        result_string(context, t->shape_text);
+        break;
+    case 4:
+        result_number(context, !t->shape_unknown, t->elements);
+        break;
+    case 5:
+        result_number(context, t->sized, t->nbytes);
+        break;
+    case 6:
+        result_number(context, t->module, t->module);
+        break;
+    default:
+        placement_value(t, column - 7, context);
+    }
+}
+
+static void placement_column(const struct feed *f, uint64_t row, int column,
+                             sqlite3_context *context)
+{
+    if (column == 0)
+        sqlite3_result_int64(context, f->base + (int64_t)row);
+    else
+        placement_value((const struct batch_tensor *)f->rows + row, column - 1, context);
+}
+
+static void node_column(const struct feed *f, uint64_t row, int column,
+                        sqlite3_context *context)
+{
+    const struct batch_node *n = (const struct batch_node *)f->rows + row;
+    switch (column) {
+    case 0:
+        sqlite3_result_int64(context, f->base + (int64_t)row);
+        break;
+    case 1:
+        sqlite3_result_int64(context, ((const int64_t *)f->extra)[row]);
+        break;
+    case 2:
+        result_string(context, n->kind);
+        break;
+    default:
+        sqlite3_result_int64(context, (sqlite3_int64)n->position);
+    }
+}
+
+/* id, name, length, depth, tensors, parameters, nbytes */
+static void module_column(const struct feed *f, uint64_t row, int column,
+                          sqlite3_context *context)
+{
+    const struct batch_module *m = (const struct batch_module *)f->rows + row;
+    const uint64_t values[] = {m->depth, m->tensors, m->parameters, m->nbytes};
+    if (column == 0)
+        sqlite3_result_int64(context, f->base + (int64_t)row);
+    else if (column == 1)
+        sqlite3_result_int64(context, ((const int64_t *)f->extra)[m->first]);
+    else if (column == 2)
+        sqlite3_result_int64(context, m->length);
+    else
+        sqlite3_result_int64(context, (sqlite3_int64)values[column - 3]);
+}
+
+/* id, dtype, tensors, parameters, nbytes */
+static void dtype_column(const struct feed *f, uint64_t row, int column,
+                         sqlite3_context *context)
+{
+    const struct batch_module *m = (const struct batch_module *)f->rows + row;
+    if (column == 0 || column > 1)
+        module_column(f, row, column ? column + 2 : 0, context);
+    else if (m->len)
+        sqlite3_result_text(context, m->module, (int)m->len, SQLITE_STATIC);
+}
+
+/* Is every tensor a run of the first file, with nothing more to say of it? */
+static bool all_plain(const struct batch_layout *l)
+{
+    for (uint64_t i = 0; i < l->tensor_count; i++) {
+        const struct batch_tensor *t = &l->tensors[i];
+        if (t->storage != STORAGE_RANGE || t->file || t->codec || t->strides ||
+            t->extents.len)
+            return false;
+    }
+    return true;
+}
+
+static enum status put_layout_row(struct writer *w, const struct batch_layout *l,
+                                  int64_t id, struct error *err)
+{
+    sqlite3_stmt *s = writer_statement(w, PUT_LAYOUT);
+    sqlite3_bind_int64(s, 1, id);
+    writer_bind_digest(s, 2, &l->logical);
+    writer_bind_digest(s, 3, &l->placement);
+    sqlite3_bind_int64(s, 4, (sqlite3_int64)l->tensor_count);
+    sqlite3_bind_int64(s, 5, (sqlite3_int64)l->parameters);
+    sqlite3_bind_int64(s, 6, (sqlite3_int64)l->nbytes);
+    if (!l->stored_unknown)
+        sqlite3_bind_int64(s, 7, (sqlite3_int64)l->stored);
+    return writer_finish(w, s, err);
+}
+
+static enum status put_layout(struct writer *w, const struct batch_layout *l, int64_t id,
+                              struct error *err)
+{
+    int64_t base = (int64_t)((uint64_t)id << SHIFT);
+    if (put_layout_row(w, l, id, err) != OK || intern_all(w, l, err) != OK)
+        return err->status;
+    const int64_t *names = w->name_ids;
+    struct feed tensors = {l->tensor_count, tensor_column, l->tensors, base, names, 0};
+    struct feed nodes = {l->node_count,
+                         node_column,
+                         l->nodes,
+                         base,
+                         names ? names + l->tensor_count : NULL,
+                         0};
+    struct feed modules = {l->module_count, module_column, l->modules, base, names, 0};
+    struct feed dtypes = {l->dtype_count, dtype_column, l->dtypes, base, NULL, 0};
+    writer_feed_behind(w, FEED_TENSORS, all_plain(l) ? MORE_PLAIN_TENSORS : MORE_TENSORS,
+                       tensors, err);
+    if (err->status == OK)
+        writer_feed_behind(w, FEED_MODULES, MORE_MODULES, modules, err);
+    if (err->status == OK && writer_feed(w, FEED_NODES, nodes, err) == OK)
+        writer_feed(w, FEED_DTYPES, dtypes, err);
+    return err->status;
+}
+
+/* The layout's row; *placed says that this checkpoint's bytes lie in another way. */
+enum status writer_find_layout(struct writer *w, const struct batch_layout *l,
+                               int64_t *id, bool *placed, struct error *err)
+{
+    sqlite3_stmt *s = writer_statement(w, FIND_LAYOUT);
+    writer_bind_digest(s, 1, &l->logical);
+    int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
+    *placed = false;
+    *id = -1;
+    if (rc == SQLITE_ROW) {
+        *id = sqlite3_column_int64(s, 0);
+        const void *other = sqlite3_column_blob(s, 1);
+        *placed = sqlite3_column_bytes(s, 1) != sizeof(l->placement.at) || !other ||
+                  memcmp(other, l->placement.at, sizeof(l->placement.at)) != 0;
+    } else if (rc != SQLITE_DONE) {
+        db_error(w->db, "cannot read the catalog", err);
+    }
+    sqlite3_reset(s);
+    if (*id < 0 && err->status == OK) {
+        *id = w->next_layout++;
+        put_layout(w, l, *id, err);
+    }
+    return err->status;
+}
+
+enum status writer_put_placements(struct writer *w, const struct batch_layout *l,
+                                  int64_t checkpoint, struct error *err)
+{
+    struct feed rows = {l->tensor_count,
+                        placement_column,
+                        l->tensors,
+                        (int64_t)((uint64_t)checkpoint << SHIFT),
+                        NULL,
+                        0};
+    return writer_feed(w, FEED_PLACEMENTS, rows, err);
+}
+
+/* --- metadata --------------------------------------------------------------------------- */
+
+static void fact_column(const struct feed *f, uint64_t row, int column,
+                        sqlite3_context *context)
+{
+    const struct batch_meta *m = (const struct batch_meta *)f->rows + row;
+    if (column == 0)
+        sqlite3_result_int64(context, f->base + (int64_t)row);
+    else if (column == 1)
+        result_string(context, m->key);
+    else if (m->type == FACT_TEXT)
+        sqlite3_result_text64(context, m->text, m->text_len, SQLITE_STATIC, SQLITE_UTF8);
+    else if (m->type == FACT_INTEGER)
+        sqlite3_result_int64(context, m->integer);
+    else if (m->type == FACT_REAL)
+        sqlite3_result_double(context, m->real);
+}
+
+int64_t writer_find_meta(struct writer *w, const struct batch *b, struct error *err)
+{
+    sqlite3_stmt *s = writer_statement(w, FIND_META);
+    writer_bind_digest(s, 1, &b->meta_digest);
+    int64_t id = writer_find(w, s, err);
+    if (id >= 0 || err->status != OK)
+        return id;
+    id = w->next_meta++;
+    s = writer_statement(w, PUT_META);
+    sqlite3_bind_int64(s, 1, id);
+    writer_bind_digest(s, 2, &b->meta_digest);
+    if (writer_finish(w, s, err) == OK)
+        writer_feed(w, FEED_FACTS,
+                    (struct feed){b->meta_count, fact_column, b->metas,
+                                  (int64_t)((uint64_t)id << SHIFT), NULL, 0},
+                    err);
+    return id;
+}

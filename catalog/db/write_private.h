@@ -1,0 +1,90 @@
+/*
+ * write_private.h - the inside of the writer: write.c has transactions and checkpoints,
+ * write_layout.c what checkpoints share (names, layouts, facts).
+ */
+#ifndef CKPTDB_WRITE_PRIVATE_H
+#define CKPTDB_WRITE_PRIVATE_H
+
+#include <time.h>
+
+#include "catalog/base/strmap.h"
+#include "catalog/db/db.h"
+#include "catalog/db/feed.h"
+#include "catalog/db/write.h"
+#include "catalog/model/batch.h"
+
+#define SHIFT TENSOR_ORD_BITS
+
+/* Positions in the table of statements (write.c). */
+enum writer_statement_id {
+    FIND_CHECKPOINT,
+    PUT_CHECKPOINT,
+    FIND_LAYOUT,
+    PUT_LAYOUT,
+    FIND_META,
+    PUT_META,
+    FIND_NAME,
+    PUT_FILE,
+    PUT_ISSUE,
+    PUT_PASSED,
+    PUT_SUMS,
+    CLEAR_ISSUES,
+    CLEAR_PASSED,
+    CLEAR_WALKED,
+    FEED_NAMES,
+    FEED_TENSORS,
+    MORE_TENSORS,
+    MORE_PLAIN_TENSORS,
+    FEED_NODES,
+    FEED_MODULES,
+    MORE_MODULES,
+    FEED_DTYPES,
+    FEED_FACTS,
+    FEED_PLACEMENTS,
+    STATEMENTS,
+};
+
+/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): each has its index before it */
+
+struct writer {
+    sqlite3 *db;
+    sqlite3_stmt *statement[STATEMENTS];
+    struct feed feed;
+    struct strmap names;      /* names seen in this import -> names.id */
+    struct arena name_memory; /* its keys */
+    bool names_known;         /* the map holds every name of the catalog */
+    int64_t next_name, next_layout, next_meta, next_checkpoint;
+    int64_t version;   /* of the data that these were read from, -1: none */
+    int64_t *name_ids; /* of the batch's tensors, then nodes */
+    size_t name_space;
+    bool indexes_wait, in_transaction, orphans;
+    bool wal; /* tried, at least */
+    struct timespec committed;
+};
+
+/* A statement of the table, prepared once and kept; NULL on failure, which
+ * writer_finish() and writer_find() report. */
+sqlite3_stmt *writer_statement(struct writer *, enum writer_statement_id);
+void writer_bind_text(sqlite3_stmt *, int at, const char *text);
+void writer_bind_digest(sqlite3_stmt *, int at, const struct layout_digest *);
+/* Step a statement that gives no rows, and make it ready again. */
+enum status writer_finish(struct writer *, sqlite3_stmt *, struct error *err);
+/* The first column of the first row, or -1. */
+int64_t writer_find(struct writer *, sqlite3_stmt *, struct error *err);
+enum status writer_feed(struct writer *, enum writer_statement_id, struct feed rows,
+                        struct error *err);
+/* Rows of the newest layout: the first one with its id, the others behind it. */
+enum status writer_feed_behind(struct writer *, enum writer_statement_id first,
+                               enum writer_statement_id more, struct feed rows,
+                               struct error *err);
+
+/* The layout's row, made if it is new; *placed says that this checkpoint's bytes lie in
+ * another way than the layout's. */
+enum status writer_find_layout(struct writer *, const struct batch_layout *, int64_t *id,
+                               bool *placed, struct error *err);
+enum status writer_put_placements(struct writer *, const struct batch_layout *,
+                                  int64_t checkpoint, struct error *err);
+/* The row of a batch's facts, made if it is new; -1 on failure. */
+int64_t writer_find_meta(struct writer *, const struct batch *, struct error *err);
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * batch.h - one checkpoint as rows, on their way from an importer's thread to
+ * the one writer (write.h). Everything lives in the batch's arena; nothing in
+ * it knows SQLite.
+ */
+#ifndef CKPTDB_BATCH_H
+#define CKPTDB_BATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "catalog/base/arena.h"
+#include "catalog/base/bits.h"
+#include "catalog/model/tensor.h"
+#include "catalog/store/source.h"
+
+struct batch_tensor {
+    const char *name; /* UTF-8 without NUL */
+    uint32_t name_len;
+    uint8_t rank;
+    uint8_t storage;   /* enum storage */
+    uint32_t file;     /* NO_FILE: none */
+    const char *dtype; /* canonical name */
+    uint64_t *shape;
+    uint64_t elements, nbytes, stored;
+    uint64_t offset;      /* range: relative to its file's base */
+    const char *codec;    /* NULL: none */
+    int64_t *strides;     /* NULL: C order */
+    struct bytes extents; /* packed (tensor.h); empty for range and none */
+    bool stored_unknown;  /* stored is NULL in the catalog */
+    bool shape_unknown;   /* names only: shape, rank, elements, nbytes are NULL */
+    bool dtype_unknown;   /* names only: dtype is NULL */
+    bool sized;           /* nbytes means something */
+    bool counted;         /* its elements are parameters */
+    uint32_t module; /* characters of its name that are a module of it alone; 0: none */
+    const char *shape_text; /* JSON; NULL: not known */
+};
+
+struct batch_file {
+    const char *path; /* absolute */
+    struct file_identity identity;
+    const char *role; /* "data", "index", "config", ... */
+    uint64_t base;    /* added to offsets in this file */
+    bool present;
+};
+
+enum fact_type {
+    FACT_NULL,
+    FACT_TEXT,
+    FACT_INTEGER,
+    FACT_REAL
+};
+
+struct batch_meta {
+    const char *key;
+    enum fact_type type;
+    const char *text; /* FACT_TEXT; booleans, lists and big integers are text too */
+    uint32_t text_len;
+    int64_t integer;
+    double real;
+};
+
+struct batch_node {
+    const char *name;
+    const char *kind;  /* "null", "dict", "list" */
+    uint64_t position; /* how many tensors stand before it */
+};
+
+struct batch_issue {
+    const char *path; /* absolute */
+    uint64_t offset;  /* NO_OFFSET: none */
+    bool warning;
+    const char *code; /* stable word: "corrupt", "missing-shard", ... */
+    const char *message;
+};
+
+/* Sums per module (a name's prefixes at the separator) and per dtype. */
+struct batch_module {
+    const char *module;  /* the beginning of tensor `first`'s name, or a dtype */
+    uint64_t first;      /* a tensor below it */
+    uint32_t len, depth; /* bytes; components */
+    uint32_t length;     /* characters */
+    uint64_t tensors, parameters, nbytes;
+};
+
+struct layout_digest {
+    uint8_t at[16];
+};
+
+/* What several checkpoints can have in common: names, dtypes, shapes, sums, and how the
+ * bytes lie. Immutable once shared. */
+struct batch_layout {
+    struct layout_digest logical;   /* of names, dtypes, shapes, nodes */
+    struct layout_digest placement; /* of storage, files, offsets, codecs, extents */
+    struct batch_tensor *tensors;
+    uint64_t tensor_count;
+    struct batch_node *nodes;
+    uint64_t node_count;
+    struct batch_module *modules; /* but those that batch_tensor.module tells of */
+    uint64_t module_count;
+    struct batch_module *dtypes; /* depth unused */
+    uint64_t dtype_count;
+    uint64_t parameters, nbytes, stored;
+    bool stored_unknown;
+};
+
+struct shared_layout;
+
+/* A checkpoint, or (path NULL) only files that were looked at and issues found. */
+struct batch {
+    struct arena arena;
+    const char *path; /* the checkpoint's; absolute */
+    const char *format;
+    const char *run, *item; /* NULL: none */
+    int64_t step;
+    bool has_step;
+    const struct batch_layout *layout;
+    /* What keeps the layout alive (importer/job/reuse.c); NULL: the arena. */
+    struct shared_layout *shared;
+    struct batch_file *files;
+    uint64_t file_count;
+    struct batch_meta *metas;
+    uint64_t meta_count;
+    struct layout_digest meta_digest;
+    struct batch_issue *issues;
+    uint64_t issue_count;
+    const char *sum_kind; /* NULL: the format keeps no checksums */
+    /* One a tensor (0: not stated), then those of extents, in the order of their tensors. */
+    uint32_t *sums;
+    uint64_t sum_count;
+    /* No rows of tensors: issues only, and an older good row of this path is dropped as
+       no longer there. */
+    bool failed;
+    struct batch_file *passed; /* files that no format recognised, to be remembered */
+    uint64_t passed_count;
+};
+
+#endif

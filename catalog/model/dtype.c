@@ -1,0 +1,127 @@
+#include "catalog/model/dtype.h"
+
+#include <string.h>
+
+#include "catalog/base/bits.h"
+
+/* name, kind, bits, elements a block, bytes a block */
+static const struct dtype dtypes[] = {
+    {"bool", DTYPE_BOOL, 8, 1, 1},
+    {"int8", DTYPE_INT, 8, 1, 1},
+    {"int16", DTYPE_INT, 16, 1, 2},
+    {"int32", DTYPE_INT, 32, 1, 4},
+    {"int64", DTYPE_INT, 64, 1, 8},
+    {"uint8", DTYPE_UINT, 8, 1, 1},
+    {"uint16", DTYPE_UINT, 16, 1, 2},
+    {"uint32", DTYPE_UINT, 32, 1, 4},
+    {"uint64", DTYPE_UINT, 64, 1, 8},
+    {"int2", DTYPE_INT, 2, 4, 1},
+    {"int4", DTYPE_INT, 4, 2, 1},
+    {"uint2", DTYPE_UINT, 2, 4, 1},
+    {"uint4", DTYPE_UINT, 4, 2, 1},
+    {"float16", DTYPE_FLOAT, 16, 1, 2},
+    {"bfloat16", DTYPE_FLOAT, 16, 1, 2},
+    {"float32", DTYPE_FLOAT, 32, 1, 4},
+    {"float64", DTYPE_FLOAT, 64, 1, 8},
+    {"float8_e5m2", DTYPE_FLOAT, 8, 1, 1},
+    {"float8_e4m3fn", DTYPE_FLOAT, 8, 1, 1},
+    {"float8_e4m3fnuz", DTYPE_FLOAT, 8, 1, 1},
+    {"float8_e5m2fnuz", DTYPE_FLOAT, 8, 1, 1},
+    {"float8_e4m3b11fnuz", DTYPE_FLOAT, 8, 1, 1},
+    {"float8_e3m4", DTYPE_FLOAT, 8, 1, 1},
+    {"float8_e4m3", DTYPE_FLOAT, 8, 1, 1},
+    {"float8_e8m0fnu", DTYPE_FLOAT, 8, 1, 1},
+    {"float6_e2m3fn", DTYPE_FLOAT, 6, 4, 3},
+    {"float6_e3m2fn", DTYPE_FLOAT, 6, 4, 3},
+    {"float4_e2m1fn", DTYPE_FLOAT, 4, 2, 1},
+    {"float4_e2m1fn_x2", DTYPE_VOID, 8, 1, 1},
+    {"complex32", DTYPE_COMPLEX, 32, 1, 4},
+    {"complex64", DTYPE_COMPLEX, 64, 1, 8},
+    {"complex128", DTYPE_COMPLEX, 128, 1, 16},
+    {"qint8", DTYPE_INT, 8, 1, 1},
+    {"quint8", DTYPE_UINT, 8, 1, 1},
+    {"qint16", DTYPE_INT, 16, 1, 2},
+    {"quint16", DTYPE_UINT, 16, 1, 2},
+    {"qint32", DTYPE_INT, 32, 1, 4},
+    {"string", DTYPE_STRING, 0, 1, 0},
+    {"variant", DTYPE_OPAQUE, 0, 1, 0},
+    {"resource", DTYPE_OPAQUE, 0, 1, 0},
+};
+
+#define DTYPES (sizeof(dtypes) / sizeof(dtypes[0]))
+
+const struct dtype *dtype_at(size_t index)
+{
+    return index < DTYPES ? &dtypes[index] : NULL;
+}
+
+static bool find_void(const char *name, struct dtype *out)
+{
+    unsigned bits = 0;
+    if (strncmp(name, "void", 4) != 0 || name[4] < '1' || name[4] > '9')
+        return false;
+    for (const char *c = name + 4; *c; c++) {
+        if (*c < '0' || *c > '9' || bits > UINT16_MAX / 10)
+            return false;
+        bits = bits * 10 + (unsigned)(*c - '0');
+    }
+    if (bits % 8 || bits > UINT16_MAX)
+        return false;
+    *out = (struct dtype){name, DTYPE_VOID, (uint16_t)bits, 1, (uint16_t)(bits / 8)};
+    return true;
+}
+
+static bool find_time(const char *name, struct dtype *out)
+{
+    size_t len = strlen(name);
+    bool date = strncmp(name, "datetime64", 10) == 0;
+    if (!date && strncmp(name, "timedelta64", 11) != 0)
+        return false;
+    const char *unit = name + (date ? 10 : 11);
+    if (*unit && (unit[0] != '[' || name[len - 1] != ']'))
+        return false;
+    *out = (struct dtype){name, DTYPE_TIME, 64, 1, 8};
+    return true;
+}
+
+void dtype_find(const char *name, struct dtype *out)
+{
+    for (size_t i = 0; i < DTYPES; i++) {
+        if (strcmp(dtypes[i].name, name) == 0) {
+            *out = dtypes[i];
+            return;
+        }
+    }
+    if (find_void(name, out) || find_time(name, out))
+        return;
+    *out = (struct dtype){name, DTYPE_UNKNOWN, 0, 1, 0};
+}
+
+bool dtype_nbytes(const struct dtype *d, uint64_t count, uint64_t *nbytes)
+{
+    if (!dtype_sized(d))
+        return false;
+    if (d->kind == DTYPE_BLOCK) {
+        if (count % d->block_elems)
+            return false;
+        return mul_u64(count / d->block_elems, d->block_bytes, nbytes);
+    }
+    uint64_t whole;
+    if (!mul_u64(count / d->block_elems, d->block_bytes, &whole))
+        return false;
+    uint64_t rest = count % d->block_elems * d->bits;
+    return add_u64(whole, (rest + 7) / 8, nbytes);
+}
+
+unsigned dtype_swap_width(const struct dtype *d)
+{
+    if (d->kind == DTYPE_VOID || d->bits % 8)
+        return 1;
+    unsigned width = d->kind == DTYPE_COMPLEX ? d->bits / 16 : d->bits / 8;
+    return width ? width : 1;
+}
+
+bool dtype_counts(const struct dtype *d)
+{
+    return d->kind != DTYPE_STRING && d->kind != DTYPE_OPAQUE;
+}

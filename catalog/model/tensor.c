@@ -1,0 +1,221 @@
+#include "catalog/model/tensor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog/base/cursor.h"
+#include "catalog/base/text.h"
+
+static void put(struct text *out, uint64_t v)
+{
+    uint8_t code[VARINT_MAX];
+    text_add(out, code, varint_put(code, v));
+}
+
+bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
+                  unsigned rank, uint64_t first_sum_plus_1, unsigned flags)
+{
+    uint64_t end = 0;
+    put(out, flags);
+    put(out, first_sum_plus_1);
+    put(out, count);
+    for (uint64_t i = 0; i < count; i++) {
+        const struct extent *e = &list[i];
+        if (!(flags & EXTENTS_INLINE)) {
+            put(out, e->file == NO_FILE ? 0 : (uint64_t)e->file + 1);
+            put(out, zigzag((int64_t)(e->offset - end)));
+        }
+        put(out, e->stored);
+        end = e->offset + e->stored;
+        if (flags & EXTENTS_CUTS) {
+            put(out, e->cut_at);
+            put(out, e->cut_len);
+        }
+        if (flags & EXTENTS_INLINE)
+            text_add(out, e->bytes, e->stored);
+        for (unsigned d = 0; (flags & EXTENTS_BOXES) && d < rank; d++)
+            put(out, e->origin ? e->origin[d] : 0);
+        for (unsigned d = 0; (flags & EXTENTS_BOXES) && d < rank; d++)
+            put(out, e->shape[d]);
+    }
+    return !out->failed;
+}
+
+bool extents_pack_grid(struct text *out, const struct grid *grid, unsigned rank)
+{
+    put(out, EXTENTS_GRID);
+    return grid_pack(out, grid, rank);
+}
+
+static uint64_t *unpack_numbers(struct cursor *c, unsigned rank, struct arena *arena)
+{
+    uint64_t *numbers = arena_array(arena, rank ? rank : 1, sizeof(*numbers));
+    for (unsigned d = 0; numbers && d < rank; d++)
+        numbers[d] = cursor_varint(c);
+    return numbers;
+}
+
+static bool unpack_one(struct cursor *c, unsigned rank, unsigned flags, uint64_t *end,
+                       struct arena *arena, struct extent *e)
+{
+    *e = (struct extent){.file = NO_FILE};
+    if (!(flags & EXTENTS_INLINE)) {
+        uint64_t file = cursor_varint(c);
+        if (file > UINT32_MAX)
+            cursor_fail(c);
+        e->file = file ? (uint32_t)(file - 1) : NO_FILE;
+        e->offset = *end + (uint64_t)unzigzag(cursor_varint(c));
+    }
+    e->stored = cursor_varint(c);
+    *end = e->offset + e->stored;
+    if (flags & EXTENTS_CUTS) {
+        e->cut_at = cursor_varint(c);
+        e->cut_len = cursor_varint(c);
+    }
+    if (flags & EXTENTS_INLINE)
+        e->bytes = cursor_take(c, e->stored).at;
+    if (flags & EXTENTS_BOXES) {
+        e->origin = unpack_numbers(c, rank, arena);
+        e->shape = unpack_numbers(c, rank, arena);
+        if (!e->origin || !e->shape)
+            return false;
+    }
+    return true;
+}
+
+static enum status unpack_grid(struct cursor *c, const uint64_t *shape, unsigned rank,
+                               struct arena *arena, struct extent_list *out,
+                               struct error *err)
+{
+    struct grid *grid = arena_alloc(arena, sizeof(*grid));
+    if (!grid)
+        return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+    if (grid_unpack(c, shape, rank, arena, grid, err) == OK)
+        *out = (struct extent_list){.grid = grid};
+    return err->status;
+}
+
+enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned rank,
+                           struct arena *arena, struct extent_list *out,
+                           struct error *err)
+{
+    struct cursor c = cursor_over(packed, 0);
+    struct extent_list list = {0};
+    uint64_t end = 0;
+    unsigned flags = cursor_varint32(&c);
+    if (flags & EXTENTS_GRID)
+        return unpack_grid(&c, shape, rank, arena, out, err);
+    list.first_sum_plus_1 = cursor_varint(&c);
+    list.count = cursor_varint(&c);
+    if (!cursor_ok(&c) || list.count > cursor_left(&c))
+        return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET, "extent list cut short");
+    list.at = arena_array(arena, list.count ? list.count : 1, sizeof(*list.at));
+    if (!list.at)
+        return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+    for (uint64_t i = 0; i < list.count; i++) {
+        if (!unpack_one(&c, rank, flags, &end, arena, &list.at[i]))
+            return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+        if (!cursor_ok(&c))
+            return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET,
+                             "extent list cut short");
+    }
+    *out = list;
+    return OK;
+}
+
+/* Where the step "cut" stands in a chain, or NULL. */
+static const char *find_cut(const char *chain)
+{
+    for (const char *at = chain; at && *at;) {
+        size_t len = strcspn(at, "|");
+        if (len == 3 && strncmp(at, "cut", 3) == 0)
+            return at;
+        at += len + (at[len] == '|');
+    }
+    return NULL;
+}
+
+bool codec_cuts(const char *chain)
+{
+    return find_cut(chain) != NULL;
+}
+
+enum status extent_chain(const struct stored_tensor *t, const struct extent *e, char *out,
+                         const char **chain, struct error *err)
+{
+    const char *cut = find_cut(t->codec);
+    *chain = t->codec;
+    if (!cut)
+        return OK;
+    size_t before = (size_t)(cut - t->codec);
+    int len = before < CHAIN_BYTES
+                  ? snprintf(out, CHAIN_BYTES, "%.*scut:%llu,%llu%s", (int)before,
+                             t->codec, (unsigned long long)e->cut_at,
+                             (unsigned long long)e->cut_len, cut + 3)
+                  : CHAIN_BYTES;
+    if (len >= CHAIN_BYTES)
+        return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
+                         "a chain of codec steps longer than %d bytes", CHAIN_BYTES);
+    *chain = out;
+    return OK;
+}
+
+bool shape_elements(const uint64_t *shape, unsigned rank, uint64_t *elements)
+{
+    *elements = 1;
+    for (unsigned d = 0; d < rank; d++)
+        if (!mul_u64(*elements, shape[d], elements))
+            return false;
+    return true;
+}
+
+static const char *parse_number(const char *at, uint64_t *value)
+{
+    if (*at < '0' || *at > '9')
+        return NULL;
+    for (*value = 0; *at >= '0' && *at <= '9'; at++)
+        if (!mul_u64(*value, 10, value) || !add_u64(*value, (uint64_t)(*at - '0'), value))
+            return NULL;
+    return at;
+}
+
+bool shape_parse(const char *json, struct arena *arena, uint64_t **shape, unsigned *rank)
+{
+    uint64_t numbers[TENSOR_RANK_MAX];
+    unsigned n = 0;
+    const char *at = json;
+    if (*at++ != '[')
+        return false;
+    while (*at != ']') {
+        if (n == TENSOR_RANK_MAX || (n && *at++ != ','))
+            return false;
+        while (*at == ' ')
+            at++;
+        if (!(at = parse_number(at, &numbers[n++])))
+            return false;
+    }
+    if (at[1])
+        return false;
+    *rank = n;
+    *shape = arena_array(arena, n ? n : 1, sizeof(**shape));
+    for (unsigned d = 0; *shape && d < n; d++)
+        (*shape)[d] = numbers[d];
+    return *shape != NULL;
+}
+
+bool shape_print(struct text *out, const uint64_t *shape, unsigned rank)
+{
+    text_addc(out, '[');
+    for (unsigned d = 0; d < rank; d++) {
+        char digits[24];
+        char *at = digits + sizeof(digits);
+        uint64_t v = shape[d];
+        do
+            *--at = (char)('0' + v % 10);
+        while (v /= 10);
+        if (d)
+            *--at = ',';
+        text_add(out, at, (size_t)(digits + sizeof(digits) - at));
+    }
+    return text_addc(out, ']');
+}

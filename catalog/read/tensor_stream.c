@@ -1,0 +1,144 @@
+#include "catalog/read/tensor_stream.h"
+
+#include <stdlib.h>
+
+#define BLOCK_BYTES    ((size_t)256 << 10) /* in the cache from reading to writing */
+#define BLOCK_MULTIPLE 1024                /* elements: whole blocks of any dtype */
+
+struct tensor_stream {
+    const struct stored_tensor *tensor;
+    struct reader *reader;
+    struct slice *slices; /* NULL: all */
+    struct dtype dtype;   /* given */
+    struct converter converter;
+    bool converts;
+    uint64_t elements, at; /* of the slice */
+    uint64_t step;         /* elements of a block */
+    uint64_t nbytes;
+    uint8_t *in, *out; /* out NULL: no conversion */
+};
+
+static enum status no_memory(const struct stored_tensor *t, struct error *err)
+{
+    return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+}
+
+static bool same_dtype(const struct dtype *a, const struct dtype *b)
+{
+    return strcmp(a->name, b->name) == 0;
+}
+
+static enum status keep_slices(struct tensor_stream *s, const struct slice *slices,
+                               struct error *err)
+{
+    const struct stored_tensor *t = s->tensor;
+    s->elements = slices ? slice_elements(slices, t->rank) : t->elements;
+    if (!slices)
+        return OK;
+    s->slices = calloc(t->rank + 1, sizeof(*slices));
+    if (!s->slices)
+        return no_memory(t, err);
+    memcpy(s->slices, slices, t->rank * sizeof(*slices));
+    return OK;
+}
+
+static enum status make_room(struct tensor_stream *s, struct error *err)
+{
+    uint64_t in = 0, out = 0, wide;
+    const struct dtype *from = &s->tensor->dtype;
+    wide = from->block_bytes > s->dtype.block_bytes ? from->block_bytes
+                                                    : s->dtype.block_bytes;
+    s->step = BLOCK_BYTES / wide / BLOCK_MULTIPLE * BLOCK_MULTIPLE;
+    s->step = s->step ? s->step : BLOCK_MULTIPLE;
+    s->step = s->step < s->elements ? s->step : s->elements;
+    if (!dtype_nbytes(from, s->step, &in) || !dtype_nbytes(&s->dtype, s->step, &out) ||
+        !dtype_nbytes(&s->dtype, s->elements, &s->nbytes))
+        return error_set(err, ERR_UNSUPPORTED, s->tensor->checkpoint, NO_OFFSET,
+                         "%llu elements are not whole blocks of %s and %s",
+                         (unsigned long long)s->elements, from->name, s->dtype.name);
+    s->in = malloc(in ? (size_t)in : 1);
+    s->out = s->converts ? malloc(out ? (size_t)out : 1) : NULL;
+    return s->in && (s->out || !s->converts) ? OK : no_memory(s->tensor, err);
+}
+
+enum status tensor_stream_open(const struct stored_tensor *t, const struct slice *slices,
+                               const struct dtype *to, struct tensor_stream **out,
+                               struct error *err)
+{
+    struct tensor_stream *s = calloc(1, sizeof(*s));
+    if (!s)
+        return no_memory(t, err);
+    s->tensor = t;
+    s->dtype = to ? *to : t->dtype;
+    s->converts = !same_dtype(&s->dtype, &t->dtype);
+    if (reader_open(t, &s->reader, err) != OK || keep_slices(s, slices, err) != OK)
+        goto done;
+    if (t->dtype.kind == DTYPE_STRING)
+        error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                  "strings have no fixed size (tensor_values() gives them)");
+    else if (!s->converts || converter_find(&t->dtype, to, &s->converter, err) == OK)
+        make_room(s, err);
+
+done:
+    if (err->status == OK)
+        *out = s;
+    else
+        tensor_stream_close(s);
+    return err->status;
+}
+
+void tensor_stream_close(struct tensor_stream *s)
+{
+    if (!s)
+        return;
+    reader_close(s->reader);
+    free(s->slices);
+    free(s->in);
+    free(s->out);
+    free(s);
+}
+
+const struct dtype *tensor_stream_dtype(const struct tensor_stream *s)
+{
+    return &s->dtype;
+}
+
+uint64_t tensor_stream_elements(const struct tensor_stream *s)
+{
+    return s->elements;
+}
+
+uint64_t tensor_stream_nbytes(const struct tensor_stream *s)
+{
+    return s->nbytes;
+}
+
+static enum status read_block(struct tensor_stream *s, uint64_t count,
+                              struct bytes *block, struct error *err)
+{
+    uint64_t start = 0, nbytes = 0;
+    dtype_nbytes(&s->tensor->dtype, s->at, &start);
+    dtype_nbytes(&s->tensor->dtype, count, &nbytes);
+    block->len = (size_t)nbytes;
+    return reader_borrow(s->reader, s->slices, start, s->in, block, err);
+}
+
+enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block,
+                               struct error *err)
+{
+    uint64_t left = s->elements - s->at, nbytes;
+    uint64_t count = left < s->step ? left : s->step;
+    *block = (struct bytes){s->in, 0};
+    if (!count)
+        return s->slices ? OK : reader_verify(s->reader, err);
+    if (read_block(s, count, block, err) != OK)
+        return err->status;
+    if (s->converts) {
+        if (converter_run(&s->converter, block->at, s->out, count, s->at, err) != OK)
+            return err->status;
+        dtype_nbytes(&s->dtype, count, &nbytes);
+        *block = (struct bytes){s->out, (size_t)nbytes};
+    }
+    s->at += count;
+    return OK;
+}

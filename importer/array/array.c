@@ -1,0 +1,221 @@
+#include "importer/array/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+
+/* What is emitted: an array, its grid with the values, and where to look for it. */
+struct emission {
+    const struct zarr_array *array;
+    struct grid grid;
+    const char *name;
+    size_t len;
+    const char *dtype;
+    const char *where; /* its directory; NULL: none */
+    uint64_t stored;
+    bool stored_unknown;
+};
+
+/* Values that are absent, and the first of them. */
+static uint64_t count_absent(const struct zarr_array *a, const struct grid *g,
+                             uint64_t *first)
+{
+    uint64_t counts[TENSOR_RANK_MAX], all;
+    if (!g->levels || !grid_counts(a->shape, a->rank, g->level[0].shape, counts, &all))
+        return 0;
+    *first = 0;
+    for (uint64_t i = 0; g->in_files && i < g->run_count; i++)
+        if (g->runs[i].first <= *first)
+            *first = g->runs[i].first + g->runs[i].count;
+    for (uint64_t i = 0; !g->in_files && i < g->value_count; i++)
+        *first += g->values[i].index == *first;
+    uint64_t there = grid_value_total(g);
+    return there < all ? all - there : 0;
+}
+
+/* Whoever wrote the array wrote all of its values. */
+static void check_absent(struct job *job, struct emission *e)
+{
+    uint64_t first, absent = count_absent(e->array, &e->grid, &first);
+    struct text key = {.limit = 4096};
+    if (!absent || !e->array->absent_is_lost || e->grid.incomplete)
+        return;
+    grid_key(&e->grid, e->array->shape, e->array->rank, first, &key);
+    job_issue(job, ISSUE_ERROR, e->where, NO_OFFSET, "missing-chunk",
+              "missing chunks of tensor \"%.*s\": %llu, the first is \"%s\"",
+              (int)(e->len < 200 ? e->len : 200), e->name, (unsigned long long)absent,
+              text_str(&key) ? text_str(&key) : "");
+    text_release(&key);
+    e->grid.incomplete = true;
+}
+
+static enum status emit(struct job *job, struct emission *e)
+{
+    const struct zarr_array *a = e->array;
+    struct tensor_claim claim = {
+        .name = e->name,
+        .name_len = e->len,
+        .dtype = e->dtype ? e->dtype : a->dtype,
+        .shape = a->shape,
+        .rank = a->rank,
+        .storage = STORAGE_CHUNKS,
+        .stored = e->stored,
+        .stored_unknown = e->stored_unknown,
+        .codec = a->codec,
+        .grid = &e->grid,
+    };
+    if (a->unreadable) {
+        job_issue(job, ISSUE_ERROR, e->where, NO_OFFSET, "unsupported",
+                  "tensor \"%.*s\" cannot be read: %s",
+                  (int)(e->len < 200 ? e->len : 200), e->name, a->unreadable);
+        claim.storage = STORAGE_NONE;
+        claim.codec = NULL;
+        claim.grid = NULL;
+        claim.stored = 0;
+        claim.stored_unknown = true;
+    } else {
+        check_absent(job, e);
+    }
+    return job_tensor(job, &claim);
+}
+
+/* --- in directories --------------------------------------------------------------------- */
+
+static bool join(struct text *path, const char *root, const char *below, const char *name)
+{
+    text_reset(path);
+    text_adds(path, root);
+    if (*below)
+        text_addf(path, "/%s", below);
+    if (*name)
+        text_addf(path, "/%s", name);
+    return text_str(path);
+}
+
+static enum status no_memory(struct job *job)
+{
+    return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET,
+                     "no memory left to index this checkpoint");
+}
+
+/* The directory, the metadata file, the directories inside. */
+static enum status record(struct job *job, const char *root, const struct array_site *s,
+                          struct grid *g)
+{
+    struct text path = {0};
+    uint32_t file;
+    enum status status = OK;
+    bool primary = !job->source && !*s->path && strcmp(root, job->path) == 0;
+    if (primary)
+        job_role(job, g->directory = 0, "chunks");
+    else if (!join(&path, root, s->path, "") ||
+             job_seen(job, text_str(&path), "chunks", s->found ? &s->identity : NULL,
+                      &g->directory) != OK)
+        status = no_memory(job);
+    g->metadata = GRID_NO_FILE;
+    if (status == OK && s->metadata_name &&
+        (!join(&path, root, s->path, s->metadata_name) ||
+         job_seen(job, text_str(&path), "index", &s->metadata_identity, &g->metadata) !=
+             OK))
+        status = no_memory(job);
+    for (uint64_t i = 0; i < s->inside_count && status == OK; i++)
+        if (!join(&path, root, s->inside[i].path, "") ||
+            job_seen(job, text_str(&path), "chunks", &s->inside[i].identity, &file) != OK)
+            status = no_memory(job);
+    text_release(&path);
+    return status;
+}
+
+static void report_site(struct job *job, const struct array_site *s, const char *where,
+                        struct emission *e)
+{
+    int len = (int)(e->len < 200 ? e->len : 200);
+    if (s->consolidated)
+        job_issue(job, ISSUE_WARNING, where, NO_OFFSET, "no-metadata",
+                  "the metadata file of \"%.*s\" is missing; what the root says of it "
+                  "was taken",
+                  len, e->name);
+    if (!s->found) {
+        job_issue(job, ISSUE_ERROR, where, NO_OFFSET, "missing-chunk",
+                  "the directory of tensor \"%.*s\" is missing, and its chunks with it",
+                  len, e->name);
+        e->grid.incomplete = true;
+    }
+    if (s->strangers && e->grid.levels)
+        job_issue(
+            job, ISSUE_WARNING, where, NO_OFFSET, "stray-file",
+            "entries that are no chunks of array \"%.*s\": %llu, such as \"%.200s\"", len,
+            e->name, (unsigned long long)s->strangers, s->stranger);
+}
+
+enum status array_emit_site(struct job *job, const char *root, const struct array_site *s,
+                            const char *name, size_t len, const char *dtype)
+{
+    struct text where = {0};
+    struct emission e = {.array = &s->array,
+                         .grid = s->array.grid,
+                         .name = name,
+                         .len = len,
+                         .dtype = dtype,
+                         .stored_unknown = true};
+    if (!join(&where, root, s->path, "")) {
+        text_release(&where);
+        return no_memory(job);
+    }
+    e.where = text_str(&where);
+    if (s->problem)
+        job_issue_error(job, ISSUE_ERROR, s->problem);
+    e.grid.in_files = true;
+    e.grid.runs = s->runs;
+    e.grid.run_count = s->run_count;
+    enum status status = record(job, root, s, &e.grid);
+    if (status == OK && s->has_metadata) {
+        report_site(job, s, e.where, &e);
+        e.grid.incomplete |= s->problem != NULL;
+        status = emit(job, &e);
+    }
+    text_release(&where);
+    return status;
+}
+
+struct array_site *array_tree_find(const struct array_tree *tree, const char *path)
+{
+    uint64_t low = 0, high = tree->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        int order = strcmp(tree->sites[middle].path, path);
+        if (order == 0)
+            return &tree->sites[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* --- in lists --------------------------------------------------------------------------- */
+
+static int by_index(const void *a, const void *b)
+{
+    uint64_t x = ((const struct grid_value *)a)->index;
+    uint64_t y = ((const struct grid_value *)b)->index;
+    return (x > y) - (x < y);
+}
+
+enum status array_emit_values(struct job *job, const struct zarr_array *a,
+                              struct grid_value *values, uint64_t count, const char *name,
+                              size_t len)
+{
+    struct emission e = {.array = a, .grid = a->grid, .name = name, .len = len};
+    if (count)
+        qsort(values, (size_t)count, sizeof(*values), by_index);
+    e.grid.in_files = false;
+    e.grid.values = values;
+    e.grid.value_count = count;
+    for (uint64_t i = 0; i < count; i++)
+        if (!add_u64(e.stored, values[i].stored, &e.stored) || e.stored > INT64_MAX)
+            e.stored = INT64_MAX;
+    return emit(job, &e);
+}

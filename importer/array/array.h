@@ -1,0 +1,84 @@
+/*
+ * array.h - zarr arrays as tensors: metadata, and the values that a store holds.
+ *
+ * Stores come in two kinds: directories with a file a chunk (found in parallel), and
+ * key-value stores that list byte ranges (OCDBT).
+ */
+#ifndef CKPTDB_IMPORTER_ARRAY_H
+#define CKPTDB_IMPORTER_ARRAY_H
+
+#include "importer/container/zarr.h"
+#include "importer/job/job.h"
+
+/* --- in directories --------------------------------------------------------------------- */
+
+/* A directory that was read, and what it was then. */
+struct array_directory {
+    const char *path; /* below the scan's root, '/'-joined; "" is the root */
+    struct file_identity identity;
+};
+
+/* What was found in one directory that holds, or should hold, an array. */
+struct array_site {
+    const char *path;  /* below the scan's root, '/'-joined; "" is the root */
+    bool found;        /* the directory exists */
+    bool has_metadata; /* a .zarray or zarr.json was read and parsed: `array` is valid */
+    bool consolidated; /* that was the copy in the root's metadata: its own is missing */
+    const struct error
+        *problem; /* why there is no metadata, or no values; NULL: nothing */
+    struct zarr_array array;
+    const char *metadata_name; /* ".zarray", "zarr.json"; NULL: none */
+    struct file_identity identity, metadata_identity;
+    struct array_directory *inside; /* its sub-directories that hold values */
+    uint64_t inside_count;
+    struct grid_run *runs; /* the values there are */
+    uint64_t run_count;
+    uint64_t strangers;   /* files that are no key of the array, */
+    const char *stranger; /* and the name of one of them */
+};
+
+/* Attributes of a node: JSON text, an object. */
+struct array_attributes {
+    const char *path; /* of the node, below the scan's root */
+    const char *file; /* ".zattrs", "zarr.json" */
+    struct bytes text;
+};
+
+/* All lists are sorted bytewise by path. */
+struct array_tree {
+    struct array_site *sites; /* arrays */
+    uint64_t count;
+    struct array_directory *groups; /* the other directories, the root left out */
+    uint64_t group_count;
+    struct array_attributes *attributes; /* of groups and arrays; empty ones left out */
+    uint64_t attribute_count;
+    uint64_t links;   /* links to directories, which are not followed, */
+    const char *link; /* and the path of one of them */
+};
+
+/* Find every array below `root` (absolute), reading directories and metadata on up to
+ * job->threads threads. Everything lives in job->arena. Fails only with ERR_MEMORY and
+ * ERR_LIMIT, or where the root cannot be read. */
+enum status array_tree_scan(struct job *, const char *root, struct array_tree *out);
+
+/* The site at a path; NULL: none. */
+struct array_site *array_tree_find(const struct array_tree *, const char *path);
+
+/* Look into the directory site->path for the values of an array that is known from
+ * elsewhere: fills all but the metadata. */
+enum status array_site_list(struct job *, const char *root, const struct zarr_array *,
+                            struct array_site *site);
+
+/* Emit the site's array under a name. Records its directories and metadata file; lost
+ * values, unreadable codecs and problems become issues. `dtype` NULL: the array's own. */
+enum status array_emit_site(struct job *, const char *root, const struct array_site *,
+                            const char *name, size_t len, const char *dtype);
+
+/* --- in lists --------------------------------------------------------------------------- */
+
+/* Emit an array whose values are listed (grid.h; in any order, sorted in place). */
+enum status array_emit_values(struct job *, const struct zarr_array *,
+                              struct grid_value *values, uint64_t count, const char *name,
+                              size_t len);
+
+#endif

@@ -1,0 +1,370 @@
+/*
+ * array_list.c - one directory of a zarr store: its entries, and the values of the array
+ * that it holds. Of chunk files only the names are seen, never more; where keys have '/' in
+ * them, they stand in directories of their own.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "importer/array/array_private.h"
+
+/* --- reading a directory ---------------------------------------------------------------- */
+
+bool array_path(char out[PATH_MAX], const char *root, const char *path, const char *name)
+{
+    int len = snprintf(out, PATH_MAX, "%s%s%s%s%s", root, *path ? "/" : "", path,
+                       *name ? "/" : "", name);
+    return len > 0 && len < PATH_MAX;
+}
+
+const char *array_below(struct arena *arena, const char *path, const char *name)
+{
+    size_t a = strlen(path), b = strlen(name);
+    char *out = arena_alloc(arena, a + b + 2);
+    if (out) {
+        memcpy(out, path, a);
+        if (a)
+            out[a++] = '/';
+        memcpy(out + a, name, b);
+    }
+    return out;
+}
+
+static bool add_name(struct arena *arena, const char ***list, uint64_t *count,
+                     size_t *space, const char *name)
+{
+    const char *kept = arena_copy(arena, name, strlen(name));
+    void *larger = arena_grow(arena, *list, *count, space, sizeof(**list));
+    if (!kept || !larger)
+        return false;
+    *list = larger;
+    (*list)[(*count)++] = kept;
+    return true;
+}
+
+enum entry {
+    ENTRY_FILE,
+    ENTRY_DIRECTORY,
+    ENTRY_LINK, /* to a directory */
+    ENTRY_OTHER
+};
+
+/* What an entry is, without asking the disk where its directory says it. */
+static enum entry entry_kind(int fd, const struct dirent *e)
+{
+    struct stat st;
+    if (e->d_type == DT_REG)
+        return ENTRY_FILE;
+    if (e->d_type == DT_DIR)
+        return ENTRY_DIRECTORY;
+    bool linked = e->d_type == DT_LNK;
+    if (e->d_type == DT_UNKNOWN && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        linked = S_ISLNK(st.st_mode);
+    if ((!linked && e->d_type != DT_UNKNOWN) || fstatat(fd, e->d_name, &st, 0) != 0)
+        return ENTRY_OTHER;
+    return S_ISREG(st.st_mode)    ? ENTRY_FILE
+           : !S_ISDIR(st.st_mode) ? ENTRY_OTHER
+           : linked               ? ENTRY_LINK
+                                  : ENTRY_DIRECTORY;
+}
+
+static bool list_entry(struct arena *arena, struct array_listing *l, int fd,
+                       const struct dirent *e)
+{
+    switch (entry_kind(fd, e)) {
+    case ENTRY_FILE:
+        return add_name(arena, &l->files, &l->file_count, &l->file_space, e->d_name);
+    case ENTRY_DIRECTORY:
+        return add_name(arena, &l->dirs, &l->dir_count, &l->dir_space, e->d_name);
+    case ENTRY_LINK:
+        l->links++;
+        if (!l->link || strcmp(e->d_name, l->link) < 0)
+            l->link = arena_copy(arena, e->d_name, strlen(e->d_name));
+        return l->link;
+    case ENTRY_OTHER:
+        break;
+    }
+    return true;
+}
+
+enum status array_list(struct arena *arena, const char *root, const char *path,
+                       struct array_listing *l, struct error *err)
+{
+    char whole[PATH_MAX];
+    struct stat st;
+    *l = (struct array_listing){0};
+    if (!array_path(whole, root, path, ""))
+        return error_set(err, ERR_IO, root, NO_OFFSET, "a path that is too long");
+    DIR *d = opendir(whole);
+    if (!d && (errno == ENOENT || errno == ENOTDIR))
+        return error_set(err, ERR_MISSING, whole, NO_OFFSET, "no such directory");
+    if (!d || fstat(dirfd(d), &st) != 0) {
+        error_errno(err, errno, whole, "cannot read this directory");
+        if (d)
+            closedir(d);
+        return err->status;
+    }
+    l->identity = (struct file_identity){(uint64_t)st.st_size,
+                                         (int64_t)st.st_mtim.tv_sec * 1000000000 +
+                                             st.st_mtim.tv_nsec,
+                                         st.st_ino, st.st_dev};
+    for (struct dirent *e; err->status == OK && (e = readdir(d));)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+            !list_entry(arena, l, dirfd(d), e))
+            error_set(err, ERR_MEMORY, whole, NO_OFFSET, "no memory");
+    closedir(d);
+    return err->status;
+}
+
+bool array_listed(const struct array_listing *l, const char *name)
+{
+    for (uint64_t i = 0; i < l->file_count; i++)
+        if (strcmp(l->files[i], name) == 0)
+            return true;
+    return false;
+}
+
+enum status array_read(struct arena *arena, const char *path, struct bytes *out,
+                       struct file_identity *identity, struct error *err)
+{
+    struct source *s = NULL;
+    uint8_t *bytes = NULL;
+    *out = (struct bytes){0};
+    if (source_open_file(path, SOURCE_HEADERS, &s, identity, err) != OK)
+        return err->status;
+    if (s->size > LIMIT_ZARR_METADATA)
+        error_set(err, ERR_LIMIT, path, NO_OFFSET, "metadata of more than %llu bytes",
+                  (unsigned long long)LIMIT_ZARR_METADATA);
+    else if (!(bytes = arena_alloc(arena, s->size ? s->size : 1)))
+        error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    else if (source_read(s, 0, bytes, s->size, err) == OK)
+        *out = (struct bytes){bytes, s->size};
+    source_close(s);
+    return err->status;
+}
+
+/* --- the values of an array ------------------------------------------------------------- */
+
+struct keys {
+    struct arena *arena, *scratch;
+    const char *root;
+    struct array_site *site;
+    uint64_t *indexes;
+    uint64_t count;
+    size_t space, inside_space, stack_space;
+    const char *
+        *stack; /* directories to be read, below the array's: keys without an end */
+    uint64_t stacked;
+    struct error *err;
+};
+
+static bool no_memory(struct keys *k)
+{
+    error_set(k->err, ERR_MEMORY, k->root, NO_OFFSET, "no memory to list chunks");
+    return false;
+}
+
+static bool digits(const char *name)
+{
+    return *name && strspn(name, "0123456789") == strlen(name);
+}
+
+static bool stranger(struct keys *k, const char *key)
+{
+    struct array_site *s = k->site;
+    if (key[strspn(key, "/")] == '.')
+        return true;
+    s->strangers++;
+    if (s->stranger && strcmp(key, s->stranger) > 0)
+        return true;
+    s->stranger = arena_copy(k->arena, key, strlen(key));
+    return s->stranger || no_memory(k);
+}
+
+static bool take_key(struct keys *k, const char *key)
+{
+    uint64_t index;
+    const char *name = strrchr(key, '/');
+    if (!zarr_key_index(&k->site->array, key, strlen(key), &index)) {
+        name = name ? name + 1 : key;
+        return *name == '.' || strcmp(key, "zarr.json") == 0 || stranger(k, key);
+    }
+    void *larger =
+        arena_grow(k->scratch, k->indexes, k->count, &k->space, sizeof(*k->indexes));
+    if (!larger)
+        return no_memory(k);
+    k->indexes = larger;
+    k->indexes[k->count++] = index;
+    return true;
+}
+
+bool array_begins_key(const struct zarr_array *a, unsigned depth, const char *name)
+{
+    if (a->grid.separator != '/' || !a->grid.levels)
+        return false;
+    if (a->grid.prefixed && depth == 0)
+        return strcmp(name, "c") == 0 && a->rank > 0;
+    return depth + 1 < a->rank + (a->grid.prefixed ? 1u : 0u) && digits(name);
+}
+
+static bool stack(struct keys *k, const char *key)
+{
+    void *larger =
+        arena_grow(k->scratch, k->stack, k->stacked, &k->stack_space, sizeof(*k->stack));
+    if (!larger)
+        return no_memory(k);
+    k->stack = larger;
+    k->stack[k->stacked++] = key;
+    return true;
+}
+
+static unsigned components(const char *key)
+{
+    unsigned n = *key ? 1 : 0;
+    for (; *key; key++)
+        n += *key == '/';
+    return n;
+}
+
+/* The files and directories of one directory inside the array's. */
+static bool take_inside(struct keys *k, const char *key, const struct array_listing *l)
+{
+    struct array_site *s = k->site;
+    void *larger = arena_grow(k->arena, s->inside, s->inside_count, &k->inside_space,
+                              sizeof(*s->inside));
+    const char *path = array_below(k->arena, s->path, key);
+    if (!larger || !path)
+        return no_memory(k);
+    s->inside = larger;
+    s->inside[s->inside_count++] = (struct array_directory){path, l->identity};
+    for (uint64_t i = 0; i < l->file_count; i++) {
+        const char *name = array_below(k->scratch, key, l->files[i]);
+        if (!name || !take_key(k, name))
+            return no_memory(k);
+    }
+    for (uint64_t i = 0; i < l->dir_count; i++) {
+        const char *name = array_below(k->scratch, key, l->dirs[i]);
+        if (!name)
+            return no_memory(k);
+        if (!(array_begins_key(&s->array, components(key), l->dirs[i])
+                  ? stack(k, name)
+                  : stranger(k, name)))
+            return false;
+    }
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int by_directory(const void *a, const void *b)
+{
+    return strcmp(((const struct array_directory *)a)->path,
+                  ((const struct array_directory *)b)->path);
+}
+
+/* The indexes found as runs. */
+static bool make_runs(struct keys *k)
+{
+    struct array_site *s = k->site;
+    uint64_t runs = 0;
+    if (k->count)
+        qsort(k->indexes, (size_t)k->count, sizeof(*k->indexes), by_number);
+    for (uint64_t i = 0; i < k->count; i++)
+        runs += i == 0 || k->indexes[i] != k->indexes[i - 1] + 1;
+    s->runs = arena_array(k->arena, (size_t)(runs ? runs : 1), sizeof(*s->runs));
+    if (!s->runs)
+        return no_memory(k);
+    for (uint64_t i = 0; i < k->count; i++) {
+        if (i == 0 || k->indexes[i] != k->indexes[i - 1] + 1)
+            s->runs[s->run_count++] = (struct grid_run){k->indexes[i], 0};
+        s->runs[s->run_count - 1].count++;
+    }
+    return true;
+}
+
+/* Version 2 arrays of old writers have keys with '/' and do not say so. */
+static void guess_separator(struct zarr_array *a, const struct array_listing *l)
+{
+    uint64_t ignored;
+    bool nested = false;
+    if (!a->separator_guessed || a->rank < 2)
+        return;
+    for (uint64_t i = 0; i < l->file_count; i++)
+        if (zarr_key_index(a, l->files[i], strlen(l->files[i]), &ignored))
+            return;
+    for (uint64_t i = 0; i < l->dir_count; i++)
+        nested |= digits(l->dirs[i]);
+    if (nested)
+        a->grid.separator = '/';
+}
+
+bool array_keep_problem(struct arena *arena, struct array_site *s,
+                        const struct error *problem)
+{
+    struct error *kept = arena_alloc(arena, sizeof(*kept));
+    if (kept)
+        *kept = *problem;
+    s->problem = kept;
+    return kept;
+}
+
+enum status array_find_values(struct arena *arena, struct arena *scratch,
+                              const char *root, struct array_site *site,
+                              const struct array_listing *top, struct error *err)
+{
+    struct keys k = {
+        .arena = arena, .scratch = scratch, .root = root, .site = site, .err = err};
+    guess_separator(&site->array, top);
+    bool ok = true;
+    for (uint64_t i = 0; i < top->file_count && ok; i++)
+        ok = take_key(&k, top->files[i]);
+    for (uint64_t i = 0; i < top->dir_count && ok; i++)
+        if (array_begins_key(&site->array, 0, top->dirs[i]))
+            ok = stack(&k, top->dirs[i]);
+    while (ok && k.stacked) {
+        const char *key = k.stack[--k.stacked];
+        const char *path = array_below(scratch, site->path, key);
+        struct error problem = {.offset = NO_OFFSET};
+        struct array_listing l;
+        if (!path)
+            ok = no_memory(&k);
+        else if (array_list(scratch, root, path, &l, &problem) == OK)
+            ok = take_inside(&k, key, &l);
+        else
+            ok = array_keep_problem(arena, site, &problem) || no_memory(&k);
+    }
+    if (!ok || !make_runs(&k))
+        return err->status;
+    if (site->inside_count)
+        qsort(site->inside, (size_t)site->inside_count, sizeof(*site->inside),
+              by_directory);
+    return OK;
+}
+
+enum status array_site_list(struct job *job, const char *root,
+                            const struct zarr_array *array, struct array_site *site)
+{
+    struct arena scratch = {.ceiling = job->arena->ceiling};
+    struct error problem = {.offset = NO_OFFSET};
+    struct array_listing l;
+    site->array = *array;
+    site->has_metadata = true;
+    site->found = array_list(&scratch, root, site->path, &l, &problem) == OK;
+    site->identity = l.identity;
+    if (site->found)
+        array_find_values(job->arena, &scratch, root, site, &l, job->err);
+    else if (problem.status != ERR_MISSING &&
+             !array_keep_problem(job->arena, site, &problem))
+        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+    arena_release(&scratch);
+    return job->err->status;
+}

@@ -1,0 +1,48 @@
+/*
+ * array_private.h - the inside of array_tree_scan(): array_list.c reads one directory and
+ * finds the values of one array, array_tree.c goes through all of them.
+ */
+#ifndef CKPTDB_IMPORTER_ARRAY_PRIVATE_H
+#define CKPTDB_IMPORTER_ARRAY_PRIVATE_H
+
+#include <limits.h>
+
+#include "importer/array/array.h"
+
+/* The entries of a directory; links to files are files. */
+struct array_listing {
+    const char **files, **dirs;
+    uint64_t file_count, dir_count;
+    size_t file_space, dir_space;
+    uint64_t links; /* to directories */
+    const char *link;
+    struct file_identity identity;
+};
+
+/* "ROOT/PATH/NAME"; false: too long to exist. */
+bool array_path(char out[PATH_MAX], const char *root, const char *path, const char *name);
+/* "PATH/NAME" below the root; NULL: no memory. */
+const char *array_below(struct arena *, const char *path, const char *name);
+
+/* Read the directory ROOT/PATH. ERR_MISSING where there is none. */
+enum status array_list(struct arena *, const char *root, const char *path,
+                       struct array_listing *, struct error *err);
+bool array_listed(const struct array_listing *, const char *file);
+
+/* All of a metadata file; `identity` may be NULL. */
+enum status array_read(struct arena *, const char *path, struct bytes *out,
+                       struct file_identity *identity, struct error *err);
+
+/* May keys of the array begin with this name, `depth` components before it? */
+bool array_begins_key(const struct zarr_array *, unsigned depth, const char *name);
+
+/* Find the values of the site's array, whose directory has been read. Results live in the
+ * one arena, `scratch` is free to go afterwards. */
+enum status array_find_values(struct arena *, struct arena *scratch, const char *root,
+                              struct array_site *, const struct array_listing *,
+                              struct error *err);
+
+/* Note why part of a site could not be looked at; false: no memory. */
+bool array_keep_problem(struct arena *, struct array_site *, const struct error *);
+
+#endif

@@ -1,0 +1,539 @@
+/*
+ * array_tree.c - find zarr arrays below a directory.
+ *
+ * Threads take directories from a stack until there are none. One directory costs its
+ * listing and its metadata file (.zarray, zarr.json; .zattrs where there is one); of chunk
+ * files only the names are seen, never more. Arrays are not entered, but for directories
+ * that hold their chunks (keys with '/') and what lies between them.
+ *
+ * Each thread fills lists of its own; they are put together and sorted at the end, so the
+ * result does not depend on who was first.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/json.h"
+#include "catalog/base/threads.h"
+#include "importer/array/array_private.h"
+
+/* --- what the threads share ------------------------------------------------------------- */
+
+struct task {
+    const char *path; /* below the root */
+    struct task *next;
+};
+
+/* What one thread has found. */
+struct found {
+    struct arena arena;   /* of the results */
+    struct arena scratch; /* of one directory */
+    struct array_tree tree;
+    size_t site_space, group_space, attribute_space;
+    /* Of the root: what its metadata says of the nodes below (zarr_parts). */
+    struct bytes consolidated;
+    unsigned consolidated_version;
+    struct found *next;
+};
+
+struct scan {
+    const char *root;
+    size_t ceiling; /* of each thread's arena */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct task *tasks;
+    uint64_t open_tasks; /* queued or being worked on */
+    struct found *found;
+    bool failed; /* no memory */
+};
+
+static void fail(struct scan *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->failed = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* The path lives in an arena that outlives the scan. */
+static void push(struct scan *s, struct arena *arena, const char *path)
+{
+    struct task *t = arena_alloc(arena, sizeof(*t));
+    if (!t) {
+        fail(s);
+        return;
+    }
+    pthread_mutex_lock(&s->lock);
+    *t = (struct task){path, s->tasks};
+    s->tasks = t;
+    s->open_tasks++;
+    pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static struct task *pop(struct scan *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (!s->tasks && s->open_tasks && !s->failed)
+        pthread_cond_wait(&s->changed, &s->lock);
+    struct task *t = s->failed ? NULL : s->tasks;
+    if (t)
+        s->tasks = t->next;
+    pthread_mutex_unlock(&s->lock);
+    return t;
+}
+
+static void done(struct scan *s)
+{
+    pthread_mutex_lock(&s->lock);
+    if (--s->open_tasks == 0)
+        pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* --- one node --------------------------------------------------------------------------- */
+
+struct node {
+    struct scan *scan;
+    struct found *found;
+    const char *path;
+    struct array_listing listing;
+    struct error problem; /* with what was read of it */
+};
+
+static bool add_attributes(struct node *n, const char *file, struct bytes text)
+{
+    struct found *f = n->found;
+    struct array_tree *t = &f->tree;
+    size_t blank = 0;
+    while (blank < text.len && strchr("{} \t\r\n", text.at[blank]))
+        blank++;
+    if (blank == text.len)
+        return true;
+    void *larger = arena_grow(&f->arena, t->attributes, t->attribute_count,
+                              &f->attribute_space, sizeof(*t->attributes));
+    char *kept = arena_copy(&f->arena, text.at, text.len);
+    if (!larger || !kept)
+        return false;
+    t->attributes = larger;
+    t->attributes[t->attribute_count++] =
+        (struct array_attributes){n->path, file, {(const uint8_t *)kept, text.len}};
+    return true;
+}
+
+/* Attributes that cannot be read are the node's loss, not its arrays'. */
+static bool read_attributes(struct node *n)
+{
+    struct found *f = n->found;
+    struct error ignored = {.offset = NO_OFFSET};
+    struct bytes text;
+    char whole[PATH_MAX];
+    if (!array_listed(&n->listing, ".zattrs") ||
+        !array_path(whole, n->scan->root, n->path, ".zattrs") ||
+        array_read(&f->scratch, whole, &text, NULL, &ignored) != OK)
+        return ignored.status != ERR_MEMORY;
+    return add_attributes(n, ".zattrs", text);
+}
+
+static bool add_site(struct node *n, const struct array_site *site)
+{
+    struct found *f = n->found;
+    void *larger = arena_grow(&f->arena, f->tree.sites, f->tree.count, &f->site_space,
+                              sizeof(*f->tree.sites));
+    if (!larger)
+        return false;
+    f->tree.sites = larger;
+    f->tree.sites[f->tree.count++] = *site;
+    return true;
+}
+
+static bool add_group(struct node *n)
+{
+    struct found *f = n->found;
+    struct array_tree *t = &f->tree;
+    if (!*n->path)
+        return true;
+    void *larger = arena_grow(&f->arena, t->groups, t->group_count, &f->group_space,
+                              sizeof(*t->groups));
+    if (!larger)
+        return false;
+    t->groups = larger;
+    t->groups[t->group_count++] = (struct array_directory){n->path, n->listing.identity};
+    return true;
+}
+
+static bool add_links(struct node *n)
+{
+    struct found *f = n->found;
+    if (!n->listing.links)
+        return true;
+    const char *link = array_below(&f->arena, n->path, n->listing.link);
+    f->tree.links += n->listing.links;
+    if (link && (!f->tree.link || strcmp(link, f->tree.link) < 0))
+        f->tree.link = link;
+    return link;
+}
+
+/* Go on below, but into the directories of the array's own keys. */
+static bool push_below(struct node *n, const struct zarr_array *array)
+{
+    for (uint64_t i = 0; i < n->listing.dir_count; i++) {
+        const char *name = n->listing.dirs[i];
+        if (*name == '.' || (array && array_begins_key(array, 0, name)))
+            continue;
+        const char *path = array_below(&n->found->arena, n->path, name);
+        if (!path)
+            return false;
+        push(n->scan, &n->found->arena, path);
+    }
+    return true;
+}
+
+static const char *metadata_name(const struct array_listing *l, unsigned *version)
+{
+    *version = array_listed(l, "zarr.json") ? 3 : 2;
+    return *version == 3 ? "zarr.json" : array_listed(l, ".zarray") ? ".zarray" : NULL;
+}
+
+/* The root may hold copies of all metadata below it. */
+static bool keep_consolidated(struct node *n, struct bytes text, unsigned version)
+{
+    struct found *f = n->found;
+    if (*n->path || !text.at)
+        return true;
+    char *kept = arena_copy(&f->arena, text.at, text.len);
+    f->consolidated = (struct bytes){(const uint8_t *)kept, text.len};
+    f->consolidated_version = version;
+    return kept;
+}
+
+/* Stale or damaged copies are no loss. */
+static bool read_copies(struct node *n)
+{
+    struct found *f = n->found;
+    struct error ignored = {.offset = NO_OFFSET};
+    struct bytes text;
+    struct zarr_parts parts;
+    char whole[PATH_MAX];
+    if (*n->path || !array_listed(&n->listing, ".zmetadata") ||
+        !array_path(whole, n->scan->root, "", ".zmetadata"))
+        return true;
+    if (array_read(&f->scratch, whole, &text, NULL, &ignored) != OK ||
+        zarr_parts(text, whole, &f->scratch, &parts, &ignored) != OK)
+        return ignored.status != ERR_MEMORY;
+    return keep_consolidated(n, parts.consolidated, 2);
+}
+
+/* The node's own metadata, which makes it an array. */
+static bool read_node(struct node *n, struct array_site *site, bool *is_array)
+{
+    struct found *f = n->found;
+    unsigned version;
+    struct bytes text;
+    struct zarr_parts parts;
+    struct error problem = {.offset = NO_OFFSET};
+    char whole[PATH_MAX];
+    const char *name = metadata_name(&n->listing, &version);
+    if (!name || !array_path(whole, n->scan->root, n->path, name))
+        return true;
+    site->metadata_name = name;
+    if (array_read(&f->scratch, whole, &text, &site->metadata_identity, &problem) == OK &&
+        zarr_parse(text, version, whole, &f->arena, &site->array, &problem) == OK) {
+        *is_array = site->has_metadata = site->array.kind == ZARR_ARRAY;
+        return version == 2 ||
+               zarr_parts(text, whole, &f->scratch, &parts, &problem) != OK ||
+               (add_attributes(n, name, parts.attributes) &&
+                keep_consolidated(n, parts.consolidated, 3));
+    }
+    *is_array = true;
+    return problem.status != ERR_MEMORY && array_keep_problem(&f->arena, site, &problem);
+}
+
+static bool take_node(struct node *n)
+{
+    struct found *f = n->found;
+    struct array_site site = {
+        .path = n->path, .found = true, .identity = n->listing.identity};
+    struct error err = {.offset = NO_OFFSET};
+    bool is_array = false;
+    if (!read_node(n, &site, &is_array) || !read_attributes(n) || !read_copies(n) ||
+        !add_links(n))
+        return false;
+    if (!is_array)
+        return add_group(n) && push_below(n, NULL);
+    if (site.has_metadata && array_find_values(&f->arena, &f->scratch, n->scan->root,
+                                               &site, &n->listing, &err) != OK)
+        return false;
+    return add_site(n, &site) && push_below(n, site.has_metadata ? &site.array : NULL);
+}
+
+static void work(void *argument)
+{
+    struct scan *s = argument;
+    struct found *f = calloc(1, sizeof(*f));
+    if (!f) {
+        fail(s);
+        return;
+    }
+    f->arena.ceiling = f->scratch.ceiling = s->ceiling;
+    for (struct task *t; (t = pop(s)); done(s)) {
+        struct node n = {.scan = s, .found = f, .path = t->path};
+        struct array_site site = {.path = t->path, .found = true};
+        n.problem.offset = NO_OFFSET;
+        bool ok;
+        if (array_list(&f->scratch, s->root, t->path, &n.listing, &n.problem) == OK)
+            ok = take_node(&n);
+        else /* gone meanwhile, or not to be read */
+            ok =
+                n.problem.status == ERR_MISSING ||
+                (n.problem.status != ERR_MEMORY &&
+                 array_keep_problem(&f->arena, &site, &n.problem) && add_site(&n, &site));
+        arena_release(&f->scratch);
+        if (!ok)
+            fail(s);
+    }
+    pthread_mutex_lock(&s->lock);
+    f->next = s->found;
+    s->found = f;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* --- putting it together ---------------------------------------------------------------- */
+
+static int by_site(const void *a, const void *b)
+{
+    return strcmp(((const struct array_site *)a)->path,
+                  ((const struct array_site *)b)->path);
+}
+
+static int by_group(const void *a, const void *b)
+{
+    return strcmp(((const struct array_directory *)a)->path,
+                  ((const struct array_directory *)b)->path);
+}
+
+static int by_node(const void *a, const void *b)
+{
+    return strcmp(((const struct array_attributes *)a)->path,
+                  ((const struct array_attributes *)b)->path);
+}
+
+/* Copy `more` elements behind those of `list`, which has room; false: there is no list. */
+static bool append(void *list, uint64_t *count, const void *from, uint64_t more,
+                   size_t size)
+{
+    if (!list)
+        return false;
+    if (more)
+        memcpy((char *)list + *count * size, from, (size_t)more * size);
+    *count += more;
+    return true;
+}
+
+static bool take_found(struct array_tree *tree, const struct array_tree *t)
+{
+    tree->links += t->links;
+    if (t->link && (!tree->link || strcmp(t->link, tree->link) < 0))
+        tree->link = t->link;
+    return append(tree->sites, &tree->count, t->sites, t->count, sizeof(*t->sites)) &&
+           append(tree->groups, &tree->group_count, t->groups, t->group_count,
+                  sizeof(*t->groups)) &&
+           append(tree->attributes, &tree->attribute_count, t->attributes,
+                  t->attribute_count, sizeof(*t->attributes));
+}
+
+static bool merge(struct scan *s, struct arena *arena, struct array_tree *tree)
+{
+    uint64_t sites = 1, groups = 1, attributes = 1;
+    for (const struct found *f = s->found; f; f = f->next) {
+        sites += f->tree.count;
+        groups += f->tree.group_count;
+        attributes += f->tree.attribute_count;
+    }
+    tree->sites = arena_array(arena, (size_t)sites, sizeof(*tree->sites));
+    tree->groups = arena_array(arena, (size_t)groups, sizeof(*tree->groups));
+    tree->attributes = arena_array(arena, (size_t)attributes, sizeof(*tree->attributes));
+    for (struct found *f = s->found; f; f = f->next) {
+        if (!take_found(tree, &f->tree))
+            return false;
+        arena_adopt(arena, &f->arena);
+    }
+    if (tree->count)
+        qsort(tree->sites, (size_t)tree->count, sizeof(*tree->sites), by_site);
+    if (tree->group_count)
+        qsort(tree->groups, (size_t)tree->group_count, sizeof(*tree->groups), by_group);
+    if (tree->attribute_count)
+        qsort(tree->attributes, (size_t)tree->attribute_count, sizeof(*tree->attributes),
+              by_node);
+    return true;
+}
+
+static void release(struct scan *s)
+{
+    for (struct found *f = s->found, *next; f; f = next) {
+        next = f->next;
+        arena_release(&f->arena);
+        arena_release(&f->scratch);
+        free(f);
+    }
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->lock);
+}
+
+/* --- what the root's metadata says of the others ---------------------------------------- */
+
+/* Relative, without components that lead elsewhere. */
+static bool is_safe(const char *path)
+{
+    for (const char *at = path; *path;) {
+        size_t len = strcspn(at, "/");
+        if (!len || (len <= 2 && strncmp(at, "..", len) == 0))
+            return false;
+        if (!at[len])
+            return true;
+        at += len + 1;
+    }
+    return true;
+}
+
+/* Is a directory inside that of an array without metadata of its own? */
+static bool inside_array(const struct array_tree *tree, const char *path)
+{
+    char outer[PATH_MAX];
+    size_t len = strlen(path);
+    if (len >= sizeof(outer))
+        return false;
+    memcpy(outer, path, len + 1);
+    for (char *end = outer + len; end; end = strrchr(outer, '/')) {
+        *end = '\0';
+        const struct array_site *site = array_tree_find(tree, outer);
+        if (site && site->consolidated)
+            return true;
+    }
+    return false;
+}
+
+static void forget_inside(struct array_tree *tree)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < tree->group_count; i++)
+        if (!inside_array(tree, tree->groups[i].path))
+            tree->groups[kept++] = tree->groups[i];
+    tree->group_count = kept;
+}
+
+struct consolidated {
+    struct job *job;
+    const char *root, *file;
+    unsigned version;
+    struct array_tree *tree;
+    uint64_t before; /* sites that were found on disk */
+    size_t space;
+};
+
+/* An array that the root knows and whose own metadata was not found. */
+static enum status add_consolidated(struct consolidated *c, const char *path,
+                                    struct bytes metadata)
+{
+    struct job *job = c->job;
+    struct array_tree *tree = c->tree;
+    struct array_tree on_disk = {.sites = tree->sites, .count = c->before};
+    struct array_site site = {.path = path, .consolidated = true};
+    struct zarr_array array;
+    struct error problem = {.offset = NO_OFFSET};
+    if (!is_safe(path) || array_tree_find(&on_disk, path))
+        return OK;
+    if (zarr_parse(metadata, c->version, c->file, job->arena, &array, &problem) != OK) {
+        if (problem.status == ERR_MEMORY)
+            return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        job_issue_error(job, ISSUE_ERROR, &problem);
+        return OK;
+    }
+    if (array.kind == ZARR_GROUP)
+        return OK;
+    if (array_site_list(job, c->root, &array, &site) != OK)
+        return job->err->status;
+    void *larger =
+        arena_grow(job->arena, tree->sites, tree->count, &c->space, sizeof(*tree->sites));
+    if (!larger)
+        return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+    tree->sites = larger;
+    tree->sites[tree->count++] = site;
+    return OK;
+}
+
+static enum status take_consolidated(struct job *job, const char *root,
+                                     const struct found *f, struct array_tree *tree)
+{
+    char file[PATH_MAX];
+    const char *name = f->consolidated_version == 3 ? "zarr.json" : ".zmetadata";
+    struct json j;
+    struct error problem = {.offset = NO_OFFSET};
+    struct bytes path, metadata;
+    struct consolidated c = {.job = job,
+                             .root = root,
+                             .file = file,
+                             .version = f->consolidated_version,
+                             .tree = tree,
+                             .before = tree->count,
+                             .space = tree->count};
+    if (!f->consolidated.at || !array_path(file, root, "", name))
+        return OK;
+    json_init(&j, cursor_over(f->consolidated, 0), job->arena, file, &problem);
+    j.python = true;
+    json_next(&j);
+    while (zarr_next_node(&j, c.version, &path, &metadata)) {
+        if (memchr(path.at, '\0', path.len))
+            continue;
+        const char *kept = arena_copy(job->arena, path.at, path.len);
+        if (!kept)
+            return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        if (add_consolidated(&c, kept, metadata) != OK)
+            return job->err->status;
+    }
+    if (tree->count == c.before)
+        return OK;
+    qsort(tree->sites, (size_t)tree->count, sizeof(*tree->sites), by_site);
+    forget_inside(tree);
+    return OK;
+}
+
+/* --- all of it -------------------------------------------------------------------------- */
+
+static enum status put_together(struct scan *s, struct job *job, struct array_tree *tree)
+{
+    if (s->failed || !merge(s, job->arena, tree))
+        return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET,
+                         "no memory left to list so many directories");
+    for (const struct found *f = s->found; f; f = f->next)
+        if (take_consolidated(job, s->root, f, tree) != OK)
+            return job->err->status;
+    if (tree->count > LIMIT_TENSORS)
+        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET,
+                         "more than %llu arrays", (unsigned long long)LIMIT_TENSORS);
+    return OK;
+}
+
+enum status array_tree_scan(struct job *job, const char *root, struct array_tree *out)
+{
+    const struct arena *a = job->arena;
+    struct scan s = {.root = root, .ceiling = a->ceiling ? a->ceiling - a->used : 0};
+    struct array_tree tree = {0};
+    struct array_listing l;
+    struct arena scratch = {0};
+    enum status status = array_list(&scratch, root, "", &l, job->err);
+    arena_release(&scratch);
+    if (status != OK)
+        return status;
+    pthread_mutex_init(&s.lock, NULL);
+    pthread_cond_init(&s.changed, NULL);
+    push(&s, job->arena, "");
+    struct threads *threads =
+        job->threads > 1 ? threads_start(job->threads - 1, work, &s) : NULL;
+    work(&s);
+    threads_join(threads);
+    if (put_together(&s, job, &tree) == OK)
+        *out = tree;
+    release(&s);
+    return job->err->status;
+}

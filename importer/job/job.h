@@ -1,0 +1,154 @@
+/*
+ * job.h - one checkpoint being indexed: what a format has to work with.
+ *
+ * A job belongs to one thread, owns one batch and never sees SQLite. The
+ * job_*() functions check every claim once, so that no format can forget to:
+ * names, shapes, sizes, ends of files, duplicates, limits. What is wrong with
+ * one tensor becomes an issue and the rest goes on; what is wrong with the
+ * whole is the format's return value.
+ *
+ * Memory: everything handed to job_*() is copied into, or must live in,
+ * job->arena.
+ */
+#ifndef CKPTDB_IMPORTER_JOB_H
+#define CKPTDB_IMPORTER_JOB_H
+
+#include "catalog/base/cursor.h"
+#include "catalog/base/limits.h"
+#include "catalog/model/batch.h"
+#include "importer/job/format.h"
+
+struct job {
+    const struct format *format;
+    const char *path;      /* of the primary file or directory, absolute */
+    struct source *source; /* the primary file; NULL for a directory; either is file 0 of
+                              the checkpoint */
+    struct arena *arena;
+    struct error *err;
+    unsigned threads;    /* how many it may run at once, itself included; 1 or more */
+    struct batch *batch; /* formats do not touch it */
+    void *private;       /* job.c's */
+};
+
+/* What a format says of one tensor. Zero-initialise; unset fields mean "none". */
+struct tensor_claim {
+    const char *name; /* need not end in NUL */
+    size_t name_len;
+    const char *dtype;     /* canonical, or "unknown(X)"; must live in the arena or be
+                              constant */
+    const uint64_t *shape; /* outermost first */
+    unsigned rank;
+    enum storage storage;
+    uint32_t file;   /* range: which file */
+    uint64_t offset; /* range: in that file, from the file's base */
+    uint64_t stored; /* range: bytes in the file */
+    const char *codec;
+    const int64_t *strides;
+    const struct extent *extents; /* pieces, chunks, inline */
+    uint64_t extent_count;
+    const struct grid *grid; /* chunks: instead of extents (grid.h) */
+    bool stored_unknown, shape_unknown, dtype_unknown;
+    const uint32_t *sums; /* one (range), or one an extent; NULL: none */
+    bool unique;          /* the format has made sure that no name repeats */
+};
+
+/* Emit a tensor. Checked: the name (UTF-8, else shown escaped with a warning; no NUL, else
+ * an issue; not yet used in this checkpoint, else an issue), rank, the product of the
+ * shape, that a range without a codec holds exactly the bytes of its shape and dtype, and
+ * that all extents end inside their files (one that does not keeps its row, with an issue;
+ * nobody can read it). Fails only with ERR_LIMIT or ERR_MEMORY. */
+enum status job_tensor(struct job *, const struct tensor_claim *);
+
+/* That so many tensors will come: room is made at once. A hint, and checked as one: give no
+ * number that the file only states. */
+void job_expect(struct job *, uint64_t tensors);
+
+/* Where the data of file `file` begins; added to all offsets in it. */
+void job_base(struct job *, uint32_t file, uint64_t base);
+/* "data" unless said; the primary file of a set is its "index". */
+void job_role(struct job *, uint32_t file, const char *role);
+
+/* Open another file of the checkpoint. `name` is as found in a file, so it is not trusted:
+ * relative, without "..", empty components, NUL or backslash, and only below the
+ * directory of the primary file (symbolic links on disk are followed); else ERR_CORRUPT.
+ * A missing one is recorded as a missing file and gives ERR_MISSING: *file is valid in
+ * that case too. The source lives as long as the job. Errors are put into *err (the
+ * caller's own, so that a format may go on). */
+enum status job_open(struct job *, const char *name, const char *role,
+                     struct source **source, uint32_t *file, struct error *err);
+
+/* The same by a path that is trusted (made from the directory listing). */
+enum status job_open_path(struct job *, const char *path, const char *role,
+                          struct source **source, uint32_t *file, struct error *err);
+
+/* The same for a file that indexing does not look into: recorded, not kept open. */
+enum status job_file(struct job *, const char *path, const char *role, uint32_t *file,
+                     struct error *err);
+
+/* The same for a file or directory whose identity the format has seen itself. */
+enum status job_seen(struct job *, const char *path, const char *role,
+                     const struct file_identity *, uint32_t *file);
+
+/* The files of the primary's directory, sorted bytewise; valid for the job's life. */
+const char *const *job_siblings(struct job *, uint64_t *count);
+
+/* A fact that the checkpoint states of itself (view `metadata`). */
+enum status job_meta_text(struct job *, const char *key, const char *text, size_t len);
+enum status job_meta_integer(struct job *, const char *key, int64_t value);
+enum status job_meta_real(struct job *, const char *key, double value);
+enum status job_meta_null(struct job *, const char *key);
+
+/* Read a small JSON file beside the checkpoint, if it is there, into facts under
+ * "NAME:key" (config.json), flattened with '.'; trouble in it is a warning. */
+void job_meta_neighbour(struct job *, const char *name);
+
+/* An empty leaf of a tree: kind "null", "dict" or "list". */
+enum status job_node(struct job *, const char *name, size_t len, const char *kind);
+
+void job_step(struct job *, int64_t step);
+void job_run(struct job *, const char *run_directory, const char *item);
+void job_sum_kind(struct job *, const char *kind); /* "crc32c", "crc32" */
+
+/* Something wrong that does not stop the job. `path` NULL: the primary file. */
+enum issue_severity {
+    ISSUE_ERROR,
+    ISSUE_WARNING
+};
+void job_issue(struct job *, enum issue_severity, const char *path, uint64_t offset,
+               const char *code, const char *fmt, ...) PRINTF_LIKE(6, 7);
+void job_issue_error(struct job *, enum issue_severity, const struct error *);
+
+/* Reuse: the layout of a header with exactly these bytes that an earlier job of this import
+ * finished without an issue. True: the layout (tensors, and metadata stated in the header)
+ * is taken over and nothing needs to be parsed; *data_end is then the end of the last
+ * tensor's bytes relative to the base, to be compared with the file. Else remember the
+ * bytes, which live in the arena, with job_reuse_offer() after a parse, when the facts stated so far are those of the
+ * header and none of a neighbour; it counts only if the job ends without an issue. */
+bool job_reuse(struct job *, struct bytes header, uint64_t *data_end);
+void job_reuse_offer(struct job *, struct bytes header, uint64_t data_end);
+
+/*
+ * Run one job (the importer's side; tests and fuzzers too). `siblings` may be empty.
+ * `source` NULL opens `path` (or lists the directory). The batch is always usable after
+ * it, also when the status is not OK: it then holds the issue. batch_free() frees it.
+ */
+struct
+    reuse; /* layouts shared by equal headers, for all jobs of an import; thread-safe */
+struct reuse *reuse_new(void);
+void reuse_free(struct reuse *);
+
+struct job_request {
+    const struct format *format;
+    const char *path;            /* primary file or directory */
+    const char *checkpoint_path; /* as it will be catalogued */
+    const char *const *siblings;
+    uint64_t sibling_count;
+    struct source *source; /* taken over; NULL: open `path` */
+    struct reuse *reuse;   /* NULL: none */
+    unsigned threads;      /* 0: one */
+};
+enum status job_run_index(const struct job_request *, struct batch **out,
+                          struct error *err);
+void batch_free(struct batch *);
+
+#endif

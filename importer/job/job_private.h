@@ -1,0 +1,50 @@
+/*
+ * job_private.h - the inside of a job, for the files that make it up: job.c (what formats
+ * call), layout.c (sums and digests), reuse.c (layouts shared by equal headers).
+ */
+#ifndef CKPTDB_IMPORTER_JOB_PRIVATE_H
+#define CKPTDB_IMPORTER_JOB_PRIVATE_H
+
+#include "catalog/base/strmap.h"
+#include "importer/job/job.h"
+
+struct open_source {
+    struct source *source;
+    struct open_source *next;
+};
+
+/* A tensor's extents and their checksums, until job_finish() packs them. */
+struct pending_extents {
+    uint64_t tensor; /* position */
+    const struct extent *list;
+    uint64_t count;
+    const uint32_t *sums; /* NULL: none */
+};
+
+struct job_private {
+    const struct job_request *request;
+    struct batch_layout *layout; /* being filled; NULL once a shared one was taken */
+    struct strmap names;
+    struct dtype last_dtype;
+    struct open_source *opened;
+    struct pending_extents *pending;
+    uint64_t pending_count;
+    size_t tensor_space, pending_space, node_space, meta_space, issue_space, file_space;
+    size_t sum_space;
+    uint64_t name_bytes, issues_dropped;
+    bool last_words; /* these issues are listed in any case */
+    /* What job_reuse_offer() was given; empty: nothing. */
+    struct bytes offered;
+    uint64_t offered_end, offered_metas;
+    struct text scratch;
+};
+
+/* layout.c: pack extents, add up modules and dtypes, compute the digests. */
+enum status layout_finish(struct job *, struct error *err);
+void meta_digest(struct batch *);
+
+/* reuse.c: after a job without issues, let others share its layout. */
+void reuse_publish(struct job *);
+void shared_layout_drop(struct shared_layout *);
+
+#endif

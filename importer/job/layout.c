@@ -1,0 +1,314 @@
+/*
+ * layout.c - what a finished job adds up: packed extents, sums by module and dtype, and the
+ * digests by which checkpoints with equal layouts find each other.
+ *
+ * The digests are SHA-256, cut to 16 bytes: a file must not be able to pass for another.
+ */
+#include <nettle/sha2.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "importer/job/job_private.h"
+
+/* Deeper or longer modules are counted with the last one that is not: a name of a million
+ * separators must not become a million names. */
+#define MODULE_DEPTH_MAX 32
+#define MODULE_BYTES_MAX 1024
+
+/* --- extents ---------------------------------------------------------------------------- */
+
+static enum status append_sums(struct job *job, const struct pending_extents *e,
+                               uint64_t *first_plus_1)
+{
+    struct job_private *p = job->private;
+    struct batch *b = job->batch;
+    *first_plus_1 = 0;
+    if (!b->sum_kind || !e->sums)
+        return OK;
+    *first_plus_1 = b->sum_count + 1;
+    for (uint64_t i = 0; i < e->count; i++) {
+        void *sums = arena_grow(job->arena, b->sums, b->sum_count, &p->sum_space,
+                                sizeof(*b->sums));
+        if (!sums)
+            return ERR_MEMORY;
+        b->sums = sums;
+        b->sums[b->sum_count++] = e->sums[i];
+    }
+    return OK;
+}
+
+static enum status pack_all(struct job *job)
+{
+    struct job_private *p = job->private;
+    job->batch->sum_count = job->batch->sum_kind ? p->layout->tensor_count : 0;
+    for (uint64_t i = 0; i < p->pending_count; i++) {
+        const struct pending_extents *e = &p->pending[i];
+        struct batch_tensor *t = &p->layout->tensors[e->tensor];
+        uint64_t first;
+        unsigned flags = (e->list[0].shape ? EXTENTS_BOXES : 0) |
+                         (t->storage == STORAGE_INLINE ? EXTENTS_INLINE : 0) |
+                         (codec_cuts(t->codec) ? EXTENTS_CUTS : 0);
+        text_reset(&p->scratch);
+        if (append_sums(job, e, &first) != OK ||
+            !extents_pack(&p->scratch, e->list, e->count, t->rank, first, flags))
+            return ERR_MEMORY;
+        t->extents.at = (uint8_t *)arena_copy(job->arena, p->scratch.at, p->scratch.len);
+        t->extents.len = p->scratch.len;
+        if (!t->extents.at)
+            return ERR_MEMORY;
+    }
+    return OK;
+}
+
+/* --- sums ------------------------------------------------------------------------------- */
+
+struct summing {
+    struct arena *arena;
+    struct batch_module *list;
+    uint64_t count;
+    size_t space;
+    struct strmap index;
+};
+
+static uint32_t characters(const char *text, size_t len)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < len; i++)
+        count += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return count;
+}
+
+static struct batch_module *sum_for(struct summing *s, const char *key, size_t len,
+                                    uint32_t depth, uint64_t tensor)
+{
+    bool added;
+    uint64_t *at = strmap_add(&s->index, key, len, &added);
+    if (!at)
+        return NULL;
+    if (!added)
+        return &s->list[*at];
+    void *list = arena_grow(s->arena, s->list, s->count, &s->space, sizeof(*s->list));
+    if (!list)
+        return NULL;
+    s->list = list;
+    *at = s->count;
+    s->list[s->count] = (struct batch_module){.module = key,
+                                              .len = (uint32_t)len,
+                                              .length = characters(key, len),
+                                              .depth = depth,
+                                              .first = tensor};
+    return &s->list[s->count++];
+}
+
+static void add_to(struct batch_module *m, const struct batch_tensor *t)
+{
+    m->tensors++;
+    m->parameters += t->counted ? t->elements : 0;
+    m->nbytes += t->nbytes;
+}
+
+/*
+ * Names come in the file's order, so neighbours mostly share their modules: the path of the
+ * name before is kept as indexes and only what differs is looked up.
+ */
+struct module_path {
+    const char *name; /* of the tensor before */
+    size_t len;
+    uint64_t at[MODULE_DEPTH_MAX]; /* positions in the list */
+    size_t end[MODULE_DEPTH_MAX];  /* where each module's name ends */
+    unsigned depth;
+};
+
+static size_t common_prefix(const struct module_path *p, const struct batch_tensor *t)
+{
+    size_t n = p->len < t->name_len ? p->len : t->name_len, i = 0;
+    while (i < n && p->name[i] == t->name[i])
+        i++;
+    return i;
+}
+
+static bool add_modules(struct summing *s, struct module_path *p,
+                        const struct batch_tensor *t, uint64_t tensor, char separator)
+{
+    size_t common = common_prefix(p, t);
+    while (p->depth &&
+           (p->end[p->depth - 1] >= common || t->name[p->end[p->depth - 1]] != separator))
+        p->depth--;
+    size_t from = p->depth ? p->end[p->depth - 1] + 1 : 0;
+    for (size_t i = from; i < t->name_len && i <= MODULE_BYTES_MAX; i++) {
+        if (t->name[i] != separator || p->depth == MODULE_DEPTH_MAX)
+            continue;
+        struct batch_module *m = sum_for(s, t->name, i, p->depth + 1, tensor);
+        if (!m)
+            return false;
+        p->at[p->depth] = (uint64_t)(m - s->list);
+        p->end[p->depth++] = i;
+    }
+    for (unsigned d = 0; d < p->depth; d++)
+        add_to(&s->list[p->at[d]], t);
+    p->name = t->name;
+    p->len = t->name_len;
+    return true;
+}
+
+/* A module of one tensor says nothing that its tensor does not: the longest of each tensor
+ * becomes a word in the tensor's row. */
+static void fold_modules(struct batch_layout *l, struct summing *s)
+{
+    uint64_t kept = s->count;
+    for (uint64_t i = s->count; i--;) {
+        struct batch_module *m = &s->list[i];
+        struct batch_tensor *t = &l->tensors[m->first];
+        if (m->tensors == 1 && m->length && !t->module)
+            t->module = m->length;
+        else
+            s->list[--kept] = *m;
+    }
+    l->modules = s->list ? s->list + kept : NULL;
+    l->module_count = s->count - kept;
+}
+
+static enum status add_up(struct job *job, struct batch_layout *l)
+{
+    struct summing modules = {.arena = job->arena}, dtypes = {.arena = job->arena};
+    struct module_path path = {.name = ""};
+    struct batch_module *d = NULL; /* of the tensor before */
+    const char *dtype = NULL;
+    bool ok = true;
+    for (uint64_t i = 0; ok && i < l->tensor_count; i++) {
+        const struct batch_tensor *t = &l->tensors[i];
+        const char *name = t->dtype_unknown ? "" : t->dtype;
+        bool same = d && name == dtype;
+        l->parameters += t->counted ? t->elements : 0;
+        l->nbytes += t->nbytes;
+        l->stored += t->stored;
+        l->stored_unknown |= t->stored_unknown;
+        dtype = name;
+        d = same ? d : sum_for(&dtypes, name, strlen(name), 0, i);
+        if ((ok = d && add_modules(&modules, &path, t, i, job->format->separator)))
+            add_to(d, t);
+    }
+    fold_modules(l, &modules);
+    l->dtypes = dtypes.list;
+    l->dtype_count = dtypes.count;
+    strmap_release(&modules.index);
+    strmap_release(&dtypes.index);
+    return ok ? OK : ERR_MEMORY;
+}
+
+/* --- digests ---------------------------------------------------------------------------- */
+
+/* SHA-256 fed through a buffer: fields are short, and a call a field is slow. */
+struct digest {
+    struct sha256_ctx sha;
+    size_t used;
+    uint8_t buffer[4096];
+};
+
+static void digest_bytes(struct digest *d, const void *bytes, size_t len)
+{
+    if (len > sizeof(d->buffer) - d->used) {
+        sha256_update(&d->sha, d->used, d->buffer);
+        d->used = 0;
+    }
+    if (len > sizeof(d->buffer)) {
+        sha256_update(&d->sha, len, bytes);
+    } else if (len) {
+        memcpy(d->buffer + d->used, bytes, len);
+        d->used += len;
+    }
+}
+
+static void digest_number(struct digest *d, uint64_t v)
+{
+    uint8_t code[VARINT_MAX];
+    digest_bytes(d, code, varint_put(code, v));
+}
+
+/* Length first, so that no two lists of fields run together alike. */
+static void digest_text(struct digest *d, const void *at, size_t len)
+{
+    digest_number(d, len);
+    digest_bytes(d, at, len);
+}
+
+static void digest_string(struct digest *d, const char *s)
+{
+    digest_number(d, s != NULL);
+    digest_text(d, s ? s : "", s ? strlen(s) : 0);
+}
+
+static struct layout_digest digest_end(struct digest *d)
+{
+    struct layout_digest out;
+    sha256_update(&d->sha, d->used, d->buffer);
+    sha256_digest(&d->sha, sizeof(out.at), out.at);
+    return out;
+}
+
+static struct layout_digest digest_logical(const struct batch_layout *l)
+{
+    struct digest d = {.used = 0};
+    sha256_init(&d.sha);
+    digest_number(&d, l->tensor_count);
+    for (uint64_t i = 0; i < l->tensor_count; i++) {
+        const struct batch_tensor *t = &l->tensors[i];
+        digest_text(&d, t->name, t->name_len);
+        digest_string(&d, t->dtype_unknown ? NULL : t->dtype);
+        digest_number(&d, t->shape_unknown ? 0 : (uint64_t)t->rank + 1);
+        for (unsigned k = 0; !t->shape_unknown && k < t->rank; k++)
+            digest_number(&d, t->shape[k]);
+    }
+    for (uint64_t i = 0; i < l->node_count; i++) {
+        digest_string(&d, l->nodes[i].name);
+        digest_string(&d, l->nodes[i].kind);
+        digest_number(&d, l->nodes[i].position);
+    }
+    return digest_end(&d);
+}
+
+static struct layout_digest digest_placement(const struct batch_layout *l)
+{
+    struct digest d = {.used = 0};
+    sha256_init(&d.sha);
+    for (uint64_t i = 0; i < l->tensor_count; i++) {
+        const struct batch_tensor *t = &l->tensors[i];
+        digest_number(&d, t->storage);
+        digest_number(&d, t->file);
+        digest_number(&d, t->offset);
+        digest_number(&d, t->stored);
+        digest_number(&d, t->stored_unknown);
+        digest_string(&d, t->codec);
+        digest_number(&d, t->strides != NULL);
+        for (unsigned k = 0; t->strides && k < t->rank; k++)
+            digest_number(&d, zigzag(t->strides[k]));
+        digest_text(&d, t->extents.at, t->extents.len);
+    }
+    return digest_end(&d);
+}
+
+void meta_digest(struct batch *b)
+{
+    struct digest d = {.used = 0};
+    sha256_init(&d.sha);
+    for (uint64_t i = 0; i < b->meta_count; i++) {
+        const struct batch_meta *m = &b->metas[i];
+        digest_string(&d, m->key);
+        digest_number(&d, m->type);
+        digest_text(&d, m->text, m->text_len);
+        digest_bytes(&d, &m->integer, sizeof(m->integer));
+        digest_bytes(&d, &m->real, sizeof(m->real));
+    }
+    b->meta_digest = digest_end(&d);
+}
+
+enum status layout_finish(struct job *job, struct error *err)
+{
+    struct batch_layout *l = ((struct job_private *)job->private)->layout;
+    if (pack_all(job) != OK || add_up(job, l) != OK)
+        return error_set(err, ERR_MEMORY, job->path, NO_OFFSET,
+                         "no memory left to index this checkpoint");
+    l->logical = digest_logical(l);
+    l->placement = digest_placement(l);
+    return OK;
+}

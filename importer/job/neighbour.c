@@ -1,0 +1,67 @@
+/*
+ * neighbour.c - config.json and the like: what lies beside a checkpoint and describes it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "importer/job/facts.h"
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, *(const char *const *)b);
+}
+
+static bool is_beside(struct job *job, const char *name)
+{
+    uint64_t count;
+    const char *const *names = job_siblings(job, &count);
+    return count && bsearch(name, names, (size_t)count, sizeof(*names), by_name);
+}
+
+static enum status read_text(struct job *job, const char *name, struct bytes *text,
+                             const char **path, struct error *err)
+{
+    struct source *s;
+    uint32_t file;
+    if (job_open(job, name, "config", &s, &file, err) != OK)
+        return err->status;
+    *path = s->name;
+    if (s->size > LIMIT_JSON_SIDE_FILE)
+        return error_set(err, ERR_LIMIT, s->name, NO_OFFSET,
+                         "%llu bytes, most is %llu for such a file",
+                         (unsigned long long)s->size,
+                         (unsigned long long)LIMIT_JSON_SIDE_FILE);
+    uint8_t *bytes = arena_alloc(job->arena, (size_t)s->size);
+    if (!bytes)
+        return error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+    *text = (struct bytes){bytes, (size_t)s->size};
+    return source_read(s, 0, bytes, text->len, err);
+}
+
+/* Nothing is stated of a file that is not JSON to its end. */
+static bool is_object(struct json j)
+{
+    return json_want(&j, JSON_OBJECT, "an object") && json_skip(&j) &&
+           json_want(&j, JSON_END, "the end");
+}
+
+void job_meta_neighbour(struct job *job, const char *name)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct text prefix = {.limit = LIMIT_FACT_KEY};
+    struct bytes text = {0};
+    const char *path = name;
+    struct json j;
+    if (!is_beside(job, name))
+        return;
+    text_adds(&prefix, name);
+    text_addc(&prefix, ':');
+    if (text_str(&prefix) && read_text(job, name, &text, &path, &err) == OK) {
+        json_init(&j, cursor_over(text, 0), job->arena, path, &err);
+        if (is_object(j))
+            facts_state(job, &j, text_str(&prefix), '.');
+    }
+    text_release(&prefix);
+    if (err.status != OK)
+        job_issue_error(job, ISSUE_WARNING, &err);
+}

@@ -1,0 +1,147 @@
+/*
+ * reuse.c - files with the same header have the same layout: parse one, share the rest.
+ *
+ * Headers are compared byte for byte (the hash only finds them), so no file can take over
+ * another's layout by a clever hash. What is kept is bounded; past it nothing is added.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "importer/job/job_private.h"
+
+#define KEPT_BYTES_MAX ((size_t)128 << 20)
+#define BUCKETS        1024
+
+struct shared_layout {
+    struct shared_layout *next;
+    struct arena arena; /* all below lives here */
+    const struct batch_layout *layout;
+    const struct batch_meta *metas;
+    uint64_t meta_count;
+    struct bytes header;
+    uint64_t hash, data_end;
+    atomic_uint users;
+};
+
+struct reuse {
+    pthread_mutex_t lock;
+    uint64_t seed;
+    size_t kept;
+    struct shared_layout *bucket[BUCKETS];
+};
+
+struct reuse *reuse_new(void)
+{
+    struct reuse *r = calloc(1, sizeof(*r));
+    if (r) {
+        pthread_mutex_init(&r->lock, NULL);
+        r->seed = hash_seed();
+    }
+    return r;
+}
+
+void shared_layout_drop(struct shared_layout *s)
+{
+    if (!s || atomic_fetch_sub(&s->users, 1) != 1)
+        return;
+    arena_release(&s->arena);
+    free(s);
+}
+
+void reuse_free(struct reuse *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        while (r->bucket[i]) {
+            struct shared_layout *s = r->bucket[i];
+            r->bucket[i] = s->next;
+            shared_layout_drop(s);
+        }
+    }
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+static struct shared_layout *find(struct reuse *r, struct bytes header, uint64_t hash)
+{
+    for (struct shared_layout *s = r->bucket[hash % BUCKETS]; s; s = s->next)
+        if (s->hash == hash && s->header.len == header.len &&
+            memcmp(s->header.at, header.at, header.len) == 0)
+            return s;
+    return NULL;
+}
+
+bool job_reuse(struct job *job, struct bytes header, uint64_t *data_end)
+{
+    struct job_private *p = job->private;
+    struct reuse *r = p->request->reuse;
+    struct batch *b = job->batch;
+    if (!r || b->shared || p->layout->tensor_count || !header.len)
+        return false;
+    uint64_t hash = hash_bytes(header.at, header.len, r->seed);
+    pthread_mutex_lock(&r->lock);
+    struct shared_layout *s = find(r, header, hash);
+    if (s)
+        atomic_fetch_add(&s->users, 1);
+    pthread_mutex_unlock(&r->lock);
+    if (!s)
+        return false;
+    b->shared = s;
+    b->layout = s->layout;
+    b->metas = arena_array(job->arena, s->meta_count + 1, sizeof(*b->metas));
+    if (!b->metas) {
+        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        return true;
+    }
+    if (s->meta_count)
+        memcpy(b->metas, s->metas, s->meta_count * sizeof(*b->metas));
+    b->meta_count = s->meta_count;
+    p->meta_space = s->meta_count + 1;
+    p->layout = NULL;
+    *data_end = s->data_end;
+    return true;
+}
+
+void job_reuse_offer(struct job *job, struct bytes header, uint64_t data_end)
+{
+    struct job_private *p = job->private;
+    if (!p->request->reuse || header.len > KEPT_BYTES_MAX / 4)
+        return;
+    p->offered = header;
+    p->offered_end = data_end;
+    p->offered_metas = job->batch->meta_count;
+}
+
+/* Move the batch's arena into a shared layout that the batch then uses like any other. */
+void reuse_publish(struct job *job)
+{
+    struct job_private *p = job->private;
+    struct reuse *r = p->request->reuse;
+    struct batch *b = job->batch;
+    uint64_t hash = hash_bytes(p->offered.at, p->offered.len, r->seed);
+    pthread_mutex_lock(&r->lock);
+    struct shared_layout *s = NULL;
+    if (r->kept + b->arena.used <= KEPT_BYTES_MAX && !find(r, p->offered, hash))
+        s = calloc(1, sizeof(*s));
+    if (s) {
+        *s = (struct shared_layout){
+            .next = r->bucket[hash % BUCKETS],
+            .arena = b->arena,
+            .layout = b->layout,
+            .metas = b->metas,
+            .meta_count = p->offered_metas,
+            .header = p->offered,
+            .hash = hash,
+            .data_end = p->offered_end,
+        };
+        atomic_init(&s->users, 2); /* the table and this batch */
+        r->kept += b->arena.used;
+        r->bucket[hash % BUCKETS] = s;
+        b->arena = (struct arena){.ceiling = b->arena.ceiling};
+        b->shared = s;
+    }
+    pthread_mutex_unlock(&r->lock);
+}

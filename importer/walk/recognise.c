@@ -1,0 +1,633 @@
+/*
+ * recognise.c - what the files of one directory are.
+ *
+ *   1 known and unchanged files are what the catalog says; the rest is probed by content
+ *   2 index files claim their neighbours (shards)
+ *   3 every recognised file that nobody claimed is a checkpoint
+ */
+#include <limits.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "catalog/base/text.h"
+#include "catalog/base/threads.h"
+#include "importer/walk/walk_private.h"
+
+#define MANY_FILES 256 /* in one directory: worth more threads */
+
+/* --- filling the walk's lists (under the lock) ------------------------------------------ */
+
+static void *grown(struct walker *w, void *list, uint64_t count, size_t *space,
+                   size_t size)
+{
+    void *larger = arena_grow(&w->walk->arena, list, count, space, size);
+    if (!larger)
+        w->failed = true;
+    return larger;
+}
+
+void walk_issue(struct walker *w, const char *path, bool warning, const char *code,
+                const char *fmt, ...)
+{
+    struct walk *walk = w->walk;
+    struct error safe = {.offset = NO_OFFSET};
+    char raw[sizeof(safe.message)];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(raw, sizeof(raw), fmt, args);
+    va_end(args);
+    error_set(&safe, ERR_CORRUPT, NULL, NO_OFFSET, "%s", raw);
+    void *list =
+        grown(w, walk->issues, walk->issue_count, &w->issue_space, sizeof(*walk->issues));
+    if (!list)
+        return;
+    walk->issues = list;
+    walk->issues[walk->issue_count++] = (struct batch_issue){
+        .path = arena_copy(&walk->arena, path, strlen(path)),
+        .offset = NO_OFFSET,
+        .warning = warning,
+        .code = code,
+        .message = arena_copy(&walk->arena, safe.message, strlen(safe.message)),
+    };
+}
+
+static void add_passed(struct walker *w, const char *path, const struct entry *e)
+{
+    struct walk *walk = w->walk;
+    void *list = grown(w, walk->passed, walk->passed_count, &w->passed_space,
+                       sizeof(*walk->passed));
+    if (!list)
+        return;
+    walk->passed = list;
+    walk->passed[walk->passed_count++] = (struct batch_file){
+        .path = arena_copy(&walk->arena, path, strlen(path)), .identity = e->identity};
+}
+
+static void add_unit(struct walker *w, struct unit u)
+{
+    struct walk *walk = w->walk;
+    void *list =
+        grown(w, walk->units, walk->unit_count, &w->unit_space, sizeof(*walk->units));
+    u.path = arena_copy(&walk->arena, u.path, strlen(u.path));
+    u.primary = arena_copy(&walk->arena, u.primary, strlen(u.primary));
+    if (!list || !u.path || !u.primary) {
+        w->failed = true;
+        return;
+    }
+    walk->units = list;
+    walk->units[walk->unit_count++] = u;
+}
+
+/* --- probing ---------------------------------------------------------------------------- */
+
+static const char *join(struct listing *l, const char *name)
+{
+    const char *base = strcmp(l->path, "/") ? l->path : "";
+    size_t a = strlen(base), b = strlen(name);
+    char *path = arena_alloc(l->arena, a + b + 2);
+    if (path) {
+        memcpy(path, base, a);
+        path[a] = '/';
+        memcpy(path + a + 1, name, b);
+    }
+    return path;
+}
+
+static enum status probe_bytes(struct entry *e, struct source *s, uint8_t *head,
+                               uint8_t *tail, struct error *err)
+{
+    struct probe p = {.name = e->name, .size = s->size};
+    size_t len = s->size < PROBE_HEAD_BYTES ? (size_t)s->size : PROBE_HEAD_BYTES;
+    if (source_read(s, 0, head, len, err) != OK)
+        return err->status;
+    p.head = (struct bytes){head, len};
+    e->format = format_for_file(&p);
+    e->stray = stray_kind(&p);
+    size_t end = s->size < PROBE_TAIL_BYTES ? (size_t)s->size : PROBE_TAIL_BYTES;
+    if (!e->format && end && source_read(s, s->size - end, tail, end, err) == OK) {
+        p.tail = (struct bytes){tail, end};
+        e->format = format_for_file(&p);
+    }
+    return err->status;
+}
+
+static void probe(struct walker *w, struct listing *l, struct entry *e)
+{
+    uint8_t head[PROBE_HEAD_BYTES], tail[PROBE_TAIL_BYTES];
+    char path[PATH_MAX];
+    struct error err = {0};
+    struct source *s = NULL;
+    if (snprintf(path, sizeof(path), "%s/%s", strcmp(l->path, "/") ? l->path : "",
+                 e->name) >= (int)sizeof(path))
+        return;
+    if (source_open_file(path, SOURCE_HEADERS, &s, NULL, &err) == OK)
+        probe_bytes(e, s, head, tail, &err);
+    source_close(s);
+    e->probed = err.status == OK; /* else nothing is known of it: not to be remembered */
+    if (e->probed)
+        return;
+    pthread_mutex_lock(&w->lock);
+    walk_issue(w, path, false, "unreadable", "%s", err.message);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static const struct format *format_named(const char *name)
+{
+    for (size_t i = 0; formats[i]; i++)
+        if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
+/* The row of a file that is as it was, preferably the one that makes it a primary. */
+static const struct known_file *unchanged_row(const struct known *k, const char *path,
+                                              const struct file_identity *now)
+{
+    const struct known_file *best = NULL;
+    for (const struct known_file *f = known_file(k, path); f;
+         f = f->next == KNOWN_NONE ? NULL : &k->files[f->next])
+        if (f->present && file_same(&f->identity, now) &&
+            (!best || (f->checkpoint != KNOWN_NONE && f->position == 0)))
+            best = f;
+    return best;
+}
+
+static bool is_primary(const struct known_file *f)
+{
+    return f && f->checkpoint != KNOWN_NONE && f->position == 0;
+}
+
+/* Might this file's name be that of an index that claims others? */
+static bool named_like_a_set(const char *name)
+{
+    for (size_t i = 0; formats[i]; i++)
+        if (formats[i]->set && format_has_suffix(formats[i], name))
+            return true;
+    return false;
+}
+
+static bool is_named(const struct listing *l, const struct entry *e)
+{
+    return l->only && strcmp(l->only, e->name) == 0;
+}
+
+static int compare_name(const void *key, const void *entry)
+{
+    return strcmp(key, ((const struct entry *)entry)->name);
+}
+
+static struct entry *find_entry(struct entry *list, uint64_t count, const char *name)
+{
+    return count ? bsearch(name, list, count, sizeof(*list), compare_name) : NULL;
+}
+
+static struct entry *entry_named(struct listing *l, const char *name)
+{
+    return find_entry(l->files, l->file_count, name);
+}
+
+/* Files without a suffix are known by their content alone. */
+static bool wanted(const struct listing *l, const struct entry *e)
+{
+    return !l->only || is_named(l, e) || named_like_a_set(e->name) ||
+           (l->companion_asked && !format_claims_name(e->name)) ||
+           (l->parts_asked && strncmp(e->name, l->only, strlen(l->only)) == 0);
+}
+
+/* Does the file belong to a checkpoint whose primary file is as it was, and claims it? */
+static bool is_part(const struct known *k, struct listing *l, const struct entry *e)
+{
+    if (!e->known || e->known->checkpoint == KNOWN_NONE || is_primary(e->known))
+        return false;
+    const char *primary = k->files[k->checkpoints[e->known->checkpoint].first_file].path;
+    const char *slash = strrchr(primary, '/');
+    const struct entry *p = slash ? entry_named(l, slash + 1) : NULL;
+    return p && is_primary(p->known) && p->known->checkpoint == e->known->checkpoint;
+}
+
+/* Fill in what the catalog knows. True: something in this directory is new, changed or
+ * gone, so that index files must be asked again what they claim. */
+static bool look_up(struct walker *w, struct listing *l)
+{
+    bool dirty = false;
+    const struct known *k = w->options->known;
+    for (uint64_t i = 0; i < l->file_count; i++) {
+        struct entry *e = &l->files[i];
+        const char *path = join(l, e->name);
+        if (!path || !wanted(l, e) || unfinished_name(e->name))
+            continue;
+        e->known = unchanged_row(k, path, &e->identity);
+        if (is_primary(e->known))
+            e->format = format_named(k->checkpoints[e->known->checkpoint].format);
+        dirty |= !e->known;
+    }
+    return dirty;
+}
+
+/* One directory's files, shared by threads when they are many. */
+struct probing {
+    struct walker *walker;
+    struct listing *listing;
+    atomic_uint_fast64_t next;
+};
+
+static void probe_some(void *argument)
+{
+    struct probing *p = argument;
+    struct listing *l = p->listing;
+    for (uint64_t i; (i = atomic_fetch_add(&p->next, 1)) < l->file_count;) {
+        struct entry *e = &l->files[i];
+        /* A shard whose index is gone is looked at again, too, as is what was passed over
+         * and is now asked for by name. */
+        bool passed = e->known && e->known->checkpoint == KNOWN_NONE && !is_named(l, e);
+        bool settled =
+            passed || (e->known && e->format) || is_part(p->walker->options->known, l, e);
+        if (!settled && !e->probed && !e->claimed && wanted(l, e) &&
+            !unfinished_name(e->name))
+            probe(p->walker, l, e);
+    }
+}
+
+static void probe_unknown(struct walker *w, struct listing *l, bool dirty)
+{
+    struct probing p = {.walker = w, .listing = l};
+    struct threads *helpers = NULL;
+    if (dirty && l->file_count >= MANY_FILES && w->options->threads > 1)
+        helpers = threads_start(w->options->threads - 1, probe_some, &p);
+    probe_some(&p);
+    threads_join(helpers);
+}
+
+/* --- claiming --------------------------------------------------------------------------- */
+
+struct claiming {
+    struct listing *listing;
+    const struct entry *primary;
+    bool found_only; /* the one name asked for is among the claimed */
+};
+
+static void take(struct claiming *c, struct entry *e)
+{
+    if (!e || e == c->primary)
+        return;
+    e->claimed_twice |= e->claimed && e->claimer != c->primary;
+    e->claimer = c->primary;
+    e->claimed = true;
+    c->found_only |= c->listing->only && strcmp(c->listing->only, e->name) == 0;
+}
+
+void claim_take(struct claim *claim, const char *name)
+{
+    struct claiming *c = claim->taken;
+    take(c, entry_named(c->listing, name));
+}
+
+void claim_take_prefix(struct claim *claim, const char *prefix,
+                       bool (*fits)(const char *rest))
+{
+    struct claiming *c = claim->taken;
+    size_t len = strlen(prefix);
+    uint64_t low = 0, high = claim->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (strcmp(claim->names[middle], prefix) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < claim->count && strncmp(claim->names[low], prefix, len) == 0; low++)
+        if (!fits || fits(claim->names[low] + len))
+            take(c, &c->listing->files[low]);
+}
+
+enum status claim_read(struct claim *claim, uint64_t limit, uint8_t **bytes, size_t *len,
+                       struct error *err)
+{
+    struct claiming *c = claim->taken;
+    struct source *s = NULL;
+    uint8_t *buffer = NULL;
+    const char *path = join(c->listing, claim->name);
+    if (!path)
+        return error_set(err, ERR_MEMORY, claim->name, NO_OFFSET, "no memory");
+    if (source_open_file(path, 0, &s, NULL, err) != OK)
+        return err->status;
+    if (s->size > limit)
+        error_set(err, ERR_LIMIT, path, NO_OFFSET, "larger than %llu bytes",
+                  (unsigned long long)limit);
+    else if (!(buffer = malloc(s->size ? s->size : 1)))
+        error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    else if (source_read(s, 0, buffer, s->size, err) == OK)
+        *len = s->size;
+    source_close(s);
+    if (err->status == OK)
+        *bytes = buffer;
+    else
+        free(buffer);
+    return err->status;
+}
+
+static const char **names_of(struct listing *l, struct arena *arena)
+{
+    const char **names = arena_array(arena, l->file_count + 1, sizeof(*names));
+    for (uint64_t i = 0; names && i < l->file_count; i++)
+        names[i] = arena == l->arena
+                       ? l->files[i].name
+                       : arena_copy(arena, l->files[i].name, strlen(l->files[i].name));
+    return names;
+}
+
+/* What an unchanged index claimed when it was indexed. */
+static void claim_as_before(const struct known *k, struct listing *l,
+                            const struct entry *primary, struct claiming *c)
+{
+    const struct known_checkpoint *known = &k->checkpoints[primary->known->checkpoint];
+    for (uint32_t i = 0; i < known->file_count; i++) {
+        const char *slash = strrchr(k->files[known->first_file + i].path, '/');
+        if (slash)
+            take(c, entry_named(l, slash + 1));
+    }
+}
+
+/* All index files claim; says which of them claimed the name asked for. */
+static void claim_all(struct walker *w, struct listing *l, bool dirty, bool *claims_only)
+{
+    const char **names = NULL;
+    for (uint64_t i = 0; i < l->file_count; i++) {
+        struct entry *e = &l->files[i];
+        if (!e->format || !e->format->claim)
+            continue;
+        struct claiming c = {.listing = l, .primary = e};
+        if (!dirty && is_primary(e->known)) {
+            claim_as_before(w->options->known, l, e, &c);
+        } else {
+            if (!names && !(names = names_of(l, l->arena)))
+                return;
+            struct claim claim = {l->path, e->name, names, l->file_count, &c};
+            e->format->claim(&claim); /* indexing reports what is wrong with it */
+        }
+        claims_only[i] = c.found_only;
+    }
+}
+
+/* --- units ------------------------------------------------------------------------------ */
+
+static bool file_unchanged(struct listing *l, const struct known_file *f)
+{
+    const char *slash = strrchr(f->path, '/');
+    size_t dir = strlen(l->path);
+    struct file_identity now;
+    struct error ignored = {0};
+    if (slash && (size_t)(slash - f->path) == dir && memcmp(f->path, l->path, dir) == 0) {
+        const struct entry *e = entry_named(l, slash + 1);
+        if (!e)
+            e = find_entry(l->dirs, l->dir_count, slash + 1);
+        return e ? f->present && file_same(&f->identity, &e->identity) : !f->present;
+    }
+    if (file_identify(f->path, &now, &ignored) != OK)
+        return !f->present;
+    return f->present && file_same(&f->identity, &now);
+}
+
+static bool has_row(const struct known *k, const struct known_checkpoint *c,
+                    const char *path)
+{
+    uint32_t owner = (uint32_t)(c - k->checkpoints);
+    for (const struct known_file *f = known_file(k, path); f;
+         f = f->next == KNOWN_NONE ? NULL : &k->files[f->next])
+        if (f->checkpoint == owner)
+            return true;
+    return false;
+}
+
+/* Is the catalogued checkpoint what lies here now? */
+static bool unit_unchanged(struct walker *w, struct listing *l, const struct unit *u,
+                           const struct entry *primary, bool dirty)
+{
+    const struct known *k = w->options->known;
+    const struct known_checkpoint *c = known_checkpoint(k, u->path);
+    if (!c || strcmp(c->format, u->format->name) != 0 || !c->file_count)
+        return false;
+    for (uint32_t i = 0; i < c->file_count; i++)
+        if (!file_unchanged(l, &k->files[c->first_file + i]))
+            return false;
+    /* A neighbour that is new may be a shard that its index now claims. */
+    for (uint64_t i = 0; dirty && u->format->claim && i < l->file_count; i++) {
+        const struct entry *e = &l->files[i];
+        bool own = e->claimed && (e->claimer == primary || e->claimed_twice);
+        const char *path = own ? join(l, e->name) : NULL;
+        if (path && !known_file(k, path) && !has_row(k, c, path))
+            return false;
+    }
+    return true;
+}
+
+static const char *checkpoint_path(struct listing *l, const struct entry *e)
+{
+    struct text name = {0};
+    if (!e->format->checkpoint_name || !e->format->checkpoint_name(e->name, &name) ||
+        !text_str(&name)) {
+        text_release(&name);
+        return join(l, e->name);
+    }
+    const char *path = join(l, text_str(&name));
+    text_release(&name);
+    return path;
+}
+
+/* Is this unit the one that an argument named? */
+static bool asked_for(const struct listing *l, const struct entry *e, const char *path,
+                      bool claims_only)
+{
+    const char *slash = strrchr(path, '/');
+    return !l->only || l->companion_asked || claims_only ||
+           strcmp(l->only, e->name) == 0 || (slash && strcmp(slash + 1, l->only) == 0);
+}
+
+/* Pages that are meant to be pages, and empty files (markers, locks) are everywhere. */
+static bool out_of_place(const struct entry *e)
+{
+    static const char *const pages[] = {".html", ".htm", ".xhtml", ".shtml", ".php"};
+    if (strcmp(e->stray, "git-lfs-pointer") == 0)
+        return true;
+    if (strcmp(e->stray, "html-page") != 0)
+        return false;
+    size_t len = strlen(e->name);
+    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+        size_t n = strlen(pages[i]);
+        if (len > n && strcasecmp(e->name + len - n, pages[i]) == 0)
+            return false;
+    }
+    return true;
+}
+
+static void report_stray(struct walker *w, struct listing *l, const struct entry *e,
+                         const char *path)
+{
+    bool own = format_claims_name(e->name) || is_named(l, e);
+    if (e->stray && (own || out_of_place(e))) {
+        const char *what =
+            strcmp(e->stray, "empty-file") == 0 ? "an empty file"
+            : strcmp(e->stray, "html-page") == 0
+                ? "a web page, not a checkpoint: download the file again"
+            : strcmp(e->stray, "error-page") == 0
+                ? "a server's error message, not a checkpoint: download the file again"
+                : "a git-lfs pointer, not a checkpoint: run `git lfs pull`";
+        walk_issue(w, path, false, e->stray, "%s", what);
+    } else if (own) {
+        walk_issue(w, path, false, "unrecognised",
+                   "not a checkpoint of any format that is read here, whatever its name "
+                   "says");
+    }
+}
+
+/* What settling the files of one folder shares. */
+struct folder {
+    bool dirty;
+    const char *const *siblings; /* listed once one of them is to be indexed */
+};
+
+static void settle(struct walker *w, struct listing *l, struct folder *f, struct entry *e,
+                   bool claims_only)
+{
+    const char *path = join(l, e->name);
+    if (!path) {
+        w->failed = true;
+        return;
+    }
+    w->walk->files++;
+    if (e->claimed)
+        return;
+    if (!e->format || !e->format->index) {
+        if (e->probed && !e->format)
+            report_stray(w, l, e, path);
+        if (e->probed)
+            add_passed(w, path, e);
+        return;
+    }
+    struct unit u = {.format = e->format,
+                     .path = checkpoint_path(l, e),
+                     .primary = path,
+                     .sibling_count = l->file_count};
+    if (!u.path || !asked_for(l, e, u.path, claims_only))
+        return;
+    const struct known_checkpoint *known = known_checkpoint(w->options->known, u.path);
+    u.known = known ? known->id : 0;
+    u.unchanged = unit_unchanged(w, l, &u, e, f->dirty);
+    if (!f->siblings && !u.unchanged)
+        f->siblings = names_of(l, &w->walk->arena);
+    u.siblings = f->siblings;
+    if (!u.siblings)
+        u.sibling_count = 0;
+    add_unit(w, u);
+}
+
+/* What is it that was asked for by name? */
+static void look_at_named(struct walker *w, struct listing *l)
+{
+    struct entry *e = l->only ? entry_named(l, l->only) : NULL;
+    l->parts_asked = l->only && !e;
+    if (!e || unfinished_name(e->name))
+        return;
+    probe(w, l, e);
+    l->companion_asked = e->format && !e->format->index;
+}
+
+static void add_directory_unit(struct walker *w, struct listing *l, struct unit u)
+{
+    pthread_mutex_lock(&w->lock);
+    if (!u.unchanged)
+        u.siblings = names_of(l, &w->walk->arena);
+    u.sibling_count = u.siblings ? l->file_count : 0;
+    w->walk->files += l->file_count;
+    add_unit(w, u);
+    pthread_mutex_unlock(&w->lock);
+}
+
+struct looking {
+    struct listing *listing;
+    unsigned looks;
+};
+
+static struct bytes peek(const struct probe_dir *p, const char *path)
+{
+    struct looking *looking = p->looking;
+    struct listing *l = looking->listing;
+    const char *whole = join(l, path);
+    struct bytes head = {0};
+    struct error ignored = {.offset = NO_OFFSET};
+    struct source *s = NULL;
+    if (looking->looks++ >= PROBE_LOOKS || !whole ||
+        source_open_file(whole, SOURCE_HEADERS, &s, NULL, &ignored) != OK)
+        return head;
+    size_t len = s->size < PROBE_HEAD_BYTES ? (size_t)s->size : PROBE_HEAD_BYTES;
+    uint8_t *bytes = arena_alloc(l->arena, len ? len : 1);
+    if (bytes && source_read(s, 0, bytes, len, &ignored) == OK)
+        head = (struct bytes){bytes, len};
+    source_close(s);
+    return head;
+}
+
+const struct format *directory_format(struct listing *l)
+{
+    const char *slash = strrchr(l->path, '/');
+    const char **dirs = arena_array(l->arena, l->dir_count + 1, sizeof(*dirs));
+    const char **files = names_of(l, l->arena);
+    struct looking looking = {.listing = l};
+    for (uint64_t i = 0; dirs && i < l->dir_count; i++)
+        dirs[i] = l->dirs[i].name;
+    struct probe_dir p = {
+        .name = slash ? slash + 1 : l->path,
+        .files = files,
+        .file_count = l->file_count,
+        .dirs = dirs,
+        .dir_count = l->dir_count,
+        .peek = peek,
+        .looking = &looking,
+    };
+    return files && dirs ? format_for_dir(&p) : NULL;
+}
+
+/* Is the directory one checkpoint? It is not looked into while it is as it was. */
+static bool recognise_directory(struct walker *w, struct listing *l)
+{
+    const struct known_checkpoint *known = known_checkpoint(w->options->known, l->path);
+    struct unit u = {.path = l->path, .primary = l->path, .known = known ? known->id : 0};
+    if (known && (u.format = format_named(known->format)) && u.format->probe_dir)
+        u.unchanged = unit_unchanged(w, l, &u, NULL, false);
+    if (!u.unchanged)
+        u.format = directory_format(l);
+    if (u.format)
+        add_directory_unit(w, l, u);
+    return u.format;
+}
+
+bool recognise(struct walker *w, struct listing *l)
+{
+    if (!l->only && recognise_directory(w, l))
+        return true;
+    if (!l->file_count)
+        return false;
+    bool *claims_only = arena_array(l->arena, l->file_count, sizeof(*claims_only));
+    if (!claims_only) {
+        w->failed = true;
+        return false;
+    }
+    look_at_named(w, l);
+    bool dirty = look_up(w, l);
+    if (!dirty)
+        claim_all(w, l, false, claims_only);
+    probe_unknown(w, l, dirty);
+    if (dirty)
+        claim_all(w, l, true, claims_only);
+    struct folder folder = {.dirty = dirty};
+    pthread_mutex_lock(&w->lock);
+    for (uint64_t i = 0; i < l->file_count; i++)
+        if (wanted(l, &l->files[i]))
+            settle(w, l, &folder, &l->files[i], claims_only[i]);
+    pthread_mutex_unlock(&w->lock);
+    return false;
+}

@@ -1,0 +1,487 @@
+#include "importer/walk/walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "catalog/base/text.h"
+#include "catalog/base/threads.h"
+#include "importer/walk/walk_private.h"
+
+/* --- the queue of directories ----------------------------------------------------------- */
+
+static bool seen_before(struct walker *w, const struct stat *st)
+{
+    char key[40];
+    bool added = true;
+    int len = snprintf(key, sizeof(key), "%llx:%llx", (unsigned long long)st->st_dev,
+                       (unsigned long long)st->st_ino);
+    char *kept = arena_copy(&w->walk->arena, key, (size_t)len);
+    if (kept)
+        strmap_add(&w->visited, kept, (size_t)len, &added);
+    return !added;
+}
+
+/* Queue a directory once, whatever links lead to it. `only` NULL: all that is below it. */
+static void push(struct walker *w, const char *path, const char *only, bool recursive)
+{
+    struct stat st;
+    pthread_mutex_lock(&w->lock);
+    if (stat(path, &st) != 0) {
+        walk_issue(w, path, false, "unreadable", "cannot look at this directory: %s",
+                   errno == EACCES ? "permission denied" : "not readable");
+    } else if (only || !seen_before(w, &st)) {
+        struct task *t = arena_alloc(&w->walk->arena, sizeof(*t));
+        char *kept = arena_copy(&w->walk->arena, path, strlen(path));
+        if (t && kept) {
+            *t = (struct task){kept, only, recursive, w->tasks};
+            w->tasks = t;
+            w->open_tasks++;
+            pthread_cond_signal(&w->changed);
+        } else {
+            w->failed = true;
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+static struct task *pop(struct walker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    while (!w->tasks && w->open_tasks && !w->stopped)
+        pthread_cond_wait(&w->changed, &w->lock);
+    struct task *t = w->stopped ? NULL : w->tasks;
+    if (t)
+        w->tasks = t->next;
+    pthread_mutex_unlock(&w->lock);
+    return t;
+}
+
+static void done(struct walker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    if (--w->open_tasks == 0 || w->stopped)
+        pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* --- reading one directory -------------------------------------------------------------- */
+
+/* Folders that hold copies of, or half of, what stands elsewhere. The Hugging Face cache
+ * notes in .no_exist, as empty files, what a repository does not have; Kauldron copies steps
+ * that are being evaluated into _SNAPSHOTS-N. */
+static bool never_entered(const char *name, bool hub_cache)
+{
+    return strcmp(name, ".git") == 0 || strncmp(name, "_SNAPSHOTS-", 11) == 0 ||
+           (hub_cache && (strcmp(name, "blobs") == 0 || strcmp(name, ".no_exist") == 0));
+}
+
+static bool hexadecimal(const char *text)
+{
+    return *text && strspn(text, "0123456789abcdef") == strlen(text);
+}
+
+/* "NAME-000001000-tmp", of big_vision. */
+static bool unfinished_step(const char *name, size_t len)
+{
+    return len > 14 && strcmp(name + len - 4, "-tmp") == 0 && name[len - 14] == '-' &&
+           strspn(name + len - 13, "0123456789") == 9;
+}
+
+/* Names that the frameworks give to saves in progress. */
+bool unfinished_name(const char *name)
+{
+    static const char *const marks[] = {".orbax-checkpoint-tmp", ".tmp-", ".tempstate",
+                                        "checkpoint_tmp"};
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        if (strstr(name, marks[i]))
+            return true;
+    size_t len = strlen(name);
+    const char *temp = strstr(name, "_temp_");
+    return unfinished_step(name, len) ||
+           (len > 5 && strcmp(name + len - 5, "_temp") == 0) ||
+           (temp && hexadecimal(temp + 6));
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
+static bool add_entry(struct listing *l, struct entry **list, uint64_t *count,
+                      size_t *space, struct entry e)
+{
+    void *grown = arena_grow(l->arena, *list, *count, space, sizeof(**list));
+    if (!grown)
+        return false;
+    *list = grown;
+    (*list)[(*count)++] = e;
+    return true;
+}
+
+/* An entry that cannot be read is worth a word where it was asked for by its name, or where
+ * that name is a checkpoint's. */
+static void report_entry(struct walker *w, const struct listing *l, const char *name,
+                         const char *code, const char *what)
+{
+    char path[PATH_MAX];
+    bool asked = l->only ? strcmp(l->only, name) == 0 : format_claims_name(name);
+    if (!asked ||
+        snprintf(path, sizeof(path), "%s/%s", strcmp(l->path, "/") ? l->path : "",
+                 name) >= (int)sizeof(path))
+        return;
+    pthread_mutex_lock(&w->lock);
+    walk_issue(w, path, false, code, "%s", what);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void list_entry(struct walker *w, struct listing *l, int fd, const char *name)
+{
+    struct stat st;
+    char *kept = arena_copy(l->arena, name, strlen(name));
+    bool there = kept && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    bool linked = there && S_ISLNK(st.st_mode);
+    if (!there)
+        return; /* gone meanwhile */
+    if (linked && fstatat(fd, name, &st, 0) != 0) {
+        report_entry(w, l, name, "dangling-link", "a link that leads nowhere");
+        return;
+    }
+    struct entry e = {
+        .name = kept,
+        .linked = linked,
+        .identity = {(uint64_t)st.st_size,
+                     (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
+                     st.st_ino, st.st_dev},
+    };
+    bool ok = true;
+    if (S_ISREG(st.st_mode))
+        ok = add_entry(l, &l->files, &l->file_count, &l->file_space, e);
+    else if (S_ISDIR(st.st_mode))
+        ok = add_entry(l, &l->dirs, &l->dir_count, &l->dir_space, e);
+    else
+        report_entry(w, l, name, "not-a-file",
+                     "a pipe, socket or device, not a file: never read");
+    if (!ok)
+        w->failed = true;
+}
+
+static void remember_listed(struct walker *w, const char *path)
+{
+    bool added;
+    const char *kept;
+    pthread_mutex_lock(&w->lock);
+    if (!strmap_keep(&w->walk->listed, &w->walk->arena, path, strlen(path), &kept,
+                     &added))
+        w->failed = true;
+    pthread_mutex_unlock(&w->lock);
+}
+
+static bool list_directory(struct walker *w, struct listing *l)
+{
+    DIR *d = opendir(l->path);
+    if (!d) {
+        pthread_mutex_lock(&w->lock);
+        walk_issue(w, l->path, false, "unreadable", "cannot read this directory: %s",
+                   errno == EACCES ? "permission denied" : "not readable");
+        pthread_mutex_unlock(&w->lock);
+        return false;
+    }
+    for (struct dirent *e; (e = readdir(d));)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            list_entry(w, l, dirfd(d), e->d_name);
+    closedir(d);
+    remember_listed(w, l->path);
+    if (l->file_count)
+        qsort(l->files, l->file_count, sizeof(*l->files), by_name);
+    if (l->dir_count)
+        qsort(l->dirs, l->dir_count, sizeof(*l->dirs), by_name);
+    return true;
+}
+
+static bool has_directory(const struct listing *l, const char *name)
+{
+    for (uint64_t i = 0; i < l->dir_count; i++)
+        if (strcmp(l->dirs[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void enter_below(struct walker *w, const struct listing *l)
+{
+    bool hub_cache = has_directory(l, "snapshots") && has_directory(l, "blobs");
+    for (uint64_t i = 0; i < l->dir_count; i++) {
+        const struct entry *e = &l->dirs[i];
+        char path[PATH_MAX];
+        if ((e->linked && !w->options->follow) || never_entered(e->name, hub_cache) ||
+            snprintf(path, sizeof(path), "%s/%s", strcmp(l->path, "/") ? l->path : "",
+                     e->name) >= (int)sizeof(path))
+            continue;
+        if (unfinished_name(e->name)) {
+            pthread_mutex_lock(&w->lock);
+            walk_issue(w, path, true, "unfinished", "an unfinished save: not indexed");
+            pthread_mutex_unlock(&w->lock);
+            continue;
+        }
+        push(w, path, NULL, true);
+    }
+}
+
+static void work(void *argument)
+{
+    struct walker *w = argument;
+    for (struct task *t; (t = pop(w)); done(w)) {
+        struct arena arena = {0};
+        struct listing l = {.path = t->path, .only = t->only, .arena = &arena};
+        if (list_directory(w, &l)) {
+            bool whole = recognise(w, &l);
+            if (t->recursive && !whole)
+                enter_below(w, &l);
+        }
+        arena_release(&arena);
+        pthread_mutex_lock(&w->lock);
+        uint64_t seen = w->walk->files;
+        pthread_mutex_unlock(&w->lock);
+        if (w->options->tick && !w->options->tick(w->options->context, seen)) {
+            pthread_mutex_lock(&w->lock);
+            w->stopped = w->interrupted = true;
+            pthread_cond_broadcast(&w->changed);
+            pthread_mutex_unlock(&w->lock);
+        }
+    }
+}
+
+/* --- arguments -------------------------------------------------------------------------- */
+
+static enum status add_root(struct walker *w, const char *path)
+{
+    struct walk *walk = w->walk;
+    walk->roots[walk->root_count] = arena_copy(&walk->arena, path, strlen(path));
+    return walk->roots[walk->root_count++] ? OK : ERR_MEMORY;
+}
+
+/* Does the directory have files that a name stands for which is none itself: TensorFlow's
+ * PREFIX.index, PREFIX-00000-of-00002? */
+static enum status find_parts(const char *directory, const char *name, const char *path,
+                              struct error *err)
+{
+    size_t len = strlen(name);
+    bool found = false;
+    DIR *d = opendir(directory);
+    if (!d)
+        return error_errno(err, errno, path, "cannot look at it");
+    for (struct dirent *e; !found && (e = readdir(d));)
+        found = strncmp(e->d_name, name, len) == 0 &&
+                (strcmp(e->d_name + len, ".index") == 0 ||
+                 (e->d_name[len] == '-' && strstr(e->d_name + len, "-of-")));
+    closedir(d);
+    return found ? OK
+                 : error_set(err, ERR_MISSING, path, NO_OFFSET,
+                             "no such file or directory");
+}
+
+/* A file, or a name that only its parts exist of, taken apart. */
+struct place {
+    char *directory; /* absolute; malloc'ed */
+    char path[PATH_MAX];
+    const char *name; /* in `path` */
+};
+
+static enum status find_place(const char *path, bool exists, struct place *out,
+                              struct error *err)
+{
+    char given[PATH_MAX];
+    snprintf(given, sizeof(given), "%s", path);
+    char *slash = strrchr(given, '/');
+    const char *name = slash ? slash + 1 : given;
+    if (slash == given)
+        out->directory = strdup("/");
+    else if (slash)
+        *slash = '\0', out->directory = realpath(given, NULL);
+    else
+        out->directory = realpath(".", NULL);
+    const char *base =
+        out->directory && strcmp(out->directory, "/") != 0 ? out->directory : "";
+    int len = snprintf(out->path, sizeof(out->path), "%s/%s", base, name);
+    if (!out->directory || !*name || len >= (int)sizeof(out->path))
+        return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
+    out->name = out->path + strlen(base) + 1;
+    return exists ? OK : find_parts(out->directory, out->name, path, err);
+}
+
+enum status walk_find(const char *path, struct error *err)
+{
+    struct place place = {0};
+    struct stat st;
+    if (stat(path, &st) != 0)
+        find_place(path, false, &place, err);
+    free(place.directory);
+    return err->status;
+}
+
+/* A directory, or what it lies inside of. */
+static enum status push_directory(struct walker *w, char *real, struct error *err)
+{
+    checkpoint_around(real);
+    if (add_root(w, real) != OK)
+        return error_set(err, ERR_MEMORY, real, NO_OFFSET, "no memory");
+    push(w, real, NULL, true);
+    return OK;
+}
+
+/* Look at the directory, for that name only. */
+static enum status push_name(struct walker *w, const char *path, bool exists,
+                             struct error *err)
+{
+    struct place place = {0};
+    if (find_place(path, exists, &place, err) != OK) {
+        free(place.directory);
+        return err->status;
+    }
+    if (exists && !format_claims_name(place.name) && checkpoint_around(place.directory)) {
+        push_directory(w, place.directory, err);
+    } else {
+        char *only = arena_copy(&w->walk->arena, place.name, strlen(place.name));
+        if (!only || add_root(w, place.path) != OK)
+            error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+        else
+            push(w, place.directory, only, false);
+    }
+    free(place.directory);
+    return err->status;
+}
+
+static enum status push_argument(struct walker *w, const char *path, struct error *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return push_name(w, path, false, err);
+    if (!S_ISDIR(st.st_mode))
+        return push_name(w, path, true, err);
+    char *real = realpath(path, NULL);
+    if (!real)
+        error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    else
+        push_directory(w, real, err);
+    free(real);
+    return err->status;
+}
+
+bool walk_covers(const struct walk *walk, const char *path)
+{
+    for (uint64_t i = 0; i < walk->root_count; i++) {
+        const char *root = walk->roots[i];
+        size_t len = strlen(root);
+        if (strncmp(path, root, len) == 0 &&
+            (path[len] == '\0' || path[len] == '/' || strcmp(root, "/") == 0))
+            return true;
+    }
+    return false;
+}
+
+bool walk_listed(const struct walk *walk, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t parent = slash && slash != path ? (size_t)(slash - path) : 1;
+    return strmap_get(&walk->listed, path, strlen(path)) ||
+           strmap_get(&walk->listed, path, parent);
+}
+
+/* --- results ---------------------------------------------------------------------------- */
+
+static int unit_by_path(const void *a, const void *b)
+{
+    const struct unit *x = a, *y = b;
+    int order = strcmp(x->path, y->path);
+    return order ? order : strcmp(x->primary, y->primary);
+}
+
+static int file_by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct batch_file *)a)->path,
+                  ((const struct batch_file *)b)->path);
+}
+
+static int issue_by_path(const void *a, const void *b)
+{
+    const struct batch_issue *x = a, *y = b;
+    int order = strcmp(x->path, y->path);
+    return order ? order : strcmp(x->message, y->message);
+}
+
+/* Arguments may overlap: the same checkpoint is one. */
+static void sort_results(struct walk *walk)
+{
+    uint64_t kept = 0;
+    if (walk->unit_count)
+        qsort(walk->units, walk->unit_count, sizeof(*walk->units), unit_by_path);
+    for (uint64_t i = 0; i < walk->unit_count; i++)
+        if (!kept || strcmp(walk->units[kept - 1].path, walk->units[i].path) != 0)
+            walk->units[kept++] = walk->units[i];
+    walk->unit_count = kept;
+    if (walk->passed_count)
+        qsort(walk->passed, walk->passed_count, sizeof(*walk->passed), file_by_path);
+    if (walk->issue_count)
+        qsort(walk->issues, walk->issue_count, sizeof(*walk->issues), issue_by_path);
+    kept = 0;
+    for (uint64_t i = 0; i < walk->issue_count; i++)
+        if (!kept || issue_by_path(&walk->issues[kept - 1], &walk->issues[i]) != 0)
+            walk->issues[kept++] = walk->issues[i];
+    walk->issue_count = kept;
+}
+
+static enum status run(struct walker *w, struct error *err)
+{
+    struct threads *threads =
+        w->options->threads > 1 ? threads_start(w->options->threads - 1, work, w) : NULL;
+    work(w);
+    threads_join(threads);
+    if (w->interrupted)
+        return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    if (w->failed)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET,
+                         "no memory left to list so many files");
+    sort_results(w->walk);
+    return OK;
+}
+
+enum status walk_paths(const char *const *paths, int count,
+                       const struct walk_options *options, struct walk **out,
+                       struct error *err)
+{
+    struct walker w = {.options = options, .walk = calloc(1, sizeof(*w.walk))};
+    if (!w.walk)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    pthread_mutex_init(&w.lock, NULL);
+    pthread_cond_init(&w.changed, NULL);
+    w.walk->roots = arena_array(&w.walk->arena, (size_t)count, sizeof(*w.walk->roots));
+    if (!w.walk->roots)
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    for (int i = 0; i < count && err->status == OK; i++)
+        push_argument(&w, paths[i], err);
+    if (err->status == OK)
+        run(&w, err);
+    pthread_cond_destroy(&w.changed);
+    pthread_mutex_destroy(&w.lock);
+    strmap_release(&w.visited);
+    if (err->status == OK)
+        *out = w.walk;
+    else
+        walk_free(w.walk);
+    return err->status;
+}
+
+void walk_free(struct walk *walk)
+{
+    if (!walk)
+        return;
+    strmap_release(&walk->listed);
+    arena_release(&walk->arena);
+    free(walk);
+}

@@ -1,0 +1,71 @@
+/*
+ * walk.h - from paths to checkpoints: which files and folders under some roots are
+ * checkpoints, which belong to one, and which are passed over.
+ *
+ * Directories are read and unknown files probed on several threads; the result is sorted by
+ * path, so it does not depend on who was first. Files that the catalog knows and that have
+ * not changed are not opened.
+ */
+#ifndef CKPTDB_IMPORTER_WALK_H
+#define CKPTDB_IMPORTER_WALK_H
+
+#include "catalog/base/strmap.h"
+#include "catalog/db/known.h"
+#include "catalog/model/batch.h"
+#include "importer/job/format.h"
+
+/* One checkpoint found. */
+struct unit {
+    const struct format *format;
+    const char *path;            /* as it will be catalogued; absolute */
+    const char *primary;         /* the file, or the directory */
+    const char *const *siblings; /* all files of its directory, sorted */
+    uint64_t sibling_count;
+    int64_t known;  /* id of the catalogued checkpoint of this path; 0: new */
+    bool unchanged; /* needs no look */
+};
+
+struct walk_options {
+    unsigned threads;
+    bool follow; /* enter linked directories */
+    const struct known *known;
+    /* Called from any thread now and then; false stops the walk. NULL: never. */
+    bool (*tick)(void *context, uint64_t files);
+    void *context;
+};
+
+struct walk {
+    struct arena arena;
+    struct unit *units; /* sorted by path */
+    uint64_t unit_count;
+    struct batch_file *passed; /* looked at and not recognised: to be remembered */
+    uint64_t passed_count;
+    struct batch_issue *issues;
+    uint64_t issue_count;
+    const char **roots; /* absolute, what the arguments became: vanished files are
+                           looked for below them */
+    uint64_t root_count;
+    struct strmap listed; /* directories whose entries were read */
+    uint64_t files;       /* seen */
+    void *private;
+};
+
+/* ERR_MISSING where an argument is neither a path nor the beginning of a set's names. */
+enum status walk_find(const char *path, struct error *err);
+
+/* ERR_MISSING with the path for an argument that does not exist; ERR_INTERRUPTED. */
+enum status walk_paths(const char *const *paths, int count, const struct walk_options *,
+                       struct walk **out, struct error *err);
+void walk_free(struct walk *);
+
+/* Whether a path is one of the roots or below one. */
+bool walk_covers(const struct walk *, const char *path);
+
+/* Whether the entries of a path, or those beside it, were read. */
+bool walk_listed(const struct walk *, const char *path);
+
+/* What a file that no format recognises turns out to be: "git-lfs-pointer", "html-page",
+ * "error-page" (what servers answer instead of a file), "empty-file", or NULL for nothing in particular. */
+const char *stray_kind(const struct probe *);
+
+#endif

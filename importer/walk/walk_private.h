@@ -1,0 +1,76 @@
+/*
+ * walk_private.h - the inside of a walk: walk.c reads directories, recognise.c decides what
+ * their files are.
+ */
+#ifndef CKPTDB_IMPORTER_WALK_PRIVATE_H
+#define CKPTDB_IMPORTER_WALK_PRIVATE_H
+
+#include <pthread.h>
+
+#include "importer/walk/walk.h"
+
+/* A directory to be read. */
+struct task {
+    const char *path;
+    const char *only; /* NULL, or the one name in it that was asked for */
+    bool recursive;
+    struct task *next;
+};
+
+struct walker {
+    const struct walk_options *options;
+    struct walk *walk; /* its lists and arena: under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct task *tasks;
+    uint64_t open_tasks;   /* queued or being worked on */
+    struct strmap visited; /* directories, by device and inode: loops of links end */
+    size_t unit_space, passed_space, issue_space;
+    bool stopped, interrupted, failed;
+};
+
+struct entry {
+    const char *name;
+    bool linked; /* a symbolic link */
+    struct file_identity identity;
+    /* What recognise.c finds out. */
+    const struct format *format;
+    const struct known_file *known; /* its unchanged row, or NULL */
+    const char *stray;
+    const struct entry *claimer; /* the primary file whose own this is */
+    bool probed, claimed, claimed_twice;
+};
+
+/* A directory as read; lives in the working thread's arena. */
+struct listing {
+    const char *path;
+    const char *only;
+    bool parts_asked; /* nothing is called `only`: files are its parts if they begin so */
+    bool
+        companion_asked; /* `only` is a companion file: it stands for all checkpoints of its
+                             program here */
+    struct arena *arena;
+    struct entry *files, *dirs; /* sorted by name */
+    uint64_t file_count, dir_count;
+    size_t file_space, dir_space;
+};
+
+/* Find the checkpoints of a directory and put them into the walk. True: the directory is one
+ * itself, nothing below it is looked at. */
+bool recognise(struct walker *, struct listing *);
+
+/* The format of a directory that is one checkpoint; only its names are looked at, and what
+ * the probers ask for. NULL: it is none. */
+const struct format *directory_format(struct listing *);
+
+/* Cut a directory's path back to the checkpoint around it. False, and the path as it was,
+ * where there is none. */
+bool checkpoint_around(char *path);
+
+/* Under the lock. */
+void walk_issue(struct walker *, const char *path, bool warning, const char *code,
+                const char *fmt, ...) PRINTF_LIKE(5, 6);
+
+bool unfinished_name(const char *name);
+
+#endif

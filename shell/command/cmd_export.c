@@ -1,0 +1,394 @@
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shell/command/command.h"
+#include "shell/export_select.h"
+#include "shell/render/render.h"
+
+static const struct option_spec options[] = {
+    {"--format", "F", "safetensors, npz or npy; else OUT's suffix says it"},
+    {"--names", "REGEX",
+     "only tensors in whose (old) name this is found, as Python searches"},
+    {"--where", "SQL",
+     "only tensors for which this is true: an expression over the columns "
+     "of `tensor`"},
+    {"--map", "RULESET", "give them the names, and the dtypes, that a map makes"},
+    {"--target", "CHECKPOINT", "the model that an assigning map fills"},
+    {"--dtype", "D", "convert to this dtype; a floating-point one leaves integers alone"},
+    {"--sql", "SELECT",
+     "tensors by a query of your own: columns tensor_id, new_name and, if "
+     "you like, dtype"},
+    {"--shard-size", "N",
+     "several files of at most so many bytes (5GB, 500MiB) and an index"},
+    {"--force", NULL, "write over what is there"},
+    {"--dry-run", NULL, "check everything, print the plan, write nothing"},
+    {"--no-sync", NULL, "do not wait until everything is on the disk"},
+    {NULL, NULL, NULL},
+};
+
+/* The command's options, read and checked. */
+struct request {
+    struct selection want;
+    const struct exporter *exporter;
+    const char *out, *dtype;
+    bool dry;
+    struct export_options how;
+};
+
+const struct command command_export;
+
+static const char *option(const struct args *args, const char *name)
+{
+    return args_option(&command_export, args, name);
+}
+
+/* "5GB", "500MiB", "1000": bytes. 0 is not a size. */
+static uint64_t parse_size(const char *text)
+{
+    static const char letters[] = "KMGT";
+    uint64_t size = 0, unit = 1;
+    if (!isdigit((unsigned char)*text))
+        return 0;
+    for (; isdigit((unsigned char)*text); text++)
+        if (!mul_u64(size, 10, &size) || !add_u64(size, (uint64_t)(*text - '0'), &size))
+            return 0;
+    const char *letter = *text ? strchr(letters, toupper((unsigned char)*text)) : NULL;
+    if (letter) {
+        bool binary = text[1] == 'i';
+        for (const char *at = letters; at <= letter; at++)
+            unit *= binary ? 1024 : 1000;
+        text += binary ? 2 : 1;
+    }
+    if (*text == 'B')
+        text++;
+    return *text || !mul_u64(size, unit, &size) ? 0 : size;
+}
+
+static bool find_format(struct request *r, const char *format)
+{
+    r->exporter = format ? exporter_find(format) : exporter_for_path(r->out);
+    if (r->exporter)
+        return true;
+    if (format)
+        complain("--format %s: not a format that can be written (safetensors, npz, npy)",
+                 format);
+    else
+        complain("%s: its suffix names no format that can be written; use .safetensors, "
+                 ".npz or .npy, or --format",
+                 r->out);
+    return false;
+}
+
+/* What options cannot stand together, or stand without each other. */
+static bool check_usage(const struct args *args, const struct request *r)
+{
+    static const char *const others[] = {"--names", "--where", "--map", "--target"};
+    for (size_t i = 0; r->want.sql && i < sizeof(others) / sizeof(others[0]); i++) {
+        if (option(args, others[i])) {
+            complain("%s: not with --sql, which selects and names by itself", others[i]);
+            return false;
+        }
+    }
+    if (args->count != (r->want.sql ? 1 : 2)) {
+        complain(r->want.sql ? "export --sql SELECT takes OUT alone"
+                             : "export takes CHECKPOINT and OUT");
+        return false;
+    }
+    if (option(args, "--target") && !r->want.map) {
+        complain("--target: only with --map");
+        return false;
+    }
+    return true;
+}
+
+static bool read_request(const struct args *args, struct request *r)
+{
+    const char *shard = option(args, "--shard-size");
+    *r = (struct request){
+        .want = {.names = option(args, "--names"),
+                 .where = option(args, "--where"),
+                 .map = option(args, "--map"),
+                 .sql = option(args, "--sql")},
+        .out = args->operand[args->count - 1],
+        .dtype = option(args, "--dtype"),
+        .dry = args_flag(&command_export, args, "--dry-run"),
+        .how = {.force = args_flag(&command_export, args, "--force"),
+                .sync = !args_flag(&command_export, args, "--no-sync")},
+    };
+    if (!check_usage(args, r) || !find_format(r, option(args, "--format")))
+        return false;
+    if (shard && !(r->how.shard_size = parse_size(shard))) {
+        complain("--shard-size %s: not a number of bytes", shard);
+        return false;
+    }
+    if (shard && strcmp(r->exporter->name, "safetensors") != 0) {
+        complain("--shard-size: only safetensors has files in parts");
+        return false;
+    }
+    return true;
+}
+
+static bool find_checkpoints(struct session *s, const struct args *args,
+                             struct request *r)
+{
+    const char *target = option(args, "--target");
+    if (!r->want.sql && !(r->want.checkpoint = session_checkpoint(s, args->operand[0])))
+        return false;
+    return !target || (r->want.target = session_checkpoint(s, target));
+}
+
+/* The catalog as the source of what is exported. */
+struct shelf {
+    sqlite3 *db;
+    struct lookup *lookup;
+};
+
+static enum status shelf_begin(void *context, struct error *err)
+{
+    struct shelf *shelf = context;
+    return db_exec(shelf->db, "SAVEPOINT export", err);
+}
+
+/* The zeros, of shape (1,), that stand for an optimizer's slot which is not used. */
+static enum status load_zeros(struct arena *arena, struct stored_tensor *out,
+                              struct error *err)
+{
+    static const float zero = 0;
+    uint64_t *shape = arena_array(arena, 1, sizeof(*shape));
+    struct extent *extent = arena_alloc(arena, sizeof(*extent));
+    if (!shape || !extent)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    shape[0] = 1;
+    *extent = (struct extent){.file = NO_FILE, .stored = sizeof(zero), .bytes = &zero};
+    *out = (struct stored_tensor){
+        .id = EXPORT_ZEROS,
+        .checkpoint = "zeros",
+        .name = "zeros",
+        .rank = 1,
+        .shape = shape,
+        .elements = 1,
+        .nbytes = sizeof(zero),
+        .storage = STORAGE_INLINE,
+        .extents = extent,
+        .extent_count = 1,
+    };
+    dtype_find("float32", &out->dtype);
+    return OK;
+}
+
+static enum status shelf_load(void *context, int64_t id, const char *recipe,
+                              struct arena *arena, struct stored_tensor *out,
+                              struct error *err)
+{
+    struct shelf *shelf = context;
+    if (recipe)
+        return lookup_composed(shelf->lookup, recipe, arena, out, err);
+    if (id == EXPORT_ZEROS)
+        return load_zeros(arena, out, err);
+    return lookup_tensor(shelf->lookup, id, arena, out, err);
+}
+
+/* Nothing was written, so there is nothing that could fail. */
+static void shelf_end(void *context)
+{
+    struct shelf *shelf = context;
+    sqlite3_exec(shelf->db, "RELEASE export", NULL, NULL, NULL);
+}
+
+static int print_plan(struct session *s, const struct export_plan *p)
+{
+    sqlite3_stmt *listing = export_rows_listing(p->rows);
+    if (listing)
+        return render_listing(s, listing);
+    complain("no memory for the plan");
+    return STATUS_NO;
+}
+
+static void print_refusals(struct refusals *r)
+{
+    char *line = text_steal(&r->lines);
+    for (char *at = line, *end; at && (end = strchr(at, '\n')); at = end + 1) {
+        *end = '\0';
+        complain("%s", at);
+    }
+    if (r->count > REFUSALS_SHOWN)
+        complain("and %" PRIu64 " more", r->count - REFUSALS_SHOWN);
+    complain("nothing was written");
+    free(line);
+}
+
+static void print_note(const struct selection_note *n, const char *what)
+{
+    if (n->count)
+        complain("%s: %" PRIu64 " (%s%s)", what, n->count, n->first,
+                 n->count > 1 ? ", ..." : "");
+}
+
+static void print_notes(const struct selection_notes *n, const struct export_plan *p)
+{
+    if (n->leaves)
+        complain("left out, being empty leaves and no tensors: %" PRIu64, n->leaves);
+    print_note(&n->absent, "left out, having no source: names of the target");
+    print_note(&n->extra, "passed on, as the map does it: names that the target has not");
+    if (p->uncast)
+        complain("not floating-point, and keeping their dtype: %" PRIu64 " of %" PRIu64
+                 " tensors",
+                 p->uncast, p->count);
+}
+
+static int status_of(const struct error *err)
+{
+    switch (err->status) {
+    case OK:
+        return STATUS_FINE;
+    case ERR_ARGUMENT:
+    case ERR_IO:
+        return STATUS_TROUBLE;
+    case ERR_INTERRUPTED:
+        return STATUS_INTERRUPTED;
+    default:
+        return STATUS_NO;
+    }
+}
+
+/* Key and value pairs for formats that have a place for them, sorted. */
+static void describe(const struct request *r, const struct export_plan *p,
+                     const char *pairs[7])
+{
+    size_t n = 0;
+    if (r->want.map) {
+        pairs[n++] = "ckptdb_map";
+        pairs[n++] = r->want.map;
+    }
+    uint64_t count;
+    const char *const *paths = export_rows_checkpoints(p->rows, &count);
+    if (!r->want.sql && count) {
+        const char *path = paths[0];
+        const char *slash = strrchr(path, '/');
+        pairs[n++] = "ckptdb_source";
+        pairs[n++] = slash ? slash + 1 : path;
+    }
+    pairs[n++] = "format"; /* without it transformers refuses the file */
+    pairs[n++] = "pt";
+    pairs[n] = NULL;
+}
+
+struct guard {
+    sqlite3 *db;
+    const struct export_plan *plan;
+};
+
+static enum status guard(void *context, const char *path, struct error *err)
+{
+    const struct guard *g = context;
+    return selection_guard(g->db, g->plan, path, err);
+}
+
+static void report_progress(void *context, uint64_t done, uint64_t total)
+{
+    progress_set(context, done, total);
+}
+
+static int write_plan(struct session *s, struct request *r, struct export_plan *plan,
+                      struct error *err)
+{
+    const char *metadata[7];
+    char warning[256] = "";
+    struct guard context = {s->db, plan};
+    describe(r, plan, metadata);
+    r->how.metadata = metadata;
+    r->how.interrupted = &session_interrupted;
+    r->how.warning = warning;
+    r->how.guard = guard;
+    r->how.guard_context = &context;
+    struct progress *progress = progress_new(s, "export", "B");
+    r->how.progress = report_progress;
+    r->how.progress_context = progress;
+    export_write(plan, r->exporter, r->out, &r->how, r->dry, err);
+    progress_free(progress);
+    if (err->status == OK && warning[0])
+        complain("%s", warning);
+    return err->status == OK && r->dry ? print_plan(s, plan) : status_of(err);
+}
+
+static int export_run(struct session *s, const struct args *args)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct shelf shelf = {.db = s->db};
+    struct export_plan plan = {.loader = {shelf_begin, shelf_end, shelf_load, &shelf}};
+    struct selection_notes notes;
+    struct request r;
+    int status = STATUS_TROUBLE;
+    if (!read_request(args, &r))
+        return STATUS_TROUBLE;
+    if (!find_checkpoints(s, args, &r))
+        return STATUS_NO;
+    if (lookup_open(s->db, &shelf.lookup, &err) != OK)
+        goto done;
+    /* One state of the catalog for the whole plan; not for the copying, which can be long
+     * and must not keep others from writing. */
+    if (shelf_begin(&shelf, &err) != OK)
+        goto done;
+    selection_run(s->db, &r.want, &plan, &notes, &err);
+    shelf_end(&shelf);
+    if (err.status != OK || (r.dtype && export_plan_cast(&plan, r.dtype, &err) != OK) ||
+        export_plan_check(&plan, r.exporter, &err) != OK)
+        goto done;
+    if (plan.refusals.count) {
+        print_refusals(&plan.refusals);
+        status = STATUS_NO;
+        goto done;
+    }
+    print_notes(&notes, &plan);
+    status = write_plan(s, &r, &plan, &err);
+
+done:
+    if (err.status != OK) {
+        complain_error(&err);
+        status = status_of(&err);
+    }
+    lookup_close(shelf.lookup);
+    export_plan_release(&plan);
+    return status;
+}
+
+const struct command command_export = {
+    .name = "export",
+    .args = "CHECKPOINT OUT [--names REGEX] [--map RULESET] ... | --sql SELECT OUT",
+    .summary = "write tensors, under their or other names, to a new file",
+    .help =
+        "The format follows the suffix of OUT: .safetensors, .npz, .npy (one tensor).\n"
+        "Everything is checked before the first byte is written: two tensors of one "
+        "name, a\n"
+        "name that no rule matches, a file that changed since it was indexed, a dtype "
+        "that\n"
+        "the format does not have. OUT appears whole or not at all.\n"
+        "\n"
+        "--names and --where select by the names and columns of the source, also with a "
+        "map.\n"
+        "--dtype float32, bfloat16, ... converts floating-point tensors and leaves "
+        "integers\n"
+        "and bools as they are, as T5X and PyTorch do; where all selected are integers "
+        "they\n"
+        "are converted. Any other dtype is for all that is selected.\n"
+        "NumPy has no bfloat16 and no 8-bit floats: they are written as raw |V2 and |V1, "
+        "as\n"
+        "ml_dtypes does it; --dtype float32 makes them readable by NumPy alone.\n"
+        "In parts, a crash while the finished files get their names leaves parts "
+        "without\n"
+        "an index, never an index without its parts.\n"
+        "\n"
+        "  export model.safetensors embed.npy --names '^model\\.embed' --dtype float32\n"
+        "  export model.ckpt-1000 t5x.safetensors --map t5_to_t5x --names "
+        "'^(enc|dec)oder'\n"
+        "  export --sql \"SELECT id AS tensor_id, 'layer.' || ord AS new_name FROM "
+        "tensor\n"
+        "     WHERE checkpoint_id = 1 AND nbytes < 1000\" small.npz\n",
+    .options = options,
+    .min_args = 1,
+    .max_args = 2,
+    .catalog = CATALOG_READ,
+    .run = export_run,
+};

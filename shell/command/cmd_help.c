@@ -1,0 +1,34 @@
+#include "shell/command/command.h"
+
+static int help_run(struct session *s, const struct args *args)
+{
+    if (args->count == 0) {
+        help_print(s->out, NULL);
+        return STATUS_FINE;
+    }
+    const char *name = args->operand[0] + (args->operand[0][0] == '.');
+    const struct command *c = command_find(name);
+    if (c) {
+        help_print(s->out, c);
+        return STATUS_FINE;
+    }
+    const char *near = command_nearest(name, true);
+    if (near)
+        complain("there is no command %s; the nearest is %s", name, near);
+    else
+        complain("there is no command %s; `help` lists them", name);
+    return STATUS_TROUBLE;
+}
+
+const struct command command_help = {
+    .name = "help",
+    .args = "[COMMAND]",
+    .summary = "what a command does",
+    .help = "Without COMMAND it lists all of them.\n"
+            "\n"
+            "  ckptdb help import\n"
+            "  ckptdb export --help",
+    .max_args = 1,
+    .no_rows = true,
+    .run = help_run,
+};

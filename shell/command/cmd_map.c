@@ -1,0 +1,300 @@
+/*
+ * cmd_map.c - rule sets: load, list, show, run, check, why.
+ */
+#include <string.h>
+
+#include "shell/command/command.h"
+#include "shell/line/nearest.h"
+#include "shell/map_load.h"
+#include "shell/map_write.h"
+
+static const struct option_spec options[] = {
+    {"--target", "CHECKPOINT", "the model to map onto (assignment maps)"},
+    {"--format", "F", "show: sql, json, gin, key_mapping, new_to_old or transforms"},
+    {0},
+};
+enum {
+    TARGET,
+    FORMAT,
+    OPTIONS
+};
+
+static int list(struct session *s, const struct args *args)
+{
+    (void)args;
+    return render_query(
+        s,
+        "SELECT name, dialect,"
+        " (SELECT count(*) FROM rule WHERE ruleset = name) AS rules,"
+        " iif(shipped, 'shipped', 'own') AS origin FROM ruleset ORDER BY name",
+        "");
+}
+
+static int show(struct session *s, const struct args *args)
+{
+    char *dialect = session_dialect(s, args->operand[1]);
+    if (!dialect)
+        return STATUS_NO;
+    sqlite3_free(dialect);
+    if (args->value[FORMAT])
+        return map_write(s, args->operand[1], args->value[FORMAT]);
+    return render_query(s,
+                        "SELECT ord, pattern, replacement, compute, ops FROM rule"
+                        " WHERE ruleset = ?1 ORDER BY ord",
+                        "s", args->operand[1]);
+}
+
+static int load(struct session *s, const struct args *args)
+{
+    if (s->readonly) {
+        complain("map load writes the catalog, and --readonly forbids that");
+        return STATUS_TROUBLE;
+    }
+    return map_load(s, args->operand[1], args->operand[2]);
+}
+
+/* Print what the rows are, then ask whether any of them is bad. */
+static int run_query(struct session *s, const char *rows, const char *bad,
+                     const char *name, sqlite3_int64 checkpoint, sqlite3_int64 target)
+{
+    int status = render_query(s, rows, "sii", name, (int64_t)checkpoint, (int64_t)target);
+    sqlite3_stmt *stmt =
+        status == STATUS_FINE
+            ? session_prepare(s, bad, "sii", name, (int64_t)checkpoint, (int64_t)target)
+            : NULL;
+    if (stmt && sqlite3_step(stmt) != SQLITE_DONE)
+        status = STATUS_NO;
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+static int run_set(struct session *s, const char *name, const char *dialect,
+                   const char *checkpoint, const char *target)
+{
+    bool assigns = map_dialect_assigns(dialect);
+    if (!map_dialect_known(dialect)) {
+        complain("'%s' is of dialect '%s', which this program does not run", name,
+                 dialect);
+        return STATUS_NO;
+    }
+    if (assigns != (target != NULL)) {
+        complain(assigns ? "'%s' maps onto a model: say which with --target CHECKPOINT"
+                         : "'%s' translates names and has no use for --target",
+                 name);
+        return STATUS_TROUBLE;
+    }
+    sqlite3_int64 source = session_checkpoint(s, checkpoint);
+    sqlite3_int64 onto = source && target ? session_checkpoint(s, target) : 0;
+    if (!source || (target && !onto))
+        return STATUS_NO;
+    if (assigns)
+        return run_query(
+            s,
+            "SELECT new_name, status, old_name, dtype, shape, rule, error, note"
+            " FROM assignment"
+            " WHERE ruleset = ?1 AND source_id = ?2 AND target_id = ?3",
+            "SELECT 1 FROM assignment WHERE ruleset = ?1 AND source_id = ?2"
+            " AND target_id = ?3 AND status = 'error' LIMIT 1",
+            name, source, onto);
+    if (strcmp(dialect, "convert") == 0)
+        return run_query(
+            s,
+            "SELECT old_name, status, new_name, dtype, shape, part, parts, ops, rule, "
+            "error,"
+            " note FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2 AND ?3 = 0"
+            " ORDER BY ord, new_name",
+            "SELECT 1 FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2"
+            " AND ?3 = 0 AND status IN ('error', 'unmatched') LIMIT 1",
+            name, source, 0);
+    return run_query(s,
+                     "SELECT old_name, status, new_name, dtype, shape, rule, error, note"
+                     " FROM translation WHERE ruleset = ?1 AND checkpoint_id = ?2"
+                     " AND ?3 = 0 ORDER BY ord, tensor_id",
+                     "SELECT 1 FROM translation WHERE ruleset = ?1 AND checkpoint_id = ?2"
+                     " AND ?3 = 0 AND status IN ('error', 'unmatched') LIMIT 1",
+                     name, source, 0);
+}
+
+static int run(struct session *s, const struct args *args)
+{
+    char *dialect = session_dialect(s, args->operand[1]);
+    int status = STATUS_NO;
+    if (dialect)
+        status =
+            run_set(s, args->operand[1], dialect, args->operand[2], args->value[TARGET]);
+    sqlite3_free(dialect);
+    return status;
+}
+
+/* Worked out once: as JSON, with whether one is more than a note. */
+#define GATHER(arguments)                                                                \
+    "SELECT json_group_array(json_array(severity, finding, rule, count, names, meaning," \
+    " advice)), max(severity <> 'note') FROM map_check(" arguments ") WHERE ?3 >= 0"
+static const char gather[] = GATHER("?1, ?2");
+static const char gather_onto[] = GATHER("?1, ?2, ?3");
+static const char show_findings[] =
+    "SELECT value ->> 0 AS severity, value ->> 1 AS finding, value ->> 2 AS rule,"
+    " value ->> 3 AS count, value ->> 4 AS names, value ->> 5 AS meaning,"
+    " value ->> 6 AS advice FROM json_each(?1)";
+
+/* Findings, and status 1 where one is more than a note. */
+static int check(struct session *s, const struct args *args)
+{
+    const char *name = args->operand[1], *target = args->value[TARGET];
+    char *dialect = session_dialect(s, name);
+    if (!dialect)
+        return STATUS_NO;
+    bool assigns = map_dialect_assigns(dialect);
+    sqlite3_free(dialect);
+    if (assigns && !target) {
+        complain("'%s' maps onto a model: say which with --target CHECKPOINT", name);
+        return STATUS_TROUBLE;
+    }
+    sqlite3_int64 source = session_checkpoint(s, args->operand[2]);
+    sqlite3_int64 onto = source && target ? session_checkpoint(s, target) : 0;
+    if (!source || (target && !onto))
+        return STATUS_NO;
+    sqlite3_stmt *stmt = session_prepare(s, target ? gather_onto : gather, "sii", name,
+                                         (int64_t)source, (int64_t)onto);
+    if (!stmt)
+        return STATUS_NO;
+    int status = STATUS_NO;
+    if (sqlite3_step(stmt) == SQLITE_ROW) {
+        status = render_query(s, show_findings, "s", sqlite3_column_text(stmt, 0));
+        if (status == STATUS_FINE && sqlite3_column_int(stmt, 1))
+            status = STATUS_NO;
+    } else {
+        complain("%s", sqlite3_errmsg(s->db));
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+/* The names nearest to one that no map knows, with what makes them. */
+static void say_nearest(struct session *s, sqlite3_int64 checkpoint, const char *name)
+{
+    static const char sql[] =
+        "SELECT t.name, t.name || ', a tensor of the checkpoint' FROM tensor t"
+        " WHERE t.checkpoint_id = ?1 UNION ALL"
+        " SELECT x.name, format('%s, which rule set %s makes of %s', x.name, r.name,"
+        "  iif(x.old_name IS NULL, 'nothing: zeros', format('%s by rule %d', x.old_name,"
+        "   rule_match(r.name, x.old_name)))) FROM ruleset r"
+        " CROSS JOIN restore_rows(r.name, ?1, 0, 1) x"
+        " WHERE r.dialect = 't5x-translator' AND x.name IS NOT NULL";
+    struct nearest nearest = {.wanted = name};
+    sqlite3_stmt *stmt = session_prepare(s, sql, "i", (int64_t)checkpoint);
+    while (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+        const char *near = (const char *)sqlite3_column_text(stmt, 0);
+        const char *shown = (const char *)sqlite3_column_text(stmt, 1);
+        if (near && shown)
+            nearest_offer(&nearest, near, shown);
+    }
+    sqlite3_finalize(stmt);
+    complain("no tensor of the checkpoint is called %s, and no map makes one", name);
+    for (int i = 0; i < nearest.count; i++)
+        complain("  %s %s", i == 0 ? "near it:" : "        ", nearest.name[i]);
+    nearest_release(&nearest);
+}
+
+static int why(struct session *s, const struct args *args)
+{
+    const char *name = args->operand[2], *target = args->value[TARGET];
+    sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[1]);
+    sqlite3_int64 onto = checkpoint && target ? session_checkpoint(s, target) : 0;
+    if (!checkpoint || (target && !onto))
+        return STATUS_NO;
+    sqlite3_stmt *known = session_prepare(
+        s,
+        "SELECT 1 FROM tensor WHERE checkpoint_id = ?1 AND name = ?2 UNION ALL"
+        " SELECT 1 FROM map_why(?1, ?2) UNION ALL"
+        " SELECT 1 FROM map_why(?1, ?2, nullif(?3, 0)) LIMIT 1",
+        "isi", (int64_t)checkpoint, name, (int64_t)onto);
+    bool found = known && sqlite3_step(known) == SQLITE_ROW;
+    sqlite3_finalize(known);
+    if (!found) {
+        say_nearest(s, checkpoint, name);
+        return STATUS_NO;
+    }
+    return onto ? render_query(s, "SELECT * FROM map_why(?1, ?2, ?3)", "isi",
+                               (int64_t)checkpoint, name, (int64_t)onto)
+                : render_query(s, "SELECT * FROM map_why(?1, ?2)", "is",
+                               (int64_t)checkpoint, name);
+}
+
+/* A word after `map`. */
+static const struct verb {
+    const char *name, *usage;
+    int operands; /* after it */
+    enum db_mode catalog;
+    int option; /* that it takes */
+    int (*run)(struct session *, const struct args *);
+} verbs[] = {
+    {"load", "load NAME FILE", 2, DB_CREATE, OPTIONS, load},
+    {"list", "list", 0, DB_READ, OPTIONS, list},
+    {"show", "show NAME [--format F]", 1, DB_READ, FORMAT, show},
+    {"run", "run NAME CHECKPOINT [--target MODEL]", 2, DB_READ, TARGET, run},
+    {"check", "check NAME CHECKPOINT [--target MODEL]", 2, DB_READ, TARGET, check},
+    {"why", "why CHECKPOINT TENSOR [--target MODEL]", 2, DB_READ, TARGET, why},
+};
+
+static bool usage_is_good(const struct verb *v, const struct args *args)
+{
+    bool good = args->count == v->operands + 1;
+    for (int i = 0; i < OPTIONS; i++)
+        good = good && (!args->value[i] || i == v->option);
+    if (!good)
+        complain("usage: map %s", v->usage);
+    return good;
+}
+
+static int map_run(struct session *s, const struct args *args)
+{
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        const struct verb *v = &verbs[i];
+        if (strcmp(args->operand[0], v->name) != 0)
+            continue;
+        if (!usage_is_good(v, args))
+            return STATUS_TROUBLE;
+        /* Loading opens the catalog itself, once the file was read. */
+        if (v->catalog == DB_READ && !session_open(s, DB_READ))
+            return STATUS_TROUBLE;
+        return v->run(s, args);
+    }
+    complain("map has no '%s'; it has load, list, show, run, check and why",
+             args->operand[0]);
+    return STATUS_TROUBLE;
+}
+
+const struct command command_map = {
+    .name = "map",
+    .args = "load RULESET FILE | list | show RULESET [--format F]\n"
+            "| run RULESET CHECKPOINT | check RULESET CHECKPOINT | why CHECKPOINT TENSOR",
+    .summary = "rename the tensors of checkpoints by rules",
+    .help =
+        "load reads a rule set from a file, in place of one of that name: SQL, JSON, a "
+        "gin\n"
+        "file's assignment_map, Kauldron's new_to_old, Hugging Face's key_mapping:\n"
+        "  {\"dialect\": \"t5x-assignment\", \"options\": {\"require_all\": true},\n"
+        "   \"rules\": [[\"new name's regex\", \"old name's template\" or null], ...]}\n"
+        "show --format writes one as such a file.\n"
+        "run shows what becomes of every tensor, and ends with status 1 where the\n"
+        "original would fail. The same rows are in the views `translation` and\n"
+        "`assignment`.\n"
+        "check looks for what may be wrong: names no rule matches, collisions, rules "
+        "that\n"
+        "decide nothing, shapes a model does not have, patterns that hit inside a name.\n"
+        "Status 1 unless there are only notes. why tells which rule and which bytes "
+        "made\n"
+        "a tensor, or what is near a name that nothing makes.\n\n"
+        "  ckptdb map run t5_to_t5x t5/model.ckpt-1000\n"
+        "  ckptdb map load mine mine.json\n"
+        "  ckptdb map show mine --format gin >mine.gin\n"
+        "  ckptdb map run mine run@latest --target model.json\n"
+        "  ckptdb map check mine run@latest --target model.json\n"
+        "  ckptdb map why t5/model.ckpt-1000 target/token_embedder/embedding",
+    .options = options,
+    .min_args = 1,
+    .max_args = 3,
+    .catalog = CATALOG_NONE,
+    .run = map_run,
+};

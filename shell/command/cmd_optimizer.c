@@ -1,0 +1,199 @@
+/*
+ * cmd_optimizer.c - optimizers, as specs of the table `optimizer`: load, list, show, and what
+ * their state says of a checkpoint (schema/optimizers.md).
+ */
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "shell/command/command.h"
+#include "shell/read_text.h"
+
+static int list(struct session *s, const struct args *args)
+{
+    (void)args;
+    return render_query(
+        s,
+        "SELECT name, (SELECT group_concat(key, ', ') FROM json_each(spec)"
+        "  WHERE key <> 'axes') AS form, spec FROM optimizer ORDER BY name",
+        "");
+}
+
+/* Whether there is such an optimizer; says so if not. */
+static bool known(struct session *s, const char *name)
+{
+    sqlite3_stmt *stmt =
+        session_prepare(s, "SELECT 1 FROM optimizer WHERE name = ?1", "s", name);
+    bool found = stmt && sqlite3_step(stmt) == SQLITE_ROW;
+    if (stmt && !found)
+        complain("no optimizer is called '%s'; `optimizer list` lists them", name);
+    sqlite3_finalize(stmt);
+    return found;
+}
+
+static int show(struct session *s, const struct args *args)
+{
+    if (!known(s, args->operand[1]))
+        return STATUS_NO;
+    return render_query(s, "SELECT spec FROM optimizer WHERE name = ?1", "s",
+                        args->operand[1]);
+}
+
+/* What is wrong with a spec whatever the parameters are: the rows with `error` for a
+ * checkpoint that has none (there is no id 0). True: nothing. */
+static bool spec_good(struct session *s, const char *path, const char *spec)
+{
+    sqlite3_stmt *stmt = session_prepare(
+        s,
+        "SELECT CASE WHEN NOT json_valid(?1) THEN 'this is no JSON'"
+        " WHEN json_type(?1) <> 'object' THEN 'the spec is no object' ELSE"
+        " (SELECT error FROM optimizer_state_rows(?1, 0) WHERE error IS NOT NULL) END",
+        "s", spec);
+    if (!stmt)
+        return false;
+    bool good = false;
+    if (sqlite3_step(stmt) != SQLITE_ROW)
+        complain("%s: %s", path, sqlite3_errmsg(s->db));
+    else if (sqlite3_column_text(stmt, 0))
+        complain("%s: %s", path, sqlite3_column_text(stmt, 0));
+    else
+        good = true;
+    sqlite3_finalize(stmt);
+    return good;
+}
+
+static bool store(struct session *s, const char *name, const char *spec)
+{
+    sqlite3_stmt *stmt =
+        session_prepare(s,
+                        "INSERT INTO optimizer(name, spec) VALUES (?1, json(?2))"
+                        " ON CONFLICT(name) DO UPDATE SET spec = excluded.spec",
+                        "ss", name, spec);
+    bool stored = stmt && sqlite3_step(stmt) == SQLITE_DONE;
+    if (stmt && !stored)
+        complain("cannot store the optimizer: %s", sqlite3_errmsg(s->db));
+    sqlite3_finalize(stmt);
+    return stored;
+}
+
+static int load(struct session *s, const struct args *args)
+{
+    const char *name = args->operand[1], *path = args->operand[2];
+    struct text file = {0};
+    int status = STATUS_TROUBLE;
+    if (s->readonly)
+        complain("optimizer load writes the catalog, and --readonly forbids that");
+    else if (read_text(path, &file) && session_open(s, DB_CREATE))
+        status = strlen(text_str(&file)) == file.len ? STATUS_FINE : STATUS_NO;
+    if (status == STATUS_NO)
+        complain("%s: a NUL character; is this text?", path);
+    if (status == STATUS_FINE &&
+        (!spec_good(s, path, text_str(&file)) || !store(s, name, text_str(&file))))
+        status = STATUS_NO;
+    s->failed = s->failed || status != STATUS_FINE;
+    text_release(&file);
+    return status;
+}
+
+/* Worked out once: as JSON. */
+static int verify_state(struct session *s, const struct args *args)
+{
+    sqlite3_int64 checkpoint =
+        known(s, args->operand[1]) ? session_checkpoint(s, args->operand[2]) : 0;
+    sqlite3_stmt *stmt =
+        checkpoint
+            ? session_prepare(
+                  s,
+                  "SELECT json_group_array(json_array(name, problem, expected, found,"
+                  " hint)), count(*) FROM verify_state(?1, ?2)",
+                  "si", args->operand[1], (int64_t)checkpoint)
+            : NULL;
+    if (!stmt)
+        return STATUS_NO;
+    int status = STATUS_NO;
+    if (sqlite3_step(stmt) == SQLITE_ROW) {
+        status = render_query(s,
+                              "SELECT value ->> 0 AS name, value ->> 1 AS problem,"
+                              " value ->> 2 AS expected, value ->> 3 AS found,"
+                              " value ->> 4 AS hint FROM json_each(?1)",
+                              "s", sqlite3_column_text(stmt, 0));
+        if (status == STATUS_FINE && sqlite3_column_int64(stmt, 1) > 0)
+            status = STATUS_NO;
+    } else {
+        complain("%s", sqlite3_errmsg(s->db));
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+static int infer(struct session *s, const struct args *args)
+{
+    sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[1]);
+    if (!checkpoint)
+        return STATUS_NO;
+    return render_query(s,
+                        "SELECT optimizer, fits, differences, missing, unexpected, shape,"
+                        " dtype, \"null\", error, first FROM infer_optimizer(?1)",
+                        "i", (int64_t)checkpoint);
+}
+
+/* A word after `optimizer`. */
+static const struct verb {
+    const char *name, *usage;
+    int operands; /* after it */
+    bool opens;   /* opens the catalog itself, once the file was read */
+    int (*run)(struct session *, const struct args *);
+} verbs[] = {
+    {"load", "load NAME FILE", 2, true, load},
+    {"list", "list", 0, false, list},
+    {"show", "show NAME", 1, false, show},
+    {"verify-state", "verify-state NAME CHECKPOINT", 2, false, verify_state},
+    {"infer", "infer CHECKPOINT", 1, false, infer},
+};
+
+static int optimizer_run(struct session *s, const struct args *args)
+{
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        const struct verb *v = &verbs[i];
+        if (strcmp(args->operand[0], v->name) != 0)
+            continue;
+        if (args->count != v->operands + 1) {
+            complain("usage: optimizer %s", v->usage);
+            return STATUS_TROUBLE;
+        }
+        if (!v->opens && !session_open(s, DB_READ))
+            return STATUS_TROUBLE;
+        return v->run(s, args);
+    }
+    complain("optimizer has no '%s'; it has load, list, show, verify-state and infer",
+             args->operand[0]);
+    return STATUS_TROUBLE;
+}
+
+const struct command command_optimizer = {
+    .name = "optimizer",
+    .args = "load OPTIMIZER FILE | list | show OPTIMIZER\n"
+            "| verify-state OPTIMIZER CHECKPOINT | infer CHECKPOINT",
+    .summary = "what state an optimizer keeps, and whose state this is",
+    .help =
+        "load keeps a spec, JSON, in place of one of that name: T5X's Adafactor and\n"
+        "MultiOptimizer, and Optax as T5X wraps it:\n"
+        "  {\"adafactor\": {\"beta1\": 0.9, \"factor_map\": [[\"regex\", "
+        "\"heuristic\"]]}}\n"
+        "  {\"multi\": [{\"filter\": {\"contains\": \"kernel\"}, \"optimizer\": SPEC}, "
+        "...]}\n"
+        "  {\"optax\": {\"opt\": \"adamw\", \"args\": {\"learning_rate\": 0.001}}}\n"
+        "The view `optimizer_state` has its state for every checkpoint: names, shapes\n"
+        "and dtypes, without a byte read.\n"
+        "verify-state shows in what a checkpoint's own state, under state/, differs:\n"
+        "status 1 where it does. infer tries the usual optimizers and those loaded; the\n"
+        "best come first.\n\n"
+        "  ckptdb optimizer load mine mine.json\n"
+        "  ckptdb optimizer verify-state mine run@latest\n"
+        "  ckptdb optimizer infer run@latest\n"
+        "  ckptdb \"SELECT name, shape FROM optimizer_state\n"
+        "          WHERE optimizer = 'mine' AND checkpoint_id = 1\"",
+    .min_args = 1,
+    .max_args = 3,
+    .catalog = CATALOG_NONE,
+    .run = optimizer_run,
+};

@@ -1,0 +1,234 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "importer/job/format.h"
+#include "shell/command/command.h"
+#include "shell/render/human.h"
+#include "shell/render/module_tree.h"
+#include "shell/render/render.h"
+
+#define NAME_COLUMNS 72 /* a longer name does not push the numbers further out */
+
+/* The tree on its way out. */
+struct drawing {
+    struct session *session;
+    struct module_tree *tree;
+    unsigned depth;   /* most levels shown */
+    size_t names;     /* columns that the names take */
+    struct text text; /* one line, or all rows as JSON */
+};
+
+/* --- as rows ------------------------------------------------------------------------------ */
+
+static void add_row(void *context, const struct module_visit *v)
+{
+    struct drawing *d = context;
+    const struct module *m = &d->tree->nodes[v->node];
+    if (v->depth > d->depth)
+        return;
+    text_adds(&d->text, d->text.len > 1 ? ",[" : "[");
+    text_json(&d->text, v->path, strlen(v->path));
+    text_addf(&d->text, ",%llu,%llu,%llu", (unsigned long long)m->tensors,
+              (unsigned long long)m->parameters, (unsigned long long)m->nbytes);
+    const char *const facts[] = {m->dtype, m->shape};
+    for (size_t i = 0; i < 2; i++) {
+        text_addc(&d->text, ',');
+        if (*facts[i])
+            text_json(&d->text, facts[i], strlen(facts[i]));
+        else
+            text_adds(&d->text, "null");
+    }
+    text_addc(&d->text, ']');
+}
+
+static int print_rows(struct drawing *d)
+{
+    text_addc(&d->text, '[');
+    module_tree_visit(d->tree, add_row, d);
+    text_addc(&d->text, ']');
+    if (!text_str(&d->text)) {
+        complain("no memory for the tree");
+        return STATUS_NO;
+    }
+    return render_json(d->session,
+                       "SELECT value ->> 0 AS module, value ->> 1 AS tensors,"
+                       " value ->> 2 AS parameters, value ->> 3 AS nbytes,"
+                       " value ->> 4 AS dtype, value ->> 5 AS shape FROM json_each(?1)",
+                       text_str(&d->text));
+}
+
+/* --- as a drawing ------------------------------------------------------------------------- */
+
+/* The branches and the name of a node; the number of columns they take. */
+static size_t draw_name(struct drawing *d, const struct module_visit *v)
+{
+    text_reset(&d->text);
+    for (unsigned i = 1; i < v->depth; i++)
+        text_adds(&d->text, v->rail[i - 1] ? "│  " : "   ");
+    text_adds(&d->text, v->rail[v->depth - 1] ? "├─ " : "└─ ");
+    if (*v->label)
+        text_escape(&d->text, v->label, strlen(v->label));
+    else
+        text_adds(&d->text, "\"\"");
+    return text_str(&d->text) ? text_width(text_str(&d->text), d->text.len) : 0;
+}
+
+static void measure_name(void *context, const struct module_visit *v)
+{
+    struct drawing *d = context;
+    if (v->depth > d->depth)
+        return;
+    size_t width = draw_name(d, v);
+    width = width < NAME_COLUMNS ? width : NAME_COLUMNS;
+    d->names = width > d->names ? width : d->names;
+}
+
+static void draw_numbers(struct drawing *d, const struct module *m)
+{
+    char parameters[HUMAN_MAX], nbytes[HUMAN_MAX];
+    if (d->session->out_is_terminal)
+        fprintf(d->session->out, "%8llu %10s %10s", (unsigned long long)m->tensors,
+                human_count(m->parameters, parameters), human_bytes(m->nbytes, nbytes));
+    else
+        fprintf(d->session->out, "%8llu %14llu %15llu", (unsigned long long)m->tensors,
+                (unsigned long long)m->parameters, (unsigned long long)m->nbytes);
+}
+
+static void draw_line(void *context, const struct module_visit *v)
+{
+    struct drawing *d = context;
+    const struct module *m = &d->tree->nodes[v->node];
+    if (v->depth > d->depth)
+        return;
+    size_t width = draw_name(d, v);
+    fprintf(d->session->out, "%s%*s", text_str(&d->text) ? text_str(&d->text) : "",
+            width < d->names ? (int)(d->names - width) : 0, "");
+    draw_numbers(d, m);
+    if (*m->dtype || *m->shape) {
+        bool color = d->session->color;
+        fprintf(d->session->out, "  %s%s%s%s%s", color ? "\033[2m" : "", m->dtype,
+                *m->dtype ? " " : "", m->shape, color ? "\033[0m" : "");
+    }
+    fputc('\n', d->session->out);
+}
+
+static int draw(struct drawing *d)
+{
+    bool terminal = d->session->out_is_terminal;
+    if (!module_tree_visit(d->tree, measure_name, d)) {
+        complain("no memory for the tree");
+        return STATUS_NO;
+    }
+    fprintf(d->session->out, terminal ? "%*s%8s %10s %10s\n" : "%*s%8s %14s %15s\n",
+            (int)d->names, "", "tensors", "parameters", "bytes");
+    module_tree_visit(d->tree, draw_line, d);
+    fprintf(d->session->out, "%-*s", (int)d->names, "all");
+    draw_numbers(d, &d->tree->nodes[0]);
+    fputc('\n', d->session->out);
+    return STATUS_FINE;
+}
+
+/* --- the command -------------------------------------------------------------------------- */
+
+/* What joins the components of names: the format's own way; but '/' or '.' where no name has
+ * that and some have the other. */
+static char separator_of(struct session *s, sqlite3_int64 checkpoint)
+{
+    char separator = '.';
+    sqlite3_stmt *stmt = session_prepare(
+        s,
+        "SELECT format, max(instr(name, '/') > 0), max(instr(name, '.') > 0)"
+        " FROM checkpoints c JOIN tensor t ON t.checkpoint_id = c.id WHERE c.id = ?1",
+        "i", (int64_t)checkpoint);
+    if (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 0);
+        for (size_t i = 0; name && formats[i]; i++)
+            if (strcmp(formats[i]->name, name) == 0)
+                separator = formats[i]->separator;
+        bool slash = sqlite3_column_int(stmt, 1), dot = sqlite3_column_int(stmt, 2);
+        if (slash != dot)
+            separator = slash ? '/' : '.';
+    }
+    sqlite3_finalize(stmt);
+    return separator;
+}
+
+static const char *text_of(sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    return text ? text : "";
+}
+
+static int fill(struct session *s, sqlite3_int64 checkpoint, struct module_tree *tree)
+{
+    sqlite3_stmt *stmt = session_prepare(s,
+                                         "SELECT name, dtype, shape, elements, nbytes,"
+                                         " dtype IN ('string', 'variant', 'resource') "
+                                         "FROM tensor WHERE checkpoint_id = ?1",
+                                         "i", (int64_t)checkpoint);
+    if (!stmt)
+        return STATUS_NO;
+    int rc;
+    bool good = true;
+    while (good && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        good = module_tree_add(
+            tree, text_of(stmt, 0), text_of(stmt, 1), text_of(stmt, 2),
+            sqlite3_column_int(stmt, 5) ? 0 : (uint64_t)sqlite3_column_int64(stmt, 3),
+            (uint64_t)sqlite3_column_int64(stmt, 4));
+    good = good && module_tree_finish(tree);
+    if (!good || rc != SQLITE_DONE)
+        complain("%s", good ? sqlite3_errmsg(s->db) : "no memory for the tree");
+    sqlite3_finalize(stmt);
+    return good && rc == SQLITE_DONE ? STATUS_FINE : STATUS_NO;
+}
+
+static bool parse_depth(const char *text, unsigned *depth)
+{
+    char *end;
+    unsigned long n = text ? strtoul(text, &end, 10) : MODULE_DEPTH;
+    *depth = n < MODULE_DEPTH ? (unsigned)n : MODULE_DEPTH;
+    if (!text || (*text >= '1' && *text <= '9' && !*end))
+        return true;
+    complain("--depth is a number from 1 on, not %s", text);
+    return false;
+}
+
+static int tree_run(struct session *s, const struct args *args)
+{
+    struct module_tree tree = {0};
+    struct drawing d = {.session = s, .tree = &tree, .names = 3};
+    int status = STATUS_NO;
+    if (!parse_depth(args->value[0], &d.depth))
+        return STATUS_TROUBLE;
+    sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[0]);
+    if (!checkpoint)
+        return STATUS_NO;
+    if (module_tree_init(&tree, separator_of(s, checkpoint)))
+        status = fill(s, checkpoint, &tree);
+    if (status == STATUS_FINE)
+        status = s->mode == MODE_AUTO ? draw(&d) : print_rows(&d);
+    text_release(&d.text);
+    module_tree_release(&tree);
+    return status;
+}
+
+static const struct option_spec options[] = {
+    {"--depth", "N", "show N levels and no more"},
+    {NULL, NULL, NULL},
+};
+
+const struct command command_tree = {
+    .name = "tree",
+    .args = "CHECKPOINT [--depth N]",
+    .summary = "show the modules of a checkpoint, with counts and bytes",
+    .help = "Layers that are alike are folded: layers.{0..31} stands for 32, and the "
+            "numbers\n"
+            "beside it and below it count them all.\n\n"
+            "  ckptdb tree llama/model.safetensors --depth 3",
+    .options = options,
+    .min_args = 1,
+    .max_args = 1,
+    .catalog = CATALOG_READ,
+    .run = tree_run,
+};

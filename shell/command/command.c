@@ -1,0 +1,320 @@
+#include "shell/command/command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shell/line/nearest.h"
+
+#define COMMAND(x) extern const struct command command_##x;
+#include "shell/command/commands.def"
+#undef COMMAND
+
+const struct command *const commands[] = {
+#define COMMAND(x) &command_##x,
+#include "shell/command/commands.def"
+#undef COMMAND
+    NULL,
+};
+
+/* In the order of enum output_mode, from MODE_BOX. */
+const char *const mode_names[] = {
+    "box", "table", "csv", "tsv", "json", "jsonl", "markdown", "line", "list", NULL,
+};
+
+bool mode_find(const char *name, enum output_mode *mode)
+{
+    for (int i = 0; mode_names[i]; i++) {
+        if (strcmp(mode_names[i], name) == 0) {
+            *mode = (enum output_mode)(MODE_BOX + i);
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+const char *command_nearest(const char *name, bool dots)
+{
+    const char *best = NULL;
+    unsigned least = 3;
+    for (size_t i = 0; commands[i]; i++) {
+        unsigned distance = edit_distance(name, commands[i]->name, 2);
+        if (distance < least && (dots || !commands[i]->shell_only)) {
+            least = distance;
+            best = commands[i]->name;
+        }
+    }
+    return best;
+}
+
+static const struct option_spec no_options[] = {{0}};
+
+static const struct option_spec *options_of(const struct command *c)
+{
+    return c->options ? c->options : no_options;
+}
+
+/* --- help --------------------------------------------------------------------------------- */
+
+static void help_list(FILE *out, bool shell_only)
+{
+    for (size_t i = 0; commands[i]; i++)
+        if (commands[i]->shell_only == shell_only)
+            fprintf(out, "  %s%-10s  %s\n", shell_only ? "." : "", commands[i]->name,
+                    commands[i]->summary);
+}
+
+void help_print(FILE *out, const struct command *c)
+{
+    if (!c) {
+        fputs("Commands, also as .COMMAND in the shell:\n", out);
+        help_list(out, false);
+        fputs("In the shell and in scripts only:\n", out);
+        help_list(out, true);
+        fputs("`help COMMAND` says more.\n", out);
+        return;
+    }
+    fprintf(out, "%s%s%s%s - %s\n", c->shell_only ? "." : "ckptdb ", c->name,
+            *c->args ? " " : "", c->args, c->summary);
+    const struct option_spec *o = options_of(c);
+    if (o->name && o->help)
+        fputc('\n', out);
+    for (; o->name && o->help; o++) {
+        int width = fprintf(out, "  %s%s%s", o->name, o->argument ? " " : "",
+                            o->argument ? o->argument : "");
+        fprintf(out, "%*s%s\n", width < 22 ? 24 - width : 2, "", o->help);
+    }
+    if (c->help)
+        fprintf(out, "\n%s%s", c->help, c->help[strlen(c->help) - 1] == '\n' ? "" : "\n");
+}
+
+/* --- options ------------------------------------------------------------------------------ */
+
+/* One command line on its way through the parser. */
+struct parse {
+    struct session *session;
+    const struct command *command;
+    struct args *args;
+    const char **operands;
+    const char *mode_given; /* the mode option that was seen */
+    bool help;
+};
+
+static int usage(const struct command *c)
+{
+    fprintf(stderr, "usage: %s%s%s%s\n", c->shell_only ? "." : "ckptdb ", c->name,
+            *c->args ? " " : "", c->args);
+    return STATUS_TROUBLE;
+}
+
+/* Length of the name in "--name=value" or "--name". */
+static size_t name_length(const char *word)
+{
+    return word[1] == '-' ? strcspn(word, "=") : strlen(word);
+}
+
+static const struct option_spec *option_find(const struct command *c, const char *word)
+{
+    size_t len = name_length(word);
+    for (const struct option_spec *o = options_of(c); o->name; o++)
+        if (strlen(o->name) == len && memcmp(o->name, word, len) == 0)
+            return o;
+    return NULL;
+}
+
+static int unknown_option(const struct command *c, const char *word)
+{
+    const char *best = NULL;
+    unsigned least = 4;
+    for (const struct option_spec *o = options_of(c); o->name; o++) {
+        unsigned distance = edit_distance(word, o->name, 3);
+        if (distance < least) {
+            least = distance;
+            best = o->name;
+        }
+    }
+    if (best)
+        complain("%s: no such option: %s; the nearest is %s", c->name, word, best);
+    else
+        complain("%s: no such option: %s (an operand that begins with - goes after --)",
+                 c->name, word);
+    return usage(c);
+}
+
+/* --json and its like, for this command alone. */
+static int parse_mode(struct parse *p, const char *word)
+{
+    enum output_mode mode;
+    if (strncmp(word, "--", 2) != 0 || !mode_find(word + 2, &mode))
+        return unknown_option(p->command, word);
+    if (p->command->no_rows) {
+        complain("%s prints no rows: %s has no meaning here", p->command->name, word);
+        return STATUS_TROUBLE;
+    }
+    if (p->mode_given && strcmp(p->mode_given, word) != 0) {
+        complain("%s: %s and %s exclude each other", p->command->name, p->mode_given,
+                 word);
+        return STATUS_TROUBLE;
+    }
+    p->mode_given = word;
+    p->session->mode = mode;
+    return STATUS_FINE;
+}
+
+/* -d and --readonly are the program's, but people also type them behind the command; in the
+ * shell and in scripts the catalog is chosen already. *status is set where one is found. */
+static bool parse_global(struct parse *p, int argc, const char *const *argv, int *at,
+                         int *status)
+{
+    struct session *s = p->session;
+    if (!s->one_command)
+        return false;
+    if (strcmp(argv[*at], "--readonly") == 0) {
+        s->readonly = true;
+        return true;
+    }
+    if (strcmp(argv[*at], "-d") != 0)
+        return false;
+    if (*at + 1 >= argc || !*argv[*at + 1] || s->catalog_given) {
+        complain("%s: -d %s", p->command->name,
+                 s->catalog_given ? "is given twice" : "needs a path");
+        *status = STATUS_TROUBLE;
+        return true;
+    }
+    s->catalog = argv[++*at];
+    s->catalog_given = true;
+    s->default_place = false;
+    return true;
+}
+
+/* argv[*at] is an option; *at is moved to the last word that belongs to it. */
+static int parse_option(struct parse *p, int argc, const char *const *argv, int *at)
+{
+    const char *word = argv[*at];
+    if (strcmp(word, "--help") == 0) {
+        p->help = true;
+        return STATUS_FINE;
+    }
+    const struct option_spec *spec = option_find(p->command, word);
+    int status = STATUS_FINE;
+    if (!spec)
+        return parse_global(p, argc, argv, at, &status) ? status : parse_mode(p, word);
+    size_t len = name_length(word);
+    const char *value = word[len] ? word + len + 1 : NULL;
+    const char **slot = &p->args->value[spec - options_of(p->command)];
+    if (*slot && spec->argument) {
+        complain("%s: %s is given twice", p->command->name, spec->name);
+        return STATUS_TROUBLE;
+    }
+    if (!spec->argument && value) {
+        complain("%s: %s takes no value", p->command->name, spec->name);
+        return STATUS_TROUBLE;
+    }
+    if (spec->argument && !value && *at + 1 >= argc) {
+        complain("%s: %s needs a value: %s", p->command->name, spec->name,
+                 spec->argument);
+        return usage(p->command);
+    }
+    if (!spec->argument)
+        value = "";
+    *slot = value ? value : argv[++*at];
+    return STATUS_FINE;
+}
+
+static int parse_words(struct parse *p, int argc, const char *const *argv)
+{
+    bool options = true;
+    int status = STATUS_FINE;
+    for (int i = 0; i < argc && status == STATUS_FINE; i++) {
+        if (options && strcmp(argv[i], "--") == 0)
+            options = false;
+        else if (options && argv[i][0] == '-' && argv[i][1])
+            status = parse_option(p, argc, argv, &i);
+        else
+            p->operands[p->args->count++] = argv[i];
+    }
+    return status;
+}
+
+static int check_operands(const struct command *c, const struct args *args)
+{
+    if (args->count < c->min_args) {
+        complain("%s: too few arguments", c->name);
+        return usage(c);
+    }
+    if (c->max_args >= 0 && args->count > c->max_args) {
+        complain("%s: one argument too many: %s", c->name, args->operand[c->max_args]);
+        return usage(c);
+    }
+    return STATUS_FINE;
+}
+
+static const enum db_mode modes_of_need[] = {
+    [CATALOG_READ] = DB_READ,
+    [CATALOG_WRITE] = DB_WRITE,
+    [CATALOG_CREATE] = DB_CREATE,
+};
+
+static int open_for(struct session *s, const struct command *c)
+{
+    if (c->catalog == CATALOG_NONE)
+        return STATUS_FINE;
+    if (s->readonly && c->catalog != CATALOG_READ) {
+        complain("%s writes to the catalog: --readonly forbids it", c->name);
+        return STATUS_TROUBLE;
+    }
+    return session_open(s, modes_of_need[c->catalog]) ? STATUS_FINE : STATUS_TROUBLE;
+}
+
+int command_run(struct session *s, const struct command *c, int argc,
+                const char *const *argv)
+{
+    enum output_mode mode_before = s->mode;
+    struct args args = {0};
+    int status = STATUS_TROUBLE;
+    const char **operands = calloc((size_t)argc + 1, sizeof(*operands));
+    if (!operands) {
+        complain("no memory");
+        return STATUS_TROUBLE;
+    }
+    args.operand = operands;
+    struct parse p = {.session = s, .command = c, .args = &args, .operands = operands};
+    status = parse_words(&p, argc, argv);
+    if (status == STATUS_FINE && p.help) {
+        help_print(s->out, c);
+        goto done;
+    }
+    if (status == STATUS_FINE)
+        status = check_operands(c, &args);
+    if (status == STATUS_FINE)
+        status = open_for(s, c);
+    if (status == STATUS_FINE)
+        status = c->run(s, &args);
+done:
+    if (p.mode_given)
+        s->mode = mode_before;
+    free(operands);
+    return status;
+}
+
+const char *args_option(const struct command *c, const struct args *args,
+                        const char *name)
+{
+    const struct option_spec *o = options_of(c);
+    for (int i = 0; o[i].name; i++)
+        if (strcmp(o[i].name, name) == 0)
+            return args->value[i];
+    return NULL;
+}
+
+bool args_flag(const struct command *c, const struct args *args, const char *name)
+{
+    return args_option(c, args, name) != NULL;
+}

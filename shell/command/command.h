@@ -1,0 +1,87 @@
+/*
+ * command.h - what a command is. Each is one struct, and one line in commands.def; it is a
+ * command word, a dot-command in the shell, and a page of `help`, all from that struct.
+ * Nothing else prints usage. Commands stand in cmd_NAME.c, what only the shell has in dot_*.c.
+ *
+ * Where a word of `args` is CHECKPOINT, NAME, PATH, FILE, OUT, COMMAND, RULESET, OPTIMIZER or
+ * MODE, the shell completes it so.
+ *
+ * A command prints data on session->out and talk on stderr, and returns the exit status:
+ * STATUS_FINE, STATUS_NO or STATUS_TROUBLE.
+ */
+#ifndef CKPTDB_SHELL_COMMAND_H
+#define CKPTDB_SHELL_COMMAND_H
+
+#include <stdbool.h>
+
+#include "catalog/db/db.h"
+#include "shell/session.h"
+
+enum {
+    STATUS_FINE = 0,
+    STATUS_NO = 1,      /* the answer is no, or something was reported */
+    STATUS_TROUBLE = 2, /* usage, a PATH that does not exist, what cannot be opened */
+    STATUS_INTERRUPTED = 130,
+};
+
+/* An option, always long. */
+struct option_spec {
+    const char *name;     /* "--names" or "-o" */
+    const char *argument; /* "REGEX"; NULL: it takes none */
+    const char *help;     /* one line; NULL ends the table's use in help only */
+};
+
+#define ARGS_MAX 64
+
+/* A parsed command line: operands in order, options by position in the spec table. */
+struct args {
+    const char *const *operand;
+    int count;
+    const char
+        *value[ARGS_MAX]; /* of options[i]; NULL: not given; "" : given, takes none */
+};
+
+enum catalog_need {
+    CATALOG_NONE,   /* works without one */
+    CATALOG_READ,   /* must exist */
+    CATALOG_WRITE,  /* must exist, is written */
+    CATALOG_CREATE, /* made if missing */
+};
+
+struct command {
+    const char *name;    /* "import" */
+    const char *args;    /* "PATH... [--prune]" */
+    const char *summary; /* one line, lower case, no full stop */
+    const char *help;    /* what else to know, and examples; several lines */
+    const struct option_spec *options; /* ends in {0}; NULL: none */
+    int min_args, max_args;            /* operands; max -1: any number */
+    enum catalog_need catalog;
+    bool shell_only; /* a dot-command that is no command word */
+    bool no_rows;    /* prints no rows: --json and its like are refused, not ignored */
+    int (*run)(struct session *, const struct args *);
+};
+
+extern const struct command *const commands[]; /* ends in NULL; order of commands.def */
+
+const struct command *command_find(const char *name);
+
+/* Print a command's page on `out`; with NULL the list of all. */
+void help_print(FILE *out, const struct command *);
+/* The name in the registry nearest to a mistyped one; NULL: none is near. */
+const char *command_nearest(const char *name, bool dots);
+
+/* The mode called `name` ("json") in *mode; false: there is none. */
+bool mode_find(const char *name, enum output_mode *mode);
+/* "--box --table ..." of all modes, in order; ends in NULL. */
+extern const char *const mode_names[];
+
+/* Parse argv (without the command's own word) and run. Says what is wrong and returns
+ * STATUS_TROUBLE on bad usage. Opens the catalog as the command needs. */
+int command_run(struct session *, const struct command *, int argc,
+                const char *const *argv);
+
+/* args->value by option name; NULL when not given. */
+const char *args_option(const struct command *, const struct args *, const char *name);
+bool args_flag(const struct command *, const struct args *, const char *name);
+
+#endif

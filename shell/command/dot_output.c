@@ -1,0 +1,159 @@
+/*
+ * dot_output.c - how results look and where they go: .mode, .headers, .timer, .output, .once.
+ */
+#include <string.h>
+
+#include "shell/command/command.h"
+
+static int print_setting(struct session *s, const char *value)
+{
+    fprintf(s->out, "%s\n", value);
+    return STATUS_FINE;
+}
+
+static int mode_run(struct session *s, const struct args *args)
+{
+    if (args->count == 0)
+        return print_setting(s, s->mode == MODE_AUTO ? "auto"
+                                                     : mode_names[s->mode - MODE_BOX]);
+    if (strcmp(args->operand[0], "auto") == 0) {
+        s->mode = MODE_AUTO;
+        return STATUS_FINE;
+    }
+    if (mode_find(args->operand[0], &s->mode))
+        return STATUS_FINE;
+    complain("there is no mode %s; .help mode lists them", args->operand[0]);
+    return STATUS_TROUBLE;
+}
+
+const struct command command_mode = {
+    .name = "mode",
+    .args = "[MODE]",
+    .summary = "how rows are printed",
+    .help =
+        "MODE is auto (box on a terminal, else plain rows), box, table, csv, tsv, json,\n"
+        "jsonl, markdown, line or list. Each is also an option of the program and of "
+        "every\n"
+        "command that prints rows: --json.",
+    .max_args = 1,
+    .shell_only = true,
+    .no_rows = true,
+    .run = mode_run,
+};
+
+/* Read "on" or "off". */
+static bool parse_switch(const char *word, bool *on)
+{
+    *on = strcmp(word, "on") == 0;
+    if (*on || strcmp(word, "off") == 0)
+        return true;
+    complain("on or off, not %s", word);
+    return false;
+}
+
+static int headers_run(struct session *s, const struct args *args)
+{
+    static const char *const names[] = {"auto", "on", "off"};
+    bool on;
+    if (args->count == 0)
+        return print_setting(s, names[s->headers]);
+    if (strcmp(args->operand[0], "auto") == 0) {
+        s->headers = HEADERS_AUTO;
+        return STATUS_FINE;
+    }
+    if (!parse_switch(args->operand[0], &on))
+        return STATUS_TROUBLE;
+    s->headers = on ? HEADERS_ON : HEADERS_OFF;
+    return STATUS_FINE;
+}
+
+const struct command command_headers = {
+    .name = "headers",
+    .args = "[on | off | auto]",
+    .summary = "whether the names of columns are printed",
+    .help = "auto, as at the start: in every mode but list and plain rows.",
+    .max_args = 1,
+    .shell_only = true,
+    .no_rows = true,
+    .run = headers_run,
+};
+
+static int switch_run(struct session *s, const struct args *args, bool *setting)
+{
+    if (args->count == 0)
+        return print_setting(s, *setting ? "on" : "off");
+    return parse_switch(args->operand[0], setting) ? STATUS_FINE : STATUS_TROUBLE;
+}
+
+static int timer_run(struct session *s, const struct args *args)
+{
+    return switch_run(s, args, &s->timer);
+}
+
+const struct command command_timer = {
+    .name = "timer",
+    .args = "[on | off]",
+    .summary = "say after each statement how long it took",
+    .max_args = 1,
+    .shell_only = true,
+    .no_rows = true,
+    .run = timer_run,
+};
+
+static int bail_run(struct session *s, const struct args *args)
+{
+    bool bail = !s->keep_going;
+    int status = switch_run(s, args, &bail);
+    s->keep_going = !bail;
+    return status;
+}
+
+const struct command command_bail = {
+    .name = "bail",
+    .args = "[on | off]",
+    .summary = "whether a script ends at its first error",
+    .help = "On at the start, unless the program was given --keep-going. A command that "
+            "only\n"
+            "reports something (issues, differences) is no error.",
+    .max_args = 1,
+    .shell_only = true,
+    .no_rows = true,
+    .run = bail_run,
+};
+
+static int output_run(struct session *s, const struct args *args)
+{
+    return session_output(s, args->count ? args->operand[0] : NULL) ? STATUS_FINE
+                                                                    : STATUS_TROUBLE;
+}
+
+const struct command command_output = {
+    .name = "output",
+    .args = "[FILE | '|COMMAND']",
+    .summary = "send results to a file or a program; without one, back here",
+    .help = "  .output rows.csv\n"
+            "  .output '|less -S'",
+    .max_args = 1,
+    .shell_only = true,
+    .no_rows = true,
+    .run = output_run,
+};
+
+static int once_run(struct session *s, const struct args *args)
+{
+    if (!session_output(s, args->operand[0]))
+        return STATUS_TROUBLE;
+    s->once = true;
+    return STATUS_FINE;
+}
+
+const struct command command_once = {
+    .name = "once",
+    .args = "FILE | '|COMMAND'",
+    .summary = "like .output, for the next statement or command only",
+    .min_args = 1,
+    .max_args = 1,
+    .shell_only = true,
+    .no_rows = true,
+    .run = once_run,
+};

@@ -1,0 +1,57 @@
+/*
+ * dot_schema.c - what can be asked: .tables and .schema.
+ */
+#include "shell/command/command.h"
+
+static int tables_run(struct session *s, const struct args *args)
+{
+    const char *glob = args->count ? args->operand[0] : NULL;
+    return render_query(
+        s,
+        "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view')"
+        " AND name NOT GLOB 'sqlite_*' AND (?1 IS NULL OR name GLOB ?1)"
+        " ORDER BY type DESC, name",
+        "s", glob);
+}
+
+const struct command command_tables = {
+    .name = "tables",
+    .args = "[GLOB]",
+    .summary = "views and tables",
+    .help = "The views, and the tables ruleset, rule and optimizer, are what to ask; "
+            "tables in\n"
+            "the plural are how it is stored.",
+    .max_args = 1,
+    .catalog = CATALOG_READ,
+    .shell_only = true,
+    .run = tables_run,
+};
+
+static int schema_run(struct session *s, const struct args *args)
+{
+    sqlite3_stmt *stmt = session_prepare(s,
+                                         "SELECT sql FROM sqlite_schema WHERE sql IS NOT "
+                                         "NULL AND (?1 IS NULL OR name GLOB ?1)"
+                                         " ORDER BY rowid",
+                                         "s", args->count ? args->operand[0] : NULL);
+    if (!stmt)
+        return STATUS_NO;
+    int rc;
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        fprintf(s->out, "%s;\n", sqlite3_column_text(stmt, 0));
+    if (rc != SQLITE_DONE)
+        complain("%s", sqlite3_errmsg(s->db));
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_DONE ? STATUS_FINE : STATUS_NO;
+}
+
+const struct command command_schema = {
+    .name = "schema",
+    .args = "[GLOB]",
+    .summary = "the CREATE statements, with their comments",
+    .max_args = 1,
+    .catalog = CATALOG_READ,
+    .shell_only = true,
+    .no_rows = true,
+    .run = schema_run,
+};

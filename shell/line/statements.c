@@ -1,0 +1,157 @@
+#include "shell/line/statements.h"
+
+#include <string.h>
+
+#include "catalog/db/sqlite.h"
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* What a comment or quote that opens at `at` is `inside` of, and how long its opening is;
+ * 0 for anything else. */
+static char opens(const char *at, size_t left, size_t *step)
+{
+    *step = 1;
+    if (at[0] == '\'' || at[0] == '"' || at[0] == '`')
+        return at[0];
+    if (at[0] == '[')
+        return ']';
+    if (left > 1 && ((at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*'))) {
+        *step = 2;
+        return at[1];
+    }
+    return 0;
+}
+
+/* Bytes to go on by from inside a quote or comment; `inside` becomes 0 at its end. */
+static size_t skip_inside(struct splitter *p, const char *at, size_t left)
+{
+    if (p->inside == '*' && left > 1 && at[0] == '*' && at[1] == '/') {
+        p->inside = 0;
+        return 2;
+    }
+    if (p->inside == '-' ? at[0] == '\n' : p->inside != '*' && at[0] == p->inside)
+        p->inside = 0;
+    return 1;
+}
+
+/* Follow quotes and comments, so that sqlite3_complete() is asked only where it can say
+ * yes: a script of one long statement is read once, not once a line. */
+static void scan(struct splitter *p, const char *at, size_t len)
+{
+    for (size_t i = 0, step; i < len; i += step) {
+        if (p->inside) {
+            step = skip_inside(p, at + i, len - i);
+            continue;
+        }
+        p->inside = opens(at + i, len - i, &step);
+        bool comment = p->inside == '-' || p->inside == '*';
+        if (!comment && !is_blank(at[i])) {
+            p->begun = true;
+            p->ended = at[i] == ';';
+        }
+    }
+}
+
+enum unit splitter_line(struct splitter *p, const char *line, size_t len)
+{
+    p->line++;
+    if (p->line == 1 && len >= 3 && memcmp(line, "\xEF\xBB\xBF", 3) == 0) {
+        line += 3; /* a byte order mark */
+        len -= 3;
+    }
+    if (memchr(line, '\0', len))
+        return UNIT_BAD;
+    if (!p->begun && !p->inside) {
+        text_reset(&p->pending);
+        p->first = p->line;
+    }
+    size_t blanks = 0;
+    while (blanks < len && is_blank(line[blanks]))
+        blanks++;
+    bool dot = !p->begun && !p->inside && blanks < len && line[blanks] == '.';
+    while (dot && is_blank(line[len - 1]))
+        len--;
+    text_add(&p->pending, line, len);
+    if (dot)
+        return p->pending.failed ? UNIT_BAD : UNIT_DOT;
+    if (len == 0 || line[len - 1] != '\n')
+        text_addc(&p->pending, '\n');
+    scan(p, line, len);
+    if (p->inside == '-')
+        p->inside = 0;
+    const char *text = text_str(&p->pending);
+    if (!text)
+        return UNIT_BAD;
+    return p->ended && !p->inside && sqlite3_complete(text) ? UNIT_SQL : UNIT_MORE;
+}
+
+enum unit splitter_end(struct splitter *p)
+{
+    return p->begun || p->inside ? UNIT_SQL : UNIT_MORE;
+}
+
+const char *splitter_text(struct splitter *p)
+{
+    return text_str(&p->pending);
+}
+
+void splitter_next(struct splitter *p)
+{
+    text_reset(&p->pending);
+    p->inside = 0;
+    p->ended = p->begun = false;
+}
+
+void splitter_release(struct splitter *p)
+{
+    text_release(&p->pending);
+    *p = (struct splitter){0};
+}
+
+/* --- words of a dot-command --------------------------------------------------------------- */
+
+static char unescape(char c)
+{
+    if (c == 'n')
+        return '\n';
+    return (char)(c == 't' ? '\t' : c);
+}
+
+/* Copy one word from *from to *to, unquoted; false when a quote is left open. */
+static bool take_word(char **from, char **to)
+{
+    char quote = 0;
+    for (; **from && (quote || !is_blank(**from)); ++*from) {
+        char c = **from;
+        if (quote ? c == quote : c == '\'' || c == '"')
+            quote = (char)(quote ? 0 : c);
+        else if (quote == '"' && c == '\\' && (*from)[1])
+            *(*to)++ = unescape(*++*from);
+        else
+            *(*to)++ = c;
+    }
+    return quote == 0;
+}
+
+int split_words(char *line, char **words, int max)
+{
+    int count = 0;
+    char *to = line;
+    for (;;) {
+        while (is_blank(*line))
+            line++;
+        if (!*line)
+            return count;
+        if (count == max)
+            return -2;
+        words[count++] = to;
+        if (!take_word(&line, &to))
+            return -1;
+        bool more = *line != '\0';
+        *to++ = '\0'; /* never past `line`: a word's end is a blank or the end */
+        line += more;
+    }
+}

@@ -1,0 +1,260 @@
+#include "shell/render/cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/convert/convert.h"
+
+#define MULTIPLE 1024 /* elements: whole blocks of any dtype */
+
+struct cells {
+    const struct stored_tensor *tensor;
+    struct reader *reader;
+    struct string_table *strings; /* of string tensors */
+    const struct slice *slices;   /* NULL: all */
+    bool packed;                  /* read at positions in the tensor, whole blocks */
+    uint64_t count, near;
+    struct dtype dtype; /* of `out` */
+    struct converter converter;
+    uint64_t block_at, block_len; /* positions in `out` */
+    uint8_t *in, *out;            /* out == in: not converted */
+};
+
+static enum status no_memory(const struct stored_tensor *t, struct error *err)
+{
+    return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+}
+
+/* What has no numbers of its own is shown as float32. */
+static void choose_dtype(struct cells *c, const struct dtype *to)
+{
+    const struct dtype *own = &c->tensor->dtype;
+    bool opaque =
+        own->kind == DTYPE_BLOCK || (own->kind == DTYPE_FLOAT && own->bits == 6);
+    c->dtype = to ? *to : *own;
+    if (!to && opaque)
+        dtype_find("float32", &c->dtype);
+}
+
+static enum status open_numbers(struct cells *c, const struct dtype *to,
+                                struct error *err)
+{
+    const struct dtype *own = &c->tensor->dtype;
+    uint64_t in = 0, out = 0;
+    choose_dtype(c, to);
+    bool same = strcmp(c->dtype.name, own->name) == 0;
+    if (!same && converter_find(own, &c->dtype, &c->converter, err) != OK)
+        return err->status;
+    c->packed = own->block_elems > 1;
+    if (c->packed || c->dtype.block_elems > 1)
+        c->near = (c->near + MULTIPLE - 1) / MULTIPLE * MULTIPLE;
+    if (!dtype_nbytes(own, c->near, &in) || !dtype_nbytes(&c->dtype, c->near, &out))
+        return error_set(err, ERR_UNSUPPORTED, c->tensor->checkpoint, NO_OFFSET,
+                         "elements of dtype %s have no values", own->name);
+    c->in = malloc((size_t)in);
+    c->out = same ? c->in : malloc((size_t)out);
+    return c->in && c->out ? OK : no_memory(c->tensor, err);
+}
+
+enum status cells_open(const struct stored_tensor *t, const struct slice *slices,
+                       const struct dtype *to, unsigned near, struct cells **out,
+                       struct error *err)
+{
+    struct cells *c = calloc(1, sizeof(*c));
+    if (!c)
+        return no_memory(t, err);
+    c->tensor = t;
+    c->slices = slices;
+    c->near = near;
+    c->count = slices ? slice_elements(slices, t->rank) : t->elements;
+    if (reader_open(t, &c->reader, err) == OK) {
+        if (t->dtype.kind != DTYPE_STRING)
+            open_numbers(c, to, err);
+        else if (!to || to->kind == DTYPE_STRING)
+            reader_strings(c->reader, &c->strings, err);
+        else
+            error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                      "strings cannot be converted to %s", to->name);
+    }
+    if (err->status == OK)
+        *out = c;
+    else
+        cells_close(c);
+    return err->status;
+}
+
+void cells_close(struct cells *c)
+{
+    if (!c)
+        return;
+    string_table_close(c->strings);
+    reader_close(c->reader);
+    if (c->out != c->in)
+        free(c->out);
+    free(c->in);
+    free(c);
+}
+
+uint64_t cells_count(const struct cells *c)
+{
+    return c->count;
+}
+
+enum status cells_verify(struct cells *c, struct error *err)
+{
+    return reader_verify(c->reader, err);
+}
+
+static enum status read_near(struct cells *c, uint64_t begin, uint64_t len,
+                             struct error *err)
+{
+    if (c->slices && !c->packed)
+        return reader_read_slice(c->reader, c->slices, begin, c->in, (size_t)len, err);
+    return reader_read(c->reader, begin, c->in, (size_t)len, err);
+}
+
+/* Have `position` in memory. */
+static enum status load(struct cells *c, uint64_t position, struct error *err)
+{
+    const struct dtype *own = &c->tensor->dtype;
+    uint64_t begin = 0, len = 0, all = c->packed ? c->tensor->elements : c->count;
+    if (position >= c->block_at && position - c->block_at < c->block_len)
+        return OK;
+    uint64_t block = c->packed ? own->block_elems : 1;
+    uint64_t first = position - position % block, left = all - first;
+    uint64_t count = left < c->near ? left : c->near;
+    c->block_len = 0;
+    if (!dtype_nbytes(own, first, &begin) || !dtype_nbytes(own, count, &len))
+        return error_set(err, ERR_UNSUPPORTED, c->tensor->checkpoint, NO_OFFSET,
+                         "not whole blocks of %s", own->name);
+    if (read_near(c, begin, len, err) != OK)
+        return err->status;
+    if (c->out != c->in &&
+        converter_run(&c->converter, c->in, c->out, count, first, err) != OK)
+        return err->status;
+    c->block_at = first;
+    c->block_len = count;
+    return OK;
+}
+
+static void put_hex(struct text *out, struct bytes s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        text_addf(out, "%02x", s.at[i]);
+}
+
+static void put_csv_string(struct text *out, struct bytes s)
+{
+    const char *at = (const char *)s.at;
+    bool plain = true;
+    for (size_t i = 0; i < s.len; i++)
+        plain = plain && !strchr("\",\r\n", at[i]);
+    if (plain) {
+        text_add(out, at, s.len);
+        return;
+    }
+    text_addc(out, '"');
+    for (size_t i = 0; i < s.len; i++)
+        text_add(out, at[i] == '"' ? "\"\"" : &at[i], at[i] == '"' ? 2 : 1);
+    text_addc(out, '"');
+}
+
+static void put_string(struct text *out, struct bytes s, enum cell_style style)
+{
+    bool utf8 = utf8_valid((const char *)s.at, s.len);
+    if (style == CELL_JSON && !utf8) {
+        text_adds(out, "{\"hex\":\"");
+        put_hex(out, s);
+        text_adds(out, "\"}");
+    } else if (style == CELL_CSV) {
+        put_csv_string(out, s);
+    } else if (utf8) {
+        text_json(out, (const char *)s.at, s.len);
+    } else {
+        text_adds(out, "b\"");
+        text_escape(out, (const char *)s.at, s.len);
+        text_addc(out, '"');
+    }
+}
+
+/* Position in the selection to position in the tensor. */
+static uint64_t position_in_tensor(const struct cells *c, uint64_t position)
+{
+    const struct stored_tensor *t = c->tensor;
+    uint64_t at = 0, stride = 1;
+    if (!c->slices)
+        return position;
+    for (unsigned d = t->rank; d-- > 0;) {
+        const struct slice *s = &c->slices[d];
+        at += (s->start + position % s->count * (uint64_t)s->step) * stride;
+        position /= s->count;
+        stride *= t->shape[d];
+    }
+    return at;
+}
+
+/* What JSON calls numbers that are none, and true and false, as Python prints them. */
+static const struct {
+    const char *json, *text;
+} words[] = {
+    {"NaN", "nan"},   {"Infinity", "inf"}, {"-Infinity", "-inf"},
+    {"true", "True"}, {"false", "False"},
+};
+
+static const char *word_for(const char *token, enum cell_style style)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(token, words[i].json) == 0)
+            return style != CELL_JSON ? words[i].text : i < 3 ? "null" : token;
+    return token;
+}
+
+/* "[1.0,-2.0]" as JSON, or 1.0-2.0j. */
+static void put_complex(struct text *out, char *token, enum cell_style style)
+{
+    char *comma = strchr(token, ','), *end = strchr(token, ']');
+    if (!comma || !end)
+        return;
+    *comma = *end = '\0';
+    const char *real = word_for(token + 1, style);
+    const char *imaginary = word_for(comma + 1, style);
+    if (style == CELL_JSON)
+        text_addf(out, "[%s,%s]", real, imaginary);
+    else
+        text_addf(out, "%s%s%sj", real, *imaginary == '-' ? "" : "+", imaginary);
+}
+
+static void put_number(const struct cells *c, uint64_t index, enum cell_style style,
+                       struct text *out)
+{
+    char token[128];
+    const struct dtype *d = &c->dtype;
+    if (d->kind == DTYPE_VOID) {
+        struct bytes raw = {c->out + index * d->block_bytes, d->block_bytes};
+        text_adds(out, style == CELL_JSON ? "\"" : "");
+        put_hex(out, raw);
+        text_adds(out, style == CELL_JSON ? "\"" : "");
+        return;
+    }
+    element_print(d, c->out, index, token, sizeof(token));
+    if (d->kind == DTYPE_COMPLEX)
+        put_complex(out, token, style);
+    else
+        text_adds(out, word_for(token, style));
+}
+
+enum status cells_put(struct cells *c, uint64_t position, enum cell_style style,
+                      struct text *out, struct error *err)
+{
+    struct bytes s;
+    if (c->strings || c->packed)
+        position = position_in_tensor(c, position);
+    if (c->strings) {
+        if (string_at(c->strings, position, &s, err) == OK)
+            put_string(out, s, style);
+        return err->status;
+    }
+    if (load(c, position, err) == OK)
+        put_number(c, position - c->block_at, style, out);
+    return err->status;
+}

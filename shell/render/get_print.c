@@ -1,0 +1,227 @@
+#include "shell/render/get_print.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shell/render/human.h"
+
+#define EDGE           UINT64_C(3) /* elements shown at each end of a dimension in a summary */
+#define ALIGNED_MOST   10000       /* elements; more are printed without a second look */
+#define LINE_COLUMNS   75          /* NumPy's */
+#define PROGRESS_EVERY 4096
+
+/* --- JSON and CSV ----------------------------------------------------------------------- */
+
+/* How many dimensions end with the element before `position`; 0 inside a row. */
+static unsigned ends_at(const struct printing *p, uint64_t position)
+{
+    unsigned ends = 0;
+    for (unsigned d = p->rank; d-- > 0 && position % p->shape[d] == 0; ends++)
+        position /= p->shape[d];
+    return ends;
+}
+
+static enum status go_on(const struct printing *p, uint64_t done, struct error *err)
+{
+    if (p->progress && done % PROGRESS_EVERY == 0)
+        p->progress(p->context, done);
+    return sink_flush(p->sink, err);
+}
+
+static void repeat(struct text *out, char c, unsigned count)
+{
+    while (count--)
+        text_addc(out, c);
+}
+
+enum status print_json(const struct printing *p, struct error *err)
+{
+    struct text *out = &p->sink->pending;
+    uint64_t count = cells_count(p->cells);
+    if (!count)
+        text_adds(out, "[]");
+    for (uint64_t i = 0; i < count; i++) {
+        unsigned ends = ends_at(p, i);
+        repeat(out, ']', i ? ends : 0);
+        text_adds(out, i ? (ends ? ",\n" : ",") : "");
+        repeat(out, '[', ends);
+        if (cells_put(p->cells, i, CELL_JSON, out, err) != OK || go_on(p, i, err) != OK)
+            return err->status;
+    }
+    repeat(out, ']', count ? p->rank : 0);
+    text_addc(out, '\n');
+    return OK;
+}
+
+enum status print_csv(const struct printing *p, struct error *err)
+{
+    struct text *out = &p->sink->pending;
+    uint64_t count = cells_count(p->cells);
+    uint64_t columns = p->rank > 1 ? p->shape[p->rank - 1] : 1;
+    for (uint64_t i = 0; i < count; i++) {
+        if (cells_put(p->cells, i, CELL_CSV, out, err) != OK)
+            return err->status;
+        text_addc(out, (i + 1) % columns ? ',' : '\n');
+        if (go_on(p, i, err) != OK)
+            return err->status;
+    }
+    return OK;
+}
+
+/* --- text ------------------------------------------------------------------------------- */
+
+/* A walk over what is shown: an odometer whose dimensions may have a gap in the middle. */
+struct walk {
+    const struct printing *p;
+    uint64_t *index; /* shown index; EDGE in a gap */
+    unsigned depth;  /* of what stands here: rank for an element, less for a gap */
+    size_t width;    /* elements are padded to it */
+    size_t column;   /* on the line, 0 at its beginning */
+    uint64_t printed;
+};
+
+static bool has_gap(const struct printing *p, unsigned d)
+{
+    return p->summary && p->shape[d] > 2 * EDGE;
+}
+
+static uint64_t shown(const struct printing *p, unsigned d)
+{
+    return has_gap(p, d) ? 2 * EDGE + 1 : p->shape[d];
+}
+
+static bool in_gap(const struct walk *w, unsigned d)
+{
+    return has_gap(w->p, d) && w->index[d] == EDGE;
+}
+
+/* What stands at the walk's index: a gap in the outermost dimension that is in one. */
+static void settle(struct walk *w)
+{
+    for (w->depth = 0; w->depth < w->p->rank && !in_gap(w, w->depth); w->depth++)
+        continue;
+}
+
+/* Position in C order of the element that the walk is at. */
+static uint64_t position(const struct walk *w)
+{
+    uint64_t at = 0;
+    for (unsigned d = 0; d < w->p->rank; d++) {
+        uint64_t i = w->index[d];
+        if (has_gap(w->p, d) && i > EDGE)
+            i += w->p->shape[d] - shown(w->p, d);
+        at = at * w->p->shape[d] + i;
+    }
+    return at;
+}
+
+/* To the next thing shown. The dimension that moved, or -1 at the end. */
+static int step(struct walk *w)
+{
+    unsigned d = w->depth < w->p->rank ? w->depth + 1 : w->p->rank;
+    while (d-- > 0) {
+        if (++w->index[d] < shown(w->p, d)) {
+            settle(w);
+            return (int)d;
+        }
+        w->index[d] = 0;
+    }
+    return -1;
+}
+
+static enum status spell(struct walk *w, struct text *token, struct error *err)
+{
+    text_reset(token);
+    if (w->depth < w->p->rank) {
+        text_adds(token, "...");
+        return OK;
+    }
+    if (cells_put(w->p->cells, position(w), CELL_TEXT, token, err) != OK)
+        return err->status;
+    return token->failed ? error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory") : OK;
+}
+
+static void put_token(struct walk *w, const struct text *token)
+{
+    struct text *out = &w->p->sink->pending;
+    size_t columns = text_width(token->at, token->len), pad = 0;
+    if (w->depth == w->p->rank && columns < w->width)
+        pad = w->width - columns;
+    while (pad--)
+        text_addc(out, ' ');
+    text_add(out, token->at, token->len);
+    w->column += columns < w->width ? w->width : columns;
+}
+
+/* Between two things: `moved` is the dimension that went on. */
+static void put_gap(struct walk *w, unsigned moved, size_t next)
+{
+    struct text *out = &w->p->sink->pending;
+    unsigned rank = w->p->rank, lines = rank - 1 - moved;
+    if (lines == 0 && w->column + 1 + next <= LINE_COLUMNS) {
+        text_addc(out, ' ');
+        w->column++;
+        return;
+    }
+    repeat(out, '\n', lines ? lines : 1);
+    repeat(out, ' ', moved + 1);
+    w->column = moved + 1;
+}
+
+static enum status print_walk(struct walk *w, struct text *token, struct error *err)
+{
+    struct text *out = &w->p->sink->pending;
+    unsigned rank = w->p->rank, open = rank;
+    int moved;
+    settle(w);
+    for (;;) {
+        repeat(out, '[', open);
+        w->column += open;
+        if (spell(w, token, err) != OK)
+            return err->status;
+        put_token(w, token);
+        unsigned depth = w->depth;
+        if (go_on(w->p, w->printed++, err) != OK || (moved = step(w)) < 0)
+            break;
+        unsigned closed = (depth < rank ? depth + 1 : rank) - (unsigned)moved - 1;
+        repeat(out, ']', closed);
+        put_gap(w, (unsigned)moved, w->width);
+        open = (w->depth < rank ? w->depth + 1 : rank) - (unsigned)moved - 1;
+    }
+    repeat(out, ']', rank);
+    text_addc(out, '\n');
+    return err->status;
+}
+
+/* The widest of all that will be shown. */
+static enum status measure(struct walk *w, struct text *token, struct error *err)
+{
+    settle(w);
+    do {
+        if (spell(w, token, err) != OK)
+            return err->status;
+        size_t columns = text_width(token->at, token->len);
+        if (w->depth == w->p->rank && columns > w->width)
+            w->width = columns;
+    } while (step(w) >= 0);
+    return OK;
+}
+
+enum status print_text(const struct printing *p, struct error *err)
+{
+    struct text token = {0};
+    struct walk w = {.p = p, .index = calloc(p->rank + 1, sizeof(uint64_t))};
+    uint64_t count = 1;
+    for (unsigned d = 0; d < p->rank; d++)
+        if (!mul_u64(count, shown(p, d), &count))
+            count = UINT64_MAX;
+    if (!w.index)
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    else if (!cells_count(p->cells))
+        text_adds(&p->sink->pending, "[]\n");
+    else if (count > ALIGNED_MOST || measure(&w, &token, err) == OK)
+        print_walk(&w, &token, err);
+    text_release(&token);
+    free(w.index);
+    return err->status;
+}

@@ -1,0 +1,25 @@
+/*
+ * get_print.h - elements as text: NumPy's brackets, JSON, CSV.
+ */
+#ifndef CKPTDB_SHELL_GET_PRINT_H
+#define CKPTDB_SHELL_GET_PRINT_H
+
+#include "shell/render/cells.h"
+#include "shell/sink.h"
+
+struct printing {
+    struct cells *cells;
+    struct sink *sink;
+    const uint64_t *shape; /* of what is printed */
+    unsigned rank;
+    bool summary; /* text: only the edges of long dimensions */
+    void (*progress)(void *context, uint64_t done);
+    void *context;
+};
+
+enum status print_text(const struct printing *, struct error *err);
+enum status print_json(const struct printing *, struct error *err);
+/* One line for each row of the last dimension; a vector is a column. */
+enum status print_csv(const struct printing *, struct error *err);
+
+#endif
