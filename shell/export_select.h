@@ -5,7 +5,7 @@
 #define CKPTDB_SHELL_EXPORT_SELECT_H
 
 #include "shell/export.h"
-#include "shell/session.h"
+#include "shell/session/session.h"
 
 /* The id, in place of a tensor's, of what a restore fills in: one float32, 0. */
 #define EXPORT_ZEROS (-1)

@@ -13,9 +13,9 @@
 #include <pcre2.h>
 
 #include "importer/job/format.h"
-#include "shell/line/nearest.h"
+#include "shell/command/script.h"
 #include "shell/line/repl.h"
-#include "shell/script.h"
+#include "shell/session/nearest.h"
 
 #define PROGRAM_VERSION "0.1.0"
 

@@ -10,7 +10,7 @@
 #include "catalog/db/schema.h"
 #include "shell/command/command.h"
 #include "shell/map_gin.h"
-#include "shell/read_text.h"
+#include "shell/session/read_text.h"
 
 static const char *const dialects[] = {"t5x-translator", "t5x-assignment", "orbax",
                                        "kauldron", "convert"};

@@ -4,7 +4,7 @@
 #ifndef CKPTDB_SHELL_MAP_LOAD_H
 #define CKPTDB_SHELL_MAP_LOAD_H
 
-#include "shell/session.h"
+#include "shell/session/session.h"
 
 /* In place of any set called `name`. `path` "-" is stdin. Says what is wrong and changes
  * nothing then; an exit status. */

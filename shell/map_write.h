@@ -4,7 +4,7 @@
 #ifndef CKPTDB_SHELL_MAP_WRITE_H
 #define CKPTDB_SHELL_MAP_WRITE_H
 
-#include "shell/session.h"
+#include "shell/session/session.h"
 
 /* Print the set called `name` in the form `format`; an exit status. STATUS_TROUBLE, after
  * saying why and which form would do, where that form cannot hold it. */

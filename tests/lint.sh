@@ -29,14 +29,22 @@ absent() { # TITLE PATTERN ALLOWED PATH...
     verdict "$title" $?
 }
 
-# --- layers: shell -> importer -> catalog; nothing points back ------------------------------
+# --- layers: every include points down ------------------------------------------------------
+# Folders that include what tests/layers.txt has below them, or that it does not know.
+git ls-files --cached --others --exclude-standard 'catalog/*.[ch]' 'importer/*.[ch]' 'shell/*.[ch]' |
+    xargs grep -HE '^# *include "(catalog|importer|shell)/' |
+    awk -v order=tests/layers.txt '
+        BEGIN { while ((getline line < order) > 0) if (line !~ /^#/) rank[line] = ++n }
+        { file = $1; sub(/:.*/, "", file); used = $0; sub(/^[^"]*"/, "", used); sub(/".*/, "", used)
+          from = file; to = used; sub(/\/[^\/]*$/, "", from); sub(/\/[^\/]*$/, "", to)
+          if (!(from in rank)) print file ": its folder is not in " order
+          else if (!(to in rank) || rank[to] > rank[from]) print file " includes " used }
+    ' | grep -v '^shell/main.c ' >"$log/found"
+[ ! -s "$log/found" ]
+verdict 'every include points down (tests/layers.txt)' $?
+
 include='^# *include [<"]'
 may_sqlite='catalog/(sql|db)/[^:]*|shell/[^:]*'
-absent 'catalog includes nothing of the importer and the shell' \
-    "$include(importer|shell)/" none catalog
-absent 'the importer includes nothing of the shell' "${include}shell/" none importer
-absent 'containers know no formats and no jobs' "${include}importer/(format|job)" none importer/container
-absent 'base knows nothing above it' "${include}catalog/[^b]" none catalog/base
 absent 'only SQL and the database know SQLite' \
     "$include(sqlite3|catalog/db/sqlite\.h)" "$may_sqlite" catalog importer
 absent 'only catalog/store opens data files' \

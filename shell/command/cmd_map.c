@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "shell/command/command.h"
-#include "shell/line/nearest.h"
 #include "shell/map_load.h"
 #include "shell/map_write.h"
+#include "shell/session/nearest.h"
 
 static const struct option_spec options[] = {
     {"--target", "CHECKPOINT", "the model to map onto (assignment maps)"},

@@ -6,7 +6,7 @@
 
 #include "catalog/base/text.h"
 #include "shell/command/command.h"
-#include "shell/read_text.h"
+#include "shell/session/read_text.h"
 
 static int list(struct session *s, const struct args *args)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shell/line/nearest.h"
+#include "shell/session/nearest.h"
 
 #define COMMAND(x) extern const struct command command_##x;
 #include "shell/command/commands.def"

@@ -15,14 +15,9 @@
 #include <stdbool.h>
 
 #include "catalog/db/db.h"
-#include "shell/session.h"
-
-enum {
-    STATUS_FINE = 0,
-    STATUS_NO = 1,      /* the answer is no, or something was reported */
-    STATUS_TROUBLE = 2, /* usage, a PATH that does not exist, what cannot be opened */
-    STATUS_INTERRUPTED = 130,
-};
+#include "shell/render/progress.h"
+#include "shell/render/query.h"
+#include "shell/session/session.h"
 
 /* An option, always long. */
 struct option_spec {

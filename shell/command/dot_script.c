@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "shell/command/command.h"
-#include "shell/script.h"
+#include "shell/command/script.h"
 
 #define READING_MAX 16 /* scripts inside each other */
 

@@ -8,7 +8,7 @@
 
 #include "catalog/base/text.h"
 #include "shell/command/command.h"
-#include "shell/line/statements.h"
+#include "shell/command/statements.h"
 
 /* A word to complete, on its way through the sources of candidates. */
 struct wanted {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "shell/session.h"
+#include "shell/session/session.h"
 
 #define COMPLETION_SHOWN 120 /* items kept for showing */
 

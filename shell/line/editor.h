@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "shell/session.h"
+#include "shell/session/session.h"
 
 struct editor;
 

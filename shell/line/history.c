@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "catalog/base/text.h"
-#include "shell/session.h"
+#include "shell/session/session.h"
 
 /* Make the folders above `path`, for the user alone. */
 static void make_folders(char *path)

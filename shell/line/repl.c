@@ -1,7 +1,7 @@
 #include "shell/line/repl.h"
 
+#include "shell/command/script.h"
 #include "shell/line/editor.h"
-#include "shell/script.h"
 
 static void greet(struct session *s)
 {

@@ -4,7 +4,7 @@
 #ifndef CKPTDB_SHELL_REPL_H
 #define CKPTDB_SHELL_REPL_H
 
-#include "shell/session.h"
+#include "shell/session/session.h"
 
 /* Until .quit or Ctrl-D. Returns the exit status. */
 int repl_run(struct session *);

@@ -5,7 +5,7 @@
 #define CKPTDB_SHELL_GET_PRINT_H
 
 #include "shell/render/cells.h"
-#include "shell/sink.h"
+#include "shell/session/sink.h"
 
 struct printing {
     struct cells *cells;

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "shell/command/command.h"
 #include "shell/render/human.h"
+#include "shell/render/query.h"
 
 #define WINDOW_ROWS  4000
 #define WINDOW_BYTES (1 << 20)
@@ -435,4 +435,13 @@ int render_json(struct session *s, const char *sql, const char *json)
         complain("no memory for the result");
     sqlite3_close(memory);
     return status;
+}
+
+int render_query(struct session *s, const char *sql, const char *types, ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *stmt = session_vprepare(s, sql, types, args);
+    va_end(args);
+    return stmt ? render_listing(s, stmt) : STATUS_NO;
 }

@@ -9,12 +9,7 @@
 #define CKPTDB_SHELL_RENDER_H
 
 #include "catalog/base/text.h"
-#include "shell/session.h"
-
-/* render_statement() for the rows of a command. */
-int render_listing(struct session *, sqlite3_stmt *);
-/* The same for rows that are in no catalog: a SELECT over json_each(?1). */
-int render_json(struct session *, const char *sql, const char *json);
+#include "shell/session/session.h"
 
 struct cell {
     size_t at, len; /* in render.text */

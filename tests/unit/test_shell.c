@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "shell/line/nearest.h"
-#include "shell/line/statements.h"
+#include "shell/command/statements.h"
 #include "shell/render/human.h"
 #include "shell/render/module_tree.h"
+#include "shell/session/nearest.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

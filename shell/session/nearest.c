@@ -1,4 +1,4 @@
-#include "shell/line/nearest.h"
+#include "shell/session/nearest.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "shell/line/statements.h"
+#include "shell/command/statements.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "shell/session.h"
+#include "shell/session/session.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #include "catalog/base/text.h"
-#include "shell/command/command.h"
-#include "shell/render/render.h"
 
 atomic_int session_interrupted;
 
@@ -206,8 +204,8 @@ bool session_output(struct session *s, const char *target)
 
 /* --- queries ------------------------------------------------------------------------------ */
 
-static sqlite3_stmt *prepare(struct session *s, const char *sql, const char *types,
-                             va_list args)
+sqlite3_stmt *session_vprepare(struct session *s, const char *sql, const char *types,
+                               va_list args)
 {
     sqlite3_stmt *stmt;
     if (sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) != SQLITE_OK) {
@@ -229,16 +227,7 @@ sqlite3_stmt *session_prepare(struct session *s, const char *sql, const char *ty
 {
     va_list args;
     va_start(args, types);
-    sqlite3_stmt *stmt = prepare(s, sql, types, args);
+    sqlite3_stmt *stmt = session_vprepare(s, sql, types, args);
     va_end(args);
     return stmt;
-}
-
-int render_query(struct session *s, const char *sql, const char *types, ...)
-{
-    va_list args;
-    va_start(args, types);
-    sqlite3_stmt *stmt = prepare(s, sql, types, args);
-    va_end(args);
-    return stmt ? render_listing(s, stmt) : STATUS_NO;
 }

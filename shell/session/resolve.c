@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "shell/line/nearest.h"
 #include "shell/map_load.h"
-#include "shell/session.h"
+#include "shell/session/nearest.h"
+#include "shell/session/session.h"
 
 #define CANDIDATES 10 /* of an ambiguous name that are listed */
 

@@ -7,7 +7,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/store/output.h"
-#include "shell/session.h"
+#include "shell/session/session.h"
 
 struct sink {
     struct session *session;

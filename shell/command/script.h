@@ -5,7 +5,7 @@
 #define CKPTDB_SHELL_SCRIPT_H
 
 #include "shell/command/command.h"
-#include "shell/line/statements.h"
+#include "shell/command/statements.h"
 
 /* Run all units of a stream or of a text. `name` is where they come from, for messages;
  * NULL: the command line. Stops at the first error unless told to go on; returns the worst

@@ -1,11 +1,11 @@
-#include "shell/read_text.h"
+#include "shell/session/read_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "catalog/store/source.h"
-#include "shell/session.h"
+#include "shell/session/session.h"
 
 #define FILE_MOST ((uint64_t)16 << 20) /* bytes */
 

@@ -5,11 +5,20 @@
 #ifndef CKPTDB_SHELL_SESSION_H
 #define CKPTDB_SHELL_SESSION_H
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "catalog/db/db.h"
+
+/* What a command or a statement ends with: the exit status, too. */
+enum {
+    STATUS_FINE = 0,
+    STATUS_NO = 1,      /* the answer is no, or something was reported */
+    STATUS_TROUBLE = 2, /* usage, a PATH that does not exist, what cannot be opened */
+    STATUS_INTERRUPTED = 130,
+};
 
 enum output_mode {
     MODE_AUTO, /* box on a terminal, else list of plain rows, tab separated */
@@ -83,19 +92,11 @@ bool session_flush(struct session *);
 void complain(const char *fmt, ...) PRINTF_LIKE(1, 2);
 void complain_error(const struct error *);
 
-/* Run a prepared statement to its end and print its rows in the session's mode. Finalizes
- * it. Returns STATUS_FINE, STATUS_NO (with the message printed), STATUS_TROUBLE when the
- * output cannot be written, or STATUS_INTERRUPTED. */
-int render_statement(struct session *, sqlite3_stmt *);
-
-/* Prepare `sql` with bound parameters given as text/integer pairs, run and render: types is a
- * string of 's' (const char *, NULL binds NULL), 'i' (int64_t), one a parameter. On a
- * terminal, box and table show columns called nbytes, stored or size as "4.2 GB",
- * parameters and elements as "8.03 B", and shorten `path` from the left to fit. */
-int render_query(struct session *, const char *sql, const char *types, ...);
-
-/* The same, prepared and bound but not run; NULL after saying why not. */
+/* Prepare `sql` with bound parameters given as text/integer pairs: types is a string of 's'
+ * (const char *, NULL binds NULL), 'i' (int64_t), one a parameter. NULL after saying why not. */
 sqlite3_stmt *session_prepare(struct session *, const char *sql, const char *types, ...);
+sqlite3_stmt *session_vprepare(struct session *, const char *sql, const char *types,
+                               va_list);
 
 /* The id of a checkpoint named as users name them: an id, a path as catalogued, a unique
  * suffix of one at a '/', RUN@STEP, RUN@latest, either with an item's name behind it. 0, after
@@ -124,13 +125,5 @@ struct mapped {
 /* What a map that renames makes of the checkpoint under this name. False, and told why: none. */
 bool session_mapped(struct session *, const char *map, sqlite3_int64 checkpoint,
                     const char *name, struct mapped *out);
-
-/* Progress on stderr, if that is a terminal, after half a second: what, done of total with
- * rate and time to go. `total` 0: not known. Unit "B" counts bytes. Thread-safe; call as
- * often as you like. */
-struct progress;
-struct progress *progress_new(struct session *, const char *what, const char *unit);
-void progress_set(struct progress *, unsigned long long done, unsigned long long total);
-void progress_free(struct progress *); /* clears the line */
 
 #endif

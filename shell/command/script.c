@@ -1,4 +1,4 @@
-#include "shell/script.h"
+#include "shell/command/script.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "shell/sink.h"
+#include "shell/session/sink.h"
 
 #include <errno.h>
 #include <unistd.h>

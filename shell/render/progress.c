@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "shell/render/human.h"
-#include "shell/session.h"
+#include "shell/render/progress.h"
 
 #define FIRST_MS 500 /* nothing is shown before */
 #define EVERY_MS 100

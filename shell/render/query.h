@@ -1,0 +1,23 @@
+/*
+ * query.h - a query's rows, printed in the session's mode.
+ */
+#ifndef CKPTDB_SHELL_QUERY_H
+#define CKPTDB_SHELL_QUERY_H
+
+#include "shell/session/session.h"
+
+/* Run a prepared statement to its end and print its rows. Finalizes it. Returns STATUS_FINE,
+ * STATUS_NO (with the message printed), STATUS_TROUBLE when the output cannot be written, or
+ * STATUS_INTERRUPTED. */
+int render_statement(struct session *, sqlite3_stmt *);
+
+/* The same for the rows of a command: on a terminal, box and table show columns called nbytes,
+ * stored or size as "4.2 GB", parameters and elements as "8.03 B", and shorten `path` from the
+ * left to fit. */
+int render_listing(struct session *, sqlite3_stmt *);
+/* The same, prepared and bound as session_prepare() does. */
+int render_query(struct session *, const char *sql, const char *types, ...);
+/* The same for rows that are in no catalog: a SELECT over json_each(?1). */
+int render_json(struct session *, const char *sql, const char *json);
+
+#endif
