@@ -5,22 +5,19 @@
 #include <time.h>
 
 #include "catalog/base/threads.h"
+#include "catalog/base/work.h"
 #include "catalog/db/known.h"
 #include "catalog/db/write.h"
 #include "importer/job/job.h"
 #include "importer/walk/walk.h"
 
-#define THREADS_A_CORE   4 /* headers of cold files are waited for, not computed */
-#define WINDOW_BYTES_MAX (UINT64_C(32) << 20)
+#define THREADS_A_CORE 4 /* headers of cold files are waited for, not computed */
 
 struct importing {
     const struct import_options *options;
     struct walk *walk;
     const struct unit **todo; /* units that are new or have changed */
     uint64_t todo_count;
-    struct reuse *reuse;
-    unsigned threads_each; /* of a job: few jobs may use what many would */
-    struct handoff *handoff;
 };
 
 static bool interrupted(const struct import_options *o)
@@ -34,41 +31,41 @@ static unsigned thread_count(const struct import_options *o)
     return n > THREADS_MAX ? THREADS_MAX : n;
 }
 
-/* --- workers ---------------------------------------------------------------------------- */
+/* --- indexing --------------------------------------------------------------------------- */
 
-static void index_units(void *argument)
+struct indexing {
+    struct importing *im;
+    struct writer *writer;
+    struct import_report *report;
+    struct reuse *reuse;
+    unsigned threads_each; /* of a job: few jobs may use what many would */
+};
+
+static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
 {
-    struct importing *im = argument;
-    uint64_t number;
-    while (handoff_claim(im->handoff, &number)) {
-        const struct unit *u = im->todo[number];
-        struct error err = {.offset = NO_OFFSET};
-        struct batch *batch = NULL;
-        struct job_request request = {
-            .format = u->format,
-            .path = u->primary,
-            .checkpoint_path = u->path,
-            .siblings = u->siblings,
-            .sibling_count = u->sibling_count,
-            .reuse = im->reuse,
-            .threads = im->threads_each,
-        };
-        job_run_index(&request, &batch, &err);
-        /* A failed file is not opened again while it stays as it is. An index is: it
-         * must go on claiming its shards. */
-        if (batch && batch->failed && !u->format->set && !u->known) {
-            batch->passed = batch->files;
-            batch->passed_count = batch->file_count;
-        }
-        if (!batch)
-            handoff_stop(im->handoff);
-        handoff_put(im->handoff, number, batch, batch ? batch->arena.used : 0);
-        if (interrupted(im->options))
-            handoff_stop(im->handoff);
+    struct indexing *x = context;
+    const struct unit *u = x->im->todo[number];
+    struct error err = {.offset = NO_OFFSET};
+    struct batch *batch = NULL;
+    struct job_request request = {
+        .format = u->format,
+        .path = u->primary,
+        .checkpoint_path = u->path,
+        .siblings = u->siblings,
+        .sibling_count = u->sibling_count,
+        .reuse = x->reuse,
+        .threads = x->threads_each,
+    };
+    job_run_index(&request, &batch, &err);
+    /* A failed file is not opened again while it stays as it is. An index is: it must go on
+     * claiming its shards. */
+    if (batch && batch->failed && !u->format->set && !u->known) {
+        batch->passed = batch->files;
+        batch->passed_count = batch->file_count;
     }
+    *bytes = batch ? batch->arena.used : 0;
+    return batch;
 }
-
-/* --- the writer's side ------------------------------------------------------------------ */
 
 static void count_batch(struct import_report *r, const struct unit *u,
                         const struct batch *b)
@@ -78,49 +75,46 @@ static void count_batch(struct import_report *r, const struct unit *u,
     r->changed += !b->failed && u->known;
 }
 
-static enum status write_batches(struct importing *im, struct writer *w,
-                                 struct import_report *report, struct error *err)
+static enum status write_batch(void *context, uint64_t number, void *batch,
+                               struct error *err)
 {
-    const struct import_options *o = im->options;
-    for (uint64_t i = 0; i < im->todo_count && err->status == OK; i++) {
-        struct batch *b = handoff_take(im->handoff);
-        if (!b)
-            return interrupted(o)
-                       ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
-                       : error_set(err, ERR_MEMORY, NULL, NO_OFFSET,
-                                   "no memory left to index");
-        if (writer_put(w, b, err) == OK)
-            count_batch(report, im->todo[i], b);
-        batch_free(b);
-        if (o->progress)
-            o->progress(o->context, "indexing", i + 1, im->todo_count);
-    }
+    struct indexing *x = context;
+    const struct import_options *o = x->im->options;
+    if (writer_put(x->writer, batch, err) == OK)
+        count_batch(x->report, x->im->todo[number], batch);
+    if (o->progress)
+        o->progress(o->context, "indexing", number + 1, x->im->todo_count);
     return err->status;
+}
+
+static void drop_batch(void *batch)
+{
+    batch_free(batch);
+}
+
+static bool is_interrupted(void *context)
+{
+    return interrupted(((struct indexing *)context)->im->options);
 }
 
 static enum status index_all(struct importing *im, struct writer *w,
                              struct import_report *report, struct error *err)
 {
-    if (!im->todo_count)
-        return OK;
-    unsigned all = thread_count(im->options);
-    unsigned count = all < im->todo_count ? all : (unsigned)im->todo_count;
-    im->threads_each = all / count;
-    im->handoff = handoff_new(im->todo_count, WINDOW_BYTES_MAX);
-    im->reuse = reuse_new();
-    struct threads *threads =
-        im->handoff && im->reuse ? threads_start(count, index_units, im) : NULL;
-    if (!threads)
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "cannot start a thread");
-    else
-        write_batches(im, w, report, err);
-    if (im->handoff)
-        handoff_stop(im->handoff);
-    threads_join(threads);
-    for (struct batch *b; im->handoff && (b = handoff_leftover(im->handoff));)
-        batch_free(b);
-    reuse_free(im->reuse);
-    handoff_free(im->handoff);
+    struct indexing x = {.im = im, .writer = w, .report = report, .reuse = reuse_new()};
+    struct work work = {
+        .count = im->todo_count,
+        .threads = thread_count(im->options),
+        .context = &x,
+        .make = index_unit,
+        .take = write_batch,
+        .drop = drop_batch,
+        .stop = is_interrupted,
+    };
+    x.threads_each = work.threads / work_threads(&work);
+    if (!x.reuse)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory left to index");
+    work_run(&work, err);
+    reuse_free(x.reuse);
     return err->status;
 }
 

@@ -145,16 +145,3 @@ void tf_step(struct job *job, const char *prefix)
     job_step(job, strtoll(dash + 1, NULL, 10));
     job_run(job, run, NULL);
 }
-
-bool tf_part_of(const char *text, uint64_t *part, uint64_t *count, const char **rest)
-{
-    char *end;
-    if (strspn(text, "0123456789") < 5)
-        return false;
-    *part = strtoull(text, &end, 10);
-    if (strncmp(end, "-of-", 4) != 0 || strspn(end + 4, "0123456789") < 5)
-        return false;
-    *count = strtoull(end + 4, &end, 10);
-    *rest = end;
-    return true;
-}

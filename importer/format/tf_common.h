@@ -30,7 +30,4 @@ enum status tf_version(struct job *, const Tf__VersionDef *v);
 /* "model.ckpt-1000": the step, and the run that it is of, the directory. */
 void tf_step(struct job *, const char *prefix);
 
-/* "00001-of-00002" and what follows it; false if it does not begin so. */
-bool tf_part_of(const char *text, uint64_t *part, uint64_t *count, const char **rest);
-
 #endif

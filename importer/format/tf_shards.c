@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "importer/container/shard_name.h"
 #include "importer/format/tf_common.h"
 
 #define INDEX_SUFFIX ".index"
 #define GRAPH_SUFFIX ".meta"
-#define DATA_INFIX   ".data-"
+#define DATA_INFIX   ".data"
 
 #define PATH_BYTES 8192
 
@@ -26,9 +27,8 @@ size_t tf_prefix_length(const char *name)
 
 static bool is_data_file(const char *after_infix)
 {
-    uint64_t shard, count;
-    const char *rest;
-    return tf_part_of(after_infix, &shard, &count, &rest) && !*rest;
+    struct shard_name s;
+    return shard_number(after_infix, SHARD_DIGITS, &s) && !*s.rest;
 }
 
 enum status tf_shards_claim(struct claim *claim)
@@ -100,7 +100,7 @@ static bool find_renamed(struct tf_shards *s, uint32_t shard, struct text *path)
     char stem[32];
     uint64_t count;
     const char *const *names = job_siblings(s->job, &count);
-    snprintf(stem, sizeof(stem), DATA_INFIX "%05lu-of-", (unsigned long)shard);
+    snprintf(stem, sizeof(stem), DATA_INFIX "-%05lu-of-", (unsigned long)shard);
     text_reset(path);
     text_adds(path, tf_shards_name(s));
     text_adds(path, stem);
@@ -167,7 +167,7 @@ static const char *choose_path(struct tf_shards *s, uint32_t shard, struct text 
 {
     struct text other = {.limit = PATH_BYTES};
     text_adds(path, text_str(&s->prefix));
-    text_addf(path, DATA_INFIX "%05lu-of-%05lu", (unsigned long)shard,
+    text_addf(path, DATA_INFIX "-%05lu-of-%05lu", (unsigned long)shard,
               (unsigned long)s->count);
     const char *right = text_str(path);
     if (right && !is_listed(s, right + s->name_at) && find_renamed(s, shard, &other)) {
@@ -223,9 +223,9 @@ static enum status add_beside(struct tf_shards *s, const char *name, const char 
 enum status tf_shards_list(struct tf_shards *s, bool after)
 {
     struct text stem = {.limit = PATH_BYTES};
-    uint64_t count, shard, of;
+    uint64_t count;
+    struct shard_name n;
     const char *const *names = job_siblings(s->job, &count);
-    const char *rest;
     uint32_t file;
     text_adds(&stem, tf_shards_name(s));
     text_addc(&stem, '.');
@@ -235,12 +235,12 @@ enum status tf_shards_list(struct tf_shards *s, bool after)
         if (strcmp(suffix, GRAPH_SUFFIX) == 0 && after)
             add_beside(s, names[at], "graph");
         if (strncmp(suffix, DATA_INFIX, strlen(DATA_INFIX)) != 0 ||
-            !tf_part_of(suffix + strlen(DATA_INFIX), &shard, &of, &rest) || *rest)
+            !shard_number(suffix + strlen(DATA_INFIX), SHARD_DIGITS, &n) || *n.rest)
             continue;
-        bool own = of == s->count && shard < of;
+        bool own = n.count == s->count && n.part < n.count;
         if (own && !after)
-            tf_shards_file(s, (uint32_t)shard, &file);
-        if (!own && after && !(shard < s->count && s->list[shard].renamed))
+            tf_shards_file(s, (uint32_t)n.part, &file);
+        if (!own && after && !(n.part < s->count && s->list[n.part].renamed))
             add_beside(s, names[at], "extra");
     }
     text_release(&stem);

@@ -10,7 +10,10 @@
  */
 #include <string.h>
 
+#include "importer/container/shard_name.h"
 #include "importer/job/format.h"
+
+#define TRAIN_DS "train_ds"
 
 static bool begins(struct bytes head, const char *text)
 {
@@ -18,22 +21,12 @@ static bool begins(struct bytes head, const char *text)
     return head.len >= len && memcmp(head.at, text, len) == 0;
 }
 
-static bool is_digits(const char *at, size_t len)
+/* "train_ds-000-of-001.index": T5X prints three digits. */
+static bool is_data_index(const char *name)
 {
-    return len > 0 && strspn(at, "0123456789") >= len;
-}
-
-/* PREFIX digits "-of-" digits ".index"? */
-static bool is_numbered_index(const char *name, const char *prefix)
-{
-    size_t len = strlen(prefix);
-    if (strncmp(name, prefix, len) != 0)
-        return false;
-    const char *of = strstr(name + len, "-of-");
-    const char *end = of ? strstr(of, ".index") : NULL;
-    return end && strcmp(end, ".index") == 0 &&
-           is_digits(name + len, (size_t)(of - name) - len) &&
-           is_digits(of + 4, (size_t)(end - of) - 4);
+    struct shard_name s;
+    return strncmp(name, TRAIN_DS, strlen(TRAIN_DS)) == 0 &&
+           shard_number(name + strlen(TRAIN_DS), 1, &s) && strcmp(s.rest, ".index") == 0;
 }
 
 static int tf_state_probe(const struct probe *p)
@@ -43,9 +36,7 @@ static int tf_state_probe(const struct probe *p)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if (begins(p->head, texts[i]))
             return 8 * (int)strlen(texts[i]);
-    return is_numbered_index(p->name, "train_ds-")
-               ? 8 * (int)strlen("train_ds--of-.index")
-               : 0;
+    return is_data_index(p->name) ? 8 * (int)strlen(TRAIN_DS "--of-.index") : 0;
 }
 
 const struct format format_tf_state = {

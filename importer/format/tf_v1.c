@@ -29,6 +29,7 @@
 #include "catalog/codec/message.h"
 #include "importer/array/tiling.h"
 #include "importer/container/protobuf.h"
+#include "importer/container/shard_name.h"
 #include "importer/container/sstable.h"
 #include "importer/format/tf_common.h"
 #include "importer/format/tf_v1_record.h"
@@ -121,27 +122,16 @@ static int tf_v1_probe(const struct probe *p)
     return sstable_ends(p->tail) && is_header(tf_first_value(p->head)) ? 64 + 8 : 0;
 }
 
-/* "PREFIX-00001-of-00002": the length of PREFIX, the shard and how many there are. */
-static bool parse_shard(const char *name, size_t *prefix, uint64_t *shard,
-                        uint64_t *count)
+/* "PREFIX-00001-of-00002"? Its stem is PREFIX. */
+static bool parse_shard(const char *name, struct shard_name *s)
 {
-    size_t len = strlen(name);
-    const char *at = name + len;
-    for (unsigned dashes = 0; at > name && dashes < 3; at--)
-        dashes += at[-1] == '-';
-    const char *rest;
-    if (at == name || *at != '-' || !tf_part_of(at + 1, shard, count, &rest) || *rest ||
-        *shard >= *count)
-        return false;
-    *prefix = (size_t)(at - name);
-    return true;
+    return shard_name(name, s) && s->stem && !*s->rest && s->part < s->count;
 }
 
 static size_t prefix_length(const char *name)
 {
-    size_t prefix;
-    uint64_t shard, count;
-    return parse_shard(name, &prefix, &shard, &count) ? prefix : strlen(name);
+    struct shard_name s;
+    return parse_shard(name, &s) ? s.stem : strlen(name);
 }
 
 static bool tf_v1_name(const char *name, struct text *out)
@@ -153,15 +143,14 @@ static bool tf_v1_name(const char *name, struct text *out)
  * all but the first. */
 static enum status tf_v1_claim(struct claim *claim)
 {
-    size_t prefix, other;
-    uint64_t shard, count, next, of;
+    struct shard_name own, next;
     struct text graph = {.limit = PATH_BYTES};
     text_add(&graph, claim->name, prefix_length(claim->name));
     text_adds(&graph, GRAPH_SUFFIX);
     if (text_str(&graph))
         claim_take(claim, text_str(&graph));
     text_release(&graph);
-    if (!parse_shard(claim->name, &prefix, &shard, &count))
+    if (!parse_shard(claim->name, &own))
         return OK;
     uint64_t low = 0, high = claim->count;
     while (low < high) {
@@ -173,9 +162,9 @@ static enum status tf_v1_claim(struct claim *claim)
     }
     for (; low < claim->count; low++) {
         const char *name = claim->names[low];
-        if (strncmp(name, claim->name, prefix) != 0)
+        if (strncmp(name, claim->name, own.stem) != 0)
             break;
-        if (!parse_shard(name, &other, &next, &of) || other != prefix || of != count)
+        if (!parse_shard(name, &next) || next.stem != own.stem || next.count != own.count)
             continue;
         claim_take(claim, name);
         break;
@@ -617,19 +606,15 @@ static enum status find_files(struct v1 *v)
 {
     struct job *job = v->job;
     const char *slash = strrchr(job->path, '/');
-    size_t prefix;
-    uint64_t shard;
+    struct shard_name shard;
     v->name_at = slash ? (size_t)(slash - job->path) + 1 : 0;
     const char *name = job->path + v->name_at;
-    if (!parse_shard(name, &prefix, &shard, &v->shards)) {
-        prefix = strlen(name);
-        v->shards = 0;
-    }
+    v->shards = parse_shard(name, &shard) ? shard.count : 0;
     if (v->shards > LIMIT_SHARDS)
         return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET,
                          "%llu files, the most is %llu", (unsigned long long)v->shards,
                          (unsigned long long)LIMIT_SHARDS);
-    text_add(&v->prefix, job->path, v->name_at + prefix);
+    text_add(&v->prefix, job->path, v->name_at + prefix_length(name));
     if (!text_str(&v->prefix))
         return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET,
                          "a path of over %d bytes", PATH_BYTES);

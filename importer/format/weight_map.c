@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "importer/container/shard_name.h"
 #include "importer/job/facts.h"
 
 struct weight_stray {
@@ -49,34 +50,26 @@ static bool stem_of(const char *name, const char *suffix, struct text *stem)
     return text_str(stem) != NULL;
 }
 
-/* "-00001-of-00005", then the rest. */
-static const char *after_number(const char *rest)
+/* "-00001-of-00005" and the suffix? */
+static bool is_shard(const char *name, const char *suffix)
 {
-    static const char shape[] = "-ddddd-of-ddddd";
-    for (size_t i = 0; shape[i]; i++) {
-        bool digit = rest[i] >= '0' && rest[i] <= '9';
-        if (shape[i] == 'd' ? !digit : rest[i] != shape[i])
-            return NULL;
-    }
-    return rest + sizeof(shape) - 1;
+    struct shard_name s;
+    return shard_number(name, SHARD_DIGITS, &s) && strcmp(s.rest, suffix) == 0;
 }
 
 static bool is_safetensors_shard(const char *rest)
 {
-    const char *end = after_number(rest);
-    return end && strcmp(end, ".safetensors") == 0;
+    return is_shard(rest, ".safetensors");
 }
 
 static bool is_bin_shard(const char *rest)
 {
-    const char *end = after_number(rest);
-    return end && strcmp(end, ".bin") == 0;
+    return is_shard(rest, ".bin");
 }
 
 static bool is_msgpack_shard(const char *rest)
 {
-    const char *end = after_number(rest);
-    return end && strcmp(end, ".msgpack") == 0;
+    return is_shard(rest, ".msgpack");
 }
 
 static bool (*shard_test(const char *suffix))(const char *rest)
@@ -344,7 +337,7 @@ static void report_extra(struct job *job, const struct weight_map *m, const char
     for (uint64_t i = 0; i < count; i++) {
         struct weight_shard key = {.name = names[i]};
         if (strncmp(names[i], stem.at, stem.len) != 0 ||
-            !shard_test(suffix)(names[i] + stem.len) ||
+            !is_shard(names[i] + stem.len, suffix) ||
             (m->shard_count &&
              bsearch(&key, m->shards, m->shard_count, sizeof(key), by_shard_name)))
             continue;

@@ -1,0 +1,236 @@
+/*
+ * work.c - a numbered hand-off: things made in any order, taken in the order of their numbers,
+ * through a bounded window. Who is too far ahead waits; the next thing wanted never waits, so
+ * it cannot lock up.
+ */
+#include "catalog/base/work.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "catalog/base/threads.h"
+
+#define WINDOW       UINT64_C(256)
+#define WINDOW_BYTES (UINT64_C(32) << 20)
+/* Room for what the threads hold beyond the window when it is stopped. */
+#define RING (WINDOW + THREADS_MAX)
+
+/* --- the hand-off ----------------------------------------------------------------------- */
+
+struct slot {
+    void *thing;
+    uint64_t bytes;
+    bool ready;
+};
+
+struct handoff {
+    pthread_mutex_t lock;
+    pthread_cond_t ready; /* the next thing is there: for the taker */
+    pthread_cond_t room;  /* there is room again: for the makers */
+    uint64_t total, claimed, taken, bytes, bytes_max;
+    unsigned waiting; /* makers, for room */
+    bool stopped;
+    struct slot slot[RING];
+};
+
+static struct handoff *handoff_new(uint64_t total, uint64_t bytes_max)
+{
+    struct handoff *h = calloc(1, sizeof(*h));
+    if (!h)
+        return NULL;
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->ready, NULL);
+    pthread_cond_init(&h->room, NULL);
+    h->total = total;
+    h->bytes_max = bytes_max;
+    return h;
+}
+
+/* Claim the next number to make; false: all are claimed, or it was stopped. */
+static bool handoff_claim(struct handoff *h, uint64_t *number)
+{
+    pthread_mutex_lock(&h->lock);
+    bool more = !h->stopped && h->claimed < h->total;
+    if (more)
+        *number = h->claimed++;
+    pthread_mutex_unlock(&h->lock);
+    return more;
+}
+
+static void handoff_put(struct handoff *h, uint64_t number, void *thing, uint64_t bytes)
+{
+    pthread_mutex_lock(&h->lock);
+    /* Past the window or the bytes only the one wanted next may enter. */
+    while (number != h->taken &&
+           (number >= h->taken + WINDOW || h->bytes > h->bytes_max) && !h->stopped) {
+        h->waiting++;
+        pthread_cond_wait(&h->room, &h->lock);
+        h->waiting--;
+    }
+    h->slot[number % RING] = (struct slot){thing, bytes, true};
+    h->bytes += bytes;
+    if (number == h->taken)
+        pthread_cond_signal(&h->ready);
+    pthread_mutex_unlock(&h->lock);
+}
+
+/* Makers are woken when there is room for many things, not for one, */
+static bool much_room(const struct handoff *h, uint64_t bytes_before)
+{
+    uint64_t half = h->bytes_max / 2;
+    return h->taken % (WINDOW / 4) == 0 || (bytes_before > half && h->bytes <= half);
+}
+
+/* The things in order; NULL after the last, or when stopped and it was never made. */
+static void *handoff_take(struct handoff *h)
+{
+    pthread_mutex_lock(&h->lock);
+    struct slot *s = &h->slot[h->taken % RING];
+    while (!s->ready && h->taken < (h->stopped ? h->claimed : h->total)) {
+        /* or when one of them may hold the next. */
+        if (h->waiting)
+            pthread_cond_broadcast(&h->room);
+        pthread_cond_wait(&h->ready, &h->lock);
+    }
+    void *thing = NULL;
+    if (s->ready) {
+        uint64_t before = h->bytes;
+        thing = s->thing;
+        h->bytes -= s->bytes;
+        *s = (struct slot){0};
+        h->taken++;
+        if (h->waiting && much_room(h, before))
+            pthread_cond_broadcast(&h->room);
+    }
+    pthread_mutex_unlock(&h->lock);
+    return thing;
+}
+
+/* No more claims. */
+static void handoff_stop(struct handoff *h)
+{
+    pthread_mutex_lock(&h->lock);
+    h->stopped = true;
+    pthread_cond_broadcast(&h->ready);
+    pthread_cond_broadcast(&h->room);
+    pthread_mutex_unlock(&h->lock);
+}
+
+/* After all threads have joined: what was put and not taken. NULL: nothing left. */
+static void *handoff_leftover(struct handoff *h)
+{
+    for (uint64_t i = 0; i < RING; i++) {
+        bool ready = h->slot[i].ready;
+        h->slot[i].ready = false;
+        if (ready && h->slot[i].thing)
+            return h->slot[i].thing;
+    }
+    return NULL;
+}
+
+static void handoff_free(struct handoff *h)
+{
+    pthread_cond_destroy(&h->ready);
+    pthread_cond_destroy(&h->room);
+    pthread_mutex_destroy(&h->lock);
+    free(h);
+}
+
+/* --- running ---------------------------------------------------------------------------- */
+
+struct running {
+    const struct work *work;
+    struct handoff *handoff;
+    atomic_bool stopped; /* because stop() said so */
+};
+
+unsigned work_threads(const struct work *w)
+{
+    unsigned most = w->threads ? w->threads : threads_cores();
+    if (most > THREADS_MAX)
+        most = THREADS_MAX;
+    return most < w->count ? most : w->count ? (unsigned)w->count : 1;
+}
+
+static bool is_stopped(struct running *r)
+{
+    const struct work *w = r->work;
+    if (w->stop && w->stop(w->context))
+        atomic_store(&r->stopped, true);
+    return atomic_load(&r->stopped);
+}
+
+static void make_some(void *argument)
+{
+    struct running *r = argument;
+    const struct work *w = r->work;
+    uint64_t number;
+    while (!is_stopped(r) && handoff_claim(r->handoff, &number)) {
+        uint64_t bytes = 0;
+        void *thing = w->make(w->context, number, &bytes);
+        if (!thing)
+            handoff_stop(r->handoff);
+        handoff_put(r->handoff, number, thing, bytes);
+    }
+    if (atomic_load(&r->stopped))
+        handoff_stop(r->handoff);
+}
+
+static enum status fail(struct running *r, struct error *err)
+{
+    return atomic_load(&r->stopped)
+               ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
+               : error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory left");
+}
+
+static enum status take_all(struct running *r, struct error *err)
+{
+    const struct work *w = r->work;
+    for (uint64_t i = 0; i < w->count && err->status == OK; i++) {
+        void *thing = handoff_take(r->handoff);
+        if (!thing)
+            return fail(r, err);
+        w->take(w->context, i, thing, err);
+        w->drop(thing);
+    }
+    return err->status;
+}
+
+/* Where the system gives no thread: one after another. */
+static enum status run_alone(struct running *r, struct error *err)
+{
+    const struct work *w = r->work;
+    for (uint64_t i = 0; i < w->count && err->status == OK; i++) {
+        uint64_t bytes;
+        void *thing = is_stopped(r) ? NULL : w->make(w->context, i, &bytes);
+        if (!thing)
+            return fail(r, err);
+        w->take(w->context, i, thing, err);
+        w->drop(thing);
+    }
+    return err->status;
+}
+
+enum status work_run(const struct work *w, struct error *err)
+{
+    struct running r = {.work = w};
+    atomic_init(&r.stopped, false);
+    if (!w->count)
+        return err->status;
+    r.handoff = handoff_new(w->count, w->window_bytes ? w->window_bytes : WINDOW_BYTES);
+    struct threads *threads =
+        r.handoff ? threads_start(work_threads(w), make_some, &r) : NULL;
+    if (threads)
+        take_all(&r, err);
+    else
+        run_alone(&r, err);
+    if (r.handoff)
+        handoff_stop(r.handoff);
+    threads_join(threads);
+    for (void *thing; r.handoff && (thing = handoff_leftover(r.handoff));)
+        w->drop(thing);
+    if (r.handoff)
+        handoff_free(r.handoff);
+    return err->status;
+}
