@@ -139,7 +139,7 @@ static bool is_gone(const char *path)
 }
 
 /* What the walk did not find is gone where it has looked, or where there is nothing. It has
- * not looked below what it may not read, nor behind links it was not told to follow. */
+ * not looked below what it may not read, nor after links it was not told to follow. */
 static bool vanished(const struct walk *walk, const struct known *k,
                      const struct known_checkpoint *c)
 {

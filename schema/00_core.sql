@@ -40,7 +40,7 @@ CREATE TABLE layout_tensors (
   extents   BLOB                -- packed list (tensor.h); NULL for a range
 ) STRICT;
 
--- The empty leaves of trees. id as in layout_tensors; `before` tensors stand before it.
+-- The empty leaves of trees. id as in layout_tensors; `before` tensors are before it.
 CREATE TABLE layout_nodes (
   id      INTEGER PRIMARY KEY,
   name    INTEGER NOT NULL,     -- names.id

@@ -36,7 +36,7 @@ struct request {
     bool readonly, keep_going, help, version;
 };
 
-/* The program's own options; its modes stand in mode_names. */
+/* The program's own options; its modes are in mode_names. */
 static const struct option_spec program_options[] = {
     {"-d", "CATALOG", "the catalog; else $CKPTDB, else a file in your data folder"},
     {"-c", "SQL", "run statements or a dot-command; may be repeated"},

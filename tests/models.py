@@ -400,7 +400,7 @@ def t5_cases():
 
 
 def scalable_cases():
-    """Every layer has its bias. 11 layers: 10 does not come right behind 1."""
+    """Every layer has its bias. 11 layers: 10 does not come right after 1."""
     new = Numbers()
     umt5 = hf_t5(new, vocab=5, embed=4, heads=2, kv=3, mlp=6, layers=11, bias_each=True)
     layers = t5x(umt5, heads=2, bias_each=True)

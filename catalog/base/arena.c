@@ -109,7 +109,7 @@ void arena_adopt(struct arena *a, struct arena *from)
     struct arena_page **last = &from->page;
     while (*last)
         last = &(*last)->older;
-    if (a->page) { /* behind the newest, which has room left */
+    if (a->page) { /* after the newest, which has room left */
         *last = a->page->older;
         a->page->older = from->page;
     } else {

@@ -30,7 +30,7 @@ void *arena_room(struct arena *a, size_t size);
 /* count * size, checked. */
 void *arena_array(struct arena *a, size_t count, size_t size);
 
-/* A copy with a NUL behind it. */
+/* A copy with a NUL after it. */
 char *arena_copy(struct arena *a, const void *bytes, size_t len);
 
 /* Make room in a growing array: returns `array` or a larger copy of it with at

@@ -78,7 +78,7 @@ static enum status take_strings(struct source *s, const char *rest, const char *
                          "strings have no fixed size");
     if (rest)
         return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET,
-                         "codec step behind \"strings\"");
+                         "codec step after \"strings\"");
     *strings = strdup(argument);
     return *strings ? OK : error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
 }

@@ -13,7 +13,7 @@
  *   lz4:N       the decoded size in 4 bytes, and an LZ4 block
  *   bz2:N       one or more bzip2 streams
  *   lzma:N      one or more .xz streams, or one of .lzma
- *   crc32c:end  verify and leave out the checksum that stands behind the bytes ("start": in
+ *   crc32c:end  verify and leave out the checksum that is after the bytes ("start": in
  *               front); also crc32, adler32, fletcher32, jenkins_lookup3
  *   shuffle:W   bytes sorted by their place in their element of W bytes
  *   delta:D,S  fixedscaleoffset:SCALE,OFFSET,D,S  astype:D,S
@@ -26,7 +26,7 @@
  *   sstable     a block of an SSTable with its trailer: checksum verified, Snappy undone
  *   cut:A,N     N bytes from byte A on; a chain in the catalog says "cut", and each extent
  *               has the numbers (tensor.h)
- *   field:F     a protobuf message: the contents of its fields of number F, one behind the other
+ *   field:F     a protobuf message: the contents of its fields of number F, one after the other
  *   varints:W   LEB128 numbers to integers of W bytes
  *   strings:X   not a codec: the last step of string tensors (strings.h)
  *
@@ -54,7 +54,7 @@ struct codec_step {
 
 struct codec {
     const char *name;
-    /* Owns `inner`: closes it with *out, and on failure. `argument` is the text behind
+    /* Owns `inner`: closes it with *out, and on failure. `argument` is the text after
      * ':' ("" where there is none). A decoder that keeps state takes a lock. NULL: the
      * source is decoded as a block. */
     enum status (*open)(struct source *inner, const char *argument, struct source **out,
@@ -88,7 +88,7 @@ enum status codec_chain_open(struct source *inner, const char *chain, struct sou
 
 #define CODEC_STEP_BYTES 96 /* of one step's text; longer ones are no codec's */
 
-/* Walk a chain: the next step's word into `name` (CODEC_STEP_BYTES), its argument behind it.
+/* Walk a chain: the next step's word into `name` (CODEC_STEP_BYTES), its argument after it.
  * False at the end. */
 bool codec_chain_next(const char **chain, char *name, const char **argument);
 

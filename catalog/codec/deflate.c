@@ -176,7 +176,7 @@ static enum status inflate_block(const struct codec_step *step, int wrap,
         }
     } while (wrap == GZIP && !all_zero(p.in));
     if (wrap == ZLIB && p.in.len)
-        return codec_corrupt(step, err, "%zu bytes behind the end", p.in.len);
+        return codec_corrupt(step, err, "%zu bytes after the end", p.in.len);
     *made = room - p.room;
     return OK;
 }

@@ -1,5 +1,5 @@
 /*
- * field.c - the contents of a protobuf message's fields of number F, one behind the other:
+ * field.c - the contents of a protobuf message's fields of number F, one after the other:
  * "field:7". So come together the elements of a repeated field, packed in one run or in
  * several, or one a field.
  */

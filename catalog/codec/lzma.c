@@ -57,7 +57,7 @@ static enum status lzma_decode(const struct codec_step *step, struct bytes in,
     *made = (size_t)z.total_out;
     enum status status = OK;
     if (rc == LZMA_STREAM_END && z.avail_in)
-        status = codec_corrupt(step, err, "%zu bytes behind the end", z.avail_in);
+        status = codec_corrupt(step, err, "%zu bytes after the end", z.avail_in);
     else if (rc != LZMA_STREAM_END && *made <= room)
         status = lzma_failed(step, rc, &z, err);
     lib->close(&z);

@@ -40,7 +40,7 @@ static enum status look(struct message *m, struct bytes *out, struct error *err)
     return OK;
 }
 
-/* The contents' length; the cursor stands before them, and is failed by what is no field. */
+/* The contents' length; the cursor is before them, and is failed by what is no field. */
 static uint64_t contents(struct cursor *c, unsigned wire)
 {
     const uint8_t *begin = c->at;

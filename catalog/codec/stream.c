@@ -19,13 +19,13 @@ struct stream_source {
     struct bytes left; /* of in[] */
     uint64_t in_at;    /* of inner: bytes read so far */
     uint64_t out_at;   /* decoded so far */
-    bool padded;       /* zeros stand behind the last stream */
+    bool padded;       /* zeros are after the last stream */
     bool ended;        /* the last stream has been seen to its end */
     uint8_t in[IN_BYTES];
     uint8_t skip[SKIP_BYTES];
 };
 
-/* Where the library stands in the file. */
+/* Where the library is in the file. */
 static uint64_t file_offset(const struct stream_source *s)
 {
     uint64_t begin;
@@ -46,7 +46,7 @@ static enum status refill(struct stream_source *s, struct error *err)
     return OK;
 }
 
-/* Behind a stream: does another one begin? */
+/* After a stream: does another one begin? */
 static enum status next_stream(struct stream_source *s, struct error *err)
 {
     enum stream_tail tail = s->codec->tail;
@@ -58,7 +58,7 @@ static enum status next_stream(struct stream_source *s, struct error *err)
         bool padding = tail == TAIL_PADDED && !*s->left.at;
         if (!padding && (tail == TAIL_NOTHING || s->padded))
             return error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
-                             "bytes behind the end of %s data", s->codec->codec);
+                             "bytes after the end of %s data", s->codec->codec);
         if (!padding) {
             s->codec->reset(s->state);
             return OK;

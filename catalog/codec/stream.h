@@ -16,7 +16,7 @@ struct stream_piece {
 
 enum stream_result {
     STREAM_GOES_ON,
-    STREAM_ENDS, /* a stream is complete; `in` is what stands behind it */
+    STREAM_ENDS, /* a stream is complete; `in` is what is after it */
     STREAM_DAMAGED,
     STREAM_NO_MEMORY,
 };

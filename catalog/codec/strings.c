@@ -5,7 +5,7 @@
  *   count x  varint64  length
  *   4 bytes  u32le     masked CRC-32C of the lengths, each as u32le, or as u64le when it
  *                      does not fit
- *   bytes              one string behind the other
+ *   bytes              one string after the other
  * An empty tensor has the checksum alone, or nothing.
  *
  * Its first version keeps them in a protobuf message (tensor.proto), each a field of its own.
@@ -194,7 +194,7 @@ static const uint8_t *window_at(struct window *w, uint64_t offset, size_t len,
     return w->bytes;
 }
 
-/* The length at *at, which moves behind it. */
+/* The length at *at, which moves after it. */
 static enum status next_length(struct window *w, uint64_t *at, uint64_t *length,
                                struct error *err)
 {
@@ -315,7 +315,7 @@ static enum status open_fields(struct strings *t, struct error *err)
     return err->status;
 }
 
-/* The length at *at, which moves behind the string. */
+/* The length at *at, which moves after the string. */
 static enum status next_item(struct strings *t, uint64_t *at, uint32_t *length,
                              struct error *err)
 {
@@ -354,7 +354,7 @@ static enum status open_vlen(struct strings *t, struct error *err)
     }
     if (at != t->source->size)
         error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
-                  "%llu bytes stand behind the last string",
+                  "%llu bytes are after the last string",
                   (unsigned long long)(t->source->size - at));
     t->next = UINT64_MAX; /* begin at a mark */
     return err->status;

@@ -90,7 +90,7 @@ static enum status count_all(struct varints_source *v, struct error *err)
 /* The numbers from some place on. */
 struct stream {
     const struct source *source;
-    uint64_t at; /* behind what is in `bytes` */
+    uint64_t at; /* after what is in `bytes` */
     size_t next, len;
     uint8_t bytes[BLOCK_BYTES];
 };

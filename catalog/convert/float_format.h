@@ -74,7 +74,7 @@ INLINE uint32_t float_decode(const struct float_format *f, uint32_t code)
     const uint32_t wide = magnitude << shift;
     const uint32_t quiet = 0x7FC00000 | (magnitude & f->payload) << shift;
 
-    /* Below the least normal: put M behind a one at its place, and take the one away. */
+    /* Below the least normal: put M after a one at its place, and take the one away. */
     const uint32_t one = (128 - f->bias) << 23;
     const uint32_t tiny = float_bits(float_of(wide | one) - float_of(one));
     uint32_t u = magnitude >> f->mantissa ? wide + ((127 - f->bias) << 23) : tiny;

@@ -25,7 +25,7 @@
     K(encode32_8) K(encode32_half) K(encode32_bf16) K(encode32_e8m0)           /* from f32 */\
     K(encode64_8) K(encode64_16)                                               /* from f64 */\
     K(no_nan_f32) K(no_nan_f64)                            /* checked copies */              \
-    K(complex_16) K(complex_32) K(complex_64)              /* a zero behind each number */
+    K(complex_16) K(complex_32) K(complex_64)              /* a zero after each number */
 /* clang-format on */
 
 enum kernel {

@@ -193,7 +193,7 @@ static enum status renew(sqlite3 *db, struct error *err)
     return end(db, status, err);
 }
 
-/* The same for a connection that only reads: its own views stand before those of the file. */
+/* The same for a connection that only reads: its own views are before those of the file. */
 static enum status overlay(sqlite3 *db, struct error *err)
 {
     static const char create[] = "\nCREATE VIEW ";

@@ -120,7 +120,7 @@ enum status writer_feed(struct writer *w, enum writer_statement_id which,
     return writer_finish(w, writer_statement(w, which), err);
 }
 
-/* Rows of the newest layout: the first one with its id, the others behind it. */
+/* Rows of the newest layout: the first one with its id, the others after it. */
 enum status writer_feed_behind(struct writer *w, enum writer_statement_id first,
                                enum writer_statement_id more, struct feed rows,
                                struct error *err)

@@ -1,6 +1,6 @@
 /*
  * write_layout.c - what checkpoints share, into rows: names, layouts and their sums, facts.
- * Rows are fed from memory (feed.h), behind the last one where they can be.
+ * Rows are fed from memory (feed.h), after the last one where they can be.
  */
 #include <stdlib.h>
 #include <string.h>

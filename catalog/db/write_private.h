@@ -73,7 +73,7 @@ enum status writer_finish(struct writer *, sqlite3_stmt *, struct error *err);
 int64_t writer_find(struct writer *, sqlite3_stmt *, struct error *err);
 enum status writer_feed(struct writer *, enum writer_statement_id, struct feed rows,
                         struct error *err);
-/* Rows of the newest layout: the first one with its id, the others behind it. */
+/* Rows of the newest layout: the first one with its id, the others after it. */
 enum status writer_feed_behind(struct writer *, enum writer_statement_id first,
                                enum writer_statement_id more, struct feed rows,
                                struct error *err);

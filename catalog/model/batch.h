@@ -63,7 +63,7 @@ struct batch_meta {
 struct batch_node {
     const char *name;
     const char *kind;  /* "null", "dict", "list" */
-    uint64_t position; /* how many tensors stand before it */
+    uint64_t position; /* how many tensors are before it */
 };
 
 struct batch_issue {

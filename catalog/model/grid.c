@@ -119,7 +119,7 @@ bool grid_key(const struct grid *g, const uint64_t *shape, unsigned rank, uint64
 bool grid_holds(const struct grid *g, uint64_t index)
 {
     uint64_t low = 0, high = g->run_count;
-    while (low < high) { /* the first run that ends behind the index */
+    while (low < high) { /* the first run that ends after the index */
         uint64_t middle = low + (high - low) / 2;
         if (g->runs[middle].first + g->runs[middle].count <= index)
             low = middle + 1;

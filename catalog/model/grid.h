@@ -34,7 +34,7 @@ struct grid_level {
      * shard's index, the elements of a chunk. NULL: C order. */
     uint8_t *order;
     /* Of a shard, which any level but the last is: */
-    bool index_first;  /* its index stands at its beginning, else at its end */
+    bool index_first;  /* its index is at its beginning, else at its end */
     bool index_summed; /* 4 bytes follow the index: its CRC-32C, little-endian */
     bool index_big;    /* the index's numbers are big-endian */
     const char *codec; /* steps from the value as found to the shard; NULL: none */
@@ -111,7 +111,7 @@ uint64_t grid_value_total(const struct grid *);
 uint32_t *grid_next_file(struct grid *, uint64_t *at);
 
 /*
- * The packed form, in the `extents` column behind EXTENTS_GRID (tensor.h):
+ * The packed form, in the `extents` column after EXTENTS_GRID (tensor.h):
  *
  *   varint  flags: bit 0 in files, 1 prefixed, 2 incomplete, 3 has metadata file
  *   varint  levels, then each: rank varints shape; varint flags: bit 0 order follows,

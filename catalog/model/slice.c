@@ -11,7 +11,7 @@ enum part_kind {
     PART_ELLIPSIS
 };
 
-/* What stands between two commas. Numbers keep their sign; far ones are clamped to the
+/* What is between two commas. Numbers keep their sign; far ones are clamped to the
  * ends of int64_t, as Python's own clamping does to the ends of the dimension. */
 struct part {
     enum part_kind kind;

@@ -123,7 +123,7 @@ enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned 
     return OK;
 }
 
-/* Where the step "cut" stands in a chain, or NULL. */
+/* Where the step "cut" is in a chain, or NULL. */
 static const char *find_cut(const char *chain)
 {
     for (const char *at = chain; at && *at;) {

@@ -79,7 +79,7 @@ bool chunks_between(const struct chunks *c, const uint64_t *low, const uint64_t 
     uint64_t first = value_of(c, low), last = value_of(c, high);
     uint64_t from = 0, to = g->in_files ? g->run_count : g->value_count;
     uint64_t count = to;
-    while (from < to) { /* the first that ends at `first` or behind */
+    while (from < to) { /* the first that ends at `first` or after */
         uint64_t middle = from + (to - from) / 2;
         uint64_t end = g->in_files ? g->runs[middle].first + g->runs[middle].count
                                    : g->values[middle].index + 1;

@@ -241,7 +241,7 @@ static uint64_t next_box(const struct composed *c, const struct composed_part *p
     return taken;
 }
 
-/* How many elements of the part stand before element `position` of the result. */
+/* How many elements of the part are before element `position` of the result. */
 static uint64_t before(const struct composed *c, const struct composed_part *p,
                        uint64_t position)
 {

@@ -20,7 +20,7 @@ void decode_close(struct decode *);
 
 /* Shape of a chunk. */
 const uint64_t *decode_chunk(const struct decode *);
-/* The element that stands where no chunk is. */
+/* The element that is where no chunk is. */
 const uint8_t *decode_fill(const struct decode *);
 
 unsigned decode_threads(const struct decode *);

@@ -322,7 +322,7 @@ enum status gather_to_file(struct gather *g, const struct source *s, int fd,
     join(g);
     if (!g->rank)
         g->dim[g->rank++] = (struct gather_dim){.count = 1};
-    unsigned outer = g->rank - 1; /* this one in parts, those behind it as a whole */
+    unsigned outer = g->rank - 1; /* this one in parts, those after it as a whole */
     while (outer && g->dim[outer].count <= room / inside)
         inside *= g->dim[outer--].count;
     uint64_t part = room / inside ? room / inside : 1;

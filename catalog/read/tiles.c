@@ -169,7 +169,7 @@ void tiles_between(const struct tiles *tiles, uint64_t first, uint64_t last,
     }
     *begin = low;
     high = tiles->count;
-    while (low < high) { /* the first that begins behind `last` */
+    while (low < high) { /* the first that begins after `last` */
         uint64_t middle = low + (high - low) / 2;
         if (tiles->tile[middle].first <= last)
             low = middle + 1;

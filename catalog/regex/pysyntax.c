@@ -169,7 +169,7 @@ static void read_whole(struct pyreader *p)
         bool taken = !token_in(t, ")|");
         if (taken)
             tokens_take(&p->in);
-        /* A bad token behind is noticed by taking the one before. */
+        /* A bad token after is noticed by taking the one before. */
         if (reader_failed(p))
             break;
         if (token_is(t, ')'))

@@ -63,7 +63,7 @@ static bool is_space(uint32_t c, const char *at, size_t len)
 }
 
 /* The value of a decimal digit of any script, -1 if it is none. Each script's ten digits
- * stand in a row, whose zero has a code ending in 0 or 6 but for the mathematical ones.
+ * are in a row, whose zero has a code ending in 0 or 6 but for the mathematical ones.
  * */
 static int digit_value(uint32_t c, const char *at, size_t len)
 {

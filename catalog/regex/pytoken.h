@@ -69,7 +69,7 @@ unsigned tokens_number(struct tokens *, unsigned most, const char *set, unsigned
 /* Everything up to and with `end`; an empty or unfinished name is an error. */
 bool tokens_until(struct tokens *, char end, const char *what, struct name *out);
 
-/* What stands between the start of `t` and the next token. */
+/* What is between the start of `t` and the next token. */
 struct name tokens_since(const struct tokens *, struct token t);
 
 /* Record "MESSAGE at position N (line L, column C)" as a re.error. */

@@ -82,7 +82,7 @@ static enum status compile_pcre(struct regex *re, enum regex_how how, bool misle
 }
 
 /* Without JIT, as where memory may not be both written and executed, PCRE2 interprets. Groups in
- * a possessive repeat, when what is behind it fails, keep with JIT what they held (10.42). */
+ * a possessive repeat, when what is after it fails, keep with JIT what they held (10.42). */
 static enum status prepare_match(struct regex *re, struct error *err)
 {
     size_t jit_size = 0;

@@ -15,7 +15,7 @@ struct piece {
 
 struct template
 {
-    struct text literals; /* of all pieces, one behind the other */
+    struct text literals; /* of all pieces, one after the other */
     struct piece *pieces;
     size_t count, space;
 };

@@ -3,7 +3,7 @@
  *
  * Each file of catalog/sql/ exports `int sql_register_NAME(sqlite3 *)`, which returns an
  * SQLite code, and has a line in modules.def. A file whose functions open checkpoint files
- * registers them SQLITE_DIRECTONLY and stands there as SQL_READS.
+ * registers them SQLITE_DIRECTONLY and is there as SQL_READS.
  */
 #ifndef CKPTDB_SQL_EXTENSION_H
 #define CKPTDB_SQL_EXTENSION_H

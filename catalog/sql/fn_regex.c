@@ -82,7 +82,7 @@ static bool parse_how(sqlite3_context *ctx, sqlite3_value *value, enum regex_how
     return false;
 }
 
-/* Borrow the pattern argv[0] for the text argv[1]; `how` stands at argv[how_at] if there
+/* Borrow the pattern argv[0] for the text argv[1]; `how` is at argv[how_at] if there
  * are that many. False: the result is set (NULL or an error). */
 static bool call_open(struct call *c, sqlite3_context *ctx, int argc,
                       sqlite3_value **argv, int how_at)

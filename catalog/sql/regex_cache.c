@@ -52,7 +52,7 @@ struct regex_cache *regex_cache_share(struct regex_cache *c)
     return c;
 }
 
-/* Free the templates behind the first `keep`. */
+/* Free the templates after the first `keep`. */
 static void trim_templates(struct cached_regex *e, unsigned keep)
 {
     struct stored_template **at = &e->templates;

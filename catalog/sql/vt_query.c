@@ -55,7 +55,7 @@ struct query_cursor {
     sqlite3_stmt *stmt;
     unsigned long long used; /* columns it computes */
     sqlite3_value *given[PARAMETERS_MAX];
-    const char *each; /* behind `element` in the list */
+    const char *each; /* after `element` in the list */
     sqlite3_int64 element;
     sqlite3_int64 row;
     bool done;
@@ -371,7 +371,7 @@ static int query_eof(sqlite3_vtab_cursor *base)
 }
 
 /* A copied value gets new memory for each row, a text keeps what it has; and with the NUL
- * that is behind it, it is not copied again to get one. */
+ * that is after it, it is not copied again to get one. */
 static void result_of(sqlite3_context *context, sqlite3_value *v)
 {
     const char *text =

@@ -1,7 +1,7 @@
 /*
  * array_list.c - one directory of a zarr store: its entries, and the values of the array
  * that it holds. Of chunk files only the names are seen, never more; where keys have '/' in
- * them, they stand in directories of their own.
+ * them, they are in directories of their own.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -318,7 +318,7 @@ static int by_node(const void *a, const void *b)
                   ((const struct array_attributes *)b)->path);
 }
 
-/* Copy `more` elements behind those of `list`, which has room; false: there is no list. */
+/* Copy `more` elements after those of `list`, which has room; false: there is no list. */
 static bool append(void *list, uint64_t *count, const void *from, uint64_t more,
                    size_t size)
 {

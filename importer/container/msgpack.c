@@ -20,7 +20,7 @@
 #define PORTION_FIRST ((size_t)4 << 10)
 #define PORTION_MOST  ((size_t)64 << 10)
 
-/* What the bytes c0 to df begin: type, bytes of the number or length behind, length of an
+/* What the bytes c0 to df begin: type, bytes of the number or length after, length of an
  * extension that says none */
 static const struct head {
     uint8_t type, width, fixed;
@@ -104,7 +104,7 @@ static bool in_window(const struct msgpack *m, uint64_t at, uint64_t len)
            len <= m->window_len - (at - m->window_at);
 }
 
-/* The next `len` bytes, 8 at most; m->at moves behind them. NULL: there are none. */
+/* The next `len` bytes, 8 at most; m->at moves after them. NULL: there are none. */
 static const uint8_t *take(struct msgpack *m, size_t len)
 {
     if (m->cut || m->err->status != OK)
@@ -186,7 +186,7 @@ static bool set_real(struct msgpack_item *item, uint64_t bits, unsigned width)
     return true;
 }
 
-/* What the number behind the first byte means. */
+/* What the number after the first byte means. */
 static bool set_value(struct msgpack *m, struct msgpack_item *item, uint64_t number,
                       unsigned width)
 {

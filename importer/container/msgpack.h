@@ -7,14 +7,14 @@
  *   if (msgpack_open(&m, source, arena, err) == OK)
  *       while (m.at < m.end && msgpack_next(&m, &item))
  *           ...            an array or a map: its items come next;
- *                          a string, bytes or an extension: its bytes stand at item.data
+ *                          a string, bytes or an extension: its bytes are at item.data
  *
  * Only what is asked for is read: after a payload that was passed over the next bytes are
  * read in small portions, which grow while reading goes on without a gap. Every length is
  * compared with the bytes that are left, and so is every number of items, since each of
  * them takes a byte at least.
  *
- * After an error, which stands in m->err, every call returns false as long as it stands
+ * After an error, which is in m->err, every call returns false as long as it stands
  * there. A caller that can go on puts another error and another place there.
  */
 #ifndef CKPTDB_IMPORTER_CONTAINER_MSGPACK_H
@@ -74,7 +74,7 @@ enum status msgpack_open(struct msgpack *, const struct source *source, struct a
  * `cut` is set and calls return false. */
 void msgpack_head(struct msgpack *, struct bytes head, uint64_t size, struct error *);
 
-/* The head of the next value; m->at is then behind its payload, or before its first item. */
+/* The head of the next value; m->at is then after its payload, or before its first item. */
 bool msgpack_next(struct msgpack *, struct msgpack_item *);
 
 /* The same; another type is an error: "`what` expected". */

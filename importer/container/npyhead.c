@@ -9,7 +9,7 @@
  *   elements     from here on
  *
  * NumPy evaluates the text as Python. Here only what NumPy has ever written is taken:
- * quoted strings, True and False, tuples of decimal numbers (Python 2 put an L behind
+ * quoted strings, True and False, tuples of decimal numbers (Python 2 put an L after
  * them). Nothing is nested, but the list of a structured dtype, which is not looked into.
  *
  * Source: numpy/lib/format.py, "Format Version 1.0" to "3.0".

@@ -63,7 +63,7 @@ static bool set_sized(struct numpy_type *t, const char *code, bool big)
     return true;
 }
 
-/* "" or "[unit]" or "[25unit]" behind M8 and m8. */
+/* "" or "[unit]" or "[25unit]" after M8 and m8. */
 static bool is_time_unit(const char *text)
 {
     static const char units[] = " Y M W D h m s ms us ns ps fs as ";

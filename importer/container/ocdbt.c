@@ -7,12 +7,12 @@
  *                             last commits, named by its newest version
  *   d/<32 hex digits>         nodes and values, in any order (the folder may be another)
  *
- * A node names files relative to a base path: that of the node above and, behind it, that
+ * A node names files relative to a base path: that of the node above and, after it, that
  * of the file the node is in. So a database can refer to whole trees of others, as those
  * that Orbax merges: "ocdbt.process_0/" and then "d/...".
  *
  * A node leaves out the beginning that all keys below its place in the tree share: the keys
- * of a node stand behind the prefix that the node above gives it.
+ * of a node are after the prefix that the node above gives it.
  */
 #include "importer/container/ocdbt.h"
 
@@ -192,7 +192,7 @@ struct frame {
     uint64_t most; /* bytes that its body may have, stored and decoded */
 };
 
-/* Read a frame and decode its body, which stands in `memory`. */
+/* Read a frame and decode its body, which is in `memory`. */
 static enum status read_body(struct ocdbt *db, const struct frame *f,
                              struct buffer *memory, struct bytes *body, struct error *err)
 {
@@ -285,7 +285,7 @@ static enum status check_node(struct ocdbt *db, struct level *l, uint64_t *keys,
     return OK;
 }
 
-/* Number the files of a table that are needed. What it names stands behind `base`. */
+/* Number the files of a table that are needed. What it names is after `base`. */
 static enum status number_table(struct ocdbt *db, struct ocdbt_table t, struct bytes base,
                                 struct table_file *files, struct ocdbt_place at,
                                 struct error *err)

@@ -126,7 +126,7 @@ static uint64_t sum_of(struct cursor column, uint64_t count)
     return sum;
 }
 
-/* The last of the next `count` numbers of a column; the cursor moves behind it. */
+/* The last of the next `count` numbers of a column; the cursor moves after it. */
 static uint64_t last_of(struct cursor *c, uint64_t count, uint64_t most)
 {
     struct cursor column_begin = column(c, count, most);

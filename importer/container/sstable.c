@@ -8,7 +8,7 @@
  *     zeros up to byte 40
  *     magic      u64le 0xDB4775248B80FB57
  *
- *   block, `size` bytes, and behind it 5 more:
+ *   block, `size` bytes, and after it 5 more:
  *     content    raw or compressed
  *     type       u8: 0 raw, 1 Snappy
  *     crc        u32le, masked CRC-32C of content and type
@@ -123,7 +123,7 @@ static enum status check_limit(const struct sstable *t, uint64_t offset, uint64_
     return OK;
 }
 
-/* Leave the restart array, whose length stands at the end of the content, out: what remains
+/* Leave the restart array, whose length is at the end of the content, out: what remains
  * is entries. */
 static enum status entries_length(const struct sstable *t, const struct block *b,
                                   uint64_t content, const uint8_t *end, uint64_t *entries,
@@ -246,7 +246,7 @@ static enum status bad_entry(const struct sstable *t, const struct block *b,
                      "an entry of a table block ends past the end of the block");
 }
 
-/* An entry as it stands in its block. */
+/* An entry as it is in its block. */
 struct raw_entry {
     uint64_t shared, value_len;
     struct bytes fresh; /* of the key */

@@ -7,7 +7,7 @@
  * as soon as a step needs numbers, and at the end of the chain in any case.
  *
  * Shards: {"chunk_shape", "codecs" (of a chunk inside), "index_codecs", "index_location"}
- * is a codec that makes bytes; codecs behind it are those of the whole shard. Transposing
+ * is a codec that makes bytes; codecs after it are those of the whole shard. Transposing
  * says for each axis of what is stored which axis it was before.
  *
  * Sources: numcodecs (filters and compressors), zarr-specs (codecs of version 3),
@@ -244,7 +244,7 @@ static bool add_sum(struct chain *c, const char *step, const char *where)
     return add_u64(c->size, 4, &c->size) && add(c, "%s:%s", step, where);
 }
 
-/* Checksums of 4 bytes, with the side on which they stand as the one setting. */
+/* Checksums of 4 bytes, with the side on which they are as the one setting. */
 static bool sum_at(struct chain *c, const struct zarr_member *m, const char *step,
                    const char *side)
 {

@@ -51,7 +51,7 @@ bool zarr_members(struct zarr_parsing *, const struct zarr_value *object,
                   bool (*other)(struct zarr_parsing *, struct bytes name,
                                 const struct zarr_value *));
 
-/* The next value of a list, or behind a key, left out of `j`; false at the end of the list
+/* The next value of a list, or after a key, left out of `j`; false at the end of the list
  * and after an error. */
 bool zarr_next(struct json *, struct zarr_value *);
 

@@ -236,7 +236,7 @@ static enum status locate_data(const struct source *s, struct zip_member *m,
     uint8_t local[LOCAL_BYTES + UINT16_MAX];
     size_t len = LOCAL_BYTES + m->name_len;
     if (directory < len || m->header > directory - len)
-        return corrupt(s, m->header, err, "a member lies behind the directory");
+        return corrupt(s, m->header, err, "a member lies after the directory");
     if (source_read(s, m->header, local, len, err) != OK)
         return err->status;
     if (load_u32le(local) != LOCAL_MAGIC)

@@ -36,7 +36,7 @@ struct zip {
     const struct source *source;
     struct zip_member *members; /* in the order of the directory; in the arena */
     uint64_t count;
-    uint64_t trailing; /* bytes behind the archive */
+    uint64_t trailing; /* bytes after the archive */
 };
 
 /* Offsets are relative to `source`, which must outlive the zip. ERR_CORRUPT (with the codes

@@ -9,7 +9,7 @@
  *                          again, mostly an array
  *
  *   FILE_gda/              arrays that several processes have written together: zarr folders, for
- *                          which texts stand in the tree, "//GDAPlaceholder:" and their path
+ *                          which texts are in the tree, "//GDAPlaceholder:" and their path
  *                          (the folder is found for itself, too)
  *
  * Any name will do where the beginning holds an array; without one the bytes are no evidence,
@@ -36,7 +36,7 @@ static bool named_like_flax(const char *name)
            strncmp(name, "streaming_", 10) == 0;
 }
 
-/* The head of a record of a stream; the reader is then behind its bytes. `key` NULL: nobody
+/* The head of a record of a stream; the reader is then after its bytes. `key` NULL: nobody
  * asks for it. */
 static bool read_record(struct msgpack *m, struct msgpack_item *value, struct text *key)
 {
@@ -192,7 +192,7 @@ static bool read_record_value(struct flax_tree *t, const struct msgpack_item *va
         return false;
     if (m->at != m->end)
         return msgpack_fail(m, m->at, ERR_CORRUPT, NULL,
-                            "%llu bytes behind the value of a record",
+                            "%llu bytes after the value of a record",
                             (unsigned long long)(m->end - m->at));
     m->end = end;
     return true;

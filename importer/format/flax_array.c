@@ -10,7 +10,7 @@
  *
  *   {"__msgpack_chunked_array__": true, "shape": {"0": n, ...}, "chunks": {"0": array, ...}}
  *
- * whose chunks are flat runs of the elements, in the order of their numbers ("10" is behind
+ * whose chunks are flat runs of the elements, in the order of their numbers ("10" is after
  * "9"). Dictionaries keep their order or are sorted on their way, so the marker comes first.
  *
  * Files of 2020 and before have buffers and names in the raw type, which strings are of today.
@@ -60,7 +60,7 @@ static bool read_dtype(struct msgpack *m, struct flax_array *a)
                         "a NUL byte in the name of a dtype");
 }
 
-/* [shape, dtype, buffer], and nothing behind it. */
+/* [shape, dtype, buffer], and nothing after it. */
 static bool read_parts(struct msgpack *m, struct flax_array *a)
 {
     struct msgpack_item item;
@@ -81,7 +81,7 @@ static bool read_parts(struct msgpack *m, struct flax_array *a)
     if (!shape_elements(a->shape, a->rank, &a->run.elements))
         a->run.elements = UINT64_MAX; /* no shape of a tensor's either */
     return m->at == m->end || msgpack_fail(m, m->at, ERR_CORRUPT, NULL,
-                                           "%llu bytes behind the buffer of an array",
+                                           "%llu bytes after the buffer of an array",
                                            (unsigned long long)(m->end - m->at));
 }
 

@@ -39,7 +39,7 @@ static inline bool flax_is_array(const struct msgpack_item *item)
            (item->kind == FLAX_EXTENSION_ARRAY || item->kind == FLAX_EXTENSION_SCALAR);
 }
 
-/* Read the payload of an extension that is an array; the reader ends up behind it in any case.
+/* Read the payload of an extension that is an array; the reader ends up after it in any case.
  * False with the reader's error, or where a head is cut. */
 bool flax_array_read(struct msgpack *, const struct msgpack_item *, struct flax_array *);
 

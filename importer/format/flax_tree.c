@@ -324,7 +324,7 @@ enum status flax_walk(struct job *job, const struct source *source,
     if (flax_open(&t, job, source, visitor) == OK && flax_value(&t) == OK &&
         t.reader.at < t.reader.end)
         job_issue(job, ISSUE_ERROR, source->name, t.reader.at, "trailing-bytes",
-                  "%llu bytes behind the tree are not part of it",
+                  "%llu bytes after the tree are not part of it",
                   (unsigned long long)(t.reader.end - t.reader.at));
     flax_close(&t);
     return job->err->status;

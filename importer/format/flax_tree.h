@@ -45,9 +45,9 @@ struct flax_visitor {
     /* A status other than OK ends the walk; it must be the job's error. */
     enum status (*leaf)(void *context, const struct flax_leaf *);
 
-    /* A map, before its entries: leaf->item is its head, and the reader stands before its
+    /* A map, before its entries: leaf->item is its head, and the reader is before its
      * first key. *taken true: it was a leaf of the visitor's own, and the reader stands
-     * behind it. Else the reader is put back. NULL: no maps are leaves. */
+     * after it. Else the reader is put back. NULL: no maps are leaves. */
     enum status (*map)(void *context, const struct flax_leaf *, bool *taken);
 
     void *context;
@@ -58,7 +58,7 @@ struct flax_tree {
     const struct source *source;
     const struct flax_visitor *visitor;
     struct msgpack reader;
-    struct text path; /* of the value at hand; set it to what stands before all names */
+    struct text path; /* of the value at hand; set it to what is before all names */
     struct strmap
         paths;       /* of all values but arrays, whose names are the job's to compare */
     uint64_t leaves; /* of any kind */
@@ -81,7 +81,7 @@ enum status flax_open(struct flax_tree *, struct job *, const struct source *sou
 enum status flax_value(struct flax_tree *);
 void flax_close(struct flax_tree *);
 
-/* All of the above for a file that holds one value; more bytes behind it are an issue. */
+/* All of the above for a file that holds one value; more bytes after it are an issue. */
 enum status flax_walk(struct job *, const struct source *, const struct flax_visitor *);
 
 #endif

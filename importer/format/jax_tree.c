@@ -261,7 +261,7 @@ static bool flat_tree(struct parsing *p, struct bytes all)
             key = flat_string(&f, n->names + child);
         name_child(p, n->names ? &key : NULL);
         uint64_t table = flat_follow(&f, n->vector + child);
-        /* A table takes 4 bytes and more; fewer: some stand in the tree twice. */
+        /* A table takes 4 bytes and more; fewer: some are in the tree twice. */
         if (f.failed || ++nodes > all.len / 4)
             return fail(p, "the tree of names is damaged");
         if (!flat_node(p, &f, table))

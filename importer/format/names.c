@@ -7,7 +7,7 @@
  *
  * In the first form dtype and shape may be null or absent. In the second a leaf is
  * "float32[2,3]", or "?" for what is not known; names are keys and list positions joined by
- * '/'; null, {} and [] are leaves without a tensor. Both may stand in one file.
+ * '/'; null, {} and [] are leaves without a tensor. Both may be in one file.
  *
  * Source: this program's own.
  */
@@ -192,7 +192,7 @@ static bool node(struct names *n, const char *kind)
     return false;
 }
 
-/* Put `key` behind the path of the innermost level. */
+/* Put `key` after the path of the innermost level. */
 static bool set_path(struct names *n, const void *key, size_t len)
 {
     struct level *l = &n->levels[n->depth - 1];

@@ -4,7 +4,7 @@
  *   header       container/npyhead.c
  *   elements     to the end of the file
  *
- * Bytes behind the elements are legal (several arrays may be appended to one file); the
+ * Bytes after the elements are legal (several arrays may be appended to one file); the
  * first array counts, and a warning tells of the rest.
  *
  * Source: numpy/lib/format.py.

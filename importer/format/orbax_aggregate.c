@@ -1,7 +1,7 @@
 /*
  * orbax_aggregate.c - `checkpoint`: the tree of an item as older Orbax wrote it.
  *
- * One msgpack value as Flax makes them (flax_tree.c). Small leaves stand in the file; of
+ * One msgpack value as Flax makes them (flax_tree.c). Small leaves are in the file; of
  * arrays that are stored elsewhere there is the text "PLACEHOLDER://KEY".
  *
  * Source: orbax/checkpoint/_src/handlers/{pytree_checkpoint_handler,utils}.py (2023).

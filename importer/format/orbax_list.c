@@ -1,5 +1,5 @@
 /*
- * orbax_list.c - the arrays of an Orbax item that stand in OCDBT databases.
+ * orbax_list.c - the arrays of an Orbax item that are in OCDBT databases.
  *
  *   manifest.ocdbt, d/...                     of the whole item: values that processes
  *                                             wrote are referred to, not copied
@@ -379,7 +379,7 @@ static bool take_database(struct listing *l, const char *directory, struct error
 
 /* --- values to their arrays --------------------------------------------------------- */
 
-/* Try the parts of a key from its end: what stands before them may be an array. */
+/* Try the parts of a key from its end: what is before them may be an array. */
 static void place(struct listing *l, struct loose *x)
 {
     size_t begin = x->len + 1;

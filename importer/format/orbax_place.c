@@ -6,7 +6,7 @@
  *   RUN/STEP/ITEM/                  arrays, or
  *   RUN/STEP/ITEM/metadata          JSON (also ITEM/metrics, ITEM/data.json)
  *
- * STEP is a number, or one behind PREFIX_, perhaps padded with zeros. Arrays may also lie
+ * STEP is a number, or one after PREFIX_, perhaps padded with zeros. Arrays may also lie
  * in STEP itself.
  *
  * Source: orbax/checkpoint/_src/path/step.py, metadata/step_metadata_serialization.py,

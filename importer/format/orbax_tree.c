@@ -7,7 +7,7 @@
  *    "use_ocdbt": ..., "use_zarr3": ..., "custom_metadata": ...,
  *    "store_array_data_equal_to_fill_value": BOOLEAN, "value_metadata_tree": TEXT, ...}
  *
- * REPR is Python's spelling of the path and is not read: the components stand in
+ * REPR is Python's spelling of the path and is not read: the components are in
  * key_metadata (key_type 1: a position in a sequence; 2: a key or an attribute). Joined
  * by '.' they are the key that the array is stored under, which says less where a
  * component holds a '.' itself. Shapes and dtypes are not here.

@@ -6,7 +6,7 @@
 
 #include "importer/format/safetensors_header.h"
 
-/* After the length: the brace, and something that JSON allows behind it. A length past the
+/* After the length: the brace, and something that JSON allows after it. A length past the
  * end of the file is taken for a cut file only where the name says so too. */
 static int safetensors_probe(const struct probe *p)
 {

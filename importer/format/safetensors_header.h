@@ -42,7 +42,7 @@ enum status safetensors_parse(struct bytes text, const char *source, struct aren
                               struct safetensors_header *out, struct error *);
 
 /* Parse only the __metadata__ that writers put first: out->facts. *rest is the header's text
- * behind it, all of it where there is none: steps of a run often differ in no more. */
+ * after it, all of it where there is none: steps of a run often differ in no more. */
 enum status safetensors_facts(struct bytes text, const char *source, struct arena *,
                               struct safetensors_header *out, struct bytes *rest,
                               struct error *);

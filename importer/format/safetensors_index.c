@@ -20,7 +20,7 @@ static enum status index_claim(struct claim *c)
 }
 
 /* What a shard states of itself. Most shards say the same, and it is stated once; what differs
- * from what the index or an earlier shard says stands under the shard's name, "SHARD:KEY", as a
+ * from what the index or an earlier shard says is under the shard's name, "SHARD:KEY", as a
  * neighbour's facts do. */
 static enum status state_fact(struct job *job, struct weight_map *m, const char *shard,
                               const struct safetensors_fact *f)

@@ -4,7 +4,7 @@
  *   driver     "zarr"; "cast", with the spec of what is converted as `base`
  *   dtype      "float32", ...; "uint16" where bfloat16 is meant
  *   kvstore    {driver: "file" or "gfile" or "gcs", path: "target.decoder.w/"}, or a URL
- *   path       stands here, and not in kvstore, until TensorStore 0.1.14
+ *   path       is here, and not in kvstore, until TensorStore 0.1.14
  *   metadata   what .zarray says: shape, chunks, compressor; the rest mostly left out
  *   transform  an `output` in it makes the array a view of what is stored
  *

@@ -12,7 +12,7 @@
 
 struct t5x_spec {
     char driver[T5X_WORD_MAX + 1], dtype[T5X_WORD_MAX + 1]; /* "": not said */
-    struct text path;     /* of the folder, as it stands there */
+    struct text path;     /* of the folder, as it is there */
     struct text metadata; /* the JSON text of a complete .zarray; empty: not said */
     bool has_kvstore, has_output;
     struct msgpack_item base; /* what a spec of the driver "cast" converts: a map, */
@@ -21,7 +21,7 @@ struct t5x_spec {
 };
 
 /* Is the map whose head was read, and whose first key comes next, a spec? Then *spec is filled
- * and the reader stands behind the map; else it stands anywhere. An error of the reader's own
+ * and the reader is after the map; else it stands anywhere. An error of the reader's own
  * is set only where its bytes cannot be read. Release *spec in any case. */
 bool t5x_spec_read(struct msgpack *, const struct msgpack_item *map, struct t5x_spec *);
 void t5x_spec_release(struct t5x_spec *);

@@ -16,7 +16,7 @@
  *
  * Elements of less than 8 bits take a byte each in the file: the codec "unpack:B" says so
  * and gives the packed elements that the catalog counts (nbytes); as stored, they are what
- * stands before that step.
+ * is before that step.
  *
  * An entry's crc32c is of the stored bytes, except for strings: theirs runs over the lengths
  * as numbers, the check sum of the lengths, and the bytes. A variant's is different again,

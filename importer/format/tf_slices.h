@@ -1,7 +1,7 @@
 /*
  * tf_slices.h - keys of slices, and the pieces of partitioned variables in a tensor bundle.
  *
- * Their keys begin with a zero byte, so that all of them stand before the first name. They are
+ * Their keys begin with a zero byte, so that all of them are before the first name. They are
  * collected in the order of the table and found again when their variable comes.
  */
 #ifndef CKPTDB_FORMAT_TF_SLICES_H

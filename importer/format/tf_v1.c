@@ -38,7 +38,7 @@
 #define GRAPH_SUFFIX ".meta"
 #define PATH_BYTES   8192
 
-/* Behind a block's content in the file: type and checksum. */
+/* After a block's content in the file: type and checksum. */
 #define BLOCK_TRAILER 5
 
 /* Raw blocks above that are not read as a whole, but so much of each record. */

@@ -43,7 +43,7 @@ enum status tf_v1_value_find(const struct source *value, const struct tf_v1_fiel
                              struct tf_v1_value *out, struct error *err);
 
 /* The steps from a TensorProto (`packed` false) or a packed run to elements, as text that
- * follows a '|' or stands alone; "" for none. `out` has TF_V1_STEPS bytes. */
+ * follows a '|' or is alone; "" for none. `out` has TF_V1_STEPS bytes. */
 #define TF_V1_STEPS 48
 void tf_v1_steps(const struct tf_v1_field *, bool packed, char *out);
 

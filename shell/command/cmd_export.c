@@ -81,7 +81,7 @@ static bool find_format(struct request *r, const char *format)
     return false;
 }
 
-/* What options cannot stand together, or stand without each other. */
+/* What options cannot are together, or stand without each other. */
 static bool check_usage(const struct args *args, const struct request *r)
 {
     static const char *const others[] = {"--names", "--where", "--map", "--target"};

@@ -168,7 +168,7 @@ static int parse_mode(struct parse *p, const char *word)
     return STATUS_FINE;
 }
 
-/* -d and --readonly are the program's, but people also type them behind the command; in the
+/* -d and --readonly are the program's, but people also type them after the command; in the
  * shell and in scripts the catalog is chosen already. *status is set where one is found. */
 static bool parse_global(struct parse *p, int argc, const char *const *argv, int *at,
                          int *status)

@@ -1,7 +1,7 @@
 /*
  * command.h - what a command is. Each is one struct, and one line in commands.def; it is a
  * command word, a dot-command in the shell, and a page of `help`, all from that struct.
- * Nothing else prints usage. Commands stand in cmd_NAME.c, what only the shell has in dot_*.c.
+ * Nothing else prints usage. Commands are in cmd_NAME.c, what only the shell has in dot_*.c.
  *
  * Where a word of `args` is CHECKPOINT, NAME, PATH, FILE, OUT, COMMAND, RULESET, OPTIMIZER or
  * MODE, the shell completes it so.

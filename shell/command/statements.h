@@ -26,7 +26,7 @@ enum unit {
 
 struct splitter {
     struct text pending;
-    char inside;    /* what the end of the text stands in: 0, a quote, ']', '-' or '*' */
+    char inside;    /* what the end of the text is in: 0, a quote, ']', '-' or '*' */
     bool ended;     /* the last token is ';' */
     bool begun;     /* there is something but blanks and comments */
     unsigned line;  /* lines taken so far */

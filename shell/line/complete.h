@@ -17,7 +17,7 @@ struct completion {
     size_t count; /* of items, sorted, each once */
     bool more;    /* there are others; they count in `common` */
     char *common; /* what all begin with; NULL: there are none */
-    char after;   /* to add behind the only one: a blank, a quote; 0: nothing */
+    char after;   /* to add after the only one: a blank, a quote; 0: nothing */
 };
 
 /* Complete the word that ends at the end of `line` (`len` bytes). `continued`: the line goes

@@ -74,7 +74,7 @@ enum status print_csv(const struct printing *p, struct error *err)
 struct walk {
     const struct printing *p;
     uint64_t *index; /* shown index; EDGE in a gap */
-    unsigned depth;  /* of what stands here: rank for an element, less for a gap */
+    unsigned depth;  /* of what is here: rank for an element, less for a gap */
     size_t width;    /* elements are padded to it */
     size_t column;   /* on the line, 0 at its beginning */
     uint64_t printed;
@@ -95,7 +95,7 @@ static bool in_gap(const struct walk *w, unsigned d)
     return has_gap(w->p, d) && w->index[d] == EDGE;
 }
 
-/* What stands at the walk's index: a gap in the outermost dimension that is in one. */
+/* What is at the walk's index: a gap in the outermost dimension that is in one. */
 static void settle(struct walk *w)
 {
     for (w->depth = 0; w->depth < w->p->rank && !in_gap(w, w->depth); w->depth++)

@@ -108,7 +108,7 @@ bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
     return m->dtype && m->shape;
 }
 
-/* Children stand behind their parents, so one walk back adds everything up. The order of
+/* Children are after their parents, so one walk back adds everything up. The order of
  * children does not count in the hash: files may hold two layers in different order. */
 static void add_up(struct module_tree *t)
 {

@@ -42,7 +42,7 @@ struct module_tree {
     char separator;
 };
 
-/* `separator` stands between the components of names. False without memory. */
+/* `separator` is between the components of names. False without memory. */
 bool module_tree_init(struct module_tree *, char separator);
 /* Copies the name, dtype and shape. */
 bool module_tree_add(struct module_tree *, const char *name, const char *dtype,

@@ -279,7 +279,7 @@ static void print_window(struct render *r, bool last)
     text_reset(&r->text);
 }
 
-/* The row that the statement stands on becomes cells. False without memory. */
+/* The row that the statement is on becomes cells. False without memory. */
 static bool take_row(struct render *r)
 {
     size_t columns = (size_t)r->columns;

@@ -45,7 +45,7 @@ void line_window(struct render *);
 void row_window(struct render *); /* list, csv, tsv: one row or more */
 void row_header(struct render *);
 
-/* The row that the statement stands on, as a JSON object. */
+/* The row that the statement is on, as a JSON object. */
 void json_row(struct render *, struct text *out);
 
 /* A real with as few digits as give it back; "null" or "Inf" for infinities. */

@@ -28,7 +28,7 @@ void complain(const char *fmt, ...)
     va_end(args);
     const char *message = raw.at ? raw.at : small;
     text_escape(&safe, message, strlen(message));
-    fflush(stdout); /* so that what came before stands before */
+    fflush(stdout); /* so that what came before is before */
     fprintf(stderr, "%sckptdb: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
             text_str(&safe) ? text_str(&safe) : "no memory");
     text_release(&raw);

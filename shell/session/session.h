@@ -99,7 +99,7 @@ sqlite3_stmt *session_vprepare(struct session *, const char *sql, const char *ty
                                va_list);
 
 /* The id of a checkpoint named as users name them: an id, a path as catalogued, a unique
- * suffix of one at a '/', RUN@STEP, RUN@latest, either with an item's name behind it. 0, after
+ * suffix of one at a '/', RUN@STEP, RUN@latest, either with an item's name after it. 0, after
  * saying why not (candidates of an ambiguous name are listed). */
 sqlite3_int64 session_checkpoint(struct session *, const char *name);
 

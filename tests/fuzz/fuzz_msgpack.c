@@ -1,5 +1,5 @@
 /*
- * fuzz_msgpack.c - msgpack values, one behind the other. Walking into a value and leaving it
+ * fuzz_msgpack.c - msgpack values, one after the other. Walking into a value and leaving it
  * out must end in the same place or both fail; a head reads as the file does.
  */
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * fuzz_ocdbt_node.c - a tree: the input is bodies of nodes, each behind its length (u16
+ * fuzz_ocdbt_node.c - a tree: the input is bodies of nodes, each after its length (u16
  * little-endian), which come one after another into a file under checksums that are right. The
  * last is the root, as high as there are nodes below it. And the input as a root that is a leaf
  * and as zstd data.

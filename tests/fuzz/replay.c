@@ -3,7 +3,7 @@
  *
  *   replay_NAME FILE-OR-FOLDER...
  *
- * Every input stands in a block of its own size, so that a sanitizer sees each byte too
+ * Every input is in a block of its own size, so that a sanitizer sees each byte too
  * far. An input is named before it runs: the last line tells which one crashed.
  */
 #include <dirent.h>

@@ -236,7 +236,7 @@ static void test_refused(void **state)
         {"zstd:0", BYTES(""), 0, ERR_CORRUPT, "not even an empty frame"},
         {"zstd:4", BYTES("abcdefgh"), 4, ERR_CORRUPT, "zstd: data is damaged"},
         {"zlib:0", BYTES("\x78\x9c\3\0\0\0\0\1x"), 0, ERR_CORRUPT,
-         "1 bytes behind the end"},
+         "1 bytes after the end"},
         {"bz2:4", BYTES("abcdefgh"), 4, ERR_CORRUPT, "bz2: data is damaged, at byte "},
         {"bz2:4", BYTES(""), 4, ERR_CORRUPT, "bz2: data is cut short"},
         {"lzma:4", BYTES("abcdefgh"), 4, ERR_CORRUPT, "neither .xz nor .lzma"},

@@ -690,7 +690,7 @@ static void packed_elements(void **state)
     assert_true(back[3] == 9);
 }
 
-/* Every length around a vector and a chunk, at odd addresses, and nothing behind the end. */
+/* Every length around a vector and a chunk, at odd addresses, and nothing after the end. */
 static void lengths_and_addresses(void **state)
 {
     (void)state;

@@ -284,7 +284,7 @@ static void test_npz_bytes(void **state)
 #define ZIP64_COUNT 70000
 #define ZIP64_LARGE (UINT64_C(5) << 30)
 
-/* The large one has its true sizes behind its name. */
+/* The large one has its true sizes after its name. */
 static void check_large_lead(const struct export_tensor *t)
 {
     struct text lead = {0};

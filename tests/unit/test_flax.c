@@ -362,7 +362,7 @@ static const struct {
          23, 64),
     HEAD("an array in the far", "\x82\xa1v\x03\xa1x", 10000, 16),
     HEAD("a whole map", "\x82\xa1v\x03\xa1x\xc0", 7, 24),
-    HEAD("more behind it", "\x82\xa1v\x03\xa1x\xc0", 8, 0),
+    HEAD("more after it", "\x82\xa1v\x03\xa1x\xc0", 8, 0),
     HEAD("an empty map", "\x80", 1, 24),
     HEAD("a pickle", "\x80\x02}q\0.", 6, 0),
     HEAD("a number", "\x05", 1, 0),
@@ -370,7 +370,7 @@ static const struct {
     HEAD("another extension", "\x81\xa1x\xc7\x0f\x05", 10000, 0),
     HEAD("a key that is a list", "\x81\x90\x01", 3, 0),
     HEAD("a key that is no text", "\x81\xa2\xff\xfe\x01", 5, 0),
-    HEAD("zeros behind", "\x8f\x00\x00\x00", 10000, 16),
+    HEAD("zeros after", "\x8f\x00\x00\x00", 10000, 16),
     HEAD("nothing", "", 0, 0),
 };
 

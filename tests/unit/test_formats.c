@@ -36,7 +36,7 @@ static const struct {
 
 /* One case, or one file of a case that is a folder. */
 struct run {
-    const struct format *format; /* that it stands under */
+    const struct format *format; /* that it is under */
     const char *path;            /* absolute */
     struct listing {
         const char *names[4096];

@@ -327,7 +327,7 @@ static void strings_inline(void **state)
          "\0\0\0\0"
          "\377\377\377\377",
          17, ERR_CORRUPT},
-        {"more behind",
+        {"more after",
          "\3\0\0\0"
          "\1\0\0\0a"
          "\0\0\0\0"

@@ -353,7 +353,7 @@ static void test_sets(void **state)
     expect_report(import(p, "", plain), "2 new 0 changed 0 same 0 failed 1 gone");
 }
 
-/* A set is not changed by another that comes to stand beside it. */
+/* A set is not changed by another that comes to be beside it. */
 static void test_sets_side_by_side(void **state)
 {
     static const char first[] =

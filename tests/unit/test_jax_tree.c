@@ -342,7 +342,7 @@ static void json_trees(void **unused)
         {"no base64", FILE_OF("\"abc\"", "[]"), ERR_CORRUPT, ""},
         {"an empty FlatBuffer", FILE_OF("\"\"", "[]"), ERR_CORRUPT, ""},
         {"a FlatBuffer of zeros", FILE_OF("\"" EMPTY "\"", "[]"), ERR_CORRUPT, ""},
-        {"text behind", FILE_OF(JSON_LEAF, "[0]") "x", ERR_CORRUPT, ""},
+        {"text after", FILE_OF(JSON_LEAF, "[0]") "x", ERR_CORRUPT, ""},
     };
     /* clang-format on */
     for (size_t i = 0; i < COUNT(cases); i++) {

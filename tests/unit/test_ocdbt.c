@@ -43,7 +43,7 @@ static enum status walk(struct database *d, struct text *out, struct error *err)
     return err->status;
 }
 
-/* Walk and compare; what is reported comes behind a line "--". */
+/* Walk and compare; what is reported comes after a line "--". */
 static void expect(struct database *d, enum status status, const char *want)
 {
     struct text got = {0};
@@ -470,7 +470,7 @@ static void bad_bodies(void **state)
         {"no entries", LITERAL("\0" NO_FILES "\0"), 0, ERR_CORRUPT},
         {"2^20 entries in no bytes", LITERAL("\0" NO_FILES "\200\200\100"), 0, ERR_CORRUPT},
         {"2^64 - 1 files", LITERAL("\0" HUGE_10 "\1\1k\1\0v"), 0, ERR_CORRUPT},
-        {"a byte behind", LITERAL("\0" NO_FILES "\1\1k\1\0v\0"), 0, ERR_CORRUPT},
+        {"a byte after", LITERAL("\0" NO_FILES "\1\1k\1\0v\0"), 0, ERR_CORRUPT},
         {"a value cut short", LITERAL("\0" NO_FILES "\1\1k\2\0v"), 0, ERR_CORRUPT},
         {"a kind that is none", LITERAL("\0" NO_FILES "\1\1k\1\2v"), 0, ERR_CORRUPT},
         {"a key past the end", LITERAL("\0" NO_FILES "\1\177k\1\0v"), 0, ERR_CORRUPT},
@@ -629,8 +629,8 @@ static void bad_manifests(void **state)
                                          TIME TIME "\1\2"), ERR_CORRUPT},
         {"an older one of height 0", LITERAL(CONFIG NO_ROOT "\1\7\0\0" EMPTY_AT TIME "\1\1\0\0\1\1"
                                              TIME "\0"), ERR_CORRUPT},
-        {"a byte behind", LITERAL(CONFIG NO_ROOT "\1\1\0\0" EMPTY_AT TIME "\0\0"), ERR_CORRUPT},
-        {"a byte behind a numbered one", LITERAL(UUID "\1\1\2\1\0\0"), ERR_CORRUPT},
+        {"a byte after", LITERAL(CONFIG NO_ROOT "\1\1\0\0" EMPTY_AT TIME "\0\0"), ERR_CORRUPT},
+        {"a byte after a numbered one", LITERAL(UUID "\1\1\2\1\0\0"), ERR_CORRUPT},
         {"numbered, without others", LITERAL(UUID "\1\1\2\1\0"), ERR_MISSING},
     };
     /* clang-format on */
@@ -759,7 +759,7 @@ static void bad_zstd(void **state)
     struct database d = {0};
     build_root(&d, whole, 0, PACK_ZSTD_BLOCKS);
     expect(&d, OK, "k=v\n");
-    print_message("a byte behind\n");
+    print_message("a byte after\n");
     text_addc(&packed, 0);
     build_root(&d, text_bytes(&packed), 0, PACK_ZSTD_BLOCKS);
     expect(&d, ERR_CORRUPT, "");

@@ -16,7 +16,7 @@
 
 extern const struct format format_safetensors;
 
-/* Length, header, and `data` zeros behind it. */
+/* Length, header, and `data` zeros after it. */
 static char *make_file(struct text *header, size_t data, size_t *len)
 {
     char *file = calloc(1, 8 + header->len + data + 1);

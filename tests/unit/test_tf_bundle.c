@@ -312,7 +312,7 @@ static struct batch *index_file(struct directory *d, const char *name,
     return b;
 }
 
-/* Index "t.index" as it stands in the directory and print what comes out. */
+/* Index "t.index" as it is in the directory and print what comes out. */
 static void index_and_print(struct directory *d, struct text *out)
 {
     enum status status;

@@ -56,7 +56,7 @@
     {"zlib:10",
      BYTES(
          "\x78\x01\x33\x30\x34\x32\x36\x31\x35\x33\xb7\xb0\x04\x00\x0a\xff\x02\x0e\x78"),
-     ERR_CORRUPT, "behind the end"},
+     ERR_CORRUPT, "after the end"},
     {"zlib:10", BYTES(""), ERR_CORRUPT, "damaged or cut short"},
     {"zstd:10",
      BYTES("\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f\x70\x71\x72\x73"
