@@ -114,13 +114,14 @@ static struct plan plan_of(const struct gather *g)
     return p;
 }
 
-/* The same unit `count` times, by doubling. */
+/* The same unit `count` times, by doubling; never more than are left, nor than there are. */
 static void repeat(uint8_t *to, const uint8_t *from, uint64_t count, size_t unit)
 {
+    uint64_t most = unit < REPEAT_BYTES ? REPEAT_BYTES / unit : 1;
     memcpy(to, from, unit);
     for (uint64_t done = 1; done < count;) {
         uint64_t n = done < count - done ? done : count - done;
-        n = n * unit < REPEAT_BYTES ? n : REPEAT_BYTES / unit + 1;
+        n = n < most ? n : most;
         memcpy(to + done * unit, to, n * unit);
         done += n;
     }

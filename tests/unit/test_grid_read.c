@@ -184,6 +184,87 @@ static void random_worlds(void **state)
     }
 }
 
+/* --- large chunks ----------------------------------------------------------------------- */
+
+/* About six chunks of `count` elements, half of them absent, side by side along one axis or in
+ * two rows. */
+static void large_world(struct world *w, const char *dtype, uint64_t count)
+{
+    *w = (struct world){.holes = 5, .swap = 1};
+    unsigned rank = 1 + (unsigned)random_below(2), axis = (unsigned)random_below(rank);
+    w->t = (struct stored_tensor){.checkpoint = "world",
+                                  .name = "t",
+                                  .rank = rank,
+                                  .shape = w->shape,
+                                  .storage = STORAGE_CHUNKS,
+                                  .codec = w->codec,
+                                  .grid = &w->grid};
+    dtype_find(dtype, &w->t.dtype);
+    w->unit = w->t.dtype.block_bytes;
+    w->gzip = random_below(2);
+    for (size_t b = 0; b < w->unit; b++)
+        w->fill[b] = (uint8_t)(0xA0 + b);
+    w->grid = (struct grid){.levels = 1,
+                            .level = {{.shape = w->box[0]}},
+                            .in_files = random_below(2),
+                            .separator = '.',
+                            .metadata = 1,
+                            .runs = w->runs,
+                            .values = w->values,
+                            .fill = {w->fill, w->unit}};
+    for (unsigned d = 0; d < rank; d++) {
+        w->box[0][d] = d == axis ? count : 1;
+        w->shape[d] = d == axis ? count * (5 + random_below(2)) - random_below(2) : 2;
+    }
+    shape_elements(w->shape, rank, &w->t.elements);
+    dtype_nbytes(&w->t.dtype, w->t.elements, &w->t.nbytes);
+    snprintf(w->codec, sizeof(w->codec), "gzip:%llu",
+             (unsigned long long)(count * w->unit));
+    w->t.codec = w->gzip ? w->codec : NULL;
+    world_write(w);
+}
+
+/* All of it, on several threads, as one band and as many. */
+static void read_large(const struct world *w)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct error err = {.offset = NO_OFFSET};
+        struct grid_limits limits = {
+            .budget = i ? 2 << 20 : 1 << 30, .threads = 8, .ahead_least = 1};
+        struct grid_reader *g = NULL;
+        struct source *s = NULL;
+        uint8_t *got = malloc(w->t.nbytes);
+        assert_non_null(got);
+        assert_int_equal(grid_reader_open(&w->t, w->unit, &limits, &g, &err), OK);
+        assert_int_equal(grid_reader_slice(g, NULL, &s, &err), OK);
+        if (source_read(s, 0, got, w->t.nbytes, &err) != OK)
+            fail_msg("%s: %s", err.source, err.message);
+        if (memcmp(got, w->expected, w->t.nbytes) != 0)
+            fail_msg("%s in chunks of %llu bytes reads wrong", w->t.dtype.name,
+                     (unsigned long long)w->box[0][w->t.rank - 1] * w->unit);
+        grid_reader_close(g);
+        free(got);
+    }
+}
+
+/* Chunks about as large as what the reader copies and decodes at once, beside absent ones. */
+static void chunks_of_our_sizes(void **state)
+{
+    (void)state;
+    static const char *const dtypes[] = {"uint8", "bfloat16",   "float32",
+                                         "int64", "complex128", "void24"};
+    static const uint64_t sizes[] = {64 << 10, 128 << 10, 256 << 10};
+    for (size_t k = 0; k < 3 * 5 * 6; k++) {
+        struct world w;
+        struct dtype dtype;
+        dtype_find(dtypes[k % 6], &dtype);
+        random_state = (k + 1) * UINT64_C(0x9E3779B97F4A7C15) + 1;
+        large_world(&w, dtypes[k % 6], sizes[k / 30] / dtype.block_bytes + k / 6 % 5 - 2);
+        read_large(&w);
+        world_remove(&w);
+    }
+}
+
 /* --- strings ---------------------------------------------------------------------------- */
 
 /* A 3 x 5 tensor of strings in chunks of 2 x 2, of which the one in the middle of the first
@@ -866,10 +947,11 @@ static void packed_as_stored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_worlds),     cmocka_unit_test(strings_in_chunks),
-        cmocka_unit_test(strings_inline),    cmocka_unit_test(damage_is_reported),
-        cmocka_unit_test(lowest_chunk_wins), cmocka_unit_test(endless_grid),
-        cmocka_unit_test(highest_rank),      cmocka_unit_test(packed_as_stored),
+        cmocka_unit_test(random_worlds),      cmocka_unit_test(chunks_of_our_sizes),
+        cmocka_unit_test(strings_in_chunks),  cmocka_unit_test(strings_inline),
+        cmocka_unit_test(damage_is_reported), cmocka_unit_test(lowest_chunk_wins),
+        cmocka_unit_test(endless_grid),       cmocka_unit_test(highest_rank),
+        cmocka_unit_test(packed_as_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
