@@ -52,6 +52,16 @@ bool codec_chain_next(const char **chain, char *name, const char **argument)
     return true;
 }
 
+bool codec_chain_has(const char *chain, const char *step)
+{
+    char name[CODEC_STEP_BYTES];
+    const char *argument;
+    while (codec_chain_next(&chain, name, &argument))
+        if (strcmp(name, step) == 0)
+            return true;
+    return false;
+}
+
 bool codec_chain_argument(const char *chain, const char *step, uint64_t *value)
 {
     char name[CODEC_STEP_BYTES];

@@ -92,6 +92,9 @@ enum status codec_chain_open(struct source *inner, const char *chain, struct sou
  * False at the end. */
 bool codec_chain_next(const char **chain, char *name, const char **argument);
 
+/* Whether the chain has such a step. */
+bool codec_chain_has(const char *chain, const char *step);
+
 /* The number that `step` has as its argument; false where the chain has no such step. */
 bool codec_chain_argument(const char *chain, const char *step, uint64_t *value);
 

@@ -202,6 +202,7 @@ static enum status open_exact(struct source *inner, const struct stream_codec *c
     s->base = (struct source){&stream_ops, size, inner->name, true};
     s->inner = inner;
     s->codec = codec;
+    s->left.at = s->in; /* an empty piece lies somewhere too: libraries add to it */
     *out = &s->base;
     return OK;
 }

@@ -65,7 +65,7 @@ static enum status cut_chain(struct decode *d, struct error *err)
     d->chain = strndup(codec, len);
     if (!d->chain)
         return no_memory(d, err);
-    if (!block_decodable(d->chain))
+    if (!block_decodable(d->chain) || codec_chain_has(d->chain, "strings"))
         return error_set(err, ERR_UNSUPPORTED, d->tensor->checkpoint, NO_OFFSET,
                          "no decoder for \"%s\"", d->chain);
     return OK;

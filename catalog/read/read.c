@@ -79,7 +79,7 @@ static enum status grid_unit(const struct stored_tensor *t, uint64_t *unit,
         strings_width(t->codec, unit);
     else if (codec_chain_argument(t->codec, "unpack", &bits))
         *unit = 1; /* not packed yet */
-    else if (strings_width(t->codec, unit))
+    else if (codec_chain_has(t->codec, "strings"))
         return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
                          "elements of dtype %s that are strings", t->dtype.name);
     if ((bits ? bits != t->dtype.bits : t->dtype.block_elems > 1) || t->strides)

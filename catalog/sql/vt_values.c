@@ -45,6 +45,7 @@ struct values_cursor {
     struct converter converter;
     bool converts;
     uint64_t at, end;             /* positions */
+    bool all;                     /* every element is given */
     uint64_t block_at, block_len; /* positions in `out` */
     uint8_t *in, *out;            /* out == in: not converted */
 };
@@ -204,6 +205,7 @@ static enum status narrow(struct values_cursor *c, int given, sqlite3_value **ar
     c->at = (uint64_t)from;
     if ((uint64_t)count < c->end && c->at < c->end - (uint64_t)count)
         c->end = c->at + (uint64_t)count;
+    c->all = c->at == 0 && c->end == c->tensor.elements;
     return OK;
 }
 
@@ -257,11 +259,22 @@ static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text,
     return load_or_fail(c);
 }
 
+/* After the last of all elements: are they what was written? */
+static int verify(struct values_cursor *c)
+{
+    struct error err = {.offset = NO_OFFSET};
+    if (!c->all || c->at < c->end || reader_verify(c->reader, &err) == OK)
+        return SQLITE_OK;
+    tensor_error(&c->tensor, &err);
+    return fail(&c->base, &err);
+}
+
 static int values_next(sqlite3_vtab_cursor *base)
 {
     struct values_cursor *c = (struct values_cursor *)base;
     c->at++;
-    return load_or_fail(c);
+    int rc = verify(c);
+    return rc == SQLITE_OK ? load_or_fail(c) : rc;
 }
 
 static int values_eof(sqlite3_vtab_cursor *base)

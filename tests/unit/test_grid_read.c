@@ -664,6 +664,23 @@ static void unknown_codec(struct damaged *d)
     d->w.t.codec = "gzip:36|rot:13";
 }
 
+static void numbers_as_strings(struct damaged *d)
+{
+    d->w.t.codec = "strings";
+}
+
+static void strings_of_bits(struct damaged *d)
+{
+    dtype_find("string", &d->w.t.dtype);
+    d->w.t.codec = "strings:S4|unpack:4";
+}
+
+static void strings_twice(struct damaged *d)
+{
+    dtype_find("string", &d->w.t.dtype);
+    d->w.t.codec = "strings:S4|strings";
+}
+
 static void huge_box(struct damaged *d)
 {
     d->w.box[0][0] = UINT64_C(1) << 60;
@@ -742,6 +759,12 @@ static void damage_is_reported(void **state)
         {"gzip, bomb", GZIP, bomb, OK, ERR_CORRUPT, "/1.0", "chunk [1,0]: "},
         {"gzip, too little", GZIP, too_little, OK, ERR_CORRUPT, "/1.0", "chunk [1,0]: "},
         {"unknown codec", GZIP, unknown_codec, ERR_UNSUPPORTED, OK, "world", "rot:13"},
+        {"numbers as strings", PLAIN, numbers_as_strings, ERR_CORRUPT, OK, "world",
+         "that are strings"},
+        {"strings of bits", PLAIN, strings_of_bits, ERR_UNSUPPORTED, OK, "world",
+         "no decoder"},
+        {"strings twice", PLAIN, strings_twice, ERR_UNSUPPORTED, OK, "world",
+         "no decoder"},
         {"summed, flipped", SUMMED, flip_first, OK, ERR_CHECKSUM, "/1.0",
          "chunk [1,0]: "},
         {"summed, empty", SUMMED, make_empty, OK, ERR_CORRUPT, "/1.0", "chunk [1,0]: "},
