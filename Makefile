@@ -80,8 +80,8 @@ generated_h := $(proto:schema/%.proto=$G/%.pb-c.h)
 core := $(patsubst %.c,$B/core/%.o,$(catalog_c) $(importer_c) $(filter-out shell/main.c,$(shell_c))) \
         $(patsubst $G/%.c,$B/core/gen/%.o,$(generated_c))
 main := $B/core/shell/main.o
-# The extension: the catalog alone, without the importer and the shell.
-ext := $(patsubst %.c,$B/ext/%.o,$(catalog_c)) $B/ext/gen/schema.o
+# The extension: the catalog that answers, without exports, the importer and the shell.
+ext := $(patsubst %.c,$B/ext/%.o,$(filter-out catalog/export/%,$(catalog_c))) $B/ext/gen/schema.o
 
 # Objects depend on the flags they were made with.
 flags := $(CC) $(cflags) $(CFLAGS) $(CPPFLAGS) $(ldflags) $(LDFLAGS)

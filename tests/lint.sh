@@ -44,7 +44,7 @@ git ls-files --cached --others --exclude-standard 'catalog/*.[ch]' 'importer/*.[
 verdict 'every include points down (tests/layers.txt)' $?
 
 include='^# *include [<"]'
-may_sqlite='catalog/(sql|db)/[^:]*|shell/[^:]*'
+may_sqlite='catalog/(sql|db)/[^:]*|catalog/export/(rows|select)\.[ch]|shell/[^:]*'
 absent 'only SQL and the database know SQLite' \
     "$include(sqlite3|catalog/db/sqlite\.h)" "$may_sqlite" catalog importer
 absent 'only catalog/store opens data files' \

@@ -6,8 +6,8 @@
  * final one. output_commit() gives it that name in one step, and without `replace` never
  * in the place of something else, however late that came.
  */
-#ifndef CKPTDB_SHELL_OUTPUT_H
-#define CKPTDB_SHELL_OUTPUT_H
+#ifndef CKPTDB_STORE_OUTPUT_H
+#define CKPTDB_STORE_OUTPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 #include <string.h>
 
+#include "catalog/export/npy_header.h"
 #include "catalog/read/tensor_stream.h"
 #include "shell/command/command.h"
-#include "shell/npy_write.h"
 #include "shell/render/get_print.h"
 
 #define SUMMARY_FROM 1000  /* elements; on a terminal more are shown in part */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/export/select.h"
 #include "shell/map_load.h"
 #include "shell/session/nearest.h"
 #include "shell/session/session.h"

@@ -111,11 +111,6 @@ sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint,
  * such set. */
 char *session_dialect(struct session *, const char *ruleset);
 
-/* The recipe of a row of a map: of one tensor and its operations. */
-#define RECIPE_OF_ONE                                                                    \
-    "iif(ops IS NULL, NULL,"                                                             \
-    " json_array(json_array(json_array(tensor_id, json(ops))), NULL, NULL)) "
-
 struct mapped {
     sqlite3_int64 id;
     char *recipe; /* catalog/compose/compose.h; sqlite3_free(). NULL: the tensor itself */

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "shell/export.h"
+#include "catalog/export/export.h"
 
 /* A checkpoint in memory: tensors whose bytes are in the catalog itself. */
 struct fake {

@@ -1,13 +1,13 @@
 /*
- * export_stream.h - tensors from where they lie to where the layout put them.
+ * stream.h - tensors from where they lie to where the layout put them.
  *
  * Threads take blocks of 256 KiB, small enough to stay in a core's cache between reading,
  * converting and writing, in the order in which the sources lie on the disk.
  */
-#ifndef CKPTDB_SHELL_EXPORT_STREAM_H
-#define CKPTDB_SHELL_EXPORT_STREAM_H
+#ifndef CKPTDB_EXPORT_STREAM_H
+#define CKPTDB_EXPORT_STREAM_H
 
-#include "shell/export.h"
+#include "catalog/export/export.h"
 
 struct stream {
     struct export_plan *plan; /* its rows and loader: used by one thread at a time */

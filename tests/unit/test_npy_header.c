@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "catalog/base/bits.h"
-#include "shell/npy_write.h"
+#include "catalog/export/npy_header.h"
 
 static void test_descr(void **state)
 {
@@ -97,5 +97,5 @@ int main(void)
         cmocka_unit_test(test_descr),
         cmocka_unit_test(test_header),
     };
-    return cmocka_run_group_tests_name("npy_write", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("npy_header", tests, NULL, NULL);
 }

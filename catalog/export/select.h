@@ -1,14 +1,19 @@
 /*
- * export_select.h - which tensors, under which names: the catalog's side of a plan.
+ * select.h - which tensors, under which names: the catalog's side of a plan.
  */
-#ifndef CKPTDB_SHELL_EXPORT_SELECT_H
-#define CKPTDB_SHELL_EXPORT_SELECT_H
+#ifndef CKPTDB_EXPORT_SELECT_H
+#define CKPTDB_EXPORT_SELECT_H
 
-#include "shell/export.h"
-#include "shell/session/session.h"
+#include "catalog/db/sqlite.h"
+#include "catalog/export/export.h"
 
 /* The id, in place of a tensor's, of what a restore fills in: one float32, 0. */
 #define EXPORT_ZEROS (-1)
+
+/* The recipe of a row of a map: of one tensor and its operations. */
+#define RECIPE_OF_ONE                                                                    \
+    "iif(ops IS NULL, NULL,"                                                             \
+    " json_array(json_array(json_array(tensor_id, json(ops))), NULL, NULL)) "
 
 /* What the user asked for; NULL (or 0): nothing. */
 struct selection {
@@ -16,7 +21,9 @@ struct selection {
     const char *names; /* regular expression, searched in the source's names */
     const char *where; /* expression over the columns of `tensor` */
     const char *map;   /* rule set */
-    int64_t target;    /* checkpoint that an assignment fills */
+    /* Whether maps of a dialect fill the names of a model, rather than making new ones. */
+    bool (*assigns)(const char *dialect);
+    int64_t target; /* checkpoint that an assignment fills */
     const char
         *sql; /* SELECT of tensor_id, new_name [, dtype]; all others are then unset */
 };

@@ -1,4 +1,4 @@
-#include "shell/export.h"
+#include "catalog/export/export.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,12 +6,12 @@
 #include <string.h>
 
 #define EXPORTER(x) extern const struct exporter exporter_##x;
-#include "shell/exports.def"
+#include "catalog/export/exports.def"
 #undef EXPORTER
 
 const struct exporter *const exporters[] = {
 #define EXPORTER(x) &exporter_##x,
-#include "shell/exports.def"
+#include "catalog/export/exports.def"
 #undef EXPORTER
     NULL,
 };

@@ -1,11 +1,11 @@
 /*
- * export_stream.c - the threads of an export.
+ * stream.c - the threads of an export.
  *
  * A flow is one tensor under way. A worker takes the oldest block of the flows that are
  * open; where there is none it opens the next tensor. So small tensors go one a thread,
  * a large one is shared by all, and reading moves forward through the sources.
  */
-#include "shell/export_stream.h"
+#include "catalog/export/stream.h"
 
 #include <pthread.h>
 #include <stdlib.h>

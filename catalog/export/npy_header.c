@@ -1,5 +1,5 @@
 /*
- * npy_write.c - the header of a .npy file, version 1.0.
+ * npy_header.c - the header of a .npy file, version 1.0.
  *
  *   "\x93NUMPY"  6 bytes
  *   version      u8 1, u8 0
@@ -8,7 +8,7 @@
  *
  * Source: numpy/lib/format.py, "Format Version 1.0".
  */
-#include "shell/npy_write.h"
+#include "catalog/export/npy_header.h"
 
 #include <stdio.h>
 #include <string.h>

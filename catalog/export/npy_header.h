@@ -1,8 +1,8 @@
 /*
- * npy_write.h - the header that makes raw elements a .npy file.
+ * npy_header.h - the header that makes raw elements a .npy file.
  */
-#ifndef CKPTDB_SHELL_NPY_WRITE_H
-#define CKPTDB_SHELL_NPY_WRITE_H
+#ifndef CKPTDB_EXPORT_NPY_HEADER_H
+#define CKPTDB_EXPORT_NPY_HEADER_H
 
 #include "catalog/base/text.h"
 #include "catalog/model/dtype.h"

@@ -1,9 +1,9 @@
 /*
- * export_npy.c - one tensor in a .npy file: the header of npy_write.h, then its elements.
+ * npy.c - one tensor in a .npy file: the header of npy_header.h, then its elements.
  */
-#include "shell/export.h"
-#include "shell/export_numpy.h"
-#include "shell/npy_write.h"
+#include "catalog/export/export.h"
+#include "catalog/export/npy_header.h"
+#include "catalog/export/numpy.h"
 
 bool export_numpy_holds(const struct export_tensor *t, struct text *why,
                         const char **instead)

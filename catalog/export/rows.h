@@ -1,5 +1,5 @@
 /*
- * export_rows.h - the tensors of an export: rows of a temporary database, so that a plan of any
+ * rows.h - the tensors of an export: rows of a temporary database, so that a plan of any
  * length takes the same memory. Sorting is SQLite's, which spills to the disk.
  *
  *   struct export_scan *scan;
@@ -10,10 +10,10 @@
  *
  * One thread at a time.
  */
-#ifndef CKPTDB_SHELL_EXPORT_ROWS_H
-#define CKPTDB_SHELL_EXPORT_ROWS_H
+#ifndef CKPTDB_EXPORT_ROWS_H
+#define CKPTDB_EXPORT_ROWS_H
 
-#include <sqlite3.h>
+#include "catalog/db/sqlite.h"
 
 #include "catalog/base/arena.h"
 #include "catalog/base/error.h"

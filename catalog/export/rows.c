@@ -1,4 +1,4 @@
-#include "shell/export_rows.h"
+#include "catalog/export/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * export_write.c - a checked plan to files: parts, layouts, streaming, and names last.
+ * write.c - a checked plan to files: parts, layouts, streaming, and names last.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "shell/export.h"
-#include "shell/export_stream.h"
+#include "catalog/export/export.h"
+#include "catalog/export/stream.h"
 
 #define INDEX_SUFFIX ".index.json"
 

@@ -1,5 +1,5 @@
 /*
- * export_npz.c - a zip archive of .npy members, as numpy.savez writes it, with the data of
+ * npz.c - a zip archive of .npy members, as numpy.savez writes it, with the data of
  * every member at a multiple of 64, so that it can be mapped.
  *
  * Each member, its header here called the lead:
@@ -9,7 +9,7 @@
  *   name      "NAME.npy", UTF-8 (flag bit 11)
  *   extra     [zip64: u16 1, u16 16, u64 size, u64 stored size]
  *             [u16 0xD935, u16 length, zeros]: so many that the next line is aligned
- *   npy       header (npy_write.h), then the elements
+ *   npy       header (npy_header.h), then the elements
  *
  * At the end, the directory of the same facts ("PK\1\2"), its zip64 end and locator where
  * a number does not fit, and its end ("PK\5\6").
@@ -21,8 +21,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "shell/export_numpy.h"
-#include "shell/npy_write.h"
+#include "catalog/export/npy_header.h"
+#include "catalog/export/numpy.h"
 
 #define ALIGNMENT     64
 #define DATE_1980     0x0021

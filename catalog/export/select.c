@@ -1,11 +1,11 @@
-#include "shell/export_select.h"
+#include "catalog/export/select.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "catalog/base/text.h"
-#include "shell/map_load.h"
+#include "catalog/db/db.h"
 
 /* Every selection is a SELECT of these columns, in this order. */
 enum {
@@ -123,7 +123,7 @@ struct kind {
     bool restores; /* adds what T5X's importer adds */
 };
 
-static enum status kind_of(sqlite3 *db, const char *ruleset, struct kind *out,
+static enum status kind_of(sqlite3 *db, const struct selection *want, struct kind *out,
                            struct error *err)
 {
     sqlite3_stmt *s = NULL;
@@ -132,16 +132,15 @@ static enum status kind_of(sqlite3 *db, const char *ruleset, struct kind *out,
                            " FROM ruleset WHERE name = ?1",
                            -1, &s, NULL) != SQLITE_OK)
         return db_error(db, "rule sets", err);
-    sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 1, want->map, -1, SQLITE_STATIC);
     const char *dialect =
         sqlite3_step(s) == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
     if (dialect)
-        *out =
-            (struct kind){map_dialect_assigns(dialect), strcmp(dialect, "convert") == 0,
-                          sqlite3_column_int(s, 1) != 0};
+        *out = (struct kind){want->assigns(dialect), strcmp(dialect, "convert") == 0,
+                             sqlite3_column_int(s, 1) != 0};
     else
         error_set(err, ERR_MISSING, NULL, NO_OFFSET,
-                  "no rule set is called %.200s; `map list` lists them", ruleset);
+                  "no rule set is called %.200s; `map list` lists them", want->map);
     sqlite3_finalize(s);
     return err->status;
 }
@@ -153,7 +152,7 @@ static enum status choose_query(sqlite3 *db, const struct selection *want,
     *query = &tensors;
     if (!want->map)
         return OK;
-    if (kind_of(db, want->map, &kind, err) != OK)
+    if (kind_of(db, want, &kind, err) != OK)
         return err->status;
     *query = kind.assigns     ? &assignment
              : kind.converts  ? &conversion

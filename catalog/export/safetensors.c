@@ -1,5 +1,5 @@
 /*
- * export_safetensors.c - the file that Hugging Face's libraries load.
+ * safetensors.c - the file that Hugging Face's libraries load.
  *
  *   header_len  u64le, with the padding; at most 100,000,000
  *   header      JSON object, padded with spaces so that data begins at a multiple of 8:
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shell/export.h"
+#include "catalog/export/export.h"
 
 #define HEADER_MAX    ((size_t)100000000) /* the reference reader's */
 #define HEADER_HUB    ((size_t)25000000)  /* where the tools of the Hub stop reading */

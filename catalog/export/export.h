@@ -7,21 +7,21 @@
  * there on all cores in bounded memory, into a file that gets its name at the end
  * (output.h). A format does no I/O.
  *
- * To add a format: one file export_NAME.c, one line in exports.def.
+ * To add a format: one file NAME.c, one line in exports.def.
  *
- * Memory does not grow with the number of tensors: they are rows (export_rows.h), and
+ * Memory does not grow with the number of tensors: they are rows (rows.h), and
  * everything else about a tensor is loaded when its turn comes, and dropped.
  */
-#ifndef CKPTDB_SHELL_EXPORT_H
-#define CKPTDB_SHELL_EXPORT_H
+#ifndef CKPTDB_EXPORT_EXPORT_H
+#define CKPTDB_EXPORT_EXPORT_H
 
 #include <stdatomic.h>
 
 #include "catalog/base/text.h"
 #include "catalog/convert/convert.h"
+#include "catalog/export/rows.h"
 #include "catalog/read/read.h"
 #include "catalog/store/output.h"
-#include "shell/export_rows.h"
 
 /* One file to be written. */
 struct export_file {

@@ -1,0 +1,12 @@
+/*
+ * numpy.h - what .npy and .npz have in common.
+ */
+#ifndef CKPTDB_EXPORT_NUMPY_H
+#define CKPTDB_EXPORT_NUMPY_H
+
+#include "catalog/export/export.h"
+
+bool export_numpy_holds(const struct export_tensor *, struct text *why,
+                        const char **instead);
+
+#endif
