@@ -18,6 +18,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/compose/compose.h"
+#include "catalog/compose/shapes.h"
 #include "catalog/sql/extension.h"
 
 #define PARTS_MAX 1000000 /* that one tensor can become */
@@ -50,33 +51,6 @@ static void give_shape(sqlite3_context *context, const uint64_t *shape, unsigned
     give(context, &t);
 }
 
-/* A shape of at most VIEW_RANK_MAX axes. */
-static enum status read_shape(const char *json, uint64_t *shape, unsigned *rank,
-                              struct error *err)
-{
-    struct arena arena = {0};
-    uint64_t *sizes;
-    bool good = shape_parse(json, &arena, &sizes, rank);
-    if (!good || *rank > VIEW_RANK_MAX)
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  good ? "operations are done on tensors of %d axes at most"
-                       : "a tensor whose shape is not known",
-                  VIEW_RANK_MAX);
-    else if (*rank)
-        memcpy(shape, sizes, *rank * sizeof(*shape));
-    arena_release(&arena);
-    return err->status;
-}
-
-static enum status read_view(const char *shape, struct view *v, struct error *err)
-{
-    uint64_t sizes[VIEW_RANK_MAX] = {0};
-    unsigned rank = 0;
-    if (read_shape(shape, sizes, &rank, err) != OK)
-        return err->status;
-    return view_init(v, sizes, rank, err);
-}
-
 /* --- one tensor -------------------------------------------------------------------------- */
 
 static void operation_shape(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -84,29 +58,21 @@ static void operation_shape(sqlite3_context *context, int argc, sqlite3_value **
     (void)argc;
     const char *ops = text_of(argv[0]), *shape = text_of(argv[1]);
     struct error err = {.offset = NO_OFFSET};
-    struct view v;
-    if (ops && shape && read_view(shape, &v, &err) == OK &&
-        view_apply_all(&v, ops, &err) == OK)
-        give_shape(context, v.shape, v.rank);
+    struct text out = {0};
+    if (ops && shape && shapes_after(ops, shape, NULL, &out, &err) == OK)
+        give(context, &out);
+    text_release(&out);
 }
 
 static void operation_error(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     const char *ops = text_of(argv[0]), *shape = text_of(argv[1]);
-    const char *name = text_of(argv[2]);
     struct error err = {.offset = NO_OFFSET};
-    struct view v;
-    struct dtype dtype;
-    if (!ops)
-        return;
-    if (read_view(shape ? shape : "", &v, &err) == OK &&
-        view_apply_all(&v, ops, &err) == OK && name) {
-        dtype_find(name, &dtype);
-        compose_dtype(&dtype, v.scale, &err);
-    }
-    if (err.status != OK)
+    struct text out = {0};
+    if (ops && shapes_after(ops, shape, text_of(argv[2]), &out, &err) != OK)
         give_error(context, &err);
+    text_release(&out);
 }
 
 /* --- several of one ---------------------------------------------------------------------- */
@@ -225,7 +191,7 @@ static void parts(const char *ops, const char *shape, struct text *out, struct e
     struct halves h = {0};
     struct view v;
     if (ops && shape && halve(ops, operation_divides, &h, err) &&
-        read_view(shape, &v, err) == OK &&
+        shapes_view(shape, &v, err) == OK &&
         view_apply_all(&v, text_str(&h.before), err) == OK) {
         text_addc(out, '[');
         if (h.middle.kind == OPERATION_UNSTACK)
@@ -294,7 +260,7 @@ static bool whole(sqlite3_value **argv, uint64_t *shape, unsigned *rank,
     if (!join || !sizes || !after)
         return false;
     if (operation_read(join, strlen(join), &o, err) > 0 && operation_joins(&o) &&
-        read_shape(sizes, shape, rank, err) == OK &&
+        shapes_read(sizes, shape, rank, err) == OK &&
         compose_shape(&o, (uint64_t)sqlite3_value_int64(argv[1]), shape, rank, &axis,
                       err) == OK)
         compose_reshape(after, shape, rank, err);
@@ -310,7 +276,7 @@ static void operation_along(sqlite3_context *context, int argc, sqlite3_value **
     const char *join = text_of(argv[0]), *shape = text_of(argv[1]);
     struct operation o = {0};
     if (join && shape && operation_read(join, strlen(join), &o, &err) > 0 &&
-        o.kind == OPERATION_CONCAT && read_shape(shape, sizes, &rank, &err) == OK &&
+        o.kind == OPERATION_CONCAT && shapes_read(shape, sizes, &rank, &err) == OK &&
         view_axis(rank, &o, 0, &axis, &err) == OK)
         sqlite3_result_int64(context, (sqlite3_int64)sizes[axis]);
 }

@@ -40,13 +40,13 @@ FROM (
       SELECT s.source, s.checkpoints, x.new_name, x.old_name, x.tensor_id, x.dtype, x.shape,
              x.rule, x.status, x.error, x.note, 1 AS alone
       FROM ruleset r CROSS JOIN span s
-      CROSS JOIN assign_t5x_rows(:ruleset, s.source, :target_id) x
+      CROSS JOIN settled_rows(:ruleset, s.source, :target_id) x
       WHERE r.name = :ruleset AND r.dialect = 't5x-assignment'
       UNION ALL
       SELECT s.source, s.checkpoints, x.new_name, x.old_name, x.tensor_id, x.dtype, x.shape,
              x.rule, x.status, x.error, x.note, 1
       FROM ruleset r CROSS JOIN span s
-      CROSS JOIN assign_orbax_rows(:ruleset, s.source, :target_id) x
+      CROSS JOIN settled_rows(:ruleset, s.source, :target_id) x
       WHERE r.name = :ruleset AND r.dialect = 'orbax'
       UNION ALL
       SELECT s.source, s.checkpoints, x.new_name, x.old_name, x.tensor_id, x.dtype, x.shape,

@@ -1,0 +1,21 @@
+/*
+ * shapes.h - what operations make of shapes, before a byte is read. Shapes are text, "[2,3]";
+ * NULL: not known.
+ */
+#ifndef CKPTDB_COMPOSE_SHAPES_H
+#define CKPTDB_COMPOSE_SHAPES_H
+
+#include "catalog/base/text.h"
+#include "catalog/compose/view.h"
+
+/* A shape of at most VIEW_RANK_MAX axes. ERR_ARGUMENT. */
+enum status shapes_read(const char *shape, uint64_t sizes[VIEW_RANK_MAX], unsigned *rank,
+                        struct error *err);
+enum status shapes_view(const char *shape, struct view *, struct error *err);
+
+/* Append the shape after the operations, where it has one; and whether they can be done on
+ * elements of this dtype (NULL: of any). ERR_ARGUMENT, ERR_UNSUPPORTED. */
+enum status shapes_after(const char *operations, const char *shape, const char *dtype,
+                         struct text *out, struct error *err);
+
+#endif

@@ -1,0 +1,172 @@
+#include "catalog/map/dialect.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/json.h"
+#include "catalog/compose/shapes.h"
+#include "catalog/regex/pytext.h"
+
+static const struct dialect *const dialects[] = {
+#define DIALECT(x) &dialect_##x,
+#include "catalog/map/dialects.def"
+#undef DIALECT
+};
+
+const struct dialect *dialect_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++)
+        if (strcmp(dialects[i]->name, name) == 0)
+            return dialects[i];
+    return NULL;
+}
+
+/* --- options ----------------------------------------------------------------------------- */
+
+/* The reader at the value of an option; false: there is none, or it is null. */
+static bool find_option(struct map_task *t, const char *key, struct json *j,
+                        struct error *err)
+{
+    const char *text = t->options ? t->options : "{}";
+    struct bytes bytes = {(const uint8_t *)text, strlen(text)};
+    json_init(j, cursor_over(bytes, 0), &t->arena, NULL, err);
+    if (json_next(j) != JSON_OBJECT)
+        return false;
+    while (json_next(j) == JSON_KEY) {
+        bool found = json_is(j, key);
+        json_next(j);
+        if (found)
+            return j->type != JSON_NULL && j->type != JSON_FAIL;
+        json_skip(j);
+    }
+    return false;
+}
+
+bool map_flag(struct map_task *t, const char *key, bool otherwise)
+{
+    struct json j;
+    struct error err = {0};
+    if (!find_option(t, key, &j, &err))
+        return otherwise;
+    struct map_text text = map_say(t, "%.*s", (int)j.text.len, (const char *)j.text.at);
+    return j.type == JSON_TRUE || ((j.type == JSON_NUMBER || j.type == JSON_STRING) &&
+                                   text.at && strtod(text.at, NULL) != 0);
+}
+
+bool map_strict(struct map_task *t)
+{
+    struct json j;
+    struct error err = {0};
+    return find_option(t, "mode", &j, &err) && j.type == JSON_STRING &&
+           json_is(&j, "strict");
+}
+
+/* --- rows and texts ---------------------------------------------------------------------- */
+
+struct map_row *map_add(struct map_task *t, const char *status)
+{
+    static const struct map_row empty = {.rule = NO_RULE};
+    static _Thread_local struct map_row nowhere;
+    struct map_row *grown =
+        arena_grow(&t->arena, t->row, t->rows, &t->row_space, sizeof(*t->row));
+    struct map_row *row = grown ? &grown[t->rows] : &nowhere;
+    if (grown) {
+        t->row = grown;
+        t->rows++;
+    }
+    t->failed = t->failed || !grown;
+    *row = empty;
+    row->status = status;
+    return row;
+}
+
+void map_take(struct map_row *row, const struct map_leaf *leaf)
+{
+    row->old = leaf;
+    row->dtype = leaf->dtype;
+    row->shape = leaf->shape;
+}
+
+struct map_text map_keep(struct map_task *t, struct text *text)
+{
+    struct map_text kept = {
+        text->failed ? NULL : arena_copy(&t->arena, text->at ? text->at : "", text->len),
+        text->len};
+    t->failed = t->failed || !kept.at;
+    text_release(text);
+    return kept;
+}
+
+struct map_text map_say(struct map_task *t, const char *fmt, ...)
+{
+    va_list args, again;
+    va_start(args, fmt);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, fmt, args);
+    char *at = len >= 0 ? arena_alloc(&t->arena, (size_t)len + 1) : NULL;
+    if (at)
+        vsnprintf(at, (size_t)len + 1, fmt, again);
+    va_end(again);
+    va_end(args);
+    t->failed = t->failed || !at;
+    return (struct map_text){at, at ? (size_t)len : 0};
+}
+
+void map_repr(struct text *text, struct map_text name)
+{
+    pytext_repr(text, name.at ? name.at : "", name.len);
+}
+
+/* --- leaves ------------------------------------------------------------------------------ */
+
+bool map_index(struct map_task *t, struct strmap *index, const struct map_tree *tree)
+{
+    bool added;
+    for (size_t i = 0; i < tree->count; i++) {
+        struct map_text name = tree->leaf[i].name;
+        uint64_t *value = strmap_add(index, name.at, name.len, &added);
+        if (!value) {
+            t->failed = true;
+            return false;
+        }
+        *value = i + 1;
+    }
+    return true;
+}
+
+const struct map_leaf *map_leaf_called(const struct map_tree *tree,
+                                       const struct strmap *index, struct map_text name)
+{
+    const uint64_t *found = strmap_get(index, name.at, name.len);
+    return found && *found ? &tree->leaf[*found - 1] : NULL;
+}
+
+const struct map_rule *map_rule_of(const struct map_task *t, int64_t ord)
+{
+    size_t low = 0, high = t->rules;
+    while (low + 1 < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->rule[middle].ord <= ord)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &t->rule[low];
+}
+
+void map_operate(struct map_task *t, struct map_row *row, const char *dtype)
+{
+    struct text shape = {0};
+    struct error err = {.offset = NO_OFFSET};
+    if (!row->ops)
+        return;
+    shapes_after(row->ops, row->shape, dtype, &shape, &err);
+    row->shape = shape.len ? map_keep(t, &shape).at : NULL;
+    text_release(&shape);
+    if (err.status == OK)
+        return;
+    row->status = "error";
+    row->error = map_say(t, "ValueError: %s", err.message);
+}

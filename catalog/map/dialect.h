@@ -1,0 +1,163 @@
+/*
+ * dialect.h - what the original of a kind of map makes of the names that its rules match.
+ *
+ * SQL finds which rule meets which name (schema/query/matched_*.sql). A dialect gets these rows,
+ * with the trees of the checkpoints and the rules, and settles what comes of them as the
+ * original's dict or tree would: rows in, rows out, no SQLite. catalog/sql/vt_map.c is between.
+ *
+ * A new dialect is one file that defines a `const struct dialect`, and a line in dialects.def.
+ * All that a settler makes lives in the arena of its task. Not for several threads at a time.
+ */
+#ifndef CKPTDB_MAP_DIALECT_H
+#define CKPTDB_MAP_DIALECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "catalog/base/arena.h"
+#include "catalog/base/strmap.h"
+#include "catalog/base/text.h"
+#include "catalog/map/rules.h"
+
+/* A text that may hold NUL; at NULL: SQL's NULL. */
+struct map_text {
+    const char *at;
+    size_t len;
+};
+
+/* A rule that a leaf's name meets. */
+struct map_match {
+    enum rule_outcome outcome;
+    int64_t ord;
+    struct map_text text;   /* the replacement, or the error as "Type: text" */
+    const char *cast, *ops; /* as of struct rule_result */
+};
+
+enum map_kind {
+    MAP_TENSOR,
+    MAP_NULL,
+    MAP_EMPTY_DICT,
+    MAP_EMPTY_LIST,
+};
+
+/* A leaf of a checkpoint's tree. `place` orders the leaves; of a tensor it also says the
+ * position in the file (map_ord()). */
+struct map_leaf {
+    struct map_text name;
+    const char *dtype, *shape; /* NULL: it has none, or it is not known */
+    int64_t place;
+    uint32_t match, matches; /* from there in map_task.match: those of its name */
+    enum map_kind kind;
+};
+
+static inline int64_t map_ord(const struct map_leaf *leaf)
+{
+    return leaf->place >> 25;
+}
+
+/* In the order of `place`; containers without anything in them come last. */
+struct map_tree {
+    struct map_leaf *leaf;
+    size_t count;
+};
+
+struct map_rule {
+    int64_t ord;
+    const char *pattern;
+    struct map_text replacement;
+    bool operates; /* it has operations */
+};
+
+/* What becomes of a leaf. */
+struct map_row {
+    const char *status;         /* a constant */
+    const struct map_leaf *old; /* whose value it is; NULL: nobody's */
+    const struct map_match *by; /* gives the column `rule`; NULL: none */
+    struct map_text new_name, old_name;
+    const char *dtype, *shape, *ops;
+    struct map_text error;
+    const char *note;
+    int64_t rule; /* where `by` is NULL; NO_RULE: none */
+    int64_t turn; /* the settler's own: when the name entered the original's dict */
+    bool loses;   /* a later leaf gets the same name, and the original keeps that one */
+};
+
+#define NO_RULE INT64_MIN
+
+struct map_task {
+    struct arena arena;
+    const char *options; /* of the rule set: JSON */
+    const struct map_rule *rule;
+    size_t rules;
+    struct map_tree source, target;
+    const struct map_match *match; /* of the target's names, or else of the source's */
+    struct map_row *row;           /* what came of it, in order */
+    size_t rows, row_space;
+    bool failed; /* there was no memory */
+};
+
+/* The view that shows what comes of a map. */
+enum map_view {
+    MAP_TRANSLATION,
+    MAP_ASSIGNMENT,
+};
+
+/* How a pattern is tried on a name. */
+enum map_trial {
+    MAP_MATCH,     /* re.match(pattern + '$', name) */
+    MAP_FULLMATCH, /* re.fullmatch(pattern, name) */
+    MAP_PATH,      /* not at all: patterns are no regular expressions */
+};
+
+struct dialect {
+    const char *name; /* in ruleset.dialect */
+    enum map_view view;
+    bool from_model; /* rules go from the names of a target to those of a source */
+    enum map_trial trial;
+    bool each;       /* all rules that match count; else the first alone */
+    bool containers; /* that are empty are leaves to it; else they take no part */
+    void (*settle)(struct map_task *);
+};
+
+#define DIALECT(x) extern const struct dialect dialect_##x;
+#include "catalog/map/dialects.def"
+#undef DIALECT
+
+/* NULL: there is none. */
+const struct dialect *dialect_find(const char *name);
+
+/* The rule of a match. */
+const struct map_rule *map_rule_of(const struct map_task *, int64_t ord);
+
+/* --- for settlers ------------------------------------------------------------------------ */
+
+/* An option of the rule set as SQL takes it for a truth; `otherwise`: it is not there or null. */
+bool map_flag(struct map_task *, const char *key, bool otherwise);
+/* Whether the option `mode` is "strict". */
+bool map_strict(struct map_task *);
+
+/* A row with nothing in it but NO_RULE, at the end of the rows. Valid until the next one is
+ * added. Never NULL. */
+struct map_row *map_add(struct map_task *, const char *status);
+/* Make it the leaf's value: old, dtype, shape. */
+void map_take(struct map_row *, const struct map_leaf *);
+
+/* The text, as a run of the arena; releases it. */
+struct map_text map_keep(struct map_task *, struct text *);
+/* printf() into the arena. */
+struct map_text map_say(struct map_task *, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Append a name as Python prints a str. */
+void map_repr(struct text *, struct map_text name);
+
+/* Leaves by name: the index of the last one in the tree, plus 1. */
+bool map_index(struct map_task *, struct strmap *, const struct map_tree *);
+/* NULL: there is none. */
+const struct map_leaf *map_leaf_called(const struct map_tree *, const struct strmap *,
+                                       struct map_text name);
+
+/* Do operations on the row's shape; where they cannot be done, the row is an error. `dtype` is
+ * that of the stored tensor. */
+void map_operate(struct map_task *, struct map_row *, const char *dtype);
+
+#endif

@@ -1,0 +1,394 @@
+/*
+ * t5x_assignment.c - T5X's apply_assignment_map: what the leaves of a target get from a source.
+ *
+ * The original makes three passes over a dict R:
+ *   1  each name of the target, in order: the first rule that matches decides. A rule without
+ *      replacement skips the name; another takes the old name it expands to out of U, a copy
+ *      of the source, and puts the old value into R.
+ *   2  what is left in U goes into R under its own name, unless that is skipped, and
+ *      replaces what pass 1 put there.
+ *   3  names of the target that R lacks are taken from the source where it has them.
+ * Then it refuses rules that decided nothing, and makes a tree of R, in which a later leaf
+ * `a` replaces an earlier `a/b`, and a later `a/b` cannot enter an earlier leaf `a`.
+ * Errors are looked for in this order, and only the first kind is told.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/map/dialect.h"
+
+#define LIST_ALWAYS                                                                      \
+    1000 /* names of a source that each error lists; of more, the first does */
+
+struct assignment {
+    struct map_task *task;
+    bool strict;
+    struct strmap old, new; /* leaves by name */
+    bool *taken;            /* by source leaf: a rule takes it for some name */
+    bool *used;             /* by rule: it decides some name */
+    bool errors;            /* pass 1 met some */
+    bool listed;            /* an error has the list of all names */
+    struct map_text names;  /* that list */
+};
+
+/* The keys of R, each with its turn to enter it: a value of pass 2 does so in the order of the
+ * source, and one that replaces another keeps its turn. */
+enum pass {
+    PASS_RULES = 1,
+    PASS_REST,
+    PASS_AGAIN
+};
+
+static int64_t turn(enum pass pass, int64_t place)
+{
+    return ((int64_t)pass << 60) + place;
+}
+
+/* --- the passes -------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    const struct map_text *x = a, *y = b;
+    int order = memcmp(x->at, y->at, x->len < y->len ? x->len : y->len);
+    return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+/* Python's list of the source's names, sorted. */
+static struct map_text names_of_source(struct assignment *a)
+{
+    const struct map_tree *source = &a->task->source;
+    struct map_text *name = arena_array(&a->task->arena, source->count, sizeof(*name));
+    struct text out = {0};
+    if (a->names.at || (!name && source->count))
+        return a->names;
+    for (size_t i = 0; i < source->count; i++)
+        name[i] = source->leaf[i].name;
+    if (source->count)
+        qsort(name, source->count, sizeof(*name), by_name);
+    for (size_t i = 0; i < source->count; i++) {
+        text_adds(&out, i ? ", " : "");
+        map_repr(&out, name[i]);
+    }
+    return a->names = map_keep(a->task, &out);
+}
+
+static struct map_text no_such_parameter(struct assignment *a, struct map_text name)
+{
+    struct text out = {0};
+    text_adds(&out, "ValueError: Parameter '");
+    text_add(&out, name.at, name.len);
+    text_adds(&out, "' does not exist in restore checkpoint.");
+    if (a->task->source.count <= LIST_ALWAYS || !a->listed) {
+        struct map_text names = names_of_source(a);
+        text_adds(&out, " Must be one of: [");
+        text_add(&out, names.at, names.len);
+        text_addc(&out, ']');
+    }
+    a->listed = true;
+    return map_keep(a->task, &out);
+}
+
+static struct map_row *keep_leaf(struct assignment *a, const struct map_leaf *leaf)
+{
+    struct map_row *row = map_add(a->task, "kept");
+    row->new_name = row->old_name = leaf->name;
+    row->turn = turn(PASS_REST, leaf->place);
+    map_take(row, leaf);
+    return row;
+}
+
+/* A leaf of the target that no rule matches: what the source has under this name. */
+static void keep_own(struct assignment *a, const struct map_leaf *leaf,
+                     const struct map_leaf *own)
+{
+    if (!own) {
+        map_add(a->task, "missing")->new_name = leaf->name;
+        return;
+    }
+    struct map_row *row = keep_leaf(a, own);
+    if (!a->taken[own - a->task->source.leaf])
+        return;
+    row->turn = turn(PASS_AGAIN, leaf->place);
+    row->note = "a rule takes it for another name too";
+}
+
+/* A leaf for which a rule takes another. Where pass 2 replaces that, there are two rows. */
+static void take_old(struct assignment *a, const struct map_leaf *leaf,
+                     const struct map_match *by, const struct map_leaf *old,
+                     const struct map_leaf *own)
+{
+    bool undone = own && !a->taken[own - a->task->source.leaf];
+    struct map_row *row = map_add(a->task, !undone     ? "mapped"
+                                           : a->strict ? "error"
+                                                       : "dropped");
+    row->new_name = leaf->name;
+    row->old_name = by->text;
+    row->by = by;
+    row->turn = turn(PASS_RULES, leaf->place);
+    map_take(row, old);
+    row->dtype = by->cast ? by->cast : old->dtype;
+    if (!undone) {
+        row->ops = old->kind == MAP_TENSOR ? by->ops : NULL;
+        return;
+    }
+    row->note =
+        "undone: no rule takes the source's own value of this name, which replaces it";
+    if (a->strict)
+        row->error = map_say(
+            a->task, "ValueError: the source's own value of this name replaces it");
+    keep_leaf(a, own)->turn = turn(PASS_RULES, leaf->place);
+}
+
+static void assign_leaf(struct assignment *a, const struct map_leaf *leaf)
+{
+    const struct map_tree *source = &a->task->source;
+    const struct map_match *by = leaf->matches ? &a->task->match[leaf->match] : NULL;
+    const struct map_leaf *own = map_leaf_called(source, &a->old, leaf->name),
+                          *old = NULL;
+    if (!by) {
+        keep_own(a, leaf, own);
+        return;
+    }
+    a->used[map_rule_of(a->task, by->ord) - a->task->rule] = true;
+    if (by->outcome == RULE_OK)
+        old = map_leaf_called(source, &a->old, by->text);
+    if (old) {
+        take_old(a, leaf, by, old, own);
+        return;
+    }
+    struct map_row *row =
+        map_add(a->task, by->outcome == RULE_DROPPED ? "dropped" : "error");
+    row->new_name = leaf->name;
+    row->by = by;
+    row->dtype = by->cast;
+    if (by->outcome == RULE_DROPPED) {
+        row->note = own ? "the source's own value of this name is left out too" : NULL;
+        return;
+    }
+    a->errors = true;
+    row->error = by->outcome == RULE_OK ? no_such_parameter(a, by->text) : by->text;
+    row->old_name = by->outcome == RULE_OK ? by->text : (struct map_text){0};
+}
+
+/* What pass 2 keeps that the target does not have. */
+static void keep_surplus(struct assignment *a)
+{
+    const struct map_tree *source = &a->task->source;
+    for (size_t i = 0; i < source->count; i++) {
+        const struct map_leaf *leaf = &source->leaf[i];
+        if (!a->taken[i] && !map_leaf_called(&a->task->target, &a->new, leaf->name))
+            keep_leaf(a, leaf)->note = "the target has no such name";
+    }
+}
+
+static void keep_source(struct assignment *a)
+{
+    for (size_t i = 0; i < a->task->source.count; i++)
+        keep_leaf(a, &a->task->source.leaf[i]);
+}
+
+static void mark_taken(struct assignment *a)
+{
+    struct map_task *t = a->task;
+    for (size_t i = 0; i < t->target.count; i++) {
+        const struct map_leaf *leaf = &t->target.leaf[i];
+        const struct map_match *by = leaf->matches ? &t->match[leaf->match] : NULL;
+        const struct map_leaf *old = by && by->outcome == RULE_OK
+                                         ? map_leaf_called(&t->source, &a->old, by->text)
+                                         : NULL;
+        if (old)
+            a->taken[old - t->source.leaf] = true;
+    }
+}
+
+/* --- rules that decide nothing ----------------------------------------------------------- */
+
+static int by_pattern(const void *a, const void *b)
+{
+    const struct map_rule *const *x = a, *const *y = b;
+    return strcmp((*x)->pattern, (*y)->pattern);
+}
+
+/* The distinct patterns, sorted; *used says which decide a name. How many. */
+static size_t patterns(struct assignment *a, const struct map_rule **rule, bool *used)
+{
+    const struct map_task *t = a->task;
+    size_t count = 0;
+    for (size_t i = 0; i < t->rules; i++)
+        rule[i] = &t->rule[i];
+    if (t->rules)
+        qsort(rule, t->rules, sizeof(*rule), by_pattern);
+    for (size_t i = 0; i < t->rules; i++) {
+        bool same = count && strcmp(rule[count - 1]->pattern, rule[i]->pattern) == 0;
+        rule[count - same] = same ? rule[count - 1] : rule[i];
+        used[count - same] = (same && used[count - 1]) || a->used[rule[i] - t->rule];
+        count += !same;
+    }
+    return count;
+}
+
+/* The original counts rules against distinct patterns. False: an error. */
+static bool require_all(struct assignment *a)
+{
+    struct map_task *t = a->task;
+    const struct map_rule **rule = arena_array(&t->arena, t->rules + 1, sizeof(*rule));
+    bool *used = arena_array(&t->arena, t->rules + 1, sizeof(*used));
+    struct text out = {0};
+    size_t decide = 0;
+    t->failed = t->failed || !rule || !used;
+    if (t->failed)
+        return false;
+    size_t count = patterns(a, rule, used);
+    for (size_t i = 0; i < count; i++)
+        decide += used[i];
+    if (decide == t->rules)
+        return true;
+    const char *separator = "ValueError: Unused patterns in `assignment_map`: {";
+    text_adds(&out, separator);
+    separator = "";
+    for (size_t i = 0; i < count; i++)
+        if (!used[i]) {
+            text_addf(&out, "%s'%s'", separator, rule[i]->pattern);
+            separator = ", ";
+        }
+    text_addc(&out, '}');
+    map_add(t, "error")->error = map_keep(t, &out);
+    return false;
+}
+
+/* --- the tree ---------------------------------------------------------------------------- */
+
+static bool is_key(const struct map_row *row)
+{
+    return strcmp(row->status, "mapped") == 0 || strcmp(row->status, "kept") == 0;
+}
+
+/* Of the leaves that the row's name leads through, the one to tell of: the topmost that was
+ * there before it, else the topmost. Names that share `known` bytes with one that leads
+ * through none need no look there. */
+static struct map_row *find_above(struct assignment *a, const struct strmap *keys,
+                                  const struct map_row *row, size_t known)
+{
+    struct map_row *later = NULL;
+    for (size_t i = known; i < row->new_name.len; i++) {
+        const uint64_t *found =
+            row->new_name.at[i] == '/' ? strmap_get(keys, row->new_name.at, i) : NULL;
+        struct map_row *above = found ? &a->task->row[*found - 1] : NULL;
+        if (above && above->turn < row->turn)
+            return above;
+        later = later ? later : above;
+    }
+    return later;
+}
+
+/* What Python calls the class of a leaf that is no dict. */
+static const char *class_of(const struct map_leaf *leaf)
+{
+    bool scalar = !leaf->shape || strcmp(leaf->shape, "[]") == 0;
+    return leaf->kind != MAP_TENSOR ? "NoneType" : scalar ? "int" : "LazyArray";
+}
+
+static void collide(struct assignment *a, struct map_row *row,
+                    const struct map_row *above)
+{
+    const char *rest = row->new_name.at + above->new_name.len + 1;
+    size_t left = row->new_name.len - above->new_name.len - 1;
+    struct text note = {0};
+    if (above->turn < row->turn) {
+        const char *class = class_of(above->old);
+        row->status = "error";
+        row->error =
+            memchr(rest, '/', left)
+                ? map_say(a->task, "TypeError: argument of type '%s' is not iterable",
+                          class)
+                : map_say(a->task,
+                          "TypeError: '%s' object does not support item assignment",
+                          class);
+        return;
+    }
+    text_adds(&note, "hidden by the later leaf ");
+    map_repr(&note, above->new_name);
+    row->note = map_keep(a->task, &note).at;
+    row->status = a->strict ? "error" : "dropped";
+    if (a->strict)
+        row->error = map_say(a->task, "ValueError: %s", row->note);
+}
+
+static size_t common(struct map_text x, struct map_text y)
+{
+    size_t i = 0;
+    while (i < x.len && i < y.len && x.at[i] == y.at[i])
+        i++;
+    return i;
+}
+
+static void make_tree(struct assignment *a)
+{
+    struct map_task *t = a->task;
+    struct strmap keys = {0};
+    struct map_text last = {"", 0};
+    struct map_row **above = arena_array(&t->arena, t->rows + 1, sizeof(*above));
+    bool added;
+    for (size_t i = 0; above && i < t->rows; i++) {
+        uint64_t *value = !is_key(&t->row[i])
+                              ? NULL
+                              : strmap_add(&keys, t->row[i].new_name.at,
+                                           t->row[i].new_name.len, &added);
+        t->failed = t->failed || (is_key(&t->row[i]) && !value);
+        if (value)
+            *value = i + 1;
+    }
+    t->failed = t->failed || !above;
+    for (size_t i = 0; !t->failed && i < t->rows; i++) {
+        if (!is_key(&t->row[i]))
+            continue;
+        above[i] = find_above(a, &keys, &t->row[i], common(last, t->row[i].new_name));
+        last = above[i] ? (struct map_text){"", 0} : t->row[i].new_name;
+    }
+    for (size_t i = 0; !t->failed && i < t->rows; i++)
+        if (above[i])
+            collide(a, &t->row[i], above[i]);
+    strmap_release(&keys);
+}
+
+/* --- all --------------------------------------------------------------------------------- */
+
+static void assign(struct assignment *a)
+{
+    struct map_task *t = a->task;
+    mark_taken(a);
+    for (size_t i = 0; i < t->target.count && !t->failed; i++)
+        assign_leaf(a, &t->target.leaf[i]);
+    keep_surplus(a);
+    if (a->errors || (map_flag(t, "require_all", true) && !require_all(a)))
+        return;
+    make_tree(a);
+}
+
+static void settle(struct map_task *t)
+{
+    struct assignment a = {
+        .task = t,
+        .strict = map_strict(t),
+        .taken = arena_array(&t->arena, t->source.count + 1, sizeof(*a.taken)),
+        .used = arena_array(&t->arena, t->rules + 1, sizeof(*a.used)),
+    };
+    if (!a.taken || !a.used || !map_index(t, &a.old, &t->source) ||
+        !map_index(t, &a.new, &t->target))
+        t->failed = true;
+    else if (map_flag(t, "is_resuming",
+                      false)) /* no target is looked at, no tree is made */
+        keep_source(&a);
+    else
+        assign(&a);
+    strmap_release(&a.old);
+    strmap_release(&a.new);
+}
+
+const struct dialect dialect_t5x_assignment = {
+    .name = "t5x-assignment",
+    .view = MAP_ASSIGNMENT,
+    .from_model = true,
+    .trial = MAP_FULLMATCH,
+    .settle = settle,
+};

@@ -1,0 +1,247 @@
+#include "catalog/sql/map_load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/db/schema.h"
+
+/* Trees as they are read: both arrays grow. */
+struct loading {
+    struct map_task *task;
+    struct map_tree tree;
+    size_t leaf_space;
+    struct map_match *match;
+    size_t matches, match_space;
+    struct strmap texts; /* dtypes, shapes and the like, each kept once */
+    bool sorted;
+    bool containers; /* are wanted */
+};
+
+/* The columns of tree.sql and, all of them, of matched_*.sql. */
+enum {
+    PLACE,
+    NAME,
+    IS_TENSOR,
+    DTYPE,
+    SHAPE,
+    KIND,
+    ORD,
+    STATUS,
+    TEXT,
+    CAST,
+    OPS
+};
+
+static const char *column(sqlite3_stmt *s, int i)
+{
+    return (const char *)sqlite3_column_text(s, i);
+}
+
+static struct map_text copy(struct map_task *t, sqlite3_stmt *s, int i)
+{
+    const char *text = column(s, i);
+    size_t len = (size_t)sqlite3_column_bytes(s, i);
+    if (!text)
+        return (struct map_text){0};
+    struct map_text kept = {arena_copy(&t->arena, text, len), len};
+    t->failed = t->failed || !kept.at;
+    return kept;
+}
+
+/* A text of which there are few. */
+static const char *intern(struct loading *l, sqlite3_stmt *s, int i)
+{
+    const char *text = column(s, i), *kept = NULL;
+    bool added;
+    if (!text)
+        return NULL;
+    size_t len = (size_t)sqlite3_column_bytes(s, i);
+    uint64_t *value = strmap_keep(&l->texts, &l->task->arena, text, len, &kept, &added);
+    l->task->failed = l->task->failed || !value;
+    return kept;
+}
+
+static enum map_kind kind_of(sqlite3_stmt *s)
+{
+    const char *kind = column(s, KIND);
+    if (sqlite3_column_int(s, IS_TENSOR))
+        return MAP_TENSOR;
+    return !kind ? MAP_NULL : strcmp(kind, "dict") == 0 ? MAP_EMPTY_DICT : MAP_EMPTY_LIST;
+}
+
+static struct map_leaf *add_leaf(struct loading *l, sqlite3_stmt *s)
+{
+    struct map_tree *tree = &l->tree;
+    struct map_leaf *grown = arena_grow(&l->task->arena, tree->leaf, tree->count,
+                                        &l->leaf_space, sizeof(*tree->leaf));
+    if (!grown)
+        return NULL;
+    tree->leaf = grown;
+    struct map_leaf *leaf = &tree->leaf[tree->count++];
+    *leaf = (struct map_leaf){
+        .name = copy(l->task, s, NAME),
+        .dtype = intern(l, s, DTYPE),
+        .shape = intern(l, s, SHAPE),
+        .place = sqlite3_column_int64(s, PLACE),
+        .match = (uint32_t)l->matches,
+        .kind = kind_of(s),
+    };
+    l->sorted = l->sorted && (tree->count == 1 || leaf[-1].place <= leaf->place);
+    return leaf;
+}
+
+static enum rule_outcome outcome_of(const char *status)
+{
+    return *status == 'o'   ? RULE_OK
+           : *status == 'd' ? RULE_DROPPED
+           : *status == 'e' ? RULE_ERROR
+                            : RULE_UNMATCHED;
+}
+
+static bool add_match(struct loading *l, sqlite3_stmt *s)
+{
+    struct map_match *grown = arena_grow(&l->task->arena, l->match, l->matches,
+                                         &l->match_space, sizeof(*l->match));
+    if (!grown)
+        return false;
+    l->match = grown;
+    l->match[l->matches++] = (struct map_match){
+        .outcome = outcome_of(column(s, STATUS)),
+        .ord = sqlite3_column_int64(s, ORD),
+        .text = copy(l->task, s, TEXT),
+        .cast = intern(l, s, CAST),
+        .ops = intern(l, s, OPS),
+    };
+    return true;
+}
+
+/* A leaf has a row for each rule that matches it, one after the other. */
+static bool add_row(struct loading *l, sqlite3_stmt *s)
+{
+    if (!l->containers && sqlite3_column_type(s, KIND) != SQLITE_NULL)
+        return true;
+    struct map_leaf *leaf = l->tree.count ? &l->tree.leaf[l->tree.count - 1] : NULL;
+    if (!leaf || leaf->place != sqlite3_column_int64(s, PLACE) || column(s, KIND))
+        leaf = add_leaf(l, s);
+    if (!leaf || sqlite3_column_count(s) <= ORD ||
+        sqlite3_column_type(s, ORD) == SQLITE_NULL)
+        return leaf != NULL;
+    leaf->matches++;
+    return add_match(l, s);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct map_leaf *x = a, *y = b;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static int prepare(sqlite3 *db, const char *file, sqlite3_stmt **out)
+{
+    const struct schema_file *f = schema_files;
+    while (f->path && strcmp(f->path, file) != 0)
+        f++;
+    return f->path ? sqlite3_prepare_v2(db, f->text, -1, out, NULL) : SQLITE_ERROR;
+}
+
+/* Run one of the queries over the leaves of a checkpoint. */
+static int load(sqlite3 *db, const char *file, const char *ruleset,
+                sqlite3_int64 checkpoint, struct loading *l)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = prepare(db, file, &s);
+    if (rc != SQLITE_OK)
+        return rc;
+    int at = sqlite3_bind_parameter_index(s, ":ruleset");
+    if (at)
+        sqlite3_bind_text(s, at, ruleset, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":checkpoint_id"), checkpoint);
+    l->sorted = true;
+    while (!l->task->failed && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        l->task->failed = !add_row(l, s) || l->task->failed;
+    sqlite3_finalize(s);
+    strmap_release(&l->texts);
+    if (!l->sorted)
+        qsort(l->tree.leaf, l->tree.count, sizeof(*l->tree.leaf), by_place);
+    return l->task->failed ? SQLITE_NOMEM : rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int map_load_tree(sqlite3 *db, const struct dialect *d, sqlite3_int64 checkpoint,
+                  struct map_task *t, struct map_tree *out)
+{
+    struct loading l = {.task = t, .containers = d->containers};
+    int rc = load(db, "schema/query/tree.sql", NULL, checkpoint, &l);
+    *out = l.tree;
+    return rc;
+}
+
+int map_load_matched(sqlite3 *db, const struct dialect *d, const char *ruleset,
+                     sqlite3_int64 checkpoint, struct map_task *t, struct map_tree *out)
+{
+    struct loading l = {.task = t};
+    if (d->trial == MAP_PATH)
+        return map_load_tree(db, d, checkpoint, t, out);
+    int rc = load(
+        db, d->each ? "schema/query/matched_each.sql" : "schema/query/matched_first.sql",
+        ruleset, checkpoint, &l);
+    *out = l.tree;
+    t->match = l.match;
+    return rc;
+}
+
+/* --- the set ----------------------------------------------------------------------------- */
+
+static bool add_rule(struct map_task *t, size_t *space, sqlite3_stmt *s)
+{
+    struct map_rule *rule = (struct map_rule *)t->rule;
+    struct map_rule *grown = arena_grow(&t->arena, rule, t->rules, space, sizeof(*rule));
+    if (!grown)
+        return false;
+    t->rule = grown;
+    grown[t->rules++] = (struct map_rule){
+        .ord = sqlite3_column_int64(s, 0),
+        .pattern = copy(t, s, 1).at,
+        .replacement = copy(t, s, 2),
+        .operates = sqlite3_column_int(s, 3),
+    };
+    return true;
+}
+
+static int load_rules(sqlite3 *db, const char *ruleset, struct map_task *t)
+{
+    sqlite3_stmt *s = NULL;
+    size_t space = 0;
+    int rc = sqlite3_prepare_v2(
+        db,
+        "SELECT ord, pattern, replacement, nullif(ops, '[]') IS NOT NULL"
+        " FROM main.rule WHERE ruleset = ?1 ORDER BY ord",
+        -1, &s, NULL);
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
+    while (!t->failed && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        t->failed = !add_rule(t, &space, s) || t->failed;
+    sqlite3_finalize(s);
+    return t->failed ? SQLITE_NOMEM : rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int map_load_set(sqlite3 *db, const char *ruleset, struct map_task *t,
+                 const struct dialect **out)
+{
+    sqlite3_stmt *s = NULL;
+    *out = NULL;
+    int rc = sqlite3_prepare_v2(
+        db, "SELECT dialect, options FROM main.ruleset WHERE name = ?1", -1, &s, NULL);
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
+    rc = sqlite3_step(s);
+    if (rc == SQLITE_ROW) {
+        *out = dialect_find(column(s, 0) ? column(s, 0) : "");
+        t->options = copy(t, s, 1).at;
+    }
+    sqlite3_finalize(s);
+    if (rc != SQLITE_ROW || !*out)
+        return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+    return load_rules(db, ruleset, t);
+}

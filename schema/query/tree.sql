@@ -1,0 +1,7 @@
+-- tree.sql - the leaves of a checkpoint, and what is empty in it: nulls are leaves, other `kind`s
+-- containers.
+SELECT place, name, tensor_id IS NOT NULL AS is_tensor, dtype, shape, NULL AS kind
+FROM leaf WHERE checkpoint_id = :checkpoint_id
+UNION ALL
+SELECT 1 << 59, name, 0, NULL, NULL, kind FROM node
+WHERE checkpoint_id = :checkpoint_id AND kind <> 'null'
