@@ -72,10 +72,7 @@ say 'Is the map right? And where does one name come from?'
 run ckptdb --box map check t5_to_t5x t5_mesh/data/model.ckpt-1000000
 run ckptdb --line map why t5_mesh/data/model.ckpt-1000000 target/token_embedder/embedding
 
-say 'A conversion: Llama to the names of llama.cpp. Its rules permute heads, whose number is in config.json.'
-run ckptdb "UPDATE ruleset SET options = (SELECT json_set(options, '\$.tables.config',
-    json_group_object(substr(key, 13), value)) FROM metadata
-  WHERE key GLOB 'config.json:num_*_heads') WHERE name = 'llama_hf_to_gguf'"
+say 'A conversion: Llama to the names of llama.cpp. Its rules permute heads, whose number each model has in its config.json.'
 run ckptdb --box "SELECT old_name, new_name, shape, ops FROM conversion
 WHERE ruleset = 'llama_hf_to_gguf' AND old_name REGEXP 'layers.0.self_attn'
   AND checkpoint_id = (SELECT id FROM checkpoint WHERE path LIKE '%/llama_tiny/%')"

@@ -17,7 +17,9 @@ enum step_kind {
     STEP_IF,
     STEP_NAME,
     STEP_SUB,
-    STEP_PART
+    STEP_PART,
+    STEP_SETTING,
+    STEP_DROP,
 };
 
 /* What a step is called and how many arguments it takes; the first is a table, or not. */
@@ -30,7 +32,8 @@ static const struct step_form {
     {"table", STEP_TABLE, true, 1, 2}, {"int", STEP_INT, false, 1, 1},
     {"index", STEP_INDEX, true, 2, 2}, {"if", STEP_IF, false, 3, 3},
     {"name", STEP_NAME, false, 0, 0},  {"sub", STEP_SUB, false, 3, 3},
-    {"part", STEP_PART, false, 0, 0},
+    {"part", STEP_PART, false, 0, 0},  {"setting", STEP_SETTING, false, 1, 1},
+    {"drop", STEP_DROP, false, 1, 1},
 };
 
 /* A run of bytes: of the name, of a table, of a buffer. */
@@ -108,9 +111,16 @@ struct value {
     bool listed;
 };
 
+/* What a checkpoint, or a person, says of itself (setting.h). */
+struct known {
+    const char *key, *value, *fault;
+};
+
 struct rules {
     struct arena arena;
     enum rules_shape shape;
+    struct known *setting;
+    size_t settings, setting_space;
     struct rule *rule;
     size_t count, space;
     struct value *value;
@@ -121,7 +131,8 @@ struct rules {
     struct text part; /* and of which part of its tensor; empty: of all */
     bool known;       /* to be UTF-8 */
     bool answered;
-    bool one; /* by the rule `asked` alone */
+    bool dropped; /* by a step of the rule that ran last */
+    bool one;     /* by the rule `asked` alone */
     int64_t asked;
     struct rule_result result;
 };
@@ -299,6 +310,23 @@ bool rules_add_value(struct rules *s, const char *table, const char *key,
     if (!v->table || !v->key || (value && !v->text))
         return false;
     s->values++;
+    return true;
+}
+
+bool rules_add_setting(struct rules *s, const char *key, const char *value,
+                       const char *fault)
+{
+    struct known *grown = arena_grow(&s->arena, s->setting, s->settings,
+                                     &s->setting_space, sizeof(*s->setting));
+    if (!grown)
+        return false;
+    s->setting = grown;
+    s->answered = false;
+    struct known *k = &s->setting[s->settings];
+    *k = (struct known){keep(s, key), keep(s, value), keep(s, fault)};
+    if (!k->key || (value && !k->value) || (!value && !k->fault))
+        return false;
+    s->settings++;
     return true;
 }
 
@@ -703,6 +731,36 @@ static bool run_sub(struct rules *s, struct rule *r, size_t at)
     return !step->own.failed || fail(s, "MemoryError: out of memory");
 }
 
+static bool run_setting(struct rules *s, struct rule *r, size_t at)
+{
+    struct step *step = &r->step[at];
+    struct run key;
+    if (!expand(s, r, at, &step->arg[0], &s->key, &key))
+        return false;
+    for (size_t i = 0; i < s->settings; i++) {
+        const struct known *k = &s->setting[i];
+        if (strlen(k->key) != key.len || memcmp(k->key, key.at, key.len) != 0)
+            continue;
+        if (!k->value)
+            return fail(s, k->fault);
+        step->value = (struct run){k->value, strlen(k->value)};
+        return true;
+    }
+    fail(s, "KeyError: no setting is called ");
+    pytext_repr(&s->out, key.at, key.len);
+    return false;
+}
+
+static bool run_drop(struct rules *s, struct rule *r, size_t at)
+{
+    struct run test;
+    if (!expand(s, r, at, &r->step[at].arg[0], &s->key, &test))
+        return false;
+    s->dropped = s->dropped || test.len;
+    r->step[at].value = (struct run){"", 0};
+    return true;
+}
+
 static bool run_step(struct rules *s, struct rule *r, size_t at)
 {
     struct step *step = &r->step[at];
@@ -725,6 +783,10 @@ static bool run_step(struct rules *s, struct rule *r, size_t at)
     case STEP_PART:
         step->value = (struct run){s->part.at ? s->part.at : "", s->part.len};
         return true;
+    case STEP_SETTING:
+        return run_setting(s, r, at);
+    case STEP_DROP:
+        return run_drop(s, r, at);
     }
     return false;
 }
@@ -768,10 +830,11 @@ static enum rule_outcome run_rule(struct rules *s, struct rule *r, struct run *o
         fail(s, r->fault);
         return RULE_ERROR;
     }
+    s->dropped = r->drops;
     for (size_t i = 0; i < r->steps; i++)
         if (!run_step(s, r, i))
             return RULE_ERROR;
-    if (r->drops)
+    if (s->dropped)
         return RULE_DROPPED;
     if (r->ops && !run_ops(s, r))
         return RULE_ERROR;

@@ -11,8 +11,8 @@
  * Patterns and templates compile when first tried, so one that is never tried is no error.
  * schema/rules/README.md is the manual of steps. Not for more than one thread at a time.
  */
-#ifndef CKPTDB_REGEX_RULES_H
-#define CKPTDB_REGEX_RULES_H
+#ifndef CKPTDB_MAP_RULES_H
+#define CKPTDB_MAP_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,6 +62,10 @@ bool rules_add_step(struct rules *, const char *const *word, unsigned count);
  * one NULL. */
 bool rules_add_value(struct rules *, const char *table, const char *key,
                      const char *value, bool listed);
+
+/* What the step "setting" gives for `key`: `value`, or where that is NULL the error `fault`, whole. */
+bool rules_add_setting(struct rules *, const char *key, const char *value,
+                       const char *fault);
 
 /* What the rules make of a name. The answer for the last name is kept, so asking again
  * costs a comparison. It lives until the next call. */

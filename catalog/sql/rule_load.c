@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "catalog/compose/operation.h"
+#include "catalog/map/setting.h"
 #include "catalog/model/dtype.h"
 
 static sqlite3_stmt *query(sqlite3 *db, const char *sql, const char *argument)
@@ -25,8 +26,11 @@ static const char *column(sqlite3_stmt *s, int i)
     return (const char *)sqlite3_column_text(s, i);
 }
 
-bool rule_load_rows(sqlite3 *db, const char *name, struct text *out)
+bool rule_load_rows(sqlite3 *db, const char *bound, struct text *out)
 {
+    struct arena arena = {0};
+    struct settings settings;
+    const char *name = setting_unbind(bound, &arena, &settings);
     static const char sql[] =
         "SELECT dialect, options, NULL, NULL, NULL FROM main.ruleset WHERE name = ?1"
         " UNION ALL "
@@ -34,14 +38,16 @@ bool rule_load_rows(sqlite3 *db, const char *name, struct text *out)
         " WHERE ruleset = ?1 ORDER BY ord)";
     sqlite3_stmt *s = query(db, sql, name);
     int rc = SQLITE_ERROR;
-    while (s && (rc = sqlite3_step(s)) == SQLITE_ROW)
+    while (name && s && (rc = sqlite3_step(s)) == SQLITE_ROW)
         for (int i = 0; i < 5; i++) {
             const char *text = column(s, i);
             int len = sqlite3_column_bytes(s, i);
             text_addf(out, "%d:", text ? len : -1);
             text_add(out, text ? text : "", (size_t)len);
         }
-    return finished(s, rc) && !out->failed;
+    bool whole = finished(s, rc) && !out->failed;
+    arena_release(&arena);
+    return whole;
 }
 
 static bool load_tables(sqlite3 *db, const char *options, struct rules *rules)
@@ -217,13 +223,46 @@ static bool shape_of(const char *dialect, enum rules_shape *shape)
     return false;
 }
 
-struct rules *rule_load(sqlite3 *db, const char *name, char **why)
+static const char *nothing_given(void *context, const char *key)
+{
+    (void)context, (void)key;
+    return NULL;
+}
+
+static const char *nothing_stated(void *context, const char *key, struct arena *arena)
+{
+    (void)context, (void)key, (void)arena;
+    return NULL;
+}
+
+/* A set that is not bound to a checkpoint has what its options say for want of better. */
+static bool load_settings(const char *options, struct settings *settings,
+                          struct arena *arena, struct rules *rules)
+{
+    static const struct setting_source nothing = {NULL, nothing_given, nothing_stated};
+    struct error err = {.offset = NO_OFFSET};
+    bool room = true;
+    if (!settings->count && options && strstr(options, "\"settings\"") &&
+        settings_resolve((struct bytes){(const uint8_t *)options, strlen(options)},
+                         &nothing, arena, settings, &err) == ERR_MEMORY)
+        return false;
+    for (unsigned i = 0; room && i < settings->count; i++) {
+        const struct setting *one = &settings->at[i];
+        room = rules_add_setting(rules, one->key, one->value, one->fault);
+    }
+    return room;
+}
+
+struct rules *rule_load(sqlite3 *db, const char *bound, char **why)
 {
     struct rules *rules = NULL;
     enum rules_shape shape;
+    struct arena arena = {0};
+    struct settings settings;
+    const char *name = setting_unbind(bound, &arena, &settings);
     sqlite3_stmt *s =
         query(db, "SELECT dialect, options FROM main.ruleset WHERE name = ?1", name);
-    int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
+    int rc = s && name ? sqlite3_step(s) : SQLITE_ERROR;
     const char *dialect = rc == SQLITE_ROW && column(s, 0) ? column(s, 0) : "";
     if (rc == SQLITE_DONE) {
         *why = sqlite3_mprintf("no rule set is called '%s'", name);
@@ -235,7 +274,8 @@ struct rules *rule_load(sqlite3 *db, const char *name, char **why)
                             "one name at a time",
                             name, dialect);
     } else if ((rules = rules_new(shape)) == NULL ||
-               !load_tables(db, column(s, 1), rules) || !load_rules(db, name, rules)) {
+               !load_tables(db, column(s, 1), rules) || !load_rules(db, name, rules) ||
+               !load_settings(column(s, 1), &settings, &arena, rules)) {
         int code = sqlite3_errcode(db);
         bool told = code != SQLITE_OK && code < SQLITE_ROW;
         *why = sqlite3_mprintf("rule set '%s': %s", name,
@@ -244,5 +284,6 @@ struct rules *rule_load(sqlite3 *db, const char *name, char **why)
         rules = NULL;
     }
     sqlite3_finalize(s);
+    arena_release(&arena);
     return rules;
 }

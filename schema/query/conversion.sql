@@ -5,27 +5,29 @@ WITH
   option(unmatched) AS MATERIALIZED (
     SELECT ifnull(options ->> 'unmatched', 'error') FROM ruleset WHERE name = :ruleset
   ),
+  -- The set with what it takes from this checkpoint's metadata (catalog/map/setting.h).
+  bound(ruleset) AS MATERIALIZED (SELECT rule_bound(:ruleset, :checkpoint_id)),
   asked(place, name, tensor_id, dtype, shape, status, rule, error, casts, ops, parts)
   AS MATERIALIZED (
     SELECT *, operation_parts(ops, shape)
     FROM (
-      SELECT place, name, tensor_id, dtype, shape, rule_status(:ruleset, name),
-             rule_match(:ruleset, name), rule_error(:ruleset, name),
-             iif(tensor_id IS NULL, NULL, rule_cast(:ruleset, name)),
-             iif(tensor_id IS NULL, NULL, rule_ops(:ruleset, name)) AS ops
-      FROM leaf WHERE checkpoint_id = :checkpoint_id
+      SELECT place, name, tensor_id, dtype, shape, rule_status(ruleset, name),
+             rule_match(ruleset, name), rule_error(ruleset, name),
+             iif(tensor_id IS NULL, NULL, rule_cast(ruleset, name)),
+             iif(tensor_id IS NULL, NULL, rule_ops(ruleset, name)) AS ops
+      FROM bound CROSS JOIN leaf WHERE checkpoint_id = :checkpoint_id
     )
   ),
   -- One of a tensor, or several. What is to be joined says how (operation_join()).
   cut(place, nth, name, new_name, tensor_id, dtype, shape, rule, casts, ops, how)
   AS MATERIALIZED (
-    SELECT place, 0, name, rule_replace(:ruleset, name), tensor_id, dtype, shape, rule, casts,
+    SELECT place, 0, name, rule_replace(ruleset, name), tensor_id, dtype, shape, rule, casts,
            ops, operation_join(ops)
-    FROM asked WHERE status = 'ok' AND parts IS NULL
+    FROM bound CROSS JOIN asked WHERE status = 'ok' AND parts IS NULL
     UNION ALL
-    SELECT place, p.key, name, rule_part(:ruleset, name, p.value ->> 0), tensor_id, dtype,
+    SELECT place, p.key, name, rule_part(ruleset, name, p.value ->> 0), tensor_id, dtype,
            shape, rule, casts, nullif(p.value ->> 1, '[]'), NULL
-    FROM asked CROSS JOIN json_each(parts) p
+    FROM bound CROSS JOIN asked CROSS JOIN json_each(parts) p
     WHERE status = 'ok'
     UNION ALL
     SELECT place, 0, name, name, tensor_id, dtype, shape, NULL, NULL, NULL, NULL

@@ -1,15 +1,17 @@
 -- hf_t5_to_t5x.sql - Hugging Face's T5, mT5 and UMT5 as T5X's unscanned models: t5x_to_hf_t5 back.
 --
 -- Kernels come out with joined heads, (embed, heads * kv), as T5X's minimal models have them.
--- What may have to be changed, since names do not tell:
---   the table shared_relpos: UMT5 has a bias in each layer, T5 one in block 0 for all
---     UPDATE ruleset SET options = json_remove(options, '$.tables.shared_relpos."0"')
---     WHERE name = 'hf_t5_to_t5x';
---   lm_head of T5 1.0, where a file repeats shared.weight under that name
---     UPDATE rule SET replacement = NULL
---     WHERE ruleset = 'hf_t5_to_t5x' AND pattern = 'lm_head\.weight';
+-- What names do not tell, and config.json does where it lies beside the checkpoint:
+--   model_type            umt5 has a bias in each layer, others one in block 0 for all
+--   tie_word_embeddings   true: lm_head only repeats shared.weight, and is dropped
 INSERT INTO ruleset(name, dialect, options) VALUES ('hf_t5_to_t5x', 'convert', '{
+  "settings": {
+    "model_type": {"from": ["config.json:model_type"], "else": "t5"},
+    "tie_word_embeddings": {"from": ["config.json:tie_word_embeddings"], "else": "false"}
+  },
   "tables": {
+    "repeats": {"true": "yes", "false": ""},
+    "layered_relpos": {"umt5": "yes"},
     "shared_relpos": {"0": "relpos_bias"},
     "attention": {
       "encoder.SelfAttention": "attention",
@@ -29,7 +31,10 @@ INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
 ('hf_t5_to_t5x', 1, 'shared\.weight', 'target/token_embedder/embedding', NULL, NULL),
 ('hf_t5_to_t5x', 2, '(?:encoder|decoder)\.embed_tokens\.weight', NULL, NULL, NULL),
 ('hf_t5_to_t5x', 3, 'lm_head\.weight',
- 'target/decoder/logits_dense/kernel', NULL, '[["transpose"]]'),
+ 'target/decoder/logits_dense/kernel',
+ '[["tied", "setting", "tie_word_embeddings"],
+   ["repeats", "table", "repeats", "\\g<tied>"],
+   ["dropped", "drop", "\\g<repeats>"]]', '[["transpose"]]'),
 ('hf_t5_to_t5x', 4, '(encoder|decoder)\.final_layer_norm\.weight',
  'target/\1/\1_norm/scale', NULL, NULL),
 
@@ -39,7 +44,13 @@ INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
 ('hf_t5_to_t5x', 6,
  '(encoder|decoder)\.block\.(\d+)\.layer\.0\.SelfAttention\.relative_attention_bias\.weight',
  'target/\1/\g<relpos>/rel_embedding',
- '[["relpos", "table", "shared_relpos", "\\2", "layers_\\2/relpos_bias"]]',
+ '[["model", "setting", "model_type"],
+   ["layered", "table", "layered_relpos", "\\g<model>", ""],
+   ["block", "if", "\\g<layered>", "0", "\\2"],
+   ["known", "table", "shared_relpos", "\\g<block>", ""],
+   ["ask", "if", "\\g<known>", "0", "block \\2 has a bias, as in UMT5 alone; --set model_type=umt5 says that it is one"],
+   ["shared", "table", "shared_relpos", "\\g<ask>"],
+   ["relpos", "if", "\\g<layered>", "layers_\\2/relpos_bias", "\\g<shared>"]]',
  '[["transpose"]]'),
 
 ('hf_t5_to_t5x', 7, '(encoder|decoder)\.block\.(\d+)\.layer\.\d\.(\w+Attention)\.([qkvo])\.weight',

@@ -1,15 +1,23 @@
 -- llama_gguf_to_hf.sql - Llama, Mistral and Mixtral of llama.cpp under the names of Hugging Face:
 -- llama_hf_to_gguf back.
 --
--- The heads have to be said here too; a GGUF file has them in its metadata, as
--- llama.attention.head_count and llama.attention.head_count_kv:
---   UPDATE ruleset SET options = json_set(options, '$.tables.config.num_attention_heads', 32,
---       '$.tables.config.num_key_value_heads', 8) WHERE name = 'llama_gguf_to_hf';
+-- The heads are in a GGUF file's metadata (llama.attention.head_count and head_count_kv); where the
+-- checkpoint has neither that nor a config.json beside it,
+-- --set num_attention_heads=32 --set num_key_value_heads=8 says it.
 -- Quantised blocks cannot be cut across: such attn_q and attn_k are errors. dtypes stay as they
 -- are, norms float32.
 INSERT INTO ruleset(name, dialect, options) VALUES ('llama_gguf_to_hf', 'convert', '{
+  "settings": {
+    "num_attention_heads": {"number": true,
+      "from": ["config.json:num_attention_heads", "llama.attention.head_count"]},
+    "num_key_value_heads": {"number": true, "like": "num_attention_heads",
+      "from": ["config.json:num_key_value_heads", "llama.attention.head_count_kv"]},
+    "hidden_size": {"number": true, "else": "",
+      "from": ["config.json:hidden_size", "llama.embedding_length"]},
+    "head_dim": {"number": true, "ratio": ["hidden_size", "num_attention_heads"], "else": "-1",
+      "from": ["config.json:head_dim", "llama.attention.key_length"]}
+  },
   "tables": {
-    "config": {},
     "heads": {"q": "num_attention_heads", "k": "num_key_value_heads"},
     "outer": {"token_embd": "model.embed_tokens", "output_norm": "model.norm",
               "output": "lm_head"},
@@ -31,17 +39,15 @@ INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
 ('llama_gguf_to_hf', 3, 'blk\.(\d+)\.attn_([qk])\.weight',
  'model.layers.\1.self_attn.\2_proj.weight',
  '[["key", "table", "heads", "\\2"],
-   ["known", "table", "config", "\\g<key>", ""],
-   ["ask", "if", "\\g<known>", "\\g<key>", "\\g<key> is not known. Say it: UPDATE ruleset SET options = json_set(options, ''$.tables.config.\\g<key>'', NUMBER) WHERE name = ''llama_gguf_to_hf''"],
-   ["heads", "table", "config", "\\g<ask>"]]',
- '[["transpose"], ["reshape", [0, "\\g<heads>", -1, 2]], ["transpose", 2, 3], ["flatten", 1, 3], ["transpose"]]'),
+   ["heads", "setting", "\\g<key>"],
+   ["size", "setting", "head_dim"]]',
+ '[["transpose"], ["reshape", [0, "\\g<heads>", "\\g<size>"]], ["reshape", [0, 0, -1, 2]], ["transpose", 2, 3], ["flatten", 1, 3], ["transpose"]]'),
 ('llama_gguf_to_hf', 4, 'blk\.(\d+)\.attn_([qk])\.bias',
  'model.layers.\1.self_attn.\2_proj.bias',
  '[["key", "table", "heads", "\\2"],
-   ["known", "table", "config", "\\g<key>", ""],
-   ["ask", "if", "\\g<known>", "\\g<key>", "\\g<key> is not known. Say it: UPDATE ruleset SET options = json_set(options, ''$.tables.config.\\g<key>'', NUMBER) WHERE name = ''llama_gguf_to_hf''"],
-   ["heads", "table", "config", "\\g<ask>"]]',
- '[["reshape", ["\\g<heads>", -1, 2]], ["transpose", 1, 2], ["flatten", 0, 2]]'),
+   ["heads", "setting", "\\g<key>"],
+   ["size", "setting", "head_dim"]]',
+ '[["reshape", ["\\g<heads>", "\\g<size>"]], ["reshape", [0, -1, 2]], ["transpose", 1, 2], ["flatten", 0, 2]]'),
 
 ('llama_gguf_to_hf', 5, 'blk\.(\d+)\.ffn_(gate|up|down)_exps\.weight',
  'model.layers.\1.block_sparse_moe.experts.\g<n>.\g<expert>.weight',

@@ -2,19 +2,22 @@
 --
 -- Hugging Face rotates the halves of a head against each other, llama.cpp neighbours: the rows
 -- of q_proj and k_proj change places within each head, (heads, 2, d/2) to (heads, d/2, 2). How
--- many heads there are stands in config.json, and has to be said, for each model:
---   UPDATE ruleset SET options = json_set(options, '$.tables.config.num_attention_heads', 32,
---       '$.tables.config.num_key_value_heads', 8) WHERE name = 'llama_hf_to_gguf';
--- or, with config.json beside the checkpoint when it was imported:
---   UPDATE ruleset SET options = (SELECT json_set(options, '$.tables.config',
---       json_group_object(substr(key, 13), value)) FROM metadata
---       WHERE checkpoint_id = … AND key GLOB 'config.json:num_*_heads')
---   WHERE name = 'llama_hf_to_gguf';
+-- many heads there are is in config.json, which import reads where it lies beside the checkpoint;
+-- else --set num_attention_heads=32 --set num_key_value_heads=8 says it.
 -- Norms, biases and routers become float32, as llama.cpp's conversion has them. rope_freqs, which
 -- it computes for Llama 3.1 and later, is not made; output.weight is absent where lm_head is tied.
 INSERT INTO ruleset(name, dialect, options) VALUES ('llama_hf_to_gguf', 'convert', '{
+  "settings": {
+    "num_attention_heads": {"number": true,
+      "from": ["config.json:num_attention_heads", "llama.attention.head_count"]},
+    "num_key_value_heads": {"number": true, "like": "num_attention_heads",
+      "from": ["config.json:num_key_value_heads", "llama.attention.head_count_kv"]},
+    "hidden_size": {"number": true, "else": "",
+      "from": ["config.json:hidden_size", "llama.embedding_length"]},
+    "head_dim": {"number": true, "ratio": ["hidden_size", "num_attention_heads"], "else": "-1",
+      "from": ["config.json:head_dim", "llama.attention.key_length"]}
+  },
   "tables": {
-    "config": {},
     "heads": {"q": "num_attention_heads", "k": "num_key_value_heads"},
     "outer": {"model.embed_tokens": "token_embd", "lm_head": "output"},
     "module": {
@@ -39,17 +42,15 @@ INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
 ('llama_hf_to_gguf', 5, 'model\.layers\.(\d+)\.self_attn\.([qk])_proj\.weight',
  'blk.\1.attn_\2.weight',
  '[["key", "table", "heads", "\\2"],
-   ["known", "table", "config", "\\g<key>", ""],
-   ["ask", "if", "\\g<known>", "\\g<key>", "\\g<key> is not known. Say it: UPDATE ruleset SET options = json_set(options, ''$.tables.config.\\g<key>'', NUMBER) WHERE name = ''llama_hf_to_gguf''"],
-   ["heads", "table", "config", "\\g<ask>"]]',
- '[["transpose"], ["reshape", [0, "\\g<heads>", 2, -1]], ["transpose", 2, 3], ["flatten", 1, 3], ["transpose"]]'),
+   ["heads", "setting", "\\g<key>"],
+   ["size", "setting", "head_dim"]]',
+ '[["transpose"], ["reshape", [0, "\\g<heads>", "\\g<size>"]], ["reshape", [0, 0, 2, -1]], ["transpose", 2, 3], ["flatten", 1, 3], ["transpose"]]'),
 ('llama_hf_to_gguf', 6, 'model\.layers\.(\d+)\.self_attn\.([qk])_proj\.bias',
  'blk.\1.attn_\2.bias',
  '[["key", "table", "heads", "\\2"],
-   ["known", "table", "config", "\\g<key>", ""],
-   ["ask", "if", "\\g<known>", "\\g<key>", "\\g<key> is not known. Say it: UPDATE ruleset SET options = json_set(options, ''$.tables.config.\\g<key>'', NUMBER) WHERE name = ''llama_hf_to_gguf''"],
-   ["heads", "table", "config", "\\g<ask>"]]',
- '[["reshape", ["\\g<heads>", 2, -1]], ["transpose", 1, 2], ["flatten", 0, 2], ["cast", "float32"]]'),
+   ["heads", "setting", "\\g<key>"],
+   ["size", "setting", "head_dim"]]',
+ '[["reshape", ["\\g<heads>", "\\g<size>"]], ["reshape", [0, 2, -1]], ["transpose", 1, 2], ["flatten", 0, 2], ["cast", "float32"]]'),
 
 ('llama_hf_to_gguf', 7, 'model\.layers\.(\d+)\.(self_attn\.[vo]_proj|mlp\.\w+_proj)\.weight',
  'blk.\1.\g<module>.weight',

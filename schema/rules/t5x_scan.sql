@@ -1,26 +1,25 @@
 -- t5x_scan.sql - one tensor a layer as the scanned layers of T5X's models: t5x_unscan back.
 --
 -- The scanned module is called `layers`, as in T5X's own models. For Flaxformer's:
---   UPDATE ruleset SET options = json_set(options, '$.tables.module.encoder', 'encoder',
---       '$.tables.module.decoder', 'decoder') WHERE name = 't5x_scan';
+--   --set encoder_module=encoder --set decoder_module=decoder
 -- Slots are stacked as scanned models have them; zeros of shape (1,) and `m` are dropped.
 INSERT INTO ruleset(name, dialect, options) VALUES ('t5x_scan', 'convert', '{
   "unmatched": "keep",
-  "tables": {"module": {"encoder": "layers", "decoder": "layers"}}
+  "settings": {"encoder_module": {"else": "layers"}, "decoder_module": {"else": "layers"}}
 }');
 
 INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
 ('t5x_scan', 1, 'target/(encoder|decoder)/layers_(\d+)/(.+)',
  'target/\1/\g<module>/\3',
- '[["module", "table", "module", "\\1"]]', '[["stack", 1, "\\2"]]'),
+ '[["module", "setting", "\\1_module"]]', '[["stack", 1, "\\2"]]'),
 ('t5x_scan', 2,
  'state/param_states/(encoder|decoder)/layers_(\d+)/(.+/(?:(?:query|key|value|wi|wi_\d+)/kernel/v_row|(?:out|wo)/kernel/v_col|(?:scale|rel_embedding)/v))',
  'state/param_states/\1/\g<module>/\3',
- '[["module", "table", "module", "\\1"]]', '[["stack", 1, "\\2"]]'),
+ '[["module", "setting", "\\1_module"]]', '[["stack", 1, "\\2"]]'),
 ('t5x_scan', 3,
  'state/param_states/(encoder|decoder)/layers_(\d+)/(.+/(?:(?:query|key|value|wi|wi_\d+)/kernel/v_col|(?:out|wo)/kernel/v_row))',
  'state/param_states/\1/\g<module>/\3',
- '[["module", "table", "module", "\\1"]]', '[["stack", 0, "\\2"]]'),
+ '[["module", "setting", "\\1_module"]]', '[["stack", 0, "\\2"]]'),
 ('t5x_scan', 4,
  'state/param_states/(encoder|decoder)/layers_\d+/.+/(?:m|kernel/v|(?:scale|rel_embedding)/v_(?:row|col))',
  NULL, NULL, NULL);

@@ -1,15 +1,15 @@
 -- t5x_to_t5.sql - names of T5X as the T5 checkpoints (Mesh TensorFlow) have them: t5_to_t5x back.
 --
--- Tables that may have to be changed, since T5X's names do not tell:
---   norm    newer checkpoints (1.1, mT5) call both norms rms_norm
---   tower   a decoder alone is the transformer there: "decoder": "transformer"
+-- What T5X's names do not tell:
+--   --set norm=rms_norm         newer checkpoints (1.1, mT5) call both norms so
+--   --set decoder=transformer   a decoder alone is called so there
 -- T5 has no slot for momentum, so `m` is dropped. The zeros of shape (1,) that T5X keeps for
 -- slots not in use are not told by their names: leave them out with
 --   export … --map t5x_to_t5 --where "NOT (name GLOB 'state/*' AND shape = '[1]')"
 INSERT INTO ruleset(name, dialect, options) VALUES ('t5x_to_t5', 'convert', '{
+  "settings": {"norm": {"else": ""}, "decoder": {"else": "decoder"}},
   "tables": {
-    "norm":   {"layer": "layer_norm", "final": "final_layer_norm"},
-    "tower":  {"": "shared", "encoder": "encoder", "decoder": "decoder"},
+    "tower":  {"": "shared", "encoder": "encoder"},
     "slot":   {"target": "", "state/param_states/v": "_slot_v",
                "state/param_states/v_row": "_slot_vr", "state/param_states/v_col": "_slot_vc"},
     "matrix": {"query": "q", "key": "k", "value": "v", "out": "o"},
@@ -36,20 +36,23 @@ INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
  '(target|state/param_states)/(?:(encoder|decoder)/)?token_embedder/embedding(/\w+)?',
  '\g<tower>/embedding\g<slot>',
  '[["slot", "table", "slot", "\\1\\3"],
-   ["tower", "table", "tower", "\\2"]]', NULL),
+   ["decoder", "setting", "decoder"],
+   ["tower", "table", "tower", "\\2", "\\g<decoder>"]]', NULL),
 
 ('t5x_to_t5', 4,
  '(target|state/param_states)/(encoder|decoder)/(?:layers_(\d+)/)?relpos_bias/rel_embedding(/\w+)?',
  '\g<tower>/block_\g<n>/layer_000/SelfAttention/relative_attention_bias\g<slot>',
  '[["slot", "table", "slot", "\\1\\4"],
-   ["tower", "table", "tower", "\\2"],
+   ["decoder", "setting", "decoder"],
+   ["tower", "table", "tower", "\\2", "\\g<decoder>"],
    ["n", "sub", "^0*(?=\\d{3})", "", "000\\3"]]', NULL),
 
 ('t5x_to_t5', 5,
  '(target|state/param_states)/(encoder|decoder)/layers_(\d+)/(attention|self_attention|encoder_decoder_attention)/(query|key|value|out)/kernel(/\w+)?',
  '\g<tower>/block_\g<n>/\g<attention>/\g<matrix>\g<slot>',
  '[["slot", "table", "slot", "\\1\\6"],
-   ["tower", "table", "tower", "\\2"],
+   ["decoder", "setting", "decoder"],
+   ["tower", "table", "tower", "\\2", "\\g<decoder>"],
    ["attention", "table", "attention", "\\4"],
    ["matrix", "table", "matrix", "\\5"],
    ["n", "sub", "^0*(?=\\d{3})", "", "00\\3"]]', NULL),
@@ -58,7 +61,8 @@ INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
  '(target|state/param_states)/(encoder|decoder)/layers_(\d+)/mlp/(w[io](?:_\d+)?)/kernel(/\w+)?',
  '\g<tower>/block_\g<n>/\g<layer>/DenseReluDense/\4/kernel\g<slot>',
  '[["slot", "table", "slot", "\\1\\5"],
-   ["tower", "table", "tower", "\\2"],
+   ["decoder", "setting", "decoder"],
+   ["tower", "table", "tower", "\\2", "\\g<decoder>"],
    ["layer", "table", "layer", "\\g<tower>/mlp"],
    ["n", "sub", "^0*(?=\\d{3})", "", "00\\3"]]', NULL),
 
@@ -66,18 +70,22 @@ INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
  '(target|state/param_states)/(encoder|decoder)/layers_(\d+)/pre_(\w+)_layer_norm/scale(/\w+)?',
  '\g<tower>/block_\g<n>/\g<layer>/\g<norm>/scale\g<slot>',
  '[["slot", "table", "slot", "\\1\\5"],
-   ["tower", "table", "tower", "\\2"],
+   ["decoder", "setting", "decoder"],
+   ["tower", "table", "tower", "\\2", "\\g<decoder>"],
    ["layer", "table", "layer", "\\g<tower>/\\4"],
-   ["norm", "table", "norm", "layer"],
+   ["said", "setting", "norm"],
+   ["norm", "if", "\\g<said>", "\\g<said>", "layer_norm"],
    ["n", "sub", "^0*(?=\\d{3})", "", "00\\3"]]', NULL),
 
 ('t5x_to_t5', 8, '(target|state/param_states)/(encoder|decoder)/\2_norm/scale(/\w+)?',
  '\g<tower>/\g<norm>/scale\g<slot>',
  '[["slot", "table", "slot", "\\1\\3"],
-   ["tower", "table", "tower", "\\2"],
-   ["norm", "table", "norm", "final"]]', NULL),
+   ["decoder", "setting", "decoder"],
+   ["tower", "table", "tower", "\\2", "\\g<decoder>"],
+   ["said", "setting", "norm"],
+   ["norm", "if", "\\g<said>", "\\g<said>", "final_layer_norm"]]', NULL),
 
 ('t5x_to_t5', 9, '(target|state/param_states)/decoder/logits_dense/kernel(/\w+)?',
  '\g<tower>/logits/kernel\g<slot>',
  '[["slot", "table", "slot", "\\1\\2"],
-   ["tower", "table", "tower", "decoder"]]', NULL);
+   ["tower", "setting", "decoder"]]', NULL);

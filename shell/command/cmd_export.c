@@ -5,6 +5,7 @@
 
 #include "catalog/export/select.h"
 #include "shell/command/command.h"
+#include "shell/command/settings.h"
 #include "shell/map_load.h"
 #include "shell/render/render.h"
 
@@ -17,6 +18,7 @@ static const struct option_spec options[] = {
      "of `tensor`"},
     {"--map", "RULESET", "give them the names, and the dtypes, that a map makes"},
     {"--target", "CHECKPOINT", "the model that an assigning map fills"},
+    {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     {"--dtype", "D", "convert to this dtype; a floating-point one leaves integers alone"},
     {"--sql", "SELECT",
      "tensors by a query of your own: columns tensor_id, new_name and, if "
@@ -97,8 +99,8 @@ static bool check_usage(const struct args *args, const struct request *r)
                              : "export takes CHECKPOINT and OUT");
         return false;
     }
-    if (option(args, "--target") && !r->want.map) {
-        complain("--target: only with --map");
+    if ((option(args, "--target") || option(args, "--set")) && !r->want.map) {
+        complain("%s: only with --map", option(args, "--target") ? "--target" : "--set");
         return false;
     }
     return true;
@@ -327,6 +329,10 @@ static int export_run(struct session *s, const struct args *args)
         return STATUS_TROUBLE;
     if (!find_checkpoints(s, args, &r))
         return STATUS_NO;
+    if (r.want.map &&
+        (status = settings_give(s, args, r.want.map, r.want.checkpoint)) != STATUS_FINE)
+        return status;
+    status = STATUS_TROUBLE;
     if (lookup_open(s->db, &shelf.lookup, &err) != OK)
         goto done;
     /* One state of the catalog for the whole plan; not for the copying, which can be long

@@ -3,6 +3,7 @@
 #include "catalog/export/npy_header.h"
 #include "catalog/read/tensor_stream.h"
 #include "shell/command/command.h"
+#include "shell/command/settings.h"
 #include "shell/render/get_print.h"
 
 #define SUMMARY_FROM 1000  /* elements; on a terminal more are shown in part */
@@ -12,6 +13,7 @@
 static const struct option_spec options[] = {
     {"--slice", "S", "part of it, as NumPy has it: '0, :, -3:, ::2' or '..., 1'"},
     {"--map", "M", "NAME is one that this rule set makes (translations, conversions)"},
+    {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     {"--dtype", "D", "convert the elements"},
     {"--format", "F", "text (default), json, csv, npy or raw"},
     {"-o", "FILE", "write to a file, which must not be there yet"},
@@ -271,8 +273,15 @@ static int get_run(struct session *s, const struct args *args)
         return STATUS_TROUBLE;
     const char *map = args_option(&command_get, args, "--map");
     const char *name = args->operand[1];
+    if (args->pairs && !map) {
+        complain("--set: only with --map");
+        return STATUS_TROUBLE;
+    }
     struct mapped which = {.id = -1};
     sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[0]);
+    int set = checkpoint && map ? settings_give(s, args, map, checkpoint) : STATUS_FINE;
+    if (set != STATUS_FINE)
+        return set;
     if (checkpoint && map)
         session_mapped(s, map, checkpoint, name, &which);
     else if (checkpoint)

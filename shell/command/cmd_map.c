@@ -4,17 +4,20 @@
 #include <string.h>
 
 #include "shell/command/command.h"
+#include "shell/command/settings.h"
 #include "shell/map_load.h"
 #include "shell/map_write.h"
 #include "shell/session/nearest.h"
 
 static const struct option_spec options[] = {
     {"--target", "CHECKPOINT", "the model to map onto (assignment maps)"},
+    {"--set", PAIR, "run, check, why: a number that the checkpoint does not state"},
     {"--format", "F", "show: sql, json, gin, key_mapping, new_to_old or transforms"},
     {0},
 };
 enum {
     TARGET,
+    SET,
     FORMAT,
     OPTIONS
 };
@@ -68,9 +71,9 @@ static int run_query(struct session *s, const char *rows, const char *bad,
     return status;
 }
 
-static int run_set(struct session *s, const char *name, const char *dialect,
-                   const char *checkpoint, const char *target)
+static int run_set(struct session *s, const struct args *args, const char *dialect)
 {
+    const char *name = args->operand[1], *target = args->value[TARGET];
     bool assigns = map_dialect_assigns(dialect);
     if (!map_dialect_known(dialect)) {
         complain("'%s' is of dialect '%s', which this program does not run", name,
@@ -83,10 +86,13 @@ static int run_set(struct session *s, const char *name, const char *dialect,
                  name);
         return STATUS_TROUBLE;
     }
-    sqlite3_int64 source = session_checkpoint(s, checkpoint);
+    sqlite3_int64 source = session_checkpoint(s, args->operand[2]);
     sqlite3_int64 onto = source && target ? session_checkpoint(s, target) : 0;
     if (!source || (target && !onto))
         return STATUS_NO;
+    int set = settings_give(s, args, name, source);
+    if (set != STATUS_FINE)
+        return set;
     if (assigns)
         return run_query(
             s,
@@ -120,8 +126,7 @@ static int run(struct session *s, const struct args *args)
     char *dialect = session_dialect(s, args->operand[1]);
     int status = STATUS_NO;
     if (dialect)
-        status =
-            run_set(s, args->operand[1], dialect, args->operand[2], args->value[TARGET]);
+        status = run_set(s, args, dialect);
     sqlite3_free(dialect);
     return status;
 }
@@ -154,6 +159,9 @@ static int check(struct session *s, const struct args *args)
     sqlite3_int64 onto = source && target ? session_checkpoint(s, target) : 0;
     if (!source || (target && !onto))
         return STATUS_NO;
+    int set = settings_give(s, args, name, source);
+    if (set != STATUS_FINE)
+        return set;
     sqlite3_stmt *stmt = session_prepare(s, target ? gather_onto : gather, "sii", name,
                                          (int64_t)source, (int64_t)onto);
     if (!stmt)
@@ -241,7 +249,8 @@ static bool usage_is_good(const struct verb *v, const struct args *args)
 {
     bool good = args->count == v->operands + 1;
     for (int i = 0; i < OPTIONS; i++)
-        good = good && (!args->value[i] || i == v->option);
+        good = good &&
+               (!args->value[i] || i == v->option || (i == SET && v->option == TARGET));
     if (!good)
         complain("usage: map %s", v->usage);
     return good;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shell/command/settings.h"
 #include "shell/session/nearest.h"
 
 #define COMMAND(x) extern const struct command command_##x;
@@ -194,6 +195,30 @@ static bool parse_global(struct parse *p, int argc, const char *const *argv, int
     return true;
 }
 
+static int parse_pair(struct parse *p, const struct option_spec *spec, const char *text)
+{
+    struct args *a = p->args;
+    size_t key = strcspn(text, "=");
+    if (!text[key] || key == 0) {
+        complain("%s: %s %s: " PAIR " is wanted", p->command->name, spec->name, text);
+        return STATUS_TROUBLE;
+    }
+    for (int i = 0; i < a->pairs; i++)
+        if (strcmp(a->pair[i].option, spec->name) == 0 &&
+            strncmp(a->pair[i].text, text, key + 1) == 0 &&
+            strcmp(a->pair[i].text, text) != 0) {
+            complain("%s: %s %s contradicts %s %s", p->command->name, spec->name, text,
+                     spec->name, a->pair[i].text);
+            return STATUS_TROUBLE;
+        }
+    if (a->pairs == PAIRS_MAX) {
+        complain("%s: more than %d times %s", p->command->name, PAIRS_MAX, spec->name);
+        return STATUS_TROUBLE;
+    }
+    a->pair[a->pairs++] = (struct arg_pair){spec->name, text};
+    return STATUS_FINE;
+}
+
 /* argv[*at] is an option; *at is moved to the last word that belongs to it. */
 static int parse_option(struct parse *p, int argc, const char *const *argv, int *at)
 {
@@ -209,7 +234,8 @@ static int parse_option(struct parse *p, int argc, const char *const *argv, int 
     size_t len = name_length(word);
     const char *value = word[len] ? word + len + 1 : NULL;
     const char **slot = &p->args->value[spec - options_of(p->command)];
-    if (*slot && spec->argument) {
+    bool pair = spec->argument && strcmp(spec->argument, PAIR) == 0;
+    if (*slot && spec->argument && !pair) {
         complain("%s: %s is given twice", p->command->name, spec->name);
         return STATUS_TROUBLE;
     }
@@ -224,8 +250,11 @@ static int parse_option(struct parse *p, int argc, const char *const *argv, int 
     }
     if (!spec->argument)
         value = "";
-    *slot = value ? value : argv[++*at];
-    return STATUS_FINE;
+    if (!value)
+        value = argv[++*at];
+    if (!*slot)
+        *slot = value;
+    return pair ? parse_pair(p, spec, value) : STATUS_FINE;
 }
 
 static int parse_words(struct parse *p, int argc, const char *const *argv)
@@ -297,6 +326,7 @@ int command_run(struct session *s, const struct command *c, int argc,
         status = open_for(s, c);
     if (status == STATUS_FINE)
         status = c->run(s, &args);
+    settings_forget(s);
 done:
     if (p.mode_given)
         s->mode = mode_before;

@@ -19,14 +19,22 @@
 #include "shell/render/query.h"
 #include "shell/session/session.h"
 
-/* An option, always long. */
+/* An option, always long. One whose argument is KEY=VALUE may be given several times. */
+#define PAIR "KEY=VALUE"
 struct option_spec {
     const char *name;     /* "--names" or "-o" */
     const char *argument; /* "REGEX"; NULL: it takes none */
     const char *help;     /* one line; NULL ends the table's use in help only */
 };
 
-#define ARGS_MAX 64
+#define ARGS_MAX  64
+#define PAIRS_MAX 64 /* KEY=VALUE options of one command line */
+
+/* One KEY=VALUE of an option, as given: there is a key and a '='. */
+struct arg_pair {
+    const char *option; /* "--set" */
+    const char *text;
+};
 
 /* A parsed command line: operands in order, options by position in the spec table. */
 struct args {
@@ -34,6 +42,8 @@ struct args {
     int count;
     const char
         *value[ARGS_MAX]; /* of options[i]; NULL: not given; "" : given, takes none */
+    struct arg_pair pair[PAIRS_MAX]; /* in order; value[] has the first of an option */
+    int pairs;
 };
 
 enum catalog_need {

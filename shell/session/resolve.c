@@ -194,6 +194,23 @@ static bool makes_names(struct session *s, const char *map)
     return makes;
 }
 
+/* What the map cannot make may be what is wanted. */
+static void say_failing(struct session *s, const char *map, sqlite3_int64 checkpoint)
+{
+    static const char sql[] =
+        "SELECT count(*), old_name, error FROM"
+        " (SELECT ord, old_name, error FROM conversion WHERE ruleset = ?1"
+        "  AND checkpoint_id = ?2 AND status = 'error' UNION ALL"
+        "  SELECT ord, old_name, error FROM translation WHERE ruleset = ?1"
+        "  AND checkpoint_id = ?2 AND status = 'error' ORDER BY ord) HAVING count(*)";
+    sqlite3_stmt *stmt = session_prepare(s, sql, "si", map, (int64_t)checkpoint);
+    if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
+        complain("the map fails for %lld names, the first is %s: %s",
+                 (long long)sqlite3_column_int64(stmt, 0), sqlite3_column_text(stmt, 1),
+                 sqlite3_column_text(stmt, 2));
+    sqlite3_finalize(stmt);
+}
+
 bool session_mapped(struct session *s, const char *map, sqlite3_int64 checkpoint,
                     const char *name, struct mapped *out)
 {
@@ -222,6 +239,8 @@ bool session_mapped(struct session *s, const char *map, sqlite3_int64 checkpoint
         complain("%s", sqlite3_errmsg(s->db));
     }
     sqlite3_finalize(stmt);
+    if (rc == SQLITE_DONE)
+        say_failing(s, map, checkpoint);
     if (rc == SQLITE_DONE)
         say_unknown(session_prepare(s,
                                     "SELECT new_name FROM conversion WHERE ruleset = ?1"

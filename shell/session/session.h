@@ -62,6 +62,7 @@ struct session {
     bool quit;        /* .quit was seen */
     int quit_status;
     unsigned reading; /* how many .read are inside each other */
+    bool settings;    /* session_set() gave some */
 };
 
 /* Set by SIGINT; commands on long work look at it and end with STATUS_INTERRUPTED. */

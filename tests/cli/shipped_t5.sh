@@ -17,16 +17,14 @@ SELECT 'there, back and there again differs from there: '
 SELECT 'names that are spelt otherwise than T5 does:';
 SELECT id, json_quote(name), rule_replace('t5x_to_t5', t5x) FROM golden
     WHERE rule_replace('t5x_to_t5', t5x) IS NOT name;
-UPDATE ruleset SET options = json_set(options, '$.tables.norm.layer', 'rms_norm',
-    '$.tables.norm.final', 'rms_norm') WHERE name = 't5x_to_t5';
 SELECT 'with rms_norm:';
-SELECT id, rule_replace('t5x_to_t5', t5x) FROM golden
-    WHERE name GLOB '*_norm/*' AND rule_replace('t5x_to_t5', t5x) IS name;
-UPDATE ruleset SET options = json_set(options, '$.tables.tower.decoder', 'transformer')
-    WHERE name = 't5x_to_t5';
+SELECT 1 WHERE map_set('norm', 'rms_norm');
+SELECT id, rule_replace(rule_bound('t5x_to_t5', NULL), t5x) AS t5 FROM golden
+    WHERE name GLOB '*_norm/*' AND t5 IS name;
 SELECT 'a decoder alone:';
-SELECT id, rule_replace('t5x_to_t5', t5x) FROM golden
-    WHERE name GLOB 'transformer/*' AND rule_replace('t5x_to_t5', t5x) IS name;
+SELECT 1 WHERE map_set('decoder', 'transformer');
+SELECT id, rule_replace(rule_bound('t5x_to_t5', NULL), t5x) AS t5 FROM golden
+    WHERE name GLOB 'transformer/*' AND t5 IS name;
 SELECT 'not T5X''s:';
 SELECT rule_status('t5x_to_t5', value), value, rule_error('t5x_to_t5', value) FROM json_each('[
     "target/encoder/layers_0/mlp/wi/kernel/v", "state/param_states/encoder/layers_0/mlp/wi/kernel",
@@ -42,10 +40,10 @@ list() { # PATH's end
     "$CKPTDB_BIN" --list "SELECT name, dtype, shape, tensor_sha256(id) FROM tensor
         WHERE checkpoint LIKE '%$1' ORDER BY name"
 }
-back() { # CHECKPOINT: to T5X with the zeros that T5X adds, and back without them
+back() { # CHECKPOINT [--set KEY=VALUE]: to T5X with the zeros that T5X adds, and back without them
     "$CKPTDB_BIN" export "$1" t5x.safetensors --map t5_to_t5x --force
     "$CKPTDB_BIN" import t5x.safetensors 2>/dev/null
-    "$CKPTDB_BIN" export t5x.safetensors t5.safetensors --map t5x_to_t5 --force \
+    "$CKPTDB_BIN" export t5x.safetensors t5.safetensors --map t5x_to_t5 --force "${@:2}" \
         --where "NOT (name GLOB 'state/*' AND shape = '[1]')"
     "$CKPTDB_BIN" import t5.safetensors 2>/dev/null
     list "/$1" >before
@@ -57,13 +55,11 @@ done
 echo '--- T5 1.0'
 back model.ckpt-1000000
 echo '--- T5 1.1, which has rms_norm'
-"$CKPTDB_BIN" "UPDATE ruleset SET options = json_set(options, '\$.tables.norm.layer', 'rms_norm',
-    '\$.tables.norm.final', 'rms_norm') WHERE name = 't5x_to_t5'"
-back model.ckpt-20
+back model.ckpt-20 --set norm=rms_norm
 echo '--- a checkpoint whose second data file is lost: its names'
-"$CKPTDB_BIN" --list "SELECT count(*), count(*) FILTER (WHERE rule_replace('t5x_to_t5',
+"$CKPTDB_BIN" --list "SELECT 1 WHERE map_set('norm', 'rms_norm')" "SELECT count(*), count(*) FILTER (WHERE rule_replace(rule_bound('t5x_to_t5', NULL),
         rule_replace('t5_to_t5x', name)) = name) FROM tensor WHERE checkpoint LIKE '%/model.ckpt-0'"
 echo '--- without --where, the zeros are told by their shape'
-"$CKPTDB_BIN" --list "SELECT status, count(*), count(*) FILTER (WHERE shape = '[1]') FROM conversion
+"$CKPTDB_BIN" --list "SELECT 1 WHERE map_set('norm', 'rms_norm')" "SELECT status, count(*), count(*) FILTER (WHERE shape = '[1]') FROM conversion
     WHERE ruleset = 't5x_to_t5' AND checkpoint_id = (SELECT id FROM checkpoint
         WHERE path LIKE '%/t5x.safetensors') GROUP BY 1"

@@ -97,6 +97,13 @@ static const struct rule_case {
     {"an escaped backslash", F, "(.*)", "\\\\g<n>", "n int \\1", "1", "=\\g<n>"},
     {"places in the whole template", F, "(.*)", "\\g<n>/\\d", "n int \\1", "1",
      "!error: bad escape \\d at position 6"},
+    {"setting", F, "(.*)", "\\g<h>", "h setting \\1", "heads", "=32"},
+    {"setting that is not known", F, "(.*)", "\\g<h>", "h setting \\1", "size",
+     "!KeyError: size is not known"},
+    {"setting that is none", F, "(.*)", "\\g<h>", "h setting \\1", "x",
+     "!KeyError: no setting is called 'x'"},
+    {"drop", F, "a(b?)", "x", "d drop \\1", "ab", "-"},
+    {"drop not", F, "a(b?)", "x\\g<d>", "d drop \\1", "a", "=x"},
     {"unknown step", F, ".*", "x", "n hash \\0", "1", "!ValueError: unknown step hash"},
     {"too few arguments", F, ".*", "x", "n if \\0", "1",
      "!ValueError: wrong number of arguments for step if"},
@@ -131,6 +138,8 @@ static void add_tables(struct rules *r)
     assert_true(rules_add_value(r, "l", "k", "first", true));
     assert_true(rules_add_value(r, "l", "k", "second", true));
     assert_true(rules_add_value(r, "l", "e", NULL, true));
+    assert_true(rules_add_setting(r, "heads", "32", NULL));
+    assert_true(rules_add_setting(r, "size", NULL, "KeyError: size is not known"));
 }
 
 static void check(struct rules *r, const char *name, size_t len,

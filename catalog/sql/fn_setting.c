@@ -1,0 +1,172 @@
+/*
+ * fn_setting.c - what rule sets take from checkpoints (catalog/map/setting.h), in SQL.
+ *
+ *   rule_bound(ruleset, checkpoint_id)  the set with its settings for this checkpoint, which
+ *                                       functions and queries take in place of the set's name; where
+ *                                       the set has no settings, its name
+ *   map_set(key, value)                 gives a setting for the rest of the connection, for all
+ *                                       checkpoints; NULL as value takes it back, as key all of them
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/map/setting.h"
+#include "catalog/sql/extension.h"
+
+#define GIVEN_MAX 256 /* settings of a connection */
+
+struct given {
+    unsigned holders; /* functions that share it */
+    unsigned count;
+    char *key[GIVEN_MAX], *value[GIVEN_MAX];
+};
+
+static void given_forget(struct given *g, unsigned i)
+{
+    free(g->key[i]);
+    free(g->value[i]);
+    g->count--;
+    g->key[i] = g->key[g->count];
+    g->value[i] = g->value[g->count];
+}
+
+static void given_drop(void *shared)
+{
+    struct given *g = shared;
+    if (--g->holders > 0)
+        return;
+    while (g->count)
+        given_forget(g, 0);
+    free(g);
+}
+
+static const char *text_of(sqlite3_value *value)
+{
+    return (const char *)sqlite3_value_text(value);
+}
+
+static void map_set(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    struct given *g = sqlite3_user_data(context);
+    const char *key = text_of(argv[0]), *value = text_of(argv[1]);
+    for (unsigned i = g->count; i-- > 0;)
+        if (!key || strcmp(g->key[i], key) == 0)
+            given_forget(g, i);
+    if (!key || !value)
+        return;
+    if (g->count == GIVEN_MAX) {
+        sqlite3_result_error(context, "map_set: too many settings", -1);
+        return;
+    }
+    g->key[g->count] = strdup(key);
+    g->value[g->count] = strdup(value);
+    g->count++;
+    if (g->key[g->count - 1] && g->value[g->count - 1])
+        return;
+    given_forget(g, g->count - 1);
+    sqlite3_result_error_nomem(context);
+}
+
+/* --- rule_bound ----------------------------------------------------------------------------- */
+
+/* One checkpoint's metadata. */
+struct asking {
+    const struct given *given;
+    sqlite3_stmt *fact; /* ?1 is its key */
+};
+
+static const char *given_value(void *context, const char *key)
+{
+    const struct given *g = ((struct asking *)context)->given;
+    for (unsigned i = 0; i < g->count; i++)
+        if (strcmp(g->key[i], key) == 0)
+            return g->value[i];
+    return NULL;
+}
+
+static const char *metadata_value(void *context, const char *key, struct arena *arena)
+{
+    sqlite3_stmt *s = ((struct asking *)context)->fact;
+    const char *value = NULL;
+    sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
+    if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_text(s, 0))
+        value = arena_copy(arena, sqlite3_column_text(s, 0),
+                           (size_t)sqlite3_column_bytes(s, 0));
+    sqlite3_reset(s);
+    return value;
+}
+
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *s = NULL;
+    sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    return s;
+}
+
+/* The options of a set that has settings, in the arena; empty where it has none. */
+static struct bytes declaring(sqlite3 *db, const char *ruleset, struct arena *arena)
+{
+    sqlite3_stmt *s = prepare(db, "SELECT options FROM main.ruleset WHERE name = ?1"
+                                  " AND instr(options, '\"settings\"')");
+    struct bytes options = {0};
+    sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
+    if (s && sqlite3_step(s) == SQLITE_ROW) {
+        options.len = (size_t)sqlite3_column_bytes(s, 0);
+        options.at =
+            (const uint8_t *)arena_copy(arena, sqlite3_column_text(s, 0), options.len);
+    }
+    sqlite3_finalize(s);
+    return options;
+}
+
+static void rule_bound(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    sqlite3 *db = sqlite3_context_db_handle(context);
+    const char *ruleset = text_of(argv[0]);
+    struct arena arena = {0};
+    struct settings settings = {0};
+    struct error err = {.offset = NO_OFFSET};
+    struct text bound = {0};
+    struct bytes options = ruleset ? declaring(db, ruleset, &arena) : (struct bytes){0};
+    if (options.at) {
+        struct asking asking = {sqlite3_user_data(context),
+                                prepare(db, "SELECT value FROM main.metadata"
+                                            " WHERE checkpoint_id = ?2 AND key = ?1")};
+        struct setting_source source = {&asking, given_value, metadata_value};
+        sqlite3_bind_value(asking.fact, 2, argv[1]);
+        if (!asking.fact)
+            error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s", sqlite3_errmsg(db));
+        else
+            settings_resolve(options, &source, &arena, &settings, &err);
+        sqlite3_finalize(asking.fact);
+    }
+    if (err.status != OK) {
+        char *why =
+            sqlite3_mprintf("settings of rule set '%s': %s", ruleset, err.message);
+        sqlite3_result_error(context, why ? why : "no memory", -1);
+        sqlite3_free(why);
+    } else if (ruleset && setting_bind(&bound, ruleset, &settings)) {
+        sqlite3_result_text64(context, bound.at, bound.len, SQLITE_TRANSIENT,
+                              SQLITE_UTF8);
+    } else if (ruleset) {
+        sqlite3_result_error_nomem(context);
+    }
+    text_release(&bound);
+    arena_release(&arena);
+}
+
+int sql_register_setting(sqlite3 *db)
+{
+    struct given *g = calloc(1, sizeof(*g));
+    if (!g)
+        return SQLITE_NOMEM;
+    g->holders = 2; /* each dropped by SQLite, also when its call fails */
+    int rc = sqlite3_create_function_v2(db, "map_set", 2, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+                                        g, map_set, NULL, NULL, given_drop);
+    int bound =
+        sqlite3_create_function_v2(db, "rule_bound", 2, SQLITE_UTF8 | SQLITE_INNOCUOUS, g,
+                                   rule_bound, NULL, NULL, given_drop);
+    return rc == SQLITE_OK ? bound : rc;
+}
