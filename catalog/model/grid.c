@@ -63,6 +63,35 @@ static bool runs_valid(const struct grid *g, uint64_t all)
     return true;
 }
 
+unsigned own_codec_number(struct own_codecs *list, const char *codec)
+{
+    for (unsigned i = list->count; i-- > 0;) /* the last one comes again most often */
+        if (list->at[i] == codec || strcmp(list->at[i], codec) == 0)
+            return i;
+    if (list->count < OWN_CODECS_MAX)
+        list->at[list->count++] = codec;
+    else
+        return OWN_CODECS_MAX;
+    return list->count - 1;
+}
+
+/* False: there are more than OWN_CODECS_MAX. */
+static bool own_codecs_of(const struct grid *g, struct own_codecs *list)
+{
+    list->count = 0;
+    for (uint64_t i = 0; !g->in_files && i < g->value_count; i++)
+        if (g->values[i].codec &&
+            own_codec_number(list, g->values[i].codec) == OWN_CODECS_MAX)
+            return false;
+    return true;
+}
+
+static bool codecs_valid(const struct grid *g)
+{
+    struct own_codecs list;
+    return own_codecs_of(g, &list) && (!list.count || g->levels == 1);
+}
+
 static bool values_valid(const struct grid *g, uint64_t all)
 {
     for (uint64_t i = 0; i < g->value_count; i++) {
@@ -80,7 +109,7 @@ bool grid_valid(const struct grid *g, const uint64_t *shape, unsigned rank)
     if (rank >= UINT8_MAX || !g->level[0].shape || !levels_valid(g, rank) ||
         !grid_counts(shape, rank, g->level[0].shape, counts, &all))
         return false;
-    return g->in_files ? runs_valid(g, all) : values_valid(g, all);
+    return g->in_files ? runs_valid(g, all) : values_valid(g, all) && codecs_valid(g);
 }
 
 /* --- values ----------------------------------------------------------------------------- */
@@ -172,7 +201,8 @@ enum {
     IN_FILES = 1,
     PREFIXED = 2,
     INCOMPLETE = 4,
-    WITH_METADATA = 8
+    WITH_METADATA = 8,
+    OWN_CODECS = 16
 };
 
 enum {
@@ -224,13 +254,24 @@ static void pack_runs(struct text *out, const struct grid *g)
     }
 }
 
-static void pack_values(struct text *out, const struct grid *g)
+static void pack_codecs(struct text *out, const struct own_codecs *list)
+{
+    put(out, list->count);
+    for (unsigned i = 0; i < list->count; i++)
+        put_bytes(out, list->at[i], strlen(list->at[i]));
+}
+
+static void pack_values(struct text *out, const struct grid *g, struct own_codecs *codecs)
 {
     uint64_t end = 0, last = 0;
+    if (codecs->count)
+        pack_codecs(out, codecs);
     put(out, g->value_count);
     for (uint64_t i = 0; i < g->value_count; i++) {
         const struct grid_value *v = &g->values[i];
         bool in_line = v->file == GRID_NO_FILE;
+        if (codecs->count)
+            put(out, v->codec ? own_codec_number(codecs, v->codec) + 1 : 0);
         put(out, v->index - last);
         put(out, in_line ? 0 : (uint64_t)v->file + 1);
         put(out, v->stored);
@@ -247,8 +288,12 @@ static void pack_values(struct text *out, const struct grid *g)
 bool grid_pack(struct text *out, const struct grid *g, unsigned rank)
 {
     bool metadata = g->in_files && g->metadata != GRID_NO_FILE;
+    struct own_codecs codecs;
+    if (!own_codecs_of(g, &codecs))
+        return false;
     put(out, (g->in_files ? IN_FILES : 0U) | (g->prefixed ? PREFIXED : 0U) |
-                 (g->incomplete ? INCOMPLETE : 0U) | (metadata ? WITH_METADATA : 0U));
+                 (g->incomplete ? INCOMPLETE : 0U) | (metadata ? WITH_METADATA : 0U) |
+                 (codecs.count ? OWN_CODECS : 0U));
     put(out, g->levels);
     for (unsigned l = 0; l < g->levels; l++)
         pack_level(out, &g->level[l], rank);
@@ -256,7 +301,7 @@ bool grid_pack(struct text *out, const struct grid *g, unsigned rank)
     if (g->in_files)
         pack_runs(out, g);
     else
-        pack_values(out, g);
+        pack_values(out, g, &codecs);
     return !out->failed;
 }
 
@@ -266,6 +311,7 @@ struct unpacking {
     struct arena *arena;
     unsigned rank;
     bool no_memory;
+    struct own_codecs codecs;
 };
 
 static void *room(struct unpacking *u, uint64_t count, size_t size)
@@ -326,8 +372,11 @@ static void unpack_runs(struct unpacking *u, struct grid *g, uint64_t flags)
 static void unpack_value(struct unpacking *u, struct grid_value *v, uint64_t last,
                          uint64_t *end)
 {
-    if (!add_u64(last, cursor_varint(u->c), &v->index))
+    uint64_t codec = u->codecs.count ? cursor_varint(u->c) : 0;
+    if (codec > u->codecs.count || !add_u64(last, cursor_varint(u->c), &v->index))
         cursor_fail(u->c);
+    else if (codec)
+        v->codec = u->codecs.at[codec - 1];
     uint64_t file = cursor_varint(u->c);
     if (file > GRID_NO_FILE)
         cursor_fail(u->c);
@@ -341,9 +390,23 @@ static void unpack_value(struct unpacking *u, struct grid_value *v, uint64_t las
     *end = v->offset + v->stored;
 }
 
-static void unpack_values(struct unpacking *u, struct grid *g)
+static void unpack_codecs(struct unpacking *u)
+{
+    uint64_t count = cursor_varint(u->c);
+    if (count > OWN_CODECS_MAX)
+        cursor_fail(u->c);
+    for (uint64_t i = 0; i < count && cursor_ok(u->c); i++) {
+        const char *text = unpack_text(u);
+        if (text)
+            u->codecs.at[u->codecs.count++] = text;
+    }
+}
+
+static void unpack_values(struct unpacking *u, struct grid *g, uint64_t flags)
 {
     uint64_t end = 0, last = 0;
+    if (flags & OWN_CODECS)
+        unpack_codecs(u);
     g->metadata = GRID_NO_FILE;
     g->value_count = cursor_varint(u->c);
     g->values = room(u, g->value_count, sizeof(*g->values));
@@ -356,7 +419,7 @@ static void unpack_values(struct unpacking *u, struct grid *g)
 enum status grid_unpack(struct cursor *c, const uint64_t *shape, unsigned rank,
                         struct arena *arena, struct grid *out, struct error *err)
 {
-    struct unpacking u = {c, arena, rank, false};
+    struct unpacking u = {.c = c, .arena = arena, .rank = rank};
     struct grid g = {0};
     uint64_t flags = cursor_varint(c);
     g.in_files = flags & IN_FILES;
@@ -371,7 +434,7 @@ enum status grid_unpack(struct cursor *c, const uint64_t *shape, unsigned rank,
     if (g.in_files)
         unpack_runs(&u, &g, flags);
     else
-        unpack_values(&u, &g);
+        unpack_values(&u, &g, flags);
     if (u.no_memory)
         return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
     if (!cursor_ok(c) || (g.in_files && g.separator != '.' && g.separator != '/') ||

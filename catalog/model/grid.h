@@ -47,7 +47,20 @@ struct grid_value {
     uint64_t offset;   /* in that file, in bytes, before the file's base is added */
     uint64_t stored;   /* bytes */
     const void *bytes; /* inline: `stored` bytes, at most GRID_INLINE_MAX */
+    /* Steps instead of the tensor's (tensor.h), where a value is a chunk. NULL: the tensor's. */
+    const char *codec;
 };
+
+/* The different texts among the codecs of runs, in the order in which they first come. */
+#define OWN_CODECS_MAX 256
+struct own_codecs {
+    unsigned count;
+    const char *at[OWN_CODECS_MAX];
+};
+
+/* The number of a text (not NULL) in the list, to whose end a new one is put; OWN_CODECS_MAX:
+ * there is no room. */
+unsigned own_codec_number(struct own_codecs *, const char *codec);
 
 #define GRID_INLINE_MAX (UINT64_C(1) << 20)
 
@@ -113,14 +126,17 @@ uint32_t *grid_next_file(struct grid *, uint64_t *at);
 /*
  * The packed form, in the `extents` column after EXTENTS_GRID (tensor.h):
  *
- *   varint  flags: bit 0 in files, 1 prefixed, 2 incomplete, 3 has metadata file
+ *   varint  flags: bit 0 in files, 1 prefixed, 2 incomplete, 3 has metadata file, 4 values
+ *           have codecs of their own
  *   varint  levels, then each: rank varints shape; varint flags: bit 0 order follows,
  *           1 index first, 2 summed, 3 big-endian, 4 codec follows; [rank bytes order];
  *           [varint length, codec]
  *   varint  length of fill, fill
  *   files:  varint directory, [varint metadata], byte separator, varint runs, each: varint
  *           first minus the end of the run before it, varint count
- *   listed: varint values, each: varint index minus the one before (the first: index),
+ *   listed: [varint codecs, each: varint length, text], varint values, each:
+ *           [varint its codec among these, plus 1; 0: the tensor's],
+ *           varint index minus the one before (the first: index),
  *           varint file + 1 (0: inline), varint stored, then the bytes, or zigzag varint of
  *           offset minus the end of the value before it in the list (0 for the first)
  */

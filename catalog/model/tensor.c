@@ -12,15 +12,53 @@ static void put(struct text *out, uint64_t v)
     text_add(out, code, varint_put(code, v));
 }
 
+/* What of single extents is not the tensor's; false: too many codecs. */
+static bool own_of(const struct extent *list, uint64_t count, struct own_codecs *codecs,
+                   unsigned *flags)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if (list[i].strides)
+            *flags |= EXTENTS_STRIDES;
+        if (list[i].codec && own_codec_number(codecs, list[i].codec) == OWN_CODECS_MAX)
+            return false;
+    }
+    if (codecs->count)
+        *flags |= EXTENTS_CODECS;
+    return true;
+}
+
+static void pack_codecs(struct text *out, const struct own_codecs *list)
+{
+    put(out, list->count);
+    for (unsigned i = 0; i < list->count; i++) {
+        put(out, strlen(list->at[i]));
+        text_adds(out, list->at[i]);
+    }
+}
+
+static void pack_strides(struct text *out, const int64_t *strides, unsigned rank)
+{
+    text_addc(out, strides ? 1 : 0);
+    for (unsigned d = 0; strides && d < rank; d++)
+        put(out, zigzag(strides[d]));
+}
+
 bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
                   unsigned rank, uint64_t first_sum_plus_1, unsigned flags)
 {
     uint64_t end = 0;
+    struct own_codecs codecs = {.count = 0};
+    if (!own_of(list, count, &codecs, &flags))
+        return false;
     put(out, flags);
     put(out, first_sum_plus_1);
     put(out, count);
+    if (flags & EXTENTS_CODECS)
+        pack_codecs(out, &codecs);
     for (uint64_t i = 0; i < count; i++) {
         const struct extent *e = &list[i];
+        if (flags & EXTENTS_CODECS)
+            put(out, e->codec ? own_codec_number(&codecs, e->codec) + 1 : 0);
         if (!(flags & EXTENTS_INLINE)) {
             put(out, e->file == NO_FILE ? 0 : (uint64_t)e->file + 1);
             put(out, zigzag((int64_t)(e->offset - end)));
@@ -37,6 +75,8 @@ bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
             put(out, e->origin ? e->origin[d] : 0);
         for (unsigned d = 0; (flags & EXTENTS_BOXES) && d < rank; d++)
             put(out, e->shape[d]);
+        if (flags & EXTENTS_STRIDES)
+            pack_strides(out, e->strides, rank);
     }
     return !out->failed;
 }
@@ -55,10 +95,53 @@ static uint64_t *unpack_numbers(struct cursor *c, unsigned rank, struct arena *a
     return numbers;
 }
 
-static bool unpack_one(struct cursor *c, unsigned rank, unsigned flags, uint64_t *end,
+static bool unpack_codecs(struct cursor *c, struct arena *arena, struct own_codecs *list)
+{
+    uint64_t count = cursor_varint(c);
+    if (count > OWN_CODECS_MAX)
+        cursor_fail(c);
+    for (uint64_t i = 0; i < count && cursor_ok(c); i++) {
+        struct bytes text = cursor_take(c, cursor_varint(c));
+        if (!cursor_ok(c))
+            break;
+        if (!(list->at[i] = arena_copy(arena, text.at, text.len)))
+            return false;
+        list->count++;
+    }
+    return true;
+}
+
+static const char *codec_at(struct cursor *c, const struct own_codecs *list)
+{
+    uint64_t number = cursor_varint(c);
+    if (number > list->count)
+        cursor_fail(c);
+    return number && number <= list->count ? list->at[number - 1] : NULL;
+}
+
+/* *out NULL: the tensor's. */
+static bool unpack_strides(struct cursor *c, unsigned rank, struct arena *arena,
+                           int64_t **out)
+{
+    unsigned own = cursor_u8(c);
+    if (own > 1)
+        cursor_fail(c);
+    if (own != 1)
+        return true;
+    int64_t *strides = arena_array(arena, rank ? rank : 1, sizeof(*strides));
+    for (unsigned d = 0; strides && d < rank; d++)
+        strides[d] = unzigzag(cursor_varint(c));
+    *out = strides;
+    return strides != NULL;
+}
+
+static bool unpack_one(struct cursor *c, unsigned rank, unsigned flags,
+                       const struct own_codecs *codecs, uint64_t *end,
                        struct arena *arena, struct extent *e)
 {
     *e = (struct extent){.file = NO_FILE};
+    if (flags & EXTENTS_CODECS)
+        e->codec = codec_at(c, codecs);
     if (!(flags & EXTENTS_INLINE)) {
         uint64_t file = cursor_varint(c);
         if (file > UINT32_MAX)
@@ -80,7 +163,7 @@ static bool unpack_one(struct cursor *c, unsigned rank, unsigned flags, uint64_t
         if (!e->origin || !e->shape)
             return false;
     }
-    return true;
+    return !(flags & EXTENTS_STRIDES) || unpack_strides(c, rank, arena, &e->strides);
 }
 
 static enum status unpack_grid(struct cursor *c, const uint64_t *shape, unsigned rank,
@@ -101,6 +184,7 @@ enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned 
 {
     struct cursor c = cursor_over(packed, 0);
     struct extent_list list = {0};
+    struct own_codecs codecs = {.count = 0};
     uint64_t end = 0;
     unsigned flags = cursor_varint32(&c);
     if (flags & EXTENTS_GRID)
@@ -110,10 +194,10 @@ enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned 
     if (!cursor_ok(&c) || list.count > cursor_left(&c))
         return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET, "extent list cut short");
     list.at = arena_array(arena, list.count ? list.count : 1, sizeof(*list.at));
-    if (!list.at)
+    if (!list.at || (flags & EXTENTS_CODECS && !unpack_codecs(&c, arena, &codecs)))
         return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
     for (uint64_t i = 0; i < list.count; i++) {
-        if (!unpack_one(&c, rank, flags, &end, arena, &list.at[i]))
+        if (!unpack_one(&c, rank, flags, &codecs, &end, arena, &list.at[i]))
             return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
         if (!cursor_ok(&c))
             return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET,
@@ -140,22 +224,60 @@ bool codec_cuts(const char *chain)
     return find_cut(chain) != NULL;
 }
 
+static enum status too_long(const struct stored_tensor *t, struct error *err)
+{
+    return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
+                     "a chain of codec steps longer than %d bytes", CHAIN_BYTES);
+}
+
+size_t codec_of_bytes(const char *chain)
+{
+    const char *bar = chain ? strrchr(chain, '|') : NULL;
+    const char *last = bar ? bar + 1 : chain;
+    if (!chain)
+        return 0;
+    if (strncmp(last, "unpack:", 7) != 0 && strncmp(last, "strings:", 8) != 0)
+        return strlen(chain);
+    return bar ? (size_t)(bar - chain) : 0;
+}
+
+enum status run_chain(const struct stored_tensor *t, const char *own, char *out,
+                      const char **chain, struct error *err)
+{
+    *chain = t->codec;
+    if (!own)
+        return OK;
+    const char *rest = t->codec ? t->codec + codec_of_bytes(t->codec) : "";
+    rest += *rest == '|';
+    int len = snprintf(out, CHAIN_BYTES, "%s%s%s", own, *own && *rest ? "|" : "", rest);
+    if (len >= CHAIN_BYTES)
+        return too_long(t, err);
+    *chain = len ? out : NULL;
+    return OK;
+}
+
 enum status extent_chain(const struct stored_tensor *t, const struct extent *e, char *out,
                          const char **chain, struct error *err)
 {
-    const char *cut = find_cut(t->codec);
-    *chain = t->codec;
+    char uncut[CHAIN_BYTES];
+    if (run_chain(t, e->codec, out, chain, err) != OK)
+        return err->status;
+    const char *cut = find_cut(*chain);
     if (!cut)
         return OK;
-    size_t before = (size_t)(cut - t->codec);
+    if (*chain == out) {
+        memcpy(uncut, out, strlen(out) + 1);
+        cut = uncut + (cut - out);
+        *chain = uncut;
+    }
+    size_t before = (size_t)(cut - *chain);
     int len = before < CHAIN_BYTES
-                  ? snprintf(out, CHAIN_BYTES, "%.*scut:%llu,%llu%s", (int)before,
-                             t->codec, (unsigned long long)e->cut_at,
+                  ? snprintf(out, CHAIN_BYTES, "%.*scut:%llu,%llu%s", (int)before, *chain,
+                             (unsigned long long)e->cut_at,
                              (unsigned long long)e->cut_len, cut + 3)
                   : CHAIN_BYTES;
     if (len >= CHAIN_BYTES)
-        return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
-                         "a chain of codec steps longer than %d bytes", CHAIN_BYTES);
+        return too_long(t, err);
     *chain = out;
     return OK;
 }

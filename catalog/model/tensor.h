@@ -20,6 +20,19 @@
  *
  * Where a run holds more than its extent (a compressed block with several values), the
  * chain has a step "cut", whose numbers each extent has for itself: cut_at, cut_len.
+ *
+ * A run can differ from the tensor's other ones. Its own `codec` (of an extent, or of a
+ * grid's value) takes the place of the tensor's: so are HDF5's filter masks said. The tensor
+ * has "fletcher32:end|zlib:4096|shuffle:4", a chunk that was not deflated
+ * "fletcher32:end|shuffle:4"; "" says no step at all. A last "unpack:" or "strings:" is of the
+ * elements, the same for all runs, and is in the tensor's codec alone. A piece's
+ * own `strides` take the place of the tensor's, and of C order: say one piece of a distributed
+ * checkpoint that was saved as a transposed view. Its run then begins at the element at the
+ * box's origin, and holds at least the one farthest from it.
+ *
+ *   struct extent e[] = {{.file = 0, .stored = 24, .origin = at0, .shape = box},
+ *                        {.file = 1, .stored = 24, .origin = at2, .shape = box,
+ *                         .strides = (int64_t[]){1, 2}}};    a 2 x 3 box, Fortran order
  */
 #ifndef CKPTDB_TENSOR_H
 #define CKPTDB_TENSOR_H
@@ -61,6 +74,10 @@ struct extent {
     const void *bytes; /* STORAGE_INLINE: `stored` bytes; else NULL */
     /* For the step "cut" of the codec: what of the bytes decoded so far is this extent's. */
     uint64_t cut_at, cut_len;
+    /* Where they are not the tensor's: */
+    const char
+        *codec; /* without "unpack:", "strings:"; "": no steps; NULL: the tensor's */
+    int64_t *strides; /* rank numbers, in elements; NULL: the tensor's */
 };
 
 /* A file of a checkpoint. */
@@ -104,32 +121,46 @@ struct stored_tensor {
  * The packed form of an extent list, as stored in a row's `extents` column.
  *
  *   varint  flags: bit 0 boxes follow, bit 1 bytes are inline, bit 2 a grid (grid.h) and
- *           nothing else follows, bit 3 cuts follow
+ *           nothing else follows, bit 3 cuts follow, bit 4 codecs, bit 5 strides
  *   varint  first checksum: position in the checkpoint's list, plus 1; 0: none
  *   varint  count
- *   each:   varint file + 1 (0: no file), zigzag varint of offset minus the end of the
+ *   codecs: varint how many, each: varint length, text
+ *   each:   [varint its codec among these, plus 1; 0: the tensor's],
+ *           varint file + 1 (0: no file), zigzag varint of offset minus the end of the
  *           extent before it in the list (0 for the first), varint stored,
- *           [varint cut_at, varint cut_len], [rank varints origin, rank varints shape]
+ *           [varint cut_at, varint cut_len], [rank varints origin, rank varints shape],
+ *           [byte 1 and rank zigzag varints strides, or byte 0: the tensor's]
  *   inline: the bytes instead of file and offset, after `stored`
  */
-#define EXTENTS_BOXES  1
-#define EXTENTS_INLINE 2
-#define EXTENTS_GRID   4
-#define EXTENTS_CUTS   8
+#define EXTENTS_BOXES   1
+#define EXTENTS_INLINE  2
+#define EXTENTS_GRID    4
+#define EXTENTS_CUTS    8
+#define EXTENTS_CODECS  16
+#define EXTENTS_STRIDES 32
 
 /* Whether the steps have a "cut". */
 bool codec_cuts(const char *chain);
 
+/* How much of a chain (NULL: none) is of a run's bytes: all but a last "unpack:" or "strings:",
+ * which is of the elements. */
+size_t codec_of_bytes(const char *chain);
+
 #define CHAIN_BYTES 256
 
-/* The steps of one extent, with its numbers in the step "cut": the tensor's own text or that
- * put into `out` (CHAIN_BYTES). NULL: none. Longer than that, it is an error. */
+/* The steps of a run: its own (NULL: the tensor's) and those of the elements, as the tensor's
+ * text or that put into `out` (CHAIN_BYTES). NULL: none. Longer than that, it is an error. */
+enum status run_chain(const struct stored_tensor *, const char *own, char *out,
+                      const char **chain, struct error *err);
+
+/* The same of an extent, with its numbers in the step "cut". */
 enum status extent_chain(const struct stored_tensor *, const struct extent *, char *out,
                          const char **chain, struct error *err);
 
 struct text;
 
-/* Append the packed list to `out` (a byte buffer here). */
+/* Append the packed list to `out` (a byte buffer here). `flags`: BOXES, INLINE and CUTS, if
+ * so; codecs and strides are packed where an extent has some. */
 bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
                   unsigned rank, uint64_t first_sum_plus_1, unsigned flags);
 

@@ -132,14 +132,17 @@ static enum status open_listed(struct chunks *c, const struct grid_value *v,
     return file_set_range(c->files, v->file, v->offset, v->stored, out, err);
 }
 
-/* *out NULL: absent. */
+/* *out NULL: absent. *codec: the steps of a chunk that has its own. */
 static enum status open_value(struct chunks *c, uint64_t index, struct source **out,
-                              struct error *err)
+                              const char **codec, struct error *err)
 {
     *out = NULL;
+    *codec = NULL;
     if (c->grid->in_files)
         return grid_holds(c->grid, index) ? open_file(c, index, out, err) : OK;
     const struct grid_value *v = grid_value_at(c->grid, index);
+    if (v)
+        *codec = v->codec;
     return v ? open_listed(c, v, out, err) : OK;
 }
 
@@ -152,6 +155,7 @@ static struct shard *take_shard(struct chunks *c, struct shard_name name,
                                 struct error *err)
 {
     struct source *source = NULL;
+    const char *codec; /* a shard has none of its own */
     struct shard *shard = shards_find(c->shards, name);
     if (shard) {
         shard_drop(c->shards, outer);
@@ -160,7 +164,7 @@ static struct shard *take_shard(struct chunks *c, struct shard_name name,
     if (outer)
         shard_entry(outer, box, &source, err);
     else
-        open_value(c, name.value, &source, err);
+        open_value(c, name.value, &source, &codec, err);
     if (source)
         shards_add(c->shards, name, source, outer, &shard, err);
     else
@@ -189,7 +193,7 @@ enum status chunk_take(struct chunks *c, const uint64_t *at, struct chunk *out,
     struct shard_name name = {value_of(c, at), SHARD_OUTER};
     *out = (struct chunk){0};
     if (c->last == 0)
-        return open_value(c, name.value, &out->source, err);
+        return open_value(c, name.value, &out->source, &out->codec, err);
     for (unsigned level = 0; level < c->last; level++) {
         box_of(c, level, at, box);
         if (level)
@@ -199,7 +203,7 @@ enum status chunk_take(struct chunks *c, const uint64_t *at, struct chunk *out,
             return err->status;
     }
     if (shard_entry(shard, at, &source, err) == OK && source)
-        *out = (struct chunk){source, shard};
+        *out = (struct chunk){.source = source, .shard = shard};
     else
         shard_drop(c->shards, shard);
     return err->status;

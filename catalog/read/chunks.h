@@ -18,6 +18,7 @@ void chunks_close(struct chunks *);
 struct chunk {
     struct source *source; /* its stored bytes; NULL: absent, it is all fill */
     struct shard *shard;   /* that it lies in; NULL: none */
+    const char *codec;     /* its own steps (tensor.h); NULL: the tensor's */
 };
 
 /* The chunk of the last level at this place of its grid: rank numbers. Any number of threads. */

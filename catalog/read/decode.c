@@ -28,7 +28,8 @@ struct decode {
     const struct grid_level *level; /* the last */
     struct chunks *chunks;
     size_t unit;
-    char *chain; /* from a chunk's stored bytes to its elements; NULL: they are them */
+    char *chain;  /* from a chunk's stored bytes to its elements; NULL: they are them */
+    bool decodes; /* a chunk has steps, of the tensor's chain or its own */
     int64_t *strides; /* between its elements, in units */
     int64_t *still;   /* zeros: one element stands for all */
     uint8_t *fill;
@@ -48,27 +49,23 @@ static enum status no_memory(const struct decode *d, struct error *err)
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* The steps of the codec that are of a chunk's bytes: all but a last "unpack" and
- * "strings", which are of the elements. */
+static enum status check_chain(struct decode *d, const char *chain, struct error *err)
+{
+    if (block_decodable(chain) && !codec_chain_has(chain, "strings"))
+        return OK;
+    return error_set(err, ERR_UNSUPPORTED, d->tensor->checkpoint, NO_OFFSET,
+                     "no decoder for \"%s\"", chain);
+}
+
+/* The steps of the codec that are of a chunk's bytes. */
 static enum status cut_chain(struct decode *d, struct error *err)
 {
-    const char *codec = d->tensor->codec;
-    const char *last = codec ? strrchr(codec, '|') : NULL;
-    last = last ? last + 1 : codec;
-    if (!codec)
-        return OK;
-    size_t len = strlen(codec);
-    if (strncmp(last, "unpack:", 7) == 0 || strncmp(last, "strings:", 8) == 0)
-        len = last == codec ? 0 : (size_t)(last - codec) - 1;
+    size_t len = codec_of_bytes(d->tensor->codec);
     if (!len)
         return OK;
-    d->chain = strndup(codec, len);
-    if (!d->chain)
-        return no_memory(d, err);
-    if (!block_decodable(d->chain) || codec_chain_has(d->chain, "strings"))
-        return error_set(err, ERR_UNSUPPORTED, d->tensor->checkpoint, NO_OFFSET,
-                         "no decoder for \"%s\"", d->chain);
-    return OK;
+    d->decodes = true;
+    d->chain = strndup(d->tensor->codec, len);
+    return d->chain ? check_chain(d, d->chain, err) : no_memory(d, err);
 }
 
 /* The steps between elements of a chunk, and how many there are. */
@@ -108,6 +105,16 @@ static uint64_t shrinkage(const char *chain)
     return times;
 }
 
+/* Have what chunks of this chain need. */
+static void measure_chain(struct decode *d, const char *chain)
+{
+    uint64_t most = (d->bytes + d->bytes / 8 + STORED_MORE) * shrinkage(chain), memory;
+    if (!add_u64(block_memory(chain, most, d->bytes), most, &memory))
+        memory = UINT64_MAX;
+    d->stored_most = most > d->stored_most ? most : d->stored_most;
+    d->memory = memory > d->memory ? memory : d->memory;
+}
+
 static enum status measure(struct decode *d, struct error *err)
 {
     uint64_t elements;
@@ -115,10 +122,25 @@ static enum status measure(struct decode *d, struct error *err)
         d->bytes > INT64_MAX / 4 / SHRINK_MOST)
         return error_set(err, ERR_LIMIT, d->tensor->checkpoint, NO_OFFSET,
                          "a chunk of the tensor is too large");
-    d->stored_most = (d->bytes + d->bytes / 8 + STORED_MORE) * shrinkage(d->chain);
-    uint64_t inside = block_memory(d->chain, d->stored_most, d->bytes);
-    if (!add_u64(inside, d->stored_most, &d->memory))
-        d->memory = UINT64_MAX;
+    measure_chain(d, d->chain);
+    return OK;
+}
+
+/* Chunks with steps of their own. Those of a chain mostly follow each other. */
+static enum status measure_others(struct decode *d, struct error *err)
+{
+    const struct grid *g = d->tensor->grid;
+    const char *last = NULL;
+    for (uint64_t i = 0; !g->in_files && i < g->value_count; i++) {
+        const char *chain = g->values[i].codec;
+        if (!chain || chain == last)
+            continue;
+        last = chain;
+        d->decodes = d->decodes || *chain;
+        if (check_chain(d, chain, err) != OK)
+            return err->status;
+        measure_chain(d, chain);
+    }
     return OK;
 }
 
@@ -159,7 +181,8 @@ enum status decode_open(const struct stored_tensor *t, size_t unit,
     d->still = calloc(t->rank + 1, sizeof(*d->still));
     if (!d->strides || !d->still)
         no_memory(d, err);
-    else if (cut_chain(d, err) == OK && measure(d, err) == OK && take_fill(d, err) == OK)
+    else if (cut_chain(d, err) == OK && measure(d, err) == OK &&
+             measure_others(d, err) == OK && take_fill(d, err) == OK)
         chunks_open(t, &d->chunks, err);
     if (err->status == OK)
         *out = d;
@@ -204,7 +227,7 @@ uint64_t decode_memory(const struct decode *d, uint64_t bytes)
 {
     uint64_t each = 0, all = 0, threads = bytes / THREAD_LEAST + 1;
     threads = threads < d->workers ? threads : d->workers;
-    if (!d->chain)
+    if (!d->decodes)
         return 0;
     return add_u64(d->memory, d->bytes, &each) && mul_u64(each, threads, &all)
                ? all
@@ -253,13 +276,19 @@ static void place(const struct job *j, const uint64_t *at, const int64_t *stride
     box_gather(j->box, j->slices, &part, out);
 }
 
+static const char *chain_of(const struct decode *d, const struct chunk *c)
+{
+    return c->codec ? c->codec : d->chain;
+}
+
 /* The elements of a chunk, front to back. */
-static enum status open_stream(const struct decode *d, const struct source *stored,
+static enum status open_stream(const struct decode *d, const struct chunk *c,
                                struct source **out, struct error *err)
 {
+    const struct source *stored = c->source;
     struct source *s = NULL;
     if (source_open_view(stored, 0, stored->size, &s, err) != OK ||
-        codec_chain_open(s, d->chain, &s, NULL, err) != OK)
+        codec_chain_open(s, chain_of(d, c), &s, NULL, err) != OK)
         return err->status;
     if (s->size == d->bytes) {
         *out = s;
@@ -290,9 +319,10 @@ static enum status read_stored(const struct decode *d, struct worker *w,
 }
 
 static enum status decode_at_once(const struct decode *d, struct worker *w,
-                                  const struct source *s, uint8_t *out, struct error *err)
+                                  const struct chunk *c, uint8_t *out, struct error *err)
 {
-    struct block block = {.chain = d->chain, .name = s->name};
+    const struct source *s = c->source;
+    struct block block = {.chain = chain_of(d, c), .name = s->name};
     source_descriptor(s, &block.offset);
     if (s->size > d->stored_most)
         return error_set(err, ERR_CORRUPT, s->name, block.offset,
@@ -318,19 +348,19 @@ static bool in_place(const struct job *j, const struct gather *g)
 
 /* Straight to its place where that can be, else by way of scratch memory. */
 static enum status do_at_once(const struct job *j, struct worker *w, struct gather *g,
-                              const struct source *stored, struct error *err)
+                              const struct chunk *c, struct error *err)
 {
     const struct decode *d = j->decode;
     struct source *s = NULL;
     if (in_place(j, g))
-        return decode_at_once(d, w, stored, j->dst + g->to * d->unit, err);
+        return decode_at_once(d, w, c, j->dst + g->to * d->unit, err);
     if (!w->scratch && !(w->scratch = malloc((size_t)d->bytes)))
         return no_memory(d, err);
-    if (decode_at_once(d, w, stored, w->scratch, err) != OK)
+    if (decode_at_once(d, w, c, w->scratch, err) != OK)
         return err->status;
     if (j->dst) {
         gather_copy(g, w->scratch, j->dst);
-    } else if (source_open_memory(stored->name,
+    } else if (source_open_memory(c->source->name,
                                   (struct bytes){w->scratch, (size_t)d->bytes}, false, &s,
                                   err) == OK) {
         gather_to_file(g, s, j->fd, s->name, err);
@@ -340,15 +370,15 @@ static enum status do_at_once(const struct job *j, struct worker *w, struct gath
 }
 
 static enum status do_as_stream(const struct job *j, struct gather *g,
-                                const struct source *stored, struct error *err)
+                                const struct chunk *c, struct error *err)
 {
     struct source *s = NULL;
-    if (open_stream(j->decode, stored, &s, err) != OK)
+    if (open_stream(j->decode, c, &s, err) != OK)
         return err->status;
     if (j->dst)
         gather_run(g, s, j->dst, err);
     else
-        gather_to_file(g, s, j->fd, stored->name, err);
+        gather_to_file(g, s, j->fd, c->source->name, err);
     source_close(s);
     return err->status;
 }
@@ -383,9 +413,9 @@ static enum status do_chunk(const struct job *j, struct worker *w, uint64_t numb
         if (!chunk.source)
             do_fill(j, at, err);
         else if (j->at_once)
-            do_at_once(j, w, &g, chunk.source, err);
+            do_at_once(j, w, &g, &chunk, err);
         else
-            do_as_stream(j, &g, chunk.source, err);
+            do_as_stream(j, &g, &chunk, err);
         chunk_give(d->chunks, &chunk);
     }
     if (err->status != OK)
@@ -426,10 +456,10 @@ static unsigned plan(struct job *j, uint64_t taken, uint64_t each)
 {
     const struct decode *d = j->decode;
     uint64_t left = d->budget > taken ? d->budget - taken : 0, threads = d->workers, cost;
-    j->at_once = d->chain && add_u64(d->memory, each, &cost) && cost <= left;
+    j->at_once = d->decodes && add_u64(d->memory, each, &cost) && cost <= left;
     if (j->at_once && cost && threads > left / cost)
         threads = left / cost;
-    if (!j->at_once && d->chain)
+    if (!j->at_once && d->decodes)
         threads = 1; /* nobody knows what a stream needs */
     uint64_t useful = j->box->units / (THREAD_LEAST / d->unit + 1) + 1;
     threads = threads < useful ? threads : useful;
@@ -509,7 +539,7 @@ static enum status open_chunk(struct chunk_source *c, struct error *err)
 {
     struct decode *d = c->decode;
     if (chunk_take(d->chunks, c->at, &c->chunk, err) == OK && c->chunk.source)
-        open_stream(d, c->chunk.source, &c->stream, err);
+        open_stream(d, &c->chunk, &c->stream, err);
     if (err->status != OK)
         chunk_error(d->chunks, c->at, err);
     return err->status;

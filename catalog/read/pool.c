@@ -185,10 +185,12 @@ enum status pool_verify(struct pool *p, struct error *err)
     for (uint64_t i = 0; p->fine && i < t->extent_count; i++) {
         struct checksum sum;
         struct source *s = NULL;
-        const char *steps = t->codec;
+        const char *steps;
+        char filled[CHAIN_BYTES];
         if (!sum_of(p, i, &sum))
             continue;
-        if (open_summed(p, i, &sum, &steps, &s, err) == OK)
+        if (extent_chain(t, &t->extents[i], filled, &steps, err) == OK &&
+            open_summed(p, i, &sum, &steps, &s, err) == OK)
             checksum_verify(s, &sum, err);
         source_close(s);
         if (err->status != OK)

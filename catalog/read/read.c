@@ -108,12 +108,20 @@ static enum status plan_grid(struct reader *r, struct error *err)
 static bool is_flat(const struct stored_tensor *t)
 {
     const struct extent *e = t->extents;
-    if (t->extent_count != 1 || t->strides)
+    if (t->extent_count != 1 || t->strides || e->strides)
         return false;
     for (unsigned d = 0; d < t->rank; d++)
         if ((e->origin && e->origin[d]) || (e->shape && e->shape[d] != t->shape[d]))
             return false;
     return true;
+}
+
+static bool any_strides(const struct stored_tensor *t)
+{
+    bool any = t->strides;
+    for (uint64_t i = 0; i < t->extent_count && !any; i++)
+        any = t->extents[i].strides;
+    return any;
 }
 
 static enum status cut_in_units(struct reader *r, struct error *err)
@@ -136,11 +144,13 @@ static enum status plan(struct reader *r, struct error *err)
     if (cut_in_units(r, err) != OK)
         return err->status;
     r->flat = is_flat(t);
+    r->strided = any_strides(t);
     if (r->flat || t->elements == 0)
         return OK;
-    if (strings_vary(t->codec))
+    bool vary = strings_vary(t->codec);
+    if (vary && !r->strided)
         return tiles_open(t, &r->tiles, err);
-    if (!r->shaped || (t->strides && r->block > 1))
+    if (vary || !r->shaped || (r->strided && r->block > 1))
         return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
                          "%s elements in this arrangement cannot be read", t->dtype.name);
     return tiles_open(t, &r->tiles, err);
@@ -227,24 +237,31 @@ uint64_t reader_memory(const struct reader *r)
 
 /* --- gathering -------------------------------------------------------------------------- */
 
-/* The part's steps: stated ones, or those of its box in C order. Its units must all lie in
- * the source. */
+/* The steps that are stated of an extent; NULL: those of its box in C order. */
+static const int64_t *stated_strides(const struct stored_tensor *t,
+                                     const struct extent *e)
+{
+    return e->strides ? e->strides : t->strides;
+}
+
+/* The part's steps: stated ones (or NULL), or those of its box in C order. Its units must all
+ * lie in the source. */
 static enum status part_strides(const struct reader *r, const struct part *p,
-                                const struct source *s, int64_t *strides,
-                                struct error *err)
+                                const int64_t *stated, const struct source *s,
+                                int64_t *strides, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     uint64_t size = 1, reach = 0, room = s->size / r->unit;
-    bool inside = t->strides || s->size % r->unit == 0;
+    bool inside = stated || s->size % r->unit == 0;
     for (unsigned d = t->rank; d-- > 0;) {
-        uint64_t step = t->strides ? (uint64_t)t->strides[d] : size, far;
+        uint64_t step = stated ? (uint64_t)stated[d] : size, far;
         if (p->shape[d] > 1)
             inside = inside && step <= INT64_MAX &&
                      mul_u64(p->shape[d] - 1, step, &far) && add_u64(reach, far, &reach);
         strides[d] = (int64_t)step;
         size *= p->shape[d];
     }
-    if (!inside || reach >= room || (!t->strides && size != room))
+    if (!inside || reach >= room || (!stated && size != room))
         return error_set(
             err, ERR_CORRUPT, s->name, NO_OFFSET,
             "the data of a part of the tensor is %llu bytes, which do not hold "
@@ -269,6 +286,7 @@ static enum status gather_extent(struct reader *r, uint64_t i, const struct want
     uint64_t origin[TENSOR_RANK_MAX], shape[TENSOR_RANK_MAX];
     int64_t strides[TENSOR_RANK_MAX];
     struct part part = {origin, shape, strides};
+    const int64_t *stated = stated_strides(t, e);
     struct gather gather = {.unit = r->unit};
     struct lease lease;
     for (unsigned d = 0; d < t->rank; d++) {
@@ -279,9 +297,9 @@ static enum status gather_extent(struct reader *r, uint64_t i, const struct want
     }
     if (!box_gather(&w->box, w->slices, &part, &gather))
         return OK;
-    if (pool_take(r->pool, i, w->random, &lease, err) != OK)
+    if (pool_take(r->pool, i, w->random || stated, &lease, err) != OK)
         return err->status;
-    if (part_strides(r, &part, lease.source, strides, err) == OK &&
+    if (part_strides(r, &part, stated, lease.source, strides, err) == OK &&
         box_gather(&w->box, w->slices, &part, &gather))
         gather_run(&gather, lease.source, dst, err);
     pool_give(r->pool, &lease);
@@ -307,7 +325,7 @@ static enum status gather_units(struct reader *r, const struct slice *slices,
                                 uint64_t position, uint64_t count, uint8_t *dst,
                                 struct error *err)
 {
-    struct wanted w = {.slices = slices, .random = r->tensor->strides != NULL};
+    struct wanted w = {.slices = slices};
     if (r->composed)
         return slices == r->whole
                    ? composed_read(r->composed, position, count, dst, err)
@@ -360,7 +378,7 @@ static enum status read_units(struct reader *r, uint64_t position, uint64_t coun
                               uint8_t *dst, struct error *err)
 {
     enum status status;
-    bool moves = r->composed ? composed_gathers(r->composed) : r->tensor->strides != NULL;
+    bool moves = r->composed ? composed_gathers(r->composed) : r->strided;
     if (!moves || r->unit > BAND_BYTES)
         return gather_units(r, r->whole, position, count, dst, err);
     pthread_mutex_lock(&r->lock);

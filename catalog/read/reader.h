@@ -24,6 +24,7 @@ struct reader {
     uint64_t block;            /* elements of a unit */
     uint64_t nbytes;           /* logical; of strings, what reader_read_padded() gives */
     bool flat, shaped;         /* shaped: can be cut in units */
+    bool strided;              /* an extent is not in C order, or not packed */
     bool sequential;
     struct slice *whole; /* all of the tensor, in units */
     uint64_t *shape;     /* in units */

@@ -67,10 +67,12 @@ void string_grid_close(struct string_grid *g)
 static enum status open_strings(struct string_grid *g, const struct chunk *chunk,
                                 struct kept *k, struct error *err)
 {
-    char *encoding = NULL;
+    char *encoding = NULL, filled[CHAIN_BYTES];
+    const char *chain;
     struct source *s = NULL;
-    if (source_open_view(chunk->source, 0, chunk->source->size, &s, err) != OK ||
-        codec_chain_open(s, g->tensor->codec, &s, &encoding, err) != OK)
+    if (run_chain(g->tensor, chunk->codec, filled, &chain, err) != OK ||
+        source_open_view(chunk->source, 0, chunk->source->size, &s, err) != OK ||
+        codec_chain_open(s, chain, &s, &encoding, err) != OK)
         return err->status;
     free(encoding);
     if (source_open_spill(s, &s, err) != OK)

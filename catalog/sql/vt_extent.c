@@ -17,12 +17,14 @@ enum {
     STORED,
     CODEC,
     ORIGIN,
-    SHAPE
+    SHAPE,
+    STRIDES
 };
 
 static const char declaration[] =
     "CREATE TABLE x(tensor_id INTEGER, ordinal INTEGER, file TEXT, \"offset\" INTEGER,"
-    " stored INTEGER, codec TEXT, origin TEXT, shape TEXT)";
+    " stored INTEGER, codec TEXT, origin TEXT, shape TEXT,"
+    " strides TEXT)";
 
 struct extent_table {
     sqlite3_vtab base; /* must be first */
@@ -212,6 +214,8 @@ struct extent_row {
     uint64_t offset, stored;
     bool stored_known;
     const uint64_t *origin, *shape; /* NULL: zeros; the whole tensor */
+    const int64_t *strides;         /* NULL: C order */
+    const char *codec;              /* of a grid's value: its own; NULL: the tensor's */
 };
 
 static void give_path(sqlite3_context *ctx, const struct extent_row *row)
@@ -229,14 +233,31 @@ static void give_path(sqlite3_context *ctx, const struct extent_row *row)
     text_release(&path);
 }
 
-/* `e` NULL: a value of a grid. */
+static void give_strides(sqlite3_context *ctx, const int64_t *strides, unsigned rank)
+{
+    struct text json = {0};
+    if (!strides)
+        return;
+    text_addc(&json, '[');
+    for (unsigned d = 0; d < rank; d++)
+        text_addf(&json, d ? ",%lld" : "%lld", (long long)strides[d]);
+    text_addc(&json, ']');
+    if (text_str(&json))
+        sqlite3_result_text(ctx, text_str(&json), (int)json.len, SQLITE_TRANSIENT);
+    else
+        sqlite3_result_error_nomem(ctx);
+    text_release(&json);
+}
+
+/* `e` NULL: a value of a grid, with this codec of its own. */
 static void give_codec(sqlite3_context *ctx, const struct stored_tensor *t,
-                       const struct extent *e)
+                       const struct extent *e, const char *own)
 {
     char filled[CHAIN_BYTES];
-    const char *chain = t->codec;
+    const char *chain;
     struct error err = {.offset = NO_OFFSET};
-    if (e && extent_chain(t, e, filled, &chain, &err) != OK)
+    if ((e ? extent_chain(t, e, filled, &chain, &err)
+           : run_chain(t, own, filled, &chain, &err)) != OK)
         sqlite3_result_error(ctx, err.message, -1);
     else if (chain)
         sqlite3_result_text(ctx, chain, -1, SQLITE_TRANSIENT);
@@ -257,11 +278,14 @@ static void give_cell(sqlite3_context *ctx, const struct extent_cursor *c,
     else if (column == STORED && row->stored_known)
         sqlite3_result_int64(ctx, (sqlite3_int64)row->stored);
     else if (column == CODEC)
-        give_codec(ctx, t, c->at < t->extent_count ? &t->extents[c->at] : NULL);
+        give_codec(ctx, t, c->at < t->extent_count ? &t->extents[c->at] : NULL,
+                   row->codec);
     else if (column == ORIGIN)
         give_numbers(ctx, row->origin, t->rank);
     else if (column == SHAPE)
         give_numbers(ctx, row->shape ? row->shape : t->shape, t->rank);
+    else if (column == STRIDES)
+        give_strides(ctx, row->strides, t->rank);
 }
 
 static const struct stored_file *file_at(const struct stored_tensor *t, uint32_t file)
@@ -283,6 +307,7 @@ static int give_value(sqlite3_context *ctx, const struct extent_cursor *c, int c
     if (v) {
         row.offset = v->offset;
         row.stored = v->stored;
+        row.codec = v->codec;
     } else if (column == FILE_PATH) {
         grid_key(g, t->shape, t->rank, index, &key);
         row.key = text_str(&key);
@@ -310,6 +335,7 @@ static int extent_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
         .stored_known = true,
         .origin = e->origin,
         .shape = e->shape,
+        .strides = e->strides ? e->strides : t->strides,
     };
     give_cell(ctx, c, &row, column);
     return SQLITE_OK;

@@ -354,6 +354,56 @@ static void check_extents(struct job *job, struct tensor_claim *t, const char *n
     }
 }
 
+/* Most tensors have the dtype of the one before. */
+static const struct dtype *dtype_of(struct job *job, const struct tensor_claim *t)
+{
+    struct dtype *last = &inside(job)->last_dtype;
+    if (!last->name || (last->name != t->dtype && strcmp(last->name, t->dtype) != 0))
+        dtype_find(t->dtype, last);
+    return last;
+}
+
+/* Does a run of elements as they are hold the box that its strides reach over? */
+static bool holds_view(const struct tensor_claim *t, const struct extent *e,
+                       const struct dtype *dtype)
+{
+    const uint64_t *shape = e->shape ? e->shape : t->shape;
+    uint64_t reach = 0, far, room = e->stored / dtype->block_bytes;
+    for (unsigned d = 0; d < t->rank; d++) {
+        if (!shape[d])
+            return true;
+        if (shape[d] > 1 &&
+            (e->strides[d] < 0 || !mul_u64(shape[d] - 1, (uint64_t)e->strides[d], &far) ||
+             !add_u64(reach, far, &reach)))
+            return false;
+    }
+    return reach < room;
+}
+
+/* What extents have of their own (tensor.h). */
+static void check_own(struct job *job, struct tensor_claim *t, const char *name)
+{
+    struct own_codecs codecs = {.count = 0};
+    const struct dtype *dtype = t->dtype_unknown ? NULL : dtype_of(job, t);
+    for (uint64_t i = 0; i < t->extent_count; i++) {
+        const struct extent *e = &t->extents[i];
+        const char *codec = e->codec ? e->codec : t->codec;
+        if (e->codec && own_codec_number(&codecs, e->codec) == OWN_CODECS_MAX)
+            job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-pieces",
+                      "the parts of tensor \"%.200s\" have more than %d codecs", name,
+                      OWN_CODECS_MAX);
+        else if (e->strides && !(codec && *codec) && dtype && dtype_sized(dtype) &&
+                 !holds_view(t, e, dtype))
+            job_issue(job, ISSUE_ERROR, NULL, e->offset, "size-mismatch",
+                      "a part of tensor \"%.200s\" reaches past its %llu bytes", name,
+                      (unsigned long long)e->stored);
+        else
+            continue;
+        lose_data(t);
+        return;
+    }
+}
+
 /* A value that cannot be read takes the whole tensor with it; its row says where the others
  * are. `copy` is for a grid that is changed. */
 static void check_grid(struct job *job, struct tensor_claim *t, struct grid *copy,
@@ -393,6 +443,7 @@ static void check_data(struct job *job, struct tensor_claim *t, const char *name
     const struct batch *b = job->batch;
     if (t->storage != STORAGE_RANGE) {
         check_extents(job, t, name);
+        check_own(job, t, name);
         return;
     }
     const char *path = t->file < b->file_count ? b->files[t->file].path : NULL;
@@ -416,15 +467,6 @@ struct measured {
     uint64_t elements, nbytes;
     bool sized, counted;
 };
-
-/* Most tensors have the dtype of the one before. */
-static const struct dtype *dtype_of(struct job *job, const struct tensor_claim *t)
-{
-    struct dtype *last = &inside(job)->last_dtype;
-    if (!last->name || (last->name != t->dtype && strcmp(last->name, t->dtype) != 0))
-        dtype_find(t->dtype, last);
-    return last;
-}
 
 /* False after an issue. */
 static bool measure(struct job *job, const struct tensor_claim *t, const char *name,

@@ -44,7 +44,7 @@ struct tensor_claim {
     uint64_t stored; /* range: bytes in the file */
     const char *codec;
     const int64_t *strides;
-    const struct extent *extents; /* pieces, chunks, inline */
+    const struct extent *extents; /* pieces, chunks, inline; with what is theirs alone */
     uint64_t extent_count;
     const struct grid *grid; /* chunks: instead of extents (grid.h) */
     bool stored_unknown, shape_unknown, dtype_unknown;
@@ -54,8 +54,8 @@ struct tensor_claim {
 
 /* Emit a tensor. Checked: the name (UTF-8, else shown escaped with a warning; no NUL, else
  * an issue; not yet used in this checkpoint, else an issue), rank, the product of the
- * shape, that a range without a codec holds exactly the bytes of its shape and dtype, and
- * that all extents end inside their files (one that does not keeps its row, with an issue;
+ * shape, that a range without a codec holds exactly the bytes of its shape and dtype, that
+ * an extent without a codec holds what its own strides reach, and that all extents end inside their files (one that does not keeps its row, with an issue;
  * nobody can read it). Fails only with ERR_LIMIT or ERR_MEMORY. */
 enum status job_tensor(struct job *, const struct tensor_claim *);
 

@@ -37,6 +37,14 @@ static enum status append_sums(struct job *job, const struct pending_extents *e,
     return OK;
 }
 
+static bool any_cuts(const struct batch_tensor *t, const struct pending_extents *e)
+{
+    bool cuts = codec_cuts(t->codec);
+    for (uint64_t i = 0; i < e->count && !cuts; i++)
+        cuts = codec_cuts(e->list[i].codec);
+    return cuts;
+}
+
 static enum status pack_all(struct job *job)
 {
     struct job_private *p = job->private;
@@ -47,7 +55,7 @@ static enum status pack_all(struct job *job)
         uint64_t first;
         unsigned flags = (e->list[0].shape ? EXTENTS_BOXES : 0) |
                          (t->storage == STORAGE_INLINE ? EXTENTS_INLINE : 0) |
-                         (codec_cuts(t->codec) ? EXTENTS_CUTS : 0);
+                         (any_cuts(t, e) ? EXTENTS_CUTS : 0);
         text_reset(&p->scratch);
         if (append_sums(job, e, &first) != OK ||
             !extents_pack(&p->scratch, e->list, e->count, t->rank, first, flags))

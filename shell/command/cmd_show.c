@@ -43,6 +43,14 @@ static void add_numbers(struct text *json, const char *key, const uint64_t *numb
         text_adds(json, "null");
 }
 
+static void add_strides(struct text *json, const int64_t *strides, unsigned rank)
+{
+    text_adds(json, ",\"strides\":");
+    for (unsigned i = 0; strides && i < rank; i++)
+        text_addf(json, "%c%lld", i ? ',' : '[', (long long)strides[i]);
+    text_adds(json, !strides ? "null" : rank ? "]" : "[]");
+}
+
 static void add_extent(struct text *json, const struct stored_tensor *t, uint64_t i)
 {
     const struct extent *e = &t->extents[i];
@@ -60,6 +68,12 @@ static void add_extent(struct text *json, const struct stored_tensor *t, uint64_
     text_addf(json, ",\"stored\":%llu", (unsigned long long)e->stored);
     add_numbers(json, "origin", e->origin, t->rank);
     add_numbers(json, "shape", e->shape, t->rank);
+    if (e->codec) {
+        text_adds(json, ",\"codec\":");
+        text_json(json, e->codec, strlen(e->codec));
+    }
+    if (e->strides)
+        add_strides(json, e->strides, t->rank);
     if (t->sums && t->sums[i])
         text_addf(json, ",\"checksum\":\"%s:%08x\"", t->sum_kind, t->sums[i]);
     text_addc(json, '}');
@@ -73,10 +87,7 @@ static void describe(struct text *json, const struct stored_tensor *t, uint64_t 
         text_json(json, t->codec, strlen(t->codec));
     else
         text_adds(json, "null");
-    text_adds(json, ",\"strides\":");
-    for (unsigned i = 0; t->strides && i < t->rank; i++)
-        text_addf(json, "%c%lld", i ? ',' : '[', (long long)t->strides[i]);
-    text_adds(json, !t->strides ? "null" : t->rank ? "]" : "[]");
+    add_strides(json, t->strides, t->rank);
     text_adds(json, ",\"extents\":[");
     for (uint64_t i = 0; i < extents; i++)
         add_extent(json, t, i);

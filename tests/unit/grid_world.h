@@ -40,13 +40,15 @@ struct world {
     uint8_t order[GRID_LEVELS_MAX][RANK_MOST];
     uint8_t fill[16];
     char codec[128];
-    size_t unit;         /* bytes of an element in a chunk */
-    unsigned bits;       /* of an element that is packed later; 0: none is */
-    unsigned swap;       /* bytes reversed in chunks; 1: none */
-    bool gzip, summed;   /* what the codec says of chunks */
-    uint8_t *expected;   /* elements, C order, `unit` bytes each */
-    const char *strings; /* the encoding of fixed-width strings; NULL: none */
-    uint64_t holes;      /* of 10 chunks, about so many are absent */
+    size_t unit;            /* bytes of an element in a chunk */
+    unsigned bits;          /* of an element that is packed later; 0: none is */
+    unsigned swap;          /* bytes reversed in chunks; 1: none */
+    bool gzip, summed;      /* what the codec says of chunks */
+    uint8_t *expected;      /* elements, C order, `unit` bytes each */
+    const char *strings;    /* the encoding of fixed-width strings; NULL: none */
+    bool mixed;             /* chunks have codecs of their own */
+    char *own[VALUES_MOST]; /* of the values */
+    uint64_t holes;         /* of 10 chunks, about so many are absent */
     char directory[64], metadata[80], data[80];
     FILE *list; /* of the listed */
 };
@@ -122,6 +124,20 @@ static inline void put_element(const struct world *w, const uint8_t *element,
 {
     for (size_t b = 0; b < w->unit; b++)
         stored[b / w->swap * w->swap + (w->swap - 1 - b % w->swap)] = element[b];
+}
+
+/* Steps of a chunk's codec, in the order in which they are undone; each after a '|'. */
+static inline void chunk_codec(const struct world *w, struct text *codec)
+{
+    uint64_t bytes = w->unit;
+    for (unsigned d = 0; d < w->t.rank; d++)
+        bytes *= w->box[w->grid.levels - 1][d];
+    if (w->summed)
+        text_adds(codec, "|crc32c:end");
+    if (w->gzip)
+        text_addf(codec, "|gzip:%llu", (unsigned long long)bytes);
+    if (w->swap > 1)
+        text_addf(codec, "|swap:%u", w->swap);
 }
 
 static inline void make_chunk(struct world *w, const uint64_t *origin, struct text *out)
@@ -245,10 +261,13 @@ static inline void put_in_file(struct world *w, uint64_t index, const struct tex
         w->runs[g->run_count++] = (struct grid_run){index, 1};
 }
 
-static inline void put_in_list(struct world *w, uint64_t index, const struct text *value)
+/* Keeps `own`. */
+static inline void put_in_list(struct world *w, uint64_t index, const struct text *value,
+                               char *own)
 {
+    w->own[w->grid.value_count] = own;
     struct grid_value *v = &w->values[w->grid.value_count++];
-    *v = (struct grid_value){.index = index, .stored = value->len};
+    *v = (struct grid_value){.index = index, .stored = value->len, .codec = own};
     if (random_below(4) == 0) {
         void *copy = malloc(value->len + 1);
         if (!copy)
@@ -263,6 +282,29 @@ static inline void put_in_list(struct world *w, uint64_t index, const struct tex
     v->file = 0;
     v->offset = (uint64_t)ftell(w->list);
     fwrite(value->len ? value->at : "", value->len, 1, w->list);
+}
+
+/* A chunk with steps of its own, and their text; NULL: those of the tensor. */
+static inline bool make_own(struct world *w, const uint64_t *origin, struct text *value,
+                            char **own)
+{
+    bool gzip = w->gzip, summed = w->summed, there;
+    unsigned swap = w->swap;
+    struct text codec = {0};
+    *own = NULL;
+    if (!w->mixed || random_below(2))
+        return make_value(w, 0, origin, value);
+    w->gzip = random_below(2);
+    w->summed = random_below(2);
+    w->swap = random_below(2) ? swap : 1;
+    chunk_codec(w, &codec);
+    there = make_value(w, 0, origin, value);
+    *own = strdup(codec.len ? codec.at + 1 : "");
+    w->gzip = gzip;
+    w->summed = summed;
+    w->swap = swap;
+    text_release(&codec);
+    return there;
 }
 
 static inline struct stored_file file_now(const char *path)
@@ -295,12 +337,13 @@ static inline void world_write(struct world *w)
     for (uint64_t i = 0; i < all; i++) {
         grid_box(&w->grid, w->shape, w->t.rank, i, origin, inside);
         text_reset(&value);
-        if (!make_value(w, 0, origin, &value))
-            continue;
-        if (w->grid.in_files)
+        char *own;
+        if (!make_own(w, origin, &value, &own))
+            free(own);
+        else if (w->grid.in_files)
             put_in_file(w, i, &value);
         else
-            put_in_list(w, i, &value);
+            put_in_list(w, i, &value, own);
     }
     text_release(&value);
     if (w->list)
@@ -317,8 +360,10 @@ static inline void world_remove(struct world *w)
     snprintf(command, sizeof(command), "rm -rf '%s'", w->directory);
     if (system(command) != 0) /* NOLINT(cert-env33-c): a folder of our own */
         abort();
-    for (uint64_t i = 0; i < w->grid.value_count; i++)
+    for (uint64_t i = 0; i < w->grid.value_count; i++) {
         free((void *)(uintptr_t)w->values[i].bytes);
+        free(w->own[i]);
+    }
     free(w->expected);
 }
 
@@ -386,21 +431,12 @@ static inline void random_type(struct world *w)
         w->grid.fill = (struct bytes){w->fill, w->unit};
 }
 
-/* Steps of a chunk's codec, in the order in which they are undone. */
 static inline void random_codec(struct world *w)
 {
     struct text codec = {0};
-    uint64_t bytes = w->unit;
-    for (unsigned d = 0; d < w->t.rank; d++)
-        bytes *= w->box[w->grid.levels - 1][d];
     w->gzip = random_below(2);
     w->summed = random_below(4) == 0;
-    if (w->summed)
-        text_adds(&codec, "|crc32c:end");
-    if (w->gzip)
-        text_addf(&codec, "|gzip:%llu", (unsigned long long)bytes);
-    if (w->swap > 1)
-        text_addf(&codec, "|swap:%u", w->swap);
+    chunk_codec(w, &codec);
     if (w->bits)
         text_addf(&codec, "|unpack:%u", w->bits);
     if (w->strings)
@@ -408,6 +444,7 @@ static inline void random_codec(struct world *w)
     snprintf(w->codec, sizeof(w->codec), "%s", codec.len ? codec.at + 1 : "");
     w->t.codec = codec.len ? w->codec : NULL;
     text_release(&codec);
+    w->mixed = !w->grid.in_files && w->grid.levels == 1 && random_below(2);
 }
 
 static inline void world_random(struct world *w)

@@ -301,6 +301,41 @@ static void test_cuts(void **state)
     assert_int_equal(ERR_CORRUPT, extent_chain(&t, &e, filled, &chain, &err));
 }
 
+/* A run's own steps, and the tensor's steps of the elements. */
+static void test_own_chains(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tensor, *own, *chain;
+    } cases[] = {
+        {NULL, NULL, NULL},
+        {NULL, "", NULL},
+        {NULL, "swap:2", "swap:2"},
+        {"zlib:8", NULL, "zlib:8"},
+        {"zlib:8", "", NULL},
+        {"zlib:8|unpack:4", "", "unpack:4"},
+        {"unpack:4", "zlib:8", "zlib:8|unpack:4"},
+        {"zlib:8|strings:S2", "skip:1|bz2:8", "skip:1|bz2:8|strings:S2"},
+        {"unpack:4|swap:2", "skip:1", "skip:1"},
+        {"zlib:9", "cut|swap:2", "cut:7,300|swap:2"},
+        {"cut|unpack:4", "skip:1|cut", "skip:1|cut:7,300|unpack:4"},
+        {"cut|unpack:4", "skip:1", "skip:1|unpack:4"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct extent e = {.cut_at = 7, .cut_len = 300, .codec = cases[i].own};
+        struct stored_tensor t = {.codec = cases[i].tensor, .checkpoint = "test"};
+        struct error err = {.offset = NO_OFFSET};
+        char filled[CHAIN_BYTES];
+        const char *chain;
+        printf("# %zu\n", i);
+        assert_int_equal(OK, extent_chain(&t, &e, filled, &chain, &err));
+        if (cases[i].chain)
+            assert_string_equal(cases[i].chain, chain);
+        else
+            assert_null(chain);
+    }
+}
+
 static void test_packed_cuts(void **state)
 {
     (void)state;
@@ -330,6 +365,46 @@ static void test_packed_cuts(void **state)
     arena_release(&arena);
 }
 
+/* Extents with codecs and strides of their own beside one without; cut anywhere they are
+ * refused. */
+static void test_packed_own(void **state)
+{
+    (void)state;
+    uint64_t origin[] = {0, 2}, shape[] = {3, 4};
+    int64_t strides[] = {-1, INT64_MAX};
+    struct extent list[] = {
+        {.offset = 100, .stored = 50, .codec = "swap:2", .strides = strides},
+        {.file = 1, .offset = 9, .stored = 5},
+        {.offset = 9, .stored = 5, .codec = ""},
+        {.offset = 9, .stored = 5, .codec = "swap:2"},
+    };
+    struct text packed = {0};
+    struct arena arena = {0};
+    struct extent_list out;
+    struct error err = {.offset = NO_OFFSET};
+    for (size_t i = 0; i < 4; i++) {
+        list[i].origin = origin;
+        list[i].shape = shape;
+    }
+    assert_true(extents_pack(&packed, list, 4, 2, 0, EXTENTS_BOXES));
+    assert_int_equal(OK, extents_unpack((struct bytes){(uint8_t *)packed.at, packed.len},
+                                        shape, 2, &arena, &out, &err));
+    assert_string_equal("swap:2", out.at[0].codec);
+    assert_null(out.at[1].codec);
+    assert_string_equal("", out.at[2].codec);
+    assert_string_equal("swap:2", out.at[3].codec);
+    assert_memory_equal(strides, out.at[0].strides, sizeof(strides));
+    assert_null(out.at[1].strides);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(list[i].offset, out.at[i].offset);
+    for (size_t len = 0; len < packed.len; len++)
+        assert_int_equal(ERR_CORRUPT,
+                         extents_unpack((struct bytes){(uint8_t *)packed.at, len}, shape,
+                                        2, &arena, &out, &err));
+    text_release(&packed);
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,7 +414,9 @@ int main(void)
         cmocka_unit_test(test_field_strings),
         cmocka_unit_test(test_many_field_strings),
         cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_own_chains),
         cmocka_unit_test(test_packed_cuts),
+        cmocka_unit_test(test_packed_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

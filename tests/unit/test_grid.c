@@ -18,9 +18,9 @@ static uint8_t order[RANK] = {2, 0, 1};
 static struct grid_run runs[] = {{0, 3}, {3, 1}, {11, 7}};
 static struct grid_value values[] = {
     {.index = 0, .file = 4, .offset = 1000, .stored = 10},
-    {.index = 1, .file = 4, .offset = 1010, .stored = 20},
+    {.index = 1, .file = 4, .offset = 1010, .stored = 20, .codec = "shuffle:4"},
     {.index = 5, .file = GRID_NO_FILE, .stored = 3, .bytes = "abc"},
-    {.index = 6, .file = 0, .offset = 7, .stored = UINT64_C(1) << 40},
+    {.index = 6, .file = 0, .offset = 7, .stored = UINT64_C(1) << 40, .codec = ""},
     {.index = 17, .file = GRID_NO_FILE, .stored = 0, .bytes = ""}};
 
 static struct grid in_files(void)
@@ -89,6 +89,9 @@ static void assert_same(const struct grid *a, const struct grid *b)
         assert_int_equal(x->file, y->file);
         assert_int_equal(x->offset, y->offset);
         assert_int_equal(x->stored, y->stored);
+        assert_int_equal(!x->codec, !y->codec);
+        if (x->codec)
+            assert_string_equal(x->codec, y->codec);
         if (x->file == GRID_NO_FILE)
             assert_memory_equal(x->bytes, y->bytes, x->stored);
     }
@@ -118,6 +121,32 @@ static void packed_and_back(void **state)
         text_release(&packed);
         arena_release(&arena);
     }
+}
+
+/* Codecs of their own: so many, and of chunks alone. */
+static void own_codecs(void **state)
+{
+    (void)state;
+    static struct grid_value many[OWN_CODECS_MAX + 1];
+    static char text[OWN_CODECS_MAX + 1][16];
+    static uint64_t one[RANK] = {1, 1, 1};
+    struct grid g = listed();
+    assert_true(grid_valid(&g, shape, RANK));
+    g.levels = 2;
+    g.level[1].shape = inner;
+    assert_false(grid_valid(&g, shape, RANK));
+    g = (struct grid){.levels = 1,
+                      .level = {{.shape = one}},
+                      .metadata = GRID_NO_FILE,
+                      .values = many,
+                      .value_count = OWN_CODECS_MAX + 1};
+    for (unsigned i = 0; i <= OWN_CODECS_MAX; i++) {
+        snprintf(text[i], sizeof(text[i]), "skip:%u", i % OWN_CODECS_MAX);
+        many[i] = (struct grid_value){.index = i, .codec = text[i]};
+    }
+    assert_true(grid_valid(&g, shape, RANK));
+    snprintf(text[0], sizeof(text[0]), "cut");
+    assert_false(grid_valid(&g, shape, RANK));
 }
 
 /* Cut anywhere it is refused; with any byte changed it is refused or makes sense. */
@@ -348,10 +377,10 @@ static void files_one_after_another(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packed_and_back),         cmocka_unit_test(damaged_blobs),
-        cmocka_unit_test(what_makes_no_sense),     cmocka_unit_test(values_by_index),
-        cmocka_unit_test(boxes_and_keys),          cmocka_unit_test(keys_of_rank_0),
-        cmocka_unit_test(files_one_after_another),
+        cmocka_unit_test(packed_and_back), cmocka_unit_test(own_codecs),
+        cmocka_unit_test(damaged_blobs),   cmocka_unit_test(what_makes_no_sense),
+        cmocka_unit_test(values_by_index), cmocka_unit_test(boxes_and_keys),
+        cmocka_unit_test(keys_of_rank_0),  cmocka_unit_test(files_one_after_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
