@@ -1,7 +1,7 @@
 /*
  * fuzz_reader.c - a row of a catalog from a stranger: dtype, shape, strides, codec, and a
  * packed list of extents, or a grid of chunks, which hold their bytes themselves. Whatever it
- * says, reading it ends well or in an error.
+ * says, reading it ends well or in an error; what is read is what a naive reader finds.
  *
  *   u8 dtype | u8 flags: 1 strides, 2 codec | u8 rank | rank x u8 dimension
  *   | rank x i8 stride, if any | u8 length, codec, if any | packed extents
@@ -10,14 +10,23 @@
 
 #include "catalog/base/cursor.h"
 #include "catalog/read/read.h"
+#include "tests/fuzz/naive_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define RANK_MOST     6
-#define READ_MOST     ((uint64_t)1 << 16)
+#define READ_MOST     ((uint64_t)1 << 22)
 #define EXTENTS_MOST  64
-#define ELEMENTS_MOST ((uint64_t)1 << 20)
+#define ELEMENTS_MOST ((uint64_t)1 << 18) /* 16 bytes each: READ_MOST */
 #define CELLS_MOST    ((uint64_t)1 << 14)
+
+static bool few_chunks(const struct stored_tensor *t)
+{
+    uint64_t counts[RANK_MOST], all;
+    const struct grid *g = t->grid;
+    return grid_counts(t->shape, t->rank, g->level[g->levels - 1].shape, counts, &all) &&
+           all <= CELLS_MOST;
+}
 
 static bool describe(struct cursor *c, struct arena *arena, struct stored_tensor *t)
 {
@@ -40,38 +49,74 @@ static bool describe(struct cursor *c, struct arena *arena, struct stored_tensor
         t->elements > ELEMENTS_MOST)
         return false;
     t->dtype = *dtype;
+    dtype_nbytes(dtype, t->elements, &t->nbytes);
     struct bytes packed = cursor_take(c, cursor_left(c));
     if (extents_unpack(packed, t->shape, t->rank, arena, &list, &err) != OK)
         return false;
     t->grid = list.grid;
     if (t->grid) {
         t->storage = STORAGE_CHUNKS;
-        return t->elements <= CELLS_MOST;
+        return few_chunks(t);
     }
     t->extents = list.at;
     t->extent_count = list.count;
     return list.count <= EXTENTS_MOST;
 }
 
+/* Every element of a slice that was read. */
+static void compare(struct naive *n, const struct slice *slices, const uint8_t *got)
+{
+    const struct stored_tensor *t = n->t;
+    uint64_t index[RANK_MOST] = {0}, at[RANK_MOST];
+    uint64_t count = slice_elements(slices, t->rank);
+    unsigned bits = t->dtype.block_elems > 1 ? t->dtype.bits : t->dtype.block_bytes * 8u;
+    for (uint64_t k = 0; k < count; k++) {
+        uint8_t want[256] = {0};
+        for (unsigned d = 0; d < t->rank; d++)
+            at[d] = slices[d].start + index[d] * (uint64_t)slices[d].step;
+        if (!naive_element(n, at, want))
+            abort();
+        for (unsigned b = 0; b < bits; b++) {
+            uint64_t bit = k * bits + b;
+            if ((got[bit / 8] >> bit % 8 & 1) != (want[b / 8] >> b % 8 & 1))
+                abort();
+        }
+        for (unsigned d = t->rank; d-- > 0 && ++index[d] == slices[d].count;)
+            index[d] = 0;
+    }
+}
+
+static void read_slice(struct reader *r, struct naive *n, const struct slice *slices,
+                       uint8_t *got)
+{
+    struct error err = {.offset = NO_OFFSET};
+    uint64_t nbytes;
+    if (dtype_nbytes(&n->t->dtype, slice_elements(slices, n->t->rank), &nbytes) &&
+        nbytes <= READ_MOST && reader_read_slice(r, slices, 0, got, nbytes, &err) == OK)
+        compare(n, slices, got);
+}
+
 static void read_numbers(const struct stored_tensor *t, struct reader *r)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct slice slices[RANK_MOST];
-    uint64_t nbytes = 0;
+    struct slice all[RANK_MOST], slices[RANK_MOST];
+    struct naive n;
     uint8_t *got = malloc(READ_MOST);
-    if (!got)
+    if (!got || !naive_open(&n, t))
         abort();
-    for (unsigned d = 0; d < t->rank; d++) /* backward, every second */
+    for (unsigned d = 0; d < t->rank; d++) { /* backward, every second */
+        all[d] = (struct slice){.count = t->shape[d], .step = 1};
         slices[d] =
             (struct slice){t->shape[d] ? t->shape[d] - 1 : 0, (t->shape[d] + 1) / 2, -2};
-    dtype_nbytes(&t->dtype, t->elements, &nbytes);
-    size_t len = nbytes < READ_MOST ? (size_t)nbytes : READ_MOST;
-    if (reader_read(r, 0, got, len, &err) == OK && len > 2)
-        reader_read(r, 1, got, len - 2, &err);
-    if (err.status == OK &&
-        dtype_nbytes(&t->dtype, slice_elements(slices, t->rank), &nbytes))
-        reader_read_slice(r, slices, 0, got, nbytes < READ_MOST ? nbytes : READ_MOST,
-                          &err);
+    }
+    size_t len = t->nbytes < READ_MOST ? (size_t)t->nbytes : READ_MOST;
+    if (len == t->nbytes && reader_read(r, 0, got, len, &err) == OK) {
+        compare(&n, all, got);
+        if (len > 2)
+            reader_read(r, 1, got, len - 2, &err);
+        read_slice(r, &n, slices, got);
+    }
+    naive_close(&n);
     free(got);
 }
 
