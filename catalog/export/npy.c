@@ -15,7 +15,8 @@ bool export_numpy_holds(const struct export_tensor *t, struct text *why,
     if (npy_descr(&t->to, descr))
         return true;
     *instead = export_dtype_instead(&t->to);
-    return !text_adds(why, "NumPy has no such dtype");
+    return !text_adds(why, t->to.kind == DTYPE_STRING ? "strings, which are not written"
+                                                      : "NumPy has no such dtype");
 }
 
 static bool entry(struct export_file *f, const struct export_tensor *t, struct text *out)

@@ -130,7 +130,7 @@ static bool read_descr(struct literal *l)
     if (!read_word(l, descr))
         return false;
     const char *code = descr + (*descr && strchr("<>|=", *descr) != NULL);
-    if (strcmp(code, "O") == 0)
+    if (*code == 'O' && strspn(code + 1, "0123456789") == strlen(code + 1))
         return fail(l, ERR_UNSUPPORTED, "object-dtype",
                     "object dtype: the data is a pickle, which is not executed");
     if (numpy_type_parse(descr, &type))

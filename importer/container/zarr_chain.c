@@ -38,7 +38,8 @@ struct chain {
     unsigned item, swap; /* of the elements so far, as in struct zarr_type */
     char dtype[NUMPY_TYPE_BYTES + 16]; /* theirs */
     bool ordered;                      /* a step depends on the order of the elements */
-    const char *word;                  /* name of the codec being added, for messages */
+    bool shuffled; /* and after it they were transposed: numcodecs then goes by strides */
+    const char *word; /* name of the codec being added, for messages */
 };
 
 /* --- steps ------------------------------------------------------------------------------ */
@@ -219,6 +220,8 @@ static bool filter_packbits(struct chain *c, const struct zarr_member *m)
         return bad_setting(c);
     c->size = 1 + c->size / 8 + (c->size % 8 != 0);
     c->ordered = true;
+    c->swap = 1;
+    snprintf(c->dtype, sizeof(c->dtype), "uint8");
     return add(c, "packbits:bool");
 }
 
@@ -365,7 +368,7 @@ static const struct {
      V2 | ARRAY_TO_ARRAY,
      filter_scale,
      {"dtype", "astype", "scale", "offset"}},
-    {"packbits", V2, filter_packbits, {NULL}},
+    {"packbits", V2 | ARRAY_TO_ARRAY, filter_packbits, {NULL}},
     {"vlen-utf8", V2 | ARRAY_TO_BYTES, strings_to_bytes, {NULL}},
     {"vlen-bytes", V2 | ARRAY_TO_BYTES, strings_to_bytes, {NULL}},
     {"bytes", ARRAY_TO_BYTES, to_bytes, {"endian"}},
@@ -538,6 +541,8 @@ static bool transpose(struct levels *l, struct chain *c,
         seen[order[d]] = true;
         axes[d] = l->axes[order[d]];
     }
+    for (unsigned d = 0; d < rank; d++)
+        c->shuffled |= c->ordered && axes[d] != l->axes[d];
     l->axes = axes;
     l->transposed = false;
     for (unsigned d = 0; d < rank; d++)
@@ -697,7 +702,7 @@ static bool read_codecs(struct levels *l, const struct zarr_value *list,
         return true;
     if (c.stage == STAGE_ARRAY)
         return zarr_bad(z, list, "no codec makes bytes of the elements");
-    if (c.ordered && l->transposed)
+    if (c.shuffled)
         return zarr_unreadable(z, "its filters depend on an order that is transposed");
     if (inner->type == JSON_ARRAY)
         return finish(&c, &a->grid.level[level].codec);

@@ -26,6 +26,7 @@ struct zarr_parsing {
     struct zarr_array *array; /* what becomes of it */
     struct zarr_type type;
     bool fill_is_bytes; /* fill values of strings are base64 */
+    bool fill_by_str; /* a fill value of strings that is none is what str() makes of it */
 };
 
 /* A value inside the text. */

@@ -83,7 +83,8 @@ bool zarr_type_v2(struct zarr_parsing *z, const struct zarr_value *v)
     if (!zarr_word(z, v, text, sizeof(text)) || !*text)
         return zarr_bad(z, v, "dtype is not a short string");
     z->fill_is_bytes = strchr("SV", text[strspn(text, "<>|=")]) != NULL;
-    if (strcmp(text + strspn(text, "<>|="), "O") == 0)
+    z->fill_by_str = strcmp(text + strspn(text, "<>|="), "O") == 0;
+    if (z->fill_by_str)
         return keep_type(z, "string", 0); /* what it is, its first filter says */
     if (!named_type(z, text, &found) || found)
         return z->err->status == OK;
@@ -354,12 +355,24 @@ static size_t read_bytes(struct json *j, uint8_t *out, size_t room)
     return j->type == JSON_ARRAY_END ? made : SIZE_MAX;
 }
 
+/* A number, or true, where a text should be: of Python's strings what str() makes of it; of
+ * others 0 is an older zarr-python's "". */
+static bool number_as_text(struct zarr_parsing *z, const struct json *j)
+{
+    int64_t number = 0;
+    if (z->fill_by_str && j->type == JSON_TRUE)
+        return keep_fill(z, "True", 4);
+    if (z->fill_by_str && j->type == JSON_FALSE)
+        return keep_fill(z, "False", 5);
+    if (!json_i64(j, &number) || (!z->fill_by_str && number))
+        return bad_fill(z);
+    return !z->fill_by_str || keep_fill(z, j->text.at, j->text.len);
+}
+
 static bool string_fill(struct zarr_parsing *z, struct json *j)
 {
-    if (j->type == JSON_NUMBER) { /* 0: an older zarr-python's "" */
-        uint64_t zero;
-        return json_u64(j, &zero) && !zero ? true : bad_fill(z);
-    }
+    if (j->type == JSON_NUMBER || j->type == JSON_TRUE || j->type == JSON_FALSE)
+        return number_as_text(z, j);
     if (!z->fill_is_bytes)
         return j->type == JSON_STRING ? keep_fill(z, j->text.at, j->text.len)
                                       : bad_fill(z);

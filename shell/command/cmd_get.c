@@ -105,6 +105,10 @@ static enum status write_npy(struct get *g, struct error *err)
     struct text head = {0};
     struct tensor_stream *s = NULL;
     const struct dtype *dtype = g->dtype ? g->dtype : &g->tensor.dtype;
+    if (dtype->kind == DTYPE_STRING)
+        return error_set(
+            err, ERR_UNSUPPORTED, g->tensor.checkpoint, NO_OFFSET,
+            "strings are not written as .npy; --format json or text has them");
     if (!npy_descr(dtype, descr))
         return error_set(err, ERR_UNSUPPORTED, g->tensor.checkpoint, NO_OFFSET,
                          "NumPy has no dtype %s; choose another with --dtype",
