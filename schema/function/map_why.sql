@@ -1,41 +1,57 @@
--- map_why.sql - map_why(checkpoint, name[, target]): what every map makes of a name of a
--- checkpoint, and which rule of which map makes that name of what: a row for each. Maps that
--- assign are asked only where a target is given.
+-- map_why.sql - map_why(checkpoint, name[, target, map]): what maps make of a name of a checkpoint, and
+-- which rule of which map makes that name of what: a row for each. Maps that assign are asked only
+-- where there is a target; `map` asks one map alone, which then also says that no rule matches.
+-- (target 0 and map '' are none.)
 WITH
-  given(checkpoint, name, target) AS (SELECT :checkpoint, :name, $target),
-  made(ruleset, old_name, new_name, tensor_id, origin, dtype, shape, status, error, note,
-       target) AS MATERIALIZED (
-    SELECT r.name, x.old_name, x.name, x.tensor_id, x.origin, x.dtype, x.shape, x.status,
-           x.error, x.note, NULL
-    FROM given g CROSS JOIN ruleset r CROSS JOIN restore_rows(r.name, g.checkpoint, 0, 1) x
-    WHERE r.dialect = 't5x-translator'
-      AND (x.name = (SELECT name FROM given) OR x.old_name = (SELECT name FROM given))
-      AND NOT (x.status = 'error' AND rule_status(r.name, x.old_name) = 'unmatched')
+  given(checkpoint, name, target, map) AS MATERIALIZED (
+    SELECT :checkpoint, :name, nullif($target, 0), nullif($map, '')
+  ),
+  asked(ruleset, dialect) AS MATERIALIZED (
+    SELECT r.name, r.dialect FROM given g CROSS JOIN ruleset r WHERE r.name = ifnull(g.map, r.name)
+  ),
+  translated AS MATERIALIZED (
+    SELECT a.ruleset, x.rule, x.old_name, x.new_name,
+           iif(x.is_tensor, (g.checkpoint << 24) + x.ord, NULL) AS tensor_id, 'translated' AS origin,
+           x.dtype, x.shape, x.status, x.error,
+           iif(x.status = 'ok' AND NOT x.wins, 'hidden by a later name that becomes the same', NULL)
+             AS note
+    FROM given g CROSS JOIN asked a CROSS JOIN translation_rows(a.ruleset) x
+    WHERE a.dialect = 't5x-translator' AND x.checkpoint_id = g.checkpoint
+      AND g.name IN (x.old_name, x.new_name)
+  ),
+  -- What the T5 importer adds to that: zeros, and biases under another name.
+  restored(ruleset, rule, old_name, new_name, tensor_id, origin, dtype, shape, status, error, note)
+  AS MATERIALIZED (
+    SELECT a.ruleset, rule_match(a.ruleset, x.old_name), x.old_name, x.name, x.tensor_id, x.origin,
+           x.dtype, x.shape, x.status, x.error, x.note
+    FROM given g CROSS JOIN asked a CROSS JOIN restore_rows(a.ruleset, g.checkpoint, 0, 1) x
+    WHERE a.dialect = 't5x-translator' AND x.status <> 'error' AND g.name IN (x.old_name, x.name)
+  ),
+  made AS (
+    SELECT * FROM restored
     UNION ALL
-    SELECT r.name, x.old_name, x.new_name, x.tensor_id, 'converted', x.dtype, x.shape, x.status,
-           x.error, x.note, NULL
-    FROM given g CROSS JOIN ruleset r CROSS JOIN conversion_rows(r.name, g.checkpoint) x
-    WHERE r.dialect = 'convert'
-      AND (x.new_name = (SELECT name FROM given) OR x.old_name = (SELECT name FROM given))
-      AND x.rule IS NOT NULL
+    SELECT * FROM translated t
+    WHERE NOT EXISTS (SELECT 1 FROM restored r WHERE r.ruleset = t.ruleset AND r.old_name = t.old_name)
     UNION ALL
-    SELECT r.name, x.old_name, x.new_name, x.tensor_id, 'assigned', x.dtype, x.shape,
-           x.status, x.error, x.note, (SELECT target FROM given)
-    FROM given g CROSS JOIN ruleset r
-    CROSS JOIN assignment_rows(r.name, g.checkpoint, (SELECT target FROM given)) x
-    WHERE r.dialect <> 't5x-translator' AND (SELECT target FROM given) IS NOT NULL
-      AND (x.new_name = (SELECT name FROM given) OR x.old_name = (SELECT name FROM given))
+    SELECT a.ruleset, x.rule, x.old_name, x.new_name, x.tensor_id, 'converted', x.dtype, x.shape,
+           x.status, x.error, x.note
+    FROM given g CROSS JOIN asked a CROSS JOIN conversion_rows(a.ruleset, g.checkpoint) x
+    WHERE a.dialect = 'convert' AND (x.rule IS NOT NULL OR g.map IS NOT NULL)
+      AND g.name IN (x.old_name, x.new_name)
+    UNION ALL
+    SELECT a.ruleset, x.rule, x.old_name, x.new_name, x.tensor_id, 'assigned', x.dtype, x.shape,
+           x.status, x.error, x.note
+    FROM given g CROSS JOIN asked a CROSS JOIN assignment_rows(a.ruleset, g.checkpoint, g.target) x
+    WHERE a.dialect NOT IN ('t5x-translator', 'convert') AND g.target IS NOT NULL
+      AND g.name IN (x.old_name, x.new_name)
   )
-SELECT m.ruleset, m.old_name, m.new_name, m.origin, m.status, m.error, m.note,
-       u.ord AS rule, u.pattern, u.replacement, m.dtype, m.shape,
-       t.storage, t.file, t.offset, t.stored, m.tensor_id,
-       (SELECT path FROM checkpoints WHERE id = m.target) AS onto
-FROM made m
-LEFT JOIN rule u ON u.ruleset = m.ruleset
-  AND u.ord = iif(m.origin IN ('translated', 'converted'), rule_match(m.ruleset, m.old_name),
-                  iif(m.origin = 'assigned' AND (SELECT dialect FROM ruleset
-                        WHERE name = m.ruleset) = 't5x-assignment',
-                      rule_match(m.ruleset, m.new_name), NULL))
-LEFT JOIN tensor t ON t.checkpoint_id = (SELECT checkpoint FROM given)
-  AND t.name = m.old_name AND m.tensor_id IS NOT NULL
+SELECT m.ruleset, m.old_name, m.new_name, m.origin, m.status, m.error,
+       iif(m.status = 'unmatched', 'no rule matches', m.note) AS note, m.rule, u.pattern, u.replacement,
+       m.dtype, m.shape, t.storage, t.file, t.offset, t.stored, m.tensor_id,
+       iif(m.origin = 'assigned', (SELECT path FROM checkpoints WHERE id = g.target), NULL) AS onto
+FROM given g CROSS JOIN made m
+LEFT JOIN rule u ON u.ruleset = m.ruleset AND u.ord = m.rule
+LEFT JOIN tensor t ON t.checkpoint_id = g.checkpoint AND t.name = m.old_name
+  AND m.tensor_id IS NOT NULL
+WHERE m.status <> 'unmatched' OR g.map IS NOT NULL
 ORDER BY m.ruleset

@@ -4,20 +4,22 @@
 #include <string.h>
 
 #include "shell/command/command.h"
+#include "shell/command/map_why.h"
 #include "shell/command/settings.h"
 #include "shell/map_load.h"
 #include "shell/map_write.h"
-#include "shell/session/nearest.h"
 
 static const struct option_spec options[] = {
     {"--target", "CHECKPOINT", "the model to map onto (assignment maps)"},
     {"--set", PAIR, "run, check, why: a number that the checkpoint does not state"},
+    {"--map", "RULESET", "why: ask this one alone"},
     {"--format", "F", "show: sql, json, gin, key_mapping, new_to_old or transforms"},
     {0},
 };
 enum {
     TARGET,
     SET,
+    MAP,
     FORMAT,
     OPTIONS
 };
@@ -178,55 +180,34 @@ static int check(struct session *s, const struct args *args)
     return status;
 }
 
-/* The names nearest to one that no map knows, with what makes them. */
-static void say_nearest(struct session *s, sqlite3_int64 checkpoint, const char *name)
-{
-    static const char sql[] =
-        "SELECT t.name, t.name || ', a tensor of the checkpoint' FROM tensor t"
-        " WHERE t.checkpoint_id = ?1 UNION ALL"
-        " SELECT x.name, format('%s, which rule set %s makes of %s', x.name, r.name,"
-        "  iif(x.old_name IS NULL, 'nothing: zeros', format('%s by rule %d', x.old_name,"
-        "   rule_match(r.name, x.old_name)))) FROM ruleset r"
-        " CROSS JOIN restore_rows(r.name, ?1, 0, 1) x"
-        " WHERE r.dialect = 't5x-translator' AND x.name IS NOT NULL";
-    struct nearest nearest = {.wanted = name};
-    sqlite3_stmt *stmt = session_prepare(s, sql, "i", (int64_t)checkpoint);
-    while (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
-        const char *near = (const char *)sqlite3_column_text(stmt, 0);
-        const char *shown = (const char *)sqlite3_column_text(stmt, 1);
-        if (near && shown)
-            nearest_offer(&nearest, near, shown);
-    }
-    sqlite3_finalize(stmt);
-    complain("no tensor of the checkpoint is called %s, and no map makes one", name);
-    for (int i = 0; i < nearest.count; i++)
-        complain("  %s %s", i == 0 ? "near it:" : "        ", nearest.name[i]);
-    nearest_release(&nearest);
-}
-
 static int why(struct session *s, const struct args *args)
 {
-    const char *name = args->operand[2], *target = args->value[TARGET];
-    sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[1]);
-    sqlite3_int64 onto = checkpoint && target ? session_checkpoint(s, target) : 0;
-    if (!checkpoint || (target && !onto))
-        return STATUS_NO;
-    sqlite3_stmt *known = session_prepare(
-        s,
-        "SELECT 1 FROM tensor WHERE checkpoint_id = ?1 AND name = ?2 UNION ALL"
-        " SELECT 1 FROM map_why(?1, ?2) UNION ALL"
-        " SELECT 1 FROM map_why(?1, ?2, nullif(?3, 0)) LIMIT 1",
-        "isi", (int64_t)checkpoint, name, (int64_t)onto);
-    bool found = known && sqlite3_step(known) == SQLITE_ROW;
-    sqlite3_finalize(known);
-    if (!found) {
-        say_nearest(s, checkpoint, name);
-        return STATUS_NO;
+    return map_why(s, args, args->value[MAP], args->value[TARGET]);
+}
+
+static int delete (struct session *s, const struct args *args)
+{
+    const char *name = args->operand[1];
+    if (s->readonly) {
+        complain("map delete writes the catalog, and --readonly forbids that");
+        return STATUS_TROUBLE;
     }
-    return onto ? render_query(s, "SELECT * FROM map_why(?1, ?2, ?3)", "isi",
-                               (int64_t)checkpoint, name, (int64_t)onto)
-                : render_query(s, "SELECT * FROM map_why(?1, ?2)", "is",
-                               (int64_t)checkpoint, name);
+    char *dialect = session_dialect(s, name);
+    if (!dialect)
+        return STATUS_NO;
+    sqlite3_free(dialect);
+    sqlite3_stmt *stmt = session_prepare(
+        s, "DELETE FROM ruleset WHERE name = ?1 RETURNING shipped", "s", name);
+    int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
+    bool shipped = rc == SQLITE_ROW && sqlite3_column_int64(stmt, 0) != 0;
+    if (rc == SQLITE_ROW)
+        rc = sqlite3_step(stmt);
+    if (stmt && rc != SQLITE_DONE)
+        complain("%s", sqlite3_errmsg(s->db));
+    sqlite3_finalize(stmt);
+    if (shipped && rc == SQLITE_DONE)
+        complain("'%s' came with the program: the next import brings it back", name);
+    return rc == SQLITE_DONE ? STATUS_FINE : STATUS_NO;
 }
 
 /* A word after `map`. */
@@ -234,23 +215,26 @@ static const struct verb {
     const char *name, *usage;
     int operands; /* after it */
     enum db_mode catalog;
-    int option; /* that it takes */
+    unsigned options; /* that it takes, a bit each */
     int (*run)(struct session *, const struct args *);
 } verbs[] = {
-    {"load", "load NAME FILE", 2, DB_CREATE, OPTIONS, load},
-    {"list", "list", 0, DB_READ, OPTIONS, list},
-    {"show", "show NAME [--format F]", 1, DB_READ, FORMAT, show},
-    {"run", "run NAME CHECKPOINT [--target MODEL]", 2, DB_READ, TARGET, run},
-    {"check", "check NAME CHECKPOINT [--target MODEL]", 2, DB_READ, TARGET, check},
-    {"why", "why CHECKPOINT TENSOR [--target MODEL]", 2, DB_READ, TARGET, why},
+    {"load", "load NAME FILE", 2, DB_CREATE, 0, load},
+    {"list", "list", 0, DB_READ, 0, list},
+    {"show", "show NAME [--format F]", 1, DB_READ, 1 << FORMAT, show},
+    {"run", "run NAME CHECKPOINT [--target MODEL]", 2, DB_READ, 1 << TARGET | 1 << SET,
+     run},
+    {"check", "check NAME CHECKPOINT [--target MODEL]", 2, DB_READ,
+     1 << TARGET | 1 << SET, check},
+    {"why", "why CHECKPOINT NAME [--map RULESET] [--target MODEL]", 2, DB_READ,
+     1 << TARGET | 1 << SET | 1 << MAP, why},
+    {"delete", "delete NAME", 1, DB_WRITE, 0, delete},
 };
 
 static bool usage_is_good(const struct verb *v, const struct args *args)
 {
     bool good = args->count == v->operands + 1;
     for (int i = 0; i < OPTIONS; i++)
-        good = good &&
-               (!args->value[i] || i == v->option || (i == SET && v->option == TARGET));
+        good = good && (!args->value[i] || v->options >> i & 1);
     if (!good)
         complain("usage: map %s", v->usage);
     return good;
@@ -265,11 +249,12 @@ static int map_run(struct session *s, const struct args *args)
         if (!usage_is_good(v, args))
             return STATUS_TROUBLE;
         /* Loading opens the catalog itself, once the file was read. */
-        if (v->catalog == DB_READ && !session_open(s, DB_READ))
+        if (v->catalog != DB_CREATE &&
+            !session_open(s, s->readonly ? DB_READ : v->catalog))
             return STATUS_TROUBLE;
         return v->run(s, args);
     }
-    complain("map has no '%s'; it has load, list, show, run, check and why",
+    complain("map has no '%s'; it has load, list, show, run, check, why and delete",
              args->operand[0]);
     return STATUS_TROUBLE;
 }
@@ -277,7 +262,8 @@ static int map_run(struct session *s, const struct args *args)
 const struct command command_map = {
     .name = "map",
     .args = "load RULESET FILE | list | show RULESET [--format F]\n"
-            "| run RULESET CHECKPOINT | check RULESET CHECKPOINT | why CHECKPOINT TENSOR",
+            "| run RULESET CHECKPOINT | check RULESET CHECKPOINT\n"
+            "| why CHECKPOINT NAME [--map RULESET] | delete RULESET",
     .summary = "rename the tensors of checkpoints by rules",
     .help =
         "load reads a rule set from a file, in place of one of that name: SQL, JSON, a "

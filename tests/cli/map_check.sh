@@ -71,4 +71,26 @@ for name in n/w a/w n/q a/zz; do
 done
 "$CKPTDB_BIN" map why old.json n/v --target model.json | cut -f 1-5,8-10
 "$CKPTDB_BIN" map why nothing n/v
+echo '-- a name that the map makes, while other names of the checkpoint are unmatched; one that no rule matches'
+why() { # ARGUMENT...
+    echo "-- $*"
+    "$CKPTDB_BIN" map why old.json "$@" | cut -f 1-5,7-10
+    echo "status ${PIPESTATUS[0]}"
+}
+map only t5x-translator 'a/w' 'made' 'step' '\g<n>'
+for name in again collides fine inside prefix shadowed tail; do "$CKPTDB_BIN" map delete $name; done
+why made
+why made --map only
+why made --map partly
+why b/w
+why b/w --map only
+why step --map only
+why a/w --map onto
+why n/v --map onto --target model.json
+why a/w --map nobody
+"$CKPTDB_BIN" map delete again
+"$CKPTDB_BIN" map delete strip_prefixes
+"$CKPTDB_BIN" --readonly map delete only
+"$CKPTDB_BIN" map list | cut -f 1 | tr '\n' ' '
+echo
 "$CKPTDB_BIN" map why old.json

@@ -1,0 +1,106 @@
+#include "shell/command/map_why.h"
+
+#include "shell/command/settings.h"
+#include "shell/map_load.h"
+#include "shell/session/nearest.h"
+
+/* What is asked. */
+struct question {
+    sqlite3_int64 checkpoint, target; /* target 0: none */
+    const char *name, *map;           /* map "": all */
+};
+
+/* The names nearest to one that no map knows, with what makes them. */
+static void say_nearest(struct session *s, const struct question *q)
+{
+    static const char sql[] =
+        "WITH asked AS (SELECT name, dialect FROM ruleset"
+        "  WHERE name = ifnull(nullif(?2, ''), name))"
+        "SELECT t.name, t.name || ', a tensor of the checkpoint' FROM tensor t"
+        " WHERE t.checkpoint_id = ?1 UNION ALL "
+        "SELECT x.name, format('%s, which rule set %s makes of %s', x.name, r.name,"
+        "  iif(x.old_name IS NULL, 'nothing: zeros', format('%s by rule %d', x.old_name,"
+        "   rule_match(r.name, x.old_name))))"
+        " FROM asked r CROSS JOIN restore_rows(r.name, ?1, 0, 1) x"
+        " WHERE r.dialect = 't5x-translator' AND x.name IS NOT NULL UNION ALL "
+        "SELECT x.new_name, format('%s, which rule set %s makes of %s by rule %d', x.new_name,"
+        "  r.name, x.old_name, x.rule)"
+        " FROM asked r CROSS JOIN conversion_rows(r.name, ?1) x"
+        " WHERE r.dialect = 'convert' AND x.new_name <> x.old_name";
+    struct nearest nearest = {.wanted = q->name};
+    sqlite3_stmt *stmt = session_prepare(s, sql, "is", (int64_t)q->checkpoint, q->map);
+    while (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+        const char *near = (const char *)sqlite3_column_text(stmt, 0);
+        const char *shown = (const char *)sqlite3_column_text(stmt, 1);
+        if (near && shown)
+            nearest_offer(&nearest, near, shown);
+    }
+    sqlite3_finalize(stmt);
+    complain("no tensor of the checkpoint is called %s, and no map makes one", q->name);
+    for (int i = 0; i < nearest.count; i++)
+        complain("  %s %s", i == 0 ? "near it:" : "        ", nearest.name[i]);
+    nearest_release(&nearest);
+}
+
+/* No map has anything to say of the name. */
+static int say_nothing_matches(struct session *s, const struct question *q)
+{
+    sqlite3_stmt *leaf = session_prepare(
+        s, "SELECT 1 FROM leaf WHERE checkpoint_id = ?1 AND name = ?2 LIMIT 1", "is",
+        (int64_t)q->checkpoint, q->name);
+    if (leaf && sqlite3_step(leaf) == SQLITE_ROW)
+        complain("%s is a name of the checkpoint, and no rule of any map matches it%s",
+                 q->name,
+                 q->target ? "" : " (maps onto a model are asked with --target)");
+    else
+        say_nearest(s, q);
+    sqlite3_finalize(leaf);
+    return STATUS_NO;
+}
+
+/* Whether the map can be asked so; else told why not. */
+static bool check_map(struct session *s, const char *map, const char *target)
+{
+    char *dialect = session_dialect(s, map);
+    bool lacks = dialect && map_dialect_assigns(dialect) && !target;
+    if (lacks)
+        complain("'%s' maps onto a model: say which with --target CHECKPOINT", map);
+    bool good = dialect && !lacks;
+    sqlite3_free(dialect);
+    return good;
+}
+
+/* Print what there is; `matched`: some of it is by a rule. */
+static int answer(struct session *s, const struct question *q)
+{
+    static const char known[] =
+        "SELECT max(status <> 'unmatched') FROM map_why(?1, ?2, ?3, ?4) HAVING count(*)";
+    sqlite3_stmt *stmt = session_prepare(s, known, "isis", (int64_t)q->checkpoint,
+                                         q->name, (int64_t)q->target, q->map);
+    int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
+    bool matched = rc == SQLITE_ROW && sqlite3_column_int(stmt, 0);
+    if (stmt && rc != SQLITE_ROW && rc != SQLITE_DONE)
+        complain("%s", sqlite3_errmsg(s->db));
+    sqlite3_finalize(stmt);
+    if (rc != SQLITE_ROW)
+        return rc == SQLITE_DONE ? say_nothing_matches(s, q) : STATUS_NO;
+    int status =
+        render_query(s, "SELECT * FROM map_why(?1, ?2, ?3, ?4)", "isis",
+                     (int64_t)q->checkpoint, q->name, (int64_t)q->target, q->map);
+    return status == STATUS_FINE && !matched ? STATUS_NO : status;
+}
+
+int map_why(struct session *s, const struct args *args, const char *map,
+            const char *target)
+{
+    struct question q = {.name = args->operand[2], .map = map ? map : ""};
+    q.checkpoint = session_checkpoint(s, args->operand[1]);
+    if (!q.checkpoint)
+        return STATUS_NO;
+    if (target && !(q.target = session_checkpoint(s, target)))
+        return STATUS_NO;
+    if (map && !check_map(s, map, target))
+        return STATUS_NO;
+    int status = settings_give(s, args, map, q.checkpoint);
+    return status == STATUS_FINE ? answer(s, &q) : status;
+}
