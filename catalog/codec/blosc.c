@@ -12,6 +12,8 @@
  * Source: c-blosc/README_CHUNK_FORMAT.rst. The library trusts parts of the header, so it is
  * compared with what is there first.
  */
+#include <stdio.h>
+
 #include "catalog/base/cursor.h"
 #include "catalog/codec/codec.h"
 #include "catalog/codec/library.h"
@@ -71,7 +73,50 @@ static uint64_t blosc_memory(uint64_t out)
     return mul_u64(out, 4, &four) ? four : UINT64_MAX;
 }
 
+struct settings {
+    char codec[16];
+    unsigned level, shuffle, width;
+};
+
+static bool read_settings(const char *argument, struct settings *out)
+{
+    int used = 0;
+    return sscanf(argument, "%15[a-z0-9],%1u,%1u,%3u%n", out->codec, &out->level,
+                  &out->shuffle, &out->width, &used) == 4 &&
+           !argument[used] && out->shuffle <= 2 && out->width >= 1 && out->width <= 255;
+}
+
+static bool blosc_bound(const char *argument, uint64_t in, uint64_t *most)
+{
+    struct settings settings;
+    *most = in + BLOSC_MAX_OVERHEAD;
+    return read_settings(argument, &settings) && in <= BLOSC_MAX_BUFFERSIZE;
+}
+
+static enum status blosc_encode(const struct codec_step *step, struct bytes in,
+                                uint8_t *out, size_t room, size_t *made,
+                                struct error *err)
+{
+    const struct libblosc *lib = library_blosc(step, err);
+    struct settings s;
+    if (!lib)
+        return err->status;
+    if (!read_settings(step->argument, &s))
+        return error_set(err, ERR_ARGUMENT, step->name, step->offset,
+                         "blosc: bad settings \"%s\"", step->argument);
+    int got = lib->encode((int)s.level, (int)s.shuffle, s.width, in.len, in.at, out, room,
+                          s.codec, 0, 1);
+    if (got <= 0)
+        return error_set(err, got == NO_CODEC ? ERR_UNSUPPORTED : ERR_IO, step->name,
+                         step->offset, "blosc: the library cannot encode with %s",
+                         s.codec);
+    *made = (size_t)got;
+    return OK;
+}
+
 const struct codec codec_blosc = {.name = "blosc",
                                   .size = codec_stated_size,
                                   .decode = blosc_decode,
-                                  .memory = blosc_memory};
+                                  .memory = blosc_memory,
+                                  .bound = blosc_bound,
+                                  .encode = blosc_encode};

@@ -27,6 +27,16 @@ bool codec_number(const char *text, uint64_t *value)
     return true;
 }
 
+bool codec_level(const char *text, int least, int most, int *level)
+{
+    uint64_t number;
+    bool minus = *text == '-';
+    if (!codec_number(text + minus, &number) || number > 100)
+        return false;
+    *level = minus ? -(int)number : (int)number;
+    return *level >= least && *level <= most;
+}
+
 bool codec_stated_size(const char *argument, uint64_t in, struct codec_size *size)
 {
     (void)in;

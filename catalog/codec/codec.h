@@ -76,6 +76,15 @@ struct codec {
      * which has no more than 1 MiB. */
     uint64_t (*memory)(uint64_t out);
     void (*release)(void *state); /* NULL: there is no state */
+
+    /* The other way round (encode.h, which says what the arguments are). NULL: not here. */
+
+    /* What comes of `in` bytes at most. False: a bad argument. */
+    bool (*bound)(const char *argument, uint64_t in, uint64_t *most);
+    /* Encode all of `in`; `room` is what bound() said. */
+    enum status (*encode)(const struct codec_step *step, struct bytes in, uint8_t *out,
+                          size_t room, size_t *made, struct error *err);
+    void (*encode_release)(void *state);
 };
 
 extern const struct codec *const codecs[]; /* ends in NULL */
@@ -110,6 +119,8 @@ enum status codec_open_whole(struct source *inner, const struct codec *codec,
  * fail, of which two close `inner`. */
 bool codec_number(const char *text, uint64_t *value);
 bool codec_stated_size(const char *argument, uint64_t in, struct codec_size *size);
+/* A level from `least` to `most`, and nothing else. */
+bool codec_level(const char *text, int least, int most, int *level);
 enum status codec_bad_argument(struct source *inner, const char *name,
                                const char *argument, struct error *err);
 enum status codec_no_memory(struct source *inner, struct error *err);

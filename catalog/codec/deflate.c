@@ -186,7 +186,53 @@ static void libdeflate_close(void *state)
     library_deflate(NULL, NULL)->close(state);
 }
 
-#define BLOCK(x, wrap)                                                                   \
+/* --- encoding gzip ------------------------------------------------------------------------ */
+
+#define LEVEL_MOST 9
+
+static bool gzip_bound(const char *argument, uint64_t in, uint64_t *most)
+{
+    int level;
+    return codec_level(argument, 0, LEVEL_MOST, &level) &&
+           add_u64(in, in / 512 + 4096, most);
+}
+
+static size_t encode_with_zlib(int level, struct bytes in, uint8_t *out, size_t room)
+{
+    z_stream z = {0};
+    if (in.len > PIECE_MAX || deflateInit2(&z, level, Z_DEFLATED, GZIP, MAX_MEM_LEVEL,
+                                           Z_DEFAULT_STRATEGY) != Z_OK)
+        return 0;
+    z.next_in = (uint8_t *)in.at; /* zlib has no const */
+    z.avail_in = (uInt)in.len;
+    z.next_out = out;
+    z.avail_out = (uInt)(room < UINT32_MAX ? room : UINT32_MAX);
+    size_t made = deflate(&z, Z_FINISH) == Z_STREAM_END ? (size_t)z.total_out : 0;
+    deflateEnd(&z);
+    return made;
+}
+
+static enum status gzip_encode(const struct codec_step *step, struct bytes in,
+                               uint8_t *out, size_t room, size_t *made, struct error *err)
+{
+    const struct libdeflate *lib = library_deflate(step, NULL);
+    int level = 0;
+    codec_level(step->argument, 0, LEVEL_MOST, &level);
+    if (lib && !*step->state)
+        *step->state = lib->create_encoder(level);
+    if (lib && *step->state)
+        *made = lib->encode_gzip(*step->state, in.at, in.len, out, room);
+    else
+        *made = encode_with_zlib(level, in, out, room);
+    return *made ? OK : error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
+}
+
+static void gzip_encode_release(void *state)
+{
+    library_deflate(NULL, NULL)->close_encoder(state);
+}
+
+#define BLOCK(x, wrap, ...)                                                              \
     static enum status x##_decode(const struct codec_step *step, struct bytes in,        \
                                   uint8_t *out, size_t room, size_t *made,               \
                                   struct error *err)                                     \
@@ -198,8 +244,10 @@ static void libdeflate_close(void *state)
                                     .open = x##_open,                                    \
                                     .size = codec_stated_size,                           \
                                     .decode = x##_decode,                                \
-                                    .release = libdeflate_close};
+                                    .release = libdeflate_close,                         \
+                                    __VA_ARGS__};
 
-BLOCK(deflate, RAW)
-BLOCK(zlib, ZLIB)
-BLOCK(gzip, GZIP)
+BLOCK(deflate, RAW, .bound = NULL)
+BLOCK(zlib, ZLIB, .bound = NULL)
+BLOCK(gzip, GZIP, .bound = gzip_bound, .encode = gzip_encode,
+      .encode_release = gzip_encode_release)

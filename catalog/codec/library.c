@@ -50,8 +50,8 @@ static const void *library_of(struct library *l, const struct codec_step *step,
     pthread_mutex_unlock(&lock);
     if (!loaded && err)
         error_set(err, ERR_UNSUPPORTED, step->name, step->offset,
-                  "%s: decoding needs %s, which is not installed (Debian package %s)",
-                  step->codec, l->names[0], l->package);
+                  "%s needs %s, which is not installed (Debian package %s)", step->codec,
+                  l->names[0], l->package);
     return loaded ? l->functions : NULL;
 }
 

@@ -1,5 +1,5 @@
 /*
- * library.h - the libraries of codecs, loaded when the first of their bytes are decoded: who
+ * library.h - the libraries of codecs, loaded when the first of their bytes are worked on: who
  * reads none of them needs none of them, and the program starts as fast.
  *
  * Each function gives the library's functions, or NULL and an error that names the Debian
@@ -28,7 +28,10 @@
     F(libdeflate, libdeflate_zlib_decompress_ex, zlib)                                   \
     F(libdeflate, libdeflate_gzip_decompress_ex, gzip)                                   \
     F(libdeflate, libdeflate_crc32, crc32)                                               \
-    F(libdeflate, libdeflate_adler32, adler32)
+    F(libdeflate, libdeflate_adler32, adler32)                                           \
+    F(libdeflate, libdeflate_alloc_compressor, create_encoder)                           \
+    F(libdeflate, libdeflate_free_compressor, close_encoder)                             \
+    F(libdeflate, libdeflate_gzip_compress, encode_gzip)
 #define ZSTD_FUNCTIONS(F)                                                                \
     F(libzstd, ZSTD_createDCtx, create)                                                  \
     F(libzstd, ZSTD_freeDCtx, close)                                                     \
@@ -37,7 +40,10 @@
     F(libzstd, ZSTD_decompressStream, stream)                                            \
     F(libzstd, ZSTD_isError, is_error)                                                   \
     F(libzstd, ZSTD_getErrorCode, code)                                                  \
-    F(libzstd, ZSTD_getErrorName, message)
+    F(libzstd, ZSTD_getErrorName, message)                                               \
+    F(libzstd, ZSTD_createCCtx, create_encoder)                                          \
+    F(libzstd, ZSTD_freeCCtx, close_encoder)                                             \
+    F(libzstd, ZSTD_compressCCtx, encode)
 #define LZ4_FUNCTIONS(F) F(liblz4, LZ4_decompress_safe, decompress)
 #define BZIP2_FUNCTIONS(F)                                                               \
     F(libbz2, BZ2_bzDecompressInit, init)                                                \
@@ -47,7 +53,9 @@
     F(liblzma, lzma_auto_decoder, init)                                                  \
     F(liblzma, lzma_code, code)                                                          \
     F(liblzma, lzma_end, close)
-#define BLOSC_FUNCTIONS(F) F(libblosc, blosc_decompress_ctx, decompress)
+#define BLOSC_FUNCTIONS(F)                                                               \
+    F(libblosc, blosc_decompress_ctx, decompress)                                        \
+    F(libblosc, blosc_compress_ctx, encode)
 
 struct libdeflate {
     LIBDEFLATE_FUNCTIONS(FUNCTION)

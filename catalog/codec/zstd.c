@@ -84,8 +84,44 @@ static enum status zstd_decode(const struct codec_step *step, struct bytes in,
     }
 }
 
+#define LEVEL_LEAST (-7)
+#define LEVEL_MOST  22
+
+static bool zstd_bound(const char *argument, uint64_t in, uint64_t *most)
+{
+    int level;
+    return codec_level(argument, LEVEL_LEAST, LEVEL_MOST, &level) &&
+           add_u64(in, in / 256 + 512, most);
+}
+
+static enum status zstd_encode(const struct codec_step *step, struct bytes in,
+                               uint8_t *out, size_t room, size_t *made, struct error *err)
+{
+    const struct libzstd *lib = library_zstd(step, err);
+    int level = 0;
+    if (!lib)
+        return err->status;
+    if (!*step->state && !(*step->state = lib->create_encoder()))
+        return error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
+    codec_level(step->argument, LEVEL_LEAST, LEVEL_MOST, &level);
+    *made = lib->encode(*step->state, out, room, in.at, in.len, level);
+    if (!lib->is_error(*made))
+        return OK;
+    bool memory = lib->code(*made) == ZSTD_error_memory_allocation;
+    return error_set(err, memory ? ERR_MEMORY : ERR_IO, step->name, step->offset,
+                     "zstd: %s", lib->message(*made));
+}
+
+static void zstd_encode_release(void *state)
+{
+    library_zstd(NULL, NULL)->close_encoder(state);
+}
+
 const struct codec codec_zstd = {.name = "zstd",
                                  .open = zstd_open,
                                  .size = codec_stated_size,
                                  .decode = zstd_decode,
-                                 .release = zstd_close};
+                                 .release = zstd_close,
+                                 .bound = zstd_bound,
+                                 .encode = zstd_encode,
+                                 .encode_release = zstd_encode_release};

@@ -1,11 +1,11 @@
 /*
- * export.h - writing a selection of tensors to a file.
+ * export.h - writing a selection of tensors to files.
  *
- * The plan is complete before the first byte is written: every new name, dtype, shape and
- * size is known, collisions and changed sources have been refused. A format lays the file
- * out (its header bytes, and where each tensor's data goes); the core streams the data
- * there on all cores in bounded memory, into a file that gets its name at the end
- * (output.h). A format does no I/O.
+ * The plan is complete before the first byte is written: every new name, dtype and shape is
+ * known, collisions and changed sources have been refused. A format lays the files out
+ * (layout.h): which text, which tensor's bytes and which checksums stand where. The core
+ * streams the data there on all cores in bounded memory, into files that get their names at
+ * the end (catalog/store/output.h, staging.h). A format does no I/O.
  *
  * To add a format: one file NAME.c, one line in exports.def.
  *
@@ -23,48 +23,40 @@
 #include "catalog/read/read.h"
 #include "catalog/store/output.h"
 
-/* One file to be written. */
-struct export_file {
-    const char *path;
-    struct export_span span;     /* of the placed tensors */
-    uint64_t count;              /* of them */
-    const char *const *metadata; /* key, value, key, value, ..., NULL; sorted by key */
-    /* Kept by the format from its first place() on, zero before: */
-    uint64_t data_end;  /* of the tensors so far */
-    uint64_t table_len; /* bytes of the table so far */
-    uint64_t entries;   /* of the table, written in this turn */
-    /* Set by finish(): */
-    uint64_t base;     /* added to the offsets of all tensors */
-    uint64_t size;     /* of the whole file */
-    char warning[256]; /* "": none */
+struct export_layout;
+struct export_plan;
+struct export_options;
+
+/* What only one format has to choose: --option KEY=VALUE. */
+struct export_setting {
+    const char *key, *values, *summary;
 };
 
-/* A file is a table of its tensors and their data. The table stands before the data or behind
- * it, is told tensor by tensor, and never as a whole in memory. */
 struct exporter {
     const char *name;   /* "safetensors" */
     const char *suffix; /* ".safetensors" */
     const char *summary;
-    uint64_t most; /* tensors of one file; 0: any number */
-    const char
-        *same_key;   /* readers take a name with this suffix for the one without; NULL */
-    bool table_last; /* it stands behind the data */
-    bool wants_crc32;
+    const struct export_setting *settings; /* end with a NULL key; NULL: none */
+    uint64_t most;                         /* tensors of one export; 0: any number */
+    bool parts;                            /* it can be cut into several files */
+    bool keeps_metadata;                   /* it has room for it */
+    /* What is written is a folder. One of these files (NULL-terminated) is in every such folder:
+     * only a folder of this kind is ever written over. NULL: files. */
+    const char *const *folder_marks;
     /* Add why the format cannot hold this tensor to `why`; *instead is set to a dtype that
      * it could have, if there is one like it. */
     bool (*holds)(const struct export_tensor *, struct text *why, const char **instead);
-    /* Data is ordered by the rank of its dtype (NULL: all the same), then by name. */
+    /* What is wrong with all names together, to the refusals. NULL: nothing can be. */
+    enum status (*check)(struct export_plan *, struct error *err);
+    /* EXPORT_BY_DTYPE orders by the rank of the dtype (NULL: all the same), then by name. */
     unsigned (*rank)(const struct dtype *);
-    /* In that order: find a tensor's place (offset, lead_len); then that of all is known. */
-    enum status (*place)(struct export_file *, struct export_tensor *, struct error *err);
-    enum status (*finish)(struct export_file *, struct error *err);
-    /* Append the table's beginning, a tensor's entry (the checksums are known where the table
-     * stands last), its end. begin, end: NULL for nothing. */
-    bool (*begin)(struct export_file *, struct text *out);
-    bool (*entry)(struct export_file *, const struct export_tensor *, struct text *out);
-    bool (*end)(struct export_file *, struct text *out);
-    /* Append what stands right before a tensor's data, when that is written. NULL: nothing. */
-    bool (*lead)(const struct export_tensor *, struct text *out);
+    /* Say what the files are (layout.h). */
+    enum status (*lay_out)(struct export_layout *, struct error *err);
+    /* Of tensors that lay_pieces() has cut up: append the path of a piece in the folder, and
+     * the chain that encodes it (catalog/codec/encode.h). */
+    bool (*piece_path)(const struct export_tensor *, uint64_t piece, struct text *out);
+    bool (*piece_chain)(const struct export_options *, const struct export_tensor *,
+                        struct text *out);
 };
 
 extern const struct exporter *const exporters[]; /* ends in NULL */
@@ -129,13 +121,16 @@ enum status export_plan_check(struct export_plan *, const struct exporter *,
 
 void export_plan_release(struct export_plan *);
 
+#define EXPORT_WARNING_BYTES 256
+
 struct export_options {
-    bool force;          /* write over what is there */
-    bool sync;           /* return when everything is on the disk */
-    unsigned threads;    /* 0: one a core */
-    uint64_t shard_size; /* most bytes of tensors in a file; 0: one file */
-    const char *const *metadata;
-    const struct output_io *io;    /* NULL: the system's */
+    bool force;                  /* write over what is there */
+    bool sync;                   /* return when everything is on the disk */
+    unsigned threads;            /* 0: one a core */
+    uint64_t shard_size;         /* most bytes of tensors in a file; 0: one file */
+    const char *const *metadata; /* key, value, ..., NULL; sorted by key. NULL: none */
+    const char *const *settings; /* key, value, ..., NULL, of the exporter. NULL: none */
+    const struct output_io *io;  /* NULL: the system's */
     const atomic_int *interrupted; /* NULL: never */
     void (*progress)(void *context, uint64_t done,
                      uint64_t total); /* any thread; or NULL */
@@ -143,11 +138,17 @@ struct export_options {
     /* Whether a path may be written to; asked for each before anything is. NULL: any. */
     enum status (*guard)(void *context, const char *path, struct error *err);
     void *guard_context;
-    char *warning; /* 256 bytes, for what is odd but done; or NULL */
+    char *warning; /* EXPORT_WARNING_BYTES, for what is odd but done; or NULL */
 };
 
+/* The value of a setting; NULL: not stated. */
+const char *export_setting(const struct export_options *, const char *key);
+
+/* "5GB", "500MiB", "1000": bytes. 0 is not a size. */
+uint64_t export_size(const char *text);
+
 /* Lay the plan out and, unless `dry`, write it to `path`; several files and an index beside
- * it with shard_size. ERR_ARGUMENT where the output is in the way. */
+ * it with shard_size. ERR_ARGUMENT where the output is in the way, or a setting is wrong. */
 enum status export_write(struct export_plan *, const struct exporter *, const char *path,
                          const struct export_options *, bool dry, struct error *err);
 

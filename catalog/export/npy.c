@@ -1,7 +1,7 @@
 /*
  * npy.c - one tensor in a .npy file: the header of npy_header.h, then its elements.
  */
-#include "catalog/export/export.h"
+#include "catalog/export/layout.h"
 #include "catalog/export/npy_header.h"
 #include "catalog/export/numpy.h"
 
@@ -19,34 +19,22 @@ bool export_numpy_holds(const struct export_tensor *t, struct text *why,
                                                       : "NumPy has no such dtype");
 }
 
-static bool entry(struct export_file *f, const struct export_tensor *t, struct text *out)
-{
-    char descr[64];
-    (void)f;
-    return npy_descr(&t->to, descr) && npy_header(out, descr, t->shape, t->rank);
-}
-
-static enum status place(struct export_file *f, struct export_tensor *t,
-                         struct error *err)
+static enum status lay_out(struct export_layout *l, struct error *err)
 {
     struct text header = {0};
-    t->offset = 0;
-    t->lead_len = 0;
-    f->data_end = t->nbytes;
-    if (!entry(f, t, &header))
-        error_set(err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
-    f->table_len = header.len;
+    struct export_scan *scan = NULL;
+    struct export_tensor *t = NULL;
+    char descr[64];
+    if (export_scan_open(l->rows, EXPORT_BY_SELECTION, EXPORT_ALL, &scan, err) == OK &&
+        export_scan_next(scan, &t, err) == OK && t && npy_descr(&t->to, descr)) {
+        npy_header(&header, descr, t->shape, t->rank);
+        lay_file(l, l->path);
+        lay_add(l, &header);
+        lay_tensor(l, t);
+    }
+    export_scan_close(scan);
     text_release(&header);
     return err->status;
-}
-
-static enum status finish(struct export_file *f, struct error *err)
-{
-    f->base = f->table_len;
-    if (!add_u64(f->base, f->data_end, &f->size))
-        return error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
-                         "more bytes than a file can have");
-    return OK;
 }
 
 const struct exporter exporter_npy = {
@@ -55,7 +43,5 @@ const struct exporter exporter_npy = {
     .summary = "NumPy, one tensor",
     .most = 1,
     .holds = export_numpy_holds,
-    .place = place,
-    .finish = finish,
-    .entry = entry,
+    .lay_out = lay_out,
 };

@@ -17,10 +17,9 @@
  * Source: PKWARE's APPNOTE.TXT 6.3.10, sections 4.3 to 4.5. The date is always 1980-01-01,
  * so that equal content gives equal files.
  */
-#include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "catalog/export/layout.h"
 #include "catalog/export/npy_header.h"
 #include "catalog/export/numpy.h"
 
@@ -121,29 +120,41 @@ static unsigned entry_extra(const struct member *m)
     return numbers ? 4 + 8 * numbers : 0;
 }
 
-/* The facts that stand in both headers. */
-static void put_facts(struct text *out, const struct member *m,
-                      const struct export_tensor *t, bool zip64)
+/* The facts in both headers: flags and date before the checksum, sizes after it. */
+static void put_version(struct text *out, bool zip64)
 {
-    uLong sum = crc32(0, (const uint8_t *)m->npy.at, (uInt)m->npy.len);
     put16(out, zip64 ? VERSION64 : VERSION);
     put16(out, FLAG_UTF8);
     put16(out, 0); /* stored */
     put16(out, 0); /* midnight */
     put16(out, DATE_1980);
-    put32(out, (uint32_t)crc32_combine(sum, t->crc32, (z_off_t)t->nbytes));
+}
+
+static void put_sizes(struct text *out, const struct member *m)
+{
     put_short(out, m->size);
     put_short(out, m->size);
     put16(out, (unsigned)m->name_len);
 }
 
-static void put_local(struct text *out, const struct member *m,
+/* Text so far, then the checksum of the npy header and the data. */
+static void put_crc32(struct export_layout *l, struct text *out, const struct member *m,
+                      const struct export_tensor *t, uint64_t number)
+{
+    struct bytes npy = {(const uint8_t *)m->npy.at, m->npy.len};
+    lay_add(l, out);
+    lay_crc32(l, number, t->nbytes, npy);
+}
+
+static void put_local(struct export_layout *l, struct text *out, const struct member *m,
                       const struct export_tensor *t)
 {
     static const char zeros[ALIGNMENT + PADDING_HEAD];
     bool zip64 = m->size >= FULL32;
     text_adds(out, "PK\3\4");
-    put_facts(out, m, t, zip64);
+    put_version(out, zip64);
+    put_crc32(l, out, m, t, l->placed);
+    put_sizes(out, m);
     put16(out, (zip64 ? EXTRA64_SIZE : 0) + m->padding);
     text_addf(out, "%s.npy", t->name);
     if (zip64) {
@@ -158,15 +169,18 @@ static void put_local(struct text *out, const struct member *m,
         text_add(out, zeros, m->padding - PADDING_HEAD);
     }
     text_add(out, m->npy.at, m->npy.len);
+    lay_add(l, out);
 }
 
-static void put_entry(struct text *out, const struct member *m,
+static void put_entry(struct export_layout *l, struct text *out, const struct member *m,
                       const struct export_tensor *t)
 {
     unsigned extra = entry_extra(m);
     text_adds(out, "PK\1\2");
     put16(out, MADE_BY_UNIX | (extra ? VERSION64 : VERSION));
-    put_facts(out, m, t, extra != 0);
+    put_version(out, extra != 0);
+    put_crc32(l, out, m, t, t->number);
+    put_sizes(out, m);
     put16(out, extra);
     put16(out, 0); /* no comment */
     put16(out, 0); /* first disk */
@@ -174,16 +188,17 @@ static void put_entry(struct text *out, const struct member *m,
     put32(out, MODE_REGULAR);
     put_short(out, m->at);
     text_addf(out, "%s.npy", t->name);
-    if (!extra)
-        return;
-    put16(out, EXTRA_ZIP64);
-    put16(out, extra - 4);
+    if (extra) {
+        put16(out, EXTRA_ZIP64);
+        put16(out, extra - 4);
+    }
     if (m->size >= FULL32) {
         put64(out, m->size);
         put64(out, m->size);
     }
     if (m->at >= FULL32)
         put64(out, m->at);
+    lay_add(l, out);
 }
 
 static bool needs_end64(uint64_t count, uint64_t at, uint64_t len)
@@ -218,60 +233,69 @@ static void put_end(struct text *out, uint64_t count, uint64_t at, uint64_t len)
     put16(out, 0); /* no comment */
 }
 
-/* Find the place of a member, and the length of its line in the directory. */
-static enum status place(struct export_file *f, struct export_tensor *t,
-                         struct error *err)
+/* Members in the order of their names, each its header and its data. */
+static void put_members(struct export_layout *l, struct text *out)
 {
+    struct export_scan *scan = NULL;
+    struct export_tensor *t;
     struct member m;
-    uint64_t at = f->data_end;
-    if (!member_init(&m, t, at))
-        return error_set(err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
-    t->offset = at + LOCAL_SIZE + m.name_len + m.padding + m.npy.len +
-                (m.size >= FULL32 ? EXTRA64_SIZE : 0);
-    t->lead_len = (uint32_t)(t->offset - at);
-    f->table_len += ENTRY_SIZE + m.name_len + entry_extra(&m);
-    f->entries++;
-    member_release(&m);
-    if (!add_u64(t->offset, t->nbytes, &f->data_end) || f->data_end > INT64_MAX)
-        return error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
-                         "more bytes than a file can have");
-    return OK;
+    if (export_scan_open(l->rows, EXPORT_BY_NAME, EXPORT_ALL, &scan, l->err) != OK)
+        return;
+    while (export_scan_next(scan, &t, l->err) == OK && t) {
+        uint64_t at = l->at;
+        if (member_init(&m, t, at))
+            put_local(l, out, &m, t);
+        else
+            error_set(l->err, ERR_MEMORY, l->path, NO_OFFSET, "no memory");
+        t->lead_len = (uint32_t)(l->at - at);
+        lay_tensor(l, t);
+        member_release(&m);
+    }
+    export_scan_close(scan);
 }
 
-static enum status finish(struct export_file *f, struct error *err)
+static void put_directory(struct export_layout *l, struct text *out)
 {
-    (void)err;
-    f->size = f->data_end + f->table_len + END_SIZE;
-    if (needs_end64(f->count, f->data_end, f->table_len))
-        f->size += END64_SIZE + LOCATOR_SIZE;
-    return OK;
-}
-
-static bool lead(const struct export_tensor *t, struct text *out)
-{
+    struct export_scan *scan = NULL;
+    struct export_tensor *t;
     struct member m;
-    bool ok = member_init(&m, t, member_at(t));
-    if (ok)
-        put_local(out, &m, t);
-    member_release(&m);
-    return ok && !out->failed;
+    if (!lay_ok(l) ||
+        export_scan_open(l->rows, EXPORT_BY_PLACE, EXPORT_ALL, &scan, l->err) != OK)
+        return;
+    while (export_scan_next(scan, &t, l->err) == OK && t) {
+        if (member_init(&m, t, member_at(t)))
+            put_entry(l, out, &m, t);
+        else
+            error_set(l->err, ERR_MEMORY, l->path, NO_OFFSET, "no memory");
+        member_release(&m);
+    }
+    export_scan_close(scan);
 }
 
-static bool entry(struct export_file *f, const struct export_tensor *t, struct text *out)
+static enum status lay_out(struct export_layout *l, struct error *err)
 {
-    struct member m;
-    (void)f;
-    bool ok = member_init(&m, t, member_at(t));
-    if (ok)
-        put_entry(out, &m, t);
-    member_release(&m);
-    return ok && !out->failed;
+    struct text out = {0};
+    lay_file(l, l->path);
+    put_members(l, &out);
+    uint64_t directory = l->at;
+    put_directory(l, &out);
+    put_end(&out, l->placed, directory, l->at - directory);
+    lay_add(l, &out);
+    text_release(&out);
+    return err->status;
 }
 
-static bool end(struct export_file *f, struct text *out)
+/* numpy.load() takes a key for a member's full name first. */
+static enum status check(struct export_plan *p, struct error *err)
 {
-    put_end(out, f->count, f->data_end, f->table_len);
-    return !out->failed;
+    const char *name, *longer;
+    if (export_rows_find_pair(p->rows, ".npy", &p->arena, &name, &longer, err) == OK &&
+        name)
+        refuse(&p->refusals,
+               "%.200s and %.200s are the same key to programs that read npz files; "
+               "rename one",
+               name, longer);
+    return err->status;
 }
 
 const struct exporter exporter_npz = {
@@ -279,12 +303,6 @@ const struct exporter exporter_npz = {
     .suffix = ".npz",
     .summary = "NumPy, any number of tensors, not compressed",
     .holds = holds,
-    .same_key = ".npy", /* numpy.load() takes a key for a member's full name first */
-    .table_last = true,
-    .wants_crc32 = true,
-    .place = place,
-    .finish = finish,
-    .entry = entry,
-    .end = end,
-    .lead = lead,
+    .check = check,
+    .lay_out = lay_out,
 };

@@ -297,8 +297,9 @@ enum status export_plan_check(struct export_plan *p, const struct exporter *expo
             "another format",
             (unsigned long long)p->count, exporter->name,
             (unsigned long long)exporter->most);
-    if (p->rows && check_tensors(p, exporter, err) == OK)
-        check_collisions(p, err);
+    if (p->rows && check_tensors(p, exporter, err) == OK &&
+        check_collisions(p, err) == OK && exporter->check)
+        exporter->check(p, err);
     return err->status;
 }
 

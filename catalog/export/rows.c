@@ -16,7 +16,11 @@ static const char schema[] =
     " converted, shape, elements, file, start, recipe);"
     "CREATE TABLE placed(number INTEGER PRIMARY KEY, id, name, old_name, checkpoint, "
     "source,"
-    " converted, shape, elements, file, start, recipe, part, place, lead, nbytes);"
+    " converted, shape, elements, file, start, recipe, part, place, lead, piece, run,"
+    " nbytes);"
+    "CREATE TABLE files(number INTEGER PRIMARY KEY, path, size);"
+    "CREATE TABLE texts(number INTEGER PRIMARY KEY, file, place, bytes);"
+    "CREATE TABLE sums(number INTEGER PRIMARY KEY, file, place, tensor, nbytes, before);"
     "BEGIN";
 
 static const char add_chosen[] =
@@ -26,8 +30,21 @@ static const char add_chosen[] =
 static const char add_placed[] =
     "INSERT INTO placed(id, name, old_name, checkpoint, source, converted, shape, "
     "elements,"
-    " file, start, recipe, part, place, lead, nbytes)"
-    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+    " file, start, recipe, part, place, lead, piece, run, nbytes)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+static const char *const add_what[] = {
+    [EXPORT_FILES] = "INSERT INTO files(path, size) VALUES (?1, ?2)",
+    [EXPORT_TEXTS] = "INSERT INTO texts(file, place, bytes) VALUES (?1, ?2, ?3)",
+    [EXPORT_SUMS] = "INSERT INTO sums(file, place, tensor, nbytes, before)"
+                    " VALUES (?1, ?2, ?3, ?4, ?5)",
+};
+static const char *const scan_what[] = {
+    [EXPORT_FILES] = "SELECT number - 1, path, size FROM files ORDER BY number",
+    [EXPORT_TEXTS] = "SELECT file, place, bytes FROM texts ORDER BY number",
+    [EXPORT_SUMS] =
+        "SELECT file, place, tensor, nbytes, before FROM sums ORDER BY number",
+};
+#define WHATS 3
 
 enum {
     NUMBER,
@@ -44,15 +61,18 @@ enum {
     RECIPE,
     PART,
     PLACE,
-    LEAD
+    LEAD,
+    PIECE,
+    RUN,
+    NBYTES
 };
 
 #define CHOSEN_COLUMNS                                                                   \
     "c.number, id, c.name, old_name, checkpoint, source, converted, shape, elements,"    \
-    " file, start, recipe, 0, 0, 0 FROM chosen c"
+    " file, start, recipe, 0, 0, 0, 0, 0 FROM chosen c"
 #define PLACED_COLUMNS                                                                   \
     "number, id, name, old_name, checkpoint, source, converted, shape, elements, file,"  \
-    " start, recipe, part, place, lead FROM placed"
+    " start, recipe, part, place, lead, piece, run FROM placed"
 #define SPAN " WHERE number BETWEEN ?1 AND ?2"
 
 static const char *const scans[] = {
@@ -62,6 +82,9 @@ static const char *const scans[] = {
                        " WHERE c.number BETWEEN ?1 AND ?2 ORDER BY c.name, c.number",
     [EXPORT_BY_DTYPE] = "SELECT " CHOSEN_COLUMNS " JOIN dtypes d ON d.number = converted"
                         " WHERE c.number BETWEEN ?1 AND ?2 ORDER BY d.place, c.name",
+    [EXPORT_BY_TREE] =
+        "SELECT " CHOSEN_COLUMNS
+        " WHERE c.number BETWEEN ?1 AND ?2 ORDER BY c.name COLLATE tree, c.number",
     [EXPORT_BY_PLACE] = "SELECT " PLACED_COLUMNS SPAN " ORDER BY number",
     [EXPORT_PLACED_BY_NAME] = "SELECT " PLACED_COLUMNS SPAN " ORDER BY name",
     [EXPORT_PLACED_BY_SOURCE] =
@@ -77,7 +100,7 @@ struct shared_texts {
 
 struct export_rows {
     sqlite3 *db;
-    sqlite3_stmt *add, *place;
+    sqlite3_stmt *add, *place, *what[WHATS];
     struct arena arena;
     struct shared_texts checkpoints, dtype_names;
     struct dtype *dtypes; /* by the numbers of their names */
@@ -106,6 +129,30 @@ static enum status failed(struct export_rows *rows, struct error *err)
                      sqlite3_errmsg(rows->db));
 }
 
+/* '/' before everything else, so that what is below a name follows it at once. */
+static int compare_in_tree(void *context, int a_len, const void *a, int b_len,
+                           const void *b)
+{
+    const unsigned char *p = a, *q = b;
+    int most = a_len < b_len ? a_len : b_len;
+    (void)context;
+    for (int i = 0; i < most; i++)
+        if (p[i] != q[i])
+            return p[i] == '/' ? -1 : q[i] == '/' ? 1 : p[i] - q[i];
+    return a_len - b_len;
+}
+
+static bool prepare_all(struct export_rows *rows)
+{
+    bool ok =
+        sqlite3_prepare_v2(rows->db, add_chosen, -1, &rows->add, NULL) == SQLITE_OK &&
+        sqlite3_prepare_v2(rows->db, add_placed, -1, &rows->place, NULL) == SQLITE_OK;
+    for (int i = 0; ok && i < WHATS; i++)
+        ok = sqlite3_prepare_v2(rows->db, add_what[i], -1, &rows->what[i], NULL) ==
+             SQLITE_OK;
+    return ok;
+}
+
 enum status export_rows_open(struct export_rows **out, struct error *err)
 {
     struct export_rows *rows = calloc(1, sizeof(*rows));
@@ -113,9 +160,10 @@ enum status export_rows_open(struct export_rows **out, struct error *err)
         return no_memory(err);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2("", &rows->db, flags, NULL) != SQLITE_OK ||
+        sqlite3_create_collation_v2(rows->db, "tree", SQLITE_UTF8, NULL, compare_in_tree,
+                                    NULL) != SQLITE_OK ||
         sqlite3_exec(rows->db, schema, NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_prepare_v2(rows->db, add_chosen, -1, &rows->add, NULL) != SQLITE_OK ||
-        sqlite3_prepare_v2(rows->db, add_placed, -1, &rows->place, NULL) != SQLITE_OK) {
+        !prepare_all(rows)) {
         failed(rows, err);
         export_rows_close(rows);
         return err->status;
@@ -130,6 +178,8 @@ void export_rows_close(struct export_rows *rows)
         return;
     sqlite3_finalize(rows->add);
     sqlite3_finalize(rows->place);
+    for (int i = 0; i < WHATS; i++)
+        sqlite3_finalize(rows->what[i]);
     sqlite3_close(rows->db);
     strmap_release(&rows->checkpoints.index);
     strmap_release(&rows->dtype_names.index);
@@ -228,10 +278,12 @@ static enum status insert(struct export_rows *rows, sqlite3_stmt *s,
         no_memory(err);
     } else {
         if (placed) {
-            sqlite3_bind_int64(s, PART, t->part);
+            sqlite3_bind_int64(s, PART, t->file);
             sqlite3_bind_int64(s, PLACE, (sqlite3_int64)t->offset);
             sqlite3_bind_int64(s, LEAD, t->lead_len);
-            sqlite3_bind_int64(s, LEAD + 1, (sqlite3_int64)t->nbytes);
+            sqlite3_bind_int64(s, PIECE, (sqlite3_int64)t->piece);
+            sqlite3_bind_int64(s, RUN, (sqlite3_int64)t->run);
+            sqlite3_bind_int64(s, NBYTES, (sqlite3_int64)t->nbytes);
         }
         if (sqlite3_step(s) != SQLITE_DONE)
             failed(rows, err);
@@ -251,6 +303,45 @@ enum status export_rows_place(struct export_rows *rows, const struct export_tens
                               struct error *err)
 {
     return insert(rows, rows->place, t, true, err);
+}
+
+static enum status add_item(struct export_rows *rows, enum export_what what,
+                            struct error *err)
+{
+    if (sqlite3_step(rows->what[what]) != SQLITE_DONE)
+        failed(rows, err);
+    sqlite3_reset(rows->what[what]);
+    return err->status;
+}
+
+enum status export_rows_add_file(struct export_rows *rows, const char *path,
+                                 uint64_t size, struct error *err)
+{
+    sqlite3_bind_text(rows->what[EXPORT_FILES], 1, path, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(rows->what[EXPORT_FILES], 2, (sqlite3_int64)size);
+    return add_item(rows, EXPORT_FILES, err);
+}
+
+enum status export_rows_add_text(struct export_rows *rows, uint32_t file, uint64_t at,
+                                 struct bytes text, struct error *err)
+{
+    sqlite3_stmt *s = rows->what[EXPORT_TEXTS];
+    sqlite3_bind_int64(s, 1, file);
+    sqlite3_bind_int64(s, 2, (sqlite3_int64)at);
+    sqlite3_bind_blob64(s, 3, text.at, text.len, SQLITE_STATIC);
+    return add_item(rows, EXPORT_TEXTS, err);
+}
+
+enum status export_rows_add_sum(struct export_rows *rows, const struct export_sum *sum,
+                                struct error *err)
+{
+    sqlite3_stmt *s = rows->what[EXPORT_SUMS];
+    sqlite3_bind_int64(s, 1, sum->file);
+    sqlite3_bind_int64(s, 2, (sqlite3_int64)sum->at);
+    sqlite3_bind_int64(s, 3, (sqlite3_int64)sum->tensor);
+    sqlite3_bind_int64(s, 4, (sqlite3_int64)sum->nbytes);
+    sqlite3_bind_int64(s, 5, sum->before);
+    return add_item(rows, EXPORT_SUMS, err);
 }
 
 /* Run a statement with two numbers. */
@@ -400,9 +491,11 @@ static bool read_row(struct export_scan *scan)
         .elements = (uint64_t)sqlite3_column_int64(s, ELEMENTS),
         .source_file = (uint32_t)sqlite3_column_int64(s, FILE_AT),
         .source_offset = (uint64_t)sqlite3_column_int64(s, START),
-        .part = (uint32_t)sqlite3_column_int64(s, PART),
+        .file = (uint32_t)sqlite3_column_int64(s, PART),
         .offset = (uint64_t)sqlite3_column_int64(s, PLACE),
         .lead_len = (uint32_t)sqlite3_column_int64(s, LEAD),
+        .piece = (uint64_t)sqlite3_column_int64(s, PIECE),
+        .run = (uint64_t)sqlite3_column_int64(s, RUN),
     };
     if (!dtype_nbytes(&t->to, t->elements, &t->nbytes))
         t->nbytes = 0; /* it is refused */
@@ -422,4 +515,77 @@ enum status export_scan_next(struct export_scan *scan, struct export_tensor **t,
         return no_memory(err);
     *t = &scan->tensor;
     return OK;
+}
+
+/* --- files, texts and sums -------------------------------------------------------------- */
+
+struct export_items {
+    struct export_rows *rows;
+    enum export_what what;
+    sqlite3_stmt *statement;
+};
+
+enum status export_items_open(struct export_rows *rows, enum export_what what,
+                              struct export_items **out, struct error *err)
+{
+    struct export_items *items = calloc(1, sizeof(*items));
+    if (!items)
+        return no_memory(err);
+    *items = (struct export_items){.rows = rows, .what = what};
+    if (sqlite3_prepare_v2(rows->db, scan_what[what], -1, &items->statement, NULL) !=
+        SQLITE_OK) {
+        export_items_close(items);
+        return failed(rows, err);
+    }
+    *out = items;
+    return OK;
+}
+
+void export_items_close(struct export_items *items)
+{
+    if (items)
+        sqlite3_finalize(items->statement);
+    free(items);
+}
+
+static uint64_t column_u64(sqlite3_stmt *s, int column)
+{
+    return (uint64_t)sqlite3_column_int64(s, column);
+}
+
+static void read_item(sqlite3_stmt *s, enum export_what what, struct export_item *out)
+{
+    *out = (struct export_item){.file = (uint32_t)column_u64(s, 0)};
+    switch (what) {
+    case EXPORT_FILES:
+        out->path = column_text(s, 1);
+        out->size = column_u64(s, 2);
+        break;
+    case EXPORT_TEXTS:
+        out->at = column_u64(s, 1);
+        out->text.at = sqlite3_column_blob(s, 2);
+        out->text.len = (size_t)sqlite3_column_bytes(s, 2);
+        break;
+    case EXPORT_SUMS:
+        out->sum = (struct export_sum){out->file, column_u64(s, 1), column_u64(s, 2),
+                                       column_u64(s, 3), (uint32_t)column_u64(s, 4)};
+        break;
+    }
+}
+
+bool export_items_next(struct export_items *items, struct export_item *out,
+                       struct error *err)
+{
+    sqlite3_stmt *s = items->statement;
+    int rc = err->status == OK ? sqlite3_step(s) : SQLITE_DONE;
+    if (rc == SQLITE_DONE)
+        return false;
+    if (rc != SQLITE_ROW) {
+        failed(items->rows, err);
+        return false;
+    }
+    read_item(s, items->what, out);
+    if ((items->what == EXPORT_FILES && !out->path) || (out->text.len && !out->text.at))
+        no_memory(err);
+    return err->status == OK;
 }

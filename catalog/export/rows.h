@@ -1,6 +1,6 @@
 /*
- * rows.h - the tensors of an export: rows of a temporary database, so that a plan of any
- * length takes the same memory. Sorting is SQLite's, which spills to the disk.
+ * rows.h - the tensors of an export and what is written of them: rows of a temporary database, so
+ * that a plan of any length takes the same memory. Sorting is SQLite's, which spills to the disk.
  *
  *   struct export_scan *scan;
  *   if (export_scan_open(rows, EXPORT_BY_NAME, all, &scan, err) == OK)
@@ -16,6 +16,7 @@
 #include "catalog/db/sqlite.h"
 
 #include "catalog/base/arena.h"
+#include "catalog/base/bits.h"
 #include "catalog/base/error.h"
 #include "catalog/model/dtype.h"
 
@@ -34,12 +35,13 @@ struct export_tensor {
     uint64_t nbytes;      /* as written */
     uint32_t source_file; /* where its first byte lies now, for reading in that order: */
     uint64_t source_offset; /* position in the checkpoint's files, byte */
-    uint32_t part;          /* which of the files written */
-    /* Set by the format's place(): */
-    uint64_t offset;   /* where its data begins, behind the file's `base` */
-    uint32_t lead_len; /* bytes that stand right before its data (an npy header) */
-    /* Set by streaming, where the format wants it: */
-    uint32_t crc32; /* of its data, as zlib counts it */
+    /* Set by layout.h: */
+    uint32_t file;     /* which of the files that are written, */
+    uint64_t offset;   /* and where in it its data begins; */
+    uint32_t lead_len; /* bytes right before it that are about it (a header of its own) */
+    uint64_t piece;    /* elements of a piece, of which each is a file; 0: not cut up */
+    uint64_t run; /* elements after which pieces begin anew: one that would go on past
+                          it is filled up with zeros */
 };
 
 struct export_rows;
@@ -53,7 +55,7 @@ enum status export_rows_add(struct export_rows *, const struct export_tensor *,
 /* The dtype `to` of all tensors that `which` is true for, as they are now. */
 enum status export_rows_cast(struct export_rows *, const struct dtype *to,
                              bool (*which)(const struct dtype *), struct error *err);
-/* A tensor as it was read, with the place that its format has given it. */
+/* A tensor as it was read, with its place. */
 enum status export_rows_place(struct export_rows *, const struct export_tensor *,
                               struct error *err);
 
@@ -66,6 +68,21 @@ enum status export_rows_find_pair(struct export_rows *, const char *suffix,
                                   struct arena *arena, const char **name,
                                   const char **longer, struct error *err);
 
+/* What else is written. Files are numbered from 0 in the order in which they are added. */
+enum status export_rows_add_file(struct export_rows *, const char *path, uint64_t size,
+                                 struct error *err);
+enum status export_rows_add_text(struct export_rows *, uint32_t file, uint64_t at,
+                                 struct bytes text, struct error *err);
+/* In 4 bytes of a text that was or will be added: the CRC-32 of bytes whose own is `before`, with
+ * the data of a placed tensor after them. */
+struct export_sum {
+    uint32_t file;
+    uint64_t at, tensor, nbytes;
+    uint32_t before;
+};
+enum status export_rows_add_sum(struct export_rows *, const struct export_sum *,
+                                struct error *err);
+
 /* A statement that lists the placed tensors for people; NULL without memory. */
 sqlite3_stmt *export_rows_listing(struct export_rows *);
 
@@ -73,6 +90,7 @@ enum export_order {
     EXPORT_BY_SELECTION,
     EXPORT_BY_NAME,
     EXPORT_BY_DTYPE, /* as export_rows_rank() says, then by name */
+    EXPORT_BY_TREE,  /* by name, with '/' before all other characters */
     /* Of placed ones: */
     EXPORT_BY_PLACE,
     EXPORT_PLACED_BY_NAME,
@@ -96,5 +114,26 @@ enum status export_scan_open(struct export_rows *, enum export_order, struct exp
 enum status export_scan_next(struct export_scan *, struct export_tensor **t,
                              struct error *err);
 void export_scan_close(struct export_scan *);
+
+/* The same of files, texts and sums, in the order in which they were added. */
+enum export_what {
+    EXPORT_FILES,
+    EXPORT_TEXTS,
+    EXPORT_SUMS
+};
+struct export_item {
+    uint32_t file;
+    const char *path;      /* of a file, */
+    uint64_t size;         /* and its size; 0: not known */
+    uint64_t at;           /* of a text */
+    struct bytes text;     /* until the next call */
+    struct export_sum sum; /* of EXPORT_SUMS alone */
+};
+struct export_items;
+enum status export_items_open(struct export_rows *, enum export_what,
+                              struct export_items **out, struct error *err);
+/* False at the end and after an error. */
+bool export_items_next(struct export_items *, struct export_item *, struct error *err);
+void export_items_close(struct export_items *);
 
 #endif

@@ -16,10 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/export/export.h"
+#include "catalog/export/layout.h"
 
 #define HEADER_MAX    ((size_t)100000000) /* the reference reader's */
 #define HEADER_HUB    ((size_t)25000000)  /* where the tools of the Hub stop reading */
+#define INDEX_SUFFIX  ".index.json"
 #define METADATA_NAME "__metadata__"
 #define RANK_MAX      64
 #define LENGTH_SIZE   8
@@ -110,7 +111,7 @@ static void add_metadata(struct text *out, const char *const *metadata)
     text_addc(out, '}');
 }
 
-static void add_tensor(struct text *out, const struct export_tensor *t)
+static void add_tensor(struct text *out, const struct export_tensor *t, uint64_t offset)
 {
     text_json(out, t->name, strlen(t->name));
     text_addf(out, ":{\"dtype\":\"%s\",\"shape\":[",
@@ -121,90 +122,151 @@ static void add_tensor(struct text *out, const struct export_tensor *t)
             size *= 2;
         text_addf(out, d ? ",%llu" : "%llu", size);
     }
-    unsigned long long end = t->offset + t->nbytes;
-    text_addf(out, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)t->offset, end);
+    unsigned long long begin = offset, end = offset + t->nbytes;
+    text_addf(out, "],\"data_offsets\":[%llu,%llu]}", begin, end);
 }
 
-/* The length is known when the header is written, not while its bytes are counted. */
-static bool begin(struct export_file *f, struct text *out)
+/* A scan of the tensors of a file, in the order of their data. */
+static struct export_scan *scan_part(struct export_layout *l, struct export_span span)
 {
-    uint8_t len[LENGTH_SIZE];
-    store_u64le(len, f->base - LENGTH_SIZE);
-    text_add(out, len, sizeof(len));
-    text_addc(out, '{');
-    if (f->metadata)
-        add_metadata(out, f->metadata);
-    f->entries = 0;
-    return !out->failed;
+    struct export_scan *scan = NULL;
+    if (lay_ok(l))
+        export_scan_open(l->rows, EXPORT_BY_DTYPE, span, &scan, l->err);
+    return scan;
 }
 
-static bool entry(struct export_file *f, const struct export_tensor *t, struct text *out)
+/* Offsets count from the end of the header. */
+static void put_entries(struct export_layout *l, struct export_span span)
 {
-    text_adds(out, f->entries++ || f->metadata ? "," : "");
-    add_tensor(out, t);
-    return !out->failed;
+    const char *const *metadata = l->options->metadata;
+    struct text text = {0};
+    struct export_scan *scan = scan_part(l, span);
+    struct export_tensor *t;
+    uint64_t offset = 0;
+    text_addc(&text, '{');
+    if (metadata && *metadata)
+        add_metadata(&text, metadata);
+    const char *comma = text.len > 1 ? "," : "";
+    while (scan && export_scan_next(scan, &t, l->err) == OK && t) {
+        text_adds(&text, comma);
+        add_tensor(&text, t, offset);
+        lay_add(l, &text);
+        if (!add_u64(offset, t->nbytes, &offset))
+            error_set(l->err, ERR_UNSUPPORTED, l->path, NO_OFFSET,
+                      "more bytes than a file can have");
+        comma = ",";
+    }
+    text_addc(&text, '}');
+    lay_add(l, &text);
+    text_release(&text);
+    export_scan_close(scan);
 }
 
-static bool end(struct export_file *f, struct text *out)
+static void put_header(struct export_layout *l, struct export_span span)
 {
     static const char spaces[LENGTH_SIZE] = "        ";
-    text_addc(out, '}');
-    text_add(out, spaces, (size_t)(f->base - f->table_len - 1));
-    return !out->failed;
+    uint8_t len[LENGTH_SIZE];
+    lay_zeros(l, LENGTH_SIZE);
+    put_entries(l, span);
+    lay_text(l, spaces, (size_t)(-l->at % LENGTH_SIZE));
+    store_u64le(len, l->at - LENGTH_SIZE);
+    lay_fill(l, 0, len, sizeof(len));
+    if (lay_ok(l) && l->at - LENGTH_SIZE > HEADER_MAX)
+        error_set(l->err, ERR_UNSUPPORTED, l->path, NO_OFFSET,
+                  "its header would have more than %zu bytes, which no reader takes; "
+                  "use --names, --where or --shard-size",
+                  HEADER_MAX);
+    if (l->at > HEADER_HUB && l->options->warning)
+        snprintf(l->options->warning, EXPORT_WARNING_BYTES,
+                 "the header has %llu bytes; tools of the Hugging Face Hub stop at %zu",
+                 (unsigned long long)l->at, HEADER_HUB);
 }
 
-static enum status no_memory(const struct export_file *f, struct error *err)
+static void put_part(struct export_layout *l, struct export_span span, const char *path)
 {
-    return error_set(err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
+    lay_file(l, path);
+    put_header(l, span);
+    struct export_scan *scan = scan_part(l, span);
+    struct export_tensor *t;
+    while (scan && export_scan_next(scan, &t, l->err) == OK && t) {
+        t->lead_len = 0;
+        lay_tensor(l, t);
+    }
+    export_scan_close(scan);
 }
 
-/* Offsets count from the end of the header; its bytes are counted on the way. */
-static enum status place(struct export_file *f, struct export_tensor *t,
-                         struct error *err)
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* "NAME": "FILE" of all tensors. */
+static void put_weight_map(struct export_layout *l, const char *const *paths)
 {
     struct text text = {0};
-    t->offset = f->data_end;
-    t->lead_len = 0;
-    if (!add_u64(f->data_end, t->nbytes, &f->data_end))
-        return error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
-                         "more bytes than a file can have");
-    bool ok = f->entries || begin(f, &text);
-    if (!ok || !entry(f, t, &text))
-        no_memory(f, err);
-    f->table_len += text.len;
+    struct export_scan *scan = NULL;
+    struct export_tensor *t;
+    const char *comma = "";
+    if (lay_ok(l))
+        export_scan_open(l->rows, EXPORT_PLACED_BY_NAME, EXPORT_ALL, &scan, l->err);
+    while (scan && export_scan_next(scan, &t, l->err) == OK && t) {
+        const char *file = base_name(paths[t->file]);
+        text_addf(&text, "%s\n    ", comma);
+        text_json(&text, t->name, strlen(t->name));
+        text_adds(&text, ": ");
+        text_json(&text, file, strlen(file));
+        lay_add(l, &text);
+        comma = ",";
+    }
     text_release(&text);
-    return err->status;
+    export_scan_close(scan);
 }
 
-static enum status finish(struct export_file *f, struct error *err)
+/* Which file holds which tensor, as transformers reads it. It gets its name last. */
+static void put_index(struct export_layout *l, const char *const *paths)
 {
-    uint64_t header = (f->table_len + 1 + 7) / 8 * 8 - LENGTH_SIZE;
-    f->base = LENGTH_SIZE + header;
-    if (header > HEADER_MAX)
-        return error_set(
-            err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
-            "its header would have more than %zu bytes, which no reader takes; "
-            "use --names, --where or --shard-size",
-            HEADER_MAX);
-    if (!add_u64(f->base, f->data_end, &f->size))
-        return error_set(err, ERR_UNSUPPORTED, f->path, NO_OFFSET,
-                         "more bytes than a file can have");
-    if (f->base > HEADER_HUB)
-        snprintf(f->warning, sizeof(f->warning),
-                 "the header has %llu bytes; tools of the Hugging Face Hub stop at %zu",
-                 (unsigned long long)f->base, HEADER_HUB);
-    return OK;
+    struct text text = {0};
+    uint64_t nbytes = l->nbytes;
+    text_addf(&text, "%s" INDEX_SUFFIX, l->path);
+    if (text_str(&text))
+        lay_file(l, text_str(&text));
+    else
+        error_set(l->err, ERR_MEMORY, l->path, NO_OFFSET, "no memory");
+    text_reset(&text);
+    text_addf(&text, "{\n  \"metadata\": {\n    \"total_size\": %llu\n  },\n",
+              (unsigned long long)nbytes);
+    text_adds(&text, "  \"weight_map\": {");
+    lay_add(l, &text);
+    put_weight_map(l, paths);
+    text_adds(&text, "\n  }\n}\n");
+    lay_add(l, &text);
+    text_release(&text);
+}
+
+static enum status lay_out(struct export_layout *l, struct error *err)
+{
+    uint32_t count;
+    const struct export_span *spans = lay_spans(l, &count);
+    const char **paths = arena_array(&l->plan->arena, count, sizeof(*paths));
+    if (!paths)
+        return error_set(err, ERR_MEMORY, l->path, NO_OFFSET, "no memory");
+    for (uint32_t i = 0; i < count; i++) {
+        paths[i] = lay_part_path(l, i, count);
+        put_part(l, spans[i], paths[i]);
+    }
+    if (count > 1)
+        put_index(l, paths);
+    return err->status;
 }
 
 const struct exporter exporter_safetensors = {
     .name = "safetensors",
     .suffix = ".safetensors",
     .summary = "safetensors, as transformers and others load it",
+    .parts = true,
+    .keeps_metadata = true,
     .holds = holds,
     .rank = rank,
-    .place = place,
-    .finish = finish,
-    .begin = begin,
-    .entry = entry,
-    .end = end,
+    .lay_out = lay_out,
 };

@@ -13,6 +13,7 @@
 #include <zlib.h>
 
 #include "catalog/base/threads.h"
+#include "catalog/codec/encode.h"
 
 #define BLOCK_BYTES  ((size_t)256 << 10)
 #define WORKERS_MAX  16
@@ -24,6 +25,10 @@
 
 /* What the readers of all open flows may hold, if there is more than one. */
 #define READERS_BYTES_MAX ((uint64_t)384 << 20)
+
+/* What all workers may hold for pieces: the elements, and what two steps make of them. */
+#define PIECES_BYTES_MAX ((uint64_t)384 << 20)
+#define PIECE_COPIES     3
 
 struct worker;
 
@@ -61,6 +66,9 @@ struct pump {
 struct worker {
     struct pump *pump;
     uint8_t *read, *converted; /* BLOCK_BYTES each */
+    uint8_t *piece;            /* as large as the largest; NULL: there are none */
+    struct encoder *encoder;   /* of the chain below; NULL: none yet */
+    struct text chain, text;
     struct error error;
 };
 
@@ -87,10 +95,11 @@ static void flow_close(struct flow *f)
 static bool keep_tensor(struct flow *f, const struct export_tensor *t)
 {
     f->tensor = *t;
-    f->tensor.name = f->tensor.recipe = NULL; /* not needed here */
+    f->tensor.recipe = NULL; /* not needed here */
+    f->tensor.name = arena_copy(&f->arena, t->name, strlen(t->name));
     f->tensor.old_name = arena_copy(&f->arena, t->old_name, strlen(t->old_name));
     f->tensor.shape = arena_array(&f->arena, t->rank, sizeof(*t->shape));
-    if (!f->tensor.old_name || !f->tensor.shape)
+    if (!f->tensor.name || !f->tensor.old_name || !f->tensor.shape)
         return false;
     if (t->rank)
         memcpy(f->tensor.shape, t->shape, t->rank * sizeof(*t->shape));
@@ -168,6 +177,20 @@ static uint64_t elements_per_block(const struct dtype *from, const struct dtype 
     return elements;
 }
 
+/* Pieces begin anew after each run of elements. */
+static uint64_t pieces_per_run(const struct export_tensor *t)
+{
+    return t->run / t->piece + (t->run % t->piece != 0);
+}
+
+static uint64_t blocks_of(const struct flow *f)
+{
+    const struct export_tensor *t = &f->tensor;
+    if (t->piece)
+        return t->elements / t->run * pieces_per_run(t);
+    return f->count / f->step + (f->count % f->step != 0);
+}
+
 /* Make a loaded flow ready to run. */
 static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
 {
@@ -175,7 +198,7 @@ static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
     f->converts = strcmp(t->from.name, t->to.name) != 0;
     f->count = f->converts ? t->elements : t->nbytes;
     f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
-    f->blocks = f->count / f->step + (f->count % f->step != 0);
+    f->blocks = blocks_of(f);
     if (reader_open(&f->stored, &f->reader, err) != OK)
         return err->status;
     f->memory = reader_memory(f->reader);
@@ -194,43 +217,123 @@ static uint64_t bytes_of(const struct dtype *d, uint64_t elements)
     return nbytes;
 }
 
-/* Read, convert and write one block; *len is what was written. */
+/* Elements [first, first + count) as they are written, in *out. `room` has place for them; NULL:
+ * out->at is valid until the next call, and there are no more than a block. */
+static enum status produce(struct worker *w, const struct flow *f, uint64_t first,
+                           uint64_t count, uint8_t *room, struct bytes *out)
+{
+    const struct export_tensor *t = &f->tensor;
+    struct bytes read = {.len = (size_t)bytes_of(&t->from, count)};
+    uint64_t from = bytes_of(&t->from, first);
+    out->len = (size_t)bytes_of(&t->to, count);
+    out->at = room ? room : w->converted;
+    if (!f->converts && room)
+        return reader_read(f->reader, from, room, out->len, &w->error);
+    if (reader_borrow(f->reader, NULL, from, w->read, &read, &w->error) != OK)
+        return w->error.status;
+    if (!f->converts)
+        out->at = read.at;
+    else if (converter_run(&f->converter, read.at, room ? room : w->converted, count,
+                           first, &w->error) != OK)
+        error_prefix(&w->error, t->old_name);
+    return w->error.status;
+}
+
+/* One block of a tensor that is in one place; *len is what was written. Where nothing is
+ * converted, blocks are of bytes: not every dtype can be cut after any element. */
 static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
                              size_t *len)
 {
     const struct export_tensor *t = &f->tensor;
     const struct stream *stream = w->pump->stream;
-    const struct export_options *options = stream->options;
-    if (options->interrupted && *options->interrupted)
-        return error_set(&w->error, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
-    uint64_t first = block * f->step;
+    uint64_t first = block * f->step, to = first;
     uint64_t count = f->count - first < f->step ? f->count - first : f->step;
-    uint64_t from = first, to = first;
-    size_t in = (size_t)count, out = (size_t)count;
+    struct bytes out = {.len = (size_t)count};
     if (f->converts) {
-        from = bytes_of(&t->from, first);
         to = bytes_of(&t->to, first);
-        in = (size_t)bytes_of(&t->from, count);
-        out = (size_t)bytes_of(&t->to, count);
+        produce(w, f, first, count, NULL, &out);
+    } else {
+        reader_borrow(f->reader, NULL, first, w->read, &out, &w->error);
     }
-    struct bytes read = {.len = in};
-    if (reader_borrow(f->reader, NULL, from, w->read, &read, &w->error) != OK)
+    if (w->error.status != OK)
         return w->error.status;
-    const uint8_t *result = read.at;
-    if (f->converts) {
-        result = w->converted;
-        if (converter_run(&f->converter, read.at, w->converted, count, first,
-                          &w->error) != OK) {
-            error_prefix(&w->error, t->old_name);
-            return w->error.status;
-        }
-    }
     if (f->sums)
-        f->sums[block] = (uint32_t)crc32(0, result, (uInt)out);
-    *len = out;
-    uint64_t base = stream->files[t->part].base;
-    return output_write(stream->outputs[t->part], base + t->offset + to, result, out,
-                        options->sync, &w->error);
+        f->sums[block] = (uint32_t)crc32(0, out.at, (uInt)out.len);
+    *len = out.len;
+    bool early = stream->options->sync;
+    if (stream->output)
+        return output_write(stream->output, t->offset + to, out.at, out.len, early,
+                            &w->error);
+    return staging_write(stream->staging, stream->names[t->file], t->offset + to, out.at,
+                         out.len, early, &w->error);
+}
+
+/* The encoder of a tensor's pieces: that of the piece before, mostly. */
+static enum status find_encoder(struct worker *w, const struct export_tensor *t)
+{
+    const struct stream *stream = w->pump->stream;
+    text_reset(&w->text);
+    stream->exporter->piece_chain(stream->options, t, &w->text);
+    const char *chain = text_str(&w->text);
+    if (!chain)
+        return error_set(&w->error, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    if (w->encoder && strcmp(chain, text_str(&w->chain)) == 0)
+        return OK;
+    encoder_close(w->encoder);
+    w->encoder = NULL;
+    text_reset(&w->chain);
+    if (!text_adds(&w->chain, chain))
+        return error_set(&w->error, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    return encoder_open(chain, &w->encoder, &w->error);
+}
+
+/* The elements of a piece, from `first` on, and zeros after them up to its full size. */
+static enum status fill_piece(struct worker *w, const struct flow *f, uint64_t first,
+                              uint64_t count, struct bytes *piece)
+{
+    const struct export_tensor *t = &f->tensor;
+    uint64_t step = f->converts ? f->step : count;
+    size_t made = 0;
+    for (uint64_t at = 0; at < count; at += step) {
+        struct bytes out;
+        uint64_t some = count - at < step ? count - at : step;
+        if (produce(w, f, first + at, some, w->piece + made, &out) != OK)
+            return w->error.status;
+        made += out.len;
+    }
+    *piece = (struct bytes){w->piece, (size_t)bytes_of(&t->to, t->piece)};
+    memset(w->piece + made, 0, piece->len - made);
+    return OK;
+}
+
+static enum status piece_run(struct worker *w, struct flow *f, uint64_t number,
+                             size_t *len)
+{
+    const struct export_tensor *t = &f->tensor;
+    const struct stream *stream = w->pump->stream;
+    uint64_t per_run = pieces_per_run(t), within = number % per_run * t->piece;
+    uint64_t left = t->run - within, count = left < t->piece ? left : t->piece;
+    struct bytes piece, stored;
+    *len = (size_t)bytes_of(&t->to, count);
+    if (find_encoder(w, t) != OK ||
+        fill_piece(w, f, number / per_run * t->run + within, count, &piece) != OK ||
+        encoder_run(w->encoder, piece, &stored, &w->error) != OK)
+        return w->error.status;
+    text_reset(&w->text);
+    stream->exporter->piece_path(t, number, &w->text);
+    if (!text_str(&w->text))
+        return error_set(&w->error, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    return staging_put(stream->staging, text_str(&w->text), stored.at, stored.len,
+                       &w->error);
+}
+
+/* Read, convert and write one block. */
+static enum status do_block(struct worker *w, struct flow *f, uint64_t block, size_t *len)
+{
+    const atomic_int *interrupted = w->pump->stream->options->interrupted;
+    if (interrupted && *interrupted)
+        return error_set(&w->error, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    return f->tensor.piece ? piece_run(w, f, block, len) : block_run(w, f, block, len);
 }
 
 /* The checksum of all from those of the blocks, which were done in any order. */
@@ -357,7 +460,7 @@ static void work(struct worker *w)
     while ((f = pump_take(w, &block))) {
         size_t len = 0;
         pthread_mutex_unlock(&p->lock);
-        enum status status = block_run(w, f, block, &len);
+        enum status status = do_block(w, f, block, &len);
         pthread_mutex_lock(&p->lock);
         if (status != OK) {
             pump_fail(p, &w->error);
@@ -380,9 +483,15 @@ static bool run_worker(struct pump *p)
     struct worker w = {.pump = p, .error = {.offset = NO_OFFSET}};
     w.read = malloc(BLOCK_BYTES);
     w.converted = malloc(BLOCK_BYTES);
-    bool ready = w.read && w.converted;
+    size_t piece = (size_t)p->stream->piece_bytes;
+    w.piece = piece ? malloc(piece) : NULL;
+    bool ready = w.read && w.converted && (w.piece || !piece);
     if (ready)
         work(&w);
+    encoder_close(w.encoder);
+    text_release(&w.chain);
+    text_release(&w.text);
+    free(w.piece);
     free(w.read);
     free(w.converted);
     return ready;
@@ -394,12 +503,15 @@ static void thread_main(void *pump)
 }
 
 /* Besides this one. Reading and writing overlap even on a single core. */
-static unsigned other_threads(unsigned wanted)
+static unsigned other_threads(unsigned wanted, uint64_t piece_bytes)
 {
-    unsigned cores = threads_cores();
+    unsigned cores = threads_cores(), most = WORKERS_MAX;
+    uint64_t fit = piece_bytes ? PIECES_BYTES_MAX / PIECE_COPIES / piece_bytes : most;
     if (!wanted)
         wanted = cores < 2 ? 2 : cores;
-    return (wanted > WORKERS_MAX ? WORKERS_MAX : wanted) - 1;
+    if (fit < most)
+        most = fit ? (unsigned)fit : 1;
+    return (wanted > most ? most : wanted) - 1;
 }
 
 static void close_all(struct flow *f)
@@ -417,7 +529,7 @@ enum status stream_run(const struct stream *stream, struct error *err)
     if (export_scan_open(stream->plan->rows, EXPORT_PLACED_BY_SOURCE, EXPORT_ALL, &p.scan,
                          err) != OK)
         return err->status;
-    unsigned others = other_threads(stream->options->threads);
+    unsigned others = other_threads(stream->options->threads, stream->piece_bytes);
     p.last = &p.first;
     pthread_mutex_init(&p.loading, NULL);
     pthread_mutex_init(&p.lock, NULL);

@@ -1,33 +1,30 @@
 /*
- * write.c - a checked plan to files: parts, layouts, streaming, and names last.
+ * write.c - a checked plan to files: layout, streaming, texts, and names last.
+ *
+ * One file is an output (output.h). Several, and folders, are written in a folder without a
+ * name (staging.h) first.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
-#include "catalog/export/export.h"
+#include "catalog/export/layout.h"
 #include "catalog/export/stream.h"
+#include "catalog/store/staging.h"
 
-#define INDEX_SUFFIX ".index.json"
-
-/* The files of one export. Where there are parts, an index stands behind the last. */
 struct writing {
     struct export_plan *plan;
     const struct exporter *exporter;
     const struct export_options *options;
     const char *path;
-    struct export_span *chosen; /* of the selection, file by file */
-    struct export_file *files;
-    struct output **outputs; /* of the files, then of the index */
-    uint32_t count;          /* files */
-    uint32_t output_count;
-    uint64_t nbytes;  /* of all tensors */
-    uint32_t *crc32s; /* by place; NULL: not wanted */
+    struct export_layout layout;
+    struct output *output;   /* of the one file, or */
+    struct staging *staging; /* of all */
+    const char **names;      /* of files beside each other, in the staging folder */
+    uint32_t *crc32s;        /* by place; NULL: not wanted */
 };
-
-#define SPOOL_BYTES ((size_t)64 << 10)
 
 static enum status no_memory(const struct writing *w, struct error *err)
 {
@@ -35,153 +32,51 @@ static enum status no_memory(const struct writing *w, struct error *err)
     return ERR_MEMORY;
 }
 
-static enum status add_part(struct writing *w, size_t *space, uint64_t first,
-                            uint64_t last, struct error *err)
-{
-    void *list =
-        arena_grow(&w->plan->arena, w->chosen, w->count, space, sizeof(*w->chosen));
-    if (!list)
-        return no_memory(w, err);
-    w->chosen = list;
-    w->chosen[w->count++] = (struct export_span){first, last};
-    return OK;
-}
+/* --- the layout ------------------------------------------------------------------------- */
 
-/* Parts are filled in the order of the selection; a tensor larger than one has its own. */
-static enum status assign_parts(struct writing *w, struct error *err)
+static enum status lay_out(struct writing *w, struct error *err)
 {
-    uint64_t most = w->options->shard_size, filled = 0, first = 0;
-    size_t space = 0;
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
-    if (!most)
-        return add_part(w, &space, 0, w->plan->count - 1, err);
-    if (export_scan_open(w->plan->rows, EXPORT_BY_SELECTION, EXPORT_ALL, &scan, err) !=
-        OK)
-        return err->status;
-    while (export_scan_next(scan, &t, err) == OK && t) {
-        if (filled && (filled > most || t->nbytes > most - filled)) {
-            if (add_part(w, &space, first, t->number - 1, err) != OK)
-                break;
-            first = t->number;
-            filled = 0;
-        }
-        filled += t->nbytes;
+    struct export_layout *l = &w->layout;
+    *l = (struct export_layout){
+        .plan = w->plan,
+        .rows = w->plan->rows,
+        .exporter = w->exporter,
+        .options = w->options,
+        .path = w->path,
+        .err = err,
+    };
+    if (export_rows_rank(w->plan->rows, w->exporter->rank, err) == OK)
+        w->exporter->lay_out(l, err);
+    lay_finish(l);
+    if (l->sums && err->status == OK) {
+        w->crc32s =
+            arena_array(&w->plan->arena, (size_t)w->plan->count, sizeof(*w->crc32s));
+        if (!w->crc32s)
+            return no_memory(w, err);
     }
-    export_scan_close(scan);
-    return err->status == OK ? add_part(w, &space, first, w->plan->count - 1, err)
-                             : err->status;
-}
-
-/* "DIR/model.safetensors": "DIR/model-00001-of-00002.safetensors". */
-static const char *part_path(struct writing *w, uint32_t part)
-{
-    const char *suffix = w->exporter->suffix;
-    size_t len = strlen(w->path), cut = strlen(suffix);
-    struct text path = {0};
-    if (w->count == 1)
-        return w->path;
-    if (len > cut && strcmp(w->path + len - cut, suffix) == 0)
-        len -= cut;
-    text_add(&path, w->path, len);
-    text_addf(&path, "-%05" PRIu32 "-of-%05" PRIu32 "%s", part + 1, w->count, suffix);
-    const char *kept =
-        path.failed ? NULL : arena_copy(&w->plan->arena, path.at, path.len);
-    text_release(&path);
-    return kept;
-}
-
-/* Give the tensors of a file their places, `first` and those behind it. */
-static enum status lay_out(struct writing *w, uint32_t part, uint64_t first,
-                           struct error *err)
-{
-    struct export_file *f = &w->files[part];
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
-    if (export_scan_open(w->plan->rows, EXPORT_BY_DTYPE, w->chosen[part], &scan, err) !=
-        OK)
-        return err->status;
-    while (export_scan_next(scan, &t, err) == OK && t) {
-        t->part = part;
-        w->nbytes += t->nbytes;
-        if (w->exporter->place(f, t, err) != OK ||
-            export_rows_place(w->plan->rows, t, err) != OK)
-            break;
-        f->count++;
-    }
-    export_scan_close(scan);
-    f->span = (struct export_span){first, first + f->count - 1};
-    if (err->status == OK && w->exporter->finish(f, err) == OK && f->warning[0] &&
-        w->options->warning)
-        memcpy(w->options->warning, f->warning, sizeof(f->warning));
     return err->status;
 }
 
-static enum status check_keys(struct writing *w, struct error *err)
+static bool in_staging(const struct writing *w)
 {
-    const char *name, *longer, *suffix = w->exporter->same_key;
-    if (!suffix ||
-        export_rows_find_pair(w->plan->rows, suffix, &w->plan->arena, &name, &longer,
-                              err) != OK ||
-        !name)
-        return err->status;
-    return error_set(err, ERR_UNSUPPORTED, w->path, NO_OFFSET,
-                     "%.200s and %.200s are the same key to programs that read %s files; "
-                     "rename one",
-                     name, longer, w->exporter->name);
+    return w->exporter->folder_marks || w->layout.files > 1;
 }
 
-static enum status make_files(struct writing *w, struct error *err)
-{
-    struct arena *arena = &w->plan->arena;
-    uint64_t placed = 0;
-    enum status status = check_keys(w, err);
-    if (status == OK)
-        status = assign_parts(w, err);
-    if (status == OK)
-        status = export_rows_rank(w->plan->rows, w->exporter->rank, err);
-    if (status != OK)
-        return status;
-    w->output_count = w->count + (w->count > 1);
-    w->files = arena_array(arena, w->count, sizeof(*w->files));
-    w->outputs = arena_array(arena, w->output_count, sizeof(struct output *));
-    if (w->exporter->wants_crc32)
-        w->crc32s = arena_array(arena, (size_t)w->plan->count, sizeof(*w->crc32s));
-    if (!w->files || !w->outputs || (w->exporter->wants_crc32 && !w->crc32s))
-        return no_memory(w, err);
-    for (uint32_t part = 0; part < w->count; part++) {
-        struct export_file *f = &w->files[part];
-        f->path = part_path(w, part);
-        f->metadata = w->options->metadata;
-        if (!f->path)
-            return no_memory(w, err);
-        if (lay_out(w, part, placed, err) != OK)
-            return err->status;
-        placed += f->count;
-    }
-    return OK;
-}
+/* --- what is there ---------------------------------------------------------------------- */
 
-static const char *index_path(struct writing *w)
+static enum status guard(const struct writing *w, const char *path, struct error *err)
 {
-    struct text path = {0};
-    text_addf(&path, "%s" INDEX_SUFFIX, w->path);
-    const char *kept =
-        path.failed ? NULL : arena_copy(&w->plan->arena, path.at, path.len);
-    text_release(&path);
-    return kept;
+    return w->options->guard ? w->options->guard(w->options->guard_context, path, err)
+                             : OK;
 }
 
 static enum status check_path(const struct writing *w, const char *path,
                               struct error *err)
 {
     struct stat st;
-    if (!path)
-        return no_memory(w, err);
     if (lstat(path, &st) != 0)
         return OK; /* what else is wrong with it, opening it will say */
-    if (w->options->guard &&
-        w->options->guard(w->options->guard_context, path, err) != OK)
+    if (guard(w, path, err) != OK)
         return err->status;
     if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "is there, and not a file");
@@ -191,108 +86,57 @@ static enum status check_path(const struct writing *w, const char *path,
     return OK;
 }
 
-static enum status check_paths(struct writing *w, struct error *err)
+static bool has_mark(const struct writing *w, const char *path)
 {
-    for (uint32_t i = 0; i < w->count; i++)
-        if (check_path(w, w->files[i].path, err) != OK)
-            return err->status;
-    return w->count > 1 ? check_path(w, index_path(w), err) : OK;
-}
-
-static enum status open_outputs(struct writing *w, struct error *err)
-{
-    for (uint32_t i = 0; i < w->count; i++) {
-        if (output_open(w->files[i].path, w->options->io, &w->outputs[i], err) != OK ||
-            output_reserve(w->outputs[i], w->files[i].size, err) != OK)
-            return err->status;
+    bool found = false;
+    struct stat st;
+    for (const char *const *mark = w->exporter->folder_marks; !found && *mark; mark++) {
+        struct text file = {0};
+        text_addf(&file, "%s/%s", path, *mark);
+        found = text_str(&file) && lstat(text_str(&file), &st) == 0;
+        text_release(&file);
     }
-    if (w->count == 1)
+    return found;
+}
+
+/* A folder is replaced with all that is in it: only one that such an export could have made. */
+static enum status check_folder(const struct writing *w, const char *path,
+                                struct error *err)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0)
         return OK;
-    return output_open(index_path(w), w->options->io, &w->outputs[w->count], err);
-}
-
-static enum status stream_data(struct writing *w, struct error *err)
-{
-    struct stream stream = {
-        .plan = w->plan,
-        .files = w->files,
-        .outputs = w->outputs,
-        .nbytes = w->nbytes,
-        .crc32s = w->crc32s,
-        .options = w->options,
-    };
-    return stream_run(&stream, err);
-}
-
-/* Text on its way to a file. */
-struct spool {
-    struct output *output;
-    uint64_t at;
-    struct text text;
-    bool early;
-};
-
-static enum status spool_flush(struct spool *s, size_t more_than, struct error *err)
-{
-    if (s->text.failed)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-    if (err->status != OK || s->text.len <= more_than)
+    if (guard(w, path, err) != OK)
         return err->status;
-    if (output_write(s->output, s->at, s->text.at, s->text.len, s->early, err) != OK)
-        return err->status;
-    s->at += s->text.len;
-    text_reset(&s->text);
+    if (!S_ISDIR(st.st_mode))
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
+                         "is there, and not a folder");
+    if (!w->options->force)
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
+                         "exists; --force writes over it");
+    if (!has_mark(w, path))
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
+                         "a folder that is not of format %s, which --force does not "
+                         "remove",
+                         w->exporter->name);
     return OK;
 }
 
-/* The table of a file's tensors. */
-static enum status write_table(struct writing *w, uint32_t part, struct error *err)
+static enum status check_paths(struct writing *w, struct error *err)
 {
-    const struct exporter *exporter = w->exporter;
-    struct export_file *f = &w->files[part];
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
-    struct spool spool = {.output = w->outputs[part], .early = w->options->sync};
-    spool.at = exporter->table_last ? f->data_end : 0;
-    if (export_scan_open(w->plan->rows, EXPORT_BY_PLACE, f->span, &scan, err) != OK)
+    struct export_items *items = NULL;
+    struct export_item file;
+    if (w->exporter->folder_marks)
+        return check_folder(w, w->path, err);
+    if (export_items_open(w->plan->rows, EXPORT_FILES, &items, err) != OK)
         return err->status;
-    if (exporter->begin)
-        exporter->begin(f, &spool.text);
-    while (spool_flush(&spool, SPOOL_BYTES, err) == OK &&
-           export_scan_next(scan, &t, err) == OK && t) {
-        t->crc32 = w->crc32s ? w->crc32s[t->number] : 0;
-        exporter->entry(f, t, &spool.text);
-    }
-    if (exporter->end)
-        exporter->end(f, &spool.text);
-    spool_flush(&spool, 0, err);
-    text_release(&spool.text);
-    export_scan_close(scan);
+    while (export_items_next(items, &file, err))
+        check_path(w, file.path, err);
+    export_items_close(items);
     return err->status;
 }
 
-/* What stands right before the data of each tensor. */
-static enum status write_leads(struct writing *w, uint32_t part, struct error *err)
-{
-    struct export_file *f = &w->files[part];
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
-    struct spool spool = {.output = w->outputs[part], .early = w->options->sync};
-    if (!w->exporter->lead)
-        return OK;
-    if (export_scan_open(w->plan->rows, EXPORT_BY_PLACE, f->span, &scan, err) != OK)
-        return err->status;
-    while (export_scan_next(scan, &t, err) == OK && t) {
-        t->crc32 = w->crc32s ? w->crc32s[t->number] : 0;
-        spool.at = f->base + t->offset - t->lead_len;
-        w->exporter->lead(t, &spool.text);
-        if (spool_flush(&spool, 0, err) != OK)
-            break;
-    }
-    text_release(&spool.text);
-    export_scan_close(scan);
-    return err->status;
-}
+/* --- opening ---------------------------------------------------------------------------- */
 
 static const char *base_name(const char *path)
 {
@@ -300,56 +144,193 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Which file holds which tensor, as transformers reads it. */
-static enum status write_index(struct writing *w, struct error *err)
+/* Files beside each other get their room at once. */
+static enum status create_files(struct writing *w, struct error *err)
 {
-    struct spool spool = {.output = w->outputs[w->count]};
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
-    const char *comma = "";
-    if (export_scan_open(w->plan->rows, EXPORT_PLACED_BY_NAME, EXPORT_ALL, &scan, err) !=
-        OK)
+    struct export_items *items = NULL;
+    struct export_item file;
+    w->names = arena_array(&w->plan->arena, w->layout.files, sizeof(*w->names));
+    if (!w->names)
+        return no_memory(w, err);
+    if (export_items_open(w->plan->rows, EXPORT_FILES, &items, err) != OK)
         return err->status;
-    text_addf(&spool.text,
-              "{\n  \"metadata\": {\n    \"total_size\": %" PRIu64 "\n  },\n", w->nbytes);
-    text_adds(&spool.text, "  \"weight_map\": {");
-    while (spool_flush(&spool, SPOOL_BYTES, err) == OK &&
-           export_scan_next(scan, &t, err) == OK && t) {
-        const char *file = base_name(w->files[t->part].path);
-        text_addf(&spool.text, "%s\n    ", comma);
-        text_json(&spool.text, t->name, strlen(t->name));
-        text_adds(&spool.text, ": ");
-        text_json(&spool.text, file, strlen(file));
-        comma = ",";
+    while (export_items_next(items, &file, err)) {
+        const char *name = base_name(file.path);
+        w->names[file.file] = arena_copy(&w->plan->arena, name, strlen(name));
+        if (!w->names[file.file])
+            no_memory(w, err);
+        else
+            staging_create(w->staging, w->names[file.file], file.size, err);
     }
-    text_adds(&spool.text, "\n  }\n}\n");
-    spool_flush(&spool, 0, err);
-    text_release(&spool.text);
-    export_scan_close(scan);
+    export_items_close(items);
     return err->status;
 }
 
-/* Every file is on the disk before the first gets its name. The index comes last: a crash
- * between two names leaves whole parts without an index, which nothing loads; an old index
- * goes first, so that it never names a mixture. */
+static enum status open_outputs(struct writing *w, struct error *err)
+{
+    const struct output_io *io = w->options->io;
+    if (!in_staging(w)) {
+        if (output_open(w->path, io, &w->output, err) != OK)
+            return err->status;
+        return output_reserve(w->output, w->layout.at, err);
+    }
+    if (staging_open(w->path, io, &w->staging, err) != OK || w->exporter->folder_marks)
+        return err->status;
+    return create_files(w, err);
+}
+
+static enum status stream_data(struct writing *w, struct error *err)
+{
+    struct stream stream = {
+        .plan = w->plan,
+        .exporter = w->exporter,
+        .options = w->options,
+        .output = w->output,
+        .staging = w->staging,
+        .names = w->names,
+        .nbytes = w->layout.nbytes,
+        .piece_bytes = w->layout.piece_bytes,
+        .crc32s = w->crc32s,
+    };
+    return stream_run(&stream, err);
+}
+
+/* --- texts ------------------------------------------------------------------------------ */
+
+/* The texts of a layout, with the files and checksums that they are about, all in order. */
+struct texts {
+    struct export_items *files, *texts, *sums;
+    struct export_item file, sum;
+    bool has_file, has_sum;
+    struct text bytes; /* of the text, with its checksums */
+};
+
+static void put_sum(struct writing *w, struct texts *t, uint64_t text_at)
+{
+    const struct export_sum *sum = &t->sum.sum;
+    uLong all = crc32_combine(sum->before, w->crc32s[sum->tensor], (z_off_t)sum->nbytes);
+    store_u32le(t->bytes.at + (sum->at - text_at), (uint32_t)all);
+}
+
+/* A file that has one text and nothing else is put down at once. */
+static enum status put_text(struct writing *w, struct texts *t,
+                            const struct export_item *text, struct error *err)
+{
+    bool early = w->options->sync, folder = w->exporter->folder_marks != NULL;
+    const void *bytes = t->bytes.at;
+    size_t len = t->bytes.len;
+    if (w->output)
+        return output_write(w->output, text->at, bytes, len, early, err);
+    if (!folder)
+        return staging_write(w->staging, w->names[text->file], text->at, bytes, len,
+                             early, err);
+    while (t->has_file && t->file.file < text->file)
+        t->has_file = export_items_next(t->files, &t->file, err);
+    if (err->status != OK || (text->at == 0 && len == t->file.size))
+        return err->status == OK ? staging_put(w->staging, t->file.path, bytes, len, err)
+                                 : err->status;
+    if (text->at == 0 &&
+        staging_create(w->staging, t->file.path, t->file.size, err) != OK)
+        return err->status;
+    return staging_write(w->staging, t->file.path, text->at, bytes, len, early, err);
+}
+
+static enum status write_each(struct writing *w, struct texts *t, struct error *err)
+{
+    struct export_item text;
+    t->has_file = export_items_next(t->files, &t->file, err);
+    t->has_sum = export_items_next(t->sums, &t->sum, err);
+    while (export_items_next(t->texts, &text, err)) {
+        text_reset(&t->bytes);
+        if (!text_add(&t->bytes, text.text.at, text.text.len))
+            return no_memory(w, err);
+        while (t->has_sum && t->sum.file == text.file && t->sum.sum.at >= text.at &&
+               t->sum.sum.at < text.at + text.text.len) {
+            put_sum(w, t, text.at);
+            t->has_sum = export_items_next(t->sums, &t->sum, err);
+        }
+        put_text(w, t, &text, err);
+    }
+    return err->status;
+}
+
+static enum status write_texts(struct writing *w, struct error *err)
+{
+    struct texts t = {0};
+    if (export_items_open(w->plan->rows, EXPORT_FILES, &t.files, err) == OK &&
+        export_items_open(w->plan->rows, EXPORT_TEXTS, &t.texts, err) == OK &&
+        export_items_open(w->plan->rows, EXPORT_SUMS, &t.sums, err) == OK)
+        write_each(w, &t, err);
+    export_items_close(t.files);
+    export_items_close(t.texts);
+    export_items_close(t.sums);
+    text_release(&t.bytes);
+    return err->status;
+}
+
+/* --- names ------------------------------------------------------------------------------ */
+
+static enum status sync_all(struct writing *w, struct error *err)
+{
+    if (w->output)
+        return output_sync(w->output, err);
+    if (!w->names)
+        return staging_sync(w->staging, err);
+    for (uint32_t i = 0; i < w->layout.files && err->status == OK; i++)
+        staging_sync_file(w->staging, w->names[i], err);
+    return err->status;
+}
+
+/* The index comes last: a crash between two names leaves whole parts without an index, which
+ * nothing loads; an old index goes first, so that it never names a mixture. */
+static enum status commit_parts(struct writing *w, struct error *err)
+{
+    uint32_t count = w->layout.files, done = 0;
+    if (w->options->force)
+        staging_clear(w->staging, w->names[count - 1]);
+    while (done < count &&
+           staging_commit_file(w->staging, w->names[done], w->options->force, err) == OK)
+        done++;
+    while (err->status != OK && done)
+        staging_clear(w->staging, w->names[--done]);
+    return err->status;
+}
+
+/* Everything is on the disk before the first name is given. */
 static enum status commit(struct writing *w, struct error *err)
 {
     const struct export_options *options = w->options;
-    for (uint32_t i = 0; options->sync && i < w->output_count; i++)
-        if (output_sync(w->outputs[i], err) != OK)
-            return err->status;
+    if (options->sync && sync_all(w, err) != OK)
+        return err->status;
     if (options->interrupted && *options->interrupted)
         return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
-    if (options->force && w->count > 1)
-        output_clear(w->outputs[w->count]);
-    for (uint32_t i = 0; i < w->output_count; i++)
-        if (output_commit(w->outputs[i], options->force, err) != OK)
-            goto undo;
-    return options->sync ? output_sync_name(w->outputs[0], err) : OK;
+    if (w->output)
+        output_commit(w->output, options->force, err);
+    else if (w->names)
+        commit_parts(w, err);
+    else
+        staging_commit_folder(w->staging, options->force, err);
+    if (err->status != OK || !options->sync)
+        return err->status;
+    return w->output ? output_sync_name(w->output, err)
+                     : staging_sync_names(w->staging, err);
+}
 
-undo:
-    for (uint32_t i = 0; i < w->output_count; i++)
-        output_undo(w->outputs[i]);
+/* Each setting is one that the format has. */
+static enum status check_settings(const struct exporter *exporter,
+                                  const struct export_options *options, struct error *err)
+{
+    const char *const *stated = options->settings;
+    for (; stated && *stated && err->status == OK; stated += 2) {
+        const struct export_setting *known = exporter->settings;
+        while (known && known->key && strcmp(known->key, *stated) != 0)
+            known++;
+        if (!known || !known->key)
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                      "--option %.100s: format %s has no such option (`ckptdb formats` "
+                      "lists them)",
+                      *stated, exporter->name);
+    }
     return err->status;
 }
 
@@ -361,19 +342,12 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
         .plan = plan, .exporter = exporter, .options = options, .path = path};
     if (!plan->count)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no tensor is selected");
-    if (make_files(&w, err) != OK || check_paths(&w, err) != OK || dry)
-        goto done;
-    if (open_outputs(&w, err) != OK || stream_data(&w, err) != OK)
-        goto done;
-    for (uint32_t i = 0; i < w.count; i++)
-        if (write_table(&w, i, err) != OK || write_leads(&w, i, err) != OK)
-            goto done;
-    if (w.count > 1 && write_index(&w, err) != OK)
-        goto done;
-    commit(&w, err);
-
-done:
-    for (uint32_t i = 0; w.outputs && i < w.output_count; i++)
-        output_close(w.outputs[i]);
+    if (check_settings(exporter, options, err) == OK && lay_out(&w, err) == OK &&
+        check_paths(&w, err) == OK && !dry && open_outputs(&w, err) == OK &&
+        stream_data(&w, err) == OK && write_texts(&w, err) == OK)
+        commit(&w, err);
+    lay_release(&w.layout);
+    output_close(w.output);
+    staging_close(w.staging);
     return err->status;
 }

@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "catalog/store/leftover.h"
 
 #define WRITEBACK_BYTES ((uint64_t)32 << 20)
 #define NAME_TRIES      16
@@ -18,11 +19,10 @@
 struct output {
     const struct output_io *io;
     int fd;
-    int directory;      /* where it will stand */
-    const char *name;   /* its last component, in path[] */
-    char temporary[40]; /* its name until then; "": none */
-    bool committed;
-    _Atomic uint64_t unsent; /* bytes written since the disk was last set to work */
+    int directory;                 /* where it will stand */
+    const char *name;              /* its last component, in path[] */
+    char temporary[LEFTOVER_NAME]; /* its name until then; "": none */
+    _Atomic uint64_t unsent;       /* bytes written since the disk was last set to work */
     char path[];
 };
 
@@ -74,8 +74,14 @@ static int system_rename(int directory, const char *from, const char *to, bool r
     if (errno != EINVAL && errno != ENOSYS)
         return -1;
     /* A file system without that flag: a link does not replace either. */
-    if (linkat(directory, from, directory, to, 0) != 0)
+    if (linkat(directory, from, directory, to, 0) != 0) {
+        if (errno != EPERM) /* it is no folder */
+            return -1;
+        if (faccessat(directory, to, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+            return renameat(directory, from, directory, to);
+        errno = EEXIST;
         return -1;
+    }
     (void)unlinkat(directory, from, 0);
     return 0;
 }
@@ -83,6 +89,16 @@ static int system_rename(int directory, const char *from, const char *to, bool r
 static int system_unlink(int directory, const char *name)
 {
     return unlinkat(directory, name, 0);
+}
+
+static int system_make_folder(int directory, const char *name)
+{
+    return mkdirat(directory, name, 0777);
+}
+
+static int system_exchange(int directory, const char *a, const char *b)
+{
+    return renameat2(directory, a, directory, b, RENAME_EXCHANGE);
 }
 
 const struct output_io output_system = {
@@ -95,18 +111,10 @@ const struct output_io output_system = {
     .link = system_link,
     .rename = system_rename,
     .unlink = system_unlink,
+    .make_folder = system_make_folder,
+    .exchange = system_exchange,
+    .sync_all = syncfs,
 };
-
-/* The leading full stop and "tmp" mark it as unfinished for people and for the importer. */
-static void make_name(char name[40])
-{
-    uint8_t random[12];
-    size_t len = (size_t)snprintf(name, 40, ".tmp-ckptdb-");
-    if (getentropy(random, sizeof(random)) != 0)
-        memset(random, 0, sizeof(random));
-    for (size_t i = 0; i < sizeof(random); i++)
-        len += (size_t)snprintf(name + len, 40 - len, "%02x", random[i]);
-}
 
 static enum status open_directory(struct output *o, struct error *err)
 {
@@ -128,17 +136,25 @@ static enum status open_directory(struct output *o, struct error *err)
     return err->status;
 }
 
+/* A file that has no name yet cannot be taken for a leftover. */
 static enum status open_file(struct output *o, struct error *err)
 {
+    leftover_sweep(o->directory);
     o->fd = o->io->open_unnamed(o->directory);
+    if (o->fd >= 0)
+        (void)leftover_claim(o->fd); /* for the name that it may get on its way */
     for (int i = 0; o->fd < 0 && i < NAME_TRIES; i++) {
         char name[sizeof(o->temporary)];
-        make_name(name);
+        leftover_name(name);
         o->fd = o->io->open_named(o->directory, name);
-        if (o->fd >= 0)
+        if (o->fd >= 0 && leftover_claim(o->fd)) {
             memcpy(o->temporary, name, sizeof(name));
-        else if (errno != EEXIST)
+        } else if (o->fd >= 0) {
+            close(o->fd);
+            o->fd = -1;
+        } else if (errno != EEXIST) {
             break;
+        }
     }
     if (o->fd >= 0)
         return OK;
@@ -211,7 +227,7 @@ static int commit(struct output *o, bool replace)
         if (!replace)
             return o->io->link(o->fd, o->directory, o->name);
         char name[sizeof(o->temporary)];
-        make_name(name);
+        leftover_name(name);
         if (o->io->link(o->fd, o->directory, name) != 0)
             return -1;
         memcpy(o->temporary, name, sizeof(name));
@@ -224,10 +240,8 @@ static int commit(struct output *o, bool replace)
 
 enum status output_commit(struct output *o, bool replace, struct error *err)
 {
-    if (commit(o, replace) == 0) {
-        o->committed = true;
+    if (commit(o, replace) == 0)
         return OK;
-    }
     if (errno == EEXIST && !replace)
         return error_set(err, ERR_ARGUMENT, o->path, NO_OFFSET,
                          "exists; --force writes over it");
@@ -239,18 +253,6 @@ enum status output_sync_name(struct output *o, struct error *err)
     if (o->io->fsync(o->directory) == 0 || errno == EINVAL) /* not every system can */
         return OK;
     return error_errno(err, errno, o->path, "cannot write its directory to the disk");
-}
-
-void output_clear(struct output *o)
-{
-    o->io->unlink(o->directory, o->name);
-}
-
-void output_undo(struct output *o)
-{
-    if (o->committed)
-        o->io->unlink(o->directory, o->name);
-    o->committed = false;
 }
 
 void output_close(struct output *o)

@@ -28,6 +28,9 @@ struct output_io {
     int (*link)(int fd, int directory, const char *name);
     int (*rename)(int directory, const char *from, const char *to, bool replace);
     int (*unlink)(int directory, const char *name);
+    int (*make_folder)(int directory, const char *name);
+    int (*exchange)(int directory, const char *a, const char *b); /* their names */
+    int (*sync_all)(int fd); /* of the file system that the file is on */
 };
 
 extern const struct output_io output_system;
@@ -53,14 +56,8 @@ enum status output_sync(struct output *, struct error *err);
 /* Give it its name. ERR_ARGUMENT where that is taken and `replace` is false. */
 enum status output_commit(struct output *, bool replace, struct error *err);
 
-/* Remove what has its name now, if anything has. */
-void output_clear(struct output *);
-
 /* The name itself is on the disk. */
 enum status output_sync_name(struct output *, struct error *err);
-
-/* Take a committed name away again. */
-void output_undo(struct output *);
 
 /* Frees; what was not committed is gone. Takes NULL. */
 void output_close(struct output *);

@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,28 +44,6 @@ const struct command command_export;
 static const char *option(const struct args *args, const char *name)
 {
     return args_option(&command_export, args, name);
-}
-
-/* "5GB", "500MiB", "1000": bytes. 0 is not a size. */
-static uint64_t parse_size(const char *text)
-{
-    static const char letters[] = "KMGT";
-    uint64_t size = 0, unit = 1;
-    if (!isdigit((unsigned char)*text))
-        return 0;
-    for (; isdigit((unsigned char)*text); text++)
-        if (!mul_u64(size, 10, &size) || !add_u64(size, (uint64_t)(*text - '0'), &size))
-            return 0;
-    const char *letter = *text ? strchr(letters, toupper((unsigned char)*text)) : NULL;
-    if (letter) {
-        bool binary = text[1] == 'i';
-        for (const char *at = letters; at <= letter; at++)
-            unit *= binary ? 1024 : 1000;
-        text += binary ? 2 : 1;
-    }
-    if (*text == 'B')
-        text++;
-    return *text || !mul_u64(size, unit, &size) ? 0 : size;
 }
 
 static bool find_format(struct request *r, const char *format)
@@ -123,11 +100,11 @@ static bool read_request(const struct args *args, struct request *r)
     };
     if (!check_usage(args, r) || !find_format(r, option(args, "--format")))
         return false;
-    if (shard && !(r->how.shard_size = parse_size(shard))) {
+    if (shard && !(r->how.shard_size = export_size(shard))) {
         complain("--shard-size %s: not a number of bytes", shard);
         return false;
     }
-    if (shard && strcmp(r->exporter->name, "safetensors") != 0) {
+    if (shard && !r->exporter->parts) {
         complain("--shard-size: only safetensors has files in parts");
         return false;
     }
@@ -299,7 +276,7 @@ static int write_plan(struct session *s, struct request *r, struct export_plan *
                       struct error *err)
 {
     const char *metadata[7];
-    char warning[256] = "";
+    char warning[EXPORT_WARNING_BYTES] = "";
     struct guard context = {s->db, plan};
     describe(r, plan, metadata);
     r->how.metadata = metadata;
