@@ -63,6 +63,32 @@ bool map_strict(struct map_task *t)
            json_is(&j, "strict");
 }
 
+size_t map_list(struct map_task *t, const char *key, struct map_text **out)
+{
+    struct json j;
+    struct error err = {0};
+    struct map_text *list = NULL;
+    size_t count = 0, space = 0;
+    if (!find_option(t, key, &j, &err) || j.type != JSON_ARRAY)
+        return 0;
+    while (json_next(&j) != JSON_ARRAY_END && j.type != JSON_FAIL) {
+        struct map_text *grown =
+            arena_grow(&t->arena, list, count, &space, sizeof(*list));
+        bool plain = j.type == JSON_STRING || j.type == JSON_NUMBER;
+        const char *text = plain ? (const char *)j.text.at : "";
+        t->failed = t->failed || !grown;
+        if (!grown)
+            return 0;
+        list = grown;
+        list[count++] = (struct map_text){
+            arena_copy(&t->arena, text, plain ? j.text.len : 0), plain ? j.text.len : 0};
+        t->failed = t->failed || !list[count - 1].at;
+        json_skip(&j);
+    }
+    *out = list;
+    return t->failed ? 0 : count;
+}
+
 /* --- rows and texts ---------------------------------------------------------------------- */
 
 struct map_row *map_add(struct map_task *t, const char *status)
@@ -117,6 +143,18 @@ struct map_text map_say(struct map_task *t, const char *fmt, ...)
 void map_repr(struct text *text, struct map_text name)
 {
     pytext_repr(text, name.at ? name.at : "", name.len);
+}
+
+void map_tuple(struct text *text, const char *shape)
+{
+    unsigned commas = 0;
+    text_addc(text, '(');
+    for (const char *c = shape + (*shape == '['); *c && *c != ']'; c++) {
+        text_addc(text, *c);
+        if (*c == ',' && ++commas)
+            text_addc(text, ' ');
+    }
+    text_adds(text, strcmp(shape, "[]") != 0 && !commas ? ",)" : ")");
 }
 
 /* --- leaves ------------------------------------------------------------------------------ */

@@ -137,6 +137,9 @@ bool map_flag(struct map_task *, const char *key, bool otherwise);
 /* Whether the option `mode` is "strict". */
 bool map_strict(struct map_task *);
 
+/* The texts of a list option, in the arena; how many. */
+size_t map_list(struct map_task *, const char *key, struct map_text **out);
+
 /* A row with nothing in it but NO_RULE, at the end of the rows. Valid until the next one is
  * added. Never NULL. */
 struct map_row *map_add(struct map_task *, const char *status);
@@ -149,6 +152,8 @@ struct map_text map_keep(struct map_task *, struct text *);
 struct map_text map_say(struct map_task *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Append a name as Python prints a str. */
 void map_repr(struct text *, struct map_text name);
+/* Append a shape, "[2,3]", as Python prints a tuple. */
+void map_tuple(struct text *, const char *shape);
 
 /* Leaves by name: the index of the last one in the tree, plus 1. */
 bool map_index(struct map_task *, struct strmap *, const struct map_tree *);

@@ -129,6 +129,7 @@ static void take_old(struct assignment *a, const struct map_leaf *leaf,
     row->dtype = by->cast ? by->cast : old->dtype;
     if (!undone) {
         row->ops = old->kind == MAP_TENSOR ? by->ops : NULL;
+        map_operate(a->task, row, old->dtype);
         return;
     }
     row->note =

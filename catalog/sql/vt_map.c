@@ -2,7 +2,7 @@
  * vt_map.c - what comes of maps, all dialects, as table-valued functions that the views stand
  * over:
  *
- *   assignment_rows(ruleset, source, target)   source also by `source_id = ...`; not given:
+ *   assignment_rows(ruleset, source, target_id)   source also by `source_id = ...`; not given:
  *                                              every checkpoint is one
  *
  * SQL finds which rules match which names (map_load.c), the dialect of the set settles what comes
@@ -39,7 +39,7 @@ enum column {
 #define DECLARATION                                                                        \
     "CREATE TABLE x(source_id INTEGER, new_name TEXT, old_name TEXT, tensor_id INTEGER,"   \
     " dtype TEXT, shape TEXT, ops TEXT, rule INTEGER, status TEXT, error TEXT, note TEXT," \
-    " ruleset HIDDEN, source HIDDEN, target HIDDEN)"
+    " ruleset HIDDEN, source HIDDEN, target_id HIDDEN)"
 
 /* What is given, in the order of the arguments; a bit of idxNum each. */
 enum given {
@@ -103,7 +103,7 @@ static int given_by(int column)
 
 static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    static const char *const name[] = {"ruleset", "source", "target"};
+    static const char *const name[] = {"ruleset", "source", "target_id"};
     int at[GIVEN] = {-1, -1, -1}, arguments = 0;
     bool unusable = false, other = false;
     for (int i = 0; i < info->nConstraint; i++) {
@@ -382,5 +382,5 @@ static const sqlite3_module map_module = {
 
 int sql_register_map(sqlite3 *db)
 {
-    return sqlite3_create_module_v2(db, "settled_rows", &map_module, NULL, NULL);
+    return sqlite3_create_module_v2(db, "assignment_rows", &map_module, NULL, NULL);
 }

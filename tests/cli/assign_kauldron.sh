@@ -102,12 +102,36 @@ try put_into_empty c_empty m_a '{}' params collections params.a params.a
 try covered_later c_a m_ab '{}' params params params.b params.a
 try phases_apart full enc '{}' "['opt_state']" params "opt_state" opt_state
 try strict enc full '{"mode": "strict"}' step step opt_state opt_state
+# Lists are counted from their end, and cut; a key may be empty.
+nested list '{"old": {"l": [{"w": "?"}, {"w": "int8"}, {"w": "float16"}]}, "one": {"": {"w": "?"}}}'
+nested m_list '{"l": [{"w": "?"}, {"w": "?"}], "w": "?"}'
+try last list m_list '{}' 'l[+1]' 'old.l[-1]' 'l[-1].w' 'old.l.-2.w' w "one[''].w"
+try slice list m_list '{}' l 'old.l[1:]'
+try backwards list m_list '{}' l 'old.l[::-2]'
+try cut_twice list m_list '{}' 'l[0]' 'old.l[1:][-1]'
+try slice_to_leaf list m_list '{}' w 'old.l[:2]'
+try slice_too_short list m_list '{}' l 'old.l[2:5]'
+try slice_reconciled list m_list "$(ignore '' '"nothing"')" l 'old.l[:-1]'
+try slice_too_long list m_list "$(ignore '' '"nothing"')" l 'old.l[:]'
+try slice_new list m_list '{}' 'l[:1]' old.l
+try first_from_behind list m_list '{}' 'l[-2]' 'old.l[0]'
+try before_first list m_list '{}' 'l[0]' 'old.l[-4]'
+try no_list list m_list '{}' 'l[0]' 'one[-1]'
+try empty_key list m_list '{}' 'l[0]' "one['']"
+try no_empty_key list m_list '{}' "['']" one
+# Once keys may be ignored, a leaf takes the place of a subtree; what of that is left is asked for.
+nested m_sub '{"params": {"a": {"z": "?"}, "e": {}}}'
+nested c_leaf '{"params": {"a": "?", "e": "?"}}'
+try leaf_over_tree c_leaf m_sub "$(ignore '' '"**.nothing"')" params params
+try leaf_over_tree_ignored c_leaf m_sub "$(ignore '' '"a.z"')" params params
+try leaf_for_tree c_leaf m_sub "$(ignore '' '"**"')" params.a params.a
+try leaf_over_empty c_leaf m_sub "$(ignore '"a"' '"a.z"')" params params
 
 echo '-- paths'
 "$CKPTDB_BIN" --list "SELECT value, ifnull(kontext_name(value), '-'), ifnull(kontext_error(value), '') FROM json_each('[
     \"\", \"a\", \"a.b\", \"a.123\", \"a.-1\", \"a[0]\", \"a[-1]\", \"a[0x1F]\", \"a[0o17]\", \"a[0b11]\", \"a[0x]\", \"a[''x y'']\", \"[''layer-0''].bias\", \"a . b\", \"True.None\",
     \"a..b\", \".a\", \"a.\", \"a.[0]\", \"a[b]\", \"a.1b\", \"a-b\", \"a[...]\", \"a[*]\", \"a[''x'']y\", \"a.*\", \"**\", \"a.***\", \"[0\", \"a[\",
-    \"a[''\\\\n\\\\x41\\\\u00e9\\\\101\\\\q\\\\\\\\'']\", \"a[r''\\\\n'']\", \"a[u\\\"x\\\"]\", \"a[''\\\\ud800'']\", \"a[-0x10]\"]')"
+    \"a[''\\\\n\\\\x41\\\\u00e9\\\\101\\\\q\\\\\\\\'']\", \"a[r''\\\\n'']\", \"a[u\\\"x\\\"]\", \"a[''\\\\ud800'']\", \"a[-0x10]\", \"a[+1]\", \"a[+0x1]\", \"a[1:2]\", \"a[::0]\", \"a[:x]\", \"a[1.5]\", \"a[(1,)]\"]')"
 echo '-- filters'
 "$CKPTDB_BIN" --list "SELECT p.value, k.value, regexp_match(kontext_filter(p.value), k.value, 'match')
     FROM json_each('[\"\", \"a\", \"*\", \"layers[0].bias\", \"**[0]\", \" ** . bias\", \"a..b\", \"**\", \"**.b\", \"*.b\", \"**.*.b\", \"**.**.b\", \"b\", \"**.bias\", \"*.bias\", \"a.b.c.d\"]') p

@@ -79,17 +79,22 @@ def escaped(part):
     return "".join(f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}" for c in part)
 
 
-def written(rng, parts):
-    """A path of these parts, in one of the ways it may be written."""
+def written(rng, parts, made, slices=False):
+    """A path of these parts of a tree, in one of the ways it may be written."""
     text = ""
     for part in parts:
         if isinstance(part, int):
-            text += rng.choice(
-                [f"[{part}]", f"[{part}]", f".{part}" if text else f"[{part}]", f"[{part:#x}]"])
+            text += rng.choice([
+                f"[{part}]", f"[{part}]", f".{part}" if text else f"[{part}]", f"[{part:#x}]",
+                f"[+{part}]", f"[{part - len(made)}]"
+            ])
         elif part.isidentifier() and rng.random() < 0.9:
             text += ("." if text else "") + part
         else:
             text += rng.choice([f"[{part!r}]", f"[u{part!r}]", f"['{escaped(part)}']"])
+        made = made[part]
+    if slices and isinstance(made, list) and made and rng.random() < 0.5:
+        text += rng.choice(["[:]", "[1:]", "[:-1]", "[::-1]", "[0:2]", "[-1:][0]", "[: : 2]"])
     if rng.random() < 0.03:
         text = text.replace(".", " . ").replace("[", "[ ")
     return text
@@ -133,11 +138,12 @@ class Case:
         for _ in range(rng.choice([1, 1, 1, 2, 3])):
             a = rng.choice(new)
             same = [b for b in old if b[1:] == a[1:]] if rng.random() < 0.7 else []
-            self.new_to_old[written(rng, a)] = written(rng, rng.choice(same or old))
+            self.new_to_old[written(rng, a, self.target)] = written(
+                rng, rng.choice(same or old), self.source, True)
         if rng.random() < 0.04:
-            self.new_to_old[rng.choice(BROKEN)] = written(rng, rng.choice(old))
+            self.new_to_old[rng.choice(BROKEN)] = written(rng, rng.choice(old), self.source)
         if rng.random() < 0.04:
-            self.new_to_old[written(rng, rng.choice(new))] = rng.choice(BROKEN)
+            self.new_to_old[written(rng, rng.choice(new), self.target)] = rng.choice(BROKEN)
         # Where the first phase makes another structure of the optimizer's state, the second
         # follows that one: here it is the model's still.
         if any(new == "opt_state" or new.startswith("opt_state.") for new in self.new_to_old):

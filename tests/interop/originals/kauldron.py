@@ -16,6 +16,7 @@ LITERAL = re.compile(
     r"""[uUrR]?'(?:[^'\\\n]|\\.)*'|[uUrR]?"(?:[^"\\\n]|\\.)*"|"""
     r"""[-+]?0[xX][0-9a-fA-F]+|[-+]?0[oO][0-7]+|[-+]?0[bB][01]+|[-+]?\d+|True|False|None""")
 NAME = re.compile(r"\*+|[-+]?\d+|[^\W\d]\w*")
+SLICE = re.compile(r"([-+]?\d+)?[ \t]*:[ \t]*([-+]?\d+)?[ \t]*(?::[ \t]*([-+]?\d+)?)?[ \t]*(?=\])")
 SPACE = re.compile(r"[ \t]*")
 
 
@@ -34,6 +35,11 @@ def parse(text):
     while at < len(text):
         if text[at] == "[":
             take(re.compile(r"\["))
+            if SLICE.match(text, at):
+                bounds = SLICE.match(take(SLICE) + "]").groups()
+                parts.append(slice(*(bound and int(bound) for bound in bounds)))
+                take(re.compile(r"\]"))
+                continue
             parts.append(ast.literal_eval(take(LITERAL)))
             take(re.compile(r"\]"))
             continue
@@ -50,7 +56,8 @@ def parse(text):
 
 
 def printed(parts):
-    text = "".join("." + part if isinstance(part, str) and part.isidentifier() else f"[{part!r}]"
+    text = "".join("." + part if isinstance(part, str) and part.isidentifier() else
+                   f"[{part.start}:{part.stop}]" if isinstance(part, slice) else f"[{part!r}]"
                    for part in parts)
     return text.removeprefix(".")
 
@@ -123,13 +130,23 @@ def leaves(tree):
     return found
 
 
+def has(tree, parts):
+    """Whether there is any node: a leaf of the checkpoint may replace a subtree of the model."""
+    try:
+        for part in parts:
+            tree = tree[part]
+    except (TypeError, IndexError, KeyError):
+        return False
+    return True
+
+
 def reconcile(model, restored, ignore_restored, ignore_model):
     wanted, given = leaves(model), leaves(restored)
     result = copy.deepcopy(model)
     for key, (parts, value) in given.items():
         if any(selects(pattern, key) for pattern in ignore_restored):
             continue
-        if key not in wanted:
+        if not has(model, parts):
             raise ValueError(f"Unexpected key in restored checkpoint: {key}. If you don't want to "
                              "load this key, please use a matching pattern in the "
                              "`ignore_restored_keys` argument.")
