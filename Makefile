@@ -162,8 +162,9 @@ $B/tests/unit/%: tests/unit/%.c $(core) $B/flags
 	$(Q)$(CC) $(cflags) -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(ldflags) $(LDFLAGS) -o $@ $< $(core) \
 	    $(package_libs) $(cmocka_libs) -ldl -lm
 
-# A test that makes memory and reading fail.
+# Tests that make memory and reading fail.
 $B/tests/unit/test_read_faults: ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup pread64)
+$B/tests/unit/test_import_faults: ldflags += $(patsubst %,-Wl$(comma)--wrap=%,open64 opendir pread64 fstatat64 readdir64)
 # A test without the libraries of codecs.
 $B/tests/unit/test_library: ldflags += -Wl,--wrap=dlopen
 

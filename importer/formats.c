@@ -1,7 +1,7 @@
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/names.h"
 #include "importer/job/format.h"
 
 #define FORMAT(x) extern const struct format format_##x;
@@ -24,21 +24,14 @@ bool probe_holds(const struct probe *p, const char *word)
     return false;
 }
 
-static int compare_name(const void *key, const void *name)
-{
-    return strcmp(key, *(const char *const *)name);
-}
-
 bool probe_dir_has_file(const struct probe_dir *p, const char *name)
 {
-    return p->file_count &&
-           bsearch(name, p->files, p->file_count, sizeof(*p->files), compare_name);
+    return names_hold(p->files, p->file_count, name);
 }
 
 bool probe_dir_has_dir(const struct probe_dir *p, const char *name)
 {
-    return p->dir_count &&
-           bsearch(name, p->dirs, p->dir_count, sizeof(*p->dirs), compare_name);
+    return names_hold(p->dirs, p->dir_count, name);
 }
 
 const struct format *format_for_file(const struct probe *p)

@@ -4,7 +4,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "catalog/base/text.h"
 #include "catalog/base/threads.h"
+#include "catalog/base/version.h"
 #include "catalog/base/work.h"
 #include "catalog/db/known.h"
 #include "catalog/db/write.h"
@@ -15,6 +17,7 @@
 
 struct importing {
     const struct import_options *options;
+    const char *looker;
     struct walk *walk;
     const struct unit **todo; /* units that are new or have changed */
     uint64_t todo_count;
@@ -57,9 +60,10 @@ static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
         .threads = x->threads_each,
     };
     job_run_index(&request, &batch, &err);
-    /* A failed file is not opened again while it stays as it is. An index is: it must go on
-     * claiming its shards. */
-    if (batch && batch->failed && !u->format->set && !u->known) {
+    /* A failed file is not opened again while it stays as it is, unless the trouble was the
+     * machine's. An index is: it must go on claiming its shards. */
+    if (batch && batch->failed && !status_passes(err.status) && !u->format->set &&
+        !u->known) {
         batch->passed = batch->files;
         batch->passed_count = batch->file_count;
     }
@@ -139,14 +143,17 @@ static bool is_gone(const char *path)
 }
 
 /* What the walk did not find is gone where it has looked, or where there is nothing. It has
- * not looked below what it may not read, nor after links it was not told to follow. */
+ * not looked at what could not be read, nor beyond links it was not told to follow. */
 static bool vanished(const struct walk *walk, const struct known *k,
                      const struct known_checkpoint *c)
 {
     if (!walk_covers(walk, c->path) || found(walk, c->path))
         return false;
-    return walk_listed(walk, c->path) || !c->file_count ||
-           is_gone(k->files[c->first_file].path);
+    if (!c->file_count)
+        return walk_saw(walk, c->path);
+    const char *primary = k->files[c->first_file].path;
+    return is_gone(primary) || (walk_listed(walk, c->path) && walk_saw(walk, primary) &&
+                                walk_saw(walk, c->path));
 }
 
 /* Reports (w NULL: only counts) checkpoints below the roots that the walk did not find. */
@@ -216,7 +223,7 @@ static enum status write_all(struct importing *im, struct sqlite3 *db,
                              struct error *err)
 {
     struct writer *w = NULL;
-    if (writer_open(db, wait_for_turn, (void *)im->options, &w, err) != OK)
+    if (writer_open(db, im->looker, wait_for_turn, (void *)im->options, &w, err) != OK)
         return err->status;
     if (write_walk(im, w, err) == OK && index_all(im, w, report, err) == OK &&
         forget_passed(im, k, w, err) == OK)
@@ -265,13 +272,12 @@ static void count_plan(struct importing *im, struct import_report *report)
     }
 }
 
-enum status import_run(struct sqlite3 *db, const struct import_options *options,
+static enum status run(struct importing *im, struct sqlite3 *db,
                        struct import_report *report, struct error *err)
 {
-    struct importing im = {.options = options};
+    const struct import_options *options = im->options;
     struct known *known = NULL;
-    *report = (struct import_report){0};
-    if (known_load(db, &known, err) != OK)
+    if (known_load(db, im->looker, &known, err) != OK)
         return err->status;
     struct walk_options walk_options = {
         .threads = thread_count(options),
@@ -280,19 +286,36 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
         .tick = tick,
         .context = (void *)options,
     };
-    walk_paths(options->paths, options->path_count, &walk_options, &im.walk, err);
-    report->walk = im.walk;
-    if (err->status == OK && choose(&im, report, err) == OK) {
+    walk_paths(options->paths, options->path_count, &walk_options, &im->walk, err);
+    report->walk = im->walk;
+    if (err->status == OK && choose(im, report, err) == OK) {
         if (options->dry_run || !db) {
-            count_plan(&im, report);
-            report_vanished(&im, known, NULL, report, err);
+            count_plan(im, report);
+            report_vanished(im, known, NULL, report, err);
         } else {
-            write_all(&im, db, known, report, err);
+            write_all(im, db, known, report, err);
         }
     }
     if (err->status == ERR_BUSY && interrupted(options))
         err->status = ERR_INTERRUPTED; /* while it waited for its turn */
-    free(im.todo);
+    free(im->todo);
     known_free(known);
+    return err->status;
+}
+
+enum status import_run(struct sqlite3 *db, const struct import_options *options,
+                       struct import_report *report, struct error *err)
+{
+    struct text looker = {0};
+    *report = (struct import_report){0};
+    text_adds(&looker, CKPTDB_VERSION);
+    for (size_t i = 0; formats[i]; i++)
+        text_addf(&looker, " %s", formats[i]->name);
+    struct importing im = {.options = options, .looker = text_str(&looker)};
+    if (im.looker)
+        run(&im, db, report, err);
+    else
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    text_release(&looker);
     return err->status;
 }

@@ -12,12 +12,11 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "catalog/base/version.h"
 #include "importer/job/format.h"
 #include "shell/command/script.h"
 #include "shell/line/repl.h"
 #include "shell/session/nearest.h"
-
-#define PROGRAM_VERSION "0.1.0"
 
 /* One -c, -f or positional SQL. */
 struct action {
@@ -79,7 +78,7 @@ static void print_version(FILE *out)
     char pcre2[64];
     pcre2_config(PCRE2_CONFIG_VERSION, pcre2);
     pcre2[strcspn(pcre2, " ")] = '\0';
-    fprintf(out, "ckptdb %s\nSQLite %s, PCRE2 %s\nformats:", PROGRAM_VERSION,
+    fprintf(out, "ckptdb %s\nSQLite %s, PCRE2 %s\nformats:", CKPTDB_VERSION,
             sqlite3_libversion(), pcre2);
     for (size_t i = 0; formats[i]; i++)
         if (formats[i]->index)

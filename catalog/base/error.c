@@ -51,7 +51,14 @@ enum status error_code(struct error *err, const char *code)
 
 const char *error_word(const struct error *err)
 {
-    return err->code ? err->code : status_name(err->status);
+    return err->code && !status_passes(err->status) ? err->code
+                                                    : status_name(err->status);
+}
+
+bool status_passes(enum status status)
+{
+    return status == ERR_IO || status == ERR_MEMORY || status == ERR_BUSY ||
+           status == ERR_INTERRUPTED;
 }
 
 void error_prefix(struct error *err, const char *what)

@@ -9,6 +9,7 @@
 #ifndef CKPTDB_BASE_ERROR_H
 #define CKPTDB_BASE_ERROR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PRINTF_LIKE(fmt_at, args_at) __attribute__((format(printf, fmt_at, args_at)))
@@ -52,7 +53,12 @@ enum status error_errno(struct error *err, int code, const char *source,
  * first one stays). Returns the error's status. */
 enum status error_code(struct error *err, const char *code);
 
-/* The word for issue.code: error_code()'s, else the status's. */
+/* Whether the same may well succeed the next time: trouble of the machine (memory, reading,
+ * descriptors, permission), which says nothing of the bytes. Never to be remembered. */
+bool status_passes(enum status status);
+
+/* The word for issue.code: error_code()'s, else the status's. Passing trouble is always called
+ * by its status. */
 const char *error_word(const struct error *err);
 
 /* Put "what: " before the message that is there, to say in which tensor or

@@ -106,8 +106,42 @@ static bool each_row(struct known *k, sqlite3 *db, const char *sql,
     return ok && rc == SQLITE_DONE;
 }
 
-static bool load_all(struct known *k, sqlite3 *db)
+/* Checkpoints come by id. */
+static bool mark_again(struct known *k, sqlite3_stmt *s, uint32_t *at)
 {
+    int64_t id = sqlite3_column_int64(s, 0);
+    while (*at < k->checkpoint_count && k->checkpoints[*at].id < id)
+        ++*at;
+    if (*at < k->checkpoint_count && k->checkpoints[*at].id == id)
+        k->checkpoints[*at].again = true;
+    return true;
+}
+
+/* A catalog of an older version has no such table. */
+static bool looked_before(sqlite3 *db, const char *looker)
+{
+    sqlite3_stmt *s = NULL;
+    bool same = sqlite3_prepare_v2(db, "SELECT 1 FROM looked WHERE looker = ?1", -1, &s,
+                                   NULL) == SQLITE_OK &&
+                sqlite3_bind_text(s, 1, looker, -1, SQLITE_STATIC) == SQLITE_OK &&
+                sqlite3_step(s) == SQLITE_ROW;
+    sqlite3_finalize(s);
+    return same;
+}
+
+static bool load_troubled(struct known *k, sqlite3 *db, bool same)
+{
+    return each_row(k, db,
+                    same ? "SELECT DISTINCT checkpoint FROM issues WHERE checkpoint > 0"
+                           "  AND code IN ('io', 'memory') ORDER BY checkpoint"
+                         : "SELECT DISTINCT checkpoint FROM issues WHERE checkpoint > 0"
+                           "  AND severity = 'error' ORDER BY checkpoint",
+                    mark_again);
+}
+
+static bool load_all(struct known *k, sqlite3 *db, const char *looker)
+{
+    bool same = looked_before(db, looker);
     uint32_t checkpoints, files;
     if (!count_rows(db, "SELECT count(*) FROM checkpoints", &checkpoints) ||
         !count_rows(db,
@@ -124,17 +158,20 @@ static bool load_all(struct known *k, sqlite3 *db)
                k, db,
                "SELECT id, path, size, mtime_ns, inode, device FROM files ORDER BY id",
                add_checkpoint_file) &&
-           each_row(k, db, "SELECT path, size, mtime_ns, inode, device FROM passed",
-                    add_passed);
+           load_troubled(k, db, same) &&
+           (!same ||
+            each_row(k, db, "SELECT path, size, mtime_ns, inode, device FROM passed",
+                     add_passed));
 }
 
-enum status known_load(sqlite3 *db, struct known **out, struct error *err)
+enum status known_load(sqlite3 *db, const char *looker, struct known **out,
+                       struct error *err)
 {
     struct known *k = calloc(1, sizeof(*k));
     if (!k)
         return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
     /* One transaction: the counts and the rows are of one moment. */
-    if (db && (db_exec(db, "BEGIN", err) != OK || !load_all(k, db))) {
+    if (db && (db_exec(db, "BEGIN", err) != OK || !load_all(k, db, looker))) {
         db_error(db, "cannot read what is catalogued", err);
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
         known_free(k);

@@ -29,6 +29,7 @@ struct known_file {
 struct known_checkpoint {
     int64_t id;
     const char *path, *format;
+    bool again; /* something of it could not be read for a passing reason: look anew */
     uint32_t first_file, file_count; /* consecutive in files */
 };
 
@@ -42,8 +43,10 @@ struct known {
     struct strmap by_checkpoint; /* checkpoint path -> position in checkpoints */
 };
 
-/* `db` NULL: an empty one. */
-enum status known_load(struct sqlite3 *db, struct known **out, struct error *err);
+/* `db` NULL: an empty one. `looker` is who asks (writer_open()): of what another one passed
+ * over nothing is known, and what another one had trouble with is looked at anew. */
+enum status known_load(struct sqlite3 *db, const char *looker, struct known **out,
+                       struct error *err);
 void known_free(struct known *);
 
 /* The first row of a path (follow `next`), or NULL. */

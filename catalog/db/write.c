@@ -31,6 +31,12 @@ static const char *const statement_sql[STATEMENTS] = {
     [PUT_PASSED] = "INSERT OR REPLACE INTO passed VALUES (?1, ?2, ?3, ?4, ?5)",
     [PUT_SUMS] = "INSERT INTO checksums VALUES (?1, ?2, ?3)",
     [CLEAR_ISSUES] = "DELETE FROM issues WHERE checkpoint IS NULL AND path = ?1",
+    [CLEAR_BELOW] = "DELETE FROM issues WHERE checkpoint IS NULL"
+                    " AND path > ?1 || '/' AND path < ?1 || '0'",
+    [FIND_TRACES] =
+        "SELECT EXISTS (SELECT 1 FROM issues) OR EXISTS (SELECT 1 FROM passed)",
+    [FIND_LOOKER] = "SELECT 1 FROM looked WHERE looker = ?1",
+    [PUT_LOOKER] = "INSERT INTO looked VALUES (?1)",
     [CLEAR_PASSED] = "DELETE FROM passed WHERE path = ?1",
     [CLEAR_WALKED] = "DELETE FROM issues WHERE code IN ('vanished', 'unreadable',"
                      " 'unfinished', 'dangling-link', 'not-a-file')"
@@ -247,7 +253,30 @@ static bool is_empty(sqlite3 *db)
     return next_id(db, "names") == 1 && next_id(db, "layouts") == 1;
 }
 
-enum status writer_open(sqlite3 *db, int (*wait)(void *context, int times), void *context,
+/* Is there nothing of earlier imports that a batch would have to clear away? */
+static bool is_blank(struct writer *w, struct error *err)
+{
+    return writer_find(w, writer_statement(w, FIND_TRACES), err) == 0;
+}
+
+static enum status take_over(struct writer *w, const char *looker, struct error *err)
+{
+    if (!looker)
+        return OK;
+    sqlite3_stmt *s = writer_statement(w, FIND_LOOKER);
+    writer_bind_text(s, 1, looker);
+    int64_t same = writer_find(w, s, err);
+    if (err->status != OK || same > 0)
+        return err->status;
+    if (db_exec(w->db, "DELETE FROM passed; DELETE FROM looked", err) != OK)
+        return err->status;
+    s = writer_statement(w, PUT_LOOKER);
+    writer_bind_text(s, 1, looker);
+    return writer_finish(w, s, err);
+}
+
+enum status writer_open(sqlite3 *db, const char *looker,
+                        int (*wait)(void *context, int times), void *context,
                         struct writer **out, struct error *err)
 {
     struct writer *w = calloc(1, sizeof(*w));
@@ -266,7 +295,8 @@ enum status writer_open(sqlite3 *db, int (*wait)(void *context, int times), void
         db_error(db, "cannot start the writer", err);
         goto fail;
     }
-    if (begin(w, err) == OK) {
+    if (begin(w, err) == OK && take_over(w, looker, err) == OK) {
+        w->blank = is_blank(w, err);
         *out = w;
         return OK;
     }
@@ -356,6 +386,11 @@ static enum status clear_paths(struct writer *w, const struct batch *b, struct e
     sqlite3_stmt *s;
     if (b->path) {
         s = writer_statement(w, CLEAR_ISSUES);
+        writer_bind_text(s, 1, b->path);
+        writer_finish(w, s, err);
+    }
+    if (b->folder && !b->failed && err->status == OK) {
+        s = writer_statement(w, CLEAR_BELOW);
         writer_bind_text(s, 1, b->path);
         writer_finish(w, s, err);
     }
@@ -450,7 +485,7 @@ static enum status commit_if_due(struct writer *w, struct error *err)
 enum status writer_put(struct writer *w, const struct batch *b, struct error *err)
 {
     int64_t id = -1;
-    if (begin(w, err) != OK || (!w->indexes_wait && clear_paths(w, b, err) != OK))
+    if (begin(w, err) != OK || (!w->blank && clear_paths(w, b, err) != OK))
         return err->status;
     if (b->path) {
         sqlite3_stmt *s = writer_statement(w, FIND_CHECKPOINT);

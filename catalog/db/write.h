@@ -15,10 +15,12 @@ struct sqlite3;
 
 struct writer;
 
-/* `wait` is asked, with `context`, while another program is writing: true goes on waiting,
+/* `looker` names the program and the formats that it reads: files that another one looked at
+ * and passed over may be checkpoints for this one, and are forgotten. `wait` is asked, with `context`, while another program is writing: true goes on waiting,
  * false is ERR_BUSY. NULL: ten seconds. Several writers take turns between commits. */
-enum status writer_open(struct sqlite3 *, int (*wait)(void *context, int times),
-                        void *context, struct writer **out, struct error *err);
+enum status writer_open(struct sqlite3 *, const char *looker,
+                        int (*wait)(void *context, int times), void *context,
+                        struct writer **out, struct error *err);
 /* Does not take the batch over. */
 enum status writer_put(struct writer *, const struct batch *, struct error *err);
 /* Drop a checkpoint and what only it used. */

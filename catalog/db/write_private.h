@@ -29,7 +29,11 @@ enum writer_statement_id {
     PUT_PASSED,
     PUT_SUMS,
     CLEAR_ISSUES,
+    CLEAR_BELOW,
     CLEAR_PASSED,
+    FIND_TRACES,
+    FIND_LOOKER,
+    PUT_LOOKER,
     CLEAR_WALKED,
     FEED_NAMES,
     FEED_TENSORS,
@@ -58,7 +62,8 @@ struct writer {
     int64_t *name_ids; /* of the batch's tensors, then nodes */
     size_t name_space;
     bool indexes_wait, in_transaction, orphans;
-    bool wal; /* tried, at least */
+    bool blank; /* nothing that batches would clear away */
+    bool wal;   /* tried, at least */
     struct timespec committed;
 };
 

@@ -110,6 +110,7 @@ struct shared_layout;
 struct batch {
     struct arena arena;
     const char *path; /* the checkpoint's; absolute */
+    bool folder;      /* it is that directory, with all that is below */
     const char *format;
     const char *run, *item; /* NULL: none */
     int64_t step;
@@ -124,7 +125,8 @@ struct batch {
     struct layout_digest meta_digest;
     struct batch_issue *issues;
     uint64_t issue_count;
-    const char *sum_kind; /* NULL: the format keeps no checksums */
+    struct batch_issue last; /* room for one where there is no memory for a list */
+    const char *sum_kind;    /* NULL: the format keeps no checksums */
     /* One a tensor (0: not stated), then those of extents, in the order of their tensors. */
     uint32_t *sums;
     uint64_t sum_count;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/names.h"
 #include "importer/container/shard_name.h"
 #include "importer/format/tf_common.h"
 
@@ -79,20 +80,6 @@ const char *tf_shards_name(struct tf_shards *s)
     return text_str(&s->prefix) + s->name_at;
 }
 
-/* The first of the directory's files that is not below `name`. */
-static uint64_t sibling_from(const char *const *names, uint64_t count, const char *name)
-{
-    uint64_t low = 0;
-    while (low < count) {
-        uint64_t middle = low + (count - low) / 2;
-        if (strcmp(names[middle], name) < 0)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
-}
-
 /* After the merging of a save's parts, files may be numbered "of" another number than the
  * header gives. Put the only file of this shard into `path`, if there is just one. */
 static bool find_renamed(struct tf_shards *s, uint32_t shard, struct text *path)
@@ -107,7 +94,7 @@ static bool find_renamed(struct tf_shards *s, uint32_t shard, struct text *path)
     const char *begin = text_str(path);
     if (!begin)
         return false;
-    uint64_t first = sibling_from(names, count, begin);
+    uint64_t first = names_from(names, count, begin);
     uint64_t at = first;
     while (at < count && strncmp(names[at], begin, path->len) == 0)
         at++;
@@ -123,8 +110,7 @@ static bool is_listed(struct tf_shards *s, const char *name)
 {
     uint64_t count;
     const char *const *names = job_siblings(s->job, &count);
-    uint64_t at = sibling_from(names, count, name);
-    return at < count && strcmp(names[at], name) == 0;
+    return names_hold(names, count, name);
 }
 
 /* A file of the directory that ends like the missing one and is no other bundle's: downloads
@@ -229,7 +215,7 @@ enum status tf_shards_list(struct tf_shards *s, bool after)
     uint32_t file;
     text_adds(&stem, tf_shards_name(s));
     text_addc(&stem, '.');
-    uint64_t at = text_str(&stem) ? sibling_from(names, count, text_str(&stem)) : count;
+    uint64_t at = text_str(&stem) ? names_from(names, count, text_str(&stem)) : count;
     for (; at < count && strncmp(names[at], text_str(&stem), stem.len) == 0; at++) {
         const char *suffix = names[at] + stem.len - 1;
         if (strcmp(suffix, GRAPH_SUFFIX) == 0 && after)

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/names.h"
 #include "catalog/base/strmap.h"
 #include "catalog/codec/message.h"
 #include "importer/array/tiling.h"
@@ -152,16 +153,9 @@ static enum status tf_v1_claim(struct claim *claim)
     text_release(&graph);
     if (!parse_shard(claim->name, &own))
         return OK;
-    uint64_t low = 0, high = claim->count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (strcmp(claim->names[middle], claim->name) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < claim->count; low++) {
-        const char *name = claim->names[low];
+    for (uint64_t i = names_from(claim->names, claim->count, claim->name) + 1;
+         i < claim->count; i++) {
+        const char *name = claim->names[i];
         if (strncmp(name, claim->name, own.stem) != 0)
             break;
         if (!parse_shard(name, &next) || next.stem != own.stem || next.count != own.count)
@@ -546,19 +540,9 @@ static enum status take_shard(struct v1 *v, const struct shard *s)
 
 static bool is_listed(struct v1 *v, const char *name)
 {
-    uint64_t count, low = 0;
+    uint64_t count;
     const char *const *names = job_siblings(v->job, &count);
-    while (low < count) {
-        uint64_t middle = low + (count - low) / 2;
-        int order = strcmp(names[middle], name);
-        if (order == 0)
-            return true;
-        if (order < 0)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return false;
+    return names_hold(names, count, name);
 }
 
 static enum status open_shard(struct v1 *v, const char *path)

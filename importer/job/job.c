@@ -35,17 +35,21 @@ static void add_issue(struct job *job, enum issue_severity severity, const char 
     }
     void *list = arena_grow(job->arena, b->issues, b->issue_count, &p->issue_space,
                             sizeof(*b->issues));
-    if (!list)
-        return;
     b->issues = list;
     const char *where = path ? path : job->path;
-    b->issues[b->issue_count++] = (struct batch_issue){
+    struct batch_issue issue = {
         .path = arena_copy(job->arena, where, strlen(where)),
         .offset = offset,
         .warning = severity == ISSUE_WARNING,
         .code = arena_copy(job->arena, code, strlen(code)),
         .message = arena_copy(job->arena, message, strlen(message)),
     };
+    if (!list || !issue.path || !issue.code || !issue.message) {
+        no_memory(job); /* an issue that is lost is none */
+        return;
+    }
+    b->issues = list;
+    b->issues[b->issue_count++] = issue;
 }
 
 void job_issue(struct job *job, enum issue_severity severity, const char *path,
@@ -666,7 +670,9 @@ static enum status open_primary(struct job *job, const struct job_request *reque
     struct file_identity identity = {0};
     uint32_t file;
     struct source *source = request->source;
-    if (!source && request->format->probe_dir && is_directory(request->path))
+    job->batch->folder =
+        !source && request->format->probe_dir && is_directory(request->path);
+    if (job->batch->folder)
         return add_directory(job, request->path);
     if (source)
         identity.size = source->size;
@@ -687,7 +693,16 @@ static void give_up(struct job *job)
     b->sums = NULL;
     b->sum_kind = NULL;
     b->meta_count = 0;
+    uint64_t before = b->issue_count;
     job_issue_error(job, ISSUE_ERROR, job->err);
+    if (b->issue_count == before) { /* not even memory to say so */
+        b->last = (struct batch_issue){.path = job->path,
+                                       .offset = NO_OFFSET,
+                                       .code = error_word(job->err),
+                                       .message = "no memory left to index it"};
+        b->issues = &b->last;
+        b->issue_count = 1;
+    }
 }
 
 static void close_all(struct job_private *p)

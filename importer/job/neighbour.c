@@ -1,21 +1,14 @@
 /*
  * neighbour.c - config.json and the like: what lies beside a checkpoint and describes it.
  */
-#include <stdlib.h>
-#include <string.h>
-
+#include "catalog/base/names.h"
 #include "importer/job/facts.h"
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(a, *(const char *const *)b);
-}
 
 static bool is_beside(struct job *job, const char *name)
 {
     uint64_t count;
     const char *const *names = job_siblings(job, &count);
-    return count && bsearch(name, names, (size_t)count, sizeof(*names), by_name);
+    return names_hold(names, count, name);
 }
 
 static enum status read_text(struct job *job, const char *name, struct bytes *text,

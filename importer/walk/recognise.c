@@ -5,7 +5,6 @@
  *   2 index files claim their neighbours (shards)
  *   3 every recognised file that nobody claimed is a checkpoint
  */
-#include <limits.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "catalog/base/names.h"
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
 #include "importer/walk/walk_private.h"
@@ -30,6 +30,14 @@ static void *grown(struct walker *w, void *list, uint64_t count, size_t *space,
     return larger;
 }
 
+static const char *kept(struct walker *w, const char *text)
+{
+    const char *copy = arena_copy(&w->walk->arena, text, strlen(text));
+    if (!copy)
+        w->failed = true;
+    return copy;
+}
+
 void walk_issue(struct walker *w, const char *path, bool warning, const char *code,
                 const char *fmt, ...)
 {
@@ -43,16 +51,34 @@ void walk_issue(struct walker *w, const char *path, bool warning, const char *co
     error_set(&safe, ERR_CORRUPT, NULL, NO_OFFSET, "%s", raw);
     void *list =
         grown(w, walk->issues, walk->issue_count, &w->issue_space, sizeof(*walk->issues));
-    if (!list)
-        return;
-    walk->issues = list;
-    walk->issues[walk->issue_count++] = (struct batch_issue){
-        .path = arena_copy(&walk->arena, path, strlen(path)),
+    struct batch_issue issue = {
+        .path = kept(w, path),
         .offset = NO_OFFSET,
         .warning = warning,
         .code = code,
-        .message = arena_copy(&walk->arena, safe.message, strlen(safe.message)),
+        .message = kept(w, safe.message),
     };
+    if (!list || !issue.path || !issue.message)
+        return;
+    walk->issues = list;
+    walk->issues[walk->issue_count++] = issue;
+}
+
+void walk_unseen(struct walker *w, const char *path, const char *why)
+{
+    bool added;
+    const char *key;
+    if (!strmap_keep(&w->walk->unseen, &w->walk->arena, path, strlen(path), &key, &added))
+        w->failed = true;
+    if (why)
+        walk_issue(w, path, false, "unreadable", "%s", why);
+}
+
+void walk_avoided(struct walker *w, const char *path)
+{
+    pthread_mutex_lock(&w->lock);
+    walk_unseen(w, path, NULL);
+    pthread_mutex_unlock(&w->lock);
 }
 
 static void add_passed(struct walker *w, const char *path, const struct entry *e)
@@ -60,11 +86,12 @@ static void add_passed(struct walker *w, const char *path, const struct entry *e
     struct walk *walk = w->walk;
     void *list = grown(w, walk->passed, walk->passed_count, &w->passed_space,
                        sizeof(*walk->passed));
-    if (!list)
+    const char *copy = kept(w, path);
+    if (!list || !copy)
         return;
     walk->passed = list;
-    walk->passed[walk->passed_count++] = (struct batch_file){
-        .path = arena_copy(&walk->arena, path, strlen(path)), .identity = e->identity};
+    walk->passed[walk->passed_count++] =
+        (struct batch_file){.path = copy, .identity = e->identity};
 }
 
 static void add_unit(struct walker *w, struct unit u)
@@ -72,12 +99,10 @@ static void add_unit(struct walker *w, struct unit u)
     struct walk *walk = w->walk;
     void *list =
         grown(w, walk->units, walk->unit_count, &w->unit_space, sizeof(*walk->units));
-    u.path = arena_copy(&walk->arena, u.path, strlen(u.path));
-    u.primary = arena_copy(&walk->arena, u.primary, strlen(u.primary));
-    if (!list || !u.path || !u.primary) {
-        w->failed = true;
+    u.path = kept(w, u.path);
+    u.primary = kept(w, u.primary);
+    if (!list || !u.path || !u.primary)
         return;
-    }
     walk->units = list;
     walk->units[walk->unit_count++] = u;
 }
@@ -86,15 +111,7 @@ static void add_unit(struct walker *w, struct unit u)
 
 static const char *join(struct listing *l, const char *name)
 {
-    const char *base = strcmp(l->path, "/") ? l->path : "";
-    size_t a = strlen(base), b = strlen(name);
-    char *path = arena_alloc(l->arena, a + b + 2);
-    if (path) {
-        memcpy(path, base, a);
-        path[a] = '/';
-        memcpy(path + a + 1, name, b);
-    }
-    return path;
+    return walk_join(l->arena, l->path, name);
 }
 
 static enum status probe_bytes(struct entry *e, struct source *s, uint8_t *head,
@@ -118,21 +135,24 @@ static enum status probe_bytes(struct entry *e, struct source *s, uint8_t *head,
 static void probe(struct walker *w, struct listing *l, struct entry *e)
 {
     uint8_t head[PROBE_HEAD_BYTES], tail[PROBE_TAIL_BYTES];
-    char path[PATH_MAX];
     struct error err = {0};
     struct source *s = NULL;
-    if (snprintf(path, sizeof(path), "%s/%s", strcmp(l->path, "/") ? l->path : "",
-                 e->name) >= (int)sizeof(path))
+    char *path = malloc(path_size(l->path, e->name)); /* the arena is not the thread's */
+    if (!path) {
+        w->failed = true;
         return;
+    }
+    path_join(path, l->path, e->name);
     if (source_open_file(path, SOURCE_HEADERS, &s, NULL, &err) == OK)
         probe_bytes(e, s, head, tail, &err);
     source_close(s);
     e->probed = err.status == OK; /* else nothing is known of it: not to be remembered */
-    if (e->probed)
-        return;
-    pthread_mutex_lock(&w->lock);
-    walk_issue(w, path, false, "unreadable", "%s", err.message);
-    pthread_mutex_unlock(&w->lock);
+    if (!e->probed && err.status != ERR_MISSING) {
+        pthread_mutex_lock(&w->lock);
+        walk_unseen(w, path, err.message);
+        pthread_mutex_unlock(&w->lock);
+    }
+    free(path);
 }
 
 static const struct format *format_named(const char *name)
@@ -175,21 +195,6 @@ static bool is_named(const struct listing *l, const struct entry *e)
     return l->only && strcmp(l->only, e->name) == 0;
 }
 
-static int compare_name(const void *key, const void *entry)
-{
-    return strcmp(key, ((const struct entry *)entry)->name);
-}
-
-static struct entry *find_entry(struct entry *list, uint64_t count, const char *name)
-{
-    return count ? bsearch(name, list, count, sizeof(*list), compare_name) : NULL;
-}
-
-static struct entry *entry_named(struct listing *l, const char *name)
-{
-    return find_entry(l->files, l->file_count, name);
-}
-
 /* Files without a suffix are known by their content alone. */
 static bool wanted(const struct listing *l, const struct entry *e)
 {
@@ -205,7 +210,7 @@ static bool is_part(const struct known *k, struct listing *l, const struct entry
         return false;
     const char *primary = k->files[k->checkpoints[e->known->checkpoint].first_file].path;
     const char *slash = strrchr(primary, '/');
-    const struct entry *p = slash ? entry_named(l, slash + 1) : NULL;
+    const struct entry *p = slash ? listing_file(l, slash + 1) : NULL;
     return p && is_primary(p->known) && p->known->checkpoint == e->known->checkpoint;
 }
 
@@ -283,7 +288,7 @@ static void take(struct claiming *c, struct entry *e)
 void claim_take(struct claim *claim, const char *name)
 {
     struct claiming *c = claim->taken;
-    take(c, entry_named(c->listing, name));
+    take(c, listing_file(c->listing, name));
 }
 
 void claim_take_prefix(struct claim *claim, const char *prefix,
@@ -291,14 +296,7 @@ void claim_take_prefix(struct claim *claim, const char *prefix,
 {
     struct claiming *c = claim->taken;
     size_t len = strlen(prefix);
-    uint64_t low = 0, high = claim->count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (strcmp(claim->names[middle], prefix) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint64_t low = names_from(claim->names, claim->count, prefix);
     for (; low < claim->count && strncmp(claim->names[low], prefix, len) == 0; low++)
         if (!fits || fits(claim->names[low] + len))
             take(c, &c->listing->files[low]);
@@ -348,7 +346,7 @@ static void claim_as_before(const struct known *k, struct listing *l,
     for (uint32_t i = 0; i < known->file_count; i++) {
         const char *slash = strrchr(k->files[known->first_file + i].path, '/');
         if (slash)
-            take(c, entry_named(l, slash + 1));
+            take(c, listing_file(l, slash + 1));
     }
 }
 
@@ -382,9 +380,9 @@ static bool file_unchanged(struct listing *l, const struct known_file *f)
     struct file_identity now;
     struct error ignored = {0};
     if (slash && (size_t)(slash - f->path) == dir && memcmp(f->path, l->path, dir) == 0) {
-        const struct entry *e = entry_named(l, slash + 1);
+        const struct entry *e = listing_file(l, slash + 1);
         if (!e)
-            e = find_entry(l->dirs, l->dir_count, slash + 1);
+            e = listing_dir(l, slash + 1);
         return e ? f->present && file_same(&f->identity, &e->identity) : !f->present;
     }
     if (file_identify(f->path, &now, &ignored) != OK)
@@ -409,7 +407,7 @@ static bool unit_unchanged(struct walker *w, struct listing *l, const struct uni
 {
     const struct known *k = w->options->known;
     const struct known_checkpoint *c = known_checkpoint(k, u->path);
-    if (!c || strcmp(c->format, u->format->name) != 0 || !c->file_count)
+    if (!c || c->again || strcmp(c->format, u->format->name) != 0 || !c->file_count)
         return false;
     for (uint32_t i = 0; i < c->file_count; i++)
         if (!file_unchanged(l, &k->files[c->first_file + i]))
@@ -528,7 +526,7 @@ static void settle(struct walker *w, struct listing *l, struct folder *f, struct
 /* What is it that was asked for by name? */
 static void look_at_named(struct walker *w, struct listing *l)
 {
-    struct entry *e = l->only ? entry_named(l, l->only) : NULL;
+    struct entry *e = l->only ? listing_file(l, l->only) : NULL;
     l->parts_asked = l->only && !e;
     if (!e || unfinished_name(e->name))
         return;
@@ -550,6 +548,7 @@ static void add_directory_unit(struct walker *w, struct listing *l, struct unit 
 struct looking {
     struct listing *listing;
     unsigned looks;
+    struct error *trouble; /* why a file could not be looked into: the first */
 };
 
 static struct bytes peek(const struct probe_dir *p, const char *path)
@@ -558,25 +557,31 @@ static struct bytes peek(const struct probe_dir *p, const char *path)
     struct listing *l = looking->listing;
     const char *whole = join(l, path);
     struct bytes head = {0};
-    struct error ignored = {.offset = NO_OFFSET};
+    struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
-    if (looking->looks++ >= PROBE_LOOKS || !whole ||
-        source_open_file(whole, SOURCE_HEADERS, &s, NULL, &ignored) != OK)
+    if (looking->looks++ >= PROBE_LOOKS || !whole)
         return head;
+    if (source_open_file(whole, SOURCE_HEADERS, &s, NULL, &err) != OK) {
+        if (status_passes(err.status) && looking->trouble->status == OK)
+            *looking->trouble = err;
+        return head;
+    }
     size_t len = s->size < PROBE_HEAD_BYTES ? (size_t)s->size : PROBE_HEAD_BYTES;
     uint8_t *bytes = arena_alloc(l->arena, len ? len : 1);
-    if (bytes && source_read(s, 0, bytes, len, &ignored) == OK)
+    if (bytes && source_read(s, 0, bytes, len, &err) == OK)
         head = (struct bytes){bytes, len};
+    else if (looking->trouble->status == OK)
+        *looking->trouble = err;
     source_close(s);
     return head;
 }
 
-const struct format *directory_format(struct listing *l)
+const struct format *directory_format(struct listing *l, struct error *trouble)
 {
     const char *slash = strrchr(l->path, '/');
     const char **dirs = arena_array(l->arena, l->dir_count + 1, sizeof(*dirs));
     const char **files = names_of(l, l->arena);
-    struct looking looking = {.listing = l};
+    struct looking looking = {.listing = l, .trouble = trouble};
     for (uint64_t i = 0; dirs && i < l->dir_count; i++)
         dirs[i] = l->dirs[i].name;
     struct probe_dir p = {
@@ -595,11 +600,21 @@ const struct format *directory_format(struct listing *l)
 static bool recognise_directory(struct walker *w, struct listing *l)
 {
     const struct known_checkpoint *known = known_checkpoint(w->options->known, l->path);
+    char text[1200];
     struct unit u = {.path = l->path, .primary = l->path, .known = known ? known->id : 0};
     if (known && (u.format = format_named(known->format)) && u.format->probe_dir)
         u.unchanged = unit_unchanged(w, l, &u, NULL, false);
+    struct error trouble = {.offset = NO_OFFSET};
+    bool was_one = u.format && u.format->probe_dir;
     if (!u.unchanged)
-        u.format = directory_format(l);
+        u.format = directory_format(l, &trouble);
+    if (trouble.status != OK) {
+        /* Half of the evidence is no verdict: what it was it stays. */
+        pthread_mutex_lock(&w->lock);
+        walk_unseen(w, l->path, error_text(&trouble, text, sizeof(text)));
+        pthread_mutex_unlock(&w->lock);
+        return was_one || u.format;
+    }
     if (u.format)
         add_directory_unit(w, l, u);
     return u.format;

@@ -1,8 +1,6 @@
 #include "importer/walk/walk.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,6 +10,8 @@
 
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
+#include "catalog/store/directory.h"
+#include "importer/container/shard_name.h"
 #include "importer/walk/walk_private.h"
 
 /* --- the queue of directories ----------------------------------------------------------- */
@@ -34,8 +34,11 @@ static void push(struct walker *w, const char *path, const char *only, bool recu
     struct stat st;
     pthread_mutex_lock(&w->lock);
     if (stat(path, &st) != 0) {
-        walk_issue(w, path, false, "unreadable", "cannot look at this directory: %s",
-                   errno == EACCES ? "permission denied" : "not readable");
+        struct error err = {.offset = NO_OFFSET};
+        if (errno != ENOENT && errno != ENOTDIR) {
+            error_errno(&err, errno, path, "cannot look at this directory");
+            walk_unseen(w, path, err.message);
+        }
     } else if (only || !seen_before(w, &st)) {
         struct task *t = arena_alloc(&w->walk->arena, sizeof(*t));
         char *kept = arena_copy(&w->walk->arena, path, strlen(path));
@@ -109,67 +112,65 @@ bool unfinished_name(const char *name)
            (temp && hexadecimal(temp + 6));
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
-}
-
-static bool add_entry(struct listing *l, struct entry **list, uint64_t *count,
-                      size_t *space, struct entry e)
-{
-    void *grown = arena_grow(l->arena, *list, *count, space, sizeof(**list));
-    if (!grown)
-        return false;
-    *list = grown;
-    (*list)[(*count)++] = e;
-    return true;
-}
-
 /* An entry that cannot be read is worth a word where it was asked for by its name, or where
  * that name is a checkpoint's. */
-static void report_entry(struct walker *w, const struct listing *l, const char *name,
-                         const char *code, const char *what)
+static void report_entry(struct walker *w, const struct listing *l, const char *path,
+                         const char *name, const char *code, const char *what)
 {
-    char path[PATH_MAX];
-    bool asked = l->only ? strcmp(l->only, name) == 0 : format_claims_name(name);
-    if (!asked ||
-        snprintf(path, sizeof(path), "%s/%s", strcmp(l->path, "/") ? l->path : "",
-                 name) >= (int)sizeof(path))
+    if (l->only ? strcmp(l->only, name) != 0 : !format_claims_name(name))
         return;
     pthread_mutex_lock(&w->lock);
     walk_issue(w, path, false, code, "%s", what);
     pthread_mutex_unlock(&w->lock);
 }
 
-static void list_entry(struct walker *w, struct listing *l, int fd, const char *name)
+static void report_unseen(struct walker *w, const char *path, int code)
 {
-    struct stat st;
-    char *kept = arena_copy(l->arena, name, strlen(name));
-    bool there = kept && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    bool linked = there && S_ISLNK(st.st_mode);
-    if (!there)
-        return; /* gone meanwhile */
-    if (linked && fstatat(fd, name, &st, 0) != 0) {
-        report_entry(w, l, name, "dangling-link", "a link that leads nowhere");
-        return;
-    }
-    struct entry e = {
-        .name = kept,
-        .linked = linked,
-        .identity = {(uint64_t)st.st_size,
-                     (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
-                     st.st_ino, st.st_dev},
-    };
+    struct error err = {.offset = NO_OFFSET};
+    error_errno(&err, code, path, "cannot look at it");
+    pthread_mutex_lock(&w->lock);
+    walk_unseen(w, path, err.message);
+    pthread_mutex_unlock(&w->lock);
+}
+
+struct reading {
+    struct walker *walker;
+    struct listing *listing;
+    int refused; /* the directory does not let its entries be looked at: errno */
+};
+
+static bool see_entry(void *context, const struct directory_entry *e)
+{
+    struct reading *r = context;
+    struct walker *w = r->walker;
+    struct listing *l = r->listing;
+    const char *path = walk_join(l->arena, l->path, e->name);
+    if (e->kind == ENTRY_UNKNOWN && !e->linked && e->trouble == EACCES)
+        r->refused = e->trouble;
+    if (!path)
+        w->failed = true;
+    if (!path || r->refused)
+        return false;
     bool ok = true;
-    if (S_ISREG(st.st_mode))
-        ok = add_entry(l, &l->files, &l->file_count, &l->file_space, e);
-    else if (S_ISDIR(st.st_mode))
-        ok = add_entry(l, &l->dirs, &l->dir_count, &l->dir_space, e);
-    else
-        report_entry(w, l, name, "not-a-file",
+    switch (e->kind) {
+    case ENTRY_FILE:
+    case ENTRY_FOLDER:
+        ok = listing_add(l, e);
+        break;
+    case ENTRY_DANGLING:
+        report_entry(w, l, path, e->name, "dangling-link", "a link that leads nowhere");
+        break;
+    case ENTRY_SPECIAL:
+        report_entry(w, l, path, e->name, "not-a-file",
                      "a pipe, socket or device, not a file: never read");
+        break;
+    case ENTRY_UNKNOWN:
+        report_unseen(w, path, e->trouble);
+        break;
+    }
     if (!ok)
         w->failed = true;
+    return ok;
 }
 
 static void remember_listed(struct walker *w, const char *path)
@@ -183,53 +184,45 @@ static void remember_listed(struct walker *w, const char *path)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* False: not to be looked into. What is known of half a directory would be wrong of the other
+ * (sets without their shards), so it is all of it or nothing. */
 static bool list_directory(struct walker *w, struct listing *l)
 {
-    DIR *d = opendir(l->path);
-    if (!d) {
+    struct error err = {.offset = NO_OFFSET};
+    struct reading r = {.walker = w, .listing = l};
+    directory_list(l->path, DIRECTORY_IDENTIFY, NULL, see_entry, &r, &err);
+    if (err.status == OK && r.refused)
+        error_errno(&err, r.refused, l->path, "cannot look at what is in this directory");
+    if (err.status == ERR_MISSING)
+        return false;
+    if (err.status != OK) {
         pthread_mutex_lock(&w->lock);
-        walk_issue(w, l->path, false, "unreadable", "cannot read this directory: %s",
-                   errno == EACCES ? "permission denied" : "not readable");
+        walk_unseen(w, l->path, err.message);
         pthread_mutex_unlock(&w->lock);
         return false;
     }
-    for (struct dirent *e; (e = readdir(d));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            list_entry(w, l, dirfd(d), e->d_name);
-    closedir(d);
     remember_listed(w, l->path);
-    if (l->file_count)
-        qsort(l->files, l->file_count, sizeof(*l->files), by_name);
-    if (l->dir_count)
-        qsort(l->dirs, l->dir_count, sizeof(*l->dirs), by_name);
+    listing_sort(l);
     return true;
-}
-
-static bool has_directory(const struct listing *l, const char *name)
-{
-    for (uint64_t i = 0; i < l->dir_count; i++)
-        if (strcmp(l->dirs[i].name, name) == 0)
-            return true;
-    return false;
 }
 
 static void enter_below(struct walker *w, const struct listing *l)
 {
-    bool hub_cache = has_directory(l, "snapshots") && has_directory(l, "blobs");
+    bool hub_cache = listing_dir(l, "snapshots") && listing_dir(l, "blobs");
     for (uint64_t i = 0; i < l->dir_count; i++) {
         const struct entry *e = &l->dirs[i];
-        char path[PATH_MAX];
-        if ((e->linked && !w->options->follow) || never_entered(e->name, hub_cache) ||
-            snprintf(path, sizeof(path), "%s/%s", strcmp(l->path, "/") ? l->path : "",
-                     e->name) >= (int)sizeof(path))
-            continue;
-        if (unfinished_name(e->name)) {
+        const char *path = walk_join(l->arena, l->path, e->name);
+        if (!path) {
+            w->failed = true;
+        } else if (e->linked && !w->options->follow) {
+            walk_avoided(w, path);
+        } else if (!never_entered(e->name, hub_cache) && unfinished_name(e->name)) {
             pthread_mutex_lock(&w->lock);
             walk_issue(w, path, true, "unfinished", "an unfinished save: not indexed");
             pthread_mutex_unlock(&w->lock);
-            continue;
+        } else if (!never_entered(e->name, hub_cache)) {
+            push(w, path, NULL, true);
         }
-        push(w, path, NULL, true);
     }
 }
 
@@ -266,24 +259,32 @@ static enum status add_root(struct walker *w, const char *path)
     return walk->roots[walk->root_count++] ? OK : ERR_MEMORY;
 }
 
+struct part_search {
+    const char *name;
+    bool found;
+};
+
+static bool see_part(void *context, const struct directory_entry *e)
+{
+    struct part_search *search = context;
+    size_t len = strlen(search->name);
+    if (strncmp(e->name, search->name, len) != 0)
+        return true;
+    struct shard_name shard;
+    search->found |= strcmp(e->name + len, ".index") == 0 ||
+                     shard_number(e->name + len, SHARD_DIGITS, &shard);
+    return !search->found;
+}
+
 /* Does the directory have files that a name stands for which is none itself: TensorFlow's
  * PREFIX.index, PREFIX-00000-of-00002? */
 static enum status find_parts(const char *directory, const char *name, const char *path,
                               struct error *err)
 {
-    size_t len = strlen(name);
-    bool found = false;
-    DIR *d = opendir(directory);
-    if (!d)
-        return error_errno(err, errno, path, "cannot look at it");
-    for (struct dirent *e; !found && (e = readdir(d));)
-        found = strncmp(e->d_name, name, len) == 0 &&
-                (strcmp(e->d_name + len, ".index") == 0 ||
-                 (e->d_name[len] == '-' && strstr(e->d_name + len, "-of-")));
-    closedir(d);
-    return found ? OK
-                 : error_set(err, ERR_MISSING, path, NO_OFFSET,
-                             "no such file or directory");
+    struct part_search search = {.name = name};
+    if (directory_list(directory, 0, NULL, see_part, &search, err) != OK || search.found)
+        return err->status;
+    return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
 }
 
 /* A file, or a name that only its parts exist of, taken apart. */
@@ -385,6 +386,17 @@ bool walk_covers(const struct walk *walk, const char *path)
     return false;
 }
 
+bool walk_saw(const struct walk *walk, const char *path)
+{
+    if (!walk->unseen.count)
+        return true;
+    size_t len = strlen(path);
+    while (len && !strmap_get(&walk->unseen, path, len))
+        while (len && path[--len] != '/')
+            ;
+    return len == 0;
+}
+
 bool walk_listed(const struct walk *walk, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -482,6 +494,7 @@ void walk_free(struct walk *walk)
     if (!walk)
         return;
     strmap_release(&walk->listed);
+    strmap_release(&walk->unseen);
     arena_release(&walk->arena);
     free(walk);
 }

@@ -46,6 +46,7 @@ struct walk {
                            looked for below them */
     uint64_t root_count;
     struct strmap listed; /* directories whose entries were read */
+    struct strmap unseen; /* paths that could not be, or were not to be, looked at */
     uint64_t files;       /* seen */
     void *private;
 };
@@ -60,6 +61,10 @@ void walk_free(struct walk *);
 
 /* Whether a path is one of the roots or below one. */
 bool walk_covers(const struct walk *, const char *path);
+
+/* Whether what is, or was, at a path could be looked at. False: nothing is known of it, nor of
+ * what is below it. */
+bool walk_saw(const struct walk *, const char *path);
 
 /* Whether the entries of a path, or those beside it, were read. */
 bool walk_listed(const struct walk *, const char *path);

@@ -6,7 +6,9 @@
 #define CKPTDB_IMPORTER_WALK_PRIVATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
+#include "catalog/store/directory.h"
 #include "importer/walk/walk.h"
 
 /* A directory to be read. */
@@ -26,12 +28,13 @@ struct walker {
     uint64_t open_tasks;   /* queued or being worked on */
     struct strmap visited; /* directories, by device and inode: loops of links end */
     size_t unit_space, passed_space, issue_space;
-    bool stopped, interrupted, failed;
+    bool stopped, interrupted;
+    atomic_bool failed;
 };
 
 struct entry {
-    const char *name;
-    bool linked; /* a symbolic link */
+    const char *name; /* first: names.h */
+    bool linked;      /* a symbolic link */
     struct file_identity identity;
     /* What recognise.c finds out. */
     const struct format *format;
@@ -60,12 +63,27 @@ struct listing {
 bool recognise(struct walker *, struct listing *);
 
 /* The format of a directory that is one checkpoint; only its names are looked at, and what
- * the probers ask for. NULL: it is none. */
-const struct format *directory_format(struct listing *);
+ * the probers ask for. NULL: it is none. *trouble: a file could not be looked into, so that
+ * the answer may be wrong. */
+const struct format *directory_format(struct listing *, struct error *trouble);
 
 /* Cut a directory's path back to the checkpoint around it. False, and the path as it was,
  * where there is none. */
 bool checkpoint_around(char *path);
+
+/* The path of an entry; NULL without memory. */
+const char *walk_join(struct arena *, const char *directory, const char *name);
+
+bool listing_add(struct listing *, const struct directory_entry *);
+void listing_sort(struct listing *);
+struct entry *listing_file(const struct listing *, const char *name);
+struct entry *listing_dir(const struct listing *, const char *name);
+
+/* What is at a path, or below it, cannot be looked at: an issue, and nothing of it counts as
+ * gone. Under the lock. */
+void walk_unseen(struct walker *, const char *path, const char *why);
+/* The same, because nobody wanted it to be: no issue. Takes the lock. */
+void walk_avoided(struct walker *, const char *path);
 
 /* Under the lock. */
 void walk_issue(struct walker *, const char *path, bool warning, const char *code,

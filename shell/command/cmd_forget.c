@@ -6,7 +6,7 @@ static int forget(struct session *s, sqlite3_int64 checkpoint)
     struct error err;
     struct writer *writer;
     error_clear(&err);
-    if (writer_open(s->db, NULL, NULL, &writer, &err) == OK) {
+    if (writer_open(s->db, NULL, NULL, NULL, &writer, &err) == OK) {
         if (writer_drop(writer, checkpoint, &err) == OK)
             writer_close(writer, &err);
         else

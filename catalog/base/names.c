@@ -1,0 +1,54 @@
+#include "catalog/base/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of an element: its name, the first that it has. */
+static const char *name_of(const void *element)
+{
+    return *(const char *const *)element;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(name_of(a), name_of(b));
+}
+
+static int compare(const void *name, const void *element)
+{
+    return strcmp(name, name_of(element));
+}
+
+uint64_t names_from(const char *const *names, uint64_t count, const char *name)
+{
+    uint64_t low = 0;
+    while (low < count) {
+        uint64_t middle = low + (count - low) / 2;
+        if (strcmp(names[middle], name) < 0)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
+bool names_hold(const char *const *names, uint64_t count, const char *name)
+{
+    return named_find(names, count, sizeof(*names), name);
+}
+
+void names_sort(const char **names, uint64_t count)
+{
+    named_sort(names, count, sizeof(*names));
+}
+
+const void *named_find(const void *list, uint64_t count, size_t size, const char *name)
+{
+    return count ? bsearch(name, list, (size_t)count, size, compare) : NULL;
+}
+
+void named_sort(void *list, uint64_t count, size_t size)
+{
+    if (count)
+        qsort(list, (size_t)count, size, by_name);
+}

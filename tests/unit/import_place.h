@@ -1,0 +1,150 @@
+/*
+ * import_place.h - a folder of small files, a catalog beside it, and what is asked of it; for the
+ * tests of the import.
+ */
+#ifndef CKPTDB_TESTS_IMPORT_PLACE_H
+#define CKPTDB_TESTS_IMPORT_PLACE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "catalog/base/bits.h"
+#include "catalog/base/text.h"
+#include "catalog/db/db.h"
+#include "importer/import.h"
+#include "importer/walk/walk.h"
+
+struct place {
+    char root[64]; /* what is imported */
+    char catalog[96];
+};
+
+/* --- making files ----------------------------------------------------------------------- */
+
+static void shell_out(const char *fmt, ...)
+{
+    char command[2048];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(command, sizeof(command), fmt, args);
+    va_end(args);
+    assert_int_equal(system(command), 0);
+}
+
+static void put_file(const struct place *p, const char *name, const void *bytes,
+                     size_t len)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s", p->root, name);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, len, f), len);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A safetensors file of the given header, with `data` bytes of zeros. */
+static void put_safetensors(const struct place *p, const char *name, const char *header,
+                            size_t data)
+{
+    struct text t = {0};
+    uint8_t length[8];
+    store_u64le(length, strlen(header));
+    text_add(&t, length, 8);
+    text_adds(&t, header);
+    for (size_t i = 0; i < data; i++)
+        text_addc(&t, 0);
+    put_file(p, name, t.at, t.len);
+    text_release(&t);
+}
+
+#define TWO                                                                              \
+    "{\"a.w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"              \
+    "\"a.b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[16,24]}}"
+#define OTHER "{\"c\":{\"dtype\":\"I64\",\"shape\":[3],\"data_offsets\":[0,24]}}"
+
+static int place_setup(void **state)
+{
+    struct place *p = calloc(1, sizeof(*p));
+    snprintf(p->root, sizeof(p->root), "/tmp/ckptdb-import-XXXXXX");
+    assert_non_null(mkdtemp(p->root));
+    snprintf(p->catalog, sizeof(p->catalog), "%s.db", p->root);
+    *state = p;
+    return 0;
+}
+
+static int place_teardown(void **state)
+{
+    struct place *p = *state;
+    shell_out("rm -rf '%s' '%s'*", p->root, p->catalog);
+    free(p);
+    return 0;
+}
+
+/* --- importing and asking --------------------------------------------------------------- */
+
+static struct import_report import(const struct place *p, const char *below,
+                                   struct import_options options)
+{
+    sqlite3 *db = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    struct import_report report = {0};
+    char path[512];
+    snprintf(path, sizeof(path), "%s%s", p->root, below);
+    const char *paths[] = {path};
+    options.paths = paths;
+    options.path_count = 1;
+    if (db_open(p->catalog, DB_CREATE, &db, &err) != OK ||
+        import_run(db, &options, &report, &err) != OK)
+        fail_msg("%s", err.message);
+    walk_free(report.walk);
+    report.walk = NULL;
+    db_close(db);
+    return report;
+}
+
+/* The rows of a query as one text: columns joined by '|', rows by ' '. */
+static void expect(const struct place *p, const char *sql, const char *wanted)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *s = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    struct text got = {0};
+    assert_int_equal(db_open(p->catalog, DB_READ, &db, &err), OK);
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    while (sqlite3_step(s) == SQLITE_ROW) {
+        for (int i = 0; i < sqlite3_column_count(s); i++) {
+            const char *value = (const char *)sqlite3_column_text(s, i);
+            text_adds(&got, i ? "|" : got.len ? " " : "");
+            text_adds(&got, value ? value : "NULL");
+        }
+    }
+    sqlite3_finalize(s);
+    db_close(db);
+    if (strcmp(text_str(&got), wanted) != 0)
+        print_message("%s\n", sql);
+    assert_string_equal(text_str(&got), wanted);
+    text_release(&got);
+}
+
+static void expect_report(struct import_report r, const char *wanted)
+{
+    char got[128];
+    snprintf(got, sizeof(got), "%llu new %llu changed %llu same %llu failed %llu gone",
+             (unsigned long long)r.added, (unsigned long long)r.changed,
+             (unsigned long long)r.unchanged, (unsigned long long)r.failed,
+             (unsigned long long)r.vanished);
+    assert_string_equal(got, wanted);
+}
+
+static const struct import_options plain = {.jobs = 4};
+
+#endif

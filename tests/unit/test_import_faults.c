@@ -1,0 +1,308 @@
+/*
+ * test_import_faults.c - the import while the machine fails: what cannot be read for a passing
+ * reason is an issue, is not remembered and not taken for gone. The linker puts __wrap_X in the
+ * place of X (Makefile), so that this works for root too.
+ */
+#include "tests/unit/import_place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+/* --- faults ----------------------------------------------------------------------------- */
+
+enum call {
+    NO_CALL,
+    OPEN,
+    READ,
+    OPENDIR,
+    READDIR,
+    LOOK
+};
+
+static struct {
+    enum call call;
+    const char *where; /* the end of a path */
+    int code;
+    int from; /* the first call of the kind that fails, from 1 on */
+    int calls;
+} fault;
+
+static bool fails(enum call call, const char *path)
+{
+    size_t len = strlen(path), end = fault.where ? strlen(fault.where) : 0;
+    if (fault.call != call || len < end || strcmp(path + len - end, fault.where) != 0)
+        return false;
+    bool now = __atomic_add_fetch(&fault.calls, 1, __ATOMIC_SEQ_CST) >= fault.from;
+    if (now)
+        errno = fault.code;
+    return now;
+}
+
+/* The path of a descriptor. */
+static const char *path_of(int fd, char out[512])
+{
+    char link[64];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(link, out, 511);
+    out[len < 0 ? 0 : len] = '\0';
+    return out;
+}
+
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...)
+{
+    return fails(OPEN, path) ? -1 : __real_open64(path, flags, 0600);
+}
+
+DIR *__real_opendir(const char *path);
+DIR *__wrap_opendir(const char *path);
+DIR *__wrap_opendir(const char *path)
+{
+    return fails(OPENDIR, path) ? NULL : __real_opendir(path);
+}
+
+ssize_t __real_pread64(int fd, void *at, size_t len, off_t offset);
+ssize_t __wrap_pread64(int fd, void *at, size_t len, off_t offset);
+ssize_t __wrap_pread64(int fd, void *at, size_t len, off_t offset)
+{
+    char path[512];
+    return fails(READ, path_of(fd, path)) ? -1 : __real_pread64(fd, at, len, offset);
+}
+
+int __real_fstatat64(int fd, const char *name, struct stat *st, int flags);
+int __wrap_fstatat64(int fd, const char *name, struct stat *st, int flags);
+int __wrap_fstatat64(int fd, const char *name, struct stat *st, int flags)
+{
+    char path[512];
+    return fails(LOOK, path_of(fd, path)) || fails(LOOK, name)
+               ? -1
+               : __real_fstatat64(fd, name, st, flags);
+}
+
+struct dirent *__real_readdir64(DIR *d);
+struct dirent *__wrap_readdir64(DIR *d);
+struct dirent *__wrap_readdir64(DIR *d)
+{
+    char path[512];
+    return fails(READDIR, path_of(dirfd(d), path)) ? NULL : __real_readdir64(d);
+}
+
+static void arm(enum call call, const char *where, int code, int from)
+{
+    fault.call = call;
+    fault.where = where;
+    fault.code = code;
+    fault.from = from;
+    fault.calls = 0;
+}
+
+static void disarm(void)
+{
+    fault.call = NO_CALL;
+}
+
+static int teardown(void **state)
+{
+    disarm();
+    return place_teardown(state);
+}
+
+/* --- cases ------------------------------------------------------------------------------ */
+
+/* The first opening is the walk's, the second the job's. */
+static const struct {
+    enum call call;
+    int code, from;
+} troubles[] = {
+    {OPEN, EMFILE, 1}, {OPEN, EMFILE, 2}, {OPEN, ENOMEM, 2}, {OPEN, EACCES, 1},
+    {OPEN, EACCES, 2}, {READ, EIO, 1},    {READ, EIO, 2},    {READ, EIO, 3},
+};
+
+/* A file that could not be read comes in as soon as it can be, by its folder and by name, and
+ * nothing bad is said of it any more. */
+static void test_passing_trouble(void **state)
+{
+    const struct place *p = *state;
+    put_safetensors(p, "1.safetensors", TWO, 24);
+    for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
+        for (int named = 0; named < 2; named++) {
+            const char *below = named ? "/1.safetensors" : "";
+            shell_out("rm -f %s*", p->catalog);
+            arm(troubles[i].call, "/1.safetensors", troubles[i].code, troubles[i].from);
+            struct import_report r = import(p, "", plain);
+            disarm();
+            print_message("trouble %zu, named %d\n", i, named);
+            assert_int_equal(r.added, 0);
+            expect(p, "SELECT count(*) FROM issue", "1");
+            expect(p, "SELECT count(*) FROM passed", "0");
+            expect_report(import(p, below, plain),
+                          "1 new 0 changed 0 same 0 failed 0 gone");
+            expect(p, "SELECT count(*) FROM issue", "0");
+        }
+    }
+}
+
+/* A set of which one shard could not be read is looked at anew. */
+static void test_passing_trouble_of_a_shard(void **state)
+{
+    static const char index[] =
+        "{\"weight_map\":{\"a.w\":\"m-00001-of-00002.safetensors\","
+        "\"a.b\":\"m-00001-of-00002.safetensors\","
+        "\"c\":\"m-00002-of-00002.safetensors\"}}";
+    const struct place *p = *state;
+    put_safetensors(p, "m-00001-of-00002.safetensors", TWO, 24);
+    put_safetensors(p, "m-00002-of-00002.safetensors", OTHER, 24);
+    put_file(p, "m.safetensors.index.json", index, strlen(index));
+    for (int from = 1; from < 4; from++) {
+        shell_out("rm -f %s*", p->catalog);
+        arm(READ, "m-00002-of-00002.safetensors", EIO, from);
+        import(p, "", plain);
+        disarm();
+        expect(p, "SELECT count(*) > 0 FROM issue", "1");
+        import(p, "", plain);
+        expect(p, "SELECT tensors FROM checkpoint", "3");
+        expect(p, "SELECT count(*) FROM issue", "0");
+        expect_report(import(p, "", plain), "0 new 0 changed 1 same 0 failed 0 gone");
+    }
+}
+
+/* What cannot be looked at is not gone: it is an issue, and --prune lets it be. */
+static void test_prune_drops_what_is_gone_alone(void **state)
+{
+    static const struct {
+        enum call call;
+        const char *where;
+        int code;
+        bool changed; /* files are written anew before */
+    } cases[] = {
+        {OPEN, "/1.safetensors", EACCES, true}, {READ, "/1.safetensors", EIO, true},
+        {LOOK, "/sub", EACCES, false},          {LOOK, "/sub/deep", EACCES, false},
+        {LOOK, "1.safetensors", EIO, false},    {OPENDIR, "/sub", EACCES, false},
+        {OPENDIR, "/sub/deep", EMFILE, false},  {READDIR, "/sub", EIO, false},
+        {READDIR, "/sub/deep", EIO, false},
+    };
+    struct import_options prune = {.prune = true};
+    const struct place *p = *state;
+    shell_out("mkdir -p %s/sub/deep/er", p->root);
+    put_safetensors(p, "sub/1.safetensors", TWO, 24);
+    put_safetensors(p, "sub/deep/1.safetensors", TWO, 24);
+    put_safetensors(p, "sub/deep/er/2.safetensors", TWO, 24);
+    import(p, "", plain);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (cases[i].changed) {
+            put_safetensors(p, "sub/1.safetensors", TWO " ", 24);
+            put_safetensors(p, "sub/deep/1.safetensors", TWO " ", 24);
+        }
+        arm(cases[i].call, cases[i].where, cases[i].code, 1);
+        struct import_report r = import(p, "", prune);
+        disarm();
+        print_message("case %zu\n", i);
+        assert_int_equal(r.pruned, 0);
+        expect(p, "SELECT count(*) FROM checkpoint", "3");
+        expect(p, "SELECT count(*) > 0 FROM issue WHERE severity = 'error'", "1");
+        r = import(p, "", prune);
+        assert_int_equal(r.unchanged + r.changed, 3);
+        expect(p, "SELECT count(*) FROM issue", "0");
+        if (cases[i].changed) {
+            put_safetensors(p, "sub/1.safetensors", TWO, 24);
+            put_safetensors(p, "sub/deep/1.safetensors", TWO, 24);
+            import(p, "", plain);
+        }
+    }
+    /* Half of a listing is none: an index would be read without its shards. */
+    arm(READDIR, "/sub/deep", EIO, 4);
+    import(p, "", prune);
+    disarm();
+    expect(p, "SELECT count(*) FROM checkpoint", "3");
+    shell_out("rm -r %s/sub/deep", p->root);
+    assert_int_equal(import(p, "", prune).pruned, 2);
+}
+
+static void put_array(const struct place *p, const char *directory)
+{
+    static const char metadata[] =
+        "{\"zarr_format\":2,\"shape\":[2],\"chunks\":[2],\"dtype\":\"<f4\","
+        "\"compressor\":null,\"fill_value\":0,\"order\":\"C\",\"filters\":null}";
+    char name[128];
+    shell_out("mkdir -p %s/%s", p->root, directory);
+    snprintf(name, sizeof(name), "%s/.zarray", directory);
+    put_file(p, name, metadata, strlen(metadata));
+    snprintf(name, sizeof(name), "%s/0", directory);
+    put_file(p, name, "12345678", 8);
+}
+
+/* What a directory is, is not decided from half of the evidence. */
+static void test_trouble_with_evidence(void **state)
+{
+    struct import_options prune = {.prune = true};
+    const struct place *p = *state;
+    put_array(p, "step/a");
+    put_array(p, "step/b");
+    import(p, "", plain);
+    expect(p, "SELECT format, tensors FROM checkpoint", "zarr|2");
+    for (int after = 1; after < 3; after++) {
+        put_array(p, after == 1 ? "step/c" : "step/d"); /* changed: asked anew */
+        arm(OPEN, "step/a/.zarray", EIO, 1);
+        import(p, "", prune);
+        disarm();
+        expect(p, "SELECT format, tensors FROM checkpoint",
+               after == 1 ? "zarr|2" : "zarr|3");
+        expect(p, "SELECT count(*) FROM issue", "1");
+        import(p, "", prune);
+        expect(p, "SELECT format, tensors FROM checkpoint",
+               after == 1 ? "zarr|3" : "zarr|4");
+        expect(p, "SELECT count(*) FROM issue", "0");
+    }
+}
+
+static void query(const struct place *p, const char *sql)
+{
+    sqlite3 *db = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
+    if (db_exec(db, sql, &err) != OK)
+        fail_msg("%s: %s", sql, err.message);
+    db_close(db);
+}
+
+/* What a program with other formats passed over is looked at again. */
+static void test_other_formats(void **state)
+{
+    const struct place *p = *state;
+    char path[128], sql[512];
+    struct stat st;
+    put_file(p, "notes.txt", "hello", 5);
+    put_safetensors(p, "1.safetensors", TWO, 24);
+    snprintf(path, sizeof(path), "%s/1.safetensors", p->root);
+    assert_int_equal(stat(path, &st), 0);
+    import(p, "/notes.txt", plain);
+    snprintf(sql, sizeof(sql), "INSERT INTO passed VALUES ('%s', %lld, %lld, %lld, %lld)",
+             path, (long long)st.st_size,
+             (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
+             (long long)st.st_ino, (long long)st.st_dev);
+    query(p, sql);
+    /* Remembered by this program: it need not look. */
+    expect_report(import(p, "", plain), "0 new 0 changed 0 same 0 failed 0 gone");
+    query(p, "UPDATE looked SET looker = '0.0.9 npy npz'");
+    expect_report(import(p, "", plain), "1 new 0 changed 0 same 0 failed 0 gone");
+    expect(p, "SELECT count(*) FROM passed", "1");
+    expect(p, "SELECT count(*) FROM looked", "1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_passing_trouble, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_passing_trouble_of_a_shard, place_setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_prune_drops_what_is_gone_alone, place_setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_trouble_with_evidence, place_setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_other_formats, place_setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
