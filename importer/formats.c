@@ -62,6 +62,14 @@ const struct format *format_for_dir(const struct probe_dir *p)
     return best;
 }
 
+const struct format *format_named(const char *name)
+{
+    for (size_t i = 0; formats[i]; i++)
+        if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
 bool format_has_suffix(const struct format *f, const char *name)
 {
     size_t len = strlen(name);

@@ -152,6 +152,9 @@ static bool vanished(const struct walk *walk, const struct known *k,
     if (!c->file_count)
         return walk_saw(walk, c->path);
     const char *primary = k->files[c->first_file].path;
+    const struct format *format = format_named(c->format);
+    if (walk_inside(walk, primary) && !(format && format->part))
+        return is_gone(primary); /* imported by its own name, and not looked at now */
     return is_gone(primary) || (walk_listed(walk, c->path) && walk_saw(walk, primary) &&
                                 walk_saw(walk, c->path));
 }
@@ -203,6 +206,18 @@ static enum status write_walk(struct importing *im, struct writer *w, struct err
     return err->status == OK ? writer_put(w, &b, err) : err->status;
 }
 
+/* After the checkpoints that they are about. */
+static enum status write_notes(struct importing *im, struct writer *w, struct error *err)
+{
+    const struct walk *walk = im->walk;
+    for (uint64_t i = 0; i < walk->unit_count && err->status == OK; i++)
+        if (walk->units[i].known)
+            writer_clear_notes(w, walk->units[i].known, err);
+    for (uint64_t i = 0; i < walk->note_count && err->status == OK; i++)
+        writer_note(w, walk->notes[i].checkpoint, &walk->notes[i].issue, err);
+    return err->status;
+}
+
 #define WAIT_NS       20000000
 #define NOTICED_AFTER 50 /* waits: a second */
 
@@ -226,7 +241,7 @@ static enum status write_all(struct importing *im, struct sqlite3 *db,
     if (writer_open(db, im->looker, wait_for_turn, (void *)im->options, &w, err) != OK)
         return err->status;
     if (write_walk(im, w, err) == OK && index_all(im, w, report, err) == OK &&
-        forget_passed(im, k, w, err) == OK)
+        forget_passed(im, k, w, err) == OK && write_notes(im, w, err) == OK)
         report_vanished(im, k, w, report, err);
     if (err->status != OK && err->status != ERR_INTERRUPTED) {
         writer_abort(w);

@@ -33,15 +33,18 @@ static const char *const statement_sql[STATEMENTS] = {
     [CLEAR_ISSUES] = "DELETE FROM issues WHERE checkpoint IS NULL AND path = ?1",
     [CLEAR_BELOW] = "DELETE FROM issues WHERE checkpoint IS NULL"
                     " AND path > ?1 || '/' AND path < ?1 || '0'",
+    [CLEAR_NOTES] = "DELETE FROM issues WHERE checkpoint = ?1"
+                    " AND code IN ('two-formats', 'shadowed')",
     [FIND_TRACES] =
         "SELECT EXISTS (SELECT 1 FROM issues) OR EXISTS (SELECT 1 FROM passed)",
     [FIND_LOOKER] = "SELECT 1 FROM looked WHERE looker = ?1",
     [PUT_LOOKER] = "INSERT INTO looked VALUES (?1)",
     [CLEAR_PASSED] = "DELETE FROM passed WHERE path = ?1",
-    [CLEAR_WALKED] = "DELETE FROM issues WHERE code IN ('vanished', 'unreadable',"
-                     " 'unfinished', 'dangling-link', 'not-a-file')"
-                     " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'"
-                     " OR ?1 = '/')",
+    [CLEAR_WALKED] =
+        "DELETE FROM issues WHERE code IN ('vanished', 'unreadable',"
+        " 'unfinished', 'dangling-link', 'not-a-file', 'two-formats', 'shadowed')"
+        " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'"
+        " OR ?1 = '/')",
     /* Without an id SQLite appends: it need not look for the place of each row. */
     [FEED_NAMES] = "INSERT INTO names(name) SELECT c1 FROM ckptdb_feed",
     [FEED_TENSORS] = "INSERT INTO layout_tensors SELECT * FROM ckptdb_feed",
@@ -549,6 +552,27 @@ enum status writer_vanished(struct writer *w, int64_t checkpoint, const char *pa
     };
     struct batch b = {.issues = &issue, .issue_count = 1};
     return begin(w, err) == OK ? put_issues(w, &b, checkpoint, err) : err->status;
+}
+
+enum status writer_clear_notes(struct writer *w, int64_t checkpoint, struct error *err)
+{
+    if (begin(w, err) != OK || w->blank)
+        return err->status;
+    sqlite3_stmt *s = writer_statement(w, CLEAR_NOTES);
+    sqlite3_bind_int64(s, 1, checkpoint);
+    return writer_finish(w, s, err);
+}
+
+enum status writer_note(struct writer *w, const char *checkpoint,
+                        const struct batch_issue *issue, struct error *err)
+{
+    struct batch b = {.issues = (struct batch_issue *)issue, .issue_count = 1};
+    if (begin(w, err) != OK)
+        return err->status;
+    sqlite3_stmt *s = writer_statement(w, FIND_CHECKPOINT);
+    writer_bind_text(s, 1, checkpoint);
+    int64_t id = writer_find(w, s, err);
+    return err->status == OK ? put_issues(w, &b, id, err) : err->status;
 }
 
 enum status writer_forget_passed(struct writer *w, const char *path, struct error *err)

@@ -30,6 +30,11 @@ enum status writer_drop(struct writer *, int64_t checkpoint, struct error *err);
 enum status writer_clear_walked(struct writer *, const char *root, struct error *err);
 enum status writer_vanished(struct writer *, int64_t checkpoint, const char *path,
                             struct error *err);
+/* Notes: issues of a checkpoint that come from what lies beside it ('two-formats', 'shadowed'),
+ * and are renewed without it. One whose checkpoint could not be catalogued is of its path. */
+enum status writer_clear_notes(struct writer *, int64_t checkpoint, struct error *err);
+enum status writer_note(struct writer *, const char *checkpoint,
+                        const struct batch_issue *, struct error *err);
 /* A file that was passed over is gone: forget it and its issues. */
 enum status writer_forget_passed(struct writer *, const char *path, struct error *err);
 /* Commit, build missing indexes, leave WAL mode where nobody reads, and free. */

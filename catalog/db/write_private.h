@@ -30,6 +30,7 @@ enum writer_statement_id {
     PUT_SUMS,
     CLEAR_ISSUES,
     CLEAR_BELOW,
+    CLEAR_NOTES,
     CLEAR_PASSED,
     FIND_TRACES,
     FIND_LOOKER,

@@ -179,6 +179,16 @@ enum status array_emit_site(struct job *job, const char *root, const struct arra
     return status;
 }
 
+void array_tree_report(struct job *job, const struct array_tree *tree)
+{
+    if (tree->foreign)
+        job_issue(
+            job, ISSUE_WARNING, NULL, NO_OFFSET, "passed-over",
+            "checkpoints of other formats inside this one: %llu, such as \"%.200s\"; "
+            "not looked at (import them by their own paths)",
+            (unsigned long long)tree->foreign, tree->first_foreign);
+}
+
 struct array_site *array_tree_find(const struct array_tree *tree, const char *path)
 {
     uint64_t low = 0, high = tree->count;

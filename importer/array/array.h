@@ -52,14 +52,20 @@ struct array_tree {
     uint64_t group_count;
     struct array_attributes *attributes; /* of groups and arrays; empty ones left out */
     uint64_t attribute_count;
-    uint64_t links;   /* links to directories, which are not followed, */
-    const char *link; /* and the path of one of them */
+    uint64_t foreign; /* files and directories below the root that are no zarr, but named
+                         like checkpoints of other formats: not looked into, */
+    const char *first_foreign; /* and the path of one of them */
+    uint64_t links;            /* links to directories, which are not followed, */
+    const char *link;          /* and the path of one of them */
 };
 
 /* Find every array below `root` (absolute), reading directories and metadata on up to
  * job->threads threads. Everything lives in job->arena. Fails only with ERR_MEMORY and
  * ERR_LIMIT, or where the root cannot be read. */
 enum status array_tree_scan(struct job *, const char *root, struct array_tree *out);
+
+/* A warning where there is something foreign. */
+void array_tree_report(struct job *, const struct array_tree *);
 
 /* The site at a path; NULL: none. */
 struct array_site *array_tree_find(const struct array_tree *, const char *path);

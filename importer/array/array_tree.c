@@ -249,18 +249,47 @@ static bool read_node(struct node *n, struct array_site *site, bool *is_array)
     return problem.status != ERR_MEMORY && array_keep_problem(&f->arena, site, &problem);
 }
 
+static bool count_foreign(struct node *n, const char *name)
+{
+    struct array_tree *t = &n->found->tree;
+    const char *path = *name ? array_below(&n->found->arena, n->path, name) : n->path;
+    t->foreign++;
+    if (path && (!t->first_foreign || strcmp(path, t->first_foreign) < 0))
+        t->first_foreign = path;
+    return path;
+}
+
+/* Checkpoints of other formats below the root. *whole: the directory is one. */
+static bool note_foreign(struct node *n, bool *whole)
+{
+    static const char *const marks[] = {"_METADATA", "manifest.ocdbt", "pytreedef.json",
+                                        "saved_model.pb"};
+    const struct array_listing *l = &n->listing;
+    if (!*n->path)
+        return true;
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && !*whole; i++)
+        *whole = array_listed(l, marks[i]);
+    if (*whole)
+        return count_foreign(n, "");
+    for (uint64_t i = 0; i < l->file_count; i++)
+        if (format_claims_name(l->files[i]) && !count_foreign(n, l->files[i]))
+            return false;
+    return true;
+}
+
 static bool take_node(struct node *n)
 {
     struct found *f = n->found;
     struct array_site site = {
         .path = n->path, .found = true, .identity = n->listing.identity};
     struct error err = {.offset = NO_OFFSET};
-    bool is_array = false;
+    bool is_array = false, foreign = false;
     if (!read_node(n, &site, &is_array) || !read_attributes(n) || !read_copies(n) ||
         !add_links(n))
         return false;
     if (!is_array)
-        return add_group(n) && push_below(n, NULL);
+        return note_foreign(n, &foreign) && add_group(n) &&
+               (foreign || push_below(n, NULL));
     if (site.has_metadata && array_find_values(&f->arena, &f->scratch, n->scan->root,
                                                &site, &n->listing, &err) != OK)
         return false;
@@ -332,6 +361,10 @@ static bool append(void *list, uint64_t *count, const void *from, uint64_t more,
 
 static bool take_found(struct array_tree *tree, const struct array_tree *t)
 {
+    tree->foreign += t->foreign;
+    if (t->first_foreign &&
+        (!tree->first_foreign || strcmp(t->first_foreign, tree->first_foreign) < 0))
+        tree->first_foreign = t->first_foreign;
     tree->links += t->links;
     if (t->link && (!tree->link || strcmp(t->link, tree->link) < 0))
         tree->link = t->link;

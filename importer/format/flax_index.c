@@ -15,6 +15,11 @@ static int index_probe(const struct probe *p)
     return weight_map_probe(p, SUFFIX);
 }
 
+static bool index_shadow(const char *name, struct text *out)
+{
+    return weight_map_single(name, SUFFIX, out);
+}
+
 static enum status index_claim(struct claim *c)
 {
     return weight_map_claim(c, SUFFIX);
@@ -73,6 +78,7 @@ const struct format format_flax_index = {
     .separator = '/',
     .set = true,
     .probe = index_probe,
+    .loaded_first = index_shadow,
     .claim = index_claim,
     .index = index_set,
 };

@@ -49,6 +49,7 @@ const struct format format_ocdbt = {
     .summary = "TensorStore: zarr arrays in an OCDBT database",
     .suffixes = "",
     .separator = '/',
+    .part = true,
     .probe_dir = ocdbt_probe,
     .index = ocdbt_index,
 };

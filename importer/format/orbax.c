@@ -151,6 +151,25 @@ static void report(struct orbax_item *o)
                   (unsigned long long)o->unnamed, o->first_unnamed);
 }
 
+/* Orbax refuses a tree without its names. An array that was saved alone has none. */
+static void report_no_tree(struct orbax_item *o)
+{
+    static const char *const alone[] = {"checkpoint", "array", "random_key",
+                                        "jax_random_key"};
+    size_t len;
+    uint64_t count = orbax_store_count(&o->store);
+    if (o->tree.known || o->tree.damaged || o->aggregated || !count)
+        return;
+    const char *key = orbax_store_key(&o->store, 0, &len);
+    for (size_t i = 0; count == 1 && i < sizeof(alone) / sizeof(alone[0]); i++)
+        if (len == strlen(alone[i]) && memcmp(key, alone[i], len) == 0)
+            return;
+    job_issue(
+        o->job, ISSUE_WARNING, NULL, NO_OFFSET, "no-metadata",
+        "no _METADATA, without which Orbax restores nothing: names are guessed from "
+        "the keys of the arrays, every '.' taken for a '/'");
+}
+
 static enum status index_item(struct orbax_item *o)
 {
     if (orbax_place(o->job, o->job->path) != OK ||
@@ -172,6 +191,7 @@ static enum status index_item(struct orbax_item *o)
         emit_leaf(o, &o->tree.leaves[i]);
     if (o->job->err->status == OK && emit_rest(o) == OK) {
         report(o);
+        report_no_tree(o);
         orbax_padding_read(o);
     }
     return o->job->err->status;

@@ -28,7 +28,8 @@ struct orbax_leaf {
 };
 
 struct orbax_tree {
-    bool known;      /* there is a `_METADATA` that could be read, */
+    bool damaged;    /* there is a `_METADATA` that could not be read (an issue) */
+    bool known;      /* there is one that could, */
     bool all_stored; /* and it says that all values of all arrays were stored */
     struct orbax_leaf *leaves;
     uint64_t count;

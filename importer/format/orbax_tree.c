@@ -253,7 +253,7 @@ enum status orbax_tree_read(struct job *job, const char *directory,
     if (err.status != OK)
         job_issue_error(job, out->known ? ISSUE_WARNING : ISSUE_ERROR, &err);
     if (!out->known)
-        *out = (struct orbax_tree){0};
+        *out = (struct orbax_tree){.damaged = err.status != OK};
     return job->err->status;
 }
 

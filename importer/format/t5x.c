@@ -85,6 +85,8 @@ struct t5x {
     struct strmap folders; /* that an array has taken */
     uint64_t version;
     uint64_t uint16s; /* arrays that say uint16 */
+    uint64_t guessed; /* folders without .zarray, */
+    const char *first_guessed;
 };
 
 /* The name without what T5X leaves out of it. */
@@ -187,6 +189,8 @@ static bool find_site(struct t5x *t, const struct t5x_spec *s,
             *out = (struct array_site){.path = path};
             if (array_site_list(job, job->path, said, out) != OK)
                 return false;
+            if (out->found && !(site && site->problem) && t->guessed++ == 0)
+                t->first_guessed = path;
             out->array = *said; /* without a folder its values are lost, and said to be */
             out->has_metadata = true;
         }
@@ -315,6 +319,13 @@ static enum status t5x_index(struct job *job)
                   "%llu arrays say uint16, which version %llu should not: taken for "
                   "bfloat16, as T5X does",
                   (unsigned long long)t.uint16s, (unsigned long long)t.version);
+    if (t.guessed)
+        job_issue(
+            job, ISSUE_WARNING, t.sink.source->name, NO_OFFSET, "no-metadata",
+            "folders of arrays without .zarray, which T5X does not read: %llu, such "
+            "as \"%.200s\"; what `checkpoint` says of these arrays was taken",
+            (unsigned long long)t.guessed, t.first_guessed);
+    array_tree_report(job, &t.arrays);
     flax_state_step(job);
     return job->err->status;
 }

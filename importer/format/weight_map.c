@@ -88,6 +88,11 @@ static bool is_plain_name(struct bytes name)
              (name.len == 1 || (name.len == 2 && name.at[1] == '.')));
 }
 
+bool weight_map_single(const char *name, const char *suffix, struct text *out)
+{
+    return stem_of(name, suffix, out) && text_adds(out, suffix);
+}
+
 int weight_map_probe(const struct probe *p, const char *suffix)
 {
     char value[64];

@@ -57,6 +57,9 @@ struct weight_map {
  * its own name calls such an index. */
 int weight_map_probe(const struct probe *, const char *suffix);
 
+/* "model.safetensors.index.json": "model.safetensors", which the libraries look for first. */
+bool weight_map_single(const char *name, const char *suffix, struct text *out);
+
 /* Take the shards: those that the index names, and those that are named like them. */
 enum status weight_map_claim(struct claim *, const char *suffix);
 

@@ -4,7 +4,8 @@
  *   NAME.zarr/            a group or an array of version 2 (.zgroup, .zarray) or 3
  *                         (zarr.json), with groups and arrays below it
  *   NAME-000001000/       big_vision: an array a directory, '~' in its name for '/'
- *   NAME/                 arrays side by side, as JAX's array serialization leaves them
+ *   NAME/                 arrays side by side and no other folder, as JAX's array serialization
+ *                         leaves them
  *   step-1000/            Levanter: metadata.json and arrays at any depth
  *
  * Of the last three nothing says what they are but the arrays in them. Orbax's and OCDBT's
@@ -16,8 +17,6 @@
 #include "importer/array/array.h"
 #include "importer/job/facts.h"
 #include "importer/job/step.h"
-
-#define CHILDREN_LOOKED_AT 8
 
 /* --- recognising ------------------------------------------------------------------------ */
 
@@ -50,6 +49,32 @@ static bool ends_in(const char *name, const char *end)
     return len >= n && strcmp(name + len - n, end) == 0;
 }
 
+/* Is it the beginning of a JSON object with this key of its own? Those of objects inside (a
+ * group's copies of what its arrays say) do not count. */
+static bool has_key(struct bytes head, const char *key)
+{
+    size_t len = strlen(key), begin = 0;
+    unsigned depth = 0;
+    bool text = false;
+    for (size_t i = 0; i < head.len; i++) {
+        uint8_t c = head.at[i];
+        if (text && c == '\\') {
+            i++;
+        } else if (c == '"') {
+            text = !text;
+            if (text)
+                begin = i + 1;
+            else if (depth == 1 && i - begin == len &&
+                     memcmp(head.at + begin, key, len) == 0)
+                return true;
+        } else if (!text) {
+            depth += c == '{' || c == '[';
+            depth -= (c == '}' || c == ']') && depth;
+        }
+    }
+    return false;
+}
+
 static bool child_is_array(const struct probe_dir *p, const char *name)
 {
     char path[512];
@@ -58,17 +83,18 @@ static bool child_is_array(const struct probe_dir *p, const char *name)
     if (p->peek(p, path).at)
         return true;
     snprintf(path, sizeof(path), "%s/zarr.json", name);
-    return holds(p->peek(p, path), "\"data_type\"");
+    return has_key(p->peek(p, path), "data_type");
 }
 
-/* Nothing but arrays, as far as one looks. NAME.zarr is a checkpoint of its own. */
+/* Nothing but arrays, more than one: else each of them is a checkpoint of its own, and so is
+ * whatever lies beside it. NAME.zarr is one in any case. */
 static bool holds_arrays(const struct probe_dir *p)
 {
-    unsigned seen = 0;
+    uint64_t seen = 0;
     for (uint64_t i = 0; i < p->file_count; i++)
         if (format_claims_name(p->files[i]))
             return false;
-    for (uint64_t i = 0; i < p->dir_count && seen < CHILDREN_LOOKED_AT; i++) {
+    for (uint64_t i = 0; i < p->dir_count; i++) {
         const char *name = p->dirs[i];
         if (*name == '.')
             continue;
@@ -76,7 +102,7 @@ static bool holds_arrays(const struct probe_dir *p)
             return false;
         seen++;
     }
-    return seen > 0;
+    return seen > 1;
 }
 
 static bool is_levanter(const struct probe_dir *p)
@@ -215,6 +241,7 @@ static enum status index_tree(struct job *job)
         state_attributes(job, &tree.attributes[i], bare);
     if (bare)
         job_meta_neighbour(job, "metadata.json");
+    array_tree_report(job, &tree);
     if (tree.links)
         job_issue(
             job, ISSUE_WARNING, NULL, NO_OFFSET, "linked-directory",
@@ -229,6 +256,7 @@ const struct format format_zarr = {
     .summary = "zarr 2 and 3 directories: groups, single arrays, arrays side by side",
     .suffixes = "",
     .separator = '/',
+    .part = true,
     .probe_dir = probe_dir,
     .index = index_tree,
 };

@@ -42,13 +42,11 @@ struct probe_dir {
     const char *const *dirs;
     uint64_t dir_count;
     /* At most PROBE_HEAD_BYTES of a file in it or below it ("checkpoint", "w/.zarray"); at
-     * is NULL where there is none, or after PROBE_LOOKS of such questions. A question costs
-     * an open(): ask where the names give reason to, and stop at the first answer. */
+     * is NULL where there is none. A question costs an open(): ask where the names give reason
+     * to, and stop at the first answer. */
     struct bytes (*peek)(const struct probe_dir *, const char *path);
     void *looking; /* the walk's */
 };
-
-#define PROBE_LOOKS 32
 
 /* Whether a file, or a directory, of this name is there. */
 bool probe_dir_has_file(const struct probe_dir *, const char *name);
@@ -74,9 +72,18 @@ struct format {
      * argument that lies inside such a directory means that checkpoint. */
     int (*probe_dir)(const struct probe_dir *);
 
+    /* Directories of this format are also parts of others' checkpoints (zarr arrays of T5X's):
+     * an argument that is one means the checkpoint around it. Of other formats it means itself,
+     * whatever is around. */
+    bool part;
+
     /* The checkpoint's name for a primary file called `name`, in the same directory.
      * NULL: the file's own. */
     bool (*checkpoint_name)(const char *name, struct text *out);
+
+    /* The neighbour, of the primary file's directory, that the framework would load in its
+     * place. NULL: there is no such thing. */
+    bool (*loaded_first)(const char *name, struct text *out);
 
     /* Name the files of the same directory that belong to this checkpoint
      * (claim_take). NULL: none. They are then no checkpoints of their own. */
@@ -94,6 +101,9 @@ extern const struct format *const formats[];
 /* The best format for a file or a directory, or NULL. */
 const struct format *format_for_file(const struct probe *);
 const struct format *format_for_dir(const struct probe_dir *);
+
+/* By the name that the catalog has; NULL: none of this program's. */
+const struct format *format_named(const char *name);
 
 /* Whether `name` ends as those of some format's files do that are checkpoints by themselves. */
 bool format_claims_name(const char *name);

@@ -731,11 +731,50 @@ static enum status take_step_of_folder(struct job *job)
     return OK;
 }
 
+/* A file whose name only its own program knows: T5X's train_ds-000-of-001.index. */
+static bool is_companion(const char *name)
+{
+    const struct format *f = format_for_file(&(struct probe){.name = name});
+    return f && !f->index;
+}
+
+/* Nothing else in a directory that is a checkpoint is looked at: that is said. */
+static void report_inside(struct job *job, const struct job_request *request)
+{
+    const struct batch *b = job->batch;
+    uint64_t count = 0;
+    const char *first = NULL;
+    struct strmap own = {0};
+    size_t dir = strlen(job->path) + 1;
+    bool added;
+    for (uint64_t i = 0; i < b->file_count; i++)
+        if (strlen(b->files[i].path) > dir &&
+            !strmap_add(&own, b->files[i].path + dir, strlen(b->files[i].path + dir),
+                        &added))
+            no_memory(job);
+    for (uint64_t i = 0; i < request->sibling_count; i++) {
+        const char *name = request->siblings[i];
+        if (!format_claims_name(name) || strmap_get(&own, name, strlen(name)) ||
+            is_companion(name))
+            continue;
+        first = first ? first : name;
+        count++;
+    }
+    strmap_release(&own);
+    if (count)
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "passed-over",
+                  "files that are named like checkpoints and are no part of this one: "
+                  "%llu, such as \"%.200s\"; not looked at (import them by their names)",
+                  (unsigned long long)count, first);
+}
+
 static enum status run(struct job *job, const struct job_request *request)
 {
     struct job_private *p = inside(job);
     if (open_primary(job, request) != OK || request->format->index(job) != OK)
         return job->err->status;
+    if (job->batch->folder)
+        report_inside(job, request);
     /* job_*() may have failed while the format went on. */
     if (job->err->status != OK)
         return job->err->status;

@@ -15,16 +15,16 @@ static bool see_entry(void *context, const struct directory_entry *e)
     return (e->kind != ENTRY_FILE && e->kind != ENTRY_FOLDER) || listing_add(context, e);
 }
 
-static bool is_whole(const char *path)
+static const struct format *format_of(const char *path)
 {
     struct arena arena = {0};
     struct error ignored = {.offset = NO_OFFSET};
     struct listing l = {.path = path, .arena = &arena};
-    bool whole = directory_list(path, 0, NULL, see_entry, &l, &ignored) == OK;
+    bool listed = directory_list(path, 0, NULL, see_entry, &l, &ignored) == OK;
     listing_sort(&l);
-    whole = whole && directory_format(&l, &ignored);
+    const struct format *format = listed ? directory_format(&l, &ignored) : NULL;
     arena_release(&arena);
-    return whole;
+    return format;
 }
 
 /* Directories that hold nothing but parts of what is around them. */
@@ -43,9 +43,10 @@ bool checkpoint_around(char *path)
     size_t best = 0;
     char *copy = strdup(path);
     for (char *slash; copy && (slash = strrchr(copy, '/')) && slash != copy;) {
-        if (is_whole(copy))
+        const struct format *format = format_of(copy);
+        if (format)
             best = strlen(copy);
-        else if (best || !names_part(slash + 1))
+        if (format ? !format->part : best || !names_part(slash + 1))
             break;
         *slash = '\0';
     }

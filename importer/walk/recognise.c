@@ -38,38 +38,65 @@ static const char *kept(struct walker *w, const char *text)
     return copy;
 }
 
+/* A message with its control characters escaped. */
+static struct batch_issue issue_of(struct walker *w, const char *path, bool warning,
+                                   const char *code, const char *fmt, va_list args)
+{
+    struct error safe = {.offset = NO_OFFSET};
+    char raw[sizeof(safe.message)];
+    vsnprintf(raw, sizeof(raw), fmt, args);
+    error_set(&safe, ERR_CORRUPT, NULL, NO_OFFSET, "%s", raw);
+    return (struct batch_issue){.path = kept(w, path),
+                                .offset = NO_OFFSET,
+                                .warning = warning,
+                                .code = code,
+                                .message = kept(w, safe.message)};
+}
+
 void walk_issue(struct walker *w, const char *path, bool warning, const char *code,
                 const char *fmt, ...)
 {
     struct walk *walk = w->walk;
-    struct error safe = {.offset = NO_OFFSET};
-    char raw[sizeof(safe.message)];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(raw, sizeof(raw), fmt, args);
+    struct batch_issue issue = issue_of(w, path, warning, code, fmt, args);
     va_end(args);
-    error_set(&safe, ERR_CORRUPT, NULL, NO_OFFSET, "%s", raw);
     void *list =
         grown(w, walk->issues, walk->issue_count, &w->issue_space, sizeof(*walk->issues));
-    struct batch_issue issue = {
-        .path = kept(w, path),
-        .offset = NO_OFFSET,
-        .warning = warning,
-        .code = code,
-        .message = kept(w, safe.message),
-    };
     if (!list || !issue.path || !issue.message)
         return;
     walk->issues = list;
     walk->issues[walk->issue_count++] = issue;
 }
 
-void walk_unseen(struct walker *w, const char *path, const char *why)
+void walk_note(struct walker *w, const char *checkpoint, const char *path,
+               const char *code, const char *fmt, ...)
+{
+    struct walk *walk = w->walk;
+    va_list args;
+    va_start(args, fmt);
+    struct walk_note note = {kept(w, checkpoint),
+                             issue_of(w, path, true, code, fmt, args)};
+    va_end(args);
+    void *list =
+        grown(w, walk->notes, walk->note_count, &w->note_space, sizeof(*walk->notes));
+    if (!list || !note.checkpoint || !note.issue.path || !note.issue.message)
+        return;
+    walk->notes = list;
+    walk->notes[walk->note_count++] = note;
+}
+
+static void remember(struct walker *w, struct strmap *set, const char *path)
 {
     bool added;
     const char *key;
-    if (!strmap_keep(&w->walk->unseen, &w->walk->arena, path, strlen(path), &key, &added))
+    if (!strmap_keep(set, &w->walk->arena, path, strlen(path), &key, &added))
         w->failed = true;
+}
+
+void walk_unseen(struct walker *w, const char *path, const char *why)
+{
+    remember(w, &w->walk->unseen, path);
     if (why)
         walk_issue(w, path, false, "unreadable", "%s", why);
 }
@@ -153,14 +180,6 @@ static void probe(struct walker *w, struct listing *l, struct entry *e)
         pthread_mutex_unlock(&w->lock);
     }
     free(path);
-}
-
-static const struct format *format_named(const char *name)
-{
-    for (size_t i = 0; formats[i]; i++)
-        if (strcmp(formats[i]->name, name) == 0)
-            return formats[i];
-    return NULL;
 }
 
 /* The row of a file that is as it was, preferably the one that makes it a primary. */
@@ -488,6 +507,22 @@ struct folder {
     const char *const *siblings; /* listed once one of them is to be indexed */
 };
 
+/* Is there a neighbour that the framework loads in this checkpoint's place? */
+static void note_shadow(struct walker *w, struct listing *l, const struct entry *e,
+                        const char *checkpoint)
+{
+    struct text name = {0};
+    const struct entry *other = e->format->loaded_first(e->name, &name) && text_str(&name)
+                                    ? listing_file(l, text_str(&name))
+                                    : NULL;
+    const char *path = other && other->claimer != e ? join(l, other->name) : NULL;
+    if (path)
+        walk_note(w, checkpoint, path, "shadowed",
+                  "the libraries load this file in place of %s, which does not name it",
+                  e->name);
+    text_release(&name);
+}
+
 static void settle(struct walker *w, struct listing *l, struct folder *f, struct entry *e,
                    bool claims_only)
 {
@@ -520,6 +555,8 @@ static void settle(struct walker *w, struct listing *l, struct folder *f, struct
     u.siblings = f->siblings;
     if (!u.siblings)
         u.sibling_count = 0;
+    if (e->format->loaded_first)
+        note_shadow(w, l, e, u.path);
     add_unit(w, u);
 }
 
@@ -541,13 +578,13 @@ static void add_directory_unit(struct walker *w, struct listing *l, struct unit 
         u.siblings = names_of(l, &w->walk->arena);
     u.sibling_count = u.siblings ? l->file_count : 0;
     w->walk->files += l->file_count;
+    remember(w, &w->walk->whole, l->path);
     add_unit(w, u);
     pthread_mutex_unlock(&w->lock);
 }
 
 struct looking {
     struct listing *listing;
-    unsigned looks;
     struct error *trouble; /* why a file could not be looked into: the first */
 };
 
@@ -559,7 +596,7 @@ static struct bytes peek(const struct probe_dir *p, const char *path)
     struct bytes head = {0};
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
-    if (looking->looks++ >= PROBE_LOOKS || !whole)
+    if (!whole)
         return head;
     if (source_open_file(whole, SOURCE_HEADERS, &s, NULL, &err) != OK) {
         if (status_passes(err.status) && looking->trouble->status == OK)

@@ -386,15 +386,29 @@ bool walk_covers(const struct walk *walk, const char *path)
     return false;
 }
 
-bool walk_saw(const struct walk *walk, const char *path)
+/* Does the set hold a directory that `path` is in; or, `itself`, the path? */
+static bool covers(const struct strmap *set, const char *path, bool itself)
 {
-    if (!walk->unseen.count)
+    size_t len = set->count ? strlen(path) : 0;
+    if (len && itself && strmap_get(set, path, len))
         return true;
-    size_t len = strlen(path);
-    while (len && !strmap_get(&walk->unseen, path, len))
+    while (len) {
         while (len && path[--len] != '/')
             ;
-    return len == 0;
+        if (len && strmap_get(set, path, len))
+            return true;
+    }
+    return false;
+}
+
+bool walk_saw(const struct walk *walk, const char *path)
+{
+    return !covers(&walk->unseen, path, true);
+}
+
+bool walk_inside(const struct walk *walk, const char *path)
+{
+    return covers(&walk->whole, path, false);
 }
 
 bool walk_listed(const struct walk *walk, const char *path)
@@ -427,16 +441,45 @@ static int issue_by_path(const void *a, const void *b)
     return order ? order : strcmp(x->message, y->message);
 }
 
-/* Arguments may overlap: the same checkpoint is one. */
-static void sort_results(struct walk *walk)
+/* Two formats call a checkpoint the same (TensorFlow's versions 1 and 2): the one that its
+ * framework loads is the earlier line of formats.def. */
+static void settle_rivals(struct walker *w, struct unit *winner, const struct unit *other)
 {
+    struct unit loser = *other;
+    if (strcmp(winner->primary, loser.primary) == 0)
+        return; /* the same, by two arguments */
+    for (size_t i = 0; formats[i] != winner->format; i++) {
+        if (formats[i] == loser.format) {
+            loser = *winner;
+            *winner = *other;
+            break;
+        }
+    }
+    walk_note(
+        w, winner->path, loser.primary, "two-formats",
+        "another checkpoint of the same name (%s): it is not in the catalog, as its "
+        "framework loads the other (%s)",
+        loser.format->name, winner->format->name);
+}
+
+/* Arguments may overlap: the same checkpoint is one. */
+static void sort_units(struct walker *w)
+{
+    struct walk *walk = w->walk;
     uint64_t kept = 0;
     if (walk->unit_count)
         qsort(walk->units, walk->unit_count, sizeof(*walk->units), unit_by_path);
     for (uint64_t i = 0; i < walk->unit_count; i++)
         if (!kept || strcmp(walk->units[kept - 1].path, walk->units[i].path) != 0)
             walk->units[kept++] = walk->units[i];
+        else
+            settle_rivals(w, &walk->units[kept - 1], &walk->units[i]);
     walk->unit_count = kept;
+}
+
+static void sort_results(struct walk *walk)
+{
+    uint64_t kept = 0;
     if (walk->passed_count)
         qsort(walk->passed, walk->passed_count, sizeof(*walk->passed), file_by_path);
     if (walk->issue_count)
@@ -456,10 +499,11 @@ static enum status run(struct walker *w, struct error *err)
     threads_join(threads);
     if (w->interrupted)
         return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    sort_units(w);
+    sort_results(w->walk);
     if (w->failed)
         return error_set(err, ERR_MEMORY, NULL, NO_OFFSET,
                          "no memory left to list so many files");
-    sort_results(w->walk);
     return OK;
 }
 
@@ -495,6 +539,7 @@ void walk_free(struct walk *walk)
         return;
     strmap_release(&walk->listed);
     strmap_release(&walk->unseen);
+    strmap_release(&walk->whole);
     arena_release(&walk->arena);
     free(walk);
 }

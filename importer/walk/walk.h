@@ -25,6 +25,12 @@ struct unit {
     bool unchanged; /* needs no look */
 };
 
+/* What is worth knowing about a checkpoint beside another: an issue of it. */
+struct walk_note {
+    const char *checkpoint; /* its path */
+    struct batch_issue issue;
+};
+
 struct walk_options {
     unsigned threads;
     bool follow; /* enter linked directories */
@@ -42,10 +48,14 @@ struct walk {
     uint64_t passed_count;
     struct batch_issue *issues;
     uint64_t issue_count;
+    struct walk_note *notes; /* of checkpoints that were found, by their path */
+    uint64_t note_count;
     const char **roots; /* absolute, what the arguments became: vanished files are
                            looked for below them */
     uint64_t root_count;
     struct strmap listed; /* directories whose entries were read */
+    struct strmap
+        whole; /* directories that are one checkpoint: nothing below was looked at */
     struct strmap unseen; /* paths that could not be, or were not to be, looked at */
     uint64_t files;       /* seen */
     void *private;
@@ -65,6 +75,9 @@ bool walk_covers(const struct walk *, const char *path);
 /* Whether what is, or was, at a path could be looked at. False: nothing is known of it, nor of
  * what is below it. */
 bool walk_saw(const struct walk *, const char *path);
+
+/* Whether a path is inside a directory that is one checkpoint. */
+bool walk_inside(const struct walk *, const char *path);
 
 /* Whether the entries of a path, or those beside it, were read. */
 bool walk_listed(const struct walk *, const char *path);

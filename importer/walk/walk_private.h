@@ -27,7 +27,7 @@ struct walker {
     struct task *tasks;
     uint64_t open_tasks;   /* queued or being worked on */
     struct strmap visited; /* directories, by device and inode: loops of links end */
-    size_t unit_space, passed_space, issue_space;
+    size_t unit_space, passed_space, issue_space, note_space;
     bool stopped, interrupted;
     atomic_bool failed;
 };
@@ -78,6 +78,10 @@ bool listing_add(struct listing *, const struct directory_entry *);
 void listing_sort(struct listing *);
 struct entry *listing_file(const struct listing *, const char *name);
 struct entry *listing_dir(const struct listing *, const char *name);
+
+/* Something to know about a found checkpoint; `path` is where it was noticed. Under the lock. */
+void walk_note(struct walker *, const char *checkpoint, const char *path,
+               const char *code, const char *fmt, ...) PRINTF_LIKE(5, 6);
 
 /* What is at a path, or below it, cannot be looked at: an issue, and nothing of it counts as
  * gone. Under the lock. */

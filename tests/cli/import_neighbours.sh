@@ -1,0 +1,90 @@
+# Checkpoints side by side and inside each other: nothing is swallowed without a word.
+imported() { echo "$ import $*"; "$CKPTDB_BIN" import "$@"; echo "status $?"; }
+list() {
+    "$CKPTDB_BIN" --list "SELECT replace(c.path, '$PWD/', '') AS path, c.format, group_concat('<' || t.name || '>', ' ')
+        FROM checkpoint c JOIN tensor t ON t.checkpoint_id = c.id GROUP BY c.id ORDER BY c.path"
+}
+fresh() { echo "--- $1"; rm -rf "$CKPTDB" here; mkdir here; }
+array() { # PATH
+    mkdir -p "$1"
+    printf '{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"<i2","order":"C","compressor":null,"filters":null,"fill_value":0}' >"$1/.zarray"
+    printf '\1\0\2\0' >"$1/0"
+}
+header='{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+safetensors() { # FILE
+    mkdir -p "$(dirname "$1")"
+    printf '\066\0\0\0\0\0\0\0%s\1\2\3\4' "$header" >"$1"
+}
+item() { # PATH: of Orbax
+    array "$1/params.w"
+    printf '{"tree_metadata":{"x":{"key_metadata":[{"key":"params","key_type":2},{"key":"w","key_type":2}],"value_metadata":{"value_type":"np.ndarray"}}}}' >"$1/_METADATA"
+}
+
+fresh 'nine arrays, and then other things: each is what it is'
+for i in 0 1 2 3 4 5 6 7 8; do array here/a$i; done
+item here/item
+safetensors here/run/model.safetensors
+cp -r "$TESTS/fixtures/tf_bundle/y_few_bits" here/tf
+imported here
+list
+imported here/item
+
+fresh 'arrays alone; a lone one; groups in a plain folder'
+array here/side/a
+array here/side/b
+array here/lone/only
+array here/groups/g/w
+printf '{"zarr_format":2}' >here/groups/g/.zgroup
+mkdir -p here/three/g here/three/h/w
+printf '{"attributes":{"shape":["data_type"]},"zarr_format":3,"consolidated_metadata":{"metadata":{"w":{"data_type":"int8","node_type":"array"}}},"node_type":"group"}' |
+    tee here/three/g/zarr.json >here/three/h/zarr.json
+printf '{"shape":[2],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},"fill_value":0,"codecs":[{"name":"bytes"}],"attributes":{},"zarr_format":3,"node_type":"array"}' >here/three/h/w/zarr.json
+cp -r here/three/h/w here/three/g/w
+imported here
+list
+
+fresh 'inside a store: said, and imported by its own path'
+array here/store/w
+printf '{"zarr_format":2}' >here/store/.zgroup
+item here/store/deep/item
+safetensors here/store/x.safetensors
+safetensors here/store/deep/y.safetensors
+imported here
+imported here/store/deep/item here/store/x.safetensors
+list
+imported here --prune
+rm here/store/x.safetensors
+imported here --prune
+list
+
+fresh 'one prefix in both versions of TensorFlow'
+cp "$TESTS"/fixtures/tf_bundle/y_few_bits/* here
+imported here
+cp "$TESTS/fixtures/tf_v1/y_vector" here/m
+imported here --prune
+imported here
+list
+imported here/m
+rm here/m
+imported here
+cp "$TESTS/fixtures/tf_v1/y_vector" here/m
+rm "$CKPTDB" here/m.index
+imported here
+list
+cp "$TESTS"/fixtures/tf_bundle/y_few_bits/* here
+imported here
+list
+
+fresh 'a file that is loaded in place of an index'
+cp "$TESTS"/fixtures/safetensors_index/y_two/* here
+imported here
+safetensors here/model.safetensors
+imported here
+imported here
+imported here/model.safetensors.index.json
+rm here/model.safetensors
+imported here --prune
+printf '{"weight_map":{"w":"model.safetensors"}}' >here/model.safetensors.index.json
+safetensors here/model.safetensors
+rm here/model-*
+imported here
