@@ -1,5 +1,5 @@
 -- 50_optimizer.sql - the state that every optimizer of the table would keep of every
--- checkpoint's parameters (query/optimizer_state.sql).
+-- checkpoint's parameters (catalog/optimizer/).
 CREATE VIEW optimizer_state AS
 SELECT o.name AS optimizer,
        c.id AS checkpoint_id,

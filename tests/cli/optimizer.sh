@@ -57,6 +57,8 @@ f R4 256,256 '"dtype_momentum": "bfloat16", "beta1": 0.9'
 f R5 256,256 "$(rule '["NONE", "NONE"]')"
 f R6 4,5,6 '"logical_factor_rules": {"a": "row", "b": "Col", "c": "unfactorized"}' '"a", "b", "b"'
 f R7 4,5,6 "$standard" '"embed", "mlp"'
+f R9 4,5 '"logical_factor_rules": {"a": "Across"}'
+f R10 4,5 '"logical_factor_rules": {"a": "Across"}' '"a", "a"'
 f R8 4,5 "$standard, \"factored\": false" '"foo", "embed"'
 "$ckptdb" import [FR][0-9]*.json >/dev/null 2>&1
 "$ckptdb" --list -f script
@@ -78,7 +80,6 @@ echo '-- what no Adafactor takes'
 spec wrong '{"adafactor": {"beta3": 1}}'
 spec wrong '{"adafactor": {"factored": false, "factor_map": [["a", null]]}}'
 spec wrong '{"adafactor": {"factor_map": [["a", ["ROW", "ACROSS"]]]}}'
-spec wrong '{"adafactor": {"logical_factor_rules": {"a": "Across"}}}'
 spec wrong '{"adafactor": {"logical_factor_rules": "usual"}}'
 spec wrong '{"adamw": {}}'
 spec wrong '{"adafactor": []}'
@@ -88,6 +89,8 @@ spec wrong '{'
 spec wrong '{"multi": [{"filter": {"has": "x"}, "optimizer": {"adafactor": {}}}]}'
 spec wrong '{"multi": [{"optimizer": {"adafactor": {}}}]}'
 spec wrong '{"multi": [{"filter": {"contains": "x"}, "optimizer": {"optax": {"opt": "adam"}}}]}'
+spec wrong '{"multi": [{"filter": {"contains": "x"}, "optimizer": {"optax": {"opt": "adamz"}}}]}'
+spec wrong '{"multi": [{"filter": {"search": "("}, "optimizer": {"adafactor": {}}}]}'
 "$ckptdb" optimizer show wrong; echo "status $?"
 
 # MultiOptimizer.

@@ -1,0 +1,42 @@
+/*
+ * json_tree.h - a JSON text as a tree, for specs of a few lines that are looked at in any order.
+ * (json.h reads what files hold: token by token, without a tree.)
+ *
+ *   const struct json_value *spec = json_tree(text, &arena, &err);   NULL: not JSON, or no memory
+ *   const struct json_value *args = json_get(spec, "args");          NULL: no object, no such key
+ *   if (json_type_of(args) == JSON_OBJECT)
+ *       for (const struct json_value *v = args->first; v; v = v->next)
+ *           use(v->key, v);
+ *
+ * As strict as json.h, and as deep as LIMIT_JSON_DEPTH. Everything lives in the arena.
+ */
+#ifndef CKPTDB_BASE_JSON_TREE_H
+#define CKPTDB_BASE_JSON_TREE_H
+
+#include "catalog/base/json.h"
+
+struct json_value {
+    enum json_type
+        type;        /* JSON_OBJECT, _ARRAY, _STRING, _NUMBER, _TRUE, _FALSE or _NULL */
+    const char *key; /* in an object, with a NUL after it; else NULL */
+    struct bytes
+        text;     /* of a string, decoded, or a number, as written; with a NUL after it */
+    size_t count; /* of an object or array: how many there are */
+    const struct json_value *first, *next;
+};
+
+const struct json_value *json_tree(struct bytes text, struct arena *, struct error *);
+
+/* The first of an object's values with this key. NULL also where the value is no object. */
+const struct json_value *json_get(const struct json_value *, const char *key);
+
+/* The type of a value; JSON_NULL of none. */
+enum json_type json_type_of(const struct json_value *);
+
+/* Whether it is a string, and this one. */
+bool json_string_is(const struct json_value *, const char *word);
+
+/* Append it without white space; "null" for none. */
+bool json_write(const struct json_value *, struct text *out);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * run.h - one question to the engine: what its parts share. A function that returns bool says false
+ * for a failure that run->err has; what is wrong with a spec is a row, not a failure.
+ */
+#ifndef CKPTDB_OPTIMIZER_RUN_H
+#define CKPTDB_OPTIMIZER_RUN_H
+
+#include "catalog/base/json_tree.h"
+#include "catalog/optimizer/optimizer.h"
+#include "catalog/regex/regex.h"
+
+#define STATE_ROOT "state/param_states"
+
+struct run {
+    struct arena *arena;
+    const struct optimizer_params *params;
+    const struct optimizer_tables *tables;
+    const struct json_value *spec;
+    struct optimizer_rows *rows;
+    struct regex **regex; /* that were compiled: freed by run_end() */
+    size_t regexes, regex_space;
+    struct error *err;
+};
+
+/* Some of the parameters, in their order. */
+struct members {
+    const struct optimizer_param **at;
+    size_t count;
+};
+
+void run_end(struct run *);
+bool run_no_memory(struct run *); /* false */
+
+bool run_add(struct run *, struct optimizer_row row);
+/* A row that is an error alone. */
+bool run_fault(struct run *, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Texts in the arena. NULL: no memory. */
+const char *run_textf(struct run *, const char *fmt, ...) PRINTF_LIKE(2, 3);
+const char *run_json(struct run *, const struct json_value *);  /* as JSON */
+const char *run_plain(struct run *, const struct json_value *); /* a string as it is */
+const char *run_repr(struct run *, const char *text); /* as Python prints a str */
+
+/* The text of a shape without the dimensions for which `drop` is true. */
+const char *run_shape(struct run *, const struct optimizer_shape *, const bool *drop);
+/* The same without one of them. */
+const char *run_shape_without(struct run *, const struct optimizer_shape *,
+                              unsigned dimension);
+
+/* Compile a pattern that is searched for. *out is NULL, and *error says why, where Python would
+ * refuse it. */
+bool run_regex(struct run *, const struct json_value *pattern, struct regex **out,
+               const char **error);
+
+/* All parameters. */
+bool members_all(struct run *, struct members *out);
+
+/* --- values of a spec ----------------------------------------------------------------------- */
+
+/* A number, or (0 or 1) a truth; else `otherwise`. */
+double value_number(const struct json_value *, double otherwise);
+/* Whether it is given, and neither false nor zero nor empty. */
+bool value_true(const struct json_value *, bool otherwise);
+bool value_null(const struct json_value *);
+/* "bfloat16" of an argument that names a dtype; NULL: none. T5X has no float64: it is float32. */
+const char *value_dtype(struct run *, const struct json_value *);
+/* The axes of a parameter, a JSON list; NULL: none are given. */
+const struct json_value *axes_of(const struct json_value *axes,
+                                 const struct optimizer_param *);
+
+/* --- filters: which parameters a part of a spec is for --------------------------------------- */
+
+/* Whether it is one. What is wrong with it is a fault; *good is false then. */
+bool filter_check(struct run *, const struct json_value *, bool *good);
+/* Those of `from` for which a checked filter says `wanted`. */
+bool filter_members(struct run *, const struct json_value *, bool wanted,
+                    const struct members *from, struct members *out);
+
+/* --- the kinds of optimizers ----------------------------------------------------------------- */
+
+/* The whole answer for {"adafactor": …} and {"multi": …}. */
+bool adafactor_state(struct run *);
+/* The whole answer for {"optax": …}. */
+bool optax_state(struct run *);
+/* What Optax refuses of a transformation itself, as faults. */
+bool optax_faults(struct run *, const struct json_value *tx);
+/* What it refuses of these parameters. */
+bool optax_late_faults(struct run *, const struct json_value *tx, const struct members *);
+
+#endif

@@ -1,0 +1,503 @@
+/*
+ * vt_optimizer.c - the engine of optimizers (catalog/optimizer/) as table-valued functions:
+ *
+ *   optimizer_state_rows(spec, checkpoint)   the state that an optimizer would keep
+ *   state_diff_rows(spec, checkpoint)        in what the state that is held differs from it
+ *   state_score_rows(spec, checkpoint)       how far: one row of sums, and the first difference
+ *   optimizer_filter(filters, checkpoint)    what each of a JSON list of filters selects
+ *
+ * Both arguments must be given; where one is NULL there are no rows. A cursor keeps what it has read
+ * of a checkpoint, and the tables of schema/51_optimizer_tables.sql, for as long as a statement runs:
+ * one that asks for many optimizers of one checkpoint reads them once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/optimizer/compare.h"
+#include "catalog/optimizer/optimizer.h"
+#include "catalog/sql/extension.h"
+
+#define ROWS_MAX 65536 /* of a table that a file has instead of ours */
+
+struct question_cursor;
+
+/* A function: its own columns, and how it fills and shows them. */
+struct question {
+    const char *name, *columns; /* before the two hidden ones */
+    int count;                  /* of columns */
+    const char *text;           /* the first argument's name */
+    bool state;                 /* it looks at the state that is held */
+    enum status (*run)(struct question_cursor *, struct bytes text, struct error *err);
+    size_t (*rows)(const struct question_cursor *);
+    void (*column)(struct question_cursor *, sqlite3_context *, int column, size_t row);
+};
+
+struct question_table {
+    sqlite3_vtab base; /* first */
+    sqlite3 *db;
+    const struct question *question;
+};
+
+struct question_cursor {
+    sqlite3_vtab_cursor base; /* first */
+    struct arena kept;        /* of the checkpoint and the tables */
+    bool loaded;
+    sqlite3_int64 checkpoint;
+    struct optimizer_params params;
+    struct optimizer_held held;
+    struct optimizer_tables tables;
+    struct arena arena; /* of an answer */
+    struct optimizer_rows wanted;
+    struct optimizer_differences differences;
+    sqlite3_value *text;
+    size_t at;
+};
+
+/* --- what is read ------------------------------------------------------------------------------ */
+
+/* A table of texts, row after row. NULL is "". An SQLite code. */
+static int read_texts(sqlite3 *db, struct arena *arena, const char *sql, void *out,
+                      size_t *rows)
+{
+    sqlite3_stmt *s = NULL;
+    const char **cell = NULL;
+    size_t count = 0, space = 0;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK)
+        sqlite3_bind_int64(s, 1, ROWS_MAX);
+    for (*rows = 0; rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW; ++*rows) {
+        for (int i = 0; i < sqlite3_column_count(s); i++) {
+            const char *text = (const char *)sqlite3_column_text(s, i);
+            cell = arena_grow(arena, cell, count, &space, sizeof(*cell));
+            if (cell)
+                cell[count] =
+                    arena_copy(arena, text ? text : "", text ? strlen(text) : 0);
+            if (!cell || !cell[count++])
+                rc = SQLITE_NOMEM;
+        }
+        rc = rc == SQLITE_ROW ? SQLITE_OK : rc;
+        if (rc != SQLITE_OK)
+            break;
+    }
+    sqlite3_finalize(s);
+    memcpy(out, &cell, sizeof(cell));
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int read_tables(sqlite3 *db, struct arena *arena, struct optimizer_tables *t)
+{
+    const struct {
+        const char *sql;
+        void *out;
+        size_t *rows;
+    } tables[] = {
+        {"SELECT name, kind, chain, arguments FROM optax_function LIMIT ?1", &t->function,
+         &t->functions},
+        {"SELECT transformation, slot, scope, shape, dtype, \"when\" FROM optax_slot LIMIT ?1",
+         &t->slot, &t->slots},
+        {"SELECT transformation, state, \"when\" FROM optax_unregistered LIMIT ?1",
+         &t->unregistered, &t->unregistereds},
+        {"SELECT name FROM adafactor_argument LIMIT ?1", &t->argument, &t->arguments},
+        {"SELECT axis, word FROM adafactor_axis LIMIT ?1", &t->axis, &t->axes},
+    };
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(tables) / sizeof(tables[0]); i++)
+        rc = read_texts(db, arena, tables[i].sql, tables[i].out, tables[i].rows);
+    return rc;
+}
+
+static const char *column_text(sqlite3_stmt *s, int i)
+{
+    return (const char *)sqlite3_column_text(s, i);
+}
+
+static bool take_param(struct question_cursor *c, sqlite3_stmt *s)
+{
+    const char *name = column_text(s, 0);
+    return name &&
+           optimizer_add_param(&c->params, name, (size_t)sqlite3_column_bytes(s, 0),
+                               column_text(s, 1), column_text(s, 2));
+}
+
+static bool take_leaf(struct question_cursor *c, sqlite3_stmt *s)
+{
+    const char *name = column_text(s, 0);
+    struct optimizer_leaf leaf = {name, (size_t)sqlite3_column_bytes(s, 0),
+                                  column_text(s, 1), column_text(s, 2),
+                                  sqlite3_column_int(s, 3) != 0};
+    return name && optimizer_add_leaf(&c->held, &leaf);
+}
+
+static int read_checkpoint(struct question_cursor *c, sqlite3 *db, const char *sql,
+                           bool (*take)(struct question_cursor *, sqlite3_stmt *))
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK)
+        sqlite3_bind_int64(s, 1, c->checkpoint);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        rc = take(c, s) ? SQLITE_OK : SQLITE_NOMEM;
+    sqlite3_finalize(s);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static void forget(struct question_cursor *c)
+{
+    optimizer_release_params(&c->params);
+    optimizer_release_held(&c->held);
+    arena_release(&c->kept);
+    c->loaded = false;
+}
+
+static int load(struct question_cursor *c, const struct question_table *t,
+                sqlite3_int64 checkpoint)
+{
+    if (c->loaded && c->checkpoint == checkpoint)
+        return SQLITE_OK;
+    forget(c);
+    c->params.arena = c->held.arena = &c->kept;
+    c->checkpoint = checkpoint;
+    int rc = read_tables(t->db, &c->kept, &c->tables);
+    if (rc == SQLITE_OK)
+        rc = read_checkpoint(
+            c, t->db, "SELECT name, shape, dtype FROM optimizer_params(?1) ORDER BY turn",
+            take_param);
+    if (rc == SQLITE_OK && t->question->state)
+        rc = read_checkpoint(
+            c, t->db,
+            "SELECT name, shape, dtype, tensor_id IS NULL FROM leaf WHERE"
+            " checkpoint_id = ?1 AND substr(name, 1, 6) = 'state/' ORDER BY place",
+            take_leaf);
+    c->loaded = rc == SQLITE_OK;
+    return rc;
+}
+
+/* --- the functions ----------------------------------------------------------------------------- */
+
+static void give(sqlite3_context *context, const char *text)
+{
+    if (text)
+        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+}
+
+/* Give the text, if it is one; and release it. */
+static void give_text(sqlite3_context *context, struct text *text, bool there)
+{
+    if (text->failed)
+        sqlite3_result_error_nomem(context);
+    else if (there)
+        sqlite3_result_text(context, text_str(text), (int)text->len, SQLITE_TRANSIENT);
+    text_release(text);
+}
+
+static enum status run_state(struct question_cursor *c, struct bytes text,
+                             struct error *err)
+{
+    return optimizer_state(text, &c->params, &c->tables, &c->wanted, err);
+}
+
+static size_t state_rows(const struct question_cursor *c)
+{
+    return c->wanted.count;
+}
+
+static void state_column(struct question_cursor *c, sqlite3_context *context, int column,
+                         size_t at)
+{
+    const struct optimizer_row *row = &c->wanted.at[at];
+    struct text name = {0};
+    if (column == 0 && row->path)
+        optimizer_row_name(row, &name);
+    if (column == 0)
+        give_text(context, &name, row->path != NULL);
+    else
+        give(context, column == 1   ? row->shape
+                      : column == 2 ? row->dtype
+                      : column == 3 ? row->axes
+                                    : row->error);
+}
+
+static enum status run_filter(struct question_cursor *c, struct bytes text,
+                              struct error *err)
+{
+    return optimizer_filter(text, &c->params, &c->wanted, err);
+}
+
+static void filter_column(struct question_cursor *c, sqlite3_context *context, int column,
+                          size_t at)
+{
+    const struct optimizer_row *row = &c->wanted.at[at];
+    if (column == 0)
+        sqlite3_result_int64(context, strtoll(row->path, NULL, 10));
+    else if (column == 2)
+        give(context, row->error);
+    else if (row->param)
+        sqlite3_result_text(context, row->param->name, (int)row->param->len,
+                            SQLITE_TRANSIENT);
+}
+
+static enum status run_diff(struct question_cursor *c, struct bytes text,
+                            struct error *err)
+{
+    enum status status = run_state(c, text, err);
+    return status == OK ? optimizer_compare(&c->wanted, &c->held, &c->differences, err)
+                        : status;
+}
+
+static size_t diff_rows(const struct question_cursor *c)
+{
+    return c->differences.count;
+}
+
+static void diff_column(struct question_cursor *c, sqlite3_context *context, int column,
+                        size_t at)
+{
+    static bool (*const texts[])(const struct optimizer_difference *, struct text *) = {
+        optimizer_difference_name, NULL, optimizer_difference_expected,
+        optimizer_difference_found};
+    const struct optimizer_difference *d = &c->differences.at[at];
+    struct text text = {0};
+    if (column == 1)
+        give(context, optimizer_problem_name(d->problem));
+    else if (column == 4)
+        sqlite3_result_int64(context, (sqlite3_int64)at);
+    else
+        give_text(context, &text, texts[column](d, &text));
+}
+
+static size_t score_rows(const struct question_cursor *c)
+{
+    (void)c;
+    return 1;
+}
+
+/* "missing: state/step, int32[]" */
+static void give_first(sqlite3_context *context, const struct optimizer_difference *d)
+{
+    struct text text = {0};
+    text_addf(&text, "%s: ", optimizer_problem_name(d->problem));
+    if (optimizer_difference_name(d, &text))
+        text_adds(&text, ", ");
+    bool expected =
+        d->problem != PROBLEM_UNEXPECTED && optimizer_difference_expected(d, &text);
+    if (expected && d->problem != PROBLEM_MISSING && d->problem != PROBLEM_ERROR)
+        text_adds(&text, " expected, ");
+    if (d->problem != PROBLEM_MISSING && d->problem != PROBLEM_ERROR)
+        optimizer_difference_found(d, &text);
+    if (expected && d->problem != PROBLEM_MISSING && d->problem != PROBLEM_ERROR)
+        text_adds(&text, " found");
+    give_text(context, &text, true);
+}
+
+static void score_column(struct question_cursor *c, sqlite3_context *context, int column,
+                         size_t at)
+{
+    (void)at;
+    const struct optimizer_differences *d = &c->differences;
+    sqlite3_int64 count = 0;
+    for (size_t i = 0; i < d->count; i++)
+        count += column == 0 || d->at[i].problem == (enum optimizer_problem)column;
+    if (column < PROBLEMS)
+        sqlite3_result_int64(context, count);
+    else if (d->count)
+        give_first(context, &d->at[0]);
+}
+
+static const struct question questions[] = {
+    {"optimizer_state_rows", "name, shape, dtype, axes, error", 5, "spec", false,
+     run_state, state_rows, state_column},
+    {"state_diff_rows", "name, problem, expected, found, ord", 5, "spec", true, run_diff,
+     diff_rows, diff_column},
+    {"state_score_rows",
+     "differences, missing, unexpected, shape, dtype, \"null\", error, first", 8, "spec",
+     true, run_diff, score_rows, score_column},
+    {"optimizer_filter", "filter, name, error", 3, "filters", false, run_filter,
+     state_rows, filter_column},
+};
+
+/* --- the module ------------------------------------------------------------------------------- */
+
+static int question_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                            sqlite3_vtab **out, char **message)
+{
+    (void)argc, (void)argv, (void)message;
+    const struct question *q = aux;
+    struct question_table *t = calloc(1, sizeof(*t));
+    char *sql = sqlite3_mprintf("CREATE TABLE x(%s, %s HIDDEN, checkpoint HIDDEN)",
+                                q->columns, q->text);
+    int rc = t && sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+    if (rc != SQLITE_OK) {
+        free(t);
+        return rc;
+    }
+    t->db = db;
+    t->question = q;
+    *out = &t->base;
+    return SQLITE_OK;
+}
+
+static int question_disconnect(sqlite3_vtab *t)
+{
+    free(t);
+    return SQLITE_OK;
+}
+
+/* The constraint that gives a hidden column; -1: none. *later: one does in another plan. */
+static int given_by(const sqlite3_index_info *info, int column, bool *later)
+{
+    int found = -1;
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        if (c->iColumn != column || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+            continue;
+        if (c->usable)
+            found = i;
+        else
+            *later = true;
+    }
+    return found;
+}
+
+static int question_plan(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    const struct question *q = ((struct question_table *)base)->question;
+    for (int k = 0; k < 2; k++) {
+        /* One side of an OR is planned with its own terms alone: the argument is beside it. */
+        bool later = false;
+        for (int i = 0; i < info->nConstraint; i++)
+            later = later || info->aConstraint[i].iColumn < q->count;
+        int at = given_by(info, q->count + k, &later);
+        const char *name = k ? "checkpoint" : q->text;
+        if (at < 0 && later)
+            return SQLITE_CONSTRAINT;
+        if (at < 0) {
+            base->zErrMsg = sqlite3_mprintf("say which %s: %s = ...", name, name);
+            return SQLITE_ERROR;
+        }
+        info->aConstraintUsage[at].argvIndex = k + 1;
+        info->aConstraintUsage[at].omit = 1;
+    }
+    info->estimatedCost = 1e4;
+    info->estimatedRows = 1000;
+    return SQLITE_OK;
+}
+
+static int question_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+    (void)base;
+    struct question_cursor *c = calloc(1, sizeof(*c));
+    if (!c)
+        return SQLITE_NOMEM;
+    *out = &c->base;
+    return SQLITE_OK;
+}
+
+static void empty(struct question_cursor *c)
+{
+    sqlite3_value_free(c->text);
+    c->text = NULL;
+    arena_release(&c->arena);
+    c->wanted = (struct optimizer_rows){.arena = &c->arena};
+    c->differences = (struct optimizer_differences){.arena = &c->arena};
+    c->at = 0;
+}
+
+static int question_close(sqlite3_vtab_cursor *base)
+{
+    struct question_cursor *c = (struct question_cursor *)base;
+    empty(c);
+    forget(c);
+    free(c);
+    return SQLITE_OK;
+}
+
+static int fail(struct question_cursor *c, int rc, const char *message)
+{
+    sqlite3_free(c->base.pVtab->zErrMsg);
+    c->base.pVtab->zErrMsg = sqlite3_mprintf("%s", message);
+    return rc;
+}
+
+static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none,
+                           int argc, sqlite3_value **argv)
+{
+    (void)plan, (void)none, (void)argc;
+    struct question_cursor *c = (struct question_cursor *)base;
+    const struct question_table *t = (const struct question_table *)base->pVtab;
+    struct error err = {.offset = NO_OFFSET};
+    empty(c);
+    c->at = SIZE_MAX;
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
+        sqlite3_value_type(argv[1]) == SQLITE_NULL)
+        return SQLITE_OK;
+    int rc = load(c, t, sqlite3_value_int64(argv[1]));
+    if (rc != SQLITE_OK)
+        return fail(c, rc, sqlite3_errmsg(t->db));
+    c->text = sqlite3_value_dup(argv[0]);
+    const uint8_t *text = c->text ? sqlite3_value_text(c->text) : NULL;
+    if (!text)
+        return SQLITE_NOMEM;
+    struct bytes bytes = {text, (size_t)sqlite3_value_bytes(c->text)};
+    enum status status = t->question->run(c, bytes, &err);
+    c->at = 0;
+    if (status == ERR_MEMORY)
+        return SQLITE_NOMEM;
+    return status == OK ? SQLITE_OK : fail(c, SQLITE_ERROR, err.message);
+}
+
+static int question_next(sqlite3_vtab_cursor *base)
+{
+    ((struct question_cursor *)base)->at++;
+    return SQLITE_OK;
+}
+
+static int question_eof(sqlite3_vtab_cursor *base)
+{
+    const struct question_cursor *c = (const struct question_cursor *)base;
+    return c->at >= ((const struct question_table *)base->pVtab)->question->rows(c);
+}
+
+static int question_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i)
+{
+    struct question_cursor *c = (struct question_cursor *)base;
+    const struct question *q = ((const struct question_table *)base->pVtab)->question;
+    if (i < q->count)
+        q->column(c, context, i, c->at);
+    else if (i == q->count)
+        sqlite3_result_value(context, c->text);
+    else
+        sqlite3_result_int64(context, c->checkpoint);
+    return SQLITE_OK;
+}
+
+static int question_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
+{
+    *row = (sqlite3_int64)((struct question_cursor *)base)->at;
+    return SQLITE_OK;
+}
+
+static const sqlite3_module question_module = {
+    .xConnect = question_connect,
+    .xBestIndex = question_plan,
+    .xDisconnect = question_disconnect,
+    .xOpen = question_open,
+    .xClose = question_close,
+    .xFilter = question_filter,
+    .xNext = question_next,
+    .xEof = question_eof,
+    .xColumn = question_column,
+    .xRowid = question_rowid,
+};
+
+int sql_register_optimizer(sqlite3 *db)
+{
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(questions) / sizeof(questions[0]);
+         i++)
+        rc = sqlite3_create_module_v2(db, questions[i].name, &question_module,
+                                      (void *)&questions[i], NULL);
+    return rc;
+}
