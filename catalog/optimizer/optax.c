@@ -341,8 +341,9 @@ bool optax_state(struct run *r)
         .run = r, .late = {.arena = r->arena}, .axes = value_null(axes) ? NULL : axes};
     struct optimizer_row step = {"state/step", NULL, NULL, "[]", "int32", NULL, NULL};
     struct members all;
+    const char *root = r->params->root;
     if (!optax_faults(r, tx) || r->rows->count > 0)
         return r->err->status == OK;
-    return members_all(r, &all) && run_add(r, step) && add_tx(&o, tx, STATE_ROOT, &all) &&
-           add_late(&o);
+    return members_all(r, &all) && (root || run_add(r, step)) &&
+           add_tx(&o, tx, root ? root : STATE_ROOT, &all) && add_late(&o);
 }

@@ -42,6 +42,9 @@ struct optimizer_param {
 /* Begin with the arena alone; shapes are kept once. Release it before the arena. */
 struct optimizer_params {
     struct arena *arena;
+    const char
+        *root; /* where Optax's state of them is; NULL: T5X's "state/param_states", with a
+                         state/step beside it */
     struct optimizer_param *at;
     size_t count, space;
     struct strmap shapes, dtypes;
@@ -107,6 +110,7 @@ struct optimizer_tables {
     size_t functions, slots, unregistereds, arguments, axes;
 };
 
+/* Where the parameters have a root, T5X's own optimizers have no rows at all. */
 enum status optimizer_state(struct bytes spec, const struct optimizer_params *,
                             const struct optimizer_tables *, struct optimizer_rows *out,
                             struct error *err);

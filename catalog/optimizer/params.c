@@ -84,7 +84,7 @@ void optimizer_release_params(struct optimizer_params *p)
 {
     strmap_release(&p->shapes);
     strmap_release(&p->dtypes);
-    *p = (struct optimizer_params){.arena = p->arena};
+    *p = (struct optimizer_params){.arena = p->arena, .root = p->root};
 }
 
 bool optimizer_row_name(const struct optimizer_row *row, struct text *out)

@@ -45,7 +45,7 @@ static bool state(struct run *r)
         if (form->type != kinds[i].type)
             return run_fault(r, "%s is no %s", shown,
                              kinds[i].type == JSON_ARRAY ? "list" : "object");
-        return kinds[i].state(r);
+        return (r->params->root && kinds[i].state != optax_state) || kinds[i].state(r);
     }
     return run_fault(r, "unknown optimizer %s: " KINDS, shown);
 }

@@ -3,7 +3,8 @@
  *
  *   optimizer_state_rows(spec, checkpoint)   the state that an optimizer would keep
  *   state_diff_rows(spec, checkpoint)        in what the state that is held differs from it
- *   state_score_rows(spec, checkpoint)       how far: one row of sums, and the first difference
+ *   state_score_rows(spec, checkpoint)       how far: one row of sums for each place with a state
+ *                                            (layout.h), and the first difference
  *   optimizer_filter(filters, checkpoint)    what each of a JSON list of filters selects
  *
  * Both arguments must be given; where one is NULL there are no rows. A cursor keeps what it has read
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "catalog/optimizer/compare.h"
+#include "catalog/optimizer/layout.h"
 #include "catalog/optimizer/optimizer.h"
 #include "catalog/sql/extension.h"
 
@@ -21,12 +23,22 @@
 
 struct question_cursor;
 
+/* What was found of a place. */
+struct score {
+    const struct optimizer_place *place;
+    struct optimizer_differences differences;
+};
+
 /* A function: its own columns, and how it fills and shows them. */
 struct question {
     const char *name, *columns; /* before the two hidden ones */
     int count;                  /* of columns */
     const char *text;           /* the first argument's name */
-    bool state;                 /* it looks at the state that is held */
+    enum {
+        PARAMS_ALONE,
+        WITH_STATE,  /* of T5X */
+        WITH_LAYOUT, /* wherever a state is */
+    } reads;
     enum status (*run)(struct question_cursor *, struct bytes text, struct error *err);
     size_t (*rows)(const struct question_cursor *);
     void (*column)(struct question_cursor *, sqlite3_context *, int column, size_t row);
@@ -45,10 +57,13 @@ struct question_cursor {
     sqlite3_int64 checkpoint;
     struct optimizer_params params;
     struct optimizer_held held;
+    struct optimizer_layout layout;
     struct optimizer_tables tables;
     struct arena arena; /* of an answer */
     struct optimizer_rows wanted;
     struct optimizer_differences differences;
+    struct score *score;
+    size_t scores;
     sqlite3_value *text;
     size_t at;
 };
@@ -141,8 +156,22 @@ static int read_checkpoint(struct question_cursor *c, sqlite3 *db, const char *s
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+#define LEAVES                                                                           \
+    "SELECT name, shape, dtype, tensor_id IS NULL FROM leaf WHERE checkpoint_id = ?1"
+
+static int read_layout(struct question_cursor *c, sqlite3 *db)
+{
+    struct error err = {.offset = NO_OFFSET};
+    int rc = read_checkpoint(c, db, LEAVES " ORDER BY place", take_leaf);
+    if (rc == SQLITE_OK &&
+        optimizer_find_layout(&c->held, &c->params, &c->tables, &c->layout, &err) != OK)
+        rc = SQLITE_NOMEM;
+    return rc;
+}
+
 static void forget(struct question_cursor *c)
 {
+    optimizer_release_layout(&c->layout);
     optimizer_release_params(&c->params);
     optimizer_release_held(&c->held);
     arena_release(&c->kept);
@@ -155,19 +184,19 @@ static int load(struct question_cursor *c, const struct question_table *t,
     if (c->loaded && c->checkpoint == checkpoint)
         return SQLITE_OK;
     forget(c);
-    c->params.arena = c->held.arena = &c->kept;
+    c->params.arena = c->held.arena = c->layout.arena = &c->kept;
     c->checkpoint = checkpoint;
     int rc = read_tables(t->db, &c->kept, &c->tables);
     if (rc == SQLITE_OK)
         rc = read_checkpoint(
             c, t->db, "SELECT name, shape, dtype FROM optimizer_params(?1) ORDER BY turn",
             take_param);
-    if (rc == SQLITE_OK && t->question->state)
-        rc = read_checkpoint(
-            c, t->db,
-            "SELECT name, shape, dtype, tensor_id IS NULL FROM leaf WHERE"
-            " checkpoint_id = ?1 AND substr(name, 1, 6) = 'state/' ORDER BY place",
-            take_leaf);
+    if (rc == SQLITE_OK && t->question->reads == WITH_STATE)
+        rc = read_checkpoint(c, t->db,
+                             LEAVES " AND substr(name, 1, 6) = 'state/' ORDER BY place",
+                             take_leaf);
+    else if (rc == SQLITE_OK && t->question->reads == WITH_LAYOUT)
+        rc = read_layout(c, t->db);
     c->loaded = rc == SQLITE_OK;
     return rc;
 }
@@ -265,10 +294,35 @@ static void diff_column(struct question_cursor *c, sqlite3_context *context, int
         give_text(context, &text, texts[column](d, &text));
 }
 
+/* A place that the optimizer could not have left any state in is left out. */
+static enum status run_score(struct question_cursor *c, struct bytes text,
+                             struct error *err)
+{
+    c->score = arena_array(&c->arena, c->layout.count + 1, sizeof(*c->score));
+    if (!c->score)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    for (size_t i = 0; i < c->layout.count; i++) {
+        struct score *score = &c->score[c->scores];
+        struct optimizer_rows *wanted = arena_alloc(&c->arena, sizeof(*wanted));
+        if (!wanted)
+            return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        wanted->arena = score->differences.arena = &c->arena;
+        score->place = &c->layout.at[i];
+        if (optimizer_state(text, &score->place->params, &c->tables, wanted, err) != OK)
+            return err->status;
+        if (wanted->count == 0)
+            continue;
+        if (optimizer_compare(wanted, &score->place->held, &score->differences, err) !=
+            OK)
+            return err->status;
+        c->scores++;
+    }
+    return OK;
+}
+
 static size_t score_rows(const struct question_cursor *c)
 {
-    (void)c;
-    return 1;
+    return c->scores;
 }
 
 /* "missing: state/step, int32[]" */
@@ -276,8 +330,12 @@ static void give_first(sqlite3_context *context, const struct optimizer_differen
 {
     struct text text = {0};
     text_addf(&text, "%s: ", optimizer_problem_name(d->problem));
+    size_t before = text.len;
     if (optimizer_difference_name(d, &text))
         text_adds(&text, ", ");
+    /* Names of a state that is alone begin with a '/' (layout.h). */
+    if (!text.failed && text.len > before && text.at[before] == '/')
+        memmove(text.at + before, text.at + before + 1, text.len-- - before);
     bool expected =
         d->problem != PROBLEM_UNEXPECTED && optimizer_difference_expected(d, &text);
     if (expected && d->problem != PROBLEM_MISSING && d->problem != PROBLEM_ERROR)
@@ -292,26 +350,28 @@ static void give_first(sqlite3_context *context, const struct optimizer_differen
 static void score_column(struct question_cursor *c, sqlite3_context *context, int column,
                          size_t at)
 {
-    (void)at;
-    const struct optimizer_differences *d = &c->differences;
+    const struct optimizer_differences *d = &c->score[at].differences;
+    const char *root = c->score[at].place->params.root;
     sqlite3_int64 count = 0;
     for (size_t i = 0; i < d->count; i++)
         count += column == 0 || d->at[i].problem == (enum optimizer_problem)column;
     if (column < PROBLEMS)
         sqlite3_result_int64(context, count);
+    else if (column > PROBLEMS)
+        give(context, root && !*root ? "." : root);
     else if (d->count)
         give_first(context, &d->at[0]);
 }
 
 static const struct question questions[] = {
-    {"optimizer_state_rows", "name, shape, dtype, axes, error", 5, "spec", false,
+    {"optimizer_state_rows", "name, shape, dtype, axes, error", 5, "spec", PARAMS_ALONE,
      run_state, state_rows, state_column},
-    {"state_diff_rows", "name, problem, expected, found, ord", 5, "spec", true, run_diff,
-     diff_rows, diff_column},
+    {"state_diff_rows", "name, problem, expected, found, ord", 5, "spec", WITH_STATE,
+     run_diff, diff_rows, diff_column},
     {"state_score_rows",
-     "differences, missing, unexpected, shape, dtype, \"null\", error, first", 8, "spec",
-     true, run_diff, score_rows, score_column},
-    {"optimizer_filter", "filter, name, error", 3, "filters", false, run_filter,
+     "differences, missing, unexpected, shape, dtype, \"null\", error, first, place", 9,
+     "spec", WITH_LAYOUT, run_score, score_rows, score_column},
+    {"optimizer_filter", "filter, name, error", 3, "filters", PARAMS_ALONE, run_filter,
      state_rows, filter_column},
 };
 
@@ -402,6 +462,8 @@ static void empty(struct question_cursor *c)
     arena_release(&c->arena);
     c->wanted = (struct optimizer_rows){.arena = &c->arena};
     c->differences = (struct optimizer_differences){.arena = &c->arena};
+    c->score = NULL;
+    c->scores = 0;
     c->at = 0;
 }
 

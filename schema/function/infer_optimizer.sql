@@ -1,15 +1,22 @@
 -- infer_optimizer.sql - infer_optimizer(checkpoint): which optimizers could have left the state
--- that a checkpoint holds: those of the table `optimizer`, and the usual ones, optimizer_candidate.
--- The best come first; of those that do not fit, how many names differ in what, and the first
--- difference.
+-- that a checkpoint holds: those of the table `optimizer`, and the usual ones, optimizer_candidate
+-- and torch_state. The best come first; of those that do not fit, how many names differ in what,
+-- and the first difference. `place` is the folder with a state that is not T5X's; there may be
+-- several. No rows: there is no state.
 WITH
   given(checkpoint) AS MATERIALIZED (SELECT :checkpoint),
   candidate(optimizer, spec, own) AS (
     SELECT name, spec, 1 FROM optimizer
     UNION ALL
     SELECT optimizer, spec, 0 FROM optimizer_candidate
+  ),
+  scored AS (
+    SELECT c.optimizer, c.own, d.*, c.spec
+    FROM given g CROSS JOIN candidate c CROSS JOIN state_score_rows(c.spec, g.checkpoint) d
+    UNION ALL
+    SELECT t.optimizer, 0, t.differences, t.missing, t.unexpected, 0, 0, 0, 0, t.first, NULL, NULL
+    FROM given g CROSS JOIN torch_score_rows(g.checkpoint) t
   )
-SELECT c.optimizer, d.differences = 0 AS fits, d.differences, d.missing, d.unexpected, d.shape,
-       d.dtype, d."null", d.error, d.first, c.spec
-FROM given g CROSS JOIN candidate c CROSS JOIN state_score_rows(c.spec, g.checkpoint) d
-ORDER BY d.differences, c.own DESC, c.optimizer
+SELECT optimizer, differences = 0 AS fits, differences, missing, unexpected, shape, dtype, "null",
+       error, first, spec, place
+FROM scored ORDER BY place, differences, own DESC, optimizer

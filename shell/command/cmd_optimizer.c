@@ -1,5 +1,5 @@
 /*
- * cmd_optimizer.c - optimizers, as specs of the table `optimizer`: load, list, show, and what
+ * cmd_optimizer.c - optimizers, as specs of the table `optimizer`: load, list, show, delete, and what
  * their state says of a checkpoint (schema/optimizers.md).
  */
 #include <string.h>
@@ -125,27 +125,79 @@ static int verify_state(struct session *s, const struct args *args)
     return status;
 }
 
+static int delete_one(struct session *s, const struct args *args)
+{
+    if (s->readonly) {
+        complain("optimizer delete writes the catalog, and --readonly forbids that");
+        return STATUS_TROUBLE;
+    }
+    if (!session_open(s, DB_WRITE))
+        return STATUS_TROUBLE;
+    if (!known(s, args->operand[1]))
+        return STATUS_NO;
+    sqlite3_stmt *stmt = session_prepare(s, "DELETE FROM optimizer WHERE name = ?1", "s",
+                                         args->operand[1]);
+    bool gone = stmt && sqlite3_step(stmt) == SQLITE_DONE;
+    if (stmt && !gone)
+        complain("cannot delete the optimizer: %s", sqlite3_errmsg(s->db));
+    sqlite3_finalize(stmt);
+    return gone ? STATUS_FINE : STATUS_TROUBLE;
+}
+
+/* The answer as JSON, worked out once: whether there is any, and whether a place is to be shown.
+ * NULL: it failed, and that was said. */
+static sqlite3_stmt *infer_all(struct session *s, sqlite3_int64 checkpoint)
+{
+    sqlite3_stmt *stmt = session_prepare(
+        s,
+        "SELECT json_group_array(json_array(optimizer, fits, differences, missing, unexpected,"
+        " shape, dtype, \"null\", error, first, place)), count(*), count(place)"
+        " FROM infer_optimizer(?1)",
+        "i", (int64_t)checkpoint);
+    if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
+        return stmt;
+    if (stmt)
+        complain("%s", sqlite3_errmsg(s->db));
+    sqlite3_finalize(stmt);
+    return NULL;
+}
+
+#define INFERRED                                                                         \
+    "SELECT value ->> 0 AS optimizer, value ->> 1 AS fits, value ->> 2 AS differences,"  \
+    " value ->> 3 AS missing, value ->> 4 AS unexpected, value ->> 5 AS shape,"          \
+    " value ->> 6 AS dtype, value ->> 7 AS \"null\", value ->> 8 AS error,"              \
+    " value ->> 9 AS first"
+
 static int infer(struct session *s, const struct args *args)
 {
     sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[1]);
-    if (!checkpoint)
+    sqlite3_stmt *stmt = checkpoint ? infer_all(s, checkpoint) : NULL;
+    if (!stmt)
         return STATUS_NO;
-    return render_query(s,
-                        "SELECT optimizer, fits, differences, missing, unexpected, shape,"
-                        " dtype, \"null\", error, first FROM infer_optimizer(?1)",
-                        "i", (int64_t)checkpoint);
+    int status = STATUS_NO;
+    if (sqlite3_column_int64(stmt, 1) == 0)
+        complain("%s holds no state of an optimizer that is known", args->operand[1]);
+    else
+        status = render_query(s,
+                              sqlite3_column_int64(stmt, 2)
+                                  ? INFERRED ", value ->> 10 AS place FROM json_each(?1)"
+                                  : INFERRED " FROM json_each(?1)",
+                              "s", sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+    return status;
 }
 
 /* A word after `optimizer`. */
 static const struct verb {
     const char *name, *usage;
     int operands; /* after it */
-    bool opens;   /* opens the catalog itself, once the file was read */
+    bool opens;   /* opens the catalog itself, to write it */
     int (*run)(struct session *, const struct args *);
 } verbs[] = {
     {"load", "load NAME FILE", 2, true, load},
     {"list", "list", 0, false, list},
     {"show", "show NAME", 1, false, show},
+    {"delete", "delete NAME", 1, true, delete_one},
     {"verify-state", "verify-state NAME CHECKPOINT", 2, false, verify_state},
     {"infer", "infer CHECKPOINT", 1, false, infer},
 };
@@ -164,14 +216,15 @@ static int optimizer_run(struct session *s, const struct args *args)
             return STATUS_TROUBLE;
         return v->run(s, args);
     }
-    complain("optimizer has no '%s'; it has load, list, show, verify-state and infer",
+    complain("optimizer has no '%s'; it has load, list, show, delete, verify-state and "
+             "infer",
              args->operand[0]);
     return STATUS_TROUBLE;
 }
 
 const struct command command_optimizer = {
     .name = "optimizer",
-    .args = "load OPTIMIZER FILE | list | show OPTIMIZER\n"
+    .args = "load OPTIMIZER FILE | list | show OPTIMIZER | delete OPTIMIZER\n"
             "| verify-state OPTIMIZER CHECKPOINT | infer CHECKPOINT",
     .summary = "what state an optimizer keeps, and whose state this is",
     .help =
@@ -185,8 +238,9 @@ const struct command command_optimizer = {
         "The view `optimizer_state` has its state for every checkpoint: names, shapes\n"
         "and dtypes, without a byte read.\n"
         "verify-state shows in what a checkpoint's own state, under state/, differs:\n"
-        "status 1 where it does. infer tries the usual optimizers and those loaded; the\n"
-        "best come first.\n\n"
+        "status 1 where it does. infer tries the usual optimizers and those loaded on the\n"
+        "state that T5X, Flax, Orbax, NNX or PyTorch wrote; the best come first; status 1\n"
+        "where there is no state.\n\n"
         "  ckptdb optimizer load mine mine.json\n"
         "  ckptdb optimizer verify-state mine run@latest\n"
         "  ckptdb optimizer infer run@latest\n"

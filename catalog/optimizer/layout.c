@@ -1,0 +1,587 @@
+/* layout.c - see layout.h. */
+#include "catalog/optimizer/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define T5X_ROOT     "state/param_states"
+#define CHILDREN_MAX 256  /* folders of a folder that are told apart */
+#define SAMPLE       1000 /* leaves that decide which folder holds the parameters */
+#define DEPTH_MAX    16   /* of combinators in combinators */
+
+struct piece {
+    const char *at;
+    size_t len;
+};
+
+struct finder {
+    const struct optimizer_held *leaves;
+    const struct optimizer_tables *tables;
+    struct optimizer_layout *out;
+    struct arena *arena;
+    struct piece root; /* of all state; its names end in a '/' more */
+    size_t value;      /* characters of "/value" at the end of every name, or 0 */
+    struct optimizer_params params; /* all */
+    struct strmap names;            /* of them: place + 1 */
+};
+
+static bool is(struct piece p, const char *word)
+{
+    return p.len == strlen(word) && memcmp(p.at, word, p.len) == 0;
+}
+
+static bool is_integer(struct piece p)
+{
+    for (size_t i = 0; i < p.len; i++)
+        if (p.at[i] < '0' || p.at[i] > '9')
+            return false;
+    return p.len > 0;
+}
+
+/* What holds the moments of parameters: "mu". */
+static bool is_slot(const struct finder *f, struct piece p)
+{
+    for (size_t i = 0; i < f->tables->slots; i++)
+        if (strcmp(f->tables->slot[i].scope, "param") == 0 &&
+            is(p, f->tables->slot[i].slot))
+            return true;
+    return false;
+}
+
+/* What only combinators and transformations have. */
+static bool is_field(const struct finder *f, struct piece p)
+{
+    static const char *const more[] = {"inner_state", "inner_states", "inner_opt_state",
+                                       "hyperparams", "hyperparams_states"};
+    for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+        if (is(p, more[i]))
+            return true;
+    for (size_t i = 0; i < f->tables->slots; i++)
+        if (is(p, f->tables->slot[i].slot))
+            return true;
+    return false;
+}
+
+/* The first component of what is left of a path. */
+static struct piece component(struct piece path)
+{
+    const char *slash = path.len ? memchr(path.at, '/', path.len) : NULL;
+    return (struct piece){path.at, slash ? (size_t)(slash - path.at) : path.len};
+}
+
+static struct piece after(struct piece path, struct piece first)
+{
+    size_t skip = first.len + (first.len < path.len);
+    return (struct piece){path.at + skip, path.len - skip};
+}
+
+/* What follows `folder` in the name of a leaf, without "/value"; at == NULL: it is not in it. */
+static struct piece below(const struct finder *f, const struct optimizer_leaf *leaf,
+                          struct piece folder)
+{
+    struct piece name = {leaf->name, leaf->len};
+    if (!leaf->null && f->value && name.len > f->value &&
+        memcmp(name.at + name.len - f->value, "/value", f->value) == 0)
+        name.len -= f->value;
+    if (folder.len == 0)
+        return name;
+    if (name.len <= folder.len || memcmp(name.at, folder.at, folder.len) != 0 ||
+        name.at[folder.len] != '/')
+        return (struct piece){NULL, 0};
+    return (struct piece){name.at + folder.len + 1, name.len - folder.len - 1};
+}
+
+/* --- where the state is ------------------------------------------------------------------------ */
+
+/* The folder called as Flax, Orbax and NNX do that is nearest to the top. */
+static bool find_named_root(struct finder *f)
+{
+    bool found = false;
+    for (size_t i = 0; i < f->leaves->count; i++) {
+        struct piece path = {f->leaves->at[i].name, f->leaves->at[i].len};
+        while (path.len > 0) {
+            struct piece first = component(path);
+            size_t end = (size_t)(first.at - f->leaves->at[i].name) + first.len;
+            if (found && end >= f->root.len)
+                break;
+            path = after(path, first);
+            if (path.len == 0 ||
+                !(is(first, "opt_state") || is(first, "opt_states") ||
+                  is(first, "optimizer_state") || is(first, "optimizer_states")))
+                continue;
+            f->root = (struct piece){f->leaves->at[i].name, end};
+            found = true;
+            break;
+        }
+    }
+    return found;
+}
+
+/* Nothing but a state of Optax: paths of its fields, with moments among them. */
+static bool is_bare_state(const struct finder *f)
+{
+    bool moments = false;
+    for (size_t i = 0; i < f->leaves->count; i++) {
+        struct piece path = {f->leaves->at[i].name, f->leaves->at[i].len},
+                     first = component(path);
+        while (is_integer(first) && path.len > 0) {
+            path = after(path, first);
+            first = component(path);
+        }
+        if (!is_field(f, first))
+            return false;
+        moments = moments || is_slot(f, first) || is(first, "inner_state");
+    }
+    return moments;
+}
+
+/* Whether every tensor of the state is a variable of NNX. */
+static void find_value(struct finder *f)
+{
+    static const char value[] = "/value";
+    size_t len = strlen(value), found = 0;
+    for (size_t i = 0; i < f->leaves->count; i++) {
+        const struct optimizer_leaf *leaf = &f->leaves->at[i];
+        if (leaf->null || !below(f, leaf, f->root).at)
+            continue;
+        if (leaf->len <= len || memcmp(leaf->name + leaf->len - len, value, len) != 0)
+            return;
+        found++;
+    }
+    f->value = found ? len : 0;
+}
+
+/* --- of which parameters ------------------------------------------------------------------------- */
+
+/* The parameter that a path in the state ends with; 0: none. */
+static uint64_t param_in(const struct strmap *names, struct piece path)
+{
+    while (path.len > 0) {
+        const uint64_t *at = strmap_get(names, path.at, path.len);
+        if (at && *at)
+            return *at;
+        path = after(path, component(path));
+    }
+    return 0;
+}
+
+/* The folders beside the state's, and the one that they all are in. */
+struct folders {
+    struct piece parent, at[CHILDREN_MAX];
+    size_t count;
+};
+
+static void list_folders(const struct finder *f, struct piece parent, struct folders *out)
+{
+    out->parent = parent;
+    out->count = 0;
+    struct piece last = {NULL, 0};
+    for (size_t i = 0; i < f->leaves->count && out->count < CHILDREN_MAX; i++) {
+        struct piece path = below(f, &f->leaves->at[i], parent), first = component(path);
+        if (!path.at || (last.at && last.len == first.len &&
+                         memcmp(last.at, first.at, last.len) == 0))
+            continue;
+        bool there = false;
+        for (size_t k = 0; k < out->count && !there; k++)
+            there = out->at[k].len == first.len &&
+                    memcmp(out->at[k].at, first.at, first.len) == 0;
+        if (!there)
+            out->at[out->count++] = first;
+        last = first;
+    }
+}
+
+/* A folder as a path; the parent itself where `child` is empty. */
+static struct piece join(const struct finder *f, struct piece parent, struct piece child)
+{
+    if (parent.len == 0 || child.len == 0)
+        return child.len ? child : parent;
+    /* They are next to each other in the leaf's name, but the parent may be of another's. */
+    char *path = arena_room(f->arena, parent.len + child.len + 2);
+    if (!path)
+        return (struct piece){NULL, 0};
+    memcpy(path, parent.at, parent.len);
+    path[parent.len] = '/';
+    memcpy(path + parent.len + 1, child.at, child.len);
+    path[parent.len + 1 + child.len] = 0;
+    return (struct piece){path, parent.len + 1 + child.len};
+}
+
+/* The parameters' names in a folder. */
+static bool map_names(const struct finder *f, struct piece folder, struct strmap *names)
+{
+    bool added;
+    for (size_t i = 0; i < f->leaves->count; i++) {
+        const struct optimizer_leaf *leaf = &f->leaves->at[i];
+        struct piece name = below(f, leaf, folder);
+        if (leaf->null || !name.at || (f->root.len && below(f, leaf, f->root).at))
+            continue;
+        uint64_t *at = strmap_add(names, name.at, name.len, &added);
+        if (!at)
+            return false;
+        *at = i + 1;
+    }
+    return true;
+}
+
+/* How many of some leaves of the state are of a parameter in the folder. */
+static bool count_hits(const struct finder *f, struct piece folder, size_t *hits)
+{
+    struct strmap names = {0};
+    bool fine = map_names(f, folder, &names);
+    *hits = 0;
+    for (size_t i = 0, seen = 0; fine && i < f->leaves->count && seen < SAMPLE; i++) {
+        struct piece path = below(f, &f->leaves->at[i], f->root);
+        seen += path.at != NULL;
+        *hits += path.at && param_in(&names, path) != 0;
+    }
+    strmap_release(&names);
+    return fine;
+}
+
+/* The folder that a path is in; "": none. */
+static struct piece folder_of(struct piece path)
+{
+    while (path.len > 0 && path.at[path.len - 1] != '/')
+        path.len--;
+    path.len -= path.len > 0;
+    return path;
+}
+
+static bool find_folder(const struct finder *f, struct piece *folder, bool *found)
+{
+    struct folders folders;
+    struct piece parent = folder_of(f->root);
+    list_folders(f, parent, &folders);
+    size_t best = 0;
+    *found = false;
+    for (size_t k = 0; k <= folders.count; k++) {
+        struct piece none = {"", 0}, one = k < folders.count ? folders.at[k] : none;
+        struct piece path = join(f, parent, one);
+        size_t hits;
+        if (!path.at || !count_hits(f, path, &hits))
+            return false;
+        if (hits > best) {
+            best = hits;
+            *folder = path;
+            *found = true;
+        }
+    }
+    return true;
+}
+
+static bool add_param(struct finder *f, struct piece name,
+                      const struct optimizer_leaf *leaf)
+{
+    bool added;
+    const char *kept;
+    uint64_t *at = strmap_keep(&f->names, f->arena, name.at, name.len, &kept, &added);
+    if (!at || (added && !optimizer_add_param(&f->params, name.at, name.len, leaf->shape,
+                                              leaf->dtype)))
+        return false;
+    *at = added ? f->params.count : *at;
+    return true;
+}
+
+/* Parameters as the moments have them: the state is alone, or of other names. */
+static bool params_of_state(struct finder *f)
+{
+    for (size_t i = 0; i < f->leaves->count; i++) {
+        const struct optimizer_leaf *leaf = &f->leaves->at[i];
+        struct piece path = below(f, leaf, f->root);
+        while (path.at && path.len > 0 && !is_slot(f, component(path)))
+            path = after(path, component(path));
+        if (!path.at || leaf->null || path.len == 0)
+            continue;
+        path = after(path, component(path));
+        if (path.len > 0 && !add_param(f, path, leaf))
+            return false;
+    }
+    return true;
+}
+
+/* JAX's order: the keys of a tree sorted level by level. */
+static int in_order(const void *a, const void *b)
+{
+    const struct optimizer_param *x = a, *y = b;
+    for (size_t i = 0; i < x->len && i < y->len; i++) {
+        int c = x->name[i] == '/' ? 1 : (unsigned char)x->name[i];
+        int d = y->name[i] == '/' ? 1 : (unsigned char)y->name[i];
+        if (c != d)
+            return c - d;
+    }
+    return (x->len > y->len) - (x->len < y->len);
+}
+
+/* Counters alone: the parameters are where they mostly are. */
+static struct piece usual_folder(const struct finder *f, struct piece parent)
+{
+    static const char *const usual[] = {"params", "target", "model"};
+    for (size_t k = 0; k < sizeof(usual) / sizeof(usual[0]); k++) {
+        struct folders in;
+        struct piece path = join(f, parent, (struct piece){usual[k], strlen(usual[k])});
+        if (!path.at)
+            return path;
+        list_folders(f, path, &in);
+        if (in.count)
+            return path;
+    }
+    return parent;
+}
+
+static bool take_params(struct finder *f, struct piece folder)
+{
+    for (size_t i = 0; i < f->leaves->count; i++) {
+        const struct optimizer_leaf *leaf = &f->leaves->at[i];
+        struct piece name = below(f, leaf, folder);
+        bool state = f->root.len == 0 || below(f, leaf, f->root).at != NULL;
+        if (!leaf->null && name.at && !state && !is(name, "step") &&
+            !add_param(f, name, leaf))
+            return false;
+    }
+    return true;
+}
+
+static bool find_params(struct finder *f)
+{
+    struct piece folder;
+    bool found;
+    if (!find_folder(f, &folder, &found) || (found && !take_params(f, folder)) ||
+        (f->params.count == 0 && !params_of_state(f)))
+        return false;
+    if (f->params.count == 0) {
+        folder = usual_folder(f, folder_of(f->root));
+        if (!folder.at || !take_params(f, folder))
+            return false;
+    }
+    if (f->params.count)
+        qsort(f->params.at, f->params.count, sizeof(*f->params.at), in_order);
+    strmap_release(&f->names);
+    for (size_t i = 0; i < f->params.count; i++) {
+        bool added;
+        uint64_t *at =
+            strmap_add(&f->names, f->params.at[i].name, f->params.at[i].len, &added);
+        if (!at)
+            return false;
+        *at = i + 1;
+    }
+    return true;
+}
+
+/* --- places ---------------------------------------------------------------------------------------- */
+
+static struct optimizer_place *new_place(struct finder *f, struct piece root)
+{
+    struct optimizer_layout *l = f->out;
+    struct optimizer_place *at =
+        arena_grow(f->arena, l->at, l->count, &l->space, sizeof(*at));
+    if (!at)
+        return NULL;
+    l->at = at;
+    at += l->count;
+    *at = (struct optimizer_place){.params = {.arena = f->arena},
+                                   .held = {.arena = f->arena}};
+    at->params.root = arena_copy(f->arena, root.at, root.len);
+    if (!at->params.root)
+        return NULL;
+    l->count++;
+    return at;
+}
+
+/* "/0/mu", as a root of "" makes of 0 and mu. */
+static const char *with_slash(const struct finder *f, struct piece path, size_t *len)
+{
+    char *name = arena_room(f->arena, path.len + 2);
+    if (!name)
+        return NULL;
+    name[0] = '/';
+    memcpy(name + 1, path.at, path.len);
+    name[path.len + 1] = 0;
+    *len = path.len + 1;
+    return name;
+}
+
+/* The leaves below it, with their whole names; *met: the parameters that they are of. */
+static bool take_leaves(struct finder *f, struct optimizer_place *place,
+                        struct piece root, bool *met)
+{
+    for (size_t i = 0; i < f->leaves->count; i++) {
+        struct optimizer_leaf leaf = f->leaves->at[i];
+        struct piece path = below(f, &leaf, root);
+        if (!path.at)
+            continue;
+        uint64_t param = param_in(&f->names, path);
+        if (param)
+            met[param - 1] = true;
+        leaf.len = (size_t)(path.at - leaf.name) + path.len;
+        if (root.len == 0 && !(leaf.name = with_slash(f, path, &leaf.len)))
+            return false;
+        if (!optimizer_add_leaf(&place->held, &leaf))
+            return false;
+    }
+    return true;
+}
+
+static bool add_place(struct finder *f, struct piece root, bool filtered)
+{
+    struct optimizer_place *place = new_place(f, root);
+    bool *met = arena_array(f->arena, f->params.count + 1, sizeof(*met));
+    if (!place || !met || !take_leaves(f, place, root, met))
+        return false;
+    for (size_t i = 0; i < f->params.count; i++) {
+        const struct optimizer_param *p = &f->params.at[i];
+        if ((!filtered || met[i]) &&
+            !optimizer_add_param(&place->params, p->name, p->len,
+                                 p->shape ? p->shape->text : NULL, p->dtype))
+            return false;
+    }
+    return true;
+}
+
+static bool has(const struct folders *folders, const char *name)
+{
+    for (size_t i = 0; i < folders->count; i++)
+        if (is(folders->at[i], name))
+            return true;
+    return false;
+}
+
+/* Whether a combinator or a chain is in this folder, not the state of one transformation. */
+static bool is_inner(const struct finder *f, struct piece folder)
+{
+    struct folders in;
+    list_folders(f, folder, &in);
+    for (size_t i = 0; i < in.count; i++)
+        if (is_integer(in.at[i]))
+            return true;
+    return has(&in, "inner_state") || has(&in, "inner_states") ||
+           has(&in, "inner_opt_state");
+}
+
+static bool visit(struct finder *f, struct piece folder, bool filtered, unsigned depth);
+
+/* A place for each label of a multi_transform. */
+static bool visit_labels(struct finder *f, struct piece folder, unsigned depth)
+{
+    struct folders labels;
+    list_folders(f, folder, &labels);
+    for (size_t i = 0; i < labels.count; i++) {
+        struct piece label = join(f, folder, labels.at[i]);
+        struct piece inner = join(f, label, (struct piece){"inner_state", 11});
+        if (!label.at || !inner.at || !visit(f, inner, true, depth))
+            return false;
+    }
+    return true;
+}
+
+/* The links of a chain that are chains or combinators themselves; *found: how many. */
+static bool visit_links(struct finder *f, const struct folders *links, bool filtered,
+                        unsigned depth, size_t *found)
+{
+    *found = 0;
+    for (size_t i = 0; i < links->count; i++) {
+        struct piece link = join(f, links->parent, links->at[i]);
+        if (!link.at)
+            return false;
+        if (is_slot(f, links->at[i]) || !is_inner(f, link))
+            continue;
+        ++*found;
+        if (!visit(f, link, filtered, depth))
+            return false;
+    }
+    return true;
+}
+
+static bool visit(struct finder *f, struct piece folder, bool filtered, unsigned depth)
+{
+    struct folders in;
+    list_folders(f, folder, &in);
+    struct piece inner = {NULL, 0};
+    if (in.count == 0)
+        return true;
+    if (depth > DEPTH_MAX)
+        return add_place(f, folder, filtered);
+    if (has(&in, "inner_states"))
+        inner = join(f, folder, (struct piece){"inner_states", 12});
+    else if (has(&in, "inner_opt_state"))
+        inner = join(f, folder, (struct piece){"inner_opt_state", 15});
+    else if (has(&in, "inner_state"))
+        inner = join(f, folder, (struct piece){"inner_state", 11});
+    if (has(&in, "inner_states"))
+        return inner.at && visit_labels(f, inner, depth + 1);
+    if (inner.at)
+        return visit(f, inner, filtered || !has(&in, "inner_opt_state"), depth + 1);
+    size_t links;
+    if (!visit_links(f, &in, filtered, depth + 1, &links))
+        return false;
+    return links > 0 || add_place(f, folder, filtered);
+}
+
+/* --- all ------------------------------------------------------------------------------------------- */
+
+static bool is_t5x(const struct optimizer_held *leaves)
+{
+    static const char root[] = T5X_ROOT "/", step[] = "state/step";
+    for (size_t i = 0; i < leaves->count; i++) {
+        const struct optimizer_leaf *leaf = &leaves->at[i];
+        if ((leaf->len == strlen(step) && memcmp(leaf->name, step, leaf->len) == 0) ||
+            (leaf->len > strlen(root) && memcmp(leaf->name, root, strlen(root)) == 0))
+            return true;
+    }
+    return false;
+}
+
+static bool add_t5x(struct finder *f, const struct optimizer_params *params)
+{
+    struct optimizer_place *place =
+        new_place(f, (struct piece){T5X_ROOT, strlen(T5X_ROOT)});
+    if (!place)
+        return false;
+    place->params.root = NULL;
+    for (size_t i = 0; i < params->count; i++) {
+        const struct optimizer_param *p = &params->at[i];
+        if (!optimizer_add_param(&place->params, p->name, p->len,
+                                 p->shape ? p->shape->text : NULL, p->dtype))
+            return false;
+    }
+    for (size_t i = 0; i < f->leaves->count; i++) {
+        const struct optimizer_leaf *leaf = &f->leaves->at[i];
+        if (leaf->len > strlen("state/") &&
+            memcmp(leaf->name, "state/", strlen("state/")) == 0 &&
+            !optimizer_add_leaf(&place->held, leaf))
+            return false;
+    }
+    return true;
+}
+
+enum status optimizer_find_layout(const struct optimizer_held *leaves,
+                                  const struct optimizer_params *t5x_params,
+                                  const struct optimizer_tables *tables,
+                                  struct optimizer_layout *out, struct error *err)
+{
+    struct finder f = {.leaves = leaves,
+                       .tables = tables,
+                       .out = out,
+                       .arena = out->arena,
+                       .root = {"", 0},
+                       .params = {.arena = out->arena}};
+    bool fine = true;
+    if (is_t5x(leaves)) {
+        fine = add_t5x(&f, t5x_params);
+    } else if (find_named_root(&f) || (leaves->count && is_bare_state(&f))) {
+        find_value(&f);
+        fine = find_params(&f) && visit(&f, f.root, false, 0);
+    }
+    strmap_release(&f.names);
+    optimizer_release_params(&f.params);
+    return fine ? OK : error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+}
+
+void optimizer_release_layout(struct optimizer_layout *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        optimizer_release_params(&l->at[i].params);
+        optimizer_release_held(&l->at[i].held);
+    }
+    *l = (struct optimizer_layout){.arena = l->arena};
+}

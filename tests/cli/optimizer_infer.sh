@@ -1,0 +1,70 @@
+# optimizer infer on states that are not T5X's: Flax TrainState and Orbax, NNX, Optax's alone, PyTorch; and none.
+ckptdb=$CKPTDB_BIN
+. "$TESTS/cli/optimizer.bash"
+
+# moments PREFIX SLOT... : the slots of two parameters
+params=(enc/kernel:64,32 enc/bias:32)
+moments() {
+    local prefix=$1 slot p
+    shift
+    for slot; do for p in "${params[@]}"; do echo "$prefix/$slot/$p"; done; done
+}
+adam() { echo "$1/count::int32"; moments "$1" mu nu; }
+model() { for p in "${params[@]}"; do echo "$1/$p"; done; }
+# infer TITLE NAME...: the first line for each place
+infer() {
+    local title=$1
+    shift
+    names "$title.json" "$@"
+    echo "-- $title"
+    "$ckptdb" optimizer infer "$title.json" >all 2>&1
+    local status=$?
+    # The best of each place, and all that fit as well; sums and the first difference left out.
+    awk -F'\t' 'NF < 10 { print; next } !($11 in best) { best[$11] = $3 } $3 == best[$11] { print $1, $2, $3, $11 }' all | head -n 6
+    echo "status $status"
+}
+mapfile -t m < <(model params)
+infer flax step::int32 "${m[@]}" $(adam opt_state/0) opt_state/2/count::int32
+infer momentum step::int32 "${m[@]}" $(moments opt_state/0 trace)
+infer counters step::int32 "${m[@]}" opt_state/1/count::int32
+infer chain "${m[@]}" $(adam opt_state/1/0) opt_state/1/2/count::int32
+infer named "${m[@]}" $(adam opt_state/main/0) opt_state/main/2/count::int32
+infer inside train_state/params/enc/kernel:64,32 train_state/params/enc/bias:32 $(adam train_state/opt_state/0) \
+    train_state/opt_state/2/count::int32
+infer steps "${m[@]}" opt_state/mini_step::int32 opt_state/gradient_step::int32 $(moments opt_state acc_grads) \
+    opt_state/inner_opt_state/0/count::int32 $(moments opt_state/inner_opt_state/0 mu)
+infer injected "${m[@]}" opt_state/count::int32 opt_state/hyperparams/learning_rate: $(moments opt_state/inner_state/0 trace)
+infer labels "${m[@]}" opt_state/inner_states/a/inner_state/0/{count::int32,{mu,nu}/enc/kernel:64\,32} \
+    opt_state/inner_states/b/inner_state/0/trace/enc/bias:32
+infer variables params/params/enc/kernel:64,32 params/params/enc/bias:32 opt_state/0/count::int32 \
+    opt_state/0/{mu,nu}/params/enc/kernel:64,32 opt_state/0/{mu,nu}/params/enc/bias:32 opt_state/2/count::int32
+infer nnx model/enc/{kernel/value:64\,32,bias/value:32} optimizer/step/value::int32 optimizer/opt_state/0/count/value::int32 \
+    optimizer/opt_state/0/{mu,nu}/enc/{kernel/value:64\,32,bias/value:32} optimizer/opt_state/2/count/value::int32
+infer alone $(adam 0) 2/count::int32
+infer kauldron "${m[@]}" $(adam opt_state/0) opt_state/2/count::int32 collections/stats/mean:32
+echo '-- shapes that differ, and what is missing'
+names off.json "${m[@]}" opt_state/0/count::int32 opt_state/0/mu/enc/{kernel:64\,31,bias:32} opt_state/0/nu/enc/kernel:64,32
+"$ckptdb" --list "SELECT missing, unexpected, shape, first, place FROM infer_optimizer($(id off)) WHERE optimizer = 'optax.adam'"
+torch() { # PREFIX SLOT...: two parameters
+    local prefix=$1 slot
+    shift
+    for slot; do echo "${prefix}0.$slot:4,4" "${prefix}1.$slot:4"; done
+}
+infer torch_adamw model.a.weight:4,4 model.a.bias:4 $(torch optimizer.state. exp_avg exp_avg_sq) optimizer.state.{0,1}.step:
+infer torch_amsgrad $(torch state. exp_avg exp_avg_sq max_exp_avg_sq step)
+infer torch_sgd $(torch state. momentum_buffer)
+infer torch_lion $(torch optimizer.state. exp_avg)
+infer torch_by_name $(torch optim.state.layers. exp_avg exp_avg_sq)
+infer transformers_adafactor state.0.exp_avg_sq_row:4 state.0.exp_avg_sq_col:4 state.1.exp_avg_sq:4 state.{0,1}.step:
+infer bitsandbytes state.0.{state1:64\,64,state2:64\,64,qmap1:256,qmap2:256,absmax1:2,absmax2:2} state.1.{state1:4,state2:4}
+echo '-- none'
+infer model "${m[@]}" step::int32
+infer t5x target/enc/kernel:64,32
+infer torch_model model.layers.0.state_proj.weight:4,4
+"$ckptdb" --list "SELECT count(*) FROM infer_optimizer($(id model))"
+echo '-- delete'
+spec mine '{"adafactor": {}}'
+"$ckptdb" optimizer delete mine; echo "status $?"
+"$ckptdb" optimizer delete mine; echo "status $?"
+"$ckptdb" --readonly optimizer delete mine; echo "status $?"
+"$ckptdb" optimizer list
