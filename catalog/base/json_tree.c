@@ -34,7 +34,7 @@ static struct json_value *value_of(struct json *j, const char *key)
 
 static void hang(struct nest *n, struct json_value *v)
 {
-    if (n->depth > 0)
+    if (n->owner[n->depth])
         n->owner[n->depth]->count++;
     *n->tail[n->depth] = v;
     n->tail[n->depth] = &v->next;
@@ -80,11 +80,6 @@ const struct json_value *json_get(const struct json_value *object, const char *k
         if (strcmp(v->key, key) == 0)
             return v;
     return NULL;
-}
-
-enum json_type json_type_of(const struct json_value *v)
-{
-    return v ? v->type : JSON_NULL;
 }
 
 bool json_string_is(const struct json_value *v, const char *word)

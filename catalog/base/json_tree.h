@@ -31,7 +31,10 @@ const struct json_value *json_tree(struct bytes text, struct arena *, struct err
 const struct json_value *json_get(const struct json_value *, const char *key);
 
 /* The type of a value; JSON_NULL of none. */
-enum json_type json_type_of(const struct json_value *);
+static inline enum json_type json_type_of(const struct json_value *v)
+{
+    return v ? v->type : JSON_NULL;
+}
 
 /* Whether it is a string, and this one. */
 bool json_string_is(const struct json_value *, const char *word);

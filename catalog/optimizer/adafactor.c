@@ -348,6 +348,8 @@ static bool check_overlap(struct adafactor *a)
     struct text tree = {0};
     bool several = false;
     size_t depth = 0;
+    if (!r->params->at)
+        return true;
     size_t *at = arena_array(r->arena, a->parts + 1, sizeof(*at));
     if (!at)
         return run_no_memory(r);

@@ -87,7 +87,9 @@ static uint64_t null_above(const struct compare *c, const struct strmap *map,
     const uint64_t *at = strmap_get(map, name, folder_length(name, len));
     if (!at || *at == 0)
         return 0;
-    return map == &c->nulls || c->held->at[*at - 1].null ? *at : 0;
+    if (map == &c->nulls)
+        return *at;
+    return c->held->at[*at - 1].null ? *at : 0;
 }
 
 static bool note(struct compare *c, enum optimizer_problem problem,

@@ -65,7 +65,7 @@ static bool is_field(const struct finder *f, struct piece p)
 /* The first component of what is left of a path. */
 static struct piece component(struct piece path)
 {
-    const char *slash = path.len ? memchr(path.at, '/', path.len) : NULL;
+    const char *slash = path.at ? memchr(path.at, '/', path.len) : NULL;
     return (struct piece){path.at, slash ? (size_t)(slash - path.at) : path.len};
 }
 

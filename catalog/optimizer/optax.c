@@ -187,6 +187,24 @@ static bool is_class(const struct arg *a, const struct json_value *given)
     return strcmp(a->name, "dtype_momentum") == 0 && !json_get(given, a->name);
 }
 
+/* A row for a hyperparameter; `state`: that of its schedule. */
+static bool add_hyperparam(struct optax *o, const struct node *n, const struct arg *a,
+                           bool class, bool state)
+{
+    const char *number;
+    promoted(n->members, &number);
+    struct optimizer_row row = {.shape = "[]", .dtype = "float32"};
+    if (state)
+        row.path = run_textf(o->run, "%s/hyperparams_states/%s/count", n->path, a->name);
+    else
+        row.path = run_textf(o->run, "%s/hyperparams/%s", n->path, a->name);
+    if (state || is_integer(a->value))
+        row.dtype = "int32";
+    else if (!class && number)
+        row.dtype = number;
+    return row.path && add(o, row);
+}
+
 static bool add_hyperparams(struct optax *o, const struct node *n,
                             const struct json_value *given)
 {
@@ -196,23 +214,14 @@ static bool add_hyperparams(struct optax *o, const struct node *n,
         !late_fault(o,
                     "ValueError: bfloat16 and float16 parameters have no common dtype"))
         return false;
-    for (int states = 0; states < 2; states++) {
-        for (size_t i = 0; i < n->args->count; i++) {
-            const struct arg *a = &n->args->at[i];
-            bool schedule = is_schedule(a->value) || is_class(a, given);
-            if (!schedule && (states || json_type_of(a->value) != JSON_NUMBER))
-                continue;
-            const char *path =
-                states ? run_textf(o->run, "%s/hyperparams_states/%s/count", n->path,
-                                   a->name)
-                       : run_textf(o->run, "%s/hyperparams/%s", n->path, a->name);
-            const char *dtype = states || is_integer(a->value)         ? "int32"
-                                : is_class(a, given) || number == NULL ? "float32"
-                                                                       : number;
-            if (!path || !add(o, (struct optimizer_row){
-                                     .path = path, .shape = "[]", .dtype = dtype}))
-                return false;
-        }
+    for (size_t k = 0; k < 2 * n->args->count; k++) {
+        bool state = k >= n->args->count;
+        const struct arg *a = &n->args->at[k % n->args->count];
+        bool class = is_class(a, given), schedule = class || is_schedule(a->value);
+        if (!schedule && (state || json_type_of(a->value) != JSON_NUMBER))
+            continue;
+        if (!add_hyperparam(o, n, a, class, state))
+            return false;
     }
     return true;
 }
@@ -271,7 +280,7 @@ static bool add_injected(struct optax *o, const struct optax_function *f,
 }
 
 static bool add_named(struct optax *o, enum form form, const struct json_value *tx,
-                      const struct json_value *name, struct node *n)
+                      const struct json_value *name, const struct node *at)
 {
     const struct json_value *given = json_get(tx, "args");
     const char *called = run_plain(o->run, name);
@@ -279,14 +288,13 @@ static bool add_named(struct optax *o, enum form form, const struct json_value *
     struct args args;
     if (!called || !f || !args_of(o->run, f, given, &args))
         return false;
-    n->args = &args;
-    n->name = f->name;
+    struct node n = {f->name, at->path, &args, at->members};
     o->links = 0;
     if (form != FORM_INJECT)
-        return add_function(o, f, n, 0);
-    n->name = form_key(form);
-    return add_slots(o, n) && judge_axes(o, n) && add_hyperparams(o, n, given) &&
-           add_injected(o, f, n);
+        return add_function(o, f, &n, 0);
+    n.name = form_key(form);
+    return add_slots(o, &n) && judge_axes(o, &n) && add_hyperparams(o, &n, given) &&
+           add_injected(o, f, &n);
 }
 
 static bool add_tx(struct optax *o, const struct json_value *tx, const char *path,

@@ -57,6 +57,7 @@ static bool keep_shape(struct optimizer_params *p, const char *text,
             *at = (uintptr_t)s;
         }
     }
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): a map's values are numbers */
     *shape = (const struct optimizer_shape *)(uintptr_t)*at;
     return true;
 }

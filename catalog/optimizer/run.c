@@ -173,11 +173,6 @@ bool value_true(const struct json_value *v, bool otherwise)
     return json_type_of(v) == JSON_STRING ? v->text.len > 0 : value_number(v, 1) != 0;
 }
 
-bool value_null(const struct json_value *v)
-{
-    return json_type_of(v) == JSON_NULL;
-}
-
 const char *value_dtype(struct run *r, const struct json_value *v)
 {
     if (value_null(v))

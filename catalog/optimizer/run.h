@@ -61,7 +61,10 @@ bool members_all(struct run *, struct members *out);
 double value_number(const struct json_value *, double otherwise);
 /* Whether it is given, and neither false nor zero nor empty. */
 bool value_true(const struct json_value *, bool otherwise);
-bool value_null(const struct json_value *);
+static inline bool value_null(const struct json_value *v)
+{
+    return json_type_of(v) == JSON_NULL;
+}
 /* "bfloat16" of an argument that names a dtype; NULL: none. T5X has no float64: it is float32. */
 const char *value_dtype(struct run *, const struct json_value *);
 /* The axes of a parameter, a JSON list; NULL: none are given. */

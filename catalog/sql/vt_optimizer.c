@@ -32,8 +32,8 @@ struct score {
 /* A function: its own columns, and how it fills and shows them. */
 struct question {
     const char *name, *columns; /* before the two hidden ones */
-    int count;                  /* of columns */
     const char *text;           /* the first argument's name */
+    int count;                  /* of columns */
     enum {
         PARAMS_ALONE,
         WITH_STATE,  /* of T5X */
@@ -364,14 +364,14 @@ static void score_column(struct question_cursor *c, sqlite3_context *context, in
 }
 
 static const struct question questions[] = {
-    {"optimizer_state_rows", "name, shape, dtype, axes, error", 5, "spec", PARAMS_ALONE,
+    {"optimizer_state_rows", "name, shape, dtype, axes, error", "spec", 5, PARAMS_ALONE,
      run_state, state_rows, state_column},
-    {"state_diff_rows", "name, problem, expected, found, ord", 5, "spec", WITH_STATE,
+    {"state_diff_rows", "name, problem, expected, found, ord", "spec", 5, WITH_STATE,
      run_diff, diff_rows, diff_column},
     {"state_score_rows",
-     "differences, missing, unexpected, shape, dtype, \"null\", error, first, place", 9,
-     "spec", WITH_LAYOUT, run_score, score_rows, score_column},
-    {"optimizer_filter", "filter, name, error", 3, "filters", PARAMS_ALONE, run_filter,
+     "differences, missing, unexpected, shape, dtype, \"null\", error, first, place",
+     "spec", 9, WITH_LAYOUT, run_score, score_rows, score_column},
+    {"optimizer_filter", "filter, name, error", "filters", 3, PARAMS_ALONE, run_filter,
      state_rows, filter_column},
 };
 
