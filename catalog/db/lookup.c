@@ -317,7 +317,8 @@ static bool grid_was_there(const struct stored_tensor *t)
     if (g->incomplete || (g->in_files && !t->files[g->directory].present))
         return false;
     for (uint64_t i = 0; i < g->value_count; i++)
-        if (!run_was_there(t, g->values[i].file, g->values[i].offset,
+        if (!grid_value_inline(&g->values[i]) &&
+            !run_was_there(t, g->values[i].file, g->values[i].offset,
                            g->values[i].stored))
             return false;
     return true;
@@ -418,7 +419,7 @@ enum status lookup_tensor(struct lookup *l, int64_t id, struct arena *arena,
                           struct stored_tensor *out, struct error *err)
 {
     bool placed = false;
-    struct stored_tensor tensor = {.id = id};
+    struct stored_tensor tensor = {.id = id, .from_catalog = true};
     struct finding f = {.lookup = l, .arena = arena, .t = &tensor, .err = err};
     int found = find(&f, &l->tensor, find_tensor, id);
     if (found == 0)

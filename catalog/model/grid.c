@@ -97,7 +97,7 @@ static bool values_valid(const struct grid *g, uint64_t all)
     for (uint64_t i = 0; i < g->value_count; i++) {
         const struct grid_value *v = &g->values[i];
         if (v->index >= all || (i && v->index <= g->values[i - 1].index) ||
-            (v->file == GRID_NO_FILE && v->stored && !v->bytes))
+            (grid_value_inline(v) && v->stored && !v->bytes))
             return false;
     }
     return true;
@@ -180,19 +180,23 @@ uint64_t grid_value_total(const struct grid *g)
     return g->in_files ? total : g->value_count;
 }
 
+/* The directory and the metadata file, or that and those of the values. */
+static uint32_t *file_at(struct grid *g, uint64_t at)
+{
+    if (g->in_files)
+        return at == 0 ? &g->directory : &g->metadata;
+    return at == 0 ? &g->metadata : &g->values[at - 1].file;
+}
+
 uint32_t *grid_next_file(struct grid *g, uint64_t *at)
 {
-    if (g->in_files) {
-        if (*at == 0) {
-            ++*at;
-            return &g->directory;
-        }
-        bool last = (*at)++ == 1 && g->metadata != GRID_NO_FILE;
-        return last ? &g->metadata : NULL;
+    uint64_t count = g->in_files ? 2 : 1 + g->value_count;
+    while (*at < count) {
+        uint32_t *file = file_at(g, (*at)++);
+        if (*file != GRID_NO_FILE)
+            return file;
     }
-    while (*at < g->value_count && g->values[*at].file == GRID_NO_FILE)
-        ++*at;
-    return *at < g->value_count ? &g->values[(*at)++].file : NULL;
+    return NULL;
 }
 
 /* --- packed ----------------------------------------------------------------------------- */
@@ -202,7 +206,8 @@ enum {
     PREFIXED = 2,
     INCOMPLETE = 4,
     WITH_METADATA = 8,
-    OWN_CODECS = 16
+    OWN_CODECS = 16,
+    WITH_SOURCES = 32
 };
 
 enum {
@@ -261,21 +266,26 @@ static void pack_codecs(struct text *out, const struct own_codecs *list)
         put_bytes(out, list->at[i], strlen(list->at[i]));
 }
 
-static void pack_values(struct text *out, const struct grid *g, struct own_codecs *codecs)
+static void pack_values(struct text *out, const struct grid *g, struct own_codecs *codecs,
+                        bool sources)
 {
     uint64_t end = 0, last = 0;
     if (codecs->count)
         pack_codecs(out, codecs);
+    if (g->metadata != GRID_NO_FILE)
+        put(out, g->metadata);
     put(out, g->value_count);
     for (uint64_t i = 0; i < g->value_count; i++) {
         const struct grid_value *v = &g->values[i];
-        bool in_line = v->file == GRID_NO_FILE;
+        bool in_line = grid_value_inline(v);
         if (codecs->count)
             put(out, v->codec ? own_codec_number(codecs, v->codec) + 1 : 0);
         put(out, v->index - last);
         put(out, in_line ? 0 : (uint64_t)v->file + 1);
         put(out, v->stored);
         last = v->index;
+        if (in_line && sources)
+            put(out, v->file == GRID_NO_FILE ? 0 : (uint64_t)v->file + 1);
         if (in_line) {
             text_add(out, v->stored ? v->bytes : "", v->stored);
             continue;
@@ -285,15 +295,23 @@ static void pack_values(struct text *out, const struct grid *g, struct own_codec
     }
 }
 
+static bool has_sources(const struct grid *g)
+{
+    for (uint64_t i = 0; !g->in_files && i < g->value_count; i++)
+        if (grid_value_inline(&g->values[i]) && g->values[i].file != GRID_NO_FILE)
+            return true;
+    return false;
+}
+
 bool grid_pack(struct text *out, const struct grid *g, unsigned rank)
 {
-    bool metadata = g->in_files && g->metadata != GRID_NO_FILE;
+    bool metadata = g->metadata != GRID_NO_FILE, sources = has_sources(g);
     struct own_codecs codecs;
     if (!own_codecs_of(g, &codecs))
         return false;
     put(out, (g->in_files ? IN_FILES : 0U) | (g->prefixed ? PREFIXED : 0U) |
                  (g->incomplete ? INCOMPLETE : 0U) | (metadata ? WITH_METADATA : 0U) |
-                 (codecs.count ? OWN_CODECS : 0U));
+                 (codecs.count ? OWN_CODECS : 0U) | (sources ? WITH_SOURCES : 0U));
     put(out, g->levels);
     for (unsigned l = 0; l < g->levels; l++)
         pack_level(out, &g->level[l], rank);
@@ -301,7 +319,7 @@ bool grid_pack(struct text *out, const struct grid *g, unsigned rank)
     if (g->in_files)
         pack_runs(out, g);
     else
-        pack_values(out, g, &codecs);
+        pack_values(out, g, &codecs, sources);
     return !out->failed;
 }
 
@@ -369,21 +387,29 @@ static void unpack_runs(struct unpacking *u, struct grid *g, uint64_t flags)
     }
 }
 
-static void unpack_value(struct unpacking *u, struct grid_value *v, uint64_t last,
-                         uint64_t *end)
+/* A file's position plus 1; 0: none. */
+static uint32_t unpack_file(struct unpacking *u)
+{
+    uint64_t file = cursor_varint(u->c);
+    if (file > GRID_NO_FILE)
+        cursor_fail(u->c);
+    return file ? (uint32_t)(file - 1) : GRID_NO_FILE;
+}
+
+static void unpack_value(struct unpacking *u, struct grid_value *v, bool sources,
+                         uint64_t last, uint64_t *end)
 {
     uint64_t codec = u->codecs.count ? cursor_varint(u->c) : 0;
     if (codec > u->codecs.count || !add_u64(last, cursor_varint(u->c), &v->index))
         cursor_fail(u->c);
     else if (codec)
         v->codec = u->codecs.at[codec - 1];
-    uint64_t file = cursor_varint(u->c);
-    if (file > GRID_NO_FILE)
-        cursor_fail(u->c);
+    v->file = unpack_file(u);
     v->stored = cursor_varint(u->c);
-    v->file = file ? (uint32_t)(file - 1) : GRID_NO_FILE;
-    if (!file) {
-        v->bytes = cursor_take(u->c, v->stored).at;
+    v->bytes = NULL;
+    if (v->file == GRID_NO_FILE) {
+        v->file = sources ? unpack_file(u) : GRID_NO_FILE;
+        v->bytes = v->stored ? cursor_take(u->c, v->stored).at : (const void *)"";
         return;
     }
     v->offset = *end + (uint64_t)unzigzag(cursor_varint(u->c));
@@ -407,11 +433,11 @@ static void unpack_values(struct unpacking *u, struct grid *g, uint64_t flags)
     uint64_t end = 0, last = 0;
     if (flags & OWN_CODECS)
         unpack_codecs(u);
-    g->metadata = GRID_NO_FILE;
+    g->metadata = flags & WITH_METADATA ? cursor_varint32(u->c) : GRID_NO_FILE;
     g->value_count = cursor_varint(u->c);
     g->values = room(u, g->value_count, sizeof(*g->values));
     for (uint64_t i = 0; g->values && i < g->value_count && cursor_ok(u->c); i++) {
-        unpack_value(u, &g->values[i], last, &end);
+        unpack_value(u, &g->values[i], flags & WITH_SOURCES, last, &end);
         last = g->values[i].index;
     }
 }

@@ -42,14 +42,21 @@ struct grid_level {
 
 /* A value that a list names. */
 struct grid_value {
-    uint64_t index;    /* in C order of the level 0 grid */
-    uint32_t file;     /* position in the checkpoint's files; GRID_NO_FILE: inline */
+    uint64_t index; /* in C order of the level 0 grid */
+    uint32_t file;  /* position in the checkpoint's files; of an inline value the one that
+                          it was read from; GRID_NO_FILE: inline, and that is not known */
     uint64_t offset;   /* in that file, in bytes, before the file's base is added */
     uint64_t stored;   /* bytes */
-    const void *bytes; /* inline: `stored` bytes, at most GRID_INLINE_MAX */
+    const void *bytes; /* inline: `stored` bytes, at most GRID_INLINE_MAX; else NULL */
     /* Steps instead of the tensor's (tensor.h), where a value is a chunk. NULL: the tensor's. */
     const char *codec;
 };
+
+/* Is the value in the catalog itself? */
+static inline bool grid_value_inline(const struct grid_value *v)
+{
+    return v->bytes || v->file == GRID_NO_FILE;
+}
 
 /* The different texts among the codecs of runs, in the order in which they first come. */
 #define OWN_CODECS_MAX 256
@@ -74,10 +81,13 @@ struct grid {
     struct grid_level level[GRID_LEVELS_MAX];
 
     bool in_files; /* the values are files; else listed */
+    /* What describes the array, to be the same as at import: in files its own metadata file,
+     * listed the manifest of the database. Position in the checkpoint's files;
+     * GRID_NO_FILE: none. */
+    uint32_t metadata;
     /* In files: DIRECTORY/KEY. The key is the indexes along the axes, decimal, joined by
      * `separator`; "c" and a separator come first if `prefixed`. Of rank 0: "0", or "c". */
     uint32_t directory; /* position in the checkpoint's files */
-    uint32_t metadata;  /* the array's own metadata file; GRID_NO_FILE: none */
     char separator;
     bool prefixed;
     struct grid_run *runs; /* the values there were, ascending */
@@ -127,18 +137,19 @@ uint32_t *grid_next_file(struct grid *, uint64_t *at);
  * The packed form, in the `extents` column after EXTENTS_GRID (tensor.h):
  *
  *   varint  flags: bit 0 in files, 1 prefixed, 2 incomplete, 3 has metadata file, 4 values
- *           have codecs of their own
+ *           have codecs of their own, 5 inline values have files
  *   varint  levels, then each: rank varints shape; varint flags: bit 0 order follows,
  *           1 index first, 2 summed, 3 big-endian, 4 codec follows; [rank bytes order];
  *           [varint length, codec]
  *   varint  length of fill, fill
  *   files:  varint directory, [varint metadata], byte separator, varint runs, each: varint
  *           first minus the end of the run before it, varint count
- *   listed: [varint codecs, each: varint length, text], varint values, each:
+ *   listed: [varint codecs, each: varint length, text], [varint metadata], varint values, each:
  *           [varint its codec among these, plus 1; 0: the tensor's],
  *           varint index minus the one before (the first: index),
- *           varint file + 1 (0: inline), varint stored, then the bytes, or zigzag varint of
- *           offset minus the end of the value before it in the list (0 for the first)
+ *           varint file + 1 (0: inline), varint stored, then [varint file + 1 (0: none)] and
+ *           the bytes, or zigzag varint of offset minus the end of the value before it in the
+ *           list (0 for the first)
  */
 bool grid_pack(struct text *out, const struct grid *, unsigned rank);
 

@@ -19,6 +19,8 @@ static bool own_of(const struct extent *list, uint64_t count, struct own_codecs 
     for (uint64_t i = 0; i < count; i++) {
         if (list[i].strides)
             *flags |= EXTENTS_STRIDES;
+        if (*flags & EXTENTS_INLINE && list[i].file != NO_FILE)
+            *flags |= EXTENTS_FROM;
         if (list[i].codec && own_codec_number(codecs, list[i].codec) == OWN_CODECS_MAX)
             return false;
     }
@@ -59,10 +61,10 @@ bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
         const struct extent *e = &list[i];
         if (flags & EXTENTS_CODECS)
             put(out, e->codec ? own_codec_number(&codecs, e->codec) + 1 : 0);
-        if (!(flags & EXTENTS_INLINE)) {
+        if (!(flags & EXTENTS_INLINE) || flags & EXTENTS_FROM)
             put(out, e->file == NO_FILE ? 0 : (uint64_t)e->file + 1);
+        if (!(flags & EXTENTS_INLINE))
             put(out, zigzag((int64_t)(e->offset - end)));
-        }
         put(out, e->stored);
         end = e->offset + e->stored;
         if (flags & EXTENTS_CUTS) {
@@ -142,13 +144,14 @@ static bool unpack_one(struct cursor *c, unsigned rank, unsigned flags,
     *e = (struct extent){.file = NO_FILE};
     if (flags & EXTENTS_CODECS)
         e->codec = codec_at(c, codecs);
-    if (!(flags & EXTENTS_INLINE)) {
+    if (!(flags & EXTENTS_INLINE) || flags & EXTENTS_FROM) {
         uint64_t file = cursor_varint(c);
         if (file > UINT32_MAX)
             cursor_fail(c);
         e->file = file ? (uint32_t)(file - 1) : NO_FILE;
-        e->offset = *end + (uint64_t)unzigzag(cursor_varint(c));
     }
+    if (!(flags & EXTENTS_INLINE))
+        e->offset = *end + (uint64_t)unzigzag(cursor_varint(c));
     e->stored = cursor_varint(c);
     *end = e->offset + e->stored;
     if (flags & EXTENTS_CUTS) {

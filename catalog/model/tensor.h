@@ -66,7 +66,8 @@ enum storage {
 
 /* One run of stored bytes and the box of the tensor that it fills. */
 struct extent {
-    uint32_t file;     /* position in the checkpoint's files */
+    uint32_t file;     /* position in the checkpoint's files; of inline bytes the one that
+                          they were read from; NO_FILE: not known */
     uint64_t offset;   /* in that file, in bytes, before the file's base is added */
     uint64_t stored;   /* bytes in the file */
     uint64_t *origin;  /* rank numbers, in elements; NULL: all zero */
@@ -97,6 +98,8 @@ struct stored_tensor {
     unsigned rank;
     uint64_t *shape;
     uint64_t elements, nbytes; /* logical; nbytes 0 where the dtype has no size */
+    bool
+        from_catalog; /* its inline bytes were read from files, and need these unchanged */
     enum storage storage;
     const char *codec; /* NULL: none */
     int64_t *strides;  /* rank numbers, in elements; NULL: C order */
@@ -121,7 +124,8 @@ struct stored_tensor {
  * The packed form of an extent list, as stored in a row's `extents` column.
  *
  *   varint  flags: bit 0 boxes follow, bit 1 bytes are inline, bit 2 a grid (grid.h) and
- *           nothing else follows, bit 3 cuts follow, bit 4 codecs, bit 5 strides
+ *           nothing else follows, bit 3 cuts follow, bit 4 codecs, bit 5 strides, bit 6 inline
+ *           bytes have files
  *   varint  first checksum: position in the checkpoint's list, plus 1; 0: none
  *   varint  count
  *   codecs: varint how many, each: varint length, text
@@ -130,7 +134,7 @@ struct stored_tensor {
  *           extent before it in the list (0 for the first), varint stored,
  *           [varint cut_at, varint cut_len], [rank varints origin, rank varints shape],
  *           [byte 1 and rank zigzag varints strides, or byte 0: the tensor's]
- *   inline: the bytes instead of file and offset, after `stored`
+ *   inline: the bytes instead of file and offset, after `stored`; with bit 6 the file, too
  */
 #define EXTENTS_BOXES   1
 #define EXTENTS_INLINE  2
@@ -138,6 +142,7 @@ struct stored_tensor {
 #define EXTENTS_CUTS    8
 #define EXTENTS_CODECS  16
 #define EXTENTS_STRIDES 32
+#define EXTENTS_FROM    64
 
 /* Whether the steps have a "cut". */
 bool codec_cuts(const char *chain);

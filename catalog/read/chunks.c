@@ -127,7 +127,7 @@ static enum status open_listed(struct chunks *c, const struct grid_value *v,
                                struct source **out, struct error *err)
 {
     struct bytes bytes = {v->bytes, (size_t)v->stored};
-    if (v->file == GRID_NO_FILE)
+    if (grid_value_inline(v))
         return source_open_memory(c->tensor->checkpoint, bytes, false, out, err);
     return file_set_range(c->files, v->file, v->offset, v->stored, out, err);
 }

@@ -235,8 +235,6 @@ static enum status open_file(struct opening *o, uint32_t at, struct error *err)
     if (!file || o->seen[at])
         return err->status;
     o->seen[at] = 1;
-    if (t->grid && t->grid->in_files)
-        return check_unopened(file, err);
     if (file_open(t->cache, file, &source, err) != OK)
         return err->status;
     if (o->kept++ < KEPT_OPEN)
@@ -246,19 +244,59 @@ static enum status open_file(struct opening *o, uint32_t at, struct error *err)
     return OK;
 }
 
+/* What is not read again: it must be as it was, for what the catalog has of it to hold. */
+static enum status check_file(struct opening *o, uint32_t at, struct error *err)
+{
+    const struct stored_tensor *t = o->set->tensor;
+    const struct stored_file *file = at == NO_FILE ? NULL : file_of(t, at, err);
+    if (!file || o->seen[at])
+        return err->status;
+    o->seen[at] = 1;
+    return check_unopened(file, err);
+}
+
+/* Bytes that the catalog has are good while their file is as it was. Those of a tensor that
+ * this program makes up have none. */
+static enum status check_inline(struct opening *o, uint32_t at, struct error *err)
+{
+    const struct stored_tensor *t = o->set->tensor;
+    if (at == NO_FILE && t->from_catalog)
+        return error_set(err, ERR_CHANGED, t->checkpoint, NO_OFFSET,
+                         "an older ckptdb took a part of the tensor into the catalog "
+                         "without the name of its file: nobody can tell whether it is "
+                         "still so; import it again");
+    return t->from_catalog ? check_file(o, at, err) : OK;
+}
+
+static enum status open_grid(struct opening *o, struct error *err)
+{
+    const struct stored_tensor *t = o->set->tensor;
+    const struct grid *g = t->grid;
+    if (g->in_files && check_file(o, g->directory, err) != OK)
+        return err->status;
+    check_file(o, g->metadata, err);
+    /* First the files that are read: one that is open need not be looked at again. */
+    for (uint64_t i = 0; err->status == OK && i < g->value_count; i++)
+        if (!grid_value_inline(&g->values[i]))
+            open_file(o, g->values[i].file, err);
+    for (uint64_t i = 0; err->status == OK && i < g->value_count; i++)
+        if (grid_value_inline(&g->values[i]))
+            check_inline(o, g->values[i].file, err);
+    return err->status;
+}
+
 static enum status open_all(struct opening *o, struct error *err)
 {
     const struct stored_tensor *t = o->set->tensor;
-    uint64_t next = 0;
-    if (t->storage == STORAGE_INLINE)
-        return OK;
-    for (uint32_t *file; t->grid && (file = grid_next_file(t->grid, &next));)
-        if (open_file(o, *file, err) != OK)
-            return err->status;
-    for (uint64_t i = 0; i < t->extent_count; i++)
-        if (open_file(o, t->extents[i].file, err) != OK)
-            return err->status;
-    return OK;
+    if (t->grid)
+        return open_grid(o, err);
+    for (uint64_t i = 0; err->status == OK && i < t->extent_count; i++) {
+        if (t->storage == STORAGE_INLINE)
+            check_inline(o, t->extents[i].file, err);
+        else
+            open_file(o, t->extents[i].file, err);
+    }
+    return err->status;
 }
 
 enum status file_set_open(const struct stored_tensor *t, struct file_set **out,

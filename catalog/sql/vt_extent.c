@@ -303,7 +303,7 @@ static int give_value(sqlite3_context *ctx, const struct extent_cursor *c, int c
     uint64_t origin[TENSOR_RANK_MAX], shape[TENSOR_RANK_MAX];
     struct text key = {0};
     struct extent_row row = {.origin = origin, .shape = shape, .stored_known = v};
-    row.file = file_at(t, v ? v->file : g->directory);
+    row.file = v && grid_value_inline(v) ? NULL : file_at(t, v ? v->file : g->directory);
     if (v) {
         row.offset = v->offset;
         row.stored = v->stored;
@@ -329,7 +329,7 @@ static int extent_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
         return give_value(ctx, c, column);
     const struct extent *e = &t->extents[c->at];
     struct extent_row row = {
-        .file = file_at(t, e->file),
+        .file = e->bytes ? NULL : file_at(t, e->file),
         .offset = e->offset,
         .stored = e->stored,
         .stored_known = true,

@@ -214,7 +214,7 @@ static int by_index(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-enum status array_emit_values(struct job *job, const struct zarr_array *a,
+enum status array_emit_values(struct job *job, const struct zarr_array *a, uint32_t list,
                               struct grid_value *values, uint64_t count, const char *name,
                               size_t len)
 {
@@ -222,6 +222,7 @@ enum status array_emit_values(struct job *job, const struct zarr_array *a,
     if (count)
         qsort(values, (size_t)count, sizeof(*values), by_index);
     e.grid.in_files = false;
+    e.grid.metadata = list;
     e.grid.values = values;
     e.grid.value_count = count;
     for (uint64_t i = 0; i < count; i++)

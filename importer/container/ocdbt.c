@@ -63,6 +63,7 @@ struct place {
 /* A node on the way from the root to where the walk stands. */
 struct level {
     struct ocdbt_node node; /* what is left of it */
+    uint32_t file;          /* that it is in */
     struct buffer body;
     struct text key; /* of the entry last read, whole */
     size_t prefix;   /* bytes of it that the node leaves out */
@@ -398,6 +399,7 @@ static enum status enter(struct ocdbt *db, const struct place *p, size_t prefix,
     struct ocdbt_place at = {s->name, p->offset};
     struct bytes base = {(const uint8_t *)db->known[p->file.number].path, p->file.base};
     l->prefix = prefix;
+    l->file = p->file.number;
     l->key.len = 0;
     if (prefix && !text_add(&l->key, l[-1].key.at, prefix))
         return no_memory(err);
@@ -649,7 +651,8 @@ static enum status give(struct ocdbt *db, const struct level *l,
         return limit_hit(at, "more entries", LIMIT_OCDBT_ENTRIES, err);
     if (out_of_proportion(db, db->key_bytes, LIMIT_OCDBT_GROWTH))
         return limit_hit(at, "more bytes of keys a byte", LIMIT_OCDBT_GROWTH, err);
-    *out = (struct ocdbt_entry){.key = text_tail(&l->key, 0), .value = item->value};
+    *out = (struct ocdbt_entry){
+        .key = text_tail(&l->key, 0), .value = item->value, .file = l->file};
     if (item->value.at || !item->elsewhere.length) {
         out->value.at = item->value.len ? item->value.at : nothing;
         out->length = item->value.len;

@@ -45,8 +45,9 @@ struct ocdbt_files {
 struct ocdbt_entry {
     struct bytes key;   /* valid until the next call; key.at NULL: the end */
     struct bytes value; /* inline: the same; value.at NULL: in a file */
-    uint32_t file;      /* in a file: which, */
-    uint64_t offset; /* where in it; nobody has compared its end with the file's size */
+    uint32_t file; /* which it is in; of an inline value, the one that its node is in */
+    uint64_t
+        offset; /* in a file: where in it; nobody has compared its end with the file's size */
     uint64_t length; /* of the value in bytes, in any case */
 };
 

@@ -47,6 +47,7 @@ struct orbax_array {
     const char *key;
     size_t len;
     struct zarr_array *array; /* NULL: its metadata is missing or wrong (an issue) */
+    uint32_t manifest;        /* the job's file that lists it */
     struct grid_value *values;
     uint64_t count;
 };
@@ -71,9 +72,10 @@ struct orbax_store {
     uint64_t array_count;
     struct orbax_string *strings;
     uint64_t string_count;
-    struct strmap keys; /* to positions plus 1 */
-    bool *used;         /* a flag a position: it has been given a name */
-    bool broken;        /* something of it could not be read, and that was said */
+    uint32_t string_file; /* the job's file that they are in */
+    struct strmap keys;   /* to positions plus 1 */
+    bool *used;           /* a flag a position: it has been given a name */
+    bool broken;          /* something of it could not be read, and that was said */
 };
 
 /* Find out what the item at `directory` holds. Release the store in any case. */
@@ -141,9 +143,9 @@ enum status orbax_place(struct job *, const char *directory);
 char *orbax_path(struct arena *, const char *directory, const char *name);
 
 /* Read a file of the item, at most LIMIT_TREE_FILE bytes, into the arena. A missing one
- * is OK, with out->at NULL, and is not recorded. */
+ * is OK, with out->at NULL, and is not recorded. *file (NULL: not wanted) is the job's. */
 enum status orbax_read(struct job *, const char *path, const char *role, struct arena *,
-                       struct bytes *out, struct error *err);
+                       struct bytes *out, uint32_t *file, struct error *err);
 
 /* Is a file a pointer that git-lfs left in its place? Then the error says so. */
 bool orbax_is_pointer(const struct source *, struct error *err);

@@ -307,7 +307,10 @@ static enum status add_array(struct listing *l, struct bytes key,
         return no_memory(l);
     s->arrays = list;
     s->arrays[s->array_count++] =
-        (struct orbax_array){.key = kept, .len = key.len, .array = array};
+        (struct orbax_array){.key = kept,
+                             .len = key.len,
+                             .array = array,
+                             .manifest = l->file_count ? l->files[0].file : NO_FILE};
     *at = s->array_count;
     return OK;
 }
@@ -331,9 +334,9 @@ static enum status add_loose(struct listing *l, const struct ocdbt_entry *e)
         x.value.bytes = arena_copy(l->arena, e->value.at, e->value.len);
         if (!x.value.bytes)
             return no_memory(l);
-    } else if (value_file(l, e->file, &x.value.file, &lost) != OK) {
-        return l->job->err->status;
     }
+    if (value_file(l, e->file, &x.value.file, &lost) != OK)
+        return l->job->err->status;
     l->loose[l->loose_count++] = x;
     return OK;
 }

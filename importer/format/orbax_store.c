@@ -72,16 +72,18 @@ static enum status read_whole(const struct source *s, struct arena *arena,
 }
 
 enum status orbax_read(struct job *job, const char *path, const char *role,
-                       struct arena *arena, struct bytes *out, struct error *err)
+                       struct arena *arena, struct bytes *out, uint32_t *file,
+                       struct error *err)
 {
     struct file_identity identity;
     struct error absent = {.offset = NO_OFFSET};
     struct source *s = NULL;
-    uint32_t file;
+    uint32_t opened;
     *out = (struct bytes){0};
     if (file_identify(path, &identity, &absent) == ERR_MISSING)
         return OK;
-    if (job_open_path(job, path, role, &s, &file, err) != OK || orbax_is_pointer(s, err))
+    if (job_open_path(job, path, role, &s, file ? file : &opened, err) != OK ||
+        orbax_is_pointer(s, err))
         return err->status;
     return read_whole(s, arena, out, err);
 }
@@ -117,7 +119,8 @@ static enum status load_strings(struct orbax_store *s)
     const char *path = orbax_path(s->job->arena, s->directory, STRINGS_FILE);
     if (!path)
         return no_memory(s);
-    if (orbax_read(s->job, path, "data", &s->arena, &text, &err) == OK && text.at) {
+    if (orbax_read(s->job, path, "data", &s->arena, &text, &s->string_file, &err) == OK &&
+        text.at) {
         json_init(&j, cursor_over(text, 0), &s->arena, path, &err);
         read_strings(s, &j);
     }
@@ -140,7 +143,7 @@ static enum status emit_string(struct orbax_store *s, const struct orbax_string 
     store_u32le(bytes, 1);
     store_u32le(bytes + 4, (uint32_t)string->value.len);
     memcpy(bytes + 8, string->value.at, string->value.len);
-    *extent = (struct extent){.file = NO_FILE, .stored = stored, .bytes = bytes};
+    *extent = (struct extent){.file = s->string_file, .stored = stored, .bytes = bytes};
     return job_tensor(s->job, &(struct tensor_claim){
                                   .name = name,
                                   .name_len = len,
@@ -271,9 +274,9 @@ enum status orbax_store_emit(struct orbax_store *s, uint64_t position, const cha
         return emit_string(s, &s->strings[position - s->array_count], name, len);
     if (s->listed) {
         struct orbax_array *a = &s->arrays[position];
-        return a->array
-                   ? array_emit_values(s->job, a->array, a->values, a->count, name, len)
-                   : emit_unknown(s, name, len);
+        return a->array ? array_emit_values(s->job, a->array, a->manifest, a->values,
+                                            a->count, name, len)
+                        : emit_unknown(s, name, len);
     }
     const struct array_site *site = &s->tree.sites[position];
     if (array_emit_site(s->job, s->directory, site, name, len, NULL) != OK ||

@@ -423,7 +423,7 @@ static void check_grid(struct job *job, struct tensor_claim *t, struct grid *cop
     }
     for (uint64_t i = 0; i < g->value_count; i++) {
         const struct grid_value *v = &g->values[i];
-        if (v->file == GRID_NO_FILE || fits_file(job, v->file, v->offset, v->stored))
+        if (grid_value_inline(v) || fits_file(job, v->file, v->offset, v->stored))
             continue;
         if (file_is_there(job, v->file))
             job_issue(job, ISSUE_ERROR,

@@ -54,14 +54,14 @@ static void add_strides(struct text *json, const int64_t *strides, unsigned rank
 static void add_extent(struct text *json, const struct stored_tensor *t, uint64_t i)
 {
     const struct extent *e = &t->extents[i];
-    bool has_file = e->file < t->file_count;
+    bool has_file = e->file < t->file_count && !e->bytes;
     text_adds(json, i ? ",{\"file\":" : "{\"file\":");
     if (has_file)
         text_json(json, t->files[e->file].path, strlen(t->files[e->file].path));
     else
         text_adds(json, "null");
     text_adds(json, ",\"offset\":");
-    if (has_file && !e->bytes)
+    if (has_file)
         text_addf(json, "%llu", (unsigned long long)e->offset + t->files[e->file].base);
     else
         text_adds(json, "null");

@@ -368,6 +368,8 @@ static void files_one_after_another(void **state)
     at = 1;
     assert_null(grid_next_file(&files, &at));
     at = 0;
+    list.metadata = 3; /* the manifest */
+    assert_ptr_equal(grid_next_file(&list, &at), &list.metadata);
     assert_ptr_equal(grid_next_file(&list, &at), &values[0].file);
     assert_ptr_equal(grid_next_file(&list, &at), &values[1].file);
     assert_ptr_equal(grid_next_file(&list, &at), &values[3].file);
