@@ -5,11 +5,13 @@
 -- No JSON functions here: SQLite 3.40 refuses them in views where trusted_schema is off.
 
 CREATE VIEW checkpoint AS
-SELECT c.id, c.path, c.format, c.run, c.step, c.item,
+SELECT c.id, n.name, c.path, c.format, c.run, c.step, c.item, n.state, c.layout,
        l.tensors, l.parameters, l.nbytes, c.stored, c.files,
        strftime('%Y-%m-%d %H:%M:%S', c.mtime_ns / 1000000000, 'unixepoch') AS mtime,
        strftime('%Y-%m-%d %H:%M:%S', c.imported, 'unixepoch') AS imported
-FROM checkpoints c JOIN layouts l ON l.id = c.layout;
+FROM checkpoints c
+JOIN layouts l ON l.id = c.layout
+JOIN labels n ON n.id = c.id;
 
 -- What only some questions want (where the bytes lie) comes from scalar subqueries, not from
 -- outer joins: an aggregate over the view then never looks it up.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "catalog/base/text.h"
+#include "catalog/db/labels.h"
 #include "catalog/db/rules_install.h"
 #include "catalog/db/schema.h"
 #include "catalog/sql/extension.h"
@@ -100,9 +101,16 @@ static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
     return OK;
 }
 
-/* Of the files schema/NN_*.sql, the first with tables and the first without. */
-#define TABLES "00"
-#define VIEWS  "10"
+/* Of the files schema/NN_*.sql, the first, and the first that an older catalog gets, too:
+ * its tables are made IF NOT EXISTS. */
+#define FIRST "00"
+#define LATER "02"
+
+static bool is_from(const struct schema_file *f, const char *first)
+{
+    const char *number = f->path + strlen("schema/");
+    return *number >= '0' && *number <= '9' && strncmp(number, first, 2) >= 0;
+}
 
 /* Run every schema/NN_*.sql from the number `first` on; the indexes of a new catalog wait
  * (01_indexes.sql). Mark it as of this version, and install what is shipped. */
@@ -110,9 +118,7 @@ static enum status fill(sqlite3 *db, const char *first, struct error *err)
 {
     enum status status = OK;
     for (const struct schema_file *f = schema_files; status == OK && f->path; f++) {
-        const char *number = f->path + strlen("schema/");
-        if (*number >= '0' && *number <= '9' && strncmp(number, first, 2) >= 0 &&
-            strncmp(number, "01", 2) != 0)
+        if (is_from(f, first) && !strstr(f->path, "/01_"))
             status = db_exec(db, f->text, err);
     }
     char pragmas[128];
@@ -168,7 +174,7 @@ static enum status create(sqlite3 *db, struct error *err)
         return err->status;
     status = look_empty(db, &empty, err);
     if (status == OK && empty)
-        status = fill(db, TABLES, err);
+        status = fill(db, FIRST, err);
     if (end(db, status, err) != OK)
         return err->status;
     return db_exec(db, "PRAGMA synchronous=FULL", err);
@@ -189,31 +195,41 @@ static enum status renew(sqlite3 *db, struct error *err)
             drop_old(db, f->text, "VIEW", err) != OK)
             status = err->status;
     if (needed && status == OK)
-        status = fill(db, VIEWS, err);
+        status = fill(db, LATER, err);
+    if (needed && status == OK)
+        status = labels_renew(db, err);
     return end(db, status, err);
 }
 
-/* The same for a connection that only reads: its own views are before those of the file. */
+/* Append SQL whose views and tables are this connection's own. */
+static void add_temporary(struct text *out, const char *sql)
+{
+    static const char create[] = "\nCREATE ";
+    for (const char *found; (found = strstr(sql, create)); sql = found) {
+        found += strlen(create);
+        text_add(out, sql, (size_t)(found - sql));
+        if (strncmp(found, "VIEW ", 5) == 0 || strncmp(found, "TABLE ", 6) == 0)
+            text_adds(out, "TEMP ");
+    }
+    text_adds(out, sql);
+}
+
+/* The same for a connection that only reads: its own views, and what it has of tables that
+ * the file lacks, are before those of the file. */
 static enum status overlay(sqlite3 *db, struct error *err)
 {
-    static const char create[] = "\nCREATE VIEW ";
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++) {
         struct text temporary = {0};
-        const char *at = f->text, *found = strstr(at, create);
-        if (!found || strstr(at, "\nCREATE TRIGGER "))
+        if (!is_from(f, LATER) || strstr(f->text, "\nCREATE TRIGGER "))
             continue;
-        for (; found; at = found + strlen(create), found = strstr(at, create)) {
-            text_add(&temporary, at, (size_t)(found - at));
-            text_adds(&temporary, "\nCREATE TEMP VIEW ");
-        }
-        text_adds(&temporary, at);
+        add_temporary(&temporary, f->text);
         if (text_str(&temporary))
             db_exec(db, text_str(&temporary), err);
         else
             error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
         text_release(&temporary);
     }
-    return err->status;
+    return err->status == OK ? labels_renew(db, err) : err->status;
 }
 
 enum status db_build_indexes(sqlite3 *db, struct error *err)

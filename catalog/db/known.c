@@ -25,8 +25,10 @@ static bool count_rows(sqlite3 *db, const char *sql, uint32_t *count)
 static bool add_checkpoint(struct known *k, sqlite3_stmt *s)
 {
     bool added;
-    struct known_checkpoint c = {
-        .id = sqlite3_column_int64(s, 0), .path = keep(k, s, 1), .format = keep(k, s, 2)};
+    struct known_checkpoint c = {.id = sqlite3_column_int64(s, 0),
+                                 .path = keep(k, s, 1),
+                                 .format = keep(k, s, 2),
+                                 .stale = sqlite3_column_type(s, 3) == SQLITE_NULL};
     if (!c.path || !c.format)
         return false;
     uint64_t *at = strmap_add(&k->by_checkpoint, c.path, strlen(c.path), &added);
@@ -61,16 +63,17 @@ static bool add_checkpoint_file(struct known *k, sqlite3_stmt *s, uint32_t *owne
     struct known_checkpoint *c = &k->checkpoints[*owner];
     if (c->file_count++ == 0)
         c->first_file = k->file_count;
-    return add_file(k, (struct known_file){
-                           .path = keep(k, s, 1),
-                           .present = sqlite3_column_type(s, 2) != SQLITE_NULL,
-                           .identity = {(uint64_t)sqlite3_column_int64(s, 2),
-                                        sqlite3_column_int64(s, 3),
-                                        (uint64_t)sqlite3_column_int64(s, 4),
-                                        (uint64_t)sqlite3_column_int64(s, 5)},
-                           .checkpoint = *owner,
-                           .position = (uint32_t)(id & 0xFFFFFF),
-                       });
+    struct known_file f = {
+        .path = keep(k, s, 1),
+        .present = sqlite3_column_type(s, 2) != SQLITE_NULL,
+        .checkpoint = *owner,
+        .position = (uint32_t)(id & 0xFFFFFF),
+    };
+    if (!c->stale) /* else no file is what it was */
+        f.identity = (struct file_identity){
+            (uint64_t)sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3),
+            (uint64_t)sqlite3_column_int64(s, 4), (uint64_t)sqlite3_column_int64(s, 5)};
+    return add_file(k, f);
 }
 
 static bool add_passed(struct known *k, sqlite3_stmt *s, uint32_t *unused)
@@ -152,7 +155,9 @@ static bool load_all(struct known *k, sqlite3 *db, const char *looker)
         arena_array(&k->arena, (size_t)checkpoints + 1, sizeof(*k->checkpoints));
     k->files = arena_array(&k->arena, (size_t)files + 1, sizeof(*k->files));
     return k->checkpoints && k->files &&
-           each_row(k, db, "SELECT id, path, format FROM checkpoints ORDER BY id",
+           each_row(k, db,
+                    "SELECT c.id, c.path, c.format, n.state FROM checkpoints c"
+                    " LEFT JOIN labels n ON n.id = c.id ORDER BY c.id",
                     add_one_checkpoint) &&
            each_row(
                k, db,

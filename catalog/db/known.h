@@ -31,6 +31,7 @@ struct known_checkpoint {
     const char *path, *format;
     bool again; /* something of it could not be read for a passing reason: look anew */
     uint32_t first_file, file_count; /* consecutive in files */
+    bool stale; /* an older program indexed it: it is to be indexed again */
 };
 
 struct known {

@@ -5,9 +5,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "catalog/db/labels.h"
 #include "catalog/db/write_private.h"
 
 #define COMMIT_SECONDS 2 /* at most so much work is lost to a kill */
+
+static const char *const state_names[] = {
+    [STATE_COMPLETE] = "complete",
+    [STATE_INCOMPLETE] = "incomplete",
+    [STATE_DAMAGED] = "damaged",
+};
 
 static const char *const statement_sql[STATEMENTS] = {
     [FIND_CHECKPOINT] = "SELECT id FROM checkpoints WHERE path = ?1",
@@ -20,6 +27,9 @@ static const char *const statement_sql[STATEMENTS] = {
         " meta = excluded.meta, placed = excluded.placed, stored = excluded.stored,"
         " files = excluded.files, mtime_ns = excluded.mtime_ns,"
         " imported = excluded.imported",
+    [PUT_LABEL] = "INSERT INTO labels(id, name, state) VALUES (?1, ?2, ?3)"
+                  " ON CONFLICT(id) DO UPDATE SET state = excluded.state",
+    [PUT_STATE] = "UPDATE labels SET state = ?2 WHERE id = ?1",
     [FIND_LAYOUT] = "SELECT id, placement FROM layouts WHERE logical = ?1",
     [PUT_LAYOUT] = "INSERT INTO layouts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FIND_META] = "SELECT id FROM metas WHERE digest = ?1",
@@ -456,6 +466,18 @@ static enum status put_sums(struct writer *w, const struct batch *b, int64_t id,
     return writer_finish(w, s, err);
 }
 
+/* Its name is its path until all are named. */
+static enum status put_label(struct writer *w, const struct batch *b, int64_t id,
+                             struct error *err)
+{
+    sqlite3_stmt *s = writer_statement(w, PUT_LABEL);
+    sqlite3_bind_int64(s, 1, id);
+    writer_bind_text(s, 2, b->path);
+    writer_bind_text(s, 3, state_names[b->state]);
+    w->unnamed = true;
+    return writer_finish(w, s, err);
+}
+
 static enum status put_checkpoint(struct writer *w, const struct batch *b, int64_t id,
                                   struct error *err)
 {
@@ -469,7 +491,7 @@ static enum status put_checkpoint(struct writer *w, const struct batch *b, int64
     bind_checkpoint(s, b, id, layout, placed);
     if (meta >= 0)
         sqlite3_bind_int64(s, 8, meta);
-    if (writer_finish(w, s, err) != OK)
+    if (writer_finish(w, s, err) != OK || put_label(w, b, id, err) != OK)
         return err->status;
     return placed ? writer_put_placements(w, l, id, err) : OK;
 }
@@ -510,7 +532,10 @@ enum status writer_put(struct writer *w, const struct batch *b, struct error *er
         char sql[96];
         snprintf(sql, sizeof(sql), "DELETE FROM issues WHERE checkpoint = %lld",
                  (long long)id);
-        if (db_exec(w->db, sql, err) != OK)
+        sqlite3_stmt *s = writer_statement(w, PUT_STATE);
+        sqlite3_bind_int64(s, 1, id);
+        writer_bind_text(s, 2, state_names[b->state]);
+        if (db_exec(w->db, sql, err) != OK || writer_finish(w, s, err) != OK)
             return err->status;
     }
     if (put_issues(w, b, id, err) != OK ||
@@ -523,11 +548,14 @@ enum status writer_put(struct writer *w, const struct batch *b, struct error *er
 
 enum status writer_drop(struct writer *w, int64_t checkpoint, struct error *err)
 {
-    char sql[96];
+    char sql[160];
     if (begin(w, err) != OK || clear_own(w, checkpoint, err) != OK)
         return err->status;
-    snprintf(sql, sizeof(sql), "DELETE FROM checkpoints WHERE id = %lld",
-             (long long)checkpoint);
+    w->unnamed = true;
+    snprintf(
+        sql, sizeof(sql),
+        "DELETE FROM labels WHERE id = %lld; DELETE FROM checkpoints WHERE id = %lld",
+        (long long)checkpoint, (long long)checkpoint);
     return db_exec(w->db, sql, err);
 }
 
@@ -627,6 +655,8 @@ enum status writer_close(struct writer *w, struct error *err)
 {
     if (w->orphans && begin(w, err) == OK)
         db_exec(w->db, drop_orphans, err);
+    if (err->status == OK && w->unnamed && begin(w, err) == OK)
+        labels_renew(w->db, err);
     sqlite3 *db = w->db;
     if (err->status == OK && w->in_transaction && !w->wal)
         db_build_indexes(db, err);

@@ -19,6 +19,8 @@
 enum writer_statement_id {
     FIND_CHECKPOINT,
     PUT_CHECKPOINT,
+    PUT_LABEL,
+    PUT_STATE,
     FIND_LAYOUT,
     PUT_LAYOUT,
     FIND_META,
@@ -62,6 +64,7 @@ struct writer {
     int64_t version;   /* of the data that these were read from, -1: none */
     int64_t *name_ids; /* of the batch's tensors, then nodes */
     size_t name_space;
+    bool unnamed; /* what is catalogued has changed, and with it the names */
     bool indexes_wait, in_transaction, orphans;
     bool blank; /* nothing that batches would clear away */
     bool wal;   /* tried, at least */

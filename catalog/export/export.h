@@ -97,6 +97,8 @@ struct export_plan {
     uint64_t count, inexact;  /* tensors; of them, floating-point, complex and blocks */
     const char *cast;         /* dtype for all, see export_plan_cast(); NULL: none */
     uint64_t uncast;          /* tensors that `cast` left alone */
+    bool partial;             /* leave out what has no bytes, do not refuse it, */
+    uint64_t left_out;        /* so many */
     struct text last_name, last_shape; /* what was added last: its old name; JSON */
     struct file_cache *files;          /* open ones, for all tensors */
     struct refusals refusals;

@@ -113,7 +113,9 @@ static bool can_be_read(struct export_plan *p, const struct stored_tensor *s)
     struct reader *reader = NULL;
     if (s->dtype.kind == DTYPE_STRING)
         return true; /* the format says what to do about it */
-    if (s->storage == STORAGE_NONE)
+    if (s->storage == STORAGE_NONE && p->partial)
+        p->left_out++;
+    else if (s->storage == STORAGE_NONE)
         refuse(&p->refusals,
                "%.400s: the catalog knows no bytes of it (its checkpoint names "
                "it, or its data is lost)",

@@ -68,14 +68,21 @@ static const struct query conversion = {
 static const struct query restored = RESTORE("target_id IS NULL");
 static const struct query restored_onto = RESTORE("target_id = ?4 AND strict = 1");
 
+/* Status and error of a row: that a tensor has another shape than the model's is one. */
+#define OF_SHAPE(shape, model, status, error)                                            \
+    "iif(" status " <> 'missing' AND " shape " <> " model ", 'error', " status "), "     \
+    "ifnull(" error ", 'its shape is ' || " shape                                        \
+    " || ', in the model it is ' || " model ")"
+
 /* Where the source has no value the target's own stands in, except in T5X. */
 static const struct query assignment = {
-    .sql = "SELECT m.tensor_id, m.old_name, m.new_name, m.dtype, m.shape, m.status, "
-           "m.error, iif(r.dialect = 't5x-assignment', NULL, t.id), t.id IS NOT "
-           "NULL, " RECIPE_OF_ONE
-           "FROM assignment m JOIN ruleset r ON r.name = m.ruleset LEFT JOIN tensor t "
-           "ON t.checkpoint_id = ?4 AND t.name = m.new_name "
-           "WHERE m.ruleset = ?3 AND m.source_id = ?1 AND m.target_id = ?4",
+    .sql = "SELECT m.tensor_id, m.old_name, m.new_name, m.dtype, m.shape, " OF_SHAPE(
+        "m.shape", "t.shape", "m.status",
+        "m.error") ", iif(r.dialect = 't5x-assignment', NULL, t.id), t.id IS NOT "
+                   "NULL, " RECIPE_OF_ONE
+                   "FROM assignment m JOIN ruleset r ON r.name = m.ruleset LEFT JOIN tensor t "
+                   "ON t.checkpoint_id = ?4 AND t.name = m.new_name "
+                   "WHERE m.ruleset = ?3 AND m.source_id = ?1 AND m.target_id = ?4",
     .id = "m.tensor_id",
     .name = "coalesce(m.old_name, m.new_name)",
     .order = "",

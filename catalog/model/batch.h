@@ -104,6 +104,13 @@ struct batch_layout {
     bool stored_unknown;
 };
 
+/* Whether all of a checkpoint is there. The worse state is the greater. */
+enum batch_state {
+    STATE_COMPLETE,
+    STATE_INCOMPLETE, /* something is missing */
+    STATE_DAMAGED     /* something there is cut short or unreadable */
+};
+
 struct shared_layout;
 
 /* A checkpoint, or (path NULL) only files that were looked at and issues found. */
@@ -115,6 +122,7 @@ struct batch {
     const char *run, *item; /* NULL: none */
     int64_t step;
     bool has_step;
+    enum batch_state state;
     const struct batch_layout *layout;
     /* What keeps the layout alive (importer/job/reuse.c); NULL: the arena. */
     struct shared_layout *shared;

@@ -274,7 +274,8 @@ static enum status open_grid(struct opening *o, struct error *err)
     const struct grid *g = t->grid;
     if (g->in_files && check_file(o, g->directory, err) != OK)
         return err->status;
-    check_file(o, g->metadata, err);
+    if (g->in_files || t->from_catalog)
+        check_file(o, g->metadata, err);
     /* First the files that are read: one that is open need not be looked at again. */
     for (uint64_t i = 0; err->status == OK && i < g->value_count; i++)
         if (!grid_value_inline(&g->values[i]))

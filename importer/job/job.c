@@ -24,11 +24,31 @@ static enum status no_memory(struct job *job)
 
 /* --- issues ----------------------------------------------------------------------------- */
 
+/* What an error says of the checkpoint. Others (two tensors of one name, a codec that is not
+ * known) say nothing of whether all of it is there. */
+static enum batch_state state_after(const char *code)
+{
+    static const char *const missing[] = {"missing", "not-in-shard", "unmerged"};
+    static const char *const damaged[] = {
+        "corrupt",        "truncated",     "checksum",       "io",
+        "bad-",           "size-mismatch", "trailing-bytes", "overlap",
+        "shape-overflow", "changed",       "duplicate-m"};
+    for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++)
+        if (strncmp(code, missing[i], strlen(missing[i])) == 0)
+            return STATE_INCOMPLETE;
+    for (size_t i = 0; i < sizeof(damaged) / sizeof(*damaged); i++)
+        if (strncmp(code, damaged[i], strlen(damaged[i])) == 0)
+            return STATE_DAMAGED;
+    return STATE_COMPLETE;
+}
+
 static void add_issue(struct job *job, enum issue_severity severity, const char *path,
                       uint64_t offset, const char *code, const char *message)
 {
     struct job_private *p = inside(job);
     struct batch *b = job->batch;
+    if (severity == ISSUE_ERROR && state_after(code) > b->state)
+        b->state = state_after(code);
     if (b->issue_count >= LIMIT_ISSUES && !p->last_words) {
         p->issues_dropped++;
         return;

@@ -22,6 +22,7 @@ static const struct option_spec options[] = {
     {"--sql", "SELECT",
      "tensors by a query of your own: columns tensor_id, new_name and, if "
      "you like, dtype"},
+    {"--partial", NULL, "of a checkpoint that is incomplete or damaged, what is there"},
     {"--shard-size", "N",
      "several files of at most so many bytes (5GB, 500MiB) and an index"},
     {"--force", NULL, "write over what is there"},
@@ -118,6 +119,26 @@ static bool find_checkpoints(struct session *s, const struct args *args,
     if (!r->want.sql && !(r->want.checkpoint = session_checkpoint(s, args->operand[0])))
         return false;
     return !target || (r->want.target = session_checkpoint(s, target));
+}
+
+/* A copy must not pass for the whole of a checkpoint that never was whole. */
+static bool is_whole(struct session *s, sqlite3_int64 checkpoint)
+{
+    static const char sql[] =
+        "SELECT c.name, coalesce(c.state, 'damaged'), (SELECT i.path || ': ' || i.message"
+        " FROM issue i WHERE i.checkpoint_id = ?1 AND i.severity = 'error' LIMIT 1)"
+        " FROM checkpoint c WHERE c.id = ?1 AND (c.state <> 'complete' OR c.state IS NULL"
+        " AND EXISTS (SELECT 1 FROM issues WHERE checkpoint = ?1 AND severity = 'error'))";
+    sqlite3_stmt *row = session_prepare(s, sql, "i", (int64_t)checkpoint);
+    bool whole = row && sqlite3_step(row) != SQLITE_ROW;
+    if (row && !whole) {
+        const char *why = (const char *)sqlite3_column_text(row, 2);
+        complain("%s is %s: %s", sqlite3_column_text(row, 0), sqlite3_column_text(row, 1),
+                 why ? why : "see the view `issue`");
+        complain("nothing was written; --partial exports what is there");
+    }
+    sqlite3_finalize(row);
+    return whole;
 }
 
 /* The catalog as the source of what is exported. */
@@ -304,7 +325,9 @@ static int export_run(struct session *s, const struct args *args)
     int status = STATUS_TROUBLE;
     if (!read_request(args, &r))
         return STATUS_TROUBLE;
-    if (!find_checkpoints(s, args, &r))
+    plan.partial = args_flag(&command_export, args, "--partial");
+    if (!find_checkpoints(s, args, &r) ||
+        (!r.want.sql && !plan.partial && !is_whole(s, r.want.checkpoint)))
         return STATUS_NO;
     if (r.want.map &&
         (status = settings_give(s, args, r.want.map, r.want.checkpoint)) != STATUS_FINE)
@@ -327,6 +350,9 @@ static int export_run(struct session *s, const struct args *args)
         goto done;
     }
     print_notes(&notes, &plan);
+    if (plan.left_out)
+        complain("%llu tensors without bytes are left out",
+                 (unsigned long long)plan.left_out);
     status = write_plan(s, &r, &plan, &err);
 
 done:

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "catalog/base/text.h"
+#include "catalog/db/labels.h"
 #include "shell/command/command.h"
 
 /* Every column that holds absolute paths. */
@@ -98,6 +99,10 @@ static int move_all(struct session *s, const char *old, const char *new, bool dr
     }
     if (moved >= 0 && !dry && !recognise_files(s, new))
         moved = -1;
+    if (moved >= 0 && !dry && labels_renew(s->db, &err) != OK) {
+        complain_error(&err);
+        moved = -1;
+    }
     bool keep = moved >= 0 && !dry;
     if (db_exec(s->db,
                 keep ? "RELEASE relocate" : "ROLLBACK TO relocate; RELEASE relocate",

@@ -1,0 +1,357 @@
+#include "catalog/db/labels.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "catalog/base/arena.h"
+#include "catalog/base/strmap.h"
+#include "catalog/base/text.h"
+#include "catalog/db/db.h"
+
+#define REVISION_SHOWN 7
+#define REVISION_BYTES 64 /* of refs/main, at most */
+
+/* The forms of a name, each longer than the one before. */
+enum form {
+    FORM_SHORT, /* org/repo@REV7, RUN@STEP */
+    FORM_FULL,  /* with the path in the snapshot, with the item */
+    FORM_TAIL,
+    FORM_PATH
+};
+
+/* Where a path stands in a Hugging Face cache. */
+struct hub {
+    const char *repo; /* "org--repo"; NULL: in none */
+    size_t repo_len;
+    const char *revision, *rest;
+    bool main; /* refs/main points to this revision */
+};
+
+struct labelled {
+    sqlite3_int64 id, step;
+    const char *path, *run, *item, *old, *name;
+    bool has_step;
+    const char *tail, *run_tail;
+    struct hub hub;
+    enum form form;
+    bool taken; /* somebody else has this name */
+};
+
+struct labelling {
+    sqlite3 *db;
+    struct arena arena;
+    struct labelled *list;
+    size_t count, space;
+    struct error *err;
+};
+
+static enum status no_memory(struct labelling *l)
+{
+    return error_set(l->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for names");
+}
+
+/* --- tails ------------------------------------------------------------------------------ */
+
+/* A text and where its shortest tail goes. */
+struct tail {
+    const char *text;
+    size_t len;
+    const char **out;
+};
+
+static size_t common_end(const struct tail *a, const struct tail *b)
+{
+    size_t n = 0, most = a->len < b->len ? a->len : b->len;
+    while (n < most && a->text[a->len - 1 - n] == b->text[b->len - 1 - n])
+        n++;
+    return n;
+}
+
+/* By the texts read backwards: those with the longest common end are neighbours. */
+static int from_end(const void *x, const void *y)
+{
+    const struct tail *a = x, *b = y;
+    size_t n = common_end(a, b);
+    if (n == a->len || n == b->len)
+        return (a->len > b->len) - (a->len < b->len);
+    unsigned char c = (unsigned char)a->text[a->len - 1 - n];
+    unsigned char d = (unsigned char)b->text[b->len - 1 - n];
+    return c < d ? -1 : 1;
+}
+
+/* The shortest tail of at least `least` bytes. */
+static const char *tail_of(const struct tail *t, size_t least)
+{
+    for (size_t len = 1; len < t->len; len++) {
+        const char *at = t->text + t->len - len;
+        if (at[-1] == '/' && len >= least && strspn(at, "0123456789") < len)
+            return at;
+    }
+    return t->text;
+}
+
+/* A tail with the '/' before it must be longer than what other texts end in, too. */
+static void shorten(struct tail *list, size_t count)
+{
+    size_t before = 0; /* of the group before this one */
+    if (count)
+        qsort(list, count, sizeof(*list), from_end);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && strcmp(list[i].text, list[end].text) == 0;)
+            end++;
+        size_t after = end < count ? common_end(&list[i], &list[end]) : 0;
+        const char *tail = tail_of(&list[i], before > after ? before : after);
+        for (size_t k = i; k < end; k++)
+            *list[k].out = tail;
+        before = after;
+    }
+}
+
+static enum status find_tails(struct labelling *l)
+{
+    struct tail *list = arena_array(&l->arena, l->count + 1, sizeof(*list));
+    size_t runs = 0;
+    if (!list)
+        return no_memory(l);
+    for (size_t i = 0; i < l->count; i++)
+        list[i] =
+            (struct tail){l->list[i].path, strlen(l->list[i].path), &l->list[i].tail};
+    shorten(list, l->count);
+    for (size_t i = 0; i < l->count; i++) {
+        struct labelled *c = &l->list[i];
+        if (c->run && c->has_step)
+            list[runs++] = (struct tail){c->run, strlen(c->run), &c->run_tail};
+    }
+    shorten(list, runs);
+    return OK;
+}
+
+/* --- Hugging Face caches ---------------------------------------------------------------- */
+
+/* What refs/main of the repository says; "" where it cannot be read. */
+static void read_main(const char *path, size_t root, char out[REVISION_BYTES + 1])
+{
+    struct text name = {0};
+    text_add(&name, path, root);
+    text_adds(&name, "/refs/main");
+    int fd =
+        text_str(&name) ? open(text_str(&name), O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    ssize_t n = fd >= 0 ? read(fd, out, REVISION_BYTES) : 0;
+    out[n > 0 ? n : 0] = '\0';
+    out[strcspn(out, " \r\n")] = '\0';
+    if (fd >= 0)
+        close(fd);
+    text_release(&name);
+}
+
+/* .../models--ORG--REPO/snapshots/REVISION/REST */
+static void find_hub(struct hub *h, const char *path, size_t *root)
+{
+    static const char models[] = "/models--", snapshots[] = "/snapshots/";
+    const char *at = strstr(path, models);
+    const char *slash = at ? strchr(at + 1, '/') : NULL;
+    if (!slash || strncmp(slash, snapshots, strlen(snapshots)) != 0)
+        return;
+    h->revision = slash + strlen(snapshots);
+    const char *end = strchr(h->revision, '/');
+    if (!end || end == h->revision || !end[1])
+        return;
+    h->repo = at + strlen(models);
+    h->repo_len = (size_t)(slash - h->repo);
+    h->rest = end + 1;
+    *root = (size_t)(slash - path);
+}
+
+/* Neighbours mostly are of one repository, whose refs/main is read once for all. */
+static void find_hubs(struct labelling *l)
+{
+    char main[REVISION_BYTES + 1] = "";
+    const char *known = "";
+    size_t known_len = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        struct labelled *c = &l->list[i];
+        size_t root = 0;
+        find_hub(&c->hub, c->path, &root);
+        if (!c->hub.repo)
+            continue;
+        if (root != known_len || memcmp(known, c->path, root) != 0)
+            read_main(c->path, root, main);
+        known = c->path;
+        known_len = root;
+        size_t len = (size_t)(c->hub.rest - 1 - c->hub.revision);
+        c->hub.main = strlen(main) == len && memcmp(main, c->hub.revision, len) == 0;
+    }
+}
+
+static void add_hub(struct text *t, const struct hub *h)
+{
+    size_t revision = (size_t)(h->rest - 1 - h->revision);
+    for (size_t i = 0; i < h->repo_len; i++) {
+        bool bars = i + 1 < h->repo_len && h->repo[i] == '-' && h->repo[i + 1] == '-';
+        text_addc(t, bars ? '/' : h->repo[i]);
+        i += bars;
+    }
+    if (h->main)
+        return;
+    text_addc(t, '@');
+    text_add(t, h->revision, revision < REVISION_SHOWN ? revision : REVISION_SHOWN);
+}
+
+/* --- names ------------------------------------------------------------------------------ */
+
+/* Does the checkpoint have a form between its tail and the short one? */
+static enum form settle(const struct labelled *c, enum form form)
+{
+    if (form <= FORM_FULL && !c->hub.repo && !c->run_tail)
+        return FORM_TAIL;
+    return form == FORM_FULL && !c->hub.repo && !c->item ? FORM_TAIL : form;
+}
+
+static enum status make_name(struct labelling *l, struct labelled *c)
+{
+    struct text t = {0};
+    c->form = settle(c, c->form);
+    if (c->form == FORM_PATH) {
+        c->name = c->path;
+    } else if (c->form == FORM_TAIL) {
+        c->name = c->tail;
+    } else {
+        bool full = c->form == FORM_FULL;
+        if (c->hub.repo)
+            add_hub(&t, &c->hub);
+        else
+            text_addf(&t, "%s@%lld", c->run_tail, (long long)c->step);
+        if (full)
+            text_addf(&t, c->hub.repo ? "/%s" : ":%s",
+                      c->hub.repo ? c->hub.rest : c->item);
+        c->name = text_str(&t) ? arena_copy(&l->arena, t.at, t.len) : NULL;
+    }
+    text_release(&t);
+    return c->name ? OK : no_memory(l);
+}
+
+/* Mark all that share a name; *any: there are some. */
+static enum status find_taken(struct labelling *l, bool *any)
+{
+    struct strmap names = {0};
+    *any = false;
+    for (size_t i = 0; i < l->count && l->err->status == OK; i++) {
+        struct labelled *c = &l->list[i];
+        bool added;
+        uint64_t *first = strmap_add(&names, c->name, strlen(c->name), &added);
+        if (!first)
+            no_memory(l);
+        else if (added)
+            *first = i;
+        else
+            *any = c->taken = l->list[*first].taken = true;
+    }
+    strmap_release(&names);
+    return l->err->status;
+}
+
+static enum status make_names(struct labelling *l)
+{
+    bool any = true;
+    for (size_t i = 0; i < l->count; i++)
+        if (make_name(l, &l->list[i]) != OK)
+            return l->err->status;
+    while (any && find_taken(l, &any) == OK) {
+        for (size_t i = 0; i < l->count && l->err->status == OK; i++) {
+            struct labelled *c = &l->list[i];
+            if (c->taken && c->form < FORM_PATH) {
+                c->form++;
+                make_name(l, c);
+            }
+            c->taken = false;
+        }
+    }
+    return l->err->status;
+}
+
+/* --- rows ------------------------------------------------------------------------------- */
+
+static const char *keep(struct labelling *l, sqlite3_stmt *s, int column)
+{
+    const unsigned char *text = sqlite3_column_text(s, column);
+    return text ? arena_copy(&l->arena, text, (size_t)sqlite3_column_bytes(s, column))
+                : NULL;
+}
+
+static enum status read_rows(struct labelling *l)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(l->db,
+                                "SELECT c.id, c.path, n.name, c.run, c.step, c.item"
+                                " FROM checkpoints c JOIN labels n ON n.id = c.id"
+                                " ORDER BY c.id",
+                                -1, &s, NULL);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        struct labelled c = {
+            .id = sqlite3_column_int64(s, 0),
+            .path = keep(l, s, 1),
+            .old = keep(l, s, 2),
+            .run = keep(l, s, 3),
+            .has_step = sqlite3_column_type(s, 4) != SQLITE_NULL,
+            .step = sqlite3_column_int64(s, 4),
+            .item = keep(l, s, 5),
+        };
+        struct labelled *list =
+            arena_grow(&l->arena, l->list, l->count, &l->space, sizeof(*list));
+        rc = list && c.path && c.old ? SQLITE_OK : SQLITE_NOMEM;
+        if (rc == SQLITE_OK) {
+            l->list = list;
+            l->list[l->count++] = c;
+        }
+    }
+    sqlite3_finalize(s);
+    return rc == SQLITE_DONE    ? OK
+           : rc == SQLITE_NOMEM ? no_memory(l)
+                                : db_error(l->db, "cannot name the checkpoints", l->err);
+}
+
+static enum status put_names(struct labelling *l, const char *sql, bool path)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(l->db, sql, -1, &s, NULL);
+    for (size_t i = 0; i < l->count && (rc == SQLITE_OK || rc == SQLITE_DONE); i++) {
+        const struct labelled *c = &l->list[i];
+        if (strcmp(c->name, c->old) == 0)
+            continue;
+        sqlite3_bind_int64(s, 1, c->id);
+        sqlite3_bind_text(s, 2, path ? c->path : c->name, -1, SQLITE_STATIC);
+        rc = sqlite3_step(s);
+        sqlite3_reset(s);
+    }
+    sqlite3_finalize(s);
+    return rc == SQLITE_OK || rc == SQLITE_DONE
+               ? OK
+               : db_error(l->db, "cannot name the checkpoints", l->err);
+}
+
+/* Names may change hands: all that change are given up before the first is taken. */
+static enum status write_rows(struct labelling *l)
+{
+    static const char update[] = "UPDATE labels SET name = ?2 WHERE id = ?1";
+    return put_names(l, update, true) == OK ? put_names(l, update, false)
+                                            : l->err->status;
+}
+
+enum status labels_renew(sqlite3 *db, struct error *err)
+{
+    static const char complete[] =
+        "INSERT INTO labels(id, name) SELECT id, path FROM checkpoints"
+        " WHERE id NOT IN (SELECT id FROM labels);"
+        "DELETE FROM labels WHERE id NOT IN (SELECT id FROM checkpoints)";
+    struct labelling l = {.db = db, .err = err};
+    if (db_exec(db, complete, err) == OK && read_rows(&l) == OK && find_tails(&l) == OK) {
+        find_hubs(&l);
+        if (make_names(&l) == OK)
+            write_rows(&l);
+    }
+    arena_release(&l.arena);
+    return err->status;
+}

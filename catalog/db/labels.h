@@ -1,0 +1,24 @@
+/*
+ * labels.h - the names of checkpoints: the shortest that a person would use, each once in the
+ * catalog.
+ *
+ *   org/repo@REV7          in a Hugging Face cache; org/repo alone is what refs/main points to;
+ *                          with /PATH where a snapshot holds several checkpoints
+ *   RUN@STEP, RUN@STEP:ITEM    in a run; RUN is the shortest tail of its path
+ *   dir/model.safetensors  else the shortest tail of the path that no other path ends in
+ *
+ * A tail begins at a '/' and is not all digits (that is an id). What would be ambiguous has a
+ * longer form, in the end its whole path.
+ */
+#ifndef CKPTDB_DB_LABELS_H
+#define CKPTDB_DB_LABELS_H
+
+#include "catalog/base/error.h"
+#include "catalog/db/sqlite.h"
+
+/* Name all checkpoints anew, in the caller's transaction. Rows of `labels` that are not there
+ * are made, their state not known. Looks into refs/main of Hugging Face caches; writes only
+ * the names that have changed. */
+enum status labels_renew(sqlite3 *, struct error *err);
+
+#endif
