@@ -6,7 +6,7 @@
 #                 folder, $CKPTDB a catalog that does not exist yet
 #
 # stdout and stderr go to one file; an exit status other than 0 is its last line. This folder is
-# written TESTS, the fresh one WORK. UPDATE=1 rewrites the .out files. A case that has nothing to
+# written TESTS, the fresh one WORK, a time DATE. UPDATE=1 rewrites the .out files. A case that has nothing to
 # run with prints "SKIP: why" and exits with status 77.
 set -u
 TESTS=$(cd "$(dirname "$0")" && pwd)
@@ -29,7 +29,8 @@ run_case() { # FILE: prints "ok", "skip: why" or the difference
     esac </dev/null >"$work/raw" 2>&1
     rc=$?
     [ $rc = 77 ] && { echo "skip $(basename "$file"): $(tail -n 1 "$work/raw")"; return; }
-    sed -e "s|$work/dir|WORK|g" -e "s|$work|WORK|g" -e "s|$TESTS|TESTS|g" "$work/raw" >"$work/out"
+    sed -E -e "s|$work/dir|WORK|g" -e "s|$work|WORK|g" -e "s|$TESTS|TESTS|g" \
+        -e 's/20[0-9]{2}-[01][0-9]-[0-3][0-9] [0-2][0-9]:[0-5][0-9]:[0-5][0-9]/DATE/g' "$work/raw" >"$work/out"
     [ -s "$work/out" ] && [ -n "$(tail -c 1 "$work/out")" ] && echo '(no final newline)' >>"$work/out"
     [ $rc = 0 ] || echo "[exit status $rc]" >>"$work/out"
     if [ -n "${UPDATE:-}" ]; then

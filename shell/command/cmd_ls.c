@@ -1,26 +1,98 @@
-#include "shell/command/command.h"
+#include <string.h>
 
-/* The pattern names whole components of the path, anywhere in it. */
-static const char sql[] =
-    "SELECT id, path, format, step, tensors, nbytes, parameters, files FROM checkpoint"
-    " WHERE ?1 IS NULL OR path GLOB ?1 OR path GLOB '*/' || ?1 OR path GLOB ?1 || '/*'"
-    " OR path GLOB '*/' || ?1 || '/*' ORDER BY path";
+#include "catalog/base/text.h"
+#include "shell/command/command.h"
+#include "shell/render/query.h"
+
+/* The run is as short as the name says it. */
+#define SHORT_RUN                                                                        \
+    "iif(run IS NULL OR instr(name, '@' || step) = 0, run, "                             \
+    "substr(name, 1, instr(name, '@' || step) - 1)) AS run"
+
+static const char usual[] = "id, name, format, " SHORT_RUN ", step, mtime AS date, state,"
+                            " tensors, nbytes, parameters, files, path";
+
+extern const struct command command_ls;
+
+/* The word is a column of the view, or *sql stays NULL. */
+static bool is_column(struct session *s, const char *word)
+{
+    sqlite3_stmt *row = session_prepare(
+        s, "SELECT 1 FROM pragma_table_info('checkpoint') WHERE name = ?1 COLLATE NOCASE",
+        "s", word);
+    bool found = row && sqlite3_step(row) == SQLITE_ROW;
+    sqlite3_finalize(row);
+    return found;
+}
+
+/* Append "column, column" or, for an order, "column DESC, ..."; false after saying what is
+ * wrong. */
+static bool add_columns(struct session *s, struct text *sql, const char *list, bool order)
+{
+    for (const char *at = list;; at++) {
+        char word[64] = "";
+        size_t len = strcspn(at, ",");
+        size_t name = strcspn(at, ", ");
+        bool down = order && len > name && sqlite3_strnicmp(at + name, " desc", 5) == 0 &&
+                    len == name + 5;
+        bool up = order && len > name && sqlite3_strnicmp(at + name, " asc", 4) == 0 &&
+                  len == name + 4;
+        if (name < sizeof(word))
+            memcpy(word, at, name);
+        if (!(name == len || down || up) || !is_column(s, word)) {
+            complain(
+                "ls: checkpoints have no column \"%.*s\"; `.schema checkpoint` lists "
+                "them",
+                (int)(len < 60 ? len : 60), at);
+            return false;
+        }
+        text_addf(sql, at == list ? "%s%s" : ", %s%s", word, down ? " DESC" : "");
+        at += len;
+        if (!*at)
+            return true;
+    }
+}
 
 static int ls_run(struct session *s, const struct args *args)
 {
-    return render_query(s, sql, "s", args->count ? args->operand[0] : NULL);
+    const char *columns = args_option(&command_ls, args, "--columns");
+    const char *sort = args_option(&command_ls, args, "--sort");
+    struct text sql = {0};
+    text_adds(&sql, "SELECT ");
+    bool ok = !columns || add_columns(s, &sql, columns, false);
+    if (!columns)
+        text_adds(&sql, usual);
+    text_adds(&sql, " FROM checkpoint WHERE ?1 IS NULL OR " CHECKPOINT_GLOB " ORDER BY ");
+    ok = ok && (!sort || add_columns(s, &sql, sort, true));
+    text_adds(&sql, sort ? ", " : "");
+    text_adds(&sql, "coalesce(checkpoint.run, path), checkpoint.step, path");
+    int status = STATUS_TROUBLE;
+    if (ok && text_str(&sql))
+        status =
+            render_query(s, text_str(&sql), "s", args->count ? args->operand[0] : NULL);
+    text_release(&sql);
+    return status;
 }
+
+static const struct option_spec options[] = {
+    {"--sort", "COLUMN",
+     "order by columns of the view `checkpoint`: nbytes, 'step desc'"},
+    {"--columns", "LIST", "show these columns of it: id,name,nbytes"},
+    {NULL, NULL, NULL},
+};
 
 const struct command command_ls = {
     .name = "ls",
-    .args = "[GLOB]",
+    .args = "[GLOB] [--sort COLUMN] [--columns LIST]",
     .summary = "list checkpoints",
     .help =
-        "GLOB names one or more whole components anywhere in a path: * is any run of\n"
-        "characters, also of '/', ? is one, [a-c] is one of these.\n"
+        "GLOB names one or more whole components anywhere in a path, or a name: * is any\n"
+        "run of characters, also of '/', ? is one, [a-c] is one of these.\n"
         "A narrow terminal shows fewer columns.\n\n"
         "  ckptdb ls 't5_*'\n"
+        "  ckptdb ls 'gpt-small@*' --sort 'step desc'\n"
         "  ckptdb --json ls '*.safetensors'",
+    .options = options,
     .max_args = 1,
     .catalog = CATALOG_READ,
     .run = ls_run,

@@ -94,6 +94,8 @@ void help_print(FILE *out, const struct command *c)
     }
     if (c->help)
         fprintf(out, "\n%s%s", c->help, c->help[strlen(c->help) - 1] == '\n' ? "" : "\n");
+    if (strstr(c->args, "CHECKPOINT") || (c->help && strstr(c->help, "CHECKPOINT")))
+        fputs("\n" CHECKPOINT_HELP, out);
 }
 
 /* --- options ------------------------------------------------------------------------------ */

@@ -100,11 +100,14 @@ static void offer_keywords(struct wanted *w)
     }
 }
 
-/* Whole paths, and what follows one of their '/'. */
+/* Names, whole paths, and what follows one of their '/'. */
 static void offer_checkpoints(struct wanted *w)
 {
+    offer_rows(w, "SELECT name FROM labels WHERE substr(name, 1, length(?1)) = ?1");
+    if (!*w->prefix)
+        return;
     offer_rows(w, "SELECT path FROM checkpoints WHERE substr(path, 1, length(?1)) = ?1");
-    if (*w->prefix && *w->prefix != '/')
+    if (*w->prefix != '/')
         offer_rows(w, "SELECT substr(path, instr(path, '/' || ?1) + 1) FROM checkpoints"
                       " WHERE instr(path, '/' || ?1) > 0");
 }

@@ -71,6 +71,9 @@ void nearest_offer(struct nearest *n, const char *name, const char *shown)
         at--;
     if (score > least(limit, LIMIT) || at == NEAREST_MAX)
         return;
+    for (int i = 0; i < n->count; i++)
+        if (strcmp(n->name[i], shown) == 0)
+            return;
     char *copy = strdup(shown);
     if (!copy)
         return;

@@ -1,5 +1,5 @@
 /*
- * resolve.c - the checkpoint and the tensor that a user means (session.h).
+ * resolve.c - the tensor and the rule set that a user means (session.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,126 +8,21 @@
 #include "catalog/export/select.h"
 #include "shell/map_load.h"
 #include "shell/session/nearest.h"
+#include "shell/session/resolve.h"
 #include "shell/session/session.h"
 
-#define CANDIDATES 10 /* of an ambiguous name that are listed */
-
-/* A path is meant by itself or by what follows one of its '/'. */
-#define NAMED_BY(column)                                                                 \
-    "(" column " = ?1 OR substr(" column ", -length(?1) - 1) = '/' || ?1)"
-
-static const char sql_by_id[] = "SELECT id, path FROM checkpoints WHERE id = ?1";
-static const char sql_by_path[] = "SELECT id, path FROM checkpoints WHERE path = ?1";
-static const char sql_by_suffix[] =
-    "SELECT id, path FROM checkpoints WHERE " NAMED_BY("path") " ORDER BY path";
-static const char sql_by_step[] = "SELECT id, path FROM checkpoints WHERE " NAMED_BY(
-    "run") " AND step = ?3 AND item IS coalesce(?2, item) ORDER BY path";
-static const char sql_by_latest[] = "SELECT id, path FROM checkpoints c WHERE " NAMED_BY(
-    "run") " AND step = (SELECT max(step) FROM checkpoints l WHERE l.run = c.run "
-           "AND l.item IS coalesce(?2, l.item)) AND item IS coalesce(?2, item) ORDER BY "
-           "path";
-
-/* The one row of (id, path), 0 where there is none; -1, after listing them or an error,
- * where there are several. */
-static sqlite3_int64 only_row(sqlite3_stmt *stmt, const char *name)
-{
-    sqlite3_int64 id = 0;
-    struct text list = {0};
-    int count = 0, rc = SQLITE_ERROR;
-    if (!stmt)
-        return -1;
-    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        id = sqlite3_column_int64(stmt, 0);
-        if (++count <= CANDIDATES)
-            text_addf(&list, "ckptdb:   %s  (id %lld)\n", sqlite3_column_text(stmt, 1),
-                      (long long)id);
-    }
-    if (rc != SQLITE_DONE) {
-        complain("%s", sqlite3_errmsg(sqlite3_db_handle(stmt)));
-        id = -1;
-    } else if (count > 1) {
-        complain("%s is ambiguous; it names %d checkpoints:", name, count);
-        fputs(text_str(&list) ? text_str(&list) : "", stderr);
-        if (count > CANDIDATES)
-            fprintf(stderr, "ckptdb:   and %d more\n", count - CANDIDATES);
-        id = -1;
-    }
-    sqlite3_finalize(stmt);
-    text_release(&list);
-    return id;
-}
-
-/* All digits, and no more than an id can have. */
-static bool is_number(const char *text)
-{
-    size_t len = strlen(text);
-    return len > 0 && len <= 18 && strspn(text, "0123456789") == len;
-}
-
-/* ./x and ../x are files of the current directory, not suffixes. */
-static sqlite3_int64 by_relative_path(struct session *s, const char *name)
-{
-    bool relative = strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0 ||
-                    strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-    if (!relative)
-        return 0;
-    const char *slash = strrchr(name, '/');
-    bool whole = !slash || strcmp(slash, "/..") == 0 || strcmp(slash, "/.") == 0;
-    char *folder = whole ? strdup(name) : strndup(name, (size_t)(slash - name));
-    char *real = folder ? realpath(folder, NULL) : NULL;
-    sqlite3_int64 id = 0;
-    if (real) {
-        struct text path = {0};
-        text_adds(&path, real);
-        if (!whole)
-            text_adds(&path, slash);
-        if (text_str(&path))
-            id = only_row(session_prepare(s, sql_by_path, "s", text_str(&path)), name);
-        text_release(&path);
-    }
-    free(real);
-    free(folder);
-    return id;
-}
-
-/* RUN@STEP, RUN@latest, and one item of such a step: RUN@latest/ITEM. */
-static sqlite3_int64 by_step(struct session *s, const char *name)
-{
-    const char *at = strrchr(name, '@');
-    if (!at || at == name)
-        return 0;
-    size_t step_len = strcspn(at + 1, "/"), len = (size_t)(at - name);
-    const char *item = at[1 + step_len] ? at + 2 + step_len : NULL;
-    char *step = strndup(at + 1, step_len), *run;
-    while (len > 1 && name[len - 1] == '/')
-        len--;
-    run = strndup(name, len);
-    sqlite3_int64 id = 0;
-    if (!run || !step)
-        id = -1;
-    else if (strcmp(step, "latest") == 0)
-        id = only_row(session_prepare(s, sql_by_latest, "ss", run, item), name);
-    else if (is_number(step))
-        id = only_row(session_prepare(s, sql_by_step, "ssi", run, item,
-                                      (int64_t)strtoll(step, NULL, 10)),
-                      name);
-    free(run);
-    free(step);
-    return id;
-}
-
-/* Say that nothing is called so, and what is called nearly so. Paths are compared by their
- * last component where that is all that was typed. */
-static void say_unknown(sqlite3_stmt *names, const char *what, const char *wanted,
-                        bool paths)
+void say_unknown(sqlite3_stmt *names, const char *what, const char *wanted, bool paths)
 {
     struct nearest nearest = {.wanted = wanted};
     bool last = paths && !strchr(wanted, '/');
     while (names && sqlite3_step(names) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(names, 0);
+        const char *shown = sqlite3_column_count(names) > 1
+                                ? (const char *)sqlite3_column_text(names, 1)
+                                : name;
         const char *slash = name && last ? strrchr(name, '/') : NULL;
         if (name)
-            nearest_offer(&nearest, slash ? slash + 1 : name, name);
+            nearest_offer(&nearest, slash ? slash + 1 : name, shown ? shown : name);
     }
     sqlite3_finalize(names);
     complain("there is no %s called %s", what,
@@ -135,35 +30,6 @@ static void say_unknown(sqlite3_stmt *names, const char *what, const char *wante
     for (int i = 0; i < nearest.count; i++)
         complain("  %s %s", i == 0 ? "near it:" : "        ", nearest.name[i]);
     nearest_release(&nearest);
-}
-
-sqlite3_int64 session_checkpoint(struct session *s, const char *name)
-{
-    size_t len = strlen(name);
-    while (len > 1 && name[len - 1] == '/')
-        len--;
-    char *trimmed = strndup(name, len);
-    if (!trimmed)
-        return 0;
-    sqlite3_int64 id = 0;
-    if (is_number(trimmed))
-        id = only_row(
-            session_prepare(s, sql_by_id, "i", (int64_t)strtoll(trimmed, NULL, 10)),
-            name);
-    if (id == 0)
-        id = only_row(session_prepare(s, sql_by_path, "s", trimmed), name);
-    if (id == 0)
-        id = by_relative_path(s, trimmed);
-    if (id == 0 && len > 0)
-        id = only_row(session_prepare(s, sql_by_suffix, "s", trimmed), name);
-    if (id == 0)
-        id = by_step(s, trimmed);
-    if (id == 0)
-        say_unknown(session_prepare(s, "SELECT path FROM checkpoints ORDER BY path", ""),
-                    "checkpoint", trimmed, true);
-    free(trimmed);
-    s->failed = s->failed || id <= 0;
-    return id > 0 ? id : 0;
 }
 
 char *session_dialect(struct session *s, const char *ruleset)

@@ -99,10 +99,27 @@ sqlite3_stmt *session_prepare(struct session *, const char *sql, const char *typ
 sqlite3_stmt *session_vprepare(struct session *, const char *sql, const char *types,
                                va_list);
 
-/* The id of a checkpoint named as users name them: an id, a path as catalogued, a unique
- * suffix of one at a '/', RUN@STEP, RUN@latest, either with an item's name after it. 0, after
- * saying why not (candidates of an ambiguous name are listed). */
+/* The id of a checkpoint named as users name them: an id, its name, a path as catalogued, a
+ * unique suffix of one at a '/', a folder (or its suffix) that holds exactly one, RUN@STEP,
+ * RUN@latest, either with :ITEM after it. 0, after saying why not (candidates of an ambiguous
+ * name are listed). */
 sqlite3_int64 session_checkpoint(struct session *, const char *name);
+
+/* The ids of all checkpoints that words mean, each a name as above or a glob over names and
+ * paths (CHECKPOINT_GLOB), once each; without words those of all. malloc'ed; NULL after saying
+ * that a word means none. */
+sqlite3_int64 *session_checkpoints(struct session *, const char *const *words, int count,
+                                   size_t *found);
+
+/* Whether the glob ?1 means a checkpoint: its name, or whole components anywhere in its path. */
+#define CHECKPOINT_GLOB                                                                  \
+    "(name GLOB ?1 OR path GLOB ?1 OR path GLOB '*/' || ?1 OR path GLOB ?1 || '/*' OR "  \
+    "path GLOB '*/' || ?1 || '/*')"
+
+/* For the help of commands. */
+#define CHECKPOINT_HELP                                                                  \
+    "CHECKPOINT is a name or an id as `ls` shows it, a path or its last components, a\n" \
+    "folder that holds just one, RUN@STEP or RUN@latest (RUN@STEP:ITEM).\n"
 
 /* The id of a tensor of a checkpoint; -1 after saying why not, with the nearest names. */
 sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint,

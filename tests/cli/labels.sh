@@ -1,7 +1,6 @@
 # What checkpoints are called: the shortest name each, through import, forget and relocate; and in a
 # catalog of an older version.
-one=$TESTS/fixtures/real/safetensors/shapes/data/shapes.safetensors
-[ -f "$one" ] || one=$(find "$TESTS/fixtures/real/safetensors" -name '*.safetensors' | sort | head -n 1)
+one=$TESTS/fixtures/real/safetensors/dtypes/data/six_bit.safetensors
 put() { for each; do mkdir -p "$(dirname "$each")" && cp "$one" "$each"; done; }
 a=0123456789abcdef0123456789abcdef01234567
 b=89abcdef0123456789abcdef0123456789abcdef
@@ -41,3 +40,7 @@ sqlite "SELECT user_version FROM pragma_user_version; SELECT count(*), count(sta
 sqlite import .
 sqlite import .
 sqlite "SELECT count(*), count(state), min(name) FROM checkpoint"
+echo "--- each by its name, and each once"
+"$CKPTDB_BIN" "SELECT name FROM checkpoint" | while read -r name; do
+    "$CKPTDB_BIN" tensors "$name" >/dev/null || echo "not found: $name"
+done

@@ -1,0 +1,17 @@
+/*
+ * resolve.h - what the files that find what a user means have in common.
+ */
+#ifndef CKPTDB_SHELL_RESOLVE_H
+#define CKPTDB_SHELL_RESOLVE_H
+
+#include <stdbool.h>
+
+#include "catalog/db/sqlite.h"
+
+/* Say that nothing is called so, and what is called nearly so, of the texts in the first column
+ * of a statement, which is finalized (NULL: none); the second column, if there is one, is what is
+ * shown instead. Paths are compared by their last component
+ * where that is all that was typed. */
+void say_unknown(sqlite3_stmt *names, const char *what, const char *wanted, bool paths);
+
+#endif

@@ -1,0 +1,38 @@
+# How a checkpoint may be named: id, name, path, tail of it, folder that holds one, steps of runs,
+# globs; ls.
+one=$TESTS/fixtures/real/safetensors/dtypes/data/six_bit.safetensors
+put() { for each; do mkdir -p "$(dirname "$each")" && cp "$one" "$each" && touch -d 2024-05-06T07:08:09Z "$each"; done; }
+put runs/gpt-small/checkpoint-{9,10,100,200}/model.safetensors runs/other/checkpoint-3/model.safetensors
+put models/bert/model.safetensors models/pair/{a,b}.safetensors
+put hub/models--org--repo/snapshots/0123456789abcdef0123456789abcdef01234567/model.safetensors
+for item in params opt; do
+    mkdir -p orbax/3 && cp -r "$TESTS/fixtures/orbax/y_zarr2" orbax/3/$item
+    echo '{}' >orbax/3/_CHECKPOINT_METADATA
+done
+"$CKPTDB_BIN" import . 2>&1
+what() {
+    echo "$ $1"
+    "$CKPTDB_BIN" --json show "$1" "$(first "$1")" 2>/dev/null | grep -o '"checkpoint":"[^"]*"' ||
+        "$CKPTDB_BIN" tensors "$1" 2>&1 | sed -E 's/id [0-9]+/id N/'
+}
+first() { "$CKPTDB_BIN" tensors "$1" 2>/dev/null | head -n 1 | cut -f 1; }
+for each in gpt-small@9 gpt-small@latest gpt-small@9999 gpt-small@50 gpt-small runs runs/gpt-small/ \
+    other ./runs/other models/bert bert pair models/pair/a.safetensors ./models/bert/model.safetensors \
+    org/repo org/repo@0123456 orbax@3 orbax@3:opt orbax@latest/params orbax@3:nosuch hub nosuch \
+    checkpoint-9 "$PWD/models/bert" model.safetensors ''; do
+    what "$each"
+done
+echo "--- ls"
+"$CKPTDB_BIN" ls | grep -v orbax | cut -f 2-8
+"$CKPTDB_BIN" ls --columns id,name --sort id 'gpt-small@*'
+"$CKPTDB_BIN" --json ls --columns name,nbytes --sort 'nbytes desc' 'models/*'
+"$CKPTDB_BIN" ls --columns name,nosuch
+"$CKPTDB_BIN" ls --sort 'name; DROP TABLE names'
+echo "--- forget"
+forget() { "$CKPTDB_BIN" forget "$@" 2>&1; echo "status $?"; }
+forget 'gpt-small@1*' other --dry-run
+forget nosuch 'models/*'
+forget 'nothing*'
+forget gpt-small
+forget 'gpt-small@1*' models/bert
+"$CKPTDB_BIN" "SELECT name FROM checkpoint ORDER BY id"
