@@ -33,6 +33,14 @@
 #define LIMIT_OCDBT_GROWTH   UINT64_C(256)        /* bytes of keys a byte of nodes */
 #define LIMIT_STRINGS_CHUNK  UINT64_C(1073741824) /* decoded bytes of strings in a chunk */
 #define LIMIT_ZARR_METADATA  UINT64_C(268435456)  /* bytes of a .zarray, zarr.json, … */
+#define LIMIT_PICKLE_NODES   UINT64_C(67108864)   /* values that a pickle makes */
+#define LIMIT_PICKLE_INT     UINT64_C(1024)       /* bytes of one integer in it */
+#define LIMIT_PICKLE_AT_ONCE UINT64_C(16777216)   /* bytes of a pickle read in one go */
+#define LIMIT_PICKLE_INFLATE UINT64_C(268435456)  /* bytes of one that was deflated */
+#define LIMIT_PICKLE_INLINE  UINT64_C(16777216)   /* bytes of an array, inline */
+#define LIMIT_PICKLE_VISITS  UINT64_C(1000000)    /* of values by their names */
+#define LIMIT_PICKLE_NAMES   UINT64_C(16777216)   /* bytes, and 64 a byte of text */
+#define LIMIT_PICKLE_FACT    UINT64_C(8388608)    /* bytes of one list as text */
 #define LIMIT_JSON_DEPTH     64
 #define LIMIT_ISSUES         1000 /* of one checkpoint; then one that counts */
 #define LIMIT_ARENA_BYTES    UINT64_C(8589934592) /* of one job; past it: ERR_MEMORY */

@@ -28,6 +28,9 @@
  *               has the numbers (tensor.h)
  *   field:F     a protobuf message: the contents of its fields of number F, one after the other
  *   varints:W   LEB128 numbers to integers of W bytes
+ *   flip:W,B    reverse the top bit of byte B of every W: conjugates and negatives of floats
+ *   latin1:N    UTF-8 text whose characters are N bytes (old pickles)
+ *   sparse:...  a sparse tensor to the dense one (sparse.c)
  *   strings:X   not a codec: the last step of string tensors (strings.h)
  *
  * A codec works on a source (open: bytes at any offset), on a block (all bytes are in memory:

@@ -1,0 +1,368 @@
+/*
+ * sparse.c - a sparse tensor as the dense one, zeros where nothing is stored.
+ *
+ *   sparse:o,ADD,W,N,VALUES,RUN,SHAPE,INDEX,S0,S1        coordinates
+ *   sparse:r,ADD,W,N,VALUES,RUN,SHAPE,PTR,OTHER,IW,BLOCK compressed rows; "c": columns
+ *
+ * ADD: how values are added, to each other and to the zeros of the dense tensor (so that none
+ * stays a negative zero): 'f' floats, 'c' pairs of them, 'i' integers; 'h' floats of 16 bits
+ * and '-' what else there is cannot be added to each other.
+ *
+ * W: bytes of an element. N: entries. VALUES: where their values lie, in bytes from the
+ * beginning, one behind the other. RUN: elements of the dense dimensions at the end, which
+ * an entry has together. SHAPE, BLOCK: numbers joined by 'x', SHAPE without those dimensions.
+ *   o: index d of entry i is the int64 at INDEX + 8 x (d x S0 + i x S1); entries of one place
+ *      are added up
+ *   r: row r has the entries PTR[r] to PTR[r + 1], whose columns are in OTHER, integers of IW
+ *      bytes; an entry is a block of BLOCK elements
+ *
+ * Entries and values are kept in memory, sorted by place; the dense tensor never is.
+ *
+ * Source: torch/sparse/__init__.py, ATen/native/sparse.
+ */
+#include <stdlib.h>
+
+#include "catalog/codec/codec.h"
+
+#define DIMS_MAX 16
+
+struct entry {
+    uint64_t place; /* of its first element, in elements */
+    uint64_t value; /* the same among the values */
+};
+
+struct sparse {
+    char kind, add;
+    uint64_t width, count, values, run, index, s0, s1, other;
+    uint64_t shape[DIMS_MAX], block[DIMS_MAX];
+    unsigned rank, block_rank;
+};
+
+struct sparse_source {
+    struct source base; /* must be first */
+    struct source *inner;
+    struct entry *entries; /* by place; no two of one */
+    uint64_t count, run;   /* bytes of a run */
+    uint64_t width;
+    uint8_t *values;
+};
+
+/* --- the argument ----------------------------------------------------------------------- */
+
+static bool take_number(const char **at, char end, uint64_t *out)
+{
+    const char *c = *at;
+    if (*c < '0' || *c > '9')
+        return false;
+    for (*out = 0; *c >= '0' && *c <= '9'; c++)
+        if (!mul_u64(*out, 10, out) || !add_u64(*out, (uint64_t)(*c - '0'), out))
+            return false;
+    if (*c != end)
+        return false;
+    *at = c + (end != '\0');
+    return true;
+}
+
+static bool take_shape(const char **at, char end, uint64_t *out, unsigned *rank)
+{
+    for (*rank = 0; *rank < DIMS_MAX;) {
+        size_t len = strspn(*at, "0123456789");
+        bool last = (*at)[len] == end;
+        if (!take_number(at, last ? end : 'x', &out[(*rank)++]))
+            return false;
+        if (last)
+            return true;
+    }
+    return false;
+}
+
+static bool parse(const char *at, struct sparse *s)
+{
+    *s = (struct sparse){.kind = at[0]};
+    if ((s->kind != 'o' && s->kind != 'r' && s->kind != 'c') || at[1] != ',' || !at[2] ||
+        at[3] != ',')
+        return false;
+    s->add = at[2];
+    at += 4;
+    if (!take_number(&at, ',', &s->width) || !take_number(&at, ',', &s->count) ||
+        !take_number(&at, ',', &s->values) || !take_number(&at, ',', &s->run) ||
+        !take_shape(&at, ',', s->shape, &s->rank) || !take_number(&at, ',', &s->index))
+        return false;
+    if (s->kind == 'o')
+        return take_number(&at, ',', &s->s0) && take_number(&at, '\0', &s->s1);
+    return take_number(&at, ',', &s->other) && take_number(&at, ',', &s->s0) &&
+           take_shape(&at, '\0', s->block, &s->block_rank) && s->rank == 2 &&
+           s->block_rank == 2 && (s->s0 == 4 || s->s0 == 8) && s->block[0] && s->block[1];
+}
+
+/* Bytes of the dense tensor; false where that makes no sense. */
+static bool dense_size(const struct sparse *s, uint64_t *bytes)
+{
+    *bytes = s->width;
+    bool fits = s->width && s->width <= 16 && mul_u64(*bytes, s->run, bytes);
+    for (unsigned d = 0; d < s->rank; d++)
+        fits = fits && mul_u64(*bytes, s->shape[d], bytes);
+    return fits && *bytes <= INT64_MAX;
+}
+
+/* --- entries ---------------------------------------------------------------------------- */
+
+static enum status bad(const struct source *s, struct error *err, const char *what)
+{
+    return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "sparse: %s", what);
+}
+
+static enum status read_index(const struct source *s, uint64_t offset, uint64_t width,
+                              uint64_t *out, struct error *err)
+{
+    uint8_t raw[8] = {0};
+    if (source_read(s, offset, raw, (size_t)width, err) == OK)
+        *out = width == 4 ? load_u32le(raw) : load_u64le(raw);
+    return err->status;
+}
+
+/* The whole of a run of the source, in memory; NULL after an error. */
+static uint8_t *read_all(const struct source *s, uint64_t offset, uint64_t len,
+                         struct error *err)
+{
+    if (offset > s->size || len > s->size - offset) {
+        bad(s, err, "its parts reach past its bytes");
+        return NULL;
+    }
+    uint8_t *bytes = malloc(len ? (size_t)len : 1);
+    if (!bytes)
+        error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+    else if (source_read(s, offset, bytes, (size_t)len, err) != OK) {
+        free(bytes);
+        return NULL;
+    }
+    return bytes;
+}
+
+static enum status read_coordinates(const struct source *s, const struct sparse *p,
+                                    struct entry *out, struct error *err)
+{
+    uint64_t last, reach;
+    if (!p->count || !p->rank) {
+        for (uint64_t i = 0; i < p->count; i++)
+            out[i] = (struct entry){0, i * p->run};
+        return OK;
+    }
+    /* The indexes as one run of the source, in any order. */
+    if (!mul_u64(p->rank - 1, p->s0, &last) || !mul_u64(p->count - 1, p->s1, &reach) ||
+        !add_u64(last, reach, &last) || !mul_u64(last + 1, 8, &last))
+        return bad(s, err, "impossible strides of its indexes");
+    uint8_t *raw = read_all(s, p->index, last, err);
+    for (uint64_t i = 0; raw && i < p->count && err->status == OK; i++) {
+        uint64_t place = 0;
+        for (unsigned d = 0; d < p->rank; d++) {
+            uint64_t index = load_u64le(raw + 8 * (d * p->s0 + i * p->s1));
+            if (index >= p->shape[d])
+                bad(s, err, "an index past its dimension");
+            place = place * p->shape[d] + index;
+        }
+        out[i] = (struct entry){place * p->run, i * p->run};
+    }
+    free(raw);
+    return err->status;
+}
+
+/* Entries of compressed rows or columns: one a row of each block. */
+static enum status read_compressed(const struct source *s, const struct sparse *p,
+                                   struct entry *out, struct error *err)
+{
+    bool rows = p->kind == 'r';
+    uint64_t br = p->block[0], bc = p->block[1], cols = p->shape[1];
+    uint64_t outer = rows ? p->shape[0] / br : cols / bc;
+    uint64_t inner = rows ? cols / bc : p->shape[0] / br;
+    uint64_t n = 0, begin = 0, end, other;
+    if (p->shape[0] % br || cols % bc)
+        return bad(s, err, "blocks that do not fill it");
+    if (read_index(s, p->index, p->s0, &begin, err) != OK)
+        return err->status;
+    for (uint64_t o = 0; o < outer; o++, begin = end) {
+        if (read_index(s, p->index + (o + 1) * p->s0, p->s0, &end, err) != OK)
+            return err->status;
+        if (end < begin || end > p->count)
+            return bad(s, err, "entries that are not in order");
+        for (uint64_t k = begin; k < end; k++) {
+            if (read_index(s, p->other + k * p->s0, p->s0, &other, err) != OK)
+                return err->status;
+            if (other >= inner || n >= p->count * br)
+                return bad(s, err, "an index past its dimension");
+            uint64_t row = (rows ? o : other) * br, col = (rows ? other : o) * bc;
+            for (uint64_t r = 0; r < br; r++, n++)
+                out[n] = (struct entry){((row + r) * cols + col) * p->run,
+                                        (k * br + r) * bc * p->run};
+        }
+    }
+    return n == p->count * br ? OK : bad(s, err, "entries that belong to no row");
+}
+
+/* --- adding up -------------------------------------------------------------------------- */
+
+static int by_place(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+static bool add_one(uint8_t *to, const uint8_t *from, char add, uint64_t width)
+{
+    float f, g;
+    double d, e;
+    if (add == 'i') {
+        unsigned carry = 0;
+        for (uint64_t i = 0; i < width; i++) {
+            carry += (unsigned)to[i] + from[i];
+            to[i] = (uint8_t)carry;
+            carry >>= 8;
+        }
+        return true;
+    }
+    if ((add != 'f' && add != 'c') || (width != 4 && width != 8))
+        return false;
+    if (width == 4) {
+        memcpy(&f, to, 4);
+        memcpy(&g, from, 4);
+        f += g;
+        memcpy(to, &f, 4);
+    } else {
+        memcpy(&d, to, 8);
+        memcpy(&e, from, 8);
+        d += e;
+        memcpy(to, &d, 8);
+    }
+    return true;
+}
+
+/* To the zeros of the dense tensor. */
+static void add_zero(uint8_t *values, uint64_t bytes, char add, uint64_t unit)
+{
+    static const uint8_t zero[8];
+    if (add == 'f' || add == 'c')
+        for (uint64_t at = 0; at + unit <= bytes; at += unit)
+            add_one(values + at, zero, add, unit);
+    for (uint64_t at = 0; add == 'h' && at + 2 <= bytes; at += 2)
+        if (load_u16le(values + at) == 0x8000)
+            store_u16le(values + at, 0);
+}
+
+/* Sort; entries of one place become one. `unit`: bytes of what is added at once. */
+static enum status settle(struct sparse_source *s, char add, uint64_t unit,
+                          struct error *err)
+{
+    uint64_t kept = 0;
+    qsort(s->entries, (size_t)s->count, sizeof(*s->entries), by_place);
+    for (uint64_t i = 0; i < s->count; i++) {
+        struct entry *e = &s->entries[i];
+        if (!kept || s->entries[kept - 1].place != e->place) {
+            s->entries[kept++] = *e;
+            continue;
+        }
+        uint8_t *to = s->values + s->entries[kept - 1].value * s->width;
+        const uint8_t *from = s->values + e->value * s->width;
+        for (uint64_t at = 0; at < s->run; at += unit)
+            if (!add_one(to + at, from + at, add, unit))
+                return error_set(err, ERR_UNSUPPORTED, s->inner->name, NO_OFFSET,
+                                 "sparse: values of one place that cannot be added up");
+    }
+    s->count = kept;
+    return OK;
+}
+
+/* --- the source ------------------------------------------------------------------------- */
+
+static enum status sparse_read(const struct source *base, uint64_t offset, void *dst,
+                               size_t len, struct error *err)
+{
+    (void)err;
+    const struct sparse_source *s = (const struct sparse_source *)base;
+    uint64_t low = 0, high = s->count;
+    memset(dst, 0, len);
+    while (low < high) { /* the first entry that ends after `offset` */
+        uint64_t middle = low + (high - low) / 2;
+        if (s->entries[middle].place * s->width + s->run > offset)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    for (; low < s->count; low++) {
+        uint64_t begin = s->entries[low].place * s->width, end = begin + s->run;
+        if (begin >= offset + len)
+            break;
+        uint64_t from = begin > offset ? begin : offset;
+        uint64_t to = end < offset + len ? end : offset + len;
+        memcpy((uint8_t *)dst + (from - offset),
+               s->values + s->entries[low].value * s->width + (from - begin),
+               (size_t)(to - from));
+    }
+    return OK;
+}
+
+static void sparse_close(struct source *base)
+{
+    struct sparse_source *s = (struct sparse_source *)base;
+    source_close(s->inner);
+    free(s->entries);
+    free(s->values);
+    free(s);
+}
+
+static const struct source_ops sparse_ops = {.read_at = sparse_read,
+                                             .close = sparse_close};
+
+static enum status fill(struct sparse_source *s, const struct sparse *p,
+                        struct error *err)
+{
+    uint64_t rows = p->kind == 'o' ? 1 : p->block[0];
+    uint64_t inside = p->kind == 'o' ? 1 : p->block[1], entries, bytes;
+    if (!mul_u64(p->count, rows, &entries) || !mul_u64(inside, p->run, &s->run) ||
+        !mul_u64(s->run, p->width, &s->run) || !mul_u64(entries, s->run, &bytes) ||
+        entries > s->inner->size)
+        return bad(s->inner, err, "more entries than there are bytes");
+    s->count = entries;
+    s->entries = calloc(entries ? (size_t)entries : 1, sizeof(*s->entries));
+    if (!s->entries)
+        return error_set(err, ERR_MEMORY, s->inner->name, NO_OFFSET, "no memory");
+    if (!(s->values = read_all(s->inner, p->values, bytes, err)))
+        return err->status;
+    if (p->kind == 'o')
+        read_coordinates(s->inner, p, s->entries, err);
+    else
+        read_compressed(s->inner, p, s->entries, err);
+    uint64_t unit = p->add == 'c' ? p->width / 2 : p->width;
+    if (err->status != OK || !s->run)
+        return err->status;
+    add_zero(s->values, bytes, p->add, unit);
+    return settle(s, p->add, unit, err);
+}
+
+static enum status sparse_open(struct source *inner, const char *argument,
+                               struct source **out, struct error *err)
+{
+    struct sparse p;
+    uint64_t size;
+    if (!parse(argument, &p) || !dense_size(&p, &size))
+        return codec_bad_argument(inner, "sparse", argument, err);
+    struct sparse_source *s = calloc(1, sizeof(*s));
+    if (!s)
+        return codec_no_memory(inner, err);
+    s->base = (struct source){&sparse_ops, size, inner->name, false};
+    s->inner = inner;
+    s->width = p.width;
+    if (!size) {
+        *out = &s->base;
+        return OK;
+    }
+    if (fill(s, &p, err) != OK) {
+        sparse_close(&s->base);
+        return err->status;
+    }
+    *out = &s->base;
+    return OK;
+}
+
+const struct codec codec_sparse = {.name = "sparse", .open = sparse_open};

@@ -1,0 +1,211 @@
+/*
+ * torch_embedded.c - byte strings in a pickle, and the storages that some of them are.
+ *
+ * A byte string lies in the pickle as it is; pickles of protocols 0 to 2 have text in its
+ * place, _codecs.encode(TEXT, 'latin1'). torch.storage._load_from_bytes(BYTES) is a storage
+ * outside of torch.save: a whole legacy file of one storage.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "importer/format/torch_legacy.h"
+
+struct torch_embedded {
+    struct torch_key key;
+    struct torch_run run;
+};
+
+/* Bytes [offset, offset + len) of a run. */
+static bool part_of(struct torch_tree *t, const struct torch_run *run, uint64_t offset,
+                    uint64_t len, struct torch_run *out, struct error *err)
+{
+    *out = *run;
+    out->crc = 0;
+    out->size = len;
+    if (run->inlined) {
+        out->inlined += offset;
+        out->stored = len;
+    } else if (!run->codec) {
+        out->offset += offset;
+        out->stored = len;
+    } else {
+        char chain[CHAIN_BYTES];
+        int n = snprintf(chain, sizeof(chain), "%s|cut:%llu,%llu", run->codec,
+                         (unsigned long long)offset, (unsigned long long)len);
+        if (n >= (int)sizeof(chain))
+            return torch_fail(t, err, "unsupported", "bytes in too many layers");
+        if (!(out->codec = arena_copy(t->job->arena, chain, (size_t)n)))
+            return torch_no_memory(t, err);
+    }
+    return true;
+}
+
+/* Append a step to a run that it makes `size` bytes of. */
+static bool add_step(struct torch_tree *t, struct torch_run *run, const char *step,
+                     uint64_t size, struct error *err)
+{
+    char chain[CHAIN_BYTES];
+    int n = snprintf(chain, sizeof(chain), "%s%s%s:%llu", run->codec ? run->codec : "",
+                     run->codec ? "|" : "", step, (unsigned long long)size);
+    if (n >= (int)sizeof(chain))
+        return torch_fail(t, err, "unsupported", "bytes in too many layers");
+    run->codec = arena_copy(t->job->arena, chain, (size_t)n);
+    run->size = size;
+    run->crc = 0;
+    return run->codec || torch_no_memory(t, err);
+}
+
+/* A text's characters as bytes, in the arena. */
+static bool encode(struct torch_tree *t, const struct pickle_node *text,
+                   struct bytes *out, struct error *err)
+{
+    const uint8_t *in = (const uint8_t *)text->text;
+    uint8_t *to = arena_room(t->job->arena, text->count + 1u);
+    size_t n = 0;
+    if (!to)
+        return torch_no_memory(t, err);
+    for (uint32_t i = 0; i < text->count; i++) {
+        uint8_t c = in[i];
+        if (c >= 0x80) {
+            if ((c != 0xc2 && c != 0xc3) || i + 1 == text->count ||
+                (in[i + 1] & 0xc0) != 0x80)
+                return torch_fail(t, err, "bad-bytes",
+                                  "its bytes are text with characters past U+00FF");
+            c = (uint8_t)(c << 6 | (in[++i] & 0x3f));
+        }
+        to[n++] = c;
+    }
+    *out = (struct bytes){to, n};
+    return true;
+}
+
+/* The node whose content counts: bytes, a text of 8-bit characters, or one to be encoded. */
+static pickle_ref content(const struct pickle *p, pickle_ref ref, bool *encoded)
+{
+    *encoded = false;
+    for (unsigned i = 0; i < 4 && pickle_kind(p, ref) == PICKLE_CALL; i++) {
+        enum torch_meaning meaning = torch_callee(p, ref);
+        if (meaning != TORCH_ENCODE && meaning != TORCH_SEQUENCE)
+            return 0;
+        pickle_ref args = pickle_at(p, ref)->call->args;
+        ref = pickle_item(p, args, 0);
+        *encoded = meaning == TORCH_ENCODE || pickle_item(p, args, 1);
+    }
+    return ref;
+}
+
+static bool inline_run(struct torch_tree *t, struct bytes bytes, struct torch_run *out,
+                       struct error *err)
+{
+    if (bytes.len > LIMIT_PICKLE_INLINE)
+        return torch_fail(t, err, "unsupported",
+                          "%zu bytes written as text with escapes, which cannot be read "
+                          "where they are",
+                          bytes.len);
+    *out = (struct torch_run){
+        .file = t->run.file, .stored = bytes.len, .size = bytes.len, .inlined = bytes.at};
+    return true;
+}
+
+static bool text_run(struct torch_tree *t, const struct pickle_node *n, bool encoded,
+                     struct torch_run *out, struct error *err)
+{
+    uint64_t offset = pickle_text_offset(n);
+    struct bytes bytes = {(const uint8_t *)n->text, n->count};
+    if (encoded && !(n->flags & PICKLE_STR8) && !encode(t, n, &bytes, err))
+        return false;
+    if (offset == NO_OFFSET)
+        return inline_run(t, bytes, out, err);
+    if (!part_of(t, &t->run, offset, n->count, out, err))
+        return false;
+    return bytes.len == n->count || add_step(t, out, "latin1", bytes.len, err);
+}
+
+bool torch_bytes_run(struct torch_tree *t, pickle_ref ref, struct torch_run *out,
+                     struct error *err)
+{
+    bool encoded;
+    pickle_ref inner = content(t->pickle, ref, &encoded);
+    const struct pickle_node *n = pickle_at(t->pickle, inner);
+    if (n->kind == PICKLE_BYTES)
+        return part_of(t, &t->run, n->data->offset, n->data->len, out, err);
+    if (n->kind == PICKLE_TEXT && (encoded || n->flags & PICKLE_STR8))
+        return text_run(t, n, encoded, out, err);
+    if (torch_callee(t->pickle, ref) == TORCH_SEQUENCE && !inner)
+        return inline_run(t, (struct bytes){(const uint8_t *)"", 0}, out, err);
+    return torch_fail(t, err, "bad-bytes", "its data is not a byte string");
+}
+
+bool torch_bytes_source(struct torch_tree *t, pickle_ref ref, struct source **out,
+                        struct error *err)
+{
+    bool encoded;
+    pickle_ref inner = content(t->pickle, ref, &encoded);
+    const struct pickle_node *n = pickle_at(t->pickle, inner);
+    struct bytes bytes = {(const uint8_t *)"", 0};
+    if (n->kind == PICKLE_BYTES)
+        return source_open_view(t->source, n->data->offset, n->data->len, out, err) == OK;
+    if (n->kind == PICKLE_TEXT && n->flags & PICKLE_STR8)
+        bytes = (struct bytes){(const uint8_t *)n->text, n->count};
+    else if (n->kind != PICKLE_TEXT || !encoded || !encode(t, n, &bytes, err))
+        return err->status == OK &&
+               torch_fail(t, err, "bad-bytes", "its data is not a byte string");
+    return source_open_memory(t->source->name, bytes, false, out, err) == OK;
+}
+
+/* The one storage of a legacy file in a byte string. */
+static bool load(struct torch_tree *t, pickle_ref bytes, struct torch_embedded *out,
+                 struct error *err)
+{
+    struct source *source = NULL;
+    struct torch_run all;
+    struct torch_legacy legacy;
+    struct torch_run where;
+    if (!torch_bytes_run(t, bytes, &all, err) ||
+        !torch_bytes_source(t, bytes, &source, err))
+        return false;
+    struct torch_tree inner = {.job = t->job, .path = t->path, .source = source};
+    bool ok = torch_legacy_read(&inner, 0, &legacy, err) == OK &&
+              torch_key_read(&inner, legacy.object.root, &out->key, err) &&
+              torch_legacy_find(&inner, &out->key, &where, err) &&
+              (out->key.bytes <= where.size ||
+               torch_fail(t, err, "truncated", "its storage is cut short")) &&
+              part_of(t, &all, where.offset, out->key.bytes, &out->run, err);
+    /* The key stands in this tree from now on, where it is nothing to be looked for. */
+    out->key.node = 0;
+    torch_legacy_release(&legacy);
+    source_close(source);
+    return ok;
+}
+
+bool torch_embedded(struct torch_tree *t, pickle_ref call, struct torch_key *key,
+                    struct torch_run *run, struct error *err)
+{
+    bool added;
+    pickle_ref *place = arena_room(t->job->arena, sizeof(*place));
+    if (!place)
+        return torch_no_memory(t, err);
+    *place = call;
+    uint64_t *at = strmap_add(&t->embedded, (const char *)place, sizeof(*place), &added);
+    if (!at)
+        return torch_no_memory(t, err);
+    if (added) {
+        void *list = arena_grow(t->job->arena, t->loads, t->load_count, &t->load_space,
+                                sizeof(*t->loads));
+        if (!list)
+            return torch_no_memory(t, err);
+        t->loads = list;
+        *at = t->load_count++;
+        struct torch_embedded *new = &t->loads[*at];
+        *new = (struct torch_embedded){.run = {.lost = true}};
+        pickle_ref bytes =
+            pickle_item(t->pickle, pickle_at(t->pickle, call)->call->args, 0);
+        if (!load(t, bytes, new, err)) {
+            new->run.lost = true;
+            return false;
+        }
+    }
+    *key = t->loads[*at].key;
+    *run = t->loads[*at].run;
+    return true;
+}

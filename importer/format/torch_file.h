@@ -1,0 +1,12 @@
+/* torch_file.h - one file of torch.save, whatever its form. */
+#ifndef CKPTDB_IMPORTER_FORMAT_TORCH_FILE_H
+#define CKPTDB_IMPORTER_FORMAT_TORCH_FILE_H
+
+#include "importer/format/torch_zip.h"
+
+/* State everything that is in the file: tensors (t->emit, or the job's), facts, issues. The
+ * tree says job, path and run.file; errors that concern the whole file go to *err. */
+enum status torch_file_state(struct torch_tree *t, const struct source *,
+                             struct error *err);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * torch_legacy.h - torch.save before 1.6, and what torch.storage pickles to.
+ *
+ *   pickles   magic number, protocol 1001, a dict about the machine, the object, the keys of
+ *             its storages (a list of texts)
+ *   storages  in the order of that list: i64 number of elements, then the elements, without
+ *             padding, always little-endian
+ *
+ * How wide an element is, the classes of the persistent ids in the object say.
+ */
+#ifndef CKPTDB_IMPORTER_FORMAT_TORCH_LEGACY_H
+#define CKPTDB_IMPORTER_FORMAT_TORCH_LEGACY_H
+
+#include "importer/format/torch.h"
+
+struct torch_legacy_storage {
+    const char *key; /* not NUL-terminated text */
+    size_t len;
+    const char *dtype;
+    uint64_t bytes;  /* of an element */
+    uint64_t offset; /* in the source, of the first element; NO_OFFSET: not found */
+    uint64_t count;  /* of elements, as the data says */
+};
+
+struct torch_legacy {
+    struct pickle object;
+    struct torch_legacy_storage *storages;
+    size_t count, space;
+    struct strmap keys;  /* -> position */
+    uint64_t end;        /* after the last storage, or as far as it was understood */
+    struct error broken; /* why storages may be missing; status OK: nothing */
+};
+
+/* Whether the bytes begin such a file. */
+bool torch_legacy_magic(struct bytes head);
+
+/* Read the five pickles at `offset` of t->source and find the storages. Sets t->pickle,
+ * t->find and t->container. Release *out after an error too. */
+enum status torch_legacy_read(struct torch_tree *t, uint64_t offset,
+                              struct torch_legacy *out, struct error *err);
+bool torch_legacy_find(struct torch_tree *, const struct torch_key *, struct torch_run *,
+                       struct error *);
+void torch_legacy_release(struct torch_legacy *);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * torch_sharded.c - a set of torch.save files with their index: pytorch_model.bin.index.json.
+ * The index: format/weight_map.c; a shard: format/torch_file.h.
+ */
+#include <string.h>
+
+#include "importer/format/torch_file.h"
+#include "importer/format/weight_map.h"
+
+#define SUFFIX ".bin"
+
+static int sharded_probe(const struct probe *p)
+{
+    return weight_map_probe(p, SUFFIX);
+}
+
+static enum status sharded_claim(struct claim *c)
+{
+    return weight_map_claim(c, SUFFIX);
+}
+
+struct shard {
+    struct weight_map *map;
+    uint32_t number;
+};
+
+static enum status emit_wanted(struct torch_tree *t, const struct tensor_claim *claim)
+{
+    const struct shard *s = t->set;
+    struct dtype dtype;
+    uint64_t elements, nbytes;
+    if (!weight_map_wants(t->job, s->map, s->number, claim->name, claim->name_len))
+        return t->job->err->status;
+    dtype_find(claim->dtype, &dtype);
+    if (shape_elements(claim->shape, claim->rank, &elements) &&
+        dtype_nbytes(&dtype, elements, &nbytes))
+        s->map->nbytes += nbytes;
+    return job_tensor(t->job, claim);
+}
+
+static enum status index_shard(struct job *job, struct weight_map *m, uint32_t number)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct shard shard = {m, number};
+    struct source *s;
+    uint32_t file;
+    if (!weight_map_open(job, m, number, &s, &file))
+        return job->err->status;
+    struct torch_tree t = {.job = job,
+                           .path = s->name,
+                           .run = {.file = file},
+                           .emit = emit_wanted,
+                           .set = &shard,
+                           .no_facts = true};
+    if (torch_file_state(&t, s, &err) != OK && job->err->status == OK)
+        weight_map_lose(job, m, number, &err);
+    return job->err->status;
+}
+
+static enum status index_set(struct job *job)
+{
+    struct weight_map m;
+    job_sum_kind(job, "crc32");
+    if (weight_map_read(job, SUFFIX, &m) == OK)
+        for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
+            index_shard(job, &m, i);
+    weight_map_finish(job, &m);
+    job_meta_neighbour(job, "config.json");
+    job_meta_neighbour(job, "generation_config.json");
+    return job->err->status;
+}
+
+const struct format format_torch_sharded = {
+    .name = "torch-sharded",
+    .summary = "PyTorch shards with an index",
+    .suffixes = ".bin.index.json",
+    .separator = '.',
+    .set = true,
+    .probe = sharded_probe,
+    .claim = sharded_claim,
+    .index = index_set,
+};

@@ -1,0 +1,239 @@
+/* torch_zip.c - torch_zip.h has the layout. Source: caffe2/serialize/inline_container.cc,
+ * torch/serialization.py. */
+#include "importer/format/torch_zip.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#define VERSION_MAX 10 /* of the archive; torch reads no later one */
+
+static enum status refuse(const struct torch_zip *z, struct error *err, uint64_t offset,
+                          const char *what)
+{
+    error_set(err, ERR_CORRUPT, z->zip.source->name, offset, "%s", what);
+    return error_code(err, "bad-torch");
+}
+
+/* --- members ---------------------------------------------------------------------------- */
+
+const struct zip_member *torch_zip_member(const struct torch_zip *z, const char *name,
+                                          size_t len)
+{
+    const uint64_t *at = strmap_get(&z->members, name, len);
+    return at ? &z->zip.members[*at] : NULL;
+}
+
+static const struct zip_member *named(const struct torch_zip *z, const char *name)
+{
+    return torch_zip_member(z, name, strlen(name));
+}
+
+/* torch finds names without regard to case, so that two which differ in nothing else are one
+ * for it. */
+static enum status add_member(struct torch_zip *z, struct strmap *folded, uint64_t i,
+                              struct error *err)
+{
+    const struct zip_member *m = &z->zip.members[i];
+    bool added = true;
+    if (m->name_len <= z->root_len || memcmp(m->name, z->root, z->root_len) != 0 ||
+        m->name[z->root_len] != '/')
+        return OK;
+    const char *name = m->name + z->root_len + 1;
+    size_t len = m->name_len - z->root_len - 1;
+    char *lower = arena_copy(z->arena, name, len);
+    for (size_t k = 0; lower && k < len; k++)
+        lower[k] = (char)tolower((unsigned char)lower[k]);
+    uint64_t *at = lower ? strmap_add(&z->members, name, len, &added) : NULL;
+    uint64_t *same = at ? strmap_add(folded, lower, len, &added) : NULL;
+    if (!same)
+        return error_set(err, ERR_MEMORY, z->zip.source->name, NO_OFFSET, "no memory");
+    *at = i;
+    return added ? OK
+                 : refuse(z, err, m->header,
+                          "two members have names that differ in case alone");
+}
+
+static enum status add_members(struct torch_zip *z, struct error *err)
+{
+    struct strmap folded = {0};
+    if (!z->zip.count)
+        return refuse(z, err, NO_OFFSET, "an empty zip archive");
+    const char *slash = memchr(z->zip.members[0].name, '/', z->zip.members[0].name_len);
+    if (!slash)
+        return refuse(z, err, z->zip.members[0].header,
+                      "a zip archive without the folder that torch.save makes");
+    z->root = z->zip.members[0].name;
+    z->root_len = (size_t)(slash - z->root);
+    for (uint64_t i = 0; i < z->zip.count && err->status == OK; i++)
+        add_member(z, &folded, i, err);
+    strmap_release(&folded);
+    return err->status;
+}
+
+/* A short member as text, without white space at its end; false where there is none. */
+static bool short_text(const struct torch_zip *z, const char *name, char *out,
+                       size_t room)
+{
+    const struct zip_member *m = named(z, name);
+    struct error ignored = {.offset = NO_OFFSET};
+    size_t len = 0;
+    if (!m || zip_head(&z->zip, m, out, room - 1, &len, &ignored) != OK)
+        return false;
+    while (len && isspace((unsigned char)out[len - 1]))
+        len--;
+    out[len] = '\0';
+    return true;
+}
+
+static enum status check_version(struct torch_tree *t, const struct torch_zip *z,
+                                 struct error *err)
+{
+    char text[32];
+    unsigned version;
+    int end = 0;
+    if (!short_text(z, ".data/version", text, sizeof(text)) &&
+        !short_text(z, "version", text, sizeof(text))) {
+        job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "no-version",
+                  "the archive does not say its version: torch may refuse it");
+        return OK;
+    }
+    if (sscanf(text, "%9u%n", &version, &end) != 1 || text[end])
+        return refuse(z, err, NO_OFFSET, "the archive's version is not a number");
+    if (version < 1 || version > VERSION_MAX)
+        return error_set(err, ERR_UNSUPPORTED, z->zip.source->name, NO_OFFSET,
+                         "version %u of torch's archives: 1 to %d can be read", version,
+                         VERSION_MAX);
+    return OK;
+}
+
+/* More pickles than the one that is read: a scanner may have looked at another. */
+static void report_pickles(struct torch_tree *t, const struct torch_zip *z)
+{
+    for (uint64_t i = 0; i < z->zip.count; i++) {
+        const struct zip_member *m = &z->zip.members[i];
+        const char *data = m->name + z->root_len + 1;
+        if (m->name_len < 4 || memcmp(m->name + m->name_len - 4, ".pkl", 4) != 0)
+            continue;
+        if (named(z, "data.pkl") == m || (z->script && m == named(z, "constants.pkl")) ||
+            (z->script && m == named(z, "bytecode.pkl")) ||
+            (z->script && strncmp(data, "code/", 5) == 0))
+            continue;
+        job_issue(t->job, ISSUE_WARNING, t->path, m->header, "second-pickle",
+                  "member \"%.200s\" is a pickle too: it was not looked into", m->name);
+    }
+}
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+enum status torch_zip_open(struct torch_tree *t, const struct source *source,
+                           uint32_t file, uint64_t base, struct torch_zip *out,
+                           struct error *err)
+{
+    char text[16];
+    *out = (struct torch_zip){.arena = t->job->arena, .file = file, .base = base};
+    if (zip_open(source, t->job->arena, &out->zip, err) != OK)
+        return err->status;
+    if (out->zip.trailing)
+        job_issue(t->job, ISSUE_WARNING, t->path, base + source->size - out->zip.trailing,
+                  "trailing-bytes", "%llu bytes after the archive are not part of it",
+                  (unsigned long long)out->zip.trailing);
+    if (add_members(out, err) != OK || check_version(t, out, err) != OK)
+        return err->status;
+    out->exported =
+        short_text(out, "archive_format", text, sizeof(text)) && strcmp(text, "pt2") == 0;
+    out->script = named(out, "constants.pkl") != NULL;
+    if (!short_text(out, "byteorder", text, sizeof(text)) || strcmp(text, "little") == 0)
+        return OK;
+    out->big_endian = strcmp(text, "big") == 0;
+    return out->big_endian ? OK
+                           : refuse(out, err, NO_OFFSET,
+                                    "the archive's byte order is neither big nor little");
+}
+
+void torch_zip_close(struct torch_zip *z)
+{
+    strmap_release(&z->members);
+    source_close(z->pickle_source);
+}
+
+bool torch_zip_member_run(struct torch_tree *t, const struct torch_zip *z,
+                          const struct zip_member *m, struct torch_run *out,
+                          struct error *err)
+{
+    char codec[48];
+    if (zip_check(&z->zip, m, err) != OK)
+        return false;
+    *out = (struct torch_run){.file = z->file,
+                              .offset = z->base + m->data,
+                              .stored = m->stored,
+                              .size = m->size,
+                              .crc = m->crc};
+    if (m->method == ZIP_STORED)
+        return true;
+    int len = snprintf(codec, sizeof(codec), "deflate:%llu", (unsigned long long)m->size);
+    out->codec = arena_copy(z->arena, codec, (size_t)len);
+    return out->codec || torch_no_memory(t, err);
+}
+
+static bool find_storage(struct torch_tree *t, const struct torch_key *key,
+                         struct torch_run *out, struct error *err)
+{
+    const struct torch_zip *z = t->container;
+    char name[256];
+    int len = snprintf(name, sizeof(name), "data/%.*s",
+                       key->len < 200 ? (int)key->len : 0, key->key);
+    const struct zip_member *m = torch_zip_member(z, name, (size_t)len);
+    if (!m || key->len >= 200 || memchr(key->key, '/', key->len))
+        return torch_fail(t, err, "missing-storage",
+                          "its storage \"%.40s\" is not in the archive", key->key);
+    return torch_zip_member_run(t, z, m, out, err);
+}
+
+/* --- the object ------------------------------------------------------------------------- */
+
+/* A pickle of ordinary size is read at once and its checksum compared; of a large one, which
+ * holds arrays, only what is needed is read. */
+static enum status open_pickle(struct torch_tree *t, struct torch_zip *z,
+                               const struct zip_member *m, struct error *err)
+{
+    struct bytes all;
+    if (zip_check(&z->zip, m, err) != OK)
+        return err->status;
+    if (m->method == ZIP_STORED && m->size > LIMIT_PICKLE_AT_ONCE)
+        return source_open_view(z->zip.source, m->data, m->size, &z->pickle_source, err);
+    if (zip_read(&z->zip, m, LIMIT_PICKLE_INFLATE, z->arena, &all, err) != OK)
+        return err->status;
+    if (m->crc && crc32_z(0, all.at, all.len) != m->crc)
+        job_issue(t->job, ISSUE_WARNING, t->path, z->base + m->header, "checksum",
+                  "member \"%.200s\" does not have the checksum that the archive states",
+                  m->name);
+    return source_open_memory(z->zip.source->name, all, false, &z->pickle_source, err);
+}
+
+enum status torch_zip_run(struct torch_tree *t, struct torch_zip *z,
+                          struct pickle *pickle, struct error *err)
+{
+    const struct zip_member *m = named(z, "data.pkl");
+    if (!m)
+        return refuse(z, err, NO_OFFSET,
+                      "a zip archive without the data.pkl of torch.save");
+    report_pickles(t, z);
+    if (open_pickle(t, z, m, err) != OK || !torch_zip_member_run(t, z, m, &t->run, err))
+        return err->status;
+    t->run.crc = 0;
+    t->big_endian = z->big_endian;
+    t->source = z->pickle_source;
+    t->pickle = pickle;
+    t->find = find_storage;
+    t->container = z;
+    pickle_run(t->source, 0, m->method == ZIP_STORED ? t->run.offset : 0, z->arena,
+               pickle, err);
+    torch_globals_learn(t); /* after an error too: what it names is worth knowing */
+    if (err->status == OK && pickle->end < t->source->size)
+        job_issue(t->job, ISSUE_WARNING, t->path, t->run.offset + pickle->end,
+                  "trailing-bytes", "%llu bytes follow the pickle in data.pkl",
+                  (unsigned long long)(t->source->size - pickle->end));
+    return err->status;
+}
