@@ -29,7 +29,7 @@ struct export_options;
 
 /* What only one format has to choose: --option KEY=VALUE. */
 struct export_setting {
-    const char *key, *values, *summary;
+    const char *key, *values, *summary; /* with what is taken where nothing is stated */
 };
 
 struct exporter {
@@ -39,7 +39,8 @@ struct exporter {
     const struct export_setting *settings; /* end with a NULL key; NULL: none */
     uint64_t most;                         /* tensors of one export; 0: any number */
     bool parts;                            /* it can be cut into several files */
-    bool keeps_metadata;                   /* it has room for it */
+    bool keeps_metadata;                   /* it has room for it; and always says: */
+    const char *const *own_metadata;       /* key, value, ..., NULL. NULL: nothing */
     /* What is written is a folder. One of these files (NULL-terminated) is in every such folder:
      * only a folder of this kind is ever written over. NULL: files. */
     const char *const *folder_marks;
@@ -54,7 +55,8 @@ struct exporter {
     enum status (*lay_out)(struct export_layout *, struct error *err);
     /* Of tensors that lay_pieces() has cut up: append the path of a piece in the folder, and
      * the chain that encodes it (catalog/codec/encode.h). */
-    bool (*piece_path)(const struct export_tensor *, uint64_t piece, struct text *out);
+    bool (*piece_path)(const struct export_options *, const struct export_tensor *,
+                       uint64_t piece, struct text *out);
     bool (*piece_chain)(const struct export_options *, const struct export_tensor *,
                         struct text *out);
 };

@@ -27,9 +27,13 @@ const struct exporter *exporter_find(const char *name)
 const struct exporter *exporter_for_path(const char *path)
 {
     size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/') /* of a folder */
+        len--;
     for (size_t i = 0; exporters[i]; i++) {
         size_t suffix = strlen(exporters[i]->suffix);
-        if (len > suffix && strcmp(path + len - suffix, exporters[i]->suffix) == 0)
+        if (len > suffix &&
+            memcmp(path + len - suffix, exporters[i]->suffix, suffix) == 0 &&
+            (!path[len] || exporters[i]->folder_marks))
             return exporters[i];
     }
     return NULL;

@@ -260,12 +260,16 @@ static enum status lay_out(struct export_layout *l, struct error *err)
     return err->status;
 }
 
+/* Without it transformers refuses the file. */
+static const char *const own_metadata[] = {"format", "pt", NULL};
+
 const struct exporter exporter_safetensors = {
     .name = "safetensors",
     .suffix = ".safetensors",
     .summary = "safetensors, as transformers and others load it",
     .parts = true,
     .keeps_metadata = true,
+    .own_metadata = own_metadata,
     .holds = holds,
     .rank = rank,
     .lay_out = lay_out,

@@ -364,6 +364,43 @@ done:
     return err->status;
 }
 
+/* Keys with the name of another file before them are that file's. */
+static enum status add_own_metadata(sqlite3 *db, int64_t checkpoint,
+                                    struct export_metadata *out, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(db,
+                           "SELECT key, value FROM metadata WHERE checkpoint_id = ?1"
+                           " AND value IS NOT NULL AND key NOT GLOB '*.json:*'",
+                           -1, &s, NULL) != SQLITE_OK)
+        return db_error(db, "metadata", err);
+    sqlite3_bind_int64(s, 1, checkpoint);
+    while (sqlite3_step(s) == SQLITE_ROW) {
+        const char *key = column_name(s, 0), *value = column_name(s, 1);
+        if (key && value)
+            metadata_add(out, key, value);
+    }
+    if (sqlite3_errcode(db) != SQLITE_DONE && sqlite3_errcode(db) != SQLITE_OK)
+        db_error(db, "metadata", err);
+    sqlite3_finalize(s);
+    return err->status;
+}
+
+enum status selection_metadata(sqlite3 *db, const struct selection *want,
+                               const struct export_plan *p, struct export_metadata *out,
+                               struct error *err)
+{
+    uint64_t count;
+    const char *const *paths = export_rows_checkpoints(p->rows, &count);
+    if (!want->sql && add_own_metadata(db, want->checkpoint, out, err) != OK)
+        return err->status;
+    if (want->map)
+        metadata_add(out, "ckptdb_map", want->map);
+    if (!want->sql && count)
+        metadata_add(out, "ckptdb_source", paths[0]);
+    return OK;
+}
+
 static bool plan_uses(const struct export_plan *p, const char *checkpoint)
 {
     uint64_t count, i = 0;
@@ -373,15 +410,24 @@ static bool plan_uses(const struct export_plan *p, const char *checkpoint)
     return checkpoint && i < count;
 }
 
+static bool lies_in(const char *path, const char *folder)
+{
+    size_t len = strlen(folder);
+    return strncmp(path, folder, len) == 0 && (path[len] == '/' || !path[len]);
+}
+
 /* Chunks of an array have no row of their own: what lies below a checkpoint that is a
- * directory is its own. */
-static bool lies_in_input(const struct export_plan *p, const char *path)
+ * directory is its own. A folder that is written over goes with all inputs in it. */
+static bool touches_input(const struct export_plan *p, const char *path)
 {
     uint64_t count;
     const char *const *paths = export_rows_checkpoints(p->rows, &count);
     for (uint64_t i = 0; i < count; i++) {
-        size_t len = strlen(paths[i]);
-        if (strncmp(path, paths[i], len) == 0 && path[len] == '/')
+        char *real = realpath(paths[i], NULL); /* a prefix of files is no path */
+        bool touches = lies_in(path, paths[i]) || lies_in(paths[i], path) ||
+                       (real && (lies_in(path, real) || lies_in(real, path)));
+        free(real);
+        if (touches)
             return true;
     }
     return false;
@@ -396,11 +442,12 @@ enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char
     bool ours = false;
     if (!real || stat(real, &st) != 0)
         goto done; /* a link to nothing */
-    ours = lies_in_input(p, real);
+    ours = touches_input(p, real);
     if (sqlite3_prepare_v2(
             db,
             "SELECT c.path FROM file f JOIN checkpoint c ON c.id = f.checkpoint_id "
-            "WHERE f.path IN (?1, ?2) OR (f.inode = ?3 AND f.device = ?4)",
+            "WHERE f.path IN (?1, ?2) OR (f.inode = ?3 AND f.device = ?4)"
+            " OR (?5 AND substr(f.path, 1, length(?2) + 1) = ?2 || '/')",
             -1, &s, NULL) != SQLITE_OK) {
         db_error(db, "files of checkpoints", err);
         goto done;
@@ -409,6 +456,7 @@ enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char
     sqlite3_bind_text(s, 2, real, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 3, (sqlite3_int64)st.st_ino);
     sqlite3_bind_int64(s, 4, (sqlite3_int64)st.st_dev);
+    sqlite3_bind_int64(s, 5, S_ISDIR(st.st_mode));
     while (!ours && sqlite3_step(s) == SQLITE_ROW)
         ours = plan_uses(p, (const char *)sqlite3_column_text(s, 0));
     if (ours)

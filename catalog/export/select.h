@@ -6,6 +6,7 @@
 
 #include "catalog/db/sqlite.h"
 #include "catalog/export/export.h"
+#include "catalog/export/metadata.h"
 
 /* The id, in place of a tensor's, of what a restore fills in: one float32, 0. */
 #define EXPORT_ZEROS (-1)
@@ -45,6 +46,12 @@ struct selection_notes {
  * ERR_ARGUMENT, worded as the user's. */
 enum status selection_run(sqlite3 *, const struct selection *, struct export_plan *,
                           struct selection_notes *, struct error *err);
+
+/* What the checkpoint says of itself, and where the export comes from: ckptdb_source (its path),
+ * ckptdb_map. Not what files beside it say (config.json). */
+enum status selection_metadata(sqlite3 *, const struct selection *,
+                               const struct export_plan *, struct export_metadata *,
+                               struct error *err);
 
 /* ERR_ARGUMENT where writing to `path` would destroy a file of a checkpoint in the plan. */
 enum status selection_guard(sqlite3 *, const struct export_plan *, const char *path,

@@ -320,7 +320,7 @@ static enum status piece_run(struct worker *w, struct flow *f, uint64_t number,
         encoder_run(w->encoder, piece, &stored, &w->error) != OK)
         return w->error.status;
     text_reset(&w->text);
-    stream->exporter->piece_path(t, number, &w->text);
+    stream->exporter->piece_path(stream->options, t, number, &w->text);
     if (!text_str(&w->text))
         return error_set(&w->error, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
     return staging_put(stream->staging, text_str(&w->text), stored.at, stored.len,

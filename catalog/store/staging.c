@@ -287,7 +287,8 @@ enum status staging_sync(struct staging *s, struct error *err)
 
 /* --- names ------------------------------------------------------------------------------ */
 
-/* Where two names cannot be exchanged, there is a moment without either. */
+/* Where two names cannot be exchanged, there is a moment without either. The old folder then has
+ * no name of a leftover: nobody but its owner removes it. */
 static int replace_folder(struct staging *s)
 {
     char old[LEFTOVER_NAME];
@@ -296,6 +297,7 @@ static int replace_folder(struct staging *s)
     if (errno != EINVAL && errno != ENOSYS)
         return -1;
     leftover_name(old);
+    memcpy(old, ".old", 4);
     if (s->io->rename(s->directory, s->name, old, false) != 0)
         return -1;
     if (s->io->rename(s->directory, s->temporary, s->name, false) == 0) {

@@ -9,7 +9,7 @@
 #include "shell/render/render.h"
 
 static const struct option_spec options[] = {
-    {"--format", "F", "safetensors, npz or npy; else OUT's suffix says it"},
+    {"--format", "F", "safetensors, npz, npy, zarr or zarr3; else OUT's suffix says it"},
     {"--names", "REGEX",
      "only tensors in whose (old) name this is found, as Python searches"},
     {"--where", "SQL",
@@ -26,6 +26,10 @@ static const struct option_spec options[] = {
     {"--shard-size", "N",
      "several files of at most so many bytes (5GB, 500MiB) and an index"},
     {"--force", NULL, "write over what is there"},
+    {"--option", PAIR, "what only one format has to choose; `ckptdb formats` lists it"},
+    {"--meta", PAIR, "say this in the file's metadata"},
+    {"--no-meta", NULL,
+     "leave out the source's metadata, and where the export comes from"},
     {"--dry-run", NULL, "check everything, print the plan, write nothing"},
     {"--no-sync", NULL, "do not wait until everything is on the disk"},
     {NULL, NULL, NULL},
@@ -36,8 +40,10 @@ struct request {
     struct selection want;
     const struct exporter *exporter;
     const char *out, *dtype;
-    bool dry;
+    bool dry, no_meta;
     struct export_options how;
+    struct arena arena; /* of the pairs below */
+    const char **settings, **metadata;
 };
 
 const struct command command_export;
@@ -47,22 +53,61 @@ static const char *option(const struct args *args, const char *name)
     return args_option(&command_export, args, name);
 }
 
+static void complain_format(const struct request *r, const char *format)
+{
+    struct text known = {0};
+    for (size_t i = 0; exporters[i]; i++)
+        text_addf(&known, "%s%s", i ? ", " : "", exporters[i]->name);
+    if (format)
+        complain("--format %s: not a format that can be written (%s)", format,
+                 text_str(&known) ? text_str(&known) : "");
+    else
+        complain("%s: its suffix names no format that can be written; use .safetensors, "
+                 ".npz, .npy or .zarr, or --format",
+                 r->out);
+    text_release(&known);
+}
+
 static bool find_format(struct request *r, const char *format)
 {
     r->exporter = format ? exporter_find(format) : exporter_for_path(r->out);
-    if (r->exporter)
-        return true;
-    if (format)
-        complain("--format %s: not a format that can be written (safetensors, npz, npy)",
-                 format);
-    else
-        complain("%s: its suffix names no format that can be written; use .safetensors, "
-                 ".npz or .npy, or --format",
-                 r->out);
-    return false;
+    if (!r->exporter)
+        complain_format(r, format);
+    return r->exporter != NULL;
 }
 
-/* What options cannot are together, or stand without each other. */
+/* A copy of `len` bytes, or NULL as an end, to a list in the arena. */
+static bool add_word(struct request *r, const char ***list, size_t *count, size_t *space,
+                     const char *word, size_t len)
+{
+    void *grown = arena_grow(&r->arena, *list, *count, space, sizeof(**list));
+    char *copy = word && grown ? arena_copy(&r->arena, word, len) : NULL;
+    if (!grown || (word && !copy)) {
+        complain("no memory");
+        return false;
+    }
+    *list = grown;
+    (*list)[(*count)++] = copy;
+    return true;
+}
+
+/* Keys and values of an option that was given any number of times, then NULL. */
+static bool read_pairs(struct request *r, const struct args *args, const char *name,
+                       const char ***out)
+{
+    size_t count = 0, space = 0;
+    *out = NULL;
+    for (int i = 0; i < args->pairs; i++) {
+        const char *key = args->pair[i].text, *equals = strchr(key, '=');
+        if (strcmp(args->pair[i].option, name) == 0 && equals &&
+            (!add_word(r, out, &count, &space, key, (size_t)(equals - key)) ||
+             !add_word(r, out, &count, &space, equals + 1, strlen(equals + 1))))
+            return false;
+    }
+    return add_word(r, out, &count, &space, NULL, 0);
+}
+
+/* Which options exclude each other, or need another. */
 static bool check_usage(const struct args *args, const struct request *r)
 {
     static const char *const others[] = {"--names", "--where", "--map", "--target"};
@@ -96,11 +141,19 @@ static bool read_request(const struct args *args, struct request *r)
         .out = args->operand[args->count - 1],
         .dtype = option(args, "--dtype"),
         .dry = args_flag(&command_export, args, "--dry-run"),
+        .no_meta = args_flag(&command_export, args, "--no-meta"),
         .how = {.force = args_flag(&command_export, args, "--force"),
                 .sync = !args_flag(&command_export, args, "--no-sync")},
     };
-    if (!check_usage(args, r) || !find_format(r, option(args, "--format")))
+    if (!check_usage(args, r) || !find_format(r, option(args, "--format")) ||
+        !read_pairs(r, args, "--option", &r->settings) ||
+        !read_pairs(r, args, "--meta", &r->metadata))
         return false;
+    if (*r->metadata && !r->exporter->keeps_metadata) {
+        complain("--meta: format %s has no room for metadata", r->exporter->name);
+        return false;
+    }
+    r->how.settings = r->settings;
     if (shard && !(r->how.shard_size = export_size(shard))) {
         complain("--shard-size %s: not a number of bytes", shard);
         return false;
@@ -255,26 +308,24 @@ static int status_of(const struct error *err)
     }
 }
 
-/* Key and value pairs for formats that have a place for them, sorted. */
-static void describe(const struct request *r, const struct export_plan *p,
-                     const char *pairs[7])
+/* What the export says of itself: the source's own, where it comes from, what its format always
+ * says, and last what the user says. */
+static enum status describe(struct session *s, struct request *r,
+                            const struct export_plan *p, struct error *err)
 {
-    size_t n = 0;
-    if (r->want.map) {
-        pairs[n++] = "ckptdb_map";
-        pairs[n++] = r->want.map;
-    }
-    uint64_t count;
-    const char *const *paths = export_rows_checkpoints(p->rows, &count);
-    if (!r->want.sql && count) {
-        const char *path = paths[0];
-        const char *slash = strrchr(path, '/');
-        pairs[n++] = "ckptdb_source";
-        pairs[n++] = slash ? slash + 1 : path;
-    }
-    pairs[n++] = "format"; /* without it transformers refuses the file */
-    pairs[n++] = "pt";
-    pairs[n] = NULL;
+    struct export_metadata all = {.arena = &r->arena};
+    const char *const *own = r->exporter->own_metadata;
+    if (!r->exporter->keeps_metadata)
+        return OK;
+    if (!r->no_meta && selection_metadata(s->db, &r->want, p, &all, err) != OK)
+        return err->status;
+    for (; own && *own; own += 2)
+        metadata_add(&all, own[0], own[1]);
+    for (const char **pair = r->metadata; *pair; pair += 2)
+        metadata_add(&all, pair[0], pair[1]);
+    r->how.metadata = metadata_pairs(&all);
+    return r->how.metadata ? OK
+                           : error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
 }
 
 struct guard {
@@ -296,11 +347,10 @@ static void report_progress(void *context, uint64_t done, uint64_t total)
 static int write_plan(struct session *s, struct request *r, struct export_plan *plan,
                       struct error *err)
 {
-    const char *metadata[7];
     char warning[EXPORT_WARNING_BYTES] = "";
     struct guard context = {s->db, plan};
-    describe(r, plan, metadata);
-    r->how.metadata = metadata;
+    if (describe(s, r, plan, err) != OK)
+        return status_of(err);
     r->how.interrupted = &session_interrupted;
     r->how.warning = warning;
     r->how.guard = guard;
@@ -324,14 +374,16 @@ static int export_run(struct session *s, const struct args *args)
     struct request r;
     int status = STATUS_TROUBLE;
     if (!read_request(args, &r))
-        return STATUS_TROUBLE;
+        goto done;
     plan.partial = args_flag(&command_export, args, "--partial");
     if (!find_checkpoints(s, args, &r) ||
-        (!r.want.sql && !plan.partial && !is_whole(s, r.want.checkpoint)))
-        return STATUS_NO;
+        (!r.want.sql && !plan.partial && !is_whole(s, r.want.checkpoint))) {
+        status = STATUS_NO;
+        goto done;
+    }
     if (r.want.map &&
         (status = settings_give(s, args, r.want.map, r.want.checkpoint)) != STATUS_FINE)
-        return status;
+        goto done;
     status = STATUS_TROUBLE;
     if (lookup_open(s->db, &shelf.lookup, &err) != OK)
         goto done;
@@ -362,6 +414,7 @@ done:
     }
     lookup_close(shelf.lookup);
     export_plan_release(&plan);
+    arena_release(&r.arena);
     return status;
 }
 
@@ -370,7 +423,8 @@ const struct command command_export = {
     .args = "CHECKPOINT OUT [--names REGEX] [--map RULESET] ... | --sql SELECT OUT",
     .summary = "write tensors, under their or other names, to a new file",
     .help =
-        "The format follows the suffix of OUT: .safetensors, .npz, .npy (one tensor).\n"
+        "The format follows the suffix of OUT: .safetensors, .npz, .npy (one tensor), .zarr (a\n"
+        "folder, version 2; --format zarr3 for version 3).\n"
         "Everything is checked before the first byte is written: two tensors of one "
         "name, a\n"
         "name that no rule matches, a file that changed since it was indexed, a dtype "

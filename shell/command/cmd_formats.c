@@ -1,18 +1,50 @@
 #include <string.h>
 
+#include "catalog/export/export.h"
 #include "importer/job/format.h"
 #include "shell/command/command.h"
 #include "shell/render/render.h"
 
-static void add_format(struct text *json, const struct format *f)
+/* What is known under one name: a format that is read, one that is written, or both. */
+struct known {
+    const char *name;
+    const struct format *read;
+    const struct exporter *written;
+};
+
+static void add_settings(struct text *json, const struct exporter *e)
 {
-    const char *const facts[] = {f->name, f->summary, f->suffixes ? f->suffixes : ""};
-    text_addc(json, json->len > 1 ? ',' : ' ');
-    for (size_t i = 0; i < 3; i++) {
-        text_addc(json, i == 0 ? '[' : ',');
+    struct text list = {0};
+    for (const struct export_setting *s = e ? e->settings : NULL; s && s->key; s++)
+        text_addf(&list, "%s%s=%s (%s)", list.len ? ", " : "", s->key, s->values,
+                  s->summary);
+    text_json(json, list.len ? list.at : "", list.len);
+    json->failed = json->failed || list.failed;
+    text_release(&list);
+}
+
+static void add_known(struct text *json, const struct known *k)
+{
+    const char *suffixes = k->read && k->read->suffixes ? k->read->suffixes : "";
+    const char *summary = k->read ? k->read->summary : k->written->summary;
+    const char *const facts[] = {
+        k->name, k->read ? "yes" : "no", k->written ? "yes" : "no", summary,
+        *suffixes || !k->written ? suffixes : k->written->suffix};
+    text_adds(json, json->len > 1 ? ",[" : "[");
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
         text_json(json, facts[i], strlen(facts[i]));
+        text_addc(json, ',');
     }
+    add_settings(json, k->written);
     text_addc(json, ']');
+}
+
+static bool is_read(const char *name)
+{
+    for (size_t i = 0; formats[i]; i++)
+        if (formats[i]->index && strcmp(formats[i]->name, name) == 0)
+            return true;
+    return false;
 }
 
 static int formats_run(struct session *s, const struct args *args)
@@ -22,11 +54,17 @@ static int formats_run(struct session *s, const struct args *args)
     text_addc(&json, '[');
     for (size_t i = 0; formats[i]; i++)
         if (formats[i]->index)
-            add_format(&json, formats[i]);
+            add_known(&json, &(struct known){formats[i]->name, formats[i],
+                                             exporter_find(formats[i]->name)});
+    for (size_t i = 0; exporters[i]; i++)
+        if (!is_read(exporters[i]->name))
+            add_known(&json, &(struct known){exporters[i]->name, NULL, exporters[i]});
     text_addc(&json, ']');
     int status = render_json(s,
-                             "SELECT value ->> 0 AS name, value ->> 1 AS summary,"
-                             " value ->> 2 AS suffixes FROM json_each(?1)",
+                             "SELECT value ->> 0 AS name, value ->> 1 AS read,"
+                             " value ->> 2 AS written, value ->> 3 AS summary,"
+                             " value ->> 4 AS suffixes, value ->> 5 AS options"
+                             " FROM json_each(?1)",
                              text_str(&json));
     text_release(&json);
     return status;
@@ -35,12 +73,13 @@ static int formats_run(struct session *s, const struct args *args)
 const struct command command_formats = {
     .name = "formats",
     .args = "",
-    .summary = "list the formats that import reads",
-    .help = "A file is recognised by what is in it; the suffixes only decide whether one "
-            "that\n"
-            "nothing recognises is worth a complaint.\n"
-            "\n"
-            "  ckptdb formats\n"
-            "  ckptdb formats --json",
+    .summary = "list the formats that import reads and export writes",
+    .help =
+        "A file is recognised by what is in it; the suffixes only decide whether one that\n"
+        "nothing recognises is worth a complaint, and which format export writes. The options\n"
+        "are those of export --option.\n"
+        "\n"
+        "  ckptdb formats\n"
+        "  ckptdb formats --json",
     .run = formats_run,
 };

@@ -135,12 +135,12 @@ static uint8_t *read_all(const char *path, size_t *len)
 }
 
 /* Plan all tensors of a shop under their own names and write them. */
-static enum status run(struct shop *shop, const char *path, const char *dtype,
-                       const struct export_options *options, struct error *err)
+static enum status run_as(struct shop *shop, const struct exporter *exporter,
+                          const char *path, const char *dtype,
+                          const struct export_options *options, struct error *err)
 {
     struct export_plan plan = {.loader = {.load = fake_load, .context = shop}};
     *err = (struct error){.offset = NO_OFFSET};
-    const struct exporter *exporter = exporter_for_path(path);
     assert_non_null(exporter);
     for (size_t i = 0; i < shop->count; i++)
         assert_int_equal(
@@ -154,6 +154,12 @@ static enum status run(struct shop *shop, const char *path, const char *dtype,
     export_write(&plan, exporter, path, options, false, err);
     export_plan_release(&plan);
     return err->status;
+}
+
+static enum status run(struct shop *shop, const char *path, const char *dtype,
+                       const struct export_options *options, struct error *err)
+{
+    return run_as(shop, exporter_for_path(path), path, dtype, options, err);
 }
 
 static const struct fake small[] = {
@@ -499,6 +505,13 @@ static const struct {
     {"npz", "x", "uint2", 1, {2}, "y", NULL, "--dtype uint8"},
     {"npz", "x", "string", 1, {2}, "y", NULL, "dtype <> 'string'"},
     {"npy", "x", "float32", 1, {2}, "y", NULL, NULL},
+    {"zarr", "x", "int4", 1, {2}, "y", NULL, "--dtype int8"},
+    {"zarr", "x", "complex32", 1, {2}, "y", NULL, "complex64"},
+    {"zarr3", "x", "float8_e8m0fnu", 1, {2}, "y", NULL, "--dtype float32"},
+    {"zarr3", "x", "string", 1, {2}, "y", NULL, "no such dtype"},
+    {"zarr", "x", "bfloat16", 1, {2}, "a/b", NULL, NULL},
+    {"zarr", "x", "float8_e5m2", 1, {2}, "a/zarr.json", NULL, NULL},
+    {"zarr3", "x", "float8_e5m2", 1, {2}, "a/zarr.json", NULL, "for itself"},
 };
 
 static void test_refusals(void **state)
@@ -957,6 +970,162 @@ static void test_kill(void **state)
     }
 }
 
+/* --- zarr --------------------------------------------------------------------------------- */
+
+/* "2.zarr/t/0.1", "3.zarr/t/c.0.1" */
+static size_t chunk_path(char *path, size_t size, const uint64_t *at, unsigned rank,
+                         bool three)
+{
+    size_t len = (size_t)snprintf(path, size, three ? "3.zarr/t/c" : "2.zarr/t/%s",
+                                  rank ? "" : "0");
+    for (unsigned d = 0; d < rank; d++)
+        len += (size_t)snprintf(path + len, size - len, "%s%llu", three || d ? "." : "",
+                                (unsigned long long)at[d]);
+    return len;
+}
+
+/* The chunks of a tensor as its format cuts it, read one by one: all elements in their places,
+ * zeros after the edge. Each element is its own number. */
+static void check_chunks(const uint64_t *shape, unsigned rank, const uint64_t *chunk,
+                         bool three)
+{
+    uint64_t at[3] = {0}, elements = 1;
+    for (unsigned d = 0; d < rank; d++)
+        elements *= chunk[d];
+    for (;;) {
+        char path[100];
+        size_t len;
+        assert_true(chunk_path(path, sizeof(path), at, rank, three) < sizeof(path));
+        uint16_t *have = (uint16_t *)(void *)read_all(path, &len);
+        assert_int_equal(len, elements * sizeof(*have));
+        for (uint64_t i = 0; i < elements; i++) {
+            uint64_t left = i, number = 0, factor = 1;
+            bool inside = true;
+            for (unsigned d = rank; d--;) {
+                uint64_t position = at[d] * chunk[d] + left % chunk[d];
+                left /= chunk[d];
+                inside = inside && position < shape[d];
+                number += position * factor;
+                factor *= shape[d];
+            }
+            assert_int_equal(have[i], inside ? (uint16_t)number : 0);
+        }
+        free(have);
+        unsigned d = rank;
+        while (d && (at[d - 1] + 1) * chunk[d - 1] >= shape[d - 1])
+            at[--d] = 0;
+        if (!d)
+            return;
+        at[d - 1]++;
+    }
+}
+
+static void test_zarr_chunks(void **state)
+{
+    static uint16_t numbers[60000];
+    static const struct {
+        uint64_t shape[3];
+        unsigned rank;
+        const char *bytes; /* of a chunk */
+        uint64_t chunk[3];
+    } cases[] = {
+        {{0}, 0, "1", {0}},
+        {{7}, 1, "14", {7}},
+        {{7}, 1, "13", {4}}, /* two, nearly of one length */
+        {{7}, 1, "2", {1}},
+        {{5, 3}, 2, "30", {5, 3}},
+        {{5, 3}, 2, "29", {3, 3}},
+        {{5, 3}, 2, "6", {1, 3}},
+        {{5, 3}, 2, "5", {1, 2}},
+        {{3, 4, 5}, 3, "1000", {3, 4, 5}},
+        {{3, 4, 5}, 3, "80", {2, 4, 5}},
+        {{3, 4, 5}, 3, "39", {1, 2, 5}},
+        {{3, 4, 5}, 3, "9", {1, 1, 3}},
+        {{200, 300}, 2, "64KiB", {100, 300}},
+        {{1, 60000}, 2, "65534", {1, 30000}},
+        {{60000, 1}, 2, "128KiB", {60000, 1}},
+        {{2, 1, 30000}, 3, "59999", {1, 1, 15000}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        numbers[i] = (uint16_t)i;
+    for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+        bool three = i % 2;
+        const uint64_t *shape = cases[i / 2].shape;
+        struct fake fake = {"t", "uint16", cases[i / 2].rank, {0}, numbers};
+        memcpy(fake.shape, shape, sizeof(fake.shape));
+        struct shop shop = {.tensors = &fake, .count = 1};
+        const char *const settings[] = {"chunk", cases[i / 2].bytes, "codec", "none",
+                                        NULL};
+        struct export_options options = {
+            .settings = settings, .force = true, .threads = 1 + (unsigned)i % 4};
+        struct error err;
+        printf("case %zu\n", i);
+        const struct exporter *exporter = exporter_find(three ? "zarr3" : "zarr");
+        assert_int_equal(
+            run_as(&shop, exporter, three ? "3.zarr" : "2.zarr", NULL, &options, &err),
+            OK);
+        check_chunks(shape, fake.rank, cases[i / 2].chunk, three);
+    }
+}
+
+/* As on a file system that cannot. */
+static int no_exchange(int directory_fd, const char *a, const char *b)
+{
+    (void)directory_fd;
+    (void)a;
+    (void)b;
+    errno = EINVAL;
+    return -1;
+}
+
+/* A fault anywhere leaves nothing, or what was there. */
+static void test_zarr_faults(void **state)
+{
+    struct shop shop = {.tensors = small, .count = 4};
+    struct output_io io = faulty;
+    const char *const settings[] = {"chunk", "4", NULL};
+    (void)state;
+    io.unlink = unlink_here;
+    for (int way = 0; way < 3; way++) {
+        bool faultless = false, force = way > 0;
+        io.exchange = way == 2 ? no_exchange : faulty.exchange;
+        for (int n = 0; n < 200 && !faultless; n++) {
+            struct export_options options = {.io = &io,
+                                             .sync = true,
+                                             .threads = 1,
+                                             .settings = settings,
+                                             .force = force};
+            struct error err;
+            if (force && access("x.zarr/old", F_OK) != 0) {
+                leave_directory(NULL), enter_directory(NULL);
+                assert_int_equal(mkdir("x.zarr", 0777), 0);
+                write_text("x.zarr/.zgroup", "{}");
+                write_text("x.zarr/old", "");
+            }
+            fault.calls = 0;
+            fault.fail_at = n;
+            fault.code = n % 2 ? ENOSPC : EIO;
+            fault.steal = false;
+            if (run(&shop, "x.zarr", NULL, &options, &err) == OK) {
+                faultless = n >= fault.calls;
+                assert_int_equal(access("x.zarr/.zmetadata", F_OK), 0);
+                assert_int_equal(access("x.zarr/old", F_OK), -1);
+            } else if (strstr(err.message, "directory to the disk")) {
+                assert_int_equal(access("x.zarr/.zmetadata", F_OK), 0);
+            } else {
+                assert_int_equal(access("x.zarr/old", F_OK), force ? 0 : -1);
+                assert_int_equal(files_here(), force);
+                continue;
+            }
+            assert_int_equal(files_here(), 1);
+            leave_directory(NULL), enter_directory(NULL);
+        }
+        assert_true(faultless);
+        leave_directory(NULL), enter_directory(NULL);
+    }
+}
+
 /* More parts than files may be open. */
 static void test_many_parts(void **state)
 {
@@ -1083,6 +1252,8 @@ int main(void)
         IN_DIRECTORY(test_catalog_changed),
         IN_DIRECTORY(test_what_is_there),
         IN_DIRECTORY(test_parts),
+        IN_DIRECTORY(test_zarr_chunks),
+        IN_DIRECTORY(test_zarr_faults),
         IN_DIRECTORY(test_many_parts),
         IN_DIRECTORY(test_leftovers),
         IN_DIRECTORY(test_faults),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "catalog/codec/block.h"
+#include "catalog/codec/encode.h"
 
 #define BYTES(text) text, sizeof(text) - 1
 
@@ -52,8 +53,33 @@ static void test_absent(void **state)
     block_decoder_free(decoder);
 }
 
+/* zlib, which is always there, encodes gzip; the others say what is missing. */
+static void test_encode(void **state)
+{
+    struct encoder *encoder = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    struct bytes stored;
+    uint8_t out[5];
+    (void)state;
+    assert_int_equal(encoder_open("gzip:5", &encoder, &err), OK);
+    assert_int_equal(
+        encoder_run(encoder, (struct bytes){(const uint8_t *)"hello", 5}, &stored, &err),
+        OK);
+    struct block_decoder *decoder = block_decoder_new();
+    struct block block = {"gzip:5", stored, "chunk", 0};
+    assert_int_equal(block_decode(decoder, &block, out, sizeof(out), &err), OK);
+    assert_memory_equal(out, "hello", 5);
+    block_decoder_free(decoder);
+    encoder_close(encoder);
+    encoder = NULL;
+    assert_int_equal(encoder_open("zstd:3", &encoder, &err), ERR_UNSUPPORTED);
+    assert_null(encoder);
+    assert_non_null(strstr(err.message, "libzstd1"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_absent)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_absent),
+                                       cmocka_unit_test(test_encode)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

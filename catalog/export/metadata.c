@@ -1,0 +1,47 @@
+#include "catalog/export/metadata.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct metadata_pair {
+    const char *key, *value;
+    size_t number; /* in the order in which they were added */
+};
+
+void metadata_add(struct export_metadata *m, const char *key, const char *value)
+{
+    struct metadata_pair pair = {.number = m->count};
+    void *list = arena_grow(m->arena, m->list, m->count, &m->space, sizeof(*m->list));
+    pair.key = arena_copy(m->arena, key, strlen(key));
+    pair.value = arena_copy(m->arena, value, strlen(value));
+    if (!list || !pair.key || !pair.value) {
+        m->failed = true;
+        return;
+    }
+    m->list = list;
+    m->list[m->count++] = pair;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct metadata_pair *p = a, *q = b;
+    int order = strcmp(p->key, q->key);
+    return order ? order : p->number < q->number ? -1 : p->number > q->number;
+}
+
+const char *const *metadata_pairs(struct export_metadata *m)
+{
+    const char **pairs = arena_array(m->arena, 2 * m->count + 1, sizeof(*pairs));
+    size_t n = 0;
+    if (!pairs || m->failed)
+        return NULL;
+    if (m->count)
+        qsort(m->list, m->count, sizeof(*m->list), compare);
+    for (size_t i = 0; i < m->count; i++) {
+        if (i + 1 < m->count && strcmp(m->list[i].key, m->list[i + 1].key) == 0)
+            continue;
+        pairs[n++] = m->list[i].key;
+        pairs[n++] = m->list[i].value;
+    }
+    return pairs;
+}

@@ -1,0 +1,25 @@
+/*
+ * metadata.h - what an export says of itself, where its format has room: keys and values, of which
+ * the last of a key counts.
+ */
+#ifndef CKPTDB_EXPORT_METADATA_H
+#define CKPTDB_EXPORT_METADATA_H
+
+#include <stdbool.h>
+
+#include "catalog/base/arena.h"
+
+struct export_metadata {
+    struct arena *arena;
+    struct metadata_pair *list;
+    size_t count, space;
+    bool failed; /* no memory */
+};
+
+/* Copies both. */
+void metadata_add(struct export_metadata *, const char *key, const char *value);
+
+/* key, value, key, value, ..., NULL, sorted by key; in the arena. NULL without memory. */
+const char *const *metadata_pairs(struct export_metadata *);
+
+#endif

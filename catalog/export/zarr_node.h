@@ -1,0 +1,48 @@
+/*
+ * zarr_node.h - one node of a zarr hierarchy, as the versions 2 and 3 describe it in JSON.
+ */
+#ifndef CKPTDB_EXPORT_ZARR_NODE_H
+#define CKPTDB_EXPORT_ZARR_NODE_H
+
+#include "catalog/export/export.h"
+
+#define ZARR_CHUNK_BYTES ((uint64_t)8 << 20) /* of a chunk, where nobody says otherwise */
+#define ZARR_CHUNK_MOST  ((uint64_t)1 << 30)
+
+enum zarr_codec {
+    ZARR_NONE,
+    ZARR_GZIP,
+    ZARR_ZSTD,
+    ZARR_BLOSC
+};
+
+/* How arrays are stored. */
+struct zarr_how {
+    unsigned version;
+    uint64_t chunk_bytes; /* at most, not encoded */
+    enum zarr_codec codec;
+    int level;
+};
+
+/* Of --option codec, level and chunk. ERR_ARGUMENT. */
+enum status zarr_settings(const struct export_options *, unsigned version,
+                          struct zarr_how *out, struct error *err);
+
+/* Whether arrays can have such elements. */
+bool zarr_has_dtype(const struct dtype *);
+/* Whether zarr-python, too, knows it: a list of all nodes that has others is of no use to it. */
+bool zarr_is_common(const struct dtype *);
+
+/* Chunks are runs of elements in C order: as many of the last dimensions as fit are whole, one is
+ * cut up, those before it are 1. Sets t->piece and t->run. */
+void zarr_cut(const struct zarr_how *, struct export_tensor *t, uint64_t *chunk);
+
+/* The codec as a chain of catalog/codec/encode.h. */
+bool zarr_chain(const struct zarr_how *, const struct dtype *, struct text *out);
+
+/* The metadata of an array (version 3: with `attributes`, which may be NULL) and of a group. */
+bool zarr_array(const struct zarr_how *, struct export_tensor *,
+                const char *const *attributes, struct text *out);
+bool zarr_attributes(const char *const *attributes, struct text *out);
+
+#endif
