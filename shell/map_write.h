@@ -1,5 +1,5 @@
 /*
- * map_write.h - a rule set as a file that `map load` reads (schema/function/map_file.sql).
+ * map_write.h - a rule set as a file that `map load` reads (catalog/map/form.h).
  */
 #ifndef CKPTDB_SHELL_MAP_WRITE_H
 #define CKPTDB_SHELL_MAP_WRITE_H

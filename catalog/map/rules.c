@@ -985,3 +985,61 @@ const struct rule_result *rules_apply_one(struct rules *s, int64_t ord, const ch
     text_reset(&s->part);
     return apply(s, name, len);
 }
+
+/* --- looking for faults ------------------------------------------------------------------- */
+
+/* What is wrong with the template; groups of the first `steps` steps are there. */
+static const char *expansion_fault(struct rules *s, struct rule *r, size_t steps,
+                                   struct expansion *e)
+{
+    if (!e->ready)
+        prepare(s, r, steps, e);
+    return e->fault;
+}
+
+static const char *step_fault(struct rules *s, struct rule *r, size_t at)
+{
+    struct step *step = &r->step[at];
+    bool sub = step->form && step->form->kind == STEP_SUB;
+    if (!step->fault && sub && !step->template)
+        compile_sub(s, step);
+    const char *fault = step->fault;
+    for (unsigned i = sub ? 2 : 0; !fault && i < step->args; i++)
+        fault = expansion_fault(s, r, at, &step->arg[i]);
+    return fault;
+}
+
+static const char *rule_fault(struct rules *s, struct rule *r, const char **what)
+{
+    const char *fault = r->fault;
+    *what = "operations";
+    if (fault)
+        return fault;
+    *what = "pattern";
+    if (!r->regex && !r->pattern_fault)
+        compile(s, r);
+    if (r->pattern_fault)
+        return r->pattern_fault;
+    *what = "compute";
+    for (size_t i = 0; i < r->steps && !fault; i++)
+        fault = step_fault(s, r, i);
+    if (fault)
+        return fault;
+    *what = "operations";
+    for (size_t i = 0; i < r->ops && !fault; i++)
+        fault = r->op[i].number ? expansion_fault(s, r, r->steps, &r->op[i].text) : NULL;
+    if (fault || r->drops)
+        return fault;
+    *what = "replacement";
+    return expansion_fault(s, r, r->steps, &r->replacement);
+}
+
+const char *rules_fault(struct rules *s, int64_t *ord, const char **what)
+{
+    const char *fault = NULL;
+    for (size_t i = 0; i < s->count && !fault; i++) {
+        fault = rule_fault(s, &s->rule[i], what);
+        *ord = s->rule[i].ord;
+    }
+    return fault;
+}

@@ -79,4 +79,8 @@ const struct rule_result *rules_apply_part(struct rules *, const char *part,
 const struct rule_result *rules_apply_one(struct rules *, int64_t ord, const char *name,
                                           size_t len);
 
+/* The first fault of any rule, tried or not: "Type: text", with the rule's ord and the part of it that
+ * is wrong ("pattern"). NULL: all compile. */
+const char *rules_fault(struct rules *, int64_t *ord, const char **what);
+
 #endif

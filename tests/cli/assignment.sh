@@ -1,10 +1,11 @@
 # The view `assignment`: what becomes of every leaf, with notes, and the ways to ask.
-map() { # NAME OPTIONS RULES SOURCE TARGET: trees of names, and a map between them
+map() { # NAME OPTIONS RULES SOURCE TARGET [PATTERN]: trees of names, and a map between them
     printf '{"ckptdb": "names", "tree": %s}' "$4" >"$1.source.json"
     printf '{"ckptdb": "names", "tree": %s}' "$5" >"$1.target.json"
     printf '{"dialect": "t5x-assignment", "options": %s, "rules": %s}' "$2" "$3" >"$1.json"
     "$CKPTDB_BIN" import "$1.source.json" "$1.target.json" 2>/dev/null
     "$CKPTDB_BIN" map load "$1" "$1.json"
+    [ -z "${6-}" ] || "$CKPTDB_BIN" "UPDATE rule SET pattern = '$6' WHERE ruleset = '$1'"
     echo "-- $1"
     "$CKPTDB_BIN" --jsonl map run "$1" "$1.source.json" --target "$1.target.json" |
         sed 's/,"\(dtype\|shape\|rule\|error\|note\)":null//g; s/"old_name":null,//'
@@ -20,7 +21,7 @@ map skipped '{}' '[["c", null]]' '{"a": "?", "c": "?"}' '{"a": "?", "c": "?", "d
 map nulls '{}' '[["n/(.*)", "o/\\1"]]' '{"o": {"x": null, "y": "?", "z": {}}, "k": null}' '{"n": {"x": "?", "y": null, "z": []}}'
 map unused '{}' '[["a", "a"], ["zz", "a"], ["it'"'"'s", null]]' '{"a": "?"}' '{"a": "?"}'
 map two-errors '{}' '[["(a|b)", "no/\\1"], ["zz", "a"]]' '{"c": "?", "it'"'"'s": "?"}' '{"a": "?", "b": "?", "c": "?"}'
-map resuming '{"is_resuming": true}' '[["(", "x"]]' '{"a": "?", "n": null, "e": {}}' '{"b": "?"}'
+map resuming '{"is_resuming": true}' '[["p", "x"]]' '{"a": "?", "n": null, "e": {}}' '{"b": "?"}' '('
 map cast '{}' '[["a", "b", {"ops": [["cast", "bfloat16"]]}]]' '{"b": "float32[2,3]"}' '{"a": "?"}'
 
 echo "-- a join, a subquery, and what is left open"

@@ -60,6 +60,43 @@ load '{"dialect": "t5x-translator", "rules": [[null, "b"]]}'
 load '{"dialect": "t5x-translator", "rules": [["a", "b", {"steps": []}]]}'
 load '{"dialect": "t5x-translator", "rules": [["a", "b", {"ops": {}}]]}'
 load '{"dialect": "pytorch", "rules": []}'
+echo "-- refused: a rule that cannot work, with its number and the place in it; options that nobody reads"
+t='{"dialect": "t5x-translator", "rules": [["fine", "x"], '
+load "$t[\"a(\", \"b\"]]}"
+load "$t[\"(a)\", \"\\\\1/\\\\2\"]]}"
+load "$t[\"(a)\", \"\\\\g<name>\"]]}"
+load "$t[\"a\", \"\\\\g<n>\", {\"compute\": [[\"n\", \"int\", \"\\\\1\"]]}]]}"
+load "$t[\"a\", \"b\", {\"compute\": [[\"n\", \"floor\", \"1\"]]}]]}"
+load "$t[\"a\", \"b\", {\"compute\": [[\"n\", \"sub\", \"[\", \"\", \"a\"]]}]]}"
+load "$t[\"a\", \"b\", {\"ops\": [[\"fold\", 1]]}]]}"
+load "$t[\"a\", \"b\", {\"ops\": [[\"cast\", \"float33\"]]}]]}"
+load "$t[\"a\", \"b\", {\"ord\": 1}]]}"
+load '{"dialect": "t5x-translator", "options": {"strict": true}, "rules": []}'
+load '{"dialect": "t5x-assignment", "options": {"require_all": "no"}, "rules": []}'
+load '{"dialect": "orbax", "options": {"mode": "Strict"}, "transforms": {}}'
+load '{"dialect": "orbax", "transforms": {"a(": {"original_key": "b"}}}'
+load '{"dialect": "orbax", "transforms": {"a": {"use_fallback": "yes"}}}'
+load '{"^model\\.(": "x"}'
+load '{"^model\\.": "\\1"}'
+load '{"new_to_old": {"a": "b"}, "ignore_keys": []}'
+load 'assignment_map = [("a", "b"), ("(", None)]'
+load "INSERT INTO ruleset(name, dialect) VALUES ('m', 'convert'); INSERT INTO rule(ruleset, ord, pattern) VALUES ('m', 7, '*a');"
+echo "-- refused: no JSON, with the line, the column and the usual cause"
+load '{"dialect": "t5x-translator",
+ "rules": [["a", "b"],]}'
+load '{"dialect": "t5x-translator",
+ "rules": [["größe\d", "b"]]}'
+load '{"dialect": "t5x-translator" "rules": []}'
+load "{'dialect': 1}"
+load '{"dialect": "t5x-translator", "rules": [["a", None]]} # mine'
+load '{"dialect": "t5x-translator", // mine
+ "rules": []}'
+load '{"dialect": "t5x-translator", "rules": [("a", "b")]}'
+load '{"dialect": "t5x-translator", "rules": [["a", "b"] ["c", "d"]]}'
+load '{"dialect": "t5x-translator", "rules": [["a", "b'
+load '{"dialect": "t5x-translator", "options": {"require_all": True}}'
+load '{} {}'
+try map list
 try map load missing missing.json
 try map load folder .
 try map

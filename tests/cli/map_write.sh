@@ -34,7 +34,7 @@ done
 
 set_of nasty t5x-translator '{"mode": "strict", "tables": {"it'"''"'s": {"\"": "\\", "é": ["✓", "\n"]}}}' \
     "-5, 'it''s \"both\"', '\\g<0>''\"\\\\', NULL, NULL" \
-    "2, 'line${nl}break	tab \\d+\\', '日本語 \\U0001F600 😀', '[[\"g\", \"sub\", \"\\\\d\", \"\\\\g<0>\", \"\\\\1\"]]', NULL" \
+    "2, '(line)${nl}break	tab \\d+\\\\', '日本語 \\\\U0001F600 😀', '[[\"g\", \"sub\", \"\\\\d\", \"\\\\g<0>\", \"\\\\1\"]]', NULL" \
     "3, '', '', '[]', '[]'" \
     "70, '--; DROP TABLE rule; /* ', NULL, NULL, '[[\"cast\", \"bfloat16\"]]'"
 again nasty json
@@ -45,8 +45,8 @@ again none sql
 again none gin
 
 set_of pairs t5x-assignment '{}' "1, 'target/(.*)', 'old/\\1', NULL, NULL" \
-    "2, 'it''s', 'say \"so\"', NULL, NULL" "3, 'it''s \"both\"', '\\', NULL, NULL" \
-    "4, 'a${nl}b\\n	c', 'end\\', NULL, NULL" "5, 'state/.*', NULL, NULL, NULL" \
+    "2, 'it''s', 'say \"so\"', NULL, NULL" "3, 'it''s \"both\"', '\\\\', NULL, NULL" \
+    "4, 'a${nl}b\\n	c', 'end\\\\', NULL, NULL" "5, 'state/.*', NULL, NULL, NULL" \
     "6, 'x.assignment_map = [(.*)]  # 日本', '', NULL, NULL"
 again pairs gin
 set_of usual t5x-assignment '{"require_all": true, "mode": "compat"}' "1, 'a', 'b', NULL, NULL"

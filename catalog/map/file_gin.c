@@ -1,0 +1,272 @@
+/*
+ * file_gin.c - T5X's assignment_map as gin files bind it: a Python list of pairs, (new name's regex, old
+ * name's template or None). Strings may be raw, in single, double or triple quotes, and side by side;
+ * macros are not followed.
+ */
+#include <string.h>
+
+#include "catalog/map/form.h"
+
+struct gin {
+    struct ruleset *set;
+    const char *begin, *at;
+    const char *why;
+};
+
+static bool refuse(struct gin *g, const char *why)
+{
+    if (!g->why)
+        g->why = why;
+    return false;
+}
+
+/* Space, line breaks and comments. */
+static void skip(struct gin *g)
+{
+    for (;;) {
+        g->at += strspn(g->at, " \t\r\n\\");
+        if (*g->at != '#')
+            return;
+        g->at += strcspn(g->at, "\n");
+    }
+}
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_';
+}
+
+/* The value of the binding that begins at or after `from`; NULL: none. Before its name
+ * stand scopes, modules and functions alone, so no comment or string is taken for one. */
+static const char *next_binding(const char *begin, const char *from)
+{
+    static const char word[] = "assignment_map";
+    for (const char *at = from; (at = strstr(at, word)); at++) {
+        const char *line = at, *end = at + strlen(word);
+        while (line > begin && (is_word(line[-1]) || strchr("./@ \t\r", line[-1])))
+            line--;
+        if ((line > begin && line[-1] != '\n') || (at > begin && is_word(at[-1])))
+            continue;
+        end += strspn(end, " \t");
+        if (*end == '=' && end[1] != '=')
+            return end + 1;
+    }
+    return NULL;
+}
+
+/* --- strings ---------------------------------------------------------------------------------- */
+
+/* One escape of a plain Python string, behind its backslash. */
+static bool read_escape(struct gin *g, struct text *out)
+{
+    static const char from[] = "abfnrtv\\'\"", to[] = "\a\b\f\n\r\t\v\\'\"";
+    const char *known = *g->at ? strchr(from, *g->at) : NULL;
+    if (known) {
+        g->at++;
+        return text_addc(out, to[known - from]);
+    }
+    if (*g->at == '\n') {
+        g->at++;
+        return true;
+    }
+    if (*g->at == 'x' || *g->at == 'u' || *g->at == 'U' || *g->at == 'N' ||
+        (*g->at >= '0' && *g->at <= '7'))
+        return refuse(g, "an escape by number: write the character itself");
+    return text_addc(out, '\\'); /* unknown ones stay as they are */
+}
+
+static bool read_string(struct gin *g, struct text *out)
+{
+    bool raw = *g->at == 'r' || *g->at == 'R';
+    g->at += raw;
+    char quote = *g->at;
+    size_t quotes = g->at[1] == quote && g->at[2] == quote ? 3 : 1;
+    const char close[] = {quote, quote, quote};
+    for (g->at += quotes; *g->at && strncmp(g->at, close, quotes) != 0;) {
+        if (*g->at == '\n' && quotes == 1)
+            return refuse(g, "a string that does not end on its line");
+        if (*g->at != '\\') {
+            text_addc(out, *g->at++);
+        } else if (raw) { /* a quote behind it does not end the string */
+            text_addc(out, *g->at++);
+            if (*g->at)
+                text_addc(out, *g->at++);
+        } else {
+            g->at++;
+            if (!read_escape(g, out))
+                return false;
+        }
+    }
+    if (!*g->at)
+        return refuse(g, "a string that does not end");
+    g->at += quotes;
+    return true;
+}
+
+static bool at_string(const struct gin *g)
+{
+    const char *at = g->at + (*g->at == 'r' || *g->at == 'R');
+    return *at == '\'' || *at == '"';
+}
+
+/* Strings side by side are one; its copy in the set's arena, NULL after an error. */
+static const char *read_strings(struct gin *g, struct ruleset_rule *rule)
+{
+    struct text value = {0};
+    const char *copy = NULL;
+    bool good = at_string(g) || refuse(g, "no string, but a macro or an expression");
+    while (good && at_string(g)) {
+        good = read_string(g, &value);
+        skip(g);
+    }
+    if (good && text_str(&value)) {
+        copy = arena_copy(g->set->arena, text_str(&value), value.len);
+        rule->nul = rule->nul || strlen(text_str(&value)) != value.len;
+    }
+    if (good && !copy)
+        refuse(g, "no memory");
+    text_release(&value);
+    return copy;
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+static bool take(struct gin *g, char c)
+{
+    skip(g);
+    bool found = *g->at == c;
+    g->at += found;
+    skip(g);
+    return found;
+}
+
+static bool read_pair(struct gin *g)
+{
+    struct ruleset_rule rule = {.ord = (int64_t)g->set->rules + 1};
+    char close = *g->at == '[' ? ']' : ')';
+    if (!take(g, '(') && !take(g, '['))
+        return refuse(g, "no pair (new name, old name)");
+    rule.pattern = read_strings(g, &rule);
+    if (!rule.pattern || !take(g, ','))
+        return refuse(g, "no pair (new name, old name)");
+    if (strncmp(g->at, "None", 4) == 0 && !is_word(g->at[4]))
+        g->at += 4;
+    else if (!(rule.replacement = read_strings(g, &rule)))
+        return false;
+    take(g, ',');
+    if (!take(g, close))
+        return refuse(g, "a pair that does not end");
+    return ruleset_add(g->set, rule) || refuse(g, "no memory");
+}
+
+static bool read_pairs(struct gin *g)
+{
+    skip(g);
+    char close = *g->at == '[' ? ']' : ')';
+    if (!take(g, '[') && !take(g, '('))
+        return refuse(g, "no list of pairs, but a macro or an expression");
+    while (!take(g, close)) {
+        if (!read_pair(g))
+            return false;
+        if (!take(g, ',') && *g->at != close)
+            return refuse(g, "a comma is missing");
+    }
+    return true;
+}
+
+static bool recognise(const char *text)
+{
+    return *text != '{' && next_binding(text, text) != NULL;
+}
+
+/* Of several bindings the last counts. */
+static void read(struct form_text *f)
+{
+    struct gin g = {.set = f->set, .begin = f->text};
+    for (const char *at = f->text; (at = next_binding(f->text, at));)
+        g.at = at;
+    f->set->dialect = form_gin.dialect;
+    f->set->options = "{}";
+    if (!read_pairs(&g))
+        form_refuse_at(f, g.at, "%s", g.why);
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+/* As Python writes it: raw where that can be. */
+static void write_string(struct text *out, const char *s)
+{
+    size_t len = s ? strlen(s) : 0;
+    if (!s) {
+        text_adds(out, "None");
+        return;
+    }
+    bool single = strchr(s, '\'') != NULL, both = single && strchr(s, '"');
+    if (!both && (!len || s[len - 1] != '\\') && !strpbrk(s, "\n\r")) {
+        text_addf(out, "r%c", single ? '"' : '\'');
+        text_adds(out, s);
+        text_addc(out, single ? '"' : '\'');
+        return;
+    }
+    text_addc(out, '\'');
+    for (; *s; s++) {
+        if (strchr("\\'\n\r", *s))
+            text_addc(out, '\\');
+        text_addc(out, *s == '\n' ? 'n' : *s == '\r' ? 'r' : *s);
+    }
+    text_addc(out, '\'');
+}
+
+/* Whether the option says what gin's readers do anyway. */
+static bool is_usual(const char *key, const struct form_value *v)
+{
+    return (strcmp(key, "mode") == 0 && v->len == 8 &&
+            strncmp(v->at, "\"compat\"", 8) == 0) ||
+           (strcmp(key, "require_all") == 0 && v->type == JSON_TRUE) ||
+           (strcmp(key, "is_resuming") == 0 && v->type == JSON_FALSE);
+}
+
+static void check(const struct ruleset *set, struct error *err)
+{
+    struct form_walk w = {0};
+    struct text key = {0};
+    struct form_value value;
+    if (*set->options != '{')
+        form_cannot(err, "sql", "its options are no object");
+    while (*set->options == '{' &&
+           form_next(&w, set->options, strlen(set->options), &key, &value))
+        if (!is_usual(text_str(&key), &value))
+            form_cannot(err, "json", "gin has no place for the option \"%.200s\"",
+                        text_str(&key));
+    form_walk_end(&w);
+    text_release(&key);
+    for (size_t i = 0; i < set->rules; i++)
+        if (form_has(set->rule[i].compute) || form_has(set->rule[i].ops))
+            form_cannot(err, "json",
+                        "gin has no place for what rule %lld has beside its names",
+                        (long long)set->rule[i].ord);
+}
+
+static void write(const struct ruleset *set, struct text *out, struct error *err)
+{
+    check(set, err);
+    text_adds(out, "utils.RestoreCheckpointConfig.assignment_map = [\n");
+    for (size_t i = 0; i < set->rules; i++) {
+        text_adds(out, "    (");
+        write_string(out, set->rule[i].pattern);
+        text_adds(out, ", ");
+        write_string(out, set->rule[i].replacement);
+        text_adds(out, "),\n");
+    }
+    text_adds(out, "]\n");
+}
+
+const struct form form_gin = {
+    .name = "gin",
+    .dialect = "t5x-assignment",
+    .holds = "assignment maps of T5X",
+    .recognise = recognise,
+    .read = read,
+    .write = write,
+};

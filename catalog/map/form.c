@@ -1,0 +1,199 @@
+#include "catalog/map/form.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct form *const forms[] = {
+#define FORM(x) &form_##x,
+#include "catalog/map/forms.def"
+#undef FORM
+};
+
+#define FORMS (sizeof(forms) / sizeof(forms[0]))
+
+const struct form *form_find(const char *name)
+{
+    for (size_t i = 0; i < FORMS; i++)
+        if (strcmp(forms[i]->name, name) == 0)
+            return forms[i];
+    return NULL;
+}
+
+enum status form_unknown(const char *name, struct error *err)
+{
+    struct text known = {0};
+    for (size_t i = FORMS; i-- > 0;)
+        text_addf(&known, "%s%s", forms[i]->name, i > 1 ? ", " : i == 1 ? " and " : "");
+    error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+              "there is no form \"%.100s\"; there are %s", name,
+              text_str(&known) ? known.at : "");
+    text_release(&known);
+    return err->status;
+}
+
+const struct form *form_of(const char *text)
+{
+    for (size_t i = 0; i + 1 < FORMS; i++)
+        if (forms[i]->recognise(text))
+            return forms[i];
+    return forms[FORMS - 1];
+}
+
+/* --- what is wrong --------------------------------------------------------------------------- */
+
+void form_refuse(struct form_text *f, const char *fmt, ...)
+{
+    char message[sizeof(f->err->message)];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    if (f->err->status == OK)
+        error_set(f->err, ERR_ARGUMENT, f->path, NO_OFFSET, "%s", message);
+}
+
+void form_refuse_at(struct form_text *f, const char *at, const char *fmt, ...)
+{
+    char message[sizeof(f->err->message) - 64];
+    unsigned long line = 1, column = 1;
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    for (const char *c = f->text; c < at; c++) {
+        if (*c == '\n')
+            line++, column = 1;
+        else if ((*c & 0xC0) != 0x80) /* characters, not bytes */
+            column++;
+    }
+    form_refuse(f, "line %lu, column %lu: %s", line, column, message);
+}
+
+void form_cannot(struct error *err, const char *form, const char *fmt, ...)
+{
+    char message[sizeof(err->message) - 64];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    if (err->status == OK)
+        error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s%s%s%s", message,
+                  form ? "; " : "", form ? form : "", form ? " holds it" : "");
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static struct bytes bytes_of(const char *text, size_t len)
+{
+    return (struct bytes){(const uint8_t *)text, len};
+}
+
+bool form_next(struct form_walk *w, const char *text, size_t len, struct text *key,
+               struct form_value *value)
+{
+    struct json *j = &w->json;
+    if (!w->begun) {
+        w->begun = true;
+        w->err = (struct error){.offset = NO_OFFSET};
+        json_init(j, cursor_over(bytes_of(text, len), 0), &w->arena, NULL, &w->err);
+        json_next(j);
+    }
+    text_reset(key);
+    text_adds(key, "");
+    if (json_next(j) == JSON_KEY) {
+        text_add(key, j->text.at, j->text.len);
+        json_next(j);
+    }
+    *value = (struct form_value){j->type, text + j->at, 0};
+    w->failed = j->type == JSON_FAIL || key->failed;
+    if (w->failed || j->type == JSON_OBJECT_END || j->type == JSON_ARRAY_END ||
+        j->type == JSON_END)
+        return false;
+    w->failed = !json_skip(j);
+    value->len = (size_t)(cursor_offset(&j->cursor)) - (size_t)(value->at - text);
+    return !w->failed;
+}
+
+void form_walk_end(struct form_walk *w)
+{
+    arena_release(&w->arena);
+}
+
+struct form_value form_member(const char *text, size_t len, const char *key)
+{
+    struct form_walk w = {0};
+    struct text name = {0};
+    struct form_value value, found = {JSON_FAIL, NULL, 0};
+    while (text[strspn(text, " \t\r\n")] == '{' &&
+           form_next(&w, text, len, &name, &value))
+        if (found.type == JSON_FAIL && strcmp(text_str(&name), key) == 0)
+            found = value;
+    if (w.failed)
+        found.type = JSON_FAIL;
+    form_walk_end(&w);
+    text_release(&name);
+    return found;
+}
+
+static const char *copied(struct arena *arena, const struct form_value *v, bool decoded)
+{
+    struct arena scratch = {0};
+    struct error err = {.offset = NO_OFFSET};
+    struct json j;
+    struct text out = {0};
+    json_init(&j, cursor_over(bytes_of(v->at, v->len), 0), &scratch, NULL, &err);
+    json_next(&j);
+    if (decoded && j.type == JSON_STRING)
+        text_add(&out, j.text.at, j.text.len);
+    else
+        json_copy(&j, &out);
+    const char *copy = text_str(&out) ? arena_copy(arena, text_str(&out), out.len) : NULL;
+    text_release(&out);
+    arena_release(&scratch);
+    return copy;
+}
+
+const char *form_string(struct arena *arena, const struct form_value *v)
+{
+    return copied(arena, v, true);
+}
+
+const char *form_copy(struct arena *arena, const struct form_value *v)
+{
+    return copied(arena, v, false);
+}
+
+bool form_has(const char *list)
+{
+    return list && strcmp(list, "[]") != 0;
+}
+
+/* --- reading and writing ----------------------------------------------------------------------- */
+
+enum status form_read(const struct form *form, const char *text, const char *path,
+                      struct ruleset *set, struct error *err)
+{
+    struct form_text f = {text, path, set, err};
+    form->read(&f);
+    if (err->status == OK && (!set->dialect || !set->options))
+        error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    return err->status;
+}
+
+enum status form_write(const struct form *form, const struct ruleset *set,
+                       struct text *out, struct error *err)
+{
+    if (form->dialect && strcmp(form->dialect, set->dialect) != 0)
+        form_cannot(err, "json", "%s holds %s alone, and this set is of dialect %s",
+                    form->name, form->holds, set->dialect);
+    for (size_t i = 0; i < set->rules; i++)
+        if (set->rule[i].nul)
+            form_cannot(err, NULL, "rule %lld has a NUL character, which no file holds",
+                        (long long)set->rule[i].ord);
+    if (err->status == OK)
+        form->write(set, out, err);
+    if (err->status == OK && out->failed)
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    return err->status;
+}

@@ -1,0 +1,97 @@
+/*
+ * form.h - rule sets as files: one form a program that keeps such maps.
+ *
+ *   struct ruleset set = {.arena = &arena, .name = "mine"};
+ *   const struct form *form = form_of(text);       the form that the text is in
+ *   if (form_read(form, text, path, &set, &err) == OK && ruleset_check(&set, &err) == OK)
+ *       ... the set is good
+ *   form_write(form_find("gin"), &set, &out, &err);
+ *
+ * A new form is one file that defines a `const struct form`, and a line in forms.def. No SQLite here:
+ * rows become a struct ruleset, and the other way round, in catalog/sql/rules_store.h, which also
+ * runs files of SQL.
+ */
+#ifndef CKPTDB_MAP_FORM_H
+#define CKPTDB_MAP_FORM_H
+
+#include <stdbool.h>
+
+#include "catalog/base/json.h"
+#include "catalog/map/ruleset.h"
+
+/* A file on its way to a set. */
+struct form_text {
+    const char *text; /* without a NUL */
+    const char *path; /* for messages */
+    struct ruleset *set;
+    struct error *err;
+};
+
+struct form {
+    const char *name;    /* "gin" */
+    const char *dialect; /* the only one it holds; NULL: any */
+    const char *holds;   /* "assignment maps of T5X", for messages */
+    /* Whether a text is of this form rather than of those after it in forms.def. */
+    bool (*recognise)(const char *text);
+    /* NULL: files of SQL, which only a database reads. Errors go to f->err. */
+    void (*read)(struct form_text *f);
+    /* Sets that have a NUL, or another dialect than the form's, do not come here. */
+    void (*write)(const struct ruleset *, struct text *out, struct error *);
+};
+
+#define FORM(x) extern const struct form form_##x;
+#include "catalog/map/forms.def"
+#undef FORM
+
+const struct form *form_find(const char *name); /* NULL: there is none */
+const struct form *form_of(const char *text);   /* never NULL */
+/* Say that there is no such form, and which there are. */
+enum status form_unknown(const char *name, struct error *);
+
+/* `path` is for messages. ERR_ARGUMENT: what is wrong, with its line where that is known. */
+enum status form_read(const struct form *, const char *text, const char *path,
+                      struct ruleset *, struct error *);
+/* ERR_UNSUPPORTED: the form cannot hold the set; the message says which does. */
+enum status form_write(const struct form *, const struct ruleset *, struct text *out,
+                       struct error *);
+
+/* --- for forms ----------------------------------------------------------------------------- */
+
+/* Refuse the file: "PATH: text". */
+void form_refuse(struct form_text *, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The same, "PATH: line N, column N: text", at a place in the text. */
+void form_refuse_at(struct form_text *, const char *at, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+/* Refuse to write: "form has no place for ...; json holds it". */
+void form_cannot(struct error *, const char *form, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+
+/* A value of a JSON text, as it is written there. */
+struct form_value {
+    enum json_type type; /* JSON_FAIL: there is none */
+    const char *at;
+    size_t len;
+};
+
+/* Walks over the members of an object or a list: a key ("" in a list), and the value. `state` is all
+ * zeros at first. False: no more, or the text is no JSON (state->failed). */
+struct form_walk {
+    struct json json;
+    struct arena arena;
+    struct error err;
+    bool begun, failed;
+};
+bool form_next(struct form_walk *, const char *text, size_t len, struct text *key,
+               struct form_value *value);
+void form_walk_end(struct form_walk *);
+
+/* The first member of this name; JSON_FAIL: none, or the text is no JSON object. */
+struct form_value form_member(const char *text, size_t len, const char *key);
+/* A string value decoded, or another value without white space, in the arena. NULL: no memory. */
+const char *form_string(struct arena *, const struct form_value *);
+const char *form_copy(struct arena *, const struct form_value *);
+
+/* Whether a JSON text is there and no empty list. */
+bool form_has(const char *list);
+
+#endif

@@ -1,0 +1,381 @@
+#include "catalog/map/ruleset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/strmap.h"
+#include "catalog/compose/operation.h"
+#include "catalog/map/form.h"
+#include "catalog/model/dtype.h"
+
+#define WORDS_MAX 8 /* of a step */
+
+/* The dialects, how one tries a pattern (`single`: on one name at a time), and the options it has. */
+static const struct known {
+    const char *dialect;
+    bool single;
+    enum rules_shape shape;
+    const char *options; /* a space after each */
+} dialects[] = {
+    {"t5x-translator", true, RULES_TRANSLATOR, "mode tables restore "},
+    {"t5x-assignment", true, RULES_FULLMATCH, "mode tables require_all is_resuming "},
+    {"orbax", true, RULES_FULLMATCH, "mode tables default_to_original nested "},
+    {"kauldron", false, RULES_FULLMATCH,
+     "mode tables ignore_restored_keys ignore_model_keys "},
+    {"convert", true, RULES_FULLMATCH, "mode tables settings unmatched "},
+};
+
+#define DIALECTS (sizeof(dialects) / sizeof(dialects[0]))
+
+bool ruleset_add(struct ruleset *s, struct ruleset_rule rule)
+{
+    struct ruleset_rule *grown =
+        arena_grow(s->arena, s->rule, s->rules, &s->space, sizeof(rule));
+    if (!grown)
+        return false;
+    s->rule = grown;
+    s->rule[s->rules++] = rule;
+    return true;
+}
+
+static const struct known *find(const char *dialect)
+{
+    for (size_t i = 0; i < DIALECTS; i++)
+        if (strcmp(dialects[i].dialect, dialect) == 0)
+            return &dialects[i];
+    return NULL;
+}
+
+bool ruleset_dialect_known(const char *dialect)
+{
+    return find(dialect) != NULL;
+}
+
+bool ruleset_shape(const char *dialect, enum rules_shape *shape)
+{
+    const struct known *d = find(dialect);
+    if (d)
+        *shape = d->shape;
+    return d && d->single;
+}
+
+/* --- compiling: tables -------------------------------------------------------------------------- */
+
+/* A value as SQL's json_each() gives it; NULL: JSON's null. */
+static const char *scalar(struct arena *arena, const struct form_value *v)
+{
+    if (v->type == JSON_NULL)
+        return NULL;
+    if (v->type == JSON_TRUE || v->type == JSON_FALSE)
+        return v->type == JSON_TRUE ? "1" : "0";
+    return v->type == JSON_STRING ? form_string(arena, v) : form_copy(arena, v);
+}
+
+static bool add_listed(struct rules *rules, struct arena *arena, const char *table,
+                       const char *key, const struct form_value *list)
+{
+    struct form_walk w = {0};
+    struct text unused = {0};
+    struct form_value value;
+    bool room = true, some = false;
+    while (room && form_next(&w, list->at, list->len, &unused, &value)) {
+        room = rules_add_value(rules, table, key, scalar(arena, &value), true);
+        some = true;
+    }
+    if (room && !some)
+        room = rules_add_value(rules, table, key, NULL, true);
+    form_walk_end(&w);
+    text_release(&unused);
+    return room;
+}
+
+/* Of the members of one name the last counts: `last` has its number. */
+static bool add_table(struct rules *rules, struct arena *arena, const char *table,
+                      const struct form_value *members)
+{
+    struct strmap last = {0};
+    struct text key = {0};
+    struct form_value value;
+    bool room = true, added;
+    for (int pass = 0; pass < 2 && room; pass++) {
+        struct form_walk w = {0};
+        uint64_t number = 0;
+        while (room && form_next(&w, members->at, members->len, &key, &value)) {
+            const char *kept;
+            uint64_t *at = strmap_keep(&last, arena, key.at, key.len, &kept, &added);
+            room = at != NULL;
+            number++;
+            if (room && pass == 0)
+                *at = number;
+            else if (room && *at == number && value.type == JSON_ARRAY)
+                room = add_listed(rules, arena, table, text_str(&key), &value);
+            else if (room && *at == number)
+                room = rules_add_value(rules, table, text_str(&key),
+                                       scalar(arena, &value), false);
+        }
+        form_walk_end(&w);
+    }
+    strmap_release(&last);
+    text_release(&key);
+    return room;
+}
+
+static bool add_tables(struct rules *rules, struct arena *arena, const char *options)
+{
+    struct form_value tables = form_member(options, strlen(options), "tables");
+    struct form_walk w = {0};
+    struct text table = {0};
+    struct form_value members;
+    bool room = true;
+    while (room && tables.type == JSON_OBJECT &&
+           form_next(&w, tables.at, tables.len, &table, &members))
+        if (members.type == JSON_OBJECT)
+            room = add_table(rules, arena, text_str(&table), &members);
+    form_walk_end(&w);
+    text_release(&table);
+    return room;
+}
+
+/* --- compiling: steps and operations -------------------------------------------------------------- */
+
+static bool add_step(struct rules *rules, struct arena *arena,
+                     const struct form_value *step)
+{
+    struct form_walk w = {0};
+    struct text unused = {0};
+    struct form_value value;
+    const char *word[WORDS_MAX];
+    unsigned count = 0;
+    while (step->type == JSON_ARRAY && count < WORDS_MAX &&
+           form_next(&w, step->at, step->len, &unused, &value)) {
+        const char *text = scalar(arena, &value);
+        word[count++] = text ? text : "";
+    }
+    form_walk_end(&w);
+    text_release(&unused);
+    return rules_add_step(rules, word, count);
+}
+
+static bool add_steps(struct rules *rules, struct arena *arena, const char *compute)
+{
+    struct form_walk w = {0};
+    struct text unused = {0};
+    struct form_value step;
+    bool room = true;
+    while (room && form_next(&w, compute, strlen(compute), &unused, &step))
+        room = add_step(rules, arena, &step);
+    form_walk_end(&w);
+    text_release(&unused);
+    return room;
+}
+
+/* What a rule's `ops` come to. */
+struct ops {
+    struct text cast;  /* the dtype of the last cast; empty: none */
+    struct text fault; /* what is wrong; empty: nothing */
+    bool moves;        /* there is more than casts */
+};
+
+static bool read_ops(const char *text, struct ops *out)
+{
+    struct operations all = {.at = text};
+    struct operation o;
+    struct error err = {.offset = NO_OFFSET};
+    struct dtype found;
+    int more;
+    while ((more = operations_next(&all, &o, &err)) > 0) {
+        if (o.kind != OPERATION_CAST) {
+            out->moves = true;
+            continue;
+        }
+        text_reset(&out->cast);
+        text_add(&out->cast, o.argument[0].at, o.argument[0].len);
+        dtype_find(out->cast.at ? out->cast.at : "", &found);
+        if (out->fault.len == 0 && found.kind == DTYPE_UNKNOWN)
+            text_addf(&out->fault, "ValueError: unknown dtype '%s'", found.name);
+    }
+    if (more < 0 && out->fault.len == 0)
+        text_addf(&out->fault, "ValueError: %s", err.message);
+    return !out->cast.failed && !out->fault.failed;
+}
+
+/* The text of the operations, which read_ops() found good: what is between templates, and those:
+ * every string with a backslash. */
+static bool add_ops(struct rules *rules, struct arena *arena, const char *ops)
+{
+    struct text plain = {0};
+    bool ok = true;
+    while (ok && *ops) {
+        size_t len = strcspn(ops, "\"");
+        text_add(&plain, ops, len);
+        ops += len;
+        if (!*ops)
+            break;
+        len = (size_t)(operation_string_end(ops) - ops);
+        if (memchr(ops, '\\', len)) {
+            const char *template =
+                form_string(arena, &(struct form_value){JSON_STRING, ops, len});
+            ok = text_str(&plain) && rules_add_ops(rules, text_str(&plain), false) &&
+                 template && rules_add_ops(rules, template, true);
+            text_reset(&plain);
+        } else {
+            text_add(&plain, ops, len);
+        }
+        ops += len;
+    }
+    ok = ok && text_str(&plain) && rules_add_ops(rules, text_str(&plain), false);
+    text_release(&plain);
+    return ok;
+}
+
+static bool add_rule(struct rules *rules, struct arena *arena,
+                     const struct ruleset_rule *r)
+{
+    struct ops found = {0};
+    bool ok = !r->ops || read_ops(r->ops, &found);
+    if (r->nul)
+        text_adds(&found.fault, "ValueError: a NUL character in a rule");
+    ok = ok && rules_add(rules, r->ord, r->pattern, r->replacement,
+                         found.cast.len ? found.cast.at : NULL,
+                         found.fault.len ? found.fault.at : NULL);
+    ok = ok && (!r->compute || add_steps(rules, arena, r->compute));
+    ok = ok && (!found.moves || found.fault.len || add_ops(rules, arena, r->ops));
+    text_release(&found.cast);
+    text_release(&found.fault);
+    return ok;
+}
+
+struct rules *ruleset_compile(const struct ruleset *set, enum rules_shape shape)
+{
+    struct rules *rules = rules_new(shape);
+    struct arena scratch = {0};
+    bool room = rules && add_tables(rules, &scratch, set->options);
+    for (size_t i = 0; room && i < set->rules; i++)
+        room = add_rule(rules, &scratch, &set->rule[i]);
+    arena_release(&scratch);
+    if (room)
+        return rules;
+    rules_free(rules);
+    return NULL;
+}
+
+/* --- checking ------------------------------------------------------------------------------------ */
+
+static enum status check_dialect(const struct ruleset *set, struct error *err)
+{
+    struct text known = {0};
+    if (find(set->dialect))
+        return OK;
+    for (size_t i = 0; i < DIALECTS; i++)
+        text_addf(&known, "%s%s", i ? ", " : "", dialects[i].dialect);
+    error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+              "maps of dialect '%.100s' are not known here, only %s", set->dialect,
+              text_str(&known) ? known.at : "");
+    text_release(&known);
+    return err->status;
+}
+
+static bool is_text(const struct form_value *v, const char *word)
+{
+    size_t len = strlen(word);
+    return v->type == JSON_STRING && v->len == len + 2 &&
+           strncmp(v->at + 1, word, len) == 0;
+}
+
+/* What an option must be; NULL: it is. */
+static const char *wanted(const char *key, const struct form_value *v)
+{
+    if (strcmp(key, "mode") == 0)
+        return is_text(v, "compat") || is_text(v, "strict") ? NULL
+                                                            : "\"compat\" or \"strict\"";
+    if (strcmp(key, "unmatched") == 0)
+        return is_text(v, "error") || is_text(v, "keep") || is_text(v, "drop")
+                   ? NULL
+                   : "\"error\", \"keep\" or \"drop\"";
+    if (strcmp(key, "tables") == 0 || strcmp(key, "settings") == 0)
+        return v->type == JSON_OBJECT ? NULL : "an object";
+    if (strncmp(key, "ignore_", 7) == 0)
+        return v->type == JSON_ARRAY || v->type == JSON_NULL || v->type == JSON_STRING
+                   ? NULL
+                   : "a list of patterns";
+    return v->type == JSON_TRUE || v->type == JSON_FALSE || v->type == JSON_NULL
+               ? NULL
+               : "true or false";
+}
+
+static enum status check_options(const struct ruleset *set, struct error *err)
+{
+    const struct known *d = find(set->dialect);
+    struct form_walk w = {0};
+    struct text key = {0}, word = {0};
+    struct form_value value;
+    if (*set->options != '{')
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "its options are no object");
+    while (err->status == OK &&
+           form_next(&w, set->options, strlen(set->options), &key, &value)) {
+        text_reset(&word);
+        text_addf(&word, "%s ", text_str(&key));
+        const char *name = text_str(&word) ? strstr(d->options, word.at) : NULL;
+        bool known =
+            name && (name == d->options || name[-1] == ' ') && !strchr(key.at, ' ');
+        const char *want = known ? wanted(key.at, &value) : NULL;
+        if (!known)
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                      "there is no option \"%.100s\"; dialect %s has %.*s",
+                      text_str(&key), set->dialect, (int)strlen(d->options) - 1,
+                      d->options);
+        else if (want)
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "option \"%s\" is to be %s",
+                      key.at, want);
+    }
+    form_walk_end(&w);
+    text_release(&key);
+    text_release(&word);
+    return err->status;
+}
+
+static enum status check_numbers(const struct ruleset *set, struct error *err)
+{
+    struct strmap seen = {0};
+    for (size_t i = 0; i < set->rules && err->status == OK; i++) {
+        const struct ruleset_rule *r = &set->rule[i];
+        bool added = false;
+        if (r->nul)
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "rule %lld: a NUL character",
+                      (long long)r->ord);
+        else if (!strmap_add(&seen, (const char *)&r->ord, sizeof(r->ord), &added))
+            error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        else if (!added)
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                      "two rules have the number %lld", (long long)r->ord);
+    }
+    strmap_release(&seen);
+    return err->status;
+}
+
+static enum status check_rules(const struct ruleset *set, struct error *err)
+{
+    const struct known *d = find(set->dialect);
+    struct rules *rules = ruleset_compile(set, d->shape);
+    int64_t ord = 0;
+    const char *what = "", *fault = NULL;
+    if (!rules)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    if (d->single)
+        fault = rules_fault(rules, &ord, &what);
+    if (fault && strncmp(fault, "error: ", 7) == 0) /* the class of Python's re */
+        fault += 7;
+    if (fault)
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "rule %lld, %s: %s", (long long)ord,
+                  what, fault);
+    rules_free(rules);
+    return err->status;
+}
+
+enum status ruleset_check(const struct ruleset *set, struct error *err)
+{
+    if (check_dialect(set, err) == OK && check_options(set, err) == OK &&
+        check_numbers(set, err) == OK)
+        check_rules(set, err);
+    return err->status;
+}

@@ -1,0 +1,60 @@
+/*
+ * fn_form.c - map_form(ruleset, form): the set as a file of the form (catalog/map/form.h), a JSON object
+ * with the list "lines", or, where the form cannot hold the set, the text "fault".
+ * schema/function/map_file.sql makes rows of it.
+ */
+#include <string.h>
+
+#include "catalog/map/form.h"
+#include "catalog/sql/extension.h"
+#include "catalog/sql/rules_store.h"
+
+static void add_lines(struct text *out, const char *text)
+{
+    text_adds(out, "{\"lines\":[");
+    for (bool first = true; *text; first = false) {
+        size_t len = strcspn(text, "\n");
+        text_adds(out, first ? "" : ",");
+        text_json(out, text, len);
+        text += len + (text[len] == '\n');
+    }
+    text_adds(out, "]}");
+}
+
+static void map_form(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const char *name = (const char *)sqlite3_value_text(argv[0]);
+    const char *wanted = (const char *)sqlite3_value_text(argv[1]);
+    const struct form *form = wanted ? form_find(wanted) : NULL;
+    struct arena arena = {0};
+    struct ruleset set = {.arena = &arena};
+    struct error err = {.offset = NO_OFFSET};
+    struct text file = {0}, out = {0};
+    if (!name || !wanted)
+        return;
+    if (!form)
+        form_unknown(wanted, &err);
+    else if (rules_fetch(sqlite3_context_db_handle(context), name, &set, &err) == OK)
+        form_write(form, &set, &file, &err);
+    if (err.status == OK) {
+        add_lines(&out, text_str(&file) ? file.at : "");
+    } else {
+        text_adds(&out, "{\"fault\":");
+        text_json(&out, err.message, strlen(err.message));
+        text_addc(&out, '}');
+    }
+    if (err.status == ERR_MEMORY || !text_str(&out))
+        sqlite3_result_error_nomem(context);
+    else
+        sqlite3_result_text64(context, out.at, out.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+    text_release(&file);
+    text_release(&out);
+    arena_release(&arena);
+}
+
+int sql_register_form(sqlite3 *db)
+{
+    return sqlite3_create_function_v2(db, "map_form", 2, SQLITE_UTF8 | SQLITE_INNOCUOUS,
+                                      NULL, map_form, NULL, NULL, NULL);
+}
