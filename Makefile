@@ -73,7 +73,8 @@ shell_c := $(sort $(shell find shell -name '*.c'))
 proto := $(sort $(wildcard schema/*.proto))
 schema_sql := $(sort $(wildcard schema/*.sql)) $(sort $(wildcard schema/query/*.sql)) \
               $(sort $(wildcard schema/function/*.sql)) \
-              $(sort $(wildcard schema/rules/*.sql))
+              $(sort $(wildcard schema/rules/*.sql)) $G/schema/function/map_check.sql
+checks := $(sort $(wildcard schema/check/*))
 generated_c := $G/schema.c $(proto:schema/%.proto=$G/%.pb-c.c)
 generated_h := $(proto:schema/%.proto=$G/%.pb-c.h)
 
@@ -128,6 +129,12 @@ $G/%.pb-c.c $G/%.pb-c.h &: schema/%.proto
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)protoc-c --proto_path=schema --c_out=$G $<
+
+# The checks of `map check`, one file each, as one query.
+$G/schema/function/map_check.sql: $(checks)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)sh schema/check/join.sh >$@
 
 # Every schema/*.sql and those of its folders, as one table of { path, text }.
 $G/schema.c: $(schema_sql) schema/embed.sh

@@ -12,7 +12,7 @@ done
 echo 'const struct schema_file schema_files[] = {'
 n=0
 for f in "$@"; do
-    echo "{\"$f\", file_${n}},"
+    echo "{\"schema/${f#*schema/}\", file_${n}},"
     n=$((n + 1))
 done
 echo '{0, 0}};'

@@ -1,0 +1,17 @@
+-- broken: the rule will fail as soon as a name comes to it
+-- severity: error
+-- advice: mend its pattern, or its replacement
+-- What steps name is no group of the pattern.
+SELECT rule, 0 AS place, NULL AS name, error AS detail
+FROM (
+  SELECT ord AS rule, regexp_error(pattern, ifnull(regexp_replace(
+           '(?<!\\)((?:\\\\)*)\\g<(?:' || steps || ')>', replacement, '\1'), replacement)) AS error
+  FROM (SELECT ord, replacement,
+               pattern || iif(dialect = 't5x-translator', '$', '') AS pattern,
+               (SELECT group_concat(value ->> 0, '|') FROM json_each(compute)
+                WHERE value ->> 0 NOT GLOB '*[^A-Za-z0-9_]*') AS steps
+        FROM rule CROSS JOIN option
+        WHERE ruleset = (SELECT ruleset FROM given) AND dialect <> 'kauldron')
+  WHERE ord NOT IN (SELECT rule FROM mapping WHERE status = 'error' AND rule IS NOT NULL)
+)
+WHERE error IS NOT NULL

@@ -1,0 +1,9 @@
+-- doubled: a part of the name now stands there twice
+-- severity: warning
+-- advice: make the pattern take what is there already
+-- Up to three components that are there again.
+WITH twice(twice) AS (VALUES ('(?:^|[./])((?=[^./]*[A-Za-z])[^./]+(?:[./][^./]+){0,2})[./]\1(?=[./]|$)'))
+SELECT rule, place, new_name AS name, 'from ' || old_name AS detail
+FROM result CROSS JOIN twice t
+WHERE new_name <> old_name AND new_name REGEXP t.twice AND NOT old_name REGEXP t.twice
+  AND new_name NOT IN (SELECT name FROM model)

@@ -1,0 +1,12 @@
+-- wrapped: the prefix of a wrapper is still there
+-- severity: warning
+-- advice: take it off wherever it may stand: (?:module\.|_orig_mod\.)*
+-- What a torch module's wrappers put before its names, at the beginning and further in.
+WITH wrapper(name) AS (
+  VALUES ('(^module|(^|[./])(_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module'
+          || '|_forward_module))[./]')
+)
+SELECT rule, place, new_name AS name, 'from ' || old_name AS detail
+FROM result CROSS JOIN wrapper w
+WHERE tensor_id IS NOT NULL AND new_name REGEXP w.name AND old_name REGEXP w.name
+  AND new_name NOT IN (SELECT name FROM model)

@@ -1,0 +1,93 @@
+-- views.sql - what the checks of map_check(ruleset, source[, target]) look at: the map as it is
+-- (given, option, rule), what it does (mapping, and of that what has a result), and the model.
+-- schema/check/join.sh puts the checks after it.
+given(ruleset, source, target, bound) AS MATERIALIZED (
+  SELECT :ruleset, :source, $target, rule_bound(:ruleset, :source)
+),
+option(dialect, renames, required, restores, strict) AS MATERIALIZED (
+  SELECT dialect, dialect IN ('t5x-translator', 'convert'),
+         dialect = 't5x-assignment' AND ifnull(options ->> 'require_all', 1),
+         ifnull(options ->> 'restore', 0), options ->> 'mode' IS 'strict'
+  FROM ruleset WHERE name = (SELECT ruleset FROM given)
+),
+-- What the map does, in one form for all dialects.
+mapping(place, old_name, new_name, tensor_id, dtype, shape, rule, status, error, note, wins,
+        part) AS MATERIALIZED (
+  SELECT ord, old_name, new_name, iif(is_tensor, 1, NULL), dtype, shape, rule, status,
+         error, NULL, wins, NULL
+  FROM option CROSS JOIN translation_rows((SELECT ruleset FROM given))
+  WHERE dialect = 't5x-translator' AND checkpoint_id = (SELECT source FROM given)
+  UNION ALL
+  SELECT row_number() OVER (), old_name, new_name, tensor_id, dtype, shape, rule, status,
+         error, note, 1, NULL
+  FROM option CROSS JOIN assignment_rows((SELECT ruleset FROM given),
+    (SELECT source FROM given), (SELECT target FROM given))
+  WHERE NOT renames
+  UNION ALL
+  SELECT place, old_name, new_name, tensor_id, dtype, shape, rule, status, error, note, 1,
+         part + nth
+  FROM option CROSS JOIN conversion_rows((SELECT ruleset FROM given),
+    (SELECT source FROM given))
+  WHERE dialect = 'convert'
+),
+result(place, old_name, new_name, tensor_id, dtype, shape, rule, status, wins, part)
+AS MATERIALIZED (
+  SELECT place, old_name, new_name, tensor_id, dtype, shape, rule, status, wins, part
+  FROM mapping WHERE status IN ('ok', 'mapped', 'kept')
+),
+-- The names that the patterns are for.
+tried(place, name) AS (
+  SELECT place, iif(renames, old_name, new_name)
+  FROM result CROSS JOIN option WHERE dialect <> 'kauldron'
+),
+model(place, name, tensor_id, dtype, shape) AS MATERIALIZED (
+  SELECT place, name, tensor_id, dtype, shape FROM leaf
+  WHERE checkpoint_id = (SELECT target FROM given)
+),
+used(rule) AS MATERIALIZED (
+  SELECT DISTINCT rule FROM mapping WHERE rule IS NOT NULL
+),
+-- Names that patterns are tried on, some of them.
+asked(name) AS MATERIALIZED (
+  SELECT name FROM (
+    SELECT old_name AS name FROM mapping CROSS JOIN option
+    WHERE renames
+    UNION ALL
+    SELECT name FROM model CROSS JOIN option WHERE NOT renames)
+  LIMIT 1000
+),
+-- Rules that decide no name, and what takes one that they would match.
+idle(rule, pattern, detail) AS MATERIALIZED (
+  SELECT u.ord, u.pattern,
+         (SELECT 'rule ' || rule_match(g.bound, name) || ' matches ' || name || ' first'
+          FROM asked WHERE rule_status(g.bound, name, u.ord) <> 'unmatched' LIMIT 1)
+  FROM given g CROSS JOIN option CROSS JOIN rule u
+  WHERE u.ruleset = g.ruleset AND dialect <> 'kauldron' AND u.ord NOT IN (SELECT rule FROM used)
+),
+-- What rules do to tensors: move their axes, or put several together in an order.
+doing(rule, moves, joins, changes) AS MATERIALIZED (
+  SELECT ord, max(o.value ->> 0 IN ('transpose', 'permute')),
+         max(o.value ->> 0 IN ('concat', 'split')), max(o.value ->> 0 <> 'cast')
+  FROM rule JOIN json_each(ops) o
+  WHERE ruleset = (SELECT ruleset FROM given) AND o.type = 'array' GROUP BY ord
+),
+-- Matrices that were turned, or that look the same turned; the last components of their names.
+matrix(place, rule, old_name, new_name, shape, moved, old_word, new_word)
+AS MATERIALIZED (
+  SELECT place, r.rule, old_name, new_name, shape, ifnull(d.moves, 0) AS moved,
+         substr(old_name, 1 + length(rtrim(old_name,
+           replace(replace(old_name, '/', ''), '.', '')))),
+         substr(new_name, 1 + length(rtrim(new_name,
+           replace(replace(new_name, '/', ''), '.', ''))))
+  FROM result r LEFT JOIN doing d ON d.rule = r.rule
+  WHERE (moved OR shape = json_array(shape ->> 0, shape ->> 0)) AND shape <> '[1,1]'
+    AND new_name <> old_name
+),
+square(place, rule, old_name, new_name, moved, old_word, new_word) AS MATERIALIZED (
+  SELECT place, rule, old_name, new_name, moved, old_word, new_word FROM matrix
+  WHERE shape = json_array(shape ->> 0, shape ->> 0)
+),
+turned(old_word, new_word, example) AS MATERIALIZED (
+  SELECT old_word, new_word, 'rule ' || rule || ' does so with ' || min(old_name)
+  FROM matrix WHERE moved GROUP BY old_word, new_word
+)
