@@ -87,7 +87,7 @@ static bool list_entry(struct arena *arena, struct array_listing *l, int fd,
             l->link = arena_copy(arena, e->d_name, strlen(e->d_name));
         return l->link;
     case ENTRY_OTHER:
-        break;
+        return add_name(arena, &l->odd, &l->odd_count, &l->odd_space, e->d_name);
     }
     return true;
 }
@@ -231,6 +231,34 @@ static unsigned components(const char *key)
     return n;
 }
 
+/* A chunk must be a file: anything else of its name would read as if it were absent. */
+static bool take_odd(struct keys *k, const char *key, const char *name)
+{
+    struct array_site *s = k->site;
+    uint64_t index;
+    const char *whole = array_below(k->arena, key, name);
+    if (!whole)
+        return no_memory(k);
+    if (!zarr_key_index(&s->array, whole, strlen(whole), &index))
+        return true;
+    s->no_files++;
+    if (!s->no_file || strcmp(whole, s->no_file) < 0)
+        s->no_file = whole;
+    return true;
+}
+
+static bool take_all_odd(struct keys *k, const char *key, const struct array_listing *l)
+{
+    bool ok = true;
+    for (uint64_t i = 0; ok && i < l->odd_count; i++)
+        ok = take_odd(k, key, l->odd[i]);
+    for (uint64_t i = 0; ok && i < l->dir_count; i++)
+        ok = take_odd(k, key, l->dirs[i]);
+    if (ok && l->link)
+        ok = take_odd(k, key, l->link);
+    return ok;
+}
+
 /* The files and directories of one directory inside the array's. */
 static bool take_inside(struct keys *k, const char *key, const struct array_listing *l)
 {
@@ -242,6 +270,8 @@ static bool take_inside(struct keys *k, const char *key, const struct array_list
         return no_memory(k);
     s->inside = larger;
     s->inside[s->inside_count++] = (struct array_directory){path, l->identity};
+    if (!take_all_odd(k, key, l))
+        return false;
     for (uint64_t i = 0; i < l->file_count; i++) {
         const char *name = array_below(k->scratch, key, l->files[i]);
         if (!name || !take_key(k, name))
@@ -324,7 +354,7 @@ enum status array_find_values(struct arena *arena, struct arena *scratch,
     struct keys k = {
         .arena = arena, .scratch = scratch, .root = root, .site = site, .err = err};
     guess_separator(&site->array, top);
-    bool ok = true;
+    bool ok = take_all_odd(&k, "", top);
     for (uint64_t i = 0; i < top->file_count && ok; i++)
         ok = take_key(&k, top->files[i]);
     for (uint64_t i = 0; i < top->dir_count && ok; i++)

@@ -313,6 +313,7 @@ static enum status take_tensor(struct bundle *b, struct bytes name,
     };
     if (!claim.dtype)
         return no_memory(b);
+    tf_check_dtype(b->job, claim.dtype, name);
     return m->n_slices ? emit_pieces(b, m, name, &run, &claim)
                        : emit_range(b, &run, name, &claim);
 }

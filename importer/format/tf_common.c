@@ -84,6 +84,16 @@ const char *tf_dtype(struct job *job, int32_t number)
     return arena_copy(job->arena, text, (size_t)len);
 }
 
+void tf_check_dtype(struct job *job, const char *dtype, struct bytes name)
+{
+    if (strncmp(dtype, "unknown(", 8) == 0)
+        job_issue(
+            job, ISSUE_ERROR, NULL, NO_OFFSET, "unknown-dtype",
+            "tensor \"%.*s\" has a dtype that is not known, number %s: it cannot be "
+            "read",
+            SHOWN(name), dtype + strlen("unknown"));
+}
+
 int32_t tf_dtype_plain(int32_t number)
 {
     return number > REFERENCE_BASE ? number - REFERENCE_BASE : number;

@@ -16,6 +16,8 @@ struct bytes tf_first_value(struct bytes head);
 
 /* The dtype of a DataType, "unknown(N)" for a number that is none; NULL without memory. */
 const char *tf_dtype(struct job *, int32_t number);
+/* An issue where the dtype is unknown: the tensor is listed, and cannot be read. */
+void tf_check_dtype(struct job *, const char *dtype, struct bytes name);
 /* The number of the dtype that a reference refers to; others as they are. */
 int32_t tf_dtype_plain(int32_t number);
 

@@ -497,6 +497,7 @@ static enum status emit(struct v1 *v, const struct tensor *t)
     struct fault fault = check_pieces(t);
     if (!claim.dtype)
         return no_memory(v);
+    tf_check_dtype(v->job, claim.dtype, t->name);
     if (fault.code)
         job_issue(v->job, ISSUE_ERROR, NULL, NO_OFFSET, fault.code,
                   "tensor \"%.*s\" %s: listed without data", SHOWN(t->name), fault.what);

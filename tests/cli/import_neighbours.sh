@@ -88,3 +88,18 @@ printf '{"weight_map":{"w":"model.safetensors"}}' >here/model.safetensors.index.
 safetensors here/model.safetensors
 rm here/model-*
 imported here
+
+fresh 'chunks that are no files'
+array here/side/a
+array here/side/b
+array here/side/c
+array here/side/d
+rm here/side/[abc]/0
+ln -s nowhere here/side/a/0
+mkdir here/side/b/0
+mkdir here/side/d/1 && touch here/side/d/notes
+imported here
+for name in a b c d; do
+    "$CKPTDB_BIN" get side "$name" 2>&1
+    echo "status $?"
+done

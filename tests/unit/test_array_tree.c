@@ -202,9 +202,9 @@ static const struct tree_case cases[] = {
       {"c/.zarray", ARRAY2("[4]", "[2]", FILLED)},
       {"c/1", "-> ../a/1"},
       {"c/0", "-> nowhere"}},
-     "a float32 [4] @1 1+1 incomplete\nc float32 [4] @3 1+1\ndirectory .\nchunks a\n"
-     "index a/.zarray\nchunks c\nindex c/.zarray\nwarning stray-file a\n"
-     "error missing-chunk a\nwarning linked-directory .\n"},
+     "a float32 [4] @1 1+1 incomplete\nc float32 [4] @3 1+1 incomplete\ndirectory .\n"
+     "chunks a\nindex a/.zarray\nchunks c\nindex c/.zarray\nwarning stray-file a\n"
+     "error missing-chunk a\nerror bad-chunk c\nwarning linked-directory .\n"},
     {"metadata that is damaged, structured, or of something unknown",
      {{".zgroup", GROUP2},
       {"a/.zarray", "{"},

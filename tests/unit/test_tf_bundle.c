@@ -389,7 +389,8 @@ static const struct bundle_case cases[] = {
      "b unknown(34) [5] range 0+0:7\n"
      "c unknown(0) [1] range 0+0:1\n"
      "d unknown(134) [1] range 0+0:1\n"
-     "e unknown(-1) [1] range 0+0:1\n"},
+     "e unknown(-1) [1] range 0+0:1\n"
+     "! unknown-dtype\n! unknown-dtype\n! unknown-dtype\n! unknown-dtype\n"},
     {"strings and variants", {.shards = 1}, "50",
      {TENSOR("s", STRING, "3", 0, 0, 12), TENSOR("s0", STRING, "0", 0, 12, 4),
       TENSOR("s00", STRING, "0", 0, 12, 0), TENSOR("v", VARIANT, "16", 0, 16, 30)},
@@ -439,7 +440,7 @@ static const struct bundle_case cases[] = {
       RAW("z", "\x08\x04\x12\x00\x28\x01")},
      "d unknown(0) [] range 0+0:0\n"
      "z uint8 [] range 0+0:1\n"
-     "! corrupt\n! corrupt\n! corrupt\n"},
+     "! corrupt\n! corrupt\n! corrupt\n! unknown-dtype\n"},
     {"unknown fields are passed over", {.shards = 1}, "9",
      {RAW("a", "\x08\x04\x12\x00\x28\x01\x7A\x02hi\xF8\x07\x05")},
      "a uint8 [] range 0+0:1\n"},
