@@ -146,8 +146,6 @@ static bool visit_chunked(struct flax_tree *t, const struct msgpack_item *map,
     struct msgpack_item key;
     uint64_t start = m->at;
     *taken = false;
-    if (map->count != 3)
-        return true;
     if (!msgpack_next(m, &key))
         return false;
     *taken = msgpack_is(m, &key, FLAX_CHUNKED_MARKER);
@@ -156,7 +154,10 @@ static bool visit_chunked(struct flax_tree *t, const struct msgpack_item *map,
         return m->err->status == OK;
     }
     m->err = &err;
-    bool ok = flax_chunks_read(m, t->job->arena, &array);
+    bool ok = map->count == 3
+                  ? flax_chunks_read(m, t->job->arena, &array)
+                  : msgpack_fail(m, map->offset, ERR_CORRUPT, NULL,
+                                 "a chunked array has a shape and chunks, and no more");
     m->err = t->job->err;
     if (ok)
         return visit(

@@ -260,12 +260,24 @@ static enum status emit_spec(struct t5x *t, const struct flax_leaf *leaf,
 
 /* --- the tree --------------------------------------------------------------------------- */
 
+/* A spec of which something has the wrong type would be read as parameters. */
+static void see_bad_spec(struct t5x *t, const struct flax_leaf *leaf, uint64_t start,
+                         bool *taken)
+{
+    struct msgpack *m = leaf->reader;
+    m->at = start;
+    *taken = t5x_spec_meant(m, leaf->item);
+    if (*taken)
+        list_lost(t, leaf, NULL, "bad-spec", "has a spec with members of a wrong type");
+}
+
 static enum status see_map(void *context, const struct flax_leaf *leaf, bool *taken)
 {
     struct t5x *t = context;
     struct t5x_spec spec, base = {0};
     struct flax_leaf named = renamed(leaf);
     struct msgpack *m = leaf->reader;
+    uint64_t start = m->at;
     *taken = t5x_spec_read(m, leaf->item, &spec);
     uint64_t behind = m->at;
     if (*taken && spec.has_base) {
@@ -275,6 +287,8 @@ static enum status see_map(void *context, const struct flax_leaf *leaf, bool *ta
     }
     if (*taken)
         emit_spec(t, &named, spec.has_base ? &base : &spec);
+    else if (m->err->status == OK)
+        see_bad_spec(t, &named, start, taken);
     t5x_spec_release(&base);
     t5x_spec_release(&spec);
     return t->sink.job->err->status;

@@ -317,6 +317,26 @@ bool t5x_spec_read(struct msgpack *m, const struct msgpack_item *map, struct t5x
            complete_metadata(s, r.seen);
 }
 
+bool t5x_spec_meant(struct msgpack *m, const struct msgpack_item *map)
+{
+    static const char *const names[] = {"driver", "kvstore", "metadata"};
+    struct msgpack_item key, value;
+    unsigned seen = 0;
+    bool text = false;
+    for (uint64_t i = 0; i < map->count; i++) {
+        if (!msgpack_next(m, &key) || !msgpack_is_text(&key))
+            return false;
+        for (unsigned k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+            seen |= msgpack_is(m, &key, names[k]) ? 1u << k : 0;
+        if (!msgpack_next(m, &value))
+            return false;
+        text |= msgpack_is_text(&value);
+        if (!msgpack_skip(m, &value))
+            return false;
+    }
+    return seen == 7 && text;
+}
+
 void t5x_spec_release(struct t5x_spec *s)
 {
     text_release(&s->path);

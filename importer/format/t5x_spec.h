@@ -24,6 +24,9 @@ struct t5x_spec {
  * and the reader is after the map; else it stands anywhere. An error of the reader's own
  * is set only where its bytes cannot be read. Release *spec in any case. */
 bool t5x_spec_read(struct msgpack *, const struct msgpack_item *map, struct t5x_spec *);
+/* Of a map that is none, from its first key on: was it meant for one? It has what makes T5X take
+ * it for a spec, and holds texts, which no tree of parameters does. */
+bool t5x_spec_meant(struct msgpack *, const struct msgpack_item *map);
 void t5x_spec_release(struct t5x_spec *);
 
 /* The folder that the spec means, below that of the checkpoint, to be freed; NULL: the path is
