@@ -1,6 +1,6 @@
 -- 40_restore.sql - what T5X's restore_from_t5_checkpoint gives of every checkpoint, under every
 -- rule set that translates names, without a model (target_id NULL; strict is 1) and with
--- every checkpoint as one (query/restore.sql).
+-- every checkpoint as one (catalog/map/t5_restore.c).
 CREATE VIEW restore AS
 SELECT r.name AS ruleset,
        c.id AS checkpoint_id,
@@ -22,5 +22,4 @@ JOIN checkpoints c
 JOIN (SELECT NULL AS target_id, 1 AS strict
       UNION ALL SELECT id, 1 FROM checkpoints
       UNION ALL SELECT id, 0 FROM checkpoints) m
-JOIN restore_rows(r.name, c.id, ifnull(m.target_id, 0), m.strict) x
-WHERE r.dialect = 't5x-translator';
+JOIN restore_rows(r.name, c.id, ifnull(m.target_id, 0), m.strict) x;

@@ -115,6 +115,28 @@ void map_take(struct map_row *row, const struct map_leaf *leaf)
     row->shape = leaf->shape;
 }
 
+bool map_is(const struct map_row *row, const char *status)
+{
+    return strcmp(row->status, status) == 0;
+}
+
+const char *map_status(enum rule_outcome outcome)
+{
+    static const char *const word[] = {
+        [RULE_UNMATCHED] = "unmatched",
+        [RULE_OK] = "ok",
+        [RULE_DROPPED] = "dropped",
+        [RULE_ERROR] = "error",
+    };
+    return word[outcome];
+}
+
+int map_compare(struct map_text x, struct map_text y)
+{
+    int order = memcmp(x.at, y.at, x.len < y.len ? x.len : y.len);
+    return order ? order : (x.len > y.len) - (x.len < y.len);
+}
+
 struct map_text map_keep(struct map_task *t, struct text *text)
 {
     struct map_text kept = {

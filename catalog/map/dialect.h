@@ -78,9 +78,10 @@ struct map_row {
     const char *dtype, *shape, *ops;
     struct map_text error;
     const char *note;
-    int64_t rule; /* where `by` is NULL; NO_RULE: none */
-    int64_t turn; /* the settler's own: when the name entered the original's dict */
-    bool loses;   /* a later leaf gets the same name, and the original keeps that one */
+    int64_t rule;       /* where `by` is NULL; NO_RULE: none */
+    const char *origin; /* of a restored row: "translated", "zeros" */
+    int64_t turn;       /* the settler's own: when the name entered the original's dict */
+    bool loses; /* a later leaf gets the same name, and the original keeps that one */
 };
 
 #define NO_RULE INT64_MIN
@@ -94,13 +95,18 @@ struct map_task {
     const struct map_match *match; /* of the target's names, or else of the source's */
     struct map_row *row;           /* what came of it, in order */
     size_t rows, row_space;
-    bool failed; /* there was no memory */
+    bool has_target;   /* restore: there is a model, */
+    bool strict;       /* and it must have all names */
+    bool asks_winners; /* somebody wants to know which rows lose their name */
+    bool failed;       /* there was no memory */
 };
 
 /* The view that shows what comes of a map. */
 enum map_view {
     MAP_TRANSLATION,
     MAP_ASSIGNMENT,
+    MAP_CONVERSION,
+    MAP_RESTORE, /* of a dialect of translations */
 };
 
 /* How a pattern is tried on a name. */
@@ -118,6 +124,8 @@ struct dialect {
     bool each;       /* all rules that match count; else the first alone */
     bool containers; /* that are empty are leaves to it; else they take no part */
     void (*settle)(struct map_task *);
+    void (*restore)(
+        struct map_task *); /* for MAP_RESTORE; NULL: there is no such thing */
 };
 
 #define DIALECT(x) extern const struct dialect dialect_##x;
@@ -126,6 +134,9 @@ struct dialect {
 
 /* NULL: there is none. */
 const struct dialect *dialect_find(const char *name);
+
+/* T5X's restore_from_t5_checkpoint, after its translation (t5_restore.c). */
+void t5_restore(struct map_task *);
 
 /* The rule of a match. */
 const struct map_rule *map_rule_of(const struct map_task *, int64_t ord);
@@ -146,10 +157,16 @@ struct map_row *map_add(struct map_task *, const char *status);
 /* Make it the leaf's value: old, dtype, shape. */
 void map_take(struct map_row *, const struct map_leaf *);
 
+bool map_is(const struct map_row *, const char *status);
+/* The status of a leaf that a rule matches. */
+const char *map_status(enum rule_outcome);
+
 /* The text, as a run of the arena; releases it. */
 struct map_text map_keep(struct map_task *, struct text *);
 /* printf() into the arena. */
 struct map_text map_say(struct map_task *, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* In the order of the bytes. */
+int map_compare(struct map_text, struct map_text);
 /* Append a name as Python prints a str. */
 void map_repr(struct text *, struct map_text name);
 /* Append a shape, "[2,3]", as Python prints a tuple. */

@@ -662,11 +662,7 @@ static void map_leaf(struct loader *l, const struct map_leaf *leaf,
 static int by_new_name(const void *a, const void *b)
 {
     const struct map_row *x = a, *y = b;
-    size_t len = x->new_name.len < y->new_name.len ? x->new_name.len : y->new_name.len;
-    int order = memcmp(x->new_name.at, y->new_name.at, len);
-    return order ? order
-                 : (x->new_name.len > y->new_name.len) -
-                       (x->new_name.len < y->new_name.len);
+    return map_compare(x->new_name, y->new_name);
 }
 
 /* A subtree of the source where the model has a leaf. */

@@ -49,8 +49,7 @@ static int64_t turn(enum pass pass, int64_t place)
 static int by_name(const void *a, const void *b)
 {
     const struct map_text *x = a, *y = b;
-    int order = memcmp(x->at, y->at, x->len < y->len ? x->len : y->len);
-    return order ? order : (x->len > y->len) - (x->len < y->len);
+    return map_compare(*x, *y);
 }
 
 /* Python's list of the source's names, sorted. */
@@ -261,7 +260,7 @@ static bool require_all(struct assignment *a)
 
 static bool is_key(const struct map_row *row)
 {
-    return strcmp(row->status, "mapped") == 0 || strcmp(row->status, "kept") == 0;
+    return map_is(row, "mapped") || map_is(row, "kept");
 }
 
 /* Of the leaves that the row's name leads through, the one to tell of: the topmost that was

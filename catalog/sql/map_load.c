@@ -107,7 +107,8 @@ static bool add_match(struct loading *l, sqlite3_stmt *s)
     l->match = grown;
     l->match[l->matches++] = (struct map_match){
         .outcome = outcome_of(column(s, STATUS)),
-        .ord = sqlite3_column_int64(s, ORD),
+        .ord = sqlite3_column_type(s, ORD) == SQLITE_NULL ? NO_RULE
+                                                          : sqlite3_column_int64(s, ORD),
         .text = copy(l->task, s, TEXT),
         .cast = intern(l, s, CAST),
         .ops = intern(l, s, OPS),
@@ -123,8 +124,8 @@ static bool add_row(struct loading *l, sqlite3_stmt *s)
     struct map_leaf *leaf = l->tree.count ? &l->tree.leaf[l->tree.count - 1] : NULL;
     if (!leaf || leaf->place != sqlite3_column_int64(s, PLACE) || column(s, KIND))
         leaf = add_leaf(l, s);
-    if (!leaf || sqlite3_column_count(s) <= ORD ||
-        sqlite3_column_type(s, ORD) == SQLITE_NULL)
+    const char *status = leaf && sqlite3_column_count(s) > ORD ? column(s, STATUS) : NULL;
+    if (!status || *status == 'u')
         return leaf != NULL;
     leaf->matches++;
     return add_match(l, s);
@@ -136,54 +137,109 @@ static int by_place(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static int prepare(sqlite3 *db, const char *file, sqlite3_stmt **out)
+/* --- statements -------------------------------------------------------------------------- */
+
+void map_statements_release(struct map_statements *m)
 {
-    const struct schema_file *f = schema_files;
-    while (f->path && strcmp(f->path, file) != 0)
-        f++;
-    return f->path ? sqlite3_prepare_v2(db, f->text, -1, out, NULL) : SQLITE_ERROR;
+    for (int i = 0; i < MAP_STATEMENTS; i++) {
+        sqlite3_finalize(m->at[i]);
+        m->at[i] = NULL;
+    }
 }
 
-/* Run one of the queries over the leaves of a checkpoint. */
-static int load(sqlite3 *db, const char *file, const char *ruleset,
-                sqlite3_int64 checkpoint, struct loading *l)
+static int prepare(struct map_statements *m, enum map_statement which, const char *sql,
+                   sqlite3_stmt **out)
 {
-    sqlite3_stmt *s = NULL;
-    int rc = prepare(db, file, &s);
-    if (rc != SQLITE_OK)
-        return rc;
-    int at = sqlite3_bind_parameter_index(s, ":ruleset");
+    int rc = m->at[which] ? SQLITE_OK
+                          : sqlite3_prepare_v2(m->db, sql, -1, &m->at[which], NULL);
+    *out = m->at[which];
+    return rc;
+}
+
+static const char *file_called(const char *path)
+{
+    const struct schema_file *f = schema_files;
+    while (f->path && strcmp(f->path, path) != 0)
+        f++;
+    return f->path ? f->text : "";
+}
+
+/* One of matched_*.sql, with NULL for what is not wanted: SQLite then does not work it out. */
+static int prepare_matched(struct map_statements *m, const char *file, unsigned wants,
+                           sqlite3_stmt **out)
+{
+    bool types = wants & MAP_WANTS_TYPES;
+    struct text sql = {0};
+    if (m->matched != file || m->wants != wants) {
+        sqlite3_finalize(m->at[MAP_SELECT_MATCHED]);
+        m->at[MAP_SELECT_MATCHED] = NULL;
+    }
+    m->matched = file;
+    m->wants = wants;
+    text_addf(
+        &sql,
+        "SELECT place, %s, is_tensor, %s, %s, kind, %s, status, text, %s, %s FROM (%s)",
+        wants & MAP_WANTS_NAMES ? "name" : "NULL", types ? "dtype" : "NULL",
+        types ? "shape" : "NULL", wants & MAP_WANTS_ORD ? "ord" : "NULL",
+        types ? "\"cast\"" : "NULL", wants & MAP_WANTS_OPS ? "ops" : "NULL",
+        file_called(file));
+    int rc = text_str(&sql) ? prepare(m, MAP_SELECT_MATCHED, sql.at, out) : SQLITE_NOMEM;
+    text_release(&sql);
+    return rc;
+}
+
+/* The end of a statement that was stepped until `rc`. */
+static int finish(sqlite3_stmt *s, bool memory, int rc)
+{
+    sqlite3_reset(s);
+    sqlite3_clear_bindings(s);
+    return !memory ? SQLITE_NOMEM : rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* --- leaves ------------------------------------------------------------------------------ */
+
+/* Run one of the queries over the leaves of a checkpoint. */
+static int load(sqlite3_stmt *s, const char *ruleset, sqlite3_int64 checkpoint,
+                struct loading *l)
+{
+    int at = sqlite3_bind_parameter_index(s, ":ruleset"), rc = SQLITE_DONE;
     if (at)
         sqlite3_bind_text(s, at, ruleset, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":checkpoint_id"), checkpoint);
     l->sorted = true;
     while (!l->task->failed && (rc = sqlite3_step(s)) == SQLITE_ROW)
         l->task->failed = !add_row(l, s) || l->task->failed;
-    sqlite3_finalize(s);
     strmap_release(&l->texts);
     if (!l->sorted)
         qsort(l->tree.leaf, l->tree.count, sizeof(*l->tree.leaf), by_place);
-    return l->task->failed ? SQLITE_NOMEM : rc == SQLITE_DONE ? SQLITE_OK : rc;
+    return finish(s, !l->task->failed, rc);
 }
 
-int map_load_tree(sqlite3 *db, const struct dialect *d, sqlite3_int64 checkpoint,
-                  struct map_task *t, struct map_tree *out)
+int map_load_tree(struct map_statements *m, const struct dialect *d,
+                  sqlite3_int64 checkpoint, struct map_task *t, struct map_tree *out)
 {
     struct loading l = {.task = t, .containers = d->containers};
-    int rc = load(db, "schema/query/tree.sql", NULL, checkpoint, &l);
+    sqlite3_stmt *s;
+    int rc = prepare(m, MAP_SELECT_TREE, file_called("schema/query/tree.sql"), &s);
+    if (rc == SQLITE_OK)
+        rc = load(s, NULL, checkpoint, &l);
     *out = l.tree;
     return rc;
 }
 
-int map_load_matched(sqlite3 *db, const struct dialect *d, const char *ruleset,
-                     sqlite3_int64 checkpoint, struct map_task *t, struct map_tree *out)
+int map_load_matched(struct map_statements *m, const struct dialect *d,
+                     const char *ruleset, sqlite3_int64 checkpoint, unsigned wants,
+                     struct map_task *t, struct map_tree *out)
 {
+    static const char first[] = "schema/query/matched_first.sql";
+    static const char each[] = "schema/query/matched_each.sql";
     struct loading l = {.task = t};
+    sqlite3_stmt *s;
     if (d->trial == MAP_PATH)
-        return map_load_tree(db, d, checkpoint, t, out);
-    int rc = load(
-        db, d->each ? "schema/query/matched_each.sql" : "schema/query/matched_first.sql",
-        ruleset, checkpoint, &l);
+        return map_load_tree(m, d, checkpoint, t, out);
+    int rc = prepare_matched(m, d->each ? each : first, wants, &s);
+    if (rc == SQLITE_OK)
+        rc = load(s, ruleset, checkpoint, &l);
     *out = l.tree;
     t->match = l.match;
     return rc;
@@ -207,41 +263,69 @@ static bool add_rule(struct map_task *t, size_t *space, sqlite3_stmt *s)
     return true;
 }
 
-static int load_rules(sqlite3 *db, const char *ruleset, struct map_task *t)
+static int load_rules(struct map_statements *m, const char *ruleset, struct map_task *t)
 {
-    sqlite3_stmt *s = NULL;
-    size_t space = 0;
-    int rc = sqlite3_prepare_v2(
-        db,
+    static const char sql[] =
         "SELECT ord, pattern, replacement, nullif(ops, '[]') IS NOT NULL"
-        " FROM main.rule WHERE ruleset = ?1 ORDER BY ord",
-        -1, &s, NULL);
+        " FROM main.rule WHERE ruleset = ?1 ORDER BY ord";
+    sqlite3_stmt *s;
+    size_t space = 0;
+    int rc = prepare(m, MAP_SELECT_RULES, sql, &s);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
     while (!t->failed && (rc = sqlite3_step(s)) == SQLITE_ROW)
         t->failed = !add_rule(t, &space, s) || t->failed;
-    sqlite3_finalize(s);
-    return t->failed ? SQLITE_NOMEM : rc == SQLITE_DONE ? SQLITE_OK : rc;
+    return finish(s, !t->failed, rc);
 }
 
-int map_load_set(sqlite3 *db, const char *ruleset, struct map_task *t,
+int map_load_set(struct map_statements *m, const char *ruleset, struct map_task *t,
                  const struct dialect **out)
 {
-    sqlite3_stmt *s = NULL;
+    static const char sql[] = "SELECT dialect, options FROM main.ruleset WHERE name = ?1";
+    sqlite3_stmt *s;
     *out = NULL;
-    int rc = sqlite3_prepare_v2(
-        db, "SELECT dialect, options FROM main.ruleset WHERE name = ?1", -1, &s, NULL);
+    int rc = prepare(m, MAP_SELECT_SET, sql, &s);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
-    rc = sqlite3_step(s);
-    if (rc == SQLITE_ROW) {
+    while (!t->failed && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         *out = dialect_find(column(s, 0) ? column(s, 0) : "");
         t->options = copy(t, s, 1).at;
     }
-    sqlite3_finalize(s);
-    if (rc != SQLITE_ROW || !*out)
-        return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
-    return load_rules(db, ruleset, t);
+    rc = finish(s, !t->failed, rc);
+    return rc == SQLITE_OK && *out ? load_rules(m, ruleset, t) : rc;
+}
+
+/* --- sources ----------------------------------------------------------------------------- */
+
+int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_source **out,
+                     size_t *count)
+{
+    sqlite3_stmt *s;
+    size_t space = 0;
+    bool memory = true;
+    int rc =
+        id ? prepare(m, MAP_SELECT_SOURCE,
+                     "SELECT id, layout FROM main.checkpoints WHERE id = ?1", &s)
+           : prepare(m, MAP_SELECT_SOURCES,
+                     "SELECT id, layout FROM main.checkpoints ORDER BY layout, id", &s);
+    if (rc != SQLITE_OK)
+        return rc;
+    if (id)
+        sqlite3_bind_value(s, 1, id);
+    while (memory && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        struct map_source *grown = *out;
+        if (*count == space) {
+            space = space ? space * 2 : 16;
+            grown = realloc(*out, space * sizeof(*grown));
+        }
+        memory = grown != NULL;
+        if (!memory)
+            break;
+        *out = grown;
+        grown[(*count)++] =
+            (struct map_source){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
+    }
+    return finish(s, memory, rc);
 }

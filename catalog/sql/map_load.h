@@ -8,19 +8,57 @@
 #include "catalog/db/sqlite.h"
 #include "catalog/map/dialect.h"
 
+/* The statements of a connection that load, prepared when first used. Release before it closes. */
+enum map_statement {
+    MAP_SELECT_SET,
+    MAP_SELECT_RULES,
+    MAP_SELECT_SOURCE,
+    MAP_SELECT_SOURCES,
+    MAP_SELECT_TREE,
+    MAP_SELECT_MATCHED,
+    MAP_STATEMENTS
+};
+
+struct map_statements {
+    sqlite3 *db;
+    sqlite3_stmt *at[MAP_STATEMENTS];
+    const char *matched; /* the file that MAP_SELECT_MATCHED is of, */
+    unsigned wants;      /* and what was wanted of it */
+};
+
+void map_statements_release(struct map_statements *);
+
+/* What of the leaves and their matches is wanted: the rest is left out, and costs nothing. */
+enum {
+    MAP_WANTS_NAMES = 1, /* of the leaves */
+    MAP_WANTS_TYPES = 2, /* dtypes, shapes, casts */
+    MAP_WANTS_ORD = 4,   /* which rule it is */
+    MAP_WANTS_OPS = 8,
+    MAP_WANTS_ALL = 15
+};
+
 /* All of these return an SQLite code; after one that is not SQLITE_OK the connection says why. */
 
 /* The set's dialect (NULL: there is no such set, or the program does not know it), its options
  * and its rules, into the task. */
-int map_load_set(sqlite3 *, const char *ruleset, struct map_task *,
+int map_load_set(struct map_statements *, const char *ruleset, struct map_task *,
                  const struct dialect **);
 
+struct map_source {
+    sqlite3_int64 id, layout;
+};
+
+/* The checkpoint `id`, if there is one; NULL: all, those of one layout side by side. free() it. */
+int map_load_sources(struct map_statements *, sqlite3_value *id, struct map_source **,
+                     size_t *count);
+
 /* The leaves of a checkpoint, as the dialect has them. */
-int map_load_tree(sqlite3 *, const struct dialect *, sqlite3_int64 checkpoint,
-                  struct map_task *, struct map_tree *);
+int map_load_tree(struct map_statements *, const struct dialect *,
+                  sqlite3_int64 checkpoint, struct map_task *, struct map_tree *);
 
 /* The leaves of a checkpoint and what the rules make of their names. */
-int map_load_matched(sqlite3 *, const struct dialect *, const char *ruleset,
-                     sqlite3_int64 checkpoint, struct map_task *, struct map_tree *);
+int map_load_matched(struct map_statements *, const struct dialect *, const char *ruleset,
+                     sqlite3_int64 checkpoint, unsigned wants, struct map_task *,
+                     struct map_tree *);
 
 #endif

@@ -1,11 +1,16 @@
 /*
- * vt_map.c - what comes of maps, all dialects, as table-valued functions that the views stand
+ * vt_map.c - what comes of maps, of all dialects, as table-valued functions that the views are
  * over:
  *
- *   assignment_rows(ruleset, source, target_id)   source also by `source_id = ...`; not given:
- *                                              every checkpoint is one
+ *   translation_rows(ruleset, source)
+ *   assignment_rows(ruleset, source, target_id)
+ *   conversion_rows(ruleset, source)
+ *   restore_rows(ruleset, source, target_id, strict)   target_id 0: without a model
  *
- * SQL finds which rules match which names (map_load.c), the dialect of the set settles what comes
+ * The source may also be given by `checkpoint_id = ...` or `source_id = ...`, the others by their
+ * names; without a source every checkpoint is one.
+ *
+ * SQL finds which rules match which names (map_load.h), the dialect of the set settles what comes
  * of them (catalog/map/dialect.h), and here are the rows. Sources of one layout give the same,
  * but for whose tensors they are: it is worked out once, and each row shown for all of them.
  * A set of a dialect that belongs to another view has no rows; nor has one that is not there.
@@ -18,52 +23,78 @@
 
 #define COST_OF_ONE 1e4 /* estimated, all parameters given */
 
-enum column {
-    SOURCE_ID,
-    NEW_NAME,
-    OLD_NAME,
-    TENSOR_ID,
-    DTYPE,
-    SHAPE,
-    OPS,
-    RULE,
-    STATUS,
-    ERROR,
-    NOTE,
-    RULESET, /* hidden: parameters */
-    SOURCE,
-    TARGET,
-    COLUMNS
-};
+/* One list for all functions; some columns mean something in one of them alone. */
+#define MAP_COLUMNS(X)                                                                   \
+    X(SOURCE_ID, "source_id INTEGER")                                                    \
+    X(CHECKPOINT_ID, "checkpoint_id INTEGER")                                            \
+    X(ORD, "ord INTEGER")                                                                \
+    X(PLACE, "place INTEGER")                                                            \
+    X(NTH, "nth INTEGER")                                                                \
+    X(IS_TENSOR, "is_tensor INTEGER")                                                    \
+    X(NAME, "name TEXT")                                                                 \
+    X(NEW_NAME, "new_name TEXT")                                                         \
+    X(OLD_NAME, "old_name TEXT")                                                         \
+    X(TENSOR_ID, "tensor_id INTEGER")                                                    \
+    X(ORIGIN, "origin TEXT")                                                             \
+    X(DTYPE, "dtype TEXT")                                                               \
+    X(SHAPE, "shape TEXT")                                                               \
+    X(PART, "part INTEGER")                                                              \
+    X(PARTS, "parts INTEGER")                                                            \
+    X(OPS, "ops TEXT")                                                                   \
+    X(RECIPE, "recipe TEXT")                                                             \
+    X(RULE, "rule INTEGER")                                                              \
+    X(STATUS, "status TEXT")                                                             \
+    X(ERROR, "error TEXT")                                                               \
+    X(NOTE, "note TEXT")                                                                 \
+    X(WINS, "wins INTEGER")                                                              \
+    X(RULESET, "ruleset HIDDEN")                                                         \
+    X(SOURCE, "source HIDDEN")                                                           \
+    X(TARGET, "target_id HIDDEN")                                                        \
+    X(STRICT, "strict HIDDEN")
 
-#define DECLARATION                                                                        \
-    "CREATE TABLE x(source_id INTEGER, new_name TEXT, old_name TEXT, tensor_id INTEGER,"   \
-    " dtype TEXT, shape TEXT, ops TEXT, rule INTEGER, status TEXT, error TEXT, note TEXT," \
-    " ruleset HIDDEN, source HIDDEN, target_id HIDDEN)"
+enum column {
+#define X(column, declaration) COLUMN_##column,
+    MAP_COLUMNS(X)
+#undef X
+};
 
 /* What is given, in the order of the arguments; a bit of idxNum each. */
 enum given {
     GIVEN_RULESET,
     GIVEN_SOURCE,
     GIVEN_TARGET,
+    GIVEN_STRICT,
     GIVEN
+};
+
+/* A table-valued function. */
+struct map_function {
+    const char *name;
+    enum map_view view;
+    bool needs[GIVEN];
+};
+
+static const struct map_function functions[] = {
+    {"translation_rows", MAP_TRANSLATION, {true, false, false, false}},
+    {"assignment_rows", MAP_ASSIGNMENT, {true, false, true, false}},
+
+    {"restore_rows", MAP_RESTORE, {true, false, true, true}},
 };
 
 struct map_table {
     sqlite3_vtab base; /* first */
-    sqlite3 *db;
-};
-
-struct checkpoint {
-    sqlite3_int64 id, layout;
+    const struct map_function *function;
+    struct map_statements statements;
 };
 
 struct map_cursor {
     sqlite3_vtab_cursor base; /* first */
     const struct dialect *dialect;
+    void (*settle)(struct map_task *);
+    uint64_t used;         /* columns, a bit each */
     struct map_task given; /* the set and the target, which all sources meet */
     struct map_task task;  /* and what comes of some sources */
-    struct checkpoint *source;
+    struct map_source *source;
     size_t sources, first, next; /* those of one layout: from first up to next */
     size_t at;                   /* of them, whose row it is */
     size_t row;
@@ -73,43 +104,69 @@ struct map_cursor {
 
 /* --- the table --------------------------------------------------------------------------- */
 
-static int map_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+static int map_connect(sqlite3 *db, void *function, int argc, const char *const *argv,
                        sqlite3_vtab **out, char **message)
 {
-    (void)aux, (void)argc, (void)argv, (void)message;
+    (void)argc, (void)argv, (void)message;
+#define X(column, declaration) ", " declaration
+    static const char columns[] = MAP_COLUMNS(X);
+#undef X
+    char *declaration = sqlite3_mprintf("CREATE TABLE x(%s)", columns + 2);
     struct map_table *t = calloc(1, sizeof(*t));
-    if (!t)
-        return SQLITE_NOMEM;
-    t->db = db;
+    int rc = declaration && t ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+    sqlite3_free(declaration);
+    if (rc != SQLITE_OK) {
+        free(t);
+        return rc;
+    }
+    t->function = function;
+    t->statements.db = db;
     *out = &t->base;
-    int rc = sqlite3_declare_vtab(db, DECLARATION);
-    return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
+    return SQLITE_OK;
 }
 
 static int map_disconnect(sqlite3_vtab *base)
 {
-    free(base);
+    struct map_table *t = (struct map_table *)base;
+    map_statements_release(&t->statements);
+    free(t);
     return SQLITE_OK;
 }
 
 /* Which argument equality on a column gives; -1: none. */
 static int given_by(int column)
 {
-    return column == RULESET                         ? GIVEN_RULESET
-           : column == SOURCE || column == SOURCE_ID ? GIVEN_SOURCE
-           : column == TARGET                        ? GIVEN_TARGET
-                                                     : -1;
+    switch (column) {
+    case COLUMN_RULESET:
+        return GIVEN_RULESET;
+    case COLUMN_SOURCE:
+    case COLUMN_SOURCE_ID:
+    case COLUMN_CHECKPOINT_ID:
+        return GIVEN_SOURCE;
+    case COLUMN_TARGET:
+        return GIVEN_TARGET;
+    case COLUMN_STRICT:
+        return GIVEN_STRICT;
+    default:
+        return -1;
+    }
 }
 
+/* Planning one side of an OR, SQLite shows the terms of that side alone: arguments that are missing
+ * there may be given beside it. idxStr is the columns used, in hexadecimal. */
 static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    static const char *const name[] = {"ruleset", "source", "target_id"};
-    int at[GIVEN] = {-1, -1, -1}, arguments = 0;
+    static const char *const name[] = {"ruleset", "source", "target_id", "strict"};
+    const struct map_function *f = ((struct map_table *)base)->function;
+    int at[GIVEN] = {-1, -1, -1, -1}, arguments = 0;
     bool unusable = false, other = false;
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *c = &info->aConstraint[i];
         int given = c->op == SQLITE_INDEX_CONSTRAINT_EQ ? given_by(c->iColumn) : -1;
-        other = other || given < 0;
+        other = other || (given < 0 && c->op != SQLITE_INDEX_CONSTRAINT_LIMIT &&
+                          c->op != SQLITE_INDEX_CONSTRAINT_OFFSET);
         unusable = unusable || (given >= 0 && !c->usable);
         if (given >= 0 && c->usable)
             at[given] = i;
@@ -119,10 +176,10 @@ static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         if (at[given] >= 0) {
             info->aConstraintUsage[at[given]].argvIndex = ++arguments;
             info->aConstraintUsage[at[given]].omit =
-                info->aConstraint[at[given]].iColumn >= RULESET;
+                info->aConstraint[at[given]].iColumn >= COLUMN_RULESET;
             info->idxNum |= 1 << given;
-        } else if (given == GIVEN_SOURCE) {
-            info->estimatedCost *= 1e6;
+        } else if (!f->needs[given]) {
+            info->estimatedCost *= given == GIVEN_SOURCE ? 1e6 : 1;
         } else if (unusable || other) {
             return SQLITE_CONSTRAINT;
         } else {
@@ -132,7 +189,9 @@ static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         }
     }
     info->estimatedRows = (sqlite3_int64)(info->estimatedCost / 10);
-    return SQLITE_OK;
+    info->idxStr = sqlite3_mprintf("%llx", info->colUsed);
+    info->needToFreeIdxStr = 1;
+    return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 /* --- rows -------------------------------------------------------------------------------- */
@@ -171,41 +230,27 @@ static int cursor_error(struct map_cursor *c, int rc)
     if (rc == SQLITE_OK || rc == SQLITE_NOMEM)
         return rc;
     sqlite3_free(t->base.zErrMsg);
-    t->base.zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(t->db));
+    t->base.zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(t->statements.db));
     return rc;
 }
 
-/* The checkpoints that are sources, those of one layout side by side. */
-static int find_sources(struct map_cursor *c)
+static bool is_used(const struct map_cursor *c, enum column column)
 {
-    struct map_table *t = (struct map_table *)c->base.pVtab;
-    sqlite3_stmt *s = NULL;
-    size_t space = 0;
-    int rc =
-        sqlite3_prepare_v2(t->db,
-                           c->argument[GIVEN_SOURCE]
-                               ? "SELECT id, layout FROM main.checkpoints WHERE id = ?1"
-                               : "SELECT id, layout FROM main.checkpoints"
-                                 " ORDER BY layout, id",
-                           -1, &s, NULL);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (c->argument[GIVEN_SOURCE])
-        sqlite3_bind_value(s, 1, c->argument[GIVEN_SOURCE]);
-    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
-        struct checkpoint *grown = c->source;
-        if (c->sources == space) {
-            space = space ? space * 2 : 16;
-            grown = realloc(c->source, space * sizeof(*grown));
-        }
-        if (!grown)
-            break;
-        c->source = grown;
-        c->source[c->sources++] =
-            (struct checkpoint){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
-    }
-    sqlite3_finalize(s);
-    return rc == SQLITE_ROW ? SQLITE_NOMEM : rc == SQLITE_DONE ? SQLITE_OK : rc;
+    return c->used >> column & 1;
+}
+
+/* What of the matches the columns in use are made of. A translation is often asked for little. */
+static unsigned wanted(const struct map_cursor *c)
+{
+    const struct map_table *t = (const struct map_table *)c->base.pVtab;
+    bool operates = is_used(c, COLUMN_SHAPE) || is_used(c, COLUMN_OPS) ||
+                    is_used(c, COLUMN_STATUS) || is_used(c, COLUMN_ERROR);
+    if (t->function->view != MAP_TRANSLATION)
+        return MAP_WANTS_ALL;
+    return (is_used(c, COLUMN_OLD_NAME) ? MAP_WANTS_NAMES : 0) |
+           (is_used(c, COLUMN_RULE) ? MAP_WANTS_ORD : 0) |
+           (operates ? MAP_WANTS_OPS | MAP_WANTS_TYPES : 0) |
+           (is_used(c, COLUMN_DTYPE) ? MAP_WANTS_TYPES : 0);
 }
 
 /* Settle the map for the sources of the next layout. */
@@ -224,16 +269,12 @@ static int settle(struct map_cursor *c)
     sqlite3_int64 id = c->source[c->first].id;
     int rc =
         c->dialect->from_model
-            ? map_load_tree(t->db, c->dialect, id, &c->task, &c->task.source)
-            : map_load_matched(t->db, c->dialect, ruleset, id, &c->task, &c->task.source);
+            ? map_load_tree(&t->statements, c->dialect, id, &c->task, &c->task.source)
+            : map_load_matched(&t->statements, c->dialect, ruleset, id, wanted(c),
+                               &c->task, &c->task.source);
     if (rc == SQLITE_OK)
-        c->dialect->settle(&c->task);
+        c->settle(&c->task);
     return rc == SQLITE_OK && c->task.failed ? SQLITE_NOMEM : cursor_error(c, rc);
-}
-
-static bool cursor_done(const struct map_cursor *c)
-{
-    return c->row == c->task.rows && c->next == c->sources;
 }
 
 /* On to sources that have rows, if the last ones have no more. */
@@ -256,37 +297,68 @@ static int map_next(sqlite3_vtab_cursor *base)
     return cursor_seek(c);
 }
 
-static int map_filter(sqlite3_vtab_cursor *base, int set, const char *text, int argc,
+/* The target, if the map has one: as the rules match it, or as a model. */
+static int load_target(struct map_cursor *c, const char *ruleset)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    sqlite3_int64 id =
+        c->argument[GIVEN_TARGET] ? sqlite3_value_int64(c->argument[GIVEN_TARGET]) : 0;
+    if (c->dialect->from_model)
+        return map_load_matched(&t->statements, c->dialect, ruleset, id, MAP_WANTS_ALL,
+                                &c->given, &c->given.target);
+    c->given.has_target = t->function->view == MAP_RESTORE && id;
+    return c->given.has_target ? map_load_tree(&t->statements, c->dialect, id, &c->given,
+                                               &c->given.target)
+                               : SQLITE_OK;
+}
+
+static int cursor_begin(struct map_cursor *c)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    const char *ruleset = (const char *)sqlite3_value_text(c->argument[GIVEN_RULESET]);
+    enum map_view view = t->function->view;
+    int rc = map_load_set(&t->statements, ruleset, &c->given, &c->dialect);
+    if (rc != SQLITE_OK || !c->dialect)
+        return rc;
+    c->settle = view == MAP_RESTORE        ? c->dialect->restore
+                : view == c->dialect->view ? c->dialect->settle
+                                           : NULL;
+    if (!c->settle)
+        return SQLITE_OK;
+    c->given.strict =
+        c->argument[GIVEN_STRICT] && sqlite3_value_int(c->argument[GIVEN_STRICT]) != 0;
+    c->given.asks_winners = is_used(c, COLUMN_WINS) || is_used(c, COLUMN_NOTE);
+    rc = map_load_sources(&t->statements, c->argument[GIVEN_SOURCE], &c->source,
+                          &c->sources);
+    if (rc == SQLITE_OK && c->sources)
+        rc = load_target(c, ruleset);
+    return rc == SQLITE_OK ? cursor_seek(c) : rc;
+}
+
+static int map_filter(sqlite3_vtab_cursor *base, int set, const char *used, int argc,
                       sqlite3_value **argv)
 {
-    (void)text;
     struct map_cursor *c = (struct map_cursor *)base;
-    struct map_table *t = (struct map_table *)base->pVtab;
     cursor_reset(c);
+    c->used = strtoull(used, NULL, 16);
     for (int i = 0; i < argc; i++)
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
             return SQLITE_OK;
     for (int given = 0, at = 0; given < GIVEN; given++)
         if (set >> given & 1 && !(c->argument[given] = sqlite3_value_dup(argv[at++])))
             return SQLITE_NOMEM;
-    const char *ruleset = (const char *)sqlite3_value_text(c->argument[GIVEN_RULESET]);
-    int rc = map_load_set(t->db, ruleset, &c->given, &c->dialect);
-    if (rc != SQLITE_OK || !c->dialect || c->dialect->view != MAP_ASSIGNMENT)
-        return cursor_error(c, rc);
-    rc = find_sources(c);
-    if (rc == SQLITE_OK && c->sources)
-        rc = map_load_matched(t->db, c->dialect, ruleset,
-                              sqlite3_value_int64(c->argument[GIVEN_TARGET]), &c->given,
-                              &c->given.target);
-    return rc == SQLITE_OK ? cursor_seek(c) : cursor_error(c, rc);
+    return cursor_error(c, cursor_begin(c));
 }
 
 static int map_eof(sqlite3_vtab_cursor *base)
 {
-    return cursor_done((struct map_cursor *)base);
+    const struct map_cursor *c = (const struct map_cursor *)base;
+    return c->row == c->task.rows && c->next == c->sources;
 }
 
-/* With the NUL that is behind it, unless another is inside, SQLite need not copy it again to
+/* --- columns ----------------------------------------------------------------------------- */
+
+/* With the NUL that is after it, unless another is inside, SQLite need not copy it again to
  * put one there. */
 static void give(sqlite3_context *context, struct map_text text)
 {
@@ -302,11 +374,52 @@ static void give_string(sqlite3_context *context, const char *text)
         sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
 }
 
-static void give_tensor(sqlite3_context *context, const struct map_leaf *leaf,
-                        sqlite3_int64 id)
+static void give_ord(sqlite3_context *context, const struct map_cursor *c,
+                     const struct map_row *row)
 {
-    if (leaf && leaf->kind == MAP_TENSOR)
-        sqlite3_result_int64(context, (id << 24) + map_ord(leaf));
+    const struct map_table *t = (const struct map_table *)c->base.pVtab;
+    if (t->function->view == MAP_RESTORE) /* the place in the result */
+        sqlite3_result_int64(context, (sqlite3_int64)c->row + 1);
+    else if (row->old)
+        sqlite3_result_int64(context, map_ord(row->old));
+}
+
+static void give_text_column(sqlite3_context *context, const struct map_row *row, int i)
+{
+    switch (i) {
+    case COLUMN_NAME:
+    case COLUMN_NEW_NAME:
+        give(context, row->new_name);
+        break;
+    case COLUMN_OLD_NAME:
+        give(context, row->old_name);
+        break;
+    case COLUMN_ORIGIN:
+        give_string(context, row->origin);
+        break;
+    case COLUMN_DTYPE:
+        give_string(context, row->dtype);
+        break;
+    case COLUMN_SHAPE:
+        give_string(context, row->shape);
+        break;
+    case COLUMN_OPS:
+        give_string(context, row->ops);
+        break;
+    case COLUMN_RECIPE:
+        break;
+    case COLUMN_STATUS:
+        sqlite3_result_text(context, row->status, -1, SQLITE_STATIC);
+        break;
+    case COLUMN_ERROR:
+        give(context, row->error);
+        break;
+    case COLUMN_NOTE:
+        give_string(context, row->note);
+        break;
+    default:
+        break;
+    }
 }
 
 static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i)
@@ -314,49 +427,43 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
     struct map_cursor *c = (struct map_cursor *)base;
     const struct map_row *row = &c->task.row[c->row];
     int64_t rule = row->by ? row->by->ord : row->rule;
-    switch ((enum column)i) {
-    case SOURCE_ID:
+    bool tensor = row->old && row->old->kind == MAP_TENSOR;
+    switch (i) {
+    case COLUMN_SOURCE_ID:
+    case COLUMN_CHECKPOINT_ID:
         sqlite3_result_int64(context, c->source[c->at].id);
         break;
-    case NEW_NAME:
-        give(context, row->new_name);
+    case COLUMN_ORD:
+        give_ord(context, c, row);
         break;
-    case OLD_NAME:
-        give(context, row->old_name);
+    case COLUMN_PLACE:
+        if (row->old)
+            sqlite3_result_int64(context, row->old->place);
         break;
-    case TENSOR_ID:
-        give_tensor(context, row->old, c->source[c->at].id);
+    case COLUMN_IS_TENSOR:
+        sqlite3_result_int(context, tensor);
         break;
-    case DTYPE:
-        give_string(context, row->dtype);
+    case COLUMN_TENSOR_ID:
+        if (tensor)
+            sqlite3_result_int64(context,
+                                 (c->source[c->at].id << 24) + map_ord(row->old));
         break;
-    case SHAPE:
-        give_string(context, row->shape);
-        break;
-    case OPS:
-        give_string(context, row->ops);
-        break;
-    case RULE:
+    case COLUMN_RULE:
         if (rule != NO_RULE)
             sqlite3_result_int64(context, rule);
         break;
-    case STATUS:
-        sqlite3_result_text(context, row->status, -1, SQLITE_STATIC);
+    case COLUMN_WINS:
+        sqlite3_result_int(context, !row->loses);
         break;
-    case ERROR:
-        give(context, row->error);
+    case COLUMN_RULESET:
+    case COLUMN_SOURCE:
+    case COLUMN_TARGET:
+    case COLUMN_STRICT:
+        if (c->argument[i - COLUMN_RULESET])
+            sqlite3_result_value(context, c->argument[i - COLUMN_RULESET]);
         break;
-    case NOTE:
-        give_string(context, row->note);
-        break;
-    case RULESET:
-    case SOURCE:
-    case TARGET:
-        if (c->argument[i - RULESET])
-            sqlite3_result_value(context, c->argument[i - RULESET]);
-        break;
-    case COLUMNS:
-        break;
+    default:
+        give_text_column(context, row, i);
     }
     return SQLITE_OK;
 }
@@ -380,7 +487,29 @@ static const sqlite3_module map_module = {
     .xRowid = map_rowid,
 };
 
+static void dialect_view(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    static const char *const view[] = {
+        [MAP_TRANSLATION] = "translation",
+        [MAP_ASSIGNMENT] = "assignment",
+        [MAP_CONVERSION] = "conversion",
+    };
+    (void)argc;
+    const char *name = (const char *)sqlite3_value_text(argv[0]);
+    const struct dialect *d = name ? dialect_find(name) : NULL;
+    if (d)
+        sqlite3_result_text(context, view[d->view], -1, SQLITE_STATIC);
+}
+
+/* Also dialect_view(dialect): the view that shows what comes of maps of a dialect; NULL: it is
+ * none. */
 int sql_register_map(sqlite3 *db)
 {
-    return sqlite3_create_module_v2(db, "assignment_rows", &map_module, NULL, NULL);
+    int rc = sqlite3_create_function_v2(db, "dialect_view", 1, SQL_FLAGS_PURE, NULL,
+                                        dialect_view, NULL, NULL, NULL);
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]);
+         i++)
+        rc = sqlite3_create_module_v2(db, functions[i].name, &map_module,
+                                      (void *)&functions[i], NULL);
+    return rc;
 }
