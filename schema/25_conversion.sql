@@ -1,9 +1,9 @@
 -- 25_conversion.sql - every checkpoint under every rule set that converts: renames, rearranges,
--- cuts up and joins tensors (query/conversion.sql).
+-- cuts up and joins tensors (catalog/map/convert.c).
 CREATE VIEW conversion AS
 SELECT r.name AS ruleset,
-       c.id AS checkpoint_id,
-       (x.place >> 25) AS ord,
+       x.checkpoint_id,
+       x.ord,
        x.new_name,
        x.old_name,
        x.tensor_id,
@@ -18,6 +18,4 @@ SELECT r.name AS ruleset,
        x.error,
        x.note
 FROM ruleset r
-JOIN checkpoints c
-JOIN conversion_rows(r.name, c.id) x
-WHERE r.dialect = 'convert';
+JOIN conversion_rows x ON x.ruleset = r.name;

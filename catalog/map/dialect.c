@@ -55,12 +55,16 @@ bool map_flag(struct map_task *t, const char *key, bool otherwise)
                                    text.at && strtod(text.at, NULL) != 0);
 }
 
-bool map_strict(struct map_task *t)
+bool map_says(struct map_task *t, const char *key, const char *word)
 {
     struct json j;
     struct error err = {0};
-    return find_option(t, "mode", &j, &err) && j.type == JSON_STRING &&
-           json_is(&j, "strict");
+    return find_option(t, key, &j, &err) && j.type == JSON_STRING && json_is(&j, word);
+}
+
+bool map_strict(struct map_task *t)
+{
+    return map_says(t, "mode", "strict");
 }
 
 size_t map_list(struct map_task *t, const char *key, struct map_text **out)

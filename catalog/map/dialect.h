@@ -78,7 +78,13 @@ struct map_row {
     const char *dtype, *shape, *ops;
     struct map_text error;
     const char *note;
-    int64_t rule;       /* where `by` is NULL; NO_RULE: none */
+    int64_t rule; /* where `by` is NULL; NO_RULE: none */
+    /* Of a conversion: the row is number `nth` of those of its leaf, and its tensor is number
+     * `part` of the `parts` that make the result; part 0 has the recipe (compose.h), NULL where
+     * the result is just the tensor. */
+    size_t nth;
+    int64_t part, parts;
+    const char *recipe;
     const char *origin; /* of a restored row: "translated", "zeros" */
     int64_t turn;       /* the settler's own: when the name entered the original's dict */
     bool loses; /* a later leaf gets the same name, and the original keeps that one */
@@ -95,10 +101,12 @@ struct map_task {
     const struct map_match *match; /* of the target's names, or else of the source's */
     struct map_row *row;           /* what came of it, in order */
     size_t rows, row_space;
-    bool has_target;   /* restore: there is a model, */
-    bool strict;       /* and it must have all names */
-    bool asks_winners; /* somebody wants to know which rows lose their name */
-    bool failed;       /* there was no memory */
+    int64_t source_id;
+    struct rules *engine; /* that made the matches; NULL unless the dialect divides */
+    bool has_target;      /* restore: there is a model, */
+    bool strict;          /* and it must have all names */
+    bool asks_winners;    /* somebody wants to know which rows lose their name */
+    bool failed;          /* there was no memory */
 };
 
 /* The view that shows what comes of a map. */
@@ -123,6 +131,7 @@ struct dialect {
     enum map_trial trial;
     bool each;       /* all rules that match count; else the first alone */
     bool containers; /* that are empty are leaves to it; else they take no part */
+    bool divides;    /* one name may become several; rows name the source's tensors */
     void (*settle)(struct map_task *);
     void (*restore)(
         struct map_task *); /* for MAP_RESTORE; NULL: there is no such thing */
@@ -145,6 +154,8 @@ const struct map_rule *map_rule_of(const struct map_task *, int64_t ord);
 
 /* An option of the rule set as SQL takes it for a truth; `otherwise`: it is not there or null. */
 bool map_flag(struct map_task *, const char *key, bool otherwise);
+/* Whether an option is this text. */
+bool map_says(struct map_task *, const char *key, const char *word);
 /* Whether the option `mode` is "strict". */
 bool map_strict(struct map_task *);
 

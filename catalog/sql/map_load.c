@@ -297,6 +297,21 @@ int map_load_set(struct map_statements *m, const char *ruleset, struct map_task 
     return rc == SQLITE_OK && *out ? load_rules(m, ruleset, t) : rc;
 }
 
+int map_load_bound(struct map_statements *m, const char *ruleset,
+                   sqlite3_int64 checkpoint, struct map_task *t, const char **out)
+{
+    sqlite3_stmt *s;
+    *out = ruleset;
+    int rc = prepare(m, MAP_SELECT_BOUND, "SELECT rule_bound(?1, ?2)", &s);
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, checkpoint);
+    while (!t->failed && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        *out = copy(t, s, 0).at;
+    return finish(s, !t->failed, rc);
+}
+
 /* --- sources ----------------------------------------------------------------------------- */
 
 int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_source **out,

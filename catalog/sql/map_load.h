@@ -14,6 +14,7 @@ enum map_statement {
     MAP_SELECT_RULES,
     MAP_SELECT_SOURCE,
     MAP_SELECT_SOURCES,
+    MAP_SELECT_BOUND,
     MAP_SELECT_TREE,
     MAP_SELECT_MATCHED,
     MAP_STATEMENTS
@@ -51,6 +52,11 @@ struct map_source {
 /* The checkpoint `id`, if there is one; NULL: all, those of one layout side by side. free() it. */
 int map_load_sources(struct map_statements *, sqlite3_value *id, struct map_source **,
                      size_t *count);
+
+/* The set with what it takes from the checkpoint's metadata (catalog/map/setting.h), as a text that
+ * stands for its name; in the arena of the task. */
+int map_load_bound(struct map_statements *, const char *ruleset, sqlite3_int64 checkpoint,
+                   struct map_task *, const char **out);
 
 /* The leaves of a checkpoint, as the dialect has them. */
 int map_load_tree(struct map_statements *, const struct dialect *,

@@ -20,6 +20,7 @@
 
 #include "catalog/sql/extension.h"
 #include "catalog/sql/map_load.h"
+#include "catalog/sql/rule_load.h"
 
 #define COST_OF_ONE 1e4 /* estimated, all parameters given */
 
@@ -78,6 +79,7 @@ static const struct map_function functions[] = {
     {"translation_rows", MAP_TRANSLATION, {true, false, false, false}},
     {"assignment_rows", MAP_ASSIGNMENT, {true, false, true, false}},
 
+    {"conversion_rows", MAP_CONVERSION, {true, false, false, false}},
     {"restore_rows", MAP_RESTORE, {true, false, true, true}},
 };
 
@@ -211,6 +213,7 @@ static void cursor_reset(struct map_cursor *c)
     sqlite3_vtab_cursor base = c->base;
     arena_release(&c->task.arena);
     arena_release(&c->given.arena);
+    rules_free(c->task.engine);
     free(c->source);
     for (int i = 0; i < GIVEN; i++)
         sqlite3_value_free(c->argument[i]);
@@ -253,25 +256,46 @@ static unsigned wanted(const struct map_cursor *c)
            (is_used(c, COLUMN_DTYPE) ? MAP_WANTS_TYPES : 0);
 }
 
+/* The set as it is for this source, and the rules once more, where their operations may ask for
+ * names of parts. */
+static int bind_rules(struct map_cursor *c, sqlite3_int64 source, const char **ruleset)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    int rc = map_load_bound(&t->statements, *ruleset, source, &c->task, ruleset);
+    char *why = NULL;
+    bool operates = false;
+    for (size_t i = 0; i < c->task.rules; i++)
+        operates = operates || c->task.rule[i].operates;
+    if (rc == SQLITE_OK && operates)
+        c->task.engine = rule_load(t->statements.db, *ruleset, &why);
+    sqlite3_free(why);
+    return rc == SQLITE_OK && operates && !c->task.engine ? SQLITE_ERROR : rc;
+}
+
 /* Settle the map for the sources of the next layout. */
 static int settle(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
     const char *ruleset = (const char *)sqlite3_value_text(c->argument[GIVEN_RULESET]);
     arena_release(&c->task.arena);
+    rules_free(c->task.engine);
     c->task = c->given;
     c->task.arena = (struct arena){0};
     c->row = 0;
     c->at = c->first = c->next;
-    while (c->next < c->sources &&
+    c->task.source_id = c->source[c->first].id;
+    if (c->dialect->divides) /* recipes name tensors: each source has its own */
+        c->next++;
+    while (!c->dialect->divides && c->next < c->sources &&
            c->source[c->next].layout == c->source[c->first].layout)
         c->next++;
     sqlite3_int64 id = c->source[c->first].id;
-    int rc =
-        c->dialect->from_model
-            ? map_load_tree(&t->statements, c->dialect, id, &c->task, &c->task.source)
-            : map_load_matched(&t->statements, c->dialect, ruleset, id, wanted(c),
-                               &c->task, &c->task.source);
+    int rc = c->dialect->divides ? bind_rules(c, id, &ruleset) : SQLITE_OK;
+    if (rc == SQLITE_OK && c->dialect->from_model)
+        rc = map_load_tree(&t->statements, c->dialect, id, &c->task, &c->task.source);
+    else if (rc == SQLITE_OK)
+        rc = map_load_matched(&t->statements, c->dialect, ruleset, id, wanted(c),
+                              &c->task, &c->task.source);
     if (rc == SQLITE_OK)
         c->settle(&c->task);
     return rc == SQLITE_OK && c->task.failed ? SQLITE_NOMEM : cursor_error(c, rc);
@@ -407,6 +431,7 @@ static void give_text_column(sqlite3_context *context, const struct map_row *row
         give_string(context, row->ops);
         break;
     case COLUMN_RECIPE:
+        give_string(context, row->recipe);
         break;
     case COLUMN_STATUS:
         sqlite3_result_text(context, row->status, -1, SQLITE_STATIC);
@@ -451,6 +476,15 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
     case COLUMN_RULE:
         if (rule != NO_RULE)
             sqlite3_result_int64(context, rule);
+        break;
+    case COLUMN_NTH:
+        sqlite3_result_int64(context, (sqlite3_int64)row->nth);
+        break;
+    case COLUMN_PART:
+        sqlite3_result_int64(context, row->part);
+        break;
+    case COLUMN_PARTS:
+        sqlite3_result_int64(context, row->parts);
         break;
     case COLUMN_WINS:
         sqlite3_result_int(context, !row->loses);
