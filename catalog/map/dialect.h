@@ -131,6 +131,7 @@ struct dialect {
     enum map_trial trial;
     bool each;       /* all rules that match count; else the first alone */
     bool containers; /* that are empty are leaves to it; else they take no part */
+    bool by_leaf;    /* a row depends on its leaf alone, but for who loses a name */
     bool divides;    /* one name may become several; rows name the source's tensors */
     void (*settle)(struct map_task *);
     void (*restore)(

@@ -23,12 +23,15 @@
 struct assignment {
     struct map_task *task;
     bool strict;
-    struct strmap old, new; /* leaves by name */
-    bool *taken;            /* by source leaf: a rule takes it for some name */
-    bool *used;             /* by rule: it decides some name */
-    bool errors;            /* pass 1 met some */
-    bool listed;            /* an error has the list of all names */
-    struct map_text names;  /* that list */
+    struct strmap old; /* the source's leaves by name */
+    const struct map_leaf *
+        *from;             /* by target leaf: the one that a rule takes; NULL: none */
+    bool *shown;           /* by source leaf: the target has this name */
+    bool *taken;           /* by source leaf: a rule takes it for some name */
+    bool *used;            /* by rule: it decides some name */
+    bool errors;           /* pass 1 met some */
+    bool listed;           /* an error has the list of all names */
+    struct map_text names; /* that list */
 };
 
 /* The keys of R, each with its turn to enter it: a value of pass 2 does so in the order of the
@@ -143,15 +146,15 @@ static void assign_leaf(struct assignment *a, const struct map_leaf *leaf)
 {
     const struct map_tree *source = &a->task->source;
     const struct map_match *by = leaf->matches ? &a->task->match[leaf->match] : NULL;
-    const struct map_leaf *own = map_leaf_called(source, &a->old, leaf->name),
-                          *old = NULL;
+    const struct map_leaf *own = map_leaf_called(source, &a->old, leaf->name);
+    const struct map_leaf *old = a->from[leaf - a->task->target.leaf];
+    if (own)
+        a->shown[own - source->leaf] = true;
     if (!by) {
         keep_own(a, leaf, own);
         return;
     }
     a->used[map_rule_of(a->task, by->ord) - a->task->rule] = true;
-    if (by->outcome == RULE_OK)
-        old = map_leaf_called(source, &a->old, by->text);
     if (old) {
         take_old(a, leaf, by, old, own);
         return;
@@ -176,7 +179,7 @@ static void keep_surplus(struct assignment *a)
     const struct map_tree *source = &a->task->source;
     for (size_t i = 0; i < source->count; i++) {
         const struct map_leaf *leaf = &source->leaf[i];
-        if (!a->taken[i] && !map_leaf_called(&a->task->target, &a->new, leaf->name))
+        if (!a->taken[i] && !a->shown[i])
             keep_leaf(a, leaf)->note = "the target has no such name";
     }
 }
@@ -187,17 +190,17 @@ static void keep_source(struct assignment *a)
         keep_leaf(a, &a->task->source.leaf[i]);
 }
 
-static void mark_taken(struct assignment *a)
+/* Which leaf of the source a rule takes for each name of the target. */
+static void find_taken(struct assignment *a)
 {
     struct map_task *t = a->task;
     for (size_t i = 0; i < t->target.count; i++) {
         const struct map_leaf *leaf = &t->target.leaf[i];
         const struct map_match *by = leaf->matches ? &t->match[leaf->match] : NULL;
-        const struct map_leaf *old = by && by->outcome == RULE_OK
-                                         ? map_leaf_called(&t->source, &a->old, by->text)
-                                         : NULL;
-        if (old)
-            a->taken[old - t->source.leaf] = true;
+        if (by && by->outcome == RULE_OK)
+            a->from[i] = map_leaf_called(&t->source, &a->old, by->text);
+        if (a->from[i])
+            a->taken[a->from[i] - t->source.leaf] = true;
     }
 }
 
@@ -322,6 +325,29 @@ static size_t common(struct map_text x, struct map_text y)
     return i;
 }
 
+/* Whether a key of R is a folder of others, too: mostly none is. */
+static bool has_folder_key(struct assignment *a)
+{
+    const struct map_task *t = a->task;
+    struct strmap folders = {0};
+    struct map_text last = {"", 0};
+    bool found = false, added;
+    for (size_t i = 0; i < t->rows; i++) {
+        struct map_text name = t->row[i].new_name;
+        if (!is_key(&t->row[i]))
+            continue;
+        for (size_t at = common(last, name); at < name.len; at++)
+            found = found ||
+                    (name.at[at] == '/' && !strmap_add(&folders, name.at, at, &added));
+        last = name;
+    }
+    for (size_t i = 0; i < t->rows && !found; i++)
+        found = is_key(&t->row[i]) &&
+                strmap_get(&folders, t->row[i].new_name.at, t->row[i].new_name.len);
+    strmap_release(&folders);
+    return found;
+}
+
 static void make_tree(struct assignment *a)
 {
     struct map_task *t = a->task;
@@ -356,13 +382,14 @@ static void make_tree(struct assignment *a)
 static void assign(struct assignment *a)
 {
     struct map_task *t = a->task;
-    mark_taken(a);
+    find_taken(a);
     for (size_t i = 0; i < t->target.count && !t->failed; i++)
         assign_leaf(a, &t->target.leaf[i]);
     keep_surplus(a);
     if (a->errors || (map_flag(t, "require_all", true) && !require_all(a)))
         return;
-    make_tree(a);
+    if (has_folder_key(a))
+        make_tree(a);
 }
 
 static void settle(struct map_task *t)
@@ -371,10 +398,11 @@ static void settle(struct map_task *t)
         .task = t,
         .strict = map_strict(t),
         .taken = arena_array(&t->arena, t->source.count + 1, sizeof(*a.taken)),
+        .shown = arena_array(&t->arena, t->source.count + 1, sizeof(*a.shown)),
+        .from = arena_array(&t->arena, t->target.count + 1, sizeof(*a.from)),
         .used = arena_array(&t->arena, t->rules + 1, sizeof(*a.used)),
     };
-    if (!a.taken || !a.used || !map_index(t, &a.old, &t->source) ||
-        !map_index(t, &a.new, &t->target))
+    if (!a.taken || !a.shown || !a.from || !a.used || !map_index(t, &a.old, &t->source))
         t->failed = true;
     else if (map_flag(t, "is_resuming",
                       false)) /* no target is looked at, no tree is made */
@@ -382,7 +410,6 @@ static void settle(struct map_task *t)
     else
         assign(&a);
     strmap_release(&a.old);
-    strmap_release(&a.new);
 }
 
 const struct dialect dialect_t5x_assignment = {

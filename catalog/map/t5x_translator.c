@@ -74,6 +74,7 @@ const struct dialect dialect_t5x_translator = {
     .name = "t5x-translator",
     .view = MAP_TRANSLATION,
     .trial = MAP_MATCH,
+    .by_leaf = true,
     .settle = settle,
     .restore = t5_restore,
 };

@@ -170,12 +170,6 @@ static int prepare_matched(struct map_statements *m, const char *file, unsigned 
 {
     bool types = wants & MAP_WANTS_TYPES;
     struct text sql = {0};
-    if (m->matched != file || m->wants != wants) {
-        sqlite3_finalize(m->at[MAP_SELECT_MATCHED]);
-        m->at[MAP_SELECT_MATCHED] = NULL;
-    }
-    m->matched = file;
-    m->wants = wants;
     text_addf(
         &sql,
         "SELECT place, %s, is_tensor, %s, %s, kind, %s, status, text, %s, %s FROM (%s)",
@@ -183,6 +177,11 @@ static int prepare_matched(struct map_statements *m, const char *file, unsigned 
         types ? "shape" : "NULL", wants & MAP_WANTS_ORD ? "ord" : "NULL",
         types ? "\"cast\"" : "NULL", wants & MAP_WANTS_OPS ? "ops" : "NULL",
         file_called(file));
+    sqlite3_stmt *kept = m->at[MAP_SELECT_MATCHED];
+    if (kept && text_str(&sql) && strcmp(sqlite3_sql(kept), sql.at) != 0) {
+        sqlite3_finalize(kept);
+        m->at[MAP_SELECT_MATCHED] = NULL;
+    }
     int rc = text_str(&sql) ? prepare(m, MAP_SELECT_MATCHED, sql.at, out) : SQLITE_NOMEM;
     text_release(&sql);
     return rc;
@@ -198,21 +197,26 @@ static int finish(sqlite3_stmt *s, bool memory, int rc)
 
 /* --- leaves ------------------------------------------------------------------------------ */
 
-/* Run one of the queries over the leaves of a checkpoint. */
-static int load(sqlite3_stmt *s, const char *ruleset, sqlite3_int64 checkpoint,
-                struct loading *l)
+static void bind(sqlite3_stmt *s, const char *ruleset, sqlite3_int64 checkpoint)
 {
-    int at = sqlite3_bind_parameter_index(s, ":ruleset"), rc = SQLITE_DONE;
+    int at = sqlite3_bind_parameter_index(s, ":ruleset");
     if (at)
         sqlite3_bind_text(s, at, ruleset, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":checkpoint_id"), checkpoint);
+}
+
+/* Read on, up to `most` leaves. An SQLite code: SQLITE_ROW if there may be more. */
+static int read_leaves(sqlite3_stmt *s, struct loading *l, size_t most)
+{
+    int rc = SQLITE_ROW;
     l->sorted = true;
-    while (!l->task->failed && (rc = sqlite3_step(s)) == SQLITE_ROW)
+    while (!l->task->failed && l->tree.count < most &&
+           (rc = sqlite3_step(s)) == SQLITE_ROW)
         l->task->failed = !add_row(l, s) || l->task->failed;
     strmap_release(&l->texts);
     if (!l->sorted)
         qsort(l->tree.leaf, l->tree.count, sizeof(*l->tree.leaf), by_place);
-    return finish(s, !l->task->failed, rc);
+    return l->task->failed ? SQLITE_NOMEM : rc;
 }
 
 int map_load_tree(struct map_statements *m, const struct dialect *d,
@@ -221,28 +225,61 @@ int map_load_tree(struct map_statements *m, const struct dialect *d,
     struct loading l = {.task = t, .containers = d->containers};
     sqlite3_stmt *s;
     int rc = prepare(m, MAP_SELECT_TREE, file_called("schema/query/tree.sql"), &s);
-    if (rc == SQLITE_OK)
-        rc = load(s, NULL, checkpoint, &l);
+    if (rc != SQLITE_OK)
+        return rc;
+    bind(s, NULL, checkpoint);
+    rc = read_leaves(s, &l, SIZE_MAX);
     *out = l.tree;
-    return rc;
+    return finish(s, !t->failed, rc);
 }
 
-int map_load_matched(struct map_statements *m, const struct dialect *d,
+int map_stream_begin(struct map_statements *m, const struct dialect *d,
                      const char *ruleset, sqlite3_int64 checkpoint, unsigned wants,
-                     struct map_task *t, struct map_tree *out)
+                     sqlite3_stmt **out)
 {
     static const char first[] = "schema/query/matched_first.sql";
     static const char each[] = "schema/query/matched_each.sql";
+    int rc = prepare_matched(m, d->each ? each : first, wants, out);
+    if (rc != SQLITE_OK)
+        return rc;
+    m->at[MAP_SELECT_MATCHED] = NULL; /* nobody else's until the end */
+    bind(*out, ruleset, checkpoint);
+    return SQLITE_OK;
+}
+
+int map_stream_next(sqlite3_stmt *s, size_t most, struct map_task *t,
+                    struct map_tree *out)
+{
     struct loading l = {.task = t};
-    sqlite3_stmt *s;
-    if (d->trial == MAP_PATH)
-        return map_load_tree(m, d, checkpoint, t, out);
-    int rc = prepare_matched(m, d->each ? each : first, wants, &s);
-    if (rc == SQLITE_OK)
-        rc = load(s, ruleset, checkpoint, &l);
+    int rc = read_leaves(s, &l, most);
     *out = l.tree;
     t->match = l.match;
     return rc;
+}
+
+void map_stream_end(struct map_statements *m, sqlite3_stmt *s)
+{
+    if (!s)
+        return;
+    finish(s, true, SQLITE_DONE);
+    if (m->at[MAP_SELECT_MATCHED])
+        sqlite3_finalize(s);
+    else
+        m->at[MAP_SELECT_MATCHED] = s;
+}
+
+int map_load_matched(struct map_statements *m, const struct dialect *d,
+                     const char *ruleset, sqlite3_int64 checkpoint, struct map_task *t,
+                     struct map_tree *out)
+{
+    sqlite3_stmt *s = NULL;
+    if (d->trial == MAP_PATH)
+        return map_load_tree(m, d, checkpoint, t, out);
+    int rc = map_stream_begin(m, d, ruleset, checkpoint, MAP_WANTS_ALL, &s);
+    if (rc == SQLITE_OK)
+        rc = map_stream_next(s, SIZE_MAX, t, out);
+    map_stream_end(m, s);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 /* --- the set ----------------------------------------------------------------------------- */

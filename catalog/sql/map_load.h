@@ -23,8 +23,6 @@ enum map_statement {
 struct map_statements {
     sqlite3 *db;
     sqlite3_stmt *at[MAP_STATEMENTS];
-    const char *matched; /* the file that MAP_SELECT_MATCHED is of, */
-    unsigned wants;      /* and what was wanted of it */
 };
 
 void map_statements_release(struct map_statements *);
@@ -64,7 +62,13 @@ int map_load_tree(struct map_statements *, const struct dialect *,
 
 /* The leaves of a checkpoint and what the rules make of their names. */
 int map_load_matched(struct map_statements *, const struct dialect *, const char *ruleset,
-                     sqlite3_int64 checkpoint, unsigned wants, struct map_task *,
-                     struct map_tree *);
+                     sqlite3_int64 checkpoint, struct map_task *, struct map_tree *);
+
+/* The same little by little, in no order: begin, next (SQLITE_ROW: there may be more; SQLITE_DONE)
+ * and, in any case, end. `ruleset` must live until then. */
+int map_stream_begin(struct map_statements *, const struct dialect *, const char *ruleset,
+                     sqlite3_int64 checkpoint, unsigned wants, sqlite3_stmt **out);
+int map_stream_next(sqlite3_stmt *, size_t most, struct map_task *, struct map_tree *);
+void map_stream_end(struct map_statements *, sqlite3_stmt *);
 
 #endif

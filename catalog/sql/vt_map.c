@@ -22,7 +22,8 @@
 #include "catalog/sql/map_load.h"
 #include "catalog/sql/rule_load.h"
 
-#define COST_OF_ONE 1e4 /* estimated, all parameters given */
+#define COST_OF_ONE 1e4  /* estimated, all parameters given */
+#define BATCH       1024 /* leaves that are settled together where each is by itself */
 
 /* One list for all functions; some columns mean something in one of them alone. */
 #define MAP_COLUMNS(X)                                                                   \
@@ -94,11 +95,13 @@ struct map_cursor {
     const struct dialect *dialect;
     void (*settle)(struct map_task *);
     uint64_t used;         /* columns, a bit each */
+    bool by_leaf;          /* each leaf is settled by itself */
     struct map_task given; /* the set and the target, which all sources meet */
     struct map_task task;  /* and what comes of some sources */
     struct map_source *source;
     size_t sources, first, next; /* those of one layout: from first up to next */
     size_t at;                   /* of them, whose row it is */
+    sqlite3_stmt *stream;        /* has more leaves of them; else NULL */
     size_t row;
     sqlite3_int64 rowid;
     sqlite3_value *argument[GIVEN];
@@ -211,6 +214,7 @@ static int map_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 static void cursor_reset(struct map_cursor *c)
 {
     sqlite3_vtab_cursor base = c->base;
+    map_stream_end(&((struct map_table *)base.pVtab)->statements, c->stream);
     arena_release(&c->task.arena);
     arena_release(&c->given.arena);
     rules_free(c->task.engine);
@@ -272,32 +276,72 @@ static int bind_rules(struct map_cursor *c, sqlite3_int64 source, const char **r
     return rc == SQLITE_OK && operates && !c->task.engine ? SQLITE_ERROR : rc;
 }
 
-/* Settle the map for the sources of the next layout. */
-static int settle(struct map_cursor *c)
+/* On to the sources of the next layout. */
+static void next_layout(struct map_cursor *c)
 {
-    struct map_table *t = (struct map_table *)c->base.pVtab;
-    const char *ruleset = (const char *)sqlite3_value_text(c->argument[GIVEN_RULESET]);
-    arena_release(&c->task.arena);
-    rules_free(c->task.engine);
-    c->task = c->given;
-    c->task.arena = (struct arena){0};
-    c->row = 0;
     c->at = c->first = c->next;
-    c->task.source_id = c->source[c->first].id;
     if (c->dialect->divides) /* recipes name tensors: each source has its own */
         c->next++;
     while (!c->dialect->divides && c->next < c->sources &&
            c->source[c->next].layout == c->source[c->first].layout)
         c->next++;
+}
+
+static void task_reset(struct map_cursor *c)
+{
+    arena_release(&c->task.arena);
+    rules_free(c->task.engine);
+    c->task = c->given;
+    c->task.arena = (struct arena){0};
+    c->task.source_id = c->source[c->first].id;
+    c->row = 0;
+}
+
+/* Settle some more leaves of a source, each by itself. */
+static int settle_batch(struct map_cursor *c)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    task_reset(c);
+    int rc = map_stream_next(c->stream, BATCH, &c->task, &c->task.source);
+    if (rc == SQLITE_DONE) {
+        map_stream_end(&t->statements, c->stream);
+        c->stream = NULL;
+    }
+    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+        c->settle(&c->task);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Settle the map for the sources of a layout. */
+static int settle_all(struct map_cursor *c, const char *ruleset)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
     sqlite3_int64 id = c->source[c->first].id;
+    task_reset(c);
     int rc = c->dialect->divides ? bind_rules(c, id, &ruleset) : SQLITE_OK;
     if (rc == SQLITE_OK && c->dialect->from_model)
         rc = map_load_tree(&t->statements, c->dialect, id, &c->task, &c->task.source);
     else if (rc == SQLITE_OK)
-        rc = map_load_matched(&t->statements, c->dialect, ruleset, id, wanted(c),
-                              &c->task, &c->task.source);
+        rc = map_load_matched(&t->statements, c->dialect, ruleset, id, &c->task,
+                              &c->task.source);
     if (rc == SQLITE_OK)
         c->settle(&c->task);
+    return rc;
+}
+
+static int settle(struct map_cursor *c)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    const char *ruleset = (const char *)sqlite3_value_text(c->argument[GIVEN_RULESET]);
+    int rc = SQLITE_OK;
+    if (!c->stream)
+        next_layout(c);
+    if (!c->stream && c->by_leaf)
+        rc = map_stream_begin(&t->statements, c->dialect, ruleset, c->source[c->first].id,
+                              wanted(c), &c->stream);
+    if (rc == SQLITE_OK)
+        rc = c->by_leaf ? settle_batch(c) : settle_all(c, ruleset);
+    c->at = c->first;
     return rc == SQLITE_OK && c->task.failed ? SQLITE_NOMEM : cursor_error(c, rc);
 }
 
@@ -305,7 +349,8 @@ static int settle(struct map_cursor *c)
 static int cursor_seek(struct map_cursor *c)
 {
     int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && c->row == c->task.rows && c->next < c->sources)
+    while (rc == SQLITE_OK && c->row == c->task.rows &&
+           (c->stream || c->next < c->sources))
         rc = settle(c);
     return rc;
 }
@@ -328,8 +373,8 @@ static int load_target(struct map_cursor *c, const char *ruleset)
     sqlite3_int64 id =
         c->argument[GIVEN_TARGET] ? sqlite3_value_int64(c->argument[GIVEN_TARGET]) : 0;
     if (c->dialect->from_model)
-        return map_load_matched(&t->statements, c->dialect, ruleset, id, MAP_WANTS_ALL,
-                                &c->given, &c->given.target);
+        return map_load_matched(&t->statements, c->dialect, ruleset, id, &c->given,
+                                &c->given.target);
     c->given.has_target = t->function->view == MAP_RESTORE && id;
     return c->given.has_target ? map_load_tree(&t->statements, c->dialect, id, &c->given,
                                                &c->given.target)
@@ -352,6 +397,8 @@ static int cursor_begin(struct map_cursor *c)
     c->given.strict =
         c->argument[GIVEN_STRICT] && sqlite3_value_int(c->argument[GIVEN_STRICT]) != 0;
     c->given.asks_winners = is_used(c, COLUMN_WINS) || is_used(c, COLUMN_NOTE);
+    c->by_leaf = c->dialect->by_leaf && view == c->dialect->view &&
+                 !c->given.asks_winners && !map_strict(&c->given);
     rc = map_load_sources(&t->statements, c->argument[GIVEN_SOURCE], &c->source,
                           &c->sources);
     if (rc == SQLITE_OK && c->sources)
@@ -377,7 +424,7 @@ static int map_filter(sqlite3_vtab_cursor *base, int set, const char *used, int 
 static int map_eof(sqlite3_vtab_cursor *base)
 {
     const struct map_cursor *c = (const struct map_cursor *)base;
-    return c->row == c->task.rows && c->next == c->sources;
+    return c->row == c->task.rows && !c->stream && c->next == c->sources;
 }
 
 /* --- columns ----------------------------------------------------------------------------- */
