@@ -41,6 +41,7 @@
 #define LIMIT_PICKLE_VISITS  UINT64_C(1000000)    /* of values by their names */
 #define LIMIT_PICKLE_NAMES   UINT64_C(16777216)   /* bytes, and 64 a byte of text */
 #define LIMIT_PICKLE_FACT    UINT64_C(8388608)    /* bytes of one list as text */
+#define LIMIT_GGUF_HEADER    UINT64_C(268435456)  /* pairs, tokens included, and table */
 #define LIMIT_JSON_DEPTH     64
 #define LIMIT_ISSUES         1000 /* of one checkpoint; then one that counts */
 #define LIMIT_ARENA_BYTES    UINT64_C(8589934592) /* of one job; past it: ERR_MEMORY */

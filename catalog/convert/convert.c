@@ -57,6 +57,7 @@ static const struct route routes[] = {
     {DTYPE_FLOAT, 8,  "float8_e8m0fnu", HUB_F32, NONE,         K(decode_e8m0), K(encode32_e8m0), NONE,          NONE},
     {DTYPE_FLOAT, 8,  NULL,             HUB_F32, NONE,         K(decode_8),    K(encode32_8),    K(encode64_8), NONE},
     {DTYPE_FLOAT, 4,  NULL,             HUB_F32, K(unpack_u4), K(decode_8),    K(encode32_8),    K(encode64_8), K(pack_4)},
+    {DTYPE_BLOCK, 0,  NULL,             HUB_F32, K(unblock),   NONE,           NONE,             NONE,          NONE},
 };
 /* clang-format on */
 
@@ -101,7 +102,11 @@ static void step_add(struct converter *c, enum kernel kernel, const struct dtype
         return;
     struct converter_step *s = &c->steps[c->step_count++];
     const unsigned bits = d->kind == DTYPE_BOOL ? 1 : d->bits;
-    *s = (struct converter_step){.kernel = kernel, .format = float_format_find(d->name)};
+    *s = (struct converter_step){.kernel = kernel,
+                                 .format = float_format_find(d->name),
+                                 .decode = ggml_decoder(d->name),
+                                 .elems = d->block_elems,
+                                 .bytes = d->block_bytes};
     if (d->kind == DTYPE_INT && bits < 64) {
         s->most = (INT64_C(1) << (bits - 1)) - 1;
         s->least = -s->most - 1;
@@ -162,8 +167,6 @@ static const char *unroutable(const struct dtype *d)
         return "an element has no fixed size";
     if (d->kind == DTYPE_FLOAT)
         return "how 6-bit elements are packed is not specified";
-    if (d->kind == DTYPE_BLOCK)
-        return "its blocks are not single numbers";
     return d->kind == DTYPE_TIME ? "times are not numbers" : "raw bytes are not numbers";
 }
 
@@ -188,6 +191,10 @@ enum status converter_find(const struct dtype *from, const struct dtype *to,
     const struct route *in = route_find(&part_from), *route_out = route_find(&part_to);
     if (!in || !route_out)
         return refuse(from, to, unroutable(in ? to : from), err);
+    if (to->kind == DTYPE_BLOCK)
+        return refuse(from, to, "nothing is quantised here", err);
+    if (from->kind == DTYPE_BLOCK && !ggml_decoder(from->name))
+        return refuse(from, to, "such blocks are ggml's own, not those of files", err);
 
     plan(&c, &part_from, in, &part_to, route_out);
     if (from->kind == DTYPE_COMPLEX)
@@ -248,11 +255,16 @@ static enum status run_steps(const struct converter *c, const void *src, void *d
     const struct kernel_set *set = kernels_best();
     const uint64_t chunk = c->step_count == 1 ? count * c->parts : CHUNK;
     const uint64_t numbers = count * c->parts;
-    const unsigned in_bits = c->from.bits / c->parts, out_bits = c->to.bits / c->parts;
+    const struct dtype *from = &c->from, *to = &c->to;
+    if (from->kind == DTYPE_BLOCK && count % from->block_elems)
+        return ERR_ARGUMENT;
     for (uint64_t at = 0; at < numbers; at += chunk) {
         const size_t n = (size_t)(numbers - at < chunk ? numbers - at : chunk);
-        const size_t good = run_chunk(c, set, (const uint8_t *)src + at / 8 * in_bits,
-                                      (uint8_t *)dst + at / 8 * out_bits, n);
+        const uint64_t element = at / c->parts;
+        const uint8_t *in =
+            (const uint8_t *)src + element / from->block_elems * from->block_bytes;
+        uint8_t *out = (uint8_t *)dst + element / to->block_elems * to->block_bytes;
+        const size_t good = run_chunk(c, set, in, out, n);
         if (good < n) {
             *bad = (at + good) / c->parts;
             return ERR_VALUE;

@@ -14,8 +14,9 @@
  * float8_e8m0fnu has only powers of two: halfway goes up, 0, negative and too large
  * become NaN, and what is not float32 is rounded to that first, as ml_dtypes does.
  *
- * Time, void, blocks, strings and float6 (whose packing nobody has specified) convert
- * only to themselves.
+ * ggml's blocks become float32 first, in ggml's own arithmetic (ggml.h); nothing becomes a
+ * block. Time, void, strings and float6 (whose packing nobody has specified) convert only to
+ * themselves.
  *
  * Threads: everything here may be called from any number of them at once.
  */
@@ -23,9 +24,10 @@
 #define CKPTDB_CONVERT_H
 
 #include "catalog/base/error.h"
+#include "catalog/convert/ggml.h"
 #include "catalog/model/dtype.h"
 
-/* Unpack, load, two bridges, encode, interleave or pack, and one to spare. */
+/* Unpack (or decode blocks), load, two bridges, encode, interleave or pack, and one to spare. */
 #define CONVERTER_STEPS 7
 
 struct float_format;
@@ -35,6 +37,8 @@ struct converter_step {
     unsigned kernel;
     const struct float_format *format; /* of the narrow float read or written */
     int64_t least, most;               /* what an integer must lie between */
+    ggml_decode *decode; /* of blocks, of `elems` elements in `bytes` bytes: */
+    uint16_t elems, bytes;
 };
 
 struct converter {

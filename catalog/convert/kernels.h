@@ -13,7 +13,7 @@
 
 /* clang-format off */
 #define KERNELS(K)                                                                           \
-    K(unpack_i2) K(unpack_u2) K(unpack_i4) K(unpack_u4)                                      \
+    K(unpack_i2) K(unpack_u2) K(unpack_i4) K(unpack_u4) K(unblock)                           \
     K(pack_2) K(pack_4)                                                                      \
     K(load_bool) K(load_i8) K(load_u8) K(load_i16) K(load_u16) K(load_i32) K(load_u32)       \
     K(store_8) K(store_16) K(store_32)                     /* int64, checked to fit */       \

@@ -99,6 +99,19 @@ UNPACK(unpack_u4, 4, x)
 PACK(pack_2, 2)
 PACK(pack_4, 4)
 
+/* Whole blocks to float32. */
+LOOP_HEAD(unblock)
+{
+    const uint8_t *in = src;
+    uint8_t *out = dst;
+    float block[GGML_BLOCK_MAX];
+    for (size_t i = 0; i < count; i += step->elems, in += step->bytes) {
+        step->decode(in, block); /* dst may lie anywhere */
+        memcpy(out + i * sizeof(float), block, step->elems * sizeof(float));
+    }
+    return count;
+}
+
 LOOP(load_bool, uint8_t, int64_t, x != 0)
 LOOP(load_i8, int8_t, int64_t, x)
 LOOP(load_u8, uint8_t, int64_t, x)

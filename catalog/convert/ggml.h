@@ -1,0 +1,23 @@
+/*
+ * ggml.h - blocks of ggml's quantised types as numbers.
+ *
+ * A block is one scale or a few and small integers, which are numbers only together: Q4_0 is
+ * 32 elements in 18 bytes. Every value is that of ggml's own dequantisation, to the bit: all
+ * arithmetic is in float32, in ggml's order.
+ *
+ * Source: ggml's block layouts; the numbers agree with the Python package gguf.
+ */
+#ifndef CKPTDB_CONVERT_GGML_H
+#define CKPTDB_CONVERT_GGML_H
+
+#include <stdint.h>
+
+#define GGML_BLOCK_MAX 256 /* elements of the largest block */
+
+/* One block to its elements; how many there are and how many bytes it has is in dtype.h. */
+typedef void ggml_decode(const uint8_t *block, float *out);
+
+/* NULL: no block type is called so ("q4_0"), or nobody knows its numbers. */
+ggml_decode *ggml_decoder(const char *dtype);
+
+#endif
