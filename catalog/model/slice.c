@@ -178,3 +178,16 @@ enum status slice_parse(const char *text, const uint64_t *shape, unsigned rank,
     }
     return OK;
 }
+
+uint64_t slice_position(const struct slice *slices, const uint64_t *shape, unsigned rank,
+                        uint64_t index)
+{
+    uint64_t at = 0, stride = 1;
+    for (unsigned d = rank; d-- > 0;) {
+        const struct slice *s = &slices[d];
+        at += (s->start + index % s->count * (uint64_t)s->step) * stride;
+        index /= s->count;
+        stride *= shape[d];
+    }
+    return at;
+}

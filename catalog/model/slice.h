@@ -25,5 +25,8 @@ enum status slice_parse(const char *text, const uint64_t *shape, unsigned rank,
                         struct slice *slices, bool *drop, struct error *err);
 /* Elements that a slice selects; 0 where a count is 0. */
 uint64_t slice_elements(const struct slice *slices, unsigned rank);
+/* Where element `index` of a slice, in C order, is in the array of this shape, in C order. */
+uint64_t slice_position(const struct slice *slices, const uint64_t *shape, unsigned rank,
+                        uint64_t index);
 
 #endif

@@ -307,21 +307,6 @@ enum status composed_read(struct composed *c, uint64_t position, uint64_t count,
     return c->made->scale == 1 ? OK : scale(c, dst, position, count, err);
 }
 
-/* Where element `position` of a slice is in the result. */
-static uint64_t slice_position(const struct composed *c, const struct slice *slices,
-                               uint64_t position)
-{
-    uint64_t step = 1, at = 0;
-    for (unsigned d = c->tensor->rank; d-- > 0;) {
-        const struct slice *s = &slices[d];
-        uint64_t index = position % s->count;
-        at += (s->start + index * (uint64_t)s->step) * step;
-        position /= s->count;
-        step *= c->tensor->shape[d];
-    }
-    return at;
-}
-
 enum status composed_read_slice(struct composed *c, const struct slice *slices,
                                 uint64_t position, uint64_t count, uint8_t *dst,
                                 struct error *err)
@@ -331,7 +316,9 @@ enum status composed_read_slice(struct composed *c, const struct slice *slices,
     while (count && err->status == OK) {
         uint64_t n = last->step == 1 ? last->count - position % last->count : 1;
         n = n < count ? n : count;
-        composed_read(c, slice_position(c, slices, position), n, dst, err);
+        composed_read(c,
+                      slice_position(slices, c->tensor->shape, c->tensor->rank, position),
+                      n, dst, err);
         position += n;
         count -= n;
         dst += n * c->unit;

@@ -16,6 +16,11 @@ struct tensor_stream {
     uint64_t step;         /* elements of a block */
     uint64_t nbytes;
     uint8_t *in, *out; /* out NULL: no conversion */
+    /* A slice that does not take whole blocks of its dtype is picked out of runs of the tensor
+     * that do: the one at hand, converted. */
+    bool picks;
+    uint8_t *run;
+    uint64_t run_at, run_len; /* elements */
 };
 
 static enum status no_memory(const struct stored_tensor *t, struct error *err)
@@ -50,15 +55,21 @@ static enum status make_room(struct tensor_stream *s, struct error *err)
                                                     : s->dtype.block_bytes;
     s->step = BLOCK_BYTES / wide / BLOCK_MULTIPLE * BLOCK_MULTIPLE;
     s->step = s->step ? s->step : BLOCK_MULTIPLE;
-    s->step = s->step < s->elements ? s->step : s->elements;
+    s->picks =
+        s->slices && s->converts && from->block_elems > 1 && s->dtype.block_elems == 1;
+    s->step = s->step < s->elements || s->picks ? s->step : s->elements;
     if (!dtype_nbytes(from, s->step, &in) || !dtype_nbytes(&s->dtype, s->step, &out) ||
         !dtype_nbytes(&s->dtype, s->elements, &s->nbytes))
         return error_set(err, ERR_UNSUPPORTED, s->tensor->checkpoint, NO_OFFSET,
-                         "%llu elements are not whole blocks of %s and %s",
-                         (unsigned long long)s->elements, from->name, s->dtype.name);
+                         "%llu elements are not whole blocks of %s%s",
+                         (unsigned long long)s->elements, from->name,
+                         s->converts ? "" : "; --dtype float32 gives them as numbers");
     s->in = malloc(in ? (size_t)in : 1);
     s->out = s->converts ? malloc(out ? (size_t)out : 1) : NULL;
-    return s->in && (s->out || !s->converts) ? OK : no_memory(s->tensor, err);
+    s->run = s->picks ? malloc((size_t)out) : NULL;
+    return s->in && (s->out || !s->converts) && (s->run || !s->picks)
+               ? OK
+               : no_memory(s->tensor, err);
 }
 
 enum status tensor_stream_open(const struct stored_tensor *t, const struct slice *slices,
@@ -95,6 +106,7 @@ void tensor_stream_close(struct tensor_stream *s)
     free(s->slices);
     free(s->in);
     free(s->out);
+    free(s->run);
     free(s);
 }
 
@@ -123,6 +135,46 @@ static enum status read_block(struct tensor_stream *s, uint64_t count,
     return reader_borrow(s->reader, s->slices, start, s->in, block, err);
 }
 
+/* Have the run with element `position` of the tensor, converted. */
+static enum status load_run(struct tensor_stream *s, uint64_t position, struct error *err)
+{
+    const struct stored_tensor *t = s->tensor;
+    const uint64_t first = position - position % BLOCK_MULTIPLE,
+                   left = t->elements - first;
+    /* Of a row that is read from end to end, as much as there is room for. */
+    const uint64_t count = left < s->step ? left : s->step;
+    uint64_t begin = 0, nbytes = 0;
+    if (position - s->run_at < s->run_len && position >= s->run_at)
+        return OK;
+    s->run_len = 0;
+    dtype_nbytes(&t->dtype, first, &begin);
+    if (!dtype_nbytes(&t->dtype, count, &nbytes))
+        return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                         "not whole blocks of %s", t->dtype.name);
+    if (reader_read(s->reader, begin, s->in, (size_t)nbytes, err) != OK ||
+        converter_run(&s->converter, s->in, s->run, count, first, err) != OK)
+        return err->status;
+    s->run_at = first;
+    s->run_len = count;
+    return OK;
+}
+
+static enum status pick_block(struct tensor_stream *s, uint64_t count,
+                              struct bytes *block, struct error *err)
+{
+    const struct stored_tensor *t = s->tensor;
+    const size_t width = s->dtype.block_bytes;
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t at = slice_position(s->slices, t->shape, t->rank, s->at + i);
+        if (load_run(s, at, err) != OK)
+            return err->status;
+        memcpy(s->out + i * width, s->run + (at - s->run_at) * width, width);
+    }
+    *block = (struct bytes){s->out, (size_t)(count * width)};
+    s->at += count;
+    return OK;
+}
+
 enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block,
                                struct error *err)
 {
@@ -131,6 +183,8 @@ enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block,
     *block = (struct bytes){s->in, 0};
     if (!count)
         return s->slices ? OK : reader_verify(s->reader, err);
+    if (s->picks)
+        return pick_block(s, count, block, err);
     if (read_block(s, count, block, err) != OK)
         return err->status;
     if (s->converts) {

@@ -181,16 +181,7 @@ static void put_string(struct text *out, struct bytes s, enum cell_style style)
 static uint64_t position_in_tensor(const struct cells *c, uint64_t position)
 {
     const struct stored_tensor *t = c->tensor;
-    uint64_t at = 0, stride = 1;
-    if (!c->slices)
-        return position;
-    for (unsigned d = t->rank; d-- > 0;) {
-        const struct slice *s = &c->slices[d];
-        at += (s->start + position % s->count * (uint64_t)s->step) * stride;
-        position /= s->count;
-        stride *= t->shape[d];
-    }
-    return at;
+    return c->slices ? slice_position(c->slices, t->shape, t->rank, position) : position;
 }
 
 /* What JSON calls numbers that are none, and true and false, as Python prints them. */
