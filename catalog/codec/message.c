@@ -18,7 +18,7 @@
 
 struct message message_over(const struct source *source)
 {
-    return (struct message){.source = source};
+    return (struct message){.source = source, .end = source->size};
 }
 
 /* The bytes from m->at on: HEAD_MAX of them, or all that are left. */
@@ -67,14 +67,14 @@ enum status message_next(struct message *m, struct message_field *f, struct erro
 {
     struct bytes head = {0};
     *f = (struct message_field){0};
-    if (m->at >= m->source->size)
+    if (m->at >= m->end)
         return OK;
     if (look(m, &head, err) != OK)
         return err->status;
     struct cursor c = cursor_over(head, m->at);
     uint32_t tag = cursor_varint32(&c);
     uint64_t len = contents(&c, tag & 7), at = cursor_offset(&c);
-    if (!cursor_ok(&c) || tag >> 3 == 0 || len > m->source->size - at)
+    if (!cursor_ok(&c) || tag >> 3 == 0 || at > m->end || len > m->end - at)
         return error_set(err, ERR_CORRUPT, m->source->name, NO_OFFSET,
                          "a message is damaged or cut short (at byte %llu of it)",
                          (unsigned long long)m->at);

@@ -30,6 +30,8 @@ struct message_field {
 struct message {
     const struct source *source; /* the caller's */
     uint64_t at; /* of the next field; may be set to that of an earlier one */
+    uint64_t
+        end; /* of the message; may be set, with `at`, to go into a field's contents */
     uint64_t window_at;
     size_t window_len;
     uint8_t window[512];

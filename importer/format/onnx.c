@@ -1,0 +1,354 @@
+/*
+ * onnx.c - the weights of an ONNX model: initialisers and Constant nodes, in the main graph, in
+ * graphs inside nodes, in functions and in training graphs.
+ *
+ *   ModelProto   1 ir_version 2 producer_name 3 producer_version 4 domain 5 model_version
+ *                6 doc_string 7 graph 8 opset_import 14 metadata_props 20 training_info
+ *                25 functions
+ *   GraphProto   1 node 5 initializer 15 sparse_initializer
+ *   NodeProto    2 output 4 op_type 5 attribute
+ *   Attribute    1 name 5 t 6 g 11 graphs
+ *   Function     7 node        Training     1 initialization 2 algorithm
+ *   Entry        1 key 2 value  Opset       1 domain 2 version
+ *
+ * A model may be larger than protobuf's libraries take, and its data must be found by offset, so
+ * that the wire is walked here (codec/message.h): only heads of fields are read. A tensor itself is
+ * onnx_tensor.c's.
+ *
+ * Source: onnx.proto of ONNX; what onnx refuses is measured.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "importer/format/onnx.h"
+
+#define DEPTH_MAX 64 /* of graphs in nodes of graphs */
+
+/* --- which files ---------------------------------------------------------------------------- */
+
+/* Whether the beginning of a graph is one: its first field is one that graphs have. */
+static bool graph_begins(const struct cursor *at, uint64_t len)
+{
+    struct cursor c = *at;
+    const uint32_t tag = cursor_varint32(&c);
+    const uint32_t number = tag >> 3;
+    if (!len)
+        return false;
+    return cursor_ok(&c) && (tag & 7) == WIRE_BYTES &&
+           (number == 1 || number == 2 || number == 5 || (number >= 10 && number <= 16));
+}
+
+/* There is no magic: the fields of a model, up to a graph that fits into the file. */
+static int onnx_probe(const struct probe *p)
+{
+    struct cursor c = cursor_over(p->head, 0);
+    const size_t dot = strlen(p->name) < 5 ? 0 : strlen(p->name) - 5;
+    const int by_name = strcmp(p->name + dot, ".onnx") == 0 ? 8 : 0;
+    if (!p->head.len)
+        return 0;
+    for (unsigned fields = 0; cursor_left(&c); fields++) {
+        const uint32_t tag = cursor_varint32(&c), number = tag >> 3, wire = tag & 7;
+        const bool is_number = number == 1 || number == 5;
+        if (!cursor_ok(&c) || number == 0 ||
+            wire != (is_number ? WIRE_VARINT : WIRE_BYTES))
+            return 0;
+        const uint64_t value = cursor_varint(&c);
+        if (!cursor_ok(&c) ||
+            (fields == 0 && number == 1 && (value == 0 || value > 1000)))
+            return 0;
+        if (number == 7)
+            return value > p->size - cursor_offset(&c) ? by_name
+                   : graph_begins(&c, value)           ? 24 + by_name
+                                                       : by_name;
+        if (number != 14 && number != 8 && number != 20 && number != 25 && number > 6)
+            return 0;
+        if (!is_number)
+            cursor_take(&c, value);
+    }
+    return by_name;
+}
+
+/* --- walking -------------------------------------------------------------------------------- */
+
+struct message_range onnx_enter(struct onnx *o, struct message_range inner)
+{
+    const struct message_range outer = {o->message.at, o->message.end};
+    o->message.at = inner.at;
+    o->message.end = inner.end;
+    return outer;
+}
+
+void onnx_leave(struct onnx *o, struct message_range outer)
+{
+    o->message.at = outer.at;
+    o->message.end = outer.end;
+}
+
+struct message_range onnx_contents(const struct message_field *f)
+{
+    return (struct message_range){f->at, f->at + f->len};
+}
+
+bool onnx_next(struct onnx *o, struct message_field *f)
+{
+    if (o->job->err->status != OK || message_next(&o->message, f, o->job->err) != OK)
+        return false;
+    return f->number != 0;
+}
+
+bool onnx_number(struct onnx *o, const struct message_field *f, uint64_t *value)
+{
+    uint8_t bytes[10];
+    if (f->wire != WIRE_VARINT || f->len > sizeof(bytes) ||
+        source_read(o->message.source, f->at, bytes, (size_t)f->len, o->job->err) != OK)
+        return false;
+    struct cursor c = cursor_over((struct bytes){bytes, (size_t)f->len}, f->at);
+    *value = cursor_varint(&c);
+    return cursor_ok(&c);
+}
+
+bool onnx_text(struct onnx *o, const struct message_field *f, struct bytes *text)
+{
+    struct job *job = o->job;
+    *text = (struct bytes){(const uint8_t *)"", 0};
+    if (f->wire != WIRE_BYTES || !f->len)
+        return f->wire == WIRE_BYTES;
+    if (f->len > LIMIT_NAME_BYTES) {
+        error_set(job->err, ERR_LIMIT, job->path, f->at,
+                  "a text of %" PRIu64 " bytes where a name is expected", f->len);
+        return false;
+    }
+    uint8_t *at = (uint8_t *)arena_alloc(job->arena, (size_t)f->len + 1);
+    if (!at) {
+        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        return false;
+    }
+    at[f->len] = '\0';
+    *text = (struct bytes){at, (size_t)f->len};
+    return source_read(o->message.source, f->at, at, (size_t)f->len, job->err) == OK;
+}
+
+/* Do something with the contents of a field, and come back. */
+static void inside(struct onnx *o, const struct message_field *f,
+                   void (*walk)(struct onnx *))
+{
+    if (f->wire != WIRE_BYTES)
+        return;
+    const struct message_range outer = onnx_enter(o, onnx_contents(f));
+    walk(o);
+    onnx_leave(o, outer);
+}
+
+/* --- graphs --------------------------------------------------------------------------------- */
+
+static void walk_graph(struct onnx *);
+
+/* What a node has that can hold a tensor. */
+struct node {
+    struct message_range range; /* of the node */
+    struct bytes output, type;
+};
+
+/* One attribute: the value of a Constant, or a graph. */
+static void walk_attribute(struct onnx *o, const struct node *n)
+{
+    struct message_field f;
+    struct bytes name = {(const uint8_t *)"", 0};
+    const struct message_range all = {o->message.at, o->message.end};
+    while (onnx_next(o, &f))
+        if (f.number == 1 && !onnx_text(o, &f, &name))
+            return;
+    const bool value = n->type.len == 8 && memcmp(n->type.at, "Constant", 8) == 0 &&
+                       name.len == 5 && memcmp(name.at, "value", 5) == 0;
+    onnx_enter(o, all);
+    while (onnx_next(o, &f)) {
+        if (f.number == 5 && value && f.wire == WIRE_BYTES)
+            onnx_tensor(o, onnx_contents(&f), n->output);
+        else if (f.number == 6 || f.number == 11)
+            inside(o, &f, walk_graph);
+    }
+}
+
+/* Most nodes have nothing; their attributes are looked at twice, once for their names. */
+static void walk_node(struct onnx *o)
+{
+    struct message_field f;
+    struct node n = {.range = {o->message.at, o->message.end}};
+    bool attributes = false, output = false;
+    while (onnx_next(o, &f)) {
+        attributes |= f.number == 5;
+        if (f.number == 2 && !output) {
+            output = true;
+            onnx_text(o, &f, &n.output);
+        } else if (f.number == 4) {
+            onnx_text(o, &f, &n.type);
+        }
+    }
+    if (!attributes)
+        return;
+    onnx_enter(o, n.range);
+    while (onnx_next(o, &f)) {
+        if (f.number != 5 || f.wire != WIRE_BYTES)
+            continue;
+        const struct message_range outer = onnx_enter(o, onnx_contents(&f));
+        walk_attribute(o, &n);
+        onnx_leave(o, outer);
+    }
+}
+
+/* Its own tensors first: where names repeat, the outer graph keeps them as they are. */
+static void walk_graph(struct onnx *o)
+{
+    struct message_field f;
+    if (o->depth == DEPTH_MAX) {
+        error_set(o->job->err, ERR_LIMIT, o->job->path, o->message.at,
+                  "graphs in graphs, over %d deep", DEPTH_MAX);
+        return;
+    }
+    const struct message_range all = {o->message.at, o->message.end};
+    const uint64_t outer = o->graph;
+    o->depth++;
+    o->graph = ++o->graphs;
+    while (onnx_next(o, &f)) {
+        if (f.number == 5 && f.wire == WIRE_BYTES)
+            onnx_tensor(o, onnx_contents(&f), (struct bytes){0});
+        else if (f.number == 15 && f.wire == WIRE_BYTES)
+            onnx_sparse(o, onnx_contents(&f));
+    }
+    onnx_enter(o, all);
+    while (onnx_next(o, &f))
+        if (f.number == 1)
+            inside(o, &f, walk_node);
+    o->graph = outer;
+    o->depth--;
+}
+
+static void walk_function(struct onnx *o)
+{
+    struct message_field f;
+    o->graph = ++o->graphs;
+    while (onnx_next(o, &f))
+        if (f.number == 7)
+            inside(o, &f, walk_node);
+}
+
+static void walk_training(struct onnx *o)
+{
+    struct message_field f;
+    while (onnx_next(o, &f))
+        if (f.number == 1 || f.number == 2)
+            inside(o, &f, walk_graph);
+}
+
+/* --- the model ------------------------------------------------------------------------------ */
+
+static void state_text(struct onnx *o, const char *key, struct bytes value)
+{
+    struct text safe = {0};
+    const char *at = (const char *)value.at;
+    size_t len = value.len;
+    if (!utf8_valid(at, len) || memchr(at, '\0', len)) {
+        text_escape(&safe, at, len);
+        at = text_str(&safe);
+        len = safe.len;
+    }
+    if (at)
+        job_meta_text(o->job, key, at, len);
+    text_release(&safe);
+}
+
+/* A pair of metadata_props (two texts), or an opset (a domain and a number). */
+static void walk_pair(struct onnx *o)
+{
+    struct message_field f;
+    struct bytes key = {(const uint8_t *)"", 0}, value = key;
+    while (onnx_next(o, &f))
+        if (f.number == 1)
+            onnx_text(o, &f, &key);
+        else if (f.number == 2)
+            onnx_text(o, &f, &value);
+    if (o->job->err->status == OK && utf8_valid((const char *)key.at, key.len) && key.len)
+        state_text(o, (const char *)key.at, value);
+}
+
+static void walk_opset(struct onnx *o)
+{
+    struct message_field f;
+    struct bytes domain = {(const uint8_t *)"", 0};
+    uint64_t version = 0;
+    struct text key = {0};
+    while (onnx_next(o, &f))
+        if (f.number == 1)
+            onnx_text(o, &f, &domain);
+        else if (f.number == 2)
+            onnx_number(o, &f, &version);
+    text_adds(&key, "opset_import:");
+    text_escape(&key, (const char *)domain.at, domain.len);
+    if (o->job->err->status == OK && text_str(&key) && version <= INT64_MAX)
+        job_meta_integer(o->job, domain.len ? text_str(&key) : "opset_import",
+                         (int64_t)version);
+    text_release(&key);
+}
+
+static void state_field(struct onnx *o, const struct message_field *f)
+{
+    static const char *const texts[] = {[2] = "producer_name",
+                                        [3] = "producer_version",
+                                        [4] = "domain",
+                                        [6] = "doc_string"};
+    uint64_t number;
+    struct bytes text;
+    if (f->number == 1 || f->number == 5) {
+        if (onnx_number(o, f, &number) && number <= INT64_MAX)
+            job_meta_integer(o->job, f->number == 1 ? "ir_version" : "model_version",
+                             (int64_t)number);
+    } else if (onnx_text(o, f, &text) && text.len) {
+        state_text(o, texts[f->number], text);
+    }
+}
+
+static void walk_model(struct onnx *o)
+{
+    struct message_field f;
+    unsigned graphs = 0;
+    while (onnx_next(o, &f)) {
+        if (f.number <= 6)
+            state_field(o, &f);
+        else if (f.number == 7 && ++graphs)
+            inside(o, &f, walk_graph);
+        else if (f.number == 8)
+            inside(o, &f, walk_opset);
+        else if (f.number == 14)
+            inside(o, &f, walk_pair);
+        else if (f.number == 20)
+            inside(o, &f, walk_training);
+        else if (f.number == 25)
+            inside(o, &f, walk_function);
+    }
+    if (graphs == 0 && o->job->err->status == OK) {
+        error_set(o->job->err, ERR_CORRUPT, o->job->path, NO_OFFSET,
+                  "a model without a graph");
+        error_code(o->job->err, "no-graph");
+    } else if (graphs > 1) {
+        o->repeated_graph = true;
+    }
+}
+
+static enum status onnx_index(struct job *job)
+{
+    struct onnx o = {.job = job, .message = message_over(job->source)};
+    walk_model(&o);
+    onnx_finish(&o);
+    if (job->err->status == OK)
+        job_meta_neighbour(job, "config.json");
+    return job->err->status;
+}
+
+const struct format format_onnx = {
+    .name = "onnx",
+    .summary = "an ONNX model, with its external data",
+    .suffixes = ".onnx",
+    .separator = '.',
+    .probe = onnx_probe,
+    .index = onnx_index,
+};

@@ -1,0 +1,477 @@
+/*
+ * onnx_tensor.c - one TensorProto: what it is, and where its elements are.
+ *
+ *   1 dims  2 data_type  3 segment  8 name  13 external_data (keys and values)  14 data_location
+ *   9 raw_data      little-endian, packed low bits first
+ *   4 float_data    float32, and pairs of them for complex64
+ *   10 double_data  float64, and complex128
+ *   5 int32_data    all integers up to 32 bits but uint32, the bits of narrow floats, and the
+ *                   bytes of packed elements, one number each
+ *   7 int64_data    11 uint64_data (uint32 too)    6 string_data
+ *
+ * A packed run of fixed width is as good as raw data; all else is decoded from the message on
+ * reading (codec/field.c, varints.c).
+ *
+ * External data stays below the model's folder. A tensor whose data is not there has no row: onnx
+ * refuses such a model, and a row would be a tensor that nobody has.
+ *
+ * Source: onnx.proto, ExternalData.md of ONNX.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "importer/format/onnx.h"
+
+/* Where a typed list of a data type is, and how wide its numbers become. */
+struct holder {
+    const char *dtype;
+    unsigned field;
+    unsigned width; /* bytes a number is decoded to; 0: fixed width, or strings */
+};
+
+/* By data_type. Widths of packed types are those of the bytes that hold them. */
+static const struct holder holders[] = {
+    [1] = {"float32", 4, 0},        [2] = {"uint8", 5, 1},
+    [3] = {"int8", 5, 1},           [4] = {"uint16", 5, 2},
+    [5] = {"int16", 5, 2},          [6] = {"int32", 5, 4},
+    [7] = {"int64", 7, 8},          [8] = {"string", 6, 0},
+    [9] = {"bool", 5, 1},           [10] = {"float16", 5, 2},
+    [11] = {"float64", 10, 0},      [12] = {"uint32", 11, 4},
+    [13] = {"uint64", 11, 8},       [14] = {"complex64", 4, 0},
+    [15] = {"complex128", 10, 0},   [16] = {"bfloat16", 5, 2},
+    [17] = {"float8_e4m3fn", 5, 1}, [18] = {"float8_e4m3fnuz", 5, 1},
+    [19] = {"float8_e5m2", 5, 1},   [20] = {"float8_e5m2fnuz", 5, 1},
+    [21] = {"uint4", 5, 1},         [22] = {"int4", 5, 1},
+    [23] = {"float4_e2m1fn", 5, 1}, [24] = {"float8_e8m0fnu", 5, 1},
+    [25] = {"uint2", 5, 1},         [26] = {"int2", 5, 1},
+};
+
+/* A list of numbers, as far as it is seen. */
+struct list {
+    uint64_t fields, bytes;     /* how many there are, and of their contents */
+    struct message_range first; /* contents */
+    enum wire wire;             /* of the first */
+};
+
+struct tensor {
+    struct message_range range;
+    struct bytes name;
+    uint64_t shape[TENSOR_RANK_MAX];
+    unsigned rank;
+    bool bad_shape, segmented, external;
+    uint64_t type;
+    struct list lists[17]; /* by field number: 4, 5, 6, 7, 9, 10, 11, 13 */
+};
+
+static const char *shown(struct bytes name, char room[208])
+{
+    snprintf(room, 208, "%.*s", (int)(name.len < 200 ? name.len : 200),
+             (const char *)name.at);
+    return room;
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+static void add_dim(struct tensor *t, uint64_t dim)
+{
+    if (t->rank == TENSOR_RANK_MAX || dim > INT64_MAX)
+        t->bad_shape = true;
+    else
+        t->shape[t->rank++] = dim;
+}
+
+/* dims: a number a field, or packed. */
+static void read_dims(struct onnx *o, struct tensor *t, const struct message_field *f)
+{
+    uint8_t bytes[10 * TENSOR_RANK_MAX];
+    if (f->wire != WIRE_VARINT && f->wire != WIRE_BYTES)
+        return;
+    if (f->len > sizeof(bytes)) {
+        t->bad_shape = true;
+        return;
+    }
+    if (source_read(o->message.source, f->at, bytes, (size_t)f->len, o->job->err) != OK)
+        return;
+    struct cursor c = cursor_over((struct bytes){bytes, (size_t)f->len}, f->at);
+    while (cursor_left(&c)) {
+        const uint64_t dim = cursor_varint(&c);
+        if (cursor_ok(&c))
+            add_dim(t, dim);
+    }
+    t->bad_shape |= !cursor_ok(&c);
+}
+
+static void see_list(struct list *l, const struct message_field *f)
+{
+    if (!l->fields++) {
+        l->first = onnx_contents(f);
+        l->wire = f->wire;
+    }
+    l->bytes += f->len;
+}
+
+static bool read_tensor(struct onnx *o, struct message_range range, struct tensor *t)
+{
+    struct message_field f;
+    uint64_t number;
+    *t = (struct tensor){.range = range, .name = {(const uint8_t *)"", 0}};
+    const struct message_range outer = onnx_enter(o, range);
+    while (onnx_next(o, &f)) {
+        if (f.number == 1)
+            read_dims(o, t, &f);
+        else if (f.number == 2)
+            onnx_number(o, &f, &t->type);
+        else if (f.number == 3)
+            t->segmented = true;
+        else if (f.number == 8)
+            onnx_text(o, &f, &t->name);
+        else if (f.number == 14 && onnx_number(o, &f, &number))
+            t->external = number == 1;
+        else if (f.number < sizeof(t->lists) / sizeof(t->lists[0]))
+            see_list(&t->lists[f.number], &f);
+    }
+    onnx_leave(o, outer);
+    return o->job->err->status == OK;
+}
+
+/* --- external data -------------------------------------------------------------------------- */
+
+struct place {
+    struct bytes location;
+    uint64_t offset, length;
+    bool has_length, bad; /* a number that is none */
+};
+
+static bool decimal(struct bytes text, uint64_t *value)
+{
+    *value = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        const unsigned digit = (unsigned)text.at[i] - '0';
+        if (digit > 9 || !mul_u64(*value, 10, value) || !add_u64(*value, digit, value))
+            return false;
+    }
+    return text.len != 0 && *value <= INT64_MAX;
+}
+
+static bool text_is(struct bytes text, const char *word)
+{
+    return text.len == strlen(word) && memcmp(text.at, word, text.len) == 0;
+}
+
+/* A key and a value of external_data. */
+static void read_entry(struct onnx *o, struct place *p)
+{
+    struct message_field f;
+    struct bytes key = {(const uint8_t *)"", 0}, value = key;
+    while (onnx_next(o, &f))
+        if (f.number == 1)
+            onnx_text(o, &f, &key);
+        else if (f.number == 2)
+            onnx_text(o, &f, &value);
+    if (text_is(key, "location"))
+        p->location = value;
+    else if (text_is(key, "offset"))
+        p->bad |= !decimal(value, &p->offset);
+    else if (text_is(key, "length"))
+        p->bad |= !(p->has_length = decimal(value, &p->length));
+}
+
+static bool read_place(struct onnx *o, const struct tensor *t, struct place *p)
+{
+    struct message_field f;
+    *p = (struct place){.location = {(const uint8_t *)"", 0}};
+    const struct message_range outer = onnx_enter(o, t->range);
+    while (onnx_next(o, &f)) {
+        if (f.number != 13 || f.wire != WIRE_BYTES)
+            continue;
+        const struct message_range all = onnx_enter(o, onnx_contents(&f));
+        read_entry(o, p);
+        onnx_leave(o, all);
+    }
+    onnx_leave(o, outer);
+    return o->job->err->status == OK;
+}
+
+/* The file of a location, opened at its first mention; NULL without memory. */
+static struct onnx_file *external_file(struct onnx *o, struct bytes location)
+{
+    struct job *job = o->job;
+    struct error err = {.offset = NO_OFFSET};
+    struct source *s = NULL;
+    bool added;
+    uint64_t *at = strmap_add(&o->files, (const char *)location.at, location.len, &added);
+    if (at && !added)
+        return &o->external[*at];
+    void *list = arena_grow(job->arena, o->external, o->external_count,
+                            &o->external_space, sizeof(*o->external));
+    if (!at || !list) {
+        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        return NULL;
+    }
+    o->external = list;
+    *at = o->external_count;
+    struct onnx_file *file = &o->external[o->external_count++];
+    *file = (struct onnx_file){.location = (const char *)location.at};
+    file->lost = memchr(location.at, '\0', location.len) ||
+                 job_open(job, file->location, "data", &s, &file->file, &err) != OK;
+    if (!file->lost)
+        file->size = s->size;
+    else if (err.status == OK)
+        job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "corrupt",
+                  "the location of external data holds a NUL byte");
+    else
+        job_issue_error(job, ISSUE_ERROR, &err);
+    return file;
+}
+
+/* Where the elements are; false: nowhere, which an issue tells. */
+static bool place_external(struct onnx *o, const struct tensor *t, const char *name,
+                           struct tensor_claim *claim, uint64_t nbytes)
+{
+    struct place p;
+    uint64_t end;
+    if (!read_place(o, t, &p))
+        return false;
+    if (!p.location.len || p.bad) {
+        job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "bad-external",
+                  "tensor \"%s\": its external data has %s", name,
+                  p.bad ? "an offset or a length that is no number" : "no location");
+        return false;
+    }
+    struct onnx_file *file = external_file(o, p.location);
+    if (!file)
+        return false;
+    if (file->lost) {
+        file->tensors++;
+        return false;
+    }
+    if (!p.has_length)
+        p.length = file->size > p.offset ? file->size - p.offset : 0;
+    if (!add_u64(p.offset, p.length, &end) || end > file->size) {
+        job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "truncated",
+                  "tensor \"%s\": its data ends past the end of %s", name,
+                  file->location);
+        return false;
+    }
+    /* What has no length of its own goes on to the end of the file. */
+    claim->storage = STORAGE_RANGE;
+    claim->file = file->file;
+    claim->offset = p.offset;
+    claim->stored = p.has_length || p.length < nbytes ? p.length : nbytes;
+    return true;
+}
+
+/* --- data in the model ---------------------------------------------------------------------- */
+
+/* The steps from a message with a list to elements. */
+static void steps_of(const struct holder *h, bool direct, char *out, size_t size)
+{
+    const bool strings = strcmp(h->dtype, "string") == 0;
+    char list[32] = "";
+    if (!direct && !strings)
+        snprintf(list, sizeof(list), "field:%u%s", h->field, h->width ? "|" : "");
+    if (strings)
+        snprintf(out, size, "strings:F%u", h->field);
+    else if (h->width)
+        snprintf(out, size, "%svarints:%u", list, h->width);
+    else
+        snprintf(out, size, "%s", list);
+}
+
+/* Whether a list can hold so many bytes of elements, as far as its own length tells. */
+static bool list_fits(const struct holder *h, const struct list *l, uint64_t nbytes)
+{
+    if (strcmp(h->dtype, "string") == 0)
+        return true;
+    if (!h->width)
+        return l->bytes == nbytes;
+    const uint64_t numbers = (nbytes + h->width - 1) / h->width;
+    return l->bytes >= numbers && l->bytes / 10 <= numbers;
+}
+
+static bool place_inside(struct onnx *o, const struct tensor *t, const char *name,
+                         struct tensor_claim *claim, const struct holder *h,
+                         uint64_t nbytes, char *codec, size_t size)
+{
+    const struct list *raw = &t->lists[9], *typed = &t->lists[h->field];
+    const bool strings = strcmp(h->dtype, "string") == 0;
+    o->two_holders += raw->fields && raw->bytes && typed->fields;
+    claim->storage = STORAGE_RANGE;
+    claim->offset = t->range.at;
+    if (!nbytes && !strings)
+        return true; /* an empty tensor needs no data */
+    if (raw->fields && !strings) {
+        claim->offset = raw->first.at;
+        claim->stored = raw->first.end - raw->first.at;
+        return true;
+    }
+    if ((!typed->fields && !strings) || !list_fits(h, typed, nbytes)) {
+        job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "size-mismatch",
+                  "tensor \"%s\": its data is not as long as its shape and dtype need",
+                  name);
+        return false;
+    }
+    const bool direct = typed->fields == 1 && typed->wire == WIRE_BYTES && !strings;
+    const struct message_range where = direct ? typed->first : t->range;
+    claim->offset = where.at;
+    claim->stored = where.end - where.at;
+    steps_of(h, direct, codec, size);
+    claim->codec = *codec ? codec : NULL;
+    return true;
+}
+
+/* --- emitting ------------------------------------------------------------------------------- */
+
+/* A name that another graph has is told apart by a number: graphs have their own names. */
+static bool name_of(struct onnx *o, struct bytes *name)
+{
+    struct job *job = o->job;
+    struct text apart = {0};
+    bool added;
+    uint64_t *graph = strmap_add(&o->names, (const char *)name->at, name->len, &added);
+    if (graph && added)
+        *graph = o->graph;
+    if (!graph)
+        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+    if (!graph || added || *graph == o->graph)
+        return graph != NULL;
+    o->repeated_names++;
+    text_add(&apart, name->at, name->len);
+    text_addf(&apart, "@graph%" PRIu64, o->graph);
+    const char *kept =
+        text_str(&apart) ? arena_copy(job->arena, text_str(&apart), apart.len) : NULL;
+    *name = (struct bytes){(const uint8_t *)kept, apart.len};
+    text_release(&apart);
+    if (!kept)
+        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+    return kept != NULL;
+}
+
+/* The type, elements and bytes of a tensor; false after an issue. */
+static bool measure(struct onnx *o, const struct tensor *t, const char *name,
+                    const struct holder **holder, uint64_t *nbytes)
+{
+    static const struct holder unknown = {NULL, 0, 0};
+    struct dtype dtype;
+    uint64_t elements;
+    const size_t types = sizeof(holders) / sizeof(holders[0]);
+    *holder = t->type < types && holders[t->type].dtype ? &holders[t->type] : &unknown;
+    *nbytes = 0;
+    if (t->bad_shape || !shape_elements(t->shape, t->rank, &elements)) {
+        job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "shape-overflow",
+                  "tensor \"%s\": its shape is impossible: left out", name);
+        return false;
+    }
+    if (!(*holder)->dtype)
+        return true;
+    dtype_find((*holder)->dtype, &dtype);
+    if (dtype_sized(&dtype) && !dtype_nbytes(&dtype, elements, nbytes)) {
+        job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "shape-overflow",
+                  "tensor \"%s\": its shape is impossible: left out", name);
+        return false;
+    }
+    return true;
+}
+
+static void emit_unknown(struct onnx *o, const struct tensor *t, const char *name,
+                         struct tensor_claim *claim)
+{
+    char dtype[48];
+    snprintf(dtype, sizeof(dtype), "unknown(onnx %" PRIu64 ")", t->type);
+    claim->dtype = arena_copy(o->job->arena, dtype, strlen(dtype));
+    job_issue(o->job, ISSUE_WARNING, NULL, t->range.at, "unknown-dtype",
+              "tensor \"%s\" has data type %" PRIu64
+              ", which is not known: listed, not read",
+              name, t->type);
+    if (claim->dtype)
+        job_tensor(o->job, claim);
+}
+
+static void emit(struct onnx *o, struct tensor *t)
+{
+    const struct holder *holder;
+    uint64_t nbytes;
+    char room[208], codec[64] = "";
+    const char *name = shown(t->name, room);
+    struct tensor_claim claim = {.shape = t->shape, .rank = t->rank};
+    if (!measure(o, t, name, &holder, &nbytes))
+        return;
+    if (t->segmented) {
+        job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "unsupported",
+                  "tensor \"%s\" is in segments, which nothing writes", name);
+        return;
+    }
+    if (!holder->dtype) {
+        claim.name = (const char *)t->name.at;
+        claim.name_len = t->name.len;
+        emit_unknown(o, t, name, &claim);
+        return;
+    }
+    claim.dtype = holder->dtype;
+    if (!(t->external
+              ? place_external(o, t, name, &claim, nbytes)
+              : place_inside(o, t, name, &claim, holder, nbytes, codec, sizeof(codec))))
+        return;
+    if (!name_of(o, &t->name))
+        return;
+    claim.name = (const char *)t->name.at;
+    claim.name_len = t->name.len;
+    job_tensor(o->job, &claim);
+}
+
+void onnx_tensor(struct onnx *o, struct message_range range, struct bytes name)
+{
+    struct tensor t;
+    if (!read_tensor(o, range, &t))
+        return;
+    if (name.at)
+        t.name = name;
+    emit(o, &t);
+}
+
+void onnx_sparse(struct onnx *o, struct message_range range)
+{
+    struct tensor t = {.name = {(const uint8_t *)"", 0}};
+    struct message_field f;
+    char room[208];
+    const struct message_range outer = onnx_enter(o, range);
+    while (onnx_next(o, &f))
+        if (f.number == 1 && f.wire == WIRE_BYTES &&
+            !read_tensor(o, onnx_contents(&f), &t))
+            break;
+    onnx_leave(o, outer);
+    if (o->job->err->status == OK)
+        job_issue(o->job, ISSUE_WARNING, NULL, range.at, "unsupported",
+                  "the sparse tensor \"%s\" is not read", shown(t.name, room));
+}
+
+/* --- at the end ----------------------------------------------------------------------------- */
+
+void onnx_finish(struct onnx *o)
+{
+    struct job *job = o->job;
+    if (job->err->status == OK) {
+        if (o->repeated_graph)
+            job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "repeated-graph",
+                      "the model has its graph in several parts: all of them are read");
+        if (o->repeated_names)
+            job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "repeated-name",
+                      "%" PRIu64 " tensors of inner graphs have names that others have:"
+                      " \"@graph\" and a number tell them apart",
+                      o->repeated_names);
+        if (o->two_holders)
+            job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "two-holders",
+                      "%" PRIu64
+                      " tensors have raw data and a list of numbers: the raw data counts",
+                      o->two_holders);
+        for (size_t i = 0; i < o->external_count; i++)
+            if (o->external[i].lost)
+                job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-data",
+                          "%" PRIu64 " tensors are left out: their data is in \"%.200s\"",
+                          o->external[i].tensors, o->external[i].location);
+    }
+    strmap_release(&o->names);
+    strmap_release(&o->files);
+}
