@@ -34,11 +34,12 @@ say = @$(if $V$(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '  %-5s %s\n')
 modules := sqlite3 libpcre2-8 libprotobuf-c zlib nettle
 # Loaded when they are first used (catalog/codec/library.h): their headers alone are needed.
 # bzip2 has no .pc file.
-loaded := libzstd libdeflate liblz4 liblzma blosc
+loaded := libxxhash libzstd libdeflate liblz4 liblzma blosc
 loaded_headers := bzlib.h
 debian := gcc make pkg-config libsqlite3-dev libpcre2-dev libprotobuf-c-dev \
           protobuf-c-compiler zlib1g-dev nettle-dev libedit2 libcmocka-dev python3 \
-          libzstd-dev libdeflate-dev liblz4-dev libbz2-dev liblzma-dev libblosc-dev
+          libzstd-dev libdeflate-dev liblz4-dev libbz2-dev liblzma-dev libblosc-dev \
+          libxxhash-dev
 
 # --- variants -----------------------------------------------------------------------------
 variant_flags_release := -O2 -g

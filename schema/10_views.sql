@@ -8,7 +8,8 @@ CREATE VIEW checkpoint AS
 SELECT c.id, n.name, c.path, c.format, c.run, c.step, c.item, n.state, c.layout,
        l.tensors, l.parameters, l.nbytes, c.stored, c.files,
        strftime('%Y-%m-%d %H:%M:%S', c.mtime_ns / 1000000000, 'unixepoch') AS mtime,
-       strftime('%Y-%m-%d %H:%M:%S', c.imported, 'unixepoch') AS imported
+       strftime('%Y-%m-%d %H:%M:%S', c.imported, 'unixepoch') AS imported,
+       (SELECT h.hash FROM checkpoint_hashes h WHERE h.id = c.id) AS hash
 FROM checkpoints c
 JOIN layouts l ON l.id = c.layout
 JOIN labels n ON n.id = c.id;
@@ -46,7 +47,9 @@ SELECT (c.id << 24) + (t.id & 16777215) AS id,
             WHERE p.id = (c.id << 24) + (t.id & 16777215) AND p.storage = 1),
            iif(t.storage = 1,
                t.start + (SELECT f.base FROM files f WHERE f.id = (c.id << 24) + t.file),
-               NULL)) AS offset
+               NULL)) AS offset,
+       (SELECT h.hash FROM tensor_hashes x JOIN hashes h ON h.id = x.hash
+        WHERE x.id = (c.id << 24) + (t.id & 16777215)) AS hash
 FROM checkpoints c
 JOIN layout_tensors t
   ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215

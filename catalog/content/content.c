@@ -1,0 +1,587 @@
+/*
+ * content.c - tensors in batches: descriptions are loaded on the caller's thread (a connection
+ * is one thread's), read and hashed on all, and taken back in order (base/work.h).
+ *
+ *   tensor   0      1            2
+ *   task     0      1  2  3      4       parts of PART_BLOCKS blocks of a large plain run
+ */
+#include "catalog/content/content.h"
+
+#include <nettle/sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/base/work.h"
+#include "catalog/content/digest.h"
+#include "catalog/read/read.h"
+
+#define BATCH_TENSORS 4096
+#define PART_BLOCKS   UINT64_C(32)        /* of one task */
+#define READ_BYTES    ((size_t)256 << 10) /* in the cache from reading to hashing */
+#define COMMIT_BYTES  (UINT64_C(1) << 32) /* read between two commits */
+
+enum algorithm {
+    CONTENT_HASH,
+    CONTENT_SHA256,
+};
+
+/* One tensor, or a part of it: the bytes [start, start + len). */
+struct task {
+    struct stored_tensor *tensor;
+    uint64_t start, len;
+    bool last; /* of its tensor */
+};
+
+/* What came of a task. */
+struct outcome {
+    struct error err;
+    bool absent;                  /* it has no bytes to read, which import has reported */
+    struct digest_block blocks[]; /* or the 32 bytes of SHA-256 */
+};
+
+struct run {
+    const struct content_work *work;
+    enum algorithm algorithm;
+    struct arena arena; /* of a batch */
+    struct lookup *lookup;
+    struct file_cache *cache;
+    struct stored_tensor *tensors;
+    struct task *tasks;
+    size_t tensor_count, task_count, task_space;
+    struct digest_fold *fold;
+    sqlite3_stmt *put, *link;
+    void (*each)(void *context, const char *hex, const char *name);
+    uint64_t done, total, uncommitted;
+    bool tensor_failed, complete;
+};
+
+static enum status no_memory(struct error *err)
+{
+    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+}
+
+/* --- on any thread -------------------------------------------------------------------------- */
+
+static uint64_t blocks_in(uint64_t len)
+{
+    return len / DIGEST_BLOCK + (len % DIGEST_BLOCK != 0);
+}
+
+/* Read a task's bytes in order; `use` gets them, in runs that never cross a block's end. */
+static enum status read_task(const struct task *t, struct reader *r, uint8_t *room,
+                             void (*use)(void *, struct bytes), void *context,
+                             struct error *err)
+{
+    for (uint64_t at = 0; at < t->len;) {
+        const uint64_t in_block = DIGEST_BLOCK - at % DIGEST_BLOCK, left = t->len - at;
+        uint64_t len = left < in_block ? left : in_block;
+        struct bytes got = {.len = (size_t)(len < READ_BYTES ? len : READ_BYTES)};
+        if (reader_borrow(r, NULL, t->start + at, room, &got, err) != OK)
+            return err->status;
+        use(context, got);
+        at += got.len;
+    }
+    return OK;
+}
+
+struct block_digests {
+    struct digest *digest;
+    struct digest_block *out;
+    uint64_t in_block;
+};
+
+static void hash_bytes_of_block(void *context, struct bytes b)
+{
+    struct block_digests *d = context;
+    digest_update(d->digest, b.at, b.len);
+    d->in_block += b.len;
+    if (d->in_block == DIGEST_BLOCK) {
+        digest_end(d->digest, d->out++);
+        d->in_block = 0;
+    }
+}
+
+static enum status hash_task(const struct task *t, struct reader *r, uint8_t *room,
+                             struct outcome *o)
+{
+    struct block_digests d = {digest_new(), o->blocks, 0};
+    if (!d.digest)
+        return no_memory(&o->err);
+    read_task(t, r, room, hash_bytes_of_block, &d, &o->err);
+    if (d.in_block)
+        digest_end(d.digest, d.out);
+    digest_free(d.digest);
+    return o->err.status;
+}
+
+static void sha256_bytes(void *context, struct bytes b)
+{
+    sha256_update(context, b.len, b.at);
+}
+
+static enum status sha256_task(const struct task *t, struct reader *r, uint8_t *room,
+                               struct outcome *o)
+{
+    struct sha256_ctx sha;
+    sha256_init(&sha);
+    read_task(t, r, room, sha256_bytes, &sha, &o->err);
+    sha256_digest(&sha, SHA256_DIGEST_SIZE, o->blocks[0].at);
+    return o->err.status;
+}
+
+static void *do_task(void *context, uint64_t number, uint64_t *bytes)
+{
+    const struct run *run = context;
+    const struct task *t = &run->tasks[number];
+    const uint64_t blocks = run->algorithm == CONTENT_SHA256 ? 2 : blocks_in(t->len);
+    struct outcome *o = calloc(1, sizeof(*o) + (size_t)blocks * sizeof(o->blocks[0]));
+    uint8_t *room = malloc(READ_BYTES);
+    struct reader *r = NULL;
+    if (o && room && reader_open(t->tensor, &r, &o->err) == OK) {
+        (run->algorithm == CONTENT_SHA256 ? sha256_task : hash_task)(t, r, room, o);
+        /* What was read from end to end has been verified on the way. */
+        if (o->err.status == OK && t->start == 0 && t->last)
+            reader_verify(r, &o->err);
+    }
+    if (o && !room)
+        no_memory(&o->err);
+    if (o && !r && o->err.status == ERR_MISSING)
+        o->absent = true;
+    reader_close(r);
+    free(room);
+    *bytes = sizeof(*o) + blocks * sizeof(o->blocks[0]);
+    return o;
+}
+
+/* --- on the caller's thread ----------------------------------------------------------------- */
+
+static enum status step(sqlite3 *db, sqlite3_stmt *s, struct error *err)
+{
+    const int rc = sqlite3_step(s);
+    sqlite3_reset(s);
+    return rc == SQLITE_DONE || rc == SQLITE_ROW
+               ? OK
+               : db_error(db, "cannot keep a hash", err);
+}
+
+static enum status keep_hash(struct run *run, const struct stored_tensor *t,
+                             struct error *err)
+{
+    struct digest_block hash;
+    char text[DIGEST_TEXT];
+    digest_fold_end(run->fold, &hash);
+    digest_print(&hash, text);
+    sqlite3_bind_text(run->put, 1, text, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_int64(run->link, 1, t->id);
+    sqlite3_bind_text(run->link, 2, text, -1, SQLITE_TRANSIENT);
+    if (step(run->work->db, run->put, err) == OK)
+        step(run->work->db, run->link, err);
+    return err->status;
+}
+
+/* Nothing is known of a tensor that could not be read. */
+static enum status drop_hash(struct run *run, const struct stored_tensor *t,
+                             struct error *err)
+{
+    struct digest_block unused;
+    char sql[100];
+    digest_fold_end(run->fold, &unused);
+    snprintf(sql, sizeof(sql), "DELETE FROM tensor_hashes WHERE id = %lld",
+             (long long)t->id);
+    return run->algorithm == CONTENT_HASH ? db_exec(run->work->db, sql, err) : OK;
+}
+
+static void give_sha256(struct run *run, const struct stored_tensor *t,
+                        const struct outcome *o)
+{
+    char hex[2 * DIGEST_TEXT];
+    digest_print(&o->blocks[0], hex);
+    digest_print(&o->blocks[1], hex + DIGEST_TEXT - 1);
+    run->each(run->work->context, hex, t->name);
+}
+
+/* Commit now and then, so that little is lost when the work is stopped. */
+static enum status commit(struct run *run, uint64_t bytes, struct error *err)
+{
+    run->uncommitted += bytes;
+    if (run->algorithm != CONTENT_HASH || run->uncommitted < COMMIT_BYTES)
+        return OK;
+    run->uncommitted = 0;
+    return db_exec(run->work->db, "COMMIT; BEGIN IMMEDIATE", err);
+}
+
+static enum status take_task(void *context, uint64_t number, void *thing,
+                             struct error *err)
+{
+    struct run *run = context;
+    const struct task *t = &run->tasks[number];
+    const struct outcome *o = thing;
+    const struct content_work *w = run->work;
+    if (o->err.status == ERR_MEMORY)
+        return *err = o->err, err->status;
+    if (o->err.status != OK && !run->tensor_failed) {
+        run->tensor_failed = true;
+        run->complete = run->complete && o->absent;
+        if (w->trouble && !o->absent)
+            w->trouble(w->context, t->tensor->name, &o->err);
+    }
+    if (!run->tensor_failed && run->algorithm == CONTENT_HASH)
+        digest_fold_add(run->fold, o->blocks, blocks_in(t->len));
+    run->done += t->len;
+    if (w->progress)
+        w->progress(w->context, run->done, run->total);
+    if (!t->last)
+        return OK;
+    if (run->tensor_failed) {
+        drop_hash(run, t->tensor, err);
+    } else if (run->algorithm == CONTENT_HASH) {
+        keep_hash(run, t->tensor, err);
+    } else {
+        give_sha256(run, t->tensor, o);
+    }
+    run->tensor_failed = false;
+    return err->status == OK ? commit(run, t->len, err) : err->status;
+}
+
+/* --- batches -------------------------------------------------------------------------------- */
+
+/* Whether threads may read parts of it at once without decoding anything twice. */
+static bool parts_are_cheap(const struct stored_tensor *t)
+{
+    return (t->storage == STORAGE_RANGE || t->storage == STORAGE_PIECES) && !t->sums &&
+           (!t->codec || strncmp(t->codec, "swap:", 5) == 0);
+}
+
+static bool add_task(struct run *run, struct task task)
+{
+    struct task *list = arena_grow(&run->arena, run->tasks, run->task_count,
+                                   &run->task_space, sizeof(*list));
+    if (!list)
+        return false;
+    run->tasks = list;
+    run->tasks[run->task_count++] = task;
+    return true;
+}
+
+static bool add_tasks(struct run *run, struct stored_tensor *t)
+{
+    const uint64_t part = run->algorithm == CONTENT_HASH && parts_are_cheap(t)
+                              ? PART_BLOCKS * DIGEST_BLOCK
+                              : UINT64_MAX;
+    uint64_t start = 0;
+    while (t->nbytes - start > part) {
+        if (!add_task(run, (struct task){t, start, part, false}))
+            return false;
+        start += part;
+    }
+    return add_task(run, (struct task){t, start, t->nbytes - start, true});
+}
+
+/* Load the next tensors; *more is false after the last. */
+static enum status load_batch(struct run *run, sqlite3_stmt *ids, bool *more,
+                              struct error *err)
+{
+    int rc = SQLITE_ROW;
+    run->tensor_count = run->task_count = run->task_space = 0;
+    run->tasks = NULL;
+    while (run->tensor_count < BATCH_TENSORS && (rc = sqlite3_step(ids)) == SQLITE_ROW) {
+        struct stored_tensor *t = &run->tensors[run->tensor_count];
+        *t = (struct stored_tensor){0};
+        if (lookup_tensor(run->lookup, sqlite3_column_int64(ids, 0), &run->arena, t,
+                          err) != OK ||
+            tensor_as_stored(t, &run->arena, err) != OK)
+            return err->status;
+        t->cache = run->cache;
+        run->tensor_count++;
+        if (!add_tasks(run, t))
+            return no_memory(err);
+    }
+    *more = rc == SQLITE_ROW;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE
+               ? OK
+               : db_error(run->work->db, "cannot list the tensors", err);
+}
+
+static bool stop(void *context)
+{
+    const struct content_work *w = ((const struct run *)context)->work;
+    return w->stop && w->stop(w->context);
+}
+
+static enum status run_batches(struct run *run, sqlite3_stmt *ids, struct error *err)
+{
+    bool more = true;
+    while (more && load_batch(run, ids, &more, err) == OK) {
+        const struct work w = {.count = run->task_count,
+                               .threads = run->work->threads,
+                               .context = run,
+                               .make = do_task,
+                               .take = take_task,
+                               .drop = free,
+                               .stop = stop};
+        if (run->task_count && work_run(&w, err) != OK)
+            break;
+        arena_release(&run->arena);
+    }
+    return err->status;
+}
+
+/* Tensors with bytes, in the order of their bytes; ?2: those that have a hash, too. ?3: only
+ * those whose number of bytes another tensor has. */
+static const char tensors_sql[] =
+    "SELECT t.id, t.nbytes FROM tensor t WHERE t.checkpoint_id = ?1 AND t.storage <> 'none'"
+    " AND t.nbytes IS NOT NULL AND t.dtype NOT IN ('string', 'variant', 'resource')"
+    " AND (?2 OR NOT EXISTS (SELECT 1 FROM tensor_hashes h WHERE h.id = t.id))"
+    " AND (NOT ?3 OR t.nbytes IN (SELECT nbytes FROM twin_sizes)) ORDER BY ";
+
+static enum status prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
+                           struct error *err)
+{
+    return sqlite3_prepare_v2(db, sql, -1, out, NULL) == SQLITE_OK
+               ? OK
+               : db_error(db, "cannot read the catalog", err);
+}
+
+static enum status sum_bytes(struct run *run, sqlite3_stmt *ids, struct error *err)
+{
+    int rc;
+    while ((rc = sqlite3_step(ids)) == SQLITE_ROW)
+        run->total += (uint64_t)sqlite3_column_int64(ids, 1);
+    sqlite3_reset(ids);
+    return rc == SQLITE_DONE ? OK
+                             : db_error(run->work->db, "cannot list the tensors", err);
+}
+
+/* How many bytes more than one tensor has: only such tensors can be equal. A layout counts as
+ * often as checkpoints have it. */
+static enum status find_twin_sizes(const struct content_work *w, struct error *err)
+{
+    return db_exec(
+               w->db,
+               "CREATE TEMP TABLE IF NOT EXISTS twin_sizes (nbytes INTEGER PRIMARY KEY);"
+               "DELETE FROM twin_sizes",
+               err) == OK &&
+                   w->twins
+               ? db_exec(
+                     w->db,
+                     "INSERT INTO twin_sizes SELECT t.nbytes FROM layout_tensors t"
+                     " JOIN (SELECT layout, count(*) AS n FROM checkpoints GROUP BY layout) c"
+                     " ON c.layout = t.id >> 24"
+                     " WHERE t.nbytes > 0 GROUP BY t.nbytes HAVING sum(c.n) > 1",
+                     err)
+               : err->status;
+}
+
+static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
+                                  const char *order, struct error *err)
+{
+    sqlite3 *db = run->work->db;
+    sqlite3_stmt *ids = NULL;
+    struct text sql = {0};
+    text_adds(&sql, tensors_sql);
+    text_adds(&sql, order);
+    run->cache = file_cache_new();
+    run->fold = digest_fold_new();
+    run->tensors = calloc(BATCH_TENSORS, sizeof(*run->tensors));
+    run->complete = true;
+    if (!run->cache || !run->fold || !run->tensors || !text_str(&sql))
+        no_memory(err);
+    else if (find_twin_sizes(run->work, err) == OK &&
+             prepare(db, text_str(&sql), &ids, err) == OK &&
+             lookup_open(db, &run->lookup, err) == OK) {
+        sqlite3_bind_int64(ids, 1, checkpoint);
+        sqlite3_bind_int64(ids, 2, all);
+        sqlite3_bind_int64(ids, 3, run->work->twins);
+        if (sum_bytes(run, ids, err) == OK)
+            run_batches(run, ids, err);
+    }
+    sqlite3_finalize(ids);
+    if (run->lookup)
+        lookup_close(run->lookup);
+    text_release(&sql);
+    arena_release(&run->arena);
+    file_cache_free(run->cache);
+    digest_fold_free(run->fold);
+    free(run->tensors);
+    return err->status;
+}
+
+/* --- hashes --------------------------------------------------------------------------------- */
+
+/* The lines that a checkpoint's hash is of, bytewise in order. */
+static const char lines_sql[] =
+    "SELECT t.name || char(9) || coalesce(t.dtype, '') || char(9) || coalesce(t.shape, '')"
+    " || char(9) || coalesce(t.hash, 'none') || char(10) FROM tensor t"
+    " WHERE t.checkpoint_id = ?1 ORDER BY 1";
+
+/* Whether a checkpoint has tensors that could have a hash, and have none. */
+static const char unhashed_sql[] =
+    "SELECT EXISTS (SELECT 1 FROM tensor t WHERE t.checkpoint_id = ?1 AND t.hash IS NULL"
+    " AND t.storage <> 'none' AND t.dtype NOT IN ('string', 'variant', 'resource'))";
+
+static enum status keep_checkpoint(sqlite3 *db, int64_t checkpoint,
+                                   const struct digest_block *hash, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    char text[DIGEST_TEXT];
+    digest_print(hash, text);
+    if (prepare(db, "INSERT OR REPLACE INTO checkpoint_hashes VALUES (?1, ?2)", &s,
+                err) == OK) {
+        sqlite3_bind_int64(s, 1, checkpoint);
+        sqlite3_bind_text(s, 2, text, -1, SQLITE_TRANSIENT);
+        step(db, s, err);
+    }
+    sqlite3_finalize(s);
+    return err->status;
+}
+
+static enum status hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
+{
+    struct digest *d = digest_new();
+    struct digest_block hash;
+    sqlite3_stmt *s = NULL;
+    int rc = SQLITE_DONE;
+    if (!d)
+        return no_memory(err);
+    if (prepare(db, lines_sql, &s, err) == OK) {
+        sqlite3_bind_int64(s, 1, checkpoint);
+        while ((rc = sqlite3_step(s)) == SQLITE_ROW)
+            digest_update(d, sqlite3_column_text(s, 0),
+                          (size_t)sqlite3_column_bytes(s, 0));
+        if (rc != SQLITE_DONE)
+            db_error(db, "cannot list the tensors", err);
+    }
+    sqlite3_finalize(s);
+    digest_end(d, &hash);
+    digest_free(d);
+    return err->status == OK ? keep_checkpoint(db, checkpoint, &hash, err) : err->status;
+}
+
+/* Of a checkpoint whose twins alone were hashed, the others may be known or not. */
+static enum status hash_if_whole(const struct content_work *w, int64_t checkpoint,
+                                 struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    bool whole = !w->twins;
+    if (!whole && prepare(w->db, unhashed_sql, &s, err) == OK) {
+        sqlite3_bind_int64(s, 1, checkpoint);
+        whole = sqlite3_step(s) == SQLITE_ROW && !sqlite3_column_int(s, 0);
+    }
+    sqlite3_finalize(s);
+    return whole && err->status == OK ? hash_checkpoint(w->db, checkpoint, err)
+                                      : err->status;
+}
+
+/* Forget what is known of a checkpoint's contents. */
+static enum status drop_hashes(sqlite3 *db, int64_t checkpoint, struct error *err)
+{
+    char sql[200];
+    snprintf(
+        sql, sizeof(sql),
+        "DELETE FROM tensor_hashes WHERE id >> 24 = %lld AND id BETWEEN %lld AND %lld;"
+        "DELETE FROM checkpoint_hashes WHERE id = %lld",
+        (long long)checkpoint, (long long)checkpoint << TENSOR_ORD_BITS,
+        ((long long)checkpoint << TENSOR_ORD_BITS) + (long long)TENSOR_ORD_MASK,
+        (long long)checkpoint);
+    return db_exec(db, sql, err);
+}
+
+static enum status drop_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
+{
+    char sql[100];
+    snprintf(sql, sizeof(sql), "DELETE FROM checkpoint_hashes WHERE id = %lld",
+             (long long)checkpoint);
+    return db_exec(db, sql, err);
+}
+
+/* Whether a row of `files` is of a file that is as it was at import. */
+static bool as_indexed(sqlite3_stmt *s, struct error *why)
+{
+    const char *path = (const char *)sqlite3_column_text(s, 0);
+    struct file_identity now;
+    const struct file_identity then = {
+        .size = (uint64_t)sqlite3_column_int64(s, 1),
+        .mtime_ns = sqlite3_column_int64(s, 2),
+        .inode = (uint64_t)sqlite3_column_int64(s, 3),
+        .device = (uint64_t)sqlite3_column_int64(s, 4),
+    };
+    if (file_identify(path, &now, why) != OK)
+        return false;
+    if (file_same(&now, &then))
+        return true;
+    error_set(why, ERR_CHANGED, path, NO_OFFSET,
+              "changed since it was indexed; import it again");
+    return false;
+}
+
+/* What is known is only as good as the files are unchanged. False after an error, or after
+ * saying which file is not as it was. */
+static bool files_unchanged(const struct content_work *w, int64_t checkpoint,
+                            struct error *err)
+{
+    static const char sql[] =
+        "SELECT path, size, mtime_ns, inode, device FROM files"
+        " WHERE id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215 AND size IS NOT NULL";
+    sqlite3_stmt *s = NULL;
+    struct error why = {.offset = NO_OFFSET};
+    bool good = true;
+    int rc = SQLITE_DONE;
+    if (prepare(w->db, sql, &s, err) != OK)
+        return false;
+    sqlite3_bind_int64(s, 1, checkpoint);
+    while (good && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        good = as_indexed(s, &why);
+    if (good && rc != SQLITE_DONE)
+        db_error(w->db, "cannot list the files", err);
+    sqlite3_finalize(s);
+    if (!good && w->trouble)
+        w->trouble(w->context, NULL, &why);
+    if (!good)
+        drop_hashes(w->db, checkpoint, err);
+    return good && err->status == OK;
+}
+
+enum status content_hash(const struct content_work *w, int64_t checkpoint, bool *complete,
+                         struct error *err)
+{
+    struct run run = {.work = w, .algorithm = CONTENT_HASH};
+    if (db_exec(w->db, "BEGIN IMMEDIATE", err) != OK)
+        return err->status;
+    const bool current = files_unchanged(w, checkpoint, err);
+    if (current &&
+        prepare(w->db, "INSERT OR IGNORE INTO hashes(hash) VALUES (?1)", &run.put, err) ==
+            OK &&
+        prepare(w->db,
+                "INSERT OR REPLACE INTO tensor_hashes"
+                " SELECT ?1, id FROM hashes WHERE hash = ?2",
+                &run.link, err) == OK)
+        run_checkpoint(&run, checkpoint, w->again, "t.file, t.offset, t.ord", err);
+    sqlite3_finalize(run.put);
+    sqlite3_finalize(run.link);
+    *complete = current && run.complete && err->status == OK;
+    if (*complete)
+        hash_if_whole(w, checkpoint, err);
+    else if (current &&
+             err->status == OK) /* a tensor is damaged: what was known is not so */
+        drop_checkpoint(w->db, checkpoint, err);
+    /* What was done before an interruption or an error stays. */
+    struct error ending = {.offset = NO_OFFSET};
+    if (db_exec(w->db, "COMMIT", &ending) != OK) {
+        sqlite3_exec(w->db, "ROLLBACK", NULL, NULL, NULL);
+        if (err->status == OK)
+            *err = ending;
+    }
+    return err->status;
+}
+
+enum status content_sha256(const struct content_work *w, int64_t checkpoint,
+                           void (*each)(void *context, const char *hex, const char *name),
+                           bool *complete, struct error *err)
+{
+    struct run run = {.work = w, .algorithm = CONTENT_SHA256, .each = each};
+    run_checkpoint(&run, checkpoint, true, "t.ord", err);
+    *complete = run.complete;
+    return err->status;
+}

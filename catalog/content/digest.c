@@ -1,0 +1,96 @@
+#ifndef __clang__
+#    pragma GCC optimize("O3")
+#endif
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "catalog/content/digest.h"
+
+struct digest {
+    XXH3_state_t *state;
+};
+
+struct digest *digest_new(void)
+{
+    struct digest *d = malloc(sizeof(*d));
+    XXH3_state_t *state = XXH3_createState();
+    if (!d || !state) {
+        free(d);
+        XXH3_freeState(state);
+        return NULL;
+    }
+    d->state = state;
+    XXH3_128bits_reset(state);
+    return d;
+}
+
+void digest_update(struct digest *d, const void *bytes, size_t len)
+{
+    XXH3_128bits_update(d->state, bytes, len);
+}
+
+void digest_end(struct digest *d, struct digest_block *out)
+{
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(d->state));
+    memcpy(out->at, canonical.digest, sizeof(out->at));
+    XXH3_128bits_reset(d->state);
+}
+
+void digest_free(struct digest *d)
+{
+    if (d)
+        XXH3_freeState(d->state);
+    free(d);
+}
+
+struct digest_fold {
+    struct digest *all;
+    struct digest_block last;
+    uint64_t count;
+};
+
+struct digest_fold *digest_fold_new(void)
+{
+    struct digest_fold *f = calloc(1, sizeof(*f));
+    if (f && !(f->all = digest_new())) {
+        free(f);
+        return NULL;
+    }
+    return f;
+}
+
+void digest_fold_add(struct digest_fold *f, const struct digest_block *blocks,
+                     uint64_t count)
+{
+    if (!count)
+        return;
+    digest_update(f->all, blocks, (size_t)count * sizeof(*blocks));
+    f->last = blocks[count - 1];
+    f->count += count;
+}
+
+void digest_fold_end(struct digest_fold *f, struct digest_block *hash)
+{
+    digest_end(f->all, hash);
+    if (f->count == 1)
+        *hash = f->last;
+    f->count = 0;
+}
+
+void digest_fold_free(struct digest_fold *f)
+{
+    if (f)
+        digest_free(f->all);
+    free(f);
+}
+
+void digest_print(const struct digest_block *d, char out[DIGEST_TEXT])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < DIGEST_BYTES; i++) {
+        out[2 * i] = digits[d->at[i] >> 4];
+        out[2 * i + 1] = digits[d->at[i] & 15];
+    }
+    out[2 * DIGEST_BYTES] = '\0';
+}

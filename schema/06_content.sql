@@ -1,0 +1,20 @@
+-- 06_content.sql - what the tensors hold: content hashes (catalog/content/digest.h).
+--
+-- A hash is stored once, however many tensors have it: frozen weights through the steps of a run,
+-- tied copies, fine-tunes of one base.
+CREATE TABLE IF NOT EXISTS hashes (
+  id    INTEGER PRIMARY KEY,
+  hash  TEXT NOT NULL UNIQUE      -- 32 hex digits
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS tensor_hashes (
+  id    INTEGER PRIMARY KEY,      -- tensor.id
+  hash  INTEGER NOT NULL          -- hashes.id
+) STRICT;
+CREATE INDEX IF NOT EXISTS tensor_hashes_by_hash ON tensor_hashes(hash);
+
+CREATE TABLE IF NOT EXISTS checkpoint_hashes (
+  id    INTEGER PRIMARY KEY,      -- checkpoints.id
+  hash  TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS checkpoint_hashes_by_hash ON checkpoint_hashes(hash);

@@ -1,0 +1,156 @@
+/*
+ * cmd_diff.c - two checkpoints side by side (table function `diff`, tensor_distance()).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "shell/command/command.h"
+#include "shell/command/hashing.h"
+
+enum {
+    MAP,
+    BYTES,
+    VALUES,
+    ALL,
+    JOBS
+};
+
+static const struct option_spec options[] = {
+    [MAP] = {"--map", "RULESET", "rename A's side by this rule set first"},
+    [BYTES] = {"--bytes", NULL, "compare contents too, by hash"},
+    [VALUES] = {"--values", NULL, "say how far apart: max_abs, rel_l2, cosine"},
+    [ALL] = {"--all", NULL, "list what is the same, too"},
+    [JOBS] = {"--jobs", "N", "threads (default: one a core)"},
+    {NULL, NULL, NULL},
+};
+
+/* The rows are kept while they are counted and printed: distances cost reading. What was read and
+ * is equal is the same. (A parameter that is NULL would be one that is not given: no rows.) */
+static const char compare_sql[] =
+    "CREATE TEMP TABLE difference AS SELECT"
+    " CASE WHEN status = 'unread' AND distance IS NOT NULL"
+    "      THEN iif(distance ->> '$.unequal', 'value', 'same') ELSE status END AS status,"
+    " name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, distance FROM"
+    " (SELECT *, iif(?4 AND status IN ('value', 'dtype', 'unread'),"
+    "               tensor_distance(tensor_a, tensor_b), NULL) AS distance"
+    "  FROM (SELECT * FROM diff(?1, ?2) WHERE ?3 IS NULL"
+    "        UNION ALL SELECT * FROM diff(?1, ?2, ?3)))";
+
+#define ROWS "SELECT status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b"
+#define FROM_ROWS                                                                        \
+    " FROM temp.difference WHERE ?1 OR status NOT IN ('same', 'unread') ORDER BY rowid"
+
+static const char names_sql[] = ROWS FROM_ROWS;
+static const char values_sql[] = ROWS
+    ", distance ->> '$.max_abs' AS max_abs, distance ->> '$.rel_l2' AS rel_l2,"
+    " distance ->> '$.cosine' AS cosine, distance ->> '$.unequal' AS unequal" FROM_ROWS;
+
+struct counts {
+    sqlite3_int64 same, unread, different;
+};
+
+/* Run a statement that gives no rows; it is finalized. */
+static bool run(struct session *s, sqlite3_stmt *stmt)
+{
+    const bool good = stmt && sqlite3_step(stmt) == SQLITE_DONE;
+    if (stmt && !good)
+        complain("%s", sqlite3_errmsg(s->db));
+    sqlite3_finalize(stmt);
+    return good;
+}
+
+static bool compare(struct session *s, int64_t a, int64_t b, const char *map, bool values)
+{
+    return run(s, session_prepare(s, "DROP TABLE IF EXISTS temp.difference", "")) &&
+           run(s, session_prepare(s, compare_sql, "iisi", a, b, map, (int64_t)values));
+}
+
+/* How many rows of each kind; false after saying why not. */
+static bool count_rows(struct session *s, struct counts *c)
+{
+    sqlite3_stmt *stmt =
+        session_prepare(s,
+                        "SELECT sum(status = 'same'), sum(status = 'unread'),"
+                        " sum(status NOT IN ('same', 'unread'))"
+                        " FROM temp.difference",
+                        "");
+    const bool good = stmt && sqlite3_step(stmt) == SQLITE_ROW;
+    if (stmt && !good)
+        complain("%s", sqlite3_errmsg(s->db));
+    if (good)
+        *c = (struct counts){sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
+                             sqlite3_column_int64(stmt, 2)};
+    sqlite3_finalize(stmt);
+    return good;
+}
+
+static bool hash_both(struct session *s, int64_t a, int64_t b, unsigned threads,
+                      int *status)
+{
+    sqlite3_int64 ids[] = {a, b};
+    const struct hash_request r = {.ids = ids, .count = 2, .threads = threads};
+    *status = hash_request(s, &r);
+    return *status == STATUS_FINE;
+}
+
+static void say_counts(const struct counts *c)
+{
+    complain("%lld different, %lld the same%s", c->different, c->same + c->unread,
+             c->unread ? " as far as names, dtypes and shapes go" : "");
+}
+
+/* A map that is not there is trouble, not a difference. */
+static bool map_known(struct session *s, const char *map)
+{
+    char *dialect = map ? session_dialect(s, map) : NULL;
+    const bool good = !map || (dialect && strcmp(dialect, "t5x-translator") == 0);
+    if (map && dialect && !good)
+        complain("diff renames by sets of dialect t5x-translator; '%s' is %s", map,
+                 dialect);
+    sqlite3_free(dialect);
+    return good;
+}
+
+static int diff_run(struct session *s, const struct args *args)
+{
+    const char *map = args->value[MAP];
+    const bool all = args->value[ALL], values = args->value[VALUES];
+    struct counts c = {0};
+    unsigned threads;
+    int status = STATUS_FINE;
+    if (!hash_jobs(args->value[JOBS], &threads) || !map_known(s, map))
+        return STATUS_TROUBLE;
+    const int64_t a = session_checkpoint(s, args->operand[0]);
+    const int64_t b = a ? session_checkpoint(s, args->operand[1]) : 0;
+    if (!a || !b)
+        return STATUS_TROUBLE;
+    if (args->value[BYTES] && !hash_both(s, a, b, threads, &status))
+        return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
+    if (!compare(s, a, b, map, values) || !count_rows(s, &c))
+        return session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
+    status = render_query(s, values ? values_sql : names_sql, "i", (int64_t)all);
+    if (status != STATUS_FINE)
+        return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
+    say_counts(&c);
+    return c.different ? STATUS_NO : STATUS_FINE;
+}
+
+const struct command command_diff = {
+    .name = "diff",
+    .args = "A B [--map RULESET] [--bytes|--values] [--all] [--jobs N]",
+    .summary = "compare two checkpoints",
+    .help =
+        "Names, dtypes and shapes; with --bytes also what the tensors hold, by hash (kept, so that\n"
+        "the next time nothing is read); with --values how far apart they are: the largest\n"
+        "absolute difference, the norm of b - a over that of a, the cosine. What is the same is\n"
+        "only counted. A and B may be steps of a run. Ends with 0 (the same), 1 (different) or 2.\n"
+        "\n"
+        "  ckptdb diff runs/gpt@1000 runs/gpt@2000 --values\n"
+        "  ckptdb diff model.safetensors model.gguf --map llama_hf_to_gguf\n"
+        "  ckptdb \"SELECT * FROM diff(1, 2) WHERE status = 'only_b'\"",
+    .options = options,
+    .min_args = 2,
+    .max_args = 2,
+    .catalog = CATALOG_WRITE,
+    .run = diff_run,
+};

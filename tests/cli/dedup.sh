@@ -1,0 +1,31 @@
+# What is stored twice: copies in other containers count, links and tied tensors do not.
+python3 - <<'EOF'
+import json, struct
+def save(path, tensors):
+    header, data, seen = {}, b"", {}
+    for name, raw in tensors:
+        if raw not in seen:
+            seen[raw] = len(data)
+            data += raw
+        header[name] = {"dtype": "F32", "shape": [len(raw) // 4], "data_offsets": [seen[raw], seen[raw] + len(raw)]}
+    text = json.dumps(header).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
+big, small, other = (struct.pack("<f", x) * n for x, n in ((1, 1000), (2, 10), (3, 1000)))
+save("base.safetensors", [("w", big), ("b", small), ("only", struct.pack("<f", 9) * 77)])
+save("tune.safetensors", [("model.w", big), ("model.b", small), ("head", other)])
+EOF
+python3 "$TESTS/fixtures/make_npy.py" b.npy '<f4' '(10,)' '<f' 2 2 2 2 2 2 2 2 2 2
+ln base.safetensors hard.safetensors
+ln -s base.safetensors soft.safetensors
+"$CKPTDB_BIN" import .
+"$CKPTDB_BIN" dedup
+echo "status $?"
+echo '-- only what could be equal was read'
+"$CKPTDB_BIN" "SELECT name FROM tensor WHERE hash IS NULL"
+echo '-- waste of one checkpoint; all of it'
+"$CKPTDB_BIN" dedup b.npy
+"$CKPTDB_BIN" "SELECT sum(wasted), count(*) FROM duplicate"
+echo '-- nothing twice'
+"$CKPTDB_BIN" -d one.db import base.safetensors && "$CKPTDB_BIN" -d one.db dedup
+echo "status $?"

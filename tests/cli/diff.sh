@@ -1,0 +1,40 @@
+# diff: names, dtypes, shapes, contents, distances; under a map.
+python3 - <<'EOF'
+import json, struct
+def save(path, tensors):
+    header, data = {}, b""
+    for name, dtype, shape, raw in tensors:
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
+def f(*x): return struct.pack("<%df" % len(x), *x)
+nan = float("nan")
+save("a.safetensors", [("same", "F32", [2], f(1, 2)), ("value", "F32", [3], f(1, 2, 2)), ("dtype", "F32", [2], f(1, 2)),
+    ("shape", "F32", [2, 3], f(*range(6))), ("gone", "F32", [1], f(9)), ("moved", "F32", [2], f(5, 6)), ("nan", "F32", [3], f(nan, nan, 1))])
+save("b.safetensors", [("same", "F32", [2], f(1, 2)), ("value", "F32", [3], f(1, 2, 4)), ("dtype", "F64", [2], struct.pack("<2d", 1, 2)),
+    ("shape", "F32", [3, 2], f(*range(6))), ("new", "F32", [1], f(8)), ("moved.to", "F32", [2], f(5, 6)), ("nan", "F32", [3], f(nan, 1, 1))])
+save("c.safetensors", [("m." + n, "F32", [2], f(1, 2)) for n in ("same", "other")])
+json.dump({"dialect": "t5x-translator", "rules": [["(same)", r"m.\1"], ["value", None], ["(.*)", r"\1"]]}, open("map.json", "w"))
+EOF
+"$CKPTDB_BIN" import . >/dev/null
+"$CKPTDB_BIN" diff a.safetensors b.safetensors; echo "status $?"
+echo '-- contents'
+"$CKPTDB_BIN" diff a.safetensors b.safetensors --bytes; echo "status $?"
+echo '-- how far apart'
+"$CKPTDB_BIN" --json diff a.safetensors b.safetensors --values; echo "status $?"
+echo '-- all'
+"$CKPTDB_BIN" "SELECT status, name_a, name_b FROM diff((SELECT id FROM checkpoint WHERE path LIKE '%/a.safetensors'), (SELECT id FROM checkpoint WHERE path LIKE '%/b.safetensors'))"
+echo '-- with itself'
+"$CKPTDB_BIN" diff a.safetensors a.safetensors; echo "status $?"
+echo '-- renamed first: what the map drops has no row'
+"$CKPTDB_BIN" map load m map.json
+"$CKPTDB_BIN" diff a.safetensors c.safetensors --map m --all; echo "status $?"
+echo '-- trouble is 2'
+"$CKPTDB_BIN" diff a.safetensors none; echo "status $?"
+"$CKPTDB_BIN" diff a.safetensors b.safetensors --map none; echo "status $?"
+echo '-- values without hashes tell, too'
+rm "$CKPTDB"; "$CKPTDB_BIN" import a.safetensors b.safetensors >/dev/null
+"$CKPTDB_BIN" diff a.safetensors b.safetensors --values --all
+cp a.safetensors d.safetensors; "$CKPTDB_BIN" import d.safetensors; "$CKPTDB_BIN" diff a.safetensors d.safetensors --values; echo "status $?"

@@ -1,0 +1,49 @@
+# Content hashes: one for the same values in every container; kept until a file changes.
+python3 - <<'EOF'
+import json, struct, random
+def save(path, tensors):
+    header, data = {}, b""
+    for name, dtype, shape, raw in tensors:
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
+block = 1 << 20
+r = random.Random(7)
+sizes = [0, 1, block - 1, block, block + 1, 2 * block, 33 * block, 65 * block + 3]
+save("edges.safetensors", [("t%d" % n, "U8", [n], r.randbytes(n)) for n in sizes])
+save("a.safetensors", [("w", "F32", [2, 3], struct.pack("<6f", *range(6))), ("tied", "F32", [2, 3], struct.pack("<6f", *range(6)))])
+save("b.safetensors", [("x", "F32", [6], struct.pack("<6f", *range(6)))])
+EOF
+python3 "$TESTS/fixtures/make_npy.py" c.npy '>f4' '(2, 3)' '>f' 0 1 2 3 4 5
+python3 "$TESTS/fixtures/make_npy.py" d.npy '<f4' '(2, 3)F' '<f' 0 3 1 4 2 5
+"$CKPTDB_BIN" import .
+"$CKPTDB_BIN" hash | cut -f 1,3
+echo "status $?"
+echo '-- the edges of blocks'
+"$CKPTDB_BIN" "SELECT name, hash FROM tensor WHERE checkpoint LIKE '%edges%'"
+echo '-- the same values, wherever they are'
+"$CKPTDB_BIN" "SELECT name, dtype, shape FROM tensor t JOIN content c ON t.checkpoint_id = c.checkpoint_id AND t.id = c.tensor_id
+  WHERE c.hash = (SELECT hash FROM tensor WHERE name = 'x') ORDER BY name"
+"$CKPTDB_BIN" "EXPLAIN QUERY PLAN SELECT tensor_id FROM content WHERE hash = 'x'" | grep -c SCAN
+echo '-- one thread, several: one hash'
+cp "$CKPTDB" again.db
+"$CKPTDB_BIN" -d again.db hash --again --jobs 1 >/dev/null
+"$CKPTDB_BIN" "ATTACH 'again.db' AS other; SELECT count(*) FROM (SELECT id, hash FROM tensor_hashes EXCEPT SELECT id, hash FROM other.tensor_hashes)"
+echo '-- what is wrong is reported, what changed loses its hash'
+printf X | dd of=b.safetensors bs=1 seek=85 conv=notrunc status=none
+"$CKPTDB_BIN" hash b.safetensors --again
+echo "status $?"
+"$CKPTDB_BIN" import b.safetensors
+"$CKPTDB_BIN" "SELECT count(*), count(hash) FROM tensor WHERE checkpoint LIKE '%/b.safetensors'"
+"$CKPTDB_BIN" forget a.safetensors
+"$CKPTDB_BIN" "SELECT count(*) FROM content WHERE hash = '$("$CKPTDB_BIN" "SELECT hash FROM tensor WHERE name = 'c'")'"
+echo '-- manifests are those of sha256sum'
+"$CKPTDB_BIN" hash c.npy --sha256
+python3 -c "
+import hashlib, struct
+print(hashlib.sha256(struct.pack('<6f', *range(6))).hexdigest())"
+"$CKPTDB_BIN" hash c.npy --manifest m.txt && cat m.txt
+"$CKPTDB_BIN" hash --sha256
+echo "status $?"
