@@ -12,6 +12,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "catalog/base/pages.h"
 #include "catalog/base/threads.h"
 #include "catalog/codec/encode.h"
 
@@ -481,10 +482,10 @@ static void work(struct worker *w)
 static bool run_worker(struct pump *p)
 {
     struct worker w = {.pump = p, .error = {.offset = NO_OFFSET}};
-    w.read = malloc(BLOCK_BYTES);
-    w.converted = malloc(BLOCK_BYTES);
+    w.read = pages_alloc(BLOCK_BYTES);
+    w.converted = pages_alloc(BLOCK_BYTES);
     size_t piece = (size_t)p->stream->piece_bytes;
-    w.piece = piece ? malloc(piece) : NULL;
+    w.piece = piece ? pages_alloc(piece) : NULL;
     bool ready = w.read && w.converted && (w.piece || !piece);
     if (ready)
         work(&w);

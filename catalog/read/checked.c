@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "catalog/base/crc32c.h"
+#include "catalog/base/pages.h"
 
 #define BLOCK_BYTES ((size_t)128 << 10)
 
@@ -55,7 +56,7 @@ enum status checksum_wrong(const struct source *s, const struct checksum *sum,
 static enum status sum_range(const struct source *s, uint64_t at, uint64_t end,
                              const char *kind, uint32_t *found, struct error *err)
 {
-    uint8_t *block = malloc(BLOCK_BYTES);
+    uint8_t *block = pages_alloc(BLOCK_BYTES);
     if (!block)
         return error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
     while (at < end) {

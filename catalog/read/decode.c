@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "catalog/base/pages.h"
 #include "catalog/base/threads.h"
 #include "catalog/codec/block.h"
 #include "catalog/codec/codec.h"
@@ -307,13 +308,15 @@ static enum status open_stream(const struct decode *d, const struct chunk *c,
 static enum status read_stored(const struct decode *d, struct worker *w,
                                const struct source *s, struct error *err)
 {
-    if (s->size > w->room) {
+    if (s->size > w->room) { /* some more, for others are a little larger */
+        uint64_t room = s->size + s->size / 4;
+        room = room < d->stored_most ? room : d->stored_most;
         free(w->stored);
         w->room = 0;
-        w->stored = malloc((size_t)s->size);
+        w->stored = pages_alloc((size_t)room);
         if (!w->stored)
             return no_memory(d, err);
-        w->room = s->size;
+        w->room = room;
     }
     return source_read(s, 0, w->stored, (size_t)s->size, err);
 }
@@ -354,7 +357,7 @@ static enum status do_at_once(const struct job *j, struct worker *w, struct gath
     struct source *s = NULL;
     if (in_place(j, g))
         return decode_at_once(d, w, c, j->dst + g->to * d->unit, err);
-    if (!w->scratch && !(w->scratch = malloc((size_t)d->bytes)))
+    if (!w->scratch && !(w->scratch = pages_alloc((size_t)d->bytes)))
         return no_memory(d, err);
     if (decode_at_once(d, w, c, w->scratch, err) != OK)
         return err->status;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "catalog/base/pages.h"
 #include "catalog/store/temporary.h"
 
 #define BUFFER_BYTES ((uint64_t)256 << 10)
@@ -216,7 +217,7 @@ enum status gather_run(struct gather *g, const struct source *s, uint8_t *dst,
     struct plan p = plan_of(g);
     uint64_t index[64] = {0};
     uint8_t *buffer = NULL;
-    if (p.loaded && !p.direct && !(buffer = malloc((size_t)(p.span * g->unit))))
+    if (p.loaded && !p.direct && !(buffer = pages_alloc((size_t)(p.span * g->unit))))
         return error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
     enum status status;
     do
@@ -328,7 +329,7 @@ enum status gather_to_file(struct gather *g, const struct source *s, int fd,
         inside *= g->dim[outer--].count;
     uint64_t part = room / inside ? room / inside : 1;
     part = part < g->dim[outer].count ? part : g->dim[outer].count;
-    struct pieces p = {s, malloc((size_t)(part * inside * g->unit)), fd, what};
+    struct pieces p = {s, pages_alloc((size_t)(part * inside * g->unit)), fd, what};
     if (!p.buffer)
         return error_set(err, ERR_MEMORY, what, NO_OFFSET, "no memory");
     do {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "catalog/base/pages.h"
 #include "catalog/base/threads.h"
 #include "catalog/codec/codec.h"
 #include "catalog/read/decode.h"
@@ -78,7 +79,7 @@ static bool buffer_grow(struct buffer *b, uint64_t len)
     if (len <= b->room)
         return true;
     free(b->at);
-    b->at = malloc((size_t)len);
+    b->at = pages_alloc((size_t)len);
     b->room = b->at ? len : 0;
     return b->at;
 }

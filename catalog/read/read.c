@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "catalog/base/pages.h"
 #include "catalog/codec/codec.h"
 #include "catalog/codec/strings.h"
 #include "catalog/read/boxes.h"
@@ -358,7 +359,7 @@ static enum status read_band(struct reader *r, uint64_t position, uint64_t count
             r->band_at = position;
             r->band_len = 0;
             uint64_t len = all - position < most ? all - position : most;
-            if (!r->band && !(r->band = malloc((all < most ? all : most) * r->unit)))
+            if (!r->band && !(r->band = pages_alloc((all < most ? all : most) * r->unit)))
                 return no_memory(r->tensor, err);
             if (gather_units(r, r->whole, position, len, r->band, err) != OK)
                 return err->status;

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "catalog/base/pages.h"
+
 #define BLOCK_BYTES    ((size_t)256 << 10) /* in the cache from reading to writing */
 #define BLOCK_MULTIPLE 1024                /* elements: whole blocks of any dtype */
 
@@ -64,9 +66,9 @@ static enum status make_room(struct tensor_stream *s, struct error *err)
                          "%llu elements are not whole blocks of %s%s",
                          (unsigned long long)s->elements, from->name,
                          s->converts ? "" : "; --dtype float32 gives them as numbers");
-    s->in = malloc(in ? (size_t)in : 1);
-    s->out = s->converts ? malloc(out ? (size_t)out : 1) : NULL;
-    s->run = s->picks ? malloc((size_t)out) : NULL;
+    s->in = pages_alloc((size_t)in);
+    s->out = s->converts ? pages_alloc((size_t)out) : NULL;
+    s->run = s->picks ? pages_alloc((size_t)out) : NULL;
     return s->in && (s->out || !s->converts) && (s->run || !s->picks)
                ? OK
                : no_memory(s->tensor, err);

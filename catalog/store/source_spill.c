@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "catalog/base/pages.h"
 #include "catalog/store/source.h"
 #include "catalog/store/temporary.h"
 
@@ -44,7 +45,7 @@ static const struct source_ops spill_ops = {.read_at = spill_read, .close = spil
 static enum status fill_file(struct spill_source *p, const struct source *inner,
                              struct error *err)
 {
-    uint8_t *block = malloc(BLOCK_BYTES);
+    uint8_t *block = pages_alloc(BLOCK_BYTES);
     if (!block)
         error_set(err, ERR_MEMORY, p->name, NO_OFFSET, "no memory");
     else
@@ -64,7 +65,7 @@ static enum status fill_file(struct spill_source *p, const struct source *inner,
 static enum status fill_memory(struct spill_source *p, const struct source *inner,
                                struct error *err)
 {
-    p->at = malloc(inner->size ? (size_t)inner->size : 1);
+    p->at = pages_alloc((size_t)inner->size);
     if (!p->at)
         return error_set(err, ERR_MEMORY, p->name, NO_OFFSET, "no memory");
     return source_read(inner, 0, p->at, (size_t)inner->size, err);

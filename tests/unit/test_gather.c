@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "catalog/base/pages.h"
 #include "catalog/read/gather.h"
 #include "catalog/store/temporary.h"
 
@@ -223,11 +224,28 @@ static void sizes_of_our_own(void **state)
     }
 }
 
+/* Large buffers begin at a page (pages.h: a matter of speed); none is larger than memory. */
+static void large_buffers(void **state)
+{
+    (void)state;
+    static const size_t bytes[] = {0, 1, 4095, 4096, 65536, 131072, 131073, 1 << 24};
+    for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+        uint8_t *at = pages_alloc(bytes[i]);
+        assert_non_null(at);
+        memset(at, 1, bytes[i]);
+        if (bytes[i] >= 4096)
+            assert_int_equal((uintptr_t)at % 4096, 0);
+        free(at);
+    }
+    assert_null(pages_alloc(SIZE_MAX));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_gathers),
         cmocka_unit_test(sizes_of_our_own),
+        cmocka_unit_test(large_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,6 +41,7 @@ static bool fails(enum fault kind)
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *at, size_t size);
+void *__real_aligned_alloc(size_t boundary, size_t size);
 char *__real_strdup(const char *s);
 ssize_t __real_pread64(int fd, void *at, size_t len, off_t offset);
 
@@ -60,6 +61,12 @@ void *__wrap_realloc(void *at, size_t size);
 void *__wrap_realloc(void *at, size_t size)
 {
     return fails(NO_MEMORY) ? NULL : __real_realloc(at, size);
+}
+
+void *__wrap_aligned_alloc(size_t boundary, size_t size);
+void *__wrap_aligned_alloc(size_t boundary, size_t size)
+{
+    return fails(NO_MEMORY) ? NULL : __real_aligned_alloc(boundary, size);
 }
 
 char *__wrap_strdup(const char *s);
