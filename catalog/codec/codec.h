@@ -13,6 +13,7 @@
  *   lz4:N       the decoded size in 4 bytes, and an LZ4 block
  *   bz2:N       one or more bzip2 streams
  *   lzma:N      one or more .xz streams, or one of .lzma
+ *   rawlzma:N,F,F  LZMA without a header: its filters are stated (rawlzma.c)
  *   crc32c:end  verify and leave out the checksum that is after the bytes ("start": in
  *               front); also crc32, adler32, fletcher32, jenkins_lookup3
  *   shuffle:W   bytes sorted by their place in their element of W bytes

@@ -51,6 +51,7 @@
     F(libbz2, BZ2_bzDecompressEnd, close)
 #define LZMA_FUNCTIONS(F)                                                                \
     F(liblzma, lzma_auto_decoder, init)                                                  \
+    F(liblzma, lzma_raw_decoder, raw)                                                    \
     F(liblzma, lzma_code, code)                                                          \
     F(liblzma, lzma_end, close)
 #define BLOSC_FUNCTIONS(F)                                                               \

@@ -291,13 +291,85 @@ static bool filter_jenkins(struct chain *c, const struct zarr_member *m)
     return add_sum(c, "jenkins_lookup3", "end");
 }
 
+/* What decoding must know of liblzma's presets, 0 to 9: the dictionary, as a power of 2. */
+static const uint8_t lzma_dictionaries[] = {18, 20, 21, 22, 22, 23, 23, 24, 25, 26};
+#define LZMA_PRESET  6 /* if none is said */
+#define LZMA_EXTREME ((uint64_t)1 << 31)
+
+/* liblzma's numbers of filters without a dictionary, with rawlzma.c's words and the setting
+ * that they have. */
+static const struct {
+    uint64_t id;
+    const char *word;
+} lzma_filters[] = {
+    {3, "delta"}, {4, "x86"},      {5, "powerpc"}, {6, "ia64"},
+    {7, "arm"},   {8, "armthumb"}, {9, "sparc"},
+};
+#define LZMA_DELTA 3
+#define LZMA_2     33
+#define LZMA_1     UINT64_C(0x4000000000000001)
+
+/* One filter, as Python's lzma has it: {"id": 33, "preset": 6}. */
+static bool lzma_filter(struct chain *c, const struct zarr_value *v, struct text *out)
+{
+    struct zarr_member m[] = {
+        {"id", {0}}, {"preset", {0}}, {"dict_size", {0}},    {"lc", {0}}, {"lp", {0}},
+        {"pb", {0}}, {"dist", {0}},   {"start_offset", {0}}, {NULL, {0}},
+    };
+    uint64_t id, preset, dictionary, lc, lp, pb, dist, start;
+    if (v->type != JSON_OBJECT || !zarr_members(c->z, v, m, NULL) ||
+        !whole_setting(c, &m[0].value, 0, &id) ||
+        !whole_setting(c, &m[1].value, LZMA_PRESET, &preset) ||
+        (preset & ~LZMA_EXTREME) >= sizeof(lzma_dictionaries) ||
+        !whole_setting(c, &m[2].value,
+                       UINT64_C(1) << lzma_dictionaries[preset & ~LZMA_EXTREME],
+                       &dictionary) ||
+        !whole_setting(c, &m[3].value, 3, &lc) ||
+        !whole_setting(c, &m[4].value, 0, &lp) ||
+        !whole_setting(c, &m[5].value, 2, &pb) ||
+        !whole_setting(c, &m[6].value, 1, &dist) ||
+        !whole_setting(c, &m[7].value, 0, &start))
+        return false;
+    if (id == LZMA_1)
+        return text_addf(out, ",lzma1=%llu/%llu/%llu/%llu",
+                         (unsigned long long)dictionary, (unsigned long long)lc,
+                         (unsigned long long)lp, (unsigned long long)pb);
+    if (id == LZMA_2)
+        return text_addf(out, ",lzma2=%llu", (unsigned long long)dictionary);
+    for (size_t i = 0; i < sizeof(lzma_filters) / sizeof(lzma_filters[0]); i++)
+        if (id == lzma_filters[i].id)
+            return text_addf(out, ",%s=%llu", lzma_filters[i].word,
+                             (unsigned long long)(id == LZMA_DELTA ? dist : start));
+    return false;
+}
+
+static bool compress_raw_lzma(struct chain *c, const struct zarr_value *filters)
+{
+    struct text text = {.limit = CODEC_STEP_BYTES};
+    struct zarr_value v;
+    struct json j;
+    bool known = filters->type == JSON_ARRAY;
+    if (known)
+        zarr_enter(c->z, filters, &j);
+    while (known && zarr_next(&j, &v))
+        known = lzma_filter(c, &v, &text);
+    known = known && text.len && text_str(&text) &&
+            add(c, "rawlzma:%s%llu%s", c->exact ? "" : "<", (unsigned long long)c->size,
+                text_str(&text)) &&
+            decodes(c);
+    text_release(&text);
+    c->size = compressed_bound(c->size);
+    c->exact = false;
+    return known || (c->z->err->status == OK && bad_setting(c));
+}
+
 /* Formats 1 (xz) and 2 (alone) say themselves what they are; 3 (raw) does not. */
 static bool compress_lzma(struct chain *c, const struct zarr_member *m)
 {
     uint64_t format;
-    if (!whole_setting(c, &m[0].value, 1, &format) || format > 2)
+    if (!whole_setting(c, &m[0].value, 1, &format) || format > 3)
         return bad_setting(c);
-    return compressor(c, "lzma");
+    return format == 3 ? compress_raw_lzma(c, &m[1].value) : compressor(c, "lzma");
 }
 
 static bool compress(struct chain *c, const struct zarr_member *m)
@@ -353,7 +425,7 @@ static const struct {
     {"bz2", V2 | BYTES_TO_BYTES, compress, {NULL}},
     {"lz4", V2 | BYTES_TO_BYTES, compress, {NULL}},
     {"blosc", V2 | BYTES_TO_BYTES, compress, {NULL}},
-    {"lzma", V2 | BYTES_TO_BYTES, compress_lzma, {"format"}},
+    {"lzma", V2 | BYTES_TO_BYTES, compress_lzma, {"format", "filters"}},
     {"shuffle", V2 | BYTES_TO_BYTES, filter_shuffle, {"elementsize"}},
     {"crc32", V2 | BYTES_TO_BYTES, filter_crc32, {"location"}},
     {"adler32", V2 | BYTES_TO_BYTES, filter_adler32, {"location"}},
