@@ -2,14 +2,14 @@
 --
 -- A hash is stored once, however many tensors have it: frozen weights through the steps of a run,
 -- tied copies, fine-tunes of one base.
-CREATE TABLE IF NOT EXISTS hashes (
+CREATE TABLE IF NOT EXISTS content_hashes (
   id    INTEGER PRIMARY KEY,
   hash  TEXT NOT NULL UNIQUE      -- 32 hex digits
 ) STRICT;
 
 CREATE TABLE IF NOT EXISTS tensor_hashes (
   id    INTEGER PRIMARY KEY,      -- tensor.id
-  hash  INTEGER NOT NULL          -- hashes.id
+  hash  INTEGER NOT NULL          -- content_hashes.id
 ) STRICT;
 CREATE INDEX IF NOT EXISTS tensor_hashes_by_hash ON tensor_hashes(hash);
 

@@ -48,7 +48,7 @@ SELECT (c.id << 24) + (t.id & 16777215) AS id,
            iif(t.storage = 1,
                t.start + (SELECT f.base FROM files f WHERE f.id = (c.id << 24) + t.file),
                NULL)) AS offset,
-       (SELECT h.hash FROM tensor_hashes x JOIN hashes h ON h.id = x.hash
+       (SELECT h.hash FROM tensor_hashes x JOIN content_hashes h ON h.id = x.hash
         WHERE x.id = (c.id << 24) + (t.id & 16777215)) AS hash
 FROM checkpoints c
 JOIN layout_tensors t

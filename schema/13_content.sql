@@ -3,7 +3,7 @@
 -- A look-up by hash: `WHERE hash = '…'` finds its tensors through an index.
 CREATE VIEW content AS
 SELECT h.hash, x.id AS tensor_id, x.id >> 24 AS checkpoint_id
-FROM hashes h JOIN tensor_hashes x ON x.hash = h.id;
+FROM content_hashes h JOIN tensor_hashes x ON x.hash = h.id;
 
 -- Equal tensors that are stored more than once. A place is where a tensor's bytes begin: hard links,
 -- symbolic links to one file and tied tensors of one file share theirs, and are no waste.
@@ -20,7 +20,7 @@ WITH placed AS (
   LEFT JOIN placements p ON c.placed AND p.id = x.id AND p.storage = 1
   LEFT JOIN files f ON f.id = (c.id << 24) + coalesce(p.file, t.file, 0)
 )
-SELECT (SELECT h.hash FROM hashes h WHERE h.id = d.hash) AS hash, d.dtype, d.shape, d.nbytes,
+SELECT (SELECT h.hash FROM content_hashes h WHERE h.id = d.hash) AS hash, d.dtype, d.shape, d.nbytes,
        count(DISTINCT d.place) AS copies,
        (count(DISTINCT d.place) - 1) * d.nbytes AS wasted,
        '[' || group_concat(d.id) || ']' AS tensor_ids

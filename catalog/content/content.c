@@ -551,11 +551,11 @@ enum status content_hash(const struct content_work *w, int64_t checkpoint, bool 
         return err->status;
     const bool current = files_unchanged(w, checkpoint, err);
     if (current &&
-        prepare(w->db, "INSERT OR IGNORE INTO hashes(hash) VALUES (?1)", &run.put, err) ==
+        prepare(w->db, "INSERT OR IGNORE INTO content_hashes(hash) VALUES (?1)", &run.put, err) ==
             OK &&
         prepare(w->db,
                 "INSERT OR REPLACE INTO tensor_hashes"
-                " SELECT ?1, id FROM hashes WHERE hash = ?2",
+                " SELECT ?1, id FROM content_hashes WHERE hash = ?2",
                 &run.link, err) == OK)
         run_checkpoint(&run, checkpoint, w->again, "t.file, t.offset, t.ord", err);
     sqlite3_finalize(run.put);

@@ -388,4 +388,5 @@ static const char *const marks_v3[] = {"zarr.json", NULL};
     };
 
 ZARR(2, zarr, ".zarr", "zarr version 2: a group, a file a chunk", marks_v2)
-ZARR(3, zarr3, ".zarr", "zarr version 3: a group, a file a chunk (read as zarr)", marks_v3)
+ZARR(3, zarr3, ".zarr", "zarr version 3: a group, a file a chunk (read as zarr)",
+     marks_v3)

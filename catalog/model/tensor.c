@@ -45,6 +45,35 @@ static void pack_strides(struct text *out, const int64_t *strides, unsigned rank
         put(out, zigzag(strides[d]));
 }
 
+static void pack_box(struct text *out, const struct extent *e, unsigned rank)
+{
+    for (unsigned d = 0; d < rank; d++)
+        put(out, e->origin ? e->origin[d] : 0);
+    for (unsigned d = 0; d < rank; d++)
+        put(out, e->shape[d]);
+}
+
+/* `end`: of the extent before. */
+static void pack_one(struct text *out, const struct extent *e, unsigned rank,
+                     unsigned flags, uint64_t end)
+{
+    if (!(flags & EXTENTS_INLINE) || flags & EXTENTS_FROM)
+        put(out, e->file == NO_FILE ? 0 : (uint64_t)e->file + 1);
+    if (!(flags & EXTENTS_INLINE))
+        put(out, zigzag((int64_t)(e->offset - end)));
+    put(out, e->stored);
+    if (flags & EXTENTS_CUTS) {
+        put(out, e->cut_at);
+        put(out, e->cut_len);
+    }
+    if (flags & EXTENTS_INLINE)
+        text_add(out, e->bytes, e->stored);
+    if (flags & EXTENTS_BOXES)
+        pack_box(out, e, rank);
+    if (flags & EXTENTS_STRIDES)
+        pack_strides(out, e->strides, rank);
+}
+
 bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
                   unsigned rank, uint64_t first_sum_plus_1, unsigned flags)
 {
@@ -61,24 +90,8 @@ bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
         const struct extent *e = &list[i];
         if (flags & EXTENTS_CODECS)
             put(out, e->codec ? own_codec_number(&codecs, e->codec) + 1 : 0);
-        if (!(flags & EXTENTS_INLINE) || flags & EXTENTS_FROM)
-            put(out, e->file == NO_FILE ? 0 : (uint64_t)e->file + 1);
-        if (!(flags & EXTENTS_INLINE))
-            put(out, zigzag((int64_t)(e->offset - end)));
-        put(out, e->stored);
+        pack_one(out, e, rank, flags, end);
         end = e->offset + e->stored;
-        if (flags & EXTENTS_CUTS) {
-            put(out, e->cut_at);
-            put(out, e->cut_len);
-        }
-        if (flags & EXTENTS_INLINE)
-            text_add(out, e->bytes, e->stored);
-        for (unsigned d = 0; (flags & EXTENTS_BOXES) && d < rank; d++)
-            put(out, e->origin ? e->origin[d] : 0);
-        for (unsigned d = 0; (flags & EXTENTS_BOXES) && d < rank; d++)
-            put(out, e->shape[d]);
-        if (flags & EXTENTS_STRIDES)
-            pack_strides(out, e->strides, rank);
     }
     return !out->failed;
 }
@@ -137,36 +150,45 @@ static bool unpack_strides(struct cursor *c, unsigned rank, struct arena *arena,
     return strides != NULL;
 }
 
-static bool unpack_one(struct cursor *c, unsigned rank, unsigned flags,
-                       const struct own_codecs *codecs, uint64_t *end,
-                       struct arena *arena, struct extent *e)
+/* A list on its way. */
+struct unpacking {
+    struct cursor *c;
+    struct arena *arena;
+    unsigned rank, flags;
+    struct own_codecs codecs;
+    uint64_t end; /* of the extent before */
+};
+
+static bool unpack_one(struct unpacking *u, struct extent *e)
 {
+    struct cursor *c = u->c;
     *e = (struct extent){.file = NO_FILE};
-    if (flags & EXTENTS_CODECS)
-        e->codec = codec_at(c, codecs);
-    if (!(flags & EXTENTS_INLINE) || flags & EXTENTS_FROM) {
+    if (u->flags & EXTENTS_CODECS)
+        e->codec = codec_at(c, &u->codecs);
+    if (!(u->flags & EXTENTS_INLINE) || u->flags & EXTENTS_FROM) {
         uint64_t file = cursor_varint(c);
         if (file > UINT32_MAX)
             cursor_fail(c);
         e->file = file ? (uint32_t)(file - 1) : NO_FILE;
     }
-    if (!(flags & EXTENTS_INLINE))
-        e->offset = *end + (uint64_t)unzigzag(cursor_varint(c));
+    if (!(u->flags & EXTENTS_INLINE))
+        e->offset = u->end + (uint64_t)unzigzag(cursor_varint(c));
     e->stored = cursor_varint(c);
-    *end = e->offset + e->stored;
-    if (flags & EXTENTS_CUTS) {
+    u->end = e->offset + e->stored;
+    if (u->flags & EXTENTS_CUTS) {
         e->cut_at = cursor_varint(c);
         e->cut_len = cursor_varint(c);
     }
-    if (flags & EXTENTS_INLINE)
+    if (u->flags & EXTENTS_INLINE)
         e->bytes = cursor_take(c, e->stored).at;
-    if (flags & EXTENTS_BOXES) {
-        e->origin = unpack_numbers(c, rank, arena);
-        e->shape = unpack_numbers(c, rank, arena);
+    if (u->flags & EXTENTS_BOXES) {
+        e->origin = unpack_numbers(c, u->rank, u->arena);
+        e->shape = unpack_numbers(c, u->rank, u->arena);
         if (!e->origin || !e->shape)
             return false;
     }
-    return !(flags & EXTENTS_STRIDES) || unpack_strides(c, rank, arena, &e->strides);
+    return !(u->flags & EXTENTS_STRIDES) ||
+           unpack_strides(c, u->rank, u->arena, &e->strides);
 }
 
 static enum status unpack_grid(struct cursor *c, const uint64_t *shape, unsigned rank,
@@ -187,20 +209,19 @@ enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned 
 {
     struct cursor c = cursor_over(packed, 0);
     struct extent_list list = {0};
-    struct own_codecs codecs = {.count = 0};
-    uint64_t end = 0;
-    unsigned flags = cursor_varint32(&c);
-    if (flags & EXTENTS_GRID)
+    struct unpacking u = {.c = &c, .arena = arena, .rank = rank};
+    u.flags = cursor_varint32(&c);
+    if (u.flags & EXTENTS_GRID)
         return unpack_grid(&c, shape, rank, arena, out, err);
     list.first_sum_plus_1 = cursor_varint(&c);
     list.count = cursor_varint(&c);
     if (!cursor_ok(&c) || list.count > cursor_left(&c))
         return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET, "extent list cut short");
     list.at = arena_array(arena, list.count ? list.count : 1, sizeof(*list.at));
-    if (!list.at || (flags & EXTENTS_CODECS && !unpack_codecs(&c, arena, &codecs)))
+    if (!list.at || (u.flags & EXTENTS_CODECS && !unpack_codecs(&c, arena, &u.codecs)))
         return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
     for (uint64_t i = 0; i < list.count; i++) {
-        if (!unpack_one(&c, rank, flags, &codecs, &end, arena, &list.at[i]))
+        if (!unpack_one(&u, &list.at[i]))
             return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
         if (!cursor_ok(&c))
             return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET,

@@ -302,7 +302,7 @@ static bool add_tx(struct optax *o, const struct json_value *tx, const char *pat
 {
     static const struct args none;
     const struct json_value *value, *at = NULL;
-    enum form form = form_of(tx, &value);
+    enum form form = optax_form_of(tx, &value);
     struct node n = {form_key(form), path, &none, members};
     if (form == FORM_OPT || form == FORM_TRANSFORM || form == FORM_INJECT)
         return add_named(o, form, tx, value, &n);

@@ -26,7 +26,7 @@ static const struct form_text {
     [FORM_APPLY_IF_FINITE] = {"apply_if_finite", {"max_consecutive_errors"}, false, true},
 };
 
-enum form form_of(const struct json_value *tx, const struct json_value **value)
+enum form optax_form_of(const struct json_value *tx, const struct json_value **value)
 {
     for (enum form f = FORM_OPT; f <= FORM_APPLY_IF_FINITE; f++)
         if ((*value = json_get(tx, forms[f].key)))
@@ -67,7 +67,7 @@ bool next_child(struct run *r, const struct json_value *tx, const struct json_va
 {
     const struct json_value *value, *mask = json_get(tx, "mask"),
                                     *filter = json_get(tx, "filter");
-    enum form f = form_of(tx, &value);
+    enum form f = optax_form_of(tx, &value);
     *found = false;
     *out = (struct child){.wanted = *place == 0};
     if (forms[f].inner) {
@@ -210,7 +210,7 @@ static bool judge(struct run *r, const struct json_value *tx)
 {
     const struct json_value *value, *args = json_get(tx, "args");
     const struct optax_function *function = NULL;
-    enum form f = form_of(tx, &value);
+    enum form f = optax_form_of(tx, &value);
     bool wrong;
     if (f == FORM_NONE)
         return not_a_form(r, tx);

@@ -18,7 +18,7 @@ enum form {
 };
 
 /* The form of a transformation, and the value of the key that tells it (NULL: none). */
-enum form form_of(const struct json_value *tx, const struct json_value **value);
+enum form optax_form_of(const struct json_value *tx, const struct json_value **value);
 
 /* The key that tells a form: "chain". */
 const char *form_key(enum form);
