@@ -6,21 +6,11 @@
 #include "catalog/sql/rules_store.h"
 #include "shell/session/read_text.h"
 
-bool map_dialect_known(const char *dialect)
-{
-    return ruleset_dialect_known(dialect);
-}
-
-bool map_dialect_assigns(const char *dialect)
-{
-    return strcmp(dialect, "t5x-translator") != 0 && strcmp(dialect, "convert") != 0;
-}
-
 /* The set that a file makes, checked. */
 static enum status read_set(const char *text, const char *path, const char *name,
                             struct ruleset *set, struct error *err)
 {
-    const struct form *form = form_of(text + strspn(text, " \t\r\n"));
+    const struct form *form = form_for_text(text + strspn(text, " \t\r\n"));
     enum status status = form->read ? form_read(form, text, path, set, err)
                                     : rules_from_sql(text, path, name, set, err);
     if (status == OK && ruleset_check(set, err) != OK)

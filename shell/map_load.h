@@ -10,10 +10,4 @@
  * nothing then; an exit status. */
 int map_load(struct session *, const char *name, const char *path);
 
-/* Whether the views run rules of this dialect. */
-bool map_dialect_known(const char *dialect);
-
-/* Whether maps of a dialect fill the names of a model, rather than making new ones. */
-bool map_dialect_assigns(const char *dialect);
-
 #endif

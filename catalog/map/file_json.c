@@ -20,7 +20,7 @@ static const char *cause(const char *text, const char *at, const char *otherwise
     const char *before = at;
     while (before > text && strchr(" \t\r\n", before[-1]))
         before--;
-    char last = before > text ? before[-1] : '\0';
+    const char last = *(before > text ? before - 1 : "");
     if ((*at == '}' || *at == ']') && last == ',')
         return "a comma after the last element: JSON has none there";
     if (*at == '\\')

@@ -185,11 +185,11 @@ static void add_rules(struct reading *r)
         struct transform *t = &r->leaf[i];
         struct text found = {0};
         for (const char *c = t->path; *c; c++)
-            text_addc(&found, *c == '/' ? '\1' : *c);
+            text_add(&found, *c == '/' ? "\1" : c, 1);
         if (r->nested && strchr(t->path, '/') && i > 0) {
             struct text before = {0};
             for (const char *c = t[-1].path; *c; c++)
-                text_addc(&before, *c == '/' ? '\1' : *c);
+                text_add(&before, *c == '/' ? "\1" : c, 1);
             if (strcmp(text_str(&before), text_str(&found)) > 0)
                 form_refuse(
                     r->f,

@@ -32,7 +32,7 @@ enum status form_unknown(const char *name, struct error *err)
     return err->status;
 }
 
-const struct form *form_of(const char *text)
+const struct form *form_for_text(const char *text)
 {
     for (size_t i = 0; i + 1 < FORMS; i++)
         if (forms[i]->recognise(text))

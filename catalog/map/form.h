@@ -2,7 +2,7 @@
  * form.h - rule sets as files: one form a program that keeps such maps.
  *
  *   struct ruleset set = {.arena = &arena, .name = "mine"};
- *   const struct form *form = form_of(text);       the form that the text is in
+ *   const struct form *form = form_for_text(text);       the form that the text is in
  *   if (form_read(form, text, path, &set, &err) == OK && ruleset_check(&set, &err) == OK)
  *       ... the set is good
  *   form_write(form_find("gin"), &set, &out, &err);
@@ -43,8 +43,8 @@ struct form {
 #include "catalog/map/forms.def"
 #undef FORM
 
-const struct form *form_find(const char *name); /* NULL: there is none */
-const struct form *form_of(const char *text);   /* never NULL */
+const struct form *form_find(const char *name);     /* NULL: there is none */
+const struct form *form_for_text(const char *text); /* never NULL */
 /* Say that there is no such form, and which there are. */
 enum status form_unknown(const char *name, struct error *);
 

@@ -10,19 +10,21 @@
 
 #define WORDS_MAX 8 /* of a step */
 
-/* The dialects, how one tries a pattern (`single`: on one name at a time), and the options it has. */
+/* The dialects: whether one fills the names of a model, how it tries a pattern (`single`: on one name at
+ * a time), and the options it has. */
 static const struct known {
     const char *dialect;
-    bool single;
+    bool assigns, single;
     enum rules_shape shape;
     const char *options; /* a space after each */
 } dialects[] = {
-    {"t5x-translator", true, RULES_TRANSLATOR, "mode tables restore "},
-    {"t5x-assignment", true, RULES_FULLMATCH, "mode tables require_all is_resuming "},
-    {"orbax", true, RULES_FULLMATCH, "mode tables default_to_original nested "},
-    {"kauldron", false, RULES_FULLMATCH,
+    {"t5x-translator", false, true, RULES_TRANSLATOR, "mode tables restore "},
+    {"t5x-assignment", true, true, RULES_FULLMATCH,
+     "mode tables require_all is_resuming "},
+    {"orbax", true, true, RULES_FULLMATCH, "mode tables default_to_original nested "},
+    {"kauldron", true, false, RULES_FULLMATCH,
      "mode tables ignore_restored_keys ignore_model_keys "},
-    {"convert", true, RULES_FULLMATCH, "mode tables settings unmatched "},
+    {"convert", false, true, RULES_FULLMATCH, "mode tables settings unmatched "},
 };
 
 #define DIALECTS (sizeof(dialects) / sizeof(dialects[0]))
@@ -49,6 +51,12 @@ static const struct known *find(const char *dialect)
 bool ruleset_dialect_known(const char *dialect)
 {
     return find(dialect) != NULL;
+}
+
+bool ruleset_dialect_assigns(const char *dialect)
+{
+    const struct known *d = find(dialect);
+    return d && d->assigns;
 }
 
 bool ruleset_shape(const char *dialect, enum rules_shape *shape)

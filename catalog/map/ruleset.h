@@ -33,6 +33,8 @@ bool ruleset_add(struct ruleset *, struct ruleset_rule);
 
 /* Whether this program runs maps of a dialect. */
 bool ruleset_dialect_known(const char *dialect);
+/* Whether its maps fill the names of a model, rather than making new ones. */
+bool ruleset_dialect_assigns(const char *dialect);
 /* How its patterns are tried; false: not one name at a time. */
 bool ruleset_shape(const char *dialect, enum rules_shape *shape);
 

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "catalog/map/ruleset.h"
 #include "shell/command/command.h"
 #include "shell/command/map_why.h"
 #include "shell/command/settings.h"
@@ -76,8 +77,8 @@ static int run_query(struct session *s, const char *rows, const char *bad,
 static int run_set(struct session *s, const struct args *args, const char *dialect)
 {
     const char *name = args->operand[1], *target = args->value[TARGET];
-    bool assigns = map_dialect_assigns(dialect);
-    if (!map_dialect_known(dialect)) {
+    bool assigns = ruleset_dialect_assigns(dialect);
+    if (!ruleset_dialect_known(dialect)) {
         complain("'%s' is of dialect '%s', which this program does not run", name,
                  dialect);
         return STATUS_NO;
@@ -151,7 +152,7 @@ static int check(struct session *s, const struct args *args)
     char *dialect = session_dialect(s, name);
     if (!dialect)
         return STATUS_NO;
-    bool assigns = map_dialect_assigns(dialect);
+    bool assigns = ruleset_dialect_assigns(dialect);
     sqlite3_free(dialect);
     if (assigns && !target) {
         complain("'%s' maps onto a model: say which with --target CHECKPOINT", name);

@@ -6,7 +6,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/export/select.h"
-#include "shell/map_load.h"
+#include "catalog/map/ruleset.h"
 #include "shell/session/nearest.h"
 #include "shell/session/resolve.h"
 #include "shell/session/session.h"
@@ -51,7 +51,7 @@ char *session_dialect(struct session *s, const char *ruleset)
 static bool makes_names(struct session *s, const char *map)
 {
     char *dialect = session_dialect(s, map);
-    bool assigns = dialect && map_dialect_assigns(dialect);
+    bool assigns = dialect && ruleset_dialect_assigns(dialect);
     if (assigns)
         complain("'%s' fills the names of a model: `export --map` with --target does it",
                  map);

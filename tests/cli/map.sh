@@ -62,15 +62,15 @@ load '{"dialect": "t5x-translator", "rules": [["a", "b", {"ops": {}}]]}'
 load '{"dialect": "pytorch", "rules": []}'
 echo "-- refused: a rule that cannot work, with its number and the place in it; options that nobody reads"
 t='{"dialect": "t5x-translator", "rules": [["fine", "x"], '
-load "$t[\"a(\", \"b\"]]}"
-load "$t[\"(a)\", \"\\\\1/\\\\2\"]]}"
-load "$t[\"(a)\", \"\\\\g<name>\"]]}"
-load "$t[\"a\", \"\\\\g<n>\", {\"compute\": [[\"n\", \"int\", \"\\\\1\"]]}]]}"
-load "$t[\"a\", \"b\", {\"compute\": [[\"n\", \"floor\", \"1\"]]}]]}"
-load "$t[\"a\", \"b\", {\"compute\": [[\"n\", \"sub\", \"[\", \"\", \"a\"]]}]]}"
-load "$t[\"a\", \"b\", {\"ops\": [[\"fold\", 1]]}]]}"
-load "$t[\"a\", \"b\", {\"ops\": [[\"cast\", \"float33\"]]}]]}"
-load "$t[\"a\", \"b\", {\"ord\": 1}]]}"
+load "${t}[\"a(\", \"b\"]]}"
+load "${t}[\"(a)\", \"\\\\1/\\\\2\"]]}"
+load "${t}[\"(a)\", \"\\\\g<name>\"]]}"
+load "${t}[\"a\", \"\\\\g<n>\", {\"compute\": [[\"n\", \"int\", \"\\\\1\"]]}]]}"
+load "${t}[\"a\", \"b\", {\"compute\": [[\"n\", \"floor\", \"1\"]]}]]}"
+load "${t}[\"a\", \"b\", {\"compute\": [[\"n\", \"sub\", \"[\", \"\", \"a\"]]}]]}"
+load "${t}[\"a\", \"b\", {\"ops\": [[\"fold\", 1]]}]]}"
+load "${t}[\"a\", \"b\", {\"ops\": [[\"cast\", \"float33\"]]}]]}"
+load "${t}[\"a\", \"b\", {\"ord\": 1}]]}"
 load '{"dialect": "t5x-translator", "options": {"strict": true}, "rules": []}'
 load '{"dialect": "t5x-assignment", "options": {"require_all": "no"}, "rules": []}'
 load '{"dialect": "orbax", "options": {"mode": "Strict"}, "transforms": {}}'

@@ -22,7 +22,7 @@ static void write_and_read(const struct form *form, const struct ruleset *set)
     struct text file = {0};
     if (form_write(form, set, &file, &err) != OK || !form->read)
         goto done;
-    if (form_of(text_str(&file)) != form ||
+    if (form_for_text(text_str(&file)) != form ||
         form_read(form, file.at, "again", &again, &err) != OK ||
         again.rules != set->rules || !same(again.dialect, set->dialect))
         abort();
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data, size);
     text[size] = '\0';
-    const struct form *form = form_of(text);
+    const struct form *form = form_for_text(text);
     if (strlen(text) == size && form->read &&
         form_read(form, text, "fuzzed", &set, &err) == OK &&
         ruleset_check(&set, &err) == OK)

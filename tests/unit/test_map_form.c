@@ -57,7 +57,7 @@ static void texts(void **state)
         struct error err = {.offset = NO_OFFSET};
         struct text out = {0};
         const char *text = cases[i].text, *written = cases[i].written;
-        const struct form *form = form_of(text + strspn(text, " \n"));
+        const struct form *form = form_for_text(text + strspn(text, " \n"));
         print_message("%s\n", text);
         assert_string_equal(form->name, cases[i].form);
         if (written && form_read(form, text, "file", &set, &err) == OK)
