@@ -19,6 +19,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/convert/convert.h"
+#include "catalog/convert/loss.h"
 #include "catalog/export/rows.h"
 #include "catalog/read/read.h"
 #include "catalog/store/output.h"
@@ -101,6 +102,7 @@ struct export_plan {
     uint64_t uncast;          /* tensors that `cast` left alone */
     bool partial;             /* leave out what has no bytes, do not refuse it, */
     uint64_t left_out;        /* so many */
+    uint64_t lossy;           /* tensors whose conversion can lose numbers */
     struct text last_name, last_shape; /* what was added last: its old name; JSON */
     struct file_cache *files;          /* open ones, for all tensors */
     struct refusals refusals;
@@ -127,6 +129,13 @@ void export_plan_release(struct export_plan *);
 
 #define EXPORT_WARNING_BYTES 256
 
+/* What conversions lost, in all and by whom. */
+struct export_loss {
+    struct loss all;
+    uint64_t tensors; /* that lost something, */
+    char first[200];  /* and the name of one of them */
+};
+
 struct export_options {
     bool force;                  /* write over what is there */
     bool sync;                   /* return when everything is on the disk */
@@ -142,6 +151,7 @@ struct export_options {
     /* Whether a path may be written to; asked for each before anything is. NULL: any. */
     enum status (*guard)(void *context, const char *path, struct error *err);
     void *guard_context;
+    struct export_loss *loss; /* to be filled in; or NULL */
     char *warning; /* EXPORT_WARNING_BYTES, for what is odd but done; or NULL */
 };
 
@@ -151,7 +161,8 @@ const char *export_setting(const struct export_options *, const char *key);
 /* "5GB", "500MiB", "1000": bytes. 0 is not a size. */
 uint64_t export_size(const char *text);
 
-/* Lay the plan out and, unless `dry`, write it to `path`; several files and an index beside
+/* Lay the plan out and, unless `dry`, write it to `path` (with `dry`, what is converted is read, to
+ * count what that would lose); several files and an index beside
  * it with shard_size. ERR_ARGUMENT where the output is in the way, or a setting is wrong. */
 enum status export_write(struct export_plan *, const struct exporter *, const char *path,
                          const struct export_options *, bool dry, struct error *err);

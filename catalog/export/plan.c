@@ -267,6 +267,7 @@ static void check_tensor(struct export_plan *p, const struct export_tensor *t,
     struct text why = {.limit = 1000};
     const char *instead = NULL;
     uint64_t nbytes;
+    p->lossy += loss_possible(&t->from, &t->to);
     if (!exporter->holds(t, &why, &instead))
         refuse_format(p, t, text_str(&why), instead);
     else if (strcmp(t->from.name, t->to.name) != 0 &&
@@ -294,6 +295,7 @@ static enum status check_tensors(struct export_plan *p, const struct exporter *e
 enum status export_plan_check(struct export_plan *p, const struct exporter *exporter,
                               struct error *err)
 {
+    p->lossy = 0;
     if (!p->count && !p->refusals.count)
         refuse(&p->refusals, "no tensor is selected");
     if (exporter->most && p->count > exporter->most)

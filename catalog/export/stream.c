@@ -8,6 +8,7 @@
 #include "catalog/export/stream.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -39,8 +40,10 @@ struct flow {
     struct arena arena;
     struct stored_tensor stored;
     struct reader *reader;
-    struct worker *owner; /* does all its blocks, in order; NULL: any thread does */
-    bool converts;
+    struct worker *owner;  /* does all its blocks, in order; NULL: any thread does */
+    bool converts, pieces; /* pieces: each block is one */
+    bool loses;            /* the conversion can */
+    struct loss loss;      /* so far, with the lock held */
     struct converter converter;
     uint64_t count; /* elements where it converts, else bytes */
     uint64_t step;  /* of them in a block */
@@ -70,6 +73,7 @@ struct worker {
     uint8_t *piece;            /* as large as the largest; NULL: there are none */
     struct encoder *encoder;   /* of the chain below; NULL: none yet */
     struct text chain, text;
+    struct loss loss; /* of this block */
     struct error error;
 };
 
@@ -187,9 +191,14 @@ static uint64_t pieces_per_run(const struct export_tensor *t)
 static uint64_t blocks_of(const struct flow *f)
 {
     const struct export_tensor *t = &f->tensor;
-    if (t->piece)
+    if (f->pieces)
         return t->elements / t->run * pieces_per_run(t);
     return f->count / f->step + (f->count % f->step != 0);
+}
+
+static bool is_written(const struct stream *stream)
+{
+    return stream->output || stream->staging;
 }
 
 /* Make a loaded flow ready to run. */
@@ -197,7 +206,11 @@ static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
 {
     const struct export_tensor *t = &f->tensor;
     f->converts = strcmp(t->from.name, t->to.name) != 0;
+    f->loses = loss_possible(&t->from, &t->to);
+    f->pieces = t->piece && p->stream->staging;
     f->count = f->converts ? t->elements : t->nbytes;
+    if (!is_written(p->stream) && !f->loses)
+        f->count = 0;
     f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
     f->blocks = blocks_of(f);
     if (reader_open(&f->stored, &f->reader, err) != OK)
@@ -237,6 +250,8 @@ static enum status produce(struct worker *w, const struct flow *f, uint64_t firs
     else if (converter_run(&f->converter, read.at, room ? room : w->converted, count,
                            first, &w->error) != OK)
         error_prefix(&w->error, t->old_name);
+    else if (f->loses && w->pump->stream->options->loss)
+        loss_count(&t->from, read.at, &t->to, out->at, count, &w->loss);
     return w->error.status;
 }
 
@@ -262,6 +277,8 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
         f->sums[block] = (uint32_t)crc32(0, out.at, (uInt)out.len);
     *len = out.len;
     bool early = stream->options->sync;
+    if (!is_written(stream))
+        return OK;
     if (stream->output)
         return output_write(stream->output, t->offset + to, out.at, out.len, early,
                             &w->error);
@@ -334,7 +351,8 @@ static enum status do_block(struct worker *w, struct flow *f, uint64_t block, si
     const atomic_int *interrupted = w->pump->stream->options->interrupted;
     if (interrupted && *interrupted)
         return error_set(&w->error, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
-    return f->tensor.piece ? piece_run(w, f, block, len) : block_run(w, f, block, len);
+    w->loss = (struct loss){0};
+    return f->pieces ? piece_run(w, f, block, len) : block_run(w, f, block, len);
 }
 
 /* The checksum of all from those of the blocks, which were done in any order. */
@@ -433,15 +451,35 @@ static struct flow *pump_take(struct worker *w, uint64_t *block)
     return NULL;
 }
 
+static void add_loss(struct loss *to, const struct loss *l)
+{
+    to->out_of_range += l->out_of_range;
+    to->to_zero += l->to_zero;
+    to->to_nan += l->to_nan;
+}
+
+/* What a tensor has lost in all. */
+static void report_loss(const struct flow *f, struct export_loss *loss)
+{
+    const struct loss *l = &f->loss;
+    if (!loss || !(l->out_of_range | l->to_zero | l->to_nan))
+        return;
+    add_loss(&loss->all, l);
+    if (!loss->tensors++)
+        snprintf(loss->first, sizeof(loss->first), "%s", f->tensor.old_name);
+}
+
 /* Count a block as done. True: it was the last of its flow, which is the caller's now. */
-static bool pump_done(struct pump *p, struct flow *f, size_t len)
+static bool pump_done(struct pump *p, struct flow *f, const struct loss *loss, size_t len)
 {
     const struct export_options *options = p->stream->options;
     p->written += len;
+    add_loss(&f->loss, loss);
     if (options->progress)
         options->progress(options->progress_context, p->written, p->stream->nbytes);
     if (++f->done < f->blocks)
         return false;
+    report_loss(f, options->loss);
     struct flow **at = &p->first;
     while (*at != f)
         at = &(*at)->next;
@@ -465,7 +503,7 @@ static void work(struct worker *w)
         pthread_mutex_lock(&p->lock);
         if (status != OK) {
             pump_fail(p, &w->error);
-        } else if (pump_done(p, f, len)) {
+        } else if (pump_done(p, f, &w->loss, len)) {
             uint64_t memory = f->memory;
             pthread_mutex_unlock(&p->lock);
             status = flow_finish(p->stream, f, &w->error);

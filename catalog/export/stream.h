@@ -15,8 +15,9 @@ struct stream {
     struct export_plan *plan; /* its rows and loader: used by one thread at a time */
     const struct exporter *exporter;
     const struct export_options *options;
-    struct output *output;    /* of the one file; or, where that is NULL, */
-    struct staging *staging;  /* of all, */
+    struct output *output; /* of the one file; or, where that is NULL, */
+    struct staging
+        *staging; /* of all; both NULL: nothing is written, what is lost counted, */
     const char *const *names; /* by export_tensor.file, where tensors are not in pieces */
     uint64_t nbytes;          /* of all tensors, for progress */
     uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: there are none */

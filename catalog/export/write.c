@@ -343,9 +343,13 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
     if (!plan->count)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no tensor is selected");
     if (check_settings(exporter, options, err) == OK && lay_out(&w, err) == OK &&
-        check_paths(&w, err) == OK && !dry && open_outputs(&w, err) == OK &&
-        stream_data(&w, err) == OK && write_texts(&w, err) == OK)
-        commit(&w, err);
+        check_paths(&w, err) == OK) {
+        if (dry && plan->lossy && options->loss)
+            stream_data(&w, err);
+        else if (!dry && open_outputs(&w, err) == OK && stream_data(&w, err) == OK &&
+                 write_texts(&w, err) == OK)
+            commit(&w, err);
+    }
     lay_release(&w.layout);
     output_close(w.output);
     staging_close(w.staging);

@@ -344,15 +344,26 @@ static void report_progress(void *context, uint64_t done, uint64_t total)
     progress_set(context, done, total);
 }
 
+static void print_loss(const struct export_loss *l)
+{
+    if (l->tensors)
+        complain("lost by conversion: out of range %" PRIu64 ", rounded to zero %" PRIu64
+                 ", became NaN %" PRIu64 ", in %" PRIu64 " of the tensors (%s%s)",
+                 l->all.out_of_range, l->all.to_zero, l->all.to_nan, l->tensors, l->first,
+                 l->tensors > 1 ? ", ..." : "");
+}
+
 static int write_plan(struct session *s, struct request *r, struct export_plan *plan,
                       struct error *err)
 {
     char warning[EXPORT_WARNING_BYTES] = "";
     struct guard context = {s->db, plan};
+    struct export_loss loss = {0};
     if (describe(s, r, plan, err) != OK)
         return status_of(err);
     r->how.interrupted = &session_interrupted;
     r->how.warning = warning;
+    r->how.loss = &loss;
     r->how.guard = guard;
     r->how.guard_context = &context;
     struct progress *progress = progress_new(s, "export", "B");
@@ -362,6 +373,8 @@ static int write_plan(struct session *s, struct request *r, struct export_plan *
     progress_free(progress);
     if (err->status == OK && warning[0])
         complain("%s", warning);
+    if (err->status == OK)
+        print_loss(&loss);
     return err->status == OK && r->dry ? print_plan(s, plan) : status_of(err);
 }
 
@@ -437,7 +450,8 @@ const struct command command_export = {
         "integers\n"
         "and bools as they are, as T5X and PyTorch do; where all selected are integers "
         "they\n"
-        "are converted. Any other dtype is for all that is selected.\n"
+        "are converted. Any other dtype is for all that is selected. What that loses is\n"
+        "counted, and with --dry-run read to be counted.\n"
         "NumPy has no bfloat16 and no 8-bit floats: they are written as raw |V2 and |V1, "
         "as\n"
         "ml_dtypes does it; --dtype float32 makes them readable by NumPy alone.\n"

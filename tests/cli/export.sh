@@ -118,3 +118,14 @@ echo '--- names only'
 echo '{"ckptdb": "names", "tensors": {"a": {"dtype": "float32", "shape": [2]}}}' >skeleton.json
 try import skeleton.json
 try export skeleton.json s.npz
+
+echo '--- what conversions lose'
+# 1e38, 1e-30, infinity, NaN, 0, -1e38; 1, 2
+safetensors wide2.safetensors '{"a":{"dtype":"F32","shape":[6],"data_offsets":[0,24]},"b":{"dtype":"F32","shape":[2],"data_offsets":[24,32]}}' \
+    '\231\166\226\176\140\102\242\15\0\0\200\177\0\0\300\177\0\0\0\0\231\166\226\376\0\0\200\77\0\0\0\100'
+try import wide2.safetensors
+try export wide2.safetensors w.npz --dtype float16 --dry-run
+try export wide2.safetensors w.npz --dtype float16
+try export wide2.safetensors w8.zarr --dtype float8_e4m3fn --option chunk=1 --no-sync
+try export wide2.safetensors wb.npz --dtype bfloat16
+try export wide2.safetensors ww.npz --dtype float64
