@@ -12,7 +12,8 @@
  * Source: c-blosc/README_CHUNK_FORMAT.rst. The library trusts parts of the header, so it is
  * compared with what is there first.
  */
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "catalog/base/cursor.h"
 #include "catalog/codec/codec.h"
@@ -78,12 +79,31 @@ struct settings {
     unsigned level, shuffle, width;
 };
 
+/* The number before the next comma or the end. */
+static bool take_number(const char **at, unsigned least, unsigned most, unsigned *out)
+{
+    char *end;
+    if (**at < '0' || **at > '9')
+        return false;
+    unsigned long value = strtoul(*at, &end, 10);
+    if ((*end && *end != ',') || value < least || value > most)
+        return false;
+    *out = (unsigned)value;
+    *at = *end ? end + 1 : end;
+    return true;
+}
+
+/* "zstd,5,1,4" */
 static bool read_settings(const char *argument, struct settings *out)
 {
-    int used = 0;
-    return sscanf(argument, "%15[a-z0-9],%1u,%1u,%3u%n", out->codec, &out->level,
-                  &out->shuffle, &out->width, &used) == 4 &&
-           !argument[used] && out->shuffle <= 2 && out->width >= 1 && out->width <= 255;
+    size_t len = strcspn(argument, ",");
+    if (!len || len >= sizeof(out->codec) || !argument[len])
+        return false;
+    memcpy(out->codec, argument, len);
+    out->codec[len] = '\0';
+    const char *at = argument + len + 1;
+    return take_number(&at, 0, 9, &out->level) && take_number(&at, 0, 2, &out->shuffle) &&
+           take_number(&at, 1, 255, &out->width) && !*at && at[-1] != ',';
 }
 
 static bool blosc_bound(const char *argument, uint64_t in, uint64_t *most)

@@ -282,8 +282,8 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
     if (stream->output)
         return output_write(stream->output, t->offset + to, out.at, out.len, early,
                             &w->error);
-    return staging_write(stream->staging, stream->names[t->file], t->offset + to, out.at,
-                         out.len, early, &w->error);
+    return staging_write(stream->staging, stream->names[t->file], t->offset + to, out,
+                         early, &w->error);
 }
 
 /* The encoder of a tensor's pieces: that of the piece before, mostly. */
@@ -331,7 +331,7 @@ static enum status piece_run(struct worker *w, struct flow *f, uint64_t number,
     const struct stream *stream = w->pump->stream;
     uint64_t per_run = pieces_per_run(t), within = number % per_run * t->piece;
     uint64_t left = t->run - within, count = left < t->piece ? left : t->piece;
-    struct bytes piece, stored;
+    struct bytes piece = {0}, stored;
     *len = (size_t)bytes_of(&t->to, count);
     if (find_encoder(w, t) != OK ||
         fill_piece(w, f, number / per_run * t->run + within, count, &piece) != OK ||
@@ -341,8 +341,7 @@ static enum status piece_run(struct worker *w, struct flow *f, uint64_t number,
     stream->exporter->piece_path(stream->options, t, number, &w->text);
     if (!text_str(&w->text))
         return error_set(&w->error, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-    return staging_put(stream->staging, text_str(&w->text), stored.at, stored.len,
-                       &w->error);
+    return staging_put(stream->staging, text_str(&w->text), stored, &w->error);
 }
 
 /* Read, convert and write one block. */

@@ -217,22 +217,21 @@ static enum status put_text(struct writing *w, struct texts *t,
                             const struct export_item *text, struct error *err)
 {
     bool early = w->options->sync, folder = w->exporter->folder_marks != NULL;
-    const void *bytes = t->bytes.at;
-    size_t len = t->bytes.len;
+    struct bytes bytes = {(const uint8_t *)t->bytes.at, t->bytes.len};
     if (w->output)
-        return output_write(w->output, text->at, bytes, len, early, err);
+        return output_write(w->output, text->at, bytes.at, bytes.len, early, err);
     if (!folder)
-        return staging_write(w->staging, w->names[text->file], text->at, bytes, len,
-                             early, err);
+        return staging_write(w->staging, w->names[text->file], text->at, bytes, early,
+                             err);
     while (t->has_file && t->file.file < text->file)
         t->has_file = export_items_next(t->files, &t->file, err);
-    if (err->status != OK || (text->at == 0 && len == t->file.size))
-        return err->status == OK ? staging_put(w->staging, t->file.path, bytes, len, err)
+    if (err->status != OK || (text->at == 0 && bytes.len == t->file.size))
+        return err->status == OK ? staging_put(w->staging, t->file.path, bytes, err)
                                  : err->status;
     if (text->at == 0 &&
         staging_create(w->staging, t->file.path, t->file.size, err) != OK)
         return err->status;
-    return staging_write(w->staging, t->file.path, text->at, bytes, len, early, err);
+    return staging_write(w->staging, t->file.path, text->at, bytes, early, err);
 }
 
 static enum status write_each(struct writing *w, struct texts *t, struct error *err)

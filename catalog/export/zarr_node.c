@@ -10,7 +10,7 @@
  */
 #include "catalog/export/zarr_node.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/codec/codec.h"
@@ -118,15 +118,19 @@ static void add_type_v2(const struct dtype *d, struct text *out)
 /* "datetime64[25us]": a unit and how many of it. */
 static void add_time_v3(const struct dtype *d, struct text *out)
 {
-    unsigned scale = 1;
-    char unit[16] = "generic";
-    const char *at = strchr(d->name, '[');
-    if (at && sscanf(at, "[%u%15[a-zA-Z]]", &scale, unit) != 2)
-        sscanf(at, "[%15[a-zA-Z]]", unit);
+    const char *at = strchr(d->name, '['), *unit = "generic";
+    unsigned long scale = 1;
+    size_t len = strlen(unit);
+    if (at) {
+        size_t digits = strspn(at + 1, "0123456789");
+        scale = digits ? strtoul(at + 1, NULL, 10) : 1;
+        unit = at + 1 + digits;
+        len = strcspn(unit, "]");
+    }
     text_addf(out,
-              "{\"name\":\"numpy.%s\",\"configuration\":{\"unit\":\"%s\","
-              "\"scale_factor\":%u}}",
-              d->name[0] == 'd' ? "datetime64" : "timedelta64", unit, scale);
+              "{\"name\":\"numpy.%s\",\"configuration\":{\"unit\":\"%.*s\","
+              "\"scale_factor\":%lu}}",
+              d->name[0] == 'd' ? "datetime64" : "timedelta64", (int)len, unit, scale);
 }
 
 static void add_type_v3(const struct dtype *d, struct text *out)

@@ -140,10 +140,10 @@ static int make_file(struct staging *s, const char *name)
 }
 
 static enum status write_all(struct staging *s, int fd, const char *name, uint64_t offset,
-                             const void *bytes, size_t len, struct error *err)
+                             struct bytes bytes, struct error *err)
 {
-    const char *at = bytes;
-    for (size_t left = len; left;) {
+    const uint8_t *at = bytes.at;
+    for (size_t left = bytes.len; left;) {
         ssize_t put = s->io->pwrite(fd, at, left, (off_t)offset);
         if (put < 0 && errno == EINTR)
             continue;
@@ -158,13 +158,13 @@ static enum status write_all(struct staging *s, int fd, const char *name, uint64
     return OK;
 }
 
-enum status staging_put(struct staging *s, const char *name, const void *bytes,
-                        size_t len, struct error *err)
+enum status staging_put(struct staging *s, const char *name, struct bytes bytes,
+                        struct error *err)
 {
     int fd = make_file(s, name);
     if (fd < 0)
         return failed(s, name, "cannot make the file", err);
-    write_all(s, fd, name, 0, bytes, len, err);
+    write_all(s, fd, name, 0, bytes, err);
     if (close(fd) != 0 && err->status == OK)
         failed(s, name, "cannot write", err);
     return err->status;
@@ -256,13 +256,13 @@ static void give_slot(struct staging *s, struct slot *slot, size_t written, bool
 }
 
 enum status staging_write(struct staging *s, const char *name, uint64_t offset,
-                          const void *bytes, size_t len, bool early, struct error *err)
+                          struct bytes bytes, bool early, struct error *err)
 {
     struct slot *slot = take_slot(s, name, err);
     if (!slot)
         return err->status;
-    write_all(s, slot->fd, name, offset, bytes, len, err);
-    give_slot(s, slot, len, early);
+    write_all(s, slot->fd, name, offset, bytes, err);
+    give_slot(s, slot, bytes.len, early);
     return err->status;
 }
 

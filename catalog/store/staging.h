@@ -3,9 +3,9 @@
  * no name yet (leftover.h), beside the place where they will be.
  *
  *   staging_open("DIR/model.zarr", NULL, &s, err);
- *   staging_put(s, "a/.zarray", text, len, err);       a whole file, with the folders above it
+ *   staging_put(s, "a/.zarray", text, err);       a whole file, with the folders above it
  *   staging_create(s, "part-1", size, err);            or one that is written in pieces
- *   staging_write(s, "part-1", offset, bytes, len, true, err);
+ *   staging_write(s, "part-1", offset, bytes, true, err);
  *   staging_sync(s, err);
  *   staging_commit_folder(s, false, err);              the folder is DIR/model.zarr, or
  *   staging_commit_file(s, "part-1", false, err);      DIR/part-1
@@ -16,6 +16,7 @@
 #ifndef CKPTDB_STORE_STAGING_H
 #define CKPTDB_STORE_STAGING_H
 
+#include "catalog/base/bits.h"
 #include "catalog/store/output.h"
 
 struct staging;
@@ -32,10 +33,10 @@ enum status staging_create(struct staging *, const char *name, uint64_t size,
 /* Into a file that staging_create() has made. Any number of threads, up to 32. `early`: see
  * output_write(). */
 enum status staging_write(struct staging *, const char *name, uint64_t offset,
-                          const void *bytes, size_t len, bool early, struct error *err);
+                          struct bytes bytes, bool early, struct error *err);
 
 /* A whole file, in folders that are made where they are not there. Any number of threads. */
-enum status staging_put(struct staging *, const char *name, const void *bytes, size_t len,
+enum status staging_put(struct staging *, const char *name, struct bytes bytes,
                         struct error *err);
 
 /* All bytes of that file, or of all files, are on the disk. */

@@ -82,6 +82,11 @@ def main():
     large = {"a/large": rng.standard_normal((700, 1900)).astype("float32")}
     safetensors.numpy.save_file({**plain, **large}, "plain.safetensors")
     safetensors.numpy.save_file({**plain, **extra}, "all.safetensors")
+    numpy_only = {"dates": np.array(["2020-01-02", "NaT"], "datetime64[us]"),
+                  "spans": np.array([[1, -5]], "timedelta64[25s]"),
+                  "wide": (rng.standard_normal((3, 5)) * 1j).astype("complex128"),
+                  "raw": np.frombuffer(rng.bytes(18), "V6")}
+    np.savez("only.npz", **numpy_only)
     run("import", ".")
     for version, format_name in ((2, "zarr"), (3, "zarr3")):
         for codec in CODECS:
@@ -99,6 +104,13 @@ def main():
             folder = f"{format_name}-all.zarr"
             run("export", "all.safetensors", folder, "--format", format_name)
             by_tensorstore(folder, version, {**plain, **extra})
+
+        @case(f"{format_name} with dtypes of NumPy")
+        def _():
+            folder = f"{format_name}-only.zarr"
+            run("export", "only.npz", folder, "--format", format_name, "--option", "chunk=16",
+                "--option", "codec=blosc", "--meta", 'note=of "a"')
+            by_zarr(folder, version, numpy_only)
 
         @case(f"{format_name}, an array alone")
         def _():
