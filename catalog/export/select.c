@@ -386,13 +386,30 @@ static enum status add_own_metadata(sqlite3 *db, int64_t checkpoint,
     return err->status;
 }
 
+/* Its hash, where somebody has had it computed. */
+static enum status add_hash(sqlite3 *db, int64_t checkpoint, struct export_metadata *out,
+                            struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(db, "SELECT hash FROM checkpoint WHERE id = ?1", -1, &s,
+                           NULL) != SQLITE_OK)
+        return db_error(db, "hashes", err);
+    sqlite3_bind_int64(s, 1, checkpoint);
+    const char *hash = sqlite3_step(s) == SQLITE_ROW ? column_name(s, 0) : NULL;
+    if (hash)
+        metadata_add(out, "ckptdb_hash", hash);
+    sqlite3_finalize(s);
+    return OK;
+}
+
 enum status selection_metadata(sqlite3 *db, const struct selection *want,
                                const struct export_plan *p, struct export_metadata *out,
                                struct error *err)
 {
     uint64_t count;
     const char *const *paths = export_rows_checkpoints(p->rows, &count);
-    if (!want->sql && add_own_metadata(db, want->checkpoint, out, err) != OK)
+    if (!want->sql && (add_own_metadata(db, want->checkpoint, out, err) != OK ||
+                       add_hash(db, want->checkpoint, out, err) != OK))
         return err->status;
     if (want->map)
         metadata_add(out, "ckptdb_map", want->map);

@@ -48,7 +48,7 @@ enum status selection_run(sqlite3 *, const struct selection *, struct export_pla
                           struct selection_notes *, struct error *err);
 
 /* What the checkpoint says of itself, and where the export comes from: ckptdb_source (its path),
- * ckptdb_map. Not what files beside it say (config.json). */
+ * ckptdb_hash (where it is known), ckptdb_map. Not what files beside it say (config.json). */
 enum status selection_metadata(sqlite3 *, const struct selection *,
                                const struct export_plan *, struct export_metadata *,
                                struct error *err);

@@ -94,5 +94,9 @@ mkdir -p .tmp-ckptdb-0123456789abcdef01234567/left/over
 try export model.safetensors last.zarr --no-sync
 # shellcheck disable=SC2010 # the names are this test's own
 ls -A | grep -i 'tmp\|^x'
+echo '--- where it comes from'
+"$CKPTDB_BIN" hash model.safetensors >/dev/null
+try export model.safetensors hashed.zarr --format zarr3 --names step --no-sync
+grep -o '"attributes":{"[^}]*}' hashed.zarr/zarr.json | head -n 1
 echo '--- formats'
 "$CKPTDB_BIN" --jsonl formats | grep '"written":"yes"'
