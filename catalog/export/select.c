@@ -6,6 +6,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/db/db.h"
+#include "catalog/map/dialect.h"
 
 /* Every selection is a SELECT of these columns, in this order. */
 enum {
@@ -142,9 +143,14 @@ static enum status kind_of(sqlite3 *db, const struct selection *want, struct kin
     sqlite3_bind_text(s, 1, want->map, -1, SQLITE_STATIC);
     const char *dialect =
         sqlite3_step(s) == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
-    if (dialect)
-        *out = (struct kind){want->assigns(dialect), strcmp(dialect, "convert") == 0,
+    const struct dialect *known = dialect ? dialect_find(dialect) : NULL;
+    if (known)
+        *out = (struct kind){known->view == MAP_ASSIGNMENT, known->view == MAP_CONVERSION,
                              sqlite3_column_int(s, 1) != 0};
+    else if (dialect)
+        error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                  "%.200s is of dialect %.100s, which this program does not run",
+                  want->map, dialect);
     else
         error_set(err, ERR_MISSING, NULL, NO_OFFSET,
                   "no rule set is called %.200s; `map list` lists them", want->map);

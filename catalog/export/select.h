@@ -22,9 +22,7 @@ struct selection {
     const char *names; /* regular expression, searched in the source's names */
     const char *where; /* expression over the columns of `tensor` */
     const char *map;   /* rule set */
-    /* Whether maps of a dialect fill the names of a model, rather than making new ones. */
-    bool (*assigns)(const char *dialect);
-    int64_t target; /* checkpoint that an assignment fills */
+    int64_t target;    /* checkpoint that an assignment fills */
     const char
         *sql; /* SELECT of tensor_id, new_name [, dtype]; all others are then unset */
 };

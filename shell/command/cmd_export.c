@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "catalog/export/select.h"
-#include "catalog/map/ruleset.h"
 #include "shell/command/command.h"
 #include "shell/command/settings.h"
 #include "shell/render/render.h"
@@ -136,7 +135,6 @@ static bool read_request(const struct args *args, struct request *r)
         .want = {.names = option(args, "--names"),
                  .where = option(args, "--where"),
                  .map = option(args, "--map"),
-                 .assigns = ruleset_dialect_assigns,
                  .sql = option(args, "--sql")},
         .out = args->operand[args->count - 1],
         .dtype = option(args, "--dtype"),
