@@ -11,6 +11,7 @@
 #include "catalog/db/known.h"
 #include "catalog/db/write.h"
 #include "importer/job/job.h"
+#include "importer/walk/unread.h"
 #include "importer/walk/walk.h"
 
 #define THREADS_A_CORE 4 /* headers of cold files are waited for, not computed */
@@ -326,6 +327,8 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
     text_adds(&looker, CKPTDB_VERSION);
     for (size_t i = 0; formats[i]; i++)
         text_addf(&looker, " %s", formats[i]->name);
+    for (size_t i = 0; unread_kinds[i].name; i++)
+        text_addf(&looker, " -%s", unread_kinds[i].name);
     struct importing im = {.options = options, .looker = text_str(&looker)};
     if (im.looker)
         run(&im, db, report, err);

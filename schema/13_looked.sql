@@ -2,3 +2,10 @@
 -- reads, in one row. What it passed over, another one may be able to read.
 
 CREATE TABLE IF NOT EXISTS looked (looker TEXT NOT NULL) STRICT;
+
+-- What files of `passed` are that look like checkpoints and are not read, by the names that
+-- `formats` lists.
+CREATE TABLE IF NOT EXISTS unread (
+  path  TEXT PRIMARY KEY REFERENCES passed(path) ON DELETE CASCADE,
+  kind  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

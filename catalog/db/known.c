@@ -86,6 +86,7 @@ static bool add_passed(struct known *k, sqlite3_stmt *s, uint32_t *unused)
                                         sqlite3_column_int64(s, 2),
                                         (uint64_t)sqlite3_column_int64(s, 3),
                                         (uint64_t)sqlite3_column_int64(s, 4)},
+                           .kind = sqlite3_column_bytes(s, 5) ? keep(k, s, 5) : NULL,
                            .checkpoint = KNOWN_NONE,
                        });
 }
@@ -164,9 +165,10 @@ static bool load_all(struct known *k, sqlite3 *db, const char *looker)
                "SELECT id, path, size, mtime_ns, inode, device FROM files ORDER BY id",
                add_checkpoint_file) &&
            load_troubled(k, db, same) &&
-           (!same ||
-            each_row(k, db, "SELECT path, size, mtime_ns, inode, device FROM passed",
-                     add_passed));
+           (!same || each_row(k, db,
+                              "SELECT p.path, size, mtime_ns, inode, device, kind"
+                              " FROM passed p LEFT JOIN unread u ON u.path = p.path",
+                              add_passed));
 }
 
 enum status known_load(sqlite3 *db, const char *looker, struct known **out,

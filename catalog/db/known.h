@@ -20,6 +20,7 @@ struct sqlite3;
 struct known_file {
     const char *path;
     struct file_identity identity;
+    const char *kind; /* of a file passed over: what it was found to be, or NULL */
     bool present;
     uint32_t checkpoint; /* position in checkpoints; KNOWN_NONE: a file passed over */
     uint32_t position;   /* in its checkpoint; 0 is the primary */

@@ -39,6 +39,7 @@ static const char *const statement_sql[STATEMENTS] = {
     [PUT_ISSUE] = "INSERT INTO issues(checkpoint, path, offset, severity, code, message)"
                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     [PUT_PASSED] = "INSERT OR REPLACE INTO passed VALUES (?1, ?2, ?3, ?4, ?5)",
+    [PUT_UNREAD] = "INSERT INTO unread VALUES (?1, ?2)",
     [PUT_SUMS] = "INSERT INTO checksums VALUES (?1, ?2, ?3)",
     [CLEAR_ISSUES] = "DELETE FROM issues WHERE checkpoint IS NULL AND path = ?1",
     [CLEAR_BELOW] = "DELETE FROM issues WHERE checkpoint IS NULL"
@@ -52,7 +53,8 @@ static const char *const statement_sql[STATEMENTS] = {
     [CLEAR_PASSED] = "DELETE FROM passed WHERE path = ?1",
     [CLEAR_WALKED] =
         "DELETE FROM issues WHERE code IN ('vanished', 'unreadable',"
-        " 'unfinished', 'dangling-link', 'not-a-file', 'two-formats', 'shadowed')"
+        " 'unfinished', 'dangling-link', 'not-a-file', 'two-formats', 'shadowed',"
+        " 'not-read')"
         " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'"
         " OR ?1 = '/')",
     /* Without an id SQLite appends: it need not look for the place of each row. */
@@ -388,6 +390,11 @@ static enum status put_passed(struct writer *w, const struct batch_file *list,
         sqlite3_stmt *s = writer_statement(w, PUT_PASSED);
         writer_bind_text(s, 1, list[i].path);
         bind_identity(s, 2, &list[i].identity);
+        if (writer_finish(w, s, err) != OK || !list[i].kind)
+            continue;
+        s = writer_statement(w, PUT_UNREAD); /* a former row went with the replaced one */
+        writer_bind_text(s, 1, list[i].path);
+        writer_bind_text(s, 2, list[i].kind);
         writer_finish(w, s, err);
     }
     return err->status;

@@ -29,6 +29,7 @@ enum writer_statement_id {
     PUT_FILE,
     PUT_ISSUE,
     PUT_PASSED,
+    PUT_UNREAD,
     PUT_SUMS,
     CLEAR_ISSUES,
     CLEAR_BELOW,

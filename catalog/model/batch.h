@@ -42,6 +42,7 @@ struct batch_file {
     const char *role; /* "data", "index", "config", ... */
     uint64_t base;    /* added to offsets in this file */
     bool present;
+    const char *kind; /* of a file passed over that looks like a checkpoint; or NULL */
 };
 
 enum fact_type {

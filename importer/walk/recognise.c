@@ -15,6 +15,7 @@
 #include "catalog/base/names.h"
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
+#include "importer/walk/unread.h"
 #include "importer/walk/walk_private.h"
 
 #define MANY_FILES 256 /* in one directory: worth more threads */
@@ -118,7 +119,19 @@ static void add_passed(struct walker *w, const char *path, const struct entry *e
         return;
     walk->passed = list;
     walk->passed[walk->passed_count++] =
-        (struct batch_file){.path = copy, .identity = e->identity};
+        (struct batch_file){.path = copy, .identity = e->identity, .kind = e->unread};
+}
+
+static void add_unread(struct walker *w, const char *path, const struct entry *e)
+{
+    struct walk *walk = w->walk;
+    void *list = grown(w, walk->unread, walk->unread_count, &w->unread_space,
+                       sizeof(*walk->unread));
+    const char *copy = kept(w, path);
+    if (!list || !copy)
+        return;
+    walk->unread = list;
+    walk->unread[walk->unread_count++] = (struct unread_file){copy, e->unread};
 }
 
 static void add_unit(struct walker *w, struct unit u)
@@ -156,6 +169,8 @@ static enum status probe_bytes(struct entry *e, struct source *s, uint8_t *head,
         p.tail = (struct bytes){tail, end};
         e->format = format_for_file(&p);
     }
+    if (!e->format && err->status == OK)
+        e->unread = unread_kind_of(&p, s, err);
     return err->status;
 }
 
@@ -523,6 +538,20 @@ static void note_shadow(struct walker *w, struct listing *l, const struct entry 
     text_release(&name);
 }
 
+/* What is no checkpoint of a format that is read. */
+static void settle_passed(struct walker *w, struct listing *l, struct entry *e,
+                          const char *path)
+{
+    if (!e->probed && e->known && e->known->checkpoint == KNOWN_NONE)
+        e->unread = unread_kind_named(e->known->kind);
+    if (e->unread && (!l->only || is_named(l, e)))
+        add_unread(w, path, e);
+    else if (e->probed && !e->format && !e->unread)
+        report_stray(w, l, e, path);
+    if (e->probed)
+        add_passed(w, path, e);
+}
+
 static void settle(struct walker *w, struct listing *l, struct folder *f, struct entry *e,
                    bool claims_only)
 {
@@ -535,10 +564,7 @@ static void settle(struct walker *w, struct listing *l, struct folder *f, struct
     if (e->claimed)
         return;
     if (!e->format || !e->format->index) {
-        if (e->probed && !e->format)
-            report_stray(w, l, e, path);
-        if (e->probed)
-            add_passed(w, path, e);
+        settle_passed(w, l, e, path);
         return;
     }
     struct unit u = {.format = e->format,
@@ -680,6 +706,7 @@ bool recognise(struct walker *w, struct listing *l)
     for (uint64_t i = 0; i < l->file_count; i++)
         if (wanted(l, &l->files[i]))
             settle(w, l, &folder, &l->files[i], claims_only[i]);
+    report_unread(w, l);
     pthread_mutex_unlock(&w->lock);
     return false;
 }

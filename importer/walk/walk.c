@@ -434,6 +434,12 @@ static int file_by_path(const void *a, const void *b)
                   ((const struct batch_file *)b)->path);
 }
 
+static int unread_by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct unread_file *)a)->path,
+                  ((const struct unread_file *)b)->path);
+}
+
 static int issue_by_path(const void *a, const void *b)
 {
     const struct batch_issue *x = a, *y = b;
@@ -489,6 +495,13 @@ static void sort_results(struct walk *walk)
         if (!kept || issue_by_path(&walk->issues[kept - 1], &walk->issues[i]) != 0)
             walk->issues[kept++] = walk->issues[i];
     walk->issue_count = kept;
+    kept = 0;
+    if (walk->unread_count)
+        qsort(walk->unread, walk->unread_count, sizeof(*walk->unread), unread_by_path);
+    for (uint64_t i = 0; i < walk->unread_count; i++)
+        if (!kept || unread_by_path(&walk->unread[kept - 1], &walk->unread[i]) != 0)
+            walk->unread[kept++] = walk->unread[i];
+    walk->unread_count = kept;
 }
 
 static enum status run(struct walker *w, struct error *err)

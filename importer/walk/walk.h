@@ -25,6 +25,11 @@ struct unit {
     bool unchanged; /* needs no look */
 };
 
+/* A file of a kind that is not read (unread.h). */
+struct unread_file {
+    const char *path, *kind;
+};
+
 /* What is worth knowing about a checkpoint beside another: an issue of it. */
 struct walk_note {
     const char *checkpoint; /* its path */
@@ -46,6 +51,8 @@ struct walk {
     uint64_t unit_count;
     struct batch_file *passed; /* looked at and not recognised: to be remembered */
     uint64_t passed_count;
+    struct unread_file *unread; /* sorted by path, each once */
+    uint64_t unread_count;
     struct batch_issue *issues;
     uint64_t issue_count;
     struct walk_note *notes; /* of checkpoints that were found, by their path */

@@ -27,7 +27,7 @@ struct walker {
     struct task *tasks;
     uint64_t open_tasks;   /* queued or being worked on */
     struct strmap visited; /* directories, by device and inode: loops of links end */
-    size_t unit_space, passed_space, issue_space, note_space;
+    size_t unit_space, passed_space, unread_space, issue_space, note_space;
     bool stopped, interrupted;
     atomic_bool failed;
 };
@@ -40,6 +40,7 @@ struct entry {
     const struct format *format;
     const struct known_file *known; /* its unchanged row, or NULL */
     const char *stray;
+    const char *unread;          /* the kind that it is of, which is not read; static */
     const struct entry *claimer; /* the primary file whose own this is */
     bool probed, claimed, claimed_twice;
 };
@@ -57,6 +58,9 @@ struct listing {
     uint64_t file_count, dir_count;
     size_t file_space, dir_space;
 };
+
+/* One issue a kind of what is not read in this directory. Under the lock. */
+void report_unread(struct walker *, struct listing *);
 
 /* Find the checkpoints of a directory and put them into the walk. True: the directory is one
  * itself, nothing below it is looked at. */

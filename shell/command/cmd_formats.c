@@ -2,14 +2,16 @@
 
 #include "catalog/export/export.h"
 #include "importer/job/format.h"
+#include "importer/walk/unread.h"
 #include "shell/command/command.h"
 #include "shell/render/render.h"
 
-/* What is known under one name: a format that is read, one that is written, or both. */
+/* What is known under one name: a format that is read, one that is written, both or neither. */
 struct known {
     const char *name;
     const struct format *read;
     const struct exporter *written;
+    const struct unread_kind *unread; /* of neither */
 };
 
 static void add_settings(struct text *json, const struct exporter *e)
@@ -26,7 +28,9 @@ static void add_settings(struct text *json, const struct exporter *e)
 static void add_known(struct text *json, const struct known *k)
 {
     const char *suffixes = k->read && k->read->suffixes ? k->read->suffixes : "";
-    const char *summary = k->read ? k->read->summary : k->written->summary;
+    const char *summary = k->read      ? k->read->summary
+                          : k->written ? k->written->summary
+                                       : k->unread->what;
     const char *const facts[] = {
         k->name, k->read ? "yes" : "no", k->written ? "yes" : "no", summary,
         *suffixes || !k->written ? suffixes : k->written->suffix};
@@ -55,10 +59,14 @@ static int formats_run(struct session *s, const struct args *args)
     for (size_t i = 0; formats[i]; i++)
         if (formats[i]->index)
             add_known(&json, &(struct known){formats[i]->name, formats[i],
-                                             exporter_find(formats[i]->name)});
+                                             exporter_find(formats[i]->name), NULL});
     for (size_t i = 0; exporters[i]; i++)
         if (!is_read(exporters[i]->name))
-            add_known(&json, &(struct known){exporters[i]->name, NULL, exporters[i]});
+            add_known(&json,
+                      &(struct known){exporters[i]->name, NULL, exporters[i], NULL});
+    for (const struct unread_kind *k = unread_kinds; k->name; k++)
+        if (k->what)
+            add_known(&json, &(struct known){k->name, NULL, NULL, k});
     text_addc(&json, ']');
     int status = render_json(s,
                              "SELECT value ->> 0 AS name, value ->> 1 AS read,"
@@ -77,7 +85,8 @@ const struct command command_formats = {
     .help =
         "A file is recognised by what is in it; the suffixes only decide whether one that\n"
         "nothing recognises is worth a complaint, and which format export writes. The options\n"
-        "are those of export --option.\n"
+        "are those of export --option. What is neither read nor written, import counts and\n"
+        "passes over.\n"
         "\n"
         "  ckptdb formats\n"
         "  ckptdb formats --json",

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "importer/import.h"
+#include "importer/walk/unread.h"
 #include "importer/walk/walk.h"
 #include "shell/command/command.h"
 
@@ -124,6 +125,10 @@ static void summarise(const struct import_report *r, bool dry_run)
     if (text_str(&t))
         complain("%s", text_str(&t));
     text_release(&t);
+    unread_summary(r->walk, &t);
+    if (t.len && text_str(&t))
+        complain("%s", text_str(&t));
+    text_release(&t);
 }
 
 static bool parse_jobs(const char *text, unsigned *jobs)
@@ -233,7 +238,9 @@ const struct command command_import = {
         "Reads headers and indexes only, never weights. Folders are searched; a file\n"
         "stands for its checkpoint. What has not changed since it was indexed is not\n"
         "opened again. Whatever is wrong is a row of the view `issue` and a line on\n"
-        "stderr, and makes the exit status 1; the rest is indexed all the same.\n"
+        "stderr, and makes the exit status 1; the rest is indexed all the same. Files of kinds\n"
+        "that are not read (TFLite, TensorRT, ...: see formats) are such an issue a folder,\n"
+        "and counted at the end.\n"
         "\n"
         "  ckptdb import ~/models ~/runs/t5\n"
         "  ckptdb import --prune ~/runs\n"

@@ -1,0 +1,172 @@
+#include "importer/walk/unread.h"
+
+#include <string.h>
+
+#include "catalog/base/limits.h"
+#include "importer/walk/walk_private.h"
+
+#define TAR_BLOCK   512
+#define NAMES_SHOWN 3 /* of a folder's files of one kind */
+
+struct sign {
+    const char *bytes;
+    size_t offset, len;
+};
+
+struct line {
+    struct sign first, second;
+    const char *member; /* of a tar; NULL: the signs decide */
+};
+
+#define SIGN(offset, bytes)                                                              \
+    {                                                                                    \
+        bytes, offset, sizeof(bytes) - 1                                                 \
+    }
+
+const struct unread_kind unread_kinds[] = {
+#define KIND(name, what, a, x, b, y) {name, what},
+#define TAR(name, what, member)      {name, what},
+#include "importer/walk/unread.def"
+#undef KIND
+#undef TAR
+    {NULL, NULL},
+};
+
+static const struct line lines[] = {
+#define KIND(name, what, a, x, b, y) {SIGN(a, x), SIGN(b, y), NULL},
+#define TAR(name, what, member)      {SIGN(257, "ustar"), SIGN(0, ""), member},
+#include "importer/walk/unread.def"
+#undef KIND
+#undef TAR
+};
+
+static bool holds(struct bytes head, const struct sign *s)
+{
+    return s->offset <= head.len && s->len <= head.len - s->offset &&
+           memcmp(head.at + s->offset, s->bytes, s->len) == 0;
+}
+
+/* Octal digits, or base 256 where the first bit is set (GNU). */
+static bool tar_size(const uint8_t *field, uint64_t *size)
+{
+    *size = 0;
+    if (field[0] & 0x80) {
+        for (int i = 4; i < 12; i++)
+            *size = *size << 8 | field[i];
+        return field[0] == 0x80 && !field[1] && !field[2] && !field[3];
+    }
+    for (int i = 0; i < 12 && field[i] >= '0' && field[i] <= '7'; i++)
+        *size = *size << 3 | (uint64_t)(field[i] - '0');
+    return field[0] == ' ' || (field[0] >= '0' && field[0] <= '7');
+}
+
+static bool is_member(const uint8_t *header, const char *name)
+{
+    const char *own = (const char *)header;
+    size_t skip = memcmp(own, "./", 2) == 0 ? 2 : 0, len = strlen(name);
+    return memcmp(own + skip, name, len + 1) == 0; /* they are short: inside the field */
+}
+
+/* Is one of the members at the root of the archive called so? */
+static bool tar_holds(const struct source *s, const char *name, struct error *err)
+{
+    uint8_t header[TAR_BLOCK];
+    uint64_t at = 0, size;
+    for (uint64_t i = 0; i < LIMIT_TAR_MEMBERS; i++) {
+        if (at > s->size || s->size - at < TAR_BLOCK ||
+            source_read(s, at, header, TAR_BLOCK, err) != OK ||
+            memcmp(header + 257, "ustar", 5) != 0)
+            return false;
+        if (is_member(header, name))
+            return true;
+        at += TAR_BLOCK;
+        if (!tar_size(header + 124, &size) || size > s->size - at)
+            return false;
+        at += (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
+    }
+    return false;
+}
+
+const char *unread_kind_of(const struct probe *p, const struct source *s,
+                           struct error *err)
+{
+    for (size_t i = 0; unread_kinds[i].name && err->status == OK; i++) {
+        const struct line *line = &lines[i];
+        if (holds(p->head, &line->first) && holds(p->head, &line->second) &&
+            (!line->member || tar_holds(s, line->member, err)))
+            return unread_kinds[i].name;
+    }
+    return NULL;
+}
+
+const char *unread_kind_named(const char *name)
+{
+    for (size_t i = 0; name && unread_kinds[i].name; i++)
+        if (strcmp(unread_kinds[i].name, name) == 0)
+            return unread_kinds[i].name;
+    return NULL;
+}
+
+/* The files of one kind in a folder; their number. */
+static uint64_t list_kind(const struct listing *l, const char *kind, struct text *names)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < l->file_count; i++) {
+        const struct entry *e = &l->files[i];
+        if (!e->unread || e->claimed || strcmp(e->unread, kind) != 0)
+            continue;
+        if (count++ < NAMES_SHOWN)
+            text_addf(names, "%s%s", names->len ? ", " : "", e->name);
+    }
+    if (count > NAMES_SHOWN)
+        text_addf(names, " and %llu more", (unsigned long long)count - NAMES_SHOWN);
+    return count;
+}
+
+static void report_kind(struct walker *w, const struct listing *l,
+                        const struct unread_kind *kind)
+{
+    struct text names = {0};
+    uint64_t count = list_kind(l, kind->name, &names);
+    if (count && !text_str(&names))
+        w->failed = true;
+    else if (count)
+        walk_issue(w, l->path, true, "not-read", "%llu %s %s not read: %s",
+                   (unsigned long long)count, kind->name,
+                   count == 1 ? "file is" : "files are", text_str(&names));
+    text_release(&names);
+}
+
+void report_unread(struct walker *w, struct listing *l)
+{
+    const struct entry *asked = l->only ? listing_file(l, l->only) : NULL;
+    const char *path =
+        asked && asked->unread ? walk_join(l->arena, l->path, asked->name) : NULL;
+    bool any = false;
+    for (uint64_t i = 0; !l->only && !any && i < l->file_count; i++)
+        any = l->files[i].unread;
+    for (size_t i = 0; unread_kinds[i].name && (path || any); i++) {
+        const struct unread_kind *kind = &unread_kinds[i];
+        if (any && kind->what)
+            report_kind(w, l, kind);
+        else if (path && kind->what && strcmp(kind->name, asked->unread) == 0)
+            walk_issue(w, path, true, "not-read", "%s: %s, which is not read here",
+                       kind->name, kind->what);
+    }
+}
+
+void unread_summary(const struct walk *walk, struct text *out)
+{
+    uint64_t total = walk->unread_count, told = 0;
+    for (size_t i = 0; unread_kinds[i].name && told < total; i++) {
+        uint64_t count = 0;
+        for (uint64_t j = 0; unread_kinds[i].what && j < total; j++)
+            count += strcmp(walk->unread[j].kind, unread_kinds[i].name) == 0;
+        if (count)
+            text_addf(out, "%s%llu %s", told ? ", " : "", (unsigned long long)count,
+                      unread_kinds[i].name);
+        told += count;
+    }
+    if (total)
+        text_adds(out, total == 1 ? " file is not read" : " files are not read");
+}
