@@ -551,8 +551,8 @@ enum status content_hash(const struct content_work *w, int64_t checkpoint, bool 
         return err->status;
     const bool current = files_unchanged(w, checkpoint, err);
     if (current &&
-        prepare(w->db, "INSERT OR IGNORE INTO content_hashes(hash) VALUES (?1)", &run.put, err) ==
-            OK &&
+        prepare(w->db, "INSERT OR IGNORE INTO content_hashes(hash) VALUES (?1)", &run.put,
+                err) == OK &&
         prepare(w->db,
                 "INSERT OR REPLACE INTO tensor_hashes"
                 " SELECT ?1, id FROM content_hashes WHERE hash = ?2",

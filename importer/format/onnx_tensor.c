@@ -431,20 +431,115 @@ void onnx_tensor(struct onnx *o, struct message_range range, struct bytes name)
     emit(o, &t);
 }
 
+/* --- sparse tensors ------------------------------------------------------------------------- */
+
+struct sparse {
+    struct message_range range;
+    struct tensor values, indices;
+    struct tensor dense; /* its shape alone */
+};
+
+static bool read_sparse(struct onnx *o, struct message_range range, struct sparse *s)
+{
+    struct message_field f;
+    *s = (struct sparse){.range = range};
+    s->values.name = s->indices.name = (struct bytes){(const uint8_t *)"", 0};
+    const struct message_range outer = onnx_enter(o, range);
+    while (onnx_next(o, &f)) {
+        if (f.number == 3)
+            read_dims(o, &s->dense, &f);
+        else if (f.wire == WIRE_BYTES && (f.number == 1 || f.number == 2))
+            read_tensor(o, onnx_contents(&f), f.number == 1 ? &s->values : &s->indices);
+    }
+    onnx_leave(o, outer);
+    return o->job->err->status == OK;
+}
+
+/* Where a tensor's numbers are as they are: raw, or one packed run of fixed width. False: they
+ * are not, or not as many bytes. */
+static bool plain_run(const struct tensor *t, unsigned field, uint64_t nbytes,
+                      uint64_t *at)
+{
+    const struct list *l = t->lists[9].fields ? &t->lists[9] : &t->lists[field];
+    *at = l->first.at;
+    return !t->external && !t->segmented && l->fields == 1 && l->wire == WIRE_BYTES &&
+           l->bytes == nbytes;
+}
+
+/* How the codec adds values (codec/sparse.c). */
+static char adding(const struct dtype *d)
+{
+    return d->kind == DTYPE_INT || d->kind == DTYPE_UINT ? 'i'
+           : d->kind == DTYPE_COMPLEX && d->bits >= 64   ? 'c'
+           : d->kind == DTYPE_FLOAT && d->bits >= 32     ? 'f'
+           : d->kind == DTYPE_FLOAT && d->bits == 16     ? 'h'
+                                                         : '-';
+}
+
+/* The chain that makes the dense tensor of the message. Indices are one number an entry, into the
+ * flattened tensor, or one a dimension. False: it cannot be made so. */
+static bool sparse_chain(const struct sparse *s, const struct holder *h,
+                         struct text *chain)
+{
+    struct dtype dtype;
+    uint64_t nbytes, values, indices, elements;
+    const uint64_t count = s->values.rank == 1 ? s->values.shape[0] : 0;
+    const bool flat = s->indices.rank == 1;
+    const unsigned rank = s->dense.rank;
+    dtype_find(h->dtype, &dtype);
+    if (dtype.block_elems != 1 || s->values.rank != 1 || s->indices.type != 7 || !rank ||
+        rank > 16 || s->dense.bad_shape ||
+        !(flat || (s->indices.rank == 2 && s->indices.shape[1] == rank)) ||
+        s->indices.shape[0] != count ||
+        !shape_elements(s->dense.shape, rank, &elements) ||
+        !dtype_nbytes(&dtype, count, &nbytes) || count > UINT64_MAX / 8 / 16)
+        return false;
+    if (!plain_run(&s->values, h->width ? 9 : h->field, nbytes, &values) ||
+        !plain_run(&s->indices, 9, 8 * count * (flat ? 1 : rank), &indices))
+        return false;
+    text_addf(chain, "sparse:o,%c,%u,%" PRIu64 ",%" PRIu64 ",1,", adding(&dtype),
+              dtype.block_bytes, count, values - s->range.at);
+    for (unsigned d = 0; !flat && d < rank; d++)
+        text_addf(chain, "%s%" PRIu64, d ? "x" : "", s->dense.shape[d]);
+    if (flat)
+        text_addf(chain, "%" PRIu64, elements);
+    text_addf(chain, ",%" PRIu64 ",%u,%u", indices - s->range.at, flat ? 0 : 1,
+              flat ? 1 : rank);
+    return text_str(chain) && chain->len < CHAIN_BYTES;
+}
+
 void onnx_sparse(struct onnx *o, struct message_range range)
 {
-    struct tensor t = {.name = {(const uint8_t *)"", 0}};
-    struct message_field f;
+    struct sparse *s = malloc(sizeof(*s));
+    struct text chain = {0};
     char room[208];
-    const struct message_range outer = onnx_enter(o, range);
-    while (onnx_next(o, &f))
-        if (f.number == 1 && f.wire == WIRE_BYTES &&
-            !read_tensor(o, onnx_contents(&f), &t))
-            break;
-    onnx_leave(o, outer);
-    if (o->job->err->status == OK)
-        job_issue(o->job, ISSUE_WARNING, NULL, range.at, "unsupported",
-                  "the sparse tensor \"%s\" is not read", shown(t.name, room));
+    if (!s) {
+        error_set(o->job->err, ERR_MEMORY, o->job->path, NO_OFFSET, "no memory");
+        return;
+    }
+    if (read_sparse(o, range, s)) {
+        const size_t types = sizeof(holders) / sizeof(holders[0]);
+        const struct holder *h = s->values.type < types && holders[s->values.type].dtype
+                                     ? &holders[s->values.type]
+                                     : NULL;
+        struct bytes name = s->values.name;
+        if (!h || !sparse_chain(s, h, &chain))
+            job_issue(o->job, ISSUE_WARNING, NULL, range.at, "unsupported",
+                      "the sparse tensor \"%s\" is of a kind that is not read",
+                      shown(name, room));
+        else if (name_of(o, &name))
+            job_tensor(o->job, &(struct tensor_claim){.name = (const char *)name.at,
+                                                      .name_len = name.len,
+                                                      .dtype = h->dtype,
+                                                      .shape = s->dense.shape,
+                                                      .rank = s->dense.rank,
+                                                      .storage = STORAGE_RANGE,
+                                                      .offset = range.at,
+                                                      .stored = range.end - range.at,
+                                                      .codec = text_str(&chain)});
+    }
+    text_release(&chain);
+    free(s);
 }
 
 /* --- at the end ----------------------------------------------------------------------------- */
