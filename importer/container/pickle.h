@@ -98,7 +98,7 @@ struct pickle {
     pickle_ref small[256]; /* the last node of an integer with these low bits */
 };
 
-#define PICKLE_PAGE 1024
+#define PICKLE_PAGE 128
 
 static inline struct pickle_node *pickle_at(const struct pickle *p, pickle_ref ref)
 {

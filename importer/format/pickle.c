@@ -54,6 +54,7 @@ static enum status pickle_index(struct job *job)
     struct pickle pickle;
     struct torch_tree t = {
         .job = job,
+        .arena = job->arena,
         .pickle = &pickle,
         .source = job->source,
         .run = {.stored = job->source->size, .size = job->source->size},

@@ -140,6 +140,7 @@ enum status torch_file_state(struct torch_tree *t, const struct source *s,
     size_t len = s->size < sizeof(bytes) ? (size_t)s->size : sizeof(bytes);
     struct bytes head = {bytes, len};
     t->emit = t->emit ? t->emit : emit_to_job;
+    t->arena = t->job->arena;
     if (source_read(s, 0, bytes, len, err) != OK)
         return err->status;
     if (torch_legacy_magic(head))

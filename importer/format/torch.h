@@ -81,7 +81,9 @@ struct torch_key {
 
 struct torch_tree {
     struct job *job;
-    const char *path; /* of the file, for issues; NULL: the primary */
+    struct arena *arena; /* the job's, or one that ends with the tree */
+    const char *prefix;  /* of all names; NULL: none */
+    const char *path;    /* of the file, for issues; NULL: the primary */
     struct pickle *pickle;
     const struct source *source; /* the pickle's ... */
     struct torch_run run;        /* ... and where its first byte lies */
@@ -165,7 +167,12 @@ bool torch_embedded(struct torch_tree *, pickle_ref call, struct torch_key *,
 bool torch_sparse_read(struct torch_tree *, pickle_ref args, struct torch_tensor *,
                        struct error *);
 
-/* torch_view.c: emit the tensor under that name; `why` says what was wrong with it (status
+/* torch_view.c */
+/* Where the tensor's bytes are: out->file, offset, stored, bytes; its own codec and strides
+ * where it has some, in the job's memory. False after setting *err. */
+bool torch_place(struct torch_tree *, const struct torch_tensor *, struct extent *out,
+                 struct error *err);
+/* Emit the tensor under that name; `why` says what was wrong with it (status
  * OK or NULL: nothing): its row then has no data. */
 enum status torch_emit(struct torch_tree *, const char *name, size_t len,
                        const struct torch_tensor *, const struct error *why);

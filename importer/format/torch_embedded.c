@@ -34,7 +34,7 @@ static bool part_of(struct torch_tree *t, const struct torch_run *run, uint64_t 
                          (unsigned long long)offset, (unsigned long long)len);
         if (n >= (int)sizeof(chain))
             return torch_fail(t, err, "unsupported", "bytes in too many layers");
-        if (!(out->codec = arena_copy(t->job->arena, chain, (size_t)n)))
+        if (!(out->codec = arena_copy(t->arena, chain, (size_t)n)))
             return torch_no_memory(t, err);
     }
     return true;
@@ -49,7 +49,7 @@ static bool add_step(struct torch_tree *t, struct torch_run *run, const char *st
                      run->codec ? "|" : "", step, (unsigned long long)size);
     if (n >= (int)sizeof(chain))
         return torch_fail(t, err, "unsupported", "bytes in too many layers");
-    run->codec = arena_copy(t->job->arena, chain, (size_t)n);
+    run->codec = arena_copy(t->arena, chain, (size_t)n);
     run->size = size;
     run->crc = 0;
     return run->codec || torch_no_memory(t, err);
@@ -60,7 +60,7 @@ static bool encode(struct torch_tree *t, const struct pickle_node *text,
                    struct bytes *out, struct error *err)
 {
     const uint8_t *in = (const uint8_t *)text->text;
-    uint8_t *to = arena_room(t->job->arena, text->count + 1u);
+    uint8_t *to = arena_room(t->arena, text->count + 1u);
     size_t n = 0;
     if (!to)
         return torch_no_memory(t, err);
@@ -164,7 +164,8 @@ static bool load(struct torch_tree *t, pickle_ref bytes, struct torch_embedded *
     if (!torch_bytes_run(t, bytes, &all, err) ||
         !torch_bytes_source(t, bytes, &source, err))
         return false;
-    struct torch_tree inner = {.job = t->job, .path = t->path, .source = source};
+    struct torch_tree inner = {
+        .job = t->job, .arena = t->arena, .path = t->path, .source = source};
     bool ok = torch_legacy_read(&inner, 0, &legacy, err) == OK &&
               torch_key_read(&inner, legacy.object.root, &out->key, err) &&
               torch_legacy_find(&inner, &out->key, &where, err) &&
@@ -182,7 +183,7 @@ bool torch_embedded(struct torch_tree *t, pickle_ref call, struct torch_key *key
                     struct torch_run *run, struct error *err)
 {
     bool added;
-    pickle_ref *place = arena_room(t->job->arena, sizeof(*place));
+    pickle_ref *place = arena_room(t->arena, sizeof(*place));
     if (!place)
         return torch_no_memory(t, err);
     *place = call;
@@ -190,7 +191,7 @@ bool torch_embedded(struct torch_tree *t, pickle_ref call, struct torch_key *key
     if (!at)
         return torch_no_memory(t, err);
     if (added) {
-        void *list = arena_grow(t->job->arena, t->loads, t->load_count, &t->load_space,
+        void *list = arena_grow(t->arena, t->loads, t->load_count, &t->load_space,
                                 sizeof(*t->loads));
         if (!list)
             return torch_no_memory(t, err);

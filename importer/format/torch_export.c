@@ -189,8 +189,8 @@ static bool emit_entry(struct listing *l)
                   (int)(l->name.len < 200 ? l->name.len : 200), (const char *)l->name.at);
         return true;
     }
-    if (!strmap_keep(&t->names, t->job->arena, (const char *)l->name.at, l->name.len,
-                     &kept, &added))
+    if (!strmap_keep(&t->names, t->arena, (const char *)l->name.at, l->name.len, &kept,
+                     &added))
         return torch_no_memory(t, t->job->err);
     if (!added) /* constants repeat names of weights */
         return true;
@@ -238,7 +238,7 @@ static bool is_config(const struct torch_zip *z, const struct zip_member *m,
 enum status torch_export_state(struct torch_tree *t, struct torch_zip *z)
 {
     static const char *const folders[] = {"data/weights/", "data/constants/"};
-    struct listing *l = arena_alloc(t->job->arena, sizeof(*l));
+    struct listing *l = arena_alloc(t->arena, sizeof(*l));
     struct bytes text;
     if (!l)
         return torch_no_memory(t, t->job->err), ERR_MEMORY;
@@ -248,10 +248,10 @@ enum status torch_export_state(struct torch_tree *t, struct torch_zip *z)
             if (!is_config(z, m, folders[f]))
                 continue;
             *l = (struct listing){.t = t, .z = z, .folder = folders[f]};
-            if (zip_read(&z->zip, m, LIMIT_HEADER_BYTES, t->job->arena, &text,
-                         t->job->err) != OK)
+            if (zip_read(&z->zip, m, LIMIT_HEADER_BYTES, t->arena, &text, t->job->err) !=
+                OK)
                 break;
-            json_init(&l->json, cursor_over(text, z->base + m->data), t->job->arena,
+            json_init(&l->json, cursor_over(text, z->base + m->data), t->arena,
                       z->zip.source->name, t->job->err);
             read_config(l);
         }

@@ -31,7 +31,7 @@ static enum status refuse(struct torch_tree *t, struct error *err, uint64_t offs
 static enum status next_pickle(struct torch_tree *t, uint64_t *at, struct pickle *p,
                                struct error *err)
 {
-    enum status status = pickle_run(t->source, *at, t->run.offset, t->job->arena, p, err);
+    enum status status = pickle_run(t->source, *at, t->run.offset, t->arena, p, err);
     *at = p->end;
     return status;
 }
@@ -72,8 +72,8 @@ static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l,
             !torch_key_read(t, ref, &key, &ignored))
             continue;
         uint64_t *at = strmap_add(&l->keys, key.key, key.len, &added);
-        void *list = at && added ? arena_grow(t->job->arena, l->storages, l->count,
-                                              &l->space, sizeof(*l->storages))
+        void *list = at && added ? arena_grow(t->arena, l->storages, l->count, &l->space,
+                                              sizeof(*l->storages))
                                  : l->storages;
         if (!at || (added && !list))
             return torch_no_memory(t, err), err->status;

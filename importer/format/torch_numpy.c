@@ -125,9 +125,8 @@ bool torch_numpy_read(struct torch_tree *t, pickle_ref node, struct torch_tensor
         !mul_u64(elements, type.item, &nbytes))
         return torch_fail(t, err, "shape-overflow", "its shape is impossible");
     out->dtype = arena_copy(t->job->arena, type.dtype, strlen(type.dtype));
-    out->strings = type.strings[0]
-                       ? arena_copy(t->job->arena, type.strings, strlen(type.strings))
-                       : NULL;
+    out->strings =
+        type.strings[0] ? arena_copy(t->arena, type.strings, strlen(type.strings)) : NULL;
     if (!out->dtype || (type.strings[0] && !out->strings))
         return torch_no_memory(t, err);
     out->item = type.item;

@@ -133,7 +133,7 @@ static bool put_chain(struct torch_tree *t, struct parts *s, struct torch_tensor
                   (unsigned long long)(s->blocks ? s->values.shape[1] : 1),
                   (unsigned long long)(s->blocks ? s->values.shape[2] : 1));
     const char *text = text_str(&chain);
-    x->run.codec = text ? arena_copy(t->job->arena, text, chain.len) : NULL;
+    x->run.codec = text ? arena_copy(t->arena, text, chain.len) : NULL;
     text_release(&chain);
     return x->run.codec || unsupported(t, err, "of too many dimensions");
 }
@@ -195,7 +195,7 @@ bool torch_sparse_read(struct torch_tree *t, pickle_ref args, struct torch_tenso
 {
     const struct pickle *p = t->pickle;
     pickle_ref data = pickle_item(p, args, 1);
-    struct parts *s = arena_alloc(t->job->arena, sizeof(*s));
+    struct parts *s = arena_alloc(t->arena, sizeof(*s));
     if (!s)
         return torch_no_memory(t, err);
     if (!read_layout(p, pickle_item(p, args, 0), s))

@@ -535,9 +535,8 @@ static bool claim_name(struct walk *w, struct text *out)
         } else if (round > 1) {
             text_addf(out, "#%u", round);
         }
-        if (!text_str(out) ||
-            !strmap_keep(&t->names, t->job->arena, out->at ? out->at : "", out->len,
-                         &kept, &added)) {
+        if (!text_str(out) || !strmap_keep(&t->names, t->arena, out->at ? out->at : "",
+                                           out->len, &kept, &added)) {
             error_set(t->job->err, ERR_MEMORY, t->job->path, NO_OFFSET, "no memory");
             return false;
         }
@@ -816,7 +815,8 @@ static bool step(struct walk *w)
 static void walk(struct walk *w)
 {
     struct torch_tree *t = w->t;
-    text_adds(&w->name, "");
+    text_adds(&w->name, t->prefix ? t->prefix : "");
+    w->joined = t->prefix != NULL;
     visit(w, t->pickle->root, false);
     while (w->depth && t->job->err->status == OK && !t->stopped) {
         size_t depth = w->depth;

@@ -101,47 +101,63 @@ static void value_steps(const struct torch_tensor *x, const struct dtype *dtype,
     }
 }
 
-/* The claim's place, and its codec in `chain`. */
-static enum status place(struct torch_tree *t, const struct torch_tensor *x,
-                         const struct span *span, struct text *chain,
-                         struct tensor_claim *claim)
+/* Which bytes of the run, and the steps before those of the values. */
+static void place(const struct torch_run *run, const struct span *span,
+                  struct text *chain, struct extent *out)
 {
-    const struct torch_run *run = &x->run;
     bool whole = span->begin == 0 && span->len == run->size;
     char step[64];
-    claim->storage = STORAGE_RANGE;
-    claim->file = run->file;
-    claim->offset = run->offset + (run->codec ? 0 : span->begin);
-    claim->stored = run->codec ? run->stored : span->len;
-    claim->sums = run->crc && whole ? &run->crc : NULL;
-    if (!run->codec && !run->inlined)
-        return OK;
-    struct extent *chunk = arena_alloc(t->job->arena, sizeof(*chunk));
-    uint32_t *sum = arena_alloc(t->job->arena, sizeof(*sum));
-    if (!chunk || !sum)
-        return error_set(t->job->err, ERR_MEMORY, t->job->path, NO_OFFSET, "no memory");
-    *chunk =
-        (struct extent){.file = run->file, .offset = run->offset, .stored = run->stored};
-    claim->storage = STORAGE_CHUNKS;
-    claim->extents = chunk;
-    claim->extent_count = 1;
-    if (claim->sums) {
-        *sum = run->crc; /* kept until the job ends */
-        claim->sums = sum;
-    }
-    if (run->inlined) {
-        claim->storage = STORAGE_INLINE;
-        chunk->bytes = run->inlined + span->begin;
-        chunk->stored = claim->stored = span->len;
-        return OK;
-    }
+    *out = (struct extent){.file = run->file,
+                           .offset = run->offset + (run->codec ? 0 : span->begin),
+                           .stored = run->codec ? run->stored : span->len};
+    if (run->inlined)
+        out->bytes = run->inlined + span->begin;
+    if (!run->codec)
+        return;
     add_step(chain, run->codec);
     if (!whole) {
         snprintf(step, sizeof(step), "cut:%llu,%llu", (unsigned long long)span->begin,
                  (unsigned long long)span->len);
         add_step(chain, step);
     }
-    return OK;
+}
+
+static bool copy_to_job(struct torch_tree *t, const struct torch_tensor *x,
+                        const struct span *span, struct text *chain, struct extent *out,
+                        struct error *err)
+{
+    struct arena *arena = t->job->arena;
+    if (!text_str(chain))
+        return torch_fail(t, err, "unsupported", "bytes in too many layers");
+    if (chain->len && !(out->codec = arena_copy(arena, chain->at, chain->len)))
+        return torch_no_memory(t, err);
+    if (out->bytes && !(out->bytes = arena_copy(arena, out->bytes, (size_t)out->stored)))
+        return torch_no_memory(t, err);
+    if (span->in_order)
+        return true;
+    out->strides = arena_array(arena, x->rank + 1u, sizeof(*out->strides));
+    if (!out->strides)
+        return torch_no_memory(t, err);
+    memcpy(out->strides, x->strides, x->rank * sizeof(*out->strides));
+    return true;
+}
+
+bool torch_place(struct torch_tree *t, const struct torch_tensor *x, struct extent *out,
+                 struct error *err)
+{
+    struct text chain = {.limit = CHAIN_BYTES - 1};
+    struct span span = {0, x->run.size, true};
+    struct dtype dtype;
+    dtype_find(x->dtype, &dtype);
+    if (x->meta || x->run.lost)
+        return torch_fail(t, err, "no-data", "it has no data");
+    if (!x->sparse && !measure(t, x, &dtype, &span, err))
+        return false;
+    place(&x->run, &span, &chain, out);
+    value_steps(x, &dtype, &chain);
+    bool ok = copy_to_job(t, x, &span, &chain, out, err);
+    text_release(&chain);
+    return ok;
 }
 
 /* Why a tensor has a row without data, or none, is an issue of its own. */
@@ -163,13 +179,47 @@ static void count_without_data(struct torch_tree *t, const char *name)
         snprintf(t->first_without, sizeof(t->first_without), "%s", name);
 }
 
+/* The zip's checksum is of all of a run, before its steps but inflating. */
+static bool is_summed(const struct torch_run *run, const struct extent *e)
+{
+    if (!run->crc)
+        return false;
+    return run->codec ? !e->codec || !strstr(e->codec, "|cut:") : e->stored == run->size;
+}
+
+/* The extent as the claim's place. */
+static enum status put_place(struct torch_tree *t, const struct torch_run *run,
+                             const struct extent *e, struct tensor_claim *claim)
+{
+    claim->codec = e->codec;
+    claim->strides = e->strides;
+    claim->storage = STORAGE_RANGE;
+    claim->file = e->file;
+    claim->offset = e->offset;
+    claim->stored = e->stored;
+    claim->sums = is_summed(run, e) ? &run->crc : NULL;
+    if (!run->codec && !run->inlined)
+        return OK;
+    struct extent *chunk = arena_alloc(t->job->arena, sizeof(*chunk));
+    uint32_t *sum = arena_alloc(t->job->arena, sizeof(*sum));
+    if (!chunk || !sum)
+        return error_set(t->job->err, ERR_MEMORY, t->job->path, NO_OFFSET, "no memory");
+    *chunk = (struct extent){
+        .file = e->file, .offset = e->offset, .stored = e->stored, .bytes = e->bytes};
+    *sum = run->crc;
+    claim->storage = run->inlined ? STORAGE_INLINE : STORAGE_CHUNKS;
+    claim->extents = chunk;
+    claim->extent_count = 1;
+    if (claim->sums)
+        claim->sums = sum; /* kept until the job ends */
+    return OK;
+}
+
 enum status torch_emit(struct torch_tree *t, const char *name, size_t len,
                        const struct torch_tensor *x, const struct error *why)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct text chain = {.limit = CHAIN_BYTES - 1};
-    struct span span;
-    struct dtype dtype;
+    struct extent place = {0};
     struct tensor_claim claim = {.name = name,
                                  .name_len = len,
                                  .dtype = x->dtype,
@@ -177,28 +227,15 @@ enum status torch_emit(struct torch_tree *t, const char *name, size_t len,
                                  .rank = x->rank,
                                  .storage = STORAGE_NONE,
                                  .unique = true};
-    dtype_find(x->dtype, &dtype);
     if (why && why->status != OK)
         return emit_lost(t, &claim, why);
     if (x->meta)
         count_without_data(t, name);
     if (x->meta || x->run.lost)
         return t->emit(t, &claim);
-    if (x->sparse) {
-        span = (struct span){0, x->run.size, true};
-    } else if (!measure(t, x, &dtype, &span, &err)) {
+    if (!torch_place(t, x, &place, &err))
         return emit_lost(t, &claim, &err);
-    }
-    if (!span.in_order)
-        claim.strides = x->strides;
-    enum status status = place(t, x, &span, &chain, &claim);
-    value_steps(x, &dtype, &chain);
-    if (!text_str(&chain) && status == OK)
-        status = error_set(t->job->err, ERR_LIMIT, t->job->path, NO_OFFSET,
-                           "a chain of codec steps longer than %d bytes", CHAIN_BYTES);
-    claim.codec = chain.len ? chain.at : NULL;
-    if (status == OK)
-        status = t->emit(t, &claim);
-    text_release(&chain);
-    return status;
+    if (put_place(t, &x->run, &place, &claim) != OK)
+        return t->job->err->status;
+    return t->emit(t, &claim);
 }

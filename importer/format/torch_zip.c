@@ -132,8 +132,8 @@ enum status torch_zip_open(struct torch_tree *t, const struct source *source,
                            struct error *err)
 {
     char text[16];
-    *out = (struct torch_zip){.arena = t->job->arena, .file = file, .base = base};
-    if (zip_open(source, t->job->arena, &out->zip, err) != OK)
+    *out = (struct torch_zip){.arena = t->arena, .file = file, .base = base};
+    if (zip_open(source, t->arena, &out->zip, err) != OK)
         return err->status;
     if (out->zip.trailing)
         job_issue(t->job, ISSUE_WARNING, t->path, base + source->size - out->zip.trailing,

@@ -1,0 +1,449 @@
+/*
+ * dcp.c - PyTorch Distributed Checkpoint: a folder with .metadata and what each rank wrote.
+ *
+ *   .metadata   a pickle of torch.distributed.checkpoint.metadata.Metadata:
+ *     state_dict_metadata   {NAME: tensor (properties, size, chunks (offsets, sizes)) | bytes}
+ *     storage_data          {(NAME, offset of the chunk): (relative_path, offset, length)}
+ *   *.distcp    at that offset a whole torch.save archive of one chunk, or of one object; or
+ *               the file is a safetensors image, where NAME is the chunk
+ *
+ * A tensor is one row with a piece for each chunk; objects are facts under their name.
+ *
+ * Source: torch/distributed/checkpoint/metadata.py, filesystem.py.
+ * Not read: items with transform descriptors (compression by extension): an issue each.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "importer/format/dcp_box.h"
+#include "importer/format/safetensors_header.h"
+#include "importer/format/torch_zip.h"
+
+#define METADATA ".metadata"
+#define MODULE   "torch.distributed.checkpoint"
+
+static int dcp_probe_dir(const struct probe_dir *p)
+{
+    if (!probe_dir_has_file(p, METADATA))
+        return 0;
+    struct bytes head = p->peek(p, METADATA);
+    struct probe seen = {.head = head};
+    return head.at && head.len > 2 && head.at[0] == 0x80 && probe_holds(&seen, MODULE)
+               ? 64
+               : 0;
+}
+
+struct shard {
+    const char *name; /* relative path */
+    struct source *source;
+    uint32_t file;
+    bool image; /* safetensors */
+    struct safetensors_header header;
+    uint64_t data;         /* where its data begins */
+    struct strmap tensors; /* -> position in the header */
+};
+
+struct dcp {
+    struct job *job;
+    struct torch_tree tree; /* of .metadata */
+    struct pickle pickle;
+    struct strmap places;  /* name, NUL, offsets -> node of a _StorageInfo */
+    struct strmap by_path; /* -> position in shards */
+    struct shard *shards;
+    size_t shard_count, shard_space;
+    struct text key;
+    struct torch_tensor tensor; /* large: not one a call */
+};
+
+/* --- the metadata ----------------------------------------------------------------------- */
+
+/* A field of an object: its state is a dict, or (dict, …). */
+static pickle_ref field(const struct pickle *p, pickle_ref object, const char *name)
+{
+    if (pickle_kind(p, object) != PICKLE_CALL)
+        return 0;
+    pickle_ref state = pickle_at(p, object)->call->state;
+    if (state && pickle_kind(p, state) == PICKLE_TUPLE)
+        state = pickle_item(p, state, 0);
+    return state ? pickle_get(p, state, name) : 0;
+}
+
+/* The key of storage_data in a form that can be compared. */
+static const char *place_key(struct dcp *d, pickle_ref name, const uint64_t *offsets,
+                             unsigned rank)
+{
+    const struct pickle_node *n = pickle_at(&d->pickle, name);
+    text_reset(&d->key);
+    text_add(&d->key, n->text, n->count);
+    text_addc(&d->key, '\0');
+    for (unsigned i = 0; i < rank; i++)
+        text_addf(&d->key, "%llu,", (unsigned long long)offsets[i]);
+    return text_str(&d->key);
+}
+
+static enum status learn_places(struct dcp *d)
+{
+    const struct pickle *p = &d->pickle;
+    pickle_ref data = field(p, p->root, "storage_data"), index;
+    uint64_t offsets[TENSOR_RANK_MAX];
+    for (uint32_t i = 0; (index = pickle_item(p, data, i)); i += 2) {
+        pickle_ref name = field(p, index, "fqn"), offset = field(p, index, "offset");
+        unsigned rank = 0;
+        bool added;
+        const char *kept;
+        if (pickle_kind(p, name) != PICKLE_TEXT ||
+            (offset && pickle_kind(p, offset) != PICKLE_NONE &&
+             !torch_numbers(p, offset, offsets, &rank)))
+            continue;
+        uint64_t *at = place_key(d, name, offsets, rank)
+                           ? strmap_keep(&d->places, d->job->arena, d->key.at, d->key.len,
+                                         &kept, &added)
+                           : NULL;
+        if (!at)
+            return torch_no_memory(&d->tree, d->job->err), ERR_MEMORY;
+        *at = pickle_item(p, data, i + 1);
+    }
+    return OK;
+}
+
+/* Where an item lies; false after setting *err. */
+struct place {
+    const struct pickle_node *path;
+    uint64_t offset, length;
+};
+
+static bool find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets,
+                       unsigned rank, struct place *out, struct error *err)
+{
+    const struct pickle *p = &d->pickle;
+    const char *key = place_key(d, name, offsets, rank);
+    const uint64_t *at = key ? strmap_get(&d->places, d->key.at, d->key.len) : NULL;
+    if (!at)
+        return torch_fail(&d->tree, err, "missing-chunk",
+                          "the metadata does not say where its data is");
+    pickle_ref info = (pickle_ref)*at, steps = field(p, info, "transform_descriptors");
+    pickle_ref path = field(p, info, "relative_path");
+    if (pickle_kind(p, path) != PICKLE_TEXT ||
+        !torch_number(p, field(p, info, "offset"), &out->offset) ||
+        !torch_number(p, field(p, info, "length"), &out->length))
+        return torch_fail(&d->tree, err, "bad-metadata",
+                          "the metadata gives no file, offset and length for it");
+    if (pickle_item(p, steps, 0))
+        return torch_fail(&d->tree, err, "unsupported",
+                          "its data was transformed by an extension");
+    out->path = pickle_at(p, path);
+    return true;
+}
+
+/* --- shards ----------------------------------------------------------------------------- */
+
+/* A file that begins with a safetensors header holds the chunks under their names. */
+static enum status read_image(struct dcp *d, struct shard *s, struct error *err)
+{
+    uint8_t head[9];
+    struct bytes text;
+    bool added;
+    if (s->source->size < sizeof(head) ||
+        source_read(s->source, 0, head, sizeof(head), err) != OK ||
+        (head[0] == 'P' && head[1] == 'K') || head[8] != '{')
+        return err->status;
+    s->image = true;
+    if (safetensors_load(s->source, d->job->arena, &text, err) != OK ||
+        safetensors_parse(text, s->source->name, d->job->arena, &s->header, err) != OK)
+        return err->status;
+    s->data = 8 + text.len;
+    for (uint64_t i = 0; i < s->header.count; i++) {
+        const struct safetensors_tensor *t = &s->header.tensors[i];
+        uint64_t *at = strmap_add(&s->tensors, t->name, t->name_len, &added);
+        if (!at)
+            return torch_no_memory(&d->tree, err), ERR_MEMORY;
+        *at = i;
+    }
+    return OK;
+}
+
+/* The shard of that path, opened at its first mention; NULL after setting the job's error:
+ * without one of its files the checkpoint cannot be loaded. */
+static struct shard *find_shard(struct dcp *d, const struct pickle_node *path)
+{
+    bool added;
+    struct error *err = d->job->err;
+    uint64_t *at = strmap_add(&d->by_path, path->text, path->count, &added);
+    void *list = at && added ? arena_grow(d->job->arena, d->shards, d->shard_count,
+                                          &d->shard_space, sizeof(*d->shards))
+                             : d->shards;
+    if (!at || (added && !list))
+        return torch_no_memory(&d->tree, err), NULL;
+    d->shards = list;
+    if (!added)
+        return &d->shards[*at];
+    *at = d->shard_count++;
+    struct shard *s = &d->shards[*at];
+    *s = (struct shard){.name = path->text};
+    if (strlen(path->text) != path->count) {
+        error_set(err, ERR_CORRUPT, d->job->path, NO_OFFSET,
+                  "the metadata names a file with a NUL in its name");
+        return NULL;
+    }
+    if (job_open(d->job, path->text, "data", &s->source, &s->file, err) == ERR_MISSING)
+        error_code(err, "missing-shard");
+    return err->status == OK && read_image(d, s, err) == OK ? s : NULL;
+}
+
+/* --- items ------------------------------------------------------------------------------ */
+
+/* Open the archive of an item. `t` gets its parts; close with close_item(). */
+struct item {
+    struct arena arena;
+    struct source *source;
+    struct torch_zip zip;
+    struct pickle pickle;
+    struct torch_tree tree;
+};
+
+static bool open_item(struct dcp *d, const struct shard *s, const struct place *place,
+                      struct item *out, struct error *err)
+{
+    *out = (struct item){.arena = {.ceiling = d->job->arena->ceiling}};
+    out->tree = (struct torch_tree){.job = d->job,
+                                    .arena = &out->arena,
+                                    .path = s->source->name,
+                                    .run = {.file = s->file},
+                                    .emit = d->tree.emit};
+    if (place->offset > s->source->size ||
+        place->length > s->source->size - place->offset) {
+        torch_fail(&out->tree, err, "truncated",
+                   "its data ends at byte %llu of a file of %llu",
+                   (unsigned long long)(place->offset + place->length),
+                   (unsigned long long)s->source->size);
+        return false;
+    }
+    return source_open_view(s->source, place->offset, place->length, &out->source, err) ==
+               OK &&
+           torch_zip_open(&out->tree, out->source, s->file, place->offset, &out->zip,
+                          err) == OK &&
+           torch_zip_run(&out->tree, &out->zip, &out->pickle, err) == OK;
+}
+
+static void close_item(struct item *i)
+{
+    torch_tree_release(&i->tree);
+    torch_zip_close(&i->zip);
+    pickle_release(&i->pickle);
+    source_close(i->source);
+    arena_release(&i->arena);
+}
+
+/* A chunk in a safetensors image. */
+static bool image_chunk(struct dcp *d, const struct shard *s, pickle_ref name,
+                        const char *dtype, const struct dcp_box *box, struct extent *out,
+                        struct error *err)
+{
+    const struct pickle_node *n = pickle_at(&d->pickle, name);
+    const uint64_t *at = strmap_get(&s->tensors, n->text, n->count);
+    const struct safetensors_tensor *x = at ? &s->header.tensors[*at] : NULL;
+    if (!x)
+        return torch_fail(&d->tree, err, "missing-chunk", "it is not in the file %.100s",
+                          s->name);
+    if (strcmp(x->dtype, dtype) != 0 || x->rank != box->rank ||
+        memcmp(x->shape, box->shape, x->rank * sizeof(*x->shape)) != 0)
+        return torch_fail(
+            &d->tree, err, "bad-chunk",
+            "dtype or shape in the file %.100s are not those of the metadata", s->name);
+    out->file = s->file;
+    out->offset = s->data + x->begin;
+    out->stored = x->end - x->begin;
+    return true;
+}
+
+static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *place,
+                      const char *dtype, const struct dcp_box *box, struct extent *out,
+                      struct error *err)
+{
+    struct item item;
+    struct torch_tensor *x = &d->tensor;
+    bool ok = open_item(d, s, place, &item, err) &&
+              (torch_is_tensor(&item.pickle, item.pickle.root) ||
+               torch_fail(&d->tree, err, "bad-chunk", "its data is no tensor")) &&
+              torch_tensor_read(&item.tree, item.pickle.root, x, err) &&
+              ((strcmp(x->dtype, dtype) == 0 && x->rank == box->rank &&
+                memcmp(x->shape, box->shape, x->rank * sizeof(*x->shape)) == 0) ||
+               torch_fail(&d->tree, err, "bad-chunk",
+                          "its dtype or shape are not those of the metadata")) &&
+              torch_place(&item.tree, x, out, err);
+    close_item(&item);
+    return ok;
+}
+
+/* --- tensors ---------------------------------------------------------------------------- */
+
+static const char *dtype_of(const struct pickle *p, pickle_ref metadata)
+{
+    pickle_ref properties = field(p, metadata, "properties");
+    pickle_ref state = pickle_kind(p, properties) == PICKLE_CALL
+                           ? pickle_at(p, properties)->call->state
+                           : 0;
+    pickle_ref dtype = state && pickle_kind(p, state) == PICKLE_DICT
+                           ? pickle_get(p, state, "dtype")
+                           : pickle_item(p, state, 0);
+    return torch_dtype_of(p, dtype);
+}
+
+static bool read_box(struct dcp *d, pickle_ref chunk, unsigned rank, struct dcp_box *out,
+                     struct error *err)
+{
+    const struct pickle *p = &d->pickle;
+    uint64_t origin[TENSOR_RANK_MAX], shape[TENSOR_RANK_MAX];
+    unsigned a = 0, b = 0;
+    if (!torch_numbers(p, field(p, chunk, "offsets"), origin, &a) ||
+        !torch_numbers(p, field(p, chunk, "sizes"), shape, &b) || a != rank || b != rank)
+        return torch_fail(&d->tree, err, "bad-chunk",
+                          "a chunk of it has not its number of dimensions");
+    return dcp_box_set(d->job->arena, origin, shape, rank, out) ||
+           torch_no_memory(&d->tree, err);
+}
+
+static bool read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
+                       const struct dcp_box *box, struct extent *out, struct error *err)
+{
+    struct place place;
+    struct shard *s;
+    if (!find_place(d, name, box->origin, box->rank, &place, err))
+        return false;
+    if (!(s = find_shard(d, place.path)))
+        return false; /* the job has failed */
+    bool ok = s->image ? image_chunk(d, s, name, dtype, box, out, err)
+                       : zip_chunk(d, s, &place, dtype, box, out, err);
+    out->origin = box->origin;
+    out->shape = box->shape;
+    return ok;
+}
+
+/* All its chunks as pieces; false after setting *err. */
+static bool read_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata,
+                        struct dcp_pieces *out, struct error *err)
+{
+    const struct pickle *p = &d->pickle;
+    uint64_t shape[TENSOR_RANK_MAX];
+    pickle_ref chunks = field(p, metadata, "chunks"), chunk;
+    out->dtype = dtype_of(p, metadata);
+    if (!out->dtype || !torch_numbers(p, field(p, metadata, "size"), shape, &out->rank))
+        return torch_fail(&d->tree, err, "bad-metadata",
+                          "the metadata gives no known dtype and shape for it");
+    if (!dcp_pieces_set(d->job->arena, shape, pickle_at(p, chunks)->count, out))
+        return torch_no_memory(&d->tree, err);
+    for (uint32_t i = 0; (chunk = pickle_item(p, chunks, i)); i++) {
+        struct dcp_box *box = &out->boxes[out->count];
+        if (!read_box(d, chunk, out->rank, box, err))
+            return false;
+        if (dcp_box_empty(box))
+            continue;
+        if (!read_chunk(d, name, out->dtype, box, &out->extents[out->count], err))
+            return false;
+        out->count++;
+    }
+    return true;
+}
+
+static void state_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata)
+{
+    const struct pickle_node *n = pickle_at(&d->pickle, name);
+    struct error err = {.offset = NO_OFFSET};
+    struct dcp_pieces pieces = {.file = d->tree.run.file};
+    read_tensor(d, name, metadata, &pieces, &err);
+    if (d->job->err->status == OK)
+        dcp_pieces_emit(d->job, n->text, n->count, &pieces, &err);
+}
+
+/* An object: whatever is in it, under its name. */
+static void state_object(struct dcp *d, pickle_ref name)
+{
+    const struct pickle_node *n = pickle_at(&d->pickle, name);
+    struct error err = {.offset = NO_OFFSET};
+    struct place place;
+    struct shard *s;
+    struct item item;
+    char what[320];
+    if (find_place(d, name, NULL, 0, &place, &err)) {
+        if (!(s = find_shard(d, place.path)) || s->image)
+            return;
+        if (open_item(d, s, &place, &item, &err)) {
+            item.tree.prefix = n->text;
+            torch_tree_state(&item.tree);
+        }
+        close_item(&item);
+    }
+    if (err.status == OK)
+        return;
+    snprintf(what, sizeof(what), "object \"%.240s\"", n->text);
+    error_prefix(&err, what);
+    job_issue_error(d->job, ISSUE_WARNING, &err);
+}
+
+static enum status state_all(struct dcp *d)
+{
+    const struct pickle *p = &d->pickle;
+    pickle_ref all = field(p, p->root, "state_dict_metadata"), name;
+    if (pickle_kind(p, all) != PICKLE_DICT) {
+        error_set(d->job->err, ERR_CORRUPT, d->tree.path, NO_OFFSET,
+                  "this .metadata has no state_dict_metadata");
+        return error_code(d->job->err, "bad-metadata");
+    }
+    for (uint32_t i = 0; (name = pickle_item(p, all, i)) && d->job->err->status == OK;
+         i += 2) {
+        pickle_ref what = pickle_item(p, all, i + 1);
+        if (pickle_kind(p, name) != PICKLE_TEXT)
+            continue;
+        if (torch_callee(p, what) == DCP_BYTES)
+            state_object(d, name);
+        else
+            state_tensor(d, name, what);
+    }
+    return d->job->err->status;
+}
+
+static enum status emit(struct torch_tree *t, const struct tensor_claim *claim)
+{
+    return job_tensor(t->job, claim);
+}
+
+static enum status dcp_index(struct job *job)
+{
+    struct source *s = NULL;
+    uint32_t file;
+    if (job_open(job, METADATA, "index", &s, &file, job->err) != OK)
+        return job->err->status;
+    struct dcp *d = arena_alloc(job->arena, sizeof(*d));
+    if (!d)
+        return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+    d->job = job;
+    d->tree = (struct torch_tree){.job = job,
+                                  .arena = job->arena,
+                                  .path = s->name,
+                                  .pickle = &d->pickle,
+                                  .source = s,
+                                  .run = {.file = file},
+                                  .emit = emit};
+    pickle_run(s, 0, 0, job->arena, &d->pickle, job->err);
+    torch_globals_learn(&d->tree); /* after an error too */
+    if (job->err->status == OK && learn_places(d) == OK)
+        state_all(d);
+    for (size_t i = 0; i < d->shard_count; i++)
+        strmap_release(&d->shards[i].tensors);
+    strmap_release(&d->places);
+    strmap_release(&d->by_path);
+    text_release(&d->key);
+    torch_tree_release(&d->tree);
+    pickle_release(&d->pickle);
+    return job->err->status;
+}
+
+const struct format format_dcp = {
+    .name = "dcp",
+    .summary = "PyTorch Distributed Checkpoint: .metadata and .distcp files",
+    .suffixes = "",
+    .separator = '.',
+    .probe_dir = dcp_probe_dir,
+    .index = dcp_index,
+};
