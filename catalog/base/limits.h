@@ -39,8 +39,8 @@
 #define LIMIT_PICKLE_AT_ONCE UINT64_C(16777216)   /* bytes of a pickle read in one go */
 #define LIMIT_PICKLE_INFLATE UINT64_C(268435456)  /* bytes of one that was deflated */
 #define LIMIT_PICKLE_INLINE  UINT64_C(16777216)   /* bytes of an array, inline */
-#define LIMIT_PICKLE_VISITS  UINT64_C(1000000)    /* of values by their names */
-#define LIMIT_PICKLE_NAMES   UINT64_C(16777216)   /* bytes, and 64 a byte of text */
+#define LIMIT_PICKLE_VISITS  UINT64_C(200000)     /* of values by their names */
+#define LIMIT_PICKLE_NAMES   UINT64_C(4194304)    /* bytes, and 64 a byte of text */
 #define LIMIT_PICKLE_FACT    UINT64_C(8388608)    /* bytes of one list as text */
 #define LIMIT_GGUF_HEADER    UINT64_C(268435456)  /* pairs, tokens included, and table */
 #define LIMIT_JSON_DEPTH     64

@@ -398,7 +398,10 @@ static void add_json(struct walk *w, pickle_ref ref, struct text *out)
 
 static void state_list(struct walk *w, pickle_ref list)
 {
-    struct text json = {.limit = LIMIT_PICKLE_FACT};
+    /* In proportion to the pickle: shared lists can make any text of it. */
+    const struct pickle *p = w->t->pickle;
+    uint64_t most = 65536 + 4 * p->text_bytes + 64 * (uint64_t)p->node_count;
+    struct text json = {.limit = most < LIMIT_PICKLE_FACT ? most : LIMIT_PICKLE_FACT};
     add_json(w, list, &json);
     if (text_str(&json))
         state_text(w, text_str(&json), json.len);
@@ -540,7 +543,7 @@ static bool claim_name(struct walk *w, struct text *out)
             error_set(t->job->err, ERR_MEMORY, t->job->path, NO_OFFSET, "no memory");
             return false;
         }
-        if (round == 1 && added)
+        if (round && added)
             job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "name-collision",
                       "two tensors are named \"%.200s\": this one is \"%.200s\"",
                       w->name.at, out->at);
