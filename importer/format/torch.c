@@ -3,6 +3,7 @@
  *
  *   "PK\3\4"                  zip archive (torch_zip.c), TorchScript, torch.export
  *   the pickled magic number  the form before 1.6 (torch_legacy.c)
+ *   tar with sys_info         the form before 0.2 (torch_tar.c)
  */
 #include <string.h>
 
@@ -61,6 +62,8 @@ static int torch_probe(const struct probe *p)
         return 64;
     if (torch_legacy_magic(p->head))
         return 96;
+    if (torch_tar_magic(p->head))
+        return 64;
     bool named =
         ends_in(p->name, ".pt") || ends_in(p->name, ".pth") || ends_in(p->name, ".pt2");
     return named && p->head.len >= 4 && memcmp(p->head.at, LOCAL_MAGIC, 4) == 0 ? 8 : 0;
@@ -145,6 +148,8 @@ enum status torch_file_state(struct torch_tree *t, const struct source *s,
         return err->status;
     if (torch_legacy_magic(head))
         index_legacy(t, s, err);
+    else if (torch_tar_magic(head))
+        torch_tar_state(t, s, err);
     else
         index_zip(t, s, err);
     torch_tree_release(t);

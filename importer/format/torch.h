@@ -79,6 +79,10 @@ struct torch_key {
     pickle_ref node; /* the persistent id itself */
 };
 
+struct torch_tensor;
+
+#define TORCH_IS_TENSOR 32 /* flag of a node */
+
 struct torch_tree {
     struct job *job;
     struct arena *arena; /* the job's, or one that ends with the tree */
@@ -92,6 +96,12 @@ struct torch_tree {
     bool (*find)(struct torch_tree *, const struct torch_key *, struct torch_run *out,
                  struct error *err);
     void *container; /* find's */
+    /* Where persistent ids are not those of storages (torch_tar.c); NULL: they are. A storage
+     * at once, and a tensor (TORCH_IS_TENSOR is among its node's flags). */
+    bool (*find_key)(struct torch_tree *, pickle_ref persid, struct torch_key *,
+                     struct torch_run *, struct error *);
+    bool (*read_id)(struct torch_tree *, pickle_ref persid, struct torch_tensor *,
+                    struct error *);
     /* What becomes of a tensor: job_tensor(), unless a set filters it. */
     enum status (*emit)(struct torch_tree *, const struct tensor_claim *);
     void *set;              /* emit's */

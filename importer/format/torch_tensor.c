@@ -118,6 +118,8 @@ static bool read_storage(struct torch_tree *t, pickle_ref ref, struct torch_key 
         return torch_embedded(t, ref, key, &out->run, err);
     if (pickle_kind(p, ref) != PICKLE_PERSID)
         return torch_fail(t, err, "bad-storage", "it has no storage");
+    if (t->find_key)
+        return t->find_key(t, ref, key, &out->run, err);
     if (!torch_key_read(t, ref, key, err))
         return false;
     out->meta = strcmp(key->location, "meta") == 0;
@@ -252,6 +254,7 @@ static enum torch_meaning unwrap(const struct pickle *p, pickle_ref ref, pickle_
         } else {
             return meaning;
         }
+        *node = inner;
         if (pickle_kind(p, inner) != PICKLE_CALL)
             return TORCH_UNKNOWN;
         *node = inner;
@@ -263,6 +266,8 @@ static enum torch_meaning unwrap(const struct pickle *p, pickle_ref ref, pickle_
 
 bool torch_is_tensor(const struct pickle *p, pickle_ref ref)
 {
+    if (pickle_kind(p, ref) == PICKLE_PERSID)
+        return pickle_at(p, ref)->flags & TORCH_IS_TENSOR;
     switch (torch_callee(p, ref)) {
     case TORCH_REBUILD:
     case TORCH_REBUILD_V3:
@@ -293,6 +298,8 @@ bool torch_tensor_read(struct torch_tree *t, pickle_ref ref, struct torch_tensor
     out->item = 0;
     out->offset = out->bound = 0;
     out->sparse = false;
+    if (pickle_kind(t->pickle, ref) == PICKLE_PERSID)
+        return t->read_id(t, ref, out, err);
     switch (unwrap(t->pickle, ref, &node, &args)) {
     case TORCH_REBUILD:
     case TORCH_REBUILD_QUANTISED:
@@ -309,6 +316,10 @@ bool torch_tensor_read(struct torch_tree *t, pickle_ref ref, struct torch_tensor
             return torch_numpy_read(t, node, out, err);
         break;
     default:
+        /* a parameter around a tensor that its persistent id names */
+        if (node && node != ref && torch_is_tensor(t->pickle, node) &&
+            pickle_kind(t->pickle, node) == PICKLE_PERSID)
+            return t->read_id(t, node, out, err);
         break;
     }
     out->opaque = true;

@@ -670,6 +670,35 @@ static bool enter_call(struct walk *w, pickle_ref ref)
            go_into(w, args, FRAME_ITEMS);
 }
 
+/* An optimizer's state is kept by number; where the groups tell the parameters' names, they
+ * are facts beside it: "optimizer.state.12" is "layers.0.weight". */
+static void name_parameters(struct walk *w, pickle_ref dict)
+{
+    const struct pickle *p = w->t->pickle;
+    pickle_ref groups = list_of(p, pickle_get(p, dict, "param_groups")), group, number,
+               name;
+    size_t len = w->name.len;
+    if (!groups || !pickle_get(p, dict, "state") || w->t->no_facts)
+        return;
+    for (uint32_t g = 0; (group = pickle_item(p, groups, g)); g++) {
+        pickle_ref numbers = list_of(p, pickle_get(p, group, "params"));
+        pickle_ref names = list_of(p, pickle_get(p, group, "param_names"));
+        for (uint32_t i = 0; numbers && names && (number = pickle_item(p, numbers, i)) &&
+                             (name = pickle_item(p, names, i));
+             i++) {
+            const struct pickle_node *n = pickle_at(p, name);
+            if (pickle_kind(p, number) != PICKLE_INT || n->kind != PICKLE_TEXT)
+                continue;
+            text_addf(&w->name, w->joined ? ".state.%lld" : "state.%lld",
+                      (long long)pickle_at(p, number)->integer);
+            state_text(w, n->text, n->count);
+            w->name.len = len;
+        }
+    }
+    if (w->name.at)
+        w->name.at[len] = '\0';
+}
+
 /* Whatever has items. */
 static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
 {
@@ -686,6 +715,8 @@ static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
         ok = enter_call(w, ref);
     } else {
         pickle_ref list = list_of(p, ref);
+        if (pickle_kind(p, list) == PICKLE_DICT)
+            name_parameters(w, list);
         ok = go_into(w, list,
                      pickle_kind(p, list) == PICKLE_DICT ? FRAME_PAIRS : FRAME_ITEMS);
     }
