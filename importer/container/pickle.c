@@ -17,7 +17,8 @@
 #include "catalog/base/text.h"
 
 #define WINDOW_BYTES ((size_t)32 << 10)
-#define ITEMS_MIN    4 /* room of a list that grows; then doubled */
+#define STACK_START  256 /* room; then doubled */
+#define ITEMS_MIN    4   /* room of a list that grows; then doubled */
 
 enum {
     NODE_NONE = 1,
@@ -218,7 +219,7 @@ static bool push(struct machine *m, pickle_ref ref)
     if (!ref)
         return false;
     if (m->depth == m->stack_space) {
-        size_t space = m->stack_space ? 2 * m->stack_space : 256;
+        size_t space = 2 * m->stack_space;
         pickle_ref *stack = realloc(m->stack, space * sizeof(*stack));
         if (!stack)
             return no_memory(m);
@@ -1075,6 +1076,10 @@ static bool fixed_nodes(struct machine *m)
 
 static bool run(struct machine *m)
 {
+    m->stack = malloc(STACK_START * sizeof(*m->stack));
+    m->stack_space = m->stack ? STACK_START : 0;
+    if (!m->stack)
+        return no_memory(m);
     if (!fixed_nodes(m))
         return false;
     for (;;) {
