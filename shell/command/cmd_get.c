@@ -1,5 +1,7 @@
 #include <string.h>
+#include <strings.h>
 
+#include "catalog/export/export.h"
 #include "catalog/export/npy_header.h"
 #include "catalog/read/tensor_stream.h"
 #include "shell/command/command.h"
@@ -15,8 +17,8 @@ static const struct option_spec options[] = {
     {"--map", "M", "NAME is one that this rule set makes (translations, conversions)"},
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     {"--dtype", "D", "convert the elements"},
-    {"--format", "F", "text (default), json, csv, npy or raw"},
-    {"-o", "FILE", "write to a file, which must not be there yet"},
+    {"--format", "F", "text, json, csv, npy or raw; else FILE's suffix says it, else text"},
+    {"-o", "FILE", "write to a file, which must not be there yet; - is standard output"},
     {"--full", NULL, "text: all elements, on a terminal too"},
     {NULL, NULL, NULL},
 };
@@ -40,7 +42,7 @@ struct get {
 };
 
 struct format {
-    const char *name;
+    const char *name, *suffix; /* "npy", ".npy" */
     bool binary;
     enum status (*print)(const struct printing *, struct error *);
     enum status (*write)(struct get *, struct error *);
@@ -128,9 +130,9 @@ static enum status write_npy(struct get *g, struct error *err)
 }
 
 static const struct format output_formats[] = {
-    {"text", false, print_text, NULL}, {"json", false, print_json, NULL},
-    {"csv", false, print_csv, NULL},   {"npy", true, NULL, write_npy},
-    {"raw", true, NULL, write_raw},
+    {"text", ".txt", false, print_text, NULL}, {"json", ".json", false, print_json, NULL},
+    {"csv", ".csv", false, print_csv, NULL},   {"npy", ".npy", true, NULL, write_npy},
+    {"raw", ".raw", true, NULL, write_raw},
 };
 
 /* --- text ------------------------------------------------------------------------------- */
@@ -168,22 +170,45 @@ static enum status write_text(struct get *g, struct error *err)
 
 /* --- the command ------------------------------------------------------------------------ */
 
-static const struct format *find_format(const char *name)
+static bool ends_in(const char *path, const char *suffix)
 {
-    for (size_t i = 0; i < sizeof(output_formats) / sizeof(output_formats[0]); i++)
-        if (strcmp(output_formats[i].name, name ? name : "text") == 0)
+    size_t len = strlen(path), tail = strlen(suffix);
+    return len >= tail && strcasecmp(path + len - tail, suffix) == 0;
+}
+
+/* By --format, else by the suffix of -o FILE (NULL: standard output), else text. */
+static const struct format *find_format(const char *name, const char *path)
+{
+    const size_t count = sizeof(output_formats) / sizeof(output_formats[0]);
+    for (size_t i = 0; i < count; i++)
+        if (name ? strcmp(output_formats[i].name, name) == 0
+                 : path && ends_in(path, output_formats[i].suffix))
             return &output_formats[i];
-    complain("--format %s: text, json, csv, npy or raw", name);
+    if (name)
+        complain("--format %s: text, json, csv, npy or raw", name);
+    else if (path && exporter_for_path(path))
+        complain("-o %s: `export` writes this format; get writes .txt, .json, .csv, .npy "
+                 "and .raw",
+                 path);
+    else
+        return &output_formats[0];
     return NULL;
+}
+
+/* -o FILE; NULL where that is standard output. */
+static const char *output_path(const struct args *args)
+{
+    const char *path = args_option(&command_get, args, "-o");
+    return path && strcmp(path, "-") != 0 ? path : NULL;
 }
 
 /* Options that need no tensor. */
 static bool read_options(struct get *g, const struct args *args)
 {
     const char *dtype = args_option(&command_get, args, "--dtype");
-    const char *path = args_option(&command_get, args, "-o");
+    const char *path = output_path(args);
     g->full = args_flag(&command_get, args, "--full");
-    g->format = find_format(args_option(&command_get, args, "--format"));
+    g->format = find_format(args_option(&command_get, args, "--format"), path);
     if (!g->format)
         return false;
     if (g->full && g->format->print != print_text) {
@@ -254,7 +279,7 @@ static int get_tensor(struct get *g, const struct args *args, const struct mappe
 {
     struct arena arena = {0};
     struct error err = {.offset = NO_OFFSET};
-    const char *path = args_option(&command_get, args, "-o");
+    const char *path = output_path(args);
     if (find_tensor(g, which, &arena, &err) == OK &&
         read_slice(g, args_option(&command_get, args, "--slice"), &err) &&
         sink_open(&g->sink, g->session, path, &err) == OK) {
@@ -276,9 +301,13 @@ static int get_run(struct session *s, const struct args *args)
     if (!read_options(&g, args))
         return STATUS_TROUBLE;
     const char *map = args_option(&command_get, args, "--map");
-    const char *name = args->operand[1];
+    const char *name = args->count > 1 ? args->operand[1] : NULL;
     if (args->pairs && !map) {
         complain("--set: only with --map");
+        return STATUS_TROUBLE;
+    }
+    if (map && !name) {
+        complain("--map %s: NAME is wanted, one of those that the map makes", map);
         return STATUS_TROUBLE;
     }
     struct mapped which = {.id = -1};
@@ -297,9 +326,12 @@ static int get_run(struct session *s, const struct args *args)
 
 const struct command command_get = {
     .name = "get",
-    .args = "CHECKPOINT NAME [--map M] [--slice S] [--dtype D] [--format F] [-o FILE]",
+    .args = "CHECKPOINT [NAME] [--map M] [--slice S] [--dtype D] [--format F] [-o FILE]",
     .summary = "print a tensor, or write its elements to a file",
     .help =
+        "NAME may be left out where there is one tensor. Without --format the suffix of "
+        "FILE\n"
+        "decides: .txt, .json, .csv, .npy, .raw.\n\n"
         "text looks as NumPy prints; on a terminal more than 1000 elements are shown in\n"
         "part. json nests lists; NaN and infinities are null. csv has a line for each "
         "row\n"
@@ -307,12 +339,11 @@ const struct command command_get = {
         "dequantised. Checksums that the file states are verified.\n\n"
         "  ckptdb get llama/model.safetensors lm_head.weight --slice ':3, -4:'\n"
         "  ckptdb get t5/checkpoint_1000 target/encoder/scale --dtype float32 -o "
-        "scale.npy "
-        "--format npy\n"
+        "scale.npy\n"
         "  ckptdb get 3 step --format json\n"
         "  ckptdb get t5/model.ckpt-1000 target/token_embedder/embedding --map t5_to_t5x",
     .options = options,
-    .min_args = 2,
+    .min_args = 1,
     .max_args = 2,
     .catalog = CATALOG_READ,
     .no_rows = true,

@@ -120,9 +120,37 @@ bool session_mapped(struct session *s, const char *map, sqlite3_int64 checkpoint
     return found;
 }
 
+/* The only tensor of a checkpoint; -1 after saying that there are several, or none. */
+static sqlite3_int64 only_tensor(struct session *s, sqlite3_int64 checkpoint)
+{
+    static const char sql[] =
+        "SELECT c.name, c.tensors, t.id, t.name FROM checkpoint c"
+        " LEFT JOIN tensor t ON t.checkpoint_id = c.id WHERE c.id = ?1 LIMIT 3";
+    sqlite3_int64 id = -1;
+    sqlite3_stmt *stmt = session_prepare(s, sql, "i", (int64_t)checkpoint);
+    int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
+    if (rc == SQLITE_ROW && sqlite3_column_int64(stmt, 1) == 1)
+        id = sqlite3_column_int64(stmt, 2);
+    else if (rc == SQLITE_ROW && sqlite3_column_int64(stmt, 1) == 0)
+        complain("%s has no tensors", sqlite3_column_text(stmt, 0));
+    else if (rc == SQLITE_ROW)
+        complain("%s has %lld tensors: say which NAME; `tensors` lists them, such as",
+                 sqlite3_column_text(stmt, 0), (long long)sqlite3_column_int64(stmt, 1));
+    else if (stmt)
+        complain("%s", sqlite3_errmsg(s->db));
+    for (; id < 0 && rc == SQLITE_ROW && sqlite3_column_int64(stmt, 1) > 1;
+         rc = sqlite3_step(stmt))
+        complain("  %s", sqlite3_column_text(stmt, 3));
+    sqlite3_finalize(stmt);
+    s->failed = s->failed || id < 0;
+    return id;
+}
+
 sqlite3_int64 session_tensor(struct session *s, sqlite3_int64 checkpoint,
                              const char *name)
 {
+    if (!name)
+        return only_tensor(s, checkpoint);
     sqlite3_int64 id = -1;
     sqlite3_stmt *stmt = session_prepare(s,
                                          "SELECT id FROM tensor WHERE checkpoint_id = ?1 "

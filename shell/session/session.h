@@ -121,7 +121,8 @@ sqlite3_int64 *session_checkpoints(struct session *, const char *const *words, i
     "CHECKPOINT is a name or an id as `ls` shows it, a path or its last components, a\n" \
     "folder that holds just one, RUN@STEP or RUN@latest (RUN@STEP:ITEM).\n"
 
-/* The id of a tensor of a checkpoint; -1 after saying why not, with the nearest names. */
+/* The id of a tensor of a checkpoint; -1 after saying why not, with the nearest names. Without a
+ * name (NULL) the only one is meant. */
 sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint,
                              const char *name);
 

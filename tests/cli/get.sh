@@ -23,6 +23,11 @@ import json
 head = json.dumps({"p": {"dtype": "F4", "shape": [2, 5], "data_offsets": [0, 5]}}).encode()
 data = bytes([0x10, 0x32, 0x54, 0x76, 0x98])
 open("packed.safetensors", "wb").write(len(head).to_bytes(8, "little") + head + data)
+one = {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}
+two = {"p": one, "q": {**one, "data_offsets": [1, 2]}}
+for name, tensors, data in (("two", two, b"ab"), ("none", {}, b"")):
+    head = json.dumps(tensors).encode()
+    open(f"{name}.safetensors", "wb").write(len(head).to_bytes(8, "little") + head + data)
 PY
 "$CKPTDB_BIN" import . >/dev/null 2>&1
 
@@ -63,6 +68,25 @@ get words.npy words --format raw
 get words.npy words --format npy
 get large.npy large --format npy -o large2.npy
 cmp large.npy large2.npy && echo same
+echo "--- the suffix of FILE says the format; - is standard output; one tensor needs no name"
+get large.npy -o bysuffix.npy
+cmp large.npy bysuffix.npy && echo same
+get large.npy large -o UPPER.NPY
+cmp large.npy UPPER.NPY && echo same
+for suffix in json csv txt raw out; do get cube.npy --slice '0, :2, :2' -o "part.$suffix"; done
+head part.json part.csv part.txt part.out
+od -An -td8 part.raw
+get large.npy --format json -o json.npy
+cat json.npy
+get large.npy -o x.safetensors
+get large.npy -o x.npz
+get floats.npy -o -
+"$CKPTDB_BIN" get large.npy --format npy -o - | cmp - large.npy && echo same
+get "$PWD/two.safetensors"
+get two.safetensors q
+get none.safetensors
+get large.npy --map t5_to_t5x
+rm UPPER.NPY bysuffix.npy json.npy part.*
 get large.npy large --format npy -o large2.npy
 get large.npy large -o no/such/folder/x
 get cube.npy cube --dtype int4 --format npy -o cube4.npy
