@@ -10,7 +10,6 @@
 #include "catalog/db/labels.h"
 #include "catalog/db/rules_install.h"
 #include "catalog/db/schema.h"
-#include "catalog/sql/extension.h"
 
 #define CREATE_MS 1000 /* longer than making the tables takes */
 
@@ -324,7 +323,8 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
     return mode == DB_WRITE || (mode == DB_CREATE && cut_short) ? db_repair(db, err) : OK;
 }
 
-enum status db_open(const char *path, enum db_mode mode, sqlite3 **out, struct error *err)
+enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(sqlite3 *),
+                         sqlite3 **out, struct error *err)
 {
     sqlite3 *db = NULL;
     bool exists = access(path, F_OK) == 0 || strcmp(path, ":memory:") == 0;
@@ -334,7 +334,7 @@ enum status db_open(const char *path, enum db_mode mode, sqlite3 **out, struct e
     bool cut_short = was_cut_short(path);
     if (connect(path, mode, &db, err) != OK)
         goto fail;
-    if (sql_register_all(db, true) != SQLITE_OK) {
+    if (functions(db) != SQLITE_OK) {
         db_error(db, "cannot register the SQL functions", err);
         goto fail;
     }

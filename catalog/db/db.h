@@ -19,10 +19,11 @@ enum db_mode {
                   an interrupted first import left out wait for db_build_indexes(). */
 };
 
-/* Opens and registers all SQL functions (sql/extension.h). ERR_ARGUMENT for a database that
- * is no catalog (left as it is) or of a newer version; ERR_MISSING; ERR_IO. */
-enum status db_open(const char *path, enum db_mode mode, sqlite3 **out,
-                    struct error *err);
+/* Open a catalog, with the SQL functions that its views need, which `functions` registers (an
+ * SQLite code): catalog/sql/open.h gives all of them. ERR_ARGUMENT for a database that is no
+ * catalog (left as it is) or of a newer version; ERR_MISSING; ERR_IO. */
+enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(sqlite3 *),
+                         sqlite3 **out, struct error *err);
 void db_close(sqlite3 *);
 
 enum status db_build_indexes(sqlite3 *, struct error *err);

@@ -1,15 +1,14 @@
 #include "catalog/db/labels.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "catalog/base/arena.h"
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
 #include "catalog/db/db.h"
+#include "catalog/store/source.h"
 
 #define REVISION_SHOWN 7
 #define REVISION_BYTES 64 /* of refs/main, at most */
@@ -137,13 +136,18 @@ static void read_main(const char *path, size_t root, char out[REVISION_BYTES + 1
     struct text name = {0};
     text_add(&name, path, root);
     text_adds(&name, "/refs/main");
-    int fd =
-        text_str(&name) ? open(text_str(&name), O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    ssize_t n = fd >= 0 ? read(fd, out, REVISION_BYTES) : 0;
-    out[n > 0 ? n : 0] = '\0';
+    struct source *s = NULL;
+    struct error ignored = {.offset = NO_OFFSET};
+    size_t len = 0;
+    if (text_str(&name) &&
+        source_open_file(text_str(&name), 0, &s, NULL, &ignored) == OK) {
+        len = s->size < REVISION_BYTES ? (size_t)s->size : REVISION_BYTES;
+        if (source_read(s, 0, out, len, &ignored) != OK)
+            len = 0;
+        source_close(s);
+    }
+    out[len] = '\0';
     out[strcspn(out, " \r\n")] = '\0';
-    if (fd >= 0)
-        close(fd);
     text_release(&name);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "catalog/base/text.h"
+#include "catalog/sql/open.h"
 
 atomic_int session_interrupted;
 

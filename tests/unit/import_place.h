@@ -19,6 +19,7 @@
 #include "catalog/base/bits.h"
 #include "catalog/base/text.h"
 #include "catalog/db/db.h"
+#include "catalog/sql/open.h"
 #include "importer/import.h"
 #include "importer/walk/walk.h"
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "catalog/db/db.h"
+#include "catalog/sql/open.h"
 
 static sqlite3 *db;
 

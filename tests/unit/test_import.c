@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "catalog/db/write.h"
+#include "catalog/sql/open.h"
 #include "importer/job/step.h"
 
 /* --- cases ------------------------------------------------------------------------------ */

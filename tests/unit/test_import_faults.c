@@ -3,6 +3,7 @@
  * reason is an issue, is not remembered and not taken for gone. The linker puts __wrap_X in the
  * place of X (Makefile), so that this works for root too.
  */
+#include "catalog/sql/open.h"
 #include "tests/unit/import_place.h"
 
 #include <dirent.h>

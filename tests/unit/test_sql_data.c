@@ -8,6 +8,7 @@
 
 #include "catalog/db/db.h"
 #include "catalog/sql/extension.h"
+#include "catalog/sql/open.h"
 
 /* The file that the inline bytes are said to come from: this program. */
 static enum status add_source(sqlite3 *db, struct error *err)

@@ -1,0 +1,13 @@
+/*
+ * open.h - a catalog with all of its SQL functions.
+ */
+#ifndef CKPTDB_SQL_OPEN_H
+#define CKPTDB_SQL_OPEN_H
+
+#include "catalog/db/db.h"
+
+/* As db_open_with(). */
+enum status db_open(const char *path, enum db_mode mode, sqlite3 **out,
+                    struct error *err);
+
+#endif
