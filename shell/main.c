@@ -7,6 +7,7 @@
 #endif
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -45,8 +46,8 @@ static const struct option_spec program_options[] = {
     {"--headers", NULL, "print the names of columns in every mode"},
     {"--no-headers", NULL, "print them in none"},
     {"--color", "WHEN", "auto, always or never"},
-    {"--help", NULL, "print this"},
-    {"--version", NULL, "print versions and formats"},
+    {"--help", NULL, "print this; also -h"},
+    {"--version", NULL, "print versions and formats; also -V"},
     {NULL, NULL, NULL},
 };
 
@@ -161,6 +162,9 @@ static int read_option(struct request *q, struct session *s, int argc, char **ar
 {
     const char *word = argv[*at];
     enum output_mode mode;
+    word = strcmp(word, "-h") == 0   ? "--help"
+           : strcmp(word, "-V") == 0 ? "--version"
+                                     : word;
     if (strncmp(word, "--", 2) == 0 && mode_find(word + 2, &mode)) {
         if (s->mode != MODE_AUTO && s->mode != mode)
             return refuse("only one way to print rows can be chosen", word);
@@ -202,6 +206,18 @@ static int unknown_command(const char *word)
     return STATUS_TROUBLE;
 }
 
+/* A statement is more than a word, but for a few: the rest of it is in the next arguments. */
+static bool begins_statement(const char *word)
+{
+    static const char *const beginnings[] = {
+        "SELECT", "WITH", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE",
+        "CREATE", "DROP", "ALTER",  "PRAGMA", "ATTACH",  "DETACH", "EXPLAIN"};
+    for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
+        if (strcasecmp(word, beginnings[i]) == 0)
+            return true;
+    return false;
+}
+
 /* The first operand is a command's word, or SQL. */
 static int read_operand(struct request *q, const char *word, bool *command)
 {
@@ -213,6 +229,11 @@ static int read_operand(struct request *q, const char *word, bool *command)
     }
     if (looks_like_command(word))
         return unknown_command(word);
+    if (begins_statement(word)) {
+        complain("%s: a statement is one argument, in quotes: ckptdb '%s ...'", word,
+                 word);
+        return STATUS_TROUBLE;
+    }
     return add_action(q, false, word);
 }
 

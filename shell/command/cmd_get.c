@@ -7,6 +7,7 @@
 #include "shell/command/command.h"
 #include "shell/command/settings.h"
 #include "shell/render/get_print.h"
+#include "shell/session/resolve.h"
 
 #define SUMMARY_FROM 1000  /* elements; on a terminal more are shown in part */
 #define NEAR_FEW     8     /* elements read at once for a summary */
@@ -17,7 +18,8 @@ static const struct option_spec options[] = {
     {"--map", "M", "NAME is one that this rule set makes (translations, conversions)"},
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     {"--dtype", "D", "convert the elements"},
-    {"--format", "F", "text, json, csv, npy or raw; else FILE's suffix says it, else text"},
+    {"--format", "F",
+     "text, json, csv, npy or raw; else FILE's suffix says it, else text"},
     {"-o", "FILE", "write to a file, which must not be there yet; - is standard output"},
     {"--full", NULL, "text: all elements, on a terminal too"},
     {NULL, NULL, NULL},
@@ -219,7 +221,7 @@ static bool read_options(struct get *g, const struct args *args)
         dtype_find(dtype, &g->room);
         g->dtype = &g->room;
         if (g->room.kind == DTYPE_UNKNOWN) {
-            complain("--dtype %s: there is no such dtype", dtype);
+            say_unknown_dtype("--dtype", dtype);
             return false;
         }
     }

@@ -7,6 +7,7 @@
 #include "catalog/base/text.h"
 #include "shell/command/command.h"
 #include "shell/session/read_text.h"
+#include "shell/session/resolve.h"
 
 static int list(struct session *s, const struct args *args)
 {
@@ -24,9 +25,11 @@ static bool known(struct session *s, const char *name)
     sqlite3_stmt *stmt =
         session_prepare(s, "SELECT 1 FROM optimizer WHERE name = ?1", "s", name);
     bool found = stmt && sqlite3_step(stmt) == SQLITE_ROW;
-    if (stmt && !found)
-        complain("no optimizer is called '%s'; `optimizer list` lists them", name);
     sqlite3_finalize(stmt);
+    if (stmt && !found) {
+        complain("no optimizer is called '%s'; `optimizer list` lists them", name);
+        say_near(session_prepare(s, "SELECT name FROM optimizer", ""), name, false);
+    }
     return found;
 }
 

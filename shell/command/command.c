@@ -225,7 +225,7 @@ static int parse_pair(struct parse *p, const struct option_spec *spec, const cha
 static int parse_option(struct parse *p, int argc, const char *const *argv, int *at)
 {
     const char *word = argv[*at];
-    if (strcmp(word, "--help") == 0) {
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         p->help = true;
         return STATUS_FINE;
     }
@@ -274,10 +274,26 @@ static int parse_words(struct parse *p, int argc, const char *const *argv)
     return status;
 }
 
+/* How `args` calls the operand at this position (capitals outside of brackets); *len is the
+ * length of its name, 0 where there is none. */
+static const char *operand_name(const char *args, int position, size_t *len)
+{
+    for (*len = 0; *args && *args != '[' && *args != '-' && *args != '|'; args += *len) {
+        args += strspn(args, " ");
+        *len = strspn(args, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+        if (*len == 0 || position-- == 0)
+            break;
+    }
+    return args;
+}
+
 static int check_operands(const struct command *c, const struct args *args)
 {
     if (args->count < c->min_args) {
-        complain("%s: too few arguments", c->name);
+        size_t len;
+        const char *missing = operand_name(c->args, args->count, &len);
+        complain("%s: %.*s is missing", c->name, len ? (int)len : 11,
+                 len ? missing : "an argument");
         return usage(c);
     }
     if (c->max_args >= 0 && args->count > c->max_args) {

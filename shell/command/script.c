@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "shell/command/sql_hint.h"
 #include "shell/render/human.h"
 
 #define WORDS_MAX   256
@@ -56,6 +58,10 @@ static void say_refused(struct session *s, const char *sql, size_t start,
         complain("%s", sqlite3_errmsg(s->db));
     if (offset >= 0)
         show_context(sql, at);
+    char *message = sqlite3_mprintf("%s", sqlite3_errmsg(s->db));
+    if (message)
+        sql_hint(s, message);
+    sqlite3_free(message);
 }
 
 static double seconds_of(const struct timespec *t)
@@ -107,9 +113,13 @@ static int run_sql(struct session *s, const char *sql, const struct origin *from
 
 /* --- dot-commands ------------------------------------------------------------------------- */
 
-/* By its name, or in the shell by the beginning of only one. */
+/* By its name, or in the shell by the beginning of only one; .exit and \q leave, too. */
 static const struct command *dot_find(const struct session *s, const char *name)
 {
+    if (strcasecmp(name, "exit") == 0 || strcmp(name, "q") == 0)
+        name = "quit";
+    else if (strcasecmp(name, "help") == 0)
+        name = "help";
     const struct command *found = command_find(name);
     size_t len = strlen(name), count = 0;
     for (size_t i = 0; !found && s->interactive && len > 0 && commands[i]; i++)
@@ -136,11 +146,14 @@ static int run_words(struct session *s, char **words, int count)
 static int run_dot(struct session *s, const char *line, const struct origin *from)
 {
     char *words[WORDS_MAX];
-    char *copy = strdup(line + strspn(line, " \t\v\f\r."));
+    char *copy = strdup(line + strspn(line, " \t\v\f\r.\\"));
     if (!copy) {
         complain("no memory");
         return STATUS_TROUBLE;
     }
+    /* A ';' at the end is the habit of who types SQL, and no part of the last word. */
+    for (size_t len = strlen(copy); len > 0 && strchr("; \t", copy[len - 1]); len--)
+        copy[len - 1] = '\0';
     int status = STATUS_TROUBLE, count = split_words(copy, words, WORDS_MAX);
     if (count == -1)
         complain("%s: a quote is left open", line);

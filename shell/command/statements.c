@@ -1,6 +1,7 @@
 #include "shell/command/statements.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "catalog/db/sqlite.h"
 
@@ -55,6 +56,20 @@ static void scan(struct splitter *p, const char *at, size_t len)
     }
 }
 
+/* What people type to leave and to ask, in shells that have no dot before it. No statement
+ * begins so. */
+static bool is_bare_command(const char *line, size_t len)
+{
+    static const char *const words[] = {"help", "quit", "exit", "\\q"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        size_t word = strlen(words[i]);
+        if (len >= word && strncasecmp(line, words[i], word) == 0 &&
+            (len == word || is_blank(line[word]) || line[word] == ';'))
+            return true;
+    }
+    return false;
+}
+
 enum unit splitter_line(struct splitter *p, const char *line, size_t len)
 {
     p->line++;
@@ -71,7 +86,8 @@ enum unit splitter_line(struct splitter *p, const char *line, size_t len)
     size_t blanks = 0;
     while (blanks < len && is_blank(line[blanks]))
         blanks++;
-    bool dot = !p->begun && !p->inside && blanks < len && line[blanks] == '.';
+    bool dot = !p->begun && !p->inside && blanks < len &&
+               (line[blanks] == '.' || is_bare_command(line + blanks, len - blanks));
     while (dot && is_blank(line[len - 1]))
         len--;
     text_add(&p->pending, line, len);

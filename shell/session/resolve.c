@@ -3,15 +3,17 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "catalog/base/text.h"
 #include "catalog/export/select.h"
 #include "catalog/map/ruleset.h"
+#include "catalog/model/dtype.h"
 #include "shell/session/nearest.h"
 #include "shell/session/resolve.h"
 #include "shell/session/session.h"
 
-void say_unknown(sqlite3_stmt *names, const char *what, const char *wanted, bool paths)
+void say_near(sqlite3_stmt *names, const char *wanted, bool paths)
 {
     struct nearest nearest = {.wanted = wanted};
     bool last = paths && !strchr(wanted, '/');
@@ -25,10 +27,72 @@ void say_unknown(sqlite3_stmt *names, const char *what, const char *wanted, bool
             nearest_offer(&nearest, slash ? slash + 1 : name, shown ? shown : name);
     }
     sqlite3_finalize(names);
-    complain("there is no %s called %s", what,
-             *wanted ? wanted : "\"\" (the empty name)");
     for (int i = 0; i < nearest.count; i++)
         complain("  %s %s", i == 0 ? "near it:" : "        ", nearest.name[i]);
+    nearest_release(&nearest);
+}
+
+void say_unknown(sqlite3_stmt *names, const char *what, const char *wanted, bool paths)
+{
+    complain("there is no %s called %s", what,
+             *wanted ? wanted : "\"\" (the empty name)");
+    say_near(names, wanted, paths);
+}
+
+/* What PyTorch, llama.cpp, safetensors and C call dtypes. */
+static const char *usual_dtype(const char *name)
+{
+    static const char *const usual[][2] = {
+        {"fp16", "float16"},
+        {"f16", "float16"},
+        {"half", "float16"},
+        {"bf16", "bfloat16"},
+        {"brain", "bfloat16"},
+        {"fp32", "float32"},
+        {"f32", "float32"},
+        {"float", "float32"},
+        {"single", "float32"},
+        {"fp64", "float64"},
+        {"f64", "float64"},
+        {"double", "float64"},
+        {"f8_e4m3", "float8_e4m3fn"},
+        {"fp8", "float8_e4m3fn"},
+        {"f8_e5m2", "float8_e5m2"},
+        {"fp8_e4m3", "float8_e4m3fn"},
+        {"fp8_e5m2", "float8_e5m2"},
+        {"i8", "int8"},
+        {"i16", "int16"},
+        {"short", "int16"},
+        {"i32", "int32"},
+        {"int", "int32"},
+        {"i64", "int64"},
+        {"long", "int64"},
+        {"u8", "uint8"},
+        {"byte", "uint8"},
+        {"u16", "uint16"},
+        {"u32", "uint32"},
+        {"u64", "uint64"},
+        {"boolean", "bool"},
+        {"c64", "complex64"},
+        {"c128", "complex128"},
+    };
+    for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
+        if (strcasecmp(name, usual[i][0]) == 0)
+            return usual[i][1];
+    return NULL;
+}
+
+void say_unknown_dtype(const char *option, const char *name)
+{
+    struct nearest nearest = {.wanted = name};
+    const char *best = usual_dtype(name);
+    const struct dtype *d;
+    for (size_t i = 0; !best && (d = dtype_at(i)); i++)
+        nearest_offer(&nearest, d->name, d->name);
+    if (!best && nearest.count)
+        best = nearest.name[0];
+    complain("%s %s: there is no such dtype%s%s", option, name,
+             best ? "; the nearest is " : "", best ? best : "");
     nearest_release(&nearest);
 }
 
@@ -41,8 +105,10 @@ char *session_dialect(struct session *s, const char *ruleset)
         return NULL;
     if (sqlite3_step(stmt) == SQLITE_ROW)
         dialect = sqlite3_mprintf("%s", sqlite3_column_text(stmt, 0));
-    else
+    else {
         complain("no rule set is called '%s'; `map list` lists them", ruleset);
+        say_near(session_prepare(s, "SELECT name FROM ruleset", ""), ruleset, false);
+    }
     sqlite3_finalize(stmt);
     return dialect;
 }

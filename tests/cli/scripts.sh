@@ -48,3 +48,9 @@ echo "--- a byte order mark, and CR LF"
 printf '\357\273\277SELECT 5;\r\n.mode json\r\nSELECT 6 AS x;\r\n' | run
 echo "--- words of a dot-command"
 printf '.headers "on"\nSELECT 1 AS "a b";\n.headers\n.mode\n' | run
+echo "--- a semicolon after a dot-command, and words without a dot"
+printf '.mode json;\n.mode ; \n.headers on ;\n.headers;\nHELP quit;\nSELECT 7 AS seven;\nExit;\nSELECT 8;\n' | run
+printf 'help mode\n\\q\nSELECT 8;\n' | run | head -n 1
+printf '.exit 3\nSELECT 8;\n' | run
+printf 'quit\nSELECT 8;\n' | run
+printf 'SELECT 9 AS\nhelp;\nquit' | run --headers

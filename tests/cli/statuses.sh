@@ -44,6 +44,30 @@ try '.quit 7'
 try -c .quit -c 'SELECT 1'
 try ".mode 'open"
 try ''
+echo "--- usage says what is missing, and statements are quoted"
+try show
+try show x
+try import
+try relocate a
+try once
+try -c .once
+try SELECT 1
+try select \* from tensor
+try ls -h
+try -V | sed -n '2s/ [0-9.]*$//p'
+try -h | sed -n 2p
+echo "--- names that are near"
+try 'SELECT nbyte FROM tensor'
+try 'SELECT t.nbyte FROM tensor t'
+try 'SELECT * FROM chekpoint'
+try 'SELECT * FROM xyzzy'
+try 'SELECT tensor_values(3)'
+try 'tensor_values(3)'
+try 'SELECT tensor_byte(2)'
+try map show t5_to_t5
+try get x --dtype fp16
+try get x --dtype bfloat1
+try get x --dtype zzz
 echo "--- full disk"
 "$CKPTDB_BIN" 'SELECT 1' >/dev/full
 echo "status $?"

@@ -1,0 +1,67 @@
+#include "shell/command/sql_hint.h"
+
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "shell/session/resolve.h"
+
+/* Tables in the plural are how it is stored; what is asked are the views and the others. */
+#define ASKED "(s.type = 'view' OR s.type = 'table' AND s.name NOT GLOB '*s')"
+
+/* What SQLite's message begins with, and where the names are that could be meant. */
+static const struct hint {
+    const char *message, *names;
+} hints[] = {
+    {"no such table: ",
+     "SELECT s.name FROM sqlite_schema s WHERE " ASKED " ORDER BY s.type DESC, s.name"},
+    {"no such column: ",
+     "SELECT DISTINCT c.name FROM sqlite_schema s,"
+     " pragma_table_info(s.name) c WHERE " ASKED " ORDER BY s.type DESC"},
+    {"no such function: ", "SELECT DISTINCT name FROM pragma_function_list UNION"
+                           " SELECT name FROM pragma_module_list"},
+};
+
+/* Whether the name is a table-valued function. */
+static bool is_module(struct session *s, const char *name)
+{
+    sqlite3_stmt *stmt =
+        session_prepare(s, "SELECT 1 FROM pragma_module_list WHERE name = ?1", "s", name);
+    bool found = stmt && sqlite3_step(stmt) == SQLITE_ROW;
+    sqlite3_finalize(stmt);
+    return found;
+}
+
+/* 'near "tensor_values": syntax error': the statement begins with it. */
+static bool hint_syntax(struct session *s, const char *message)
+{
+    static const char before[] = "near \"", after[] = "\": syntax error";
+    size_t len = strlen(message), skip = sizeof(before) - 1, tail = sizeof(after) - 1;
+    if (len <= skip + tail || strncmp(message, before, skip) != 0 ||
+        strcmp(message + len - tail, after) != 0)
+        return false;
+    struct text name = {0};
+    text_add(&name, message + skip, len - skip - tail);
+    if (text_str(&name) && is_module(s, text_str(&name)))
+        complain("  %s is read as a table: SELECT * FROM %s(...)", text_str(&name),
+                 text_str(&name));
+    text_release(&name);
+    return true;
+}
+
+void sql_hint(struct session *s, const char *message)
+{
+    if (hint_syntax(s, message))
+        return;
+    for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++) {
+        size_t len = strlen(hints[i].message);
+        if (strncmp(message, hints[i].message, len) != 0)
+            continue;
+        const char *dot = strrchr(message + len, '.');
+        const char *name = dot ? dot + 1 : message + len;
+        if (is_module(s, name))
+            complain("  %s is read as a table: SELECT * FROM %s(...)", name, name);
+        else
+            say_near(session_prepare(s, hints[i].names, ""), name, false);
+        return;
+    }
+}

@@ -1,0 +1,13 @@
+/*
+ * sql_hint.h - what may have been meant by a statement that SQLite refused.
+ */
+#ifndef CKPTDB_SHELL_SQL_HINT_H
+#define CKPTDB_SHELL_SQL_HINT_H
+
+#include "shell/session/session.h"
+
+/* Names near to the table, column or function that SQLite's message says there is not; that a
+ * function is a table. Says nothing where nothing is near. */
+void sql_hint(struct session *, const char *message);
+
+#endif
