@@ -85,7 +85,7 @@ static int answer(struct session *s, const struct question *q)
     if (rc != SQLITE_ROW)
         return rc == SQLITE_DONE ? say_nothing_matches(s, q) : STATUS_NO;
     int status =
-        render_query(s, "SELECT * FROM map_why(?1, ?2, ?3, ?4)", "isis",
+        render_facts(s, "SELECT * FROM map_why(?1, ?2, ?3, ?4)", "isis",
                      (int64_t)q->checkpoint, q->name, (int64_t)q->target, q->map);
     return status == STATUS_FINE && !matched ? STATUS_NO : status;
 }

@@ -104,3 +104,15 @@ size_t text_tail(const char *text, size_t len, size_t columns)
     }
     return i;
 }
+
+size_t text_head(const char *text, size_t len, size_t columns)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t width = 0, i = 0, step;
+    for (; i < len; i += step) {
+        width += character_width(at + i, len - i, &step);
+        if (width > columns)
+            break;
+    }
+    return i;
+}

@@ -21,5 +21,7 @@ char *human_time(uint64_t seconds, char out[HUMAN_MAX]);
 size_t text_width(const char *text, size_t len);
 /* Where the text begins whose width is at most `columns`, counted from its end. */
 size_t text_tail(const char *text, size_t len, size_t columns);
+/* Where the text ends whose width is at most `columns`, counted from its beginning. */
+size_t text_head(const char *text, size_t len, size_t columns);
 
 #endif

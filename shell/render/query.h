@@ -13,10 +13,13 @@ int render_statement(struct session *, sqlite3_stmt *);
 
 /* The same for the rows of a command: on a terminal, box and table show columns called nbytes,
  * stored or size as "4.2 GB", parameters and elements as "8.03 B", and shorten `path` from the
- * left to fit. */
+ * left to fit. Where that is not enough, messages and the names that are made go below their row,
+ * and the last columns are left out, with a word on stderr. */
 int render_listing(struct session *, sqlite3_stmt *);
 /* The same, prepared and bound as session_prepare() does. */
 int render_query(struct session *, const char *sql, const char *types, ...);
+/* The same for few rows of which every value counts: lines where the screen is too narrow. */
+int render_facts(struct session *, const char *sql, const char *types, ...);
 /* The same for rows that are in no catalog: a SELECT over json_each(?1). */
 int render_json(struct session *, const char *sql, const char *json);
 

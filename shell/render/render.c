@@ -390,13 +390,34 @@ static int render_steps(struct render *r)
     return rc;
 }
 
-static int render(struct session *s, sqlite3_stmt *stmt, bool listing)
+/* Say that the grid does not show all there is. */
+static void say_left_out(const struct render *r)
+{
+    int count = 0;
+    for (int i = 0; i < r->columns; i++)
+        count += aligned(r->mode) && r->widths[i] == LEFT_OUT;
+    if (count > 0)
+        complain("%d column%s left out, as the screen is narrow: %s", count,
+                 count == 1 ? " is" : "s are",
+                 "--line shows all (in the shell .mode line)");
+}
+
+enum kind {
+    KIND_ANY,
+    KIND_LISTING,
+    KIND_FACTS
+};
+
+static int render(struct session *s, sqlite3_stmt *stmt, enum kind kind)
 {
     struct render r;
     int rc = SQLITE_NOMEM, status = STATUS_NO;
     if (render_init(&r, s, stmt)) {
-        r.listing = listing;
+        r.listing = kind != KIND_ANY;
+        r.whole = kind == KIND_FACTS;
         rc = render_steps(&r);
+        if (rc == SQLITE_DONE)
+            say_left_out(&r);
     }
     if (rc == SQLITE_DONE) {
         status = STATUS_FINE;
@@ -414,12 +435,12 @@ static int render(struct session *s, sqlite3_stmt *stmt, bool listing)
 
 int render_statement(struct session *s, sqlite3_stmt *stmt)
 {
-    return render(s, stmt, false);
+    return render(s, stmt, KIND_ANY);
 }
 
 int render_listing(struct session *s, sqlite3_stmt *stmt)
 {
-    return render(s, stmt, true);
+    return render(s, stmt, KIND_LISTING);
 }
 
 int render_json(struct session *s, const char *sql, const char *json)
@@ -444,4 +465,13 @@ int render_query(struct session *s, const char *sql, const char *types, ...)
     sqlite3_stmt *stmt = session_vprepare(s, sql, types, args);
     va_end(args);
     return stmt ? render_listing(s, stmt) : STATUS_NO;
+}
+
+int render_facts(struct session *s, const char *sql, const char *types, ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *stmt = session_vprepare(s, sql, types, args);
+    va_end(args);
+    return stmt ? render(s, stmt, KIND_FACTS) : STATUS_NO;
 }

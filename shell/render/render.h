@@ -8,6 +8,8 @@
 #ifndef CKPTDB_SHELL_RENDER_H
 #define CKPTDB_SHELL_RENDER_H
 
+#include <stdint.h>
+
 #include "catalog/base/text.h"
 #include "shell/session/session.h"
 
@@ -25,6 +27,7 @@ struct render {
     bool plain;            /* MODE_LIST as rows for machines: tabs */
     bool terminal, color, headers;
     bool listing;    /* a command's own rows: human numbers, shortened paths */
+    bool whole;      /* a listing that loses no columns */
     bool may_switch; /* to MODE_LINE, if too wide */
     unsigned screen; /* columns of the terminal; 0: does not matter */
     int columns;
@@ -35,6 +38,10 @@ struct render {
     size_t rows, space;      /* in the window; cells has room for space * columns */
     unsigned long long done; /* rows of earlier windows */
 };
+
+/* Widths of columns that the screen has no room for: one is not shown, one is below its row. */
+#define LEFT_OUT SIZE_MAX
+#define BELOW    (SIZE_MAX - 1)
 
 /* Append the value of a column as its mode shows it. */
 void cell_text(struct render *, int column, struct text *out, struct cell *cell);

@@ -4,16 +4,14 @@
  * Rows come in windows. A later window keeps the widths of the one before if its cells fit;
  * if not, the grid is closed and another begins, with its own header.
  */
-#include <stdint.h>
 #include <string.h>
 
 #include "shell/render/human.h"
 #include "shell/render/render.h"
 
-#define WIDTH_MAX 4096     /* a cell wider than this is not padded for */
-#define PATH_MIN  24       /* a path is not shortened to less */
-#define SHOWN_MIN 2        /* a listing does not lose more columns */
-#define LEFT_OUT  SIZE_MAX /* width of a column that the screen has no room for */
+#define WIDTH_MAX 4096 /* a cell wider than this is not padded for */
+#define PATH_MIN  24   /* a path is not shortened to less */
+#define SHOWN_MIN 2    /* a listing does not lose more columns */
 
 /* What the lines of a grid are drawn with: left, crossing, right, filling. */
 struct line_style {
@@ -38,7 +36,7 @@ static void put_line(struct render *r, const struct line_style *style)
     if (!corner)
         return;
     for (int i = 0; i < r->columns; i++) {
-        if (r->widths[i] == LEFT_OUT)
+        if (r->widths[i] >= BELOW)
             continue;
         fputs(corner, r->out);
         corner = style->cross;
@@ -78,7 +76,7 @@ static void put_header(struct render *r, const struct grid_style *style)
     if (!r->headers && style->top.left)
         return;
     for (int i = 0; i < r->columns; i++) {
-        if (r->widths[i] == LEFT_OUT)
+        if (r->widths[i] >= BELOW)
             continue;
         const char *name = r->headers ? r->names[i] : "";
         size_t len = strlen(name);
@@ -90,12 +88,48 @@ static void put_header(struct render *r, const struct grid_style *style)
     put_line(r, &style->middle);
 }
 
+/* One text over as many lines as it takes, broken at blanks; a list of names ends with its
+ * line. */
+static void put_wrapped(struct render *r, const char *name, const char *at, size_t len)
+{
+    bool list = *at == '[';
+    size_t indent = strlen(name) + 4,
+           room = r->screen > indent + 8 ? r->screen - indent : 8;
+    fprintf(r->out, "  %s: ", name);
+    while (len > 0) {
+        size_t take = text_head(at, len, room - (list ? 1 : 0)), end = take;
+        while (take < len && end > 0 && at[end] != ' ')
+            end--;
+        take = end > 0 && !list ? end : take > 0 ? take : len;
+        fwrite(at, 1, take, r->out);
+        bool more = take < len;
+        take += more && at[take] == ' ';
+        at += take;
+        len = list ? 0 : len - take;
+        fputs(list && more ? "…" : "", r->out);
+        if (len > 0) {
+            fputc('\n', r->out);
+            put_spaces(r->out, indent);
+        }
+    }
+    fputc('\n', r->out);
+}
+
+/* The values of a row that have no place in it. */
+static void put_below(struct render *r, size_t row)
+{
+    const struct cell *cell = r->cells + row * (size_t)r->columns;
+    for (int i = 0; i < r->columns; i++)
+        if (r->widths[i] == BELOW && cell[i].len > 0)
+            put_wrapped(r, r->names[i], cell_at(r, &cell[i]), cell[i].len);
+}
+
 static void put_rows(struct render *r, const struct grid_style *style)
 {
     const struct cell *cell = r->cells;
     for (size_t row = 0; row < r->rows; row++) {
         for (int i = 0; i < r->columns; i++, cell++) {
-            if (r->widths[i] == LEFT_OUT)
+            if (r->widths[i] >= BELOW)
                 continue;
             bool dim = cell->null && r->color;
             fprintf(r->out, "%s%s", style->side, dim ? "\033[2m" : "");
@@ -103,6 +137,7 @@ static void put_rows(struct render *r, const struct grid_style *style)
             fputs(dim ? "\033[0m" : "", r->out);
         }
         fprintf(r->out, "%s\n", style->side);
+        put_below(r, row);
     }
 }
 
@@ -123,7 +158,7 @@ static size_t total_width(const struct render *r)
 {
     size_t total = 1;
     for (int i = 0; i < r->columns; i++)
-        total += r->widths[i] == LEFT_OUT ? 0 : r->widths[i] + 3;
+        total += r->widths[i] >= BELOW ? 0 : r->widths[i] + 3;
     return total;
 }
 
@@ -133,7 +168,7 @@ static bool shorten_path(struct render *r)
     size_t excess = total_width(r) - r->screen;
     for (int i = 0; i < r->columns; i++) {
         bool path = strcmp(r->names[i], "path") == 0 || strcmp(r->names[i], "file") == 0;
-        if (path && r->widths[i] != LEFT_OUT && r->widths[i] >= excess + PATH_MIN) {
+        if (path && r->widths[i] < BELOW && r->widths[i] >= excess + PATH_MIN) {
             r->widths[i] -= excess;
             return true;
         }
@@ -149,20 +184,53 @@ static bool is_empty(const struct render *r, int column)
     return true;
 }
 
+/* Texts that a listing is asked for, and names that are its answer. */
+enum keep {
+    KEEP_NOT,
+    KEEP_TEXT,
+    KEEP_NAME
+};
+
+static enum keep keep_of(const struct render *r, int column)
+{
+    static const char *const texts[] = {"message", "error", "note",  "meaning", "advice",
+                                        "hint",    "names", "first", "place"};
+    if (strcmp(r->names[column], "new_name") == 0 ||
+        strcmp(r->names[column], "status") == 0)
+        return KEEP_NAME;
+    bool text = false;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        text = text || strcmp(r->names[column], texts[i]) == 0;
+    for (size_t row = 0; row < r->rows && text; row++)
+        text = !r->cells[row * (size_t)r->columns + (size_t)column].right; /* no counts */
+    return text ? KEEP_TEXT : KEEP_NOT;
+}
+
+/* Columns to be kept go below their row; false: none is in it any more. */
+static bool put_one_below(struct render *r, enum keep keep)
+{
+    for (int i = r->columns - 1; i > 0; i--)
+        if (r->widths[i] < BELOW && keep_of(r, i) == keep) {
+            r->widths[i] = BELOW;
+            return true;
+        }
+    return false;
+}
+
 /* Leave out a column without values, else the last one; false when too few would stay. */
 static bool leave_one_out(struct render *r)
 {
     int shown = 0, victim = -1;
     bool empty = false;
     for (int i = 0; i < r->columns; i++) {
-        if (r->widths[i] == LEFT_OUT)
+        if (r->widths[i] >= BELOW)
             continue;
         shown++;
-        if (!empty)
+        if (!empty && keep_of(r, i) == KEEP_NOT)
             victim = i;
-        empty = empty || is_empty(r, i);
+        empty = empty || (victim == i && is_empty(r, i));
     }
-    if (shown <= SHOWN_MIN)
+    if (shown <= SHOWN_MIN || victim <= 0)
         return false;
     r->widths[victim] = LEFT_OUT;
     return true;
@@ -170,9 +238,14 @@ static bool leave_one_out(struct render *r)
 
 static bool fits_screen(struct render *r)
 {
-    while (r->screen && total_width(r) > r->screen)
-        if (!r->listing || (!shorten_path(r) && !leave_one_out(r)))
+    while (r->screen && total_width(r) > r->screen) {
+        if (r->whole)
             return false;
+        bool narrower = (r->listing && shorten_path(r)) || put_one_below(r, KEEP_TEXT) ||
+                        leave_one_out(r) || put_one_below(r, KEEP_NAME);
+        if (!narrower)
+            return false;
+    }
     return true;
 }
 

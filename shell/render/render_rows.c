@@ -83,6 +83,8 @@ void line_window(struct render *r)
         if (r->done + row > 0)
             fputc('\n', r->out);
         for (int i = 0; i < r->columns; i++, cell++) {
+            if (r->whole && cell->null)
+                continue;
             size_t width = text_width(r->names[i], strlen(r->names[i]));
             fprintf(r->out, "%*s%s = ", (int)(widest - width), "", r->names[i]);
             fwrite(cell_at(r, cell), 1, cell->len, r->out);
