@@ -1,4 +1,24 @@
+#include <string.h>
+
 #include "shell/command/command.h"
+
+/* How `map load` is used, of the alternatives in `args`; false: there is no such verb. */
+static bool print_verb(FILE *out, const struct command *c, const char *verb)
+{
+    size_t len = strlen(verb);
+    for (const char *at = c->shell_only ? "" : c->args; *at; at += strcspn(at, "|")) {
+        at += strspn(at, "| ");
+        size_t end = strcspn(at, "|");
+        while (end > 0 && (at[end - 1] == ' ' || at[end - 1] == '\n'))
+            end--;
+        if (strcspn(at, " \n|") == len && len > 0 && memcmp(at, verb, len) == 0) {
+            fprintf(out, "ckptdb %s %.*s\n\n", c->name, (int)end, at);
+            return true;
+        }
+    }
+    complain("%s has no '%s'; `help %s` says what it has", c->name, verb, c->name);
+    return false;
+}
 
 static int help_run(struct session *s, const struct args *args)
 {
@@ -9,6 +29,8 @@ static int help_run(struct session *s, const struct args *args)
     const char *name = args->operand[0] + (args->operand[0][0] == '.');
     const struct command *c = command_find(name);
     if (c) {
+        if (args->count > 1 && !print_verb(s->out, c, args->operand[1]))
+            return STATUS_TROUBLE;
         help_print(s->out, c);
         return STATUS_FINE;
     }
@@ -22,13 +44,14 @@ static int help_run(struct session *s, const struct args *args)
 
 const struct command command_help = {
     .name = "help",
-    .args = "[COMMAND]",
+    .args = "[COMMAND [VERB]]",
     .summary = "what a command does",
     .help = "Without COMMAND it lists all of them.\n"
             "\n"
             "  ckptdb help import\n"
+            "  ckptdb help map load\n"
             "  ckptdb export --help",
-    .max_args = 1,
+    .max_args = 2,
     .no_rows = true,
     .run = help_run,
 };

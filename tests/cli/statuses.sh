@@ -56,6 +56,11 @@ try select \* from tensor
 try ls -h
 try -V | sed -n '2s/ [0-9.]*$//p'
 try -h | sed -n 2p
+try help map load | sed -n 2p
+try help map show | sed -n 2p
+try help optimizer infer | sed -n 2p
+try help map x
+try help ls x
 echo "--- names that are near"
 try 'SELECT nbyte FROM tensor'
 try 'SELECT t.nbyte FROM tensor t'
