@@ -63,10 +63,12 @@ JOIN files f
   ON f.id BETWEEN c.id << 24 AND (c.id << 24) + 16777215
  AND c.id = f.id >> 24;
 
+-- (Outer joins, so that SQLite leaves them out where nobody asks for the name.)
 CREATE VIEW metadata AS
-SELECT c.id AS checkpoint_id, m.key, m.value
+SELECT c.id AS checkpoint_id, l.name AS checkpoint, m.key, m.value
 FROM checkpoints c
-JOIN meta_facts m ON m.id BETWEEN c.meta << 24 AND (c.meta << 24) + 16777215;
+JOIN meta_facts m ON m.id BETWEEN c.meta << 24 AND (c.meta << 24) + 16777215
+LEFT JOIN labels l ON l.id = c.id;
 
 CREATE VIEW node AS
 SELECT c.id AS checkpoint_id, n.name, x.kind
@@ -77,28 +79,34 @@ JOIN layout_nodes x
 JOIN names n ON n.id = x.name;
 
 CREATE VIEW issue AS
-SELECT id, checkpoint AS checkpoint_id, path, offset, severity, code, message
-FROM issues;
+SELECT i.id, i.checkpoint AS checkpoint_id, l.name AS checkpoint, i.path, i.offset,
+       i.severity, i.code, i.message
+FROM issues i
+LEFT JOIN labels l ON l.id = i.checkpoint;
 
 CREATE VIEW by_dtype AS
-SELECT c.id AS checkpoint_id, d.dtype, d.tensors, d.parameters, d.nbytes
+SELECT c.id AS checkpoint_id, l.name AS checkpoint, d.dtype, d.tensors, d.parameters,
+       d.nbytes
 FROM checkpoints c
 JOIN layout_dtypes d
   ON d.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
- AND c.layout = d.id >> 24;
+ AND c.layout = d.id >> 24
+LEFT JOIN labels l ON l.id = c.id;
 
 -- A module of one tensor is mostly told of by the tensor's own row. (The casts let SQLite take
 -- the two halves apart, so that each finds its rows by itself.)
 CREATE VIEW by_module AS
-SELECT c.id AS checkpoint_id, substr(n.name, 1, m.length) AS module, m.depth,
-       m.tensors, m.parameters, m.nbytes
+SELECT c.id AS checkpoint_id, l.name AS checkpoint,
+       substr(n.name, 1, m.length) AS module, m.depth, m.tensors, m.parameters, m.nbytes
 FROM checkpoints c
 JOIN layout_modules m
   ON m.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
  AND c.layout = m.id >> 24
 JOIN names n ON n.id = m.name
+LEFT JOIN labels l ON l.id = c.id
 UNION ALL
 SELECT c.id,
+       l.name,
        substr(n.name, 1, t.module),
        CAST(t.module + 1 - length(replace(substr(n.name, 1, t.module),
                                           substr(n.name, t.module + 1, 1), '')) AS INTEGER),
@@ -111,6 +119,7 @@ JOIN layout_tensors t
   ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
  AND c.layout = t.id >> 24
 JOIN names n ON n.id = t.name
+LEFT JOIN labels l ON l.id = c.id
 WHERE t.module;
 
 -- Each distinct tensor of the catalog, and how many checkpoints have it: a question about all
@@ -124,10 +133,25 @@ JOIN names n ON n.id = t.name;
 
 -- The order is that of an index, so that LIMIT stops early.
 CREATE VIEW largest AS
-SELECT c.id AS checkpoint_id, n.name, t.dtype, t.shape, t.nbytes
+SELECT c.id AS checkpoint_id, l.name AS checkpoint, n.name, t.dtype, t.shape, t.nbytes
 FROM checkpoints c
 JOIN layout_tensors t
   ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
  AND c.layout = t.id >> 24
 JOIN names n ON n.id = t.name
+LEFT JOIN labels l ON l.id = c.id
 ORDER BY t.nbytes DESC;
+
+-- What lies on the disk, by run and folder. A file that several names lead to counts once, in the
+-- first folder; chunks of arrays have no row of their own.
+CREATE VIEW disk AS
+SELECT run, folder, count(*) AS files, sum(size) AS bytes
+FROM (SELECT c.run AS run,
+             rtrim(rtrim(f.path, replace(f.path, '/', '')), '/') AS folder,
+             f.size AS size,
+             min(f.path)
+      FROM files f
+      JOIN checkpoints c ON c.id = f.id >> 24
+      WHERE f.size IS NOT NULL AND f.role NOT IN ('directory', 'chunks')
+      GROUP BY f.device, f.inode)
+GROUP BY run, folder;

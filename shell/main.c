@@ -307,7 +307,7 @@ static int run_actions(struct session *s, const struct request *q)
 static int run_shell(struct session *s)
 {
     s->interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-    if (!session_open_for_sql(s))
+    if (s->interactive && !session_open_for_sql(s))
         return STATUS_TROUBLE;
     int status = s->interactive ? repl_run(s) : script_run_stream(s, stdin, "stdin");
     return s->quit ? s->quit_status : status;

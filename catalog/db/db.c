@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -61,6 +62,13 @@ static char *uri_of(const char *path, const char *query)
     return text_steal(&uri);
 }
 
+/* Opening a pipe would wait for its other end. */
+static bool is_no_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
 static bool on_read_only_system(const char *path)
 {
     struct statvfs fs;
@@ -76,9 +84,9 @@ static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
         return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
     /* One connection is one thread's; sqlite3_interrupt() may come from any. */
     int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
-                (mode == DB_READ    ? SQLITE_OPEN_READONLY
-                 : mode == DB_WRITE ? SQLITE_OPEN_READWRITE
-                                    : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+                (mode == DB_READ     ? SQLITE_OPEN_READONLY
+                 : mode != DB_CREATE ? SQLITE_OPEN_READWRITE
+                                     : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     int rc = sqlite3_open_v2(uri, db, flags, NULL);
     free(uri);
     if (rc != SQLITE_OK)
@@ -320,7 +328,7 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
     if (version < CATALOG_VERSION &&
         (mode == DB_READ ? overlay(db, err) : renew(db, err)) != OK)
         return err->status;
-    return mode == DB_WRITE || (mode == DB_CREATE && cut_short) ? db_repair(db, err) : OK;
+    return mode == DB_WRITE || (mode != DB_READ && cut_short) ? db_repair(db, err) : OK;
 }
 
 enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(sqlite3 *),
@@ -331,6 +339,8 @@ enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(s
     if (!exists && mode != DB_CREATE)
         return error_set(err, ERR_MISSING, path, NO_OFFSET,
                          "no such catalog; `ckptdb import PATH` makes one");
+    if (exists && is_no_file(path))
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "not a file, so no catalog");
     bool cut_short = was_cut_short(path);
     if (connect(path, mode, &db, err) != OK)
         goto fail;

@@ -12,11 +12,12 @@
 #define DB_BUSY_MS             10000      /* how long a statement waits for a writer */
 
 enum db_mode {
-    DB_READ,   /* must exist; on a read-only file system it is opened as immutable */
-    DB_WRITE,  /* must exist; migrated and missing indexes built */
-    DB_CREATE, /* for writing, made if it is not there. Does not look at the
-                  schema of one that is, so that a statement starts at once: indexes that
-                  an interrupted first import left out wait for db_build_indexes(). */
+    DB_READ,  /* must exist; on a read-only file system it is opened as immutable */
+    DB_WRITE, /* must exist; migrated and missing indexes built */
+    DB_USE,   /* for writing, must exist. Does not look at the schema, so that a statement
+                  starts at once: indexes that an interrupted first import left out wait for
+                  db_build_indexes(). */
+    DB_CREATE, /* the same, made if it is not there */
 };
 
 /* Open a catalog, with the SQL functions that its views need, which `functions` registers (an

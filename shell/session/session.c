@@ -104,9 +104,12 @@ bool session_open(struct session *s, enum db_mode mode)
     struct error err;
     error_clear(&err);
     sqlite3 *db;
+    bool made = mode == DB_CREATE && access(s->catalog, F_OK) != 0;
     if (mode == DB_CREATE && s->default_place)
         make_folders(s->catalog);
     enum status status = db_open(s->catalog, mode, &db, &err);
+    if (status == OK && made && s->interactive)
+        complain("made a new catalog, %s", s->catalog);
     if (status == ERR_MISSING && access(s->catalog, F_OK) != 0)
         say_missing(s->catalog);
     else if (status != OK)
@@ -129,7 +132,9 @@ void session_watch(struct session *s)
 bool session_open_for_sql(struct session *s)
 {
     bool locked = access(s->catalog, W_OK) != 0 && access(s->catalog, R_OK) == 0;
-    return session_open(s, s->readonly || locked ? DB_READ : DB_CREATE);
+    return session_open(s, s->readonly || locked ? DB_READ
+                           : s->interactive      ? DB_CREATE
+                                                 : DB_USE);
 }
 
 void session_close(struct session *s)

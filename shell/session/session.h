@@ -77,7 +77,8 @@ void session_signals(void);
 /* Open the catalog at least as `mode` allows (reopening for writing when needed); says why
  * not on stderr. */
 bool session_open(struct session *, enum db_mode mode);
-/* The same for statements that may do anything: created if missing, read-only if it must. */
+/* The same for statements that may do anything: read-only if it must. Only a shell for people
+ * makes a missing one, and says so. */
 bool session_open_for_sql(struct session *);
 void session_close(struct session *);
 /* Let SIGINT end statements, as it does from the opening on. */

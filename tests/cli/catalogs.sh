@@ -1,5 +1,7 @@
 # Which catalog is meant, and who makes a missing one.
+mkdir empty
 where() {
+    "$CKPTDB_BIN" "$@" import empty 2>/dev/null
     "$CKPTDB_BIN" "$@" "SELECT file FROM pragma_database_list WHERE name = 'main'"
     status=$?
     [ $status = 0 ] || echo "status $status"
@@ -12,7 +14,7 @@ CKPTDB='' XDG_DATA_HOME=not/absolute where
 CKPTDB='' where
 CKPTDB='' HOME='' where
 find data -type f
-echo "--- only import and SQL make one"
+echo "--- only import makes one, and a shell for people"
 for command in ls 'tensors 1' 'tree 1' 'show 1 x' 'get 1 x' 'export 1 x.npy' 'forget 1' 'relocate a b' \
                'map list'; do
     $CKPTDB_BIN -d new.db $command 2>/dev/null
@@ -20,11 +22,15 @@ for command in ls 'tensors 1' 'tree 1' 'show 1 x' 'get 1 x' 'export 1 x.npy' 'fo
 done
 "$CKPTDB_BIN" -d new.db -c .ls 2>/dev/null
 echo ".ls: status $?, $(ls new.db 2>/dev/null || echo no catalog)"
-"$CKPTDB_BIN" -d new.db </dev/null
-echo "the shell: status $?, $(ls new.db)"
-mkdir empty
-"$CKPTDB_BIN" -d imported.db import empty 2>/dev/null
-echo "import: status $?, $(ls imported.db)"
+"$CKPTDB_BIN" -d new.db 'SELECT 1' 2>/dev/null
+echo "SQL: status $?, $(ls new.db 2>/dev/null || echo no catalog)"
+echo 'SELECT 1' | "$CKPTDB_BIN" -d new.db
+echo "statements from a pipe: status $?, $(ls new.db 2>/dev/null || echo no catalog)"
+mkfifo pipe
+timeout 10 "$CKPTDB_BIN" -d pipe ls
+echo "a pipe: status $?"
+"$CKPTDB_BIN" -d new.db import empty 2>/dev/null
+echo "import: status $?, $(ls new.db)"
 echo "--- what a catalog is"
 "$CKPTDB_BIN" "SELECT printf('%x', application_id), user_version > 0 FROM pragma_application_id, pragma_user_version"
 echo "--- --readonly"
@@ -47,6 +53,7 @@ echo "status $?"
 "$CKPTDB_BIN" -d behind.db -c '.ls -d new.db'
 echo "status $?"
 echo "--- an older program's catalog: its views are renewed, a user's own stay"
+"$CKPTDB_BIN" -d old.db import empty 2>/dev/null
 "$CKPTDB_BIN" -d old.db 'CREATE VIEW mine AS SELECT 7; DROP VIEW conversion; PRAGMA user_version = 1'
 "$CKPTDB_BIN" -d old.db --readonly "SELECT user_version, (SELECT count(*) FROM conversion WHERE ruleset = '') FROM pragma_user_version"
 "$CKPTDB_BIN" -d old.db "SELECT user_version > 1, (SELECT count(*) FROM conversion WHERE ruleset = ''), mine.* FROM pragma_user_version, mine"

@@ -1,4 +1,5 @@
 # map show --format: a set becomes a file, and the file becomes the same set.
+"$CKPTDB_BIN" import . >/dev/null 2>&1 # makes the catalog
 again() { # NAME FORMAT: written, loaded as `again`, compared
     echo "-- $1 as $2"
     "$CKPTDB_BIN" map show "$1" --format "$2" >file || { echo "status $?" && return; }

@@ -1,4 +1,5 @@
 # What a bad pattern, template or text is answered with: the quoted source and Python's words.
+"$CKPTDB_BIN" import . >/dev/null 2>&1 # makes the catalog
 ask() {
     "$CKPTDB_BIN" "SELECT $1"
 }

@@ -1,4 +1,5 @@
 # Where statements come from, in which order, and where they end.
+"$CKPTDB_BIN" import . >/dev/null 2>&1 # makes the catalog
 run() {
     "$CKPTDB_BIN" "$@"
     status=$?

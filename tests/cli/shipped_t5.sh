@@ -1,4 +1,5 @@
 # T5 to T5X and back: the names of the golden cases, and checkpoints that Mesh TensorFlow wrote.
+"$CKPTDB_BIN" import . >/dev/null 2>&1 # makes the catalog
 {
     echo 'CREATE TEMP TABLE golden(id, name, t5x);'
     python3 -c '

@@ -8,6 +8,8 @@ try ls
 try tensors 1
 try --readonly 'SELECT 1'
 try 'SELECT 1'
+"$CKPTDB_BIN" import . 2>/dev/null
+try 'SELECT 1'
 try ls
 try ls --json
 try tensors nothing

@@ -13,6 +13,7 @@ import signal
 import shutil
 import stat
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -491,10 +492,11 @@ def main():
             continue
         folder = tempfile.mkdtemp(prefix="ckptdb-pty.")
         t = Case(binary, folder)
-        try:
+        try:  # scripts want a catalog
+            subprocess.run([binary, "-d", t.path("c.db"), "import", folder], capture_output=True, check=True)
             case(t)
             passed += 1
-        except (Failed, OSError) as error:
+        except (Failed, OSError, subprocess.CalledProcessError) as error:
             failed += 1
             print(f"FAIL {name[5:]}: {error}")
             for shell in t.shells[-1:]:
