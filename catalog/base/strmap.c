@@ -68,10 +68,10 @@ static struct strmap_entry *find(const struct strmap *m, const char *key, size_t
     }
 }
 
-static bool grow(struct strmap *m)
+static bool resize(struct strmap *m, size_t space)
 {
     struct strmap larger = *m;
-    larger.space = m->space ? m->space * 2 : 64;
+    larger.space = space;
     larger.slots = calloc(larger.space, sizeof(*larger.slots));
     if (!larger.slots)
         return false;
@@ -85,12 +85,20 @@ static bool grow(struct strmap *m)
     return true;
 }
 
+bool strmap_reserve(struct strmap *m, size_t keys)
+{
+    size_t space = m->space ? m->space : 64;
+    while (space / 4 * 3 < keys && space < SIZE_MAX / 2)
+        space *= 2;
+    return space <= m->space || resize(m, space);
+}
+
 static struct strmap_entry *add(struct strmap *m, const char *key, size_t len,
                                 bool *added)
 {
     if (!m->seed)
         m->seed = hash_seed();
-    if ((m->count + 1) * 4 > m->space * 3 && !grow(m))
+    if ((m->count + 1) * 4 > m->space * 3 && !resize(m, m->space ? m->space * 2 : 64))
         return NULL;
     uint64_t hash = hash_bytes(key, len, m->seed);
     struct strmap_entry *e = find(m, key, len, hash);

@@ -458,6 +458,7 @@ static void settle_group(struct conversion *c, const struct group *g)
 static void convert(struct conversion *c)
 {
     struct map_task *t = c->task;
+    map_reserve(t, t->source.count);
     for (size_t i = 0; i < t->source.count && !t->failed; i++)
         add_leaf(c, &t->source.leaf[i]);
     for (size_t i = 0; i < c->pieces && !t->failed; i++)

@@ -112,6 +112,12 @@ struct map_row *map_add(struct map_task *t, const char *status)
     return row;
 }
 
+void map_reserve(struct map_task *t, size_t rows)
+{
+    if (t->rows == 0 && (t->row = arena_room(&t->arena, rows * sizeof(*t->row))))
+        t->row_space = rows;
+}
+
 void map_take(struct map_row *row, const struct map_leaf *leaf)
 {
     row->old = leaf;
@@ -188,7 +194,8 @@ void map_tuple(struct text *text, const char *shape)
 bool map_index(struct map_task *t, struct strmap *index, const struct map_tree *tree)
 {
     bool added;
-    for (size_t i = 0; i < tree->count; i++) {
+    t->failed = t->failed || !strmap_reserve(index, tree->count);
+    for (size_t i = 0; i < tree->count && !t->failed; i++) {
         struct map_text name = tree->leaf[i].name;
         uint64_t *value = strmap_add(index, name.at, name.len, &added);
         if (!value) {

@@ -66,7 +66,7 @@ struct map_rule {
     int64_t ord;
     const char *pattern;
     struct map_text replacement;
-    bool operates; /* it has operations */
+    bool operates; /* it has operations, be it casts alone */
 };
 
 /* What becomes of a leaf. */
@@ -166,6 +166,8 @@ size_t map_list(struct map_task *, const char *key, struct map_text **out);
 /* A row with nothing in it but NO_RULE, at the end of the rows. Valid until the next one is
  * added. Never NULL. */
 struct map_row *map_add(struct map_task *, const char *status);
+/* Room for as many rows as there will be, about: saves moving them. */
+void map_reserve(struct map_task *, size_t rows);
 /* Make it the leaf's value: old, dtype, shape. */
 void map_take(struct map_row *, const struct map_leaf *);
 

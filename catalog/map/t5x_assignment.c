@@ -383,6 +383,7 @@ static void assign(struct assignment *a)
 {
     struct map_task *t = a->task;
     find_taken(a);
+    map_reserve(t, t->target.count + t->source.count);
     for (size_t i = 0; i < t->target.count && !t->failed; i++)
         assign_leaf(a, &t->target.leaf[i]);
     keep_surplus(a);

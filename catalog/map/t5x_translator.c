@@ -59,6 +59,7 @@ static void translate(struct map_task *t, const struct map_leaf *leaf)
 static void settle(struct map_task *t)
 {
     bool strict = map_strict(t);
+    map_reserve(t, t->source.count);
     for (size_t i = 0; i < t->source.count && !t->failed; i++)
         translate(t, &t->source.leaf[i]);
     if (strict || t->asks_winners)

@@ -15,6 +15,8 @@ struct loading {
     struct strmap texts; /* dtypes, shapes and the like, each kept once */
     bool sorted;
     bool containers; /* are wanted */
+    bool matched;    /* it is matched_*.sql that is read */
+    unsigned wants;
 };
 
 /* The columns of tree.sql and, all of them, of matched_*.sql. */
@@ -61,15 +63,15 @@ static const char *intern(struct loading *l, sqlite3_stmt *s, int i)
     return kept;
 }
 
-static enum map_kind kind_of(sqlite3_stmt *s)
+static enum map_kind kind_of(sqlite3_stmt *s, bool matched)
 {
-    const char *kind = column(s, KIND);
+    const char *kind = matched ? NULL : column(s, KIND);
     if (sqlite3_column_int(s, IS_TENSOR))
         return MAP_TENSOR;
     return !kind ? MAP_NULL : strcmp(kind, "dict") == 0 ? MAP_EMPTY_DICT : MAP_EMPTY_LIST;
 }
 
-static struct map_leaf *add_leaf(struct loading *l, sqlite3_stmt *s)
+static struct map_leaf *add_leaf(struct loading *l, sqlite3_stmt *s, int64_t place)
 {
     struct map_tree *tree = &l->tree;
     struct map_leaf *grown = arena_grow(&l->task->arena, tree->leaf, tree->count,
@@ -79,56 +81,66 @@ static struct map_leaf *add_leaf(struct loading *l, sqlite3_stmt *s)
     tree->leaf = grown;
     struct map_leaf *leaf = &tree->leaf[tree->count++];
     *leaf = (struct map_leaf){
-        .name = copy(l->task, s, NAME),
-        .dtype = intern(l, s, DTYPE),
-        .shape = intern(l, s, SHAPE),
-        .place = sqlite3_column_int64(s, PLACE),
+        .place = place,
         .match = (uint32_t)l->matches,
-        .kind = kind_of(s),
+        .kind = kind_of(s, l->matched),
     };
+    if (l->wants & MAP_WANTS_NAMES)
+        leaf->name = copy(l->task, s, NAME);
+    if (l->wants & MAP_WANTS_TYPES) {
+        leaf->dtype = intern(l, s, DTYPE);
+        leaf->shape = intern(l, s, SHAPE);
+    }
     l->sorted = l->sorted && (tree->count == 1 || leaf[-1].place <= leaf->place);
     return leaf;
 }
 
-static enum rule_outcome outcome_of(const char *status)
+/* Where only new names are wanted, a leaf without one is as good as unmatched. */
+static enum rule_outcome outcome_of(const struct loading *l, sqlite3_stmt *s)
 {
-    return *status == 'o'   ? RULE_OK
-           : *status == 'd' ? RULE_DROPPED
-           : *status == 'e' ? RULE_ERROR
-                            : RULE_UNMATCHED;
+    if (!(l->wants & MAP_WANTS_RULE))
+        return sqlite3_column_type(s, TEXT) == SQLITE_NULL ? RULE_UNMATCHED : RULE_OK;
+    const char *status = column(s, STATUS);
+    char c = status ? *status : 'u';
+    return c == 'o'   ? RULE_OK
+           : c == 'd' ? RULE_DROPPED
+           : c == 'e' ? RULE_ERROR
+                      : RULE_UNMATCHED;
 }
 
-static bool add_match(struct loading *l, sqlite3_stmt *s)
+static bool add_match(struct loading *l, sqlite3_stmt *s, enum rule_outcome outcome)
 {
     struct map_match *grown = arena_grow(&l->task->arena, l->match, l->matches,
                                          &l->match_space, sizeof(*l->match));
     if (!grown)
         return false;
     l->match = grown;
-    l->match[l->matches++] = (struct map_match){
-        .outcome = outcome_of(column(s, STATUS)),
-        .ord = sqlite3_column_type(s, ORD) == SQLITE_NULL ? NO_RULE
-                                                          : sqlite3_column_int64(s, ORD),
-        .text = copy(l->task, s, TEXT),
-        .cast = intern(l, s, CAST),
-        .ops = intern(l, s, OPS),
-    };
+    struct map_match *match = &l->match[l->matches++];
+    *match = (struct map_match){
+        .outcome = outcome, .ord = NO_RULE, .text = copy(l->task, s, TEXT)};
+    if (l->wants & MAP_WANTS_RULE)
+        match->ord = sqlite3_column_int64(s, ORD);
+    if (l->wants & MAP_WANTS_OPS) {
+        match->cast = intern(l, s, CAST);
+        match->ops = intern(l, s, OPS);
+    }
     return true;
 }
 
 /* A leaf has a row for each rule that matches it, one after the other. */
 static bool add_row(struct loading *l, sqlite3_stmt *s)
 {
-    if (!l->containers && sqlite3_column_type(s, KIND) != SQLITE_NULL)
-        return true;
+    int64_t place = sqlite3_column_int64(s, PLACE);
     struct map_leaf *leaf = l->tree.count ? &l->tree.leaf[l->tree.count - 1] : NULL;
-    if (!leaf || leaf->place != sqlite3_column_int64(s, PLACE) || column(s, KIND))
-        leaf = add_leaf(l, s);
-    const char *status = leaf && sqlite3_column_count(s) > ORD ? column(s, STATUS) : NULL;
-    if (!status || *status == 'u')
+    if (!l->matched && !l->containers && sqlite3_column_type(s, KIND) != SQLITE_NULL)
+        return true;
+    if (!l->matched || !leaf || leaf->place != place)
+        leaf = add_leaf(l, s, place);
+    enum rule_outcome outcome = leaf && l->matched ? outcome_of(l, s) : RULE_UNMATCHED;
+    if (outcome == RULE_UNMATCHED)
         return leaf != NULL;
     leaf->matches++;
-    return add_match(l, s);
+    return add_match(l, s, outcome);
 }
 
 static int by_place(const void *a, const void *b)
@@ -170,13 +182,13 @@ static int prepare_matched(struct map_statements *m, const char *file, unsigned 
 {
     bool types = wants & MAP_WANTS_TYPES;
     struct text sql = {0};
-    text_addf(
-        &sql,
-        "SELECT place, %s, is_tensor, %s, %s, kind, %s, status, text, %s, %s FROM (%s)",
-        wants & MAP_WANTS_NAMES ? "name" : "NULL", types ? "dtype" : "NULL",
-        types ? "shape" : "NULL", wants & MAP_WANTS_ORD ? "ord" : "NULL",
-        types ? "\"cast\"" : "NULL", wants & MAP_WANTS_OPS ? "ops" : "NULL",
-        file_called(file));
+    bool rule = wants & MAP_WANTS_RULE, ops = wants & MAP_WANTS_OPS;
+    text_addf(&sql,
+              "SELECT place, %s, is_tensor, %s, %s, NULL, %s, %s, %s, %s, %s FROM (%s)",
+              wants & MAP_WANTS_NAMES ? "name" : "NULL", types ? "dtype" : "NULL",
+              types ? "shape" : "NULL", rule ? "ord" : "NULL", rule ? "status" : "NULL",
+              rule ? "ifnull(replacement, error)" : "replacement",
+              ops ? "\"cast\"" : "NULL", ops ? "ops" : "NULL", file_called(file));
     sqlite3_stmt *kept = m->at[MAP_SELECT_MATCHED];
     if (kept && text_str(&sql) && strcmp(sqlite3_sql(kept), sql.at) != 0) {
         sqlite3_finalize(kept);
@@ -222,7 +234,7 @@ static int read_leaves(sqlite3_stmt *s, struct loading *l, size_t most)
 int map_load_tree(struct map_statements *m, const struct dialect *d,
                   sqlite3_int64 checkpoint, struct map_task *t, struct map_tree *out)
 {
-    struct loading l = {.task = t, .containers = d->containers};
+    struct loading l = {.task = t, .containers = d->containers, .wants = MAP_WANTS_ALL};
     sqlite3_stmt *s;
     int rc = prepare(m, MAP_SELECT_TREE, file_called("schema/query/tree.sql"), &s);
     if (rc != SQLITE_OK)
@@ -233,13 +245,22 @@ int map_load_tree(struct map_statements *m, const struct dialect *d,
     return finish(s, !t->failed, rc);
 }
 
+/* Of rules that only rename nobody need ask what else they do. */
+static unsigned needed(const struct map_task *t, unsigned wants)
+{
+    for (size_t i = 0; i < t->rules; i++)
+        if (t->rule[i].operates)
+            return wants;
+    return wants & ~(unsigned)MAP_WANTS_OPS;
+}
+
 int map_stream_begin(struct map_statements *m, const struct dialect *d,
                      const char *ruleset, sqlite3_int64 checkpoint, unsigned wants,
-                     sqlite3_stmt **out)
+                     const struct map_task *t, sqlite3_stmt **out)
 {
     static const char first[] = "schema/query/matched_first.sql";
     static const char each[] = "schema/query/matched_each.sql";
-    int rc = prepare_matched(m, d->each ? each : first, wants, out);
+    int rc = prepare_matched(m, d->each ? each : first, needed(t, wants), out);
     if (rc != SQLITE_OK)
         return rc;
     m->at[MAP_SELECT_MATCHED] = NULL; /* nobody else's until the end */
@@ -247,10 +268,10 @@ int map_stream_begin(struct map_statements *m, const struct dialect *d,
     return SQLITE_OK;
 }
 
-int map_stream_next(sqlite3_stmt *s, size_t most, struct map_task *t,
+int map_stream_next(sqlite3_stmt *s, size_t most, unsigned wants, struct map_task *t,
                     struct map_tree *out)
 {
-    struct loading l = {.task = t};
+    struct loading l = {.task = t, .matched = true, .wants = needed(t, wants)};
     int rc = read_leaves(s, &l, most);
     *out = l.tree;
     t->match = l.match;
@@ -275,9 +296,9 @@ int map_load_matched(struct map_statements *m, const struct dialect *d,
     sqlite3_stmt *s = NULL;
     if (d->trial == MAP_PATH)
         return map_load_tree(m, d, checkpoint, t, out);
-    int rc = map_stream_begin(m, d, ruleset, checkpoint, MAP_WANTS_ALL, &s);
+    int rc = map_stream_begin(m, d, ruleset, checkpoint, MAP_WANTS_ALL, t, &s);
     if (rc == SQLITE_OK)
-        rc = map_stream_next(s, SIZE_MAX, t, out);
+        rc = map_stream_next(s, SIZE_MAX, MAP_WANTS_ALL, t, out);
     map_stream_end(m, s);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }

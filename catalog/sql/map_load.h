@@ -30,9 +30,10 @@ void map_statements_release(struct map_statements *);
 /* What of the leaves and their matches is wanted: the rest is left out, and costs nothing. */
 enum {
     MAP_WANTS_NAMES = 1, /* of the leaves */
-    MAP_WANTS_TYPES = 2, /* dtypes, shapes, casts */
-    MAP_WANTS_ORD = 4,   /* which rule it is */
-    MAP_WANTS_OPS = 8,
+    MAP_WANTS_TYPES = 2, /* their dtypes, shapes */
+    MAP_WANTS_RULE =
+        4,             /* which it is, and what becomes of leaves that it gives no name */
+    MAP_WANTS_OPS = 8, /* what rules do besides, casts too */
     MAP_WANTS_ALL = 15
 };
 
@@ -67,8 +68,10 @@ int map_load_matched(struct map_statements *, const struct dialect *, const char
 /* The same little by little, in no order: begin, next (SQLITE_ROW: there may be more; SQLITE_DONE)
  * and, in any case, end. `ruleset` must live until then. */
 int map_stream_begin(struct map_statements *, const struct dialect *, const char *ruleset,
-                     sqlite3_int64 checkpoint, unsigned wants, sqlite3_stmt **out);
-int map_stream_next(sqlite3_stmt *, size_t most, struct map_task *, struct map_tree *);
+                     sqlite3_int64 checkpoint, unsigned wants, const struct map_task *,
+                     sqlite3_stmt **out);
+int map_stream_next(sqlite3_stmt *, size_t most, unsigned wants, struct map_task *,
+                    struct map_tree *);
 void map_stream_end(struct map_statements *, sqlite3_stmt *);
 
 #endif

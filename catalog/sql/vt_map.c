@@ -250,14 +250,14 @@ static bool is_used(const struct map_cursor *c, enum column column)
 static unsigned wanted(const struct map_cursor *c)
 {
     const struct map_table *t = (const struct map_table *)c->base.pVtab;
-    bool operates = is_used(c, COLUMN_SHAPE) || is_used(c, COLUMN_OPS) ||
-                    is_used(c, COLUMN_STATUS) || is_used(c, COLUMN_ERROR);
+    bool operates = is_used(c, COLUMN_DTYPE) || is_used(c, COLUMN_SHAPE) ||
+                    is_used(c, COLUMN_OPS) || is_used(c, COLUMN_STATUS) ||
+                    is_used(c, COLUMN_ERROR);
     if (t->function->view != MAP_TRANSLATION)
         return MAP_WANTS_ALL;
     return (is_used(c, COLUMN_OLD_NAME) ? MAP_WANTS_NAMES : 0) |
-           (is_used(c, COLUMN_RULE) ? MAP_WANTS_ORD : 0) |
-           (operates ? MAP_WANTS_OPS | MAP_WANTS_TYPES : 0) |
-           (is_used(c, COLUMN_DTYPE) ? MAP_WANTS_TYPES : 0);
+           (is_used(c, COLUMN_RULE) ? MAP_WANTS_RULE : 0) |
+           (operates ? MAP_WANTS_OPS | MAP_WANTS_TYPES | MAP_WANTS_RULE : 0);
 }
 
 /* The set as it is for this source, and the rules once more, where their operations may ask for
@@ -302,7 +302,7 @@ static int settle_batch(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
     task_reset(c);
-    int rc = map_stream_next(c->stream, BATCH, &c->task, &c->task.source);
+    int rc = map_stream_next(c->stream, BATCH, wanted(c), &c->task, &c->task.source);
     if (rc == SQLITE_DONE) {
         map_stream_end(&t->statements, c->stream);
         c->stream = NULL;
@@ -338,7 +338,7 @@ static int settle(struct map_cursor *c)
         next_layout(c);
     if (!c->stream && c->by_leaf)
         rc = map_stream_begin(&t->statements, c->dialect, ruleset, c->source[c->first].id,
-                              wanted(c), &c->stream);
+                              wanted(c), &c->given, &c->stream);
     if (rc == SQLITE_OK)
         rc = c->by_leaf ? settle_batch(c) : settle_all(c, ruleset);
     c->at = c->first;

@@ -3,7 +3,8 @@
 SELECT l.place, l.name, l.tensor_id IS NOT NULL AS is_tensor, l.dtype, l.shape, NULL AS kind,
        r.ord,
        rule_status(:ruleset, l.name, r.ord) AS status,
-       ifnull(rule_replace(:ruleset, l.name, r.ord), rule_error(:ruleset, l.name, r.ord)) AS text,
+       rule_replace(:ruleset, l.name, r.ord) AS replacement,
+       rule_error(:ruleset, l.name, r.ord) AS error,
        rule_cast(:ruleset, l.name, r.ord) AS "cast",
        rule_ops(:ruleset, l.name, r.ord) AS ops
 FROM leaf l LEFT JOIN rule r

@@ -3,7 +3,8 @@
 SELECT place, name, tensor_id IS NOT NULL AS is_tensor, dtype, shape, NULL AS kind,
        rule_match(:ruleset, name) AS ord,
        rule_status(:ruleset, name) AS status,
-       ifnull(rule_replace(:ruleset, name), rule_error(:ruleset, name)) AS text,
+       rule_replace(:ruleset, name) AS replacement,
+       rule_error(:ruleset, name) AS error,
        rule_cast(:ruleset, name) AS "cast",
        rule_ops(:ruleset, name) AS ops
 FROM leaf WHERE checkpoint_id = :checkpoint_id
