@@ -1,0 +1,220 @@
+/* What dialects settle (catalog/map/), without a catalog: trees and rules as words, rows as text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "catalog/map/dialect.h"
+
+/*
+ * Rules are "PATTERN=REPLACEMENT", or "PATTERN" without one, parted by spaces. Leaves are
+ * "NAME[SHAPE]", "NAME" (a scalar), "NAME~" (null), "NAME{}" (an empty dict). Rows are
+ * "NEW<OLD STATUS", with what is wrong or worth knowing after a colon. A restore is one of the
+ * dialect's second settler.
+ */
+static const struct settle_case {
+    const char *what, *dialect, *options, *rules, *source, *target, *rows;
+} cases[] = {
+/* clang-format off */
+#define T5X "t5x-assignment"
+    {"swap", T5X, "{}", "a=b b=a", "a b", "a b", "a<b mapped|b<a mapped"},
+    {"one for two", T5X, "{}", "(a|b)=x", "x", "a b", "a<x mapped|b<x mapped"},
+    {"what no rule takes goes along", T5X, "{}", "", "a b", "a", "a<a kept|b<b kept: the target has no such name"},
+    {"what the source lacks", T5X, "{}", "", "a", "a b", "a<a kept|b<- missing"},
+    {"undone", T5X, "{}", "a=b", "a b", "a", "a<b dropped: undone: no rule takes the source's own value of this name, which replaces it|a<a kept"},
+    {"dropped", T5X, "{}", "a", "a b", "a b", "a<- dropped: the source's own value of this name is left out too|b<b kept"},
+    {"unused", T5X, "{}", "a=a x=a", "a", "a", "a<a mapped|-<- error: ValueError: Unused patterns in `assignment_map`: {'x'}"},
+    {"unused, and fine", T5X, "{\"require_all\": false}", "x=a", "a", "a", "a<a kept"},
+    {"one pattern twice", T5X, "{}", "a=a a=b", "a b", "a", "a<a mapped|b<b kept: the target has no such name|-<- error: ValueError: Unused patterns in `assignment_map`: {}"},
+    {"no such parameter", T5X, "{}", "a=y", "c b", "a", "a<y error: ValueError: Parameter 'y' does not exist in restore checkpoint. Must be one of: ['b', 'c']|c<c kept: the target has no such name|b<b kept: the target has no such name"},
+    {"a later leaf hides", T5X, "{}", "a/b=x", "x a", "a/b", "a/b<x dropped: hidden by the later leaf 'a'|a<a kept: the target has no such name"},
+    {"a leaf is no folder", T5X, "{}", "a=x", "x[4] a/b a/c/d", "a", "a<x mapped|a/b<a/b error: TypeError: 'LazyArray' object does not support item assignment|a/c/d<a/c/d error: TypeError: argument of type 'LazyArray' is not iterable"},
+    {"nor is a null", T5X, "{}", "a=x", "x~ a/b", "a", "a<x mapped|a/b<a/b error: TypeError: 'NoneType' object does not support item assignment"},
+    {"the topmost that was there", T5X, "{}", "a=x a/b=y", "x y a/b/c", "a a/b", "a<x mapped|a/b<y error: TypeError: 'int' object does not support item assignment|a/b/c<a/b/c error: TypeError: argument of type 'int' is not iterable"},
+    {"resuming", T5X, "{\"is_resuming\": true}", "(=x", "a b/c b", "a", "a<a kept|b/c<b/c kept|b<b kept"},
+    {"nothing at all", T5X, "{}", "", "", "", ""},
+#define ORBAX "orbax"
+    {"the last of sorted patterns", ORBAX, "{}", "a=c (a|z)=b", "b c", "a", "a<c mapped: another rule that matches it too is overruled"},
+    {"an earlier error", ORBAX, "{}", "(.*)=zz/\\1 a=b", "b", "a", "a<zz/a error: ValueError: Transformation key \"zz/a\" not found in origin tree."},
+    {"fallback undoes nothing", ORBAX, "{}", "a=b a|q", "b", "a", "a<b mapped"},
+    {"fallback to the original", ORBAX, "{\"default_to_original\": false}", "a", "a b", "a b", "a<a kept|b<- missing"},
+    {"which is not there", ORBAX, "{\"default_to_original\": false}", "f", "a", "f", "f<f error: ValueError: f not found in origin tree (`use_fallback` requested)."},
+    {"nulls take no part", ORBAX, "{}", "", "a~ b", "a b~", "a<- missing"},
+    {"strict", ORBAX, "{\"mode\": \"strict\"}", "q=a", "a", "a", "a<a kept|-<- error: ValueError: no leaf matches 'q'"},
+    {"as one dict", ORBAX, "{}", "a\\x2fb=y a/.=x", "x y", "a/b", "a/b<y mapped: another rule that matches it too is overruled"},
+#define KD "kauldron"
+    {"a subtree", KD, "{}", "p=old", "old/a old/b", "p/a p/b s", "p/a<old/a mapped|p/b<old/b mapped|s<- missing"},
+    {"a later rule inside", KD, "{}", "p=old p.b=old.a", "old/a old/b", "p/a p/b", "p/a<old/a mapped|p/b<old/a mapped"},
+    {"the last element", KD, "{}", "l[+0]=l[-1]", "l/0 l/1 l/2", "l/0", "l/0<l/2 mapped"},
+    {"a slice", KD, "{}", "l=l[::2]", "l/0/w l/1/w l/2/w", "l/0/w l/1/w", "l/0/w<l/0/w mapped|l/1/w<l/2/w mapped"},
+    {"no list", KD, "{}", "a=l[-1]", "l/x", "a", "a<- error: KeyError: Could not find path 'l[-1]' in the dict object."},
+    {"an empty key", KD, "{}", "a=o['']", "o//w", "a/w", "a/w<o//w mapped"},
+    {"the root has no empty key", KD, "{}", "a=['']", "o", "a", "a<- error: KeyError: Could not find path '['']' in the dict object."},
+    {"a leaf is no dict", KD, "{}", "a=a", "a", "a/z", "a/z<- error: TypeError: 'int' object is not subscriptable"},
+    {"a leaf grows", KD, "{}", "a=a", "a/z", "a", "a/z<a/z mapped: the model has a leaf here: its structure changes"},
+    {"shapes", KD, "{}", "a=a", "a[2]", "a[3]", "a<a error: ValueError: Requested shape: (3,) is not compatible with the stored shape: (2,). Truncating/padding is disabled."},
+    {"missing, ignored", KD, "{\"ignore_model_keys\": [\"**.b\"]}", "p=p", "p/a", "p/a p/b", "p/a<p/a mapped|p/b<- missing: ignored: the model keeps its own"},
+    {"a leaf over what is empty", KD, "{\"ignore_model_keys\": [\"**.b\"]}", "p=p", "p/a", "p/a{}", "p/a<p/a mapped: of model and source one is empty here: the structure changes"},
+    {"a leaf over a subtree", KD, "{\"ignore_model_keys\": [\"**\"]}", "p=p", "p/a", "p/a/b", "p/a/b<- error: TypeError: 'int' object is not subscriptable"},
+    {"the optimizer comes last", KD, "{}", "opt_state.a=x ['opt_state']=y", "x y/a", "opt_state/a", "opt_state/a<x mapped"},
+#define TR "t5x-translator"
+    {"the last keeps a name", TR, "{}", "(.)/.*=\\1", "x/1 y x/2", NULL, "x<x/1 ok: hidden by a later name that becomes the same|-<y unmatched|x<x/2 ok"},
+    {"strict", TR, "{\"mode\": \"strict\"}", "(.)/.*=\\1", "x/1 x/2", NULL, "x<x/1 error: ValueError: a later name becomes 'x' too|x<x/2 ok"},
+    {"dropped", TR, "{}", "a", "a", NULL, "-<a dropped"},
+    {"restore: zeros", "restore", "{}", "(.*)=\\1", "target/w[2]", NULL, "target/w<target/w ok|state/param_states/w/m<- ok"},
+    {"over slots that are there", "restore", "{}", "(.*)=\\1", "target/w state/param_states/w/v[2] state/param_states/w/v_row[2]", NULL,
+     "target/w<target/w ok|state/param_states/w/v<state/param_states/w/v ok|state/param_states/w/v_row<- ok|state/param_states/w/v_row<state/param_states/w/v_row dropped: replaced by zeros: its parameter has other slots|state/param_states/w/m<- ok|state/param_states/w/v_col<- ok"},
+    {"a shared bias", "restore", "{}", "(.*)=\\1", "e/layers_0/relpos_bias/x", NULL, "e/relpos_bias/x<e/layers_0/relpos_bias/x ok"},
+    {"not shared", "restore", "{}", "(.*)=\\1", "e/layers_1/relpos_bias/x d/layers_0/relpos_bias/x", NULL, "e/layers_1/relpos_bias/x<e/layers_1/relpos_bias/x ok|d/layers_0/relpos_bias/x<d/layers_0/relpos_bias/x ok"},
+    {"unmapped", "restore", "{}", "a=b", "a z[2]", NULL, "-<z error: ValueError: Unmapped tensor keys exist: {'z': LazyThreadPoolArray(shape=(2,), dtype=int8)}"},
+    {"a model", "restore", "{}", "(.*)=\\1", "w[2] z", "w[3]", "w<w error: ValueError: Variable w has shape (2,) != (3,)|z<z error: KeyError: 'z'"},
+#define CONVERT "convert"
+    {"renamed", CONVERT, "{}", "a=b", "a", NULL, "b<a ok"},
+    {"one name for two", CONVERT, "{}", ".=x", "a b", NULL, "x<a error: ValueError: 'x' is the new name of 'a' and of 'b'|x<b error: ValueError: 'x' is the new name of 'a' and of 'b'"},
+    {"kept", CONVERT, "{\"unmatched\": \"keep\"}", "", "a", NULL, "a<a ok: no rule matches; kept"},
+    {"dropped", CONVERT, "{\"unmatched\": \"drop\"}", "", "a", NULL, "-<a dropped: no rule matches"},
+    {"unmatched", CONVERT, "{}", "", "a", NULL, "-<a unmatched"},
+    /* clang-format on */
+};
+
+/* Cuts "a b c" into words, in the arena. */
+static size_t words_of(struct arena *arena, const char *text, char ***out)
+{
+    char *copy = arena_copy(arena, text, strlen(text)), *state = NULL;
+    size_t count = 0;
+    *out = arena_array(arena, strlen(text) + 1, sizeof(**out));
+    for (char *word = strtok_r(copy, " ", &state); word;
+         word = strtok_r(NULL, " ", &state))
+        (*out)[count++] = word;
+    return count;
+}
+
+static struct map_leaf leaf_of(char *word, size_t at)
+{
+    struct map_leaf leaf = {.dtype = "int8", .shape = "[]"};
+    char *shape = strstr(word, "[+") || strstr(word, "['") ? NULL : strchr(word, '[');
+    size_t len = strlen(word);
+    if (shape)
+        leaf.shape = shape;
+    if (len && word[len - 1] == '~')
+        leaf = (struct map_leaf){.kind = MAP_NULL};
+    if (len && word[len - 1] == '}')
+        leaf = (struct map_leaf){.kind = MAP_EMPTY_DICT};
+    leaf.place = (int64_t)at << 25 | (leaf.kind == MAP_TENSOR) << 24;
+    leaf.name =
+        (struct map_text){word, shape ? (size_t)(shape - word) : strcspn(word, "~{")};
+    return leaf;
+}
+
+static struct map_tree tree_of(struct map_task *t, const char *text)
+{
+    char **word;
+    struct map_tree tree = {.count = words_of(&t->arena, text ? text : "", &word)};
+    tree.leaf = arena_array(&t->arena, tree.count + 1, sizeof(*tree.leaf));
+    for (size_t i = 0; i < tree.count; i++)
+        tree.leaf[i] = leaf_of(word[i], i);
+    return tree;
+}
+
+static void add_rules(struct map_task *t, const char *text)
+{
+    char **word;
+    struct map_rule *rule;
+    t->rules = words_of(&t->arena, text, &word);
+    t->rule = rule = arena_array(&t->arena, t->rules + 1, sizeof(*rule));
+    for (size_t i = 0; i < t->rules; i++) {
+        char *replacement = strchr(word[i], '=');
+        if (replacement)
+            *replacement++ = '\0';
+        rule[i] = (struct map_rule){.ord = (int64_t)i + 1, .pattern = word[i]};
+        if (replacement)
+            rule[i].replacement = (struct map_text){replacement, strlen(replacement)};
+    }
+}
+
+/* What SQL does elsewhere: each rule, or the first that matches, on each name. */
+static void match(struct map_task *t, const struct dialect *d, struct map_tree *tree)
+{
+    struct map_match *found =
+        arena_array(&t->arena, tree->count * (t->rules + 1) + 1, sizeof(*found));
+    struct rules *rules =
+        rules_new(d->trial == MAP_MATCH ? RULES_TRANSLATOR : RULES_FULLMATCH);
+    size_t count = 0;
+    for (size_t i = 0; i < t->rules; i++)
+        rules_add(rules, t->rule[i].ord, t->rule[i].pattern, t->rule[i].replacement.at,
+                  NULL, NULL);
+    for (size_t i = 0; i < tree->count && d->trial != MAP_PATH; i++) {
+        struct map_leaf *leaf = &tree->leaf[i];
+        leaf->match = (uint32_t)count;
+        for (size_t k = 0; k < t->rules; k++) {
+            const struct rule_result *r =
+                d->each ? rules_apply_one(rules, t->rule[k].ord, leaf->name.at,
+                                          leaf->name.len)
+                        : rules_apply(rules, leaf->name.at, leaf->name.len);
+            if (r->outcome != RULE_UNMATCHED)
+                found[count++] =
+                    (struct map_match){r->outcome,
+                                       r->ord,
+                                       {arena_copy(&t->arena, r->text, r->len), r->len},
+                                       NULL,
+                                       NULL};
+            if (!d->each)
+                break;
+        }
+        leaf->matches = (uint32_t)(count - leaf->match);
+    }
+    t->match = found;
+    rules_free(rules);
+}
+
+static void print(struct text *out, const struct map_row *row)
+{
+    text_adds(out, out->len ? "|" : "");
+    text_add(out, row->new_name.at ? row->new_name.at : "-",
+             row->new_name.at ? row->new_name.len : 1);
+    text_addc(out, '<');
+    text_add(out, row->old_name.at ? row->old_name.at : "-",
+             row->old_name.at ? row->old_name.len : 1);
+    text_addf(out, " %s", row->status);
+    if (row->error.at || row->note)
+        text_addf(out, ": %s", row->error.at ? row->error.at : row->note);
+}
+
+static void check(const struct settle_case *c)
+{
+    bool restores = strcmp(c->dialect, "restore") == 0;
+    const struct dialect *d = dialect_find(restores ? "t5x-translator" : c->dialect);
+    struct map_task t = {.options = c->options, .asks_winners = true, .strict = true};
+    struct text rows = {0};
+    assert_non_null(d);
+    t.has_target = restores && c->target;
+    add_rules(&t, c->rules);
+    t.source = tree_of(&t, c->source);
+    t.target = tree_of(&t, c->target);
+    match(&t, d, d->from_model ? &t.target : &t.source);
+    (restores ? d->restore : d->settle)(&t);
+    assert_false(t.failed);
+    for (size_t i = 0; i < t.rows; i++)
+        print(&rows, &t.row[i]);
+    print_message("%s: %s\n", c->dialect, c->what);
+    assert_string_equal(rows.at ? rows.at : "", c->rows);
+    text_release(&rows);
+    arena_release(&t.arena);
+}
+
+static void settled(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check(&cases[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(settled)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
