@@ -488,5 +488,6 @@ const struct dialect dialect_convert = {
     .view = MAP_CONVERSION,
     .trial = MAP_FULLMATCH,
     .divides = true,
+    .options = "mode tables settings unmatched ",
     .settle = settle,
 };

@@ -23,6 +23,11 @@ const struct dialect *dialect_find(const char *name)
     return NULL;
 }
 
+const char *dialect_name(size_t i)
+{
+    return i < sizeof(dialects) / sizeof(dialects[0]) ? dialects[i]->name : NULL;
+}
+
 /* --- options ----------------------------------------------------------------------------- */
 
 /* The reader at the value of an option; false: there is none, or it is null. */

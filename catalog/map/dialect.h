@@ -133,6 +133,10 @@ struct dialect {
     bool containers; /* that are empty are leaves to it; else they take no part */
     bool by_leaf;    /* a row depends on its leaf alone, but for who loses a name */
     bool divides;    /* one name may become several; rows name the source's tensors */
+    bool fills;      /* of a model, what the source lacks keeps the model's own value */
+    bool
+        required; /* every rule must decide a name, unless the option require_all is false */
+    const char *options; /* that its sets may have, a space after each */
     void (*settle)(struct map_task *);
     void (*restore)(
         struct map_task *); /* for MAP_RESTORE; NULL: there is no such thing */
@@ -144,6 +148,8 @@ struct dialect {
 
 /* NULL: there is none. */
 const struct dialect *dialect_find(const char *name);
+/* The names of all, in the order of dialects.def; NULL at the end. */
+const char *dialect_name(size_t i);
 
 /* T5X's restore_from_t5_checkpoint, after its translation (t5_restore.c). */
 void t5_restore(struct map_task *);

@@ -35,6 +35,7 @@ struct reading {
     struct transform *leaf;
     size_t count, space;
     bool nested;
+    bool ordered; /* no sorting of the patterns gives the order of the keys */
 };
 
 static bool is_leaf(const struct form_value *v)
@@ -175,7 +176,17 @@ static int by_turn(const void *a, const void *b)
                   ((const struct transform *)b)->turn);
 }
 
-/* The rules in their order; a path with '/' inside a key must not be elsewhere by its name. */
+/* Whether the names, sorted level by level as if each '/' parted two keys, are in another order than
+ * the keys: there is a '/' inside one. */
+static bool sorts_otherwise(const struct transform *a, const struct transform *b)
+{
+    const char *x = a->path, *y = b->path;
+    for (; *x && *x == *y; x++)
+        y++;
+    return (*x == '/' ? 1 : (unsigned char)*x) > (*y == '/' ? 1 : (unsigned char)*y);
+}
+
+/* The rules in their order. */
 static void add_rules(struct reading *r)
 {
     struct ruleset *set = r->f->set;
@@ -183,29 +194,15 @@ static void add_rules(struct reading *r)
         qsort(r->leaf, r->count, sizeof(*r->leaf), by_turn);
     for (size_t i = 0; i < r->count && r->f->err->status == OK; i++) {
         struct transform *t = &r->leaf[i];
-        struct text found = {0};
-        for (const char *c = t->path; *c; c++)
-            text_add(&found, *c == '/' ? "\1" : c, 1);
-        if (r->nested && strchr(t->path, '/') && i > 0) {
-            struct text before = {0};
-            for (const char *c = t[-1].path; *c; c++)
-                text_add(&before, *c == '/' ? "\1" : c, 1);
-            if (strcmp(text_str(&before), text_str(&found)) > 0)
-                form_refuse(
-                    r->f,
-                    "the transforms are nested, and a \"/\" in a key sorts \"%.200s\" "
-                    "elsewhere than their names joined do",
-                    t[-1].path);
-            text_release(&before);
-        }
-        text_release(&found);
+        r->ordered = r->ordered || (r->nested && i > 0 && sorts_otherwise(&t[-1], t));
         t->rule.ord = (int64_t)i + 1;
         if (!ruleset_add(set, t->rule))
             form_refuse(r->f, "no memory");
     }
 }
 
-static void read_options(struct form_text *f, bool nested)
+/* The options that are given, and `own`, which is told by the tree. */
+static void read_options(struct form_text *f, const char *own)
 {
     struct form_value given = form_member(f->text, strlen(f->text), "options");
     struct form_walk w = {0};
@@ -217,16 +214,16 @@ static void read_options(struct form_text *f, bool nested)
     while (given.type == JSON_OBJECT &&
            form_next(&w, given.at, given.len, &key, &value)) {
         const char *copy = form_copy(f->set->arena, &value);
-        if (nested && strcmp(text_str(&key), "nested") == 0)
+        if (own &&
+            (strcmp(text_str(&key), "nested") == 0 || strcmp(text_str(&key), own) == 0))
             continue;
         text_adds(&out, out.len > 1 ? "," : "");
         text_json(&out, key.at, key.len);
         text_addf(&out, ":%s", copy ? copy : "null");
     }
-    text_addf(&out, "%s}",
-              !nested       ? ""
-              : out.len > 1 ? ",\"nested\":true"
-                            : "\"nested\":true");
+    if (own)
+        text_addf(&out, "%s\"%s\":true", out.len > 1 ? "," : "", own);
+    text_addc(&out, '}');
     if (text_str(&out))
         f->set->options = arena_copy(f->set->arena, out.at, out.len);
     form_walk_end(&w);
@@ -260,7 +257,7 @@ static void read(struct form_text *f)
     read_node(&r, "", "", &tree);
     if (f->err->status == OK)
         add_rules(&r);
-    read_options(f, r.nested);
+    read_options(f, r.ordered ? "ordered" : r.nested ? "nested" : NULL);
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -337,6 +334,8 @@ static void check(const struct ruleset *set, struct error *err)
 {
     if (*set->options != '{')
         form_cannot(err, "sql", "its options are no object");
+    if (form_member(set->options, strlen(set->options), "ordered").type == JSON_TRUE)
+        form_cannot(err, "json", "transforms has no place for an order of its rules");
     for (size_t i = 0; i < set->rules; i++) {
         const struct ruleset_rule *r = &set->rule[i];
         if ((r->compute && *r->compute != '[') || (r->ops && *r->ops != '['))

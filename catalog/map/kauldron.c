@@ -843,5 +843,7 @@ const struct dialect dialect_kauldron = {
     .from_model = true,
     .trial = MAP_PATH,
     .containers = true,
+    .fills = true,
+    .options = "mode tables ignore_restored_keys ignore_model_keys ",
     .settle = settle,
 };

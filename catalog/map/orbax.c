@@ -15,7 +15,7 @@
 
 struct transforms {
     struct map_task *task;
-    bool default_to_original, nested, strict;
+    bool default_to_original, nested, ordered, strict;
     size_t *turn; /* by rule: when it is tried */
     bool *used;   /* by rule: it matches a leaf */
     struct strmap old;
@@ -69,7 +69,8 @@ static bool find_turns(struct transforms *t)
         return false;
     for (size_t i = 0; i < task->rules; i++)
         rule[i] = (struct ordered){&task->rule[i], t->nested};
-    qsort(rule, task->rules, sizeof(*rule), by_turn);
+    if (!t->ordered) /* else they are in the order in which they act */
+        qsort(rule, task->rules, sizeof(*rule), by_turn);
     for (size_t i = 0; i < task->rules; i++)
         t->turn[rule[i].rule - task->rule] = i;
     return true;
@@ -207,6 +208,7 @@ static void settle(struct map_task *task)
         .task = task,
         .default_to_original = map_flag(task, "default_to_original", true),
         .nested = map_flag(task, "nested", false),
+        .ordered = map_flag(task, "ordered", false),
         .strict = map_strict(task),
     };
     if (!find_turns(&t) || !map_index(task, &t.old, &task->source))
@@ -229,5 +231,7 @@ const struct dialect dialect_orbax = {
     .from_model = true,
     .trial = MAP_FULLMATCH,
     .each = true,
+    .fills = true,
+    .options = "mode tables default_to_original nested ordered ",
     .settle = settle,
 };

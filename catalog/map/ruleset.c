@@ -5,29 +5,11 @@
 
 #include "catalog/base/strmap.h"
 #include "catalog/compose/operation.h"
+#include "catalog/map/dialect.h"
 #include "catalog/map/form.h"
 #include "catalog/model/dtype.h"
 
 #define WORDS_MAX 8 /* of a step */
-
-/* The dialects: whether one fills the names of a model, how it tries a pattern (`single`: on one name at
- * a time), and the options it has. */
-static const struct known {
-    const char *dialect;
-    bool assigns, single;
-    enum rules_shape shape;
-    const char *options; /* a space after each */
-} dialects[] = {
-    {"t5x-translator", false, true, RULES_TRANSLATOR, "mode tables restore "},
-    {"t5x-assignment", true, true, RULES_FULLMATCH,
-     "mode tables require_all is_resuming "},
-    {"orbax", true, true, RULES_FULLMATCH, "mode tables default_to_original nested "},
-    {"kauldron", true, false, RULES_FULLMATCH,
-     "mode tables ignore_restored_keys ignore_model_keys "},
-    {"convert", false, true, RULES_FULLMATCH, "mode tables settings unmatched "},
-};
-
-#define DIALECTS (sizeof(dialects) / sizeof(dialects[0]))
 
 bool ruleset_add(struct ruleset *s, struct ruleset_rule rule)
 {
@@ -40,31 +22,22 @@ bool ruleset_add(struct ruleset *s, struct ruleset_rule rule)
     return true;
 }
 
-static const struct known *find(const char *dialect)
-{
-    for (size_t i = 0; i < DIALECTS; i++)
-        if (strcmp(dialects[i].dialect, dialect) == 0)
-            return &dialects[i];
-    return NULL;
-}
-
 bool ruleset_dialect_known(const char *dialect)
 {
-    return find(dialect) != NULL;
+    return dialect_find(dialect) != NULL;
 }
 
 bool ruleset_dialect_assigns(const char *dialect)
 {
-    const struct known *d = find(dialect);
-    return d && d->assigns;
+    const struct dialect *d = dialect_find(dialect);
+    return d && d->view == MAP_ASSIGNMENT;
 }
 
 bool ruleset_shape(const char *dialect, enum rules_shape *shape)
 {
-    const struct known *d = find(dialect);
-    if (d)
-        *shape = d->shape;
-    return d && d->single;
+    const struct dialect *d = dialect_find(dialect);
+    *shape = d && d->trial == MAP_MATCH ? RULES_TRANSLATOR : RULES_FULLMATCH;
+    return d && d->trial != MAP_PATH;
 }
 
 /* --- compiling: tables -------------------------------------------------------------------------- */
@@ -272,10 +245,10 @@ struct rules *ruleset_compile(const struct ruleset *set, enum rules_shape shape)
 static enum status check_dialect(const struct ruleset *set, struct error *err)
 {
     struct text known = {0};
-    if (find(set->dialect))
+    if (dialect_find(set->dialect))
         return OK;
-    for (size_t i = 0; i < DIALECTS; i++)
-        text_addf(&known, "%s%s", i ? ", " : "", dialects[i].dialect);
+    for (size_t i = 0; dialect_name(i); i++)
+        text_addf(&known, "%s%s", i ? ", " : "", dialect_name(i));
     error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
               "maps of dialect '%.100s' are not known here, only %s", set->dialect,
               text_str(&known) ? known.at : "");
@@ -313,7 +286,7 @@ static const char *wanted(const char *key, const struct form_value *v)
 
 static enum status check_options(const struct ruleset *set, struct error *err)
 {
-    const struct known *d = find(set->dialect);
+    const struct dialect *d = dialect_find(set->dialect);
     struct form_walk w = {0};
     struct text key = {0}, word = {0};
     struct form_value value;
@@ -363,13 +336,14 @@ static enum status check_numbers(const struct ruleset *set, struct error *err)
 
 static enum status check_rules(const struct ruleset *set, struct error *err)
 {
-    const struct known *d = find(set->dialect);
-    struct rules *rules = ruleset_compile(set, d->shape);
+    enum rules_shape shape;
+    bool single = ruleset_shape(set->dialect, &shape);
+    struct rules *rules = ruleset_compile(set, shape);
     int64_t ord = 0;
     const char *what = "", *fault = NULL;
     if (!rules)
         return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-    if (d->single)
+    if (single)
         fault = rules_fault(rules, &ord, &what);
     if (fault && strncmp(fault, "error: ", 7) == 0) /* the class of Python's re */
         fault += 7;

@@ -418,5 +418,7 @@ const struct dialect dialect_t5x_assignment = {
     .view = MAP_ASSIGNMENT,
     .from_model = true,
     .trial = MAP_FULLMATCH,
+    .required = true,
+    .options = "mode tables require_all is_resuming ",
     .settle = settle,
 };

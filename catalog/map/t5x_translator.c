@@ -76,6 +76,7 @@ const struct dialect dialect_t5x_translator = {
     .view = MAP_TRANSLATION,
     .trial = MAP_MATCH,
     .by_leaf = true,
+    .options = "mode tables restore ",
     .settle = settle,
     .restore = t5_restore,
 };

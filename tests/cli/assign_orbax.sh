@@ -69,6 +69,7 @@ try bad_untried original just_a '{}' 'zz' '\9'
 try strict original just_a '{"mode": "strict"}' zzz nope '(a|z)' b a c/a
 try flat original c_a '{}' 'c/(.*)' b 'c(.*)' a
 try nested original c_a '{"nested": true}' 'c/(.*)' b 'c(.*)' a
+try ordered original c_a '{"ordered": true}' 'c(.*)' a 'c/(.*)' b
 
 # load ID TRANSFORMS: as Orbax has them, keys of one dict or of a tree
 load() {
@@ -77,6 +78,9 @@ load() {
     "$CKPTDB_BIN" --list "SELECT options FROM ruleset WHERE name = '$1'" \
         "SELECT pattern FROM rule WHERE ruleset = '$1' ORDER BY ord"
 }
+# A '/' inside a key of a tree: "c/.*" comes after "c", whose keys are below it.
+load mixed '{"c": {"(.*)": {"original_key": "b"}}, "c!": {"d": {"original_key": "b"}}, "c/.*": {"original_key": "a"}}'
+"$CKPTDB_BIN" map show mixed --format transforms 2>&1
 load keys '{"c/(.*)": {"original_key": "b"}, "c(.*)": {"original_key": "a"}}'
 load tree '{"c": {"(.*)": {"original_key": "b"}}, "c(.*)": {"original_key": "a"}, "d/e": {"use_fallback": true}}'
 load neither '{"c": {"(.*)": {"original_key": "b"}}, "d/e": {"use_fallback": true}, "d(.*)": {"original_key": "a"}}'
