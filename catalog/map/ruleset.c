@@ -33,6 +33,12 @@ bool ruleset_dialect_assigns(const char *dialect)
     return d && d->view == MAP_ASSIGNMENT;
 }
 
+bool ruleset_dialect_converts(const char *dialect)
+{
+    const struct dialect *d = dialect_find(dialect);
+    return d && d->view == MAP_CONVERSION;
+}
+
 bool ruleset_shape(const char *dialect, enum rules_shape *shape)
 {
     const struct dialect *d = dialect_find(dialect);

@@ -35,6 +35,8 @@ bool ruleset_add(struct ruleset *, struct ruleset_rule);
 bool ruleset_dialect_known(const char *dialect);
 /* Whether its maps fill the names of a model, rather than making new ones. */
 bool ruleset_dialect_assigns(const char *dialect);
+/* Whether they do more to tensors than rename them. */
+bool ruleset_dialect_converts(const char *dialect);
 /* How its patterns are tried; false: not one name at a time. */
 bool ruleset_shape(const char *dialect, enum rules_shape *shape);
 

@@ -568,26 +568,39 @@ static const sqlite3_module map_module = {
     .xRowid = map_rowid,
 };
 
-static void dialect_view(sqlite3_context *context, int argc, sqlite3_value **argv)
+/* dialect_is(dialect, what): whether a dialect belongs to a view ('translation', 'assignment',
+ * 'conversion'), tries patterns so ('match', 'fullmatch', 'path'), leaves a model its own value
+ * where there is none ('fills'), wants every rule to decide something ('required'). */
+static void dialect_is(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    static const char *const view[] = {
-        [MAP_TRANSLATION] = "translation",
-        [MAP_ASSIGNMENT] = "assignment",
-        [MAP_CONVERSION] = "conversion",
-    };
     (void)argc;
     const char *name = (const char *)sqlite3_value_text(argv[0]);
+    const char *what = (const char *)sqlite3_value_text(argv[1]);
     const struct dialect *d = name ? dialect_find(name) : NULL;
-    if (d)
-        sqlite3_result_text(context, view[d->view], -1, SQLITE_STATIC);
+    if (!name || !what)
+        return;
+    const struct {
+        const char *word;
+        bool so;
+    } is[] = {
+        {"translation", d && d->view == MAP_TRANSLATION},
+        {"assignment", d && d->view == MAP_ASSIGNMENT},
+        {"conversion", d && d->view == MAP_CONVERSION},
+        {"match", d && d->trial == MAP_MATCH},
+        {"fullmatch", d && d->trial == MAP_FULLMATCH},
+        {"path", d && d->trial == MAP_PATH},
+        {"fills", d && d->fills},
+        {"required", d && d->required},
+    };
+    for (size_t i = 0; i < sizeof(is) / sizeof(is[0]); i++)
+        if (strcmp(is[i].word, what) == 0)
+            sqlite3_result_int(context, is[i].so);
 }
 
-/* Also dialect_view(dialect): the view that shows what comes of maps of a dialect; NULL: it is
- * none. */
 int sql_register_map(sqlite3 *db)
 {
-    int rc = sqlite3_create_function_v2(db, "dialect_view", 1, SQL_FLAGS_PURE, NULL,
-                                        dialect_view, NULL, NULL, NULL);
+    int rc = sqlite3_create_function_v2(db, "dialect_is", 2, SQL_FLAGS_PURE, NULL,
+                                        dialect_is, NULL, NULL, NULL);
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]);
          i++)
         rc = sqlite3_create_module_v2(db, functions[i].name, &map_module,

@@ -7,11 +7,11 @@ FROM (
   SELECT ord AS rule, regexp_error(pattern, ifnull(regexp_replace(
            '(?<!\\)((?:\\\\)*)\\g<(?:' || steps || ')>', replacement, '\1'), replacement)) AS error
   FROM (SELECT ord, replacement,
-               pattern || iif(dialect = 't5x-translator', '$', '') AS pattern,
+               pattern || iif(dialect_is(dialect, 'match'), '$', '') AS pattern,
                (SELECT group_concat(value ->> 0, '|') FROM json_each(compute)
                 WHERE value ->> 0 NOT GLOB '*[^A-Za-z0-9_]*') AS steps
         FROM rule CROSS JOIN option
-        WHERE ruleset = (SELECT ruleset FROM given) AND dialect <> 'kauldron')
+        WHERE ruleset = (SELECT ruleset FROM given) AND NOT dialect_is(dialect, 'path'))
   WHERE ord NOT IN (SELECT rule FROM mapping WHERE status = 'error' AND rule IS NOT NULL)
 )
 WHERE error IS NOT NULL

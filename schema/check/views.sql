@@ -5,8 +5,8 @@ given(ruleset, source, target, bound) AS MATERIALIZED (
   SELECT :ruleset, :source, $target, rule_bound(:ruleset, :source)
 ),
 option(dialect, renames, required, restores, strict) AS MATERIALIZED (
-  SELECT dialect, dialect IN ('t5x-translator', 'convert'),
-         dialect = 't5x-assignment' AND ifnull(options ->> 'require_all', 1),
+  SELECT dialect, NOT dialect_is(dialect, 'assignment'),
+         dialect_is(dialect, 'required') AND ifnull(options ->> 'require_all', 1),
          ifnull(options ->> 'restore', 0), options ->> 'mode' IS 'strict'
   FROM ruleset WHERE name = (SELECT ruleset FROM given)
 ),
@@ -16,7 +16,7 @@ mapping(place, old_name, new_name, tensor_id, dtype, shape, rule, status, error,
   SELECT ord, old_name, new_name, iif(is_tensor, 1, NULL), dtype, shape, rule, status,
          error, NULL, wins, NULL
   FROM option CROSS JOIN translation_rows((SELECT ruleset FROM given))
-  WHERE dialect = 't5x-translator' AND checkpoint_id = (SELECT source FROM given)
+  WHERE dialect_is(dialect, 'translation') AND checkpoint_id = (SELECT source FROM given)
   UNION ALL
   SELECT row_number() OVER (), old_name, new_name, tensor_id, dtype, shape, rule, status,
          error, note, 1, NULL
@@ -28,7 +28,7 @@ mapping(place, old_name, new_name, tensor_id, dtype, shape, rule, status, error,
          part + nth
   FROM option CROSS JOIN conversion_rows((SELECT ruleset FROM given),
     (SELECT source FROM given))
-  WHERE dialect = 'convert'
+  WHERE dialect_is(dialect, 'conversion')
 ),
 result(place, old_name, new_name, tensor_id, dtype, shape, rule, status, wins, part)
 AS MATERIALIZED (
@@ -38,7 +38,7 @@ AS MATERIALIZED (
 -- The names that the patterns are for.
 tried(place, name) AS (
   SELECT place, iif(renames, old_name, new_name)
-  FROM result CROSS JOIN option WHERE dialect <> 'kauldron'
+  FROM result CROSS JOIN option WHERE NOT dialect_is(dialect, 'path')
 ),
 model(place, name, tensor_id, dtype, shape) AS MATERIALIZED (
   SELECT place, name, tensor_id, dtype, shape FROM leaf
@@ -62,7 +62,7 @@ idle(rule, pattern, detail) AS MATERIALIZED (
          (SELECT 'rule ' || rule_match(g.bound, name) || ' matches ' || name || ' first'
           FROM asked WHERE rule_status(g.bound, name, u.ord) <> 'unmatched' LIMIT 1)
   FROM given g CROSS JOIN option CROSS JOIN rule u
-  WHERE u.ruleset = g.ruleset AND dialect <> 'kauldron' AND u.ord NOT IN (SELECT rule FROM used)
+  WHERE u.ruleset = g.ruleset AND NOT dialect_is(dialect, 'path') AND u.ord NOT IN (SELECT rule FROM used)
 ),
 -- What rules do to tensors: move their axes, or put several together in an order.
 doing(rule, moves, joins, changes) AS MATERIALIZED (

@@ -9,17 +9,17 @@ WITH
   mapping(old_name, new_name, status, ops) AS MATERIALIZED (
     SELECT old_name, new_name, status, ops
     FROM option CROSS JOIN translation_rows((SELECT ruleset FROM given))
-    WHERE dialect = 't5x-translator' AND checkpoint_id = (SELECT source FROM given)
+    WHERE dialect_is(dialect, 'translation') AND checkpoint_id = (SELECT source FROM given)
     UNION ALL
     SELECT old_name, new_name, status, NULL
     FROM option CROSS JOIN assignment_rows((SELECT ruleset FROM given),
       (SELECT source FROM given), (SELECT target FROM given))
-    WHERE dialect <> 't5x-translator' AND status <> 'missing'
+    WHERE dialect_is(dialect, 'assignment') AND status <> 'missing'
     UNION ALL
     SELECT old_name, new_name, status, ops
     FROM option CROSS JOIN conversion_rows((SELECT ruleset FROM given),
       (SELECT source FROM given))
-    WHERE dialect = 'convert'
+    WHERE dialect_is(dialect, 'conversion')
   ),
   owners(new_name, sources) AS MATERIALIZED (
     SELECT new_name, count(DISTINCT old_name) FROM mapping WHERE new_name IS NOT NULL

@@ -16,7 +16,7 @@ WITH
            iif(x.status = 'ok' AND NOT x.wins, 'hidden by a later name that becomes the same', NULL)
              AS note
     FROM given g CROSS JOIN asked a CROSS JOIN translation_rows(a.ruleset) x
-    WHERE a.dialect = 't5x-translator' AND x.checkpoint_id = g.checkpoint
+    WHERE dialect_is(a.dialect, 'translation') AND x.checkpoint_id = g.checkpoint
       AND g.name IN (x.old_name, x.new_name)
   ),
   -- What the T5 importer adds to that: zeros, and biases under another name.
@@ -25,7 +25,7 @@ WITH
     SELECT a.ruleset, rule_match(a.ruleset, x.old_name), x.old_name, x.name, x.tensor_id, x.origin,
            x.dtype, x.shape, x.status, x.error, x.note
     FROM given g CROSS JOIN asked a CROSS JOIN restore_rows(a.ruleset, g.checkpoint, 0, 1) x
-    WHERE a.dialect = 't5x-translator' AND x.status <> 'error' AND g.name IN (x.old_name, x.name)
+    WHERE dialect_is(a.dialect, 'translation') AND x.status <> 'error' AND g.name IN (x.old_name, x.name)
   ),
   made AS (
     SELECT * FROM restored
@@ -36,13 +36,13 @@ WITH
     SELECT a.ruleset, x.rule, x.old_name, x.new_name, x.tensor_id, 'converted', x.dtype, x.shape,
            x.status, x.error, x.note
     FROM given g CROSS JOIN asked a CROSS JOIN conversion_rows(a.ruleset, g.checkpoint) x
-    WHERE a.dialect = 'convert' AND (x.rule IS NOT NULL OR g.map IS NOT NULL)
+    WHERE dialect_is(a.dialect, 'conversion') AND (x.rule IS NOT NULL OR g.map IS NOT NULL)
       AND g.name IN (x.old_name, x.new_name)
     UNION ALL
     SELECT a.ruleset, x.rule, x.old_name, x.new_name, x.tensor_id, 'assigned', x.dtype, x.shape,
            x.status, x.error, x.note
     FROM given g CROSS JOIN asked a CROSS JOIN assignment_rows(a.ruleset, g.checkpoint, g.target) x
-    WHERE a.dialect NOT IN ('t5x-translator', 'convert') AND g.target IS NOT NULL
+    WHERE dialect_is(a.dialect, 'assignment') AND g.target IS NOT NULL
       AND g.name IN (x.old_name, x.new_name)
   )
 SELECT m.ruleset, m.old_name, m.new_name, m.origin, m.status, m.error,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/map/ruleset.h"
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
 
@@ -103,9 +104,11 @@ static void say_counts(const struct counts *c)
 static bool map_known(struct session *s, const char *map)
 {
     char *dialect = map ? session_dialect(s, map) : NULL;
-    const bool good = !map || (dialect && strcmp(dialect, "t5x-translator") == 0);
+    const bool good =
+        !map || (dialect && ruleset_dialect_known(dialect) &&
+                 !ruleset_dialect_assigns(dialect) && !ruleset_dialect_converts(dialect));
     if (map && dialect && !good)
-        complain("diff renames by sets of dialect t5x-translator; '%s' is %s", map,
+        complain("diff renames by sets that translate names; '%s' is of dialect %s", map,
                  dialect);
     sqlite3_free(dialect);
     return good;

@@ -105,7 +105,7 @@ static int run_set(struct session *s, const struct args *args, const char *diale
             "SELECT 1 FROM assignment WHERE ruleset = ?1 AND source_id = ?2"
             " AND target_id = ?3 AND status = 'error' LIMIT 1",
             name, source, onto);
-    if (strcmp(dialect, "convert") == 0)
+    if (ruleset_dialect_converts(dialect))
         return run_query(
             s,
             "SELECT old_name, status, new_name, dtype, shape, part, parts, ops, rule, "

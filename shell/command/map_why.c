@@ -22,11 +22,11 @@ static void say_nearest(struct session *s, const struct question *q)
         "  iif(x.old_name IS NULL, 'nothing: zeros', format('%s by rule %d', x.old_name,"
         "   rule_match(r.name, x.old_name))))"
         " FROM asked r CROSS JOIN restore_rows(r.name, ?1, 0, 1) x"
-        " WHERE r.dialect = 't5x-translator' AND x.name IS NOT NULL UNION ALL "
+        " WHERE dialect_is(r.dialect, 'translation') AND x.name IS NOT NULL UNION ALL "
         "SELECT x.new_name, format('%s, which rule set %s makes of %s by rule %d', x.new_name,"
         "  r.name, x.old_name, x.rule)"
         " FROM asked r CROSS JOIN conversion_rows(r.name, ?1) x"
-        " WHERE r.dialect = 'convert' AND x.new_name <> x.old_name";
+        " WHERE dialect_is(r.dialect, 'conversion') AND x.new_name <> x.old_name";
     struct nearest nearest = {.wanted = q->name};
     sqlite3_stmt *stmt = session_prepare(s, sql, "is", (int64_t)q->checkpoint, q->map);
     while (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
