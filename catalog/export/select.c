@@ -79,7 +79,7 @@ static const struct query restored_onto = RESTORE("target_id = ?4 AND strict = 1
 static const struct query assignment = {
     .sql = "SELECT m.tensor_id, m.old_name, m.new_name, m.dtype, m.shape, " OF_SHAPE(
         "m.shape", "t.shape", "m.status",
-        "m.error") ", iif(r.dialect = 't5x-assignment', NULL, t.id), t.id IS NOT "
+        "m.error") ", iif(dialect_is(r.dialect, 'fills'), t.id, NULL), t.id IS NOT "
                    "NULL, " RECIPE_OF_ONE
                    "FROM assignment m JOIN ruleset r ON r.name = m.ruleset LEFT JOIN tensor t "
                    "ON t.checkpoint_id = ?4 AND t.name = m.new_name "
