@@ -64,8 +64,8 @@ try help optimizer infer | sed -n 2p
 try help map x
 try help ls x
 echo "--- names that are near"
-try 'SELECT nbyte FROM tensor'
-try 'SELECT t.nbyte FROM tensor t'
+try 'SELECT mtime_nss FROM file'
+try 'SELECT f.mtime_nss FROM file f'
 try 'SELECT * FROM chekpoint'
 try 'SELECT * FROM xyzzy'
 try 'SELECT tensor_values(3)'
