@@ -88,9 +88,9 @@ void digest_fold_free(struct digest_fold *f)
 void digest_print(const struct digest_block *d, char out[DIGEST_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < DIGEST_BYTES; i++) {
+    for (size_t i = 0; i < sizeof(d->at); i++) {
         out[2 * i] = digits[d->at[i] >> 4];
         out[2 * i + 1] = digits[d->at[i] & 15];
     }
-    out[2 * DIGEST_BYTES] = '\0';
+    out[DIGEST_TEXT - 1] = '\0';
 }

@@ -41,7 +41,7 @@ void digest_end(struct digest *, struct digest_block *out);
 void digest_free(struct digest *);
 
 /* 32 lower-case hex digits and a NUL. */
-#define DIGEST_TEXT (2 * DIGEST_BYTES + 1)
+#define DIGEST_TEXT 33
 void digest_print(const struct digest_block *, char out[DIGEST_TEXT]);
 
 #endif

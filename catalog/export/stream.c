@@ -313,7 +313,7 @@ static enum status fill_piece(struct worker *w, const struct flow *f, uint64_t f
     uint64_t step = f->converts ? f->step : count;
     size_t made = 0;
     for (uint64_t at = 0; at < count; at += step) {
-        struct bytes out;
+        struct bytes out = {0};
         uint64_t some = count - at < step ? count - at : step;
         if (produce(w, f, first + at, some, w->piece + made, &out) != OK)
             return w->error.status;
@@ -331,7 +331,7 @@ static enum status piece_run(struct worker *w, struct flow *f, uint64_t number,
     const struct stream *stream = w->pump->stream;
     uint64_t per_run = pieces_per_run(t), within = number % per_run * t->piece;
     uint64_t left = t->run - within, count = left < t->piece ? left : t->piece;
-    struct bytes piece = {0}, stored;
+    struct bytes piece = {0}, stored = {0};
     *len = (size_t)bytes_of(&t->to, count);
     if (find_encoder(w, t) != OK ||
         fill_piece(w, f, number / per_run * t->run + within, count, &piece) != OK ||
