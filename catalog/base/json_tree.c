@@ -58,7 +58,7 @@ const struct json_value *json_tree(struct bytes text, struct arena *arena,
         if (type == JSON_FAIL || type == JSON_END)
             return type == JSON_END ? root : NULL;
         if (type == JSON_OBJECT_END || type == JSON_ARRAY_END) {
-            nest.depth--;
+            nest.depth -= nest.depth > 0;
         } else if (type == JSON_KEY) {
             if (!keep(&j, &key))
                 return NULL;

@@ -195,7 +195,7 @@ static void add_hub(struct text *t, const struct hub *h)
     size_t revision = (size_t)(h->rest - 1 - h->revision);
     for (size_t i = 0; i < h->repo_len; i++) {
         bool bars = i + 1 < h->repo_len && h->repo[i] == '-' && h->repo[i + 1] == '-';
-        text_addc(t, bars ? '/' : h->repo[i]);
+        text_add(t, bars ? "/" : h->repo + i, 1);
         i += bars;
     }
     if (h->main)
@@ -241,39 +241,40 @@ static enum status make_name(struct labelling *l, struct labelled *c)
 static enum status find_taken(struct labelling *l, bool *any)
 {
     struct strmap names = {0};
+    enum status status = OK;
     *any = false;
-    for (size_t i = 0; i < l->count && l->err->status == OK; i++) {
+    for (size_t i = 0; i < l->count && status == OK; i++) {
         struct labelled *c = &l->list[i];
         bool added;
         uint64_t *first = strmap_add(&names, c->name, strlen(c->name), &added);
         if (!first)
-            no_memory(l);
+            status = no_memory(l);
         else if (added)
             *first = i;
         else
             *any = c->taken = l->list[*first].taken = true;
     }
     strmap_release(&names);
-    return l->err->status;
+    return status;
 }
 
 static enum status make_names(struct labelling *l)
 {
+    enum status status = OK;
     bool any = true;
-    for (size_t i = 0; i < l->count; i++)
-        if (make_name(l, &l->list[i]) != OK)
-            return l->err->status;
-    while (any && find_taken(l, &any) == OK) {
-        for (size_t i = 0; i < l->count && l->err->status == OK; i++) {
+    for (size_t i = 0; i < l->count && status == OK; i++)
+        status = make_name(l, &l->list[i]);
+    while (status == OK && any && (status = find_taken(l, &any)) == OK) {
+        for (size_t i = 0; i < l->count && status == OK; i++) {
             struct labelled *c = &l->list[i];
             if (c->taken && c->form < FORM_PATH) {
                 c->form++;
-                make_name(l, c);
+                status = make_name(l, c);
             }
             c->taken = false;
         }
     }
-    return l->err->status;
+    return status;
 }
 
 /* --- rows ------------------------------------------------------------------------------- */

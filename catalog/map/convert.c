@@ -219,7 +219,10 @@ static bool has_double(struct conversion *c, const struct group *g, size_t count
 
 static const char *lesser(const char *a, const char *b, int sign)
 {
-    return !a || !b ? (a ? a : b) : sign * strcmp(a, b) <= 0 ? a : b;
+    if (!a || !b)
+        return a ? a : b;
+    int order = strcmp(a, b);
+    return (sign > 0 ? order <= 0 : order >= 0) ? a : b;
 }
 
 /* The shape but for the axis along which a concat joins; NULL: there is no such axis. */
@@ -236,38 +239,49 @@ static const char *rest_of(struct conversion *c, const struct operation_join *ho
     return kept;
 }
 
+static void sum_row(struct summary *s, const struct map_row *row, bool first)
+{
+    if (first || map_compare(row->old_name, s->least) < 0)
+        s->least = row->old_name;
+    if (first || map_compare(row->old_name, s->most) > 0)
+        s->most = row->old_name;
+    s->shape = lesser(s->shape, row->shape, 1);
+    s->top_shape = lesser(s->top_shape, row->shape, -1);
+    s->dtype = lesser(s->dtype, row->dtype, 1);
+    s->top_dtype = lesser(s->top_dtype, row->dtype, -1);
+    if (row->by && row->by->ord < s->low)
+        s->low = row->by->ord;
+    if (row->by && row->by->ord > s->high)
+        s->high = row->by->ord;
+}
+
+/* How a piece is joined; `last`: how the one before is, or NULL. */
+static void sum_join(struct summary *s, const struct operation_join *j,
+                     const struct operation_join *last)
+{
+    s->counted += j->counted;
+    if (j->counted && j->key < s->first)
+        s->first = j->key;
+    if (j->counted && j->key > s->last)
+        s->last = j->key;
+    if (last && (strcmp(last->join, j->join) != 0 || strcmp(last->after, j->after) != 0))
+        s->differently = true;
+}
+
 static struct summary summarize(struct conversion *c, const struct group *g)
 {
     struct summary s = {
         .low = INT64_MAX, .high = INT64_MIN, .first = INT64_MAX, .last = INT64_MIN};
-    const char *rest = NULL, *how = NULL, *after = NULL;
+    const struct operation_join *last = NULL;
+    const char *rest = NULL;
     for (size_t i = g->first + 1; i; i = c->piece[i - 1].next) {
         const struct map_row *row = row_of(c, i - 1);
         const struct operation_join *j = &c->piece[i - 1].how;
-        bool first = i == g->first + 1;
-        s.least =
-            first || map_compare(row->old_name, s.least) < 0 ? row->old_name : s.least;
-        s.most = first || map_compare(row->old_name, s.most) > 0 ? row->old_name : s.most;
-        s.shape = lesser(s.shape, row->shape, 1);
-        s.top_shape = lesser(s.top_shape, row->shape, -1);
-        s.dtype = lesser(s.dtype, row->dtype, 1);
-        s.top_dtype = lesser(s.top_dtype, row->dtype, -1);
-        if (row->by && row->by->ord < s.low)
-            s.low = row->by->ord;
-        if (row->by && row->by->ord > s.high)
-            s.high = row->by->ord;
+        sum_row(&s, row, i == g->first + 1);
         if (!j->join)
             continue;
-        s.counted += j->counted;
-        if (j->counted && j->key < s.first)
-            s.first = j->key;
-        if (j->counted && j->key > s.last)
-            s.last = j->key;
-        s.differently =
-            s.differently ||
-            (how && (strcmp(how, j->join) != 0 || strcmp(after, j->after) != 0));
-        how = j->join;
-        after = j->after;
+        sum_join(&s, j, last);
+        last = j;
         const char *own = rest_of(c, j, row->shape);
         s.unlike = s.unlike || (rest && own && strcmp(rest, own) != 0);
         rest = own ? own : rest;
@@ -370,7 +384,6 @@ static void add_tensor(struct conversion *c, struct text *out, const struct map_
 /* The recipe of what a group joins. */
 static const char *recipe_of(struct conversion *c, const struct group *g)
 {
-    const struct operation_join *how = &c->piece[g->first].how;
     size_t *by_key = arena_array(&c->task->arena, g->count, sizeof(*by_key));
     struct text out = {0};
     c->task->failed = c->task->failed || !by_key;
@@ -383,7 +396,7 @@ static const char *recipe_of(struct conversion *c, const struct group *g)
         add_tensor(c, &out, row_of(c, by_key[i]));
     }
     text_adds(&out, "],");
-    how = &c->piece[by_key[0]].how;
+    const struct operation_join *how = &c->piece[by_key[0]].how;
     add_json(&out, how->join);
     text_addc(&out, ',');
     add_json(&out, how->after);

@@ -183,7 +183,7 @@ static bool recognise(const char *text)
 /* Of several bindings the last counts. */
 static void read(struct form_text *f)
 {
-    struct gin g = {.set = f->set, .begin = f->text};
+    struct gin g = {.set = f->set, .begin = f->text, .at = f->text};
     for (const char *at = f->text; (at = next_binding(f->text, at));)
         g.at = at;
     f->set->dialect = form_gin.dialect;
@@ -213,7 +213,7 @@ static void write_string(struct text *out, const char *s)
     for (; *s; s++) {
         if (strchr("\\'\n\r", *s))
             text_addc(out, '\\');
-        text_addc(out, *s == '\n' ? 'n' : *s == '\r' ? 'r' : *s);
+        text_add(out, *s == '\n' ? "n" : *s == '\r' ? "r" : s, 1);
     }
     text_addc(out, '\'');
 }

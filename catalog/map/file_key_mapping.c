@@ -65,7 +65,9 @@ static bool add(struct ruleset *set, const struct text *key,
 {
     struct ruleset_rule rule = {.ord = (int64_t)set->rules + 1,
                                 .pattern = wrapped(set->arena, key)};
-    rule.nul = key->at && strlen(key->at) != key->len;
+    if (!key->at)
+        return false;
+    rule.nul = strlen(key->at) != key->len;
     if (value->type == JSON_STRING) {
         const char *to = form_string(set->arena, value);
         rule.replacement = "\\g<new>";

@@ -569,17 +569,14 @@ static void reconcile(struct loader *l, const struct map_leaf *leaf, struct map_
                       struct outcome *o)
 {
     bool tensor = o->old && o->old->kind == MAP_TENSOR;
-    if (tensor && is_ignored(l, &l->restored, rest))
-        o->what = OWN;
-    else if (tensor)
-        o->what = MAPPED;
-    else if (leaf->kind != MAP_TENSOR)
-        o->what = OWN;
-    else if (l->model.error.at)
+    bool needed = !tensor && leaf->kind == MAP_TENSOR;
+    if (tensor)
+        o->what = is_ignored(l, &l->restored, rest) ? OWN : MAPPED;
+    else if (needed && l->model.error.at)
         o->error = l->model.error;
-    else if (!is_ignored(l, &l->model, rest))
+    else if (needed && !is_ignored(l, &l->model, rest))
         o->error = unwanted_key(l, "Missing", rest, "ignore_model_keys");
-    else if (!is_replaced(l, o->entry, rest))
+    else if (!needed || !is_replaced(l, o->entry, rest))
         o->what = OWN;
 }
 

@@ -141,16 +141,17 @@ static void say_overruled(struct transforms *t, const struct map_leaf *leaf,
         row->note = "another rule that matches it too is overruled";
 }
 
+/* A leaf that transforms match. */
 static void transform_leaf(struct transforms *t, const struct map_leaf *leaf)
 {
     static const char *const status[] = {[MAPPED] = "mapped",
                                          [ORIGINAL] = "kept",
                                          [FALLBACK] = "missing",
                                          [FAILED] = "error"};
-    struct tried decided = {0};
-    for (uint32_t i = 0; i < leaf->matches; i++) {
+    struct tried decided = try_transform(t, leaf, &t->task->match[leaf->match]);
+    for (uint32_t i = 1; i < leaf->matches; i++) {
         struct tried tried = try_transform(t, leaf, &t->task->match[leaf->match + i]);
-        if (!decided.by || overrules(&tried, &decided))
+        if (overrules(&tried, &decided))
             decided = tried;
     }
     struct map_row *row = map_add(t->task, status[decided.what]);
@@ -164,7 +165,7 @@ static void transform_leaf(struct transforms *t, const struct map_leaf *leaf)
     if (decided.by->cast)
         row->dtype = decided.by->cast;
     say_overruled(t, leaf, &decided, row);
-    if (decided.what == MAPPED && !(t->strict && row->note)) {
+    if (decided.old && decided.what == MAPPED && !(t->strict && row->note)) {
         row->ops = decided.by->ops;
         map_operate(t->task, row, decided.old->dtype);
     }

@@ -348,15 +348,15 @@ static bool check_overlap(struct adafactor *a)
     struct text tree = {0};
     bool several = false;
     size_t depth = 0;
-    if (!r->params->at)
+    const struct optimizer_param *all = r->params->at, *param = NULL;
+    if (!all)
         return true;
     size_t *at = arena_array(r->arena, a->parts + 1, sizeof(*at));
     if (!at)
         return run_no_memory(r);
-    const struct optimizer_param *param = NULL;
     for (size_t i = 0; i < r->params->count; i++) {
-        tree_line(r, &tree, &r->params->at[i], param);
-        param = &r->params->at[i];
+        tree_line(r, &tree, &all[i], param);
+        param = &all[i];
         several = selecting(a, param, at, &tree) || several;
     }
     if (param)
@@ -472,11 +472,12 @@ static void whole_rule(struct rule *rule)
 static bool mapped_rule(struct run *r, const struct part *p,
                         const struct optimizer_param *param, struct rule *rule)
 {
-    rule->kind = p->map ? RULE_MISSING : RULE_HEURISTIC;
-    for (size_t k = 0; k < p->mapped; k++) {
-        int hit = regex_exec(p->map[k].regex, param->name, param->len, 0, r->err);
+    const struct mapped *map = p->map;
+    rule->kind = map ? RULE_MISSING : RULE_HEURISTIC;
+    for (size_t k = 0; map && k < p->mapped; k++) {
+        int hit = regex_exec(map[k].regex, param->name, param->len, 0, r->err);
         if (hit > 0)
-            *rule = p->map[k].rule;
+            *rule = map[k].rule;
         if (hit != 0)
             return hit > 0;
     }

@@ -131,14 +131,14 @@ static bool compare_row(struct compare *c, size_t place)
         return false;
     const uint64_t *at = strmap_get(&c->held->names, name, c->name.len);
     const struct optimizer_leaf *leaf = at ? &c->held->at[*at - 1] : NULL;
-    if (leaf)
+    if (at)
         c->met[*at - 1] = true;
-    enum optimizer_problem problem = leaf ? problem_of(row, leaf) : PROBLEM_MISSING;
+    enum optimizer_problem problem = at ? problem_of(row, leaf) : PROBLEM_MISSING;
     if (row->error)
         problem = PROBLEM_ERROR;
     else if (c->held->nulls && null_above(c, &c->held->names, name, c->name.len))
         problem = PROBLEM_NULL;
-    else if (!leaf && c->covers[c->held->count + place])
+    else if (!at && c->covers[c->held->count + place])
         problem = PROBLEM_NONE;
     return problem == PROBLEM_NONE || note(c, problem, row, leaf);
 }

@@ -27,7 +27,7 @@ struct finder {
 
 static bool is(struct piece p, const char *word)
 {
-    return p.len == strlen(word) && memcmp(p.at, word, p.len) == 0;
+    return p.at && p.len == strlen(word) && memcmp(p.at, word, p.len) == 0;
 }
 
 static bool is_integer(struct piece p)
@@ -83,10 +83,10 @@ static struct piece below(const struct finder *f, const struct optimizer_leaf *l
     if (!leaf->null && f->value && name.len > f->value &&
         memcmp(name.at + name.len - f->value, "/value", f->value) == 0)
         name.len -= f->value;
-    if (folder.len == 0)
+    if (!folder.at || folder.len == 0)
         return name;
-    if (name.len <= folder.len || memcmp(name.at, folder.at, folder.len) != 0 ||
-        name.at[folder.len] != '/')
+    if (!name.at || name.len <= folder.len ||
+        memcmp(name.at, folder.at, folder.len) != 0 || name.at[folder.len] != '/')
         return (struct piece){NULL, 0};
     return (struct piece){name.at + folder.len + 1, name.len - folder.len - 1};
 }

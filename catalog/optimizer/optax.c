@@ -214,9 +214,10 @@ static bool add_hyperparams(struct optax *o, const struct node *n,
         !late_fault(o,
                     "ValueError: bfloat16 and float16 parameters have no common dtype"))
         return false;
-    for (size_t k = 0; k < 2 * n->args->count; k++) {
-        bool state = k >= n->args->count;
-        const struct arg *a = &n->args->at[k % n->args->count];
+    const size_t count = n->args->count;
+    for (size_t k = 0; k < 2 * count; k++) {
+        bool state = k >= count;
+        const struct arg *a = &n->args->at[state ? k - count : k];
         bool class = is_class(a, given), schedule = class || is_schedule(a->value);
         if (!schedule && (state || json_type_of(a->value) != JSON_NUMBER))
             continue;

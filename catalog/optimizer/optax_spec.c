@@ -58,8 +58,17 @@ static const char *label_text(struct run *r, const struct json_value *label)
 static const struct json_value *pair(const struct json_value *list, int second)
 {
     const struct json_value *first =
-        json_type_of(list) == JSON_ARRAY ? list->first : NULL;
+        list && list->type == JSON_ARRAY ? list->first : NULL;
     return second && first ? first->next : first;
+}
+
+/* The element at a place of a list; `before`: the one before it. */
+static const struct json_value *element(const struct json_value *list, size_t place,
+                                        const struct json_value *before)
+{
+    if (place == 0)
+        return list->first;
+    return before ? before->next : NULL;
 }
 
 bool next_child(struct run *r, const struct json_value *tx, const struct json_value **at,
@@ -76,8 +85,8 @@ bool next_child(struct run *r, const struct json_value *tx, const struct json_va
         out->tx = value;
         out->filter = mask;
         out->filtered = f == FORM_MASKED;
-    } else if (forms[f].list && value->type == JSON_ARRAY) {
-        *at = *place == 0 ? value->first : (*at)->next;
+    } else if (value && forms[f].list && value->type == JSON_ARRAY) {
+        *at = element(value, *place, *at);
         *found = *at != NULL;
         out->tx = f == FORM_CHAIN ? *at : pair(*at, 1);
         out->filter = filter;
@@ -203,7 +212,7 @@ static bool judge_args(struct run *r, const struct optax_function *function,
 static bool judge_filter(struct run *r, const struct json_value *f)
 {
     bool good;
-    return value_null(f) || f->type == JSON_TRUE || filter_check(r, f, &good);
+    return !f || value_null(f) || f->type == JSON_TRUE || filter_check(r, f, &good);
 }
 
 static bool judge(struct run *r, const struct json_value *tx)
