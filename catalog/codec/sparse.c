@@ -68,7 +68,7 @@ static bool take_shape(const char **at, char end, uint64_t *out, unsigned *rank)
     for (*rank = 0; *rank < DIMS_MAX;) {
         size_t len = strspn(*at, "0123456789");
         bool last = (*at)[len] == end;
-        if (!take_number(at, last ? end : 'x', &out[(*rank)++]))
+        if (!take_number(at, (char)(last ? end : 'x'), &out[(*rank)++]))
             return false;
         if (last)
             return true;
@@ -116,9 +116,11 @@ static enum status read_index(const struct source *s, uint64_t offset, uint64_t 
                               uint64_t *out, struct error *err)
 {
     uint8_t raw[8] = {0};
-    if (source_read(s, offset, raw, (size_t)width, err) == OK)
-        *out = width == 4 ? load_u32le(raw) : load_u64le(raw);
-    return err->status;
+    enum status status = source_read(s, offset, raw, (size_t)width, err);
+    if (status != OK)
+        return status;
+    *out = width == 4 ? load_u32le(raw) : load_u64le(raw);
+    return OK;
 }
 
 /* The whole of a run of the source, in memory; NULL after an error. */
@@ -167,36 +169,57 @@ static enum status read_coordinates(const struct source *s, const struct sparse 
     return err->status;
 }
 
-/* Entries of compressed rows or columns: one a row of each block. */
+/* Compressed rows or columns: their entries become one a row of each block. */
+struct compressed {
+    const struct source *source;
+    const struct sparse *p;
+    struct entry *out;
+    uint64_t inner, made; /* columns of blocks, or rows; entries so far */
+};
+
+/* Entries `begin` to `end`, which are those of row or column `outer`. */
+static enum status read_row(struct compressed *c, uint64_t outer, uint64_t begin,
+                            uint64_t end, struct error *err)
+{
+    const struct sparse *p = c->p;
+    bool rows = p->kind == 'r';
+    uint64_t br = p->block[0], bc = p->block[1], cols = p->shape[1], other;
+    for (uint64_t k = begin; k < end; k++) {
+        enum status status =
+            read_index(c->source, p->other + k * p->s0, p->s0, &other, err);
+        if (status != OK)
+            return status;
+        if (other >= c->inner || c->made >= p->count * br)
+            return bad(c->source, err, "an index past its dimension");
+        uint64_t row = (rows ? outer : other) * br, col = (rows ? other : outer) * bc;
+        for (uint64_t r = 0; r < br; r++)
+            c->out[c->made++] = (struct entry){((row + r) * cols + col) * p->run,
+                                               (k * br + r) * bc * p->run};
+    }
+    return OK;
+}
+
 static enum status read_compressed(const struct source *s, const struct sparse *p,
                                    struct entry *out, struct error *err)
 {
-    bool rows = p->kind == 'r';
-    uint64_t br = p->block[0], bc = p->block[1], cols = p->shape[1];
-    uint64_t outer = rows ? p->shape[0] / br : cols / bc;
-    uint64_t inner = rows ? cols / bc : p->shape[0] / br;
-    uint64_t n = 0, begin = 0, end, other;
-    if (p->shape[0] % br || cols % bc)
+    uint64_t br = p->block[0], bc = p->block[1], begin, end;
+    if (p->shape[0] % br || p->shape[1] % bc)
         return bad(s, err, "blocks that do not fill it");
-    if (read_index(s, p->index, p->s0, &begin, err) != OK)
-        return err->status;
+    uint64_t down = p->shape[0] / br, across = p->shape[1] / bc;
+    uint64_t outer = p->kind == 'r' ? down : across;
+    struct compressed c = {s, p, out, p->kind == 'r' ? across : down, 0};
+    enum status status = read_index(s, p->index, p->s0, &begin, err);
+    if (status != OK)
+        return status;
     for (uint64_t o = 0; o < outer; o++, begin = end) {
-        if (read_index(s, p->index + (o + 1) * p->s0, p->s0, &end, err) != OK)
-            return err->status;
+        if ((status = read_index(s, p->index + (o + 1) * p->s0, p->s0, &end, err)) != OK)
+            return status;
         if (end < begin || end > p->count)
             return bad(s, err, "entries that are not in order");
-        for (uint64_t k = begin; k < end; k++) {
-            if (read_index(s, p->other + k * p->s0, p->s0, &other, err) != OK)
-                return err->status;
-            if (other >= inner || n >= p->count * br)
-                return bad(s, err, "an index past its dimension");
-            uint64_t row = (rows ? o : other) * br, col = (rows ? other : o) * bc;
-            for (uint64_t r = 0; r < br; r++, n++)
-                out[n] = (struct entry){((row + r) * cols + col) * p->run,
-                                        (k * br + r) * bc * p->run};
-        }
+        if ((status = read_row(&c, o, begin, end, err)) != OK)
+            return status;
     }
-    return n == p->count * br ? OK : bad(s, err, "entries that belong to no row");
+    return c.made == p->count * br ? OK : bad(s, err, "entries that belong to no row");
 }
 
 /* --- adding up -------------------------------------------------------------------------- */

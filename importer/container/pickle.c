@@ -279,8 +279,10 @@ static bool push_bytes(struct machine *m, uint64_t len)
 
 static bool pop(struct machine *m, pickle_ref *ref)
 {
-    if (m->depth <= m->fence)
-        return fail(m, ERR_CORRUPT, "it takes more than there is on its stack");
+    if (m->depth <= m->fence) {
+        fail(m, ERR_CORRUPT, "it takes more than there is on its stack");
+        return false;
+    }
     *ref = m->stack[--m->depth];
     return true;
 }
@@ -357,8 +359,10 @@ static bool mark(struct machine *m)
 /* Take the last mark; *count: how many values lie above it (still on the stack). */
 static bool unmark(struct machine *m, size_t *count)
 {
-    if (!m->mark_count)
-        return fail(m, ERR_CORRUPT, "a MARK is missing");
+    if (!m->mark_count) {
+        fail(m, ERR_CORRUPT, "a MARK is missing");
+        return false;
+    }
     *count = m->depth - m->marks[--m->mark_count];
     m->fence = m->mark_count ? m->marks[m->mark_count - 1] : 0;
     return true;
@@ -814,7 +818,9 @@ static char unescaped(char c)
 {
     static const char from[] = "abfnrtv", to[] = "\a\b\f\n\r\t\v";
     const char *at = c ? strchr(from, c) : NULL;
-    return at ? to[at - from] : c;
+    if (at)
+        c = to[at - from];
+    return c;
 }
 
 /* STRING: a Python 2 string literal in quotes. */

@@ -119,19 +119,25 @@ static bool find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets,
     const struct pickle *p = &d->pickle;
     const char *key = place_key(d, name, offsets, rank);
     const uint64_t *at = key ? strmap_get(&d->places, d->key.at, d->key.len) : NULL;
-    if (!at)
-        return torch_fail(&d->tree, err, "missing-chunk",
-                          "the metadata does not say where its data is");
+    if (!at) {
+        torch_fail(&d->tree, err, "missing-chunk",
+                   "the metadata does not say where its data is");
+        return false;
+    }
     pickle_ref info = (pickle_ref)*at, steps = field(p, info, "transform_descriptors");
     pickle_ref path = field(p, info, "relative_path");
     if (pickle_kind(p, path) != PICKLE_TEXT ||
         !torch_number(p, field(p, info, "offset"), &out->offset) ||
-        !torch_number(p, field(p, info, "length"), &out->length))
-        return torch_fail(&d->tree, err, "bad-metadata",
-                          "the metadata gives no file, offset and length for it");
-    if (pickle_item(p, steps, 0))
-        return torch_fail(&d->tree, err, "unsupported",
-                          "its data was transformed by an extension");
+        !torch_number(p, field(p, info, "length"), &out->length)) {
+        torch_fail(&d->tree, err, "bad-metadata",
+                   "the metadata gives no file, offset and length for it");
+        return false;
+    }
+    if (pickle_item(p, steps, 0)) {
+        torch_fail(&d->tree, err, "unsupported",
+                   "its data was transformed by an extension");
+        return false;
+    }
     out->path = pickle_at(p, path);
     return true;
 }
@@ -173,7 +179,7 @@ static struct shard *find_shard(struct dcp *d, const struct pickle_node *path)
     void *list = at && added ? arena_grow(d->job->arena, d->shards, d->shard_count,
                                           &d->shard_space, sizeof(*d->shards))
                              : d->shards;
-    if (!at || (added && !list))
+    if (!at || !list)
         return torch_no_memory(&d->tree, err), NULL;
     d->shards = list;
     if (!added)
@@ -235,10 +241,22 @@ static void close_item(struct item *i)
     arena_release(&i->arena);
 }
 
+/* What the metadata says of a chunk. */
+struct chunk {
+    const char *dtype;
+    const struct dcp_box *box;
+};
+
+static bool is_chunk(const struct chunk *c, const char *dtype, unsigned rank,
+                     const uint64_t *shape)
+{
+    return strcmp(dtype, c->dtype) == 0 && rank == c->box->rank &&
+           memcmp(shape, c->box->shape, rank * sizeof(*shape)) == 0;
+}
+
 /* A chunk in a safetensors image. */
 static bool image_chunk(struct dcp *d, const struct shard *s, pickle_ref name,
-                        const char *dtype, const struct dcp_box *box, struct extent *out,
-                        struct error *err)
+                        const struct chunk *chunk, struct extent *out, struct error *err)
 {
     const struct pickle_node *n = pickle_at(&d->pickle, name);
     const uint64_t *at = strmap_get(&s->tensors, n->text, n->count);
@@ -246,8 +264,7 @@ static bool image_chunk(struct dcp *d, const struct shard *s, pickle_ref name,
     if (!x)
         return torch_fail(&d->tree, err, "missing-chunk", "it is not in the file %.100s",
                           s->name);
-    if (strcmp(x->dtype, dtype) != 0 || x->rank != box->rank ||
-        memcmp(x->shape, box->shape, x->rank * sizeof(*x->shape)) != 0)
+    if (!is_chunk(chunk, x->dtype, x->rank, x->shape))
         return torch_fail(
             &d->tree, err, "bad-chunk",
             "dtype or shape in the file %.100s are not those of the metadata", s->name);
@@ -258,8 +275,7 @@ static bool image_chunk(struct dcp *d, const struct shard *s, pickle_ref name,
 }
 
 static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *place,
-                      const char *dtype, const struct dcp_box *box, struct extent *out,
-                      struct error *err)
+                      const struct chunk *chunk, struct extent *out, struct error *err)
 {
     struct item item;
     struct torch_tensor *x = &d->tensor;
@@ -267,8 +283,7 @@ static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *
               (torch_is_tensor(&item.pickle, item.pickle.root) ||
                torch_fail(&d->tree, err, "bad-chunk", "its data is no tensor")) &&
               torch_tensor_read(&item.tree, item.pickle.root, x, err) &&
-              ((strcmp(x->dtype, dtype) == 0 && x->rank == box->rank &&
-                memcmp(x->shape, box->shape, x->rank * sizeof(*x->shape)) == 0) ||
+              (is_chunk(chunk, x->dtype, x->rank, x->shape) ||
                torch_fail(&d->tree, err, "bad-chunk",
                           "its dtype or shape are not those of the metadata")) &&
               torch_place(&item.tree, x, out, err);
@@ -307,14 +322,15 @@ static bool read_box(struct dcp *d, pickle_ref chunk, unsigned rank, struct dcp_
 static bool read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
                        const struct dcp_box *box, struct extent *out, struct error *err)
 {
+    const struct chunk chunk = {dtype, box};
     struct place place;
     struct shard *s;
     if (!find_place(d, name, box->origin, box->rank, &place, err))
         return false;
     if (!(s = find_shard(d, place.path)))
         return false; /* the job has failed */
-    bool ok = s->image ? image_chunk(d, s, name, dtype, box, out, err)
-                       : zip_chunk(d, s, &place, dtype, box, out, err);
+    bool ok = s->image ? image_chunk(d, s, name, &chunk, out, err)
+                       : zip_chunk(d, s, &place, &chunk, out, err);
     out->origin = box->origin;
     out->shape = box->shape;
     return ok;

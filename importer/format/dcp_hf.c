@@ -151,7 +151,7 @@ static struct found *find(struct hf *hf, const struct safetensors_tensor *t)
     void *list = at && added ? arena_grow(hf->job->arena, hf->found, hf->count,
                                           &hf->space, sizeof(*hf->found))
                              : hf->found;
-    if (!at || (added && !list))
+    if (!at || !list)
         return NULL;
     hf->found = list;
     if (added) {
@@ -172,7 +172,7 @@ static enum status add_piece(struct hf *hf, const struct safetensors_tensor *t,
     struct piece *piece = arena_alloc(arena, sizeof(*piece));
     if (!f || !piece)
         return no_memory(hf->job);
-    if (at && *at != UINT64_MAX) {
+    if (at && o->numbers && *at != UINT64_MAX) {
         f->torn |= o->numbers[*at] != t->rank;
         origin = f->torn ? zeros : o->numbers + *at + 1;
     }

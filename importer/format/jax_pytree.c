@@ -49,7 +49,7 @@ static enum status read_tree(struct pytree *t)
     const char *path = orbax_path(job->arena, job->path, TREE_FILE);
     if (!path)
         return no_memory(job);
-    if (orbax_read(job, path, "index", job->arena, &text, NULL, job->err) != OK)
+    if (orbax_read(job, path, "index", job->arena, &text, job->err) != OK)
         return job->err->status;
     return jax_tree_parse(text, path, job->arena, &t->tree, job->err);
 }

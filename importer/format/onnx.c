@@ -38,6 +38,14 @@ static bool graph_begins(const struct cursor *at, uint64_t len)
            (number == 1 || number == 2 || number == 5 || (number >= 10 && number <= 16));
 }
 
+/* Whether models have such a field. */
+static bool in_model(uint32_t number, uint32_t wire)
+{
+    const bool known =
+        (number >= 1 && number <= 8) || number == 14 || number == 20 || number == 25;
+    return known && wire == (number == 1 || number == 5 ? WIRE_VARINT : WIRE_BYTES);
+}
+
 /* There is no magic: the fields of a model, up to a graph that fits into the file. */
 static int onnx_probe(const struct probe *p)
 {
@@ -48,21 +56,17 @@ static int onnx_probe(const struct probe *p)
         return 0;
     for (unsigned fields = 0; cursor_left(&c); fields++) {
         const uint32_t tag = cursor_varint32(&c), number = tag >> 3, wire = tag & 7;
-        const bool is_number = number == 1 || number == 5;
-        if (!cursor_ok(&c) || number == 0 ||
-            wire != (is_number ? WIRE_VARINT : WIRE_BYTES))
+        if (!cursor_ok(&c) || !in_model(number, wire))
             return 0;
         const uint64_t value = cursor_varint(&c);
         if (!cursor_ok(&c) ||
             (fields == 0 && number == 1 && (value == 0 || value > 1000)))
             return 0;
         if (number == 7)
-            return value > p->size - cursor_offset(&c) ? by_name
-                   : graph_begins(&c, value)           ? 24 + by_name
-                                                       : by_name;
-        if (number != 14 && number != 8 && number != 20 && number != 25 && number > 6)
-            return 0;
-        if (!is_number)
+            return value <= p->size - cursor_offset(&c) && graph_begins(&c, value)
+                       ? 24 + by_name
+                       : by_name;
+        if (wire == WIRE_BYTES)
             cursor_take(&c, value);
     }
     return by_name;

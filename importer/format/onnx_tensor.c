@@ -48,6 +48,8 @@ static const struct holder holders[] = {
     [25] = {"uint2", 5, 1},         [26] = {"int2", 5, 1},
 };
 
+#define CODEC_BYTES 64 /* room for the steps to a tensor's elements */
+
 /* A list of numbers, as far as it is seen. */
 struct list {
     uint64_t fields, bytes;     /* how many there are, and of their contents */
@@ -291,10 +293,11 @@ static bool list_fits(const struct holder *h, const struct list *l, uint64_t nby
     return l->bytes >= numbers && l->bytes / 10 <= numbers;
 }
 
-static bool place_inside(struct onnx *o, const struct tensor *t, const char *name,
+static bool place_inside(struct onnx *o, const struct tensor *t,
                          struct tensor_claim *claim, const struct holder *h,
-                         uint64_t nbytes, char *codec, size_t size)
+                         uint64_t nbytes, char codec[CODEC_BYTES])
 {
+    char room[208];
     const struct list *raw = &t->lists[9], *typed = &t->lists[h->field];
     const bool strings = strcmp(h->dtype, "string") == 0;
     o->two_holders += raw->fields && raw->bytes && typed->fields;
@@ -310,14 +313,14 @@ static bool place_inside(struct onnx *o, const struct tensor *t, const char *nam
     if ((!typed->fields && !strings) || !list_fits(h, typed, nbytes)) {
         job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "size-mismatch",
                   "tensor \"%s\": its data is not as long as its shape and dtype need",
-                  name);
+                  shown(t->name, room));
         return false;
     }
     const bool direct = typed->fields == 1 && typed->wire == WIRE_BYTES && !strings;
     const struct message_range where = direct ? typed->first : t->range;
     claim->offset = where.at;
     claim->stored = where.end - where.at;
-    steps_of(h, direct, codec, size);
+    steps_of(h, direct, codec, CODEC_BYTES);
     claim->codec = *codec ? codec : NULL;
     return true;
 }
@@ -393,7 +396,7 @@ static void emit(struct onnx *o, struct tensor *t)
 {
     const struct holder *holder;
     uint64_t nbytes;
-    char room[208], codec[64] = "";
+    char room[208], codec[CODEC_BYTES] = "";
     const char *name = shown(t->name, room);
     struct tensor_claim claim = {.shape = t->shape, .rank = t->rank};
     if (!measure(o, t, name, &holder, &nbytes))
@@ -410,9 +413,8 @@ static void emit(struct onnx *o, struct tensor *t)
         return;
     }
     claim.dtype = holder->dtype;
-    if (!(t->external
-              ? place_external(o, t, name, &claim, nbytes)
-              : place_inside(o, t, name, &claim, holder, nbytes, codec, sizeof(codec))))
+    if (!(t->external ? place_external(o, t, name, &claim, nbytes)
+                      : place_inside(o, t, &claim, holder, nbytes, codec)))
         return;
     if (!name_of(o, &t->name))
         return;
@@ -469,11 +471,13 @@ static bool plain_run(const struct tensor *t, unsigned field, uint64_t nbytes,
 /* How the codec adds values (codec/sparse.c). */
 static char adding(const struct dtype *d)
 {
-    return d->kind == DTYPE_INT || d->kind == DTYPE_UINT ? 'i'
-           : d->kind == DTYPE_COMPLEX && d->bits >= 64   ? 'c'
-           : d->kind == DTYPE_FLOAT && d->bits >= 32     ? 'f'
-           : d->kind == DTYPE_FLOAT && d->bits == 16     ? 'h'
-                                                         : '-';
+    if (d->kind == DTYPE_INT || d->kind == DTYPE_UINT)
+        return 'i';
+    if (d->kind == DTYPE_COMPLEX && d->bits >= 64)
+        return 'c';
+    if (d->kind == DTYPE_FLOAT && d->bits >= 32)
+        return 'f';
+    return d->kind == DTYPE_FLOAT && d->bits == 16 ? 'h' : '-';
 }
 
 /* The chain that makes the dense tensor of the message. Indices are one number an entry, into the

@@ -143,9 +143,9 @@ enum status orbax_place(struct job *, const char *directory);
 char *orbax_path(struct arena *, const char *directory, const char *name);
 
 /* Read a file of the item, at most LIMIT_TREE_FILE bytes, into the arena. A missing one
- * is OK, with out->at NULL, and is not recorded. *file (NULL: not wanted) is the job's. */
+ * is OK, with out->at NULL, and is not recorded. */
 enum status orbax_read(struct job *, const char *path, const char *role, struct arena *,
-                       struct bytes *out, uint32_t *file, struct error *err);
+                       struct bytes *out, struct error *err);
 
 /* Is a file a pointer that git-lfs left in its place? Then the error says so. */
 bool orbax_is_pointer(const struct source *, struct error *err);

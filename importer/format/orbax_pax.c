@@ -179,7 +179,7 @@ enum status orbax_padding_read(struct orbax_item *item)
         return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
     if (!orbax_is_padding(path))
         return OK;
-    if (orbax_read(job, path, "config", &arena, &text, NULL, &err) == OK && text.at) {
+    if (orbax_read(job, path, "config", &arena, &text, &err) == OK && text.at) {
         json_init(&p.json, cursor_over(text, 0), &arena, path, &err);
         p.json.python = true;
         read_file(&p);

@@ -75,7 +75,7 @@ static enum status state_file(struct job *job, const char *path, const char *pre
     struct error err = {.offset = NO_OFFSET};
     struct bytes text;
     struct json j;
-    if (orbax_read(job, path, "config", job->arena, &text, NULL, &err) == OK && text.at) {
+    if (orbax_read(job, path, "config", job->arena, &text, &err) == OK && text.at) {
         json_init(&j, cursor_over(text, 0), job->arena, path, &err);
         j.python = true;
         if (is_object(j))

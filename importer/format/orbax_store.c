@@ -71,21 +71,30 @@ static enum status read_whole(const struct source *s, struct arena *arena,
     return err->status;
 }
 
-enum status orbax_read(struct job *job, const char *path, const char *role,
-                       struct arena *arena, struct bytes *out, uint32_t *file,
-                       struct error *err)
+/* *out stays NULL where there is no such file. */
+static enum status open_there(struct job *job, const char *path, const char *role,
+                              struct source **out, uint32_t *file, struct error *err)
 {
     struct file_identity identity;
     struct error absent = {.offset = NO_OFFSET};
     struct source *s = NULL;
-    uint32_t opened;
-    *out = (struct bytes){0};
+    *out = NULL;
     if (file_identify(path, &identity, &absent) == ERR_MISSING)
         return OK;
-    if (job_open_path(job, path, role, &s, file ? file : &opened, err) != OK ||
-        orbax_is_pointer(s, err))
+    if (job_open_path(job, path, role, &s, file, err) != OK || orbax_is_pointer(s, err))
         return err->status;
-    return read_whole(s, arena, out, err);
+    *out = s;
+    return OK;
+}
+
+enum status orbax_read(struct job *job, const char *path, const char *role,
+                       struct arena *arena, struct bytes *out, struct error *err)
+{
+    struct source *s;
+    uint32_t file;
+    *out = (struct bytes){0};
+    enum status status = open_there(job, path, role, &s, &file, err);
+    return status != OK || !s ? status : read_whole(s, arena, out, err);
 }
 
 /* --- strings ------------------------------------------------------------------------ */
@@ -114,13 +123,14 @@ static bool read_strings(struct orbax_store *s, struct json *j)
 static enum status load_strings(struct orbax_store *s)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct bytes text;
+    struct bytes text = {0};
+    struct source *source;
     struct json j;
     const char *path = orbax_path(s->job->arena, s->directory, STRINGS_FILE);
     if (!path)
         return no_memory(s);
-    if (orbax_read(s->job, path, "data", &s->arena, &text, &s->string_file, &err) == OK &&
-        text.at) {
+    if (open_there(s->job, path, "data", &source, &s->string_file, &err) == OK &&
+        source && read_whole(source, &s->arena, &text, &err) == OK) {
         json_init(&j, cursor_over(text, 0), &s->arena, path, &err);
         read_strings(s, &j);
     }

@@ -239,7 +239,7 @@ enum status orbax_tree_read(struct job *job, const char *directory,
     const char *path = orbax_path(job->arena, directory, TREE_FILE);
     if (!path)
         return error_set(job->err, ERR_MEMORY, directory, NO_OFFSET, "no memory");
-    if (orbax_read(job, path, "index", &arena, &text, NULL, &err) == OK && text.at) {
+    if (orbax_read(job, path, "index", &arena, &text, &err) == OK && text.at) {
         json_init(&r.json, cursor_over(text, 0), &arena, path, &err);
         r.json.python = true;
         read_file(&r);

@@ -119,11 +119,12 @@ struct torch_tree {
 
 /* torch_globals.c */
 void torch_globals_learn(struct torch_tree *);
-enum torch_meaning torch_meaning_of(const struct pickle *, pickle_ref global);
+/* Of a global. */
+enum torch_meaning torch_meaning_of(const struct pickle *, pickle_ref);
 /* Of a call's callee, also through copyreg._reconstructor; TORCH_UNKNOWN for other nodes. */
-enum torch_meaning torch_callee(const struct pickle *, pickle_ref call);
+enum torch_meaning torch_callee(const struct pickle *, pickle_ref);
 /* The canonical dtype of a global like torch.float32, or of a storage class (NULL: untyped). */
-const char *torch_dtype_of(const struct pickle *, pickle_ref global);
+const char *torch_dtype_of(const struct pickle *, pickle_ref);
 
 /* torch_tensor.c */
 struct torch_tensor {

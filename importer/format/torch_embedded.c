@@ -158,7 +158,7 @@ static bool load(struct torch_tree *t, pickle_ref bytes, struct torch_embedded *
                  struct error *err)
 {
     struct source *source = NULL;
-    struct torch_run all;
+    struct torch_run all = {0};
     struct torch_legacy legacy;
     struct torch_run where;
     if (!torch_bytes_run(t, bytes, &all, err) ||

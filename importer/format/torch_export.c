@@ -89,32 +89,48 @@ static bool read_sizes(struct listing *l, uint64_t *out, unsigned *count)
     }
 }
 
+static bool read_dtype(struct listing *l)
+{
+    uint64_t number = 0;
+    if (!read_size(l, &number))
+        return false;
+    l->tensor.dtype = number < sizeof(scalar_types) / sizeof(scalar_types[0])
+                          ? scalar_types[number]
+                          : NULL;
+    return true;
+}
+
+static bool read_strides(struct listing *l)
+{
+    struct torch_tensor *x = &l->tensor;
+    uint64_t strides[TENSOR_RANK_MAX] = {0};
+    unsigned count;
+    if (!read_sizes(l, strides, &count))
+        return false;
+    for (unsigned d = 0; d < count; d++)
+        x->strides[d] = strides[d] <= INT64_MAX ? (int64_t)strides[d] : INT64_MAX;
+    l->strided = count == x->rank;
+    return true;
+}
+
 static bool read_meta(struct listing *l)
 {
     struct json *j = &l->json;
     struct torch_tensor *x = &l->tensor;
-    uint64_t number, strides[TENSOR_RANK_MAX];
-    unsigned count;
     enum json_type type;
     if (!json_want(j, JSON_OBJECT, "an object"))
         return false;
     while ((type = json_next(j)) == JSON_KEY) {
         if (json_is(j, "dtype")) {
-            if (!read_size(l, &number))
+            if (!read_dtype(l))
                 return false;
-            x->dtype = number < sizeof(scalar_types) / sizeof(scalar_types[0])
-                           ? scalar_types[number]
-                           : NULL;
         } else if (json_is(j, "sizes")) {
             if (!read_sizes(l, x->shape, &x->rank))
                 return false;
             l->sized = true;
         } else if (json_is(j, "strides")) {
-            if (!read_sizes(l, strides, &count))
+            if (!read_strides(l))
                 return false;
-            for (unsigned d = 0; d < count; d++)
-                x->strides[d] = strides[d] <= INT64_MAX ? (int64_t)strides[d] : INT64_MAX;
-            l->strided = count == x->rank;
         } else if (json_is(j, "storage_offset")) {
             if (!read_size(l, &x->offset))
                 return false;

@@ -186,7 +186,8 @@ bool torch_numpy_scalar(struct torch_tree *t, pickle_ref ref, double *real,
     struct dtype dtype;
     dtype_find(type.dtype, &dtype);
     *is_integer = dtype.kind != DTYPE_FLOAT;
-    if (dtype.kind == DTYPE_INT && type.item < 8 && bits >> (8 * type.item - 1) & 1)
+    if (dtype.kind == DTYPE_INT && type.item && type.item < 8 &&
+        bits >> (8 * type.item - 1) & 1)
         bits |= UINT64_MAX << (8 * type.item);
     *integer = (int64_t)bits;
     if (dtype.kind == DTYPE_FLOAT && strncmp(dtype.name, "float", 5) == 0 &&

@@ -98,7 +98,9 @@ static char adds(const struct dtype *dtype)
         return dtype->bits >= 64 ? 'c' : '-';
     if (dtype->kind != DTYPE_FLOAT)
         return '-';
-    return dtype->bits >= 32 ? 'f' : dtype->bits == 16 ? 'h' : '-';
+    if (dtype->bits >= 32)
+        return 'f';
+    return dtype->bits == 16 ? 'h' : '-';
 }
 
 /* Dimensions of the values behind those of the entries (and of a block). */

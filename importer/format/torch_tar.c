@@ -271,8 +271,8 @@ static bool read_numbers(struct tar *tar, const struct source *s, uint64_t *at,
     if (!x->shape || !x->strides)
         return torch_no_memory(tar->t, tar->err);
     for (unsigned d = 0; d < x->rank; d++) {
-        x->shape[d] = load_u64le(raw + 8 * d);
-        uint64_t stride = load_u64le(raw + 8 * (x->rank + d));
+        x->shape[d] = load_u64le(raw + 8 * (size_t)d);
+        uint64_t stride = load_u64le(raw + 8 * ((size_t)x->rank + d));
         if (x->shape[d] > INT64_MAX || stride > INT64_MAX)
             return fail(tar, tar->tensors_in.at + *at, "a negative size or stride");
         x->strides[d] = (int64_t)stride;

@@ -122,7 +122,7 @@ static bool read_storage(struct torch_tree *t, pickle_ref ref, struct torch_key 
         return t->find_key(t, ref, key, &out->run, err);
     if (!torch_key_read(t, ref, key, err))
         return false;
-    out->meta = strcmp(key->location, "meta") == 0;
+    out->meta = key->location && strcmp(key->location, "meta") == 0;
     return true;
 }
 

@@ -629,24 +629,28 @@ static bool enter_module(struct walk *w, pickle_ref ref)
            go_into(w, pairs_of(p, pickle_get(p, state, "_parameters")), FRAME_PARAMETERS);
 }
 
+/* A dict that a call made; Python 2: the pairs are the argument. */
+static bool enter_dict(struct walk *w, const struct pickle_call *call)
+{
+    const struct pickle *p = w->t->pickle;
+    pickle_ref pairs = pickle_item(p, call->args, 0);
+    if (!go_into(w, call->dict, FRAME_PAIRS))
+        return false;
+    if (pickle_kind(p, pairs) == PICKLE_DICT)
+        return go_into(w, pairs, FRAME_PAIRS);
+    return pickle_kind(p, pairs) != PICKLE_LIST || go_into(w, pairs, FRAME_KEYED);
+}
+
 static bool enter_call(struct walk *w, pickle_ref ref)
 {
     const struct pickle *p = w->t->pickle;
     const struct pickle_call *call = pickle_at(p, ref)->call;
-    enum torch_meaning meaning = torch_callee(p, ref);
     bool tensors = has(p, ref, HAS_TENSOR);
     bool named = call->state && pickle_kind(p, call->state) == PICKLE_DICT;
     pickle_ref args = tensors && has(p, call->args, HAS_TENSOR) ? call->args : 0;
     pickle_ref state = 0, more = 0;
-    if (meaning == TORCH_DICT) {
-        /* Python 2: the pairs are the argument */
-        pickle_ref pairs = pickle_item(p, call->args, 0);
-        bool copied = pickle_kind(p, pairs) == PICKLE_DICT;
-        return go_into(w, call->dict, FRAME_PAIRS) &&
-               (copied || !pairs || pickle_kind(p, pairs) != PICKLE_LIST
-                    ? go_into(w, copied ? pairs : 0, FRAME_PAIRS)
-                    : go_into(w, pairs, FRAME_KEYED));
-    }
+    if (torch_callee(p, ref) == TORCH_DICT)
+        return enter_dict(w, call);
     if (call->state && !named && pickle_kind(p, call->state) == PICKLE_TUPLE) {
         state = pickle_item(p, call->state, 0); /* (dict, slots) */
         more = pickle_item(p, call->state, 1);

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -91,15 +92,16 @@ static enum status check_version(struct torch_tree *t, const struct torch_zip *z
                                  struct error *err)
 {
     char text[32];
-    unsigned version;
-    int end = 0;
+    char *end;
     if (!short_text(z, ".data/version", text, sizeof(text)) &&
         !short_text(z, "version", text, sizeof(text))) {
         job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "no-version",
                   "the archive does not say its version: torch may refuse it");
         return OK;
     }
-    if (sscanf(text, "%9u%n", &version, &end) != 1 || text[end])
+    const char *digits = text + strspn(text, " \t\n\v\f\r");
+    const unsigned version = (unsigned)strtoul(digits, &end, 10);
+    if (end == digits || *end || end - digits > 9)
         return refuse(z, err, NO_OFFSET, "the archive's version is not a number");
     if (version < 1 || version > VERSION_MAX)
         return error_set(err, ERR_UNSUPPORTED, z->zip.source->name, NO_OFFSET,
