@@ -19,8 +19,7 @@ for item in params opt; do
 done
 mkdir -p orbax/4 && cp -r "$TESTS/fixtures/orbax/y_zarr2" orbax/4/params && echo '{}' >orbax/4/_CHECKPOINT_METADATA
 "$CKPTDB_BIN" import . 2>&1
-list() { "$CKPTDB_BIN" "$@" "SELECT name, substr(path, length('$PWD') + 2) FROM checkpoint ORDER BY path"; }
-list
+"$CKPTDB_BIN" "SELECT name, substr(path, length('$PWD') + 2) FROM checkpoint ORDER BY path"
 "$CKPTDB_BIN" "SELECT count(*) - count(DISTINCT name) FROM checkpoint"
 echo "--- one of two is forgotten, another comes back, all move"
 "$CKPTDB_BIN" forget y/gpt@9 2>/dev/null

@@ -3,7 +3,7 @@ ckptdb=$CKPTDB_BIN
 . "$TESTS/cli/optimizer.bash"
 
 # moments PREFIX SLOT... : the slots of two parameters
-params=(enc/kernel:64,32 enc/bias:32)
+params=('enc/kernel:64,32' 'enc/bias:32')
 moments() {
     local prefix=$1 slot p
     shift
@@ -11,11 +11,12 @@ moments() {
 }
 adam() { echo "$1/count::int32"; moments "$1" mu nu; }
 model() { for p in "${params[@]}"; do echo "$1/$p"; done; }
-# infer TITLE NAME...: the first line for each place
+# infer TITLE NAMES...: the first line for each place. NAMES are one or several, a line each.
 infer() {
-    local title=$1
+    local title=$1 lines
     shift
-    names "$title.json" "$@"
+    mapfile -t lines < <(printf '%s\n' "$@")
+    names "$title.json" "${lines[@]}"
     echo "-- $title"
     "$ckptdb" optimizer infer "$title.json" >all 2>&1
     local status=$?
@@ -24,37 +25,37 @@ infer() {
     echo "status $status"
 }
 mapfile -t m < <(model params)
-infer flax step::int32 "${m[@]}" $(adam opt_state/0) opt_state/2/count::int32
-infer momentum step::int32 "${m[@]}" $(moments opt_state/0 trace)
+infer flax step::int32 "${m[@]}" "$(adam opt_state/0)" opt_state/2/count::int32
+infer momentum step::int32 "${m[@]}" "$(moments opt_state/0 trace)"
 infer counters step::int32 "${m[@]}" opt_state/1/count::int32
-infer chain "${m[@]}" $(adam opt_state/1/0) opt_state/1/2/count::int32
-infer named "${m[@]}" $(adam opt_state/main/0) opt_state/main/2/count::int32
-infer inside train_state/params/enc/kernel:64,32 train_state/params/enc/bias:32 $(adam train_state/opt_state/0) \
+infer chain "${m[@]}" "$(adam opt_state/1/0)" opt_state/1/2/count::int32
+infer named "${m[@]}" "$(adam opt_state/main/0)" opt_state/main/2/count::int32
+infer inside train_state/params/enc/kernel:64,32 train_state/params/enc/bias:32 "$(adam train_state/opt_state/0)" \
     train_state/opt_state/2/count::int32
-infer steps "${m[@]}" opt_state/mini_step::int32 opt_state/gradient_step::int32 $(moments opt_state acc_grads) \
-    opt_state/inner_opt_state/0/count::int32 $(moments opt_state/inner_opt_state/0 mu)
-infer injected "${m[@]}" opt_state/count::int32 opt_state/hyperparams/learning_rate: $(moments opt_state/inner_state/0 trace)
+infer steps "${m[@]}" opt_state/mini_step::int32 opt_state/gradient_step::int32 "$(moments opt_state acc_grads)" \
+    opt_state/inner_opt_state/0/count::int32 "$(moments opt_state/inner_opt_state/0 mu)"
+infer injected "${m[@]}" opt_state/count::int32 opt_state/hyperparams/learning_rate: "$(moments opt_state/inner_state/0 trace)"
 infer labels "${m[@]}" opt_state/inner_states/a/inner_state/0/{count::int32,{mu,nu}/enc/kernel:64\,32} \
     opt_state/inner_states/b/inner_state/0/trace/enc/bias:32
 infer variables params/params/enc/kernel:64,32 params/params/enc/bias:32 opt_state/0/count::int32 \
     opt_state/0/{mu,nu}/params/enc/kernel:64,32 opt_state/0/{mu,nu}/params/enc/bias:32 opt_state/2/count::int32
 infer nnx model/enc/{kernel/value:64\,32,bias/value:32} optimizer/step/value::int32 optimizer/opt_state/0/count/value::int32 \
     optimizer/opt_state/0/{mu,nu}/enc/{kernel/value:64\,32,bias/value:32} optimizer/opt_state/2/count/value::int32
-infer alone $(adam 0) 2/count::int32
-infer kauldron "${m[@]}" $(adam opt_state/0) opt_state/2/count::int32 collections/stats/mean:32
+infer alone "$(adam 0)" 2/count::int32
+infer kauldron "${m[@]}" "$(adam opt_state/0)" opt_state/2/count::int32 collections/stats/mean:32
 echo '-- shapes that differ, and what is missing'
 names off.json "${m[@]}" opt_state/0/count::int32 opt_state/0/mu/enc/{kernel:64\,31,bias:32} opt_state/0/nu/enc/kernel:64,32
 "$ckptdb" --list "SELECT missing, unexpected, shape, first, place FROM infer_optimizer($(id off)) WHERE optimizer = 'optax.adam'"
 torch() { # PREFIX SLOT...: two parameters
     local prefix=$1 slot
     shift
-    for slot; do echo "${prefix}0.$slot:4,4" "${prefix}1.$slot:4"; done
+    for slot; do printf '%s\n' "${prefix}0.$slot:4,4" "${prefix}1.$slot:4"; done
 }
-infer torch_adamw model.a.weight:4,4 model.a.bias:4 $(torch optimizer.state. exp_avg exp_avg_sq) optimizer.state.{0,1}.step:
-infer torch_amsgrad $(torch state. exp_avg exp_avg_sq max_exp_avg_sq step)
-infer torch_sgd $(torch state. momentum_buffer)
-infer torch_lion $(torch optimizer.state. exp_avg)
-infer torch_by_name $(torch optim.state.layers. exp_avg exp_avg_sq)
+infer torch_adamw model.a.weight:4,4 model.a.bias:4 "$(torch optimizer.state. exp_avg exp_avg_sq)" optimizer.state.{0,1}.step:
+infer torch_amsgrad "$(torch state. exp_avg exp_avg_sq max_exp_avg_sq step)"
+infer torch_sgd "$(torch state. momentum_buffer)"
+infer torch_lion "$(torch optimizer.state. exp_avg)"
+infer torch_by_name "$(torch optim.state.layers. exp_avg exp_avg_sq)"
 infer transformers_adafactor state.0.exp_avg_sq_row:4 state.0.exp_avg_sq_col:4 state.1.exp_avg_sq:4 state.{0,1}.step:
 infer bitsandbytes state.0.{state1:64\,64,state2:64\,64,qmap1:256,qmap2:256,absmax1:2,absmax2:2} state.1.{state1:4,state2:4}
 echo '-- none'
