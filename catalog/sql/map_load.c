@@ -101,7 +101,7 @@ static enum rule_outcome outcome_of(const struct loading *l, sqlite3_stmt *s)
     if (!(l->wants & MAP_WANTS_RULE))
         return sqlite3_column_type(s, TEXT) == SQLITE_NULL ? RULE_UNMATCHED : RULE_OK;
     const char *status = column(s, STATUS);
-    char c = status ? *status : 'u';
+    const char c = *(status ? status : "u");
     return c == 'o'   ? RULE_OK
            : c == 'd' ? RULE_DROPPED
            : c == 'e' ? RULE_ERROR
@@ -245,8 +245,7 @@ int map_load_tree(struct map_statements *m, const struct dialect *d,
     return finish(s, !t->failed, rc);
 }
 
-/* Of rules that only rename nobody need ask what else they do. */
-static unsigned needed(const struct map_task *t, unsigned wants)
+unsigned map_needed(const struct map_task *t, unsigned wants)
 {
     for (size_t i = 0; i < t->rules; i++)
         if (t->rule[i].operates)
@@ -256,11 +255,11 @@ static unsigned needed(const struct map_task *t, unsigned wants)
 
 int map_stream_begin(struct map_statements *m, const struct dialect *d,
                      const char *ruleset, sqlite3_int64 checkpoint, unsigned wants,
-                     const struct map_task *t, sqlite3_stmt **out)
+                     sqlite3_stmt **out)
 {
     static const char first[] = "schema/query/matched_first.sql";
     static const char each[] = "schema/query/matched_each.sql";
-    int rc = prepare_matched(m, d->each ? each : first, needed(t, wants), out);
+    int rc = prepare_matched(m, d->each ? each : first, wants, out);
     if (rc != SQLITE_OK)
         return rc;
     m->at[MAP_SELECT_MATCHED] = NULL; /* nobody else's until the end */
@@ -271,7 +270,7 @@ int map_stream_begin(struct map_statements *m, const struct dialect *d,
 int map_stream_next(sqlite3_stmt *s, size_t most, unsigned wants, struct map_task *t,
                     struct map_tree *out)
 {
-    struct loading l = {.task = t, .matched = true, .wants = needed(t, wants)};
+    struct loading l = {.task = t, .matched = true, .wants = map_needed(t, wants)};
     int rc = read_leaves(s, &l, most);
     *out = l.tree;
     t->match = l.match;
@@ -296,7 +295,8 @@ int map_load_matched(struct map_statements *m, const struct dialect *d,
     sqlite3_stmt *s = NULL;
     if (d->trial == MAP_PATH)
         return map_load_tree(m, d, checkpoint, t, out);
-    int rc = map_stream_begin(m, d, ruleset, checkpoint, MAP_WANTS_ALL, t, &s);
+    int rc =
+        map_stream_begin(m, d, ruleset, checkpoint, map_needed(t, MAP_WANTS_ALL), &s);
     if (rc == SQLITE_OK)
         rc = map_stream_next(s, SIZE_MAX, MAP_WANTS_ALL, t, out);
     map_stream_end(m, s);

@@ -65,11 +65,14 @@ int map_load_tree(struct map_statements *, const struct dialect *,
 int map_load_matched(struct map_statements *, const struct dialect *, const char *ruleset,
                      sqlite3_int64 checkpoint, struct map_task *, struct map_tree *);
 
+/* What is wanted without what no rule gives: of rules that only rename nobody need ask what else they
+ * do. */
+unsigned map_needed(const struct map_task *, unsigned wants);
+
 /* The same little by little, in no order: begin, next (SQLITE_ROW: there may be more; SQLITE_DONE)
  * and, in any case, end. `ruleset` must live until then. */
 int map_stream_begin(struct map_statements *, const struct dialect *, const char *ruleset,
-                     sqlite3_int64 checkpoint, unsigned wants, const struct map_task *,
-                     sqlite3_stmt **out);
+                     sqlite3_int64 checkpoint, unsigned wants, sqlite3_stmt **out);
 int map_stream_next(sqlite3_stmt *, size_t most, unsigned wants, struct map_task *,
                     struct map_tree *);
 void map_stream_end(struct map_statements *, sqlite3_stmt *);

@@ -338,7 +338,7 @@ static int settle(struct map_cursor *c)
         next_layout(c);
     if (!c->stream && c->by_leaf)
         rc = map_stream_begin(&t->statements, c->dialect, ruleset, c->source[c->first].id,
-                              wanted(c), &c->given, &c->stream);
+                              map_needed(&c->given, wanted(c)), &c->stream);
     if (rc == SQLITE_OK)
         rc = c->by_leaf ? settle_batch(c) : settle_all(c, ruleset);
     c->at = c->first;
