@@ -338,12 +338,14 @@ static inline void world_write(struct world *w)
         grid_box(&w->grid, w->shape, w->t.rank, i, origin, inside);
         text_reset(&value);
         char *own;
-        if (!make_own(w, origin, &value, &own))
-            free(own);
-        else if (w->grid.in_files)
-            put_in_file(w, i, &value);
-        else
+        bool there = make_own(w, origin, &value, &own);
+        if (there && !w->grid.in_files) {
             put_in_list(w, i, &value, own);
+            continue;
+        }
+        if (there)
+            put_in_file(w, i, &value);
+        free(own);
     }
     text_release(&value);
     if (w->list)

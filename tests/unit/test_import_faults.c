@@ -32,8 +32,9 @@ static struct {
 
 static bool fails(enum call call, const char *path)
 {
-    size_t len = strlen(path), end = fault.where ? strlen(fault.where) : 0;
-    if (fault.call != call || len < end || strcmp(path + len - end, fault.where) != 0)
+    const char *where = fault.where ? fault.where : "";
+    size_t len = strlen(path), end = strlen(where);
+    if (fault.call != call || len < end || strcmp(path + len - end, where) != 0)
         return false;
     bool now = __atomic_add_fetch(&fault.calls, 1, __ATOMIC_SEQ_CST) >= fault.from;
     if (now)

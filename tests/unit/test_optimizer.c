@@ -87,11 +87,11 @@ static void show(const struct optimizer_rows *rows, struct text *out)
         text_adds(out, *shown ? "=" : "");
         if (row->error)
             text_adds(out, row->error);
-        else if (!row->dtype && !row->shape)
-            text_adds(out, "null");
-        else
+        else if (row->dtype && row->shape)
             text_addf(out, "%s%s%s", strcmp(row->dtype, "float32") == 0 ? "" : row->dtype,
                       row->shape, row->axes ? row->axes : "");
+        else
+            text_adds(out, "null");
         text_release(&name);
     }
 }

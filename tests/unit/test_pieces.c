@@ -38,6 +38,8 @@ static void make_run(struct pieces *p, struct extent *e, unsigned swap, struct t
     }
     for (uint64_t i = 0; i < (reach + 1) * p->unit; i++)
         text_addc(run, (char)random_below(256));
+    if (!run->at)
+        abort();
     for (uint64_t k = 0; k < count; k++) {
         uint64_t at = 0, position = 0;
         for (unsigned d = 0; d < p->t.rank; d++) {
