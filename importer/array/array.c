@@ -222,10 +222,11 @@ static int by_index(const void *a, const void *b)
 }
 
 enum status array_emit_values(struct job *job, const struct zarr_array *a, uint32_t list,
-                              struct grid_value *values, uint64_t count, const char *name,
-                              size_t len)
+                              struct grid_value *values, uint64_t count,
+                              struct bytes name)
 {
-    struct emission e = {.array = a, .grid = a->grid, .name = name, .len = len};
+    struct emission e = {
+        .array = a, .grid = a->grid, .name = (const char *)name.at, .len = name.len};
     if (count)
         qsort(values, (size_t)count, sizeof(*values), by_index);
     e.grid.in_files = false;

@@ -86,7 +86,7 @@ enum status array_emit_site(struct job *, const char *root, const struct array_s
 
 /* Emit an array whose values are listed (grid.h; in any order, sorted in place). */
 enum status array_emit_values(struct job *, const struct zarr_array *, uint32_t list,
-                              struct grid_value *values, uint64_t count, const char *name,
-                              size_t len);
+                              struct grid_value *values, uint64_t count,
+                              struct bytes name);
 
 #endif

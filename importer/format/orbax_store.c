@@ -284,9 +284,10 @@ enum status orbax_store_emit(struct orbax_store *s, uint64_t position, const cha
         return emit_string(s, &s->strings[position - s->array_count], name, len);
     if (s->listed) {
         struct orbax_array *a = &s->arrays[position];
-        return a->array ? array_emit_values(s->job, a->array, a->manifest, a->values,
-                                            a->count, name, len)
-                        : emit_unknown(s, name, len);
+        return a->array
+                   ? array_emit_values(s->job, a->array, a->manifest, a->values, a->count,
+                                       (struct bytes){(const uint8_t *)name, len})
+                   : emit_unknown(s, name, len);
     }
     const struct array_site *site = &s->tree.sites[position];
     if (array_emit_site(s->job, s->directory, site, name, len, NULL) != OK ||
