@@ -7,7 +7,6 @@
  *   zstd:L             level -7 to 22
  *   blosc:C,L,S,W      inner codec (zstd, lz4, ...), level 0 to 9, shuffle 0 to 2, bytes of an
  *                      element
- *   unpack:B           packed elements of B bits to one a byte ("unpack:4s": with their sign)
  *
  *   encoder_open("zstd:3", &e, err);
  *   encoder_run(e, chunk, &stored, err);      `stored` is valid until the next run
