@@ -220,7 +220,7 @@ static bool judge(struct run *r, const struct json_value *tx)
     const struct json_value *value, *args = json_get(tx, "args");
     const struct optax_function *function = NULL;
     enum form f = optax_form_of(tx, &value);
-    bool wrong;
+    bool wrong = false;
     if (f == FORM_NONE)
         return not_a_form(r, tx);
     bool named = f == FORM_OPT || f == FORM_TRANSFORM || f == FORM_INJECT;
