@@ -328,13 +328,11 @@ static enum status run_batches(struct run *run, sqlite3_stmt *ids, struct error 
     return err->status;
 }
 
-/* Tensors with bytes, in the order of their bytes; ?2: those that have a hash, too. ?3: only
- * those whose number of bytes another tensor has. */
+/* Tensors with bytes, in the order of their bytes; ?2: those that have a hash, too. */
 static const char tensors_sql[] =
     "SELECT t.id, t.nbytes FROM tensor t WHERE t.checkpoint_id = ?1 AND t.storage <> 'none'"
     " AND t.nbytes IS NOT NULL AND t.dtype NOT IN ('string', 'variant', 'resource')"
-    " AND (?2 OR NOT EXISTS (SELECT 1 FROM tensor_hashes h WHERE h.id = t.id))"
-    " AND (NOT ?3 OR t.nbytes IN (SELECT nbytes FROM twin_sizes)) ORDER BY ";
+    " AND (?2 OR NOT EXISTS (SELECT 1 FROM tensor_hashes h WHERE h.id = t.id))";
 
 static enum status prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
                            struct error *err)
@@ -354,24 +352,18 @@ static enum status sum_bytes(struct run *run, sqlite3_stmt *ids, struct error *e
                              : db_error(run->work->db, "cannot list the tensors", err);
 }
 
-/* How many bytes more than one tensor has: only such tensors can be equal. A layout counts as
- * often as checkpoints have it. */
-static enum status find_twin_sizes(const struct content_work *w, struct error *err)
+/* A layout counts as often as checkpoints have it. */
+enum status content_find_twins(sqlite3 *db, struct error *err)
 {
     return db_exec(
-               w->db,
-               "CREATE TEMP TABLE IF NOT EXISTS twin_sizes (nbytes INTEGER PRIMARY KEY);"
-               "DELETE FROM twin_sizes",
-               err) == OK &&
-                   w->twins
-               ? db_exec(
-                     w->db,
-                     "INSERT INTO twin_sizes SELECT t.nbytes FROM layout_tensors t"
-                     " JOIN (SELECT layout, count(*) AS n FROM checkpoints GROUP BY layout) c"
-                     " ON c.layout = t.id >> 24"
-                     " WHERE t.nbytes > 0 GROUP BY t.nbytes HAVING sum(c.n) > 1",
-                     err)
-               : err->status;
+        db,
+        "CREATE TEMP TABLE IF NOT EXISTS twin_sizes (nbytes INTEGER PRIMARY KEY);"
+        "DELETE FROM twin_sizes;"
+        "INSERT INTO twin_sizes SELECT t.nbytes FROM layout_tensors t"
+        " JOIN (SELECT layout, count(*) AS n FROM checkpoints GROUP BY layout) c"
+        " ON c.layout = t.id >> 24"
+        " WHERE t.nbytes > 0 GROUP BY t.nbytes HAVING sum(c.n) > 1",
+        err);
 }
 
 static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
@@ -381,19 +373,19 @@ static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
     sqlite3_stmt *ids = NULL;
     struct text sql = {0};
     text_adds(&sql, tensors_sql);
-    text_adds(&sql, order);
+    if (run->work->twins)
+        text_adds(&sql, " AND t.nbytes IN (SELECT nbytes FROM twin_sizes)");
+    text_addf(&sql, " ORDER BY %s", order);
     run->cache = file_cache_new();
     run->fold = digest_fold_new();
     run->tensors = calloc(BATCH_TENSORS, sizeof(*run->tensors));
     run->complete = true;
     if (!run->cache || !run->fold || !run->tensors || !text_str(&sql))
         no_memory(err);
-    else if (find_twin_sizes(run->work, err) == OK &&
-             prepare(db, text_str(&sql), &ids, err) == OK &&
+    else if (prepare(db, text_str(&sql), &ids, err) == OK &&
              lookup_open(db, &run->lookup, err) == OK) {
         sqlite3_bind_int64(ids, 1, checkpoint);
         sqlite3_bind_int64(ids, 2, all);
-        sqlite3_bind_int64(ids, 3, run->work->twins);
         if (sum_bytes(run, ids, err) == OK)
             run_batches(run, ids, err);
     }

@@ -16,18 +16,21 @@ struct content_work {
     sqlite3 *db;
     unsigned threads; /* 0: one a core */
     bool again;       /* compute what is known, too */
-    bool
-        twins; /* only what could be equal to something: as many bytes in another place */
+    bool twins;       /* only tensors of a size that content_find_twins() found */
     /* NULL: never. Asked on any thread; true ends the work with ERR_INTERRUPTED. */
     bool (*stop)(void *context);
     /* Bytes read so far of those that there are to read; on the caller's thread. NULL: nobody. */
     void (*progress)(void *context, uint64_t done, uint64_t total);
     /* A tensor that could not be read; the work goes on, without the checkpoint's hash. (What
-     * has no bytes, for a shard was missing at import, is no trouble: it has no hash.) */
-    /* `tensor` NULL: a file is not as it was. */
+     * has no bytes, for a shard was missing at import, is no trouble: it has no hash.)
+     * `tensor` NULL: a file is not as it was. */
     void (*trouble)(void *context, const char *tensor, const struct error *);
     void *context;
 };
+
+/* Find how many bytes more than one tensor has: only such tensors can be equal. Kept with the
+ * connection, once for the work on any number of checkpoints. */
+enum status content_find_twins(sqlite3 *, struct error *err);
 
 /* Hash all tensors of a checkpoint that have bytes (or those with twins alone), and then the
  * checkpoint, if all are known. *complete says whether all could be read. */

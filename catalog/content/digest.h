@@ -7,7 +7,6 @@
  * bytes. The hash is the digest of the only block, or, where there are more or none, XXH3-128
  * of the digests in a row. So the blocks of one tensor can be made on all cores.
  *
- *
  * It finds copies. It proves nothing against somebody who wants two tensors to look alike.
  */
 #ifndef CKPTDB_CONTENT_DIGEST_H

@@ -118,6 +118,8 @@ int hash_request(struct session *s, const struct hash_request *r)
     struct error err = {.offset = NO_OFFSET};
     struct content_work w = work_of(&h, r->threads, r->again);
     w.twins = r->twins;
+    if (w.twins)
+        content_find_twins(s->db, &err);
     for (size_t i = 0; i < r->count && err.status == OK; i++) {
         bool complete = false;
         char *name = name_of(s, r->ids[i]);
