@@ -11,16 +11,10 @@
 #include <string.h>
 
 #include "catalog/base/bits.h"
+#include "catalog/convert/float_format.h"
 #include "catalog/convert/ggml_grids.h"
 
 #define QK 256 /* elements of the "k" types' blocks */
-
-static float float_of(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof(f));
-    return f;
-}
 
 static float half(const uint8_t *at)
 {

@@ -7,6 +7,7 @@
 
 #include "catalog/base/limits.h"
 #include "catalog/convert/convert.h"
+#include "catalog/convert/float_format.h"
 
 #define FIRST_READ     ((size_t)64 << 10)
 #define DEPTH_MAX      8 /* of arrays in arrays, which only the text of the format has */
@@ -62,20 +63,6 @@ static unsigned width_of(enum gguf_type type)
 {
     static const uint8_t widths[GGUF_TYPES] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
     return widths[type];
-}
-
-static double float_of(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof(f));
-    return f;
-}
-
-static double double_of(uint64_t bits)
-{
-    double d;
-    memcpy(&d, &bits, sizeof(d));
-    return d;
 }
 
 static void take_scalar(struct gguf *g, struct gguf_value *v)

@@ -132,6 +132,17 @@ bool onnx_text(struct onnx *o, const struct message_field *f, struct bytes *text
     return source_read(o->message.source, f->at, at, (size_t)f->len, job->err) == OK;
 }
 
+void onnx_pair(struct onnx *o, struct bytes *key, struct bytes *value)
+{
+    struct message_field f;
+    *key = *value = (struct bytes){(const uint8_t *)"", 0};
+    while (onnx_next(o, &f))
+        if (f.number == 1)
+            onnx_text(o, &f, key);
+        else if (f.number == 2)
+            onnx_text(o, &f, value);
+}
+
 /* Do something with the contents of a field, and come back. */
 static void inside(struct onnx *o, const struct message_field *f,
                    void (*walk)(struct onnx *))
@@ -261,16 +272,11 @@ static void state_text(struct onnx *o, const char *key, struct bytes value)
     text_release(&safe);
 }
 
-/* A pair of metadata_props (two texts), or an opset (a domain and a number). */
+/* A pair of metadata_props. */
 static void walk_pair(struct onnx *o)
 {
-    struct message_field f;
-    struct bytes key = {(const uint8_t *)"", 0}, value = key;
-    while (onnx_next(o, &f))
-        if (f.number == 1)
-            onnx_text(o, &f, &key);
-        else if (f.number == 2)
-            onnx_text(o, &f, &value);
+    struct bytes key, value;
+    onnx_pair(o, &key, &value);
     if (o->job->err->status == OK && utf8_valid((const char *)key.at, key.len) && key.len)
         state_text(o, (const char *)key.at, value);
 }

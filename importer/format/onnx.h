@@ -50,6 +50,9 @@ bool onnx_next(struct onnx *, struct message_field *);
 bool onnx_number(struct onnx *, const struct message_field *, uint64_t *value);
 bool onnx_text(struct onnx *, const struct message_field *, struct bytes *text);
 
+/* The message at hand as a StringStringEntryProto: its texts, empty where there is none. */
+void onnx_pair(struct onnx *, struct bytes *key, struct bytes *value);
+
 /* Emit a TensorProto under its own name, or under `name` where that is given. */
 void onnx_tensor(struct onnx *, struct message_range, struct bytes name);
 /* The same of a SparseTensorProto: one row with the dense shape. */

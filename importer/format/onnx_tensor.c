@@ -165,13 +165,8 @@ static bool text_is(struct bytes text, const char *word)
 /* A key and a value of external_data. */
 static void read_entry(struct onnx *o, struct place *p)
 {
-    struct message_field f;
-    struct bytes key = {(const uint8_t *)"", 0}, value = key;
-    while (onnx_next(o, &f))
-        if (f.number == 1)
-            onnx_text(o, &f, &key);
-        else if (f.number == 2)
-            onnx_text(o, &f, &value);
+    struct bytes key, value;
+    onnx_pair(o, &key, &value);
     if (text_is(key, "location"))
         p->location = value;
     else if (text_is(key, "offset"))
