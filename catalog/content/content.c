@@ -15,6 +15,7 @@
 #include "catalog/base/text.h"
 #include "catalog/base/work.h"
 #include "catalog/content/digest.h"
+#include "catalog/read/files.h"
 #include "catalog/read/read.h"
 
 #define BATCH_TENSORS 4096
@@ -491,21 +492,16 @@ static enum status drop_checkpoint(sqlite3 *db, int64_t checkpoint, struct error
 /* Whether a row of `files` is of a file that is as it was at import. */
 static bool as_indexed(sqlite3_stmt *s, struct error *why)
 {
-    const char *path = (const char *)sqlite3_column_text(s, 0);
-    struct file_identity now;
-    const struct file_identity then = {
-        .size = (uint64_t)sqlite3_column_int64(s, 1),
-        .mtime_ns = sqlite3_column_int64(s, 2),
-        .inode = (uint64_t)sqlite3_column_int64(s, 3),
-        .device = (uint64_t)sqlite3_column_int64(s, 4),
+    const struct stored_file file = {
+        .path = (const char *)sqlite3_column_text(s, 0),
+        .present = true,
+        .checked = true,
+        .identity = {.size = (uint64_t)sqlite3_column_int64(s, 1),
+                     .mtime_ns = sqlite3_column_int64(s, 2),
+                     .inode = (uint64_t)sqlite3_column_int64(s, 3),
+                     .device = (uint64_t)sqlite3_column_int64(s, 4)},
     };
-    if (file_identify(path, &now, why) != OK)
-        return false;
-    if (file_same(&now, &then))
-        return true;
-    error_set(why, ERR_CHANGED, path, NO_OFFSET,
-              "changed since it was indexed; import it again");
-    return false;
+    return file_as_indexed(&file, why) == OK;
 }
 
 /* What is known is only as good as the files are unchanged. False after an error, or after
@@ -530,7 +526,7 @@ static bool files_unchanged(const struct content_work *w, int64_t checkpoint,
     sqlite3_finalize(s);
     if (!good && w->trouble)
         w->trouble(w->context, NULL, &why);
-    if (!good)
+    if (!good && !status_passes(why.status)) /* else nothing is known of the file */
         drop_hashes(w->db, checkpoint, err);
     return good && err->status == OK;
 }

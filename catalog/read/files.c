@@ -66,8 +66,7 @@ static enum status open_checked(const struct stored_file *file, struct source **
     return status;
 }
 
-/* The directory of a grid's files, or a file in it that will not be read. */
-static enum status check_unopened(const struct stored_file *file, struct error *err)
+enum status file_as_indexed(const struct stored_file *file, struct error *err)
 {
     struct file_identity now;
     if (!file->present)
@@ -155,7 +154,7 @@ static enum status look_again(struct cached_file *f, const struct stored_file *f
     if (now - f->looked_at < LOOK_AGAIN_NS)
         return OK;
     f->looked_at = now;
-    return check_unopened(file, err);
+    return file_as_indexed(file, err);
 }
 
 static enum status take_cached(struct file_cache *c, const struct stored_file *file,
@@ -252,7 +251,7 @@ static enum status check_file(struct opening *o, uint32_t at, struct error *err)
     if (!file || o->seen[at])
         return err->status;
     o->seen[at] = 1;
-    return check_unopened(file, err);
+    return file_as_indexed(file, err);
 }
 
 /* Bytes that the catalog has are good while their file is as it was. Those of a tensor that

@@ -15,6 +15,9 @@ enum status file_set_open(const struct stored_tensor *, struct file_set **out,
                           struct error *err);
 void file_set_close(struct file_set *);
 
+/* Whether a file or directory that is not opened is as it was: the same errors. */
+enum status file_as_indexed(const struct stored_file *, struct error *err);
+
 /* The stored bytes of an extent, less `before` bytes in front of it; valid while the set is
  * open. Any number of threads. */
 enum status file_set_extent(struct file_set *, const struct extent *, uint64_t before,
