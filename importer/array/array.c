@@ -1,5 +1,6 @@
 #include "importer/array/array.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,6 +195,14 @@ void array_tree_report(struct job *job, const struct array_tree *tree)
             "checkpoints of other formats inside this one: %llu, such as \"%.200s\"; "
             "not looked at (import them by their own paths)",
             (unsigned long long)tree->foreign, tree->first_foreign);
+    if (!tree->lost)
+        return;
+    struct error first = *tree->lost;
+    char what[80];
+    snprintf(what, sizeof(what), "attributes that cannot be read: %llu, the first",
+             (unsigned long long)tree->lost_attributes);
+    error_prefix(&first, what);
+    job_issue_error(job, ISSUE_WARNING, &first);
 }
 
 struct array_site *array_tree_find(const struct array_tree *tree, const char *path)

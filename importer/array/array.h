@@ -57,6 +57,8 @@ struct array_tree {
     uint64_t foreign; /* files and directories below the root that are no zarr, but named
                          like checkpoints of other formats: not looked into, */
     const char *first_foreign; /* and the path of one of them */
+    uint64_t lost_attributes;  /* nodes whose .zattrs could not be read, */
+    const struct error *lost;  /* and why, of one of them */
     uint64_t links;            /* links to directories, which are not followed, */
     const char *link;          /* and the path of one of them */
 };
@@ -66,7 +68,7 @@ struct array_tree {
  * ERR_LIMIT, or where the root cannot be read. */
 enum status array_tree_scan(struct job *, const char *root, struct array_tree *out);
 
-/* A warning where there is something foreign. */
+/* A warning where there is something foreign, and where attributes could not be read. */
 void array_tree_report(struct job *, const struct array_tree *);
 
 /* The site at a path; NULL: none. */

@@ -121,18 +121,43 @@ static bool add_attributes(struct node *n, const char *file, struct bytes text)
     return true;
 }
 
+static void path_too_long(const struct node *n, const char *name, struct error *err)
+{
+    error_set(err, ERR_IO, n->scan->root, NO_OFFSET,
+              "the path of a metadata file below it is too long: %.300s/%s", n->path,
+              name);
+}
+
 /* Attributes that cannot be read are the node's loss, not its arrays'. */
+static bool lose_attributes(struct found *f, const struct error *problem)
+{
+    struct array_tree *t = &f->tree;
+    if (problem->status == ERR_MEMORY)
+        return false;
+    t->lost_attributes++;
+    if (t->lost && strcmp(problem->message, t->lost->message) >= 0)
+        return true;
+    struct error *kept = arena_alloc(&f->arena, sizeof(*kept));
+    if (kept)
+        *kept = *problem;
+    t->lost = kept;
+    return kept;
+}
+
 static bool read_attributes(struct node *n)
 {
     struct found *f = n->found;
-    struct error ignored = {.offset = NO_OFFSET};
+    struct error problem = {.offset = NO_OFFSET};
     struct bytes text;
     char whole[PATH_MAX];
-    if (!array_listed(&n->listing, ".zattrs") ||
-        !array_path(whole, n->scan->root, n->path, ".zattrs") ||
-        array_read(&f->scratch, whole, &text, NULL, &ignored) != OK)
-        return ignored.status != ERR_MEMORY;
-    return add_attributes(n, ".zattrs", text);
+    if (!array_listed(&n->listing, ".zattrs"))
+        return true;
+    if (!array_path(whole, n->scan->root, n->path, ".zattrs"))
+        path_too_long(n, ".zattrs", &problem);
+    else
+        array_read(&f->scratch, whole, &text, NULL, &problem);
+    return problem.status == OK ? add_attributes(n, ".zattrs", text)
+                                : lose_attributes(f, &problem);
 }
 
 static bool add_site(struct node *n, const struct array_site *site)
@@ -234,10 +259,14 @@ static bool read_node(struct node *n, struct array_site *site, bool *is_array)
     struct error problem = {.offset = NO_OFFSET};
     char whole[PATH_MAX];
     const char *name = metadata_name(&n->listing, &version);
-    if (!name || !array_path(whole, n->scan->root, n->path, name))
+    if (!name)
         return true;
-    site->metadata_name = name;
-    if (array_read(&f->scratch, whole, &text, &site->metadata_identity, &problem) == OK &&
+    if (array_path(whole, n->scan->root, n->path, name))
+        site->metadata_name = name;
+    else
+        path_too_long(n, name, &problem);
+    if (site->metadata_name &&
+        array_read(&f->scratch, whole, &text, &site->metadata_identity, &problem) == OK &&
         zarr_parse(text, version, whole, &f->arena, &site->array, &problem) == OK) {
         *is_array = site->has_metadata = site->array.kind == ZARR_ARRAY;
         return version == 2 ||
@@ -368,6 +397,9 @@ static bool take_found(struct array_tree *tree, const struct array_tree *t)
     tree->links += t->links;
     if (t->link && (!tree->link || strcmp(t->link, tree->link) < 0))
         tree->link = t->link;
+    tree->lost_attributes += t->lost_attributes;
+    if (t->lost && (!tree->lost || strcmp(t->lost->message, tree->lost->message) < 0))
+        tree->lost = t->lost;
     return append(tree->sites, &tree->count, t->sites, t->count, sizeof(*t->sites)) &&
            append(tree->groups, &tree->group_count, t->groups, t->group_count,
                   sizeof(*t->groups)) &&

@@ -52,3 +52,24 @@ echo "== gone"
 rm -r single.zarr
 imported . --prune
 list
+echo "--- metadata whose path is too long, and attributes that are too large: the rest is there, what is lost is said"
+(
+    root=$PWD/long
+    array='{"zarr_format":2,"shape":[1],"chunks":[1],"dtype":"<f4","order":"C","compressor":null,"filters":null,
+        "fill_value":0}'
+    mkdir -p long/near && cd long && echo '{"zarr_format":2}' >.zgroup && echo "$array" >near/.zarray
+    truncate -s 300000000 near/.zattrs
+    deep=$(printf 'x%.0s' {1..200})
+    dir=$root
+    while [ ${#dir} -lt 3600 ]; do
+        mkdir "$deep" && cd "$deep" || exit
+        dir=$dir/$deep
+    done
+    last=$(printf 'y%.0s' $(seq $((4092 - ${#dir} - 1 - 201))))
+    mkdir -p "$deep/$last" && cd "$deep" || exit
+    echo "$array" >"$last/.zarray"
+)
+"$CKPTDB_BIN" -d long.db import long 2>&1 | sed -E 's/x{200}/X/g; s/y{50,}/Y/g'
+"$CKPTDB_BIN" -d long.db 'SELECT length(name), shape, storage FROM tensor'
+"$CKPTDB_BIN" -d long.db 'SELECT state FROM checkpoint'
+rm -r long
