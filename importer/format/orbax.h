@@ -147,9 +147,6 @@ char *orbax_path(struct arena *, const char *directory, const char *name);
 enum status orbax_read(struct job *, const char *path, const char *role, struct arena *,
                        struct bytes *out, struct error *err);
 
-/* Is a file a pointer that git-lfs left in its place? Then the error says so. */
-bool orbax_is_pointer(const struct source *, struct error *err);
-
 /* A key for a message, cut at a length that fits: "%.*s". */
 #define ORBAX_SHOWN(key) (int)((key).len < 200 ? (key).len : 200), (const char *)(key).at
 

@@ -95,8 +95,7 @@ enum status orbax_aggregate_read(struct orbax_item *item, const char *directory)
         return error_set(job->err, ERR_MEMORY, directory, NO_OFFSET, "no memory");
     if (!is_file(path))
         return OK;
-    if (job_open_path(job, path, "data", &s, &a.sink.file, &err) != OK ||
-        orbax_is_pointer(s, &err)) {
+    if (job_open_path(job, path, "data", &s, &a.sink.file, &err) != OK) {
         job_issue_error(job, ISSUE_ERROR, &err);
     } else if (begins_map(s)) {
         a.sink.source = s;

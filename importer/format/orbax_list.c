@@ -22,6 +22,7 @@
 
 #include "importer/container/ocdbt.h"
 #include "importer/format/orbax.h"
+#include "importer/job/stray.h"
 
 #define MANIFEST_PREFIX "manifest."
 #define PARTS_MAX       33 /* of a chunk's key: TensorStore's largest rank, and the "c" */
@@ -106,7 +107,7 @@ static enum status open_file(struct listing *l, uint32_t number, const char *nam
     if (!f || !path)
         return no_memory(l);
     source_open_file(path, SOURCE_HEADERS, &s, &identity, err);
-    if (s && (orbax_is_pointer(s, err) || err->status != OK)) {
+    if (s && (stray_is_pointer(s, err) || err->status != OK)) {
         source_close(s);
         s = NULL;
     }

@@ -18,7 +18,6 @@
 
 #define STRINGS_FILE  "_strings.json"
 #define STRINGS_CODEC "strings:vlen"
-#define POINTER_BYTES 1024 /* no git-lfs pointer is larger, says its specification */
 
 static enum status no_memory(struct orbax_store *s)
 {
@@ -38,21 +37,6 @@ char *orbax_path(struct arena *arena, const char *directory, const char *name)
         memcpy(path + a + 1, name, b);
     }
     return path;
-}
-
-bool orbax_is_pointer(const struct source *s, struct error *err)
-{
-    uint8_t head[POINTER_BYTES];
-    struct probe p = {.head = {head, (size_t)s->size}, .name = s->name, .size = s->size};
-    if (s->size > POINTER_BYTES || source_read(s, 0, head, p.head.len, err) != OK)
-        return false;
-    const char *kind = stray_kind(&p);
-    if (!kind || strcmp(kind, "git-lfs-pointer") != 0)
-        return false;
-    error_set(err, ERR_MISSING, s->name, NO_OFFSET,
-              "a git-lfs pointer, not the file: run `git lfs pull`");
-    error_code(err, kind);
-    return true;
 }
 
 static enum status read_whole(const struct source *s, struct arena *arena,
@@ -81,7 +65,7 @@ static enum status open_there(struct job *job, const char *path, const char *rol
     *out = NULL;
     if (file_identify(path, &identity, &absent) == ERR_MISSING)
         return OK;
-    if (job_open_path(job, path, role, &s, file, err) != OK || orbax_is_pointer(s, err))
+    if (job_open_path(job, path, role, &s, file, err) != OK)
         return err->status;
     *out = s;
     return OK;

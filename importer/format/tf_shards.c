@@ -138,14 +138,16 @@ static const char *find_lookalike(struct tf_shards *s, const char *missing)
 static void report_missing(struct tf_shards *s, const char *path, const struct error *why)
 {
     char hint[256] = "";
+    const bool absent = why->status == ERR_MISSING && !why->code;
     const char *other = s->advised ? NULL : find_lookalike(s, path);
     s->advised = true; /* once is enough, and a search each would take too long */
     if (other)
         snprintf(hint, sizeof(hint), " (is it \"%.200s\"?)", other);
-    job_issue(s->job, ISSUE_ERROR, path, NO_OFFSET, "missing-shard",
-              "data file %.200s %.200s%s: its tensors are listed without data",
-              path + s->name_at, why->status == ERR_MISSING ? "is missing" : why->message,
-              hint);
+    job_issue(s->job, ISSUE_ERROR, path, NO_OFFSET,
+              absent ? "missing-shard" : error_word(why),
+              "data file %.200s%s%.200s%s: its tensors are listed without data",
+              path + s->name_at, absent ? " is missing" : ": ",
+              absent ? "" : why->message, hint);
 }
 
 /* The path of a shard: as it should be called, else as it alone may be. */

@@ -560,9 +560,11 @@ static enum status open_shard(struct v1 *v, const char *path)
     if (err.status == ERR_MEMORY)
         return no_memory(v);
     if (err.status != OK) {
-        job_issue(v->job, ISSUE_ERROR, path, NO_OFFSET, "missing-shard",
-                  "file %.200s %.200s: its tensors are not known", path + v->name_at,
-                  err.status == ERR_MISSING ? "is missing" : err.message);
+        const bool absent = err.status == ERR_MISSING && !err.code;
+        job_issue(v->job, ISSUE_ERROR, path, NO_OFFSET,
+                  absent ? "missing-shard" : error_word(&err),
+                  "file %.200s%s%.200s: its tensors are not known", path + v->name_at,
+                  absent ? " is missing" : ": ", absent ? "" : err.message);
         return OK;
     }
     s.source = source;

@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 
 #include "catalog/base/text.h"
+#include "catalog/codec/codec.h"
 #include "importer/job/job_private.h"
 #include "importer/job/step.h"
+#include "importer/job/stray.h"
 
 static struct job_private *inside(struct job *job)
 {
@@ -24,11 +26,12 @@ static enum status no_memory(struct job *job)
 
 /* --- issues ----------------------------------------------------------------------------- */
 
-/* What an error says of the checkpoint. Others (two tensors of one name, a codec that is not
- * known) say nothing of whether all of it is there. */
+/* What an error says of the checkpoint: by the first letters of its code. Others (two tensors of
+ * one name, a codec that is not known) say nothing of whether all of it is there. */
 static enum batch_state state_after(const char *code)
 {
-    static const char *const missing[] = {"missing", "not-in-shard", "unmerged"};
+    static const char *const missing[] = {"missing",  "not-in-shard",    "unmerged",
+                                          "name-nul", "git-lfs-pointer", "limit"};
     static const char *const damaged[] = {
         "corrupt",        "truncated",     "checksum",       "io",
         "bad-",           "size-mismatch", "trailing-bytes", "overlap",
@@ -154,19 +157,30 @@ static enum status keep_source(struct job *job, struct source *source)
     return OK;
 }
 
+/* Open and record a part of the checkpoint; NULL where it is not there. */
+static struct source *open_part(struct job *job, const char *path, const char *role,
+                                uint32_t *file, struct error *err)
+{
+    struct file_identity identity;
+    struct source *s = NULL;
+    if (source_open_file(path, SOURCE_HEADERS, &s, &identity, err) == OK &&
+        (stray_is_pointer(s, err) || err->status != OK)) {
+        source_close(s);
+        s = NULL;
+    }
+    if (add_file(job, path, role, s ? &identity : NULL, file) == OK)
+        return s;
+    source_close(s);
+    error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    return NULL;
+}
+
 enum status job_open_path(struct job *job, const char *path, const char *role,
                           struct source **source, uint32_t *file, struct error *err)
 {
-    struct file_identity identity;
-    struct source *opened = NULL;
-    enum status status = source_open_file(path, SOURCE_HEADERS, &opened, &identity, err);
-    bool there = status == OK;
-    if (add_file(job, path, role, there ? &identity : NULL, file) != OK) {
-        source_close(opened);
-        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
-    }
-    if (!there)
-        return status;
+    struct source *opened = open_part(job, path, role, file, err);
+    if (!opened)
+        return err->status;
     if (keep_source(job, opened) != OK)
         return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
     *source = opened;
@@ -176,12 +190,7 @@ enum status job_open_path(struct job *job, const char *path, const char *role,
 enum status job_file(struct job *job, const char *path, const char *role, uint32_t *file,
                      struct error *err)
 {
-    struct file_identity identity;
-    struct source *opened = NULL;
-    bool there = source_open_file(path, SOURCE_HEADERS, &opened, &identity, err) == OK;
-    source_close(opened);
-    if (add_file(job, path, role, there ? &identity : NULL, file) != OK)
-        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    source_close(open_part(job, path, role, file, err));
     return err->status;
 }
 
@@ -378,6 +387,26 @@ static void check_extents(struct job *job, struct tensor_claim *t, const char *n
     }
 }
 
+/* How many bytes a chain makes `nbytes` of, where that does not depend on the values: of
+ * `elements` elements, the other way round. False: it does, or the chain is not that plain. */
+static bool stored_exactly(const char *codec, uint64_t elements, uint64_t nbytes,
+                           uint64_t *stored)
+{
+    char step[CODEC_STEP_BYTES];
+    const char *argument;
+    uint64_t sums = 0;
+    bool unpacked = false;
+    while (codec && codec_chain_next(&codec, step, &argument)) {
+        if (strcmp(step, "crc32c") == 0)
+            sums += 4;
+        else if (strcmp(step, "unpack") == 0)
+            unpacked = true;
+        else if (strcmp(step, "swap") != 0 && strcmp(step, "flip") != 0)
+            return false;
+    }
+    return add_u64(unpacked ? elements : nbytes, sums, stored);
+}
+
 /* Most tensors have the dtype of the one before. */
 static const struct dtype *dtype_of(struct job *job, const struct tensor_claim *t)
 {
@@ -407,12 +436,12 @@ static bool holds_view(const struct tensor_claim *t, const struct extent *e,
 /* What extents have of their own (tensor.h). */
 static void check_own(struct job *job, struct tensor_claim *t, const char *name)
 {
-    struct own_codecs codecs = {.count = 0};
+    struct own_codecs own = {.count = 0};
     const struct dtype *dtype = t->dtype_unknown ? NULL : dtype_of(job, t);
     for (uint64_t i = 0; i < t->extent_count; i++) {
         const struct extent *e = &t->extents[i];
         const char *codec = e->codec ? e->codec : t->codec;
-        if (e->codec && own_codec_number(&codecs, e->codec) == OWN_CODECS_MAX)
+        if (e->codec && own_codec_number(&own, e->codec) == OWN_CODECS_MAX)
             job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-pieces",
                       "the parts of tensor \"%.200s\" have more than %d codecs", name,
                       OWN_CODECS_MAX);
@@ -426,6 +455,31 @@ static void check_own(struct job *job, struct tensor_claim *t, const char *name)
         lose_data(t);
         return;
     }
+}
+
+/* A chunk has all of its box, also where it reaches over the tensor's edge. False after an
+ * issue: the value has another length. */
+static bool check_length(struct job *job, const struct tensor_claim *t,
+                         const struct grid_value *v, const char *name)
+{
+    const struct grid *g = t->grid;
+    const struct dtype *dtype = t->dtype_unknown ? NULL : dtype_of(job, t);
+    const char *path =
+        v->file < job->batch->file_count ? job->batch->files[v->file].path : NULL;
+    uint64_t elements, nbytes, need;
+    if (g->levels != 1 || g->level[0].codec || !dtype || !dtype_sized(dtype) ||
+        !shape_elements(g->level[0].shape, t->rank, &elements) ||
+        !dtype_nbytes(dtype, elements, &nbytes) ||
+        !stored_exactly(v->codec ? v->codec : t->codec, elements, nbytes, &need) ||
+        v->stored == need)
+        return true;
+    job_issue(job, ISSUE_ERROR, path, grid_value_inline(v) ? NO_OFFSET : v->offset,
+              "size-mismatch",
+              "chunk %llu of tensor \"%.200s\" has %llu bytes, its shape and dtype need "
+              "%llu",
+              (unsigned long long)v->index, name, (unsigned long long)v->stored,
+              (unsigned long long)need);
+    return false;
 }
 
 /* A value that cannot be read takes the whole tensor with it; its row says where the others
@@ -443,14 +497,16 @@ static void check_grid(struct job *job, struct tensor_claim *t, struct grid *cop
     }
     for (uint64_t i = 0; i < g->value_count; i++) {
         const struct grid_value *v = &g->values[i];
-        if (grid_value_inline(v) || fits_file(job, v->file, v->offset, v->stored))
+        const bool fits =
+            grid_value_inline(v) || fits_file(job, v->file, v->offset, v->stored);
+        if (fits && check_length(job, t, v, name))
             continue;
-        if (file_is_there(job, v->file))
+        if (!fits && file_is_there(job, v->file))
             job_issue(job, ISSUE_ERROR,
                       v->file < b->file_count ? b->files[v->file].path : NULL, v->offset,
                       "truncated",
                       "data of tensor \"%.200s\" ends past the end of the file", name);
-        if (!run_is_possible(job, v->file, v->offset, v->stored)) {
+        if (!fits && !run_is_possible(job, v->file, v->offset, v->stored)) {
             lose_data(t);
             return;
         }
@@ -461,10 +517,17 @@ static void check_grid(struct job *job, struct tensor_claim *t, struct grid *cop
     }
 }
 
+/* What a claim's shape and dtype amount to. */
+struct measured {
+    uint64_t elements, nbytes;
+    bool sized, counted;
+};
+
 static void check_data(struct job *job, struct tensor_claim *t, const char *name,
-                       uint64_t nbytes, bool sized)
+                       const struct measured *m)
 {
     const struct batch *b = job->batch;
+    uint64_t need;
     if (t->storage != STORAGE_RANGE) {
         check_extents(job, t, name);
         check_own(job, t, name);
@@ -477,20 +540,15 @@ static void check_data(struct job *job, struct tensor_claim *t, const char *name
                   name, (unsigned long long)t->stored);
     if (!run_is_possible(job, t->file, t->offset, t->stored)) {
         lose_data(t);
-    } else if (sized && (!t->codec || strncmp(t->codec, "swap:", 5) == 0) &&
-               !t->strides && t->stored != nbytes) {
+    } else if (m->sized && !t->strides &&
+               stored_exactly(t->codec, m->elements, m->nbytes, &need) &&
+               t->stored != need) {
         job_issue(job, ISSUE_ERROR, path, t->offset, "size-mismatch",
                   "tensor \"%.200s\" has %llu bytes, its shape and dtype need %llu", name,
-                  (unsigned long long)t->stored, (unsigned long long)nbytes);
+                  (unsigned long long)t->stored, (unsigned long long)need);
         lose_data(t);
     }
 }
-
-/* What a claim's shape and dtype amount to. */
-struct measured {
-    uint64_t elements, nbytes;
-    bool sized, counted;
-};
 
 /* False after an issue. */
 static bool measure(struct job *job, const struct tensor_claim *t, const char *name,
@@ -663,7 +721,7 @@ enum status job_tensor(struct job *job, const struct tensor_claim *claim)
     if (t.grid)
         check_grid(job, &t, &grid, name);
     else
-        check_data(job, &t, name, m.nbytes, m.sized);
+        check_data(job, &t, name, &m);
     return keep_tensor(job, &t, name, len, &m);
 }
 

@@ -71,8 +71,8 @@ void job_role(struct job *, uint32_t file, const char *role);
 /* Open another file of the checkpoint. `name` is as found in a file, so it is not trusted:
  * relative, without "..", empty components, NUL or backslash, and only below the
  * directory of the primary file (symbolic links on disk are followed); else ERR_CORRUPT.
- * A missing one is recorded as a missing file and gives ERR_MISSING: *file is valid in
- * that case too. The source lives as long as the job. Errors are put into *err (the
+ * A missing one, or a git-lfs pointer in its place, is recorded as a missing file and gives
+ * ERR_MISSING: *file is valid in that case too. The source lives as long as the job. Errors are put into *err (the
  * caller's own, so that a format may go on). */
 enum status job_open(struct job *, const char *name, const char *role,
                      struct source **source, uint32_t *file, struct error *err);

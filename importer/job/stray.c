@@ -1,10 +1,9 @@
-/*
- * stray.c - files that are not what their name says: the commonest "corrupt checkpoints".
- */
+#include "importer/job/stray.h"
+
 #include <string.h>
 #include <strings.h>
 
-#include "importer/walk/walk.h"
+#define POINTER_BYTES 1024 /* no git-lfs pointer is larger, says its specification */
 
 static bool starts(const struct probe *p, const char *text)
 {
@@ -23,4 +22,19 @@ const char *stray_kind(const struct probe *p)
     if (starts(p, "<?xml") || starts(p, "{\"error\""))
         return "error-page";
     return NULL;
+}
+
+bool stray_is_pointer(const struct source *s, struct error *err)
+{
+    uint8_t head[POINTER_BYTES];
+    struct probe p = {.head = {head, (size_t)s->size}, .name = s->name, .size = s->size};
+    if (s->size > POINTER_BYTES || source_read(s, 0, head, p.head.len, err) != OK)
+        return false;
+    const char *kind = stray_kind(&p);
+    if (!kind || strcmp(kind, "git-lfs-pointer") != 0)
+        return false;
+    error_set(err, ERR_MISSING, s->name, NO_OFFSET,
+              "a git-lfs pointer, not the file: run `git lfs pull`");
+    error_code(err, kind);
+    return true;
 }

@@ -15,6 +15,7 @@
 #include "catalog/base/names.h"
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
+#include "importer/job/stray.h"
 #include "importer/walk/unread.h"
 #include "importer/walk/walk_private.h"
 

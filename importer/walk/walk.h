@@ -89,8 +89,4 @@ bool walk_inside(const struct walk *, const char *path);
 /* Whether the entries of a path, or those beside it, were read. */
 bool walk_listed(const struct walk *, const char *path);
 
-/* What a file that no format recognises turns out to be: "git-lfs-pointer", "html-page",
- * "error-page" (what servers answer instead of a file), "empty-file", or NULL for nothing in particular. */
-const char *stray_kind(const struct probe *);
-
 #endif

@@ -34,6 +34,24 @@ rm set/model-00004-of-00005.safetensors
 echo '{' >set/model.safetensors.index.json
 "$CKPTDB_BIN" import set 2>/dev/null
 try "SELECT state FROM checkpoint WHERE path LIKE '%/set/%'"
+echo "--- not fetched by git-lfs, more than this program takes, not to be named"
+cp "$fixtures"/real/safetensors/sharded5/data/* set
+pointer='version https://git-lfs.github.com/spec/v1
+oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393
+size 12345'
+echo "$pointer" >set/model-00002-of-00005.safetensors
+mkdir tf
+cp "$fixtures"/real/tf/v2_sharded3/data/* tf
+for file in tf/*.data-00001-of-00003; do echo "$pointer" >"$file"; done
+printf '\0\302\353\013\0\0\0\0' >set/model-00004-of-00005.safetensors # a header of 200,000,000 bytes
+truncate -s 200000100 set/model-00004-of-00005.safetensors
+cp -r "$fixtures/orbax/n_name-nul_in_leaf" nul
+"$CKPTDB_BIN" import set tf nul
+try "SELECT name, state FROM checkpoint WHERE path GLOB '*/set/*' OR path GLOB '*/tf/*' OR path GLOB '*/nul'"
+try "SELECT code, count(*) FROM issue WHERE path GLOB '*/set/*' OR path GLOB '*/tf/*' GROUP BY code"
+rm -r tf nul
+"$CKPTDB_BIN" import --prune . 2>/dev/null
+
 echo "--- another shape than the model's"
 name=$("$CKPTDB_BIN" "SELECT name FROM tensor WHERE checkpoint LIKE '%/whole' LIMIT 1")
 shape=$("$CKPTDB_BIN" "SELECT trim(shape, '[]') FROM tensor WHERE checkpoint LIKE '%/whole' LIMIT 1")
