@@ -29,6 +29,7 @@
  *               has the numbers (tensor.h)
  *   field:F     a protobuf message: the contents of its fields of number F, one after the other
  *   varints:W   LEB128 numbers to integers of W bytes
+ *   lists:F.G.W,...  lists in messages inside a protobuf message, one behind the other (lists.c)
  *   flip:W,B    reverse the top bit of byte B of every W: conjugates and negatives of floats
  *   latin1:N    UTF-8 text whose characters are N bytes (old pickles)
  *   sparse:...  a sparse tensor to the dense one (sparse.c)

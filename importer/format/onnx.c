@@ -7,7 +7,7 @@
  *                25 functions
  *   GraphProto   1 node 5 initializer 15 sparse_initializer
  *   NodeProto    2 output 4 op_type 5 attribute
- *   Attribute    1 name 5 t 6 g 11 graphs
+ *   Attribute    1 name 5 t 6 g 11 graphs 22 sparse_tensor
  *   Function     7 node        Training     1 initialization 2 algorithm
  *   Entry        1 key 2 value  Opset       1 domain 2 version
  *
@@ -164,23 +164,31 @@ struct node {
     struct bytes output, type;
 };
 
+static bool text_is(struct bytes text, const char *word)
+{
+    return text.len == strlen(word) && memcmp(text.at, word, text.len) == 0;
+}
+
 /* One attribute: the value of a Constant, or a graph. */
 static void walk_attribute(struct onnx *o, const struct node *n)
 {
     struct message_field f;
     struct bytes name = {(const uint8_t *)"", 0};
     const struct message_range all = {o->message.at, o->message.end};
+    const bool constant = text_is(n->type, "Constant");
     while (onnx_next(o, &f))
         if (f.number == 1 && !onnx_text(o, &f, &name))
             return;
-    const bool value = n->type.len == 8 && memcmp(n->type.at, "Constant", 8) == 0 &&
-                       name.len == 5 && memcmp(name.at, "value", 5) == 0;
     onnx_enter(o, all);
     while (onnx_next(o, &f)) {
-        if (f.number == 5 && value && f.wire == WIRE_BYTES)
-            onnx_tensor(o, onnx_contents(&f), n->output);
-        else if (f.number == 6 || f.number == 11)
+        if (f.number == 6 || f.number == 11)
             inside(o, &f, walk_graph);
+        else if (!constant || f.wire != WIRE_BYTES)
+            continue;
+        else if (f.number == 5 && text_is(name, "value"))
+            onnx_tensor(o, onnx_contents(&f), n->output);
+        else if (f.number == 22 && text_is(name, "sparse_value"))
+            onnx_sparse(o, onnx_contents(&f), n->output);
     }
 }
 
@@ -228,7 +236,7 @@ static void walk_graph(struct onnx *o)
         if (f.number == 5 && f.wire == WIRE_BYTES)
             onnx_tensor(o, onnx_contents(&f), (struct bytes){0});
         else if (f.number == 15 && f.wire == WIRE_BYTES)
-            onnx_sparse(o, onnx_contents(&f));
+            onnx_sparse(o, onnx_contents(&f), (struct bytes){0});
     }
     onnx_enter(o, all);
     while (onnx_next(o, &f))

@@ -56,7 +56,7 @@ void onnx_pair(struct onnx *, struct bytes *key, struct bytes *value);
 /* Emit a TensorProto under its own name, or under `name` where that is given. */
 void onnx_tensor(struct onnx *, struct message_range, struct bytes name);
 /* The same of a SparseTensorProto: one row with the dense shape. */
-void onnx_sparse(struct onnx *, struct message_range);
+void onnx_sparse(struct onnx *, struct message_range, struct bytes name);
 
 /* Report what is told once, and free what the walk has kept. */
 void onnx_finish(struct onnx *);

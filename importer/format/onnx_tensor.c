@@ -48,6 +48,7 @@ static const struct holder holders[] = {
     [25] = {"uint2", 5, 1},         [26] = {"int2", 5, 1},
 };
 
+#define RAW_DATA    9
 #define CODEC_BYTES 64 /* room for the steps to a tensor's elements */
 
 /* A list of numbers, as far as it is seen. */
@@ -114,6 +115,13 @@ static void see_list(struct list *l, const struct message_field *f)
     l->bytes += f->len;
 }
 
+static struct list only(const struct message_field *f)
+{
+    struct list l = {0};
+    see_list(&l, f);
+    return l;
+}
+
 static bool read_tensor(struct onnx *o, struct message_range range, struct tensor *t)
 {
     struct message_field f;
@@ -131,6 +139,8 @@ static bool read_tensor(struct onnx *o, struct message_range range, struct tenso
             onnx_text(o, &f, &t->name);
         else if (f.number == 14 && onnx_number(o, &f, &number))
             t->external = number == 1;
+        else if (f.number == RAW_DATA)
+            t->lists[RAW_DATA] = only(&f); /* no list: the last one counts */
         else if (f.number < sizeof(t->lists) / sizeof(t->lists[0]))
             see_list(&t->lists[f.number], &f);
     }
@@ -293,7 +303,7 @@ static bool place_inside(struct onnx *o, const struct tensor *t,
                          uint64_t nbytes, char codec[CODEC_BYTES])
 {
     char room[208];
-    const struct list *raw = &t->lists[9], *typed = &t->lists[h->field];
+    const struct list *raw = &t->lists[RAW_DATA], *typed = &t->lists[h->field];
     const bool strings = strcmp(h->dtype, "string") == 0;
     o->two_holders += raw->fields && raw->bytes && typed->fields;
     claim->storage = STORAGE_RANGE;
@@ -434,6 +444,7 @@ struct sparse {
     struct message_range range;
     struct tensor values, indices;
     struct tensor dense; /* its shape alone */
+    unsigned parts;      /* messages of values and of indices: 2 */
 };
 
 static bool read_sparse(struct onnx *o, struct message_range range, struct sparse *s)
@@ -445,22 +456,29 @@ static bool read_sparse(struct onnx *o, struct message_range range, struct spars
     while (onnx_next(o, &f)) {
         if (f.number == 3)
             read_dims(o, &s->dense, &f);
-        else if (f.wire == WIRE_BYTES && (f.number == 1 || f.number == 2))
+        else if (f.wire == WIRE_BYTES && (f.number == 1 || f.number == 2) && ++s->parts)
             read_tensor(o, onnx_contents(&f), f.number == 1 ? &s->values : &s->indices);
     }
     onnx_leave(o, outer);
     return o->job->err->status == OK;
 }
 
-/* Where a tensor's numbers are as they are: raw, or one packed run of fixed width. False: they
- * are not, or not as many bytes. */
-static bool plain_run(const struct tensor *t, unsigned field, uint64_t nbytes,
-                      uint64_t *at)
+/* Where a sparse tensor's numbers are, for the step "lists" (codec/lists.c): the field, and the
+ * width of its numbers where they are varints. */
+struct numbers {
+    unsigned field, width;
+};
+
+/* False: they are not in the message, or not as many bytes. */
+static bool numbers_of(const struct tensor *t, const struct holder *h, uint64_t nbytes,
+                       struct numbers *n)
 {
-    const struct list *l = t->lists[9].fields ? &t->lists[9] : &t->lists[field];
-    *at = l->first.at;
-    return !t->external && !t->segmented && l->fields == 1 && l->wire == WIRE_BYTES &&
-           l->bytes == nbytes;
+    const bool raw = t->lists[RAW_DATA].fields != 0;
+    *n = raw ? (struct numbers){RAW_DATA, 0} : (struct numbers){h->field, h->width};
+    if (t->external || t->segmented)
+        return false;
+    return raw ? t->lists[RAW_DATA].bytes == nbytes
+               : list_fits(h, &t->lists[h->field], nbytes);
 }
 
 /* How the codec adds values (codec/sparse.c). */
@@ -475,39 +493,48 @@ static char adding(const struct dtype *d)
     return d->kind == DTYPE_FLOAT && d->bits == 16 ? 'h' : '-';
 }
 
-/* The chain that makes the dense tensor of the message. Indices are one number an entry, into the
- * flattened tensor, or one a dimension. False: it cannot be made so. */
+/* Whether it is of a kind that the codec knows. Indices are one number an entry, into the
+ * flattened tensor, or one a dimension. */
+static bool sparse_known(const struct sparse *s, const struct dtype *dtype)
+{
+    const unsigned rank = s->dense.rank;
+    const struct tensor *i = &s->indices;
+    const bool shaped = i->rank == 1 || (i->rank == 2 && i->shape[1] == rank);
+    return s->parts == 2 && dtype->block_elems == 1 && s->values.rank == 1 && shaped &&
+           i->type == 7 && rank && rank <= 16 && !s->dense.bad_shape &&
+           i->shape[0] == s->values.shape[0] && i->shape[0] <= UINT64_MAX / 8 / 16;
+}
+
+/* The chain that makes the dense tensor of the message. False: it cannot be made so. */
 static bool sparse_chain(const struct sparse *s, const struct holder *h,
                          struct text *chain)
 {
     struct dtype dtype;
-    uint64_t nbytes, values, indices, elements;
-    const uint64_t count = s->values.rank == 1 ? s->values.shape[0] : 0;
+    struct numbers values, indices;
+    uint64_t nbytes, elements;
     const bool flat = s->indices.rank == 1;
     const unsigned rank = s->dense.rank;
     dtype_find(h->dtype, &dtype);
-    if (dtype.block_elems != 1 || s->values.rank != 1 || s->indices.type != 7 || !rank ||
-        rank > 16 || s->dense.bad_shape ||
-        !(flat || (s->indices.rank == 2 && s->indices.shape[1] == rank)) ||
-        s->indices.shape[0] != count ||
-        !shape_elements(s->dense.shape, rank, &elements) ||
-        !dtype_nbytes(&dtype, count, &nbytes) || count > UINT64_MAX / 8 / 16)
+    if (!sparse_known(s, &dtype) || !shape_elements(s->dense.shape, rank, &elements))
         return false;
-    if (!plain_run(&s->values, h->width ? 9 : h->field, nbytes, &values) ||
-        !plain_run(&s->indices, 9, 8 * count * (flat ? 1 : rank), &indices))
+    const uint64_t count = s->values.shape[0];
+    if (!dtype_nbytes(&dtype, count, &nbytes) ||
+        !numbers_of(&s->values, h, nbytes, &values) ||
+        !numbers_of(&s->indices, &holders[7], 8 * count * (flat ? 1 : rank), &indices))
         return false;
-    text_addf(chain, "sparse:o,%c,%u,%" PRIu64 ",%" PRIu64 ",1,", adding(&dtype),
-              dtype.block_bytes, count, values - s->range.at);
+    text_addf(chain, "lists:1.%u.%u,2.%u.%u|", values.field, values.width, indices.field,
+              indices.width);
+    text_addf(chain, "sparse:o,%c,%u,%" PRIu64 ",0,1,", adding(&dtype), dtype.block_bytes,
+              count);
     for (unsigned d = 0; !flat && d < rank; d++)
         text_addf(chain, "%s%" PRIu64, d ? "x" : "", s->dense.shape[d]);
     if (flat)
         text_addf(chain, "%" PRIu64, elements);
-    text_addf(chain, ",%" PRIu64 ",%u,%u", indices - s->range.at, flat ? 0 : 1,
-              flat ? 1 : rank);
+    text_addf(chain, ",%" PRIu64 ",%u,%u", nbytes, flat ? 0 : 1, flat ? 1 : rank);
     return text_str(chain) && chain->len < CHAIN_BYTES;
 }
 
-void onnx_sparse(struct onnx *o, struct message_range range)
+void onnx_sparse(struct onnx *o, struct message_range range, struct bytes name)
 {
     struct sparse *s = malloc(sizeof(*s));
     struct text chain = {0};
@@ -521,7 +548,8 @@ void onnx_sparse(struct onnx *o, struct message_range range)
         const struct holder *h = s->values.type < types && holders[s->values.type].dtype
                                      ? &holders[s->values.type]
                                      : NULL;
-        struct bytes name = s->values.name;
+        if (!name.at)
+            name = s->values.name;
         if (!h || !sparse_chain(s, h, &chain))
             job_issue(o->job, ISSUE_WARNING, NULL, range.at, "unsupported",
                       "the sparse tensor \"%s\" is of a kind that is not read",
