@@ -17,7 +17,7 @@
 #include "importer/job/format.h"
 #include "shell/command/script.h"
 #include "shell/line/repl.h"
-#include "shell/session/nearest.h"
+#include "catalog/base/nearest.h"
 
 /* One -c, -f or positional SQL. */
 struct action {

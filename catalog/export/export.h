@@ -20,6 +20,7 @@
 #include "catalog/base/text.h"
 #include "catalog/convert/convert.h"
 #include "catalog/convert/loss.h"
+#include "catalog/export/refuse.h"
 #include "catalog/export/rows.h"
 #include "catalog/read/read.h"
 #include "catalog/store/output.h"
@@ -71,15 +72,6 @@ const char *export_dtype_instead(const struct dtype *d);
 /* By name, or by the suffix of a path; NULL. */
 const struct exporter *exporter_find(const char *name);
 const struct exporter *exporter_for_path(const char *path);
-
-/* Why an export is refused: a line each, the first REFUSALS_SHOWN of them kept. */
-#define REFUSALS_SHOWN 20
-struct refusals {
-    struct text lines;
-    uint64_t count;
-};
-void refuse(struct refusals *, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void refusals_release(struct refusals *);
 
 /* Finds everything about a stored tensor, or about what a recipe (catalog/compose/compose.h)
  * makes, if it is not NULL; `out` lives in `arena`. Several load() in a row

@@ -39,29 +39,10 @@ const struct exporter *exporter_for_path(const char *path)
     return NULL;
 }
 
-void refuse(struct refusals *r, const char *fmt, ...)
-{
-    char line[2048];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(line, sizeof(line), fmt, args);
-    va_end(args);
-    if (r->count++ >= REFUSALS_SHOWN)
-        return;
-    text_escape(&r->lines, line, strlen(line));
-    text_addc(&r->lines, '\n');
-}
-
-void refusals_release(struct refusals *r)
-{
-    text_release(&r->lines);
-    r->count = 0;
-}
-
 static void refuse_error(struct refusals *r, const char *name, const struct error *err)
 {
     char text[1100];
-    refuse(r, "%.400s: %s", name, error_text(err, text, sizeof(text)));
+    refuse_tensor(r, name, "%s", error_text(err, text, sizeof(text)));
 }
 
 static enum status no_memory(struct error *err)
@@ -120,13 +101,12 @@ static bool can_be_read(struct export_plan *p, const struct stored_tensor *s)
     if (s->storage == STORAGE_NONE && p->partial)
         p->left_out++;
     else if (s->storage == STORAGE_NONE)
-        refuse(&p->refusals,
-               "%.400s: the catalog knows no bytes of it (its checkpoint names "
-               "it, or its data is lost)",
-               s->name);
+        refuse_tensor(&p->refusals, s->name,
+                      "the catalog knows no bytes of it (its checkpoint names "
+                      "it, or its data is lost)");
     else if (!dtype_sized(&s->dtype))
-        refuse(&p->refusals, "%.400s: dtype %.60s cannot be exported", s->name,
-               s->dtype.name);
+        refuse_tensor(&p->refusals, s->name, "dtype %.60s cannot be exported",
+                      s->dtype.name);
     else if (reader_open(s, &reader, &err) != OK)
         refuse_error(&p->refusals, s->name, &err);
     reader_close(reader);
@@ -149,7 +129,7 @@ enum status export_plan_add(struct export_plan *p, int64_t id, const char *recip
     else if (status != OK)
         refuse_error(&p->refusals, new_name, &why);
     else if (!utf8_valid(new_name, strlen(new_name)))
-        refuse(&p->refusals, "%.400s: its new name is not UTF-8", stored.name);
+        refuse_tensor(&p->refusals, stored.name, "its new name is not UTF-8");
     else if (can_be_read(p, &stored))
         plan_append(p, &stored, recipe, new_name, dtype, err);
     arena_release(&arena);
@@ -166,9 +146,15 @@ enum status export_plan_cast(struct export_plan *p, const char *dtype, struct er
 {
     struct dtype to;
     dtype_find(dtype, &to);
-    if (!dtype_sized(&to))
+    if (to.kind != DTYPE_UNKNOWN && !dtype_sized(&to))
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                         "--dtype %.60s: no dtype of this name", dtype);
+                         "--dtype %.60s: nothing can be converted to it", dtype);
+    if (to.kind == DTYPE_UNKNOWN) {
+        const char *near = dtype_nearest(dtype);
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                         "--dtype %.60s: there is no such dtype%s%s", dtype,
+                         near ? "; the nearest is " : "", near ? near : "");
+    }
     bool all = !is_inexact(&to) || !p->inexact;
     p->cast = arena_copy(&p->arena, dtype, strlen(dtype));
     p->uncast = all ? 0 : p->count - p->inexact;
@@ -178,18 +164,29 @@ enum status export_plan_cast(struct export_plan *p, const char *dtype, struct er
                    : OK;
 }
 
-/* A row that must outlive the next. */
+/* The row before. */
 struct kept_row {
     struct text name, old_name;
     const char *checkpoint; /* NULL: none yet */
+    bool refused;           /* with those before it */
 };
 
-static bool keep_row(struct kept_row *k, const struct export_tensor *t)
+static bool keep_row(struct kept_row *k, const struct export_tensor *t, bool refused)
 {
     text_reset(&k->name);
     text_reset(&k->old_name);
     k->checkpoint = t->checkpoint;
+    k->refused = refused;
     return text_adds(&k->name, t->name) && text_adds(&k->old_name, t->old_name);
+}
+
+/* All tensors of one new name have one cause. */
+static void refuse_collision(struct refusals *r, const char *name, const char *old_name,
+                             const char *checkpoint)
+{
+    char which[700];
+    snprintf(which, sizeof(which), "%.400s of %.250s", old_name, checkpoint);
+    refuse_tensor(r, which, "%.400s is the new name of several", name);
 }
 
 static enum status check_collisions(struct export_plan *p, struct error *err)
@@ -200,13 +197,13 @@ static enum status check_collisions(struct export_plan *p, struct error *err)
     if (export_scan_open(p->rows, EXPORT_BY_NAME, EXPORT_ALL, &scan, err) != OK)
         return err->status;
     while (export_scan_next(scan, &t, err) == OK && t) {
-        if (before.checkpoint && strcmp(text_str(&before.name), t->name) == 0)
-            refuse(&p->refusals,
-                   "%.400s is the new name of both %.400s of %.250s and %.400s "
-                   "of %.250s",
-                   t->name, text_str(&before.old_name), before.checkpoint, t->old_name,
-                   t->checkpoint);
-        if (!keep_row(&before, t)) {
+        bool same = before.checkpoint && strcmp(text_str(&before.name), t->name) == 0;
+        if (same && !before.refused)
+            refuse_collision(&p->refusals, t->name, text_str(&before.old_name),
+                             before.checkpoint);
+        if (same)
+            refuse_collision(&p->refusals, t->name, t->old_name, t->checkpoint);
+        if (!keep_row(&before, t, same)) {
             no_memory(err);
             break;
         }
@@ -246,16 +243,14 @@ static void refuse_format(struct export_plan *p, const struct export_tensor *t,
     if (instead)
         dtype_find(instead, &to);
     if (instead && converter_find(&t->from, &to, &converter, &err) == OK)
-        refuse(&p->refusals, "%.400s (%.60s): %s; --dtype %s converts", t->old_name,
-               t->to.name, why, instead);
+        refuse_tensor(&p->refusals, t->old_name, "(%.60s) %s; --dtype %s converts",
+                      t->to.name, why, instead);
     else if (t->to.kind == DTYPE_STRING)
-        refuse(&p->refusals,
-               "%.400s (string): %s; --where \"dtype <> 'string'\" leaves "
-               "strings out",
-               t->old_name, why);
+        refuse_tensor(&p->refusals, t->old_name,
+                      "(string) %s; --where \"dtype <> 'string'\" leaves strings out", why);
     else
-        refuse(&p->refusals, "%.400s (%.60s): %s; --names or --where can leave it out",
-               t->old_name, t->to.name, why);
+        refuse_tensor(&p->refusals, t->old_name,
+                      "(%.60s) %s; --names or --where can leave it out", t->to.name, why);
 }
 
 /* Is there a way to what is to be written? */
@@ -274,8 +269,8 @@ static void check_tensor(struct export_plan *p, const struct export_tensor *t,
              converter_find(&t->from, &t->to, &converter, &err) != OK)
         refuse_error(&p->refusals, t->old_name, &err);
     else if (!dtype_nbytes(&t->to, t->elements, &nbytes))
-        refuse(&p->refusals, "%.400s: its elements cannot be stored as %.60s",
-               t->old_name, t->to.name);
+        refuse_tensor(&p->refusals, t->old_name, "its elements cannot be stored as %.60s",
+                      t->to.name);
     text_release(&why);
 }
 

@@ -232,9 +232,9 @@ static const char *column_name(sqlite3_stmt *s, int column)
 static void check_shape(struct export_plan *p, const char *wanted)
 {
     if (wanted && strcmp(text_str(&p->last_shape), wanted) != 0)
-        refuse(&p->refusals,
-               "%.400s: the map says that its shape is %.200s, but it is %.200s",
-               text_str(&p->last_name), wanted, text_str(&p->last_shape));
+        refuse_tensor(&p->refusals, text_str(&p->last_name),
+                      "the map says that its shape is %.200s, but it is %.200s", wanted,
+                      text_str(&p->last_shape));
 }
 
 /* What a row of a map makes: a tensor's, under a new name. */
@@ -272,9 +272,9 @@ static enum status take_row(sqlite3_stmt *s, const struct selection *want,
     if (strcmp(status, "dropped") == 0)
         return OK;
     if (strcmp(status, "error") == 0) {
-        refuse(&p->refusals, "%.400s: %s", known, why ? why : "the map fails");
+        refuse_tensor(&p->refusals, known, "%s", why ? why : "the map fails");
     } else if (strcmp(status, "unmatched") == 0) {
-        refuse(&p->refusals, "%.400s: no rule of %.200s matches it", known, want->map);
+        refuse_tensor(&p->refusals, known, "no rule of %.200s matches it", want->map);
     } else if (strcmp(status, "missing") == 0) {
         if (sqlite3_column_type(s, FALLBACK) != SQLITE_NULL)
             return add_row(

@@ -90,9 +90,9 @@ static enum status check(struct export_plan *p, struct error *err)
                                 (strncmp(t->name, text_str(&before), before.len) == 0 &&
                                  t->name[before.len] == '/'));
         if (below)
-            refuse(&p->refusals,
-                   "%.400s is below \"%.400s\", which is a tensor and cannot be a group",
-                   t->name, text_str(&before));
+            refuse_tensor(&p->refusals, t->name,
+                          "below \"%.400s\", which is a tensor and cannot be a group",
+                          text_str(&before));
         text_reset(&before);
         if (!text_adds(&before, t->name)) {
             error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");

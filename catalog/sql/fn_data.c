@@ -96,10 +96,11 @@ static enum status wanted_dtype(int argc, sqlite3_value **argv, struct dtype *ro
         return OK;
     dtype_find(name, room);
     *to = room;
-    if (room->kind == DTYPE_UNKNOWN)
-        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "there is no dtype \"%s\"",
-                         name);
-    return OK;
+    if (room->kind != DTYPE_UNKNOWN)
+        return OK;
+    const char *near = dtype_nearest(name);
+    return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "there is no dtype \"%s\"%s%s",
+                     name, near ? "; the nearest is " : "", near ? near : "");
 }
 
 static void read_tensor(sqlite3_context *ctx, int argc, sqlite3_value **argv,

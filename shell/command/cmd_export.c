@@ -259,17 +259,17 @@ static int print_plan(struct session *s, const struct export_plan *p)
     return STATUS_NO;
 }
 
-static void print_refusals(struct refusals *r)
+static void print_refusals(const struct refusals *r)
 {
-    char *line = text_steal(&r->lines);
-    for (char *at = line, *end; at && (end = strchr(at, '\n')); at = end + 1) {
+    struct text lines = {0};
+    refusals_print(r, &lines);
+    for (char *at = lines.at, *end; text_str(&lines) && at && (end = strchr(at, '\n'));
+         at = end + 1) {
         *end = '\0';
         complain("%s", at);
     }
-    if (r->count > REFUSALS_SHOWN)
-        complain("and %" PRIu64 " more", r->count - REFUSALS_SHOWN);
     complain("nothing was written");
-    free(line);
+    text_release(&lines);
 }
 
 static void print_note(const struct selection_note *n, const char *what)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "shell/command/settings.h"
-#include "shell/session/nearest.h"
+#include "catalog/base/nearest.h"
 
 #define COMMAND(x) extern const struct command command_##x;
 #include "shell/command/commands.def"

@@ -2,7 +2,7 @@
 
 #include "catalog/map/ruleset.h"
 #include "shell/command/settings.h"
-#include "shell/session/nearest.h"
+#include "catalog/base/nearest.h"
 
 /* What is asked. */
 struct question {

@@ -3,13 +3,12 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "catalog/base/text.h"
 #include "catalog/export/select.h"
 #include "catalog/map/ruleset.h"
 #include "catalog/model/dtype.h"
-#include "shell/session/nearest.h"
+#include "catalog/base/nearest.h"
 #include "shell/session/resolve.h"
 #include "shell/session/session.h"
 
@@ -39,61 +38,11 @@ void say_unknown(sqlite3_stmt *names, const char *what, const char *wanted, bool
     say_near(names, wanted, paths);
 }
 
-/* What PyTorch, llama.cpp, safetensors and C call dtypes. */
-static const char *usual_dtype(const char *name)
-{
-    static const char *const usual[][2] = {
-        {"fp16", "float16"},
-        {"f16", "float16"},
-        {"half", "float16"},
-        {"bf16", "bfloat16"},
-        {"brain", "bfloat16"},
-        {"fp32", "float32"},
-        {"f32", "float32"},
-        {"float", "float32"},
-        {"single", "float32"},
-        {"fp64", "float64"},
-        {"f64", "float64"},
-        {"double", "float64"},
-        {"f8_e4m3", "float8_e4m3fn"},
-        {"fp8", "float8_e4m3fn"},
-        {"f8_e5m2", "float8_e5m2"},
-        {"fp8_e4m3", "float8_e4m3fn"},
-        {"fp8_e5m2", "float8_e5m2"},
-        {"i8", "int8"},
-        {"i16", "int16"},
-        {"short", "int16"},
-        {"i32", "int32"},
-        {"int", "int32"},
-        {"i64", "int64"},
-        {"long", "int64"},
-        {"u8", "uint8"},
-        {"byte", "uint8"},
-        {"u16", "uint16"},
-        {"u32", "uint32"},
-        {"u64", "uint64"},
-        {"boolean", "bool"},
-        {"c64", "complex64"},
-        {"c128", "complex128"},
-    };
-    for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
-        if (strcasecmp(name, usual[i][0]) == 0)
-            return usual[i][1];
-    return NULL;
-}
-
 void say_unknown_dtype(const char *option, const char *name)
 {
-    struct nearest nearest = {.wanted = name};
-    const char *best = usual_dtype(name);
-    const struct dtype *d;
-    for (size_t i = 0; !best && (d = dtype_at(i)); i++)
-        nearest_offer(&nearest, d->name, d->name);
-    if (!best && nearest.count)
-        best = nearest.name[0];
+    const char *near = dtype_nearest(name);
     complain("%s %s: there is no such dtype%s%s", option, name,
-             best ? "; the nearest is " : "", best ? best : "");
-    nearest_release(&nearest);
+             near ? "; the nearest is " : "", near ? near : "");
 }
 
 char *session_dialect(struct session *s, const char *ruleset)

@@ -134,6 +134,15 @@ static uint8_t *read_all(const char *path, size_t *len)
     return bytes;
 }
 
+/* What a plan is refused for; valid until the next call. */
+static const char *lines_of(const struct export_plan *plan)
+{
+    static struct text lines;
+    text_reset(&lines);
+    refusals_print(&plan->refusals, &lines);
+    return text_str(&lines);
+}
+
 /* Plan all tensors of a shop under their own names and write them. */
 static enum status run_as(struct shop *shop, const struct exporter *exporter,
                           const char *path, const char *dtype,
@@ -149,7 +158,7 @@ static enum status run_as(struct shop *shop, const struct exporter *exporter,
         assert_int_equal(export_plan_cast(&plan, dtype, err), OK);
     assert_int_equal(export_plan_check(&plan, exporter, err), OK);
     if (plan.refusals.count)
-        printf("%s", text_str(&plan.refusals.lines));
+        printf("%s", lines_of(&plan));
     assert_int_equal(plan.refusals.count, 0);
     export_write(&plan, exporter, path, options, false, err);
     export_plan_release(&plan);
@@ -533,7 +542,7 @@ static void test_refusals(void **state)
             assert_int_equal(export_plan_cast(&plan, refusals[i].cast, &err), OK);
         assert_int_equal(
             export_plan_check(&plan, exporter_find(refusals[i].format), &err), OK);
-        lines = text_str(&plan.refusals.lines);
+        lines = lines_of(&plan);
         if (!refusals[i].why != !plan.refusals.count)
             printf("%s", lines);
         assert_int_equal(plan.refusals.count, refusals[i].why != NULL);
@@ -556,7 +565,7 @@ static void test_whole_plan(void **state)
     struct error err = {.offset = NO_OFFSET};
     (void)state;
     assert_int_equal(export_plan_check(&plan, exporter_find("npz"), &err), OK);
-    assert_string_equal(text_str(&plan.refusals.lines), "no tensor is selected\n");
+    assert_string_equal(lines_of(&plan), "no tensor is selected\n");
     export_plan_release(&plan);
 
     export_plan_add(&plan, ID(0), NULL, "new", NULL, &err);
@@ -564,14 +573,14 @@ static void test_whole_plan(void **state)
     export_plan_add(&plan, ID(2), NULL, "lost", NULL, &err);
     export_plan_add(&plan, ID(99), NULL, "unknown", NULL, &err);
     assert_int_equal(export_plan_check(&plan, exporter_find("npy"), &err), OK);
-    const char *lines = text_str(&plan.refusals.lines);
+    const char *lines = lines_of(&plan);
     assert_non_null(strstr(lines, "lost: the catalog knows no bytes"));
     assert_non_null(strstr(lines, "unknown: no tensor"));
     assert_non_null(
         strstr(lines, "2 tensors are selected; a file of format npy holds 1"));
-    assert_non_null(
-        strstr(lines, "new is the new name of both a of /models/fake and b of"));
-    assert_int_equal(plan.refusals.count, 4);
+    assert_non_null(strstr(
+        lines, "new is the new name of several: a of /models/fake, b of /models/fake\n"));
+    assert_int_equal(plan.refusals.count, 5);
     export_plan_release(&plan);
 
     /* numpy.load() could not tell these apart. */
@@ -579,8 +588,29 @@ static void test_whole_plan(void **state)
     export_plan_add(&plan, ID(1), NULL, "x.npy", NULL, &err);
     assert_int_equal(export_plan_check(&plan, exporter_find("npz"), &err), OK);
     assert_non_null(
-        strstr(text_str(&plan.refusals.lines), "x and x.npy are the same key"));
+        strstr(lines_of(&plan), "x and x.npy are the same key"));
     export_plan_release(&plan);
+}
+
+/* A line a cause; the first tensors are named, the others counted. */
+static void test_causes(void **state)
+{
+    struct export_plan plan = {0};
+    char name[16];
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        snprintf(name, sizeof(name), "t%d\n", i);
+        refuse_tensor(&plan.refusals, name, "%s", "/a: gone");
+    }
+    refuse_tensor(&plan.refusals, "alone", "lost");
+    refuse_tensor(&plan.refusals, "", "nameless");
+    assert_string_equal(lines_of(&plan), "/a: gone: t0\\n, t1\\n, t2\\n and 9 more\n"
+                                         "alone: lost\n\"\": nameless\n");
+    for (int i = 0; i < REFUSALS_SHOWN; i++)
+        refuse(&plan.refusals, "cause %d", i);
+    assert_non_null(strstr(lines_of(&plan), "cause 16\nand 3 more\n"));
+    assert_int_equal(plan.refusals.count, 14 + REFUSALS_SHOWN);
+    refusals_release(&plan.refusals);
 }
 
 /* However many tensors, the plan takes the same memory, and a file comes of it. */
@@ -1246,6 +1276,7 @@ int main(void)
         IN_DIRECTORY(test_many),
         IN_DIRECTORY(test_blocks),
         IN_DIRECTORY(test_refusals),
+        cmocka_unit_test(test_causes),
         IN_DIRECTORY(test_whole_plan),
         IN_DIRECTORY(test_cast),
         IN_DIRECTORY(test_errors_while_streaming),

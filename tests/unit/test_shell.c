@@ -11,7 +11,7 @@
 #include "shell/command/statements.h"
 #include "shell/render/human.h"
 #include "shell/render/module_tree.h"
-#include "shell/session/nearest.h"
+#include "catalog/base/nearest.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

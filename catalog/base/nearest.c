@@ -1,4 +1,4 @@
-#include "shell/session/nearest.h"
+#include "catalog/base/nearest.h"
 
 #include <stdlib.h>
 #include <string.h>

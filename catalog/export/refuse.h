@@ -1,0 +1,38 @@
+/*
+ * refuse.h - why an export is refused: a line a cause, not a line a tensor. One touched file, or
+ * one number that a map lacks, is one cause, of which the first tensors are named.
+ */
+#ifndef CKPTDB_EXPORT_REFUSE_H
+#define CKPTDB_EXPORT_REFUSE_H
+
+#include "catalog/base/error.h"
+#include "catalog/base/text.h"
+
+#define REFUSALS_SHOWN 20 /* causes that are kept; others are counted */
+#define REFUSED_NAMED  3  /* tensors that a line names */
+
+struct refusal {
+    struct text cause, tensors; /* the first ones, "a, b, c"; empty: it is about none */
+    uint64_t count;
+};
+
+struct refusals {
+    struct refusal shown[REFUSALS_SHOWN];
+    size_t kept;    /* of `shown` */
+    uint64_t count; /* of all, with those that are not kept */
+};
+
+/* Refuse for a cause that is about no tensor, or names what it is about. */
+void refuse(struct refusals *, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Refuse because of a tensor. */
+void refuse_tensor(struct refusals *, const char *name, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+
+/* The lines, control characters escaped, each with its newline:
+ *   a.w: no rule of m matches it
+ *   /x/a.npz: gone since it was indexed: a, b, c and 9 more
+ *   and 70 more */
+void refusals_print(const struct refusals *, struct text *out);
+void refusals_release(struct refusals *);
+
+#endif
