@@ -2,4 +2,4 @@
 -- at once. Needs the extension's functions.
 CREATE VIEW extent AS
 SELECT tensor_id, ordinal, file, "offset", stored, codec, origin, shape, strides
-FROM tensor_extents;
+FROM "tensor_extents (of ckptdb.so: load this extension first)";

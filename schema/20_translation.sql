@@ -19,4 +19,4 @@ SELECT r.name AS ruleset,
        x.wins,
        x.ops
 FROM ruleset r
-JOIN translation_rows x ON x.ruleset = r.name;
+JOIN "translation_rows (of ckptdb.so: load this extension first)" x ON x.ruleset = r.name;

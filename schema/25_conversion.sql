@@ -18,4 +18,4 @@ SELECT r.name AS ruleset,
        x.error,
        x.note
 FROM ruleset r
-JOIN conversion_rows x ON x.ruleset = r.name;
+JOIN "conversion_rows (of ckptdb.so: load this extension first)" x ON x.ruleset = r.name;

@@ -17,4 +17,4 @@ SELECT r.name AS ruleset,
        x.note
 FROM ruleset r
 JOIN checkpoints t
-JOIN assignment_rows x ON x.ruleset = r.name AND x.target_id = t.id;
+JOIN "assignment_rows (of ckptdb.so: load this extension first)" x ON x.ruleset = r.name AND x.target_id = t.id;

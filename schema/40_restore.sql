@@ -22,4 +22,4 @@ JOIN checkpoints c
 JOIN (SELECT NULL AS target_id, 1 AS strict
       UNION ALL SELECT id, 1 FROM checkpoints
       UNION ALL SELECT id, 0 FROM checkpoints) m
-JOIN restore_rows(r.name, c.id, ifnull(m.target_id, 0), m.strict) x;
+JOIN "restore_rows (of ckptdb.so: load this extension first)"(r.name, c.id, ifnull(m.target_id, 0), m.strict) x;

@@ -10,4 +10,4 @@ SELECT o.name AS optimizer,
        x.error
 FROM optimizer o
 JOIN checkpoints c
-JOIN optimizer_state_rows(o.spec, c.id) x;
+JOIN "optimizer_state_rows (of ckptdb.so: load this extension first)"(o.spec, c.id) x;

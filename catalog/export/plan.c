@@ -186,7 +186,7 @@ static void refuse_collision(struct refusals *r, const char *name, const char *o
 {
     char which[700];
     snprintf(which, sizeof(which), "%.400s of %.250s", old_name, checkpoint);
-    refuse_tensor(r, which, "%.400s is the new name of several", name);
+    refuse_tensor(r, which, "the new name of all is %.400s", name);
 }
 
 static enum status check_collisions(struct export_plan *p, struct error *err)
@@ -247,7 +247,8 @@ static void refuse_format(struct export_plan *p, const struct export_tensor *t,
                       t->to.name, why, instead);
     else if (t->to.kind == DTYPE_STRING)
         refuse_tensor(&p->refusals, t->old_name,
-                      "(string) %s; --where \"dtype <> 'string'\" leaves strings out", why);
+                      "(string) %s; --where \"dtype <> 'string'\" leaves strings out",
+                      why);
     else
         refuse_tensor(&p->refusals, t->old_name,
                       "(%.60s) %s; --names or --where can leave it out", t->to.name, why);

@@ -69,19 +69,13 @@ void refusals_print(const struct refusals *r, struct text *out)
     uint64_t said = 0;
     for (size_t i = 0; i < r->kept; i++) {
         const struct refusal *one = &r->shown[i];
-        bool first = one->count == 1 && one->tensors.len;
         said += one->count;
-        if (first) {
-            add_escaped(out, &one->tensors);
-            text_adds(out, ": ");
-        }
-        add_escaped(out, &one->cause);
-        if (!first && one->tensors.len) {
-            text_adds(out, ": ");
-            add_escaped(out, &one->tensors);
-        }
+        add_escaped(out, &one->tensors);
         if (one->tensors.len && one->count > REFUSED_NAMED)
             text_addf(out, " and %" PRIu64 " more", one->count - REFUSED_NAMED);
+        if (one->tensors.len)
+            text_adds(out, ": ");
+        add_escaped(out, &one->cause);
         text_addc(out, '\n');
     }
     if (r->count > said)

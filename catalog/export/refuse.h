@@ -30,7 +30,7 @@ void refuse_tensor(struct refusals *, const char *name, const char *fmt, ...)
 
 /* The lines, control characters escaped, each with its newline:
  *   a.w: no rule of m matches it
- *   /x/a.npz: gone since it was indexed: a, b, c and 9 more
+ *   a, b, c and 9 more: /x/a.npz: gone since it was indexed
  *   and 70 more */
 void refusals_print(const struct refusals *, struct text *out);
 void refusals_release(struct refusals *);

@@ -164,43 +164,45 @@ bool dtype_counts(const struct dtype *d)
 }
 
 /* What PyTorch, llama.cpp, safetensors and C call dtypes. */
+static const char *const usual[][2] = {
+    {"fp16", "float16"},
+    {"f16", "float16"},
+    {"half", "float16"},
+    {"bf16", "bfloat16"},
+    {"brain", "bfloat16"},
+    {"fp32", "float32"},
+    {"f32", "float32"},
+    {"float", "float32"},
+    {"single", "float32"},
+    {"fp64", "float64"},
+    {"f64", "float64"},
+    {"double", "float64"},
+    {"f8_e4m3", "float8_e4m3fn"},
+    {"fp8", "float8_e4m3fn"},
+    {"f8_e5m2", "float8_e5m2"},
+    {"fp8_e4m3", "float8_e4m3fn"},
+    {"fp8_e5m2", "float8_e5m2"},
+    {"i8", "int8"},
+    {"i16", "int16"},
+    {"short", "int16"},
+    {"i32", "int32"},
+    {"int", "int32"},
+    {"i64", "int64"},
+    {"long", "int64"},
+    {"u8", "uint8"},
+    {"byte", "uint8"},
+    {"u16", "uint16"},
+    {"u32", "uint32"},
+    {"u64", "uint64"},
+    {"boolean", "bool"},
+    {"c64", "complex64"},
+    {"c128", "complex128"},
+};
+#define USUAL (sizeof(usual) / sizeof(usual[0]))
+
 static const char *usual_dtype(const char *name)
 {
-    static const char *const usual[][2] = {
-        {"fp16", "float16"},
-        {"f16", "float16"},
-        {"half", "float16"},
-        {"bf16", "bfloat16"},
-        {"brain", "bfloat16"},
-        {"fp32", "float32"},
-        {"f32", "float32"},
-        {"float", "float32"},
-        {"single", "float32"},
-        {"fp64", "float64"},
-        {"f64", "float64"},
-        {"double", "float64"},
-        {"f8_e4m3", "float8_e4m3fn"},
-        {"fp8", "float8_e4m3fn"},
-        {"f8_e5m2", "float8_e5m2"},
-        {"fp8_e4m3", "float8_e4m3fn"},
-        {"fp8_e5m2", "float8_e5m2"},
-        {"i8", "int8"},
-        {"i16", "int16"},
-        {"short", "int16"},
-        {"i32", "int32"},
-        {"int", "int32"},
-        {"i64", "int64"},
-        {"long", "int64"},
-        {"u8", "uint8"},
-        {"byte", "uint8"},
-        {"u16", "uint16"},
-        {"u32", "uint32"},
-        {"u64", "uint64"},
-        {"boolean", "bool"},
-        {"c64", "complex64"},
-        {"c128", "complex128"},
-    };
-    for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
+    for (size_t i = 0; i < USUAL; i++)
         if (strcasecmp(name, usual[i][0]) == 0)
             return usual[i][1];
     return NULL;
@@ -212,6 +214,8 @@ const char *dtype_nearest(const char *name)
     const char *best = usual_dtype(name);
     for (size_t i = 0; !best && i < DTYPES; i++)
         nearest_offer(&nearest, dtypes[i].name, dtypes[i].name);
+    for (size_t i = 0; !best && i < USUAL; i++)
+        nearest_offer(&nearest, usual[i][0], usual[i][1]);
     for (size_t i = 0; !best && nearest.count && i < DTYPES; i++)
         if (strcmp(dtypes[i].name, nearest.name[0]) == 0)
             best = dtypes[i].name;

@@ -114,11 +114,8 @@ static enum status open_file(struct chunks *c, uint64_t index, struct source **o
     const char *name = text_str(&path);
     if (!name)
         error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
-    else if (source_open_file(name, 0, out, NULL, err) == ERR_MISSING) {
-        error_clear(err);
-        error_set(err, ERR_CHANGED, name, NO_OFFSET,
-                  "gone since it was indexed; import it again");
-    }
+    else if (source_open_file(name, 0, out, NULL, err) == ERR_MISSING)
+        file_gone(name, err);
     text_release(&path);
     return err->status;
 }

@@ -39,11 +39,12 @@ static enum status check(const struct stored_file *file, const struct file_ident
                                                      : "another file of the same name");
 }
 
-static enum status gone(const struct stored_file *file, struct error *err)
+enum status file_gone(const char *path, struct error *err)
 {
     error_clear(err);
-    return error_set(err, ERR_CHANGED, file->path, NO_OFFSET,
-                     "gone since it was indexed; import it again");
+    return error_set(err, ERR_CHANGED, path, NO_OFFSET,
+                     "gone since it was indexed; import it again, with --prune if it was "
+                     "deleted; if it was moved, `relocate OLD NEW`");
 }
 
 static enum status open_checked(const struct stored_file *file, struct source **out,
@@ -56,7 +57,7 @@ static enum status open_checked(const struct stored_file *file, struct source **
     struct source *source = NULL;
     enum status status = source_open_file(file->path, 0, &source, &now, err);
     if (status == ERR_MISSING && file->checked)
-        return gone(file, err);
+        return file_gone(file->path, err);
     if (status == OK && check(file, &now, err) != OK) {
         source_close(source);
         return err->status;
@@ -74,7 +75,7 @@ enum status file_as_indexed(const struct stored_file *file, struct error *err)
                          "missing when the checkpoint was indexed");
     enum status status = file_identify(file->path, &now, err);
     if (status == ERR_MISSING && file->checked)
-        return gone(file, err);
+        return file_gone(file->path, err);
     return status == OK ? check(file, &now, err) : status;
 }
 

@@ -30,6 +30,18 @@ int sql_register_all(sqlite3 *db, bool reads)
     return SQLITE_OK;
 }
 
+int sql_register_table(sqlite3 *db, const char *name, const sqlite3_module *module,
+                       void *aux)
+{
+    int rc = sqlite3_create_module_v2(db, name, module, aux, NULL);
+    char *in_views = sqlite3_mprintf("%s" OF_EXTENSION, name);
+    if (rc == SQLITE_OK)
+        rc = in_views ? sqlite3_create_module_v2(db, in_views, module, aux, NULL)
+                      : SQLITE_NOMEM;
+    sqlite3_free(in_views);
+    return rc;
+}
+
 #ifndef SQLITE_CORE
 
 #    define EXPORT      __attribute__((visibility("default")))

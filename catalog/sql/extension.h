@@ -17,6 +17,12 @@
 /* Reads files: only in SQL a person typed, never from a view or a trigger. */
 #define SQL_FLAGS_READS (SQLITE_UTF8 | SQLITE_DIRECTONLY)
 
+/* What follows the name of a table-valued function in our views: where the extension is not
+ * loaded, SQLite says that there is no such table, and so what to do about it. */
+#define OF_EXTENSION " (of ckptdb.so: load this extension first)"
+/* Register a table-valued function under its name, and as views call it. */
+int sql_register_table(sqlite3 *, const char *name, const sqlite3_module *, void *aux);
+
 /* Register everything, or (reads false) all that opens no file. An SQLite code. */
 int sql_register_all(sqlite3 *, bool reads);
 

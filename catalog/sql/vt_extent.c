@@ -364,8 +364,11 @@ static const sqlite3_module extent_module = {
 
 int sql_register_extent(sqlite3 *db)
 {
+    static const char *const names[] = {"tensor_extents", "tensor_extents" OF_EXTENSION};
     struct keeper *k = keeper_new(db, "ckptdb_extents");
-    return k ? sqlite3_create_module_v2(db, "tensor_extents", &extent_module,
-                                        keeper_hold(k), keeper_drop)
-             : SQLITE_NOMEM;
+    int rc = k ? SQLITE_OK : SQLITE_NOMEM;
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(names) / sizeof(names[0]); i++)
+        rc = sqlite3_create_module_v2(db, names[i], &extent_module, keeper_hold(k),
+                                      keeper_drop);
+    return rc;
 }

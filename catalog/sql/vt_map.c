@@ -603,7 +603,7 @@ int sql_register_map(sqlite3 *db)
                                         dialect_is, NULL, NULL, NULL);
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]);
          i++)
-        rc = sqlite3_create_module_v2(db, functions[i].name, &map_module,
-                                      (void *)&functions[i], NULL);
+        rc =
+            sql_register_table(db, functions[i].name, &map_module, (void *)&functions[i]);
     return rc;
 }

@@ -559,7 +559,7 @@ int sql_register_optimizer(sqlite3 *db)
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof(questions) / sizeof(questions[0]);
          i++)
-        rc = sqlite3_create_module_v2(db, questions[i].name, &question_module,
-                                      (void *)&questions[i], NULL);
+        rc = sql_register_table(db, questions[i].name, &question_module,
+                                (void *)&questions[i]);
     return rc;
 }

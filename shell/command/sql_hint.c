@@ -17,8 +17,9 @@ static const struct hint {
     {"no such column: ",
      "SELECT DISTINCT c.name FROM sqlite_schema s,"
      " pragma_table_info(s.name) c WHERE " ASKED " ORDER BY s.type DESC"},
-    {"no such function: ", "SELECT DISTINCT name FROM pragma_function_list UNION"
-                           " SELECT name FROM pragma_module_list"},
+    {"no such function: ",
+     "SELECT DISTINCT name FROM pragma_function_list UNION"
+     " SELECT name FROM pragma_module_list WHERE name NOT GLOB '* *'"},
 };
 
 /* Whether the name is a table-valued function. */

@@ -24,3 +24,7 @@ for condition in "tensor WHERE checkpoint = 'p' AND name = 'n'" "tensor WHERE na
     sqlite3 "$CKPTDB" "EXPLAIN QUERY PLAN SELECT * FROM $condition" | grep -c SCAN
 done
 true
+echo "--- the views that need the extension say so"
+for view in translation conversion assignment restore optimizer_state extent; do
+    sqlite3 "$CKPTDB" "SELECT * FROM $view" 2>&1 | grep -o 'no such table.*'
+done
