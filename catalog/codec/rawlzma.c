@@ -4,6 +4,7 @@
  *
  *   lzma1=DICTIONARY/LC/LP/PB   lzma2=DICTIONARY   delta=DISTANCE
  *   x86=START, powerpc=, ia64=, arm=, armthumb=, sparc=   branches made absolute
+ *   unmarked   the stream may have no end marker: it ends where all bytes are made
  */
 #include "catalog/codec/codec.h"
 #include "catalog/codec/library.h"
@@ -20,6 +21,7 @@ struct filters {
         lzma_options_bcj branch;
     } of[LZMA_FILTERS_MAX];
     unsigned count;
+    bool unmarked;
 };
 
 static const struct {
@@ -88,6 +90,8 @@ static bool add_filter(struct filters *f, char *text)
 {
     uint64_t numbers[4] = {0};
     char *equals = strchr(text, '=');
+    if (strcmp(text, "unmarked") == 0)
+        return f->unmarked = true;
     if (f->count == LZMA_FILTERS_MAX || !equals)
         return false;
     *equals = '\0';
@@ -168,7 +172,10 @@ static enum status rawlzma_decode(const struct codec_step *step, struct bytes in
     z.avail_out = room;
     if (rc == LZMA_OK)
         rc = lib->code(&z, LZMA_FINISH);
-    if (rc == LZMA_OK && !z.avail_out) { /* the end may still have to be seen */
+    if (f.unmarked && !z.avail_out && room >= size.most) {
+        z.avail_in = 0;
+        rc = LZMA_STREAM_END;
+    } else if (rc == LZMA_OK && !z.avail_out) { /* the end may still have to be seen */
         z.next_out = &beyond;
         z.avail_out = 1;
         rc = lib->code(&z, LZMA_FINISH);

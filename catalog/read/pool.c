@@ -69,13 +69,16 @@ static bool sum_of(const struct pool *p, uint64_t i, struct checksum *sum)
     return true;
 }
 
-/* The part of a chain that comes before the checksum is taken: a zip's is of the inflated
+/* The part of a chain that comes before the checksum is taken: a zip's is of the decoded
  * data. */
 static size_t before_checksum(const char *chain, const struct checksum *sum)
 {
-    bool inflated =
-        chain && strcmp(sum->kind, "crc32") == 0 && strncmp(chain, "deflate:", 8) == 0;
-    return inflated ? strcspn(chain, "|") : 0;
+    static const char *const methods[] = {"deflate:", "bz2:", "rawlzma:"};
+    for (size_t i = 0; chain && i < sizeof(methods) / sizeof(methods[0]); i++)
+        if (strcmp(sum->kind, "crc32") == 0 &&
+            strncmp(chain, methods[i], strlen(methods[i])) == 0)
+            return strcspn(chain, "|");
+    return 0;
 }
 
 /* The bytes that the checksum is of, with the sum's own `before` bytes in front. *steps: the

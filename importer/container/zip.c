@@ -17,13 +17,13 @@
  * it is needed). Local sizes are not used: streaming writers leave them 0.
  *
  * Source: PKWARE APPNOTE 6.3, sections 4.3 to 4.5.
+ * What is in a member: zip_member.c.
  * Not read: several disks, encrypted directories (APPNOTE 7), data descriptors.
  */
 #include "importer/container/zip.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "catalog/base/cursor.h"
 #include "catalog/base/limits.h"
@@ -40,9 +40,6 @@
 #define END_MAGIC     0x06054b50u
 #define LOCATOR_MAGIC 0x07064b50u
 #define END64_MAGIC   0x06064b50u
-
-/* Deflate makes at most 258 bytes of 2 bits; a few bytes go for the block's frame. */
-#define DEFLATE_RATIO_MAX 1032
 
 #define CENTRAL_BYTES_MAX (CENTRAL_BYTES + 3 * UINT16_MAX)
 
@@ -335,98 +332,4 @@ const struct zip_member *zip_find(const struct zip *z, const char *name)
         if (z->members[i].name_len == len && memcmp(z->members[i].name, name, len) == 0)
             return &z->members[i];
     return NULL;
-}
-
-/* --- contents --------------------------------------------------------------------------- */
-
-enum status zip_check(const struct zip *z, const struct zip_member *m, struct error *err)
-{
-    const char *where = z->source->name;
-    if (m->flags & ZIP_ENCRYPTED)
-        return error_set(err, ERR_UNSUPPORTED, where, m->header,
-                         "zip member \"%.200s\" is encrypted", m->name);
-    if (m->method != ZIP_STORED && m->method != ZIP_DEFLATE)
-        return error_set(
-            err, ERR_UNSUPPORTED, where, m->header,
-            "zip member \"%.200s\" is compressed by method %u; 0 (stored) and "
-            "8 (deflate) can be read",
-            m->name, m->method);
-    bool possible = m->method == ZIP_STORED ? m->size == m->stored
-                                            : m->size / DEFLATE_RATIO_MAX <= m->stored;
-    if (!possible)
-        return error_set(err, ERR_CORRUPT, where, m->header,
-                         "zip member \"%.200s\" cannot have %llu bytes out of %llu",
-                         m->name, (unsigned long long)m->size,
-                         (unsigned long long)m->stored);
-    return OK;
-}
-
-/* Inflate until `len` bytes are out or the stream ends. */
-static enum status inflate_head(const struct zip *z, const struct zip_member *m,
-                                uint8_t *dst, size_t len, size_t *got, struct error *err)
-{
-    uint8_t in[4096];
-    uint64_t done = 0;
-    int state = Z_OK;
-    z_stream stream = {0};
-    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-        return no_memory(z->source, err);
-    *got = 0;
-    while (*got < len && state == Z_OK && err->status == OK) {
-        if (!stream.avail_in && done < m->stored) {
-            uint64_t rest = m->stored - done;
-            size_t take = rest < sizeof(in) ? (size_t)rest : sizeof(in);
-            if (source_read(z->source, m->data + done, in, take, err) != OK)
-                break;
-            done += take;
-            stream.next_in = in;
-            stream.avail_in = (uInt)take;
-        }
-        size_t room = len - *got < 1u << 30 ? len - *got : 1u << 30;
-        stream.next_out = dst + *got;
-        stream.avail_out = (uInt)room;
-        state = inflate(&stream, Z_SYNC_FLUSH);
-        *got += room - stream.avail_out;
-    }
-    inflateEnd(&stream);
-    if (err->status == OK && *got < len && state != Z_STREAM_END)
-        error_set(err, ERR_CORRUPT, z->source->name, m->data + done,
-                  "the deflate stream of zip member \"%.200s\" is damaged or cut short",
-                  m->name);
-    return err->status;
-}
-
-enum status zip_head(const struct zip *z, const struct zip_member *m, void *dst,
-                     size_t len, size_t *got, struct error *err)
-{
-    if (zip_check(z, m, err) != OK)
-        return err->status;
-    size_t want = m->size < len ? (size_t)m->size : len;
-    if (m->method == ZIP_DEFLATE)
-        return inflate_head(z, m, dst, want, got, err);
-    *got = want;
-    return source_read(z->source, m->data, dst, want, err);
-}
-
-enum status zip_read(const struct zip *z, const struct zip_member *m, uint64_t limit,
-                     struct arena *arena, struct bytes *out, struct error *err)
-{
-    size_t got = 0;
-    if (zip_check(z, m, err) != OK)
-        return err->status;
-    if (m->size > limit)
-        return error_set(err, ERR_LIMIT, z->source->name, m->header,
-                         "zip member \"%.200s\" has %llu bytes, most is %llu", m->name,
-                         (unsigned long long)m->size, (unsigned long long)limit);
-    uint8_t *bytes = arena_alloc(arena, (size_t)m->size);
-    if (!bytes)
-        return no_memory(z->source, err);
-    if (zip_head(z, m, bytes, (size_t)m->size, &got, err) != OK)
-        return err->status;
-    if (got != m->size)
-        return error_set(err, ERR_CORRUPT, z->source->name, m->data,
-                         "zip member \"%.200s\" has %zu bytes, not %llu", m->name, got,
-                         (unsigned long long)m->size);
-    *out = (struct bytes){bytes, got};
-    return OK;
 }

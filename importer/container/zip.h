@@ -17,6 +17,8 @@
 
 #define ZIP_STORED  0
 #define ZIP_DEFLATE 8
+#define ZIP_BZIP2   12
+#define ZIP_LZMA    14
 
 #define ZIP_ENCRYPTED 0x0001
 #define ZIP_UTF8      0x0800
@@ -50,6 +52,15 @@ const struct zip_member *zip_find(const struct zip *, const char *name);
 /* Whether the member's bytes can be had: ERR_UNSUPPORTED for encryption and unknown
  * methods, ERR_CORRUPT for sizes that no stream of that method can have. */
 enum status zip_check(const struct zip *, const struct zip_member *, struct error *);
+
+/* Where a member's bytes lie, and the step that makes them of what lies there. */
+#define ZIP_CODEC_BYTES 80
+struct zip_run {
+    uint64_t offset, stored;
+    char codec[ZIP_CODEC_BYTES]; /* "": none */
+};
+enum status zip_run(const struct zip *, const struct zip_member *, struct zip_run *,
+                    struct error *);
 
 /* The member's first decoded bytes: `len` of them, or all there are (*got). */
 enum status zip_head(const struct zip *, const struct zip_member *, void *dst, size_t len,

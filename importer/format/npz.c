@@ -1,11 +1,11 @@
 /*
  * npz.c - NumPy arrays in a zip archive: numpy.savez, numpy.savez_compressed.
  *
- *   archive      container/zip.c; members stored or deflated
+ *   archive      container/zip.c, zip_member.c
  *   KEY.npy      one array a member: container/npyhead.c, then the elements
  *
- * A stored member's elements are a range of the file. A deflated member is one chunk:
- * inflate all of it, leave the header out. The zip's own checksum covers header and
+ * A stored member's elements are a range of the file. A compressed member is one chunk:
+ * decode all of it, leave the header out. The zip's own checksum covers header and
  * elements, so it can be checked unless bytes follow the elements in the member.
  *
  * Source: numpy/lib/npyio.py (savez), container/zip.c.
@@ -23,7 +23,7 @@
 #define EMPTY_ZIP_MAGIC "PK\5\6"
 #define SUFFIX          ".npy"
 #define SUFFIX_BYTES    4
-#define CODEC_MAX       96 /* bytes of a chain of at most four steps */
+#define CODEC_MAX       (ZIP_CODEC_BYTES + 96) /* bytes of a chain of at most four steps */
 
 static bool ends_in(const void *text, size_t len, const char *suffix)
 {
@@ -78,14 +78,13 @@ static enum status read_head(struct job *job, const struct zip *z,
 
 /* The steps from the member's bytes to elements: "deflate:4224|skip:128|swap:4". */
 static const char *codec_of(struct job *job, const struct zip_member *m,
-                            const struct npy_head *head)
+                            const struct zip_run *run, const struct npy_head *head)
 {
     char chain[CODEC_MAX] = "";
     unsigned long long skipped = head->size;
     int len = 0;
-    if (m->method == ZIP_DEFLATE)
-        len = snprintf(chain, sizeof(chain), "deflate:%llu|skip:%llu",
-                       (unsigned long long)m->size, skipped);
+    if (*run->codec)
+        len = snprintf(chain, sizeof(chain), "%s|skip:%llu", run->codec, skipped);
     else if (m->size == head->size + head->nbytes)
         len = snprintf(chain, sizeof(chain), "member:%llu", skipped);
     if (head->codec)
@@ -100,7 +99,7 @@ static const char *codec_of(struct job *job, const struct zip_member *m,
 }
 
 static enum status add_tensor(struct job *job, const struct zip_member *m,
-                              const struct npy_head *head)
+                              const struct zip_run *run, const struct npy_head *head)
 {
     bool whole = m->size == head->size + head->nbytes; /* what the checksum covers */
     struct tensor_claim t = {
@@ -112,17 +111,17 @@ static enum status add_tensor(struct job *job, const struct zip_member *m,
         .storage = STORAGE_RANGE,
         .offset = m->data + head->size,
         .stored = head->nbytes,
-        .codec = codec_of(job, m, head),
+        .codec = codec_of(job, m, run, head),
         .strides = head->strides,
         .sums = whole ? &m->crc : NULL,
     };
-    if (m->method == ZIP_DEFLATE) {
+    if (*run->codec) {
         struct extent *chunk = arena_alloc(job->arena, sizeof(*chunk));
         if (!chunk)
             return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
-        *chunk = (struct extent){.offset = m->data, .stored = m->stored};
+        *chunk = (struct extent){.offset = run->offset, .stored = run->stored};
         t.storage = STORAGE_CHUNKS;
-        t.stored = m->stored;
+        t.stored = run->stored;
         t.extents = chunk;
         t.extent_count = 1;
     }
@@ -134,13 +133,14 @@ static enum status add_member(struct job *job, const struct zip *z,
 {
     struct error err = {.offset = NO_OFFSET};
     struct npy_head head = {0};
+    struct zip_run run;
     if (!ends_in(m->name, m->name_len, SUFFIX)) {
         if (!ends_in(m->name, m->name_len, "/"))
             job_issue(job, ISSUE_WARNING, NULL, m->header, "not-an-array",
                       "member \"%.200s\" is not a NumPy array: left out", m->name);
         return OK;
     }
-    if (read_head(job, z, m, &head, &err) != OK) {
+    if (zip_run(z, m, &run, &err) != OK || read_head(job, z, m, &head, &err) != OK) {
         if (err.status == ERR_MEMORY || err.status == ERR_IO) {
             *job->err = err;
             return err.status;
@@ -155,7 +155,7 @@ static enum status add_member(struct job *job, const struct zip *z,
         job_issue(job, ISSUE_WARNING, NULL, m->data, "trailing-bytes",
                   "%llu bytes after the array in member \"%.200s\" are not part of it",
                   (unsigned long long)(m->size - end), m->name);
-    return add_tensor(job, m, &head);
+    return add_tensor(job, m, &run, &head);
 }
 
 static enum status npz_index(struct job *job)

@@ -164,18 +164,17 @@ bool torch_zip_member_run(struct torch_tree *t, const struct torch_zip *z,
                           const struct zip_member *m, struct torch_run *out,
                           struct error *err)
 {
-    char codec[48];
-    if (zip_check(&z->zip, m, err) != OK)
+    struct zip_run run;
+    if (zip_run(&z->zip, m, &run, err) != OK)
         return false;
     *out = (struct torch_run){.file = z->file,
-                              .offset = z->base + m->data,
-                              .stored = m->stored,
+                              .offset = z->base + run.offset,
+                              .stored = run.stored,
                               .size = m->size,
                               .crc = m->crc};
-    if (m->method == ZIP_STORED)
+    if (!*run.codec)
         return true;
-    int len = snprintf(codec, sizeof(codec), "deflate:%llu", (unsigned long long)m->size);
-    out->codec = arena_copy(z->arena, codec, (size_t)len);
+    out->codec = arena_copy(z->arena, run.codec, strlen(run.codec));
     return out->codec || torch_no_memory(t, err);
 }
 

@@ -103,3 +103,9 @@ echo ' ' >>cube.npy
 get cube.npy cube
 rm cube.npy
 get cube.npy cube
+echo "--- members of every method that NumPy reads"
+"$CKPTDB_BIN" import "$TESTS"/fixtures/npz/y_{deflated,bzip2,lzma,lzma_unmarked}.npz
+for method in deflated bzip2 lzma lzma_unmarked; do
+    get "$TESTS/fixtures/npz/y_$method.npz" w
+    [ $method = deflated ] || get "$TESTS/fixtures/npz/y_$method.npz" f
+done

@@ -129,3 +129,6 @@
     {"skip:1|strings:tf", BYTES("\x61\x62\x63\x64"), BYTES("\x62\x63\x64")},
     {"", BYTES(""), BYTES("")}, {"swap:4", BYTES(""), BYTES("")},
     {"shuffle:4", BYTES(""), BYTES("")},
+    /* LZMA that ends where all bytes are made, as most zip programs write it. */
+    {"rawlzma:20,unmarked,lzma1=4096/3/0/2",
+     BYTES("\x00\x30\x98\x88\x98\x4a\x2e\xef\x23\x3f"), BYTES("abcdabcdabcdabcdabcd")},

@@ -1,0 +1,214 @@
+/*
+ * zip_member.c - what is in a member of a zip archive: stored, deflated, or as bzip2 or LZMA.
+ *
+ *   method 8    raw deflate
+ *   method 12   a bzip2 stream
+ *   method 14   u8 version[2]  u16 bytes of properties, always 5
+ *               u8 lc + 9 * (lp + 5 * pb)  u32 dictionary   and a raw LZMA stream; bit 1 of the
+ *               flags: with an end marker, else its end is where all bytes are made
+ *
+ * Source: PKWARE APPNOTE 6.3, sections 4.4.4, 4.4.5 and 5.8; CPython, Lib/zipfile.py, which is what
+ * NumPy reads with.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "catalog/codec/codec.h"
+#include "importer/container/zip.h"
+
+/* Deflate makes at most 258 bytes of 2 bits; a few bytes go for the block's frame. */
+#define DEFLATE_RATIO_MAX 1032
+
+#define LZMA_HEADER_BYTES 9
+#define LZMA_END_MARKED   0x0002 /* of the member's flags */
+
+/* Stored bytes that are read for a member's head at first: a whole block of bzip2. */
+#define HEAD_STORED ((uint64_t)1 << 20)
+
+static enum status no_memory(const struct zip *z, struct error *err)
+{
+    return error_set(err, ERR_MEMORY, z->source->name, NO_OFFSET, "no memory");
+}
+
+enum status zip_check(const struct zip *z, const struct zip_member *m, struct error *err)
+{
+    const char *where = z->source->name;
+    if (m->flags & ZIP_ENCRYPTED)
+        return error_set(err, ERR_UNSUPPORTED, where, m->header,
+                         "zip member \"%.200s\" is encrypted", m->name);
+    if (m->method != ZIP_STORED && m->method != ZIP_DEFLATE && m->method != ZIP_BZIP2 &&
+        m->method != ZIP_LZMA)
+        return error_set(err, ERR_UNSUPPORTED, where, m->header,
+                         "zip member \"%.200s\" is compressed by method %u; 0 (stored), "
+                         "8 (deflate), 12 (bzip2) and 14 (LZMA) can be read",
+                         m->name, m->method);
+    bool possible = m->method == ZIP_STORED ? m->size == m->stored
+                    : m->method == ZIP_DEFLATE
+                        ? m->size / DEFLATE_RATIO_MAX <= m->stored
+                        : true; /* runs have no bound worth a check */
+    if (!possible)
+        return error_set(err, ERR_CORRUPT, where, m->header,
+                         "zip member \"%.200s\" cannot have %llu bytes out of %llu",
+                         m->name, (unsigned long long)m->size,
+                         (unsigned long long)m->stored);
+    return OK;
+}
+
+/* --- where it lies, and how to decode it -------------------------------------------------- */
+
+static enum status read_lzma_header(const struct zip *z, const struct zip_member *m,
+                                    struct zip_run *out, struct error *err)
+{
+    uint8_t h[LZMA_HEADER_BYTES];
+    if (m->stored >= sizeof(h) &&
+        source_read(z->source, m->data, h, sizeof(h), err) != OK)
+        return err->status;
+    if (m->stored < sizeof(h) || load_u16le(h + 2) != 5 || h[4] >= 9 * 5 * 5)
+        return error_set(err, ERR_CORRUPT, z->source->name, m->data,
+                         "zip member \"%.200s\" does not begin as LZMA in a zip does",
+                         m->name);
+    out->offset += sizeof(h);
+    out->stored -= sizeof(h);
+    snprintf(out->codec, sizeof(out->codec), "rawlzma:%llu%s,lzma1=%u/%u/%u/%u",
+             (unsigned long long)m->size, m->flags & LZMA_END_MARKED ? "" : ",unmarked",
+             load_u32le(h + 5), h[4] % 9u, h[4] / 9u % 5u, h[4] / 45u);
+    return OK;
+}
+
+enum status zip_run(const struct zip *z, const struct zip_member *m, struct zip_run *out,
+                    struct error *err)
+{
+    const unsigned long long size = m->size;
+    *out = (struct zip_run){.offset = m->data, .stored = m->stored};
+    if (zip_check(z, m, err) != OK)
+        return err->status;
+    if (m->method == ZIP_LZMA)
+        return read_lzma_header(z, m, out, err);
+    if (m->method != ZIP_STORED)
+        snprintf(out->codec, sizeof(out->codec), "%s:%llu",
+                 m->method == ZIP_DEFLATE ? "deflate" : "bz2", size);
+    return OK;
+}
+
+/* --- contents ----------------------------------------------------------------------------- */
+
+/* Inflate until `len` bytes are out or the stream ends. */
+static enum status inflate_head(const struct zip *z, const struct zip_member *m,
+                                uint8_t *dst, size_t len, size_t *got, struct error *err)
+{
+    uint8_t in[4096];
+    uint64_t done = 0;
+    int state = Z_OK;
+    z_stream stream = {0};
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+        return no_memory(z, err);
+    *got = 0;
+    while (*got < len && state == Z_OK && err->status == OK) {
+        if (!stream.avail_in && done < m->stored) {
+            uint64_t rest = m->stored - done;
+            size_t take = rest < sizeof(in) ? (size_t)rest : sizeof(in);
+            if (source_read(z->source, m->data + done, in, take, err) != OK)
+                break;
+            done += take;
+            stream.next_in = in;
+            stream.avail_in = (uInt)take;
+        }
+        size_t room = len - *got < 1u << 30 ? len - *got : 1u << 30;
+        stream.next_out = dst + *got;
+        stream.avail_out = (uInt)room;
+        state = inflate(&stream, Z_SYNC_FLUSH);
+        *got += room - stream.avail_out;
+    }
+    inflateEnd(&stream);
+    if (err->status == OK && *got < len && state != Z_STREAM_END)
+        error_set(err, ERR_CORRUPT, z->source->name, m->data + done,
+                  "the deflate stream of zip member \"%.200s\" is damaged or cut short",
+                  m->name);
+    return err->status;
+}
+
+/* Decode the run's first `take` stored bytes, as far as `len` bytes. */
+static enum status decode_head(const struct zip *z, const struct zip_run *run,
+                               uint64_t take, uint8_t *dst, size_t len, size_t *made,
+                               struct error *err)
+{
+    char name[CODEC_STEP_BYTES];
+    const char *chain = run->codec, *argument;
+    void *state = NULL;
+    uint8_t *stored = take <= SIZE_MAX ? malloc(take ? (size_t)take : 1) : NULL;
+    codec_chain_next(&chain, name, &argument);
+    const struct codec *codec = codec_find(name);
+    const struct codec_step step = {name, argument, z->source->name, run->offset, &state};
+    struct codec_size size;
+    if (!stored)
+        return no_memory(z, err);
+    if (!codec->size(argument, take, &size))
+        error_set(err, ERR_UNSUPPORTED, z->source->name, run->offset,
+                  "a zip member is coded as no reader takes it: \"%s\"", run->codec);
+    else if (source_read(z->source, run->offset, stored, (size_t)take, err) == OK)
+        codec->decode(&step, (struct bytes){stored, (size_t)take}, dst, len, made, err);
+    if (codec->release)
+        codec->release(state);
+    free(stored);
+    return err->status;
+}
+
+/* By a decoder of blocks: of as few stored bytes as give the head. */
+static enum status blocks_head(const struct zip *z, const struct zip_member *m,
+                               uint8_t *dst, size_t len, size_t *got, struct error *err)
+{
+    struct zip_run run;
+    if (zip_run(z, m, &run, err) != OK)
+        return err->status;
+    for (uint64_t take = HEAD_STORED + len;; take *= 2) {
+        const bool all = take >= run.stored;
+        struct error cut = {.offset = NO_OFFSET};
+        size_t made = 0;
+        decode_head(z, &run, all ? run.stored : take, dst, len, &made, &cut);
+        *got = made < len ? made : len;
+        if (cut.status == OK && (made >= len || all))
+            return OK;
+        if (all || (cut.status != OK && cut.status != ERR_CORRUPT)) {
+            *err = cut;
+            return err->status;
+        }
+    }
+}
+
+enum status zip_head(const struct zip *z, const struct zip_member *m, void *dst,
+                     size_t len, size_t *got, struct error *err)
+{
+    if (zip_check(z, m, err) != OK)
+        return err->status;
+    size_t want = m->size < len ? (size_t)m->size : len;
+    if (m->method == ZIP_DEFLATE)
+        return inflate_head(z, m, dst, want, got, err);
+    if (m->method != ZIP_STORED)
+        return blocks_head(z, m, dst, want, got, err);
+    *got = want;
+    return source_read(z->source, m->data, dst, want, err);
+}
+
+enum status zip_read(const struct zip *z, const struct zip_member *m, uint64_t limit,
+                     struct arena *arena, struct bytes *out, struct error *err)
+{
+    size_t got = 0;
+    if (zip_check(z, m, err) != OK)
+        return err->status;
+    if (m->size > limit)
+        return error_set(err, ERR_LIMIT, z->source->name, m->header,
+                         "zip member \"%.200s\" has %llu bytes, most is %llu", m->name,
+                         (unsigned long long)m->size, (unsigned long long)limit);
+    uint8_t *bytes = arena_alloc(arena, (size_t)m->size);
+    if (!bytes)
+        return no_memory(z, err);
+    if (zip_head(z, m, bytes, (size_t)m->size, &got, err) != OK)
+        return err->status;
+    if (got != m->size)
+        return error_set(err, ERR_CORRUPT, z->source->name, m->data,
+                         "zip member \"%.200s\" has %zu bytes, not %llu", m->name, got,
+                         (unsigned long long)m->size);
+    *out = (struct bytes){bytes, got};
+    return OK;
+}
