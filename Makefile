@@ -12,7 +12,7 @@
 #   make clean
 #
 # VARIANT=release|asan|tsan|fuzz chooses the build; each has its own objects. V=1 prints whole
-# commands.
+# commands, also those of `check` and `demo`, which else show only what they are for.
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -28,7 +28,7 @@ MANDIR ?= $(PREFIX)/share/man
 INSTALL ?= install
 PYTHON ?= python3
 Q := $(if $V,,@)
-say = @$(if $V$(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '  %-5s %s\n') $1 $2
+say = @$(if $V$(QUIET)$(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '  %-5s %s\n') $1 $2
 
 # --- packages -----------------------------------------------------------------------------
 modules := sqlite3 libpcre2-8 libprotobuf-c zlib nettle
@@ -39,7 +39,7 @@ loaded_headers := bzlib.h
 debian := gcc make pkg-config libsqlite3-dev libpcre2-dev libprotobuf-c-dev \
           protobuf-c-compiler zlib1g-dev nettle-dev libedit2 libcmocka-dev python3 \
           libzstd-dev libdeflate-dev liblz4-dev libbz2-dev liblzma-dev libblosc-dev \
-          libxxhash-dev
+          libxxhash-dev sqlite3
 
 # --- variants -----------------------------------------------------------------------------
 variant_flags_release := -O2 -g
@@ -152,11 +152,16 @@ deps:
 # As many jobs as there are processors, unless somebody said how many.
 parallel = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
+# Without V=1, `check` and `demo` do not show what they compile.
+quiet := $(if $V,,QUIET=1)
+building := $(if $V,:,echo "building (V=1 shows what) ...")
+
 # --- tests --------------------------------------------------------------------------------
 # `check` starts make anew behind `deps`, for pkg-config's answers are read once.
 .PHONY: check check-all check-unit check-golden check-answers check-fuzz
 check: deps
-	@$(MAKE) --no-print-directory $(parallel) check-all
+	@$(building)
+	@$(MAKE) --no-print-directory $(parallel) $(quiet) check-all
 
 check-all: all build-unit build-replays
 	@bash tests/check.sh $(VARIANT)
@@ -233,7 +238,8 @@ format:
 	clang-format-14 -i $$(git ls-files '*.c' '*.h')
 
 demo: deps
-	@$(MAKE) --no-print-directory $(parallel) all
+	@$(building)
+	@$(MAKE) --no-print-directory $(parallel) $(quiet) all
 	@bash tests/demo.sh
 
 bench: all

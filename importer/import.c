@@ -76,6 +76,7 @@ static void count_batch(struct import_report *r, const struct unit *u,
                         const struct batch *b)
 {
     r->failed += b->failed;
+    r->failed_known += b->failed && u->known;
     r->added += !b->failed && !u->known;
     r->changed += !b->failed && u->known;
 }

@@ -35,7 +35,8 @@ struct import_options {
 
 struct import_report {
     uint64_t added, changed, unchanged, failed, vanished, pruned;
-    struct walk *walk; /* what was found; walk_free() it */
+    uint64_t failed_known; /* of `failed`, those that are in the catalog as they were */
+    struct walk *walk;     /* what was found; walk_free() it */
 };
 
 /* ERR_MISSING: a path does not exist (nothing was done); ERR_INTERRUPTED: what was finished is

@@ -5,7 +5,7 @@ set -eu
 pkg_config=$1 modules=$2 headers=$3 packages=$4
 
 missing=
-for tool in gcc make "$pkg_config" protoc-c python3; do
+for tool in gcc make "$pkg_config" protoc-c python3 sqlite3; do
     command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
 done
 for module in $modules; do

@@ -583,7 +583,8 @@ enum status writer_vanished(struct writer *w, int64_t checkpoint, const char *pa
         .offset = NO_OFFSET,
         .warning = true,
         .code = "vanished",
-        .message = "no longer there; `ckptdb import --prune` drops it from the catalog",
+        .message = "no longer there; `ckptdb import --prune` drops it from the catalog, "
+                   "`ckptdb relocate OLD NEW` follows it where it was moved",
     };
     struct batch b = {.issues = &issue, .issue_count = 1};
     return begin(w, err) == OK ? put_issues(w, &b, checkpoint, err) : err->status;

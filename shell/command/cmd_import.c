@@ -10,8 +10,7 @@
 #include "importer/walk/unread.h"
 #include "importer/walk/walk.h"
 #include "shell/command/command.h"
-
-#define ISSUES_SHOWN 50
+#include "shell/command/import_issues.h"
 
 struct showing {
     struct progress *bar;
@@ -31,72 +30,10 @@ static void show(void *context, const char *doing, uint64_t done, uint64_t total
     progress_set(s->bar, done, total);
 }
 
-/* Of what an argument stood for, the paths that are not below it: a shard, or a TensorFlow
- * prefix, stands for its checkpoint. Ends in NULL. */
-static const char **paths_beside(const struct walk *walk)
-{
-    const char **list = calloc(2 * walk->unit_count + 1, sizeof(*list));
-    uint64_t count = 0;
-    for (uint64_t i = 0; list && i < walk->unit_count; i++) {
-        const struct unit *u = &walk->units[i];
-        if (!walk_covers(walk, u->path))
-            list[count++] = u->path;
-        if (!walk_covers(walk, u->primary))
-            list[count++] = u->primary;
-    }
-    return list;
-}
-
 static void say_waiting(void *context)
 {
     (void)context;
     complain("waiting: another program is writing the catalog");
-}
-
-static bool asked_for(const struct walk *walk, const char *const *beside,
-                      const char *path)
-{
-    if (!path || walk_covers(walk, path))
-        return path;
-    while (*beside && strcmp(*beside, path) != 0)
-        beside++;
-    return *beside;
-}
-
-static void report_issue(sqlite3_stmt *s)
-{
-    const char *severity = (const char *)sqlite3_column_text(s, 0);
-    const char *path = (const char *)sqlite3_column_text(s, 1);
-    const char *message = (const char *)sqlite3_column_text(s, 3);
-    if (sqlite3_column_type(s, 2) == SQLITE_NULL)
-        complain("%s: %s: %s", severity, path, message);
-    else
-        complain("%s: %s: %s (at byte %lld)", severity, path, message,
-                 sqlite3_column_int64(s, 2));
-}
-
-/* Issues of what was asked for, the first ones as lines on stderr. Returns how many there
- * are, -1 on trouble with the catalog. */
-static sqlite3_int64 report_issues(struct session *session, const struct walk *walk)
-{
-    static const char sql[] =
-        "SELECT i.severity, i.path, i.offset, i.message, c.path FROM issues i"
-        " LEFT JOIN checkpoints c ON c.id = i.checkpoint ORDER BY i.path, i.id";
-    const char **beside = paths_beside(walk);
-    sqlite3_stmt *s = NULL;
-    sqlite3_int64 count = 0;
-    if (!beside || sqlite3_prepare_v2(session->db, sql, -1, &s, NULL) != SQLITE_OK)
-        count = -1;
-    while (count >= 0 && sqlite3_step(s) == SQLITE_ROW)
-        if ((asked_for(walk, beside, (const char *)sqlite3_column_text(s, 1)) ||
-             asked_for(walk, beside, (const char *)sqlite3_column_text(s, 4))) &&
-            count++ < ISSUES_SHOWN)
-            report_issue(s);
-    sqlite3_finalize(s);
-    free(beside);
-    if (count > ISSUES_SHOWN)
-        complain("%lld more issues: SELECT * FROM issue", count - ISSUES_SHOWN);
-    return count;
 }
 
 static void print_plan(struct session *session, const struct walk *walk)
@@ -111,14 +48,15 @@ static void print_plan(struct session *session, const struct walk *walk)
     }
 }
 
-static void summarise(const struct import_report *r, bool dry_run)
+/* `refused`: with those of earlier imports, which are not read again. */
+static void summarise(const struct import_report *r, sqlite3_int64 refused, bool dry_run)
 {
     struct text t = {0};
     text_addf(&t, "%s%llu new, %llu changed, %llu unchanged", dry_run ? "would be: " : "",
               (unsigned long long)r->added, (unsigned long long)r->changed,
               (unsigned long long)r->unchanged);
-    if (r->failed)
-        text_addf(&t, ", %llu refused", (unsigned long long)r->failed);
+    if (refused)
+        text_addf(&t, ", %lld refused", refused);
     if (r->vanished)
         text_addf(&t, ", %llu no longer there%s", (unsigned long long)r->vanished,
                   r->pruned ? " and dropped" : "");
@@ -148,14 +86,29 @@ static int finish(struct session *session, const struct import_report *report,
     }
     if (options->dry_run && report->walk)
         print_plan(session, report->walk);
-    sqlite3_int64 issues = 0;
+    struct import_counts counts = {0};
+    bool good = true, interrupted = err->status == ERR_INTERRUPTED;
     if (report->walk && session->db && !options->dry_run)
-        issues = report_issues(session, report->walk);
+        good = import_issues(session, report->walk, &counts);
+    /* Of those that are known, the issues are theirs. */
+    counts.refused += (sqlite3_int64)report->failed_known;
+    if (counts.refused < (sqlite3_int64)report->failed)
+        counts.refused = (sqlite3_int64)report->failed;
     if (report->walk)
-        summarise(report, options->dry_run);
-    if (err->status == ERR_INTERRUPTED)
+        summarise(report, counts.refused, options->dry_run);
+    if (report->vanished > report->pruned && !options->dry_run)
+        complain(
+            "of what is no longer there: `import --prune` drops it, `relocate OLD NEW` "
+            "follows it where it was moved");
+    if (interrupted)
+        complain(
+            report->added || report->changed
+                ? "interrupted: what is counted here is kept, and the next import goes "
+                  "on from there"
+                : "interrupted: nothing was indexed, and the catalog is as it was");
+    if (interrupted)
         return STATUS_INTERRUPTED;
-    return issues < 0 ? STATUS_TROUBLE : issues ? STATUS_NO : STATUS_FINE;
+    return !good ? STATUS_TROUBLE : counts.issues ? STATUS_NO : STATUS_FINE;
 }
 
 extern const struct command command_import;

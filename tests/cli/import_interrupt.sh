@@ -12,7 +12,12 @@ for pause in 0.02 0.05 0.1 0.2; do
     sleep $pause
     kill -INT $! 2>/dev/null
     wait $!
-    case $? in 0 | 130) ;; *) echo "status $?" ;; esac
+    rc=$?
+    case $rc in
+    0) grep interrupted said ;;
+    130) grep -qE 'interrupted: (what is counted here is kept|nothing was indexed)' said || cat said ;;
+    *) echo "status $rc" ;;
+    esac
     said=$(sed -n 's/^ckptdb: \([0-9]*\) new.*/\1/p' said)
     kept=$("$CKPTDB_BIN" 'SELECT count(*) FROM checkpoints')
     [ "${said:-0}" = "${kept:-0}" ] || echo "said $said, kept $kept"

@@ -69,3 +69,14 @@ echo "--- a name that is no UTF-8"
 mkdir bytes
 printf x >$'bytes/\377.npy'
 try import bytes
+echo "--- what was deleted is a line a folder, and what was refused is counted again"
+mkdir -p gone/run/a gone/run/b gone/other
+for f in gone/run/a/m gone/run/b/m gone/other/m gone/kept; do
+    cp "$TESTS/fixtures/safetensors/y_dtypes.safetensors" $f.safetensors
+done
+head -c 20 gone/kept.safetensors >gone/cut.safetensors
+rm -f "$CKPTDB"
+"$CKPTDB_BIN" import gone
+rm -r gone/run/a gone/run/b gone/other/m.safetensors
+"$CKPTDB_BIN" import gone
+"$CKPTDB_BIN" import --prune gone
