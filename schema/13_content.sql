@@ -5,25 +5,44 @@ CREATE VIEW content AS
 SELECT h.hash, x.id AS tensor_id, x.id >> 24 AS checkpoint_id
 FROM content_hashes h JOIN tensor_hashes x ON x.hash = h.id;
 
--- Equal tensors that are stored more than once. A place is where a tensor's bytes begin: hard links,
--- symbolic links to one file and tied tensors of one file share theirs, and are no waste.
+-- Hashed tensors whose content another one has too, with the place where their bytes begin: hard
+-- links, symbolic links to one file and tied tensors of one file share theirs, and are no waste.
+CREATE VIEW copy AS
+SELECT x.hash AS content, t.dtype, t.shape, t.nbytes, x.id AS tensor_id, c.id AS checkpoint_id,
+       f.device || ':' || f.inode || ':' ||
+       CASE WHEN c.placed THEN coalesce(p.start + f.base, 'x' || x.id)
+            WHEN t.storage = 1 THEN t.start + f.base ELSE 'x' || (t.id & 16777215) END AS place
+FROM (SELECT hash FROM tensor_hashes GROUP BY hash HAVING count(*) > 1) h
+JOIN tensor_hashes x ON x.hash = h.hash
+JOIN checkpoints c ON c.id = x.id >> 24
+JOIN layout_tensors t ON t.id = (c.layout << 24) + (x.id & 16777215)
+LEFT JOIN placements p ON c.placed AND p.id = x.id AND p.storage = 1
+LEFT JOIN files f ON f.id = (c.id << 24) + coalesce(p.file, t.file, 0);
+
+-- Equal tensors that are stored more than once.
 CREATE VIEW duplicate AS
-WITH placed AS (
-  SELECT x.hash, t.dtype, t.shape, t.nbytes, x.id,
-         f.device || ':' || f.inode || ':' ||
-         CASE WHEN c.placed THEN coalesce(p.start + f.base, 'x' || x.id)
-              WHEN t.storage = 1 THEN t.start + f.base ELSE 'x' || (t.id & 16777215) END AS place
-  FROM (SELECT hash FROM tensor_hashes GROUP BY hash HAVING count(*) > 1) h
-  JOIN tensor_hashes x ON x.hash = h.hash
-  JOIN checkpoints c ON c.id = x.id >> 24
-  JOIN layout_tensors t ON t.id = (c.layout << 24) + (x.id & 16777215)
-  LEFT JOIN placements p ON c.placed AND p.id = x.id AND p.storage = 1
-  LEFT JOIN files f ON f.id = (c.id << 24) + coalesce(p.file, t.file, 0)
-)
-SELECT (SELECT h.hash FROM content_hashes h WHERE h.id = d.hash) AS hash, d.dtype, d.shape, d.nbytes,
+SELECT (SELECT h.hash FROM content_hashes h WHERE h.id = d.content) AS hash, d.dtype, d.shape, d.nbytes,
        count(DISTINCT d.place) AS copies,
        (count(DISTINCT d.place) - 1) * d.nbytes AS wasted,
-       '[' || group_concat(d.id) || ']' AS tensor_ids
-FROM placed d
-GROUP BY d.hash, d.dtype, d.shape
+       '[' || group_concat(d.tensor_id) || ']' AS tensor_ids
+FROM copy d
+GROUP BY d.content, d.dtype, d.shape
 HAVING count(DISTINCT d.place) > 1;
+
+-- Whose copies they are: the place that was catalogued first is the original, each other one is the
+-- waste of the checkpoint that holds it. The sum is that of duplicate.wasted.
+CREATE VIEW waste AS
+WITH place AS (
+  SELECT content, dtype, shape, nbytes, min(tensor_id) AS first
+  FROM copy GROUP BY content, dtype, shape, place
+), numbered AS (
+  SELECT first >> 24 AS checkpoint_id, nbytes,
+         row_number() OVER (PARTITION BY content, dtype, shape ORDER BY first) AS turn
+  FROM place
+)
+SELECT n.checkpoint_id, l.name AS checkpoint, c.run, count(*) AS tensors, sum(n.nbytes) AS nbytes
+FROM numbered n
+JOIN checkpoints c ON c.id = n.checkpoint_id
+JOIN labels l ON l.id = n.checkpoint_id
+WHERE n.turn > 1
+GROUP BY n.checkpoint_id;

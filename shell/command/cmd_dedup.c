@@ -1,44 +1,74 @@
 /*
  * cmd_dedup.c - what is stored more than once (view `duplicate`).
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
 
 enum {
+    BY,
     AGAIN,
     JOBS
 };
 
 static const struct option_spec options[] = {
+    [BY] = {"--by", "WHAT", "sums instead: by checkpoint, run or pair"},
     [AGAIN] = {"--again", NULL, "hash what is known, too"},
     [JOBS] = {"--jobs", "N", "threads (default: one a core)"},
     {NULL, NULL, NULL},
 };
 
-/* Groups with a tensor of one of the checkpoints; copies elsewhere count too. */
-static const char groups_sql[] =
-    "SELECT d.wasted, d.copies, d.nbytes, d.dtype, d.shape, d.hash,"
-    " (SELECT group_concat(x, ', ') FROM (SELECT c.name || ' ' || tensor_name(j.value) AS x"
-    "   FROM json_each(d.tensor_ids) j JOIN checkpoint c ON c.id = tensor_checkpoint(j.value)"
-    "   LIMIT 8)) || iif(json_array_length(d.tensor_ids) > 8, ', …', '') AS tensors"
-    " FROM duplicate d WHERE EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
-    "   WHERE t.value >> 24 IN (SELECT value FROM json_each(?1)))"
-    " ORDER BY d.wasted DESC, d.hash";
+/* What `--by` may name, and the answer; ?1 is the list of the checkpoints' ids. */
+static const struct {
+    const char *name, *sql;
+} answers[] = {
+    /* Groups with a tensor of one of the checkpoints; copies elsewhere count too. */
+    {"group",
+     "SELECT d.wasted, d.copies, d.nbytes, d.dtype, d.shape, d.hash,"
+     " (SELECT group_concat(x, ', ') FROM (SELECT c.name || ' ' || tensor_name(j.value) AS x"
+     "   FROM json_each(d.tensor_ids) j JOIN checkpoint c ON c.id = tensor_checkpoint(j.value)"
+     "   LIMIT 8)) || iif(json_array_length(d.tensor_ids) > 8, ', …', '') AS tensors"
+     " FROM duplicate d WHERE EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
+     "   WHERE t.value >> 24 IN (SELECT value FROM json_each(?1)))"
+     " ORDER BY d.wasted DESC, d.hash"},
+    {"checkpoint",
+     "SELECT nbytes AS wasted, tensors, checkpoint FROM waste"
+     " WHERE checkpoint_id IN (SELECT value FROM json_each(?1)) ORDER BY nbytes DESC, checkpoint"},
+    {"run",
+     "SELECT sum(nbytes) AS wasted, sum(tensors) AS tensors, count(*) AS checkpoints, run FROM waste"
+     " WHERE checkpoint_id IN (SELECT value FROM json_each(?1))"
+     " GROUP BY run ORDER BY 1 DESC, run"},
+    {"pair", "SELECT s.nbytes, s.tensors, s.checkpoint, s.other"
+             " FROM json_each(?1) j CROSS JOIN shared s ON s.checkpoint_id = j.value"
+             " ORDER BY s.nbytes DESC, s.checkpoint, s.other"},
+};
+
+/* The answer that `--by NAME` asks for; NULL (said on stderr): there is none. */
+static const char *dedup_answer(const char *name)
+{
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+        if (strcmp(name ? name : "group", answers[i].name) == 0)
+            return answers[i].sql;
+    fprintf(stderr, "ckptdb: --by is checkpoint, run or pair, not \"%s\"\n", name);
+    return NULL;
+}
 
 static int dedup_run(struct session *s, const struct args *args)
 {
     struct hash_request request = {.twins = true, .again = args->value[AGAIN] != NULL};
     struct text list = {0};
-    if (!hash_jobs(args->value[JOBS], &request.threads))
+    const char *answer = dedup_answer(args->value[BY]);
+    if (!answer || !hash_jobs(args->value[JOBS], &request.threads))
         return STATUS_TROUBLE;
     request.ids = session_checkpoints(s, args->operand, args->count, &request.count);
     if (!request.ids)
         return STATUS_NO;
     int status = hash_request(s, &request);
     if (status != STATUS_TROUBLE && hash_id_list(&request, &list)) {
-        const int printed = render_query(s, groups_sql, "s", text_str(&list));
+        const int printed = render_query(s, answer, "s", text_str(&list));
         status = status ? status : printed;
     }
     text_release(&list);
@@ -48,7 +78,7 @@ static int dedup_run(struct session *s, const struct args *args)
 
 const struct command command_dedup = {
     .name = "dedup",
-    .args = "[CHECKPOINT...] [--again] [--jobs N]",
+    .args = "[CHECKPOINT...] [--by WHAT] [--again] [--jobs N]",
     .summary = "find what is stored more than once",
     .help =
         "Groups of equal tensors, the largest waste first: how many places hold one, and how many\n"
@@ -56,7 +86,13 @@ const struct command command_dedup = {
         "share their place. Only tensors that could be equal (as many bytes) are read, and what\n"
         "is hashed already is not read again. Without CHECKPOINT: all.\n"
         "\n"
+        "--by checkpoint and --by run say whose copies they are: the place that was catalogued first\n"
+        "is the original. --by pair says which checkpoints share how much, as fine-tunes of one base\n"
+        "do.\n"
+        "\n"
         "  ckptdb dedup\n"
+        "  ckptdb dedup --by run\n"
+        "  ckptdb dedup tuned.safetensors --by pair\n"
         "  ckptdb \"SELECT sum(wasted) FROM duplicate\"",
     .options = options,
     .min_args = 0,

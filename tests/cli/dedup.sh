@@ -26,6 +26,14 @@ echo '-- only what could be equal was read'
 echo '-- waste of one checkpoint; all of it'
 "$CKPTDB_BIN" dedup b.npy
 "$CKPTDB_BIN" "SELECT sum(wasted), count(*) FROM duplicate"
+echo '-- whose copies, by checkpoint, by run; what is shared'
+"$CKPTDB_BIN" dedup --by checkpoint
+"$CKPTDB_BIN" dedup --by run
+"$CKPTDB_BIN" dedup --by pair tune.safetensors
+"$CKPTDB_BIN" dedup --by size
+echo '-- all of it adds up; one checkpoint alone is what all pairs say of it'
+"$CKPTDB_BIN" "SELECT (SELECT sum(nbytes) FROM waste) = (SELECT sum(wasted) FROM duplicate)"
+"$CKPTDB_BIN" "SELECT count(*) FROM (SELECT s.* FROM shared s EXCEPT SELECT s.* FROM checkpoint c CROSS JOIN shared s ON s.checkpoint_id = c.id)"
 echo '-- nothing twice'
 "$CKPTDB_BIN" -d one.db import base.safetensors && "$CKPTDB_BIN" -d one.db dedup
 echo "status $?"
