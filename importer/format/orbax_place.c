@@ -2,15 +2,21 @@
  * orbax_place.c - which item of which step of which run an Orbax checkpoint is, and what
  * the files around it state.
  *
+ *   RUN/metadata/_ROOT_METADATA     {"custom_metadata": ..., "internal_metadata": ...}, or
+ *   RUN/metadata/metadata           that custom_metadata alone (older)
  *   RUN/STEP/_CHECKPOINT_METADATA   {"metrics": ..., "custom_metadata": ..., ...}
  *   RUN/STEP/ITEM/                  arrays, or
- *   RUN/STEP/ITEM/metadata          JSON (also ITEM/metrics, ITEM/data.json)
+ *   RUN/STEP/ITEM/metadata          JSON (also ITEM/metrics, ITEM/data.json), or
+ *   RUN/STEP/ITEM/jax_random_key/   arrays of a random key (also np_random_key), with
+ *   RUN/STEP/ITEM/jax_random_key_metadata/metadata
  *
  * STEP is a number, or one after PREFIX_, perhaps padded with zeros. Arrays may also lie
- * in STEP itself.
+ * in STEP itself. Where there is no _CHECKPOINT_METADATA, an item is what lies in a step, is
+ * called `default`, or has an item of JSON or commit_success.txt beside it.
  *
- * Source: orbax/checkpoint/_src/path/step.py, metadata/step_metadata_serialization.py,
- * handlers/json_checkpoint_handler.py.
+ * Source: orbax/checkpoint/_src/path/step.py, metadata/checkpoint.py,
+ * metadata/step_metadata_serialization.py, handlers/json_checkpoint_handler.py,
+ * handlers/random_key_checkpoint_handler.py.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -27,6 +33,7 @@
 #define JSON_ITEM_BYTES 65536 /* of a JSON item whose facts are told; more is data */
 #define JSON_ITEMS      64    /* at most so many of a step, */
 #define STEP_ENTRIES    1000  /* among so many entries */
+#define FEW_ENTRIES     32    /* more are a folder of checkpoints, not of items */
 
 /* --- facts -------------------------------------------------------------------------- */
 
@@ -161,38 +168,131 @@ static bool split(struct arena *arena, const char *path, const char **above,
     return *above != NULL;
 }
 
-static bool has_step_file(struct arena *arena, const char *directory)
+static bool has_file(struct arena *arena, const char *directory, const char *name)
 {
     struct stat st;
-    const char *path = orbax_path(arena, directory, STEP_FILE);
+    const char *path = orbax_path(arena, directory, name);
     return path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Where an item's directory is. */
+struct place {
+    struct job *job;
+    const char *directory; /* the item's, or a step's that is one */
+    const char *above, *name;
+    bool item;  /* something says that it is one */
+    bool steps; /* `above` is called like a step, of `run` */
+    int64_t step;
+    const char *run;
+};
+
+static enum status place_no_memory(struct place *p)
+{
+    return error_set(p->job->err, ERR_MEMORY, p->directory, NO_OFFSET, "no memory");
+}
+
+static enum status state_step_file(struct place *p, const char *directory,
+                                   const char *prefix)
+{
+    const char *path = orbax_path(p->job->arena, directory, STEP_FILE);
+    return path ? state_file(p->job, path, prefix) : place_no_memory(p);
+}
+
+/* What the manager of all steps was told. */
+static enum status state_root(struct place *p)
+{
+    static const struct {
+        const char *file, *prefix;
+    } roots[] = {{"metadata/_ROOT_METADATA", "_ROOT_METADATA:"},
+                 {"metadata/metadata", "_ROOT_METADATA:custom_metadata/"}};
+    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+        const char *path = orbax_path(p->job->arena, p->run, roots[i].file);
+        if (!path)
+            return place_no_memory(p);
+        if (has_file(p->job->arena, p->run, roots[i].file))
+            return state_file(p->job, path, roots[i].prefix);
+    }
+    return OK;
+}
+
+/* Whether an item of JSON lies beside the directory, or the mark of a save that was ended. */
+static bool beside_items(struct place *p)
+{
+    const char *beside[FEW_ENTRIES + 1];
+    size_t count = 0;
+    DIR *d = opendir(p->above);
+    for (struct dirent *e; d && count <= FEW_ENTRIES && (e = readdir(d));)
+        if (e->d_name[0] != '.' && strcmp(e->d_name, p->name) != 0)
+            beside[count++] = arena_copy(p->job->arena, e->d_name, strlen(e->d_name));
+    if (d)
+        closedir(d);
+    bool found = has_file(p->job->arena, p->above, "commit_success.txt");
+    for (size_t i = 0; !found && count <= FEW_ENTRIES && i < count; i++)
+        found = beside[i] && json_item(p->job->arena, p->above, beside[i]);
+    return found;
+}
+
+/* Split the directory's path, and find out what says that it is an item. False: it is at the
+ * root of all. */
+static bool look_around(struct place *p)
+{
+    struct arena *arena = p->job->arena;
+    const char *parent;
+    if (!split(arena, p->directory, &p->above, &p->name))
+        return false;
+    p->item =
+        has_file(arena, p->above, STEP_FILE) && !has_file(arena, p->directory, STEP_FILE);
+    p->steps = split(arena, p->above, &p->run, &parent) && step_of_name(parent, &p->step);
+    return true;
+}
+
+/* A random key's arrays lie one directory deeper than others'. The item is then the one
+ * around, unless that is all there is of the checkpoint. */
+static enum status leave_random_key(struct place *p)
+{
+    static const char *const names[] = {"jax_random_key", "np_random_key"};
+    struct place around = *p;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char metadata[40];
+        snprintf(metadata, sizeof(metadata), "%s_metadata", names[i]);
+        if (p->item || strcmp(p->name, names[i]) != 0 ||
+            !json_item(p->job->arena, p->above, metadata))
+            continue;
+        around.directory = p->above;
+        if (!look_around(&around) || !(around.item || around.steps))
+            return OK;
+        state_items(p->job, p->above, p->name);
+        *p = around;
+        return p->job->err->status;
+    }
+    return OK;
 }
 
 enum status orbax_place(struct job *job, const char *directory)
 {
-    const char *above, *name, *run, *parent;
+    struct place p = {.job = job, .directory = directory};
+    char prefix[NAME_MAX + 2] = "";
     int64_t step;
-    const char *path = orbax_path(job->arena, directory, STEP_FILE);
-    if (!path)
-        return error_set(job->err, ERR_MEMORY, directory, NO_OFFSET, "no memory");
-    if (state_file(job, path, "") != OK || !split(job->arena, directory, &above, &name))
+    if (!look_around(&p) || leave_random_key(&p) != OK)
         return job->err->status;
-    bool item = has_step_file(job->arena, above) && !has_step_file(job->arena, directory);
-    if (!item && step_of_name(name, &step)) {
+    if (p.steps && has_file(job->arena, p.above, STEP_FILE)) /* which says more */
+        snprintf(prefix, sizeof(prefix), "%s:", p.name);
+    if (state_step_file(&p, directory, prefix) != OK)
+        return job->err->status;
+    if (!p.item && step_of_name(p.name, &step)) {
+        p.run = p.above;
         job_step(job, step);
-        job_run(job, above, NULL);
+        job_run(job, p.run, NULL);
+        return state_root(&p);
+    }
+    if (p.steps) {
+        job_step(job, p.step);
+        state_root(&p);
+    } else if (!p.item && strcmp(p.name, "default") != 0 && !beside_items(&p)) {
         return OK;
     }
-    bool steps = split(job->arena, above, &run, &parent) && step_of_name(parent, &step);
-    if (!item && !steps)
-        return OK;
-    if (steps)
-        job_step(job, step);
-    job_run(job, steps ? run : NULL, name);
-    path = orbax_path(job->arena, above, STEP_FILE);
-    if (!path)
-        return error_set(job->err, ERR_MEMORY, directory, NO_OFFSET, "no memory");
-    if (state_file(job, path, "") != OK)
+    job_run(job, p.steps ? p.run : NULL, p.name);
+    if (job->err->status != OK || state_step_file(&p, p.above, "") != OK)
         return job->err->status;
-    return state_items(job, above, name);
+    return state_items(job, p.above, p.name);
 }

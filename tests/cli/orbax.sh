@@ -61,3 +61,29 @@ for name in _METADATA manifest.ocdbt d "$(ls -d run/ckpt_5/extra/d/*)"; do
     "$CKPTDB_BIN" import "run/ckpt_5/extra/${name#run/ckpt_5/extra/}"
     "$CKPTDB_BIN" "SELECT path FROM checkpoint"
 done
+echo "--- random keys are items of their step; what the run says; items without what their step says"
+mkdir -p keys/run/{metadata,ckpt_5/{rng,nprng,cfg},ckpt_7/default} keys/old/{metadata,3} keys/lone/{state,metadata} \
+    keys/alone keys/apart keys/done
+for kind in jax:rng np:nprng; do
+    item=keys/run/ckpt_5/${kind#*:} key=${kind%:*}_random_key
+    cp -r "$fixtures/y_zarr2" "$item/$key"
+    mkdir "$item/${key}_metadata"
+    echo '{"typed": true}' >"$item/${key}_metadata/metadata"
+done
+echo '{"lr": 0.1}' >keys/run/ckpt_5/cfg/metadata
+echo '{"custom_metadata": {"at": 5}, "init_timestamp_nsecs": 1}' >keys/run/ckpt_5/_CHECKPOINT_METADATA
+cp -r "$fixtures"/y_zarr2/* keys/run/ckpt_7/default
+echo '{"internal_metadata": {}, "custom_metadata": {"model": "x", "n": {"a": 1}}}' >keys/run/metadata/_ROOT_METADATA
+cp -r "$fixtures"/y_zarr2 keys/old/3/state
+echo '{"model": "y"}' >keys/old/metadata/metadata
+cp -r "$fixtures"/y_zarr2/* keys/lone/state
+echo '{"note": 1}' >keys/lone/metadata/metadata
+cp -r keys/run/ckpt_5/rng/* keys/alone
+cp -r "$fixtures"/y_zarr2 keys/apart/a
+cp -r "$fixtures"/y_zarr2 keys/apart/default
+cp -r "$fixtures"/y_zarr2 keys/done/params
+touch keys/done/commit_success.txt
+rm -f "$CKPTDB"
+try import keys
+try "SELECT path, name, run, step, item FROM checkpoint"
+try "SELECT replace(c.path, c.run, ''), m.key, m.value FROM metadata m JOIN checkpoint c ON c.id = m.checkpoint_id"
