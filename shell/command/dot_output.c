@@ -94,6 +94,9 @@ const struct command command_timer = {
     .name = "timer",
     .args = "[on | off]",
     .summary = "say after each statement how long it took",
+    .help =
+        "And how to ask without listing all tensors of the catalog, where that is known; this\n"
+        "is also said, whether on or off, after statements that took over half a second.",
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,

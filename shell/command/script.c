@@ -11,7 +11,8 @@
 #include "shell/render/human.h"
 
 #define WORDS_MAX   256
-#define CONTEXT_MAX 72 /* bytes of the line that an error is shown in */
+#define CONTEXT_MAX 72  /* bytes of the line that an error is shown in */
+#define LONG        0.5 /* seconds, after which it is told how to ask quicker */
 
 /* Where a unit stands. */
 struct origin {
@@ -69,18 +70,24 @@ static double seconds_of(const struct timespec *t)
     return (double)t->tv_sec + (double)t->tv_nsec / 1e9;
 }
 
+/* Run a statement, and say what is to be said of the time it took. */
 static int run_timed(struct session *s, sqlite3_stmt *stmt)
 {
     struct timespec wall[2], cpu[2];
+    bool reads = sqlite3_stmt_readonly(stmt) && !sqlite3_stmt_isexplain(stmt);
+    char *sql = reads ? sqlite3_mprintf("%s", sqlite3_sql(stmt)) : NULL;
     clock_gettime(CLOCK_MONOTONIC, &wall[0]);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[0]);
     int status = render_statement(s, stmt);
     clock_gettime(CLOCK_MONOTONIC, &wall[1]);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[1]);
+    double took = seconds_of(&wall[1]) - seconds_of(&wall[0]);
     if (s->timer)
-        fprintf(stderr, "%.3f s, %.3f s of processor\n",
-                seconds_of(&wall[1]) - seconds_of(&wall[0]),
+        fprintf(stderr, "%.3f s, %.3f s of processor\n", took,
                 seconds_of(&cpu[1]) - seconds_of(&cpu[0]));
+    if (sql && status == STATUS_FINE && (took > LONG || s->timer))
+        sql_quicker(s, sql);
+    sqlite3_free(sql);
     return status;
 }
 

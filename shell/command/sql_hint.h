@@ -1,5 +1,6 @@
 /*
- * sql_hint.h - what may have been meant by a statement that SQLite refused.
+ * sql_hint.h - what may have been meant by a statement that SQLite refused, and how one that took
+ * long is asked quicker.
  */
 #ifndef CKPTDB_SHELL_SQL_HINT_H
 #define CKPTDB_SHELL_SQL_HINT_H
@@ -9,5 +10,9 @@
 /* Names near to the table, column or function that SQLite's message says there is not; that a
  * function is a table. Says nothing where nothing is near. */
 void sql_hint(struct session *, const char *message);
+
+/* How to ask what a statement asks without listing all tensors of the catalog, as far as
+ * schema/function/quicker.sql knows; else nothing. */
+void sql_quicker(struct session *, const char *statement);
 
 #endif

@@ -1,0 +1,7 @@
+-- tensors_of.sql - tensors_of(CHECKPOINT): the rows of the view `tensor` of one checkpoint, for
+-- outer joins. SQLite never looks into a view that stands on the outer side of a LEFT or FULL JOIN:
+-- it lists the tensors of the whole catalog first. A function is asked for
+-- each row. The checkpoint is its id.
+SELECT id, checkpoint_id, checkpoint, ord, name, dtype, shape, rank, elements, nbytes, stored,
+       storage, file, "offset", hash
+FROM tensor WHERE checkpoint_id = :of

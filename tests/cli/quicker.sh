@@ -1,0 +1,37 @@
+# How a question that lists all tensors is asked quicker: said with .timer on, else after half a second.
+"$CKPTDB_BIN" import "$TESTS/fixtures/real/safetensors/llama_tiny" "$TESTS/fixtures/real/tf/t5_mesh" 2>/dev/null
+ask() { printf '.timer on\n.mode list\n%s;\n' "$1" | "$CKPTDB_BIN" 2>&1 | grep -v ' of processor$'; }
+# the question, and the quicker one: the answers are the same
+pair() {
+  echo "-- $1"
+  ask "$1" >asked
+  ask "$2" >quicker
+  grep '^ckptdb: quicker' asked
+  grep '^ckptdb: quicker' quicker && echo 'nor is this'
+  grep -v '^ckptdb' asked >rows
+  grep -v '^ckptdb' quicker | cmp - rows && wc -l <rows
+}
+pair "SELECT a.name, b.name FROM (SELECT * FROM tensor WHERE checkpoint_id = 1) a FULL JOIN (SELECT * FROM tensor WHERE checkpoint_id = 2) b USING (name) ORDER BY 1, 2" \
+  "SELECT a.name, b.name FROM tensors_of(1) a FULL JOIN tensors_of(2) b USING (name) ORDER BY 1, 2"
+pair "SELECT c.id, count(t.id), sum(t.nbytes) FROM checkpoint c LEFT JOIN tensor t ON t.checkpoint_id = c.id GROUP BY c.id" \
+  "SELECT c.id, count(t.id), sum(t.nbytes) FROM checkpoint c LEFT JOIN tensors_of(c.id) t GROUP BY c.id"
+"$CKPTDB_BIN" "SELECT file FROM tensor WHERE checkpoint_id = 2 LIMIT 1" >file
+pair "SELECT name, offset FROM tensor WHERE file = '$(cat file)' ORDER BY name" \
+  "SELECT name, offset FROM tensor WHERE checkpoint_id IN (SELECT checkpoint_id FROM file WHERE path = '$(cat file)') AND file = '$(cat file)' ORDER BY name"
+pair "SELECT name, shape FROM tensor WHERE id = (1 << 24) + 7" \
+  "SELECT name, shape FROM tensor WHERE checkpoint_id = tensor_checkpoint((1 << 24) + 7) AND name = tensor_name((1 << 24) + 7)"
+pair "SELECT t.name FROM checkpoint c JOIN tensor t ON t.checkpoint_id = c.id WHERE c.path LIKE '%1000500' ORDER BY t.name" \
+  "SELECT name FROM tensor WHERE checkpoint_id IN (SELECT id FROM checkpoint WHERE path LIKE '%1000500') ORDER BY name"
+pair "SELECT checkpoint_id, count(*), sum(nbytes) FROM tensor GROUP BY checkpoint_id" \
+  "SELECT id, tensors, nbytes FROM checkpoint ORDER BY id"
+pair "SELECT dtype, count(*), sum(nbytes) FROM tensor GROUP BY dtype" \
+  "SELECT dtype, sum(tensors), sum(nbytes) FROM by_dtype GROUP BY dtype"
+pair "SELECT shape, count(*), sum(nbytes) FROM tensor GROUP BY shape" \
+  "SELECT shape, sum(checkpoints), sum(nbytes * checkpoints) FROM by_name GROUP BY shape"
+pair "SELECT count(*), sum(nbytes) FROM tensor" "SELECT sum(tensors), sum(nbytes) FROM checkpoint"
+echo '-- what is quick has no hint'
+ask "SELECT count(*) FROM tensor WHERE checkpoint_id = 1"
+ask "SELECT count(*) FROM tensor WHERE name = 'global_step'"
+ask "SELECT count(*) FROM tensor WHERE checkpoint = '$(sed 's/[.]data.*//' file)'"
+ask "SELECT count(*) FROM file"
+ask "SELECT name FROM largest LIMIT 1"
