@@ -71,6 +71,14 @@ static inline void store_u64le(void *at, uint64_t v)
     store_u32le(b, (uint32_t)v);
     store_u32le(b + 4, (uint32_t)(v >> 32));
 }
+static inline void store_u32be(void *at, uint32_t v)
+{
+    store_u32le(at, __builtin_bswap32(v));
+}
+static inline void store_u64be(void *at, uint64_t v)
+{
+    store_u64le(at, __builtin_bswap64(v));
+}
 
 #define VARINT_MAX 10 /* bytes of the longest 64-bit varint */
 

@@ -20,6 +20,7 @@
 
 #include "catalog/codec/encode.h"
 #include "catalog/export/layout.h"
+#include "catalog/export/tree.h"
 #include "catalog/export/zarr_node.h"
 #include "catalog/model/tensor.h"
 
@@ -74,35 +75,6 @@ static bool holds(const struct export_tensor *t, unsigned version, struct text *
         return true;
     *instead = export_dtype_instead(&t->to);
     return !text_adds(why, "zarr has no such dtype");
-}
-
-/* An array cannot be a group: in this order, what is below a name follows it at once. */
-static enum status check(struct export_plan *p, struct error *err)
-{
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
-    struct text before = {0};
-    bool first = true;
-    if (export_scan_open(p->rows, EXPORT_BY_TREE, EXPORT_ALL, &scan, err) != OK)
-        return err->status;
-    while (export_scan_next(scan, &t, err) == OK && t) {
-        bool below = !first && (!before.len ||
-                                (strncmp(t->name, text_str(&before), before.len) == 0 &&
-                                 t->name[before.len] == '/'));
-        if (below)
-            refuse_tensor(&p->refusals, t->name,
-                          "below \"%.400s\", which is a tensor and cannot be a group",
-                          text_str(&before));
-        text_reset(&before);
-        if (!text_adds(&before, t->name)) {
-            error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-            break;
-        }
-        first = false;
-    }
-    text_release(&before);
-    export_scan_close(scan);
-    return err->status;
 }
 
 /* --- files ------------------------------------------------------------------------------ */
@@ -381,7 +353,7 @@ static const char *const marks_v3[] = {"zarr.json", NULL};
         .keeps_metadata = true,                                                          \
         .folder_marks = marks,                                                           \
         .holds = holds_v##v,                                                             \
-        .check = check,                                                                  \
+        .check = export_check_tree,                                                      \
         .lay_out = lay_out_v##v,                                                         \
         .piece_path = path_v##v,                                                         \
         .piece_chain = chain_v##v,                                                       \

@@ -8,7 +8,7 @@
 #include "shell/render/render.h"
 
 static const struct option_spec options[] = {
-    {"--format", "F", "safetensors, npz, npy, zarr or zarr3; else OUT's suffix says it"},
+    {"--format", "F", "as `formats` lists them; else OUT's suffix says it"},
     {"--names", "REGEX",
      "only tensors in whose (old) name this is found, as Python searches"},
     {"--where", "SQL",
@@ -52,18 +52,23 @@ static const char *option(const struct args *args, const char *name)
     return args_option(&command_export, args, name);
 }
 
+/* Which formats there are: their names, or the suffixes that say them. */
 static void complain_format(const struct request *r, const char *format)
 {
     struct text known = {0};
-    for (size_t i = 0; exporters[i]; i++)
-        text_addf(&known, "%s%s", i ? ", " : "", exporters[i]->name);
+    for (size_t i = 0; exporters[i]; i++) {
+        const char *suffix = exporters[i]->suffix;
+        if (format || !i || strcmp(suffix, exporters[i - 1]->suffix) != 0)
+            text_addf(&known, "%s%s", i ? ", " : "",
+                      format ? exporters[i]->name : suffix);
+    }
+    const char *list = text_str(&known) ? text_str(&known) : "";
     if (format)
-        complain("--format %s: not a format that can be written (%s)", format,
-                 text_str(&known) ? text_str(&known) : "");
+        complain("--format %s: not a format that can be written (%s)", format, list);
     else
-        complain("%s: its suffix names no format that can be written; use .safetensors, "
-                 ".npz, .npy or .zarr, or --format",
-                 r->out);
+        complain("%s: its suffix names no format that can be written (%s); or use "
+                 "--format",
+                 r->out, list);
     text_release(&known);
 }
 
@@ -435,7 +440,7 @@ const struct command command_export = {
     .summary = "write tensors, under their or other names, to a new file",
     .help =
         "The format follows the suffix of OUT: .safetensors, .npz, .npy (one tensor), .zarr (a\n"
-        "folder, version 2; --format zarr3 for version 3).\n"
+        "folder, version 2; --format zarr3 for version 3), .msgpack (Flax).\n"
         "Everything is checked before the first byte is written: two tensors of one "
         "name, a\n"
         "name that no rule matches, a file that changed since it was indexed, a dtype "

@@ -1,0 +1,32 @@
+#include "catalog/export/tree.h"
+
+#include <string.h>
+
+/* In this order, what is below a name follows it at once. */
+enum status export_check_tree(struct export_plan *p, struct error *err)
+{
+    struct export_scan *scan = NULL;
+    struct export_tensor *t;
+    struct text before = {0};
+    bool first = true;
+    if (export_scan_open(p->rows, EXPORT_BY_TREE, EXPORT_ALL, &scan, err) != OK)
+        return err->status;
+    while (export_scan_next(scan, &t, err) == OK && t) {
+        bool below = !first && (!before.len ||
+                                (strncmp(t->name, text_str(&before), before.len) == 0 &&
+                                 t->name[before.len] == '/'));
+        if (below)
+            refuse_tensor(&p->refusals, t->name,
+                          "below \"%.400s\", which is a tensor and cannot hold others",
+                          text_str(&before));
+        text_reset(&before);
+        if (!text_adds(&before, t->name)) {
+            error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+            break;
+        }
+        first = false;
+    }
+    text_release(&before);
+    export_scan_close(scan);
+    return err->status;
+}
