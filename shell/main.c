@@ -13,11 +13,11 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "catalog/base/nearest.h"
 #include "catalog/base/version.h"
 #include "importer/job/format.h"
 #include "shell/command/script.h"
 #include "shell/line/repl.h"
-#include "catalog/base/nearest.h"
 
 /* One -c, -f or positional SQL. */
 struct action {
@@ -33,7 +33,7 @@ struct request {
     int command_argc;
     const char *const *command_argv;
     const char *catalog, *color, *mode_given;
-    bool readonly, keep_going, help, version;
+    bool readonly, keep_going, no_rc, help, version;
 };
 
 /* The program's own options; its modes are in mode_names. */
@@ -46,6 +46,7 @@ static const struct option_spec program_options[] = {
     {"--headers", NULL, "print the names of columns in every mode"},
     {"--no-headers", NULL, "print them in none"},
     {"--color", "WHEN", "auto, always or never"},
+    {"--no-rc", NULL, "the shell does not begin with ~/.config/ckptdb/rc"},
     {"--help", NULL, "print this; also -h"},
     {"--version", NULL, "print versions and formats; also -V"},
     {NULL, NULL, NULL},
@@ -151,6 +152,7 @@ static int take_option(struct request *q, struct session *s, const char *name,
         s->headers = HEADERS_OFF;
     q->readonly |= strcmp(name, "--readonly") == 0;
     q->keep_going |= strcmp(name, "--keep-going") == 0;
+    q->no_rc |= strcmp(name, "--no-rc") == 0;
     q->help |= strcmp(name, "--help") == 0;
     q->version |= strcmp(name, "--version") == 0;
     return STATUS_FINE;
@@ -304,12 +306,12 @@ static int run_actions(struct session *s, const struct request *q)
     return s->quit ? s->quit_status : status;
 }
 
-static int run_shell(struct session *s)
+static int run_shell(struct session *s, bool rc)
 {
     s->interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     if (s->interactive && !session_open_for_sql(s))
         return STATUS_TROUBLE;
-    int status = s->interactive ? repl_run(s) : script_run_stream(s, stdin, "stdin");
+    int status = s->interactive ? repl_run(s, rc) : script_run_stream(s, stdin, "stdin");
     return s->quit ? s->quit_status : status;
 }
 
@@ -327,7 +329,7 @@ static int run(struct session *s, const struct request *q)
     }
     if (q->command)
         return command_run(s, q->command, q->command_argc, q->command_argv);
-    return q->action_count ? run_actions(s, q) : run_shell(s);
+    return q->action_count ? run_actions(s, q) : run_shell(s, !q->no_rc);
 }
 
 /* One heap for all threads: a heap a thread costs address space (users limit that), and is
@@ -373,8 +375,7 @@ int main(int argc, char **argv)
     }
     if (!session_flush(&s))
         status = STATUS_TROUBLE;
-    session_output(&s, NULL);
-    session_close(&s);
+    session_release(&s);
 done:
     free(catalog);
     free(q.actions);

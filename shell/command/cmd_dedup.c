@@ -98,5 +98,6 @@ const struct command command_dedup = {
     .min_args = 0,
     .max_args = -1,
     .catalog = CATALOG_WRITE,
+    .pages = true,
     .run = dedup_run,
 };

@@ -155,5 +155,6 @@ const struct command command_diff = {
     .min_args = 2,
     .max_args = 2,
     .catalog = CATALOG_WRITE,
+    .pages = true,
     .run = diff_run,
 };

@@ -72,5 +72,6 @@ const struct command command_forget = {
     .max_args = -1,
     .catalog = CATALOG_WRITE,
     .no_rows = true,
+    .pages = true,
     .run = forget_run,
 };

@@ -90,5 +90,6 @@ const struct command command_formats = {
         "\n"
         "  ckptdb formats\n"
         "  ckptdb formats --json",
+    .pages = true,
     .run = formats_run,
 };

@@ -349,5 +349,6 @@ const struct command command_get = {
     .max_args = 2,
     .catalog = CATALOG_READ,
     .no_rows = true,
+    .pages = true,
     .run = get_run,
 };

@@ -53,5 +53,6 @@ const struct command command_help = {
             "  ckptdb export --help",
     .max_args = 2,
     .no_rows = true,
+    .pages = true,
     .run = help_run,
 };

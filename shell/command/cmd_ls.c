@@ -95,5 +95,6 @@ const struct command command_ls = {
     .options = options,
     .max_args = 1,
     .catalog = CATALOG_READ,
+    .pages = true,
     .run = ls_run,
 };

@@ -292,5 +292,6 @@ const struct command command_map = {
     .min_args = 1,
     .max_args = 3,
     .catalog = CATALOG_NONE,
+    .pages = true,
     .run = map_run,
 };

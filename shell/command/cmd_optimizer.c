@@ -252,5 +252,6 @@ const struct command command_optimizer = {
     .min_args = 1,
     .max_args = 3,
     .catalog = CATALOG_NONE,
+    .pages = true,
     .run = optimizer_run,
 };

@@ -26,5 +26,6 @@ const struct command command_tensors = {
     .min_args = 1,
     .max_args = 2,
     .catalog = CATALOG_READ,
+    .pages = true,
     .run = tensors_run,
 };

@@ -230,5 +230,6 @@ const struct command command_tree = {
     .min_args = 1,
     .max_args = 1,
     .catalog = CATALOG_READ,
+    .pages = true,
     .run = tree_run,
 };

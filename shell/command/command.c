@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shell/command/settings.h"
 #include "catalog/base/nearest.h"
+#include "shell/command/settings.h"
+#include "shell/session/pager.h"
 
 #define COMMAND(x) extern const struct command command_##x;
 #include "shell/command/commands.def"
@@ -320,6 +321,16 @@ static int open_for(struct session *s, const struct command *c)
     return session_open(s, modes_of_need[c->catalog]) ? STATUS_FINE : STATUS_TROUBLE;
 }
 
+static int run_paged(struct session *s, const struct command *c, const struct args *args)
+{
+    if (!c->pages)
+        return c->run(s, args);
+    pager_begin(s);
+    int status = c->run(s, args);
+    pager_end(s);
+    return status;
+}
+
 int command_run(struct session *s, const struct command *c, int argc,
                 const char *const *argv)
 {
@@ -335,7 +346,9 @@ int command_run(struct session *s, const struct command *c, int argc,
     struct parse p = {.session = s, .command = c, .args = &args, .operands = operands};
     status = parse_words(&p, argc, argv);
     if (status == STATUS_FINE && p.help) {
+        pager_begin(s);
         help_print(s->out, c);
+        pager_end(s);
         goto done;
     }
     if (status == STATUS_FINE)
@@ -343,7 +356,7 @@ int command_run(struct session *s, const struct command *c, int argc,
     if (status == STATUS_FINE)
         status = open_for(s, c);
     if (status == STATUS_FINE)
-        status = c->run(s, &args);
+        status = run_paged(s, c, &args);
     settings_forget(s);
 done:
     if (p.mode_given)

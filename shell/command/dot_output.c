@@ -1,6 +1,7 @@
 /*
  * dot_output.c - how results look and where they go: .mode, .headers, .timer, .output, .once.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "shell/command/command.h"
@@ -122,6 +123,70 @@ const struct command command_bail = {
     .shell_only = true,
     .no_rows = true,
     .run = bail_run,
+};
+
+static int nullvalue_run(struct session *s, const struct args *args)
+{
+    if (args->count == 0)
+        return print_setting(s, s->null_text ? s->null_text : "auto");
+    char *text = NULL;
+    if (strcmp(args->operand[0], "auto") != 0 && !(text = strdup(args->operand[0]))) {
+        complain("no memory");
+        return STATUS_TROUBLE;
+    }
+    free(s->null_text);
+    s->null_text = text;
+    return STATUS_FINE;
+}
+
+const struct command command_nullvalue = {
+    .name = "nullvalue",
+    .args = "[TEXT | auto]",
+    .summary = "how NULL is shown",
+    .help =
+        "auto, as at the start: NULL in box, table, markdown and line, nothing in rows for\n"
+        "programs. JSON always has null.",
+    .max_args = 1,
+    .shell_only = true,
+    .no_rows = true,
+    .run = nullvalue_run,
+};
+
+static int width_run(struct session *s, const struct args *args)
+{
+    int width[WIDTHS_MAX] = {0};
+    if (args->count > WIDTHS_MAX) {
+        complain("at most %d columns have a width of their own", WIDTHS_MAX);
+        return STATUS_TROUBLE;
+    }
+    for (int i = 0; i < args->count; i++) {
+        char *end;
+        unsigned long n = strtoul(args->operand[i], &end, 10);
+        if (*end || end == args->operand[i] || n > 10000) {
+            complain("a width is a number of columns of the screen, not %s",
+                     args->operand[i]);
+            return STATUS_TROUBLE;
+        }
+        width[i] = (int)n;
+    }
+    memcpy(s->width, width, sizeof(width));
+    return STATUS_FINE;
+}
+
+const struct command command_width = {
+    .name = "width",
+    .args = "[N...]",
+    .summary = "how wide the columns of box and table are",
+    .help =
+        "One number a column, of statements and commands alike; longer texts are cut. 0, and\n"
+        "columns without a number, are as wide as what is in them; .width alone is that for\n"
+        "all.\n"
+        "\n"
+        "  .width 40 0 12",
+    .max_args = -1,
+    .shell_only = true,
+    .no_rows = true,
+    .run = width_run,
 };
 
 static int output_run(struct session *s, const struct args *args)

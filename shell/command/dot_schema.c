@@ -24,6 +24,7 @@ const struct command command_tables = {
     .max_args = 1,
     .catalog = CATALOG_READ,
     .shell_only = true,
+    .pages = true,
     .run = tables_run,
 };
 
@@ -53,5 +54,6 @@ const struct command command_schema = {
     .catalog = CATALOG_READ,
     .shell_only = true,
     .no_rows = true,
+    .pages = true,
     .run = schema_run,
 };

@@ -9,6 +9,7 @@
 
 #include "shell/command/sql_hint.h"
 #include "shell/render/human.h"
+#include "shell/session/pager.h"
 
 #define WORDS_MAX   256
 #define CONTEXT_MAX 72  /* bytes of the line that an error is shown in */
@@ -78,7 +79,9 @@ static int run_timed(struct session *s, sqlite3_stmt *stmt)
     char *sql = reads ? sqlite3_mprintf("%s", sqlite3_sql(stmt)) : NULL;
     clock_gettime(CLOCK_MONOTONIC, &wall[0]);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[0]);
+    pager_begin(s);
     int status = render_statement(s, stmt);
+    pager_end(s);
     clock_gettime(CLOCK_MONOTONIC, &wall[1]);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[1]);
     double took = seconds_of(&wall[1]) - seconds_of(&wall[0]);
@@ -150,6 +153,20 @@ static int run_words(struct session *s, char **words, int count)
     return STATUS_TROUBLE;
 }
 
+/* A command that takes its line as it is: false, this is none. */
+static bool run_whole(struct session *s, const char *line, int *status)
+{
+    size_t len = strcspn(line, " \t");
+    char *name = strndup(line, len);
+    const struct command *c = name ? dot_find(s, name) : NULL;
+    free(name);
+    if (!c || !c->whole_line)
+        return false;
+    const char *const words[] = {"--", line + len + strspn(line + len, " \t")};
+    *status = command_run(s, c, *words[1] ? 2 : 0, words);
+    return true;
+}
+
 static int run_dot(struct session *s, const char *line, const struct origin *from)
 {
     char *words[WORDS_MAX];
@@ -161,12 +178,15 @@ static int run_dot(struct session *s, const char *line, const struct origin *fro
     /* A ';' at the end is the habit of who types SQL, and no part of the last word. */
     for (size_t len = strlen(copy); len > 0 && strchr("; \t", copy[len - 1]); len--)
         copy[len - 1] = '\0';
-    int status = STATUS_TROUBLE, count = split_words(copy, words, WORDS_MAX);
+    int status = STATUS_TROUBLE, count = 0;
+    bool whole = run_whole(s, copy, &status);
+    if (!whole)
+        count = split_words(copy, words, WORDS_MAX);
     if (count == -1)
         complain("%s: a quote is left open", line);
     else if (count == -2)
         complain("a dot-command has at most %d words", WORDS_MAX);
-    else
+    else if (!whole)
         status = run_words(s, words, count);
     if (!session_flush(s))
         status = STATUS_TROUBLE;

@@ -299,12 +299,13 @@ void editor_close(struct editor *e)
     free(e);
 }
 
-/* Into the history, unless it is blank. */
-static void keep_line(struct editor *e, const char *line, size_t len)
+void editor_keep(struct editor *e, const char *text)
 {
-    len -= len > 0 && line[len - 1] == '\n';
-    char *copy = strndup(line, len);
-    if (copy && copy[strspn(copy, " \t")] != '\0') {
+    size_t len = strlen(text);
+    while (len > 0 && strchr(" \t\n", text[len - 1]))
+        len--;
+    char *copy = e->line && e->history && len > 0 ? strndup(text, len) : NULL;
+    if (copy) {
         remember(e, copy);
         if (e->history_path)
             history_append(e->history_path, copy);
@@ -332,7 +333,6 @@ static enum line_end edited_line(struct editor *e, const char **line, size_t *le
     *len = count > 0 ? (size_t)count : 0;
     if (!*line || count <= 0)
         return LINE_EOF;
-    keep_line(e, *line, *len);
     return LINE_READ;
 }
 

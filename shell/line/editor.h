@@ -22,8 +22,11 @@ enum line_end {
 struct editor *editor_open(struct session *); /* NULL without memory */
 void editor_close(struct editor *);
 
-/* The next line, with its newline; valid until the next call. `continued`: it goes on with a
- * statement. */
+/* Into the history: a whole statement, of as many lines as it has, or a command. */
+void editor_keep(struct editor *, const char *text);
+
+/* What was entered, with its newline: a line, or a statement of several that was recalled; valid
+ * until the next call. `continued`: it goes on with a statement. */
 enum line_end editor_line(struct editor *, bool continued, const char **line,
                           size_t *len);
 

@@ -10,6 +10,14 @@
 #include "catalog/base/text.h"
 #include "shell/session/session.h"
 
+#define NEWLINE '\1' /* inside an entry */
+
+static void replace(char *text, char from, char to)
+{
+    for (char *at = text; (at = strchr(at, from)); at++)
+        *at = to;
+}
+
 /* Make the folders above `path`, for the user alone. */
 static void make_folders(char *path)
 {
@@ -77,21 +85,26 @@ void history_load(const char *path, void (*take)(void *context, const char *line
     }
     if (in)
         fclose(in);
-    for (size_t i = count > HISTORY_LINES ? count - HISTORY_LINES : 0; i < count; i++)
-        take(context, ring[i % HISTORY_LINES]);
     if (count > (size_t)2 * HISTORY_LINES)
         cut_back(path, ring, count);
+    for (size_t i = count > HISTORY_LINES ? count - HISTORY_LINES : 0; i < count; i++) {
+        replace(ring[i % HISTORY_LINES], NEWLINE, '\n');
+        take(context, ring[i % HISTORY_LINES]);
+    }
     for (size_t i = 0; ring && i < HISTORY_LINES; i++)
         free(ring[i]);
     free(ring);
     free(line);
 }
 
-void history_append(const char *path, const char *line)
+void history_append(const char *path, const char *entry)
 {
-    FILE *out = open_private(path, O_WRONLY | O_CREAT | O_APPEND, "a");
-    if (!out)
-        return;
-    fprintf(out, "%s\n", line);
-    fclose(out);
+    char *line = strdup(entry);
+    FILE *out = line ? open_private(path, O_WRONLY | O_CREAT | O_APPEND, "a") : NULL;
+    if (out) {
+        replace(line, '\n', NEWLINE);
+        fprintf(out, "%s\n", line);
+        fclose(out);
+    }
+    free(line);
 }

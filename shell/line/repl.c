@@ -1,5 +1,8 @@
 #include "shell/line/repl.h"
 
+#include <unistd.h>
+
+#include "catalog/base/text.h"
 #include "shell/command/script.h"
 #include "shell/line/editor.h"
 
@@ -15,7 +18,26 @@ static void greet(struct session *s)
              checkpoints == 1 ? "" : "s");
 }
 
-int repl_run(struct session *s)
+/* $XDG_CONFIG_HOME/ckptdb/rc: commands and statements to begin with. What is wrong in it is said,
+ * and the shell begins all the same. */
+static void run_rc(struct session *s)
+{
+    const char *config = environment("XDG_CONFIG_HOME"), *home = environment("HOME");
+    struct text path = {0};
+    if (config && *config == '/')
+        text_addf(&path, "%s/ckptdb/rc", config);
+    else if (home)
+        text_addf(&path, "%s/.config/ckptdb/rc", home);
+    if (path.len && text_str(&path) && access(text_str(&path), R_OK) == 0) {
+        s->interactive = false;
+        script_run_file(s, text_str(&path));
+        s->interactive = true;
+        s->failed = false;
+    }
+    text_release(&path);
+}
+
+int repl_run(struct session *s, bool rc)
 {
     struct editor *editor = editor_open(s);
     struct splitter p = {0};
@@ -23,7 +45,10 @@ int repl_run(struct session *s)
         complain("no memory");
         return STATUS_TROUBLE;
     }
-    greet(s);
+    if (rc)
+        run_rc(s);
+    if (!s->quit)
+        greet(s);
     while (!s->quit) {
         const char *line;
         size_t len;
@@ -35,6 +60,8 @@ int repl_run(struct session *s)
             continue;
         }
         enum unit kind = splitter_line(&p, line, len);
+        if (kind == UNIT_SQL || kind == UNIT_DOT)
+            editor_keep(editor, splitter_text(&p));
         if (kind != UNIT_MORE && script_run_unit(s, kind, &p, NULL) == STATUS_INTERRUPTED)
             complain("interrupted");
     }

@@ -6,7 +6,7 @@
 
 #include "shell/session/session.h"
 
-/* Until .quit or Ctrl-D. Returns the exit status. */
-int repl_run(struct session *);
+/* Until .quit or Ctrl-D, after the user's own commands (`rc`). Returns the exit status. */
+int repl_run(struct session *, bool rc);
 
 #endif

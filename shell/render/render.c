@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "shell/render/human.h"
 #include "shell/render/query.h"
+#include "shell/session/pager.h"
 
 #define WINDOW_ROWS  4000
 #define WINDOW_BYTES (1 << 20)
@@ -152,7 +154,9 @@ void cell_text(struct render *r, int column, struct text *out, struct cell *cell
     int type = sqlite3_column_type(stmt, column);
     bool people = aligned(r->mode) || r->mode == MODE_LINE;
     size_t at = out->len;
-    if (type == SQLITE_NULL) {
+    if (type == SQLITE_NULL && r->null_text) {
+        text_adds(out, r->null_text);
+    } else if (type == SQLITE_NULL) {
         text_adds(out, people && !(r->listing && r->terminal) ? "NULL" : "");
     } else if (type == SQLITE_INTEGER) {
         add_integer(r, out, column, sqlite3_column_int64(stmt, column));
@@ -206,10 +210,10 @@ void json_row(struct render *r, struct text *out)
 
 /* --- one statement ------------------------------------------------------------------------ */
 
-static unsigned screen_width(FILE *out)
+static unsigned screen_width(void)
 {
     struct winsize size;
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     const char *columns = environment("COLUMNS");
     unsigned long n = columns ? strtoul(columns, NULL, 10) : 0;
@@ -227,8 +231,10 @@ static void choose_mode(struct session *s, struct render *r)
         s->headers == HEADERS_ON || (s->headers == HEADERS_AUTO && r->mode != MODE_LIST);
     r->terminal = s->out_is_terminal;
     r->color = s->color && s->out_is_terminal;
+    r->width_given = s->width;
+    r->null_text = s->null_text;
     if (r->may_switch)
-        r->screen = screen_width(s->out);
+        r->screen = screen_width();
 }
 
 static bool render_init(struct render *r, struct session *s, sqlite3_stmt *stmt)
@@ -239,7 +245,8 @@ static bool render_init(struct render *r, struct session *s, sqlite3_stmt *stmt)
     size_t n = (size_t)r->columns + 1;
     r->names = calloc(n, sizeof(*r->names));
     r->widths = calloc(n, sizeof(*r->widths));
-    if (!r->names || !r->widths)
+    r->numeric = calloc(n, sizeof(*r->numeric));
+    if (!r->names || !r->widths || !r->numeric)
         return false;
     for (int i = 0; i < r->columns; i++) {
         const char *name = sqlite3_column_name(stmt, i);
@@ -262,6 +269,7 @@ static void render_release(struct render *r)
         free(r->names[i]);
     free(r->names);
     free(r->widths);
+    free(r->numeric);
     free(r->cells);
     text_release(&r->text);
 }
@@ -391,15 +399,21 @@ static int render_steps(struct render *r)
 }
 
 /* Say that the grid does not show all there is. */
-static void say_left_out(const struct render *r)
+static void say_left_out(const struct session *s, const struct render *r)
 {
+    struct text what = {0};
     int count = 0;
-    for (int i = 0; i < r->columns; i++)
-        count += aligned(r->mode) && r->widths[i] == LEFT_OUT;
+    for (int i = 0; aligned(r->mode) && i < r->columns; i++)
+        if (r->widths[i] == LEFT_OUT)
+            text_addf(&what, "%s%s", count++ ? ", " : "", r->names[i]);
     if (count > 0)
-        complain("%d column%s left out, as the screen is narrow: %s", count,
-                 count == 1 ? " is" : "s are",
-                 "--line shows all (in the shell .mode line)");
+        text_addf(&what, " %s left out", count == 1 ? "is" : "are");
+    if (r->cut)
+        text_addf(&what, "%stexts are cut", count > 0 ? ", and " : "");
+    if (what.len && text_str(&what))
+        complain("%s, as the screen is narrow: %s shows all", text_str(&what),
+                 s->interactive ? ".mode line" : "--line");
+    text_release(&what);
 }
 
 enum kind {
@@ -417,9 +431,9 @@ static int render(struct session *s, sqlite3_stmt *stmt, enum kind kind)
         r.whole = kind == KIND_FACTS;
         rc = render_steps(&r);
         if (rc == SQLITE_DONE)
-            say_left_out(&r);
+            say_left_out(s, &r);
     }
-    if (rc == SQLITE_DONE) {
+    if (rc == SQLITE_DONE || (rc == SQLITE_IOERR_WRITE && pager_left(s))) {
         status = STATUS_FINE;
     } else if (session_interrupted) {
         status = STATUS_INTERRUPTED;

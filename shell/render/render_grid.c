@@ -11,7 +11,9 @@
 
 #define WIDTH_MAX 4096 /* a cell wider than this is not padded for */
 #define PATH_MIN  24   /* a path is not shortened to less */
-#define SHOWN_MIN 2    /* a listing does not lose more columns */
+#define TEXT_MIN  24   /* a text is not shortened to less while columns can be left out */
+#define SHOWN_MIN 2    /* no more columns are left out */
+#define NARROWEST 4    /* and texts of what is left not shortened to less */
 
 /* What the lines of a grid are drawn with: left, crossing, right, filling. */
 struct line_style {
@@ -51,21 +53,25 @@ static void put_spaces(FILE *out, size_t count)
     fprintf(out, "%*s", (int)count, "");
 }
 
-/* One cell between its sides; too wide a text is cut on the left. */
+/* One cell between its sides. What is too wide is cut: names and paths, which say most at their end,
+ * on the left, text with blanks on the right. */
 static void put_cell(struct render *r, int column, const char *at, size_t len,
                      size_t width, bool right)
 {
-    size_t room = r->widths[column], cut = 0;
-    bool cuts = width > room && r->screen;
+    size_t room = r->widths[column], begin = 0, end = len;
+    bool given = column < WIDTHS_MAX && r->width_given[column] > 0;
+    bool cuts = width > room && (r->screen || given), prose = memchr(at, ' ', len);
     if (cuts) {
-        cut = text_tail(at, len, room - 1);
-        width = text_width(at + cut, len - cut) + 1;
+        begin = prose ? 0 : text_tail(at, len, room - 1);
+        end = prose ? text_head(at, len, room - 1) : len;
+        width = text_width(at + begin, end - begin) + 1;
     }
     size_t pad = room > width ? room - width : 0;
     fputc(' ', r->out);
     put_spaces(r->out, right ? pad : 0);
-    fputs(cuts ? "…" : "", r->out);
-    fwrite(at + cut, 1, len - cut, r->out);
+    fputs(cuts && !prose ? "…" : "", r->out);
+    fwrite(at + begin, 1, end - begin, r->out);
+    fputs(cuts && prose ? "…" : "", r->out);
     put_spaces(r->out, right ? 0 : pad);
     fputc(' ', r->out);
 }
@@ -141,9 +147,11 @@ static void put_rows(struct render *r, const struct grid_style *style)
     }
 }
 
-/* Widest cell of a column of the window, its name included. */
+/* Widest cell of a column of the window, its name included; or what .width says. */
 static size_t column_width(const struct render *r, int column)
 {
+    if (column < WIDTHS_MAX && r->width_given[column] > 0)
+        return (size_t)r->width_given[column];
     size_t widest =
         r->headers ? text_width(r->names[column], strlen(r->names[column])) : 0;
     for (size_t row = 0; row < r->rows; row++) {
@@ -236,17 +244,55 @@ static bool leave_one_out(struct render *r)
     return true;
 }
 
-static bool fits_screen(struct render *r)
+/* The widest text that is wider than `least`; -1: there is none. */
+static int widest_text(const struct render *r, size_t least)
+{
+    int widest = -1;
+    for (int i = 0; i < r->columns; i++)
+        if (r->widths[i] < BELOW && r->widths[i] > least && !r->numeric[i] &&
+            (widest < 0 || r->widths[i] > r->widths[widest]))
+            widest = i;
+    return widest;
+}
+
+/* Cut texts, the widest first, until the grid fits. If that is not enough, they are as they were. */
+static bool cut_texts(struct render *r, size_t least)
+{
+    int widest;
+    while (total_width(r) > r->screen && (widest = widest_text(r, least)) >= 0)
+        r->widths[widest]--;
+    if (total_width(r) <= r->screen || least == NARROWEST) {
+        r->cut = true;
+        return true;
+    }
+    for (int i = 0; i < r->columns; i++)
+        if (r->widths[i] < BELOW)
+            r->widths[i] = column_width(r, i);
+    return false;
+}
+
+/* Make the grid as narrow as the screen. False where lines are better: facts count all. */
+static bool fit_screen(struct render *r)
 {
     while (r->screen && total_width(r) > r->screen) {
         if (r->whole)
             return false;
-        bool narrower = (r->listing && shorten_path(r)) || put_one_below(r, KEEP_TEXT) ||
-                        leave_one_out(r) || put_one_below(r, KEEP_NAME);
+        bool narrower = r->listing ? shorten_path(r) : cut_texts(r, TEXT_MIN);
         if (!narrower)
-            return false;
+            narrower = put_one_below(r, KEEP_TEXT) || leave_one_out(r) ||
+                       put_one_below(r, KEEP_NAME) || cut_texts(r, NARROWEST);
+        if (r->cut)
+            break;
     }
     return true;
+}
+
+static bool has_number(const struct render *r, int column)
+{
+    for (size_t row = 0; row < r->rows; row++)
+        if (r->cells[row * (size_t)r->columns + (size_t)column].right)
+            return true;
+    return false;
 }
 
 /* True where the widths had to change. */
@@ -255,8 +301,10 @@ static bool measure(struct render *r)
     bool wider = r->done == 0;
     for (int i = 0; i < r->columns; i++)
         wider |= column_width(r, i) > r->widths[i];
-    for (int i = 0; wider && i < r->columns; i++)
+    for (int i = 0; wider && i < r->columns; i++) {
         r->widths[i] = column_width(r, i);
+        r->numeric[i] = has_number(r, i);
+    }
     return wider;
 }
 
@@ -267,7 +315,7 @@ void grid_window(struct render *r, bool last)
         if (measure(r)) {
             if (r->done > 0)
                 put_line(r, &style->bottom);
-            if (!fits_screen(r) && r->may_switch && r->done == 0) {
+            if (!fit_screen(r) && r->may_switch && r->done == 0) {
                 r->mode = MODE_LINE;
                 line_window(r);
                 return;

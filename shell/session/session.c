@@ -10,6 +10,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/sql/open.h"
+#include "shell/session/pager.h"
 
 atomic_int session_interrupted;
 
@@ -29,8 +30,9 @@ void complain(const char *fmt, ...)
     va_end(args);
     const char *message = raw.at ? raw.at : small;
     text_escape(&safe, message, strlen(message));
+    FILE *to = pager_talk();
     fflush(stdout); /* so that what came before is before */
-    fprintf(stderr, "%sckptdb: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
+    fprintf(to, "%sckptdb: %s\n", to == stderr && isatty(STDERR_FILENO) ? "\r\033[K" : "",
             text_str(&safe) ? text_str(&safe) : "no memory");
     text_release(&raw);
     text_release(&safe);
@@ -143,6 +145,37 @@ void session_close(struct session *s)
     s->db = NULL;
 }
 
+bool session_reopen(struct session *s, const char *path, bool make)
+{
+    struct session before = *s;
+    char *copy = strdup(path);
+    if (!copy) {
+        complain("no memory");
+        return false;
+    }
+    s->db = NULL;
+    s->catalog = copy;
+    s->default_place = false;
+    if (!(make ? session_open(s, DB_CREATE) : session_open_for_sql(s))) {
+        *s = before;
+        free(copy);
+        return false;
+    }
+    db_close(before.db);
+    free(before.opened);
+    s->opened = copy;
+    return true;
+}
+
+void session_release(struct session *s)
+{
+    session_output(s, NULL);
+    session_close(s);
+    free(s->opened);
+    free(s->pager);
+    free(s->null_text);
+}
+
 /* --- output ------------------------------------------------------------------------------- */
 
 bool session_flush(struct session *s)
@@ -151,7 +184,7 @@ bool session_flush(struct session *s)
     if (code == 0 && !ferror(s->out))
         return true;
     clearerr(s->out);
-    if (s->out_is_pipe)
+    if (s->out_is_pipe || pager_left(s))
         return true;
     struct error err;
     error_clear(&err);

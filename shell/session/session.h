@@ -39,6 +39,8 @@ enum header_choice {
     HEADERS_OFF,
 };
 
+#define WIDTHS_MAX 64 /* columns that .width is about */
+
 struct session {
     const char *catalog;  /* path; never NULL once options are read */
     bool default_place;   /* nobody chose it: its folders are made with it */
@@ -61,8 +63,12 @@ struct session {
                                    a script stops here, as it does not after a mere "no" */
     bool quit;        /* .quit was seen */
     int quit_status;
-    unsigned reading; /* how many .read are inside each other */
-    bool settings;    /* session_set() gave some */
+    unsigned reading;      /* how many .read are inside each other */
+    bool settings;         /* session_set() gave some */
+    char *opened;          /* the catalog's path, where .open named it */
+    char *pager;           /* .pager's command, "" for none; NULL: $PAGER */
+    char *null_text;       /* .nullvalue; NULL: NULL for people, nothing for programs */
+    int width[WIDTHS_MAX]; /* .width; 0: what the cells need */
 };
 
 /* Set by SIGINT; commands on long work look at it and end with STATUS_INTERRUPTED. */
@@ -81,6 +87,11 @@ bool session_open(struct session *, enum db_mode mode);
  * makes a missing one, and says so. */
 bool session_open_for_sql(struct session *);
 void session_close(struct session *);
+/* Another catalog in place of the one that is open, which stays where that cannot be opened;
+ * `make`: a missing one is made. */
+bool session_reopen(struct session *, const char *path, bool make);
+/* Everything, at the end. */
+void session_release(struct session *);
 /* Let SIGINT end statements, as it does from the opening on. */
 void session_watch(struct session *);
 

@@ -269,6 +269,129 @@ def case_completion_of_commands(t):
     s.expect("--dry-run")
 
 
+def case_statements_are_recalled_whole(t):
+    s = t.ready()
+    s.line("SELECT 'first',")
+    s.expect(MORE)
+    s.line("       'line' AS x;")
+    s.expect("│ line │")
+    s.expect(PROMPT)
+    s.line(".mode box")
+    s.expect(PROMPT)
+    s.send(UP + UP + "\r")
+    s.expect("│ first +│ line │")
+    s.expect(PROMPT)
+    s.line(".quit")
+    s.wait()
+    s = t.ready()
+    s.send(UP + UP + "\r")
+    s.expect("│ first +│ line │")
+    with open(t.path(".local/state/ckptdb/history"), encoding="utf-8") as lines:
+        equal(len(lines.readlines()), 5)
+
+
+def case_long_results_are_paged(t):
+    s = t.ready(env={"PAGER": "sed s/^/paged:/"})
+    many = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < {}) SELECT x FROM n;"
+    s.line(many.format(60))
+    s.expect(r"paged:│  1 │")
+    s.expect(r"paged:│ 60 │")
+    s.expect(r"paged:└────┘")
+    s.expect(PROMPT)
+    s.line(many.format(6))
+    s.expect(r"\n│ 6 │")
+    s.expect(PROMPT)
+    s.line(".schema")
+    s.expect(r"paged:CREATE TABLE")
+    s.expect(PROMPT)
+    s.line(".pager head -n 3")
+    s.line(".pager")
+    s.expect(r"\nhead -n 3\s")
+    s.line(many.format(100000))  # a reader that leaves is no error
+    s.expect(r"├─+┤\s+" + PROMPT)
+    s.line(".pager off")
+    s.line(many.format(60))
+    s.expect(r"\n│ 60 │")
+    if "cannot write" in s.output or "interrupted" in s.output:
+        raise Failed("complains of the reader")
+    s.expect(PROMPT)
+    s.send(CTRL_D)
+    equal(s.wait(), 0)
+
+
+def case_messages_stay_behind_what_they_are_about(t):
+    s = t.ready(columns=40, env={"PAGER": "sed s/^/paged:/"})
+    s.line("SELECT 1 AS a, 12345678901234567 AS b, 12345678901234567 AS c;")
+    s.expect("┘")
+    s.expect("c is left out")
+    s.expect(PROMPT)
+    s.line("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 60)"
+           " SELECT x AS a, 12345678901234567 AS b, 12345678901234567 AS c FROM n;")
+    s.expect("paged:└")
+    s.expect("paged:ckptdb: c is left out")
+
+
+def case_settings_of_the_shell(t):
+    t.names("m.json", {"w": [2]})
+    s = t.ready()
+    s.line(".nullvalue -")
+    s.line("SELECT NULL AS x;")
+    s.expect("│ - +│")
+    s.expect(PROMPT)
+    s.line(".nullvalue auto")
+    s.line("SELECT NULL AS x;")
+    s.expect("│ NULL +│")
+    s.expect(PROMPT)
+    s.line(".width 6 0")
+    s.line("SELECT 'abcdefghijk' AS a, 'lm' AS b;")
+    s.expect("│ …ghijk │ lm │")
+    s.expect(PROMPT)
+    s.line(".width")
+    s.line("SELECT 'abcdefghijk' AS a;")
+    s.expect("│ abcdefghijk │")
+    s.expect(PROMPT)
+    s.line(".shell echo 'a  b' | tr a x; exit 3")
+    s.expect(r"\nx  b\s+ckptdb: the command ended with status 3")
+    s.expect(PROMPT)
+    s.line(".open nosuch.db")
+    s.expect("there is no catalog at nosuch.db; --new makes one")
+    s.expect(PROMPT)
+    s.line(".open m.json")
+    s.expect("m.json")
+    s.expect(PROMPT)
+    s.line("SELECT count(*) AS still FROM checkpoint;")
+    s.expect("│ +0 │")
+    s.expect(PROMPT)
+    s.line(".open other.db --new")
+    s.expect("made a new catalog, other.db")
+    s.expect(PROMPT)
+    s.line(".import m.json")
+    s.expect("1 new")
+    s.expect(PROMPT)
+    equal(subprocess.run([t.binary, "-d", t.path("other.db"), "SELECT count(*) FROM checkpoint"],
+                         capture_output=True, check=True).stdout, b"1\n")
+
+
+def case_the_users_own_commands_come_first(t):
+    os.makedirs(t.path("config/ckptdb"))
+    t.write("config/ckptdb/rc", ".mode json\nSELECT 'rc' AS from_rc;\n.nosuch\nSELECT 'not reached';\n")
+    s = t.shell(env={"XDG_CONFIG_HOME": t.path("config")})
+    s.expect(r'\[\{"from_rc":"rc"\}\]')
+    s.expect("there is no command .nosuch")
+    s.expect("rc:3: stopped by this command")
+    s.expect(PROMPT)
+    s.line("SELECT 1 AS one;")
+    s.expect(r'\[\{"one":1\}\]')
+    s = t.shell("--no-rc", env={"XDG_CONFIG_HOME": t.path("config")})
+    s.expect(PROMPT)
+    s.line("SELECT 1 AS one;")
+    s.expect("│   1 │")
+    equal("from_rc" in s.output, False)
+    s = t.shell("SELECT 1 AS one", env={"XDG_CONFIG_HOME": t.path("config")})  # for people, not for scripts
+    s.expect("│   1 │")
+    equal("from_rc" in s.output, False)
+
+
 def case_history_is_kept_and_private(t):
     s = t.ready()
     s.line("SELECT 'first';")
@@ -300,19 +423,34 @@ def case_without_line_editing(t):
 
 def case_too_wide_for_the_screen(t):
     s = t.ready(columns=40)
-    s.line("SELECT 'aaaaaaaaaaaaaaaaaaaaaaaaaaaa' AS a, 'bbbbbbbbbbbbbbbbbbbbbbb' AS b;")
-    s.expect(r"a = a+\n\s*b = b+")
+    s.line("SELECT 'begin_" + "a" * 40 + "_end' AS a, 'begin " + "b" * 40 + "_end' AS b;")
+    s.expect(r"│ a +│ b +│\s")
+    s.expect(r"│ …a+_end +│ begin b+… │\s")
+    s.expect("texts are cut, as the screen is narrow: .mode line")
+    s.expect(PROMPT)
+    s.line(".mode line")
+    s.line("SELECT 'begin_" + "a" * 40 + "_end' AS a, 7 AS b;")
+    s.expect("a = begin_a+_end")
+    for line in s.output.splitlines():
+        if line.startswith("│") and len(line) > 40:
+            raise Failed(f"too wide: {line!r}")
 
 
 def case_columns_are_left_out_with_a_word(t):
     s = t.ready(columns=60)
-    s.line("SELECT 1 AS a, 'bbbbbbbbbbbbbbbbbbbbbbb' AS b, NULL AS c, 'dddddddddddddddddddddddd' AS d, 5 AS e;")
+    query = "SELECT 1 AS a, 'bbbbbbbbbbbbbbbbbbbbbbb' AS b, NULL AS c, 'dddddddddddddddddddddddd' AS d, 12345678901 AS e"
+    s.line(query + ";")
     s.expect(r"│ a │ b +│ d +│\s")
-    s.expect("2 columns are left out, as the screen is narrow: --line shows all")
+    s.expect("c, e are left out, as the screen is narrow: .mode line shows all")
     s.expect(PROMPT)
     s.line(".mode line")
-    s.line("SELECT 1 AS a, 'bbbbbbbbbbbbbbbbbbbbbbb' AS b, NULL AS c, 'dddddddddddddddddddddddd' AS d, 5 AS e;")
+    s.line(query + ";")
     s.expect(r"c = NULL")
+    s = t.shell(query, columns=60)
+    s.expect("c, e are left out, as the screen is narrow: --line shows all")
+    s = t.ready(columns=60)  # numbers are whole, or not there
+    s.line("SELECT " + ", ".join(f"1234567890123{i} AS n{i}" for i in range(5)) + ";")
+    s.expect(r"│ 12345678901230 │ 12345678901231 │ 12345678901232 │\s")
 
 
 def case_messages_are_never_left_out(t):

@@ -1,0 +1,109 @@
+/*
+ * dot_shell.c - the world outside: .open, .shell and .pager.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shell/command/command.h"
+
+static const struct option_spec open_options[] = {
+    {"--new", NULL, "make it, if it is not there"},
+    {0},
+};
+
+extern const struct command command_open;
+
+static int open_run(struct session *s, const struct args *args)
+{
+    const char *path = args->operand[0];
+    bool make = args_flag(&command_open, args, "--new");
+    if (make && s->readonly) {
+        complain("--new writes a catalog: --readonly forbids it");
+        return STATUS_TROUBLE;
+    }
+    if (!make && access(path, F_OK) != 0) {
+        complain("there is no catalog at %s; --new makes one", path);
+        return STATUS_TROUBLE;
+    }
+    return session_reopen(s, path, make) ? STATUS_FINE : STATUS_TROUBLE;
+}
+
+const struct command command_open = {
+    .name = "open",
+    .args = "FILE [--new]",
+    .summary = "another catalog in place of this one",
+    .help = "  .open others/catalog.db",
+    .options = open_options,
+    .min_args = 1,
+    .max_args = 1,
+    .shell_only = true,
+    .no_rows = true,
+    .run = open_run,
+};
+
+static int shell_run(struct session *s, const struct args *args)
+{
+    const char *shell = environment("SHELL");
+    fflush(s->out);
+    fflush(stdout);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe,cert-env33-c): the user's own command */
+    int status = system(args->count ? args->operand[0] : shell ? shell : "sh");
+    if (status == 0)
+        return STATUS_FINE;
+    if (WIFEXITED(status))
+        complain("the command ended with status %d", WEXITSTATUS(status));
+    else
+        complain(status < 0 ? "the command could not be run" : "the command was killed");
+    return STATUS_NO;
+}
+
+const struct command command_shell = {
+    .name = "shell",
+    .args = "[COMMAND]",
+    .summary = "run a command of the system, or $SHELL",
+    .help = "The rest of the line is the command, as it stands.\n"
+            "\n"
+            "  .shell ls -l runs | head",
+    .max_args = 1,
+    .shell_only = true,
+    .no_rows = true,
+    .whole_line = true,
+    .run = shell_run,
+};
+
+static int pager_run(struct session *s, const struct args *args)
+{
+    const char *given = args->count ? args->operand[0] : NULL,
+               *usual = environment("PAGER");
+    if (!given) {
+        const char *now = s->pager ? s->pager : usual;
+        fprintf(s->out, "%s\n", now && *now ? now : "off");
+        return STATUS_FINE;
+    }
+    char *pager = strdup(strcmp(given, "off") == 0  ? ""
+                         : strcmp(given, "on") != 0 ? given
+                         : usual                    ? usual
+                                                    : "less");
+    if (!pager) {
+        complain("no memory");
+        return STATUS_TROUBLE;
+    }
+    free(s->pager);
+    s->pager = pager;
+    return STATUS_FINE;
+}
+
+const struct command command_pager = {
+    .name = "pager",
+    .args = "[on | off | COMMAND]",
+    .summary = "what shows results that are longer than the screen",
+    .help = "At the start $PAGER, if it is set; on without it: less.\n"
+            "\n"
+            "  .pager less -S",
+    .max_args = 1,
+    .shell_only = true,
+    .no_rows = true,
+    .whole_line = true,
+    .run = pager_run,
+};

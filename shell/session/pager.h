@@ -1,0 +1,27 @@
+/*
+ * pager.h - results that are longer than the screen go through a pager, on a terminal.
+ *
+ *   pager_begin(s); ... print on s->out ...; pager_end(s);
+ *
+ * Between the two what is printed is held until it does not fit the screen any more; only then the
+ * pager is started. `.pager` names it, else $PAGER; without either there is none.
+ */
+#ifndef CKPTDB_SHELL_PAGER_H
+#define CKPTDB_SHELL_PAGER_H
+
+#include <stdio.h>
+
+#include "shell/session/session.h"
+
+/* Does nothing where s->out is no terminal, and inside another pager_begin(). */
+void pager_begin(struct session *);
+/* Waits until the reader is done. */
+void pager_end(struct session *);
+
+/* Whether the reader left before the end: what cannot be written then is no error. */
+bool pager_left(const struct session *);
+
+/* Where a message for people belongs, now: behind what is held, in the pager, or stderr. */
+FILE *pager_talk(void);
+
+#endif
