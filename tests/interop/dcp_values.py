@@ -123,11 +123,10 @@ def save(form, state, folder, mesh):
 FORMS = ["plain", "fsdp", "images", "hugging", "joined"]
 
 
-def rank_main(rank, world, port, seed, root):
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+def rank_main(rank, world, seed, root):
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
-    dist.init_process_group("gloo", rank=rank, world_size=world)
+    dist.init_process_group("gloo", init_method=f"file://{root}/meet{world}", rank=rank, world_size=world)
     flat = init_device_mesh("cpu", (world,))
     meshes = [flat] + ([init_device_mesh("cpu", (2, world // 2))] if world % 2 == 0 else [])
     wanted = {}
@@ -145,6 +144,7 @@ def rank_main(rank, world, port, seed, root):
     if rank == 0:
         with open(f"{root}/want{world}.json", "w", encoding="utf-8") as f:
             json.dump(wanted, f)
+    dist.barrier()
     dist.destroy_process_group()
 
 
@@ -174,7 +174,7 @@ def main():
     with tempfile.TemporaryDirectory() as root:
         root, wanted = os.path.realpath(root), {}
         for world in (1, 3, 4):
-            mp.spawn(rank_main, (world, random.randrange(20000, 60000), seed, root), nprocs=world)
+            mp.spawn(rank_main, (world, seed, root), nprocs=world)
             with open(f"{root}/want{world}.json", encoding="utf-8") as f:
                 wanted.update(json.load(f))
             os.remove(f"{root}/want{world}.json")
