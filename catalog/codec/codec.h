@@ -32,6 +32,7 @@
  *   lists:F.G.W,...  lists in messages inside a protobuf message, one behind the other (lists.c)
  *   flip:W,B    reverse the top bit of byte B of every W: conjugates and negatives of floats
  *   latin1:N    UTF-8 text whose characters are N bytes (old pickles)
+ *   append:A,N,STEPS  the bytes, then what STEPS (joined by '+') make of N of them (append.c)
  *   sparse:...  a sparse tensor to the dense one (sparse.c)
  *   strings:X   not a codec: the last step of string tensors (strings.h)
  *
@@ -100,7 +101,7 @@ extern const struct codec *const codecs[]; /* ends in NULL */
 enum status codec_chain_open(struct source *inner, const char *chain, struct source **out,
                              char **strings, struct error *err);
 
-#define CODEC_STEP_BYTES 96 /* of one step's text; longer ones are no codec's */
+#define CODEC_STEP_BYTES 192 /* of one step's text; longer ones are no codec's */
 
 /* Walk a chain: the next step's word into `name` (CODEC_STEP_BYTES), its argument after it.
  * False at the end. */

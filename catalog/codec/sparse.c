@@ -14,7 +14,9 @@
  *   o: index d of entry i is the int64 at INDEX + 8 x (d x S0 + i x S1); entries of one place
  *      are added up
  *   r: row r has the entries PTR[r] to PTR[r + 1], whose columns are in OTHER, integers of IW
- *      bytes; an entry is a block of BLOCK elements
+ *      bytes; an entry is a block of BLOCK elements. Dimensions of SHAPE before the last two are
+ *      of batches: each has as many entries as the others, and a PTR of its own, one batch after
+ *      the other
  *
  * Entries and values are kept in memory, sorted by place; the dense tensor never is.
  *
@@ -91,7 +93,7 @@ static bool parse(const char *at, struct sparse *s)
     if (s->kind == 'o')
         return take_number(&at, ',', &s->s0) && take_number(&at, '\0', &s->s1);
     return take_number(&at, ',', &s->other) && take_number(&at, ',', &s->s0) &&
-           take_shape(&at, '\0', s->block, &s->block_rank) && s->rank == 2 &&
+           take_shape(&at, '\0', s->block, &s->block_rank) && s->rank >= 2 &&
            s->block_rank == 2 && (s->s0 == 4 || s->s0 == 8) && s->block[0] && s->block[1];
 }
 
@@ -110,17 +112,6 @@ static bool dense_size(const struct sparse *s, uint64_t *bytes)
 static enum status bad(const struct source *s, struct error *err, const char *what)
 {
     return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "sparse: %s", what);
-}
-
-static enum status read_index(const struct source *s, uint64_t offset, uint64_t width,
-                              uint64_t *out, struct error *err)
-{
-    uint8_t raw[8] = {0};
-    enum status status = source_read(s, offset, raw, (size_t)width, err);
-    if (status != OK)
-        return status;
-    *out = width == 4 ? load_u32le(raw) : load_u64le(raw);
-    return OK;
 }
 
 /* The whole of a run of the source, in memory; NULL after an error. */
@@ -174,51 +165,92 @@ struct compressed {
     const struct source *source;
     const struct sparse *p;
     struct entry *out;
-    uint64_t inner, made; /* columns of blocks, or rows; entries so far */
+    uint8_t *ptr, *other;
+    uint64_t rows, cols;   /* of a batch, in elements */
+    uint64_t outer, inner; /* rows and columns of blocks, or the other way round */
+    uint64_t made;         /* entries so far */
 };
 
-/* Entries `begin` to `end`, which are those of row or column `outer`. */
-static enum status read_row(struct compressed *c, uint64_t outer, uint64_t begin,
-                            uint64_t end, struct error *err)
+static uint64_t index_at(const struct sparse *p, const uint8_t *list, uint64_t i)
+{
+    return p->s0 == 4 ? load_u32le(list + 4 * i) : load_u64le(list + 8 * i);
+}
+
+/* Entries [begin, end), which are those of row or column `outer` of a batch whose first element
+ * is at `place`. */
+static enum status read_row(struct compressed *c, uint64_t place, uint64_t outer,
+                            uint64_t begin, uint64_t end, struct error *err)
 {
     const struct sparse *p = c->p;
-    bool rows = p->kind == 'r';
-    uint64_t br = p->block[0], bc = p->block[1], cols = p->shape[1], other;
+    const bool by_rows = p->kind == 'r';
+    const uint64_t br = p->block[0], bc = p->block[1];
     for (uint64_t k = begin; k < end; k++) {
-        enum status status =
-            read_index(c->source, p->other + k * p->s0, p->s0, &other, err);
-        if (status != OK)
-            return status;
+        const uint64_t other = index_at(p, c->other, k);
         if (other >= c->inner || c->made >= p->count * br)
             return bad(c->source, err, "an index past its dimension");
-        uint64_t row = (rows ? outer : other) * br, col = (rows ? other : outer) * bc;
+        const uint64_t row = (by_rows ? outer : other) * br;
+        const uint64_t col = (by_rows ? other : outer) * bc;
         for (uint64_t r = 0; r < br; r++)
-            c->out[c->made++] = (struct entry){((row + r) * cols + col) * p->run,
-                                               (k * br + r) * bc * p->run};
+            c->out[c->made++] = (struct entry){
+                (place + (row + r) * c->cols + col) * p->run, (k * br + r) * bc * p->run};
     }
     return OK;
+}
+
+/* The batch whose entries are [first, first + each). */
+static enum status read_batch(struct compressed *c, uint64_t batch, uint64_t each,
+                              struct error *err)
+{
+    const struct sparse *p = c->p;
+    const uint64_t first = batch * each, place = batch * c->rows * c->cols;
+    const uint64_t ptr = batch * (c->outer + 1);
+    uint64_t begin = index_at(p, c->ptr, ptr), end;
+    for (uint64_t o = 0; o < c->outer; o++, begin = end) {
+        end = index_at(p, c->ptr, ptr + o + 1);
+        if (end < begin || end > each)
+            return bad(c->source, err, "entries that are not in order");
+        if (read_row(c, place, o, first + begin, first + end, err) != OK)
+            return err->status;
+    }
+    return OK;
+}
+
+static enum status read_batches(struct compressed *c, uint64_t batches, struct error *err)
+{
+    const struct sparse *p = c->p;
+    uint64_t pointers, others;
+    if (!add_u64(c->outer, 1, &pointers) || !mul_u64(pointers, batches, &pointers) ||
+        !mul_u64(pointers, p->s0, &pointers) || !mul_u64(p->count, p->s0, &others))
+        return bad(c->source, err, "its parts reach past its bytes");
+    c->ptr = read_all(c->source, p->index, pointers, err);
+    c->other = c->ptr ? read_all(c->source, p->other, others, err) : NULL;
+    for (uint64_t b = 0; b < batches && err->status == OK; b++)
+        read_batch(c, b, p->count / batches, err);
+    free(c->ptr);
+    free(c->other);
+    return err->status;
 }
 
 static enum status read_compressed(const struct source *s, const struct sparse *p,
                                    struct entry *out, struct error *err)
 {
-    uint64_t br = p->block[0], bc = p->block[1], begin, end;
-    if (p->shape[0] % br || p->shape[1] % bc)
+    const uint64_t br = p->block[0], bc = p->block[1];
+    struct compressed c = {.source = s,
+                           .p = p,
+                           .out = out,
+                           .rows = p->shape[p->rank - 2],
+                           .cols = p->shape[p->rank - 1]};
+    uint64_t batches = 1;
+    for (unsigned d = 0; d + 2 < p->rank; d++)
+        batches *= p->shape[d]; /* less than the elements, of which there are some */
+    if (c.rows % br || c.cols % bc)
         return bad(s, err, "blocks that do not fill it");
-    uint64_t down = p->shape[0] / br, across = p->shape[1] / bc;
-    uint64_t outer = p->kind == 'r' ? down : across;
-    struct compressed c = {s, p, out, p->kind == 'r' ? across : down, 0};
-    enum status status = read_index(s, p->index, p->s0, &begin, err);
-    if (status != OK)
-        return status;
-    for (uint64_t o = 0; o < outer; o++, begin = end) {
-        if ((status = read_index(s, p->index + (o + 1) * p->s0, p->s0, &end, err)) != OK)
-            return status;
-        if (end < begin || end > p->count)
-            return bad(s, err, "entries that are not in order");
-        if ((status = read_row(&c, o, begin, end, err)) != OK)
-            return status;
-    }
+    if (p->count % batches)
+        return bad(s, err, "batches of different size");
+    c.outer = p->kind == 'r' ? c.rows / br : c.cols / bc;
+    c.inner = p->kind == 'r' ? c.cols / bc : c.rows / br;
+    if (read_batches(&c, batches, err) != OK)
+        return err->status;
     return c.made == p->count * br ? OK : bad(s, err, "entries that belong to no row");
 }
 

@@ -151,7 +151,7 @@ bool codec_cuts(const char *chain);
  * which is of the elements. */
 size_t codec_of_bytes(const char *chain);
 
-#define CHAIN_BYTES 256
+#define CHAIN_BYTES 512
 
 /* The steps of a run: its own (NULL: the tensor's) and those of the elements, as the tensor's
  * text or that put into `out` (CHAIN_BYTES). NULL: none. Longer than that, it is an error. */

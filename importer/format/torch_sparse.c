@@ -3,21 +3,39 @@
  * (codec/sparse.c) from the bytes between the first and the last of its parts.
  *
  *   COO            (indices, values, size [, is coalesced])
- *   CSR, BSR       (row pointers, columns, values, size)
- *   CSC, BSC       (column pointers, rows, values, size)
+ *   CSR, BSR       (row pointers, columns, values, size); dimensions before those of a row and a
+ *   CSC, BSC       (column pointers, rows, values, size)  column are of batches, in every part
  *
- * Not read: those whose parts are deflated, big-endian or in other orders, batches.
+ * A part that is deflated or big-endian is decoded by the step "append" (codec/append.c).
+ *
+ * Not read: those whose parts are in other orders, conjugated or in the pickle itself.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "catalog/codec/codec.h"
+#include "importer/container/zip.h"
 #include "importer/format/torch.h"
 
+enum {
+    INDEX, /* coordinates, or pointers */
+    OTHER, /* of compressed ones: the other dimension's indexes */
+    VALUES,
+    PARTS
+};
+
 struct parts {
-    struct torch_tensor index, other, values;
+    struct torch_tensor part[PARTS];
     char kind; /* as in the codec */
     bool blocks;
+    unsigned batch; /* dimensions of batches */
+    uint64_t count; /* entries, of all batches */
 };
+
+static bool is_coo(const struct parts *s)
+{
+    return s->kind == 'o';
+}
 
 static bool unsupported(struct torch_tree *t, struct error *err, const char *what)
 {
@@ -52,20 +70,22 @@ static bool read_part(struct torch_tree *t, pickle_ref ref, struct torch_tensor 
            (!out->sparse || unsupported(t, err, "made of sparse ones"));
 }
 
-/* Bytes [*begin, *end) of the file that the part takes. */
-static bool extent_of(struct torch_tree *t, const struct torch_tensor *x, bool in_order,
-                      uint64_t *begin, uint64_t *end, struct error *err)
+/* Where a part's bytes are: a run of the file, which steps decode where there are some; and the
+ * first of its own among what comes of it. */
+struct place {
+    uint64_t begin, end; /* in the file */
+    uint64_t own, size;  /* bytes; of all that is decoded */
+    char steps[ZIP_CODEC_BYTES + 16];
+};
+
+/* Elements between the first and behind the last of a part. */
+static bool reach(struct torch_tree *t, const struct torch_tensor *x, bool in_order,
+                  uint64_t *elements, struct error *err)
 {
-    struct dtype dtype;
-    uint64_t last = x->offset, step = 1;
-    dtype_find(x->dtype, &dtype);
-    if (x->meta || x->run.lost || x->run.codec || x->run.inlined || x->swap > 1 ||
-        x->conjugate || x->negative || dtype.block_elems != 1)
-        return unsupported(t, err, "whose parts are not plain little-endian ranges");
+    uint64_t last = 0, step = 1, far;
     for (unsigned d = x->rank; d-- > 0;) {
-        uint64_t far;
         if (x->shape[d] == 0) {
-            *begin = *end = x->run.offset;
+            *elements = 0;
             return true;
         }
         if (in_order && x->shape[d] != 1 && (uint64_t)x->strides[d] != step)
@@ -75,10 +95,42 @@ static bool extent_of(struct torch_tree *t, const struct torch_tensor *x, bool i
             !add_u64(last, far, &last))
             return torch_fail(t, err, "bad-tensor", "its strides reach too far");
     }
-    if (last >= x->bound / dtype.block_bytes)
+    *elements = last + 1;
+    return true;
+}
+
+static bool place_of(struct torch_tree *t, const struct torch_tensor *x, bool in_order,
+                     struct place *out, struct error *err)
+{
+    struct dtype dtype;
+    uint64_t elements, last;
+    dtype_find(x->dtype, &dtype);
+    const uint64_t width = dtype.block_bytes;
+    if (x->meta || x->run.lost || x->run.inlined || x->conjugate || x->negative ||
+        dtype.block_elems != 1 || (x->run.codec && strchr(x->run.codec, '|')))
+        return unsupported(t, err, "whose parts are not plain ranges");
+    if (!reach(t, x, in_order, &elements, err))
+        return false;
+    if (elements && (!add_u64(x->offset, elements, &last) || last > x->bound / width))
         return torch_fail(t, err, "bad-tensor", "a part of it ends past its storage");
-    *begin = x->run.offset + x->offset * dtype.block_bytes;
-    *end = x->run.offset + (last + 1) * dtype.block_bytes;
+    const uint64_t own = elements ? x->offset * width : 0;
+    *out = (struct place){.begin = x->run.offset + own,
+                          .end = x->run.offset + own + elements * width,
+                          .size = elements * width};
+    if (x->run.codec && elements) {
+        *out = (struct place){.begin = x->run.offset,
+                              .end = x->run.offset + x->run.stored,
+                              .own = own,
+                              .size = x->run.size};
+        snprintf(out->steps, sizeof(out->steps), "%s%s", x->run.codec,
+                 x->swap > 1 ? "+" : "");
+    }
+    if (x->swap > 1 && out->size) {
+        const size_t len = strlen(out->steps);
+        if (out->size % x->swap)
+            return unsupported(t, err, "with half an element in its storage");
+        snprintf(out->steps + len, sizeof(out->steps) - len, "swap:%u", x->swap);
+    }
     return true;
 }
 
@@ -112,84 +164,131 @@ static uint64_t dense_run(const struct torch_tensor *values, unsigned first)
     return run;
 }
 
-static bool put_chain(struct torch_tree *t, struct parts *s, struct torch_tensor *x,
-                      const uint64_t *at, struct error *err)
+/* The first step that knows where all is: `at` is where each part begins. */
+static void put_sparse(const struct parts *s, const struct torch_tensor *x,
+                       const uint64_t at[PARTS], struct text *chain)
 {
-    struct text chain = {.limit = 95};
+    const struct torch_tensor *index = &s->part[INDEX], *values = &s->part[VALUES];
     struct dtype dtype;
     dtype_find(x->dtype, &dtype);
-    bool coo = s->kind == 'o';
-    unsigned own = coo ? (unsigned)s->index.shape[0] : 2;
-    unsigned skip = coo ? 1 : s->blocks ? 3 : 1;
-    text_addf(&chain, "sparse:%c,%c,%u,%llu,%llu,%llu,", s->kind, adds(&dtype),
-              dtype.block_bytes, (unsigned long long)s->values.shape[0],
-              (unsigned long long)at[2], (unsigned long long)dense_run(&s->values, skip));
-    put_shape(&chain, x->shape, own);
-    text_addf(&chain, ",%llu,", (unsigned long long)at[0]);
-    if (coo)
-        text_addf(&chain, "%llu,%llu", (unsigned long long)s->index.strides[0],
-                  (unsigned long long)s->index.strides[1]);
+    const unsigned own = is_coo(s) ? (unsigned)index->shape[0] : s->batch + 2;
+    const unsigned entry = is_coo(s) ? 1 : s->batch + (s->blocks ? 3 : 1);
+    text_addf(chain, "sparse:%c,%c,%u,%llu,%llu,%llu,", s->kind, adds(&dtype),
+              dtype.block_bytes, (unsigned long long)s->count,
+              (unsigned long long)at[VALUES],
+              (unsigned long long)dense_run(values, entry));
+    put_shape(chain, x->shape, own);
+    text_addf(chain, ",%llu,", (unsigned long long)at[INDEX]);
+    if (is_coo(s))
+        text_addf(chain, "%llu,%llu", (unsigned long long)index->strides[0],
+                  (unsigned long long)index->strides[1]);
     else
-        text_addf(&chain, "%llu,%u,%llux%llu", (unsigned long long)at[1],
-                  strcmp(s->index.dtype, "int32") == 0 ? 4u : 8u,
-                  (unsigned long long)(s->blocks ? s->values.shape[1] : 1),
-                  (unsigned long long)(s->blocks ? s->values.shape[2] : 1));
-    const char *text = text_str(&chain);
-    x->run.codec = text ? arena_copy(t->arena, text, chain.len) : NULL;
-    text_release(&chain);
-    return x->run.codec || unsupported(t, err, "of too many dimensions");
+        text_addf(chain, "%llu,%u,%llux%llu", (unsigned long long)at[OTHER],
+                  strcmp(index->dtype, "int32") == 0 ? 4u : 8u,
+                  (unsigned long long)(s->blocks ? values->shape[s->batch + 1] : 1),
+                  (unsigned long long)(s->blocks ? values->shape[s->batch + 2] : 1));
 }
 
-/* What the codec relies on. */
-static bool check_parts(struct torch_tree *t, const struct parts *s,
-                        const struct torch_tensor *x, struct error *err)
+static bool put_chain(struct torch_tree *t, struct parts *s, struct torch_tensor *x,
+                      const struct place place[PARTS], struct error *err)
 {
-    bool coo = s->kind == 'o';
-    bool wide = strcmp(s->index.dtype, "int64") == 0;
-    uint64_t own = coo && s->index.rank == 2 ? s->index.shape[0] : 2;
-    unsigned skip = coo ? 1 : s->blocks ? 3 : 1;
-    if (s->index.rank != (coo ? 2u : 1u) || own > x->rank || own > 16 ||
-        s->values.rank < skip || s->values.rank - skip != x->rank - own ||
-        (!wide && (coo || strcmp(s->index.dtype, "int32") != 0)))
-        return unsupported(t, err, "in batches, or with indexes of another kind");
-    if (coo)
-        return s->index.shape[1] == s->values.shape[0] ||
-               torch_fail(t, err, "bad-tensor", "it has not as many indexes as values");
-    uint64_t outer = x->shape[s->kind == 'r' ? 0 : 1];
-    uint64_t block = s->blocks ? s->values.shape[s->kind == 'r' ? 1 : 2] : 1;
-    return (block && s->index.shape[0] == outer / block + 1 && s->other.rank == 1 &&
-            s->other.shape[0] == s->values.shape[0] &&
-            strcmp(s->other.dtype, s->index.dtype) == 0) ||
-           torch_fail(t, err, "bad-tensor", "its index does not fit its shape");
+    struct text chain = {.limit = CHAIN_BYTES - 1};
+    uint64_t at[PARTS] = {0}, behind = x->run.stored;
+    for (unsigned i = 0; i < PARTS; i++) {
+        const struct place *p = &place[i];
+        if (is_coo(s) && i == OTHER)
+            continue;
+        at[i] = p->begin - x->run.offset;
+        if (!*p->steps)
+            continue;
+        text_addf(&chain, "append:%llu,%llu,%s|", (unsigned long long)at[i],
+                  (unsigned long long)(p->end - p->begin), p->steps);
+        at[i] = behind + p->own;
+        if (!add_u64(behind, p->size, &behind))
+            return torch_fail(t, err, "shape-overflow", "its parts are too large");
+    }
+    put_sparse(s, x, at, &chain);
+    const char *text = text_str(&chain);
+    x->run.codec = text ? arena_copy(t->arena, text, chain.len) : NULL;
+    const char *last = x->run.codec ? strrchr(x->run.codec, '|') : NULL;
+    const bool fits =
+        x->run.codec && strlen(last ? last + 1 : x->run.codec) < CODEC_STEP_BYTES;
+    text_release(&chain);
+    return fits || unsupported(t, err, "of too many dimensions");
+}
+
+/* Whether `x` begins with the batches of the whole. */
+static bool in_batches(const struct torch_tensor *x, const struct torch_tensor *whole,
+                       unsigned batch)
+{
+    for (unsigned d = 0; d < batch; d++)
+        if (x->shape[d] != whole->shape[d])
+            return false;
+    return true;
+}
+
+static bool check_coo(struct torch_tree *t, struct parts *s, const struct torch_tensor *x,
+                      struct error *err)
+{
+    const struct torch_tensor *index = &s->part[INDEX], *values = &s->part[VALUES];
+    if (index->rank != 2 || strcmp(index->dtype, "int64") != 0 ||
+        index->shape[0] > x->rank || index->shape[0] > 16 || values->rank < 1 ||
+        values->rank - 1 != x->rank - index->shape[0])
+        return unsupported(t, err, "with indexes of another kind");
+    s->count = values->shape[0];
+    return index->shape[1] == s->count ||
+           torch_fail(t, err, "bad-tensor", "it has not as many indexes as values");
+}
+
+static bool check_compressed(struct torch_tree *t, struct parts *s,
+                             const struct torch_tensor *x, struct error *err)
+{
+    const struct torch_tensor *index = &s->part[INDEX], *other = &s->part[OTHER],
+                              *values = &s->part[VALUES];
+    const unsigned batch = s->batch = index->rank - 1u;
+    const unsigned entry = batch + (s->blocks ? 3 : 1);
+    if (!index->rank || batch + 2 > x->rank || batch + 2 > 16 || values->rank < entry ||
+        values->rank - entry != x->rank - batch - 2 || other->rank != batch + 1 ||
+        strcmp(other->dtype, index->dtype) != 0 ||
+        (strcmp(index->dtype, "int64") != 0 && strcmp(index->dtype, "int32") != 0))
+        return unsupported(t, err, "with indexes of another kind");
+    const uint64_t outer = x->shape[batch + (s->kind == 'r' ? 0 : 1)];
+    const uint64_t block =
+        s->blocks ? values->shape[batch + (s->kind == 'r' ? 1 : 2)] : 1;
+    s->count = values->shape[batch];
+    bool fits = block && index->shape[batch] == outer / block + 1 &&
+                other->shape[batch] == s->count && in_batches(index, x, batch) &&
+                in_batches(other, x, batch) && in_batches(values, x, batch);
+    for (unsigned d = 0; fits && d < batch; d++)
+        fits = mul_u64(s->count, x->shape[d], &s->count);
+    return fits || torch_fail(t, err, "bad-tensor", "its index does not fit its shape");
 }
 
 static bool put_run(struct torch_tree *t, struct parts *s, struct torch_tensor *x,
                     struct error *err)
 {
-    bool coo = s->kind == 'o';
-    uint64_t begin[3] = {0}, end[3] = {0}, elements;
+    struct place place[PARTS];
+    uint64_t elements, first = UINT64_MAX, last = 0;
     struct dtype dtype;
     dtype_find(x->dtype, &dtype);
-    if (!extent_of(t, &s->index, !coo, &begin[0], &end[0], err) ||
-        (!coo && !extent_of(t, &s->other, true, &begin[1], &end[1], err)) ||
-        !extent_of(t, &s->values, true, &begin[2], &end[2], err))
-        return false;
-    uint64_t first = UINT64_MAX, last = 0;
-    for (unsigned i = 0; i < 3; i++) {
-        if (coo && i == 1)
+    for (unsigned i = 0; i < PARTS; i++) {
+        if (is_coo(s) && i == OTHER)
             continue;
-        first = begin[i] < first ? begin[i] : first;
-        last = end[i] > last ? end[i] : last;
+        if (s->part[i].run.file != s->part[VALUES].run.file)
+            return unsupported(t, err, "whose parts are in different files");
+        if (!place_of(t, &s->part[i], !is_coo(s) || i == VALUES, &place[i], err))
+            return false;
+        first = place[i].begin < first ? place[i].begin : first;
+        last = place[i].end > last ? place[i].end : last;
     }
-    const uint64_t at[] = {begin[0] - first, begin[1] - first, begin[2] - first};
-    x->run = s->values.run;
+    x->run = s->part[VALUES].run;
     x->run.offset = first;
     x->run.stored = last - first;
     x->run.crc = 0;
     if (!shape_elements(x->shape, x->rank, &elements) ||
         !mul_u64(elements, dtype.block_bytes, &x->run.size))
         return torch_fail(t, err, "shape-overflow", "its shape is impossible");
-    return put_chain(t, s, x, at, err);
+    return put_chain(t, s, x, place, err);
 }
 
 bool torch_sparse_read(struct torch_tree *t, pickle_ref args, struct torch_tensor *x,
@@ -202,15 +301,16 @@ bool torch_sparse_read(struct torch_tree *t, pickle_ref args, struct torch_tenso
         return torch_no_memory(t, err);
     if (!read_layout(p, pickle_item(p, args, 0), s))
         return unsupported(t, err, "of an unknown layout");
-    bool coo = s->kind == 'o';
+    const bool coo = is_coo(s);
     if (!torch_numbers(p, pickle_item(p, data, coo ? 2 : 3), x->shape, &x->rank))
         return torch_fail(t, err, "bad-tensor", "its shape is not a list of sizes");
-    if (!read_part(t, pickle_item(p, data, coo ? 1 : 2), &s->values, err))
+    if (!read_part(t, pickle_item(p, data, coo ? 1 : 2), &s->part[VALUES], err))
         return false;
-    x->dtype = s->values.dtype;
+    x->dtype = s->part[VALUES].dtype;
     x->known = x->sparse = true;
-    if (!read_part(t, pickle_item(p, data, 0), &s->index, err) ||
-        (!coo && !read_part(t, pickle_item(p, data, 1), &s->other, err)))
+    if (!read_part(t, pickle_item(p, data, 0), &s->part[INDEX], err) ||
+        (!coo && !read_part(t, pickle_item(p, data, 1), &s->part[OTHER], err)))
         return false;
-    return check_parts(t, s, x, err) && put_run(t, s, x, err);
+    return (coo ? check_coo(t, s, x, err) : check_compressed(t, s, x, err)) &&
+           put_run(t, s, x, err);
 }
