@@ -1,9 +1,6 @@
 /*
- * content.c - tensors in batches: descriptions are loaded on the caller's thread (a connection
- * is one thread's), read and hashed on all, and taken back in order (base/work.h).
- *
- *   tensor   0      1            2
- *   task     0      1  2  3      4       parts of PART_BLOCKS blocks of a large plain run
+ * content.c - hashes of tensors and checkpoints: one sweep over a checkpoint's tensors, of which
+ * large plain runs are cut into parts of PART_BLOCKS blocks.
  */
 #include "catalog/content/content.h"
 
@@ -13,29 +10,21 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/base/work.h"
 #include "catalog/content/digest.h"
+#include "catalog/content/sweep.h"
 #include "catalog/read/files.h"
 #include "catalog/read/read.h"
 
-#define BATCH_TENSORS 4096
-#define PART_BLOCKS   UINT64_C(32)        /* of one task */
-#define READ_BYTES    ((size_t)256 << 10) /* in the cache from reading to hashing */
-#define COMMIT_BYTES  (UINT64_C(1) << 32) /* read between two commits */
+#define PART_BLOCKS  UINT64_C(32)        /* of one task */
+#define READ_BYTES   ((size_t)256 << 10) /* in the cache from reading to hashing */
+#define COMMIT_BYTES (UINT64_C(1) << 32) /* read between two commits */
 
 enum algorithm {
     CONTENT_HASH,
     CONTENT_SHA256,
 };
 
-/* One tensor, or a part of it: the bytes [start, start + len). */
-struct task {
-    struct stored_tensor *tensor;
-    uint64_t start, len;
-    bool last; /* of its tensor */
-};
-
-/* What came of a task. */
+/* What came of a part. */
 struct outcome {
     struct error err;
     bool absent;                  /* it has no bytes to read, which import has reported */
@@ -45,16 +34,10 @@ struct outcome {
 struct run {
     const struct content_work *work;
     enum algorithm algorithm;
-    struct arena arena; /* of a batch */
-    struct lookup *lookup;
-    struct file_cache *cache;
-    struct stored_tensor *tensors;
-    struct task *tasks;
-    size_t tensor_count, task_count, task_space;
     struct digest_fold *fold;
     sqlite3_stmt *put, *link;
     void (*each)(void *context, const char *hex, const char *name);
-    uint64_t done, total, uncommitted;
+    uint64_t uncommitted;
     bool tensor_failed, complete;
 };
 
@@ -70,8 +53,8 @@ static uint64_t blocks_in(uint64_t len)
     return len / DIGEST_BLOCK + (len % DIGEST_BLOCK != 0);
 }
 
-/* Read a task's bytes in order; `use` gets them, in runs that never cross a block's end. */
-static enum status read_task(const struct task *t, struct reader *r, uint8_t *room,
+/* Read a part's bytes in order; `use` gets them, in runs that never cross a block's end. */
+static enum status read_part(const struct sweep_part *t, struct reader *r, uint8_t *room,
                              void (*use)(void *, struct bytes), void *context,
                              struct error *err)
 {
@@ -104,13 +87,13 @@ static void hash_bytes_of_block(void *context, struct bytes b)
     }
 }
 
-static enum status hash_task(const struct task *t, struct reader *r, uint8_t *room,
+static enum status hash_part(const struct sweep_part *t, struct reader *r, uint8_t *room,
                              struct outcome *o)
 {
     struct block_digests d = {digest_new(), o->blocks, 0};
     if (!d.digest)
         return no_memory(&o->err);
-    read_task(t, r, room, hash_bytes_of_block, &d, &o->err);
+    read_part(t, r, room, hash_bytes_of_block, &d, &o->err);
     if (d.in_block)
         digest_end(d.digest, d.out);
     digest_free(d.digest);
@@ -122,26 +105,25 @@ static void sha256_bytes(void *context, struct bytes b)
     sha256_update(context, b.len, b.at);
 }
 
-static enum status sha256_task(const struct task *t, struct reader *r, uint8_t *room,
-                               struct outcome *o)
+static enum status sha256_part(const struct sweep_part *t, struct reader *r,
+                               uint8_t *room, struct outcome *o)
 {
     struct sha256_ctx sha;
     sha256_init(&sha);
-    read_task(t, r, room, sha256_bytes, &sha, &o->err);
+    read_part(t, r, room, sha256_bytes, &sha, &o->err);
     sha256_digest(&sha, SHA256_DIGEST_SIZE, o->blocks[0].at);
     return o->err.status;
 }
 
-static void *do_task(void *context, uint64_t number, uint64_t *bytes)
+static void *make_outcome(void *context, const struct sweep_part *t, uint64_t *bytes)
 {
     const struct run *run = context;
-    const struct task *t = &run->tasks[number];
     const uint64_t blocks = run->algorithm == CONTENT_SHA256 ? 2 : blocks_in(t->len);
     struct outcome *o = calloc(1, sizeof(*o) + (size_t)blocks * sizeof(o->blocks[0]));
     uint8_t *room = malloc(READ_BYTES);
     struct reader *r = NULL;
     if (o && room && reader_open(t->tensor, &r, &o->err) == OK) {
-        (run->algorithm == CONTENT_SHA256 ? sha256_task : hash_task)(t, r, room, o);
+        (run->algorithm == CONTENT_SHA256 ? sha256_part : hash_part)(t, r, room, o);
         /* What was read from end to end has been verified on the way. */
         if (o->err.status == OK && t->start == 0 && t->last)
             reader_verify(r, &o->err);
@@ -213,11 +195,10 @@ static enum status commit(struct run *run, uint64_t bytes, struct error *err)
     return db_exec(run->work->db, "COMMIT; BEGIN IMMEDIATE", err);
 }
 
-static enum status take_task(void *context, uint64_t number, void *thing,
-                             struct error *err)
+static enum status take_outcome(void *context, const struct sweep_part *t, void *thing,
+                                struct error *err)
 {
     struct run *run = context;
-    const struct task *t = &run->tasks[number];
     const struct outcome *o = thing;
     const struct content_work *w = run->work;
     if (o->err.status == ERR_MEMORY)
@@ -230,9 +211,6 @@ static enum status take_task(void *context, uint64_t number, void *thing,
     }
     if (!run->tensor_failed && run->algorithm == CONTENT_HASH)
         digest_fold_add(run->fold, o->blocks, blocks_in(t->len));
-    run->done += t->len;
-    if (w->progress)
-        w->progress(w->context, run->done, run->total);
     if (!t->last)
         return OK;
     if (run->tensor_failed) {
@@ -246,63 +224,21 @@ static enum status take_task(void *context, uint64_t number, void *thing,
     return err->status == OK ? commit(run, t->len, err) : err->status;
 }
 
-/* --- batches -------------------------------------------------------------------------------- */
+/* --- sweeps --------------------------------------------------------------------------------- */
 
-/* Whether threads may read parts of it at once without decoding anything twice. */
-static bool parts_are_cheap(const struct stored_tensor *t)
+static uint64_t part_bytes(void *context, const struct stored_tensor *t)
 {
-    return (t->storage == STORAGE_RANGE || t->storage == STORAGE_PIECES) && !t->sums &&
-           (!t->codec || strncmp(t->codec, "swap:", 5) == 0);
+    const struct run *run = context;
+    return run->algorithm == CONTENT_HASH && sweep_parts_are_cheap(t)
+               ? PART_BLOCKS * DIGEST_BLOCK
+               : UINT64_MAX;
 }
 
-static bool add_task(struct run *run, struct task task)
+static enum status prepare_tensor(void *context, struct stored_tensor *t,
+                                  struct arena *arena, struct error *err)
 {
-    struct task *list = arena_grow(&run->arena, run->tasks, run->task_count,
-                                   &run->task_space, sizeof(*list));
-    if (!list)
-        return false;
-    run->tasks = list;
-    run->tasks[run->task_count++] = task;
-    return true;
-}
-
-static bool add_tasks(struct run *run, struct stored_tensor *t)
-{
-    const uint64_t part = run->algorithm == CONTENT_HASH && parts_are_cheap(t)
-                              ? PART_BLOCKS * DIGEST_BLOCK
-                              : UINT64_MAX;
-    uint64_t start = 0;
-    while (t->nbytes - start > part) {
-        if (!add_task(run, (struct task){t, start, part, false}))
-            return false;
-        start += part;
-    }
-    return add_task(run, (struct task){t, start, t->nbytes - start, true});
-}
-
-/* Load the next tensors; *more is false after the last. */
-static enum status load_batch(struct run *run, sqlite3_stmt *ids, bool *more,
-                              struct error *err)
-{
-    int rc = SQLITE_ROW;
-    run->tensor_count = run->task_count = run->task_space = 0;
-    run->tasks = NULL;
-    while (run->tensor_count < BATCH_TENSORS && (rc = sqlite3_step(ids)) == SQLITE_ROW) {
-        struct stored_tensor *t = &run->tensors[run->tensor_count];
-        *t = (struct stored_tensor){0};
-        if (lookup_tensor(run->lookup, sqlite3_column_int64(ids, 0), &run->arena, t,
-                          err) != OK ||
-            tensor_as_stored(t, &run->arena, err) != OK)
-            return err->status;
-        t->cache = run->cache;
-        run->tensor_count++;
-        if (!add_tasks(run, t))
-            return no_memory(err);
-    }
-    *more = rc == SQLITE_ROW;
-    return rc == SQLITE_ROW || rc == SQLITE_DONE
-               ? OK
-               : db_error(run->work->db, "cannot list the tensors", err);
+    (void)context;
+    return tensor_as_stored(t, arena, err);
 }
 
 static bool stop(void *context)
@@ -311,29 +247,12 @@ static bool stop(void *context)
     return w->stop && w->stop(w->context);
 }
 
-static enum status run_batches(struct run *run, sqlite3_stmt *ids, struct error *err)
+static void show_progress(void *context, uint64_t done, uint64_t total)
 {
-    bool more = true;
-    while (more && load_batch(run, ids, &more, err) == OK) {
-        const struct work w = {.count = run->task_count,
-                               .threads = run->work->threads,
-                               .context = run,
-                               .make = do_task,
-                               .take = take_task,
-                               .drop = free,
-                               .stop = stop};
-        if (run->task_count && work_run(&w, err) != OK)
-            break;
-        arena_release(&run->arena);
-    }
-    return err->status;
+    const struct content_work *w = ((const struct run *)context)->work;
+    if (w->progress)
+        w->progress(w->context, done, total);
 }
-
-/* Tensors with bytes, in the order of their bytes; ?2: those that have a hash, too. */
-static const char tensors_sql[] =
-    "SELECT t.id, t.nbytes FROM tensor t WHERE t.checkpoint_id = ?1 AND t.storage <> 'none'"
-    " AND t.nbytes IS NOT NULL AND t.dtype NOT IN ('string', 'variant', 'resource')"
-    " AND (?2 OR NOT EXISTS (SELECT 1 FROM tensor_hashes h WHERE h.id = t.id))";
 
 static enum status prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
                            struct error *err)
@@ -341,16 +260,6 @@ static enum status prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
     return sqlite3_prepare_v2(db, sql, -1, out, NULL) == SQLITE_OK
                ? OK
                : db_error(db, "cannot read the catalog", err);
-}
-
-static enum status sum_bytes(struct run *run, sqlite3_stmt *ids, struct error *err)
-{
-    int rc;
-    while ((rc = sqlite3_step(ids)) == SQLITE_ROW)
-        run->total += (uint64_t)sqlite3_column_int64(ids, 1);
-    sqlite3_reset(ids);
-    return rc == SQLITE_DONE ? OK
-                             : db_error(run->work->db, "cannot list the tensors", err);
 }
 
 /* A layout counts as often as checkpoints have it. */
@@ -367,37 +276,41 @@ enum status content_find_twins(sqlite3 *db, struct error *err)
         err);
 }
 
+/* Tensors whose bytes are their own; `all`: also those that have a hash. */
 static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
                                   const char *order, struct error *err)
 {
-    sqlite3 *db = run->work->db;
-    sqlite3_stmt *ids = NULL;
-    struct text sql = {0};
-    text_adds(&sql, tensors_sql);
+    struct text which = {0};
+    text_adds(&which, "t.nbytes IS NOT NULL"
+                      " AND t.dtype NOT IN ('string', 'variant', 'resource')");
+    if (!all)
+        text_adds(&which,
+                  " AND NOT EXISTS (SELECT 1 FROM tensor_hashes h WHERE h.id = t.id)");
     if (run->work->twins)
-        text_adds(&sql, " AND t.nbytes IN (SELECT nbytes FROM twin_sizes)");
-    text_addf(&sql, " ORDER BY %s", order);
-    run->cache = file_cache_new();
+        text_adds(&which, " AND t.nbytes IN (SELECT nbytes FROM twin_sizes)");
+    const struct sweep sweep = {
+        .db = run->work->db,
+        .checkpoint = checkpoint,
+        .which = text_str(&which),
+        .order = order,
+        .threads = run->work->threads,
+        .context = run,
+        .prepare = prepare_tensor,
+        .part = part_bytes,
+        .make = make_outcome,
+        .take = take_outcome,
+        .drop = free,
+        .stop = stop,
+        .progress = show_progress,
+    };
     run->fold = digest_fold_new();
-    run->tensors = calloc(BATCH_TENSORS, sizeof(*run->tensors));
     run->complete = true;
-    if (!run->cache || !run->fold || !run->tensors || !text_str(&sql))
+    if (!run->fold || !sweep.which)
         no_memory(err);
-    else if (prepare(db, text_str(&sql), &ids, err) == OK &&
-             lookup_open(db, &run->lookup, err) == OK) {
-        sqlite3_bind_int64(ids, 1, checkpoint);
-        sqlite3_bind_int64(ids, 2, all);
-        if (sum_bytes(run, ids, err) == OK)
-            run_batches(run, ids, err);
-    }
-    sqlite3_finalize(ids);
-    if (run->lookup)
-        lookup_close(run->lookup);
-    text_release(&sql);
-    arena_release(&run->arena);
-    file_cache_free(run->cache);
+    else
+        sweep_run(&sweep, err);
+    text_release(&which);
     digest_fold_free(run->fold);
-    free(run->tensors);
     return err->status;
 }
 

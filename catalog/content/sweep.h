@@ -1,0 +1,54 @@
+/*
+ * sweep.h - all tensors of a checkpoint, or some, read once: what hashing, verifying and
+ * statistics have in common.
+ *
+ * Descriptions are loaded in batches on the caller's thread (a connection is one thread's); what
+ * is made of each tensor, or of each part of a large one, is made on all cores, and taken back in
+ * order (base/work.h).
+ *
+ *   tensor   0      1            2
+ *   part     0      1  2  3      4
+ */
+#ifndef CKPTDB_CONTENT_SWEEP_H
+#define CKPTDB_CONTENT_SWEEP_H
+
+#include "catalog/db/db.h"
+
+/* One tensor, or a part of it: the bytes [start, start + len). */
+struct sweep_part {
+    struct stored_tensor *tensor;
+    uint64_t start, len;
+    bool last; /* of its tensor */
+};
+
+struct sweep {
+    sqlite3 *db;
+    int64_t checkpoint;
+    const char
+        *which; /* a condition on `tensor t` beside that of having bytes; NULL: all */
+    const char *order; /* "t.ord" */
+    unsigned threads;  /* 0: one a core */
+    void *context;     /* handed to all functions below but drop() */
+    /* Change a description after it was loaded, in memory of the arena. NULL: as it is. */
+    enum status (*prepare)(void *context, struct stored_tensor *, struct arena *,
+                           struct error *err);
+    /* Bytes of a part. NULL: tensors are not cut. */
+    uint64_t (*part)(void *context, const struct stored_tensor *);
+    /* As those of struct work. */
+    void *(*make)(void *context, const struct sweep_part *, uint64_t *bytes);
+    enum status (*take)(void *context, const struct sweep_part *, void *thing,
+                        struct error *err);
+    void (*drop)(void *thing);
+    bool (*stop)(void *context); /* on any thread; NULL: never */
+    /* Bytes done of those that there are; NULL: nobody. */
+    void (*progress)(void *context, uint64_t done, uint64_t total);
+};
+
+/* OK when all was taken; take()'s error; ERR_INTERRUPTED; ERR_MEMORY; what the catalog says. */
+enum status sweep_run(const struct sweep *, struct error *err);
+
+/* Whether threads may read parts of it at once without decoding anything twice, and no checksum
+ * wants it from end to end. */
+bool sweep_parts_are_cheap(const struct stored_tensor *);
+
+#endif
