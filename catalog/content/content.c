@@ -4,31 +4,21 @@
  */
 #include "catalog/content/content.h"
 
-#include <nettle/sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/content/digest.h"
-#include "catalog/content/sweep.h"
+#include "catalog/content/part.h"
 #include "catalog/read/files.h"
 #include "catalog/read/read.h"
 
 #define PART_BLOCKS  UINT64_C(32)        /* of one task */
-#define READ_BYTES   ((size_t)256 << 10) /* in the cache from reading to hashing */
 #define COMMIT_BYTES (UINT64_C(1) << 32) /* read between two commits */
 
 enum algorithm {
     CONTENT_HASH,
     CONTENT_SHA256,
-};
-
-/* What came of a part. */
-struct outcome {
-    struct error err;
-    bool absent;                  /* it has no bytes to read, which import has reported */
-    struct digest_block blocks[]; /* or the 32 bytes of SHA-256 */
 };
 
 struct run {
@@ -44,98 +34,6 @@ struct run {
 static enum status no_memory(struct error *err)
 {
     return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-}
-
-/* --- on any thread -------------------------------------------------------------------------- */
-
-static uint64_t blocks_in(uint64_t len)
-{
-    return len / DIGEST_BLOCK + (len % DIGEST_BLOCK != 0);
-}
-
-/* Read a part's bytes in order; `use` gets them, in runs that never cross a block's end. */
-static enum status read_part(const struct sweep_part *t, struct reader *r, uint8_t *room,
-                             void (*use)(void *, struct bytes), void *context,
-                             struct error *err)
-{
-    for (uint64_t at = 0; at < t->len;) {
-        const uint64_t in_block = DIGEST_BLOCK - at % DIGEST_BLOCK, left = t->len - at;
-        uint64_t len = left < in_block ? left : in_block;
-        struct bytes got = {.len = (size_t)(len < READ_BYTES ? len : READ_BYTES)};
-        if (reader_borrow(r, NULL, t->start + at, room, &got, err) != OK)
-            return err->status;
-        use(context, got);
-        at += got.len;
-    }
-    return OK;
-}
-
-struct block_digests {
-    struct digest *digest;
-    struct digest_block *out;
-    uint64_t in_block;
-};
-
-static void hash_bytes_of_block(void *context, struct bytes b)
-{
-    struct block_digests *d = context;
-    digest_update(d->digest, b.at, b.len);
-    d->in_block += b.len;
-    if (d->in_block == DIGEST_BLOCK) {
-        digest_end(d->digest, d->out++);
-        d->in_block = 0;
-    }
-}
-
-static enum status hash_part(const struct sweep_part *t, struct reader *r, uint8_t *room,
-                             struct outcome *o)
-{
-    struct block_digests d = {digest_new(), o->blocks, 0};
-    if (!d.digest)
-        return no_memory(&o->err);
-    read_part(t, r, room, hash_bytes_of_block, &d, &o->err);
-    if (d.in_block)
-        digest_end(d.digest, d.out);
-    digest_free(d.digest);
-    return o->err.status;
-}
-
-static void sha256_bytes(void *context, struct bytes b)
-{
-    sha256_update(context, b.len, b.at);
-}
-
-static enum status sha256_part(const struct sweep_part *t, struct reader *r,
-                               uint8_t *room, struct outcome *o)
-{
-    struct sha256_ctx sha;
-    sha256_init(&sha);
-    read_part(t, r, room, sha256_bytes, &sha, &o->err);
-    sha256_digest(&sha, SHA256_DIGEST_SIZE, o->blocks[0].at);
-    return o->err.status;
-}
-
-static void *make_outcome(void *context, const struct sweep_part *t, uint64_t *bytes)
-{
-    const struct run *run = context;
-    const uint64_t blocks = run->algorithm == CONTENT_SHA256 ? 2 : blocks_in(t->len);
-    struct outcome *o = calloc(1, sizeof(*o) + (size_t)blocks * sizeof(o->blocks[0]));
-    uint8_t *room = malloc(READ_BYTES);
-    struct reader *r = NULL;
-    if (o && room && reader_open(t->tensor, &r, &o->err) == OK) {
-        (run->algorithm == CONTENT_SHA256 ? sha256_part : hash_part)(t, r, room, o);
-        /* What was read from end to end has been verified on the way. */
-        if (o->err.status == OK && t->start == 0 && t->last)
-            reader_verify(r, &o->err);
-    }
-    if (o && !room)
-        no_memory(&o->err);
-    if (o && !r && o->err.status == ERR_MISSING)
-        o->absent = true;
-    reader_close(r);
-    free(room);
-    *bytes = sizeof(*o) + blocks * sizeof(o->blocks[0]);
-    return o;
 }
 
 /* --- on the caller's thread ----------------------------------------------------------------- */
@@ -177,7 +75,7 @@ static enum status drop_hash(struct run *run, const struct stored_tensor *t,
 }
 
 static void give_sha256(struct run *run, const struct stored_tensor *t,
-                        const struct outcome *o)
+                        const struct part_outcome *o)
 {
     char hex[2 * DIGEST_TEXT];
     digest_print(&o->blocks[0], hex);
@@ -199,7 +97,7 @@ static enum status take_outcome(void *context, const struct sweep_part *t, void 
                                 struct error *err)
 {
     struct run *run = context;
-    const struct outcome *o = thing;
+    const struct part_outcome *o = thing;
     const struct content_work *w = run->work;
     if (o->err.status == ERR_MEMORY)
         return *err = o->err, err->status;
@@ -210,7 +108,7 @@ static enum status take_outcome(void *context, const struct sweep_part *t, void 
             w->trouble(w->context, t->tensor->name, &o->err);
     }
     if (!run->tensor_failed && run->algorithm == CONTENT_HASH)
-        digest_fold_add(run->fold, o->blocks, blocks_in(t->len));
+        digest_fold_add(run->fold, o->blocks, part_blocks(t->len));
     if (!t->last)
         return OK;
     if (run->tensor_failed) {
@@ -225,6 +123,13 @@ static enum status take_outcome(void *context, const struct sweep_part *t, void 
 }
 
 /* --- sweeps --------------------------------------------------------------------------------- */
+
+static void *make_outcome(void *context, const struct sweep_part *t, uint64_t *bytes)
+{
+    const struct run *run = context;
+    return part_read(t, run->algorithm == CONTENT_HASH ? PART_HASHED : PART_SHA256,
+                     bytes);
+}
 
 static uint64_t part_bytes(void *context, const struct stored_tensor *t)
 {

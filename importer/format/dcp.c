@@ -241,6 +241,12 @@ static void close_item(struct item *i)
     arena_release(&i->arena);
 }
 
+/* Where a chunk lies, and its checksum: to be filled. */
+struct piece {
+    struct extent *extent;
+    uint32_t *sum; /* 0: none */
+};
+
 /* What the metadata says of a chunk. */
 struct chunk {
     const char *dtype;
@@ -256,7 +262,7 @@ static bool is_chunk(const struct chunk *c, const char *dtype, unsigned rank,
 
 /* A chunk in a safetensors image. */
 static bool image_chunk(struct dcp *d, const struct shard *s, pickle_ref name,
-                        const struct chunk *chunk, struct extent *out, struct error *err)
+                        const struct chunk *chunk, struct piece *out, struct error *err)
 {
     const struct pickle_node *n = pickle_at(&d->pickle, name);
     const uint64_t *at = strmap_get(&s->tensors, n->text, n->count);
@@ -268,14 +274,14 @@ static bool image_chunk(struct dcp *d, const struct shard *s, pickle_ref name,
         return torch_fail(
             &d->tree, err, "bad-chunk",
             "dtype or shape in the file %.100s are not those of the metadata", s->name);
-    out->file = s->file;
-    out->offset = s->data + x->begin;
-    out->stored = x->end - x->begin;
+    out->extent->file = s->file;
+    out->extent->offset = s->data + x->begin;
+    out->extent->stored = x->end - x->begin;
     return true;
 }
 
 static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *place,
-                      const struct chunk *chunk, struct extent *out, struct error *err)
+                      const struct chunk *chunk, struct piece *out, struct error *err)
 {
     struct item item;
     struct torch_tensor *x = &d->tensor;
@@ -286,7 +292,8 @@ static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *
               (is_chunk(chunk, x->dtype, x->rank, x->shape) ||
                torch_fail(&d->tree, err, "bad-chunk",
                           "its dtype or shape are not those of the metadata")) &&
-              torch_place(&item.tree, x, out, err);
+              torch_place(&item.tree, x, out->extent, err);
+    *out->sum = ok && torch_run_summed(&x->run, out->extent) ? x->run.crc : 0;
     close_item(&item);
     return ok;
 }
@@ -320,7 +327,7 @@ static bool read_box(struct dcp *d, pickle_ref chunk, unsigned rank, struct dcp_
 }
 
 static bool read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
-                       const struct dcp_box *box, struct extent *out, struct error *err)
+                       const struct dcp_box *box, struct piece *out, struct error *err)
 {
     const struct chunk chunk = {dtype, box};
     struct place place;
@@ -331,8 +338,8 @@ static bool read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
         return false; /* the job has failed */
     bool ok = s->image ? image_chunk(d, s, name, &chunk, out, err)
                        : zip_chunk(d, s, &place, &chunk, out, err);
-    out->origin = box->origin;
-    out->shape = box->shape;
+    out->extent->origin = box->origin;
+    out->extent->shape = box->shape;
     return ok;
 }
 
@@ -355,7 +362,8 @@ static bool read_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata,
             return false;
         if (dcp_box_empty(box))
             continue;
-        if (!read_chunk(d, name, out->dtype, box, &out->extents[out->count], err))
+        struct piece piece = {&out->extents[out->count], &out->sums[out->count]};
+        if (!read_chunk(d, name, out->dtype, box, &piece, err))
             return false;
         out->count++;
     }
@@ -441,6 +449,7 @@ static enum status dcp_index(struct job *job)
                                   .source = s,
                                   .run = {.file = file},
                                   .emit = emit};
+    job_sum_kind(job, "crc32");
     pickle_run(s, 0, 0, job->arena, &d->pickle, job->err);
     torch_globals_learn(&d->tree); /* after an error too */
     if (job->err->status == OK && learn_places(d) == OK)

@@ -33,7 +33,8 @@ bool dcp_pieces_set(struct arena *arena, const uint64_t *shape, uint64_t room,
     out->shape = arena_array(arena, out->rank + 1u, sizeof(*out->shape));
     out->boxes = arena_array(arena, (size_t)room + 1, sizeof(*out->boxes));
     out->extents = arena_array(arena, (size_t)room + 1, sizeof(*out->extents));
-    if (!out->shape || !out->boxes || !out->extents)
+    out->sums = arena_array(arena, (size_t)room + 1, sizeof(*out->sums));
+    if (!out->shape || !out->boxes || !out->extents || !out->sums)
         return false;
     for (unsigned d = 0; d < out->rank; d++)
         out->shape[d] = shape[d];
@@ -134,6 +135,7 @@ enum status dcp_pieces_emit(struct job *job, const char *name, size_t len,
                                  .rank = p->rank,
                                  .storage = STORAGE_PIECES,
                                  .extents = p->extents,
+                                 .sums = p->sums,
                                  .extent_count = p->count};
     if (err->status == OK && p->shape) {
         struct dcp_box *sorted = calloc(p->count + 1, sizeof(*sorted));
@@ -152,6 +154,7 @@ enum status dcp_pieces_emit(struct job *job, const char *name, size_t len,
         job_issue_error(job, ISSUE_ERROR, err);
         claim.storage = STORAGE_NONE;
         claim.extents = NULL;
+        claim.sums = NULL;
         claim.extent_count = 0;
         return p->dtype && p->shape ? job_tensor(job, &claim) : OK;
     }
@@ -166,6 +169,7 @@ enum status dcp_pieces_emit(struct job *job, const char *name, size_t len,
         claim.storage = STORAGE_RANGE;
         claim.file = p->file;
         claim.extents = NULL;
+        claim.sums = NULL;
     }
     return job_tensor(job, &claim);
 }

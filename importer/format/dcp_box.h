@@ -17,6 +17,7 @@ struct dcp_pieces {
     unsigned rank;
     struct dcp_box *boxes; /* none empty */
     struct extent *extents;
+    uint32_t *sums; /* CRC-32 of each; 0: none */
     uint64_t count;
     uint32_t file; /* that says so, where there are none: an empty tensor's */
 };

@@ -183,6 +183,9 @@ bool torch_sparse_read(struct torch_tree *, pickle_ref args, struct torch_tensor
  * where it has some, in the job's memory. False after setting *err. */
 bool torch_place(struct torch_tree *, const struct torch_tensor *, struct extent *out,
                  struct error *err);
+/* Whether the run's checksum, which is of all of it before its steps but inflating, is that of the
+ * extent. */
+bool torch_run_summed(const struct torch_run *, const struct extent *);
 /* Emit the tensor under that name; `why` says what was wrong with it (status
  * OK or NULL: nothing): its row then has no data. */
 enum status torch_emit(struct torch_tree *, const char *name, size_t len,

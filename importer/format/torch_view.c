@@ -179,8 +179,7 @@ static void count_without_data(struct torch_tree *t, const char *name)
         snprintf(t->first_without, sizeof(t->first_without), "%s", name);
 }
 
-/* The zip's checksum is of all of a run, before its steps but inflating. */
-static bool is_summed(const struct torch_run *run, const struct extent *e)
+bool torch_run_summed(const struct torch_run *run, const struct extent *e)
 {
     if (!run->crc)
         return false;
@@ -197,7 +196,7 @@ static enum status put_place(struct torch_tree *t, const struct torch_run *run,
     claim->file = e->file;
     claim->offset = e->offset;
     claim->stored = e->stored;
-    claim->sums = is_summed(run, e) ? &run->crc : NULL;
+    claim->sums = torch_run_summed(run, e) ? &run->crc : NULL;
     if (!run->codec && !run->inlined)
         return OK;
     struct extent *chunk = arena_alloc(t->job->arena, sizeof(*chunk));

@@ -7,7 +7,7 @@
 #include "catalog/store/source.h"
 #include "shell/session/session.h"
 
-#define FILE_MOST ((uint64_t)16 << 20) /* bytes */
+#define FILE_MOST ((size_t)16 << 20) /* bytes */
 
 static bool read_stdin(struct text *out)
 {
@@ -15,7 +15,7 @@ static bool read_stdin(struct text *out)
     for (size_t n; (n = fread(block, 1, sizeof(block), stdin)) > 0;)
         text_add(out, block, n);
     if (out->failed)
-        complain("stdin: more than %u MiB, or no memory", (unsigned)(FILE_MOST >> 20));
+        complain("stdin: more than %zu MiB, or no memory", out->limit >> 20);
     return !out->failed;
 }
 
@@ -27,10 +27,9 @@ static bool read_file(const char *path, struct text *out)
     char *bytes = NULL;
     if (source_open_file(path, 0, &source, NULL, &err) != OK)
         goto done;
-    if (source->size > FILE_MOST) {
+    if (source->size > out->limit) {
         error_set(&err, ERR_LIMIT, path, NO_OFFSET,
-                  "more than %u MiB; rules and specs have kilobytes",
-                  (unsigned)(FILE_MOST >> 20));
+                  "more than %zu MiB; rules and specs have kilobytes", out->limit >> 20);
         goto done;
     }
     bytes = malloc(source->size + 1);
@@ -47,6 +46,7 @@ done:
 
 bool read_text(const char *path, struct text *out)
 {
-    out->limit = FILE_MOST;
+    if (!out->limit)
+        out->limit = FILE_MOST;
     return strcmp(path, "-") == 0 ? read_stdin(out) : read_file(path, out);
 }

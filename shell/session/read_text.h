@@ -1,5 +1,5 @@
 /*
- * read_text.h - a small file as one text: rules, specs.
+ * read_text.h - a file as one text: rules, specs, manifests.
  */
 #ifndef CKPTDB_SHELL_READ_TEXT_H
 #define CKPTDB_SHELL_READ_TEXT_H
@@ -8,7 +8,8 @@
 
 #include "catalog/base/text.h"
 
-/* All of a file into an empty text; "-" is stdin. Says what is wrong. */
+/* All of a file into an empty text; "-" is stdin. At most 16 MiB, or the text's limit where it has
+ * one. Says what is wrong. */
 bool read_text(const char *path, struct text *out);
 
 #endif

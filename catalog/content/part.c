@@ -1,0 +1,143 @@
+#include "catalog/content/part.h"
+
+#include <nettle/sha2.h>
+#include <stdlib.h>
+
+#include "catalog/read/read.h"
+
+#define READ_BYTES ((size_t)256 << 10) /* in the cache from reading to hashing */
+
+static enum status no_memory(struct error *err)
+{
+    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+}
+
+uint64_t part_blocks(uint64_t len)
+{
+    return len / DIGEST_BLOCK + (len % DIGEST_BLOCK != 0);
+}
+
+/* Read a part's bytes in order; `use` gets them, in runs that never cross a block's end. */
+static enum status read_bytes(const struct sweep_part *t, struct reader *r, uint8_t *room,
+                              void (*use)(void *, struct bytes), void *context,
+                              struct error *err)
+{
+    for (uint64_t at = 0; at < t->len;) {
+        const uint64_t in_block = DIGEST_BLOCK - at % DIGEST_BLOCK, left = t->len - at;
+        uint64_t len = left < in_block ? left : in_block;
+        struct bytes got = {.len = (size_t)(len < READ_BYTES ? len : READ_BYTES)};
+        if (reader_borrow(r, NULL, t->start + at, room, &got, err) != OK)
+            return err->status;
+        use(context, got);
+        at += got.len;
+    }
+    return OK;
+}
+
+/* --- what is made of them ------------------------------------------------------------------- */
+
+struct block_digests {
+    struct digest *digest;
+    struct digest_block *out;
+    uint64_t in_block;
+};
+
+static void hash_bytes_of_block(void *context, struct bytes b)
+{
+    struct block_digests *d = context;
+    digest_update(d->digest, b.at, b.len);
+    d->in_block += b.len;
+    if (d->in_block == DIGEST_BLOCK) {
+        digest_end(d->digest, d->out++);
+        d->in_block = 0;
+    }
+}
+
+static void hash(const struct sweep_part *t, struct reader *r, uint8_t *room,
+                 struct part_outcome *o)
+{
+    struct block_digests d = {digest_new(), o->blocks, 0};
+    if (!d.digest) {
+        no_memory(&o->err);
+        return;
+    }
+    read_bytes(t, r, room, hash_bytes_of_block, &d, &o->err);
+    if (d.in_block)
+        digest_end(d.digest, d.out);
+    digest_free(d.digest);
+}
+
+static void sha256_bytes(void *context, struct bytes b)
+{
+    sha256_update(context, b.len, b.at);
+}
+
+static void sha256(const struct sweep_part *t, struct reader *r, uint8_t *room,
+                   struct part_outcome *o)
+{
+    struct sha256_ctx sha;
+    sha256_init(&sha);
+    read_bytes(t, r, room, sha256_bytes, &sha, &o->err);
+    sha256_digest(&sha, SHA256_DIGEST_SIZE, o->blocks[0].at);
+}
+
+static void leave(void *context, struct bytes b)
+{
+    (void)context;
+    (void)b;
+}
+
+/* Every text, which decodes what they are in. */
+static void check_strings(struct reader *r, struct part_outcome *o)
+{
+    struct string_table *table = NULL;
+    struct bytes text;
+    if (reader_strings(r, &table, &o->err) == OK)
+        for (uint64_t i = 0; i < string_count(table); i++)
+            if (string_at(table, i, &text, &o->err) != OK)
+                break;
+    if (table)
+        string_table_close(table);
+}
+
+/* -------------------------------------------------------------------------------------------- */
+
+static void read_part(const struct sweep_part *t, enum part_reading reading,
+                      uint8_t *room, struct part_outcome *o)
+{
+    struct reader *r = NULL;
+    if (reader_open(t->tensor, &r, &o->err) != OK) {
+        o->absent = o->err.status == ERR_MISSING;
+        return;
+    }
+    if (t->tensor->dtype.kind == DTYPE_STRING)
+        check_strings(r, o);
+    else if (reading == PART_SHA256)
+        sha256(t, r, room, o);
+    else if (reading == PART_HASHED)
+        hash(t, r, room, o);
+    else
+        read_bytes(t, r, room, leave, NULL, &o->err);
+    /* What was read from end to end has been verified on the way. */
+    if (o->err.status == OK && t->start == 0 && t->last)
+        reader_verify(r, &o->err);
+    reader_close(r);
+}
+
+struct part_outcome *part_read(const struct sweep_part *t, enum part_reading reading,
+                               uint64_t *bytes)
+{
+    const uint64_t blocks = reading == PART_SHA256   ? 2
+                            : reading == PART_HASHED ? part_blocks(t->len)
+                                                     : 0;
+    struct part_outcome *o =
+        calloc(1, sizeof(*o) + (size_t)blocks * sizeof(o->blocks[0]));
+    uint8_t *room = malloc(READ_BYTES);
+    if (o && room)
+        read_part(t, reading, room, o);
+    else if (o)
+        no_memory(&o->err);
+    free(room);
+    *bytes = sizeof(*o) + blocks * sizeof(o->blocks[0]);
+    return o;
+}

@@ -1,0 +1,135 @@
+#include "catalog/content/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/content/part.h"
+#include "catalog/read/read.h"
+
+#define PART_BLOCKS UINT64_C(32)
+
+struct verifying {
+    const struct verify_data *work;
+    struct digest_fold *fold;
+    bool failed; /* the tensor at hand */
+};
+
+static uint64_t part_bytes(void *context, const struct stored_tensor *t)
+{
+    (void)context;
+    return sweep_parts_are_cheap(t) ? PART_BLOCKS * DIGEST_BLOCK : UINT64_MAX;
+}
+
+static enum status prepare_tensor(void *context, struct stored_tensor *t,
+                                  struct arena *arena, struct error *err)
+{
+    (void)context;
+    return tensor_as_stored(t, arena, err);
+}
+
+static void *make_outcome(void *context, const struct sweep_part *t, uint64_t *bytes)
+{
+    const struct verifying *v = context;
+    return part_read(t, v->work->hash ? PART_HASHED : PART_CHECKED, bytes);
+}
+
+/* What cannot be read was reported where the headers were looked at. */
+static bool is_worth_a_word(const struct part_outcome *o)
+{
+    return !o->absent && o->err.status != ERR_UNSUPPORTED;
+}
+
+static enum status compare_hash(struct verifying *v, const struct stored_tensor *t,
+                                struct error *err)
+{
+    sqlite3_stmt *s = v->work->hash;
+    struct digest_block hash;
+    struct error what = {.offset = NO_OFFSET};
+    char text[DIGEST_TEXT];
+    digest_fold_end(v->fold, &hash);
+    if (v->failed || t->dtype.kind == DTYPE_STRING)
+        return OK;
+    digest_print(&hash, text);
+    sqlite3_bind_text(s, 1, t->name, -1, SQLITE_STATIC);
+    if (sqlite3_step(s) == SQLITE_ROW &&
+        strcmp((const char *)sqlite3_column_text(s, 0), text) != 0) {
+        const struct extent *e = t->storage == STORAGE_RANGE ? t->extents : NULL;
+        const struct stored_file *f = e && e->file != NO_FILE ? &t->files[e->file]
+                                      : t->grid && t->grid->in_files
+                                          ? &t->files[t->grid->directory]
+                                      : !t->grid && t->file_count ? &t->files[0]
+                                                                  : NULL;
+        error_set(&what, ERR_CHECKSUM, f ? f->path : t->checkpoint,
+                  e && f ? e->offset + f->base : NO_OFFSET,
+                  "the values are not those that were hashed: %s now, %s then", text,
+                  (const char *)sqlite3_column_text(s, 0));
+        error_code(&what, "hash");
+    }
+    sqlite3_reset(s);
+    v->failed = what.status != OK;
+    return v->failed ? v->work->found(v->work->context, t->name, &what, err) : OK;
+}
+
+static enum status take_outcome(void *context, const struct sweep_part *t, void *thing,
+                                struct error *err)
+{
+    struct verifying *v = context;
+    const struct verify_data *w = v->work;
+    const struct part_outcome *o = thing;
+    if (o->err.status == ERR_MEMORY)
+        return *err = o->err, err->status;
+    if (o->err.status != OK && !v->failed) {
+        v->failed = true;
+        if (is_worth_a_word(o) &&
+            w->found(w->context, t->tensor->name, &o->err, err) != OK)
+            return err->status;
+    }
+    if (w->hash && !v->failed && t->tensor->dtype.kind != DTYPE_STRING)
+        digest_fold_add(v->fold, o->blocks, part_blocks(t->len));
+    if (!t->last)
+        return OK;
+    if (w->hash && compare_hash(v, t->tensor, err) != OK)
+        return err->status;
+    if (!v->failed && w->fine)
+        w->fine(w->context, t->tensor, err);
+    v->failed = false;
+    return err->status;
+}
+
+static bool stop(void *context)
+{
+    const struct verify_data *w = ((const struct verifying *)context)->work;
+    return w->stop && w->stop(w->context);
+}
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+    const struct verify_data *w = ((const struct verifying *)context)->work;
+    if (w->progress)
+        w->progress(w->context, done, total);
+}
+
+enum status verify_data(const struct verify_data *w, struct error *err)
+{
+    struct verifying v = {.work = w, .fold = digest_fold_new()};
+    const struct sweep sweep = {
+        .db = w->db,
+        .checkpoint = w->checkpoint,
+        .order = "t.file, t.offset, t.ord",
+        .which = "t.dtype NOT IN ('variant', 'resource')",
+        .threads = w->threads,
+        .context = &v,
+        .prepare = prepare_tensor,
+        .part = part_bytes,
+        .make = make_outcome,
+        .take = take_outcome,
+        .drop = free,
+        .stop = stop,
+        .progress = show_progress,
+    };
+    if (!v.fold)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    sweep_run(&sweep, err);
+    digest_fold_free(v.fold);
+    return err->status;
+}

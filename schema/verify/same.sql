@@ -1,0 +1,7 @@
+-- same.sql - one row where the headers of :fresh say of tensors what those of :known said: layouts
+-- have a digest of all of it.
+SELECT 1
+FROM known.checkpoints k JOIN known.layouts l ON l.id = k.layout
+JOIN main.checkpoints f JOIN main.layouts m ON m.id = f.layout
+WHERE k.id = :known AND f.id = :fresh AND NOT k.placed AND NOT f.placed
+  AND l.logical = m.logical AND l.placement = m.placement

@@ -1,0 +1,24 @@
+-- sum.sql - tensors of which the file states another checksum now (:fresh) than when it was indexed
+-- (:known). The sums of further extents, behind those of tensors, are told of as one.
+WITH
+  sums(known, fresh, kind) AS MATERIALIZED (
+    SELECT k.sums, f.sums, k.kind FROM known.checksums k JOIN main.checksums f
+    WHERE k.id = :known AND f.id = :fresh AND k.sums <> f.sums
+  ),
+  numbered(ord) AS (
+    SELECT t.id & 16777215 FROM known.checkpoints c JOIN known.layout_tensors t
+    ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
+    WHERE c.id = :known AND EXISTS (SELECT 1 FROM sums)
+  )
+SELECT t.name, t.file, t.offset, 'checksum' AS code,
+       'the file states the ' || s.kind || ' x''' || hex(substr(s.fresh, 4 * n.ord + 1, 4))
+       || ''' now, and stated x''' || hex(substr(s.known, 4 * n.ord + 1, 4))
+       || ''' when it was indexed' AS message
+FROM sums s CROSS JOIN numbered n
+JOIN known.tensor t ON t.checkpoint_id = :known AND t.ord = n.ord
+WHERE substr(s.known, 4 * n.ord + 1, 4) <> substr(s.fresh, 4 * n.ord + 1, 4)
+UNION ALL
+SELECT NULL, (SELECT path FROM known.files WHERE id = :known << 24), NULL, 'checksum',
+       'the files state other checksums of pieces now than when they were indexed'
+FROM sums WHERE substr(known, 4 * (SELECT count(*) FROM numbered) + 1)
+             <> substr(fresh, 4 * (SELECT count(*) FROM numbered) + 1)

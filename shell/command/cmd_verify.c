@@ -1,0 +1,308 @@
+/*
+ * cmd_verify.c - whether what is stored is what was indexed, and undamaged.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/strmap.h"
+#include "catalog/content/content.h"
+#include "importer/verify.h"
+#include "shell/command/command.h"
+#include "shell/command/hashing.h"
+#include "shell/session/read_text.h"
+
+struct verifying {
+    struct session *session;
+    struct progress *bar;
+    const char *unit; /* of the bar */
+};
+
+static bool interrupted(void *context)
+{
+    (void)context;
+    return session_interrupted != 0;
+}
+
+static void show_progress(void *context, const char *unit, uint64_t done, uint64_t total)
+{
+    struct verifying *v = context;
+    if (!v->unit || strcmp(unit, v->unit) != 0) {
+        progress_free(v->bar);
+        v->bar = progress_new(v->session, "verifying", unit);
+        v->unit = unit;
+    }
+    progress_set(v->bar, done, total);
+}
+
+static int ending(const struct error *err)
+{
+    if (err->status == OK)
+        return STATUS_FINE;
+    if (err->status != ERR_INTERRUPTED) {
+        complain_error(err);
+        return STATUS_TROUBLE;
+    }
+    complain("interrupted; the next verify goes on after what is verified");
+    return STATUS_INTERRUPTED;
+}
+
+static int verify_all(struct session *s, const struct hash_request *r, bool quick)
+{
+    struct verifying v = {.session = s};
+    struct error err = {.offset = NO_OFFSET};
+    size_t skipped = 0;
+    const struct verify_options options = {.ids = (const int64_t *)r->ids,
+                                           .count = r->count,
+                                           .threads = r->threads,
+                                           .quick = quick,
+                                           .again = r->again,
+                                           .context = &v,
+                                           .stop = interrupted,
+                                           .progress = show_progress};
+    verify_run(s->db, &options, &skipped, &err);
+    progress_free(v.bar);
+    if (skipped)
+        complain("%zu checkpoint%s verified before an interruption: --again begins anew",
+                 skipped, skipped == 1 ? " was" : "s were");
+    return ending(&err);
+}
+
+/* --- manifests ------------------------------------------------------------------------------ */
+
+#define SHA256_DIGITS 64
+
+struct manifest {
+    struct session *session;
+    int64_t checkpoint;
+    const char *path;
+    char *text; /* of the file; lines end in NUL once parsed */
+    struct strmap
+        lines; /* name -> where its line is in the text, plus 1; 0: it was met */
+    struct progress *bar;
+    sqlite3_stmt *put;
+    struct error err;
+};
+
+static void put_finding(struct manifest *m, const char *name, const char *message)
+{
+    sqlite3_bind_int64(m->put, 1, m->checkpoint);
+    sqlite3_bind_text(m->put, 2, name, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(m->put, 3, m->path, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(m->put, 4, message, -1, SQLITE_TRANSIENT);
+    if (sqlite3_step(m->put) != SQLITE_DONE)
+        db_error(m->session->db, "cannot keep a finding", &m->err);
+    sqlite3_reset(m->put);
+}
+
+static void compare_sum(void *context, const char *hex, const char *name)
+{
+    struct manifest *m = context;
+    struct text escaped = {0};
+    text_escape(&escaped, name, strlen(name));
+    const char *key = text_str(&escaped);
+    uint64_t *at = key ? strmap_get(&m->lines, key, strlen(key)) : NULL;
+    if (!at || !*at)
+        put_finding(m, name, "the manifest has no line for it");
+    else if (strncmp(m->text + *at - 1, hex, SHA256_DIGITS) != 0)
+        put_finding(m, name, "its SHA-256 is not the one that the manifest has");
+    if (at)
+        *at = 0;
+    text_release(&escaped);
+}
+
+static bool is_line(const char *line, size_t len)
+{
+    return len > SHA256_DIGITS + 2 && strspn(line, "0123456789abcdef") == SHA256_DIGITS &&
+           line[SHA256_DIGITS] == ' ' && strchr(" *", line[SHA256_DIGITS + 1]);
+}
+
+static bool parse_manifest(struct manifest *m)
+{
+    unsigned long number = 0;
+    for (char *line = m->text; *line;) {
+        const size_t len = strcspn(line, "\n");
+        const bool more = line[len] == '\n';
+        bool added = true;
+        line[len] = '\0';
+        number++;
+        uint64_t *at = is_line(line, len)
+                           ? strmap_add(&m->lines, line + SHA256_DIGITS + 2,
+                                        len - SHA256_DIGITS - 2, &added)
+                           : NULL;
+        if (!at || !added) {
+            complain(
+                "%s: line %lu is not \"SHA-256, two spaces, name\", or has the name of an "
+                "earlier one",
+                m->path, number);
+            return false;
+        }
+        *at = (uint64_t)(line - m->text) + 1;
+        line += len + more;
+    }
+    return true;
+}
+
+/* Lines of tensors that are not there. */
+static void report_rest(struct manifest *m, const char *end)
+{
+    for (const char *line = m->text; line < end; line += strlen(line) + 1) {
+        const char *name = line + SHA256_DIGITS + 2;
+        const uint64_t *at = strmap_get(&m->lines, name, strlen(name));
+        if (at && *at)
+            put_finding(m, name, "it is in the manifest, and could not be read");
+    }
+}
+
+static void manifest_progress(void *context, uint64_t done, uint64_t total)
+{
+    progress_set(((struct manifest *)context)->bar, done, total);
+}
+
+static void no_trouble(void *context, const char *tensor, const struct error *what)
+{
+    (void)context;
+    (void)tensor; /* its line is left over */
+    (void)what;
+}
+
+static int check_lines(struct manifest *m, unsigned threads)
+{
+    const char *end = m->text + strlen(m->text);
+    bool complete;
+    if (!parse_manifest(m))
+        return STATUS_TROUBLE;
+    m->put = session_prepare(
+        m->session, "INSERT INTO damages VALUES (?1, ?2, ?3, NULL, 'manifest', ?4)", "");
+    if (!m->put)
+        return STATUS_TROUBLE;
+    m->bar = progress_new(m->session, "SHA-256", "B");
+    const struct content_work w = {.db = m->session->db,
+                                   .threads = threads,
+                                   .again = true,
+                                   .stop = interrupted,
+                                   .progress = manifest_progress,
+                                   .trouble = no_trouble,
+                                   .context = m};
+    if (content_sha256(&w, m->checkpoint, compare_sum, &complete, &m->err) == OK)
+        report_rest(m, end);
+    progress_free(m->bar);
+    sqlite3_finalize(m->put);
+    return ending(&m->err);
+}
+
+static int check_manifest(struct session *s, const struct hash_request *r,
+                          const char *path)
+{
+    struct manifest m = {.session = s,
+                         .checkpoint = r->ids[0],
+                         .path = path,
+                         .err = {.offset = NO_OFFSET}};
+    struct text text = {.limit = (size_t)1 << 30};
+    int status = STATUS_TROUBLE;
+    const bool read = read_text(path, &text);
+    const size_t len = text.len;
+    m.text = text_steal(&text);
+    if (read && (!m.text || strlen(m.text) != len))
+        complain("%s: it is empty, or no text", path);
+    else if (read)
+        status = check_lines(&m, r->threads);
+    strmap_release(&m.lines);
+    free(m.text);
+    return status;
+}
+
+/* --- the command ---------------------------------------------------------------------------- */
+
+enum {
+    QUICK,
+    MANIFEST,
+    AGAIN,
+    JOBS
+};
+
+static const struct option_spec options[] = {
+    [QUICK] = {"--quick", NULL, "headers, indexes and their checksums: no tensor data"},
+    [MANIFEST] = {"--manifest", "FILE",
+                  "one checkpoint: compare with what `hash --manifest` wrote"},
+    [AGAIN] = {"--again", NULL, "also what was verified before an interruption"},
+    [JOBS] = {"--jobs", "N", "threads (default: one a core)"},
+    {NULL, NULL, NULL},
+};
+
+static int print_findings(struct session *s, const struct hash_request *r, bool *any)
+{
+    struct text list = {0};
+    int status = STATUS_TROUBLE;
+    sqlite3_stmt *count = NULL;
+    if (hash_id_list(r, &list))
+        count = session_prepare(s,
+                                "SELECT EXISTS (SELECT 1 FROM json_each(?1) j"
+                                " JOIN damages d ON d.checkpoint = j.value)",
+                                "s", text_str(&list));
+    *any = count && sqlite3_step(count) == SQLITE_ROW && sqlite3_column_int(count, 0);
+    if (count)
+        status = render_query(
+            s,
+            "SELECT d.checkpoint, d.name, d.file, d.offset, d.code, d.message"
+            " FROM json_each(?1) j JOIN damage d ON d.checkpoint_id = j.value"
+            " ORDER BY j.key, d.file, d.offset, d.name",
+            "s", text_str(&list));
+    sqlite3_finalize(count);
+    text_release(&list);
+    return status;
+}
+
+static int verify_command(struct session *s, const struct args *args)
+{
+    struct hash_request r = {.again = args->value[AGAIN] != NULL};
+    const char *manifest = args->value[MANIFEST];
+    bool any = false;
+    if (!hash_jobs(args->value[JOBS], &r.threads))
+        return STATUS_TROUBLE;
+    r.ids = session_checkpoints(s, args->operand, args->count, &r.count);
+    if (!r.ids)
+        return STATUS_NO;
+    int status = STATUS_FINE;
+    if (manifest && r.count != 1) {
+        complain("a manifest is of one checkpoint: name it");
+        status = STATUS_TROUBLE;
+    }
+    if (status == STATUS_FINE)
+        status = verify_all(s, &r, args->value[QUICK] != NULL);
+    if (status == STATUS_FINE && manifest)
+        status = check_manifest(s, &r, manifest);
+    if (status != STATUS_TROUBLE) {
+        const int printed = print_findings(s, &r, &any);
+        status = status ? status : printed ? printed : any ? STATUS_NO : STATUS_FINE;
+    }
+    free(r.ids);
+    return status;
+}
+
+const struct command command_verify = {
+    .name = "verify",
+    .args = "[CHECKPOINT...] [--quick] [--manifest FILE] [--again] [--jobs N]",
+    .summary = "find damage: checksums, headers, files that changed",
+    .help =
+        "Headers and indexes are read anew and compared with the catalog, and all data is read:\n"
+        "every checksum that a format stores, every codec, and the hashes that the catalog has\n"
+        "(`ckptdb hash`). What is wrong is a row, also of the view `damage`, and makes the exit\n"
+        "status 1. Interrupted, it goes on where it was. Without CHECKPOINT: all.\n"
+        "\n"
+        "What formats can tell of a flipped bit in their data:\n"
+        "  all of it     npz, torch's zip form and DCP, TensorFlow (both versions), zarr with crc32c\n"
+        "  compressed    zarr and OCDBT: what the codec notices (gzip, and zstd with a checksum,\n"
+        "                all; Blosc, LZ4 and plain zstd only what cannot be decoded)\n"
+        "  nothing       safetensors, npy, GGUF, ONNX, Flax, torch's older forms, raw chunks:\n"
+        "                hash them once, then verify finds every bit\n"
+        "An absent chunk is no error of zarr's: verify knows which chunks there were at import.\n"
+        "\n"
+        "  ckptdb verify --quick\n"
+        "  ckptdb verify runs/t5@1000\n"
+        "  ckptdb verify model.gguf --manifest model.sha256",
+    .options = options,
+    .min_args = 0,
+    .max_args = -1,
+    .catalog = CATALOG_WRITE,
+    .run = verify_command,
+};

@@ -1,0 +1,41 @@
+# The command: what it prints, what it remembers, how it ends.
+F=$TESTS/fixtures
+mkdir runs && cp -r "$F"/tf_bundle/y_two_shards runs/tf && cp "$F"/npz/y_stored.npz "$F"/gguf/y_one.gguf "$F"/torch/y_zip.pt runs
+"$CKPTDB_BIN" import runs
+echo '-- all is well'
+"$CKPTDB_BIN" verify
+echo "status $?"
+"$CKPTDB_BIN" --json verify --quick
+"$CKPTDB_BIN" "SELECT checkpoint, quick, findings FROM verification ORDER BY 1"
+echo '-- a file that was written to; one that is gone'
+printf x | dd of=runs/y_one.gguf bs=1 seek=$(($(stat -c %s runs/y_one.gguf) - 2)) conv=notrunc status=none
+touch -d '2001-01-01' runs/y_one.gguf
+mv runs/y_stored.npz away
+"$CKPTDB_BIN" verify
+echo "status $?"
+"$CKPTDB_BIN" verify 'tf/*'
+echo "status $?"
+"$CKPTDB_BIN" "SELECT checkpoint, file, code FROM damage ORDER BY 1, 2"
+echo '-- imported anew, it is forgotten'
+mv away runs/y_stored.npz
+"$CKPTDB_BIN" import runs 2>&1 | tail -n 1
+"$CKPTDB_BIN" "SELECT checkpoint, code FROM damage"
+"$CKPTDB_BIN" verify
+echo "status $?"
+echo '-- a manifest'
+"$CKPTDB_BIN" hash y_stored.npz --manifest m.txt && "$CKPTDB_BIN" verify y_stored.npz --manifest m.txt
+echo "status $?"
+sed -i '1s/^./f/; 2d; $a0000000000000000000000000000000000000000000000000000000000000000  more' m.txt
+"$CKPTDB_BIN" verify y_stored.npz --manifest m.txt
+echo "status $?"
+"$CKPTDB_BIN" verify --manifest m.txt
+echo "status $?"
+echo nonsense >bad.txt && "$CKPTDB_BIN" verify y_stored.npz --manifest bad.txt
+echo "status $?"
+"$CKPTDB_BIN" verify nothing
+echo "status $?"
+echo '-- what was verified before an interruption is not verified again'
+"$CKPTDB_BIN" "UPDATE verifications SET open = 1 WHERE id IN (SELECT id FROM checkpoint WHERE name LIKE '%npz'); DELETE FROM damages"
+"$CKPTDB_BIN" verify
+"$CKPTDB_BIN" verify
+echo "status $?"
