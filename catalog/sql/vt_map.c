@@ -397,8 +397,10 @@ static int cursor_begin(struct map_cursor *c)
     c->given.strict =
         c->argument[GIVEN_STRICT] && sqlite3_value_int(c->argument[GIVEN_STRICT]) != 0;
     c->given.asks_winners = is_used(c, COLUMN_WINS) || is_used(c, COLUMN_NOTE);
-    c->by_leaf = c->dialect->by_leaf && view == c->dialect->view &&
-                 !c->given.asks_winners && !map_strict(&c->given);
+    /* What streams is the matches, of which paths have none. */
+    c->by_leaf = c->dialect->by_leaf && c->dialect->trial != MAP_PATH &&
+                 view == c->dialect->view && !c->given.asks_winners &&
+                 !map_strict(&c->given);
     rc = map_load_sources(&t->statements, c->argument[GIVEN_SOURCE], &c->source,
                           &c->sources);
     if (rc == SQLITE_OK && c->sources)

@@ -5,11 +5,11 @@
 SELECT rule_match(bound, r.new_name) AS rule, r.place, r.new_name AS name,
        'would become ' || rule_replace(bound, r.new_name) AS detail
 FROM given CROSS JOIN option CROSS JOIN result r
-WHERE renames
+WHERE renames AND NOT dialect_is(dialect, 'path') -- whose patterns are tried on no name
   AND rule_status(bound, r.new_name) = 'ok'
   AND rule_replace(bound, r.new_name) <> r.new_name
 UNION ALL
 SELECT r.rule, r.place, r.new_name, 'its axes would be moved again'
 FROM given CROSS JOIN option CROSS JOIN doing d CROSS JOIN result r ON r.rule = d.rule
-WHERE renames AND d.moves AND rule_replace(bound, r.new_name) = r.new_name
+WHERE renames AND NOT dialect_is(dialect, 'path') AND d.moves AND rule_replace(bound, r.new_name) = r.new_name
   AND rule_match(bound, r.new_name) = r.rule
