@@ -10,6 +10,8 @@
  */
 #include <zlib.h>
 
+#include "catalog/codec/checksum.h"
+
 #include "catalog/base/crc32c.h"
 #include "catalog/codec/codec.h"
 #include "catalog/codec/library.h"
@@ -115,7 +117,7 @@ static void lookup3_final(uint32_t v[3])
     }
 }
 
-static uint32_t jenkins_lookup3_of(struct bytes data)
+uint32_t jenkins_lookup3(struct bytes data)
 {
     uint32_t begin = UINT32_C(0xDEADBEEF) + (uint32_t)data.len;
     uint32_t v[3] = {begin, begin, begin};
@@ -134,6 +136,11 @@ static uint32_t jenkins_lookup3_of(struct bytes data)
         v[i] += load_u32le(last + 4 * i);
     lookup3_final(v);
     return v[2];
+}
+
+static uint32_t jenkins_lookup3_of(struct bytes data)
+{
+    return jenkins_lookup3(data);
 }
 
 #define CHECKSUM(kind)                                                                   \

@@ -19,6 +19,8 @@
  *   shuffle:W   bytes sorted by their place in their element of W bytes
  *   delta:D,S  fixedscaleoffset:SCALE,OFFSET,D,S  astype:D,S
  *               numcodecs' filters; D and S are the decoded and stored type (number.c)
+ *   lzf:N       an LZF block
+ *   scaleoffset:T,D,N[,F]  HDF5's packed integers and rounded floats (scaleoffset.c)
  *   packbits:bool   eight bools a byte, to one
  *   skip:N      leave N bytes out at the front (an npy header inside a member)
  *   swap:W      reverse every W bytes (big-endian elements)

@@ -14,7 +14,8 @@
  *   u32le              how many
  *   each: u32le length, bytes
  *
- * NumPy's have a fixed width and are padded with NUL.
+ * NumPy's have a fixed width and are padded with NUL; HDF5's also end at the first NUL (Z), or
+ * are padded with spaces (P).
  */
 #include "catalog/codec/strings.h"
 
@@ -49,6 +50,8 @@ enum kind {
     FIELDS,
     VLEN,
     NUMPY_BYTES,
+    TO_NUL,
+    SPACES,
     NUMPY_TEXT
 };
 
@@ -89,6 +92,12 @@ static bool parse_argument(const char *argument, struct encoding *e)
         return number > 0;
     case 'S':
         *e = (struct encoding){.kind = NUMPY_BYTES, .width = number};
+        return true;
+    case 'Z':
+        *e = (struct encoding){.kind = TO_NUL, .width = number};
+        return true;
+    case 'P':
+        *e = (struct encoding){.kind = SPACES, .width = number};
         return true;
     case 'U':
         e->kind = NUMPY_TEXT;
@@ -142,8 +151,8 @@ bool strings_put(const char *chain, struct bytes text, uint8_t *out)
     struct encoding e;
     if (!parse_encoding(chain, &e) || varies(&e))
         return false;
-    memset(out, 0, (size_t)e.width);
-    if (e.kind == NUMPY_BYTES) {
+    memset(out, e.kind == SPACES ? ' ' : 0, (size_t)e.width);
+    if (e.kind != NUMPY_TEXT) {
         if (text.len && text.len <= e.width)
             memcpy(out, text.at, text.len);
         return text.len <= e.width;
@@ -533,7 +542,9 @@ enum status strings_at(struct strings *t, uint64_t index, struct bytes *out,
         return err->status;
     if (t->encoding.kind == NUMPY_TEXT)
         return numpy_text(t, index, at, out, err);
-    while (len && !at[len - 1])
+    if (t->encoding.kind == TO_NUL)
+        len = strnlen((const char *)at, len);
+    while (len && at[len - 1] == (t->encoding.kind == SPACES ? ' ' : 0))
         len--;
     *out = (struct bytes){at, len};
     return OK;

@@ -5,6 +5,8 @@
  *   strings:F<f>  the fields of number f of a protobuf message (TensorFlow's first version)
  *   strings:vlen  zarr: how many, and each with its length in front
  *   strings:S<n>  NumPy bytes: n bytes each, NULs at the end left out
+ *   strings:Z<n>  HDF5: n bytes each, up to the first NUL
+ *   strings:P<n>  HDF5: n bytes each, spaces at the end left out
  *   strings:U<n>  NumPy text: n UCS-4 units each, little-endian; given as UTF-8
  */
 #ifndef CKPTDB_CODEC_STRINGS_H

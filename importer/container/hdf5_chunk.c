@@ -1,0 +1,479 @@
+/*
+ * hdf5_chunk.c - where the chunks of a dataset are: the six kinds of indexes.
+ *
+ *   B-tree 1           a key (u32 bytes, u32 mask of filters left out, offsets in elements) and
+ *                      an address
+ *   single             the layout has its address
+ *   implicit           all chunks one after the other
+ *   fixed array        "FAHD", "FADB": an entry a chunk; many come in pages
+ *   extensible array   "EAHD", "EAIB", "EASB", "EADB": entries in blocks that grow
+ *   B-tree 2           a record a chunk, with its place in the grid
+ *
+ * An entry is an address, and of filtered chunks the stored size and the mask. The arrays count
+ * chunks in C order of the grid of the largest shape, the extensible one with its one dimension
+ * without limit first.
+ */
+#include "importer/container/hdf5_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SUPER_BLOCKS_MAX 66 /* of an extensible array */
+
+struct chunk_walk {
+    struct hdf5 *h;
+    const struct hdf5_dataset *d;
+    struct hdf5_chunks *out;
+    struct error *err;
+    struct arena arena;
+    uint64_t grid[HDF5_RANK_MAX]; /* chunks along each axis, as the shape is now */
+    /* For arrays: */
+    uint64_t steps[HDF5_RANK_MAX]; /* entries from one chunk to the next along an axis */
+    unsigned order[HDF5_RANK_MAX]; /* axes, slowest first */
+    uint64_t wanted; /* entries past this are of no chunk that the shape reaches */
+    bool filtered;
+    unsigned size_bytes; /* of a filtered chunk's stored size */
+};
+
+static enum status damaged(const struct chunk_walk *w, uint64_t address, const char *what)
+{
+    return hdf5_corrupt(w->h, w->err, address, "an index of chunks: %s", what);
+}
+
+/* --- the list ----------------------------------------------------------------------------- */
+
+/* A chunk at a place of the grid; one outside the shape is none (it was larger once). */
+static enum status add_chunk(struct chunk_walk *w, const uint64_t *place,
+                             struct hdf5_chunk chunk, uint64_t address)
+{
+    struct hdf5_chunks *out = w->out;
+    chunk.index = 0;
+    if (address == HDF5_UNDEFINED)
+        return OK;
+    for (unsigned d = 0; d < w->d->space.rank; d++) {
+        if (place[d] >= w->grid[d])
+            return OK;
+        chunk.index = chunk.index * w->grid[d] + place[d];
+    }
+    if (!w->h->chunks)
+        return error_set(w->err, ERR_LIMIT, w->h->source->name, NO_OFFSET,
+                         "more chunks than the file has room for");
+    w->h->chunks--;
+    if (!add_u64(address, w->h->base, &chunk.offset))
+        return damaged(w, address, "a chunk past the end");
+    if (out->count == out->space) {
+        size_t space = out->space ? out->space * 2 : 16;
+        void *list = realloc(out->at, space * sizeof(*out->at));
+        if (!list)
+            return hdf5_no_memory(w->h, w->err);
+        out->at = list;
+        out->space = space;
+    }
+    out->at[out->count++] = chunk;
+    return OK;
+}
+
+/* --- B-trees ------------------------------------------------------------------------------ */
+
+static enum status see_chunk1(void *context, struct bytes record, struct error *err)
+{
+    struct chunk_walk *w = context;
+    struct cursor c = cursor_over(record, 0);
+    uint64_t place[HDF5_RANK_MAX];
+    struct hdf5_chunk chunk = {.stored = cursor_u32le(&c)};
+    chunk.skipped = cursor_u32le(&c);
+    for (unsigned d = 0; d < w->d->space.rank; d++) {
+        place[d] = cursor_u64le(&c);
+        if (place[d] % w->d->box[d])
+            return damaged(w, HDF5_UNDEFINED, "a chunk that is not at a chunk's place");
+        place[d] /= w->d->box[d];
+    }
+    cursor_u64le(&c); /* within the element: 0 */
+    uint64_t address = hdf5_address(w->h, &c);
+    return cursor_ok(&c)
+               ? add_chunk(w, place, chunk, address)
+               : hdf5_corrupt(w->h, err, HDF5_UNDEFINED, "a short key of a chunk");
+}
+
+/* The size and the mask of a chunk, where it is filtered. */
+static struct hdf5_chunk chunk_entry(struct chunk_walk *w, struct cursor *c)
+{
+    struct hdf5_chunk chunk = {.stored = w->d->chunk_bytes};
+    if (w->filtered) {
+        chunk.stored = hdf5_number(c, w->size_bytes);
+        chunk.skipped = cursor_u32le(c);
+    }
+    return chunk;
+}
+
+static enum status see_chunk2(void *context, struct bytes record, struct error *err)
+{
+    struct chunk_walk *w = context;
+    struct cursor c = cursor_over(record, 0);
+    uint64_t place[HDF5_RANK_MAX], address = hdf5_address(w->h, &c);
+    struct hdf5_chunk chunk = chunk_entry(w, &c);
+    for (unsigned d = 0; d < w->d->space.rank; d++)
+        place[d] = cursor_u64le(&c);
+    return cursor_ok(&c)
+               ? add_chunk(w, place, chunk, address)
+               : hdf5_corrupt(w->h, err, HDF5_UNDEFINED, "a short record of a chunk");
+}
+
+/* --- entries of arrays -------------------------------------------------------------------- */
+
+static unsigned entry_bytes(const struct chunk_walk *w)
+{
+    return w->h->offset_bytes + (w->filtered ? w->size_bytes + 4 : 0);
+}
+
+/* Number the entries: `first` is the axis that varies slowest. */
+static enum status number_entries(struct chunk_walk *w, unsigned first)
+{
+    const struct hdf5_dataset *d = w->d;
+    unsigned rank = d->space.rank;
+    uint64_t step = 1;
+    w->order[0] = first;
+    for (unsigned i = 1; i < rank; i++)
+        w->order[i] = i <= first ? i - 1 : i;
+    w->wanted = 1;
+    for (unsigned i = rank; i-- > 0;) {
+        unsigned axis = w->order[i];
+        uint64_t most = d->space.most[axis];
+        w->steps[i] = step;
+        if (i &&
+            (most == UINT64_MAX ||
+             !mul_u64(step, most / d->box[axis] + (most % d->box[axis] != 0), &step)))
+            return damaged(w, d->address, "a shape that no array numbers");
+        uint64_t last;
+        if (!w->grid[axis] || !mul_u64(w->grid[axis] - 1, w->steps[i], &last) ||
+            !add_u64(w->wanted, last, &w->wanted))
+            return damaged(w, d->address, "a shape that no array numbers");
+    }
+    return OK;
+}
+
+static enum status add_entry(struct chunk_walk *w, uint64_t number,
+                             struct hdf5_chunk chunk, uint64_t address)
+{
+    uint64_t place[HDF5_RANK_MAX];
+    if (address == HDF5_UNDEFINED || number >= w->wanted)
+        return OK;
+    for (unsigned i = 0; i < w->d->space.rank; i++) {
+        place[w->order[i]] = number / w->steps[i];
+        number %= w->steps[i];
+    }
+    return add_chunk(w, place, chunk, address);
+}
+
+/* Entries one after the other. */
+static enum status add_entries(struct chunk_walk *w, struct cursor *c, uint64_t first,
+                               uint64_t count)
+{
+    for (uint64_t i = 0; i < count && w->err->status == OK; i++) {
+        uint64_t address = hdf5_address(w->h, c);
+        struct hdf5_chunk chunk = chunk_entry(w, c);
+        if (!cursor_ok(c))
+            return damaged(w, w->d->address, "entries are cut short");
+        add_entry(w, first + i, chunk, address);
+    }
+    return w->err->status;
+}
+
+/* A run of entries with its checksum, which arrays call a page. */
+static enum status add_page(struct chunk_walk *w, uint64_t address, uint64_t first,
+                            uint64_t count)
+{
+    struct arena arena = {0};
+    struct bytes all;
+    uint64_t len;
+    if (!mul_u64(count, entry_bytes(w), &len) || !add_u64(len, SUM_BYTES, &len))
+        return damaged(w, address, "a page of too many entries");
+    if (hdf5_take(w->h, address, len, &arena, &all, w->err) == OK &&
+        hdf5_verify(w->h, address, all, "a page of chunks", w->err) == OK) {
+        struct cursor c = hdf5_cursor(w->h, all, address);
+        add_entries(w, &c, first, count);
+    }
+    arena_release(&arena);
+    return w->err->status;
+}
+
+static bool bit_is_set(struct bytes bits, uint64_t at)
+{
+    return at / 8 < bits.len && bits.at[at / 8] >> (7 - at % 8) & 1;
+}
+
+/* --- fixed arrays ------------------------------------------------------------------------- */
+
+static enum status walk_fixed(struct chunk_walk *w)
+{
+    struct hdf5 *h = w->h;
+    struct bytes head, block;
+    uint64_t page, pages, len = 8u + h->length_bytes + h->offset_bytes + SUM_BYTES;
+    if (hdf5_take_summed(h, w->d->address, len, "FAHD", &w->arena, &head, w->err) != OK)
+        return w->err->status;
+    struct cursor c = hdf5_cursor(h, head, w->d->address);
+    cursor_take(&c, 5);
+    unsigned client = cursor_u8(&c), each = cursor_u8(&c), bits = cursor_u8(&c);
+    uint64_t count = hdf5_length(h, &c), address = hdf5_address(h, &c);
+    if (client != w->filtered || each != entry_bytes(w) || bits > 62)
+        return damaged(w, w->d->address, "a fixed array of other entries");
+    if (address == HDF5_UNDEFINED)
+        return OK;
+    page = UINT64_C(1) << bits;
+    pages = count > page ? count / page + (count % page != 0) : 0;
+    uint64_t fixed = 6u + h->offset_bytes, body;
+    if (!mul_u64(pages ? 0 : count, each, &body) ||
+        !add_u64(body, fixed + (pages + 7) / 8 + SUM_BYTES, &len))
+        return damaged(w, address, "a fixed array of too many entries");
+    if (hdf5_take_summed(h, address, len, "FADB", &w->arena, &block, w->err) != OK)
+        return w->err->status;
+    c = hdf5_cursor(h, block, address);
+    cursor_take(&c, fixed);
+    if (!pages)
+        return add_entries(w, &c, 0, count);
+    struct bytes written = cursor_take(&c, (pages + 7) / 8);
+    for (uint64_t i = 0; i < pages && i * page < w->wanted; i++)
+        if (bit_is_set(written, i) &&
+            add_page(w, address + len + i * (page * each + SUM_BYTES), i * page,
+                     count - i * page < page ? count - i * page : page) != OK)
+            break;
+    return w->err->status;
+}
+
+/* --- extensible arrays -------------------------------------------------------------------- */
+
+struct extensible {
+    unsigned in_index;       /* entries in the index block itself */
+    uint64_t least;          /* entries of the smallest data block */
+    unsigned least_pointers; /* data blocks of the smallest super block that is a block */
+    uint64_t page;           /* entries of a page */
+    unsigned super_blocks;
+    unsigned offset_bytes; /* of a block's place in the array */
+};
+
+/* Super block `u` stands for so many data blocks of so many entries. */
+static uint64_t blocks_of(unsigned u)
+{
+    return UINT64_C(1) << u / 2;
+}
+static uint64_t entries_of(const struct extensible *e, unsigned u)
+{
+    return e->least << (u + 1) / 2;
+}
+
+/* A data block of `count` entries; `written`: which of its pages are, from bit `bit` on. */
+static enum status walk_data_block(struct chunk_walk *w, const struct extensible *e,
+                                   uint64_t address, uint64_t first, uint64_t count,
+                                   struct bytes written)
+{
+    struct hdf5 *h = w->h;
+    struct arena arena = {0};
+    struct bytes block;
+    unsigned each = entry_bytes(w);
+    bool paged = count > e->page;
+    uint64_t fixed = 6u + h->offset_bytes + e->offset_bytes, len;
+    if (address == HDF5_UNDEFINED || first >= w->wanted)
+        return OK;
+    if (!mul_u64(paged ? 0 : count, each, &len) ||
+        !add_u64(len, fixed + SUM_BYTES, &len) || (paged && !written.len))
+        return damaged(w, address, "a data block of too many entries");
+    if (hdf5_take_summed(h, address, len, "EADB", &arena, &block, w->err) == OK &&
+        !paged) {
+        struct cursor c = hdf5_cursor(h, block, address);
+        cursor_take(&c, fixed);
+        add_entries(w, &c, first, count);
+    }
+    arena_release(&arena);
+    for (uint64_t i = 0; paged && w->err->status == OK && i < count / e->page &&
+                         first + i * e->page < w->wanted;
+         i++)
+        if (bit_is_set(written, i))
+            add_page(w, address + len + i * (e->page * each + SUM_BYTES),
+                     first + i * e->page, e->page);
+    return w->err->status;
+}
+
+static enum status walk_super_block(struct chunk_walk *w, const struct extensible *e,
+                                    uint64_t address, unsigned u, uint64_t first)
+{
+    struct hdf5 *h = w->h;
+    struct arena arena = {0};
+    struct bytes all;
+    uint64_t blocks = blocks_of(u), count = entries_of(e, u), len;
+    uint64_t pages = count > e->page ? (count / e->page + 7) / 8 : 0; /* bytes a block */
+    uint64_t fixed = 6u + h->offset_bytes + e->offset_bytes;
+    if (address == HDF5_UNDEFINED || first >= w->wanted)
+        return OK;
+    if (!mul_u64(blocks, pages + h->offset_bytes, &len) ||
+        !add_u64(len, fixed + SUM_BYTES, &len))
+        return damaged(w, address, "a super block of too many blocks");
+    if (hdf5_take_summed(h, address, len, "EASB", &arena, &all, w->err) == OK) {
+        struct cursor c = hdf5_cursor(h, all, address);
+        cursor_take(&c, fixed);
+        struct bytes written = cursor_take(&c, blocks * pages);
+        for (uint64_t i = 0; i < blocks && w->err->status == OK; i++)
+            walk_data_block(w, e, hdf5_address(h, &c), first + i * count, count,
+                            (struct bytes){written.at ? written.at + i * pages : NULL,
+                                           (size_t)pages});
+    }
+    arena_release(&arena);
+    return w->err->status;
+}
+
+/* The index block: entries, data blocks of the first super blocks, the other super blocks. */
+static enum status walk_index_block(struct chunk_walk *w, const struct extensible *e,
+                                    uint64_t address)
+{
+    struct hdf5 *h = w->h;
+    struct bytes all;
+    unsigned direct = 2 * hdf5_log2(e->least_pointers);
+    direct = direct < e->super_blocks ? direct : e->super_blocks;
+    uint64_t pointers =
+        2 * ((uint64_t)e->least_pointers - 1) + (e->super_blocks - direct);
+    uint64_t len = 6u + h->offset_bytes + (uint64_t)e->in_index * entry_bytes(w) +
+                   pointers * h->offset_bytes + SUM_BYTES;
+    uint64_t first = e->in_index;
+    if (hdf5_take_summed(h, address, len, "EAIB", &w->arena, &all, w->err) != OK)
+        return w->err->status;
+    struct cursor c = hdf5_cursor(h, all, address);
+    cursor_take(&c, 6u + h->offset_bytes);
+    if (add_entries(w, &c, 0, e->in_index) != OK)
+        return w->err->status;
+    for (unsigned u = 0; u < e->super_blocks && w->err->status == OK; u++) {
+        uint64_t count = entries_of(e, u), blocks = blocks_of(u), all_entries;
+        if (first >= w->wanted)
+            break;
+        if (u >= direct)
+            walk_super_block(w, e, hdf5_address(h, &c), u, first);
+        for (uint64_t i = 0; u < direct && i < blocks && w->err->status == OK; i++)
+            walk_data_block(w, e, hdf5_address(h, &c), first + i * count, count,
+                            (struct bytes){0});
+        if (!mul_u64(count, blocks, &all_entries) || !add_u64(first, all_entries, &first))
+            break;
+    }
+    return w->err->status;
+}
+
+static enum status walk_extensible(struct chunk_walk *w)
+{
+    struct hdf5 *h = w->h;
+    struct bytes head;
+    struct extensible e;
+    uint64_t len = 12u + 6u * h->length_bytes + h->offset_bytes + SUM_BYTES;
+    if (hdf5_take_summed(h, w->d->address, len, "EAHD", &w->arena, &head, w->err) != OK)
+        return w->err->status;
+    struct cursor c = hdf5_cursor(h, head, w->d->address);
+    cursor_take(&c, 5);
+    unsigned client = cursor_u8(&c), each = cursor_u8(&c), bits = cursor_u8(&c);
+    e.in_index = cursor_u8(&c);
+    e.least = cursor_u8(&c);
+    e.least_pointers = cursor_u8(&c);
+    unsigned page_bits = cursor_u8(&c);
+    cursor_take(&c, 6u * h->length_bytes);
+    uint64_t address = hdf5_address(h, &c);
+    if (client != w->filtered || each != entry_bytes(w) || bits > 64 || page_bits > 62 ||
+        !e.least || e.least & (e.least - 1) || e.least_pointers < 2 ||
+        e.least_pointers & (e.least_pointers - 1) || bits < hdf5_log2(e.least))
+        return damaged(w, w->d->address, "an extensible array that makes no sense");
+    e.page = UINT64_C(1) << page_bits;
+    e.super_blocks = 1 + bits - hdf5_log2(e.least);
+    e.offset_bytes = (bits + 7) / 8;
+    return address == HDF5_UNDEFINED ? OK : walk_index_block(w, &e, address);
+}
+
+/* --- the rest ----------------------------------------------------------------------------- */
+
+static enum status walk_implicit(struct chunk_walk *w)
+{
+    uint64_t at = w->d->address;
+    for (uint64_t i = 0; i < w->wanted && w->err->status == OK; i++) {
+        if (at > w->h->size || w->d->chunk_bytes > w->h->size - at)
+            return damaged(w, at, "chunks past the end of the file");
+        add_entry(w, i, (struct hdf5_chunk){.stored = w->d->chunk_bytes}, at);
+        at += w->d->chunk_bytes;
+    }
+    return w->err->status;
+}
+
+static enum status walk_single(struct chunk_walk *w)
+{
+    uint64_t place[HDF5_RANK_MAX] = {0};
+    struct hdf5_chunk chunk = {.stored = w->d->single_size, .skipped = w->d->single_mask};
+    return add_chunk(w, place, chunk, w->d->address);
+}
+
+/* The one axis without a limit, which an extensible array numbers slowest. */
+static unsigned growing_axis(const struct hdf5_space *s)
+{
+    for (unsigned d = 0; d < s->rank; d++)
+        if (s->most[d] == UINT64_MAX)
+            return d;
+    return 0;
+}
+
+static enum status walk_index(struct chunk_walk *w)
+{
+    const struct hdf5_dataset *d = w->d;
+    switch (d->index) {
+    case 0:
+        return hdf5_tree1(w->h, d->address, 1, 8u + 8u * (d->space.rank + 1u), see_chunk1,
+                          w, w->err);
+    case 1:
+        return walk_single(w);
+    case 2:
+        return number_entries(w, 0) == OK ? walk_implicit(w) : w->err->status;
+    case 3:
+        return number_entries(w, 0) == OK ? walk_fixed(w) : w->err->status;
+    case 4:
+        return number_entries(w, growing_axis(&d->space)) == OK ? walk_extensible(w)
+                                                                : w->err->status;
+    default:
+        return hdf5_tree2(w->h, d->address, w->filtered ? 11 : 10, see_chunk2, w, w->err);
+    }
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const struct hdf5_chunk *x = a, *y = b;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+enum status hdf5_chunks(struct hdf5 *h, const struct hdf5_dataset *d,
+                        struct hdf5_chunks *out, struct error *err)
+{
+    struct chunk_walk w = {
+        .h = h, .d = d, .out = out, .err = err, .filtered = d->filters};
+    uint64_t all;
+    bool sorted = true;
+    *out = (struct hdf5_chunks){0};
+    /* Room for twice the bytes that a chunk has, as filters may make more of them. */
+    unsigned size_bytes = 1 + (hdf5_log2(d->chunk_bytes) + 8) / 8;
+    w.size_bytes = d->version > 4 ? h->length_bytes : size_bytes < 8 ? size_bytes : 8;
+    if (d->address == HDF5_UNDEFINED)
+        return OK;
+    if (!grid_counts(d->space.shape, d->space.rank, d->box, w.grid, &all))
+        return damaged(&w, d->address, "more chunks than can be counted");
+    if (all)
+        walk_index(&w);
+    arena_release(&w.arena);
+    for (size_t i = 1; i < out->count; i++)
+        sorted = sorted && out->at[i - 1].index < out->at[i].index;
+    if (!sorted)
+        qsort(out->at, out->count, sizeof(*out->at), by_index);
+    for (size_t i = 1; i < out->count && err->status == OK; i++)
+        if (out->at[i - 1].index == out->at[i].index)
+            damaged(&w, d->address, "a chunk that is there twice");
+    return err->status;
+}
+
+bool hdf5_chunk_is_partial(const struct hdf5_dataset *d, uint64_t index)
+{
+    for (unsigned i = d->space.rank; i-- > 0;) {
+        uint64_t shape = d->space.shape[i], box = d->box[i];
+        uint64_t count = shape / box + (shape % box != 0);
+        if (count && index % count == shape / box)
+            return true;
+        index = count ? index / count : 0;
+    }
+    return false;
+}

@@ -1,0 +1,48 @@
+/*
+ * hdf5.c - an HDF5 file by itself: Keras weights and whole models (.h5, .weights.h5, .keras of
+ * before version 3), h5py's and others' files. format/hdf5_tree.h has what becomes of it.
+ *
+ * Source: container/hdf5.h; keras/src/saving/saving_lib.py, keras/src/legacy/saving.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "importer/format/hdf5_tree.h"
+
+static bool named(const char *name)
+{
+    static const char *const suffixes[] = {".h5", ".hdf5"};
+    size_t len = strlen(name);
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        size_t n = strlen(suffixes[i]);
+        if (len > n && strcasecmp(name + len - n, suffixes[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A user block of 4096 bytes or more hides the signature from a prober, who then goes by the
+ * name, unless the file begins as a text. */
+static int hdf5_probe(const struct probe *p)
+{
+    uint64_t base;
+    if (hdf5_signature(p->head, &base))
+        return 64;
+    bool text = !p->head.len || strchr("<{[v\t\r\n ", p->head.at[0]);
+    return p->size > PROBE_HEAD_BYTES && !text && named(p->name) ? 8 : 0;
+}
+
+static enum status hdf5_index(struct job *job)
+{
+    struct hdf5_tree t = {.job = job, .path = job->path};
+    return hdf5_tree_index(&t, job->source, job->err);
+}
+
+const struct format format_hdf5 = {
+    .name = "hdf5",
+    .summary = "HDF5: Keras models and weights, and any other",
+    .suffixes = ".h5 .hdf5",
+    .separator = '/',
+    .probe = hdf5_probe,
+    .index = hdf5_index,
+};

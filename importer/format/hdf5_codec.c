@@ -1,0 +1,164 @@
+/*
+ * hdf5_codec.c - HDF5's filters as steps of a codec chain. Filters were applied in their order;
+ * steps undo them in the opposite one. Then comes the byte order of the elements.
+ *
+ * Source: the specification of the file format, IV.A.2.l; the registry of filters of The HDF Group.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "importer/format/hdf5_tree.h"
+
+enum filter {
+    DEFLATE = 1,
+    SHUFFLE = 2,
+    FLETCHER32 = 3,
+    SZIP = 4,
+    NBIT = 5,
+    SCALE_OFFSET = 6,
+    BZIP2 = 307,
+    LZF = 32000,
+    BLOSC = 32001,
+    LZ4 = 32004,
+    BITSHUFFLE = 32008,
+    ZSTD = 32015,
+};
+
+#define SLACK                                                                            \
+    65536 /* bytes that a filter may add to a chunk that it cannot make smaller */
+
+struct chain {
+    char *out;
+    size_t len;
+    struct error *err;
+};
+
+static bool add_step(struct chain *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static bool add_step(struct chain *c, const char *fmt, ...)
+{
+    char step[CHAIN_BYTES];
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(step, sizeof(step), fmt, args);
+    va_end(args);
+    if (n < 0 || (size_t)n + 2 > CHAIN_BYTES - c->len) {
+        error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                  "more filters than can be undone");
+        return false;
+    }
+    if (c->len)
+        c->out[c->len++] = '|';
+    memcpy(c->out + c->len, step, (size_t)n + 1);
+    c->len += (size_t)n;
+    return true;
+}
+
+static uint32_t value_of(const struct hdf5_filter *f, unsigned i)
+{
+    return i < f->count ? load_u32le(f->values + 4u * i) : 0;
+}
+
+/* Bytes that come out of undoing a filter: exactly so many, or "<" at most. */
+struct chunk_size {
+    uint64_t bytes;
+    bool exact;
+};
+
+static bool add_decoder(struct chain *c, const char *codec, struct chunk_size size)
+{
+    return add_step(c, "%s:%s%llu", codec, size.exact ? "" : "<",
+                    (unsigned long long)size.bytes);
+}
+
+/* Scale and offset: "scaleoffset:T,D,N[,F]" (codec/scaleoffset.c). */
+static bool add_scale_offset(struct chain *c, const struct hdf5_filter *f)
+{
+    static const char *const names[2][2][9] = {
+        {{[1] = "u1", [2] = "u2", [4] = "u4", [8] = "u8"},
+         {[1] = "i1", [2] = "i2", [4] = "i4", [8] = "i8"}},
+        {{[4] = "f4", [8] = "f8"}, {[4] = "f4", [8] = "f8"}}};
+    uint32_t kind = value_of(f, 0), count = value_of(f, 2), class = value_of(f, 3);
+    uint32_t size = value_of(f, 4), is_signed = value_of(f, 5), big = value_of(f, 6);
+    const char *type =
+        class < 2 && size < 9 && is_signed < 2 ? names[class][is_signed][size] : NULL;
+    if (f->count != 20 || !type || (class ? kind != 0 : kind != 2))
+        return error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                         "the scale-offset filter with other values than the library's"),
+               false;
+    if (!class && value_of(f, 1) == size * 8)
+        return true; /* all bits: nothing was done */
+    int scale = class ? (int)value_of(f, 1) : 0;
+    char fill[24] = "";
+    if (value_of(f, 7))
+        snprintf(fill, sizeof(fill), ",%llx",
+                 (unsigned long long)(value_of(f, 8) |
+                                      (size == 8 ? (uint64_t)value_of(f, 9) << 32 : 0)));
+    return add_step(c, "scaleoffset:%s,%d,%u%s", type, scale, (unsigned)count, fill) &&
+           (!big || size == 1 || add_step(c, "swap:%u", (unsigned)size));
+}
+
+static bool refuse(struct chain *c, const struct hdf5_filter *f)
+{
+    error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+              "compressed with filter %u%s%.60s%s, which cannot be undone here", f->id,
+              *f->name ? " (" : "", f->name, *f->name ? ")" : "");
+    return false;
+}
+
+static bool add_filter(struct chain *c, const struct hdf5_filter *f,
+                       struct chunk_size size)
+{
+    switch ((enum filter)f->id) {
+    case DEFLATE:
+        return add_decoder(c, "zlib", size);
+    case SHUFFLE:
+        return value_of(f, 0) < 2 || add_step(c, "shuffle:%u", (unsigned)value_of(f, 0));
+    case FLETCHER32:
+        return add_step(c, "fletcher32:end");
+    case SCALE_OFFSET:
+        return add_scale_offset(c, f);
+    case NBIT:
+        if (value_of(f, 1)) /* all bits of the type count: nothing was done */
+            return true;
+        return refuse(c, f);
+    case BZIP2:
+        return add_decoder(c, "bz2", size);
+    case LZF:
+        return add_decoder(c, "lzf", size);
+    case BLOSC:
+        return add_decoder(c, "blosc", size);
+    case ZSTD:
+        return add_decoder(c, "zstd", size);
+    default:
+        return refuse(c, f);
+    }
+}
+
+bool hdf5_chain(const struct hdf5_dataset *d, uint32_t skipped, bool whole, bool strings,
+                char out[CHAIN_BYTES], struct error *err)
+{
+    struct chunk_size size[HDF5_FILTERS_MAX + 1] = {{d->chunk_bytes, true}};
+    struct chain c = {.out = out, .err = err};
+    *out = '\0';
+    for (unsigned i = 0; i < d->filters; i++) {
+        size[i + 1] = size[i];
+        if (skipped >> i & 1)
+            continue;
+        if (d->filter[i].id == FLETCHER32)
+            size[i + 1].bytes += 4;
+        else if (d->filter[i].id != SHUFFLE)
+            size[i + 1] =
+                (struct chunk_size){size[i].bytes + size[i].bytes / 4 + SLACK, false};
+    }
+    for (unsigned i = whole ? 0 : d->filters; i-- > 0;)
+        if (!(skipped >> i & 1) && !add_filter(&c, &d->filter[i], size[i]))
+            return false;
+    if (d->type.swap > 1 && !add_step(&c, "swap:%u", d->type.swap))
+        return false;
+    static const char kind[] = {
+        [HDF5_TO_NUL] = 'Z', [HDF5_NULS] = 'S', [HDF5_SPACES] = 'P'};
+    return !strings || d->type.class != HDF5_TEXT ||
+           add_step(&c, "strings:%c%u", kind[d->type.padding], (unsigned)d->type.item);
+}

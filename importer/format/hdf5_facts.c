@@ -1,0 +1,269 @@
+/*
+ * hdf5_facts.c - attributes as facts. A scalar is a number or a text, more than one is a list;
+ * what has no such form (compounds, references) is left out.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "importer/format/hdf5_tree.h"
+
+#define LIST_BYTES LIMIT_PICKLE_FACT /* of one list as text */
+
+struct fact {
+    struct hdf5_tree *tree;
+    const struct hdf5_attribute *a;
+    struct text *key;
+    struct error *err;
+};
+
+enum number_kind {
+    IS_INTEGER,
+    IS_UNSIGNED,
+    IS_REAL,
+    IS_BOOL,
+    IS_NOTHING
+};
+
+struct number {
+    enum number_kind kind;
+    uint64_t bits;
+    double real;
+};
+
+/* The value of one element; complex numbers and raw bytes are none. */
+static struct number number_of(const struct hdf5_type *t, const uint8_t *at)
+{
+    struct number n = {.kind = IS_NOTHING};
+    unsigned len = t->item;
+    if (t->class != HDF5_PLAIN || len > 8)
+        return n;
+    for (unsigned i = 0; i < len; i++)
+        n.bits |= (uint64_t)at[t->swap > 1 ? len - 1 - i : i] << 8 * i;
+    if (strcmp(t->dtype, "bool") == 0) {
+        n.kind = IS_BOOL;
+    } else if (strncmp(t->dtype, "int", 3) == 0) {
+        n.kind = IS_INTEGER;
+        if (len < 8 && n.bits >> (8 * len - 1))
+            n.bits |= UINT64_MAX << 8 * len;
+    } else if (strncmp(t->dtype, "uint", 4) == 0) {
+        n.kind = IS_UNSIGNED;
+    } else if (strcmp(t->dtype, "float64") == 0) {
+        memcpy(&n.real, &n.bits, sizeof(n.real));
+        n.kind = IS_REAL;
+    } else if (strcmp(t->dtype, "float32") == 0 || strcmp(t->dtype, "bfloat16") == 0) {
+        uint32_t bits = (uint32_t)(len == 2 ? n.bits << 16 : n.bits);
+        float f;
+        memcpy(&f, &bits, sizeof(f));
+        n.real = (double)f;
+        n.kind = IS_REAL;
+    } else if (strcmp(t->dtype, "float16") == 0) {
+        int exponent = (int)(n.bits >> 10 & 31), mantissa = (int)(n.bits & 1023);
+        double size = exponent == 31 ? (mantissa ? NAN : INFINITY)
+                      : exponent     ? ldexp(1024 + mantissa, exponent - 25)
+                                     : ldexp(mantissa, -24);
+        n.real = n.bits >> 15 ? -size : size;
+        n.kind = IS_REAL;
+    }
+    return n;
+}
+
+/* A text as UTF-8: bytes that are none are shown escaped. */
+static enum status state_text(struct fact *f, struct bytes text)
+{
+    struct job *job = f->tree->job;
+    const char *key = text_str(f->key);
+    if (utf8_valid((const char *)text.at, text.len) && !memchr(text.at, '\0', text.len))
+        return job_meta_text(job, key, (const char *)text.at, text.len);
+    struct text shown = {0};
+    text_escape(&shown, (const char *)text.at, text.len);
+    if (text_str(&shown))
+        job_meta_text(job, key, shown.at, shown.len);
+    text_release(&shown);
+    return job->err->status;
+}
+
+static enum status state_scalar(struct fact *f, struct bytes element)
+{
+    struct job *job = f->tree->job;
+    const char *key = text_str(f->key);
+    struct bytes text;
+    char digits[32];
+    if (f->a->type.class != HDF5_PLAIN) {
+        if (hdf5_text(&f->tree->h, &f->a->type, element, &text, f->err) != OK)
+            return f->err->status;
+        f->tree->fact_bytes += text.len;
+        return state_text(f, text);
+    }
+    struct number n = number_of(&f->a->type, element.at);
+    switch (n.kind) {
+    case IS_BOOL:
+        return job_meta_text(job, key, n.bits ? "true" : "false", n.bits ? 4 : 5);
+    case IS_REAL:
+        return isnan(n.real) ? job_meta_null(job, key) : job_meta_real(job, key, n.real);
+    case IS_UNSIGNED:
+        if (n.bits > INT64_MAX) {
+            int len =
+                snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n.bits);
+            return job_meta_text(job, key, digits, (size_t)len);
+        }
+        return job_meta_integer(job, key, (int64_t)n.bits);
+    case IS_INTEGER:
+        return job_meta_integer(job, key, (int64_t)n.bits);
+    case IS_NOTHING:
+        break;
+    }
+    return OK;
+}
+
+/* --- lists -------------------------------------------------------------------------------- */
+
+/* One element as JSON; false where it has no such form. */
+static bool put_element(struct fact *f, struct bytes element, struct text *out)
+{
+    struct bytes text;
+    if (f->a->type.class != HDF5_PLAIN)
+        return hdf5_text(&f->tree->h, &f->a->type, element, &text, f->err) == OK &&
+               text_json(out, (const char *)text.at, text.len);
+    struct number n = number_of(&f->a->type, element.at);
+    switch (n.kind) {
+    case IS_BOOL:
+        return text_adds(out, n.bits ? "true" : "false");
+    case IS_REAL:
+        return isfinite(n.real) ? text_addf(out, "%.17g", n.real)
+                                : text_adds(out, "null");
+    case IS_UNSIGNED:
+        return text_addf(out, "%llu", (unsigned long long)n.bits);
+    case IS_INTEGER:
+        return text_addf(out, "%lld", (long long)n.bits);
+    case IS_NOTHING:
+        break;
+    }
+    return false;
+}
+
+/* Lists in lists, a level a dimension. */
+static bool put_list(struct fact *f, const uint64_t *shape, unsigned rank, uint64_t count,
+                     struct text *out)
+{
+    size_t item = f->a->type.item;
+    uint64_t at[2 * HDF5_RANK_MAX] = {0};
+    for (unsigned d = 0; d < rank; d++)
+        text_addc(out, '[');
+    for (uint64_t i = 0; i < count; i++) {
+        if (!put_element(f, (struct bytes){f->a->data.at + i * item, item}, out))
+            return false;
+        unsigned closed = 0;
+        for (unsigned d = rank; d-- > 0 && ++at[d] == shape[d]; closed++)
+            at[d] = 0;
+        for (unsigned d = 0; d < closed; d++)
+            text_addc(out, ']');
+        if (i + 1 < count)
+            text_addc(out, ',');
+        for (unsigned d = 0; d < closed && i + 1 < count; d++)
+            text_addc(out, '[');
+    }
+    return true;
+}
+
+static enum status state_list(struct fact *f, const uint64_t *shape, unsigned rank,
+                              uint64_t count)
+{
+    struct text out = {.limit = LIST_BYTES};
+    bool ok = count ? put_list(f, shape, rank, count, &out) : text_adds(&out, "[]");
+    if (out.failed)
+        job_issue(f->tree->job, ISSUE_WARNING, f->tree->path, NO_OFFSET, "limit",
+                  "attribute \"%.200s\" has more than %llu bytes of text: left out",
+                  text_str(f->key), (unsigned long long)LIST_BYTES);
+    else if (ok)
+        job_meta_text(f->tree->job, text_str(f->key), text_str(&out), out.len);
+    f->tree->fact_bytes += out.len;
+    text_release(&out);
+    return f->err->status;
+}
+
+static enum status state(struct fact *f)
+{
+    const struct hdf5_attribute *a = f->a;
+    uint64_t shape[2 * HDF5_RANK_MAX], count = 1;
+    unsigned rank = 0;
+    if (a->space.null)
+        return job_meta_null(f->tree->job, text_str(f->key));
+    if (a->type.class == HDF5_NO_TENSOR || a->type.class == HDF5_RAW || !a->type.item)
+        return OK;
+    for (unsigned d = 0; d < a->space.rank; d++)
+        shape[rank++] = a->space.shape[d];
+    for (unsigned d = 0; d < a->type.rank; d++)
+        shape[rank++] = a->type.shape[d];
+    for (unsigned d = 0; d < rank; d++)
+        count *= shape[d]; /* no more than the bytes that were read */
+    return rank ? state_list(f, shape, rank, count)
+                : state_scalar(f, (struct bytes){a->data.at, a->type.item});
+}
+
+/* "GROUP/NAME"; false where it is no key. */
+static bool make_key(struct hdf5_tree *t, const struct hdf5_attribute *a,
+                     struct text *key)
+{
+    text_reset(key);
+    text_escape(key, t->name.len ? t->name.at : "", t->name.len);
+    if (t->name.len)
+        text_addc(key, '/');
+    text_escape(key, a->name, a->len);
+    return text_str(key) && key->len <= LIMIT_FACT_KEY;
+}
+
+static enum status state_one(struct hdf5_tree *t, const struct hdf5_attribute *a,
+                             struct text *key, struct error *err)
+{
+    struct error why = {.offset = NO_OFFSET};
+    struct fact f = {t, a, key, &why};
+    if (t->facts_are_full || !make_key(t, a, key))
+        return OK;
+    t->fact_bytes += key->len;
+    if (t->fact_bytes > LIMIT_FACTS_BYTES) {
+        t->facts_are_full = true;
+        job_issue(
+            t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
+            "attributes of more than %llu bytes: those from \"%.200s\" on are left out",
+            (unsigned long long)LIMIT_FACTS_BYTES, text_str(key));
+        return OK;
+    }
+    if (state(&f) != OK && t->job->err->status == OK) {
+        if (status_passes(why.status) || why.status == ERR_LIMIT) {
+            *err = why;
+            return err->status;
+        }
+        error_prefix(&why, text_str(key));
+        job_issue_error(t->job, ISSUE_WARNING, &why);
+    }
+    if (t->job->err->status != OK)
+        *err = *t->job->err;
+    return err->status;
+}
+
+enum status hdf5_tree_facts(struct hdf5_tree *t, const struct hdf5_object *o,
+                            struct arena *arena, const char **dtype, struct error *err)
+{
+    struct hdf5_attributes list;
+    struct error odd = {.offset = NO_OFFSET};
+    struct text key = {.limit = 2 * LIMIT_NAME_BYTES};
+    struct bytes text;
+    if (hdf5_attributes(&t->h, o, arena, &list, &odd, err) != OK)
+        return err->status;
+    if (odd.status != OK && !t->no_facts)
+        job_issue_error(t->job, ISSUE_WARNING, &odd);
+    for (size_t i = 0; i < list.count && err->status == OK; i++) {
+        const struct hdf5_attribute *a = &list.at[i];
+        bool is_text = a->type.class == HDF5_TEXT || a->type.class == HDF5_VLEN_TEXT;
+        struct error ignored = {.offset = NO_OFFSET};
+        if (dtype && is_text && !a->space.null && !a->space.rank &&
+            strcmp(a->name, "dtype") == 0 &&
+            hdf5_text(&t->h, &a->type, a->data, &text, &ignored) == OK)
+            *dtype = arena_copy(t->job->arena, text.at, text.len);
+        if (!t->no_facts)
+            state_one(t, a, &key, err);
+    }
+    text_release(&key);
+    return err->status;
+}

@@ -1,0 +1,169 @@
+/*
+ * keras.c - a Keras 3 archive: a zip with configuration and weights.
+ *
+ *   metadata.json      keras_version, date_saved: facts under their own names
+ *   config.json        the model: facts under "config.json:"
+ *   model.weights.h5   the tensors (hdf5_tree.h); or shards, model_00000.weights.h5 ...
+ *   assets/            left alone
+ *
+ * A stored member's tensors are ranges of the archive; those of a deflated one are cuts of what
+ * it inflates to. Nothing of the configuration is ever acted on.
+ *
+ * Source: keras/src/saving/saving_lib.py; files of Keras 3.0 to 3.15.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/codec/codec.h"
+#include "importer/container/zip.h"
+#include "importer/format/hdf5_tree.h"
+#include "importer/job/facts.h"
+
+#define LOCAL_MAGIC    "PK\3\4"
+#define NAME_AT        30
+#define METADATA       "metadata.json"
+#define CONFIG         "config.json"
+#define WEIGHTS        "model.weights.h5"
+#define INFLATED_LEAST ((uint64_t)64 << 20) /* bytes of a deflated member, at least; */
+#define INFLATED_TIMES 64                   /* else of so many times those stored */
+
+static bool ends_in(const char *text, size_t len, const char *suffix)
+{
+    size_t n = strlen(suffix);
+    return len >= n && memcmp(text + len - n, suffix, n) == 0;
+}
+
+/* The first member is metadata.json, whose first key is keras_version; deflated, its name and
+ * the file's have to do. */
+static int keras_probe(const struct probe *p)
+{
+    bool named = ends_in(p->name, strlen(p->name), ".keras");
+    if (p->head.len < NAME_AT || memcmp(p->head.at, LOCAL_MAGIC, 4) != 0)
+        return 0;
+    size_t len = load_u16le(p->head.at + 26), n = strlen(METADATA);
+    bool first = len == n && p->head.len > NAME_AT + n &&
+                 memcmp(p->head.at + NAME_AT, METADATA, n) == 0;
+    if (first && (probe_holds(p, "{\"keras_version\"") || named))
+        return 96;
+    return named ? 40 : 0;
+}
+
+static enum status json_facts(struct job *job, const struct zip *z,
+                              const struct zip_member *m, const char *prefix)
+{
+    struct bytes text;
+    struct error err = {.offset = NO_OFFSET};
+    struct json j;
+    if (zip_check(z, m, &err) == OK &&
+        zip_read(z, m, LIMIT_JSON_SIDE_FILE, job->arena, &text, &err) == OK) {
+        json_init(&j, cursor_over(text, 0), job->arena, job->path, &err);
+        j.python = true;
+        facts_state(job, &j, prefix, '.');
+    }
+    if (err.status == OK || job->err->status != OK)
+        return job->err->status;
+    if (status_passes(err.status)) {
+        *job->err = err;
+        return err.status;
+    }
+    err.offset = m->header;
+    error_prefix(&err, m->name);
+    job_issue_error(job, ISSUE_WARNING, &err);
+    return OK;
+}
+
+/* All of a deflated member, in a temporary file where it is large. */
+static enum status inflate(struct job *job, const struct zip_member *m,
+                           struct source **out, char step[CODEC_STEP_BYTES],
+                           struct error *err)
+{
+    struct source *s;
+    uint64_t most;
+    if (!mul_u64(m->stored, INFLATED_TIMES, &most))
+        most = UINT64_MAX;
+    if (m->size > INFLATED_LEAST && m->size > most)
+        return error_set(
+            err, ERR_LIMIT, job->path, m->header,
+            "%llu bytes that %llu stored ones inflate to: no weights shrink so",
+            (unsigned long long)m->size, (unsigned long long)m->stored);
+    snprintf(step, CODEC_STEP_BYTES, "deflate:%llu", (unsigned long long)m->size);
+    if (source_open_view(job->source, m->data, m->stored, &s, err) != OK ||
+        codec_chain_open(s, step, &s, NULL, err) != OK)
+        return err->status;
+    return source_open_spill(s, out, err);
+}
+
+static enum status add_weights(struct job *job, const struct zip *z,
+                               const struct zip_member *m)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct source *s = NULL;
+    char step[CODEC_STEP_BYTES];
+    struct hdf5_tree t = {.job = job,
+                          .path = job->path,
+                          .base = m->data,
+                          .member_at = m->data,
+                          .member_stored = m->stored};
+    if (zip_check(z, m, &err) == OK) {
+        if (m->method == ZIP_STORED) {
+            source_open_view(job->source, m->data, m->size, &s, &err);
+        } else if (inflate(job, m, &s, step, &err) == OK) {
+            t.inflate = step;
+            t.base = 0;
+        }
+    }
+    if (err.status == OK)
+        hdf5_tree_index(&t, s, &err);
+    source_close(s);
+    if (err.status == OK || job->err->status != OK)
+        return job->err->status;
+    *job->err = err;
+    error_prefix(job->err, m->name);
+    return err.status;
+}
+
+static enum status add_member(struct job *job, const struct zip *z,
+                              const struct zip_member *m)
+{
+    if (strcmp(m->name, METADATA) == 0)
+        return json_facts(job, z, m, "");
+    if (strcmp(m->name, CONFIG) == 0)
+        return json_facts(job, z, m, CONFIG ":");
+    if (ends_in(m->name, m->name_len, ".weights.h5") &&
+        !memchr(m->name, '/', m->name_len))
+        return add_weights(job, z, m);
+    if (ends_in(m->name, m->name_len, ".npz"))
+        job_issue(job, ISSUE_ERROR, NULL, m->header, "unsupported",
+                  "weights as pickled objects (%.100s) are not read", m->name);
+    return OK;
+}
+
+static enum status keras_index(struct job *job)
+{
+    struct zip z;
+    if (zip_open(job->source, job->arena, &z, job->err) != OK)
+        return job->err->status;
+    if (z.trailing)
+        job_issue(job, ISSUE_WARNING, NULL, job->source->size - z.trailing,
+                  "trailing-bytes", "%llu bytes after the archive are not part of it",
+                  (unsigned long long)z.trailing);
+    if (!zip_find(&z, METADATA) && !zip_find(&z, WEIGHTS)) {
+        error_set(job->err, ERR_CORRUPT, job->path, NO_OFFSET,
+                  "a zip archive without metadata.json and model.weights.h5");
+        return error_code(job->err, "bad-keras");
+    }
+    for (uint64_t i = 0; i < z.count; i++)
+        if (add_member(job, &z, &z.members[i]) != OK)
+            return job->err->status;
+    return OK;
+}
+
+const struct format format_keras = {
+    .name = "keras",
+    .summary = "Keras 3 archives",
+    .suffixes = ".keras",
+    .separator = '/',
+    .probe = keras_probe,
+    .index = keras_index,
+};
