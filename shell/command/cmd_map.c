@@ -5,6 +5,7 @@
 
 #include "catalog/map/ruleset.h"
 #include "shell/command/command.h"
+#include "shell/command/map_infer.h"
 #include "shell/command/map_why.h"
 #include "shell/command/settings.h"
 #include "shell/map_load.h"
@@ -15,6 +16,9 @@ static const struct option_spec options[] = {
     {"--set", PAIR, "run, check, why: a number that the checkpoint does not state"},
     {"--map", "RULESET", "why: ask this one alone"},
     {"--format", "F", "show: sql, json, gin, key_mapping, new_to_old or transforms"},
+    {"--name", "RULESET", "infer: keep the rules as this set"},
+    {"-o", "FILE", "infer: write the rules to FILE, for map load"},
+    {"--jobs", "N", "infer: threads (default: one a core)"},
     {0},
 };
 enum {
@@ -22,6 +26,9 @@ enum {
     SET,
     MAP,
     FORMAT,
+    NAME,
+    OUT,
+    JOBS,
     OPTIONS
 };
 
@@ -186,6 +193,15 @@ static int why(struct session *s, const struct args *args)
     return map_why(s, args, args->value[MAP], args->value[TARGET]);
 }
 
+static int infer(struct session *s, const struct args *args)
+{
+    return map_infer(s, &(struct map_infer){.a = args->operand[1],
+                                            .b = args->operand[2],
+                                            .name = args->value[NAME],
+                                            .file = args->value[OUT],
+                                            .threads = args->value[JOBS]});
+}
+
 static int delete (struct session *s, const struct args *args)
 {
     const char *name = args->operand[1];
@@ -228,6 +244,8 @@ static const struct verb {
      1 << TARGET | 1 << SET, check},
     {"why", "why CHECKPOINT NAME [--map RULESET] [--target MODEL]", 2, DB_READ,
      1 << TARGET | 1 << SET | 1 << MAP, why},
+    {"infer", "infer A B [-o FILE] [--name RULESET] [--jobs N]", 2, DB_WRITE,
+     1 << NAME | 1 << OUT | 1 << JOBS, infer},
     {"delete", "delete NAME", 1, DB_WRITE, 0, delete},
 };
 
@@ -255,16 +273,18 @@ static int map_run(struct session *s, const struct args *args)
             return STATUS_TROUBLE;
         return v->run(s, args);
     }
-    complain("map has no '%s'; it has load, list, show, run, check, why and delete",
-             args->operand[0]);
+    complain(
+        "map has no '%s'; it has load, list, show, run, check, why, infer and delete",
+        args->operand[0]);
     return STATUS_TROUBLE;
 }
 
 const struct command command_map = {
     .name = "map",
-    .args = "load RULESET FILE | list | show RULESET [--format F]\n"
-            "| run RULESET CHECKPOINT | check RULESET CHECKPOINT\n"
-            "| why CHECKPOINT NAME [--map RULESET] | delete RULESET",
+    .args =
+        "load RULESET FILE | list | show RULESET [--format F]\n"
+        "| run RULESET CHECKPOINT | check RULESET CHECKPOINT\n"
+        "| why CHECKPOINT NAME [--map RULESET] | infer CHECKPOINT CHECKPOINT | delete RULESET",
     .summary = "rename the tensors of checkpoints by rules",
     .help =
         "load reads a rule set from a file, in place of one of that name: SQL, JSON, a "
@@ -281,13 +301,16 @@ const struct command command_map = {
         "decide nothing, shapes a model does not have, patterns that hit inside a name.\n"
         "Status 1 unless there are only notes. why tells which rule and which bytes "
         "made\n"
-        "a tensor, or what is near a name that nothing makes.\n\n"
+        "a tensor, or what is near a name that nothing makes.\n"
+        "infer finds the rules that make B of A: by equal contents, turned around, cut up, put\n"
+        "together or cast, then by shapes, order and names, and says what is only a guess.\n\n"
         "  ckptdb map run t5_to_t5x t5/model.ckpt-1000\n"
         "  ckptdb map load mine mine.json\n"
         "  ckptdb map show mine --format gin >mine.gin\n"
         "  ckptdb map run mine run@latest --target model.json\n"
         "  ckptdb map check mine run@latest --target model.json\n"
-        "  ckptdb map why t5/model.ckpt-1000 target/token_embedder/embedding",
+        "  ckptdb map why t5/model.ckpt-1000 target/token_embedder/embedding\n"
+        "  ckptdb map infer hf/model.safetensors model.gguf --name hf_to_gguf",
     .options = options,
     .min_args = 1,
     .max_args = 3,

@@ -1,0 +1,382 @@
+/*
+ * guess.c - pairs that no content shows: the same name; then the same shape (or a matrix turned
+ * around), as often, in the same order, with names that are alike.
+ *
+ * Names are taken together as layers are: equal but for their first number. So the layers of one side
+ * are compared with those of the other at once, and go together in their order.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/strmap.h"
+#include "catalog/base/text.h"
+#include "catalog/infer/infer.h"
+
+#define WORDS_MAX 64
+#define GROUPS_MAX                                                                       \
+    1000 /* of a side that are compared with each other; with more, so many */
+#define NEIGHBOURS 16 /* in the order */
+
+/* --- likeness ------------------------------------------------------------------------------------ */
+
+int infer_name_order(const char *a, const char *b)
+{
+    while (*a && *b) {
+        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+            const size_t zeros_a = strspn(a, "0"), zeros_b = strspn(b, "0");
+            const size_t n = strspn(a + zeros_a, "0123456789"),
+                         m = strspn(b + zeros_b, "0123456789");
+            const int order = n == m  ? strncmp(a + zeros_a, b + zeros_b, n)
+                              : n < m ? -1
+                                      : 1;
+            if (order)
+                return order;
+            a += zeros_a + n;
+            b += zeros_b + m;
+        } else if (*a != *b) {
+            break;
+        } else {
+            a++, b++;
+        }
+    }
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
+struct name_words {
+    const char *at[WORDS_MAX];
+    size_t len[WORDS_MAX];
+    unsigned count;
+};
+
+/* Words at changes of kind and of case: SelfAttention is self and attention. */
+static void split_words(const char *name, struct name_words *out)
+{
+    out->count = 0;
+    for (const char *at = name; *at && out->count < WORDS_MAX;) {
+        const char *end = at + 1;
+        if (isdigit((unsigned char)*at)) {
+            at += *at == '0' && isdigit((unsigned char)at[1]) ? strspn(at, "0") : 0;
+            at -= isdigit((unsigned char)*at) ? 0 : 1;
+            end = at + strspn(at, "0123456789");
+        } else if (isalpha((unsigned char)*at)) {
+            while (isalpha((unsigned char)*end) && isupper((unsigned char)*at) &&
+                   isupper((unsigned char)*end))
+                end++;
+            while (islower((unsigned char)*end))
+                end++;
+        } else {
+            at++;
+            continue;
+        }
+        out->at[out->count] = at;
+        out->len[out->count++] = (size_t)(end - at);
+        at = end;
+    }
+}
+
+/* 1: the same; less: one is the beginning of the other, or of its letters (wq and query are not). */
+static double word_likeness(const char *a, size_t n, const char *b, size_t m)
+{
+    size_t same = 0;
+    while (same < n && same < m &&
+           tolower((unsigned char)a[same]) == tolower((unsigned char)b[same]))
+        same++;
+    if (same == n && same == m)
+        return 1;
+    if (isdigit((unsigned char)*a) || isdigit((unsigned char)*b) ||
+        (same < n && same < m && same < 3))
+        return 0;
+    return same == n || same == m ? 0.7 : 0.4;
+}
+
+double infer_likeness(const char *a, const char *b)
+{
+    struct name_words x, y;
+    bool taken[WORDS_MAX] = {false};
+    double sum = 0;
+    split_words(a, &x);
+    split_words(b, &y);
+    for (unsigned i = 0; i < x.count; i++) {
+        double most = 0;
+        unsigned best = 0;
+        for (unsigned k = 0; k < y.count; k++) {
+            const double like =
+                taken[k] ? 0 : word_likeness(x.at[i], x.len[i], y.at[k], y.len[k]);
+            if (like > most)
+                most = like, best = k;
+        }
+        if (most > 0)
+            taken[best] = true;
+        sum += most;
+    }
+    return x.count + y.count ? 4 * sum / (x.count + y.count) : 0;
+}
+
+/* --- layers -------------------------------------------------------------------------------------- */
+
+/* Tensors whose names are equal but for their first number. */
+struct layers {
+    uint32_t *at;
+    size_t count, space;
+    const char *name; /* of the first */
+    const char
+        *shape; /* "dtype shape" of each, joined; the dtype is left out of `turned` */
+    const char *turned; /* shapes of matrices turned around; NULL: they are none */
+    bool unknown;       /* a shape is not known: it is like any */
+    double place;       /* 0 to 1: where it is among those left */
+    bool used;
+};
+
+struct side {
+    struct layers *layers;
+    size_t count, space;
+};
+
+struct guessing {
+    struct infer_task *task;
+    struct side side[2];
+};
+
+static size_t layer_key(const char *name, char *out)
+{
+    size_t n = 0;
+    const size_t first = strcspn(name, "0123456789");
+    memcpy(out, name, first);
+    n = first;
+    name += first;
+    if (*name)
+        out[n++] = '#';
+    name += strspn(name, "0123456789");
+    memcpy(out + n, name, strlen(name));
+    return n + strlen(name);
+}
+
+static bool add_layer(struct guessing *g, bool of_b, uint32_t at, struct strmap *keys,
+                      char *room)
+{
+    struct arena *arena = g->task->arena;
+    struct side *s = &g->side[of_b];
+    const struct infer_tensor *t = of_b ? &g->task->b.at[at] : &g->task->a.at[at];
+    const char *kept;
+    bool added;
+    const size_t len = layer_key(t->name, room);
+    uint64_t *value = strmap_keep(keys, arena, room, len, &kept, &added);
+    struct layers *grown =
+        value ? arena_grow(arena, s->layers, s->count, &s->space, sizeof(*grown)) : NULL;
+    if (!grown)
+        return false;
+    s->layers = grown;
+    if (added) {
+        s->layers[s->count] = (struct layers){.name = t->name};
+        *value = s->count++;
+    }
+    struct layers *l = &s->layers[*value];
+    uint32_t *list = arena_grow(arena, l->at, l->count, &l->space, sizeof(*list));
+    if (!list)
+        return false;
+    l->at = list;
+    l->at[l->count++] = at;
+    return true;
+}
+
+struct layer_name {
+    const char *name;
+    uint32_t at;
+};
+
+static int by_layer(const void *a, const void *b)
+{
+    return infer_name_order(((const struct layer_name *)a)->name,
+                            ((const struct layer_name *)b)->name);
+}
+
+static bool add_shape(struct text *t, const struct infer_tensor *x, bool turned)
+{
+    if (!turned)
+        return text_addf(t, "%s ", x->shape);
+    return text_addf(t, "[%llu,%llu] ", (unsigned long long)x->size[1],
+                     (unsigned long long)x->size[0]);
+}
+
+/* Put them in order, and say which shapes they have. */
+static bool describe(struct guessing *g, bool of_b, struct layers *l, size_t left)
+{
+    const struct infer_list *list = of_b ? &g->task->b : &g->task->a;
+    struct arena *arena = g->task->arena;
+    struct layer_name *name = calloc(l->count + 1, sizeof(*name));
+    struct text shape = {0}, turned = {0};
+    bool matrices = true;
+    for (size_t i = 0; name && i < l->count; i++)
+        name[i] = (struct layer_name){list->at[l->at[i]].name, l->at[i]};
+    if (name)
+        qsort(name, l->count, sizeof(*name), by_layer);
+    for (size_t i = 0; name && i < l->count; i++) {
+        const struct infer_tensor *t = &list->at[name[i].at];
+        l->at[i] = name[i].at;
+        l->unknown = l->unknown || !t->shape;
+        matrices = matrices && t->shape && t->rank == 2;
+        if (t->shape)
+            add_shape(&shape, t, false);
+        if (matrices)
+            add_shape(&turned, t, true);
+    }
+    l->place = left ? (double)l->at[0] / (double)left : 0;
+    l->shape = text_str(&shape) ? arena_copy(arena, text_str(&shape), shape.len) : NULL;
+    l->turned =
+        matrices && text_str(&turned) ? arena_copy(arena, turned.at, turned.len) : NULL;
+    free(name);
+    text_release(&shape);
+    text_release(&turned);
+    return l->shape != NULL;
+}
+
+static bool list_layers(struct guessing *g, bool of_b)
+{
+    const struct infer_list *list = of_b ? &g->task->b : &g->task->a;
+    struct strmap keys = {0};
+    size_t longest = 0;
+    bool good = true;
+    for (size_t i = 0; i < list->count; i++)
+        longest = strlen(list->at[i].name) > longest ? strlen(list->at[i].name) : longest;
+    char *room = arena_alloc(g->task->arena, longest + 2);
+    for (size_t i = 0; room && good && i < list->count; i++)
+        if (of_b ? !g->task->used_b[i] : !g->task->used_a[i])
+            good = add_layer(g, of_b, (uint32_t)i, &keys, room);
+    strmap_release(&keys);
+    for (size_t i = 0; good && i < g->side[of_b].count; i++)
+        good = describe(g, of_b, &g->side[of_b].layers[i], list->count);
+    return room && good;
+}
+
+/* --- which go together ----------------------------------------------------------------------- */
+
+struct candidate {
+    double likeness;
+    uint32_t a, b;
+    bool turned;
+};
+
+static int by_candidate(const void *x, const void *y)
+{
+    const struct candidate *a = x, *b = y;
+    if (a->likeness != b->likeness)
+        return a->likeness < b->likeness ? 1 : -1;
+    return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
+}
+
+/* Whether they could be one; *turned: as matrices turned around. */
+static bool fits(const struct layers *a, const struct layers *b, bool *turned)
+{
+    *turned = false;
+    if (a->count != b->count)
+        return false;
+    if (a->unknown || b->unknown || strcmp(a->shape, b->shape) == 0)
+        return true;
+    *turned = a->turned && strcmp(a->turned, b->shape) == 0;
+    return *turned;
+}
+
+static bool take(struct guessing *g, const struct candidate *c)
+{
+    struct layers *a = &g->side[0].layers[c->a], *b = &g->side[1].layers[c->b];
+    bool good = true;
+    if (a->used || b->used)
+        return true;
+    a->used = b->used = true;
+    for (size_t i = 0; good && i < a->count; i++)
+        good = infer_add(
+            g->task, (struct infer_pair){.a = a->at[i],
+                                         .b = b->at[i],
+                                         .how = INFER_GUESS,
+                                         .ops = c->turned ? "[[\"transpose\"]]" : NULL});
+    return good;
+}
+
+struct candidates {
+    struct candidate *at;
+    size_t count, space;
+};
+
+/* Add what of side B fits layers `a`, among those from..to. */
+static bool list_fitting(struct guessing *g, uint32_t a, size_t from, size_t to,
+                         struct candidates *out)
+{
+    const struct layers *x = &g->side[0].layers[a];
+    for (size_t k = from; k < to; k++) {
+        struct candidate c = {.a = a, .b = (uint32_t)k};
+        const struct layers *y = &g->side[1].layers[k];
+        if (!fits(x, y, &c.turned))
+            continue;
+        const double apart =
+            x->place > y->place ? x->place - y->place : y->place - x->place;
+        c.likeness = infer_likeness(x->name, y->name) - 0.3 * apart - 0.2 * c.turned;
+        struct candidate *grown =
+            arena_grow(g->task->arena, out->at, out->count, &out->space, sizeof(*grown));
+        if (!grown)
+            return false;
+        out->at = grown;
+        out->at[out->count++] = c;
+    }
+    return true;
+}
+
+/* All that fit, the likest first. Of very many, only neighbours in the order are looked at. */
+static bool match_layers(struct guessing *g)
+{
+    const size_t as = g->side[0].count, bs = g->side[1].count;
+    const bool all = as <= GROUPS_MAX && bs <= GROUPS_MAX;
+    struct candidates list = {0};
+    bool good = true;
+    for (size_t i = 0; good && i < as; i++) {
+        const size_t from = all || i < NEIGHBOURS ? 0 : i - NEIGHBOURS;
+        const size_t to = all || i + NEIGHBOURS > bs ? bs : i + NEIGHBOURS;
+        good = list_fitting(g, (uint32_t)i, from < bs ? from : bs, to, &list);
+    }
+    if (list.count)
+        qsort(list.at, list.count, sizeof(*list.at), by_candidate);
+    for (size_t i = 0; good && i < list.count; i++)
+        good = take(g, &list.at[i]);
+    return good;
+}
+
+/* --- the same name --------------------------------------------------------------------------- */
+
+static bool same_or_unknown(const char *a, const char *b)
+{
+    return !a || !b || strcmp(a, b) == 0;
+}
+
+static bool match_names(struct infer_task *t)
+{
+    struct strmap names = {0};
+    bool good = true, added;
+    for (size_t i = 0; good && i < t->b.count; i++) {
+        uint64_t *value = t->used_b[i] ? &(uint64_t){0}
+                                       : strmap_add(&names, t->b.at[i].name,
+                                                    strlen(t->b.at[i].name), &added);
+        good = value != NULL;
+        if (good)
+            *value = i;
+    }
+    for (size_t i = 0; good && i < t->a.count; i++) {
+        const struct infer_tensor *a = &t->a.at[i];
+        const uint64_t *value = strmap_get(&names, a->name, strlen(a->name));
+        if (t->used_a[i] || !value || t->used_b[*value] ||
+            !same_or_unknown(a->shape, t->b.at[*value].shape) ||
+            !same_or_unknown(a->dtype, t->b.at[*value].dtype))
+            continue;
+        good =
+            infer_add(t, (struct infer_pair){
+                             .a = (uint32_t)i, .b = (uint32_t)*value, .how = INFER_NAME});
+    }
+    strmap_release(&names);
+    return good;
+}
+
+bool infer_guess(struct infer_task *task)
+{
+    struct guessing g = {.task = task};
+    return match_names(task) && list_layers(&g, false) && list_layers(&g, true) &&
+           match_layers(&g);
+}

@@ -1,0 +1,255 @@
+#include "catalog/infer/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/read/tensor_stream.h"
+
+#define SAMPLES      16   /* of a tensor */
+#define SAMPLE_RUN   16   /* elements of each */
+#define SAMPLE_WHOLE 4096 /* elements: a smaller tensor is its own sample */
+
+struct inferring {
+    struct inferred *out;
+    struct lookup *lookup;
+    struct file_cache *cache;
+    int64_t checkpoint[2];
+};
+
+const char *infer_how_name(const struct infer_pair *p)
+{
+    static const char *const names[] = {"", "content", "name", "guess"};
+    return p->b == INFER_NONE   ? "dropped"
+           : p->a == INFER_NONE ? "missing"
+                                : names[p->how];
+}
+
+/* --- digests ----------------------------------------------------------------------------------- */
+
+/* Hash what a stream gives, as content hashes are made. */
+static enum status hash_stream(struct tensor_stream *s, struct digest *d,
+                               struct digest_fold *f, struct digest_block *out,
+                               struct error *err)
+{
+    struct bytes block;
+    uint64_t in_block = 0;
+    struct digest_block one;
+    while (tensor_stream_next(s, &block, err) == OK && block.len) {
+        while (block.len) {
+            const uint64_t left = DIGEST_BLOCK - in_block;
+            const size_t len = block.len < left ? block.len : (size_t)left;
+            digest_update(d, block.at, len);
+            block = (struct bytes){block.at + len, block.len - len};
+            in_block += len;
+            if (in_block == DIGEST_BLOCK) {
+                digest_end(d, &one);
+                digest_fold_add(f, &one, 1);
+                in_block = 0;
+            }
+        }
+    }
+    if (in_block) {
+        digest_end(d, &one);
+        digest_fold_add(f, &one, 1);
+    }
+    digest_fold_end(f, out);
+    return err->status;
+}
+
+static enum status hash_whole(const struct stored_tensor *t, const struct dtype *to,
+                              struct digest_block *out, struct error *err)
+{
+    struct tensor_stream *s = NULL;
+    struct digest *d = digest_new();
+    struct digest_fold *f = digest_fold_new();
+    if (!d || !f)
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    else if (tensor_stream_open(t, NULL, to, &s, err) == OK)
+        hash_stream(s, d, f, out, err);
+    tensor_stream_close(s);
+    digest_fold_free(f);
+    digest_free(d);
+    return err->status;
+}
+
+/* Some elements, evenly spread: the same places of any tensor of as many. */
+static enum status hash_sample(const struct stored_tensor *t, const struct dtype *to,
+                               struct digest_block *out, struct error *err)
+{
+    struct converter converter;
+    struct reader *r = NULL;
+    struct digest *d = NULL;
+    const struct dtype *from = &t->dtype;
+    uint8_t in[SAMPLE_RUN * 16], made[SAMPLE_RUN * 16];
+    if (from->block_elems != 1 || from->block_bytes > 16 || (to && to->block_bytes > 16))
+        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "elements are packed");
+    if ((to && converter_find(from, to, &converter, err) != OK) ||
+        reader_open(t, &r, err) != OK)
+        return err->status;
+    d = digest_new();
+    if (!d)
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    for (uint64_t i = 0; d && i < SAMPLES && err->status == OK; i++) {
+        const uint64_t first = (t->elements - SAMPLE_RUN) / (SAMPLES - 1) * i;
+        const size_t width = to ? to->block_bytes : from->block_bytes;
+        if (reader_read(r, first * from->block_bytes, in,
+                        SAMPLE_RUN * (size_t)from->block_bytes, err) == OK &&
+            (!to || converter_run(&converter, in, made, SAMPLE_RUN, first, err) == OK))
+            digest_update(d, to ? made : in, SAMPLE_RUN * width);
+    }
+    if (d && err->status == OK)
+        digest_end(d, out);
+    digest_free(d);
+    reader_close(r);
+    return err->status;
+}
+
+static enum status load(struct inferring *i, const struct infer_probe *p,
+                        struct arena *arena, struct stored_tensor *out, struct error *err)
+{
+    const int64_t id = (i->checkpoint[p->of_b] << 24) + (int64_t)p->at;
+    struct text recipe = {0};
+    if (!p->ops) {
+        if (lookup_tensor(i->lookup, id, arena, out, err) == OK)
+            tensor_as_stored(out, arena, err);
+        out->cache = i->cache;
+        return err->status;
+    }
+    text_addf(&recipe, "[[[%lld,%s]],null,null]", (long long)id, p->ops);
+    if (text_str(&recipe))
+        lookup_composed(i->lookup, text_str(&recipe), arena, out, err);
+    else
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    text_release(&recipe);
+    return err->status;
+}
+
+static enum status digest_tensor(void *context, const struct infer_probe *p,
+                                 char out[DIGEST_TEXT], struct error *err)
+{
+    struct inferring *i = context;
+    struct arena arena = {0};
+    struct stored_tensor t = {0};
+    struct digest_block hash;
+    struct dtype room;
+    if (i->out->stop && i->out->stop(i->out->context))
+        return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    if (p->dtype)
+        dtype_find(p->dtype, &room);
+    if (load(i, p, &arena, &t, err) == OK) {
+        if (p->sample && t.elements > SAMPLE_WHOLE)
+            hash_sample(&t, p->dtype ? &room : NULL, &hash, err);
+        else
+            hash_whole(&t, p->dtype ? &room : NULL, &hash, err);
+    }
+    arena_release(&arena);
+    if (err->status == OK)
+        digest_print(&hash, out);
+    return err->status;
+}
+
+/* --- lists of tensors ------------------------------------------------------------------------ */
+
+static const char *keep_column(struct arena *arena, sqlite3_stmt *s, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(s, column);
+    return text ? arena_copy(arena, text, strlen(text)) : NULL;
+}
+
+static bool read_row(struct arena *arena, sqlite3_stmt *s, struct infer_tensor *t)
+{
+    const char *shape;
+    t->name = keep_column(arena, s, 0);
+    t->dtype = keep_column(arena, s, 1);
+    t->shape = keep_column(arena, s, 2);
+    t->hash = keep_column(arena, s, 3);
+    t->elements = (uint64_t)sqlite3_column_int64(s, 4);
+    t->rank = t->shape ? 0 : INFER_RANK_MAX + 1;
+    shape = t->shape ? t->shape + 1 : "]";
+    while (*shape && *shape != ']' && t->rank <= INFER_RANK_MAX) {
+        char *end;
+        const unsigned long long size = strtoull(shape, &end, 10);
+        if (t->rank < INFER_RANK_MAX)
+            t->size[t->rank] = size;
+        t->rank++;
+        shape = *end == ',' ? end + 1 : end;
+    }
+    /* A name with a NUL is in no rule. */
+    return t->name && strlen(t->name) == (size_t)sqlite3_column_bytes(s, 0);
+}
+
+static enum status read_list(sqlite3 *db, int64_t checkpoint, struct arena *arena,
+                             struct infer_list *out, struct error *err)
+{
+    static const char sql[] =
+        "SELECT name, dtype, shape, hash, elements FROM tensor WHERE checkpoint_id = ?1"
+        " ORDER BY ord";
+    sqlite3_stmt *s = NULL;
+    size_t space = 0;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    sqlite3_bind_int64(s, 1, checkpoint);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        struct infer_tensor *grown =
+            arena_grow(arena, out->at, out->count, &space, sizeof(*grown));
+        rc = SQLITE_OK;
+        if (!grown) {
+            error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory to infer");
+            break;
+        }
+        out->at = grown;
+        out->at[out->count] = (struct infer_tensor){0};
+        if (!read_row(arena, s, &out->at[out->count])) {
+            error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                      "a tensor's name has a NUL character, which no rule can have");
+            break;
+        }
+        out->count++;
+    }
+    if (err->status == OK && rc != SQLITE_DONE)
+        db_error(db, "cannot list the tensors", err);
+    sqlite3_finalize(s);
+    return err->status;
+}
+
+/* --- all of it --------------------------------------------------------------------------------- */
+
+static void infer(sqlite3 *db, struct inferring *i, struct error *err)
+{
+    struct inferred *r = i->out;
+    struct infer_task *t = &r->task;
+    struct infer_item *item;
+    if (read_list(db, i->checkpoint[0], &r->arena, &t->a, err) != OK ||
+        read_list(db, i->checkpoint[1], &r->arena, &t->b, err) != OK ||
+        lookup_open(db, &i->lookup, err) != OK)
+        return;
+    i->cache = file_cache_new();
+    if (!r->names_only && i->cache)
+        t->digest = digest_tensor;
+    t->context = i;
+    if (infer_pairs(t, err) != OK)
+        return;
+    item = infer_items(t);
+    if (item)
+        infer_rules(item, t->a.count, &r->set, err);
+    else
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory to infer");
+}
+
+enum status infer_run(sqlite3 *db, int64_t a, int64_t b, struct inferred *r,
+                      struct error *err)
+{
+    struct inferring i = {.out = r, .checkpoint = {a, b}};
+    r->task = (struct infer_task){.arena = &r->arena};
+    r->set = (struct ruleset){.arena = &r->arena, .name = "inferred"};
+    infer(db, &i, err);
+    if (i.lookup)
+        lookup_close(i.lookup);
+    file_cache_free(i.cache);
+    return err->status;
+}
+
+void infer_release(struct inferred *r)
+{
+    arena_release(&r->arena);
+}

@@ -1,0 +1,35 @@
+/*
+ * run.h - map inference over two checkpoints of a catalog.
+ *
+ *   struct inferred r = {.stop = ctrl_c};
+ *   if (infer_run(db, a, b, &r, &err) == OK)
+ *       use(&r.set, r.task.pair);
+ *   infer_release(&r);
+ *
+ * Contents are compared by the hashes that the catalog has (content.h makes them); operations are
+ * tried by reading tensors.
+ */
+#ifndef CKPTDB_INFER_RUN_H
+#define CKPTDB_INFER_RUN_H
+
+#include "catalog/db/db.h"
+#include "catalog/infer/infer.h"
+
+struct inferred {
+    /* In: */
+    bool (*stop)(void *context); /* NULL: never. True ends with ERR_INTERRUPTED */
+    void *context;
+    bool names_only; /* read no tensor: pair by hashes that are known, shapes and names */
+    /* Out: */
+    struct infer_task task;
+    struct ruleset set;
+    struct arena arena;
+};
+
+enum status infer_run(sqlite3 *, int64_t a, int64_t b, struct inferred *, struct error *);
+void infer_release(struct inferred *);
+
+/* "content", "name", "guess"; "dropped" and "missing" where only one side has a tensor. */
+const char *infer_how_name(const struct infer_pair *);
+
+#endif
