@@ -57,17 +57,24 @@ static const struct query conversion = {
 };
 
 /* A set that says "restore" in its options, as the T5 importer's: with the slots that are missing
- * and, onto a model, no others than that has. One that hides another collides with it. */
-#define RESTORE(target)                                                                  \
+ * and, onto a model, no others than that has, and what that has more. One that hides another
+ * collides with it. */
+#define RESTORE(rows)                                                                    \
     {                                                                                    \
         .sql = "SELECT iif(origin = 'zeros', -1, tensor_id), old_name, name, dtype, "    \
                "shape, iif(note GLOB 'hidden*', 'error', status), ifnull(error, note), " \
-               "NULL, 1, " RECIPE_OF_ONE "FROM restore "                                 \
-               "WHERE ruleset = ?3 AND checkpoint_id = ?1 AND " target,                  \
+               "NULL, 1, " RECIPE_OF_ONE "FROM " rows,                                   \
         .id = "tensor_id", .name = "coalesce(old_name, name)", .order = " ORDER BY ord", \
     }
-static const struct query restored = RESTORE("target_id IS NULL");
-static const struct query restored_onto = RESTORE("target_id = ?4 AND strict = 1");
+#define RESTORE_ROWS(target)                                                             \
+    "restore WHERE ruleset = ?3 AND checkpoint_id = ?1 AND " target " "
+#define ONTO RESTORE_ROWS("target_id = ?4 AND strict = 1")
+static const struct query restored = RESTORE(RESTORE_ROWS("target_id IS NULL"));
+static const struct query restored_onto = RESTORE(
+    "(SELECT ord, origin, tensor_id, old_name, name, dtype, shape, status, error, "
+    "note, ops FROM " ONTO "UNION ALL SELECT NULL, NULL, NULL, NULL, name, NULL, "
+    "NULL, 'missing', NULL, NULL, NULL FROM tensor WHERE checkpoint_id = ?4 AND "
+    "name NOT IN (SELECT name FROM " ONTO "AND name IS NOT NULL)) WHERE 1");
 
 /* Status and error of a row: that a tensor has another shape than the model's is one. */
 #define OF_SHAPE(shape, model, status, error)                                            \

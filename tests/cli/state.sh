@@ -63,4 +63,10 @@ for dialect in orbax kauldron t5x-assignment; do
     try export whole "$dialect.npz" --map "$dialect" --target other.json
     try export whole "$dialect.npz" --map "$dialect" --target same.json
 done
+echo '{"dialect": "t5x-translator", "options": {"restore": true}, "rules": [["(.*)", "\\1"]]}' >map.json
+"$CKPTDB_BIN" map load same map.json
+names more.json "$name:$shape" target/more:3
+for target in other same more; do
+    try export whole t5-$target.npz --map same --target $target.json
+done
 ls
