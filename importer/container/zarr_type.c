@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/codec/codec.h"
 #include "catalog/convert/convert.h"
 #include "importer/container/base64.h"
 #include "importer/container/zarr_private.h"
@@ -369,12 +370,29 @@ static bool number_as_text(struct zarr_parsing *z, const struct json *j)
     return !z->fill_by_str || keep_fill(z, j->text.at, j->text.len);
 }
 
+/* Texts of a fixed width cut off what is too long, as NumPy does. */
+static bool keep_text(struct zarr_parsing *z, const uint8_t *text, size_t len)
+{
+    const char *strings = z->type.strings;
+    const bool chars = *strings == 'U';
+    uint64_t width, seen = 0;
+    size_t end = 0;
+    if ((!chars && *strings != 'S') || !codec_number(strings + 1, &width))
+        return keep_fill(z, text, len);
+    for (; end < len; end++) {
+        seen += !chars || (text[end] & 0xC0) != 0x80;
+        if (seen > width)
+            break;
+    }
+    return keep_fill(z, text, end);
+}
+
 static bool string_fill(struct zarr_parsing *z, struct json *j)
 {
     if (j->type == JSON_NUMBER || j->type == JSON_TRUE || j->type == JSON_FALSE)
         return number_as_text(z, j);
     if (!z->fill_is_bytes)
-        return j->type == JSON_STRING ? keep_fill(z, j->text.at, j->text.len)
+        return j->type == JSON_STRING ? keep_text(z, j->text.at, j->text.len)
                                       : bad_fill(z);
     size_t room = j->type == JSON_STRING ? j->text.len : cursor_left(&j->cursor);
     uint8_t *out = arena_alloc(z->arena, room ? room : 1);
@@ -385,7 +403,7 @@ static bool string_fill(struct zarr_parsing *z, struct json *j)
         return bad_fill(z);
     while (*z->type.strings == 'S' && len && !out[len - 1])
         len--;
-    return keep_fill(z, out, len);
+    return keep_text(z, out, len);
 }
 
 bool zarr_fill(struct zarr_parsing *z, const struct zarr_value *v)
@@ -394,7 +412,8 @@ bool zarr_fill(struct zarr_parsing *z, const struct zarr_value *v)
     uint8_t element[ELEMENT_BYTES] = {0};
     struct json j;
     if (v->type == JSON_FAIL || v->type == JSON_NULL) {
-        z->array->absent_is_lost = true;
+        /* Only zarr-python writes strings, and leaves out chunks of nothing but "". */
+        z->array->absent_is_lost = d->kind != DTYPE_STRING;
         return true;
     }
     if (d->kind == DTYPE_UNKNOWN)
