@@ -1,6 +1,6 @@
 # ckptdb: a catalog of machine-learning checkpoints.
 #
-#   make            build/ckptdb and build/ckptdb.so
+#   make            build/ckptdb, build/ckptdb.so and build/libckptdb.so
 #   make demo       install what is missing, build, take the tour
 #   make check      install what is missing, build, run all tests
 #   make install    PREFIX, DESTDIR, BINDIR, LIBDIR, MANDIR, DATADIR are honoured; uninstall
@@ -25,6 +25,7 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
+INCLUDEDIR ?= $(PREFIX)/include
 INSTALL ?= install
 PYTHON ?= python3
 Q := $(if $V,,@)
@@ -62,7 +63,7 @@ warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prot
             -Wvla -Wformat=2 -Wwrite-strings -Wimplicit-fallthrough -Wundef \
             $(if $(CI),-Werror)
 cflags := -std=c17 -D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 -I. -I$G \
-          -pthread -fvisibility=hidden $(variant_flags) $(warnings) $(package_cflags)
+          -pthread -fPIC -fvisibility=hidden $(variant_flags) $(warnings) $(package_cflags)
 ldflags := -pthread $(variant_flags)
 
 comma := ,
@@ -70,6 +71,7 @@ comma := ,
 # --- sources ------------------------------------------------------------------------------
 catalog_c := $(sort $(shell find catalog -name '*.c'))
 importer_c := $(sort $(shell find importer -name '*.c'))
+library_c := $(sort $(shell find library -name '*.c'))
 shell_c := $(sort $(shell find shell -name '*.c'))
 proto := $(sort $(wildcard schema/*.proto))
 schema_sql := $(sort $(wildcard schema/*.sql)) $(sort $(wildcard schema/query/*.sql)) \
@@ -79,23 +81,26 @@ checks := $(sort $(wildcard schema/check/*))
 generated_c := $G/schema.c $(proto:schema/%.proto=$G/%.pb-c.c)
 generated_h := $(proto:schema/%.proto=$G/%.pb-c.h)
 
-core := $(patsubst %.c,$B/core/%.o,$(catalog_c) $(importer_c) $(filter-out shell/main.c,$(shell_c))) \
-        $(patsubst $G/%.c,$B/core/gen/%.o,$(generated_c))
+# The library, and what the program has besides.
+lib := $(patsubst %.c,$B/core/%.o,$(catalog_c) $(importer_c) $(library_c)) \
+       $(patsubst $G/%.c,$B/core/gen/%.o,$(generated_c))
+core := $(lib) $(patsubst %.c,$B/core/%.o,$(filter-out shell/main.c,$(shell_c)))
 main := $B/core/shell/main.o
 # The extension: the catalog that answers, without exports, the importer and the shell.
 ext := $(patsubst %.c,$B/ext/%.o,$(filter-out catalog/export/%,$(catalog_c))) $B/ext/gen/schema.o
 
-# Objects depend on the flags they were made with.
+# Objects depend on the flags they were made with; an installation takes what there is.
 flags := $(CC) $(cflags) $(CFLAGS) $(CPPFLAGS) $(ldflags) $(LDFLAGS)
-ifneq ($(flags),$(file <$B/flags))
+installs := $(and $(filter install install-lib uninstall,$(MAKECMDGOALS)),$(wildcard $B/flags))
+ifneq ($(if $(installs),,$(flags)),$(if $(installs),,$(file <$B/flags)))
 $(shell mkdir -p $B)$(file >$B/flags,$(flags))
 endif
 
 .PHONY: all
-all: $B/ckptdb $B/ckptdb.so
+all: $B/ckptdb $B/ckptdb.so $B/libckptdb.so
 ifeq ($(VARIANT),release)
-all: build/ckptdb build/ckptdb.so
-build/ckptdb build/ckptdb.so: build/%: $B/%
+all: build/ckptdb build/ckptdb.so build/libckptdb.so
+build/ckptdb build/ckptdb.so build/libckptdb.so: build/%: $B/%
 	$(Q)ln -sf $(VARIANT)/$* $@
 endif
 
@@ -108,6 +113,15 @@ $B/ckptdb.so: $(ext)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -shared -o $@ $^ $(filter-out -lsqlite3 -lprotobuf-c,$(package_libs)) -ldl -lm
 
+# Its number changes with what catalog/ckptdb.h calls its ABI.
+soname := libckptdb.so.0
+version = $(shell sed -n 's/.*CKPTDB_VERSION "\(.*\)"/\1/p' catalog/base/version.h)
+
+$B/libckptdb.so: $(lib)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ldflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(soname) -o $@ $^ $(package_libs) -ldl -lm
+	$(Q)ln -sf $(@F) $B/$(soname)
+
 $B/core/gen/%.o: $G/%.c $B/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
@@ -115,7 +129,7 @@ $B/core/gen/%.o: $G/%.c $B/flags
 $B/ext/gen/%.o: $G/%.c $B/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(cflags) -fPIC -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(cflags) -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 $B/core/%.o: %.c $B/flags | $(generated_h)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
@@ -123,7 +137,7 @@ $B/core/%.o: %.c $B/flags | $(generated_h)
 $B/ext/%.o: %.c $B/flags | $(generated_h)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(cflags) -fPIC $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(cflags) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 .SECONDARY: $(generated_c) $(generated_h)
 $G/%.pb-c.c $G/%.pb-c.h &: schema/%.proto
@@ -252,18 +266,30 @@ interop: all
 DATADIR ?= $(PREFIX)/share
 COMPLETIONS := $(DATADIR)/bash-completion/completions
 
-.PHONY: install uninstall
-install: all
-	$(INSTALL) -d "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(MANDIR)/man1" \
-	    "$(DESTDIR)$(COMPLETIONS)"
+.PHONY: install install-lib uninstall
+install: all install-lib
+	$(INSTALL) -d "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1" "$(DESTDIR)$(COMPLETIONS)"
 	$(INSTALL) -m 755 $B/ckptdb "$(DESTDIR)$(BINDIR)/ckptdb"
 	$(INSTALL) -m 755 $B/ckptdb.so "$(DESTDIR)$(LIBDIR)/ckptdb.so"
 	$(INSTALL) -m 644 shell/ckptdb.1 "$(DESTDIR)$(MANDIR)/man1/ckptdb.1"
 	$(INSTALL) -m 644 shell/line/completion.bash "$(DESTDIR)$(COMPLETIONS)/ckptdb"
 
+# libckptdb.so -> libckptdb.so.0 -> libckptdb.so.0.1.0, header, pkg-config file, manual.
+install-lib: $B/libckptdb.so
+	$(INSTALL) -d "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(INCLUDEDIR)" "$(DESTDIR)$(MANDIR)/man3"
+	$(INSTALL) -m 755 $B/libckptdb.so "$(DESTDIR)$(LIBDIR)/libckptdb.so.$(version)"
+	ln -sf libckptdb.so.$(version) "$(DESTDIR)$(LIBDIR)/$(soname)"
+	ln -sf $(soname) "$(DESTDIR)$(LIBDIR)/libckptdb.so"
+	$(INSTALL) -m 644 catalog/ckptdb.h "$(DESTDIR)$(INCLUDEDIR)/ckptdb.h"
+	$(INSTALL) -m 644 library/libckptdb.3 "$(DESTDIR)$(MANDIR)/man3/libckptdb.3"
+	sed -e 's|@libdir@|$(LIBDIR)|; s|@includedir@|$(INCLUDEDIR)|; s|@version@|$(version)|' \
+	    -e 's|@requires@|$(modules)|' library/libckptdb.pc.in >"$(DESTDIR)$(LIBDIR)/pkgconfig/libckptdb.pc"
+
 uninstall:
 	rm -f "$(DESTDIR)$(BINDIR)/ckptdb" "$(DESTDIR)$(LIBDIR)/ckptdb.so" \
-	    "$(DESTDIR)$(MANDIR)/man1/ckptdb.1" "$(DESTDIR)$(COMPLETIONS)/ckptdb"
+	    "$(DESTDIR)$(MANDIR)/man1/ckptdb.1" "$(DESTDIR)$(COMPLETIONS)/ckptdb" \
+	    "$(DESTDIR)$(LIBDIR)"/libckptdb.so* "$(DESTDIR)$(INCLUDEDIR)/ckptdb.h" \
+	    "$(DESTDIR)$(LIBDIR)/pkgconfig/libckptdb.pc" "$(DESTDIR)$(MANDIR)/man3/libckptdb.3"
 
 .PHONY: clean
 clean:

@@ -26,7 +26,7 @@ struct importing {
 
 static bool interrupted(const struct import_options *o)
 {
-    return o->interrupted && *o->interrupted;
+    return o->stop && o->stop(o->context);
 }
 
 static unsigned thread_count(const struct import_options *o)

@@ -8,7 +8,6 @@
 #ifndef CKPTDB_IMPORTER_IMPORT_H
 #define CKPTDB_IMPORTER_IMPORT_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,8 +23,8 @@ struct import_options {
     bool prune;    /* drop checkpoints that are no longer there */
     bool follow;   /* enter linked directories */
     bool dry_run;  /* only find out what would be done */
-    /* Ends the import at the next checkpoint when it becomes non-zero. */
-    const atomic_int *interrupted;
+    /* Asked from any thread; true ends the import at the next checkpoint. NULL: never. */
+    bool (*stop)(void *context);
     /* "looking" for files (total 0), then "indexing" checkpoints. NULL: silent. */
     void (*progress)(void *context, const char *doing, uint64_t done, uint64_t total);
     /* Called once when another program is writing the catalog: its end is awaited. */

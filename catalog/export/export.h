@@ -15,8 +15,6 @@
 #ifndef CKPTDB_EXPORT_EXPORT_H
 #define CKPTDB_EXPORT_EXPORT_H
 
-#include <stdatomic.h>
-
 #include "catalog/base/text.h"
 #include "catalog/convert/convert.h"
 #include "catalog/convert/loss.h"
@@ -136,10 +134,10 @@ struct export_options {
     const char *const *metadata; /* key, value, ..., NULL; sorted by key. NULL: none */
     const char *const *settings; /* key, value, ..., NULL, of the exporter. NULL: none */
     const struct output_io *io;  /* NULL: the system's */
-    const atomic_int *interrupted; /* NULL: never */
-    void (*progress)(void *context, uint64_t done,
-                     uint64_t total); /* any thread; or NULL */
-    void *progress_context;
+    /* Both from any thread, or NULL. Stops with ERR_INTERRUPTED where `stop` is true. */
+    bool (*stop)(void *context);
+    void (*progress)(void *context, uint64_t done, uint64_t total);
+    void *context;
     /* Whether a path may be written to; asked for each before anything is. NULL: any. */
     enum status (*guard)(void *context, const char *path, struct error *err);
     void *guard_context;

@@ -347,8 +347,8 @@ static enum status piece_run(struct worker *w, struct flow *f, uint64_t number,
 /* Read, convert and write one block. */
 static enum status do_block(struct worker *w, struct flow *f, uint64_t block, size_t *len)
 {
-    const atomic_int *interrupted = w->pump->stream->options->interrupted;
-    if (interrupted && *interrupted)
+    const struct export_options *options = w->pump->stream->options;
+    if (options->stop && options->stop(options->context))
         return error_set(&w->error, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
     w->loss = (struct loss){0};
     return f->pieces ? piece_run(w, f, block, len) : block_run(w, f, block, len);
@@ -475,7 +475,7 @@ static bool pump_done(struct pump *p, struct flow *f, const struct loss *loss, s
     p->written += len;
     add_loss(&f->loss, loss);
     if (options->progress)
-        options->progress(options->progress_context, p->written, p->stream->nbytes);
+        options->progress(options->context, p->written, p->stream->nbytes);
     if (++f->done < f->blocks)
         return false;
     report_loss(f, options->loss);

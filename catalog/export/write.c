@@ -301,7 +301,7 @@ static enum status commit(struct writing *w, struct error *err)
     const struct export_options *options = w->options;
     if (options->sync && sync_all(w, err) != OK)
         return err->status;
-    if (options->interrupted && *options->interrupted)
+    if (options->stop && options->stop(options->context))
         return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
     if (w->output)
         output_commit(w->output, options->force, err);

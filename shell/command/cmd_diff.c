@@ -88,7 +88,7 @@ static bool count_rows(struct session *s, struct counts *c)
 static bool hash_both(struct session *s, int64_t a, int64_t b, unsigned threads,
                       int *status)
 {
-    sqlite3_int64 ids[] = {a, b};
+    int64_t ids[] = {a, b};
     const struct hash_request r = {.ids = ids, .count = 2, .threads = threads};
     *status = hash_request(s, &r);
     return *status == STATUS_FINE;

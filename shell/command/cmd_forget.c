@@ -1,24 +1,8 @@
 #include <stdlib.h>
 
-#include "catalog/db/write.h"
 #include "shell/command/command.h"
 
-static enum status drop_all(struct session *s, const sqlite3_int64 *ids, size_t count,
-                            struct error *err)
-{
-    struct writer *writer;
-    if (writer_open(s->db, NULL, NULL, NULL, &writer, err) != OK)
-        return err->status;
-    for (size_t i = 0; i < count && err->status == OK; i++)
-        writer_drop(writer, ids[i], err);
-    if (err->status == OK)
-        writer_close(writer, err);
-    else
-        writer_abort(writer);
-    return err->status;
-}
-
-static bool say_each(struct session *s, const sqlite3_int64 *ids, size_t count, bool dry)
+static bool say_each(struct session *s, const int64_t *ids, size_t count, bool dry)
 {
     for (size_t i = 0; i < count; i++) {
         sqlite3_stmt *row = session_prepare(
@@ -41,14 +25,14 @@ static const struct option_spec options[] = {
 static int forget_run(struct session *s, const struct args *args)
 {
     bool dry = args->value[0] != NULL;
-    struct error err = {.offset = NO_OFFSET};
+    struct ckptdb_error err;
     size_t count;
-    sqlite3_int64 *ids = session_checkpoints(s, args->operand, args->count, &count);
+    int64_t *ids = session_checkpoints(s, args->operand, args->count, &count);
     int status = STATUS_NO;
     if (ids && say_each(s, ids, count, dry)) {
         status = STATUS_FINE;
-        if (!dry && drop_all(s, ids, count, &err) != OK) {
-            complain_error(&err);
+        if (!dry && ckptdb_forget(s->open, ids, count, &err) != CKPTDB_OK) {
+            complain_status(&err);
             status = STATUS_TROUBLE;
         }
     }

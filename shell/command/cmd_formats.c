@@ -1,54 +1,24 @@
 #include <string.h>
 
-#include "catalog/export/export.h"
-#include "importer/job/format.h"
-#include "importer/walk/unread.h"
+#include "catalog/base/text.h"
 #include "shell/command/command.h"
-#include "shell/render/render.h"
 
-/* What is known under one name: a format that is read, one that is written, both or neither. */
-struct known {
-    const char *name;
-    const struct format *read;
-    const struct exporter *written;
-    const struct unread_kind *unread; /* of neither */
-};
-
-static void add_settings(struct text *json, const struct exporter *e)
+static bool add_format(void *context, const struct ckptdb_format *f)
 {
-    struct text list = {0};
-    for (const struct export_setting *s = e ? e->settings : NULL; s && s->key; s++)
-        text_addf(&list, "%s%s=%s (%s)", list.len ? ", " : "", s->key, s->values,
-                  s->summary);
-    text_json(json, list.len ? list.at : "", list.len);
-    json->failed = json->failed || list.failed;
-    text_release(&list);
-}
-
-static void add_known(struct text *json, const struct known *k)
-{
-    const char *suffixes = k->read && k->read->suffixes ? k->read->suffixes : "";
-    const char *summary = k->read      ? k->read->summary
-                          : k->written ? k->written->summary
-                                       : k->unread->what;
-    const char *const facts[] = {
-        k->name, k->read ? "yes" : "no", k->written ? "yes" : "no", summary,
-        *suffixes || !k->written ? suffixes : k->written->suffix};
+    struct text *json = context;
+    const char *const facts[] = {f->name,
+                                 f->reads ? "yes" : "no",
+                                 f->writes ? "yes" : "no",
+                                 f->summary,
+                                 f->suffixes,
+                                 f->options};
     text_adds(json, json->len > 1 ? ",[" : "[");
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+        text_adds(json, i ? "," : "");
         text_json(json, facts[i], strlen(facts[i]));
-        text_addc(json, ',');
     }
-    add_settings(json, k->written);
     text_addc(json, ']');
-}
-
-static bool is_read(const char *name)
-{
-    for (size_t i = 0; formats[i]; i++)
-        if (formats[i]->index && strcmp(formats[i]->name, name) == 0)
-            return true;
-    return false;
+    return true;
 }
 
 static int formats_run(struct session *s, const struct args *args)
@@ -56,17 +26,7 @@ static int formats_run(struct session *s, const struct args *args)
     (void)args;
     struct text json = {0};
     text_addc(&json, '[');
-    for (size_t i = 0; formats[i]; i++)
-        if (formats[i]->index)
-            add_known(&json, &(struct known){formats[i]->name, formats[i],
-                                             exporter_find(formats[i]->name), NULL});
-    for (size_t i = 0; exporters[i]; i++)
-        if (!is_read(exporters[i]->name))
-            add_known(&json,
-                      &(struct known){exporters[i]->name, NULL, exporters[i], NULL});
-    for (const struct unread_kind *k = unread_kinds; k->name; k++)
-        if (k->what)
-            add_known(&json, &(struct known){k->name, NULL, NULL, k});
+    ckptdb_formats(add_format, &json);
     text_addc(&json, ']');
     int status = render_json(s,
                              "SELECT value ->> 0 AS name, value ->> 1 AS read,"

@@ -93,7 +93,7 @@ static int ending(const struct hashing *h, const struct error *err)
 bool hash_id_list(const struct hash_request *r, struct text *out)
 {
     for (size_t i = 0; i < r->count; i++)
-        text_addf(out, "%s%lld", i ? "," : "[", r->ids[i]);
+        text_addf(out, "%s%lld", i ? "," : "[", (long long)r->ids[i]);
     text_adds(out, r->count ? "]" : "[]");
     return text_str(out) != NULL;
 }

@@ -1,26 +1,29 @@
 /*
  * cmd_import.c - index what lies under some paths.
  */
-#include <limits.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "importer/import.h"
-#include "importer/walk/unread.h"
-#include "importer/walk/walk.h"
+#include "catalog/base/text.h"
 #include "shell/command/command.h"
 #include "shell/command/import_issues.h"
 
 struct showing {
+    struct session *session;
     struct progress *bar;
     const char *doing;
-    struct session *session;
+    struct import_issues issues;
 };
 
 static void show(void *context, const char *doing, uint64_t done, uint64_t total)
 {
     struct showing *s = context;
+    if (strcmp(doing, "waiting") == 0) {
+        complain("waiting: another program is writing the catalog");
+        return;
+    }
     if (s->doing != doing && total) {
         /* The search is over (the writer's thread is the only one that says so). */
         progress_free(s->bar);
@@ -30,43 +33,45 @@ static void show(void *context, const char *doing, uint64_t done, uint64_t total
     progress_set(s->bar, done, total);
 }
 
-static void say_waiting(void *context)
+static void end_progress(struct showing *s)
 {
-    (void)context;
-    complain("waiting: another program is writing the catalog");
+    progress_free(s->bar);
+    s->bar = NULL;
 }
 
-static void print_plan(struct session *session, const struct walk *walk)
+static void show_found(void *context, const struct ckptdb_found *found)
 {
-    for (uint64_t i = 0; i < walk->unit_count; i++) {
-        const struct unit *u = &walk->units[i];
-        fprintf(session->out, "%s\t%s\t%s\n",
-                u->unchanged ? "unchanged"
-                : u->known   ? "changed"
+    struct showing *s = context;
+    end_progress(s);
+    fprintf(s->session->out, "%s\t%s\t%s\n",
+            found->unchanged ? "unchanged"
+            : found->known   ? "changed"
                              : "new",
-                u->format->name, u->path);
-    }
+            found->format, found->path);
 }
 
-/* `refused`: with those of earlier imports, which are not read again. */
-static void summarise(const struct import_report *r, sqlite3_int64 refused, bool dry_run)
+static void show_issue(void *context, const struct ckptdb_issue *issue)
+{
+    struct showing *s = context;
+    end_progress(s);
+    import_issues_add(&s->issues, issue);
+}
+
+static void summarise(const struct ckptdb_import_report *r, bool dry_run)
 {
     struct text t = {0};
-    text_addf(&t, "%s%llu new, %llu changed, %llu unchanged", dry_run ? "would be: " : "",
-              (unsigned long long)r->added, (unsigned long long)r->changed,
-              (unsigned long long)r->unchanged);
-    if (refused)
-        text_addf(&t, ", %lld refused", refused);
+    text_addf(&t, "%s%" PRIu64 " new, %" PRIu64 " changed, %" PRIu64 " unchanged",
+              dry_run ? "would be: " : "", r->added, r->changed, r->unchanged);
+    if (r->failed)
+        text_addf(&t, ", %" PRIu64 " refused", r->failed);
     if (r->vanished)
-        text_addf(&t, ", %llu no longer there%s", (unsigned long long)r->vanished,
+        text_addf(&t, ", %" PRIu64 " no longer there%s", r->vanished,
                   r->pruned ? " and dropped" : "");
     if (text_str(&t))
         complain("%s", text_str(&t));
     text_release(&t);
-    unread_summary(r->walk, &t);
-    if (t.len && text_str(&t))
-        complain("%s", text_str(&t));
-    text_release(&t);
+    if (*r->unread)
+        complain("%s", r->unread);
 }
 
 static bool parse_jobs(const char *text, unsigned *jobs)
@@ -77,101 +82,97 @@ static bool parse_jobs(const char *text, unsigned *jobs)
     return *text >= '0' && *text <= '9' && !*end && n >= 1 && n <= 1024;
 }
 
-static int finish(struct session *session, const struct import_report *report,
-                  const struct import_options *options, const struct error *err)
-{
-    if (err->status != OK && err->status != ERR_INTERRUPTED) {
-        complain_error(err);
-        return STATUS_TROUBLE;
-    }
-    if (options->dry_run && report->walk)
-        print_plan(session, report->walk);
-    struct import_counts counts = {0};
-    bool good = true, interrupted = err->status == ERR_INTERRUPTED;
-    if (report->walk && session->db && !options->dry_run)
-        good = import_issues(session, report->walk, &counts);
-    /* Of those that are known, the issues are theirs. */
-    counts.refused += (sqlite3_int64)report->failed_known;
-    if (counts.refused < (sqlite3_int64)report->failed)
-        counts.refused = (sqlite3_int64)report->failed;
-    if (report->walk)
-        summarise(report, counts.refused, options->dry_run);
-    if (report->vanished > report->pruned && !options->dry_run)
-        complain(
-            "of what is no longer there: `import --prune` drops it, `relocate OLD NEW` "
-            "follows it where it was moved");
-    if (interrupted)
-        complain(
-            report->added || report->changed
-                ? "interrupted: what is counted here is kept, and the next import goes "
-                  "on from there"
-                : "interrupted: nothing was indexed, and the catalog is as it was");
-    if (interrupted)
-        return STATUS_INTERRUPTED;
-    return !good ? STATUS_TROUBLE : counts.issues ? STATUS_NO : STATUS_FINE;
-}
-
 extern const struct command command_import;
 
 /* A mistyped path must not leave an empty catalog behind. */
-static bool paths_exist(const struct import_options *options)
+static bool paths_exist(const struct ckptdb_import_options *options)
 {
-    struct error err = {.offset = NO_OFFSET};
-    for (int i = 0; i < options->path_count; i++) {
-        if (walk_find(options->paths[i], &err) != OK) {
-            complain_error(&err);
+    struct ckptdb_error err;
+    for (size_t i = 0; i < options->path_count; i++) {
+        if (ckptdb_import_find(options->paths[i], &err) != CKPTDB_OK) {
+            complain_status(&err);
             return false;
         }
     }
     return true;
 }
 
-/* A dry run makes no catalog, and needs none. */
-static bool open_catalog(struct session *session, bool dry_run)
+/* A dry run makes no catalog, and needs none: where there is none, one in memory does. */
+static ckptdb *open_catalog(struct session *session, bool dry_run)
 {
+    struct ckptdb_error err;
+    ckptdb *none = NULL;
     if (!dry_run && session->readonly) {
         complain("import writes to the catalog: --readonly forbids it");
-        return false;
+        return NULL;
     }
-    if (dry_run && access(session->catalog, F_OK) != 0)
-        return true;
-    if (!session_open(session, dry_run ? DB_READ : DB_CREATE))
-        return false;
-    /* An import stops between checkpoints: a statement that is interrupted would undo those
-     * that are not committed yet. */
-    sqlite3_progress_handler(session->db, 0, NULL, NULL);
-    return true;
+    if (dry_run && !session->open && access(session->catalog, F_OK) != 0) {
+        if (ckptdb_open(NULL, CKPTDB_CREATE, &none, &err) != CKPTDB_OK)
+            complain_status(&err);
+        return none;
+    }
+    return session_open(session, dry_run ? DB_READ : DB_CREATE) ? session->open : NULL;
+}
+
+static int run_import(struct session *session, ckptdb *catalog,
+                      const struct ckptdb_import_options *options)
+{
+    struct showing *showing = options->context;
+    struct ckptdb_import_report report = {.size = sizeof(report)};
+    struct ckptdb_error err;
+    showing->bar = progress_new(session, "looking", "files");
+    ckptdb_import(catalog, options, &report, &err);
+    end_progress(showing);
+    if (err.status != CKPTDB_OK && err.status != CKPTDB_INTERRUPTED) {
+        complain_status(&err);
+        return STATUS_TROUBLE;
+    }
+    import_issues_end(&showing->issues);
+    summarise(&report, options->dry_run);
+    if (report.vanished > report.pruned && !options->dry_run)
+        complain(
+            "of what is no longer there: `import --prune` drops it, `relocate OLD NEW` "
+            "follows it where it was moved");
+    if (err.status == CKPTDB_OK)
+        return report.issues ? STATUS_NO : STATUS_FINE;
+    complain(report.added || report.changed
+                 ? "interrupted: what is counted here is kept, and the next import goes "
+                   "on from there"
+                 : "interrupted: nothing was indexed, and the catalog is as it was");
+    return STATUS_INTERRUPTED;
 }
 
 static int import_command(struct session *session, const struct args *args)
 {
     struct showing showing = {.session = session, .doing = "looking"};
-    struct import_options options = {
+    struct ckptdb_import_options options = {
+        .size = sizeof(options),
         .paths = args->operand,
-        .path_count = args->count,
+        .path_count = (size_t)args->count,
         .prune = args_flag(&command_import, args, "--prune"),
         .follow = args_flag(&command_import, args, "--follow"),
         .dry_run = args_flag(&command_import, args, "--dry-run"),
-        .interrupted = &session_interrupted,
-        .progress = show,
-        .waiting = say_waiting,
+        .issue = show_issue,
         .context = &showing,
     };
+    const struct ckptdb_watch watch = {
+        .size = sizeof(watch), .context = &showing, .progress = show};
     const char *jobs = args_option(&command_import, args, "--jobs");
-    if (jobs && !parse_jobs(jobs, &options.jobs)) {
+    options.found = options.dry_run ? show_found : NULL;
+    if (jobs && !parse_jobs(jobs, &options.threads)) {
         complain("import: --jobs takes a number from 1 on, not \"%s\"", jobs);
         return STATUS_TROUBLE;
     }
-    if (!paths_exist(&options) || !open_catalog(session, options.dry_run))
+    ckptdb *catalog =
+        paths_exist(&options) ? open_catalog(session, options.dry_run) : NULL;
+    if (!catalog)
         return STATUS_TROUBLE;
-    struct import_report report;
-    struct error err = {.offset = NO_OFFSET};
-    showing.bar = progress_new(session, "looking", "files");
-    import_run(session->db, &options, &report, &err);
-    session_watch(session);
-    progress_free(showing.bar);
-    int status = finish(session, &report, &options, &err);
-    walk_free(report.walk);
+    session_watch(catalog, &watch);
+    int status = run_import(session, catalog, &options);
+    if (catalog == session->open)
+        session_watch(catalog, NULL);
+    else
+        ckptdb_close(catalog);
     return status;
 }
 

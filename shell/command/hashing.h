@@ -8,7 +8,7 @@
 #include "shell/session/session.h"
 
 struct hash_request {
-    sqlite3_int64 *ids; /* of checkpoints */
+    int64_t *ids; /* of checkpoints */
     size_t count;
     unsigned threads;  /* 0: one a core */
     bool again, twins; /* of struct content_work */

@@ -5,15 +5,19 @@
 #ifndef CKPTDB_SHELL_IMPORT_ISSUES_H
 #define CKPTDB_SHELL_IMPORT_ISSUES_H
 
-#include "importer/walk/walk.h"
+#include "catalog/base/text.h"
 #include "shell/session/session.h"
 
-struct import_counts {
-    sqlite3_int64 issues;  /* of what was asked for, found now or before */
-    sqlite3_int64 refused; /* files among them that became no checkpoint */
+/* All zeros at first. */
+struct import_issues {
+    uint64_t shown, left; /* lines said, and not */
+    struct text folder;   /* what is left of the place of checkpoints that are gone, */
+    struct text first;    /* the first of these below it, */
+    uint64_t gone;        /* and how many there are */
 };
 
-/* False on trouble with the catalog. */
-bool import_issues(struct session *, const struct walk *, struct import_counts *out);
+/* In order of their paths; then the end, which says what is still to be said and frees. */
+void import_issues_add(struct import_issues *, const struct ckptdb_issue *);
+void import_issues_end(struct import_issues *);
 
 #endif

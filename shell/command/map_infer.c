@@ -260,7 +260,7 @@ static void say_check(struct inferring *i)
 
 static int hash_sides(struct inferring *i)
 {
-    sqlite3_int64 ids[] = {i->a, i->b};
+    int64_t ids[] = {i->a, i->b};
     struct hash_request r = {.ids = ids, .count = 2};
     if (!hash_jobs(i->asked->threads, &r.threads))
         return STATUS_TROUBLE;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "catalog/base/text.h"
-#include "catalog/sql/open.h"
 #include "shell/session/pager.h"
 
 atomic_int session_interrupted;
@@ -44,6 +43,16 @@ void complain_error(const struct error *err)
     complain("%s", error_text(err, text, sizeof(text)));
 }
 
+int complain_status(const struct ckptdb_error *err)
+{
+    char text[sizeof(err->source) + sizeof(err->message) + 64];
+    if (err->status == CKPTDB_INTERRUPTED)
+        return STATUS_INTERRUPTED;
+    complain("%s", ckptdb_error_text(err, text, sizeof(text)));
+    return err->status == CKPTDB_ARGUMENT || err->status == CKPTDB_IO ? STATUS_TROUBLE
+                                                                      : STATUS_NO;
+}
+
 /* --- surroundings ------------------------------------------------------------------------------ */
 
 const char *environment(const char *name)
@@ -70,11 +79,16 @@ void session_signals(void)
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like any other */
 }
 
-/* Called by SQLite every few thousand steps of a statement. */
-static int stop_if_interrupted(void *unused)
+static bool is_interrupted(void *context)
 {
-    (void)unused;
+    (void)context;
     return session_interrupted != 0;
+}
+
+static void say_line(void *context, const char *line)
+{
+    (void)context;
+    complain("%s", line);
 }
 
 /* --- catalog ------------------------------------------------------------------------------ */
@@ -103,32 +117,42 @@ bool session_open(struct session *s, enum db_mode mode)
 {
     if (s->db && (mode == DB_READ || s->db_mode != DB_READ))
         return true;
-    struct error err;
-    error_clear(&err);
-    sqlite3 *db;
+    static const enum ckptdb_mode modes[] = {
+        [DB_READ] = CKPTDB_READ,
+        [DB_WRITE] = CKPTDB_WRITE,
+        [DB_USE] = CKPTDB_USE,
+        [DB_CREATE] = CKPTDB_CREATE,
+    };
+    struct ckptdb_error err;
+    ckptdb *catalog;
     bool made = mode == DB_CREATE && access(s->catalog, F_OK) != 0;
     if (mode == DB_CREATE && s->default_place)
         make_folders(s->catalog);
-    enum status status = db_open(s->catalog, mode, &db, &err);
-    if (status == OK && made && s->interactive)
+    ckptdb_open(s->catalog, modes[mode], &catalog, &err);
+    if (catalog && made && s->interactive)
         complain("made a new catalog, %s", s->catalog);
-    if (status == ERR_MISSING && access(s->catalog, F_OK) != 0)
+    if (err.status == CKPTDB_MISSING && access(s->catalog, F_OK) != 0)
         say_missing(s->catalog);
-    else if (status != OK)
-        complain_error(&err);
-    if (status != OK)
+    else if (!catalog)
+        complain_status(&err);
+    if (!catalog)
         return false;
-    db_close(s->db);
-    s->db = db;
+    ckptdb_close(s->open);
+    s->open = catalog;
+    s->db = ckptdb_sqlite(catalog);
     s->db_mode = mode;
-    session_watch(s);
+    session_watch(catalog, NULL);
     return true;
 }
 
-void session_watch(struct session *s)
+void session_watch(ckptdb *catalog, const struct ckptdb_watch *progress)
 {
-    if (s->db)
-        sqlite3_progress_handler(s->db, 4000, stop_if_interrupted, NULL);
+    struct ckptdb_watch watch = {.size = sizeof(watch)};
+    if (progress)
+        watch = *progress;
+    watch.stop = is_interrupted;
+    watch.say = say_line;
+    ckptdb_watch(catalog, &watch);
 }
 
 bool session_open_for_sql(struct session *s)
@@ -141,7 +165,8 @@ bool session_open_for_sql(struct session *s)
 
 void session_close(struct session *s)
 {
-    db_close(s->db);
+    ckptdb_close(s->open);
+    s->open = NULL;
     s->db = NULL;
 }
 
@@ -153,6 +178,7 @@ bool session_reopen(struct session *s, const char *path, bool make)
         complain("no memory");
         return false;
     }
+    s->open = NULL;
     s->db = NULL;
     s->catalog = copy;
     s->default_place = false;
@@ -161,7 +187,7 @@ bool session_reopen(struct session *s, const char *path, bool make)
         free(copy);
         return false;
     }
-    db_close(before.db);
+    ckptdb_close(before.open);
     free(before.opened);
     s->opened = copy;
     return true;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "catalog/ckptdb.h"
 #include "catalog/db/db.h"
 
 /* What a command or a statement ends with: the exit status, too. */
@@ -46,7 +47,8 @@ struct session {
     bool default_place;   /* nobody chose it: its folders are made with it */
     bool catalog_given;   /* by -d */
     bool one_command;     /* the program runs one command word, and nothing else */
-    sqlite3 *db;          /* NULL: not open yet */
+    ckptdb *open;         /* the catalog; NULL: not open yet */
+    sqlite3 *db;          /* its connection */
     enum db_mode db_mode; /* how it is open */
     bool readonly;        /* --readonly */
     enum output_mode mode;
@@ -92,8 +94,9 @@ void session_close(struct session *);
 bool session_reopen(struct session *, const char *path, bool make);
 /* Everything, at the end. */
 void session_release(struct session *);
-/* Let SIGINT end statements, as it does from the opening on. */
-void session_watch(struct session *);
+/* Let Ctrl-C end what the library does, whose lines are said, as from the opening on; `progress` and
+ * its context as in struct ckptdb_watch, or NULL. */
+void session_watch(ckptdb *, const struct ckptdb_watch *progress);
 
 /* Results go to `target`: a path, or a command after '|'; NULL: back to stdout. */
 bool session_output(struct session *, const char *target);
@@ -104,6 +107,8 @@ bool session_flush(struct session *);
 /* "ckptdb: text" on stderr, control characters escaped. */
 void complain(const char *fmt, ...) PRINTF_LIKE(1, 2);
 void complain_error(const struct error *);
+/* The same of the library's, and the status that a command then ends with. */
+int complain_status(const struct ckptdb_error *);
 
 /* Prepare `sql` with bound parameters given as text/integer pairs: types is a string of 's'
  * (const char *, NULL binds NULL), 'i' (int64_t), one a parameter. NULL after saying why not. */
@@ -120,8 +125,8 @@ sqlite3_int64 session_checkpoint(struct session *, const char *name);
 /* The ids of all checkpoints that words mean, each a name as above or a glob over names and
  * paths (CHECKPOINT_GLOB), once each; without words those of all. malloc'ed; NULL after saying
  * that a word means none. */
-sqlite3_int64 *session_checkpoints(struct session *, const char *const *words, int count,
-                                   size_t *found);
+int64_t *session_checkpoints(struct session *, const char *const *words, int count,
+                             size_t *found);
 
 /* Whether the glob ?1 means a checkpoint: its name, or whole components anywhere in its path. */
 #define CHECKPOINT_GLOB                                                                  \

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -697,9 +698,14 @@ static void test_cast(void **state)
     }
 }
 
+static bool always(void *context)
+{
+    (void)context;
+    return true;
+}
+
 static void test_errors_while_streaming(void **state)
 {
-    static const atomic_int interrupted = 1;
     float values[100000] = {0};
     struct fake fake = {"weights", "float32", 1, {100000}, values};
     struct shop shop = {.tensors = &fake, .count = 1};
@@ -711,7 +717,7 @@ static void test_errors_while_streaming(void **state)
     assert_non_null(strstr(err.message, "weights"));
     assert_non_null(strstr(err.message, "70001"));
     assert_int_equal(files_here(), 0);
-    options.interrupted = &interrupted;
+    options.stop = always;
     assert_int_equal(run(&shop, "x.npy", NULL, &options, &err), ERR_INTERRUPTED);
     assert_int_equal(files_here(), 0);
 }
@@ -1236,6 +1242,12 @@ static void count_interrupt(int signal_number)
     interrupts++;
 }
 
+static bool was_interrupted(void *context)
+{
+    (void)context;
+    return interrupts != 0;
+}
+
 static void test_interrupt(void **state)
 {
     struct shop shop = {.tensors = small, .count = 4};
@@ -1243,7 +1255,7 @@ static void test_interrupt(void **state)
     struct export_options options = {/* threads of their own would block the signal */
                                      .io = &io,
                                      .threads = 1,
-                                     .interrupted = &interrupts,
+                                     .stop = was_interrupted,
                                      .sync = true};
     struct error err;
     (void)state;

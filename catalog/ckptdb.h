@@ -1,0 +1,388 @@
+/*
+ * ckptdb.h - libckptdb: the catalog of checkpoints as a C library.
+ *
+ * A program that opens a catalog, indexes a folder, and reads one row of a tensor as float32:
+ *
+ *   #include <ckptdb.h>
+ *   #include <stdio.h>
+ *
+ *   static bool show(void *context, const struct ckptdb_tensor_info *t)
+ *   {
+ *       (void)context;
+ *       return printf("%s %s, %u dimensions\n", t->dtype, t->name, t->rank) > 0;
+ *   }
+ *
+ *   int main(int argc, char **argv) // FOLDER CHECKPOINT TENSOR
+ *   {
+ *       const char *const *words = (const char *const *)argv;
+ *       struct ckptdb_import_options folder = {
+ *           .size = sizeof(folder), .paths = words + 1, .path_count = 1};
+ *       struct ckptdb_slice part[] = {{1, 1, 1}, {0, 4, 1}}; // [1:2, :4]
+ *       struct ckptdb_error err;
+ *       ckptdb *db = NULL;
+ *       ckptdb_tensor *t = NULL;
+ *       int64_t model, id;
+ *       float x[4];
+ *       if (argc != 4)
+ *           return 2;
+ *       int failed = ckptdb_open(NULL, CKPTDB_CREATE, &db, &err) ||
+ *                    ckptdb_import(db, &folder, NULL, &err) ||
+ *                    ckptdb_find(db, argv[2], &model, 1, NULL, &err) ||
+ *                    ckptdb_tensors(db, model, show, NULL, &err) ||
+ *                    ckptdb_find_tensor(db, model, argv[3], &id, &err) ||
+ *                    ckptdb_tensor_open(db, id, &t, &err) ||
+ *                    ckptdb_read(t, part, "float32", x, sizeof(x), &err);
+ *       if (failed)
+ *           fprintf(stderr, "%s %s\n", err.source, err.message);
+ *       else
+ *           printf("%g %g %g %g\n", x[0], x[1], x[2], x[3]);
+ *       ckptdb_tensor_close(t);
+ *       ckptdb_close(db);
+ *       return failed;
+ *   }
+ *
+ * and is built by:  cc example.c $(pkg-config --cflags --libs libckptdb)
+ *
+ * Errors. Whatever can fail returns a status, 0 for success, and takes an error as its last
+ * argument, which may be NULL and is cleared by the call. What is wrong with a checkpoint is no
+ * error of its import: it is a row of the view `issue`, and the rest is imported.
+ *
+ * Threads. A ckptdb and what it lists is one thread's at a time; a program may open the same
+ * catalog any number of times. A ckptdb_tensor and a ckptdb_stream are one thread's at a time too,
+ * and independent of each other and, once open, of the catalog: open one a thread. The
+ * library uses all cores by itself. Callbacks run on the calling thread unless they say otherwise,
+ * and do not call back into the same ckptdb.
+ *
+ * Ownership. What is opened is closed by the function of that name, which takes NULL. Strings and
+ * arrays in a struct that a callback gets are good until it returns; those of an open tensor until it
+ * is closed. Text is UTF-8 and ends in a NUL; paths are bytes.
+ *
+ * ABI. All of it begins with ckptdb_ or CKPTDB_. In one libckptdb.so.N no function changes its
+ * arguments or its meaning, no constant its value. Structs that a caller fills begin with their size:
+ * a newer library takes an older, smaller one, and what is not there counts as 0. Structs that the
+ * library hands out are only lengthened at their end. New values may join an enum: treat a status
+ * that you do not know as an error. ckptdb_error never changes.
+ */
+#ifndef CKPTDB_H
+#define CKPTDB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+/* "0.1.0", of the library that runs. */
+const char *ckptdb_version(void);
+
+/* --- errors -------------------------------------------------------------------------------- */
+
+enum ckptdb_status {
+    CKPTDB_OK = 0,
+    CKPTDB_CORRUPT,     /* bytes that contradict their format */
+    CKPTDB_UNSUPPORTED, /* legal, but not something this library reads or writes */
+    CKPTDB_LIMIT,       /* more than the library takes: the message names the limit */
+    CKPTDB_MISSING,     /* there is no such file, checkpoint, tensor, map */
+    CKPTDB_CHANGED,     /* a file is not the one that was indexed: import it again */
+    CKPTDB_CHECKSUM,    /* data read does not have its recorded checksum */
+    CKPTDB_VALUE,       /* a value does not fit the dtype asked for */
+    CKPTDB_IO,          /* the system refused to read or write */
+    CKPTDB_BUSY,        /* another program is writing the catalog */
+    CKPTDB_MEMORY,      /* no memory */
+    CKPTDB_ARGUMENT,    /* the caller asked for something that makes no sense */
+    CKPTDB_INTERRUPTED, /* a `stop` said so */
+};
+
+#define CKPTDB_NO_OFFSET UINT64_MAX
+
+struct ckptdb_error {
+    enum ckptdb_status status;
+    uint64_t offset;   /* byte in `source` where it was noticed; CKPTDB_NO_OFFSET: none */
+    char source[512];  /* path or name of the file; may be "" */
+    char message[512]; /* one line, control characters escaped */
+};
+
+/* "source: message (at byte N)" into `out`, which is returned. */
+char *ckptdb_error_text(const struct ckptdb_error *, char *out, size_t size);
+
+/* --- a catalog ----------------------------------------------------------------------------- */
+
+typedef struct ckptdb ckptdb;
+
+enum ckptdb_mode {
+    CKPTDB_READ,   /* must exist; nothing is written */
+    CKPTDB_WRITE,  /* must exist; brought up to date if an older program made it */
+    CKPTDB_CREATE, /* the same, made if it is not there */
+    CKPTDB_USE,    /* must exist, is written, and not looked at before: opens at once */
+};
+
+/* `path` NULL: a new one in memory, gone when it is closed. CKPTDB_MISSING: there is none at
+ * `path`; CKPTDB_ARGUMENT: what is there is no catalog, or a newer program's. */
+enum ckptdb_status ckptdb_open(const char *path, enum ckptdb_mode, ckptdb **out,
+                               struct ckptdb_error *);
+void ckptdb_close(ckptdb *);
+
+/* Its connection, with all views and SQL functions (schema/README.md lists them): whatever has no
+ * function here is a query. It is closed with the catalog. */
+struct sqlite3 *ckptdb_sqlite(ckptdb *);
+
+/* Who looks on while long work runs. All may be NULL. */
+struct ckptdb_watch {
+    size_t size; /* of this struct */
+    void *context;
+    /* Asked often, from any thread, also by SQL statements; true ends the work with CKPTDB_INTERRUPTED. */
+    bool (*stop)(void *context);
+    /* How far the work has come; from any thread. `doing`: "looking" (files, total 0), "indexing"
+     * (checkpoints), "waiting" (another program is writing; called once), "exporting" (bytes). */
+    void (*progress)(void *context, const char *doing, uint64_t done, uint64_t total);
+    /* A line worth knowing that is no error, or one of several reasons for the error that follows. */
+    void (*say)(void *context, const char *line);
+};
+
+/* Until the next call of it. NULL: nobody. */
+void ckptdb_watch(ckptdb *, const struct ckptdb_watch *);
+
+/* --- importing ----------------------------------------------------------------------------- */
+
+/* A checkpoint that an import found. */
+struct ckptdb_found {
+    const char *path, *format;
+    bool known, unchanged; /* catalogued before; as it was then */
+};
+
+/* Something that is wrong with what was imported: a row of the view `issue`. */
+struct ckptdb_issue {
+    const char *severity; /* "error" or "warning" */
+    const char *code;     /* "truncated", "vanished", ... */
+    const char *path, *message;
+    int64_t offset;         /* in the file; -1: none */
+    const char *checkpoint; /* its path; NULL: it became none */
+};
+
+struct ckptdb_import_options {
+    size_t size; /* of this struct */
+    const char *const
+        *paths; /* files, folders to be searched, prefixes of TensorFlow's */
+    size_t path_count;
+    unsigned threads; /* 0: four a core */
+    bool prune;       /* drop checkpoints below the paths that are no longer there */
+    bool follow;      /* enter linked folders */
+    bool dry_run;     /* only find out what would be done */
+    /* Called after the work: each checkpoint found, and each issue of what was imported. */
+    void (*found)(void *context, const struct ckptdb_found *);
+    void (*issue)(void *context, const struct ckptdb_issue *);
+    void *context;
+};
+
+struct ckptdb_import_report {
+    size_t size;               /* of this struct */
+    uint64_t added, changed;   /* checkpoints; with dry_run those that would be */
+    uint64_t unchanged;        /* not opened again */
+    uint64_t failed;           /* files that are refused, now or by an earlier import */
+    uint64_t vanished, pruned; /* no longer there; of them, dropped */
+    uint64_t issues;
+    char unread[512]; /* "2 TFLite files are not read"; else "" */
+};
+
+/* Headers and indexes are read, never weights; what has not changed is not opened. CKPTDB_MISSING:
+ * a path does not exist, and nothing was done. CKPTDB_INTERRUPTED: what was finished is in the
+ * catalog. The report may be NULL; it is filled in every case. */
+enum ckptdb_status ckptdb_import(ckptdb *, const struct ckptdb_import_options *,
+                                 struct ckptdb_import_report *, struct ckptdb_error *);
+
+/* CKPTDB_MISSING where an import of this path would not find it. */
+enum ckptdb_status ckptdb_import_find(const char *path, struct ckptdb_error *);
+
+/* Drop checkpoints from the catalog; their files stay. */
+enum ckptdb_status ckptdb_forget(ckptdb *, const int64_t *checkpoints, size_t count,
+                                 struct ckptdb_error *);
+
+/* --- finding ------------------------------------------------------------------------------- */
+
+/* The checkpoint that a person means: its name, an id, a path or its last components, a folder that
+ * holds just one, RUN@STEP or RUN@latest, either with :ITEM. In `ids` there is room for so many
+ * (at least 1). OK: the one that it is. CKPTDB_ARGUMENT: it names several; CKPTDB_MISSING: none, and
+ * perhaps there are steps near the one asked for: these are then in `ids`, as far as there is room,
+ * and *count (NULL: not wanted) says how many there are. */
+enum ckptdb_status ckptdb_find(ckptdb *, const char *name, int64_t *ids, size_t room,
+                               size_t *count, struct ckptdb_error *);
+
+/* The tensor of this name. */
+enum ckptdb_status ckptdb_find_tensor(ckptdb *, int64_t checkpoint, const char *name,
+                                      int64_t *id, struct ckptdb_error *);
+
+#define CKPTDB_RANK_MAX 254
+
+struct ckptdb_tensor_info {
+    int64_t id;
+    const char *name;
+    const char
+        *dtype; /* NumPy's and ml_dtypes' word: "bfloat16"; "string"; "unknown(...)" */
+    unsigned rank;
+    const uint64_t *shape; /* outermost first */
+    uint64_t elements;
+    uint64_t nbytes; /* logical; 0 where the dtype has no size */
+};
+
+/* All tensors of a checkpoint in the file's own order, until `each` returns false. */
+enum ckptdb_status ckptdb_tensors(ckptdb *, int64_t checkpoint,
+                                  bool (*each)(void *context,
+                                               const struct ckptdb_tensor_info *),
+                                  void *context, struct ckptdb_error *);
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+typedef struct ckptdb_tensor ckptdb_tensor;
+
+/* Opens no file: what is wrong with those, reading says. */
+enum ckptdb_status ckptdb_tensor_open(ckptdb *, int64_t id, ckptdb_tensor **out,
+                                      struct ckptdb_error *);
+/* What a map makes of the checkpoint under this name: renamed, reshaped, stacked, cut. */
+enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *, const char *map,
+                                             int64_t checkpoint, const char *new_name,
+                                             ckptdb_tensor **out, struct ckptdb_error *);
+void ckptdb_tensor_close(ckptdb_tensor *);
+
+const struct ckptdb_tensor_info *ckptdb_tensor_info(const ckptdb_tensor *);
+
+/* One a dimension: elements start, start + step, ... `count` of them; a step may be negative. */
+struct ckptdb_slice {
+    uint64_t start, count;
+    int64_t step;
+};
+
+/* NumPy's spelling ("1:3, :, -1, ..., ::2", without brackets): fills a slice a dimension. An integer is
+ * a slice of one; drop[d] (NULL: not wanted) says that NumPy would drop that dimension. */
+enum ckptdb_status ckptdb_slice_parse(const ckptdb_tensor *, const char *text,
+                                      struct ckptdb_slice *slices, bool *drop,
+                                      struct ckptdb_error *);
+
+/* Bytes that reading a part as this dtype gives. Below and here: `slices` NULL is all of the tensor;
+ * `dtype` NULL its own. */
+enum ckptdb_status ckptdb_read_size(const ckptdb_tensor *, const struct ckptdb_slice *,
+                                    const char *dtype, uint64_t *bytes,
+                                    struct ckptdb_error *);
+
+/* The elements, C order, little-endian, packed, into exactly `size` bytes. Only the bytes that the
+ * slices touch are read; files are checked to be those that were indexed. A narrower float is
+ * rounded to nearest even; integers must fit (CKPTDB_VALUE); blocks are dequantised for a dtype
+ * that is not theirs. Checksums that the files state are verified where all is read. */
+enum ckptdb_status ckptdb_read(const ckptdb_tensor *, const struct ckptdb_slice *,
+                               const char *dtype, void *buffer, uint64_t size,
+                               struct ckptdb_error *);
+
+/* The same little by little, in memory that does not grow with the tensor. */
+typedef struct ckptdb_stream ckptdb_stream;
+enum ckptdb_status ckptdb_stream_open(const ckptdb_tensor *, const struct ckptdb_slice *,
+                                      const char *dtype, ckptdb_stream **out,
+                                      struct ckptdb_error *);
+/* The next bytes, whole elements, good until the next call; *len 0 at the end. */
+enum ckptdb_status ckptdb_stream_next(ckptdb_stream *, const void **bytes, size_t *len,
+                                      struct ckptdb_error *);
+void ckptdb_stream_close(ckptdb_stream *);
+
+/* The strings of a tensor of dtype "string", in C order, until `each` returns false; they may hold
+ * NULs and are no text by necessity. */
+enum ckptdb_status ckptdb_strings(const ckptdb_tensor *,
+                                  bool (*each)(void *context, uint64_t index,
+                                               const void *bytes, size_t len),
+                                  void *context, struct ckptdb_error *);
+
+/* --- maps ---------------------------------------------------------------------------------- */
+
+/* What a map makes of one name. What is not known is NULL. */
+struct ckptdb_mapped {
+    const char *old_name, *new_name;
+    const char
+        *status; /* "ok", "error", "unmatched", "dropped", ...: schema/rules/README.md */
+    const char *dtype, *shape; /* of what comes of it; the shape as JSON */
+    const char *error;
+};
+
+struct ckptdb_map_options {
+    size_t size; /* of this struct */
+    const char *map;
+    int64_t checkpoint;
+    int64_t target; /* the model whose names an assigning map fills; else 0 */
+    bool (*each)(void *context,
+                 const struct ckptdb_mapped *); /* until it returns false */
+    void *context;
+};
+
+/* Run a map on a checkpoint. */
+enum ckptdb_status ckptdb_map(ckptdb *, const struct ckptdb_map_options *,
+                              struct ckptdb_error *);
+
+/* Keep the map that a text makes (SQL, JSON, gin, key_mapping, ...; which is seen from the text)
+ * under this name, in place of one that is called so. `path` is for messages. */
+enum ckptdb_status ckptdb_map_load(ckptdb *, const char *name, const char *text,
+                                   size_t len, const char *path, struct ckptdb_error *);
+/* Write it in one of these forms ("json", "gin", ...): memory for ckptdb_free(). CKPTDB_UNSUPPORTED:
+ * there is no such form, or it cannot hold the map: the message says which can. */
+enum ckptdb_status ckptdb_map_write(ckptdb *, const char *name, const char *form,
+                                    char **text, size_t *len, struct ckptdb_error *);
+void ckptdb_free(void *);
+
+/* --- exporting ----------------------------------------------------------------------------- */
+
+struct ckptdb_export_options {
+    size_t size; /* of this struct */
+    int64_t checkpoint;
+    const char *names; /* regular expression, searched in the source's names; NULL: all */
+    const char *where; /* SQL expression over the columns of `tensor`; NULL: all */
+    const char *map;   /* new names, dtypes, shapes; NULL: none */
+    int64_t target;    /* the model that an assigning map fills; 0: none */
+    const char *sql; /* SELECT of tensor_id, new_name [, dtype], in place of all above */
+    const char *
+        format; /* "safetensors", "npz", "npy", "zarr", "zarr3"; NULL: as the path ends */
+    const char *dtype; /* a floating-point one leaves integers alone; NULL: as stored */
+    bool partial;      /* of a damaged checkpoint, what is there */
+    bool force;        /* write over what is there */
+    bool no_sync;      /* do not wait until all is on the disk */
+    bool dry_run;      /* check everything, write nothing */
+    bool
+        no_metadata; /* leave out the source's own metadata, and where the export comes from */
+    unsigned threads;            /* 0: one a core */
+    uint64_t shard_size;         /* most bytes of tensors in a file; 0: one file */
+    const char *const *metadata; /* key, value, ..., NULL; or NULL */
+    const char *const *settings; /* the same: what only one format has to choose */
+    /* The plan, with dry_run: a statement over old_name, new_name, dtype, shape, nbytes, which the
+     * callee steps and finalizes. NULL: not wanted. */
+    void (*planned)(void *context, struct sqlite3_stmt *rows);
+    void *context;
+};
+
+/* Write tensors to a file (or folder, or shards and index), which appears whole or not at all.
+ * Everything is checked before the first byte is written: the reasons of a refusal are said to the watch,
+ * a line each, and the error follows. */
+enum ckptdb_status ckptdb_export(ckptdb *, const char *path,
+                                 const struct ckptdb_export_options *,
+                                 struct ckptdb_error *);
+
+/* "5GB", "500MiB", "1000": bytes; 0: not a size. */
+uint64_t ckptdb_size(const char *text);
+
+/* --- what the library knows ---------------------------------------------------------------- */
+
+struct ckptdb_format {
+    const char *name, *summary;
+    const char *suffixes; /* " "-separated, as ".npy"; "" */
+    bool reads, writes;   /* neither: files of this kind are counted, and passed over */
+    const char *options;  /* of an export: "key=values (what it does), ..."; "" */
+};
+
+/* All formats, until `each` returns false. */
+void ckptdb_formats(bool (*each)(void *context, const struct ckptdb_format *),
+                    void *context);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,243 @@
+/*
+ * find.c - the checkpoint and the tensor that a person means.
+ *
+ * A name is tried in several ways, the most exact first, and the first way that finds something
+ * decides: if that is one checkpoint, it is meant; if several, the name is ambiguous.
+ *
+ *   12                id                       runs/gpt@100        RUN@STEP
+ *   gpt@100           name                     gpt@latest:default  RUN@latest, an item
+ *   /runs/gpt/100     path                     runs                the only one in a folder
+ *   ./gpt/100         of this folder           org/repo            of a Hugging Face cache
+ *   gpt/100           last components
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "library/library.h"
+
+#define ROWS                                                                             \
+    "SELECT c.id, n.name, c.run, c.step FROM checkpoints c JOIN labels n ON n.id = c.id" \
+    " WHERE "
+#define IN_ORDER " ORDER BY coalesce(c.run, c.path), c.step, c.path"
+
+/* A path is meant by itself or by what follows one of its '/'. */
+#define NAMED_BY(column)                                                                 \
+    "(" column " = ?1 OR substr(" column ", -length(?1) - 1) = '/' || ?1)"
+
+static const char by_id[] = ROWS "c.id = ?1";
+static const char by_name[] = ROWS "n.name = ?1";
+static const char by_path[] = ROWS "c.path = ?1";
+static const char by_suffix[] =
+    ROWS "substr(c.path, -length(?1) - 1) = '/' || ?1" IN_ORDER;
+static const char by_step[] =
+    ROWS NAMED_BY("c.run") " AND c.step = ?3 AND c.item IS coalesce(?2, c.item)" IN_ORDER;
+static const char by_latest[] = ROWS NAMED_BY(
+    "c.run") " AND c.step = (SELECT max(step) "
+             "FROM checkpoints l WHERE l.run = c.run AND l.item IS coalesce(?2, l.item))"
+             " AND c.item IS coalesce(?2, c.item)" IN_ORDER;
+static const char by_near_step[] = "SELECT * FROM (" ROWS NAMED_BY(
+    "c.run") " AND c.step IS NOT NULL ORDER BY abs(c.step - ?2), c.path LIMIT 4)"
+             " ORDER BY run, step";
+static const char by_item[] = ROWS NAMED_BY("c.run") " AND c.step = ?2" IN_ORDER;
+static const char by_folder[] = ROWS "(substr(c.path, 1, length(?1) + 1) = ?1 || '/'"
+                                     " OR instr(c.path, '/' || ?1 || '/') > 0)" IN_ORDER;
+static const char by_repository[] =
+    ROWS "substr(n.name, 1, length(?1) + 1) = ?1 || '@'" IN_ORDER;
+
+/* A name that is looked for, and what the last statement of ROWS has given. */
+struct search {
+    const ckptdb *catalog;
+    const char *name;
+    int64_t *ids; /* the caller's: the first `room` of them */
+    size_t room, count;
+    int steps; /* different ones of one run; 0: not of one run */
+    char *run; /* as its steps call it */
+    struct error *err;
+};
+
+/* "gpt-small" of "gpt-small@100". */
+static char *run_of_name(const char *name)
+{
+    const char *at = strrchr(name, '@');
+    return at ? strndup(name, (size_t)(at - name)) : NULL;
+}
+
+static void take_row(struct search *s, sqlite3_stmt *row, char **run, int64_t *step)
+{
+    const char *here = library_text(row, 2);
+    const int64_t now = sqlite3_column_int64(row, 3);
+    if (s->count < s->room)
+        s->ids[s->count] = sqlite3_column_int64(row, 0);
+    if (++s->count == 1) {
+        *run = here ? strdup(here) : NULL;
+        free(s->run);
+        s->run = run_of_name(library_text(row, 1));
+        s->steps = 1;
+    } else if (!*run || !here || strcmp(*run, here) != 0) {
+        s->steps = 0;
+    } else if (s->steps) {
+        s->steps += now != *step;
+    }
+    *step = now;
+}
+
+/* Run a statement and finalize it. */
+static void search_run(struct search *s, sqlite3_stmt *row)
+{
+    char *run = NULL;
+    int64_t step = 0;
+    s->count = 0;
+    while (library_row(s->catalog, row, s->err))
+        take_row(s, row, &run, &step);
+    sqlite3_finalize(row);
+    free(run);
+}
+
+/* Whether the search is over: it has found one, or several, which is an error, or failed. */
+static bool search_settled(struct search *s, sqlite3_stmt *row)
+{
+    search_run(s, row);
+    if (s->count > 1 && s->steps > 1 && s->run)
+        error_set(s->err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "%s is a run of %d steps: say %s@latest, or one of them", s->name,
+                  s->steps, s->run);
+    else if (s->count > 1)
+        error_set(s->err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "%s is ambiguous; it names %zu checkpoints", s->name, s->count);
+    return s->count || s->err->status != OK;
+}
+
+static bool search_text(struct search *s, const char *sql, const char *text)
+{
+    return search_settled(s, library_query(s->catalog, s->err, sql, "s", text));
+}
+
+/* All digits, and no more than an id can have. */
+static bool is_number(const char *text)
+{
+    size_t len = strlen(text);
+    return len > 0 && len <= 18 && strspn(text, "0123456789") == len;
+}
+
+/* ./x and ../x are files of the current directory, not suffixes. */
+static bool search_relative(struct search *s, const char *name)
+{
+    bool relative = strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0 ||
+                    strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    if (!relative)
+        return false;
+    const char *slash = strrchr(name, '/');
+    bool whole = !slash || strcmp(slash, "/..") == 0 || strcmp(slash, "/.") == 0;
+    char *folder = whole ? strdup(name) : strndup(name, (size_t)(slash - name));
+    char *real = folder ? realpath(folder, NULL) : NULL;
+    bool settled = false;
+    if (real) {
+        struct text path = {0};
+        text_adds(&path, real);
+        if (!whole)
+            text_adds(&path, slash);
+        settled = text_str(&path) && (search_text(s, by_path, text_str(&path)) ||
+                                      search_text(s, by_folder, text_str(&path)));
+        text_release(&path);
+    }
+    free(real);
+    free(folder);
+    return settled;
+}
+
+/* There is no such step, or no such item of it: what there is. False: nor such a run. */
+static bool search_steps(struct search *s, const char *run, int64_t step,
+                         const char *item)
+{
+    if (item)
+        search_run(s, library_query(s->catalog, s->err, by_item, "si", run, step));
+    if (item && s->count) {
+        error_set(s->err, ERR_MISSING, NULL, NO_OFFSET,
+                  "step %lld of %s has no item %s; it has", (long long)step, run, item);
+        return true;
+    }
+    search_run(s, library_query(s->catalog, s->err, by_near_step, "si", run, step));
+    if (s->count)
+        error_set(s->err, ERR_MISSING, NULL, NO_OFFSET, "%s has no step %lld; near it",
+                  run, (long long)step);
+    return s->count || s->err->status != OK;
+}
+
+/* RUN@STEP, RUN@latest, and one item of such a step: RUN@latest:ITEM, or with a '/'. */
+static bool search_run_step(struct search *s, const char *name)
+{
+    const char *at = strrchr(name, '@');
+    if (!at || at == name)
+        return false;
+    size_t step_len = strcspn(at + 1, "/:"), len = (size_t)(at - name);
+    const char *item = at[1 + step_len] ? at + 2 + step_len : NULL;
+    char *step = strndup(at + 1, step_len), *run;
+    while (len > 1 && name[len - 1] == '/')
+        len--;
+    run = strndup(name, len);
+    bool settled = false;
+    if (!run || !step) {
+        error_set(s->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        settled = true;
+    } else if (strcmp(step, "latest") == 0) {
+        settled = search_settled(
+            s, library_query(s->catalog, s->err, by_latest, "ss", run, item));
+    } else if (is_number(step)) {
+        int64_t number = strtoll(step, NULL, 10);
+        settled = search_settled(s, library_query(s->catalog, s->err, by_step, "ssi", run,
+                                                  item, number)) ||
+                  search_steps(s, run, number, item);
+    }
+    free(run);
+    free(step);
+    return settled;
+}
+
+static bool search_word(struct search *s, const char *word)
+{
+    return (is_number(word) &&
+            search_settled(s, library_query(s->catalog, s->err, by_id, "i",
+                                            (int64_t)strtoll(word, NULL, 10)))) ||
+           search_text(s, by_name, word) || search_text(s, by_path, word) ||
+           search_relative(s, word) || search_text(s, by_suffix, word) ||
+           search_run_step(s, word) || search_text(s, by_folder, word) ||
+           search_text(s, by_repository, word);
+}
+
+enum ckptdb_status ckptdb_find(ckptdb *c, const char *name, int64_t *ids, size_t room,
+                               size_t *count, struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct search s = {.catalog = c, .name = name, .ids = ids, .room = room, .err = &err};
+    size_t len = strlen(name);
+    while (len > 1 && name[len - 1] == '/')
+        len--;
+    char *word = strndup(name, len);
+    if (!word)
+        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    else if (!*word || !search_word(&s, word))
+        error_set(&err, ERR_MISSING, NULL, NO_OFFSET, "there is no checkpoint called %s",
+                  *word ? word : "\"\" (the empty name)");
+    if (count)
+        *count = s.count;
+    free(s.run);
+    free(word);
+    return library_end(&err, error);
+}
+
+enum ckptdb_status ckptdb_find_tensor(ckptdb *c, int64_t checkpoint, const char *name,
+                                      int64_t *id, struct ckptdb_error *error)
+{
+    static const char sql[] = "SELECT id FROM tensor WHERE checkpoint_id = ?1"
+                              " AND name = ?2 ORDER BY id LIMIT 1";
+    struct error err = {.offset = NO_OFFSET};
+    sqlite3_stmt *row = library_query(c, &err, sql, "is", checkpoint, name);
+    if (library_row(c, row, &err))
+        *id = sqlite3_column_int64(row, 0);
+    else
+        error_set(&err, ERR_MISSING, NULL, NO_OFFSET, "there is no tensor called %s",
+                  *name ? name : "\"\" (the empty name)");
+    sqlite3_finalize(row);
+    return library_end(&err, error);
+}

@@ -1,0 +1,70 @@
+/*
+ * formats.c - what is read, written, or counted and passed over.
+ */
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/export/export.h"
+#include "importer/job/format.h"
+#include "importer/walk/unread.h"
+#include "library/library.h"
+
+/* What is known under one name: a format that is read, one that is written, both or neither. */
+struct known {
+    const char *name;
+    const struct format *read;
+    const struct exporter *written;
+    const struct unread_kind *unread; /* of neither */
+};
+
+struct listing {
+    bool (*each)(void *context, const struct ckptdb_format *);
+    void *context;
+};
+
+/* False: no more is wanted. */
+static bool give(const struct listing *l, const struct known *k)
+{
+    struct text options = {0};
+    const char *suffixes = k->read && k->read->suffixes ? k->read->suffixes : "";
+    const struct export_setting *s = k->written ? k->written->settings : NULL;
+    for (; s && s->key; s++)
+        text_addf(&options, "%s%s=%s (%s)", options.len ? ", " : "", s->key, s->values,
+                  s->summary);
+    const struct ckptdb_format format = {
+        .name = k->name,
+        .summary = k->read      ? k->read->summary
+                   : k->written ? k->written->summary
+                                : k->unread->what,
+        .suffixes = *suffixes || !k->written ? suffixes : k->written->suffix,
+        .reads = k->read,
+        .writes = k->written,
+        .options = options.len && text_str(&options) ? text_str(&options) : "",
+    };
+    const bool more = l->each(l->context, &format);
+    text_release(&options);
+    return more;
+}
+
+static bool is_read(const char *name)
+{
+    const struct format *f = format_named(name);
+    return f && f->index;
+}
+
+void ckptdb_formats(bool (*each)(void *, const struct ckptdb_format *), void *context)
+{
+    const struct listing l = {each, context};
+    for (size_t i = 0; formats[i]; i++)
+        if (formats[i]->index &&
+            !give(&l, &(struct known){formats[i]->name, formats[i],
+                                      exporter_find(formats[i]->name), NULL}))
+            return;
+    for (size_t i = 0; exporters[i]; i++)
+        if (!is_read(exporters[i]->name) &&
+            !give(&l, &(struct known){exporters[i]->name, NULL, exporters[i], NULL}))
+            return;
+    for (const struct unread_kind *k = unread_kinds; k->name; k++)
+        if (k->what && !give(&l, &(struct known){k->name, NULL, NULL, k}))
+            return;
+}

@@ -1,0 +1,178 @@
+#include "library/library.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/base/version.h"
+#include "catalog/sql/open.h"
+
+/* --- errors -------------------------------------------------------------------------------- */
+
+/* The two enums are one; a new status goes to the end of both. */
+_Static_assert((int)CKPTDB_CORRUPT == (int)ERR_CORRUPT, "status");
+_Static_assert((int)CKPTDB_MISSING == (int)ERR_MISSING, "status");
+_Static_assert((int)CKPTDB_CHECKSUM == (int)ERR_CHECKSUM, "status");
+_Static_assert((int)CKPTDB_BUSY == (int)ERR_BUSY, "status");
+_Static_assert((int)CKPTDB_INTERRUPTED == (int)ERR_INTERRUPTED, "status");
+
+enum ckptdb_status library_end(const struct error *err, struct ckptdb_error *out)
+{
+    if (out) {
+        *out = (struct ckptdb_error){.status = (enum ckptdb_status)err->status,
+                                     .offset = err->offset};
+        memcpy(out->source, err->source, sizeof(out->source));
+        memcpy(out->message, err->message, sizeof(out->message));
+    }
+    return (enum ckptdb_status)err->status;
+}
+
+char *ckptdb_error_text(const struct ckptdb_error *from, char *out, size_t size)
+{
+    struct error err = {.status = (enum status)from->status, .offset = from->offset};
+    memcpy(err.source, from->source, sizeof(err.source));
+    memcpy(err.message, from->message, sizeof(err.message));
+    return error_text(&err, out, size);
+}
+
+const char *ckptdb_version(void)
+{
+    return CKPTDB_VERSION;
+}
+
+void ckptdb_free(void *memory)
+{
+    free(memory);
+}
+
+void library_take(void *to, size_t to_size, const void *from, size_t size)
+{
+    memset(to, 0, to_size);
+    memcpy(to, from, size < to_size ? size : to_size);
+}
+
+/* --- a catalog ----------------------------------------------------------------------------- */
+
+enum ckptdb_status ckptdb_open(const char *path, enum ckptdb_mode mode, ckptdb **out,
+                               struct ckptdb_error *error)
+{
+    static const enum db_mode modes[] = {
+        [CKPTDB_READ] = DB_READ,
+        [CKPTDB_WRITE] = DB_WRITE,
+        [CKPTDB_CREATE] = DB_CREATE,
+        [CKPTDB_USE] = DB_USE,
+    };
+    struct error err = {.offset = NO_OFFSET};
+    ckptdb *c = calloc(1, sizeof(*c));
+    *out = NULL;
+    if (!c)
+        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    else if ((unsigned)mode >= sizeof(modes) / sizeof(modes[0]))
+        error_set(&err, ERR_ARGUMENT, path, NO_OFFSET, "no such mode");
+    else
+        db_open(path ? path : ":memory:", path ? modes[mode] : DB_CREATE, &c->db, &err);
+    if (err.status == OK)
+        *out = c;
+    else
+        free(c);
+    return library_end(&err, error);
+}
+
+void ckptdb_close(ckptdb *c)
+{
+    if (!c)
+        return;
+    lookup_close(c->lookup);
+    db_close(c->db);
+    free(c);
+}
+
+struct sqlite3 *ckptdb_sqlite(ckptdb *c)
+{
+    return c->db;
+}
+
+enum status library_lookup(ckptdb *c, struct lookup **out, struct error *err)
+{
+    if (!c->lookup)
+        lookup_open(c->db, &c->lookup, err);
+    *out = c->lookup;
+    return err->status;
+}
+
+/* --- who looks on -------------------------------------------------------------------------- */
+
+#define STATEMENT_STEPS 4000 /* of a statement between two questions whether to stop */
+
+bool library_stopped(void *context)
+{
+    const ckptdb *c = context;
+    return c->watch.stop && c->watch.stop(c->watch.context);
+}
+
+static int stop_statement(void *context)
+{
+    return library_stopped(context);
+}
+
+void ckptdb_watch(ckptdb *c, const struct ckptdb_watch *watch)
+{
+    c->watch = (struct ckptdb_watch){0};
+    if (watch)
+        library_take(&c->watch, sizeof(c->watch), watch, watch->size);
+    sqlite3_progress_handler(c->db, c->watch.stop ? STATEMENT_STEPS : 0,
+                             c->watch.stop ? stop_statement : NULL, c);
+}
+
+void library_say(const ckptdb *c, const char *fmt, ...)
+{
+    char line[2048];
+    va_list args;
+    if (!c->watch.say)
+        return;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof(line), fmt, args);
+    va_end(args);
+    c->watch.say(c->watch.context, line);
+}
+
+/* --- queries ------------------------------------------------------------------------------- */
+
+sqlite3_stmt *library_query(const ckptdb *c, struct error *err, const char *sql,
+                            const char *types, ...)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (err->status != OK)
+        return NULL;
+    if (sqlite3_prepare_v2(c->db, sql, -1, &stmt, NULL) != SQLITE_OK) {
+        db_error(c->db, NULL, err);
+        return NULL;
+    }
+    va_list args;
+    va_start(args, types);
+    for (int i = 0; types[i]; i++) {
+        if (types[i] == 'i')
+            sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t));
+        else
+            sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *), -1,
+                              SQLITE_TRANSIENT);
+    }
+    va_end(args);
+    return stmt;
+}
+
+bool library_row(const ckptdb *c, sqlite3_stmt *stmt, struct error *err)
+{
+    const int code = stmt ? sqlite3_step(stmt) : SQLITE_DONE;
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        db_error(c->db, NULL, err);
+    return code == SQLITE_ROW;
+}
+
+const char *library_text(sqlite3_stmt *stmt, int column)
+{
+    return (const char *)sqlite3_column_text(stmt, column);
+}

@@ -1,0 +1,374 @@
+/*
+ * tensor.c - listing and reading tensors.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/arena.h"
+#include "catalog/export/select.h"
+#include "catalog/map/ruleset.h"
+#include "catalog/read/tensor_stream.h"
+#include "library/library.h"
+
+_Static_assert(sizeof(struct ckptdb_slice) == sizeof(struct slice), "slice");
+_Static_assert(offsetof(struct ckptdb_slice, step) == offsetof(struct slice, step),
+               "slice");
+_Static_assert(CKPTDB_RANK_MAX == TENSOR_RANK_MAX, "rank");
+
+struct ckptdb_tensor {
+    struct arena arena;
+    struct stored_tensor stored;
+    struct ckptdb_tensor_info info;
+    struct dtype given; /* by a map: what it is read as where nothing else is said */
+    bool casts;
+};
+
+/* The two are the same but for their names. */
+static const struct slice *slices_of(const struct ckptdb_slice *s)
+{
+    return (const struct slice *)s;
+}
+
+/* --- listing ------------------------------------------------------------------------------- */
+
+static bool take_info(sqlite3_stmt *row, struct arena *arena,
+                      struct ckptdb_tensor_info *out)
+{
+    uint64_t *shape = NULL;
+    unsigned rank = 0;
+    const char *json = library_text(row, 3);
+    if (json && !shape_parse(json, arena, &shape, &rank))
+        return false;
+    *out = (struct ckptdb_tensor_info){
+        .id = sqlite3_column_int64(row, 0),
+        .name = library_text(row, 1),
+        .dtype = library_text(row, 2),
+        .rank = rank,
+        .shape = shape,
+        .elements = (uint64_t)sqlite3_column_int64(row, 4),
+        .nbytes = (uint64_t)sqlite3_column_int64(row, 5),
+    };
+    return out->name && out->dtype;
+}
+
+enum ckptdb_status ckptdb_tensors(ckptdb *c, int64_t checkpoint,
+                                  bool (*each)(void *, const struct ckptdb_tensor_info *),
+                                  void *context, struct ckptdb_error *error)
+{
+    static const char sql[] = "SELECT id, name, dtype, shape, elements, nbytes"
+                              " FROM tensor WHERE checkpoint_id = ?1 ORDER BY ord";
+    struct error err = {.offset = NO_OFFSET};
+    sqlite3_stmt *row = library_query(c, &err, sql, "i", checkpoint);
+    struct arena arena = {0};
+    struct ckptdb_tensor_info info;
+    bool more = true;
+    while (more && library_row(c, row, &err)) {
+        if (take_info(row, &arena, &info))
+            more = each(context, &info);
+        else
+            error_set(&err, ERR_CORRUPT, NULL, NO_OFFSET,
+                      "a shape in the catalog is none, or no memory");
+        more = more && err.status == OK;
+        arena_release(&arena);
+    }
+    sqlite3_finalize(row);
+    return library_end(&err, error);
+}
+
+/* --- opening ------------------------------------------------------------------------------- */
+
+/* What is read; `recipe` NULL: the tensor as it is stored. */
+static void open_tensor(ckptdb *c, int64_t id, const char *recipe, ckptdb_tensor **out,
+                        struct error *err)
+{
+    struct lookup *lookup = NULL;
+    ckptdb_tensor *t = calloc(1, sizeof(*t));
+    if (!t)
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    else if (library_lookup(c, &lookup, err) == OK) {
+        if (recipe)
+            lookup_composed(lookup, recipe, &t->arena, &t->stored, err);
+        else
+            lookup_tensor(lookup, id, &t->arena, &t->stored, err);
+    }
+    if (!t || err->status != OK) {
+        ckptdb_tensor_close(t);
+        return;
+    }
+    t->info = (struct ckptdb_tensor_info){
+        .id = t->stored.id,
+        .name = t->stored.name,
+        .dtype = t->stored.dtype.name,
+        .rank = t->stored.rank,
+        .shape = t->stored.shape,
+        .elements = t->stored.elements,
+        .nbytes = t->stored.nbytes,
+    };
+    *out = t;
+}
+
+enum ckptdb_status ckptdb_tensor_open(ckptdb *c, int64_t id, ckptdb_tensor **out,
+                                      struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    *out = NULL;
+    open_tensor(c, id, NULL, out, &err);
+    return library_end(&err, error);
+}
+
+void ckptdb_tensor_close(ckptdb_tensor *t)
+{
+    if (!t)
+        return;
+    arena_release(&t->arena);
+    free(t);
+}
+
+const struct ckptdb_tensor_info *ckptdb_tensor_info(const ckptdb_tensor *t)
+{
+    return &t->info;
+}
+
+/* --- through a map ------------------------------------------------------------------------- */
+
+static void check_makes_names(const ckptdb *c, const char *map, struct error *err)
+{
+    char *dialect = library_dialect(c, map, err);
+    if (dialect && ruleset_dialect_assigns(dialect))
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "'%s' fills the names of a model: an export with a target does it",
+                  map);
+    sqlite3_free(dialect);
+}
+
+/* A map's dtype is what it is read as where nothing else is said. */
+static void take_cast(ckptdb_tensor *t, const char *dtype, struct error *err)
+{
+    const char *name = dtype ? arena_copy(&t->arena, dtype, strlen(dtype)) : NULL;
+    if (dtype && !name)
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    if (!name || strcmp(name, t->stored.dtype.name) == 0)
+        return;
+    dtype_find(name, &t->given);
+    t->casts = true;
+    t->info.dtype = t->given.name;
+    if (!dtype_nbytes(&t->given, t->stored.elements, &t->info.nbytes))
+        t->info.nbytes = 0;
+}
+
+static void open_row(ckptdb *c, sqlite3_stmt *row, const char *name, ckptdb_tensor **out,
+                     struct error *err)
+{
+    const char *status = library_text(row, 3), *why = library_text(row, 4);
+    if (sqlite3_column_type(row, 0) != SQLITE_INTEGER || !status ||
+        strcmp(status, "ok") != 0) {
+        error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s: %s", name,
+                  why ? why : "an empty leaf, and no tensor");
+        return;
+    }
+    open_tensor(c, sqlite3_column_int64(row, 0), library_text(row, 1), out, err);
+    if (*out)
+        take_cast(*out, library_text(row, 2), err);
+}
+
+enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map,
+                                             int64_t checkpoint, const char *new_name,
+                                             ckptdb_tensor **out,
+                                             struct ckptdb_error *error)
+{
+    static const char sql[] =
+        "SELECT tensor_id, recipe, dtype, status, error FROM conversion"
+        " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name = ?3 AND part = 0"
+        " UNION ALL"
+        " SELECT tensor_id, " RECIPE_OF_ONE ", dtype, status, error FROM translation"
+        " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name = ?3 AND wins LIMIT 1";
+    struct error err = {.offset = NO_OFFSET};
+    *out = NULL;
+    check_makes_names(c, map, &err);
+    sqlite3_stmt *row = library_query(c, &err, sql, "sis", map, checkpoint, new_name);
+    if (library_row(c, row, &err))
+        open_row(c, row, new_name, out, &err);
+    else
+        error_set(&err, ERR_MISSING, NULL, NO_OFFSET,
+                  "there is no tensor that the map makes called %s", new_name);
+    sqlite3_finalize(row);
+    if (err.status != OK && *out) {
+        ckptdb_tensor_close(*out);
+        *out = NULL;
+    }
+    return library_end(&err, error);
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+enum ckptdb_status ckptdb_slice_parse(const ckptdb_tensor *t, const char *text,
+                                      struct ckptdb_slice *slices, bool *drop,
+                                      struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    bool room[TENSOR_RANK_MAX] = {false};
+    slice_parse(text, t->stored.shape, t->stored.rank, (struct slice *)slices,
+                drop ? drop : room, &err);
+    return library_end(&err, error);
+}
+
+/* Slices come from a caller's own arithmetic: none may leave the tensor. */
+static enum status check_slices(const ckptdb_tensor *t, const struct ckptdb_slice *s,
+                                struct error *err)
+{
+    for (unsigned d = 0; s && d < t->stored.rank; d++) {
+        const uint64_t size = t->stored.shape[d], back = s[d].count ? s[d].count - 1 : 0;
+        const uint64_t step = s[d].step < 0 ? -(uint64_t)s[d].step : (uint64_t)s[d].step;
+        const uint64_t room = s[d].step < 0 ? s[d].start : size - 1 - s[d].start;
+        if (!s[d].count)
+            continue;
+        if (s[d].start >= size || !step || (back && room / step < back))
+            return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                             "slice %u is outside of its dimension of %llu", d,
+                             (unsigned long long)size);
+    }
+    return OK;
+}
+
+/* The dtype that is asked for; NULL: the tensor's own. */
+static const struct dtype *find_dtype(const ckptdb_tensor *t, const char *name,
+                                      struct dtype *room, struct error *err)
+{
+    if (!name)
+        return t->casts ? &t->given : NULL;
+    dtype_find(name, room);
+    if (room->kind == DTYPE_UNKNOWN)
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: there is no such dtype", name);
+    return room;
+}
+
+static enum status open_stream(const ckptdb_tensor *t, const struct ckptdb_slice *slices,
+                               const char *dtype, struct tensor_stream **out,
+                               struct error *err)
+{
+    struct dtype room;
+    const struct dtype *to = find_dtype(t, dtype, &room, err);
+    if (err->status == OK && check_slices(t, slices, err) == OK)
+        tensor_stream_open(&t->stored, slices_of(slices), to, out, err);
+    return err->status;
+}
+
+enum ckptdb_status ckptdb_read_size(const ckptdb_tensor *t,
+                                    const struct ckptdb_slice *slices, const char *dtype,
+                                    uint64_t *bytes, struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct dtype room;
+    const struct dtype *to = find_dtype(t, dtype, &room, &err);
+    *bytes = 0;
+    if (err.status == OK && check_slices(t, slices, &err) == OK &&
+        !dtype_nbytes(to ? to : &t->stored.dtype,
+                      slices ? slice_elements(slices_of(slices), t->stored.rank)
+                             : t->stored.elements,
+                      bytes))
+        error_set(&err, ERR_UNSUPPORTED, t->stored.checkpoint, NO_OFFSET,
+                  "elements of dtype %s have no size, or are not whole blocks",
+                  to ? to->name : t->stored.dtype.name);
+    return library_end(&err, error);
+}
+
+static void read_all(struct tensor_stream *s, const ckptdb_tensor *t, uint8_t *to,
+                     uint64_t size, struct error *err)
+{
+    struct bytes block;
+    if (tensor_stream_nbytes(s) != size) {
+        error_set(err, ERR_ARGUMENT, t->stored.checkpoint, NO_OFFSET,
+                  "the buffer has %llu bytes, and the elements %llu",
+                  (unsigned long long)size, (unsigned long long)tensor_stream_nbytes(s));
+        return;
+    }
+    while (tensor_stream_next(s, &block, err) == OK && block.len) {
+        memcpy(to, block.at, block.len);
+        to += block.len;
+    }
+}
+
+/* Name the tensor in front of what is wrong with its bytes. */
+static enum ckptdb_status end_of_reading(const ckptdb_tensor *t, struct error *err,
+                                         struct ckptdb_error *error)
+{
+    if (err->status != OK && err->status != ERR_ARGUMENT)
+        error_prefix(err, t->stored.name);
+    return library_end(err, error);
+}
+
+enum ckptdb_status ckptdb_read(const ckptdb_tensor *t, const struct ckptdb_slice *slices,
+                               const char *dtype, void *buffer, uint64_t size,
+                               struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct tensor_stream *s = NULL;
+    if (open_stream(t, slices, dtype, &s, &err) == OK)
+        read_all(s, t, buffer, size, &err);
+    tensor_stream_close(s);
+    return end_of_reading(t, &err, error);
+}
+
+struct ckptdb_stream {
+    const ckptdb_tensor *tensor;
+    struct tensor_stream *blocks;
+};
+
+enum ckptdb_status ckptdb_stream_open(const ckptdb_tensor *t,
+                                      const struct ckptdb_slice *slices,
+                                      const char *dtype, ckptdb_stream **out,
+                                      struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    ckptdb_stream *s = calloc(1, sizeof(*s));
+    *out = NULL;
+    if (!s)
+        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    else if (open_stream(t, slices, dtype, &s->blocks, &err) == OK) {
+        s->tensor = t;
+        *out = s;
+    }
+    if (err.status != OK)
+        free(s);
+    return end_of_reading(t, &err, error);
+}
+
+enum ckptdb_status ckptdb_stream_next(ckptdb_stream *s, const void **bytes, size_t *len,
+                                      struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct bytes block = {0};
+    tensor_stream_next(s->blocks, &block, &err);
+    *bytes = block.at;
+    *len = err.status == OK ? block.len : 0;
+    return end_of_reading(s->tensor, &err, error);
+}
+
+void ckptdb_stream_close(ckptdb_stream *s)
+{
+    if (!s)
+        return;
+    tensor_stream_close(s->blocks);
+    free(s);
+}
+
+enum ckptdb_status ckptdb_strings(const ckptdb_tensor *t,
+                                  bool (*each)(void *, uint64_t, const void *, size_t),
+                                  void *context, struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct reader *r = NULL;
+    struct string_table *table = NULL;
+    struct bytes s;
+    if (t->stored.dtype.kind != DTYPE_STRING)
+        error_set(&err, ERR_ARGUMENT, t->stored.checkpoint, NO_OFFSET,
+                  "not a tensor of strings, but of %s", t->stored.dtype.name);
+    else if (reader_open(&t->stored, &r, &err) == OK && reader_verify(r, &err) == OK)
+        reader_strings(r, &table, &err);
+    for (uint64_t i = 0; table && i < string_count(table); i++)
+        if (string_at(table, i, &s, &err) != OK || !each(context, i, s.at, s.len))
+            break;
+    string_table_close(table);
+    reader_close(r);
+    return end_of_reading(t, &err, error);
+}

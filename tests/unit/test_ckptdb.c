@@ -1,0 +1,487 @@
+/*
+ * The public header, called as another program calls it: nothing else of ours is included.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "catalog/ckptdb.h"
+
+static char folder[64];
+
+/* A safetensors file of float32 "w" [3,4] with 0 to 11, and "n", three int32 that are 1, 2, 70000. */
+static void write_model(const char *name)
+{
+    static const char head[] =
+        "{\"w\":{\"dtype\":\"F32\",\"shape\":[3,4],\"data_offsets\":[0,48]},"
+        "\"n\":{\"dtype\":\"I32\",\"shape\":[3],\"data_offsets\":[48,60]}}";
+    const int32_t n[] = {1, 2, 70000};
+    const uint64_t len = sizeof(head) - 1;
+    float w[12];
+    char path[128];
+    for (int i = 0; i < 12; i++)
+        w[i] = (float)i;
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(&len, 8, 1, f), 1);
+    assert_int_equal(fwrite(head, len, 1, f), 1);
+    assert_int_equal(fwrite(w, sizeof(w), 1, f), 1);
+    assert_int_equal(fwrite(n, sizeof(n), 1, f), 1);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/test_ckptdb_XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    char command[100];
+    (void)state;
+    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    return system(command);
+}
+
+/* A catalog in memory with these files in it. */
+static ckptdb *open_with(const char *const *names, size_t count)
+{
+    const char *paths[] = {folder};
+    struct ckptdb_import_options o = {.size = sizeof(o), .paths = paths, .path_count = 1};
+    struct ckptdb_import_report report = {.size = sizeof(report)};
+    struct ckptdb_error err;
+    ckptdb *db;
+    for (size_t i = 0; i < count; i++)
+        write_model(names[i]);
+    assert_int_equal(ckptdb_open(NULL, CKPTDB_READ, &db, &err), CKPTDB_OK);
+    assert_int_equal(ckptdb_import(db, &o, &report, &err), CKPTDB_OK);
+    assert_int_equal(report.added, count);
+    assert_int_equal(report.issues, 0);
+    return db;
+}
+
+static ckptdb *open_one(int64_t *model)
+{
+    static const char *const names[] = {"model.safetensors"};
+    ckptdb *db = open_with(names, 1);
+    assert_int_equal(ckptdb_find(db, "model.safetensors", model, 1, NULL, NULL),
+                     CKPTDB_OK);
+    return db;
+}
+
+static ckptdb_tensor *open_tensor(ckptdb *db, int64_t model, const char *name)
+{
+    int64_t id;
+    ckptdb_tensor *t;
+    assert_int_equal(ckptdb_find_tensor(db, model, name, &id, NULL), CKPTDB_OK);
+    assert_int_equal(ckptdb_tensor_open(db, id, &t, NULL), CKPTDB_OK);
+    return t;
+}
+
+static void test_opening(void **state)
+{
+    struct ckptdb_error err;
+    char path[128], text[300];
+    ckptdb *db;
+    (void)state;
+    snprintf(path, sizeof(path), "%s/none.db", folder);
+    assert_int_equal(ckptdb_open(path, CKPTDB_READ, &db, &err), CKPTDB_MISSING);
+    assert_null(db);
+    assert_string_equal(err.source, path);
+    assert_non_null(strstr(ckptdb_error_text(&err, text, sizeof(text)), path));
+    assert_int_equal(ckptdb_open(path, (enum ckptdb_mode)99, &db, &err), CKPTDB_ARGUMENT);
+    write_model("a.safetensors");
+    snprintf(path, sizeof(path), "%s/a.safetensors", folder);
+    assert_int_equal(ckptdb_open(path, CKPTDB_WRITE, &db, NULL), CKPTDB_IO);
+    ckptdb_close(NULL);
+    assert_string_equal(ckptdb_version(), "0.1.0");
+}
+
+static void test_finding(void **state)
+{
+    static const char *const names[] = {"a.safetensors", "b.safetensors",
+                                        "c.safetensors"};
+    struct ckptdb_error err;
+    ckptdb *db = open_with(names, 3);
+    int64_t ids[2] = {0}, one;
+    size_t count;
+    (void)state;
+    assert_int_equal(ckptdb_find(db, "b.safetensors", ids, 2, &count, &err), CKPTDB_OK);
+    assert_int_equal(count, 1);
+    one = ids[0];
+    assert_int_equal(ckptdb_find(db, strrchr(folder, '/') + 1, ids, 2, &count, &err),
+                     CKPTDB_ARGUMENT);
+    assert_int_equal(count, 3); /* and room for two of them */
+    assert_int_equal(ckptdb_find(db, "d.safetensors", ids, 2, &count, &err),
+                     CKPTDB_MISSING);
+    assert_int_equal(count, 0);
+    assert_int_equal(ckptdb_find(db, "", ids, 2, &count, &err), CKPTDB_MISSING);
+    assert_int_equal(ckptdb_find_tensor(db, one, "none", ids, &err), CKPTDB_MISSING);
+    assert_int_equal(ckptdb_tensor_open(db, INT64_MAX, &(ckptdb_tensor *){0}, &err),
+                     CKPTDB_ARGUMENT);
+    assert_int_equal(ckptdb_forget(db, &one, 1, &err), CKPTDB_OK);
+    assert_int_equal(ckptdb_find(db, "b.safetensors", ids, 2, &count, &err),
+                     CKPTDB_MISSING);
+    ckptdb_close(db);
+}
+
+static bool count_first(void *context, const struct ckptdb_tensor_info *t)
+{
+    ++*(int *)context;
+    assert_string_equal(t->name, "w");
+    assert_int_equal(t->rank, 2);
+    assert_int_equal(t->shape[0] * 100 + t->shape[1], 304);
+    assert_int_equal(t->nbytes, 48);
+    return false;
+}
+
+static void test_listing(void **state)
+{
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    int seen = 0;
+    (void)state;
+    assert_int_equal(ckptdb_tensors(db, model, count_first, &seen, NULL), CKPTDB_OK);
+    assert_int_equal(seen, 1);
+    ckptdb_close(db);
+}
+
+/* Slices that a caller computed, and what they may not do. */
+static void test_slices(void **state)
+{
+    static const struct {
+        struct ckptdb_slice row, column;
+        enum ckptdb_status status;
+        double sum;
+    } cases[] = {
+        {{0, 3, 1}, {0, 4, 1}, CKPTDB_OK, 66},
+        {{2, 3, -1}, {3, 2, -3}, CKPTDB_OK, 33},
+        {{2, 1, 1}, {3, 1, 9}, CKPTDB_OK, 11},
+        {{0, 0, 1}, {0, 4, 1}, CKPTDB_OK, 0},
+        {{0, 4, 1}, {0, 4, 1}, CKPTDB_ARGUMENT, 0},
+        {{3, 1, 1}, {0, 4, 1}, CKPTDB_ARGUMENT, 0},
+        {{0, 2, -1}, {0, 4, 1}, CKPTDB_ARGUMENT, 0},
+        {{0, 2, 3}, {0, 4, 1}, CKPTDB_ARGUMENT, 0},
+        {{0, 2, 0}, {0, 4, 1}, CKPTDB_ARGUMENT, 0},
+        {{0, 2, INT64_MIN}, {0, 4, 1}, CKPTDB_ARGUMENT, 0},
+        {{0, UINT64_MAX, 1}, {0, 4, 1}, CKPTDB_ARGUMENT, 0},
+        {{UINT64_MAX, 1, 1}, {0, 4, 1}, CKPTDB_ARGUMENT, 0},
+    };
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    ckptdb_tensor *t = open_tensor(db, model, "w");
+    (void)state;
+    ckptdb_close(db); /* an open tensor does not need it */
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct ckptdb_slice part[] = {cases[i].row, cases[i].column};
+        double values[12], sum = 0;
+        uint64_t bytes;
+        assert_int_equal(ckptdb_read_size(t, part, "float64", &bytes, NULL),
+                         cases[i].status);
+        assert_true(bytes <= sizeof(values));
+        assert_int_equal(ckptdb_read(t, part, "float64", values, bytes, NULL),
+                         cases[i].status);
+        for (size_t k = 0; k < bytes / sizeof(*values); k++)
+            sum += values[k];
+        assert_true(sum == cases[i].sum);
+    }
+    ckptdb_tensor_close(t);
+}
+
+static void test_reading(void **state)
+{
+    struct ckptdb_slice part[2];
+    bool drop[2];
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    ckptdb_tensor *w = open_tensor(db, model, "w"), *n = open_tensor(db, model, "n");
+    struct ckptdb_error err;
+    float f[12];
+    uint8_t bytes[3];
+    (void)state;
+    assert_int_equal(ckptdb_slice_parse(w, "-1, ::2", part, drop, &err), CKPTDB_OK);
+    assert_true(drop[0] && !drop[1] && part[1].count == 2);
+    assert_int_equal(ckptdb_read(w, part, NULL, f, 8, &err), CKPTDB_OK);
+    assert_true(f[0] == 8 && f[1] == 10);
+    assert_int_equal(ckptdb_slice_parse(w, "9", part, NULL, &err), CKPTDB_ARGUMENT);
+    assert_int_equal(ckptdb_read(w, NULL, NULL, f, sizeof(f) - 1, &err), CKPTDB_ARGUMENT);
+    assert_int_equal(ckptdb_read(w, NULL, "flaot32", f, sizeof(f), &err),
+                     CKPTDB_ARGUMENT);
+    assert_int_equal(ckptdb_read(n, NULL, "uint8", bytes, 3, &err), CKPTDB_VALUE);
+    assert_non_null(strstr(err.message, "n: "));
+    assert_int_equal(ckptdb_strings(n, NULL, NULL, &err), CKPTDB_ARGUMENT);
+    ckptdb_tensor_close(w);
+    ckptdb_tensor_close(n);
+    ckptdb_close(db);
+}
+
+static void test_stream(void **state)
+{
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    ckptdb_tensor *t = open_tensor(db, model, "n");
+    ckptdb_stream *s;
+    const void *block;
+    size_t len;
+    double sum = 0;
+    (void)state;
+    assert_int_equal(ckptdb_stream_open(t, NULL, "float64", &s, NULL), CKPTDB_OK);
+    while (ckptdb_stream_next(s, &block, &len, NULL) == CKPTDB_OK && len)
+        for (size_t i = 0; i < len / sizeof(double); i++)
+            sum += ((const double *)block)[i];
+    assert_true(sum == 70003);
+    ckptdb_stream_close(s);
+    ckptdb_tensor_close(t);
+    ckptdb_close(db);
+}
+
+/* A file that is another one than was indexed. */
+static void test_changed(void **state)
+{
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    ckptdb_tensor *t = open_tensor(db, model, "w");
+    char path[128];
+    float f[12];
+    (void)state;
+    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
+    FILE *file = fopen(path, "ab");
+    assert_non_null(file);
+    fputc(0, file);
+    fclose(file);
+    assert_int_equal(ckptdb_read(t, NULL, NULL, f, sizeof(f), NULL), CKPTDB_CHANGED);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(ckptdb_read(t, NULL, NULL, f, sizeof(f), NULL), CKPTDB_CHANGED);
+    ckptdb_tensor_close(t);
+    ckptdb_close(db);
+}
+
+static void *read_often(void *tensor)
+{
+    float f[12];
+    intptr_t bad = 0;
+    for (int i = 0; i < 200; i++)
+        bad += ckptdb_read(tensor, NULL, NULL, f, sizeof(f), NULL) != CKPTDB_OK ||
+               f[11] != 11;
+    return (void *)bad;
+}
+
+static void test_threads(void **state)
+{
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    ckptdb_tensor *t[4];
+    pthread_t threads[4];
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        t[i] = open_tensor(db, model, "w");
+        assert_int_equal(pthread_create(&threads[i], NULL, read_often, t[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        void *bad;
+        assert_int_equal(pthread_join(threads[i], &bad), 0);
+        assert_null(bad);
+        ckptdb_tensor_close(t[i]);
+    }
+    ckptdb_close(db);
+}
+
+/* --- maps ---------------------------------------------------------------------------------- */
+
+static const char map_text[] =
+    "{\"dialect\": \"t5x-translator\", \"rules\": [[\"w\", \"model/w\"]]}";
+
+static bool see_mapped(void *context, const struct ckptdb_mapped *m)
+{
+    char *seen = context;
+    snprintf(seen + strlen(seen), 200 - strlen(seen), "%s>%s:%s ", m->old_name,
+             m->new_name ? m->new_name : "", m->status);
+    return true;
+}
+
+static void test_maps(void **state)
+{
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    struct ckptdb_error err;
+    ckptdb_tensor *t;
+    char seen[200] = "", *text;
+    size_t len;
+    float f[12];
+    (void)state;
+    assert_int_equal(ckptdb_map_load(db, "m", map_text, sizeof(map_text) - 1, NULL, &err),
+                     CKPTDB_OK);
+    struct ckptdb_map_options o = {.size = sizeof(o),
+                                   .map = "m",
+                                   .checkpoint = model,
+                                   .each = see_mapped,
+                                   .context = seen};
+    assert_int_equal(ckptdb_map(db, &o, &err), CKPTDB_OK);
+    assert_string_equal(seen, "w>model/w:ok n>:unmatched ");
+    o.target = model;
+    assert_int_equal(ckptdb_map(db, &o, &err), CKPTDB_ARGUMENT);
+    o.map = "none";
+    assert_int_equal(ckptdb_map(db, &o, &err), CKPTDB_MISSING);
+    assert_int_equal(ckptdb_tensor_open_mapped(db, "m", model, "model/w", &t, &err),
+                     CKPTDB_OK);
+    assert_int_equal(ckptdb_read(t, NULL, NULL, f, sizeof(f), &err), CKPTDB_OK);
+    assert_true(f[11] == 11);
+    ckptdb_tensor_close(t);
+    assert_int_equal(ckptdb_tensor_open_mapped(db, "m", model, "w", &t, &err),
+                     CKPTDB_MISSING);
+    assert_null(t);
+    assert_int_equal(ckptdb_map_write(db, "m", "json", &text, &len, &err), CKPTDB_OK);
+    assert_non_null(strstr(text, "model/w"));
+    ckptdb_free(text);
+    assert_int_equal(ckptdb_map_write(db, "m", "gin", &text, &len, &err),
+                     CKPTDB_UNSUPPORTED);
+    assert_int_equal(ckptdb_map_write(db, "m", "nix", &text, &len, &err),
+                     CKPTDB_UNSUPPORTED);
+    assert_int_equal(ckptdb_map_load(db, "x", "a\0b", 3, NULL, &err), CKPTDB_ARGUMENT);
+    ckptdb_close(db);
+}
+
+/* --- watching, exporting ------------------------------------------------------------------- */
+
+struct heard {
+    char lines[500];
+    bool stop;
+    int progress;
+};
+
+static void hear(void *context, const char *line)
+{
+    struct heard *h = context;
+    snprintf(h->lines + strlen(h->lines), sizeof(h->lines) - strlen(h->lines), "%s\n",
+             line);
+}
+
+static bool stop_it(void *context)
+{
+    return ((struct heard *)context)->stop;
+}
+
+static void progress(void *context, const char *doing, uint64_t done, uint64_t total)
+{
+    (void)doing;
+    (void)done;
+    (void)total;
+    ((struct heard *)context)->progress++;
+}
+
+static void see_plan(void *context, struct sqlite3_stmt *rows)
+{
+    while (sqlite3_step(rows) == SQLITE_ROW)
+        ++*(int *)context;
+    sqlite3_finalize(rows);
+}
+
+static void test_exporting(void **state)
+{
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    struct ckptdb_error err;
+    struct heard heard = {.stop = false};
+    const struct ckptdb_watch watch = {.size = sizeof(watch),
+                                       .context = &heard,
+                                       .stop = stop_it,
+                                       .progress = progress,
+                                       .say = hear};
+    int planned = 0;
+    struct ckptdb_export_options o = {.size = sizeof(o),
+                                      .checkpoint = model,
+                                      .names = "w",
+                                      .dry_run = true,
+                                      .planned = see_plan,
+                                      .context = &planned};
+    char path[128];
+    (void)state;
+    snprintf(path, sizeof(path), "%s/out.npy", folder);
+    ckptdb_watch(db, &watch);
+    assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_OK);
+    assert_int_equal(planned, 1);
+    assert_int_equal(access(path, F_OK), -1);
+    o.dry_run = false;
+    heard.stop = true;
+    assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_INTERRUPTED);
+    heard.stop = false;
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_OK);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(ckptdb_export(db, path, &o, &err),
+                     CKPTDB_ARGUMENT); /* it is there */
+    o.force = true;
+    o.names = NULL; /* two tensors are too many for a .npy */
+    assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_UNSUPPORTED);
+    assert_string_equal(err.message, "nothing was written");
+    assert_non_null(strstr(heard.lines, "npy"));
+    o.size = offsetof(struct ckptdb_export_options, names); /* an older program's */
+    snprintf(path, sizeof(path), "%s/out.npz", folder);
+    assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_OK);
+    ckptdb_close(db);
+}
+
+static void test_stopping(void **state)
+{
+    const char *paths[] = {folder};
+    struct ckptdb_import_options o = {.size = sizeof(o), .paths = paths, .path_count = 1};
+    struct heard heard = {.stop = true};
+    const struct ckptdb_watch watch = {
+        .size = sizeof(watch), .context = &heard, .stop = stop_it};
+    ckptdb *db;
+    (void)state;
+    write_model("model.safetensors");
+    assert_int_equal(ckptdb_open(NULL, CKPTDB_CREATE, &db, NULL), CKPTDB_OK);
+    ckptdb_watch(db, &watch);
+    assert_int_equal(ckptdb_import(db, &o, NULL, NULL), CKPTDB_INTERRUPTED);
+    assert_int_equal(sqlite3_exec(ckptdb_sqlite(db),
+                                  "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL"
+                                  " SELECT i + 1 FROM n) SELECT sum(i) FROM n",
+                                  NULL, NULL, NULL),
+                     SQLITE_INTERRUPT);
+    ckptdb_watch(db, NULL);
+    assert_int_equal(ckptdb_import(db, &o, NULL, NULL), CKPTDB_OK);
+    ckptdb_close(db);
+}
+
+static bool find_npz(void *context, const struct ckptdb_format *f)
+{
+    bool *found = context;
+    *found = strcmp(f->name, "npz") == 0 && f->reads && f->writes;
+    return !*found;
+}
+
+static void test_formats(void **state)
+{
+    bool found = false;
+    (void)state;
+    ckptdb_formats(find_npz, &found);
+    assert_true(found);
+    assert_int_equal(ckptdb_size("5KB"), 5000);
+    assert_int_equal(ckptdb_size("5 apples"), 0);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_opening),  IN_FOLDER(test_finding),
+        IN_FOLDER(test_listing),  IN_FOLDER(test_slices),
+        IN_FOLDER(test_reading),  IN_FOLDER(test_stream),
+        IN_FOLDER(test_changed),  IN_FOLDER(test_threads),
+        IN_FOLDER(test_maps),     IN_FOLDER(test_exporting),
+        IN_FOLDER(test_stopping), cmocka_unit_test(test_formats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
