@@ -4,7 +4,7 @@
 CREATE VIEW assignment AS
 SELECT r.name AS ruleset,
        x.source_id,
-       t.id AS target_id,
+       x.target_id,
        x.new_name,
        x.old_name,
        x.tensor_id,
@@ -16,5 +16,4 @@ SELECT r.name AS ruleset,
        x.error,
        x.note
 FROM ruleset r
-JOIN checkpoints t
-JOIN "assignment_rows (of ckptdb.so: load this extension first)" x ON x.ruleset = r.name AND x.target_id = t.id;
+JOIN "assignment_rows (of ckptdb.so: load this extension first)" x ON x.ruleset = r.name;

@@ -8,11 +8,12 @@
  *   restore_rows(ruleset, source, target_id, strict)   target_id 0: without a model
  *
  * The source may also be given by `checkpoint_id = ...` or `source_id = ...`, the others by their
- * names; without a source every checkpoint is one.
+ * names; without a source every checkpoint is one, without the target of an assignment, too.
  *
  * SQL finds which rules match which names (map_load.h), the dialect of the set settles what comes
  * of them (catalog/map/dialect.h), and here are the rows. Sources of one layout give the same,
- * but for whose tensors they are: it is worked out once, and each row shown for all of them.
+ * but for whose tensors they are, and so do targets: it is worked out once, and each row shown for
+ * all of them.
  * A set of a dialect that belongs to another view has no rows; nor has one that is not there.
  */
 #include <stdlib.h>
@@ -78,7 +79,7 @@ struct map_function {
 
 static const struct map_function functions[] = {
     {"translation_rows", MAP_TRANSLATION, {true, false, false, false}},
-    {"assignment_rows", MAP_ASSIGNMENT, {true, false, true, false}},
+    {"assignment_rows", MAP_ASSIGNMENT, {true, false, false, false}},
 
     {"conversion_rows", MAP_CONVERSION, {true, false, false, false}},
     {"restore_rows", MAP_RESTORE, {true, false, true, true}},
@@ -90,18 +91,25 @@ struct map_table {
     struct map_statements statements;
 };
 
+/* Checkpoints, those of one layout side by side. */
+struct map_group {
+    struct map_source *list;
+    size_t count;
+    size_t first, next; /* those of one layout: from first up to next */
+    size_t at;          /* of them, whose row it is */
+};
+
 struct map_cursor {
     sqlite3_vtab_cursor base; /* first */
     const struct dialect *dialect;
     void (*settle)(struct map_task *);
     uint64_t used;         /* columns, a bit each */
     bool by_leaf;          /* each leaf is settled by itself */
-    struct map_task given; /* the set and the target, which all sources meet */
+    struct map_task set;   /* without checkpoints */
+    struct map_task given; /* the set and some targets, which all sources meet */
     struct map_task task;  /* and what comes of some sources */
-    struct map_source *source;
-    size_t sources, first, next; /* those of one layout: from first up to next */
-    size_t at;                   /* of them, whose row it is */
-    sqlite3_stmt *stream;        /* has more leaves of them; else NULL */
+    struct map_group source, target;
+    sqlite3_stmt *stream; /* has more leaves of the sources; else NULL */
     size_t row;
     sqlite3_int64 rowid;
     sqlite3_value *argument[GIVEN];
@@ -184,7 +192,8 @@ static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
                 info->aConstraint[at[given]].iColumn >= COLUMN_RULESET;
             info->idxNum |= 1 << given;
         } else if (!f->needs[given]) {
-            info->estimatedCost *= given == GIVEN_SOURCE ? 1e6 : 1;
+            info->estimatedCost *=
+                given == GIVEN_SOURCE || f->view == MAP_ASSIGNMENT ? 1e6 : 1;
         } else if (unusable || other) {
             return SQLITE_CONSTRAINT;
         } else {
@@ -217,8 +226,10 @@ static void cursor_reset(struct map_cursor *c)
     map_stream_end(&((struct map_table *)base.pVtab)->statements, c->stream);
     arena_release(&c->task.arena);
     arena_release(&c->given.arena);
+    arena_release(&c->set.arena);
     rules_free(c->task.engine);
-    free(c->source);
+    free(c->source.list);
+    free(c->target.list);
     for (int i = 0; i < GIVEN; i++)
         sqlite3_value_free(c->argument[i]);
     *c = (struct map_cursor){.base = base};
@@ -276,15 +287,46 @@ static int bind_rules(struct map_cursor *c, sqlite3_int64 source, const char **r
     return rc == SQLITE_OK && operates && !c->task.engine ? SQLITE_ERROR : rc;
 }
 
-/* On to the sources of the next layout. */
-static void next_layout(struct map_cursor *c)
+/* Whether the set takes nothing from a checkpoint's metadata, or the same from both. */
+static int bound_alike(struct map_cursor *c, const char *ruleset, sqlite3_int64 one,
+                       sqlite3_int64 other, bool *alike)
 {
-    c->at = c->first = c->next;
-    if (c->dialect->divides) /* recipes name tensors: each source has its own */
-        c->next++;
-    while (!c->dialect->divides && c->next < c->sources &&
-           c->source[c->next].layout == c->source[c->first].layout)
-        c->next++;
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    struct map_task scratch = {0};
+    const char *a = NULL, *b = NULL;
+    *alike = !c->set.options || !strstr(c->set.options, "\"settings\"");
+    if (*alike)
+        return SQLITE_OK;
+    int rc = map_load_bound(&t->statements, ruleset, one, &scratch, &a);
+    if (rc == SQLITE_OK)
+        rc = map_load_bound(&t->statements, ruleset, other, &scratch, &b);
+    *alike = a && b && strcmp(a, b) == 0;
+    arena_release(&scratch.arena);
+    return rc;
+}
+
+static void next_layout(struct map_group *g)
+{
+    g->at = g->first = g->next++;
+    while (g->next < g->count && g->list[g->next].layout == g->list[g->first].layout)
+        g->next++;
+}
+
+/* On to the next sources that give the same. Recipes name tensors: each source has its own. */
+static int next_sources(struct map_cursor *c, const char *ruleset)
+{
+    struct map_group *g = &c->source;
+    next_layout(g);
+    size_t end = g->next;
+    int rc = SQLITE_OK;
+    bool alike = !is_used(c, COLUMN_RECIPE);
+    if (!c->dialect->divides)
+        return SQLITE_OK;
+    for (g->next = g->first + 1; rc == SQLITE_OK && alike && g->next < end;) {
+        rc = bound_alike(c, ruleset, g->list[g->first].id, g->list[g->next].id, &alike);
+        g->next += alike;
+    }
+    return rc;
 }
 
 static void task_reset(struct map_cursor *c)
@@ -293,7 +335,7 @@ static void task_reset(struct map_cursor *c)
     rules_free(c->task.engine);
     c->task = c->given;
     c->task.arena = (struct arena){0};
-    c->task.source_id = c->source[c->first].id;
+    c->task.source_id = c->source.list[c->source.first].id;
     c->row = 0;
 }
 
@@ -316,7 +358,7 @@ static int settle_batch(struct map_cursor *c)
 static int settle_all(struct map_cursor *c, const char *ruleset)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    sqlite3_int64 id = c->source[c->first].id;
+    sqlite3_int64 id = c->source.list[c->source.first].id;
     task_reset(c);
     int rc = c->dialect->divides ? bind_rules(c, id, &ruleset) : SQLITE_OK;
     if (rc == SQLITE_OK && c->dialect->from_model)
@@ -329,49 +371,14 @@ static int settle_all(struct map_cursor *c, const char *ruleset)
     return rc;
 }
 
-static int settle(struct map_cursor *c)
-{
-    struct map_table *t = (struct map_table *)c->base.pVtab;
-    const char *ruleset = (const char *)sqlite3_value_text(c->argument[GIVEN_RULESET]);
-    int rc = SQLITE_OK;
-    if (!c->stream)
-        next_layout(c);
-    if (!c->stream && c->by_leaf)
-        rc = map_stream_begin(&t->statements, c->dialect, ruleset, c->source[c->first].id,
-                              map_needed(&c->given, wanted(c)), &c->stream);
-    if (rc == SQLITE_OK)
-        rc = c->by_leaf ? settle_batch(c) : settle_all(c, ruleset);
-    c->at = c->first;
-    return rc == SQLITE_OK && c->task.failed ? SQLITE_NOMEM : cursor_error(c, rc);
-}
-
-/* On to sources that have rows, if the last ones have no more. */
-static int cursor_seek(struct map_cursor *c)
-{
-    int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && c->row == c->task.rows &&
-           (c->stream || c->next < c->sources))
-        rc = settle(c);
-    return rc;
-}
-
-static int map_next(sqlite3_vtab_cursor *base)
-{
-    struct map_cursor *c = (struct map_cursor *)base;
-    c->rowid++;
-    if (++c->at < c->next)
-        return SQLITE_OK;
-    c->at = c->first;
-    c->row++;
-    return cursor_seek(c);
-}
-
 /* The target, if the map has one: as the rules match it, or as a model. */
 static int load_target(struct map_cursor *c, const char *ruleset)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    sqlite3_int64 id =
-        c->argument[GIVEN_TARGET] ? sqlite3_value_int64(c->argument[GIVEN_TARGET]) : 0;
+    sqlite3_int64 id = c->target.list[c->target.first].id;
+    arena_release(&c->given.arena);
+    c->given = c->set;
+    c->given.arena = (struct arena){0};
     if (c->dialect->from_model)
         return map_load_matched(&t->statements, c->dialect, ruleset, id, &c->given,
                                 &c->given.target);
@@ -381,12 +388,93 @@ static int load_target(struct map_cursor *c, const char *ruleset)
                                : SQLITE_OK;
 }
 
+/* On to sources, or to the first ones and other targets. */
+static int next_task(struct map_cursor *c, const char *ruleset)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    int rc = SQLITE_OK;
+    if (c->source.next == c->source.count) {
+        next_layout(&c->target);
+        c->source.next = 0;
+        rc = load_target(c, ruleset);
+    }
+    if (rc == SQLITE_OK)
+        rc = next_sources(c, ruleset);
+    if (rc == SQLITE_OK && c->by_leaf)
+        rc = map_stream_begin(&t->statements, c->dialect, ruleset,
+                              c->source.list[c->source.first].id,
+                              map_needed(&c->given, wanted(c)), &c->stream);
+    return rc;
+}
+
+static int settle(struct map_cursor *c)
+{
+    const char *ruleset = (const char *)sqlite3_value_text(c->argument[GIVEN_RULESET]);
+    int rc = c->stream ? SQLITE_OK : next_task(c, ruleset);
+    if (rc == SQLITE_OK)
+        rc = c->by_leaf ? settle_batch(c) : settle_all(c, ruleset);
+    c->source.at = c->source.first;
+    c->target.at = c->target.first;
+    return rc == SQLITE_OK && c->task.failed ? SQLITE_NOMEM : cursor_error(c, rc);
+}
+
+static bool has_more(const struct map_cursor *c)
+{
+    return c->stream || c->source.next < c->source.count ||
+           c->target.next < c->target.count;
+}
+
+/* On to sources that have rows, if the last ones have no more. */
+static int cursor_seek(struct map_cursor *c)
+{
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && c->row == c->task.rows && has_more(c))
+        rc = settle(c);
+    return rc;
+}
+
+static int map_next(sqlite3_vtab_cursor *base)
+{
+    struct map_cursor *c = (struct map_cursor *)base;
+    c->rowid++;
+    if (++c->source.at < c->source.next)
+        return SQLITE_OK;
+    c->source.at = c->source.first;
+    if (++c->target.at < c->target.next)
+        return SQLITE_OK;
+    c->target.at = c->target.first;
+    c->row++;
+    return cursor_seek(c);
+}
+
+/* The checkpoints that rows are for. A restored one may have no target, which is one, too; what
+ * has no targets at all is asked for none. Without a source there is nothing to ask. */
+static int load_checkpoints(struct map_cursor *c)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    sqlite3_value *target = c->argument[GIVEN_TARGET];
+    int rc = map_load_sources(&t->statements, c->argument[GIVEN_SOURCE], &c->source.list,
+                              &c->source.count);
+    c->source.next = c->source.count;
+    if (rc != SQLITE_OK || !c->source.count)
+        return rc;
+    if (t->function->view == MAP_ASSIGNMENT)
+        return map_load_sources(&t->statements, target, &c->target.list,
+                                &c->target.count);
+    c->target.list = calloc(1, sizeof(*c->target.list));
+    if (!c->target.list)
+        return SQLITE_NOMEM;
+    c->target.list->id = target ? sqlite3_value_int64(target) : 0;
+    c->target.count = 1;
+    return SQLITE_OK;
+}
+
 static int cursor_begin(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
     const char *ruleset = (const char *)sqlite3_value_text(c->argument[GIVEN_RULESET]);
     enum map_view view = t->function->view;
-    int rc = map_load_set(&t->statements, ruleset, &c->given, &c->dialect);
+    int rc = map_load_set(&t->statements, ruleset, &c->set, &c->dialect);
     if (rc != SQLITE_OK || !c->dialect)
         return rc;
     c->settle = view == MAP_RESTORE        ? c->dialect->restore
@@ -394,17 +482,13 @@ static int cursor_begin(struct map_cursor *c)
                                            : NULL;
     if (!c->settle)
         return SQLITE_OK;
-    c->given.strict =
+    c->set.strict =
         c->argument[GIVEN_STRICT] && sqlite3_value_int(c->argument[GIVEN_STRICT]) != 0;
-    c->given.asks_winners = is_used(c, COLUMN_WINS) || is_used(c, COLUMN_NOTE);
+    c->set.asks_winners = is_used(c, COLUMN_WINS) || is_used(c, COLUMN_NOTE);
     /* What streams is the matches, of which paths have none. */
     c->by_leaf = c->dialect->by_leaf && c->dialect->trial != MAP_PATH &&
-                 view == c->dialect->view && !c->given.asks_winners &&
-                 !map_strict(&c->given);
-    rc = map_load_sources(&t->statements, c->argument[GIVEN_SOURCE], &c->source,
-                          &c->sources);
-    if (rc == SQLITE_OK && c->sources)
-        rc = load_target(c, ruleset);
+                 view == c->dialect->view && !c->set.asks_winners && !map_strict(&c->set);
+    rc = load_checkpoints(c);
     return rc == SQLITE_OK ? cursor_seek(c) : rc;
 }
 
@@ -426,7 +510,7 @@ static int map_filter(sqlite3_vtab_cursor *base, int set, const char *used, int 
 static int map_eof(sqlite3_vtab_cursor *base)
 {
     const struct map_cursor *c = (const struct map_cursor *)base;
-    return c->row == c->task.rows && !c->stream && c->next == c->sources;
+    return c->row == c->task.rows && !has_more(c);
 }
 
 /* --- columns ----------------------------------------------------------------------------- */
@@ -505,7 +589,7 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
     switch (i) {
     case COLUMN_SOURCE_ID:
     case COLUMN_CHECKPOINT_ID:
-        sqlite3_result_int64(context, c->source[c->at].id);
+        sqlite3_result_int64(context, c->source.list[c->source.at].id);
         break;
     case COLUMN_ORD:
         give_ord(context, c, row);
@@ -519,8 +603,8 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
         break;
     case COLUMN_TENSOR_ID:
         if (tensor)
-            sqlite3_result_int64(context,
-                                 (c->source[c->at].id << 24) + map_ord(row->old));
+            sqlite3_result_int64(context, (c->source.list[c->source.at].id << 24) +
+                                              map_ord(row->old));
         break;
     case COLUMN_RULE:
         if (rule != NO_RULE)
@@ -538,9 +622,12 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
     case COLUMN_WINS:
         sqlite3_result_int(context, !row->loses);
         break;
+    case COLUMN_TARGET:
+        if (c->target.list[c->target.at].id || c->argument[GIVEN_TARGET])
+            sqlite3_result_int64(context, c->target.list[c->target.at].id);
+        break;
     case COLUMN_RULESET:
     case COLUMN_SOURCE:
-    case COLUMN_TARGET:
     case COLUMN_STRICT:
         if (c->argument[i - COLUMN_RULESET])
             sqlite3_result_value(context, c->argument[i - COLUMN_RULESET]);

@@ -34,7 +34,14 @@ echo "-- a join, a subquery, and what is left open"
 "$CKPTDB_BIN" "SELECT count(DISTINCT ruleset) FROM assignment WHERE source_id = 1 AND target_id = 2"
 "$CKPTDB_BIN" "SELECT count(*) FROM assignment WHERE ruleset = 't5_to_t5x'"
 "$CKPTDB_BIN" "SELECT count(*) FROM assignment WHERE ruleset = 'undone' AND source_id = 1 AND target_id = 999"
-"$CKPTDB_BIN" "SELECT * FROM assignment_rows('undone', 1)"
+"$CKPTDB_BIN" "SELECT count(DISTINCT target_id) = (SELECT count(*) FROM checkpoint) FROM assignment_rows('undone', 1)"
+echo "-- all targets together are what each is by itself"
+"$CKPTDB_BIN" "CREATE TEMP TABLE alone AS SELECT a.* FROM checkpoint t, checkpoint s
+  CROSS JOIN assignment a ON a.source_id = s.id AND a.target_id = t.id WHERE a.ruleset IN ('undone', 'taken-twice');
+  SELECT count(*) > 1000, count(DISTINCT target_id || ' ' || source_id) > 100 FROM alone;
+  SELECT count(*) FROM (SELECT * FROM assignment WHERE ruleset IN ('undone', 'taken-twice') EXCEPT SELECT * FROM alone);
+  SELECT count(*) FROM (SELECT * FROM alone EXCEPT SELECT * FROM assignment);
+  SELECT (SELECT count(*) FROM alone) - count(*) FROM assignment WHERE ruleset IN ('undone', 'taken-twice')"
 "$CKPTDB_BIN" "SELECT * FROM assignment_rows('undone', 1, NULL)"
 "$CKPTDB_BIN" "SELECT new_name, ruleset, source_id, target_id FROM assignment_rows('undone', 1, 2)"
 "$CKPTDB_BIN" "SELECT count(*), sum(t.name = a.old_name AND t.checkpoint_id = a.source_id AND t.dtype IS a.dtype)
