@@ -334,7 +334,9 @@ static int run(struct session *s, const struct request *q)
 
 /* One heap for all threads: a heap a thread costs address space (users limit that), and is
  * grown and shrunk by a system call a page. SQLite keeps no account of its memory, which
- * nobody reads: that is a lock for each piece. */
+ * nobody reads: that is a lock for each piece. Blocks below 4 MiB are no mappings of their own: what is
+ * made and freed for each checkpoint would be, with a fault for each page. (The C library finds
+ * that out by itself, unless anything else is set.) */
 static void tune_memory(void)
 {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -342,6 +344,7 @@ static void tune_memory(void)
     /* NOLINTBEGIN(concurrency-mt-unsafe): before there are threads */
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_TOP_PAD, 1 << 20);
+    mallopt(M_MMAP_THRESHOLD, 1 << 22);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     /* NOLINTEND(concurrency-mt-unsafe) */
 #endif
