@@ -65,7 +65,9 @@ JOIN files f
 
 -- (Outer joins, so that SQLite leaves them out where nobody asks for the name.)
 CREATE VIEW metadata AS
-SELECT c.id AS checkpoint_id, l.name AS checkpoint, m.key, m.value
+SELECT c.id AS checkpoint_id, l.name AS checkpoint, m.key,
+       coalesce(m.value, (SELECT t.text FROM long_facts f JOIN long_texts t ON t.id = f.text
+                          WHERE f.id = m.id)) AS value
 FROM checkpoints c
 JOIN meta_facts m ON m.id BETWEEN c.meta << 24 AND (c.meta << 24) + 16777215
 LEFT JOIN labels l ON l.id = c.id;

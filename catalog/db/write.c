@@ -34,6 +34,9 @@ static const char *const statement_sql[STATEMENTS] = {
     [PUT_LAYOUT] = "INSERT INTO layouts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FIND_META] = "SELECT id FROM metas WHERE digest = ?1",
     [PUT_META] = "INSERT INTO metas VALUES (?1, ?2)",
+    [FIND_LONG_TEXT] = "SELECT id FROM long_texts WHERE digest = ?1",
+    [PUT_LONG_TEXT] = "INSERT INTO long_texts(digest, text) VALUES (?1, ?2)",
+    [PUT_LONG_FACT] = "INSERT INTO long_facts VALUES (?1, ?2)",
     [FIND_NAME] = "SELECT id FROM names WHERE name = ?1",
     [PUT_FILE] = "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [PUT_ISSUE] = "INSERT INTO issues(checkpoint, path, offset, severity, code, message)"
@@ -634,7 +637,9 @@ static const char drop_orphans[] =
     "DELETE FROM meta_facts WHERE id >> 24 NOT IN"
     "  (SELECT meta FROM checkpoints WHERE meta IS NOT NULL);"
     "DELETE FROM metas WHERE id NOT IN"
-    "  (SELECT meta FROM checkpoints WHERE meta IS NOT NULL)";
+    "  (SELECT meta FROM checkpoints WHERE meta IS NOT NULL);"
+    "DELETE FROM long_facts WHERE id >> 24 NOT IN (SELECT id FROM metas);"
+    "DELETE FROM long_texts WHERE id NOT IN (SELECT text FROM long_facts)";
 
 static void release(struct writer *w)
 {

@@ -2,6 +2,7 @@
  * write_layout.c - what checkpoints share, into rows: names, layouts and their sums, facts.
  * Rows are fed from memory (feed.h), after the last one where they can be.
  */
+#include <nettle/sha2.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -319,6 +320,14 @@ enum status writer_put_placements(struct writer *w, const struct batch_layout *l
 
 /* --- metadata --------------------------------------------------------------------------- */
 
+/* Shorter texts cost less where they are than the row that would share them. */
+#define LONG_FACT_BYTES 1024
+
+static bool is_long(const struct batch_meta *m)
+{
+    return m->type == FACT_TEXT && m->text_len >= LONG_FACT_BYTES;
+}
+
 static void fact_column(const struct feed *f, uint64_t row, int column,
                         sqlite3_context *context)
 {
@@ -327,12 +336,39 @@ static void fact_column(const struct feed *f, uint64_t row, int column,
         sqlite3_result_int64(context, f->base + (int64_t)row);
     else if (column == 1)
         result_string(context, m->key);
-    else if (m->type == FACT_TEXT)
+    else if (m->type == FACT_TEXT && !is_long(m))
         sqlite3_result_text64(context, m->text, m->text_len, SQLITE_STATIC, SQLITE_UTF8);
     else if (m->type == FACT_INTEGER)
         sqlite3_result_int64(context, m->integer);
     else if (m->type == FACT_REAL)
         sqlite3_result_double(context, m->real);
+}
+
+/* The text of a long fact, stored once whoever states it. */
+static enum status put_long_fact(struct writer *w, const struct batch_meta *m,
+                                 int64_t fact, struct error *err)
+{
+    struct sha256_ctx sha;
+    struct layout_digest digest;
+    sha256_init(&sha);
+    sha256_update(&sha, m->text_len, (const uint8_t *)m->text);
+    sha256_digest(&sha, sizeof(digest.at), digest.at);
+    sqlite3_stmt *s = writer_statement(w, FIND_LONG_TEXT);
+    writer_bind_digest(s, 1, &digest);
+    int64_t id = writer_find(w, s, err);
+    if (id < 0 && err->status == OK) {
+        s = writer_statement(w, PUT_LONG_TEXT);
+        writer_bind_digest(s, 1, &digest);
+        sqlite3_bind_text64(s, 2, m->text, m->text_len, SQLITE_STATIC, SQLITE_UTF8);
+        writer_finish(w, s, err);
+        id = sqlite3_last_insert_rowid(w->db);
+    }
+    if (err->status != OK)
+        return err->status;
+    s = writer_statement(w, PUT_LONG_FACT);
+    sqlite3_bind_int64(s, 1, fact);
+    sqlite3_bind_int64(s, 2, id);
+    return writer_finish(w, s, err);
 }
 
 int64_t writer_find_meta(struct writer *w, const struct batch *b, struct error *err)
@@ -351,5 +387,8 @@ int64_t writer_find_meta(struct writer *w, const struct batch *b, struct error *
                     (struct feed){b->meta_count, fact_column, b->metas,
                                   (int64_t)((uint64_t)id << SHIFT), NULL, 0},
                     err);
+    for (uint64_t i = 0; i < b->meta_count && err->status == OK; i++)
+        if (is_long(&b->metas[i]))
+            put_long_fact(w, &b->metas[i], (int64_t)(((uint64_t)id << SHIFT) + i), err);
     return id;
 }

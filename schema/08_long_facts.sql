@@ -1,0 +1,14 @@
+-- 08_long_facts.sql - facts whose text is long: token lists, chat templates, calibration sets.
+--
+-- The quantisations of one model differ in a few facts and share these: a text is stored once, by
+-- the SHA-256 of its bytes, cut to 16.
+CREATE TABLE IF NOT EXISTS long_texts (
+  id      INTEGER PRIMARY KEY,
+  digest  BLOB NOT NULL UNIQUE,
+  text    TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS long_facts (
+  id    INTEGER PRIMARY KEY,      -- meta_facts.id, whose own value is NULL
+  text  INTEGER NOT NULL REFERENCES long_texts(id)
+) STRICT;
