@@ -250,24 +250,15 @@ static bool key_of(struct flax_sink *s, const struct flax_leaf *leaf, struct tex
 static void state_text(struct flax_sink *s, const struct flax_leaf *leaf, const char *key)
 {
     struct text value = {.limit = (size_t)FACT_TEXT_MOST};
-    struct text escaped = {.limit = 4 * (size_t)FACT_TEXT_MOST};
     s->fact_bytes += leaf->item->len;
     if (leaf->item->len > FACT_TEXT_MOST || s->fact_bytes > LIMIT_FACTS_BYTES) {
         leave_out(s, leaf, "is a text too long to keep");
     } else if (msgpack_add(leaf->reader, leaf->item, &value) && text_str(&value)) {
-        bool whole = utf8_valid(value.at, value.len);
-        if (!whole)
-            text_escape(&escaped, value.at, value.len);
-        struct text *stated = whole ? &value : &escaped;
-        if (text_str(stated))
-            job_meta_text(s->job, key, text_str(stated), stated->len);
-        else
-            no_memory(s->job);
+        job_meta_text(s->job, key, text_str(&value), value.len);
     } else if (s->job->err->status == OK) {
         no_memory(s->job);
     }
     text_release(&value);
-    text_release(&escaped);
 }
 
 static void state_number(struct job *job, const struct msgpack_item *item,

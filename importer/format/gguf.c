@@ -89,15 +89,14 @@ static bool key_is(const struct gguf_pair *p, const char *key)
     return p->key.len == strlen(key) && memcmp(p->key.at, key, p->key.len) == 0;
 }
 
-/* Text as it is catalogued: bytes that are not UTF-8, and NUL, escaped. */
-static const char *clean(struct bytes s, struct text *room, size_t *len)
+/* A key as it is catalogued: bytes that are not UTF-8, and NUL, escaped. */
+static const char *clean_key(struct bytes key, struct text *room)
 {
-    *len = s.len;
-    if (s.len && utf8_valid((const char *)s.at, s.len) && !memchr(s.at, '\0', s.len))
-        return (const char *)s.at;
     text_reset(room);
-    text_escape(room, (const char *)s.at, s.len);
-    *len = room->len;
+    if (utf8_valid((const char *)key.at, key.len) && !memchr(key.at, '\0', key.len))
+        text_add(room, key.at, key.len);
+    else
+        text_escape(room, (const char *)key.at, key.len);
     return text_str(room);
 }
 
@@ -105,30 +104,23 @@ static enum status state_value(struct job *job, const struct gguf *g, const char
                                const struct gguf_value *v)
 {
     struct text text = {0};
-    size_t len = 0;
-    const char *at;
     switch (v->type) {
     case GGUF_F32:
     case GGUF_F64:
         return job_meta_real(job, key, v->real);
     case GGUF_STRING:
-        at = clean(v->text, &text, &len);
-        break;
+        return job_meta_text(job, key, (const char *)v->text.at, v->text.len);
     case GGUF_ARRAY:
     case GGUF_BOOL:
         gguf_json(g, v, &text);
-        at = text_str(&text);
-        len = text.len;
         break;
     default:
         if (gguf_negative(v) || v->integer <= INT64_MAX)
             return job_meta_integer(job, key, (int64_t)v->integer);
         text_addf(&text, "%" PRIu64, v->integer);
-        at = text_str(&text);
-        len = text.len;
     }
-    if (at)
-        job_meta_text(job, key, at, len);
+    if (text_str(&text))
+        job_meta_text(job, key, text_str(&text), text.len);
     else
         no_memory(job);
     text_release(&text);
@@ -174,9 +166,8 @@ static enum status state_pair(struct part *p, struct set *set,
     struct job *job = p->job;
     const char *kept;
     bool added;
-    size_t len;
-    const char *key = clean(pair->key, room, &len);
-    if (!key || !strmap_keep(&set->keys, job->arena, key, len, &kept, &added))
+    const char *key = clean_key(pair->key, room);
+    if (!key || !strmap_keep(&set->keys, job->arena, key, room->len, &kept, &added))
         return no_memory(job);
     return added ? state_value(job, &p->g, kept, &pair->value) : OK;
 }

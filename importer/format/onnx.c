@@ -265,28 +265,13 @@ static void walk_training(struct onnx *o)
 
 /* --- the model ------------------------------------------------------------------------------ */
 
-static void state_text(struct onnx *o, const char *key, struct bytes value)
-{
-    struct text safe = {0};
-    const char *at = (const char *)value.at;
-    size_t len = value.len;
-    if (!utf8_valid(at, len) || memchr(at, '\0', len)) {
-        text_escape(&safe, at, len);
-        at = text_str(&safe);
-        len = safe.len;
-    }
-    if (at)
-        job_meta_text(o->job, key, at, len);
-    text_release(&safe);
-}
-
 /* A pair of metadata_props. */
 static void walk_pair(struct onnx *o)
 {
     struct bytes key, value;
     onnx_pair(o, &key, &value);
     if (o->job->err->status == OK && utf8_valid((const char *)key.at, key.len) && key.len)
-        state_text(o, (const char *)key.at, value);
+        job_meta_text(o->job, (const char *)key.at, (const char *)value.at, value.len);
 }
 
 static void walk_opset(struct onnx *o)
@@ -321,7 +306,7 @@ static void state_field(struct onnx *o, const struct message_field *f)
             job_meta_integer(o->job, f->number == 1 ? "ir_version" : "model_version",
                              (int64_t)number);
     } else if (onnx_text(o, f, &text) && text.len) {
-        state_text(o, texts[f->number], text);
+        job_meta_text(o->job, texts[f->number], (const char *)text.at, text.len);
     }
 }
 

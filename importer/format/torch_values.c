@@ -262,19 +262,11 @@ static const char *fact_key(struct walk *w, struct text *safe)
 static void state_text(struct walk *w, const char *text, size_t len)
 {
     struct torch_tree *t = w->t;
-    struct text key = {0}, safe = {0};
+    struct text key = {0};
     const char *name = fact_key(w, &key);
-    if (name && room_for_fact(t, len + w->name.len)) {
-        if (utf8_valid(text, len)) {
-            job_meta_text(t->job, name, text, len);
-        } else {
-            text_escape(&safe, text, len);
-            if (text_str(&safe))
-                job_meta_text(t->job, name, text_str(&safe), safe.len);
-        }
-    }
+    if (name && room_for_fact(t, len + w->name.len))
+        job_meta_text(t->job, name, text, len);
     text_release(&key);
-    text_release(&safe);
 }
 
 static void state_number(struct walk *w, bool is_integer, int64_t integer, double real)

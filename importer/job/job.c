@@ -244,7 +244,15 @@ static enum status add_meta(struct job *job, const char *key, struct batch_meta 
 
 enum status job_meta_text(struct job *job, const char *key, const char *text, size_t len)
 {
-    const char *kept = arena_copy(job->arena, text, len);
+    struct text *escaped = &inside(job)->scratch;
+    text = text ? text : "";
+    if (!utf8_valid(text, len) || (len && memchr(text, '\0', len))) {
+        text_reset(escaped);
+        text_escape(escaped, text, len);
+        text = text_str(escaped);
+        len = escaped->len;
+    }
+    const char *kept = text ? arena_copy(job->arena, text, len) : NULL;
     if (!kept || len > UINT32_MAX)
         return no_memory(job);
     return add_meta(

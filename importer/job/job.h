@@ -92,7 +92,8 @@ enum status job_seen(struct job *, const char *path, const char *role,
 /* The files of the primary's directory, sorted bytewise; valid for the job's life. */
 const char *const *job_siblings(struct job *, uint64_t *count);
 
-/* A fact that the checkpoint states of itself (view `metadata`). */
+/* A fact that the checkpoint states of itself (view `metadata`). A text need not be UTF-8: where it
+ * is not, or has a NUL, it is shown escaped. A key must be. */
 enum status job_meta_text(struct job *, const char *key, const char *text, size_t len);
 enum status job_meta_integer(struct job *, const char *key, int64_t value);
 enum status job_meta_real(struct job *, const char *key, double value);

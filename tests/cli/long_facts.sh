@@ -31,3 +31,11 @@ rm a.safetensors c.safetensors
 try import --prune .
 try "$sizes ORDER BY 1"
 try "SELECT key, length(CAST(value AS BLOB)) FROM metadata"
+echo "--- a NUL, which would end a text in other programs, is shown escaped"
+python3 - <<'PY'
+import struct
+header = b'{"__metadata__":{"nul":"a\\u0000b\\n","line":"a\\nb"},"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'
+open("nul.safetensors", "wb").write(struct.pack("<Q", len(header)) + header + b"1")
+PY
+try import nul.safetensors
+try --json "SELECT key, value, length(value) FROM metadata WHERE checkpoint = 'nul.safetensors'"
