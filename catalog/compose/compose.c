@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/convert/convert.h"
+
 static enum status refuse(struct error *err, const char *why)
 {
     return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s", why);
@@ -53,8 +55,29 @@ enum status compose_reshape(const char *operations, uint64_t *shape, unsigned *r
 
 /* --- dtypes ------------------------------------------------------------------------------ */
 
+/* Those whose blocks are numbers: float32. */
+static bool decodes(const struct dtype *d)
+{
+    struct converter to_numbers;
+    struct dtype single;
+    struct error why = {.offset = NO_OFFSET};
+    if (d->kind != DTYPE_BLOCK)
+        return false;
+    dtype_find("float32", &single);
+    return converter_find(d, &single, &to_numbers, &why) == OK;
+}
+
+const char *compose_result(const char *dtype)
+{
+    struct dtype d;
+    dtype_find(dtype, &d);
+    return decodes(&d) ? "float32" : dtype;
+}
+
 enum status compose_dtype(const struct dtype *d, double scale, struct error *err)
 {
+    if (decodes(d))
+        return OK;
     if (d->kind == DTYPE_STRING || d->block_elems != 1)
         return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                          "operations on %s elements are not possible", d->name);
@@ -157,7 +180,8 @@ static bool parts_agree(const struct composed_part *a, const struct composed_par
                         unsigned axis)
 {
     bool agree = a->view.rank == b->view.rank && a->view.scale == b->view.scale &&
-                 strcmp(a->tensor->dtype.name, b->tensor->dtype.name) == 0;
+                 strcmp(compose_result(a->tensor->dtype.name),
+                        compose_result(b->tensor->dtype.name)) == 0;
     for (unsigned i = 0; agree && i < a->view.rank; i++)
         agree = i == axis || a->view.shape[i] == b->view.shape[i];
     return agree;
@@ -211,11 +235,11 @@ static enum status result(const struct recipe *r, struct composition *c,
         .id = first->id,
         .checkpoint = first->checkpoint,
         .name = first->name,
-        .dtype = first->dtype,
         .rank = rank,
         .storage = STORAGE_COMPOSED,
         .composition = c,
     };
+    dtype_find(compose_result(first->dtype.name), &t.dtype);
     t.shape = arena_array(arena, rank + 1, sizeof(*t.shape));
     if (!t.shape)
         return no_memory(err);

@@ -45,7 +45,8 @@ struct composer {
 };
 
 /* What the recipe says, as a tensor that the reader reads (catalog/read/read.h): the name, the
- * checkpoint, the dtype and the id are those of its first part. All in `arena`.
+ * checkpoint, the dtype (float32 of quantised blocks) and the id are those of its first part.
+ * All in `arena`.
  * ERR_ARGUMENT where it makes no sense for these tensors, ERR_UNSUPPORTED where elements
  * are packed or strings. */
 enum status compose(const char *recipe, const struct composer *, struct arena *arena,
@@ -54,6 +55,10 @@ enum status compose(const char *recipe, const struct composer *, struct arena *a
 /* Whether operations can be done on elements of this dtype, scaled by `scale` (1: not).
  * ERR_UNSUPPORTED. */
 enum status compose_dtype(const struct dtype *, double scale, struct error *err);
+
+/* The dtype that comes of operations on this one: float32 of quantised blocks, which have no
+ * elements of their own to arrange; else the same. */
+const char *compose_result(const char *dtype);
 
 /* Make the shape of a part that of the whole: of `count` tensors like it ("stack"), or of
  * tensors whose sizes along the axis add up to `count` ("concat"). *axis is the one in

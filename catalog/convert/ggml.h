@@ -12,7 +12,8 @@
 
 #include <stdint.h>
 
-#define GGML_BLOCK_MAX 256 /* elements of the largest block */
+#define GGML_BLOCK_MAX   256 /* elements of the largest block */
+#define GGML_BLOCK_BYTES 292 /* and bytes */
 
 /* One block to its elements; how many there are and how many bytes it has is in dtype.h. */
 typedef void ggml_decode(const uint8_t *block, float *out);

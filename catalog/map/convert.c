@@ -87,7 +87,7 @@ static void add_one(struct conversion *c, const struct map_leaf *leaf,
     if (piece->how.join)
         row->ops = piece->how.before;
     map_operate(c->task, row, leaf->dtype);
-    row->dtype = by->cast ? by->cast : leaf->dtype;
+    row->dtype = map_dtype(by, leaf);
     if (misfit->status != OK)
         fail(c, row, misfit);
 }
@@ -110,7 +110,7 @@ static void add_parts(struct conversion *c, const struct map_leaf *leaf,
         text_release(&copy);
         row->ops = strcmp(part[i].operations, "[]") == 0 ? NULL : part[i].operations;
         map_operate(c->task, row, leaf->dtype);
-        row->dtype = by->cast ? by->cast : leaf->dtype;
+        row->dtype = map_dtype(by, leaf);
     }
 }
 

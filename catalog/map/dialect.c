@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "catalog/base/json.h"
+#include "catalog/compose/compose.h"
 #include "catalog/compose/shapes.h"
 #include "catalog/regex/pytext.h"
 
@@ -230,6 +231,13 @@ const struct map_rule *map_rule_of(const struct map_task *t, int64_t ord)
             high = middle;
     }
     return &t->rule[low];
+}
+
+const char *map_dtype(const struct map_match *by, const struct map_leaf *leaf)
+{
+    if (by->cast)
+        return by->cast;
+    return by->ops && leaf->dtype ? compose_result(leaf->dtype) : leaf->dtype;
 }
 
 void map_operate(struct map_task *t, struct map_row *row, const char *dtype)

@@ -198,6 +198,9 @@ bool map_index(struct map_task *, struct strmap *, const struct map_tree *);
 const struct map_leaf *map_leaf_called(const struct map_tree *, const struct strmap *,
                                        struct map_text name);
 
+/* The dtype that a rule makes of a leaf's. */
+const char *map_dtype(const struct map_match *, const struct map_leaf *);
+
 /* Do operations on the row's shape; where they cannot be done, the row is an error. `dtype` is
  * that of the stored tensor. */
 void map_operate(struct map_task *, struct map_row *, const char *dtype);

@@ -160,10 +160,10 @@ static void transform_leaf(struct transforms *t, const struct map_leaf *leaf)
     row->error = decided.error;
     if (decided.what != FALLBACK)
         row->old_name = decided.old_name;
-    if (decided.old)
+    if (decided.old) {
         map_take(row, decided.old);
-    if (decided.by->cast)
-        row->dtype = decided.by->cast;
+        row->dtype = map_dtype(decided.by, decided.old);
+    }
     say_overruled(t, leaf, &decided, row);
     if (decided.old && decided.what == MAPPED && !(t->strict && row->note)) {
         row->ops = decided.by->ops;

@@ -65,7 +65,7 @@ static void translate(struct restoring *r)
         row->error = by->outcome == RULE_ERROR ? by->text : (struct map_text){0};
         if (leaf->kind != MAP_TENSOR)
             continue;
-        row->dtype = by->cast ? by->cast : leaf->dtype;
+        row->dtype = map_dtype(by, leaf);
         row->ops = by->ops;
         map_operate(t, row, leaf->dtype);
     }

@@ -128,7 +128,7 @@ static void take_old(struct assignment *a, const struct map_leaf *leaf,
     row->by = by;
     row->turn = turn(PASS_RULES, leaf->place);
     map_take(row, old);
-    row->dtype = by->cast ? by->cast : old->dtype;
+    row->dtype = map_dtype(by, old);
     if (!undone) {
         row->ops = old->kind == MAP_TENSOR ? by->ops : NULL;
         map_operate(a->task, row, old->dtype);

@@ -51,7 +51,7 @@ static void translate(struct map_task *t, const struct map_leaf *leaf)
         row->error = by->text;
     if (!by || leaf->kind != MAP_TENSOR)
         return;
-    row->dtype = by->cast ? by->cast : leaf->dtype;
+    row->dtype = map_dtype(by, leaf);
     row->ops = by->ops;
     map_operate(t, row, leaf->dtype);
 }

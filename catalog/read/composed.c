@@ -12,11 +12,14 @@
 /* What parts that were decoded may take in memory, all together; the rest goes to files. */
 #define DECODED_BYTES  ((uint64_t)32 << 20)
 #define SCALED_AT_ONCE 4096 /* elements */
+#define BLOCKS_AT_ONCE 16   /* that are decoded */
 
-/* A part's reader, as a source. */
+/* A part's reader, as a source: of what blocks hold, where they are quantised. */
 struct part_source {
     struct source base; /* first */
     struct reader *reader;
+    struct converter decode;
+    uint64_t block; /* bytes that one becomes; 0: there are none */
 };
 
 struct open_part {
@@ -49,6 +52,33 @@ static enum status part_read(const struct source *s, uint64_t offset, void *dst,
     return reader_read(((const struct part_source *)s)->reader, offset, dst, len, err);
 }
 
+/* The blocks that `len` bytes from `offset` on are in, decoded. */
+static enum status part_decode(const struct source *base, uint64_t offset, void *dst,
+                               size_t len, struct error *err)
+{
+    const struct part_source *s = (const struct part_source *)base;
+    const struct dtype *d = &s->decode.from;
+    uint8_t stored[BLOCKS_AT_ONCE * GGML_BLOCK_BYTES];
+    uint8_t decoded[BLOCKS_AT_ONCE * GGML_BLOCK_MAX * sizeof(float)];
+    for (uint8_t *to = dst; len && err->status == OK;) {
+        const uint64_t first = offset / s->block, within = offset % s->block;
+        uint64_t blocks = (within + len - 1) / s->block + 1;
+        blocks = blocks < BLOCKS_AT_ONCE ? blocks : BLOCKS_AT_ONCE;
+        const size_t made = (size_t)(blocks * s->block - within);
+        const size_t n = len < made ? len : made;
+        if (reader_read(s->reader, first * d->block_bytes, stored,
+                        (size_t)blocks * d->block_bytes, err) != OK ||
+            converter_run(&s->decode, stored, decoded, blocks * d->block_elems,
+                          first * d->block_elems, err) != OK)
+            break;
+        memcpy(to, decoded + within, n);
+        to += n;
+        offset += n;
+        len -= n;
+    }
+    return err->status;
+}
+
 static void part_close(struct source *s)
 {
     reader_close(((struct part_source *)s)->reader);
@@ -56,6 +86,21 @@ static void part_close(struct source *s)
 }
 
 static const struct source_ops part_ops = {.read_at = part_read, .close = part_close};
+static const struct source_ops block_ops = {.read_at = part_decode, .close = part_close};
+
+/* Have the source decode blocks where the tensor is made of them. */
+static enum status decode_blocks(struct part_source *s, const struct stored_tensor *t,
+                                 struct error *err)
+{
+    struct dtype single;
+    if (t->dtype.kind != DTYPE_BLOCK)
+        return OK;
+    dtype_find("float32", &single);
+    s->block = (uint64_t)t->dtype.block_elems * sizeof(float);
+    s->base.ops = &block_ops;
+    s->base.size = t->elements * sizeof(float);
+    return converter_find(&t->dtype, &single, &s->decode, err);
+}
 
 static enum status open_source(const struct stored_tensor *t, struct source **out,
                                struct error *err)
@@ -73,8 +118,11 @@ static enum status open_source(const struct stored_tensor *t, struct source **ou
         .name = t->checkpoint,
         .sequential = reader_sequential(s->reader),
     };
-    *out = &s->base;
-    return OK;
+    if (decode_blocks(s, t, err) == OK)
+        *out = &s->base;
+    else
+        part_close(&s->base);
+    return err->status;
 }
 
 /* Decoded once, for reading in any order. */

@@ -160,7 +160,12 @@ static enum status torch_index(struct job *job)
 {
     struct torch_tree t = {.job = job};
     job_sum_kind(job, "crc32");
-    return torch_file_state(&t, job->source, job->err);
+    if (torch_file_state(&t, job->source, job->err) == OK) {
+        job_meta_neighbour(job, "config.json");
+        job_meta_neighbour(job, "generation_config.json");
+        job_meta_neighbour(job, "adapter_config.json");
+    }
+    return job->err->status;
 }
 
 const struct format format_torch = {

@@ -4,8 +4,8 @@
 -- The heads are in a GGUF file's metadata (llama.attention.head_count and head_count_kv); where the
 -- checkpoint has neither that nor a config.json beside it,
 -- --set num_attention_heads=32 --set num_key_value_heads=8 says it.
--- Quantised blocks cannot be cut across: such attn_q and attn_k are errors. dtypes stay as they
--- are, norms float32.
+-- dtypes stay as they are, norms float32; quantised attn_q, attn_k and experts, whose rows move,
+-- become float32 too.
 INSERT INTO ruleset(name, dialect, options) VALUES ('llama_gguf_to_hf', 'convert', '{
   "settings": {
     "num_attention_heads": {"number": true,
