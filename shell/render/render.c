@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "catalog/base/json.h"
 #include "shell/render/human.h"
 #include "shell/render/query.h"
 #include "shell/session/pager.h"
@@ -195,6 +196,45 @@ static void json_value(sqlite3_stmt *stmt, int column, struct text *out)
     }
 }
 
+/* What commands list as JSON texts, for in SQL there is no other list: shapes, operations, names.
+ * (Statements print them as the texts that they are.) */
+static bool is_json_column(const char *name)
+{
+    static const char *const names[] = {"shape",   "shape_a", "shape_b", "ops",
+                                        "compute", "names",   "tensors", "tensor_ids",
+                                        "extents", "strides", "issues"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_json_list(const char *text, size_t len)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct arena arena = {0};
+    struct json j;
+    if (!text || !len || (*text != '[' && *text != '{'))
+        return false;
+    json_init(&j, cursor_over((struct bytes){(const uint8_t *)text, len}, 0), &arena,
+              NULL, &err);
+    while (json_next(&j) != JSON_END && j.type != JSON_FAIL)
+        continue;
+    arena_release(&arena);
+    return j.type == JSON_END;
+}
+
+static void json_column(struct render *r, int column, struct text *out)
+{
+    const bool text = sqlite3_column_type(r->stmt, column) == SQLITE_TEXT;
+    const char *value = text ? (const char *)sqlite3_column_text(r->stmt, column) : NULL;
+    const size_t len = text ? (size_t)sqlite3_column_bytes(r->stmt, column) : 0;
+    if (r->listing && is_json_column(r->names[column]) && is_json_list(value, len))
+        text_add(out, value, len);
+    else
+        json_value(r->stmt, column, out);
+}
+
 void json_row(struct render *r, struct text *out)
 {
     text_addc(out, '{');
@@ -203,7 +243,7 @@ void json_row(struct render *r, struct text *out)
             text_addc(out, ',');
         text_json(out, r->names[i], strlen(r->names[i]));
         text_addc(out, ':');
-        json_value(r->stmt, i, out);
+        json_column(r, i, out);
     }
     text_addc(out, '}');
 }

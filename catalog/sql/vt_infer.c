@@ -1,0 +1,242 @@
+/*
+ * vt_infer.c - infer_rules(a, b) and infer_pairs(a, b): what `map infer` finds for two checkpoints,
+ * as rows (catalog/infer/run.h).
+ *
+ *   INSERT INTO ruleset SELECT DISTINCT 'mine', dialect, options FROM infer_rules(1, 2);
+ *   SELECT old_name, new_name FROM infer_pairs(1, 2) WHERE how = 'guess';
+ *
+ * Contents are compared where hashes are known (`ckptdb hash`); operations are tried by reading, so
+ * the functions are DIRECTONLY and not behind the noread door.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/infer/run.h"
+#include "catalog/sql/extension.h"
+
+struct infer_kind {
+    const char *name, *declaration;
+    int columns; /* before the hidden a and b */
+    bool pairs;
+};
+
+static const struct infer_kind kinds[] = {
+    {"infer_rules",
+     "CREATE TABLE x(ord INTEGER, pattern TEXT, replacement TEXT, compute TEXT, ops TEXT,"
+     " dialect TEXT, options TEXT, a HIDDEN, b HIDDEN)",
+     7, false},
+    {"infer_pairs",
+     "CREATE TABLE x(how TEXT, old_name TEXT, new_name TEXT, part INTEGER, ops TEXT,"
+     " a HIDDEN, b HIDDEN)",
+     5, true},
+};
+
+struct infer_table {
+    sqlite3_vtab base; /* first */
+    sqlite3 *db;
+    const struct infer_kind *kind;
+};
+
+struct infer_cursor {
+    sqlite3_vtab_cursor base; /* first */
+    struct inferred result;
+    sqlite3_int64 given[2];
+    size_t at, rows;
+};
+
+static int infer_connect(sqlite3 *db, void *kind, int argc, const char *const *argv,
+                         sqlite3_vtab **out, char **message)
+{
+    (void)argc, (void)argv, (void)message;
+    struct infer_table *t = calloc(1, sizeof(*t));
+    if (!t)
+        return SQLITE_NOMEM;
+    t->db = db;
+    t->kind = kind;
+    int rc = sqlite3_declare_vtab(db, t->kind->declaration);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    if (rc != SQLITE_OK) {
+        free(t);
+        return rc;
+    }
+    *out = &t->base;
+    return SQLITE_OK;
+}
+
+static int infer_disconnect(sqlite3_vtab *base)
+{
+    free(base);
+    return SQLITE_OK;
+}
+
+/* Both ids have to be given, by equality. */
+static int infer_plan(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    const struct infer_table *t = (struct infer_table *)base;
+    int found[2] = {-1, -1};
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        if (c->iColumn < t->kind->columns || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+            continue;
+        if (!c->usable)
+            return SQLITE_CONSTRAINT;
+        found[c->iColumn - t->kind->columns] = i;
+    }
+    if (found[0] < 0 || found[1] < 0) {
+        base->zErrMsg =
+            sqlite3_mprintf("say of which checkpoints: %s(a, b)", t->kind->name);
+        return SQLITE_ERROR;
+    }
+    for (int i = 0; i < 2; i++) {
+        info->aConstraintUsage[found[i]].argvIndex = i + 1;
+        info->aConstraintUsage[found[i]].omit = 1;
+    }
+    info->estimatedCost = 1e6;
+    return SQLITE_OK;
+}
+
+static int infer_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+    (void)base;
+    struct infer_cursor *c = calloc(1, sizeof(*c));
+    if (!c)
+        return SQLITE_NOMEM;
+    *out = &c->base;
+    return SQLITE_OK;
+}
+
+static int infer_close(sqlite3_vtab_cursor *base)
+{
+    infer_release(&((struct infer_cursor *)base)->result);
+    free(base);
+    return SQLITE_OK;
+}
+
+/* sqlite3_interrupt() ends the statement at its next row; the reading asks by itself. */
+static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
+                        sqlite3_value **argv)
+{
+    (void)number, (void)text, (void)argc;
+    struct infer_cursor *c = (struct infer_cursor *)base;
+    const struct infer_table *t = (struct infer_table *)base->pVtab;
+    struct error err = {.offset = NO_OFFSET};
+    infer_release(&c->result);
+    c->result = (struct inferred){0};
+    c->at = c->rows = 0;
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
+        sqlite3_value_type(argv[1]) == SQLITE_NULL)
+        return SQLITE_OK;
+    for (int i = 0; i < 2; i++)
+        c->given[i] = sqlite3_value_int64(argv[i]);
+    if (infer_run(t->db, c->given[0], c->given[1], &c->result, &err) != OK) {
+        sqlite3_free(base->pVtab->zErrMsg);
+        base->pVtab->zErrMsg = sqlite3_mprintf("%s", err.message);
+        return err.status == ERR_MEMORY ? SQLITE_NOMEM : SQLITE_ERROR;
+    }
+    c->rows = t->kind->pairs ? c->result.task.pairs : c->result.set.rules;
+    return SQLITE_OK;
+}
+
+static int infer_next(sqlite3_vtab_cursor *base)
+{
+    ((struct infer_cursor *)base)->at++;
+    return SQLITE_OK;
+}
+
+static int infer_eof(sqlite3_vtab_cursor *base)
+{
+    const struct infer_cursor *c = (struct infer_cursor *)base;
+    return c->at >= c->rows;
+}
+
+static void give_text(sqlite3_context *ctx, const char *text)
+{
+    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+static void give_rule(sqlite3_context *ctx, const struct ruleset *set, size_t at,
+                      int column)
+{
+    const struct ruleset_rule *r = &set->rule[at];
+    const char *const texts[] = {NULL,   r->pattern,   r->replacement, r->compute,
+                                 r->ops, set->dialect, set->options};
+    if (column == 0)
+        sqlite3_result_int64(ctx, r->ord);
+    else
+        give_text(ctx, texts[column]);
+}
+
+/* Operations as they are in a rule: the key of a join filled in, a division without its labels. */
+static void give_ops(sqlite3_context *ctx, const struct infer_pair *p)
+{
+    struct text ops = {0};
+    for (const char *at = p->ops; at && *at; at++)
+        if (*at != '%')
+            text_addc(&ops, *at);
+        else if (p->form == INFER_JOIN)
+            text_addf(&ops, "%u", p->part);
+        else if (p->form == INFER_COPIES)
+            text_adds(&ops, "[]");
+    if (ops.len && text_str(&ops))
+        give_text(ctx, ops.at);
+    text_release(&ops);
+}
+
+static void give_pair(sqlite3_context *ctx, const struct infer_task *t, size_t at,
+                      int column)
+{
+    const struct infer_pair *p = &t->pair[at];
+    if (column == 0)
+        give_text(ctx, infer_how_name(p));
+    else if (column == 1 && p->a != INFER_NONE)
+        give_text(ctx, t->a.at[p->a].name);
+    else if (column == 2 && p->b != INFER_NONE)
+        give_text(ctx, t->b.at[p->b].name);
+    else if (column == 3 && p->form != INFER_PLAIN)
+        sqlite3_result_int64(ctx, p->part);
+    else if (column == 4)
+        give_ops(ctx, p);
+}
+
+static int infer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+{
+    const struct infer_cursor *c = (struct infer_cursor *)base;
+    const struct infer_kind *kind = ((struct infer_table *)base->pVtab)->kind;
+    if (column >= kind->columns)
+        sqlite3_result_int64(ctx, c->given[column - kind->columns]);
+    else if (kind->pairs)
+        give_pair(ctx, &c->result.task, c->at, column);
+    else
+        give_rule(ctx, &c->result.set, c->at, column);
+    return SQLITE_OK;
+}
+
+static int infer_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
+{
+    *row = (sqlite3_int64)((const struct infer_cursor *)base)->at;
+    return SQLITE_OK;
+}
+
+static const sqlite3_module infer_module = {
+    .xConnect = infer_connect,
+    .xBestIndex = infer_plan,
+    .xDisconnect = infer_disconnect,
+    .xOpen = infer_open,
+    .xClose = infer_close,
+    .xFilter = infer_filter,
+    .xNext = infer_next,
+    .xEof = infer_eof,
+    .xColumn = infer_column,
+    .xRowid = infer_rowid,
+};
+
+int sql_register_infer(sqlite3 *db)
+{
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && rc == SQLITE_OK; i++)
+        rc = sqlite3_create_module_v2(db, kinds[i].name, &infer_module, (void *)&kinds[i],
+                                      NULL);
+    return rc;
+}
