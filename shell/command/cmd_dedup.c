@@ -56,13 +56,27 @@ static const char *dedup_answer(const char *name)
     return NULL;
 }
 
+/* The same for programs: all tensors of a group, as a list. */
+static const char groups_json_sql[] =
+    "SELECT d.wasted, d.copies, d.nbytes, d.dtype, d.shape, d.hash,"
+    " (SELECT json_group_array(json_object('checkpoint', c.name, 'name', tensor_name(j.value),"
+    "    'tensor_id', j.value))"
+    "   FROM json_each(d.tensor_ids) j JOIN checkpoint c ON c.id = tensor_checkpoint(j.value))"
+    " AS tensors"
+    " FROM duplicate d WHERE EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
+    "   WHERE t.value >> 24 IN (SELECT value FROM json_each(?1)))"
+    " ORDER BY d.wasted DESC, d.hash";
+
 static int dedup_run(struct session *s, const struct args *args)
 {
     struct hash_request request = {.twins = true, .again = args->value[AGAIN] != NULL};
+    const bool json = s->mode == MODE_JSON || s->mode == MODE_JSONL;
     struct text list = {0};
     const char *answer = dedup_answer(args->value[BY]);
     if (!answer || !hash_jobs(args->value[JOBS], &request.threads))
         return STATUS_TROUBLE;
+    if (json && answer == answers[0].sql)
+        answer = groups_json_sql;
     request.ids = session_checkpoints(s, args->operand, args->count, &request.count);
     if (!request.ids)
         return STATUS_NO;

@@ -1,20 +1,30 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "shell/command/command.h"
 
-static bool say_each(struct session *s, const int64_t *ids, size_t count, bool dry)
+/* A line each, and a member of the report. */
+static bool say_each(struct session *s, const int64_t *ids, size_t count, bool dry,
+                     struct text *json)
 {
+    text_adds(json, dry ? "{\"dry_run\":true,\"forgotten\":["
+                        : "{\"dry_run\":false,\"forgotten\":[");
     for (size_t i = 0; i < count; i++) {
         sqlite3_stmt *row = session_prepare(
             s, "SELECT path FROM checkpoints WHERE id = ?1", "i", (int64_t)ids[i]);
         if (!row)
             return false;
-        if (sqlite3_step(row) == SQLITE_ROW)
-            complain("%s %s", dry ? "would forget" : "forgetting",
-                     sqlite3_column_text(row, 0));
+        const char *path = sqlite3_step(row) == SQLITE_ROW
+                               ? (const char *)sqlite3_column_text(row, 0)
+                               : NULL;
+        if (path) {
+            complain("%s %s", dry ? "would forget" : "forgetting", path);
+            text_adds(json, i ? "," : "");
+            text_json(json, path, strlen(path));
+        }
         sqlite3_finalize(row);
     }
-    return true;
+    return text_addf(json, "],\"checkpoints\":%zu}", count);
 }
 
 static const struct option_spec options[] = {
@@ -28,14 +38,18 @@ static int forget_run(struct session *s, const struct args *args)
     struct ckptdb_error err;
     size_t count;
     int64_t *ids = session_checkpoints(s, args->operand, args->count, &count);
+    struct text json = {0};
     int status = STATUS_NO;
-    if (ids && say_each(s, ids, count, dry)) {
+    if (ids && say_each(s, ids, count, dry, &json)) {
         status = STATUS_FINE;
         if (!dry && ckptdb_forget(s->open, ids, count, &err) != CKPTDB_OK) {
             complain_status(&err);
             status = STATUS_TROUBLE;
         }
+        if (status == STATUS_FINE)
+            status = render_report(s, &json);
     }
+    text_release(&json);
     free(ids);
     return status;
 }
@@ -55,7 +69,6 @@ const struct command command_forget = {
     .min_args = 1,
     .max_args = -1,
     .catalog = CATALOG_WRITE,
-    .no_rows = true,
     .pages = true,
     .run = forget_run,
 };

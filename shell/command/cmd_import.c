@@ -15,6 +15,7 @@ struct showing {
     struct progress *bar;
     const char *doing;
     struct import_issues issues;
+    struct text found_json, issues_json; /* members of lists */
 };
 
 static void show(void *context, const char *doing, uint64_t done, uint64_t total)
@@ -39,15 +40,44 @@ static void end_progress(struct showing *s)
     s->bar = NULL;
 }
 
+/* "name":"value", after `before`. */
+static void put_member(struct text *t, const char *name, const char *value,
+                       const char *before)
+{
+    text_addf(t, "%s\"%s\":", before, name);
+    if (value)
+        text_json(t, value, strlen(value));
+    else
+        text_adds(t, "null");
+}
+
+static void put_issue(struct text *t, const struct ckptdb_issue *issue)
+{
+    put_member(t, "severity", issue->severity, t->len ? ",{" : "{");
+    put_member(t, "code", issue->code, ",");
+    put_member(t, "path", issue->path, ",");
+    if (issue->offset >= 0)
+        text_addf(t, ",\"offset\":%" PRId64, issue->offset);
+    else
+        text_adds(t, ",\"offset\":null");
+    put_member(t, "message", issue->message, ",");
+    put_member(t, "checkpoint", issue->checkpoint, ",");
+    text_addc(t, '}');
+}
+
 static void show_found(void *context, const struct ckptdb_found *found)
 {
     struct showing *s = context;
+    const char *state = found->unchanged ? "unchanged" : found->known ? "changed" : "new";
     end_progress(s);
-    fprintf(s->session->out, "%s\t%s\t%s\n",
-            found->unchanged ? "unchanged"
-            : found->known   ? "changed"
-                             : "new",
-            found->format, found->path);
+    if (s->session->mode == MODE_AUTO) {
+        fprintf(s->session->out, "%s\t%s\t%s\n", state, found->format, found->path);
+        return;
+    }
+    put_member(&s->found_json, "state", state, s->found_json.len ? ",{" : "{");
+    put_member(&s->found_json, "format", found->format, ",");
+    put_member(&s->found_json, "path", found->path, ",");
+    text_addc(&s->found_json, '}');
 }
 
 static void show_issue(void *context, const struct ckptdb_issue *issue)
@@ -55,6 +85,8 @@ static void show_issue(void *context, const struct ckptdb_issue *issue)
     struct showing *s = context;
     end_progress(s);
     import_issues_add(&s->issues, issue);
+    if (s->session->mode != MODE_AUTO)
+        put_issue(&s->issues_json, issue);
 }
 
 static void summarise(const struct ckptdb_import_report *r, bool dry_run)
@@ -72,6 +104,29 @@ static void summarise(const struct ckptdb_import_report *r, bool dry_run)
     text_release(&t);
     if (*r->unread)
         complain("%s", r->unread);
+}
+
+/* The same for programs, with what was found (of a dry run) and every issue. */
+static int report_counts(struct showing *s, const struct ckptdb_import_report *r,
+                         bool dry_run)
+{
+    struct text t = {0};
+    text_addf(&t,
+              "{\"new\":%" PRIu64 ",\"changed\":%" PRIu64 ",\"unchanged\":%" PRIu64
+              ",\"refused\":%" PRIu64 ",\"vanished\":%" PRIu64 ",\"pruned\":%" PRIu64
+              ",\"dry_run\":%s",
+              r->added, r->changed, r->unchanged, r->failed, r->vanished, r->pruned,
+              dry_run ? "true" : "false");
+    put_member(&t, "unread", *r->unread ? r->unread : NULL, ",");
+    if (dry_run)
+        text_addf(&t, ",\"found\":[%s]",
+                  s->found_json.len ? text_str(&s->found_json) : "");
+    text_addf(&t, ",\"issues\":[%s]}",
+              s->issues_json.len ? text_str(&s->issues_json) : "");
+    t.failed = t.failed || s->found_json.failed || s->issues_json.failed;
+    const int status = render_report(s->session, &t);
+    text_release(&t);
+    return status;
 }
 
 static bool parse_jobs(const char *text, unsigned *jobs)
@@ -129,6 +184,8 @@ static int run_import(struct session *session, ckptdb *catalog,
     }
     import_issues_end(&showing->issues);
     summarise(&report, options->dry_run);
+    if (report_counts(showing, &report, options->dry_run) != STATUS_FINE)
+        return STATUS_TROUBLE;
     if (report.vanished > report.pruned && !options->dry_run)
         complain(
             "of what is no longer there: `import --prune` drops it, `relocate OLD NEW` "
@@ -173,6 +230,8 @@ static int import_command(struct session *session, const struct args *args)
         session_watch(catalog, NULL);
     else
         ckptdb_close(catalog);
+    text_release(&showing.found_json);
+    text_release(&showing.issues_json);
     return status;
 }
 
@@ -203,6 +262,5 @@ const struct command command_import = {
     .min_args = 1,
     .max_args = -1,
     .catalog = CATALOG_NONE, /* opened as the options say */
-    .no_rows = true,
     .run = import_command,
 };

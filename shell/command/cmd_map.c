@@ -259,8 +259,19 @@ static bool usage_is_good(const struct verb *v, const struct args *args)
     return good;
 }
 
+/* Which there are, as `map` alone says. */
+static int say_verbs(void)
+{
+    complain("map wants one of:");
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+        complain("  map %s", verbs[i].usage);
+    return STATUS_TROUBLE;
+}
+
 static int map_run(struct session *s, const struct args *args)
 {
+    if (args->count == 0)
+        return say_verbs();
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
         const struct verb *v = &verbs[i];
         if (strcmp(args->operand[0], v->name) != 0)
@@ -312,7 +323,7 @@ const struct command command_map = {
         "  ckptdb map why t5/model.ckpt-1000 target/token_embedder/embedding\n"
         "  ckptdb map infer hf/model.safetensors model.gguf --name hf_to_gguf",
     .options = options,
-    .min_args = 1,
+    .min_args = 0,
     .max_args = 3,
     .catalog = CATALOG_NONE,
     .pages = true,

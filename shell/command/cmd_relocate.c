@@ -87,6 +87,7 @@ static bool recognise_files(struct session *s, const char *new)
 static int move_all(struct session *s, const char *old, const char *new, bool dry)
 {
     struct error err;
+    struct text json = {0};
     error_clear(&err);
     if (db_exec(s->db, "SAVEPOINT relocate", &err) != OK) {
         complain_error(&err);
@@ -117,7 +118,11 @@ static int move_all(struct session *s, const char *old, const char *new, bool dr
     else
         fprintf(stderr, "%s %d checkpoint%s\n", dry ? "would move" : "moved", checkpoints,
                 checkpoints == 1 ? "" : "s");
-    return checkpoints ? STATUS_FINE : STATUS_NO;
+    text_addf(&json, "{\"dry_run\":%s,\"checkpoints\":%d}", dry ? "true" : "false",
+              checkpoints);
+    const int printed = render_report(s, &json);
+    text_release(&json);
+    return printed != STATUS_FINE ? printed : checkpoints ? STATUS_FINE : STATUS_NO;
 }
 
 static bool holds_any(struct session *s, const char *prefix)
@@ -180,6 +185,5 @@ const struct command command_relocate = {
     .min_args = 2,
     .max_args = 2,
     .catalog = CATALOG_WRITE,
-    .no_rows = true,
     .run = relocate_run,
 };

@@ -4,6 +4,7 @@
 #ifndef CKPTDB_SHELL_QUERY_H
 #define CKPTDB_SHELL_QUERY_H
 
+#include "catalog/base/text.h"
 #include "shell/session/session.h"
 
 /* Run a prepared statement to its end and print its rows. Finalizes it. Returns STATUS_FINE,
@@ -22,5 +23,8 @@ int render_query(struct session *, const char *sql, const char *types, ...);
 int render_facts(struct session *, const char *sql, const char *types, ...);
 /* The same for rows that are in no catalog: a SELECT over json_each(?1). */
 int render_json(struct session *, const char *sql, const char *json);
+/* What a command did that lists nothing: a JSON object, where --json or --jsonl was asked for; in other
+ * modes that print rows its members, but lists; nothing where no mode was asked for. */
+int render_report(struct session *, struct text *object);
 
 #endif

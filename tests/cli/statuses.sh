@@ -33,8 +33,8 @@ try nonsense
 try relocate onlyone
 try relocate a b c
 try relocate --frobnicate a b
-try relocate --json a b
-try --json relocate a b
+try get --json a b
+try --json get a b
 try ls --json --csv
 try --color=blue 'SELECT 1'
 try --keep-going ls
