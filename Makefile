@@ -264,15 +264,22 @@ interop: all
 
 # --- installation -------------------------------------------------------------------------
 DATADIR ?= $(PREFIX)/share
-COMPLETIONS := $(DATADIR)/bash-completion/completions
+# What each shell loads by itself, from shell/line/completion.*.
+bash_completion := $(DATADIR)/bash-completion/completions/ckptdb
+zsh_completion := $(DATADIR)/zsh/site-functions/_ckptdb
+fish_completion := $(DATADIR)/fish/vendor_completions.d/ckptdb.fish
+completions := $(foreach shell,bash zsh fish,$($(shell)_completion))
 
 .PHONY: install install-lib uninstall
 install: all install-lib
-	$(INSTALL) -d "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1" "$(DESTDIR)$(COMPLETIONS)"
+	$(INSTALL) -d "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1" \
+	    $(foreach file,$(completions),"$(DESTDIR)$(dir $(file))")
 	$(INSTALL) -m 755 $B/ckptdb "$(DESTDIR)$(BINDIR)/ckptdb"
 	$(INSTALL) -m 755 $B/ckptdb.so "$(DESTDIR)$(LIBDIR)/ckptdb.so"
 	$(INSTALL) -m 644 shell/ckptdb.1 "$(DESTDIR)$(MANDIR)/man1/ckptdb.1"
-	$(INSTALL) -m 644 shell/line/completion.bash "$(DESTDIR)$(COMPLETIONS)/ckptdb"
+	$(INSTALL) -m 644 shell/line/completion.bash "$(DESTDIR)$(bash_completion)"
+	$(INSTALL) -m 644 shell/line/completion.zsh "$(DESTDIR)$(zsh_completion)"
+	$(INSTALL) -m 644 shell/line/completion.fish "$(DESTDIR)$(fish_completion)"
 
 # libckptdb.so -> libckptdb.so.0 -> libckptdb.so.0.1.0, header, pkg-config file, manual.
 install-lib: $B/libckptdb.so
@@ -287,7 +294,7 @@ install-lib: $B/libckptdb.so
 
 uninstall:
 	rm -f "$(DESTDIR)$(BINDIR)/ckptdb" "$(DESTDIR)$(LIBDIR)/ckptdb.so" \
-	    "$(DESTDIR)$(MANDIR)/man1/ckptdb.1" "$(DESTDIR)$(COMPLETIONS)/ckptdb" \
+	    "$(DESTDIR)$(MANDIR)/man1/ckptdb.1" $(foreach file,$(completions),"$(DESTDIR)$(file)") \
 	    "$(DESTDIR)$(LIBDIR)"/libckptdb.so* "$(DESTDIR)$(INCLUDEDIR)/ckptdb.h" \
 	    "$(DESTDIR)$(LIBDIR)/pkgconfig/libckptdb.pc" "$(DESTDIR)$(MANDIR)/man3/libckptdb.3"
 

@@ -17,6 +17,7 @@
 #include "catalog/base/version.h"
 #include "importer/job/format.h"
 #include "shell/command/script.h"
+#include "shell/line/complete.h"
 #include "shell/line/repl.h"
 
 /* One -c, -f or positional SQL. */
@@ -280,6 +281,27 @@ static char *default_catalog(void)
     return text_steal(&path);
 }
 
+/* What bash, zsh and fish ask: `--complete WORD...`, of which the last is to be completed. One
+ * candidate a line; ":files" where files are wanted. */
+static int run_complete(struct session *s, int count, const char *const *words)
+{
+    struct completion found;
+    if (count < 1)
+        return STATUS_TROUBLE;
+    for (int i = 0; i + 2 < count; i++)
+        if (strcmp(words[i], "-d") == 0)
+            s->catalog = words[i + 1];
+    if (s->catalog && access(s->catalog, R_OK) == 0)
+        session_open(s, DB_READ);
+    complete_words(s, program_options, words, count, &found);
+    if (found.files)
+        puts(":files");
+    for (size_t i = 0; i < found.count; i++)
+        puts(found.items[i]);
+    completion_release(&found);
+    return STATUS_FINE;
+}
+
 static bool set_color(struct session *s, const char *when)
 {
     const char *force = environment("CLICOLOR_FORCE"), *term = environment("TERM");
@@ -364,7 +386,8 @@ int main(int argc, char **argv)
     }
     tune_memory();
     session_signals();
-    status = read_arguments(&q, &s, argc, argv);
+    bool completes = argc > 1 && strcmp(argv[1], "--complete") == 0;
+    status = completes ? STATUS_FINE : read_arguments(&q, &s, argc, argv);
     if (status == STATUS_FINE) {
         s.catalog = q.catalog ? q.catalog : environment("CKPTDB");
         s.catalog_given = q.catalog != NULL;
@@ -374,7 +397,8 @@ int main(int argc, char **argv)
             s.catalog = catalog = default_catalog();
         s.readonly = q.readonly;
         s.keep_going = q.keep_going;
-        status = run(&s, &q);
+        status = completes ? run_complete(&s, argc - 2, (const char *const *)argv + 2)
+                           : run(&s, &q);
     }
     if (!session_flush(&s))
         status = STATUS_TROUBLE;

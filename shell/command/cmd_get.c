@@ -15,7 +15,8 @@
 
 static const struct option_spec options[] = {
     {"--slice", "S", "part of it, as NumPy has it: '0, :, -3:, ::2' or '..., 1'"},
-    {"--map", "M", "NAME is one that this rule set makes (translations, conversions)"},
+    {"--map", "RULESET",
+     "NAME is one that this rule set makes (translations, conversions)"},
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     {"--dtype", "D", "convert the elements"},
     {"--format", "F",
@@ -328,7 +329,8 @@ static int get_run(struct session *s, const struct args *args)
 
 const struct command command_get = {
     .name = "get",
-    .args = "CHECKPOINT [NAME] [--map M] [--slice S] [--dtype D] [--format F] [-o FILE]",
+    .args =
+        "CHECKPOINT [NAME] [--map RULESET] [--slice S] [--dtype D] [--format F] [-o FILE]",
     .summary = "print a tensor, or write its elements to a file",
     .help =
         "NAME may be left out where there is one tensor. Without --format the suffix of "

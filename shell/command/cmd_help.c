@@ -1,20 +1,13 @@
-#include <string.h>
-
 #include "shell/command/command.h"
 
 /* How `map load` is used, of the alternatives in `args`; false: there is no such verb. */
 static bool print_verb(FILE *out, const struct command *c, const char *verb)
 {
-    size_t len = strlen(verb);
-    for (const char *at = c->shell_only ? "" : c->args; *at; at += strcspn(at, "|")) {
-        at += strspn(at, "| ");
-        size_t end = strcspn(at, "|");
-        while (end > 0 && (at[end - 1] == ' ' || at[end - 1] == '\n'))
-            end--;
-        if (strcspn(at, " \n|") == len && len > 0 && memcmp(at, verb, len) == 0) {
-            fprintf(out, "ckptdb %s %.*s\n\n", c->name, (int)end, at);
-            return true;
-        }
+    size_t len;
+    const char *usage = command_verb(c, verb, &len);
+    if (usage) {
+        fprintf(out, "ckptdb %s %.*s\n\n", c->name, (int)len, usage);
+        return true;
     }
     complain("%s has no '%s'; `help %s` says what it has", c->name, verb, c->name);
     return false;

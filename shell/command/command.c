@@ -42,6 +42,32 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
+bool command_has_verbs(const struct command *c)
+{
+    return !c->shell_only && *c->args >= 'a' && *c->args <= 'z';
+}
+
+const char *command_next_verb(const char *at, size_t *len)
+{
+    at += strspn(at, "| \n");
+    *len = strcspn(at, "|");
+    const char *usage = *at ? at : NULL;
+    while (*len > 0 && strchr(" \n", at[*len - 1]))
+        --*len;
+    return usage;
+}
+
+const char *command_verb(const struct command *c, const char *verb, size_t *len)
+{
+    size_t verb_len = strlen(verb);
+    const char *at = command_has_verbs(c) ? c->args : "";
+    for (; (at = command_next_verb(at, len)); at += *len)
+        if (verb_len > 0 && strcspn(at, " \n|") == verb_len &&
+            memcmp(at, verb, verb_len) == 0)
+            return at;
+    return NULL;
+}
+
 const char *command_nearest(const char *name, bool dots)
 {
     const char *best = NULL;

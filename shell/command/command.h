@@ -74,6 +74,13 @@ extern const struct command *const commands[]; /* ends in NULL; order of command
 
 const struct command *command_find(const char *name);
 
+/* Commands such as `map` have verbs: `args` is a usage each, with '|' between them. */
+bool command_has_verbs(const struct command *);
+/* The usage of one, "load RULESET FILE" (*len bytes); NULL: it has no such verb. */
+const char *command_verb(const struct command *, const char *verb, size_t *len);
+/* The first usage at or behind `at` in such an `args`; NULL: there is none. */
+const char *command_next_verb(const char *at, size_t *len);
+
 /* Print a command's page on `out`; with NULL the list of all. */
 void help_print(FILE *out, const struct command *);
 /* The name in the registry nearest to a mistyped one; NULL: none is near. */

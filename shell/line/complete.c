@@ -1,228 +1,25 @@
 #include "shell/line/complete.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "catalog/base/text.h"
-#include "shell/command/command.h"
 #include "shell/command/statements.h"
+#include "shell/line/offer.h"
 
-/* A word to complete, on its way through the sources of candidates. */
-struct wanted {
-    struct session *session;
-    struct completion *out;
-    char *prefix;
-};
+/* --- commands ----------------------------------------------------------------------------- */
 
-static void offer(struct wanted *w, const char *text)
-{
-    struct completion *c = w->out;
-    if (!text)
-        return;
-    if (!c->common) {
-        c->common = strdup(text);
-    } else {
-        size_t same = 0;
-        while (c->common[same] && c->common[same] == text[same])
-            same++;
-        c->common[same] = '\0';
-    }
-    for (size_t i = 0; i < c->count; i++)
-        if (strcmp(c->items[i], text) == 0)
-            return;
-    if (c->count == COMPLETION_SHOWN) {
-        c->more = true;
-        return;
-    }
-    if ((c->items[c->count] = strdup(text)))
-        c->count++;
-}
-
-static bool begins(const char *text, const char *prefix)
-{
-    return strncasecmp(text, prefix, strlen(prefix)) == 0;
-}
-
-/* Offer the first column of every row; ?1 is the prefix. */
-static void offer_rows(struct wanted *w, const char *sql)
-{
-    sqlite3_stmt *stmt;
-    if (!w->session->db ||
-        sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) != SQLITE_OK)
-        return;
-    sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
-    while (sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted)
-        offer(w, (const char *)sqlite3_column_text(stmt, 0));
-    sqlite3_finalize(stmt);
-}
-
-/* --- sources ------------------------------------------------------------------------------ */
-
-static void offer_relations(struct wanted *w)
-{
-    offer_rows(w, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')"
-                  " AND lower(substr(name, 1, length(?1))) = lower(?1)");
-}
-
-static void offer_columns(struct wanted *w)
-{
-    offer_rows(w, "SELECT c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c"
-                  " WHERE m.type IN ('table', 'view')"
-                  " AND lower(substr(c.name, 1, length(?1))) = lower(?1)");
-}
-
-static void offer_functions(struct wanted *w)
-{
-    offer_rows(
-        w,
-        "SELECT name || '(' FROM pragma_function_list"
-        " WHERE lower(substr(name, 1, length(?1))) = lower(?1) AND name GLOB '[a-z]*'");
-}
-
-/* In the letters that the word was begun with. */
-static void offer_keywords(struct wanted *w)
-{
-    bool lower = w->prefix[0] >= 'a';
-    for (int i = 0; *w->prefix && i < sqlite3_keyword_count(); i++) {
-        const char *name;
-        char word[64];
-        int len;
-        if (sqlite3_keyword_name(i, &name, &len) != SQLITE_OK || len >= (int)sizeof(word))
-            continue;
-        for (int k = 0; k < len; k++)
-            word[k] = (char)(name[k] | (lower && name[k] >= 'A' ? 0x20 : 0));
-        word[len] = '\0';
-        if (begins(word, w->prefix))
-            offer(w, word);
-    }
-}
-
-/* Names, whole paths, and what follows one of their '/'. */
-static void offer_checkpoints(struct wanted *w)
-{
-    offer_rows(w, "SELECT name FROM labels WHERE substr(name, 1, length(?1)) = ?1");
-    if (!*w->prefix)
-        return;
-    offer_rows(w, "SELECT path FROM checkpoints WHERE substr(path, 1, length(?1)) = ?1");
-    if (*w->prefix != '/')
-        offer_rows(w, "SELECT substr(path, instr(path, '/' || ?1) + 1) FROM checkpoints"
-                      " WHERE instr(path, '/' || ?1) > 0");
-}
-
-/* The first and the last of the range bound what all have in common, however many. */
-static void offer_tensors(struct wanted *w)
-{
-    offer_rows(
-        w, "SELECT min(name) FROM names WHERE name >= ?1 AND name < ?1 || char(1114111)");
-    offer_rows(
-        w, "SELECT max(name) FROM names WHERE name >= ?1 AND name < ?1 || char(1114111)");
-    offer_rows(w, "SELECT name FROM names WHERE name >= ?1 AND name < ?1 || char(1114111)"
-                  " ORDER BY name LIMIT 119");
-    w->out->more |= w->out->count >= COMPLETION_SHOWN - 1;
-}
-
-static void offer_rulesets(struct wanted *w)
-{
-    offer_rows(w, "SELECT name FROM ruleset WHERE substr(name, 1, length(?1)) = ?1");
-}
-
-static void offer_optimizers(struct wanted *w)
-{
-    offer_rows(w, "SELECT name FROM optimizer WHERE substr(name, 1, length(?1)) = ?1");
-}
-
-static void offer_file(struct wanted *w, const char *folder, const char *name)
-{
-    struct text path = {0};
-    struct stat st;
-    text_addf(&path, "%s%s", folder, name);
-    if (text_str(&path) && stat(text_str(&path), &st) == 0 && S_ISDIR(st.st_mode))
-        text_addc(&path, '/');
-    offer(w, text_str(&path));
-    text_release(&path);
-}
-
-static void offer_files(struct wanted *w)
-{
-    const char *slash = strrchr(w->prefix, '/'), *base = slash ? slash + 1 : w->prefix;
-    char *folder = strndup(w->prefix, (size_t)(base - w->prefix));
-    DIR *dir = folder ? opendir(*folder ? folder : ".") : NULL;
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread, its own directory */
-    for (struct dirent *e; dir && (e = readdir(dir));)
-        if (strncmp(e->d_name, base, strlen(base)) == 0 &&
-            (e->d_name[0] != '.' || *base == '.') && strcmp(e->d_name, ".") != 0 &&
-            strcmp(e->d_name, "..") != 0)
-            offer_file(w, folder, e->d_name);
-    if (dir)
-        closedir(dir);
-    free(folder);
-    if (w->out->count == 1 && w->out->items[0][strlen(w->out->items[0]) - 1] == '/')
-        w->out->after = 0;
-}
-
-static void offer_commands(struct wanted *w, const char *dot)
-{
-    for (size_t i = 0; commands[i]; i++) {
-        char name[64];
-        snprintf(name, sizeof(name), "%s%s", dot, commands[i]->name);
-        if (begins(name, w->prefix))
-            offer(w, name);
-    }
-}
-
-static void offer_commands_bare(struct wanted *w)
-{
-    offer_commands(w, "");
-}
-
-static void offer_modes(struct wanted *w)
-{
-    for (int i = 0; mode_names[i]; i++)
-        if (begins(mode_names[i], w->prefix))
-            offer(w, mode_names[i]);
-}
-
-/* --- dot-commands ------------------------------------------------------------------------- */
-
-/* What stands for what in `args` and in the arguments of options. */
-static const struct {
-    const char *word;
-    void (*offer)(struct wanted *);
-} kinds[] = {
-    {"CHECKPOINT", offer_checkpoints},
-    {"A", offer_checkpoints},
-    {"B", offer_checkpoints},
-    {"NAME", offer_tensors},
-    {"PATH", offer_files},
-    {"FILE", offer_files},
-    {"OUT", offer_files},
-    {"OLD", offer_files},
-    {"NEW", offer_files},
-    {"COMMAND", offer_commands_bare},
-    {"RULESET", offer_rulesets},
-    {"OPTIMIZER", offer_optimizers},
-    {"MODE", offer_modes},
-    {"GLOB", offer_relations},
-};
-
-static void offer_kind(struct wanted *w, const char *word, size_t len)
-{
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-        if (strlen(kinds[i].word) == len && memcmp(kinds[i].word, word, len) == 0)
-            kinds[i].offer(w);
-}
+static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /* The operand at `position` of a usage line: its capital letters; the last repeats. */
-static void offer_operand(struct wanted *w, const struct command *c, int position)
+static void offer_operand(struct wanted *w, const struct command *c, const char *usage,
+                          size_t usage_len, int position)
 {
-    static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    const char *found = NULL;
+    const char *found = NULL, *end = usage + usage_len;
     size_t found_len = 0;
-    for (const char *at = c->args; *at && position >= 0;) {
-        size_t word = strcspn(at, " "), skip = strspn(at, "[");
+    for (const char *at = usage; at < end && position >= 0;) {
+        size_t word = strcspn(at, " \n"), skip = strspn(at, "[");
         if (at[skip] == '-')
             break;
         size_t len = strspn(at + skip, capitals);
@@ -231,10 +28,21 @@ static void offer_operand(struct wanted *w, const struct command *c, int positio
             found_len = len;
             position--;
         }
-        at += word + strspn(at + word, " ");
+        at += word + strspn(at + word, " \n");
     }
     if (found)
-        offer_kind(w, found, found_len);
+        offer_kind(w, c, found, found_len);
+}
+
+static void offer_verbs(struct wanted *w, const struct command *c)
+{
+    size_t len;
+    for (const char *at = c->args; (at = command_next_verb(at, &len)); at += len) {
+        char *verb = strndup(at, strcspn(at, " \n|"));
+        if (verb && strncmp(verb, w->prefix, strlen(w->prefix)) == 0)
+            offer(w, verb);
+        free(verb);
+    }
 }
 
 static const struct option_spec *option_called(const struct command *c, const char *name)
@@ -245,46 +53,106 @@ static const struct option_spec *option_called(const struct command *c, const ch
     return NULL;
 }
 
-static void complete_argument(struct wanted *w, const struct command *c, char **words,
-                              int count)
+static void offer_options(struct wanted *w, const struct command *c)
+{
+    for (const struct option_spec *o = c->options; o && o->name; o++)
+        if (strncmp(o->name, w->prefix, strlen(w->prefix)) == 0)
+            offer(w, o->name);
+    if (!c->no_rows && w->prefix[1])
+        offer_modes(w, "--");
+}
+
+/* The word behind `count` others, of which words[0] is the command's. */
+static void complete_argument(struct wanted *w, const struct command *c,
+                              const char *const *words, int count)
 {
     const struct option_spec *before =
         count > 1 ? option_called(c, words[count - 1]) : NULL;
     if (before && before->argument) {
-        offer_kind(w, before->argument, strlen(before->argument));
+        offer_kind(w, c, before->argument, strlen(before->argument));
         return;
     }
     if (w->prefix[0] == '-') {
-        for (const struct option_spec *o = c->options; o && o->name; o++)
-            if (begins(o->name, w->prefix))
-                offer(w, o->name);
+        offer_options(w, c);
         return;
     }
     int position = 0;
+    const char *verb = NULL;
     for (int i = 1; i < count; i++) {
         const struct option_spec *o = option_called(c, words[i]);
-        position += words[i][0] != '-';
+        if (words[i][0] != '-')
+            w->checkpoint = words[i]; /* a NAME comes behind its checkpoint */
+        if (words[i][0] != '-' && position++ == 0)
+            verb = words[i];
         i += o && o->argument;
     }
-    offer_operand(w, c, position);
+    size_t len = strlen(c->args);
+    const char *usage = c->args;
+    if (command_has_verbs(c)) {
+        usage = verb ? command_verb(c, verb, &len) : NULL;
+        position--;
+    }
+    if (usage)
+        offer_operand(w, c, usage, len, position);
+    else if (!verb)
+        offer_verbs(w, c);
+}
+
+/* Where the last word of a dot-command's line begins, and in which quote: split_words()'s rules. */
+static size_t last_word(const char *line, size_t len, char *quote)
+{
+    size_t word = 0;
+    *quote = 0;
+    for (size_t i = 0; i < len; i++) {
+        char c = line[i];
+        bool blank = c == ' ' || c == '\t';
+        if (*quote) {
+            if (*quote == '"' && c == '\\' && i + 1 < len)
+                i++;
+            else if (c == *quote)
+                *quote = 0;
+        } else if (c == '\'' || c == '"') {
+            *quote = c;
+            word = i + 1;
+        } else if (blank) {
+            word = i + 1;
+        }
+    }
+    return word;
+}
+
+/* A candidate with a blank or a quote in it goes in quotes. */
+static void quote_items(struct completion *c)
+{
+    bool blank = false, single = false, twice = false;
+    for (size_t i = 0; i < c->count; i++) {
+        blank = blank || strpbrk(c->items[i], " \t;");
+        single = single || strchr(c->items[i], '\'');
+        twice = twice || strpbrk(c->items[i], "\"\\");
+    }
+    if (c->common && (blank || single || twice) && !(single && twice)) {
+        c->quote = single ? '"' : '\'';
+        c->after = c->quote;
+    }
 }
 
 static void complete_dot(struct wanted *w, const char *line, size_t len)
 {
-    char *words[32];
-    while (w->out->word > 0 && !strchr(" \t'\"", line[w->out->word - 1]))
-        w->out->word--;
-    w->prefix = strndup(line + w->out->word, len - w->out->word);
-    bool quoted = w->out->word > 0 && strchr("'\"", line[w->out->word - 1]);
-    char *before = strndup(line, w->out->word - quoted);
-    if (quoted)
-        w->out->after = line[w->out->word - 1];
+    char *words[32], quote;
+    size_t word = last_word(line, len, &quote);
+    w->out->word = word;
+    w->prefix = strndup(line + word, len - word);
+    char *before = strndup(line, word - (quote != 0));
     int count = before && w->prefix ? split_words(before, words, 32) : -1;
     const struct command *c = count > 0 ? command_find(words[0] + 1) : NULL;
     if (count == 0)
         offer_commands(w, ".");
     else if (c)
-        complete_argument(w, c, words, count);
+        complete_argument(w, c, (const char *const *)words, count);
+    if (quote)
+        w->out->after = quote;
+    else
+        quote_items(w->out);
     free(before);
 }
 
@@ -323,16 +191,47 @@ static size_t open_string(const char *line, size_t len)
     return begin;
 }
 
+/* Whether the string that begins at `string` is compared with a column of this name. */
+static bool is_compared(const char *line, size_t string, const char *column)
+{
+    size_t end = string - 1, len = strlen(column);
+    while (end > 0 && strchr(" =(", line[end - 1]))
+        end--;
+    if (end >= 2 && strncasecmp(line + end - 2, "in", 2) == 0 &&
+        (end == 2 || !is_word(line[end - 3])))
+        end -= 2;
+    while (end > 0 && line[end - 1] == ' ')
+        end--;
+    return end >= len && strncasecmp(line + end - len, column, len) == 0 &&
+           (end == len || !is_word(line[end - len - 1]));
+}
+
+/* The string at the end of the line: a rule set, an optimizer, a checkpoint or a tensor. */
+static void complete_string(struct wanted *w, const char *line, size_t len, size_t string)
+{
+    w->out->word = string;
+    w->out->after = '\'';
+    if (!(w->prefix = strndup(line + string, len - string)))
+        return;
+    if (is_compared(line, string, "ruleset")) {
+        offer_rulesets(w);
+    } else if (is_compared(line, string, "optimizer")) {
+        offer_optimizers(w);
+    } else if (is_compared(line, string, "dtype")) {
+        offer_dtypes(w);
+    } else {
+        offer_checkpoints(w);
+        offer_tensors(w);
+        if (*w->prefix)
+            offer_rulesets(w);
+    }
+}
+
 static void complete_sql(struct wanted *w, const char *line, size_t len)
 {
     size_t string = open_string(line, len);
-    if (string < len || (len > 0 && line[len - 1] == '\'')) {
-        w->out->word = string;
-        w->out->after = '\'';
-        if ((w->prefix = strndup(line + string, len - string))) {
-            offer_checkpoints(w);
-            offer_tensors(w);
-        }
+    if (string < len || (len > 0 && line[len - 1] == '\'' && string == len)) {
+        complete_string(w, line, len, string);
         return;
     }
     while (w->out->word > 0 && is_word(line[w->out->word - 1]))
@@ -344,11 +243,14 @@ static void complete_sql(struct wanted *w, const char *line, size_t len)
         offer_columns(w);
     } else if (wants_relation(line, word)) {
         offer_relations(w);
+        if (*w->prefix)
+            offer_table_functions(w);
     } else if (*w->prefix) {
         offer_keywords(w);
         offer_relations(w);
         offer_columns(w);
         offer_functions(w);
+        offer_table_functions(w);
     }
 }
 
@@ -371,6 +273,58 @@ void complete_line(struct session *s, const char *line, size_t len, bool continu
         complete_sql(&w, line, len);
     if (out->count == 1 && out->items[0][strlen(out->items[0]) - 1] == '(')
         out->after = 0;
+    qsort(out->items, out->count, sizeof(*out->items), compare);
+    free(w.prefix);
+}
+
+/* --- other shells -------------------------------------------------------------------------- */
+
+static void offer_program_options(struct wanted *w, const struct option_spec *options)
+{
+    for (const struct option_spec *o = options; o->name; o++)
+        if (strncmp(o->name, w->prefix, strlen(w->prefix)) == 0)
+            offer(w, o->name);
+    if (w->prefix[1])
+        offer_modes(w, "--");
+}
+
+/* The word is before any command. */
+static void complete_program(struct wanted *w, const struct option_spec *options,
+                             const char *before)
+{
+    const struct option_spec *o = options;
+    while (before && o->name && strcmp(o->name, before) != 0)
+        o++;
+    if (before && o->name && o->argument) {
+        if (strcmp(before, "-d") == 0 || strcmp(before, "-f") == 0)
+            offer_files(w);
+    } else if (w->prefix[0] == '-') {
+        offer_program_options(w, options);
+    } else {
+        offer_commands(w, "");
+    }
+}
+
+void complete_words(struct session *s, const struct option_spec *options,
+                    const char *const *words, int count, struct completion *out)
+{
+    *out = (struct completion){.outside = true};
+    struct wanted w = {.session = s, .out = out, .prefix = strdup(words[count - 1])};
+    const struct command *c = NULL;
+    int at = 0;
+    for (; w.prefix && at < count - 1 && !c; at++) {
+        const struct option_spec *o = options;
+        while (o->name && strcmp(o->name, words[at]) != 0)
+            o++;
+        if (o->name && o->argument)
+            at++;
+        else if (words[at][0] != '-' && !(c = command_find(words[at])))
+            break; /* SQL */
+    }
+    if (c)
+        complete_argument(&w, c, words + at - 1, count - at);
+    else if (w.prefix && at >= count - 1)
+        complete_program(&w, options, count > 1 ? words[count - 2] : NULL);
     qsort(out->items, out->count, sizeof(*out->items), compare);
     free(w.prefix);
 }

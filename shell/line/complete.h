@@ -1,5 +1,6 @@
 /*
- * complete.h - what a word on the shell's line could become. Knows no terminal.
+ * complete.h - what a word could become, on the shell's line or on that of bash, zsh or fish: what
+ * may stand where comes from the table of commands. Knows no terminal.
  */
 #ifndef CKPTDB_SHELL_COMPLETE_H
 #define CKPTDB_SHELL_COMPLETE_H
@@ -7,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "shell/command/command.h"
 #include "shell/session/session.h"
 
 #define COMPLETION_SHOWN 120 /* items kept for showing */
@@ -18,12 +20,18 @@ struct completion {
     bool more;    /* there are others; they count in `common` */
     char *common; /* what all begin with; NULL: there are none */
     char after;   /* to add after the only one: a blank, a quote; 0: nothing */
+    char quote;   /* to add before it, and before what is common; 0: nothing */
+    bool outside; /* for another shell: it completes files better, */
+    bool files;   /* and has them here */
 };
 
 /* Complete the word that ends at the end of `line` (`len` bytes). `continued`: the line goes
  * on with a statement, so it is no dot-command. */
 void complete_line(struct session *, const char *line, size_t len, bool continued,
                    struct completion *out);
+/* Complete the last of the words behind the program's name; `options` are its own. */
+void complete_words(struct session *, const struct option_spec *options,
+                    const char *const *words, int count, struct completion *out);
 void completion_release(struct completion *);
 
 #endif

@@ -1,27 +1,39 @@
-# Bash completion for ckptdb; what it offers comes from `ckptdb help` and the catalog.
+# Bash completion for ckptdb: the program itself says what may stand where.
 _ckptdb() {
-    local current=${COMP_WORDS[COMP_CWORD]} word command= catalog=()
-    COMPREPLY=()
-    for ((i = 1; i < COMP_CWORD; i++)); do
+    local rest=${COMP_LINE:0:COMP_POINT} words=() word current head typed i
+    # Bash splits words at : and @, too, which are parts of names: put them together again.
+    for ((i = 0; i <= COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
-        case $word in
-        -d) catalog=(-d "${COMP_WORDS[++i]}") ;;
-        -c | -f | --color) i=$((i + 1)) ;;
-        -*) ;;
-        *) command=$word; break ;;
-        esac
+        if [[ $i = 0 || $rest == [[:blank:]]* ]]; then
+            rest=${rest#"${rest%%[![:blank:]]*}"}
+            words+=('')
+        fi
+        [[ $i -lt $COMP_CWORD ]] || word=$rest
+        rest=${rest#"$word"}
+        words[-1]+=$word
     done
-    case ${COMP_WORDS[COMP_CWORD - 1]} in
-    -d | -f | -o) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
-    esac
-    if [[ $current == -* ]]; then
-        word=$(ckptdb ${command:+help} ${command:---help} 2>/dev/null | grep -oE -- '--[a-z-]+')
-    elif [[ -z $command ]]; then
-        word=$(ckptdb help 2>/dev/null | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p')
-    elif ckptdb help "$command" 2>/dev/null | head -n 1 | grep -qE 'CHECKPOINT|diff A B'; then
-        word=$(ckptdb --readonly --list "${catalog[@]}" -c 'SELECT path FROM checkpoint' 2>/dev/null)
+    typed=${words[-1]}
+    for i in "${!words[@]}"; do # without the quotes that were typed
+        word=${words[i]}
+        case $word in
+        \'* | \"*) word=${word#?} word=${word%[\'\"]} ;;
+        *) word=${word//\\/} ;;
+        esac
+        words[i]=$word
+    done
+    current=${words[-1]}
+    mapfile -t COMPREPLY < <(ckptdb --complete "${words[@]:1}" 2>/dev/null)
+    if [[ ${COMPREPLY[0]-} == :files ]]; then
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(printf '%s\n' "${COMPREPLY[@]:1}" | sed '/^$/d'; compgen -f -- "$current")
+    elif [[ $typed != [\'\"]* ]]; then
+        for i in "${!COMPREPLY[@]}"; do
+            [[ ${COMPREPLY[i]} != *[[:blank:]]* ]] || printf -v "COMPREPLY[i]" %q "${COMPREPLY[i]}"
+        done
     fi
-    mapfile -t COMPREPLY < <(IFS=$'\n' compgen -W "$word" -- "$current")
-    [[ ${#COMPREPLY[@]} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    # What is before such a character stays where it is.
+    head=${current%"${current##*[:@=]}"}
+    [[ $COMP_WORDBREAKS == *[:@=]* ]] || head=
+    COMPREPLY=("${COMPREPLY[@]#"$head"}")
 }
-complete -o filenames -F _ckptdb ckptdb
+complete -F _ckptdb ckptdb

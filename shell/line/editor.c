@@ -57,6 +57,7 @@ struct libedit {
     const char *(*gets)(EditLine *, int *);
     const struct line_info *(*line)(EditLine *);
     int (*insert)(EditLine *, const char *);
+    void (*erase)(EditLine *, int); /* characters before the cursor */
     void (*resize)(EditLine *);
     int (*source)(EditLine *, const char *);
     History *(*history_init)(void);
@@ -77,6 +78,7 @@ static bool libedit_load(struct libedit *lib)
         {"el_gets", &lib->gets},
         {"el_line", &lib->line},
         {"el_insertstr", &lib->insert},
+        {"el_deletestr", &lib->erase},
         {"el_resize", &lib->resize},
         {"el_source", &lib->source},
         {"history_init", &lib->history_init},
@@ -196,6 +198,20 @@ static void show_items(const struct completion *c)
     fflush(stdout);
 }
 
+/* What all candidates have in common in place of what was typed of them. */
+static void put_word(struct editor *e, const char *typed, const struct completion *c,
+                     bool only)
+{
+    const char quote[2] = {c->quote}, after[2] = {(char)(only ? c->after : 0)};
+    int characters = 0;
+    for (const char *at = typed; *at; at++)
+        characters += ((unsigned char)*at & 0xC0) != 0x80;
+    e->lib.erase(e->line, characters);
+    e->lib.insert(e->line, quote);
+    e->lib.insert(e->line, c->common);
+    e->lib.insert(e->line, after);
+}
+
 /* Tab: put in what all candidates have in common; show them where that is nothing. */
 static unsigned char on_tab(EditLine *line, int key)
 {
@@ -209,13 +225,10 @@ static unsigned char on_tab(EditLine *line, int key)
     if (text)
         complete_line(e->session, text, len, e->continued, &c);
     if (c.common) {
-        char after[2] = "";
-        if (c.count == 1 && !c.more)
-            after[0] = c.after;
         size_t typed = len - c.word, common = strlen(c.common);
-        if (common > typed || (c.count == 1 && after[0])) {
-            e->lib.insert(line, c.common + (common > typed ? typed : common));
-            e->lib.insert(line, after);
+        bool only = c.count == 1 && !c.more;
+        if (common > typed || (only && c.after)) {
+            put_word(e, text + c.word, &c, only);
             result = CC_REFRESH;
         } else if (c.count > 1) {
             show_items(&c);

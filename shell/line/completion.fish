@@ -1,0 +1,12 @@
+# Fish completion for ckptdb: the program itself says what may stand where.
+function __ckptdb_complete
+    set -l words (commandline -opc)
+    for line in (ckptdb --complete $words[2..-1] (commandline -ct | string trim -l -c '\'"') 2>/dev/null)
+        if test "$line" = :files
+            __fish_complete_path (commandline -ct)
+        else
+            echo $line
+        end
+    end
+end
+complete -c ckptdb -f -a '(__ckptdb_complete)'

@@ -1,0 +1,426 @@
+#include "shell/line/offer.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "catalog/base/text.h"
+#include "catalog/model/dtype.h"
+
+/* What all candidates begin with. */
+static void fold_common(struct completion *c, const char *text)
+{
+    if (!c->common) {
+        c->common = strdup(text);
+        return;
+    }
+    size_t same = 0;
+    while (c->common[same] && c->common[same] == text[same])
+        same++;
+    while (same > 0 && ((unsigned char)c->common[same] & 0xC0) == 0x80)
+        same--; /* not in the middle of a character */
+    c->common[same] = '\0';
+}
+
+void offer(struct wanted *w, const char *text)
+{
+    struct completion *c = w->out;
+    for (const char *at = text; at && *at; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7F)
+            return; /* nobody types that, and it steers terminals */
+    if (!text)
+        return;
+    fold_common(c, text);
+    for (size_t i = 0; i < c->count; i++)
+        if (strcmp(c->items[i], text) == 0)
+            return;
+    if (c->count == COMPLETION_SHOWN) {
+        c->more = true;
+        return;
+    }
+    if ((c->items[c->count] = strdup(text)))
+        c->count++;
+}
+
+static bool begins(const char *text, const char *prefix)
+{
+    return strncasecmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Offer the first column of every row; ?1 is the prefix. */
+static void offer_rows(struct wanted *w, const char *sql)
+{
+    sqlite3_stmt *stmt;
+    if (!w->session->db ||
+        sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+        return;
+    sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
+    while (sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted)
+        offer(w, (const char *)sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+}
+
+/* --- sources ------------------------------------------------------------------------------ */
+
+void offer_relations(struct wanted *w)
+{
+    offer_rows(w, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')"
+                  " AND lower(substr(name, 1, length(?1))) = lower(?1)");
+}
+
+void offer_columns(struct wanted *w)
+{
+    offer_rows(w, "SELECT c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c"
+                  " WHERE m.type IN ('table', 'view')"
+                  " AND lower(substr(c.name, 1, length(?1))) = lower(?1)");
+}
+
+void offer_functions(struct wanted *w)
+{
+    offer_rows(
+        w,
+        "SELECT name || '(' FROM pragma_function_list"
+        " WHERE lower(substr(name, 1, length(?1))) = lower(?1) AND name GLOB '[a-z]*'");
+}
+
+/* The catalog's own: not those behind our views, nor SQLite's machinery. */
+void offer_table_functions(struct wanted *w)
+{
+    offer_rows(w, "SELECT name || '(' FROM pragma_module_list"
+                  " WHERE lower(substr(name, 1, length(?1))) = lower(?1)"
+                  " AND name NOT GLOB '*_rows' AND name NOT GLOB '* *'"
+                  " AND name NOT GLOB 'pragma_*' AND name NOT GLOB 'ckptdb_*'"
+                  " AND name NOT GLOB 'fts*' AND name NOT GLOB 'rtree*'"
+                  " AND name NOT IN ('dbstat', 'sqlite_stmt', 'tensor_extents')");
+}
+
+/* In the letters that the word was begun with. */
+void offer_keywords(struct wanted *w)
+{
+    bool lower = w->prefix[0] >= 'a';
+    for (int i = 0; *w->prefix && i < sqlite3_keyword_count(); i++) {
+        const char *name;
+        char word[64];
+        int len;
+        if (sqlite3_keyword_name(i, &name, &len) != SQLITE_OK || len >= (int)sizeof(word))
+            continue;
+        for (int k = 0; k < len; k++)
+            word[k] = (char)(name[k] | (lower && name[k] >= 'A' ? 0x20 : 0));
+        word[len] = '\0';
+        if (begins(word, w->prefix))
+            offer(w, word);
+    }
+}
+
+/* What separates the levels of tensors' names; those of checkpoints have dots within. */
+#define LEVELS        "/."
+#define LEVELS_OF_RUN "/@"
+
+/* Where the level ends that begins `from` bytes into a name: behind the next separator. */
+static size_t level_end(const struct wanted *w, const char *name, size_t from)
+{
+    size_t end = from + strcspn(name + from, w->levels);
+    return end + (name[end] != '\0');
+}
+
+#define LAST "char(1114111)" /* sorts behind what may follow a prefix */
+
+/* The first name (or the `last`) of a table that begins with `prefix`, and comes behind `after`: a
+ * name, or all names that begin with it where it ends in a separator. malloc'ed; NULL: none. */
+static char *next_name(struct wanted *w, const char *table, const char *prefix,
+                       const char *after, bool last)
+{
+    bool level = after && *after && strchr(w->levels, after[strlen(after) - 1]);
+    char *sql = sqlite3_mprintf("SELECT %s(name) FROM \"%w\" WHERE name >= ?1 || %s"
+                                " AND name >= ?2 AND name < ?2 || " LAST,
+                                last ? "max" : "min", table,
+                                level   ? LAST
+                                : after ? "char(1)"
+                                        : "''");
+    sqlite3_stmt *stmt = NULL;
+    char *found = NULL;
+    if (sql && sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(stmt, 1, after ? after : prefix, -1, SQLITE_STATIC);
+        sqlite3_bind_text(stmt, 2, prefix, -1, SQLITE_STATIC);
+        if (sqlite3_step(stmt) == SQLITE_ROW &&
+            sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+            found = strdup((const char *)sqlite3_column_text(stmt, 0));
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_free(sql);
+    return found;
+}
+
+/* How long a prefix the first and the last name have in common, in whole levels: those are not
+ * worth a question each. */
+static size_t shared_levels(const struct wanted *w, const char *first, const char *last)
+{
+    size_t from = strlen(w->prefix), end;
+    while (first[from] && strcmp(first, last) != 0 &&
+           (end = level_end(w, first, from)) == level_end(w, last, from) &&
+           strncmp(first, last, end) == 0)
+        from = end;
+    return from;
+}
+
+/* The parts of names that can follow the prefix, up to their next separator. An index finds each at
+ * once, however many names begin so. */
+static void offer_levels(struct wanted *w, const char *table)
+{
+    char *last = next_name(w, table, w->prefix, NULL, true);
+    char *name = next_name(w, table, w->prefix, NULL, false);
+    size_t from = name && last ? shared_levels(w, name, last) : 0;
+    char *shared = name ? strndup(name, from) : NULL;
+    for (size_t n = 0; shared && name && n < COMPLETION_SHOWN && !session_interrupted;
+         n++) {
+        name[level_end(w, name, from)] = '\0';
+        offer(w, name);
+        char *next = next_name(w, table, shared, name, false);
+        free(name);
+        name = next;
+    }
+    w->out->more |= name != NULL;
+    if (last)
+        fold_common(w->out, last);
+    free(shared);
+    free(name);
+    free(last);
+}
+
+/* All of them while they are few, else by levels. */
+static void offer_names(struct wanted *w, const char *table)
+{
+    char *sql =
+        sqlite3_mprintf("SELECT count(*) FROM (SELECT 1 FROM \"%w\" WHERE name >= ?1"
+                        " AND name < ?1 || " LAST " LIMIT %d)",
+                        table, COMPLETION_SHOWN);
+    char *all = sqlite3_mprintf("SELECT name FROM \"%w\" WHERE name >= ?1"
+                                " AND name < ?1 || " LAST,
+                                table);
+    sqlite3_stmt *stmt = NULL;
+    bool many = false;
+    if (sql && w->session->db &&
+        sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
+        many = sqlite3_step(stmt) == SQLITE_ROW &&
+               sqlite3_column_int(stmt, 0) == COMPLETION_SHOWN;
+    }
+    sqlite3_finalize(stmt);
+    if (many)
+        offer_levels(w, table);
+    else if (all)
+        offer_rows(w, all);
+    sqlite3_free(sql);
+    sqlite3_free(all);
+}
+
+void offer_checkpoints(struct wanted *w)
+{
+    w->levels = LEVELS_OF_RUN;
+    offer_names(w, "labels");
+    if (!*w->prefix)
+        return;
+    if (strchr("./", *w->prefix))
+        offer_files(w); /* relative to where the program runs */
+    offer_rows(w, "SELECT path FROM checkpoints WHERE substr(path, 1, length(?1)) = ?1");
+    if (*w->prefix != '/')
+        offer_rows(w, "SELECT substr(path, instr(path, '/' || ?1) + 1) FROM checkpoints"
+                      " WHERE instr(path, '/' || ?1) > 0");
+}
+
+/* The checkpoint that a word before names; 0: none, or it is named in another way. */
+static sqlite3_int64 checkpoint_called(struct wanted *w, const char *name)
+{
+    sqlite3_stmt *stmt = NULL;
+    sqlite3_int64 id = 0;
+    if (w->session->db && name &&
+        sqlite3_prepare_v2(
+            w->session->db,
+            "SELECT id FROM labels WHERE name = ?1 OR id = CAST(?1 AS INTEGER)"
+            " AND CAST(CAST(?1 AS INTEGER) AS TEXT) = ?1",
+            -1, &stmt, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+        if (sqlite3_step(stmt) == SQLITE_ROW)
+            id = sqlite3_column_int64(stmt, 0);
+    }
+    sqlite3_finalize(stmt);
+    return id;
+}
+
+#define WHOLE SIZE_MAX
+
+/* The names of one checkpoint in their order: each WHOLE, or the level that begins at `from`. *first and *last of all are malloc'ed where they are wanted. */
+static size_t scan_names(struct wanted *w, sqlite3_stmt *stmt, bool offers, size_t from,
+                         char **first, char **last)
+{
+    size_t count = 0;
+    for (; sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted; count++) {
+        char *name = strdup((const char *)sqlite3_column_text(stmt, 0));
+        if (name && from != WHOLE)
+            name[level_end(w, name, from)] = '\0';
+        if (name && offers)
+            offer(w, name);
+        char **slot = offers || !name                       ? NULL
+                      : !*first || strcmp(name, *first) < 0 ? first
+                      : !*last || strcmp(name, *last) > 0   ? last
+                                                            : NULL;
+        if (slot && slot == first && !*last)
+            *last = strdup(name);
+        if (slot) {
+            free(*slot);
+            *slot = name;
+        } else {
+            free(name);
+        }
+    }
+    sqlite3_reset(stmt);
+    return count;
+}
+
+static void offer_tensors_of(struct wanted *w, sqlite3_int64 checkpoint)
+{
+    static const char sql[] = "SELECT name FROM tensor WHERE checkpoint_id = ?2"
+                              " AND name >= ?1 AND name < ?1 || " LAST;
+    sqlite3_stmt *stmt = NULL;
+    char *first = NULL, *last = NULL;
+    if (sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
+        sqlite3_bind_int64(stmt, 2, checkpoint);
+        size_t count = scan_names(w, stmt, false, WHOLE, &first, &last);
+        bool levels = count >= COMPLETION_SHOWN && first && last;
+        size_t from = levels ? shared_levels(w, first, last) : WHOLE;
+        scan_names(w, stmt, true, from, NULL, NULL);
+    }
+    sqlite3_finalize(stmt);
+    free(first);
+    free(last);
+}
+
+void offer_tensors(struct wanted *w)
+{
+    sqlite3_int64 checkpoint = checkpoint_called(w, w->checkpoint);
+    w->levels = LEVELS;
+    if (checkpoint)
+        offer_tensors_of(w, checkpoint);
+    else
+        offer_names(w, "names");
+}
+
+void offer_rulesets(struct wanted *w)
+{
+    offer_rows(w, "SELECT name FROM ruleset WHERE substr(name, 1, length(?1)) = ?1");
+}
+
+void offer_optimizers(struct wanted *w)
+{
+    offer_rows(w, "SELECT name FROM optimizer WHERE substr(name, 1, length(?1)) = ?1");
+}
+
+static void offer_file(struct wanted *w, const char *folder, const char *name)
+{
+    struct text path = {0};
+    struct stat st;
+    text_addf(&path, "%s%s", folder, name);
+    if (text_str(&path) && stat(text_str(&path), &st) == 0 && S_ISDIR(st.st_mode))
+        text_addc(&path, '/');
+    offer(w, text_str(&path));
+    text_release(&path);
+}
+
+void offer_dtypes(struct wanted *w)
+{
+    const struct dtype *d;
+    for (size_t i = 0; (d = dtype_at(i)); i++)
+        if (begins(d->name, w->prefix))
+            offer(w, d->name);
+}
+
+void offer_files(struct wanted *w)
+{
+    if (w->out->outside) {
+        w->out->files = true;
+        return;
+    }
+    const char *slash = strrchr(w->prefix, '/'), *base = slash ? slash + 1 : w->prefix;
+    char *folder = strndup(w->prefix, (size_t)(base - w->prefix));
+    DIR *dir = folder ? opendir(*folder ? folder : ".") : NULL;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread, its own directory */
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        if (strncmp(e->d_name, base, strlen(base)) == 0 &&
+            (e->d_name[0] != '.' || *base == '.') && strcmp(e->d_name, ".") != 0 &&
+            strcmp(e->d_name, "..") != 0)
+            offer_file(w, folder, e->d_name);
+    if (dir)
+        closedir(dir);
+    free(folder);
+    if (w->out->count == 1 && w->out->items[0][strlen(w->out->items[0]) - 1] == '/')
+        w->out->after = 0;
+}
+
+void offer_commands(struct wanted *w, const char *dot)
+{
+    for (size_t i = 0; commands[i]; i++) {
+        if (w->out->outside && commands[i]->shell_only)
+            continue;
+        char name[64];
+        snprintf(name, sizeof(name), "%s%s", dot, commands[i]->name);
+        if (begins(name, w->prefix))
+            offer(w, name);
+    }
+}
+
+static void offer_command_names(struct wanted *w)
+{
+    offer_commands(w, "");
+}
+
+void offer_modes(struct wanted *w, const char *before)
+{
+    for (int i = 0; mode_names[i]; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "%s%s", before, mode_names[i]);
+        if (begins(name, w->prefix))
+            offer(w, name);
+    }
+}
+
+static void offer_mode_names(struct wanted *w)
+{
+    offer_modes(w, "");
+}
+
+static const struct {
+    const char *word;
+    void (*offer)(struct wanted *);
+} kinds[] = {
+    {"CHECKPOINT", offer_checkpoints},
+    {"RUN", offer_checkpoints},
+    {"A", offer_checkpoints},
+    {"B", offer_checkpoints},
+    {"MODEL", offer_checkpoints},
+    {"NAME", offer_tensors},
+    {"PATH", offer_files},
+    {"FILE", offer_files},
+    {"OUT", offer_files},
+    {"OLD", offer_files},
+    {"NEW", offer_files},
+    {"COMMAND", offer_command_names},
+    {"RULESET", offer_rulesets},
+    {"OPTIMIZER", offer_optimizers},
+    {"MODE", offer_mode_names},
+    {"D", offer_dtypes},
+    {"GLOB", offer_checkpoints},
+};
+
+void offer_kind(struct wanted *w, const struct command *c, const char *word, size_t len)
+{
+    if (c->shell_only && len == 4 && memcmp(word, "GLOB", 4) == 0) {
+        offer_relations(w);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+        if (strlen(kinds[i].word) == len && memcmp(kinds[i].word, word, len) == 0)
+            kinds[i].offer(w);
+}

@@ -1,0 +1,43 @@
+/*
+ * offer.h - what there is to complete a word with: names of the catalog, of commands, of files.
+ */
+#ifndef CKPTDB_SHELL_OFFER_H
+#define CKPTDB_SHELL_OFFER_H
+
+#include "shell/command/command.h"
+#include "shell/line/complete.h"
+
+/* A word to complete, on its way through the sources of candidates. */
+struct wanted {
+    struct session *session;
+    struct completion *out;
+    char *prefix;
+    const char *checkpoint; /* of whose tensors a NAME is; NULL: any */
+    const char *levels;     /* characters that end a level of a name */
+};
+
+/* Take a candidate; all candidates count in what they have in common, the first are kept. */
+void offer(struct wanted *, const char *text);
+
+void offer_relations(struct wanted *);
+void offer_columns(struct wanted *);
+void offer_functions(struct wanted *);
+void offer_table_functions(struct wanted *);
+void offer_keywords(struct wanted *);
+/* Names; and paths, once a word is begun. Of more than are kept, what follows up to the next '/',
+ * '.' or '@': level by level. Tensors are
+ * those of the checkpoint, if there is one. */
+void offer_checkpoints(struct wanted *);
+void offer_tensors(struct wanted *);
+void offer_rulesets(struct wanted *);
+void offer_optimizers(struct wanted *);
+void offer_dtypes(struct wanted *);
+/* Or leave them to the shell that asks. */
+void offer_files(struct wanted *);
+void offer_commands(struct wanted *, const char *dot);
+void offer_modes(struct wanted *, const char *before);
+
+/* What a word in capitals in the usage of a command stands for: CHECKPOINT, FILE, ... */
+void offer_kind(struct wanted *, const struct command *, const char *word, size_t len);
+
+#endif
