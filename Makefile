@@ -207,17 +207,25 @@ check-answers: all
 # --- fuzzing ------------------------------------------------------------------------------
 # One program a target, and one a format from the same fuzz_format.c. replay-NAME runs the kept
 # corpus without a fuzzer; fuzz-NAME runs libFuzzer on it.
-# Formats of directories alone have no bytes to be fuzzed with: their parsers have targets.
+# Formats of folders are fuzzed with archives of files, mounted in memory, by fuzz_folder.c.
 format_names := $(shell sed -n 's/^FORMAT(\(.*\))$$/importer\/format\/\1.c/p' importer/formats.def | \
                         xargs grep -l '\.probe = ' | sed 's/.*\/\(.*\)\.c/\1/')
-fuzz_names := $(filter-out format,$(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
-replays := $(fuzz_names:%=$B/tests/fuzz/replay_%) $(format_names:%=$B/tests/fuzz/replay_format_%)
+folder_names := $(shell sed -n 's/^FORMAT(\(.*\))$$/importer\/format\/\1.c/p' importer/formats.def | \
+                        xargs grep -l '\.probe_dir = ' | sed 's/.*\/\(.*\)\.c/\1/')
+fuzz_names := $(filter-out format folder,$(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
+replays := $(fuzz_names:%=$B/tests/fuzz/replay_%) $(format_names:%=$B/tests/fuzz/replay_format_%) \
+           $(folder_names:%=$B/tests/fuzz/replay_folder_%)
 
 $B/tests/fuzz/replay_format_%: tests/fuzz/fuzz_format.c tests/fuzz/replay.c $(core) $B/flags
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(cflags) -DSQLITE_CORE -DFORMAT=format_$* $(CPPFLAGS) $(CFLAGS) $(ldflags) $(LDFLAGS) -o $@ \
 	    tests/fuzz/fuzz_format.c tests/fuzz/replay.c $(core) $(package_libs) -ldl -lm
+$B/tests/fuzz/replay_folder_%: tests/fuzz/fuzz_folder.c tests/fuzz/replay.c $(core) $B/flags
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(cflags) -DSQLITE_CORE -DFORMAT=format_$* $(CPPFLAGS) $(CFLAGS) $(ldflags) $(LDFLAGS) -o $@ \
+	    tests/fuzz/fuzz_folder.c tests/fuzz/replay.c $(core) $(package_libs) -ldl -lm
 $B/tests/fuzz/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(core) $B/flags
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -235,6 +243,10 @@ fuzz-%:
 	build/fuzz/tests/fuzz/fuzz_$* -max_total_time=$(or $(FUZZ_SECONDS),0) -rss_limit_mb=1024 -timeout=10 \
 	    build/fuzz/corpus/$* $(wildcard tests/fuzz/corpus/$*)
 build/fuzz/tests/fuzz/fuzz_format_%: tests/fuzz/fuzz_format.c $(core) $B/flags
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(cflags) -DSQLITE_CORE -DFORMAT=format_$* $(ldflags) -fsanitize=fuzzer -o $@ $< $(core) $(package_libs) -ldl -lm
+build/fuzz/tests/fuzz/fuzz_folder_%: tests/fuzz/fuzz_folder.c $(core) $B/flags
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(cflags) -DSQLITE_CORE -DFORMAT=format_$* $(ldflags) -fsanitize=fuzzer -o $@ $< $(core) $(package_libs) -ldl -lm

@@ -75,7 +75,7 @@ enum status source_open_range(struct source *inner, uint64_t offset, uint64_t si
     return OK;
 }
 
-int source_descriptor_of_file(const struct source *s); /* source_file.c; -1 if not one */
+int source_descriptor_of_file(const struct source *s); /* store_files.c; -1 if not one */
 
 int source_descriptor(const struct source *s, uint64_t *offset)
 {

@@ -3,14 +3,11 @@
  * that it holds. Of chunk files only the names are seen, never more; where keys have '/' in
  * them, they are in directories of their own.
  */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "catalog/store/directory.h"
 #include "importer/array/array_private.h"
 
 /* --- reading a directory ---------------------------------------------------------------- */
@@ -47,78 +44,46 @@ static bool add_name(struct arena *arena, const char ***list, uint64_t *count,
     return true;
 }
 
-enum entry {
-    ENTRY_FILE,
-    ENTRY_DIRECTORY,
-    ENTRY_LINK, /* to a directory */
-    ENTRY_OTHER
+/* A directory on its way into its listing. */
+struct listing_to {
+    struct arena *arena;
+    struct array_listing *listing;
+    const char *path;
+    struct error *err;
 };
 
-/* What an entry is, without asking the disk where its directory says it. */
-static enum entry entry_kind(int fd, const struct dirent *e)
+static bool list_entry(struct arena *arena, struct array_listing *l,
+                       const struct directory_entry *e)
 {
-    struct stat st;
-    if (e->d_type == DT_REG)
-        return ENTRY_FILE;
-    if (e->d_type == DT_DIR)
-        return ENTRY_DIRECTORY;
-    bool linked = e->d_type == DT_LNK;
-    if (e->d_type == DT_UNKNOWN && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        linked = S_ISLNK(st.st_mode);
-    if ((!linked && e->d_type != DT_UNKNOWN) || fstatat(fd, e->d_name, &st, 0) != 0)
-        return ENTRY_OTHER;
-    return S_ISREG(st.st_mode)    ? ENTRY_FILE
-           : !S_ISDIR(st.st_mode) ? ENTRY_OTHER
-           : linked               ? ENTRY_LINK
-                                  : ENTRY_DIRECTORY;
+    if (e->kind == ENTRY_FILE)
+        return add_name(arena, &l->files, &l->file_count, &l->file_space, e->name);
+    if (e->kind != ENTRY_FOLDER)
+        return add_name(arena, &l->odd, &l->odd_count, &l->odd_space, e->name);
+    if (!e->linked)
+        return add_name(arena, &l->dirs, &l->dir_count, &l->dir_space, e->name);
+    l->links++;
+    if (!l->link || strcmp(e->name, l->link) < 0)
+        l->link = arena_copy(arena, e->name, strlen(e->name));
+    return l->link;
 }
 
-static bool list_entry(struct arena *arena, struct array_listing *l, int fd,
-                       const struct dirent *e)
+static bool see_entry(void *context, const struct directory_entry *e)
 {
-    switch (entry_kind(fd, e)) {
-    case ENTRY_FILE:
-        return add_name(arena, &l->files, &l->file_count, &l->file_space, e->d_name);
-    case ENTRY_DIRECTORY:
-        return add_name(arena, &l->dirs, &l->dir_count, &l->dir_space, e->d_name);
-    case ENTRY_LINK:
-        l->links++;
-        if (!l->link || strcmp(e->d_name, l->link) < 0)
-            l->link = arena_copy(arena, e->d_name, strlen(e->d_name));
-        return l->link;
-    case ENTRY_OTHER:
-        return add_name(arena, &l->odd, &l->odd_count, &l->odd_space, e->d_name);
-    }
-    return true;
+    const struct listing_to *to = context;
+    if (!list_entry(to->arena, to->listing, e))
+        error_set(to->err, ERR_MEMORY, to->path, NO_OFFSET, "no memory");
+    return to->err->status == OK;
 }
 
 enum status array_list(struct arena *arena, const char *root, const char *path,
                        struct array_listing *l, struct error *err)
 {
     char whole[PATH_MAX];
-    struct stat st;
+    struct listing_to to = {arena, l, whole, err};
     *l = (struct array_listing){0};
     if (!array_path(whole, root, path, ""))
         return error_set(err, ERR_IO, root, NO_OFFSET, "a path that is too long");
-    DIR *d = opendir(whole);
-    if (!d && (errno == ENOENT || errno == ENOTDIR))
-        return error_set(err, ERR_MISSING, whole, NO_OFFSET, "no such directory");
-    if (!d || fstat(dirfd(d), &st) != 0) {
-        error_errno(err, errno, whole, "cannot read this directory");
-        if (d)
-            closedir(d);
-        return err->status;
-    }
-    l->identity = (struct file_identity){(uint64_t)st.st_size,
-                                         (int64_t)st.st_mtim.tv_sec * 1000000000 +
-                                             st.st_mtim.tv_nsec,
-                                         st.st_ino, st.st_dev};
-    for (struct dirent *e; err->status == OK && (e = readdir(d));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-            !list_entry(arena, l, dirfd(d), e))
-            error_set(err, ERR_MEMORY, whole, NO_OFFSET, "no memory");
-    closedir(d);
-    return err->status;
+    return directory_list(whole, 0, &l->identity, see_entry, &to, err);
 }
 
 bool array_listed(const struct array_listing *l, const char *name)

@@ -7,8 +7,8 @@
  * Source: orbax/checkpoint/_src/handlers/{pytree_checkpoint_handler,utils}.py (2023).
  */
 #include <string.h>
-#include <sys/stat.h>
 
+#include "catalog/store/store.h"
 #include "importer/format/flax_leaf.h"
 #include "importer/format/orbax.h"
 
@@ -66,13 +66,6 @@ static enum status see_leaf(void *context, const struct flax_leaf *leaf)
     return orbax_item_emit(a->item, a->key.at, a->key.len, leaf->name, leaf->name_len);
 }
 
-/* The folder of an array may be called so, too. */
-static bool is_file(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 /* Any map might be one; what is none is some other file of this name. */
 static bool begins_map(const struct source *s)
 {
@@ -93,7 +86,7 @@ enum status orbax_aggregate_read(struct orbax_item *item, const char *directory)
     const char *path = orbax_path(job->arena, directory, AGGREGATE_FILE);
     if (!path)
         return error_set(job->err, ERR_MEMORY, directory, NO_OFFSET, "no memory");
-    if (!is_file(path))
+    if (!path_is(path, ENTRY_FILE))
         return OK;
     if (job_open_path(job, path, "data", &s, &a.sink.file, &err) != OK) {
         job_issue_error(job, ISSUE_ERROR, &err);

@@ -15,11 +15,11 @@
  *
  * Source: orbax/checkpoint/_src/serialization/{ocdbt_utils,tensorstore_utils}.py.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/store/store.h"
 #include "importer/container/ocdbt.h"
 #include "importer/format/orbax.h"
 #include "importer/job/stray.h"
@@ -161,30 +161,39 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+struct names {
+    struct arena *arena;
+    const char *prefix;
+    const char **at;
+    uint64_t count;
+    size_t space;
+};
+
+static bool add_name(void *context, const struct directory_entry *e)
+{
+    struct names *n = context;
+    if (strncmp(e->name, n->prefix, strlen(n->prefix)) != 0)
+        return true;
+    void *list = arena_grow(n->arena, n->at, n->count, &n->space, sizeof(*n->at));
+    const char *name = arena_copy(n->arena, e->name, strlen(e->name));
+    if (!list || !name)
+        return false;
+    n->at = list;
+    n->at[n->count++] = name;
+    return true;
+}
+
 /* The entries of a directory whose names begin with `prefix`, sorted. */
 static const char **names_in(struct arena *arena, const char *directory,
                              const char *prefix, uint64_t *count)
 {
-    const char **names = NULL;
-    size_t space = 0;
-    *count = 0;
-    DIR *d = opendir(directory);
-    if (!d)
-        return NULL;
-    for (struct dirent *e; (e = readdir(d));) {
-        if (strncmp(e->d_name, prefix, strlen(prefix)) != 0)
-            continue;
-        void *list = arena_grow(arena, names, *count, &space, sizeof(*names));
-        const char *name = arena_copy(arena, e->d_name, strlen(e->d_name));
-        if (!list || !name)
-            break;
-        names = list;
-        names[(*count)++] = name;
-    }
-    closedir(d);
-    if (*count)
-        qsort(names, *count, sizeof(*names), by_text);
-    return names;
+    struct names n = {.arena = arena, .prefix = prefix};
+    struct error ignored = {.offset = NO_OFFSET};
+    directory_list(directory, 0, NULL, add_name, &n, &ignored);
+    if (n.count)
+        qsort(n.at, n.count, sizeof(*n.at), by_text);
+    *count = n.count;
+    return n.at;
 }
 
 static const char *const *manifest_names(void *context, uint64_t *count)

@@ -18,14 +18,13 @@
  * metadata/step_metadata_serialization.py, handlers/json_checkpoint_handler.py,
  * handlers/random_key_checkpoint_handler.py.
  */
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "catalog/base/json.h"
+#include "catalog/store/store.h"
 #include "importer/format/orbax.h"
 #include "importer/job/facts.h"
 
@@ -121,21 +120,49 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Names of a directory, hidden ones and `but` left out: the first ones that are met. */
+struct few {
+    struct arena *arena;
+    const char *but;
+    const char **at;
+    size_t count, room, left; /* left: entries that are looked at */
+    bool items;               /* only those of items that are JSON, */
+    const char *directory;    /* in this one */
+};
+
+static bool take_name(void *context, const struct directory_entry *e)
+{
+    struct few *f = context;
+    if (!f->left-- || f->count == f->room)
+        return false;
+    if (e->name[0] == '.' || strcmp(e->name, f->but) == 0 ||
+        (f->items && !json_item(f->arena, f->directory, e->name)))
+        return true;
+    const char *copy = arena_copy(f->arena, e->name, strlen(e->name));
+    if (copy)
+        f->at[f->count++] = copy;
+    return copy;
+}
+
+static void list_few(struct few *f)
+{
+    struct error ignored = {.offset = NO_OFFSET};
+    directory_list(f->directory, 0, NULL, take_name, f, &ignored);
+}
+
 static enum status state_items(struct job *job, const char *step, const char *own)
 {
     const char *items[JSON_ITEMS];
-    size_t count = 0, seen = 0;
-    DIR *d = opendir(step);
-    if (!d)
-        return OK;
-    for (struct dirent *e; count < JSON_ITEMS && seen < STEP_ENTRIES && (e = readdir(d));
-         seen++)
-        if (e->d_name[0] != '.' && strcmp(e->d_name, own) != 0 &&
-            json_item(job->arena, step, e->d_name))
-            items[count++] = arena_copy(job->arena, e->d_name, strlen(e->d_name));
-    closedir(d);
-    qsort(items, count, sizeof(*items), by_text);
-    for (size_t i = 0; i < count && items[i] && job->err->status == OK; i++) {
+    struct few f = {.arena = job->arena,
+                    .but = own,
+                    .at = items,
+                    .room = JSON_ITEMS,
+                    .left = STEP_ENTRIES,
+                    .items = true,
+                    .directory = step};
+    list_few(&f);
+    qsort(items, f.count, sizeof(*items), by_text);
+    for (size_t i = 0; i < f.count && items[i] && job->err->status == OK; i++) {
         char prefix[NAME_MAX + 2];
         snprintf(prefix, sizeof(prefix), "%s:", items[i]);
         state_file(job, json_item(job->arena, step, items[i]), prefix);
@@ -170,9 +197,8 @@ static bool split(struct arena *arena, const char *path, const char **above,
 
 static bool has_file(struct arena *arena, const char *directory, const char *name)
 {
-    struct stat st;
     const char *path = orbax_path(arena, directory, name);
-    return path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return path && path_is(path, ENTRY_FILE);
 }
 
 /* Where an item's directory is. */
@@ -219,15 +245,15 @@ static enum status state_root(struct place *p)
 static bool beside_items(struct place *p)
 {
     const char *beside[FEW_ENTRIES + 1];
-    size_t count = 0;
-    DIR *d = opendir(p->above);
-    for (struct dirent *e; d && count <= FEW_ENTRIES && (e = readdir(d));)
-        if (e->d_name[0] != '.' && strcmp(e->d_name, p->name) != 0)
-            beside[count++] = arena_copy(p->job->arena, e->d_name, strlen(e->d_name));
-    if (d)
-        closedir(d);
+    struct few f = {.arena = p->job->arena,
+                    .but = p->name,
+                    .at = beside,
+                    .room = FEW_ENTRIES + 1,
+                    .left = SIZE_MAX,
+                    .directory = p->above};
+    list_few(&f);
     bool found = has_file(p->job->arena, p->above, "commit_success.txt");
-    for (size_t i = 0; !found && count <= FEW_ENTRIES && i < count; i++)
+    for (size_t i = 0; !found && f.count <= FEW_ENTRIES && i < f.count; i++)
         found = beside[i] && json_item(p->job->arena, p->above, beside[i]);
     return found;
 }

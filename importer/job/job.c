@@ -9,6 +9,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/codec/codec.h"
+#include "catalog/store/store.h"
 #include "importer/job/job_private.h"
 #include "importer/job/step.h"
 #include "importer/job/stray.h"
@@ -92,7 +93,7 @@ void job_issue(struct job *job, enum issue_severity severity, const char *path,
 void job_issue_error(struct job *job, enum issue_severity severity,
                      const struct error *err)
 {
-    add_issue(job, severity, err->source[0] == '/' ? err->source : NULL, err->offset,
+    add_issue(job, severity, path_is_whole(err->source) ? err->source : NULL, err->offset,
               error_word(err), err->message);
 }
 
@@ -735,12 +736,6 @@ enum status job_tensor(struct job *job, const struct tensor_claim *claim)
 
 /* --- running ---------------------------------------------------------------------------- */
 
-static bool is_directory(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* Its row tells a later import whether entries came or went. */
 static enum status add_directory(struct job *job, const char *path)
 {
@@ -757,7 +752,7 @@ static enum status open_primary(struct job *job, const struct job_request *reque
     uint32_t file;
     struct source *source = request->source;
     job->batch->folder =
-        !source && request->format->probe_dir && is_directory(request->path);
+        !source && request->format->probe_dir && path_is(request->path, ENTRY_FOLDER);
     if (job->batch->folder)
         return add_directory(job, request->path);
     if (source)

@@ -10,18 +10,19 @@
 
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
-#include "catalog/store/directory.h"
+#include "catalog/store/store.h"
 #include "importer/container/shard_name.h"
 #include "importer/walk/walk_private.h"
 
 /* --- the queue of directories ----------------------------------------------------------- */
 
-static bool seen_before(struct walker *w, const struct stat *st)
+static bool seen_before(struct walker *w, const struct file_identity *identity)
 {
     char key[40];
     bool added = true;
-    int len = snprintf(key, sizeof(key), "%llx:%llx", (unsigned long long)st->st_dev,
-                       (unsigned long long)st->st_ino);
+    int len =
+        snprintf(key, sizeof(key), "%llx:%llx", (unsigned long long)identity->device,
+                 (unsigned long long)identity->inode);
     char *kept = arena_copy(&w->walk->arena, key, (size_t)len);
     if (kept)
         strmap_add(&w->visited, kept, (size_t)len, &added);
@@ -31,15 +32,14 @@ static bool seen_before(struct walker *w, const struct stat *st)
 /* Queue a directory once, whatever links lead to it. `only` NULL: all that is below it. */
 static void push(struct walker *w, const char *path, const char *only, bool recursive)
 {
-    struct stat st;
+    enum entry_kind kind;
+    struct file_identity identity;
+    struct error err = {.offset = NO_OFFSET};
     pthread_mutex_lock(&w->lock);
-    if (stat(path, &st) != 0) {
-        struct error err = {.offset = NO_OFFSET};
-        if (errno != ENOENT && errno != ENOTDIR) {
-            error_errno(&err, errno, path, "cannot look at this directory");
+    if (path_look(path, &kind, &identity, &err) != OK) {
+        if (err.status != ERR_MISSING)
             walk_unseen(w, path, err.message);
-        }
-    } else if (only || !seen_before(w, &st)) {
+    } else if (only || !seen_before(w, &identity)) {
         struct task *t = arena_alloc(&w->walk->arena, sizeof(*t));
         char *kept = arena_copy(&w->walk->arena, path, strlen(path));
         if (t && kept) {
@@ -304,9 +304,9 @@ static enum status find_place(const char *path, bool exists, struct place *out,
     if (slash == given)
         out->directory = strdup("/");
     else if (slash)
-        *slash = '\0', out->directory = realpath(given, NULL);
+        *slash = '\0', out->directory = path_resolve(given);
     else
-        out->directory = realpath(".", NULL);
+        out->directory = path_resolve(".");
     const char *base =
         out->directory && strcmp(out->directory, "/") != 0 ? out->directory : "";
     int len = snprintf(out->path, sizeof(out->path), "%s/%s", base, name);
@@ -319,8 +319,10 @@ static enum status find_place(const char *path, bool exists, struct place *out,
 enum status walk_find(const char *path, struct error *err)
 {
     struct place place = {0};
-    struct stat st;
-    if (stat(path, &st) != 0)
+    enum entry_kind kind;
+    struct file_identity identity;
+    struct error missing = {.offset = NO_OFFSET};
+    if (path_look(path, &kind, &identity, &missing) != OK)
         find_place(path, false, &place, err);
     free(place.directory);
     return err->status;
@@ -360,12 +362,14 @@ static enum status push_name(struct walker *w, const char *path, bool exists,
 
 static enum status push_argument(struct walker *w, const char *path, struct error *err)
 {
-    struct stat st;
-    if (stat(path, &st) != 0)
+    enum entry_kind kind;
+    struct file_identity identity;
+    struct error missing = {.offset = NO_OFFSET};
+    if (path_look(path, &kind, &identity, &missing) != OK)
         return push_name(w, path, false, err);
-    if (!S_ISDIR(st.st_mode))
+    if (kind != ENTRY_FOLDER)
         return push_name(w, path, true, err);
-    char *real = realpath(path, NULL);
+    char *real = path_resolve(path);
     if (!real)
         error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
     else

@@ -1,0 +1,30 @@
+/*
+ * store_memory.h - a tree of files in memory, below memory:/NAME.
+ *
+ *   const struct memory_file files[] = {{"w/.zarray", metadata}, {"w/0", chunk}};
+ *   memory_mount("test", files, 2, &err);     memory:/test/w/.zarray is a file, memory:/test/w a folder
+ *   memory_unmount("test");
+ *
+ * For tests of what reads folders, and for fuzzers: nothing touches a disk. Until a tree is mounted,
+ * such a path is one of the file system like any other.
+ */
+#ifndef CKPTDB_STORE_MEMORY_H
+#define CKPTDB_STORE_MEMORY_H
+
+#include <stddef.h>
+
+#include "catalog/base/bits.h"
+#include "catalog/base/error.h"
+
+struct memory_file {
+    const char *path; /* "a/b": no empty part, no "." and ".." */
+    struct bytes bytes;
+};
+
+/* The files' paths and bytes must stay until it is unmounted, and nobody may be reading then.
+ * ERR_ARGUMENT: a path that is none, one that stands there twice, one below a file, a NAME in use. */
+enum status memory_mount(const char *name, const struct memory_file *files, size_t count,
+                         struct error *err);
+void memory_unmount(const char *name);
+
+#endif
