@@ -148,8 +148,7 @@ CREATE VIEW optax_slot(transformation, slot, scope, shape, dtype, "when") AS VAL
     ('apply_if_finite', 'total_notfinite', 'one', '[]', 'int32', NULL),
     ('inject_hyperparams', 'count', 'one', '[]', 'int32', NULL);
 
--- Of whose axes T5X makes none: the class of the state, and when it is that; without a class, the axes
--- cannot be restored.
+-- Of whose axes T5X makes none: the class of the state, and when it is that.
 CREATE VIEW optax_unregistered(transformation, state, "when") AS VALUES
     ('inject_hyperparams', 'InjectStatefulHyperparamsState', NULL),
     ('scale_by_rms', 'ScaleByRmsWithCountState', 'bias_correction true'),
@@ -160,9 +159,7 @@ CREATE VIEW optax_unregistered(transformation, state, "when") AS VALUES
     ('scale_by_novograd', 'ScaleByNovogradState', NULL),
     ('scale_by_rprop', 'ScaleByRpropState', NULL),
     ('scale_by_optimistic_gradient', 'ScaleByOptimisticGradientState', NULL),
-    ('scale_by_factored_rms', 'FactoredState', NULL),
-    ('scale_by_sm3', NULL, NULL),
-    ('zero_nans', NULL, NULL);
+    ('scale_by_factored_rms', 'FactoredState', NULL);
 
 -- The arguments of T5X's Adafactor.
 CREATE VIEW adafactor_argument(name) AS VALUES

@@ -20,9 +20,18 @@ struct node {
     const struct members *members;
 };
 
+/* How flax sees the states around a transformation. It takes the OrderedDict of a named chain for
+ * one value; T5X then goes into the dict, and converts the tuples in it once more. */
+struct nesting {
+    bool named;  /* in a named chain: T5X's axes are restored as a whole there */
+    bool tuples; /* in a tuple that is in a named chain */
+};
+
 struct optax {
     struct run *run;
     const struct json_value *axes;
+    const struct members *all; /* of the optimizer */
+    struct nesting nesting;
     struct optimizer_rows late; /* what is wrong about these parameters */
     bool check;                 /* wanted are only those */
     unsigned links;             /* of the optimizer at hand */
@@ -61,6 +70,9 @@ static const char *factored_shape(struct optax *o, const struct node *n,
 static bool add_dimensions(struct optax *o, struct optimizer_row row)
 {
     const struct optimizer_shape *s = row.param->shape;
+    const struct json_value *axes = axes_of(o->axes, row.param);
+    if (axes && !(row.axes = run_json(o->run, axes))) /* of all vectors together */
+        return false;
     for (unsigned k = 0; s && k < s->rank; k++) {
         row.slot = run_textf(o->run, "/%u", k);
         row.shape = run_textf(o->run, "[%llu]", (unsigned long long)s->size[k]);
@@ -133,6 +145,36 @@ static bool add_slots(struct optax *o, const struct node *n)
     return true;
 }
 
+/* T5X puts the axes of a state where its leaves are: those at `below` are not there. */
+static bool not_restored(struct optax *o, const struct node *n, const char *below)
+{
+    return late_fault(o, run_textf(o->run,
+                                   "ValueError: Failed to restore optimizer state, path "
+                                   "%s%s is not present in the input optimizer state "
+                                   "dict.",
+                                   n->path + strlen("state/"), below));
+}
+
+/* States whose axes have another structure than they: one value for all of zero_nans, one for all
+ * the vectors that sm3 keeps of a parameter, all parameters' for the gradients of multi_steps. In
+ * a named chain nobody compares. */
+static bool judge_structure(struct optax *o, const struct node *n)
+{
+    const struct members *m = n->members;
+    if (o->nesting.named || !o->all->count) /* a spec is checked without parameters */
+        return true;
+    if (strcmp(n->name, "multi_steps") == 0 && m->count < o->all->count)
+        return late_fault(o, "AttributeError: 'P' object has no attribute 'keys'");
+    if (strcmp(n->name, "zero_nans") == 0 && !m->count)
+        return late_fault(o, "TypeError: argument of type 'NoneType' is not iterable");
+    if (strcmp(n->name, "zero_nans") == 0)
+        return not_restored(o, n, run_textf(o->run, "/found_nan/%s", m->at[0]->name));
+    for (size_t i = 0; strcmp(n->name, "scale_by_sm3") == 0 && i < m->count; i++)
+        if (!m->at[i]->shape || m->at[i]->shape->rank)
+            return not_restored(o, n, run_textf(o->run, "/mu/%s/0", m->at[i]->name));
+    return true;
+}
+
 /* What T5X has no axes for. */
 static bool judge_axes(struct optax *o, const struct node *n)
 {
@@ -141,19 +183,14 @@ static bool judge_axes(struct optax *o, const struct node *n)
         return true;
     for (size_t i = 0; i < t->unregistereds; i++) {
         const struct optax_unregistered *u = &t->unregistered[i];
-        if (strcmp(u->of, n->name) != 0 ||
-            !args_when(n->args, u->when, u->when ? strlen(u->when) : 0))
-            continue;
-        if (!late_fault(
-                o, u->state
-                       ? run_textf(o->run,
-                                   "ValueError: Encountered unregistered "
-                                   "optax state type %s",
-                                   u->state)
-                       : run_textf(o->run, "the axes of %s cannot be restored", n->name)))
-            return false;
+        if (strcmp(u->of, n->name) == 0 &&
+            args_when(n->args, u->when, u->when ? strlen(u->when) : 0))
+            return late_fault(o, run_textf(o->run,
+                                           "ValueError: Encountered unregistered "
+                                           "optax state type %s",
+                                           u->state));
     }
-    return true;
+    return judge_structure(o, n);
 }
 
 /* --- hyperparameters -------------------------------------------------------------------------------- */
@@ -299,16 +336,12 @@ static bool add_named(struct optax *o, enum form form, const struct json_value *
 }
 
 static bool add_tx(struct optax *o, const struct json_value *tx, const char *path,
-                   const struct members *members)
+                   const struct members *members);
+
+static bool add_children(struct optax *o, const struct json_value *tx, const char *path,
+                         const struct members *members)
 {
-    static const struct args none;
-    const struct json_value *value, *at = NULL;
-    enum form form = optax_form_of(tx, &value);
-    struct node n = {form_key(form), path, &none, members};
-    if (form == FORM_OPT || form == FORM_TRANSFORM || form == FORM_INJECT)
-        return add_named(o, form, tx, value, &n);
-    if (!add_slots(o, &n) || !judge_axes(o, &n))
-        return false;
+    const struct json_value *at = NULL;
     struct child child;
     size_t place = 0;
     for (bool found = true; found;) {
@@ -327,6 +360,37 @@ static bool add_tx(struct optax *o, const struct json_value *tx, const char *pat
     return true;
 }
 
+/* What is in a combinator, which is a tuple or a named chain. */
+static bool add_inside(struct optax *o, enum form form, const struct json_value *tx,
+                       const char *path, const struct members *members)
+{
+    const struct nesting around = o->nesting;
+    if (form == FORM_NAMED_CHAIN && around.tuples && !o->run->params->root &&
+        !late_fault(o, run_textf(o->run,
+                                 "%s is a named_chain inside a tuple inside another: "
+                                 "T5X leaves tuples in it, which it cannot save",
+                                 path)))
+        return false;
+    o->nesting.named = around.named || form == FORM_NAMED_CHAIN;
+    o->nesting.tuples = around.tuples || (around.named && form != FORM_NAMED_CHAIN);
+    const bool good = add_children(o, tx, path, members);
+    o->nesting = around;
+    return good;
+}
+
+static bool add_tx(struct optax *o, const struct json_value *tx, const char *path,
+                   const struct members *members)
+{
+    static const struct args none;
+    const struct json_value *value;
+    enum form form = optax_form_of(tx, &value);
+    struct node n = {form_key(form), path, &none, members};
+    if (form == FORM_OPT || form == FORM_TRANSFORM || form == FORM_INJECT)
+        return add_named(o, form, tx, value, &n);
+    return add_slots(o, &n) && judge_axes(o, &n) &&
+           add_inside(o, form, tx, path, members);
+}
+
 static bool add_late(struct optax *o)
 {
     for (size_t i = 0; i < o->late.count; i++)
@@ -338,7 +402,8 @@ static bool add_late(struct optax *o)
 bool optax_late_faults(struct run *r, const struct json_value *tx,
                        const struct members *members)
 {
-    struct optax o = {.run = r, .late = {.arena = r->arena}, .check = true};
+    struct optax o = {
+        .run = r, .all = members, .late = {.arena = r->arena}, .check = true};
     return add_tx(&o, tx, STATE_ROOT, members) && add_late(&o);
 }
 
@@ -346,10 +411,12 @@ bool optax_state(struct run *r)
 {
     const struct json_value *tx = json_get(r->spec, "optax"),
                             *axes = json_get(r->spec, "axes");
-    struct optax o = {
-        .run = r, .late = {.arena = r->arena}, .axes = value_null(axes) ? NULL : axes};
-    struct optimizer_row step = {"state/step", NULL, NULL, "[]", "int32", NULL, NULL};
     struct members all;
+    struct optax o = {.run = r,
+                      .all = &all,
+                      .late = {.arena = r->arena},
+                      .axes = value_null(axes) ? NULL : axes};
+    struct optimizer_row step = {"state/step", NULL, NULL, "[]", "int32", NULL, NULL};
     const char *root = r->params->root;
     if (!optax_faults(r, tx) || r->rows->count > 0)
         return r->err->status == OK;

@@ -27,6 +27,32 @@ echo '-- axes'
 spec axes '{"optax": {"opt": "adam"}, "axes": {"a/kernel": ["embed", "mlp"], "a/bias": ["mlp"]}}'
 state axes P
 spec axes '{"optax": {"opt": "adan"}, "axes": {"a/kernel": ["embed", "mlp"]}}'
+# States whose axes have another structure, with what the original says (jax 0.10.2).
+axes='"axes": {"a/kernel": ["embed", "mlp"], "a/bias": ["mlp"]}'
+judge() { # LABEL TX [ELSE]
+    echo "-- $1"
+    echo "{\"optax\": $2${3-, $axes}}" >judge.spec
+    "$ckptdb" optimizer delete judge >/dev/null 2>&1
+    "$ckptdb" optimizer load judge judge.spec
+    state judge P | grep -v '^state/step'
+}
+zero='{"transform": "zero_nans"}' sm3='{"transform": "scale_by_sm3"}' trace='{"transform": "trace"}'
+steps="{\"multi_steps\": $trace}" none='"mask": {"contains": "nothing"}' kernel='"mask": {"contains": "kernel"}'
+judge 'zero_nans' "$zero"
+judge 'zero_nans masked to nothing' "{\"masked\": $zero, $none}"
+judge 'zero_nans in a named chain' "{\"chain\": [{\"named_chain\": [[\"n\", $zero]]}]}"
+judge 'sm3' "$sm3"
+judge 'sm3 masked to nothing' "{\"masked\": $sm3, $none}"
+judge 'sm3 masked to a scalar' "{\"masked\": $sm3, \"mask\": {\"endswith\": \"s\"}}"
+judge 'sm3 in a named chain' "{\"named_chain\": [[\"n\", $sm3]]}"
+judge 'multi_steps masked' "{\"masked\": $steps, $kernel}"
+judge 'multi_steps masked, nothing left out' "{\"masked\": $steps, \"mask\": {\"not\": {\"contains\": \"nothing\"}}}"
+judge 'multi_steps for a label' "{\"multi_transform\": [[\"a\", $steps], [\"b\", $trace]], \"filter\": {\"contains\": \"kernel\"}}"
+judge 'multi_steps masked in a named chain' "{\"named_chain\": [[\"n\", {\"masked\": $steps, $kernel}]]}"
+inner="{\"named_chain\": [[\"n\", $trace]]}"
+judge 'a named chain for a label' "{\"multi_transform\": [[\"a\", $inner], [\"b\", $trace]], \"filter\": {\"contains\": \"kernel\"}}" ''
+judge 'a named chain in one' "{\"named_chain\": [[\"m\", $inner]]}" ''
+judge 'a named chain in a tuple in one' "{\"named_chain\": [[\"m\", {\"chain\": [$inner]}]]}" ''
 echo '-- half precision'
 names H.json a:2:bfloat16 b:3:float16
 spec half '{"optax": {"inject_hyperparams": "adam"}}'
