@@ -40,7 +40,7 @@ def one(bench, name, goal, make):
                   [bench.ckptdb, "-d", str(ours), "import", str(folder)],
                   [sys.executable, str(bench.root / "reference_import.py"), str(reference), str(folder)],
                   goal, remove(bench), totals_agree(bench, folder),
-                  f"; {bench.count(FILES)} files, catalog {os.path.getsize(ours) >> 20 if ours.exists() else 0} MB")
+                  lambda: f"; {bench.count(FILES)} files, catalog {os.path.getsize(ours) / 1e6:.1f} MB")
 
 
 def again(bench):

@@ -6,7 +6,6 @@ import shutil
 import statistics
 import struct
 import subprocess
-import sys
 import zlib
 
 SIZE = 1 << 30
@@ -131,9 +130,9 @@ def zarr(path, size, codec, raw):
 def tensorstore(bench, codec, path, get):
     """Reading into memory, both on the same two cores; its start-up does not count."""
     name = f"read {codec} chunks, as TensorStore does"
-    python = os.environ.get("BENCH_PYTHON", sys.executable)
-    if subprocess.run([python, "-c", "import tensorstore"], capture_output=True).returncode:
-        bench.say(name, "no TensorStore (BENCH_PYTHON says which Python has it)")
+    python = bench.python_with("tensorstore")
+    if not python:
+        bench.leave_out(name, "there is no TensorStore")
         return
     ratios, times = [], ([], [])
     for pair in range(bench.pairs + 1):
@@ -152,7 +151,7 @@ def chunks(bench):
     for codec, suffix, unpack, one, two in (("gzip", ".gz", "gzip -dc", 0.45, 0.25),
                                             ("zstd", ".zst", "zstd -dcq", 0.65, 0.35)):
         if not shutil.which(codec):
-            bench.say(f"materialise {codec} chunks", f"there is no {codec}")
+            bench.leave_out(f"materialise {codec} chunks", f"there is no {codec}")
             continue
         path, raw, catalog = bench.root / codec, bench.root / f"{codec}.raw", bench.root / f"{codec}.db"
         zarr(path, size, codec, raw)

@@ -1,10 +1,6 @@
 """Orbax: index a checkpoint of many arrays, against Orbax's own look at what it holds. Only the call is
-counted there, not the start of Python and JAX. Skipped where Orbax is not installed, also not by
-`make interop`."""
-import pathlib
+counted there, not the start of Python and JAX."""
 import statistics
-import subprocess
-import sys
 
 WRITE = """
 import sys, numpy as np, orbax.checkpoint as ocp
@@ -26,21 +22,13 @@ print(len(jax.tree.leaves(getattr(tree, "tree", tree))), took)
 """
 
 
-def python_with_orbax():
-    for program in ("build/interop/bin/python", sys.executable):
-        if pathlib.Path(program).exists() and subprocess.run(
-                [program, "-c", "import orbax.checkpoint"], capture_output=True).returncode == 0:
-            return program
-    return None
-
-
 def run(bench):
     name, goal = "index 10,000 arrays of Orbax", 0.1
     if not bench.wants(name):
         return
-    python = python_with_orbax()
+    python = bench.python_with("orbax.checkpoint")
     if not python:
-        bench.say(name, "skipped: there is no Orbax here (make interop installs it)")
+        bench.leave_out(name, "there is no Orbax")
         return
     folder, catalog, count = bench.root / "orbax", bench.root / "orbax.db", bench.count(10000)
     bench.run([python, "-c", WRITE, str(folder), str(count)])

@@ -34,7 +34,7 @@ def run(bench):
     try:
         drop_caches()
     except OSError as why:
-        bench.say(name, f"left out: caches cannot be dropped ({why.strerror})")
+        bench.leave_out(name, f"caches cannot be dropped ({why.strerror})")
         return
     store, arrays = bench.root / "store.zarr", bench.count(ARRAYS)
     make(store, arrays)

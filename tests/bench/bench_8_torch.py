@@ -1,12 +1,6 @@
-"""Indexing files of torch.save against torch.load(mmap=True, map_location="meta").
-
-PyTorch is that of $TORCH_PYTHON, or of the environment of `make interop`; without it these rows
-are left out.
-"""
+"""Indexing files of torch.save against torch.load(mmap=True, map_location="meta")."""
 import os
-import pathlib
 import statistics
-import subprocess
 
 TENSORS, FILES, TENSORS_A_FILE = 5000, 2000, 100
 MAKE = """
@@ -27,23 +21,14 @@ print(time.perf_counter() - began)
 """
 
 
-def python_with_torch():
-    home = pathlib.Path(__file__).resolve().parents[2]
-    for python in (os.environ.get("TORCH_PYTHON"), str(home / "build/interop/bin/python")):
-        if python and os.path.exists(python) and subprocess.run(
-                [python, "-c", "import torch"], capture_output=True, check=False).returncode == 0:
-            return python
-    return None
-
-
 def run(bench):
     names = ["index a torch file of 5,000 tensors, start-up included", "the same without start-up",
              "index 2,000 torch files of one layout"]
-    if not any(bench.wants(name) for name in names):
-        return
-    python = python_with_torch()
+    wanted = [name for name in names if bench.wants(name)]
+    python = bench.python_with("torch") if wanted else None
     if not python:
-        bench.say(names[0], "left out: no PyTorch ($TORCH_PYTHON)")
+        for name in wanted:
+            bench.leave_out(name, "there is no PyTorch")
         return
     (bench.root / "many").mkdir()
     (bench.root / "empty").mkdir()
