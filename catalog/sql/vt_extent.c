@@ -8,6 +8,7 @@
 #include "catalog/base/text.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/keeper.h"
+#include "catalog/sql/rowid.h"
 
 enum {
     TENSOR_ID,
@@ -344,7 +345,7 @@ static int extent_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 static int extent_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
 {
     const struct extent_cursor *c = (const struct extent_cursor *)base;
-    *id = c->tensor.id + (sqlite3_int64)c->at;
+    *id = (sqlite3_int64)rowid_add(rowid_add(0, (uint64_t)c->tensor.id), c->at);
     return SQLITE_OK;
 }
 

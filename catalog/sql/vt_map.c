@@ -21,10 +21,12 @@
 
 #include "catalog/sql/extension.h"
 #include "catalog/sql/map_load.h"
+#include "catalog/sql/rowid.h"
 #include "catalog/sql/rule_load.h"
 
-#define COST_OF_ONE 1e4  /* estimated, all parameters given */
-#define BATCH       1024 /* leaves that are settled together where each is by itself */
+#define COST_OF_ONE  1e4  /* estimated, all parameters given */
+#define COST_OF_NONE 1e30 /* a factor, of a call that is refused */
+#define BATCH        1024 /* leaves that are settled together where each is by itself */
 
 /* One list for all functions; some columns mean something in one of them alone. */
 #define MAP_COLUMNS(X)                                                                   \
@@ -111,7 +113,7 @@ struct map_cursor {
     struct map_group source, target;
     sqlite3_stmt *stream; /* has more leaves of the sources; else NULL */
     size_t row;
-    sqlite3_int64 rowid;
+    size_t before; /* rows of the sources that the stream gave and that are gone */
     sqlite3_value *argument[GIVEN];
 };
 
@@ -167,19 +169,17 @@ static int given_by(int column)
     }
 }
 
-/* Planning one side of an OR, SQLite shows the terms of that side alone: arguments that are missing
- * there may be given beside it. idxStr is the columns used, in hexadecimal. */
+/* A plan that lacks an argument is the last that SQLite takes, and says so when it runs: planning one
+ * side of an OR, SQLite shows the terms of that side alone, and what is missing there may be given
+ * beside it. idxStr is the columns used, in hexadecimal. */
 static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    static const char *const name[] = {"ruleset", "source", "target_id", "strict"};
     const struct map_function *f = ((struct map_table *)base)->function;
     int at[GIVEN] = {-1, -1, -1, -1}, arguments = 0;
-    bool unusable = false, other = false;
+    bool unusable = false;
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *c = &info->aConstraint[i];
         int given = c->op == SQLITE_INDEX_CONSTRAINT_EQ ? given_by(c->iColumn) : -1;
-        other = other || (given < 0 && c->op != SQLITE_INDEX_CONSTRAINT_LIMIT &&
-                          c->op != SQLITE_INDEX_CONSTRAINT_OFFSET);
         unusable = unusable || (given >= 0 && !c->usable);
         if (given >= 0 && c->usable)
             at[given] = i;
@@ -194,15 +194,14 @@ static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         } else if (!f->needs[given]) {
             info->estimatedCost *=
                 given == GIVEN_SOURCE || f->view == MAP_ASSIGNMENT ? 1e6 : 1;
-        } else if (unusable || other) {
+        } else if (unusable) {
             return SQLITE_CONSTRAINT;
         } else {
-            base->zErrMsg =
-                sqlite3_mprintf("say which %s: %s = ...", name[given], name[given]);
-            return SQLITE_ERROR;
+            info->estimatedCost *= COST_OF_NONE;
         }
     }
-    info->estimatedRows = (sqlite3_int64)(info->estimatedCost / 10);
+    info->estimatedRows =
+        (sqlite3_int64)(info->estimatedCost < 1e18 ? info->estimatedCost / 10 : 1e17);
     info->idxStr = sqlite3_mprintf("%llx", info->colUsed);
     info->needToFreeIdxStr = 1;
     return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
@@ -343,6 +342,7 @@ static void task_reset(struct map_cursor *c)
 static int settle_batch(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
+    c->before += c->task.rows;
     task_reset(c);
     int rc = map_stream_next(c->stream, BATCH, wanted(c), &c->task, &c->task.source);
     if (rc == SQLITE_DONE) {
@@ -400,6 +400,8 @@ static int next_task(struct map_cursor *c, const char *ruleset)
     }
     if (rc == SQLITE_OK)
         rc = next_sources(c, ruleset);
+    c->before = 0;
+    c->task.rows = c->row = 0;
     if (rc == SQLITE_OK && c->by_leaf)
         rc = map_stream_begin(&t->statements, c->dialect, ruleset,
                               c->source.list[c->source.first].id,
@@ -436,7 +438,6 @@ static int cursor_seek(struct map_cursor *c)
 static int map_next(sqlite3_vtab_cursor *base)
 {
     struct map_cursor *c = (struct map_cursor *)base;
-    c->rowid++;
     if (++c->source.at < c->source.next)
         return SQLITE_OK;
     c->source.at = c->source.first;
@@ -492,12 +493,25 @@ static int cursor_begin(struct map_cursor *c)
     return rc == SQLITE_OK ? cursor_seek(c) : rc;
 }
 
+/* An argument is missing. */
+static int refuse(sqlite3_vtab *table, enum given given)
+{
+    static const char *const name[] = {"ruleset", "source", "target_id", "strict"};
+    sqlite3_free(table->zErrMsg);
+    table->zErrMsg = sqlite3_mprintf("say which %s: %s = ...", name[given], name[given]);
+    return SQLITE_ERROR;
+}
+
 static int map_filter(sqlite3_vtab_cursor *base, int set, const char *used, int argc,
                       sqlite3_value **argv)
 {
     struct map_cursor *c = (struct map_cursor *)base;
+    struct map_table *t = (struct map_table *)base->pVtab;
     cursor_reset(c);
     c->used = strtoull(used, NULL, 16);
+    for (int given = 0; given < GIVEN; given++)
+        if (t->function->needs[given] && !(set >> given & 1))
+            return refuse(&t->base, given);
     for (int i = 0; i < argc; i++)
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
             return SQLITE_OK;
@@ -640,7 +654,12 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
 
 static int map_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
 {
-    *row = ((struct map_cursor *)base)->rowid;
+    const struct map_cursor *c = (const struct map_cursor *)base;
+    uint64_t id = rowid_add_value(0, c->argument[GIVEN_RULESET]);
+    id = rowid_add(id, (uint64_t)c->source.list[c->source.at].id);
+    id = rowid_add(id, (uint64_t)c->target.list[c->target.at].id);
+    id = rowid_add_value(id, c->argument[GIVEN_STRICT]);
+    *row = (sqlite3_int64)rowid_add(id, c->before + c->row);
     return SQLITE_OK;
 }
 

@@ -18,6 +18,7 @@
 #include "catalog/optimizer/layout.h"
 #include "catalog/optimizer/optimizer.h"
 #include "catalog/sql/extension.h"
+#include "catalog/sql/rowid.h"
 
 #define ROWS_MAX 65536 /* of a table that a file has instead of ours */
 
@@ -537,7 +538,9 @@ static int question_column(sqlite3_vtab_cursor *base, sqlite3_context *context, 
 
 static int question_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
 {
-    *row = (sqlite3_int64)((struct question_cursor *)base)->at;
+    const struct question_cursor *c = (const struct question_cursor *)base;
+    uint64_t id = rowid_add(rowid_add_value(0, c->text), (uint64_t)c->checkpoint);
+    *row = (sqlite3_int64)rowid_add(id, c->at);
     return SQLITE_OK;
 }
 

@@ -13,6 +13,8 @@
  *   each_COLUMN     (one at most) an integer, or a text of integers, "7,8,9": the row is repeated
  *                   for each of them, in a column COLUMN. What layouts share is so worked out once.
  *
+   id              (a column so called) tells the rows apart, whatever is given (rowid.h)
+ *
  * Parameters that are no columns are hidden columns, in the order of their first use. Where
  * a value given is NULL there are no rows. Columns that nobody asks for are left out of the
  * SELECT, so that the expressions of a query SQLite can flatten cost nothing unused.
@@ -24,10 +26,12 @@
 #include "catalog/base/text.h"
 #include "catalog/db/schema.h"
 #include "catalog/sql/extension.h"
+#include "catalog/sql/rowid.h"
 
 #define PARAMETERS_MAX 8
-#define COLUMNS_MAX    63  /* that SQLite can say of whether they are used */
-#define COST_OF_ONE    1e4 /* estimated, all parameters given */
+#define COLUMNS_MAX    63   /* that SQLite can say of whether they are used */
+#define COST_OF_ONE    1e4  /* estimated, all parameters given */
+#define COST_OF_NONE   1e30 /* a factor, of a call that is refused */
 #define EACH           "each_"
 
 struct parameter {
@@ -43,6 +47,7 @@ struct query {
     char *column[COLUMNS_MAX]; /* their names in the SELECT; hidden ones follow */
     int columns;
     int each; /* the column each_COLUMN; -1: none */
+    int id;   /* the column id; -1: none */
     struct parameter parameter[PARAMETERS_MAX];
     int parameters;
     /* One statement that no cursor uses, and what it was prepared for. */
@@ -106,6 +111,7 @@ static bool query_describe(struct query *q, sqlite3_stmt *s, struct text *table)
     int hidden = sqlite3_column_count(s);
     bool each;
     q->each = -1;
+    q->id = column_called(s, "id");
     while (q->columns < hidden && q->columns < COLUMNS_MAX) {
         int i = q->columns++;
         const char *name = column_name(s, i, &each);
@@ -180,22 +186,9 @@ static int constraint_for(const sqlite3_index_info *info, int column, bool *unus
     return found;
 }
 
-/* Planning one side of an OR, SQLite shows the terms of that side alone: parameters that are
- * missing there may be given beside it. */
-static bool asks_a_column(const struct query *q, const sqlite3_index_info *info)
-{
-    for (int i = 0; i < info->nConstraint; i++) {
-        int column = info->aConstraint[i].iColumn;
-        bool parameter = column >= q->columns;
-        for (int k = 0; k < q->parameters; k++)
-            parameter = parameter || q->parameter[k].column == column;
-        if (!parameter)
-            return true;
-    }
-    return false;
-}
-
-/* idxNum is the set of parameters given, idxStr the columns used, in hexadecimal. */
+/* idxNum is the set of parameters given, idxStr the columns used, in hexadecimal. A plan that lacks
+ * a parameter is the last that SQLite takes, and says so when it runs: planning one side of an OR,
+ * SQLite shows the terms of that side alone, and what is missing there may be given beside it. */
 static int query_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     struct query *q = (struct query *)base;
@@ -209,17 +202,14 @@ static int query_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
             info->aConstraintUsage[at].argvIndex = ++given;
             info->aConstraintUsage[at].omit = p->column >= q->columns;
             info->idxNum |= 1 << i;
-        } else if (p->required && (unusable || asks_a_column(q, info))) {
+        } else if (p->required && unusable) {
             return SQLITE_CONSTRAINT;
-        } else if (p->required) {
-            base->zErrMsg =
-                sqlite3_mprintf("say which %s: %s = ...", p->name + 1, p->name + 1);
-            return SQLITE_ERROR;
         } else {
-            info->estimatedCost *= 1e6;
+            info->estimatedCost *= p->required ? COST_OF_NONE : 1e6;
         }
     }
-    info->estimatedRows = (sqlite3_int64)(info->estimatedCost / 10);
+    info->estimatedRows =
+        (sqlite3_int64)(info->estimatedCost < 1e18 ? info->estimatedCost / 10 : 1e17);
     info->idxStr = sqlite3_mprintf("%llx", info->colUsed);
     info->needToFreeIdxStr = 1;
     return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
@@ -279,7 +269,7 @@ static int cursor_prepare(struct query_cursor *c, unsigned long long used)
     struct text sql = {0};
     for (int i = 0; i < q->columns; i++) {
         text_adds(&sql, i ? ", " : "SELECT ");
-        if (column_used(used, i) || i == q->each)
+        if (column_used(used, i) || i == q->each || i == q->id)
             text_addf(&sql, "\"%s\"", q->column[i]);
         else
             text_adds(&sql, "NULL");
@@ -338,6 +328,14 @@ static int query_next(sqlite3_vtab_cursor *base)
     return rc == SQLITE_DONE ? SQLITE_OK : cursor_error(c, rc);
 }
 
+/* A parameter is missing. */
+static int refuse(sqlite3_vtab *table, const char *name)
+{
+    sqlite3_free(table->zErrMsg);
+    table->zErrMsg = sqlite3_mprintf("say which %s: %s = ...", name, name);
+    return SQLITE_ERROR;
+}
+
 static int query_filter(sqlite3_vtab_cursor *base, int set, const char *columns, int argc,
                         sqlite3_value **argv)
 {
@@ -350,6 +348,9 @@ static int query_filter(sqlite3_vtab_cursor *base, int set, const char *columns,
     for (int i = 0; i < argc; i++)
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
             return SQLITE_OK;
+    for (int i = 0; i < q->parameters; i++)
+        if (q->parameter[i].required && !(set >> i & 1))
+            return refuse(base->pVtab, q->parameter[i].name + 1);
     int rc = cursor_prepare(c, strtoull(columns, NULL, 16));
     if (rc != SQLITE_OK)
         return cursor_error(c, rc);
@@ -398,7 +399,13 @@ static int query_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 
 static int query_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
 {
-    *row = ((struct query_cursor *)base)->row;
+    const struct query_cursor *c = (const struct query_cursor *)base;
+    const struct query *q = (const struct query *)base->pVtab;
+    uint64_t id = 0;
+    for (int i = 0; i < q->parameters; i++)
+        id = rowid_add_value(id, c->given[i]);
+    *row = q->id >= 0 ? sqlite3_column_int64(c->stmt, q->id)
+                      : (sqlite3_int64)rowid_add(id, (uint64_t)c->row);
     return SQLITE_OK;
 }
 

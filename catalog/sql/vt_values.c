@@ -14,6 +14,7 @@
 #include "catalog/convert/convert.h"
 #include "catalog/read/read.h"
 #include "catalog/sql/fn_data.h"
+#include "catalog/sql/rowid.h"
 
 #define BLOCK_ELEMENTS 4096 /* whole blocks of any dtype */
 
@@ -375,7 +376,8 @@ static int values_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 
 static int values_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
 {
-    *id = (sqlite3_int64)((const struct values_cursor *)base)->at;
+    const struct values_cursor *c = (const struct values_cursor *)base;
+    *id = (sqlite3_int64)rowid_add(rowid_add(0, (uint64_t)c->tensor.id), c->at);
     return SQLITE_OK;
 }
 

@@ -35,3 +35,17 @@ ask "SELECT count(*) FROM tensor WHERE name = 'global_step'"
 ask "SELECT count(*) FROM tensor WHERE checkpoint = '$(sed 's/[.]data.*//' file)'"
 ask "SELECT count(*) FROM file"
 ask "SELECT name FROM largest LIMIT 1"
+echo '-- a row is the same row however it is asked for: OR, FULL JOIN'
+"$CKPTDB_BIN" map load to - <<'END'
+{"dialect": "t5x-translator", "rules": [["(.*)", "new/\\1"]]}
+END
+"$CKPTDB_BIN" "SELECT count(*) FROM translation WHERE ruleset = 'to' AND (checkpoint_id = 1 OR checkpoint_id = 2)"
+"$CKPTDB_BIN" "SELECT count(*) FROM translation_rows WHERE ruleset = 'to' AND source_id = 1 OR source_id = 2 AND ruleset = 'to'"
+"$CKPTDB_BIN" "SELECT count(*) FROM translation_rows WHERE ruleset = 'to' AND source_id = 1 OR ord < 50 AND ruleset = 'to'"
+"$CKPTDB_BIN" "SELECT count(*) FROM tensors_of WHERE of = 1 AND ord < 30 OR of = 2 AND name = 'global_step' OR of = 1 AND ord < 20"
+"$CKPTDB_BIN" "SELECT count(a.id), count(b.id), sum(a.nbytes), sum(b.nbytes) FROM tensors_of(2) a FULL JOIN tensors_of(3) b
+  ON a.name = b.name AND a.name < 'encoder'"
+"$CKPTDB_BIN" "SELECT tensors, nbytes FROM checkpoint WHERE id IN (2, 3)"
+"$CKPTDB_BIN" "SELECT count(*) FROM tensor_values WHERE of_tensor = 1 << 24 AND position < 3 OR of_tensor = (1 << 24) + 1 AND position < 4"
+"$CKPTDB_BIN" "SELECT count(*) FROM extent WHERE tensor_id = 2 << 24 AND ordinal < 9 OR tensor_id = (2 << 24) + 1 AND stored > 0"
+"$CKPTDB_BIN" "SELECT count(*) FROM tensors_of"
