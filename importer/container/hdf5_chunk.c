@@ -261,10 +261,16 @@ static uint64_t entries_of(const struct extensible *e, unsigned u)
     return e->least << (u + 1) / 2;
 }
 
-/* A data block of `count` entries; `written`: which of its pages are, from bit `bit` on. */
+/* Which pages of a block were written: bits from `first` on. */
+struct pages {
+    struct bytes bits;
+    uint64_t first;
+};
+
+/* A data block of `count` entries. */
 static enum status walk_data_block(struct chunk_walk *w, const struct extensible *e,
                                    uint64_t address, uint64_t first, uint64_t count,
-                                   struct bytes written)
+                                   struct pages written)
 {
     struct hdf5 *h = w->h;
     struct arena arena = {0};
@@ -275,7 +281,7 @@ static enum status walk_data_block(struct chunk_walk *w, const struct extensible
     if (address == HDF5_UNDEFINED || first >= w->wanted)
         return OK;
     if (!mul_u64(paged ? 0 : count, each, &len) ||
-        !add_u64(len, fixed + SUM_BYTES, &len) || (paged && !written.len))
+        !add_u64(len, fixed + SUM_BYTES, &len) || (paged && !written.bits.len))
         return damaged(w, address, "a data block of too many entries");
     if (hdf5_take_summed(h, address, len, "EADB", &arena, &block, w->err) == OK &&
         !paged) {
@@ -287,12 +293,14 @@ static enum status walk_data_block(struct chunk_walk *w, const struct extensible
     for (uint64_t i = 0; paged && w->err->status == OK && i < count / e->page &&
                          first + i * e->page < w->wanted;
          i++)
-        if (bit_is_set(written, i))
+        if (bit_is_set(written.bits, written.first + i))
             add_page(w, address + len + i * (e->page * each + SUM_BYTES),
                      first + i * e->page, e->page);
     return w->err->status;
 }
 
+/* The bits of a super block's pages are those of one data block after the other, in as many bytes
+ * as they would take if each began with a byte of its own. */
 static enum status walk_super_block(struct chunk_walk *w, const struct extensible *e,
                                     uint64_t address, unsigned u, uint64_t first)
 {
@@ -300,21 +308,21 @@ static enum status walk_super_block(struct chunk_walk *w, const struct extensibl
     struct arena arena = {0};
     struct bytes all;
     uint64_t blocks = blocks_of(u), count = entries_of(e, u), len;
-    uint64_t pages = count > e->page ? (count / e->page + 7) / 8 : 0; /* bytes a block */
+    uint64_t pages = count > e->page ? count / e->page : 0; /* of a data block */
     uint64_t fixed = 6u + h->offset_bytes + e->offset_bytes;
     if (address == HDF5_UNDEFINED || first >= w->wanted)
         return OK;
-    if (!mul_u64(blocks, pages + h->offset_bytes, &len) ||
+    if (!mul_u64(blocks, (pages + 7) / 8 + h->offset_bytes, &len) ||
         !add_u64(len, fixed + SUM_BYTES, &len))
         return damaged(w, address, "a super block of too many blocks");
     if (hdf5_take_summed(h, address, len, "EASB", &arena, &all, w->err) == OK) {
         struct cursor c = hdf5_cursor(h, all, address);
         cursor_take(&c, fixed);
-        struct bytes written = cursor_take(&c, blocks * pages);
-        for (uint64_t i = 0; i < blocks && w->err->status == OK; i++)
-            walk_data_block(w, e, hdf5_address(h, &c), first + i * count, count,
-                            (struct bytes){written.at ? written.at + i * pages : NULL,
-                                           (size_t)pages});
+        struct pages written = {.bits = cursor_take(&c, blocks * ((pages + 7) / 8))};
+        for (uint64_t i = 0; i < blocks && w->err->status == OK; i++) {
+            written.first = i * pages;
+            walk_data_block(w, e, hdf5_address(h, &c), first + i * count, count, written);
+        }
     }
     arena_release(&arena);
     return w->err->status;
@@ -347,7 +355,7 @@ static enum status walk_index_block(struct chunk_walk *w, const struct extensibl
             walk_super_block(w, e, hdf5_address(h, &c), u, first);
         for (uint64_t i = 0; u < direct && i < blocks && w->err->status == OK; i++)
             walk_data_block(w, e, hdf5_address(h, &c), first + i * count, count,
-                            (struct bytes){0});
+                            (struct pages){0});
         if (!mul_u64(count, blocks, &all_entries) || !add_u64(first, all_entries, &first))
             break;
     }

@@ -28,7 +28,7 @@ static int hdf5_probe(const struct probe *p)
     uint64_t base;
     if (hdf5_signature(p->head, &base))
         return 64;
-    bool text = !p->head.len || strchr("<{[v\t\r\n ", p->head.at[0]);
+    bool text = !p->head.len || memchr("<{[v\t\r\n ", p->head.at[0], 8);
     return p->size > PROBE_HEAD_BYTES && !text && named(p->name) ? 8 : 0;
 }
 

@@ -260,7 +260,7 @@ enum status hdf5_tree_facts(struct hdf5_tree *t, const struct hdf5_object *o,
         if (dtype && is_text && !a->space.null && !a->space.rank &&
             strcmp(a->name, "dtype") == 0 &&
             hdf5_text(&t->h, &a->type, a->data, &text, &ignored) == OK)
-            *dtype = arena_copy(t->job->arena, text.at, text.len);
+            *dtype = arena_copy(arena, text.at, text.len);
         if (!t->no_facts)
             state_one(t, a, &key, err);
     }

@@ -295,18 +295,26 @@ static enum status emit_strings(struct emission *e)
     return emit(e);
 }
 
-/* What an attribute says of opaque bytes, where they are as many as it needs. */
-static void take_dtype(struct emission *e, const char *dtype)
+/* The name of the type, or, of opaque bytes, what an attribute says of them, where they are as
+ * many as that needs. A name that is not one of the table's is kept for as long as the job. */
+static enum status take_dtype(struct emission *e, const char *stated)
 {
     struct dtype known;
-    struct hdf5_type *t = &e->d.type;
-    e->claim.dtype = t->dtype;
-    if (t->class != HDF5_RAW || !dtype)
-        return;
-    dtype_find(dtype, &known);
-    if (dtype_sized(&known) && known.block_elems == 1 && known.block_bytes == t->item &&
-        known.bits == t->item * 8 && known.kind != DTYPE_VOID)
-        e->claim.dtype = known.name;
+    const struct hdf5_type *t = &e->d.type;
+    if (t->class == HDF5_RAW && stated) {
+        dtype_find(stated, &known);
+        if (dtype_sized(&known) && known.block_elems == 1 &&
+            known.block_bytes == t->item && known.bits == t->item * 8 &&
+            known.name != stated) {
+            e->claim.dtype = known.name;
+            return OK;
+        }
+    }
+    dtype_find(t->dtype, &known);
+    e->claim.dtype = known.name != t->dtype
+                         ? known.name
+                         : arena_copy(e->job->arena, t->dtype, strlen(t->dtype));
+    return e->claim.dtype ? OK : no_memory(e);
 }
 
 static enum status check_kind(struct emission *e, bool *left)
@@ -346,7 +354,8 @@ enum status hdf5_tree_tensor(struct hdf5_tree *t, const struct hdf5_object *o,
     memcpy(e.shape + s->rank, e.d.type.shape, e.d.type.rank * sizeof(*s->shape));
     e.claim.shape = e.shape;
     e.claim.rank = s->rank + e.d.type.rank;
-    take_dtype(&e, dtype);
+    if (take_dtype(&e, dtype) != OK)
+        return err->status;
     if (!shape_elements(e.shape, e.claim.rank, &e.elements) ||
         !mul_u64(e.elements, e.d.type.item, &e.nbytes)) {
         struct error why = {.offset = NO_OFFSET};
