@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# check.sh VARIANT [unit|golden|answers|pty|fuzz]... - run the tests of a build that make has made,
+# check.sh VARIANT [unit|golden|answers|pages|pty|fuzz]... - run the tests of a build that make has made,
 # all kinds unless some are named. The last line is "N passed, N failed".
 set -u
 cd "$(dirname "$0")/.." || exit 2
 variant=$1
 shift
-kinds=${*:-unit golden answers pty fuzz}
+kinds=${*:-unit golden answers pages pty fuzz}
 # ThreadSanitizer holds signals back, which the cases on a terminal are about.
 [ "$variant" != tsan ] || [ $# != 0 ] || kinds='unit golden answers fuzz'
 export TESTS=$PWD/tests
@@ -68,6 +68,9 @@ for kind in $kinds; do
         run_each "${names[@]/#/build/$variant/tests/unit/}" ;;
     golden) run_counted golden bash tests/run.sh ;;
     answers) run_counted answers python3 tests/check_answers.py "$CKPTDB_BIN" tests/fixtures/real ;;
+    # Pages are about the program that a reader builds; a sanitizer's extension fits no sqlite3.
+    pages) [ "$variant" = release ] || continue
+        run_counted pages python3 tests/readme.py "$CKPTDB_BIN" ;;
     pty) run_counted pty python3 tests/pty/run.py "$CKPTDB_BIN" ;;
     fuzz) run_counted fuzz bash tests/fuzz/replay.sh "build/$variant/tests/fuzz" ;;
     *) echo "check.sh: no such kind of test: $kind" >&2; exit 2 ;;

@@ -202,7 +202,7 @@ enum keep {
 static enum keep keep_of(const struct render *r, int column)
 {
     static const char *const texts[] = {"message", "error", "note",  "meaning", "advice",
-                                        "hint",    "names", "first", "place"};
+                                        "hint",    "names", "first", "place", "tensors"};
     if (strcmp(r->names[column], "new_name") == 0 ||
         strcmp(r->names[column], "status") == 0)
         return KEEP_NAME;
