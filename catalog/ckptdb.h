@@ -319,6 +319,27 @@ struct ckptdb_map_options {
 enum ckptdb_status ckptdb_map(ckptdb *, const struct ckptdb_map_options *,
                               struct ckptdb_error *);
 
+/* What maps of a dialect (column `dialect` of `ruleset`) do to a checkpoint. */
+enum ckptdb_dialect_kind {
+    CKPTDB_DIALECT_UNKNOWN, /* this library does not run it */
+    CKPTDB_TRANSLATES,      /* give its tensors other names */
+    CKPTDB_CONVERTS,        /* make others of them, too: transposed, stacked, cut */
+    CKPTDB_ASSIGNS,         /* fill the names of a target */
+};
+enum ckptdb_dialect_kind ckptdb_dialect(const char *name);
+
+/* Give a map a number that a checkpoint does not state, whatever the checkpoint, until
+ * ckptdb_map_unset() (`map run --set`). `map` NULL: whichever has such a setting. CKPTDB_ARGUMENT:
+ * none has, or it wants a number. */
+enum ckptdb_status ckptdb_map_set(ckptdb *, const char *map, const char *key,
+                                  const char *value, struct ckptdb_error *);
+void ckptdb_map_unset(ckptdb *);
+
+/* Whether the files beside a checkpoint that the map takes numbers from are those that were indexed;
+ * else CKPTDB_CHANGED. */
+enum ckptdb_status ckptdb_map_current(ckptdb *, const char *map, int64_t checkpoint,
+                                      struct ckptdb_error *);
+
 /* Keep the map that a text makes (SQL, JSON, gin, key_mapping, ...; which is seen from the text)
  * under this name, in place of one that is called so. `path` is for messages. */
 enum ckptdb_status ckptdb_map_load(ckptdb *, const char *name, const char *text,
@@ -375,7 +396,12 @@ struct ckptdb_format {
     const char *suffixes; /* " "-separated, as ".npy"; "" */
     bool reads, writes;   /* neither: files of this kind are counted, and passed over */
     const char *options;  /* of an export: "key=values (what it does), ..."; "" */
+    char separator;       /* of the names of tensors that it reads: '/' or '.'; else 0 */
 };
+
+/* Whether there is such a dtype; if not, *nearest (NULL: not wanted) is one that may be meant, or NULL:
+ * float16 for "fp16". */
+bool ckptdb_dtype(const char *name, const char **nearest);
 
 /* All formats, until `each` returns false. */
 void ckptdb_formats(bool (*each)(void *context, const struct ckptdb_format *),

@@ -82,6 +82,14 @@ enum ckptdb_status ckptdb_map(ckptdb *c, const struct ckptdb_map_options *given,
     return library_end(&err, error);
 }
 
+enum ckptdb_dialect_kind ckptdb_dialect(const char *name)
+{
+    return !ruleset_dialect_known(name)     ? CKPTDB_DIALECT_UNKNOWN
+           : ruleset_dialect_assigns(name)  ? CKPTDB_ASSIGNS
+           : ruleset_dialect_converts(name) ? CKPTDB_CONVERTS
+                                            : CKPTDB_TRANSLATES;
+}
+
 /* --- files --------------------------------------------------------------------------------- */
 
 /* The set that a text makes, checked. */

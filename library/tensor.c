@@ -199,6 +199,16 @@ enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map,
     return library_end(&err, error);
 }
 
+bool ckptdb_dtype(const char *name, const char **nearest)
+{
+    struct dtype d;
+    dtype_find(name, &d);
+    const bool known = d.kind != DTYPE_UNKNOWN;
+    if (nearest)
+        *nearest = known ? name : dtype_nearest(name);
+    return known;
+}
+
 /* --- reading ------------------------------------------------------------------------------- */
 
 enum ckptdb_status ckptdb_slice_parse(const ckptdb_tensor *t, const char *text,
@@ -237,8 +247,11 @@ static const struct dtype *find_dtype(const ckptdb_tensor *t, const char *name,
     if (!name)
         return t->casts ? &t->given : NULL;
     dtype_find(name, room);
-    if (room->kind == DTYPE_UNKNOWN)
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: there is no such dtype", name);
+    if (room->kind == DTYPE_UNKNOWN) {
+        const char *near = dtype_nearest(name);
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: there is no such dtype%s%s",
+                  name, near ? "; the nearest is " : "", near ? near : "");
+    }
     return room;
 }
 

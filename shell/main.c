@@ -14,8 +14,6 @@
 #include <pcre2.h>
 
 #include "catalog/base/nearest.h"
-#include "catalog/base/version.h"
-#include "importer/job/format.h"
 #include "shell/command/script.h"
 #include "shell/line/complete.h"
 #include "shell/line/repl.h"
@@ -76,16 +74,21 @@ static void print_help(FILE *out)
     help_print(out, NULL);
 }
 
+static bool print_format(void *out, const struct ckptdb_format *f)
+{
+    if (f->reads)
+        fprintf(out, " %s", f->name);
+    return true;
+}
+
 static void print_version(FILE *out)
 {
     char pcre2[64];
     pcre2_config(PCRE2_CONFIG_VERSION, pcre2);
     pcre2[strcspn(pcre2, " ")] = '\0';
-    fprintf(out, "ckptdb %s\nSQLite %s, PCRE2 %s\nformats:", CKPTDB_VERSION,
+    fprintf(out, "ckptdb %s\nSQLite %s, PCRE2 %s\nformats:", ckptdb_version(),
             sqlite3_libversion(), pcre2);
-    for (size_t i = 0; formats[i]; i++)
-        if (formats[i]->index)
-            fprintf(out, " %s", formats[i]->name);
+    ckptdb_formats(print_format, out);
     fputc('\n', out);
 }
 

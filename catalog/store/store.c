@@ -10,10 +10,11 @@ static const struct store *const stores[] = {
 
 static const struct store *store_of(const char *path)
 {
-    size_t i = 0;
-    while (!stores[i]->takes(path))
-        i++;
-    return stores[i];
+    const size_t last = sizeof(stores) / sizeof(stores[0]) - 1;
+    for (size_t i = 0; i < last; i++)
+        if (stores[i]->takes(path))
+            return stores[i];
+    return stores[last];
 }
 
 enum status source_open_file(const char *path, int flags, struct source **out,

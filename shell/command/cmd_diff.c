@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/map/ruleset.h"
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
 
@@ -104,9 +103,7 @@ static void say_counts(const struct counts *c)
 static bool map_known(struct session *s, const char *map)
 {
     char *dialect = map ? session_dialect(s, map) : NULL;
-    const bool good =
-        !map || (dialect && ruleset_dialect_known(dialect) &&
-                 !ruleset_dialect_assigns(dialect) && !ruleset_dialect_converts(dialect));
+    const bool good = !map || (dialect && ckptdb_dialect(dialect) == CKPTDB_TRANSLATES);
     if (map && dialect && !good)
         complain("diff renames by sets that translate names; '%s' is of dialect %s", map,
                  dialect);

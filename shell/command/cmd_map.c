@@ -3,7 +3,6 @@
  */
 #include <string.h>
 
-#include "catalog/map/ruleset.h"
 #include "shell/command/command.h"
 #include "shell/command/map_infer.h"
 #include "shell/command/map_why.h"
@@ -84,8 +83,9 @@ static int run_query(struct session *s, const char *rows, const char *bad,
 static int run_set(struct session *s, const struct args *args, const char *dialect)
 {
     const char *name = args->operand[1], *target = args->value[TARGET];
-    bool assigns = ruleset_dialect_assigns(dialect);
-    if (!ruleset_dialect_known(dialect)) {
+    const enum ckptdb_dialect_kind kind = ckptdb_dialect(dialect);
+    const bool assigns = kind == CKPTDB_ASSIGNS;
+    if (kind == CKPTDB_DIALECT_UNKNOWN) {
         complain("'%s' is of dialect '%s', which this program does not run", name,
                  dialect);
         return STATUS_NO;
@@ -112,7 +112,7 @@ static int run_set(struct session *s, const struct args *args, const char *diale
             "SELECT 1 FROM assignment WHERE ruleset = ?1 AND source_id = ?2"
             " AND target_id = ?3 AND status = 'error' LIMIT 1",
             name, source, onto);
-    if (ruleset_dialect_converts(dialect))
+    if (kind == CKPTDB_CONVERTS)
         return run_query(
             s,
             "SELECT old_name, status, new_name, dtype, shape, part, parts, ops, rule, "
@@ -159,7 +159,7 @@ static int check(struct session *s, const struct args *args)
     char *dialect = session_dialect(s, name);
     if (!dialect)
         return STATUS_NO;
-    bool assigns = ruleset_dialect_assigns(dialect);
+    const bool assigns = ckptdb_dialect(dialect) == CKPTDB_ASSIGNS;
     sqlite3_free(dialect);
     if (assigns && !target) {
         complain("'%s' maps onto a model: say which with --target CHECKPOINT", name);

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "importer/job/format.h"
 #include "shell/command/command.h"
 #include "shell/render/human.h"
 #include "shell/render/module_tree.h"
@@ -131,6 +130,22 @@ static int draw(struct drawing *d)
 
 /* --- the command -------------------------------------------------------------------------- */
 
+/* A format that is looked for by its name. */
+struct wanted_format {
+    const char *name;
+    char separator;
+};
+
+static bool see_format(void *context, const struct ckptdb_format *f)
+{
+    struct wanted_format *wanted = context;
+    if (strcmp(f->name, wanted->name) != 0)
+        return true;
+    if (f->separator)
+        wanted->separator = f->separator;
+    return false;
+}
+
 /* What joins the components of names: the format's own way; but '/' or '.' where no name has
  * that and some have the other. */
 static char separator_of(struct session *s, sqlite3_int64 checkpoint)
@@ -143,9 +158,9 @@ static char separator_of(struct session *s, sqlite3_int64 checkpoint)
         "i", (int64_t)checkpoint);
     if (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(stmt, 0);
-        for (size_t i = 0; name && formats[i]; i++)
-            if (strcmp(formats[i]->name, name) == 0)
-                separator = formats[i]->separator;
+        struct wanted_format format = {name ? name : "", separator};
+        ckptdb_formats(see_format, &format);
+        separator = format.separator;
         bool slash = sqlite3_column_int(stmt, 1), dot = sqlite3_column_int(stmt, 2);
         if (slash != dot)
             separator = slash ? '/' : '.';

@@ -1,8 +1,7 @@
 #include "shell/command/map_why.h"
 
-#include "catalog/map/ruleset.h"
-#include "shell/command/settings.h"
 #include "catalog/base/nearest.h"
+#include "shell/command/settings.h"
 
 /* What is asked. */
 struct question {
@@ -62,7 +61,7 @@ static int say_nothing_matches(struct session *s, const struct question *q)
 static bool check_map(struct session *s, const char *map, const char *target)
 {
     char *dialect = session_dialect(s, map);
-    bool lacks = dialect && ruleset_dialect_assigns(dialect) && !target;
+    bool lacks = dialect && ckptdb_dialect(dialect) == CKPTDB_ASSIGNS && !target;
     if (lacks)
         complain("'%s' maps onto a model: say which with --target CHECKPOINT", map);
     bool good = dialect && !lacks;

@@ -1,9 +1,8 @@
 #include "shell/command/statements.h"
 
+#include <sqlite3.h>
 #include <string.h>
 #include <strings.h>
-
-#include "catalog/db/sqlite.h"
 
 static bool is_blank(char c)
 {

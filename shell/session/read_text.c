@@ -1,10 +1,13 @@
 #include "shell/session/read_text.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "catalog/store/source.h"
+#include "catalog/base/error.h"
 #include "shell/session/session.h"
 
 #define FILE_MOST ((size_t)16 << 20) /* bytes */
@@ -19,28 +22,41 @@ static bool read_stdin(struct text *out)
     return !out->failed;
 }
 
+/* The rest of an open file; what is wrong with it goes to *err. */
+static void read_descriptor(int fd, const char *path, struct text *out, struct error *err)
+{
+    char block[8192];
+    struct stat st;
+    ssize_t n;
+    if (fstat(fd, &st) != 0)
+        error_errno(err, errno, path, "cannot stat");
+    else if (!S_ISREG(st.st_mode))
+        error_set(err, ERR_UNSUPPORTED, path, NO_OFFSET, "not a regular file");
+    while (err->status == OK && (n = read(fd, block, sizeof(block))) != 0) {
+        if (n < 0 && errno != EINTR)
+            error_errno(err, errno, path, "cannot read");
+        else if (n > 0 && !text_add(out, block, (size_t)n))
+            error_set(err, ERR_LIMIT, path, NO_OFFSET,
+                      "more than %zu MiB, or no memory; rules and specs have kilobytes",
+                      out->limit >> 20);
+    }
+}
+
+/* A pipe must not make us wait for its other end. */
 static bool read_file(const char *path, struct text *out)
 {
-    struct source *source = NULL;
-    struct error err;
-    error_clear(&err);
-    char *bytes = NULL;
-    if (source_open_file(path, 0, &source, NULL, &err) != OK)
-        goto done;
-    if (source->size > out->limit) {
-        error_set(&err, ERR_LIMIT, path, NO_OFFSET,
-                  "more than %zu MiB; rules and specs have kilobytes", out->limit >> 20);
-        goto done;
+    struct error err = {.offset = NO_OFFSET};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0) {
+        read_descriptor(fd, path, out, &err);
+        close(fd);
+    } else if (errno == ENOENT || errno == ENOTDIR) {
+        error_set(&err, ERR_MISSING, path, NO_OFFSET, "no such file");
+    } else {
+        error_errno(&err, errno, path, "cannot open");
     }
-    bytes = malloc(source->size + 1);
-    if (!bytes || (source_read(source, 0, bytes, source->size, &err) == OK &&
-                   !text_add(out, bytes, source->size)))
-        error_set(&err, ERR_MEMORY, path, NO_OFFSET, "no memory");
-done:
     if (err.status != OK)
         complain_error(&err);
-    free(bytes);
-    source_close(source);
     return err.status == OK;
 }
 

@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/nearest.h"
 #include "catalog/base/text.h"
 #include "catalog/export/select.h"
-#include "catalog/map/ruleset.h"
-#include "catalog/model/dtype.h"
-#include "catalog/base/nearest.h"
 #include "shell/session/resolve.h"
 #include "shell/session/session.h"
 
@@ -40,7 +38,8 @@ void say_unknown(sqlite3_stmt *names, const char *what, const char *wanted, bool
 
 void say_unknown_dtype(const char *option, const char *name)
 {
-    const char *near = dtype_nearest(name);
+    const char *near;
+    ckptdb_dtype(name, &near);
     complain("%s %s: there is no such dtype%s%s", option, name,
              near ? "; the nearest is " : "", near ? near : "");
 }
@@ -66,7 +65,7 @@ char *session_dialect(struct session *s, const char *ruleset)
 static bool makes_names(struct session *s, const char *map)
 {
     char *dialect = session_dialect(s, map);
-    bool assigns = dialect && ruleset_dialect_assigns(dialect);
+    bool assigns = dialect && ckptdb_dialect(dialect) == CKPTDB_ASSIGNS;
     if (assigns)
         complain("'%s' fills the names of a model: `export --map` with --target does it",
                  map);

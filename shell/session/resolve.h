@@ -4,9 +4,8 @@
 #ifndef CKPTDB_SHELL_RESOLVE_H
 #define CKPTDB_SHELL_RESOLVE_H
 
+#include <sqlite3.h>
 #include <stdbool.h>
-
-#include "catalog/db/sqlite.h"
 
 /* Say what is called nearly so, of the texts in the first column of a statement, which is
  * finalized (NULL: none); the second column, if there is one, is what is shown instead. Paths are

@@ -461,6 +461,46 @@ static bool find_npz(void *context, const struct ckptdb_format *f)
     return !*found;
 }
 
+/* --set of `map run`, and who has such a setting. */
+static void test_settings(void **state)
+{
+    static const struct {
+        const char *map, *key, *value;
+        enum ckptdb_status status;
+    } cases[] = {
+        {"llama_hf_to_gguf", "num_attention_heads", "4", CKPTDB_OK},
+        {NULL, "num_attention_heads", "4", CKPTDB_OK},
+        {"llama_hf_to_gguf", "num_attention_heads", "four", CKPTDB_ARGUMENT},
+        {"llama_hf_to_gguf", "num_attention_heads", "", CKPTDB_ARGUMENT},
+        {"llama_hf_to_gguf", "heads", "4", CKPTDB_ARGUMENT},
+        {"t5_to_t5x", "num_attention_heads", "4", CKPTDB_ARGUMENT},
+        {"none", "num_attention_heads", "4", CKPTDB_ARGUMENT},
+    };
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(
+            ckptdb_map_set(db, cases[i].map, cases[i].key, cases[i].value, NULL),
+            cases[i].status);
+    ckptdb_map_unset(db);
+    assert_int_equal(ckptdb_map_current(db, "llama_hf_to_gguf", model, NULL), CKPTDB_OK);
+    ckptdb_close(db);
+}
+
+static void test_words(void **state)
+{
+    const char *near;
+    (void)state;
+    assert_true(ckptdb_dtype("bfloat16", &near));
+    assert_false(ckptdb_dtype("fp16", &near));
+    assert_string_equal(near, "float16");
+    assert_false(ckptdb_dtype("", NULL));
+    assert_int_equal(ckptdb_dialect("t5x-translator"), CKPTDB_TRANSLATES);
+    assert_int_equal(ckptdb_dialect("t5x-assignment"), CKPTDB_ASSIGNS);
+    assert_int_equal(ckptdb_dialect("transformers"), CKPTDB_DIALECT_UNKNOWN);
+}
+
 static void test_formats(void **state)
 {
     bool found = false;
@@ -476,12 +516,13 @@ static void test_formats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_opening),  IN_FOLDER(test_finding),
-        IN_FOLDER(test_listing),  IN_FOLDER(test_slices),
-        IN_FOLDER(test_reading),  IN_FOLDER(test_stream),
-        IN_FOLDER(test_changed),  IN_FOLDER(test_threads),
-        IN_FOLDER(test_maps),     IN_FOLDER(test_exporting),
-        IN_FOLDER(test_stopping), cmocka_unit_test(test_formats),
+        IN_FOLDER(test_opening),      IN_FOLDER(test_finding),
+        IN_FOLDER(test_listing),      IN_FOLDER(test_slices),
+        IN_FOLDER(test_reading),      IN_FOLDER(test_stream),
+        IN_FOLDER(test_changed),      IN_FOLDER(test_threads),
+        IN_FOLDER(test_maps),         IN_FOLDER(test_exporting),
+        IN_FOLDER(test_stopping),     IN_FOLDER(test_settings),
+        cmocka_unit_test(test_words), cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

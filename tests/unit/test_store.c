@@ -161,7 +161,9 @@ static void copy_file(struct copy *c, const char *path, size_t skip, size_t size
     assert_non_null(bytes);
     assert_int_equal(fread(bytes, 1, size, f), size);
     fclose(f);
-    c->files[c->count++] = (struct memory_file){strdup(path + skip), {bytes, size}};
+    char *name = strdup(path + skip);
+    assert_non_null(name);
+    c->files[c->count++] = (struct memory_file){name, {bytes, size}};
 }
 
 static void copy_folder(struct copy *c, const char *path, size_t skip)
