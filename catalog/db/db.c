@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "catalog/base/text.h"
+#include "catalog/db/folds.h"
 #include "catalog/db/labels.h"
 #include "catalog/db/rules_install.h"
 #include "catalog/db/schema.h"
@@ -205,6 +206,8 @@ static enum status renew(sqlite3 *db, struct error *err)
         status = fill(db, LATER, err);
     if (needed && status == OK)
         status = labels_renew(db, err);
+    if (needed && status == OK)
+        status = folds_renew(db, err);
     return end(db, status, err);
 }
 
@@ -236,7 +239,8 @@ static enum status overlay(sqlite3 *db, struct error *err)
             error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
         text_release(&temporary);
     }
-    return err->status == OK ? labels_renew(db, err) : err->status;
+    return err->status == OK && labels_renew(db, err) == OK ? folds_renew(db, err)
+                                                            : err->status;
 }
 
 enum status db_build_indexes(sqlite3 *db, struct error *err)

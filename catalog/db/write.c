@@ -78,6 +78,10 @@ static const char *const statement_sql[STATEMENTS] = {
     [MORE_MODULES] =
         "INSERT INTO layout_modules(name, length, depth, tensors, parameters, nbytes)"
         " SELECT c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
+    [FEED_FOLDS] =
+        "INSERT INTO layout_folds SELECT c0, c1, c2, c3, c4, c5 FROM ckptdb_feed",
+    [MORE_FOLDS] = "INSERT INTO layout_folds(module, depth, tensors, parameters, nbytes)"
+                   " SELECT c1, c2, c3, c4, c5 FROM ckptdb_feed",
     [FEED_DTYPES] =
         "INSERT INTO layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
     [FEED_FACTS] = "INSERT INTO meta_facts SELECT c0, c1, c2 FROM ckptdb_feed",
@@ -628,6 +632,7 @@ static const char drop_orphans[] =
     "DELETE FROM layout_tensors WHERE id >> 24 IN (SELECT id FROM gone);"
     "DELETE FROM layout_nodes WHERE id >> 24 IN (SELECT id FROM gone);"
     "DELETE FROM layout_modules WHERE id >> 24 IN (SELECT id FROM gone);"
+    "DELETE FROM layout_folds WHERE id >> 24 IN (SELECT id FROM gone);"
     "DELETE FROM layout_dtypes WHERE id >> 24 IN (SELECT id FROM gone);"
     "DELETE FROM layouts WHERE id IN (SELECT id FROM gone);"
     "DELETE FROM names WHERE (SELECT count(*) FROM gone) > 0"

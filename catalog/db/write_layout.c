@@ -229,6 +229,20 @@ static void dtype_column(const struct feed *f, uint64_t row, int column,
         sqlite3_result_text(context, m->module, (int)m->len, SQLITE_STATIC);
 }
 
+/* id, module, depth, tensors, parameters, nbytes */
+static void fold_column(const struct feed *f, uint64_t row, int column,
+                        sqlite3_context *context)
+{
+    const struct batch_fold *m = (const struct batch_fold *)f->rows + row;
+    const uint64_t values[] = {m->depth, m->tensors, m->parameters, m->nbytes};
+    if (column == 0)
+        sqlite3_result_int64(context, f->base + (int64_t)row);
+    else if (column == 1)
+        result_string(context, m->module);
+    else
+        sqlite3_result_int64(context, (sqlite3_int64)values[column - 2]);
+}
+
 /* Is every tensor a run of the first file, with nothing more to say of it? */
 static bool all_plain(const struct batch_layout *l)
 {
@@ -271,11 +285,14 @@ static enum status put_layout(struct writer *w, const struct batch_layout *l, in
                          names ? names + l->tensor_count : NULL,
                          0};
     struct feed modules = {l->module_count, module_column, l->modules, base, names, 0};
+    struct feed folds = {l->fold_count, fold_column, l->folds, base, NULL, 0};
     struct feed dtypes = {l->dtype_count, dtype_column, l->dtypes, base, NULL, 0};
     writer_feed_behind(w, FEED_TENSORS, all_plain(l) ? MORE_PLAIN_TENSORS : MORE_TENSORS,
                        tensors, err);
     if (err->status == OK)
         writer_feed_behind(w, FEED_MODULES, MORE_MODULES, modules, err);
+    if (err->status == OK)
+        writer_feed_behind(w, FEED_FOLDS, MORE_FOLDS, folds, err);
     if (err->status == OK && writer_feed(w, FEED_NODES, nodes, err) == OK)
         writer_feed(w, FEED_DTYPES, dtypes, err);
     return err->status;

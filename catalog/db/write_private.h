@@ -49,6 +49,8 @@ enum writer_statement_id {
     FEED_NODES,
     FEED_MODULES,
     MORE_MODULES,
+    FEED_FOLDS,
+    MORE_FOLDS,
     FEED_DTYPES,
     FEED_FACTS,
     FEED_PLACEMENTS,

@@ -84,6 +84,13 @@ struct batch_module {
     uint64_t tensors, parameters, nbytes;
 };
 
+/* The same with modules that are alike as one: layers.{0..31}.mlp. */
+struct batch_fold {
+    const char *module;
+    uint32_t depth;
+    uint64_t tensors, parameters, nbytes;
+};
+
 struct layout_digest {
     uint8_t at[16];
 };
@@ -99,6 +106,8 @@ struct batch_layout {
     uint64_t node_count;
     struct batch_module *modules; /* but those that batch_tensor.module tells of */
     uint64_t module_count;
+    struct batch_fold *folds;
+    uint64_t fold_count;
     struct batch_module *dtypes; /* depth unused */
     uint64_t dtype_count;
     uint64_t parameters, nbytes, stored;

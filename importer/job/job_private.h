@@ -41,6 +41,8 @@ struct job_private {
 
 /* layout.c: pack extents, add up modules and dtypes, compute the digests. */
 enum status layout_finish(struct job *, struct error *err);
+/* folds.c: modules with repeated ones folded. ERR_MEMORY. */
+enum status layout_fold(struct job *, struct batch_layout *);
 void meta_digest(struct batch *);
 
 /* reuse.c: after a job without issues, let others share its layout. */

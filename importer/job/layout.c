@@ -313,7 +313,7 @@ void meta_digest(struct batch *b)
 enum status layout_finish(struct job *job, struct error *err)
 {
     struct batch_layout *l = ((struct job_private *)job->private)->layout;
-    if (pack_all(job) != OK || add_up(job, l) != OK)
+    if (pack_all(job) != OK || add_up(job, l) != OK || layout_fold(job, l) != OK)
         return error_set(err, ERR_MEMORY, job->path, NO_OFFSET,
                          "no memory left to index this checkpoint");
     l->logical = digest_logical(l);

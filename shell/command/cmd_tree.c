@@ -4,7 +4,7 @@
 #include "catalog/base/text.h"
 #include "shell/command/command.h"
 #include "shell/render/human.h"
-#include "shell/render/module_tree.h"
+#include "catalog/model/module_tree.h"
 #include "shell/render/render.h"
 
 #define NAME_COLUMNS 72 /* a longer name does not push the numbers further out */

@@ -2,7 +2,7 @@
 command -v sqlite3 >/dev/null || { echo "SKIP: there is no sqlite3"; exit 77; }
 "$CKPTDB_BIN" import "$TESTS/fixtures/safetensors/y_dtypes.safetensors" 2>/dev/null
 echo "--- every view that needs no functions of ours, with trusted_schema off"
-for view in checkpoint tensor file metadata node issue ruleset rule by_dtype by_module largest; do
+for view in checkpoint tensor file metadata node issue ruleset rule by_dtype by_module by_folded_module largest; do
     sqlite3 "$CKPTDB" "PRAGMA trusted_schema=off" "SELECT count(*) >= 0 FROM $view" >/dev/null &&
         echo "$view"
 done
@@ -19,7 +19,7 @@ sqlite3 "$CKPTDB" "INSERT INTO rule(ruleset, ord, pattern, ops) VALUES ('m', 1, 
 echo "--- look-ups do not scan"
 for condition in "tensor WHERE checkpoint = 'p' AND name = 'n'" "tensor WHERE name = 'n'" \
     "tensor WHERE checkpoint_id = 1 AND name = 'n'" "file WHERE checkpoint_id = 1" \
-    "metadata WHERE checkpoint_id = 1" "by_module WHERE checkpoint_id = 1" \
+    "metadata WHERE checkpoint_id = 1" "by_module WHERE checkpoint_id = 1" "by_folded_module WHERE checkpoint_id = 1" \
     "issue WHERE checkpoint_id = 1"; do
     sqlite3 "$CKPTDB" "EXPLAIN QUERY PLAN SELECT * FROM $condition" | grep -c SCAN
 done

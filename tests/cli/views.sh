@@ -3,7 +3,7 @@ cp -r "$TESTS/fixtures/real/gguf/quantised/data/quantised.gguf" a.gguf
 ln a.gguf b.gguf
 mkdir below && cp "$TESTS/fixtures/real/gguf/kv_types/data/kv.gguf" below/kv.gguf && printf 'GGUF\3\0\0\0' >below/cut.gguf
 "$CKPTDB_BIN" import . 2>/dev/null
-for view in largest by_dtype by_module metadata issue; do
+for view in largest by_dtype by_module by_folded_module metadata issue; do
     echo "-- $view"
     "$CKPTDB_BIN" "SELECT checkpoint, count(*) FROM $view GROUP BY checkpoint ORDER BY 1"
 done

@@ -10,7 +10,7 @@
 
 #include "shell/command/statements.h"
 #include "shell/render/human.h"
-#include "shell/render/module_tree.h"
+#include "catalog/model/module_tree.h"
 #include "catalog/base/nearest.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

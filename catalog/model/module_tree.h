@@ -5,8 +5,8 @@
  * (names, dtypes, shapes), become one node called "layers.{0..31}". A module with only one
  * child is written together with it.
  */
-#ifndef CKPTDB_SHELL_MODULE_TREE_H
-#define CKPTDB_SHELL_MODULE_TREE_H
+#ifndef CKPTDB_MODEL_MODULE_TREE_H
+#define CKPTDB_MODEL_MODULE_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,8 +22,9 @@ struct module {
     uint32_t parent, first, last, next; /* positions in nodes; 0: none (the root is 0) */
     uint32_t shown;                     /* children that are not folded into another */
     uint64_t tensors, parameters,
-        nbytes;                /* of all it stands for, its own tensor included */
-    bool tensor;               /* is a tensor itself: */
+        nbytes;  /* of all it stands for, its own tensor included */
+    bool tensor; /* is a tensor itself: */
+    bool hidden; /* below one that is folded into another: nobody asks for it */
     const char *dtype, *shape; /* "" where not known */
     uint64_t hash;             /* of what lies below */
     uint32_t leader;           /* folded into that one; 0: not folded */
@@ -39,6 +40,10 @@ struct module_tree {
     uint32_t count;
     size_t space;
     const char *dtype, *shape; /* of the last tensor: the next one's are often the same */
+    /* Where its modules' names end, and their nodes: neighbours mostly share them. */
+    const char *last;
+    uint32_t last_end[MODULE_DEPTH], last_node[MODULE_DEPTH];
+    unsigned last_depth;
     char separator;
 };
 
@@ -60,6 +65,12 @@ struct module_visit {
     unsigned depth;   /* 1: below the root */
     const bool *rail;
 };
+/* Visit the modules, which hold more than themselves, each by itself: none is written together with
+ * its only child. v->rail is of no use. */
+bool module_tree_modules(struct module_tree *,
+                         void (*see)(void *, const struct module_visit *,
+                                     const struct module *),
+                         void *context);
 bool module_tree_visit(struct module_tree *,
                        void (*see)(void *, const struct module_visit *), void *context);
 

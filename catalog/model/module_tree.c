@@ -1,4 +1,4 @@
-#include "shell/render/module_tree.h"
+#include "catalog/model/module_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,15 +79,30 @@ static const char *copied(struct module_tree *t, const char *last, const char *t
                                            : arena_copy(&t->arena, text, strlen(text));
 }
 
+/* How many modules of the last name are also those of this one. */
+static unsigned shared_modules(const struct module_tree *t, const char *name, size_t len)
+{
+    size_t same = 0;
+    unsigned depth = 0;
+    while (t->last && same < len && t->last[same] == name[same])
+        same++;
+    while (depth < t->last_depth && t->last_end[depth] < same)
+        depth++;
+    return depth;
+}
+
 bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
                      const char *shape, uint64_t parameters, uint64_t nbytes)
 {
     size_t len = strlen(name), begin = 0;
     const char *own = arena_copy(&t->arena, name, len);
-    uint32_t node = 0;
     if (!own)
         return false;
-    for (unsigned depth = 0; depth < MODULE_DEPTH; depth++) {
+    unsigned depth = shared_modules(t, own, len);
+    uint32_t node = depth ? t->last_node[depth - 1] : 0;
+    if (depth)
+        begin = t->last_end[depth - 1] + 1;
+    for (; depth < MODULE_DEPTH; depth++) {
         const char *found = depth + 1 < MODULE_DEPTH
                                 ? memchr(own + begin, t->separator, len - begin)
                                 : NULL;
@@ -96,8 +111,12 @@ bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
             return false;
         if (!found)
             break;
+        t->last_end[depth] = (uint32_t)end;
+        t->last_node[depth] = node;
         begin = end + 1;
     }
+    t->last = own;
+    t->last_depth = depth < MODULE_DEPTH ? depth : MODULE_DEPTH - 1;
     struct module *m = &t->nodes[node];
     m->tensor = true;
     m->dtype = t->dtype = copied(t, t->dtype, dtype);
@@ -162,8 +181,10 @@ static const char *fold_key(struct module_tree *t, const struct module *m, size_
 static bool fold(struct module_tree *t, struct strmap *groups, uint32_t at)
 {
     struct module *m = &t->nodes[at];
+    const struct module *parent = &t->nodes[m->parent];
     size_t begin, end, len;
-    if (!find_number(m->name, m->len, &begin, &end))
+    m->hidden = parent->hidden || parent->leader;
+    if (m->hidden || !find_number(m->name, m->len, &begin, &end))
         return true;
     for (size_t i = begin; i < end; i++)
         m->number = m->number * 10 + (uint64_t)(m->name[i] - '0');
@@ -235,13 +256,14 @@ static bool label_group(struct module_tree *t, struct module *m)
  * multiplied by all that is folded above it. */
 static bool finish_node(struct module_tree *t, struct module *m, uint64_t *times)
 {
+    if (m->hidden || m->leader)
+        return true;
     uint64_t above = times[m->parent];
     times[m - t->nodes] = above * m->copies;
     m->tensors *= above * m->copies;
     m->parameters *= above * m->copies;
     m->nbytes *= above * m->copies;
-    if (!m->leader)
-        t->nodes[m->parent].shown++;
+    t->nodes[m->parent].shown++;
     if (m->copies > 1)
         return label_group(t, m);
     m->label = arena_copy(&t->arena, m->name, m->len);
@@ -274,6 +296,7 @@ struct walk {
     uint32_t at[MODULE_DEPTH + 2];     /* next node to visit, by depth */
     bool rail[MODULE_DEPTH + 2];
     unsigned depth;
+    bool apart; /* a node is not written together with its only child */
 };
 
 static uint32_t skip_folded(const struct module_tree *t, uint32_t node)
@@ -289,7 +312,7 @@ static uint32_t join(struct walk *w, uint32_t node)
     const struct module_tree *t = w->tree;
     text_reset(&w->label);
     text_adds(&w->label, t->nodes[node].label);
-    while (t->nodes[node].shown == 1 && !t->nodes[node].tensor) {
+    while (!w->apart && t->nodes[node].shown == 1 && !t->nodes[node].tensor) {
         node = skip_folded(t, t->nodes[node].first);
         text_addc(&w->label, t->separator);
         text_adds(&w->label, t->nodes[node].label);
@@ -322,6 +345,28 @@ static bool step(struct walk *w, struct module_visit *visit)
     return visit->label && visit->path;
 }
 
+static bool walk_end(struct walk *w)
+{
+    const bool good = !w->label.failed && !w->path.failed;
+    text_release(&w->label);
+    text_release(&w->path);
+    return good;
+}
+
+bool module_tree_modules(struct module_tree *t,
+                         void (*see)(void *, const struct module_visit *,
+                                     const struct module *),
+                         void *context)
+{
+    struct walk w = {.tree = t, .depth = 1, .apart = true};
+    struct module_visit visit;
+    w.at[1] = skip_folded(t, t->nodes[0].first);
+    while (step(&w, &visit))
+        if (t->nodes[visit.node].first)
+            see(context, &visit, &t->nodes[visit.node]);
+    return walk_end(&w);
+}
+
 bool module_tree_visit(struct module_tree *t,
                        void (*see)(void *, const struct module_visit *), void *context)
 {
@@ -330,8 +375,5 @@ bool module_tree_visit(struct module_tree *t,
     w.at[1] = skip_folded(t, t->nodes[0].first);
     while (step(&w, &visit))
         see(context, &visit);
-    bool good = !w.label.failed && !w.path.failed;
-    text_release(&w.label);
-    text_release(&w.path);
-    return good;
+    return walk_end(&w);
 }

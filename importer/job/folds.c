@@ -1,0 +1,62 @@
+/*
+ * folds.c - the modules of a layout with repeated ones folded (catalog/model/module_tree.h).
+ */
+#include <string.h>
+
+#include "catalog/model/module_tree.h"
+#include "importer/job/job_private.h"
+
+/* What joins the components of names: the format's own separator; but '/' or '.' where no name has
+ * that and some have the other. */
+static char separator_of(const struct batch_layout *l, char own)
+{
+    const char other = *(own == '/' ? "." : "/");
+    bool others = false;
+    for (uint64_t i = 0; i < l->tensor_count; i++) {
+        const struct batch_tensor *t = &l->tensors[i];
+        if (memchr(t->name, own, t->name_len))
+            return own;
+        others = others || memchr(t->name, other, t->name_len);
+    }
+    return others ? other : own;
+}
+
+struct listing {
+    struct job *job;
+    struct batch_layout *layout;
+    size_t space;
+    bool failed;
+};
+
+static void add_fold(void *context, const struct module_visit *v, const struct module *m)
+{
+    struct listing *l = context;
+    struct arena *arena = l->job->arena;
+    struct batch_fold *grown = arena_grow(arena, l->layout->folds, l->layout->fold_count,
+                                          &l->space, sizeof(*grown));
+    const char *path = grown ? arena_copy(arena, v->path, strlen(v->path)) : NULL;
+    if (!path) {
+        l->failed = true;
+        return;
+    }
+    l->layout->folds = grown;
+    grown[l->layout->fold_count++] =
+        (struct batch_fold){path, v->depth, m->tensors, m->parameters, m->nbytes};
+}
+
+enum status layout_fold(struct job *job, struct batch_layout *layout)
+{
+    struct module_tree tree = {0};
+    struct listing l = {.job = job, .layout = layout};
+    const char separator = separator_of(layout, job->format->separator);
+    bool good = module_tree_init(&tree, separator);
+    for (uint64_t i = 0; good && i < layout->tensor_count; i++) {
+        const struct batch_tensor *t = &layout->tensors[i];
+        good = module_tree_add(&tree, t->name, t->dtype_unknown ? "" : t->dtype,
+                               t->shape_text ? t->shape_text : "",
+                               t->counted ? t->elements : 0, t->nbytes);
+    }
+    good = good && module_tree_finish(&tree) && module_tree_modules(&tree, add_fold, &l);
+    module_tree_release(&tree);
+    return good && !l.failed ? OK : ERR_MEMORY;
+}

@@ -1,0 +1,11 @@
+-- 09_folds.sql - the modules of a layout with repeated ones folded: layers.{0..31}.mlp.
+--
+-- Kept at import (importer/job/folds.c). id = layouts.id << 24 | k.
+CREATE TABLE IF NOT EXISTS layout_folds (
+  id          INTEGER PRIMARY KEY,
+  module      TEXT NOT NULL,
+  depth       INTEGER NOT NULL,   -- components
+  tensors     INTEGER NOT NULL,   -- of all that it stands for
+  parameters  INTEGER NOT NULL,
+  nbytes      INTEGER NOT NULL
+) STRICT;

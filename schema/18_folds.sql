@@ -1,0 +1,10 @@
+-- 18_folds.sql - sums below modules, where those that are alike are one: `layers.{0..31}.mlp` stands
+-- for 32, as in `ckptdb tree`.
+CREATE VIEW by_folded_module AS
+SELECT c.id AS checkpoint_id, l.name AS checkpoint, f.module, f.depth, f.tensors,
+       f.parameters, f.nbytes
+FROM checkpoints c
+JOIN layout_folds f
+  ON f.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
+ AND c.layout = f.id >> 24
+LEFT JOIN labels l ON l.id = c.id;

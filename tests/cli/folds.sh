@@ -1,0 +1,22 @@
+# by_folded_module: modules that are alike are one row, as in `tree`; kept per layout, dropped with it,
+# and made for catalogs of older programs.
+python3 - <<'END'
+import json
+def names(path, tensors):
+    json.dump({"ckptdb": "names", "tensors": {n: {"dtype": "float32", "shape": s} for n, s in tensors}}, open(path, "w"))
+names("a.json", [(f"layers.{i}.{x}", [i // 4 + 1, 4]) for i in range(5) for x in ("attn.q", "attn.k", "mlp.0.w", "mlp.1.w")] + [("embed", [9, 4])])
+names("b.json", [(f"enc/{i}/x/y", [2]) for i in (0, 1, 3)] + [("enc/odd", [2])])
+END
+"$CKPTDB_BIN" import a.json b.json
+ask() { "$CKPTDB_BIN" --box "SELECT checkpoint, module, depth, tensors, parameters, nbytes FROM by_folded_module ORDER BY checkpoint_id, module"; }
+ask
+echo '-- a filter on one checkpoint reads the rows of its layout'
+"$CKPTDB_BIN" "EXPLAIN QUERY PLAN SELECT module FROM by_folded_module WHERE checkpoint_id = 1"
+ask >before
+echo '-- an older catalog'
+"$CKPTDB_BIN" "DROP VIEW by_folded_module" "DROP TABLE layout_folds" "PRAGMA user_version = 2"
+"$CKPTDB_BIN" --readonly --box "SELECT checkpoint, module, depth, tensors, parameters, nbytes FROM by_folded_module ORDER BY checkpoint_id, module" | diff before - && echo 'read only: the same'
+"$CKPTDB_BIN" import a.json
+ask | diff before - && echo 'renewed: the same'
+"$CKPTDB_BIN" forget a.json b.json
+"$CKPTDB_BIN" "SELECT count(*) FROM layout_folds"
