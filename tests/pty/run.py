@@ -352,7 +352,8 @@ def case_long_results_are_paged(t):
     s.line(".pager off")
     s.line(many.format(60))
     s.expect(r"\n│ 60 │")
-    if "cannot write" in s.output[begun:] or "interrupted" in s.output[begun:]:
+    # What the schema says of interruptions may still be on its way: a complaint is a line of ours.
+    if re.search(r"ckptdb: .*(cannot write|interrupted)", s.output[begun:]):
         raise Failed("complains of the reader")
     s.expect(PROMPT)
     s.send(CTRL_D)
