@@ -5,6 +5,8 @@
  *   state_diff_rows(spec, checkpoint)        in what the state that is held differs from it
  *   state_score_rows(spec, checkpoint)       how far: one row of sums for each place with a state
  *                                            (layout.h), and the first difference
+ *   state_chain_rows('', checkpoint)         chains of bare transformations that keep what is in
+ *                                            such a place (chain.h)
  *   optimizer_filter(filters, checkpoint)    what each of a JSON list of filters selects
  *
  * Both arguments must be given; where one is NULL there are no rows. A cursor keeps what it has read
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/optimizer/chain.h"
 #include "catalog/optimizer/compare.h"
 #include "catalog/optimizer/layout.h"
 #include "catalog/optimizer/optimizer.h"
@@ -28,6 +31,7 @@ struct question_cursor;
 struct score {
     const struct optimizer_place *place;
     struct optimizer_differences differences;
+    struct optimizer_chain chain;
 };
 
 /* A function: its own columns, and how it fills and shows them. */
@@ -348,20 +352,51 @@ static void give_first(sqlite3_context *context, const struct optimizer_differen
     give_text(context, &text, true);
 }
 
+static void give_place(sqlite3_context *context, const struct optimizer_place *place)
+{
+    const char *root = place->params.root;
+    give(context, root && !*root ? "." : root);
+}
+
 static void score_column(struct question_cursor *c, sqlite3_context *context, int column,
                          size_t at)
 {
     const struct optimizer_differences *d = &c->score[at].differences;
-    const char *root = c->score[at].place->params.root;
     sqlite3_int64 count = 0;
     for (size_t i = 0; i < d->count; i++)
         count += column == 0 || d->at[i].problem == (enum optimizer_problem)column;
     if (column < PROBLEMS)
         sqlite3_result_int64(context, count);
     else if (column > PROBLEMS)
-        give(context, root && !*root ? "." : root);
+        give_place(context, c->score[at].place);
     else if (d->count)
         give_first(context, &d->at[0]);
+}
+
+static enum status run_chain(struct question_cursor *c, struct bytes text,
+                             struct error *err)
+{
+    (void)text;
+    c->score = arena_array(&c->arena, c->layout.count + 1, sizeof(*c->score));
+    if (!c->score)
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    for (size_t i = 0; i < c->layout.count && err->status == OK; i++) {
+        struct score *score = &c->score[c->scores];
+        score->place = &c->layout.at[i];
+        optimizer_chain_of(score->place, &c->tables, &c->arena, &score->chain, err);
+        c->scores += score->chain.spec != NULL;
+    }
+    return err->status;
+}
+
+static void chain_column(struct question_cursor *c, sqlite3_context *context, int column,
+                         size_t at)
+{
+    const struct score *s = &c->score[at];
+    if (column == 2)
+        give_place(context, s->place);
+    else
+        give(context, column ? s->chain.spec : s->chain.label);
 }
 
 static const struct question questions[] = {
@@ -372,6 +407,8 @@ static const struct question questions[] = {
     {"state_score_rows",
      "differences, missing, unexpected, shape, dtype, \"null\", error, first, place",
      "spec", 9, WITH_LAYOUT, run_score, score_rows, score_column},
+    {"state_chain_rows", "optimizer, spec, place", "asked", 3, WITH_LAYOUT, run_chain,
+     score_rows, chain_column},
     {"optimizer_filter", "filter, name, error", "filters", 3, PARAMS_ALONE, run_filter,
      state_rows, filter_column},
 };

@@ -1,7 +1,7 @@
 -- infer_optimizer.sql - infer_optimizer(checkpoint): which optimizers could have left the state
 -- that a checkpoint holds: those of the table `optimizer`, and the usual ones, optimizer_candidate
 -- and torch_state. The best come first; of those that do not fit, how many names differ in what,
--- and the first difference. `place` is the folder with a state that is not T5X's; there may be
+-- and the first difference. Where none fits, a chain of bare transformations may (state_chain_rows). `place` is the folder with a state that is not T5X's; there may be
 -- several. No rows: there is no state.
 WITH
   given(checkpoint) AS MATERIALIZED (SELECT :checkpoint),
@@ -10,13 +10,21 @@ WITH
     UNION ALL
     SELECT optimizer, spec, 0 FROM optimizer_candidate
   ),
-  scored AS (
+  scored AS MATERIALIZED (
     SELECT c.optimizer, c.own, d.*, c.spec
     FROM given g CROSS JOIN candidate c CROSS JOIN state_score_rows(c.spec, g.checkpoint) d
     UNION ALL
     SELECT t.optimizer, 0, t.differences, t.missing, t.unexpected, 0, 0, 0, 0, t.first, NULL, NULL
     FROM given g CROSS JOIN torch_score_rows(g.checkpoint) t
+  ),
+  hand_made AS (
+    SELECT k.optimizer, 0, d.*, k.spec
+    FROM given g CROSS JOIN state_chain_rows('', g.checkpoint) k
+    CROSS JOIN state_score_rows(k.spec, g.checkpoint) d
+    WHERE d.place IS k.place
+      AND NOT EXISTS (SELECT 1 FROM scored s WHERE s.place IS k.place AND s.differences = 0)
   )
 SELECT optimizer, differences = 0 AS fits, differences, missing, unexpected, shape, dtype, "null",
        error, first, spec, place
-FROM scored ORDER BY place, differences, own DESC, optimizer
+FROM (SELECT * FROM scored UNION ALL SELECT * FROM hand_made)
+ORDER BY place, differences, own DESC, optimizer

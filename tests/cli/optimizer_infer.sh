@@ -43,6 +43,21 @@ infer nnx model/enc/{kernel/value:64\,32,bias/value:32} optimizer/step/value::in
     optimizer/opt_state/0/{mu,nu}/enc/{kernel/value:64\,32,bias/value:32} optimizer/opt_state/2/count/value::int32
 infer alone "$(adam 0)" 2/count::int32
 infer kauldron "${m[@]}" "$(adam opt_state/0)" opt_state/2/count::int32 collections/stats/mean:32
+echo '-- chains of bare transformations, by number and by name, and one alone'
+infer hand_made "${m[@]}" "$(adam opt_state/1)" opt_state/3/count::int32 "$(moments opt_state/4 trace)"
+infer hand_named "${m[@]}" "$(adam opt_state/main)" "$(moments opt_state/rms nu)" opt_state/rms/count::int32
+infer hand_bare "${m[@]}" "$(moments opt_state grad_acc)" opt_state/count::int32
+infer hand_scalars "${m[@]}" opt_state/1/count::int32 "$(moments opt_state/1 mu)" opt_state/1/nu/enc/{kernel:,bias:} \
+    "$(moments opt_state/3 trace)"
+infer hand_vectors "${m[@]}" opt_state/0/mu/enc/{kernel/{0:64,1:32},bias/0:32} "$(moments opt_state/0 nu)" \
+    opt_state/1/found_nan/enc/{kernel::bool,bias::bool}
+infer hand_t5x target/enc/kernel:64,32 target/enc/bias:32 state/step::int32 "$(adam state/param_states/0)" \
+    "$(moments state/param_states/2 trace)"
+infer hand_alone "$(adam 1)" "$(moments 2 trace)"
+names torn.json "${m[@]}" "$(adam opt_state/1)" opt_state/2/nobodys::int32
+"$ckptdb" --list "SELECT count(*) FROM infer_optimizer($(id torn)) WHERE optimizer GLOB 'optax.chain*'"
+"$ckptdb" --list "SELECT spec FROM infer_optimizer($(id hand_made)) WHERE fits"
+"$ckptdb" --list "SELECT spec FROM infer_optimizer($(id hand_named)) WHERE fits"
 echo '-- shapes that differ, and what is missing'
 names off.json "${m[@]}" opt_state/0/count::int32 opt_state/0/mu/enc/{kernel:64\,31,bias:32} opt_state/0/nu/enc/kernel:64,32
 "$ckptdb" --list "SELECT missing, unexpected, shape, first, place FROM infer_optimizer($(id off)) WHERE optimizer = 'optax.adam'"
