@@ -7,6 +7,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/content/content.h"
+#include "catalog/export/refuse.h"
 #include "catalog/store/output.h"
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
@@ -14,9 +15,10 @@
 struct hashing {
     struct session *session;
     struct progress *bar;
-    const char *name;   /* of the checkpoint at hand */
-    struct text *lines; /* of a manifest; NULL: none */
-    bool trouble;       /* some tensor could not be read */
+    const char *name;       /* of the checkpoint at hand */
+    struct text *lines;     /* of a manifest; NULL: none */
+    bool trouble;           /* some tensor could not be read */
+    struct refusals causes; /* why, of the checkpoint at hand */
 };
 
 static bool interrupted(void *context)
@@ -30,16 +32,31 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
     progress_set(((struct hashing *)context)->bar, done, total);
 }
 
-static void say_trouble(void *context, const char *tensor, const struct error *err)
+/* A tensor, or (NULL) the checkpoint. */
+static void take_trouble(void *context, const char *tensor, const struct error *err)
 {
     struct hashing *h = context;
     char text[sizeof(err->source) + sizeof(err->message) + 64];
     h->trouble = true;
     error_text(err, text, sizeof(text));
     if (tensor)
-        complain("%s: %s: %s", h->name, tensor, text);
+        refuse_tensor(&h->causes, tensor, "%s", text);
     else
-        complain("%s", text);
+        refuse(&h->causes, "%s", text);
+}
+
+/* A line a cause, of the checkpoint at hand. */
+static void say_trouble(struct hashing *h)
+{
+    struct text lines = {0};
+    refusals_print(&h->causes, &lines);
+    for (char *at = lines.at, *end; text_str(&lines) && at && (end = strchr(at, '\n'));
+         at = end + 1) {
+        *end = '\0';
+        complain("%s: %s", h->name, at);
+    }
+    text_release(&lines);
+    refusals_release(&h->causes);
 }
 
 static void add_line(void *context, const char *hex, const char *name)
@@ -58,7 +75,7 @@ static struct content_work work_of(struct hashing *h, unsigned threads, bool aga
         .again = again,
         .stop = interrupted,
         .progress = show_progress,
-        .trouble = say_trouble,
+        .trouble = take_trouble,
         .context = h,
     };
 }
@@ -125,6 +142,7 @@ int hash_request(struct session *s, const struct hash_request *r)
         char *name = name_of(s, r->ids[i]);
         h.name = name ? name : "";
         content_hash(&w, r->ids[i], &complete, &err);
+        say_trouble(&h);
         sqlite3_free(name);
     }
     progress_free(h.bar);
@@ -173,6 +191,7 @@ static int manifest(struct session *s, const struct hash_request *r, const char 
     h.bar = progress_new(s, "SHA-256", "B");
     const struct content_work w = work_of(&h, r->threads, true);
     content_sha256(&w, r->ids[0], add_line, &complete, &err);
+    say_trouble(&h);
     progress_free(h.bar);
     int status = ending(&h, &err);
     if (status == STATUS_FINE && !text_str(&lines)) {

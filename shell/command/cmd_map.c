@@ -151,6 +151,16 @@ static const char show_findings[] =
     "SELECT value ->> 0 AS severity, value ->> 1 AS finding, value ->> 2 AS rule,"
     " value ->> 3 AS count, value ->> 4 AS names, value ->> 5 AS meaning,"
     " value ->> 6 AS advice FROM json_each(?1)";
+/* For people, rules that are all said the same of are one finding. */
+static const char show_to_people[] =
+    "SELECT value ->> 0 AS severity, value ->> 1 AS finding,"
+    " CASE WHEN count(*) = 1 THEN value ->> 2"
+    "  WHEN count(*) <= 6 THEN group_concat(value ->> 2, ', ')"
+    "  ELSE min(value ->> 2) || ' .. ' || max(value ->> 2) || ' (' || count(*) || ')'"
+    " END AS rule, value ->> 3 AS count, value ->> 4 AS names, value ->> 5 AS meaning,"
+    " value ->> 6 AS advice FROM json_each(?1)"
+    " GROUP BY value ->> 0, value ->> 1, value ->> 3, value ->> 4, value ->> 5, value ->> 6,"
+    "  iif(value ->> 2 IS NULL, key, -1) ORDER BY min(key)";
 
 /* Findings, and status 1 where one is more than a note. */
 static int check(struct session *s, const struct args *args)
@@ -178,7 +188,9 @@ static int check(struct session *s, const struct args *args)
         return STATUS_NO;
     int status = STATUS_NO;
     if (sqlite3_step(stmt) == SQLITE_ROW) {
-        status = render_query(s, show_findings, "s", sqlite3_column_text(stmt, 0));
+        bool people = s->out_is_terminal && s->mode == MODE_AUTO;
+        status = render_query(s, people ? show_to_people : show_findings, "s",
+                              sqlite3_column_text(stmt, 0));
         if (status == STATUS_FINE && sqlite3_column_int(stmt, 1))
             status = STATUS_NO;
     } else {

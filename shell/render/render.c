@@ -161,6 +161,8 @@ void cell_text(struct render *r, int column, struct text *out, struct cell *cell
         text_adds(out, people && !(r->listing && r->terminal) ? "NULL" : "");
     } else if (type == SQLITE_INTEGER) {
         add_integer(r, out, column, sqlite3_column_int64(stmt, column));
+    } else if (type == SQLITE_FLOAT && r->listing && r->terminal && aligned(r->mode)) {
+        text_addf(out, "%.4g", sqlite3_column_double(stmt, column));
     } else if (type == SQLITE_FLOAT) {
         text_add_real(out, sqlite3_column_double(stmt, column), false);
     } else if (type == SQLITE_BLOB) {

@@ -192,20 +192,26 @@ static bool is_empty(const struct render *r, int column)
     return true;
 }
 
-/* Texts that a listing is asked for, and names that are its answer. */
+/* Texts that a listing is asked for, and the names and numbers that are its answer. */
 enum keep {
     KEEP_NOT,
     KEEP_TEXT,
-    KEEP_NAME
+    KEEP_NAME,
+    KEEP_SUBJECT /* what the row is about */
 };
 
 static enum keep keep_of(const struct render *r, int column)
 {
-    static const char *const texts[] = {"message", "error", "note",  "meaning", "advice",
-                                        "hint",    "names", "first", "place", "tensors"};
-    if (strcmp(r->names[column], "new_name") == 0 ||
-        strcmp(r->names[column], "status") == 0)
-        return KEEP_NAME;
+    static const char *const texts[] = {"message", "error",  "note",  "meaning",
+                                        "advice",  "hint",   "names", "first",
+                                        "place",   "tensors"};
+    static const char *const answers[] = {"new_name", "status", "max_abs", "rel_l2",
+                                          "cosine"};
+    if (r->listing && strcmp(r->names[column], "name_a") == 0)
+        return KEEP_SUBJECT;
+    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
+        if (strcmp(r->names[column], answers[i]) == 0)
+            return KEEP_NAME;
     bool text = false;
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         text = text || strcmp(r->names[column], texts[i]) == 0;
@@ -218,7 +224,7 @@ static enum keep keep_of(const struct render *r, int column)
 static bool put_one_below(struct render *r, enum keep keep)
 {
     for (int i = r->columns - 1; i > 0; i--)
-        if (r->widths[i] < BELOW && keep_of(r, i) == keep) {
+        if (r->widths[i] < BELOW && keep_of(r, i) == keep && !r->numeric[i]) {
             r->widths[i] = BELOW;
             return true;
         }

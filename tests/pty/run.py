@@ -521,6 +521,23 @@ def case_messages_are_never_left_out(t):
             raise Failed(f"too wide: {line!r}")
 
 
+def case_alike_findings_are_one(t):
+    t.names("m.json", {"w": [2]})
+    t.write("many.json", json.dumps({"dialect": "t5x-translator", "rules": [
+        ["w", "v"], *([f"nosuch_{i}", f"x_{i}"] for i in range(9))]}))
+    s = t.ready()
+    for line in ".import m.json", ".map load many many.json":
+        s.line(line)
+        s.expect(PROMPT)
+    s.line(".map check many m.json")
+    s.expect(r"│ note +│ unused +│ 2 \.\. 10 \(9\) +│")
+    s.expect(PROMPT)
+    equal(s.output.count("the rule decides no name"), 1)
+    s.line(".map check many m.json --list")
+    s.expect(PROMPT)
+    equal(s.output.count("the rule decides no name"), 10)
+
+
 def case_listings_fit_the_screen(t):
     folder = os.path.join(t.folder, "a_rather_long_name_of_a_folder/and_another_one_below_it")
     os.makedirs(folder)
