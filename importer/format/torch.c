@@ -150,6 +150,8 @@ enum status torch_file_state(struct torch_tree *t, const struct source *s,
         index_legacy(t, s, err);
     else if (torch_tar_magic(head))
         torch_tar_state(t, s, err);
+    else if (len < 4 || memcmp(bytes, "PK", 2) != 0)
+        error_set(err, ERR_CORRUPT, s->name, 0, "it is no file of torch.save");
     else
         index_zip(t, s, err);
     torch_tree_release(t);
