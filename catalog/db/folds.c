@@ -1,7 +1,7 @@
 #include "catalog/db/folds.h"
 
+#include "catalog/base/module_tree.h"
 #include "catalog/db/db.h"
-#include "catalog/model/module_tree.h"
 
 /* Layouts without folds, and what joins the components of their names: what follows a module that is
  * kept, or where the format's own separator is in no name, the other one. */

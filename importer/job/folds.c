@@ -1,9 +1,9 @@
 /*
- * folds.c - the modules of a layout with repeated ones folded (catalog/model/module_tree.h).
+ * folds.c - the modules of a layout with repeated ones folded (catalog/base/module_tree.h).
  */
 #include <string.h>
 
-#include "catalog/model/module_tree.h"
+#include "catalog/base/module_tree.h"
 #include "importer/job/job_private.h"
 
 /* What joins the components of names: the format's own separator; but '/' or '.' where no name has
@@ -18,7 +18,9 @@ static char separator_of(const struct batch_layout *l, char own)
             return own;
         others = others || memchr(t->name, other, t->name_len);
     }
-    return others ? other : own;
+    if (others)
+        return other;
+    return own;
 }
 
 struct listing {

@@ -45,8 +45,8 @@ WITH
   )
 SELECT CASE WHEN p.a IS NULL THEN 'only_b' WHEN p.b IS NULL THEN 'only_a'
             WHEN p.is_renamed THEN 'renamed'
-            WHEN a.shape IS NOT b.shape THEN 'shape'
-            WHEN a.dtype IS NOT b.dtype THEN 'dtype'
+            WHEN a.shape <> b.shape THEN 'shape' -- what is not known differs from nothing
+            WHEN a.dtype <> b.dtype THEN 'dtype'
             WHEN a.hash IS NULL OR b.hash IS NULL THEN 'unread'
             WHEN a.hash <> b.hash THEN 'value' ELSE 'same' END AS status,
        a.name AS name_a, b.name AS name_b, a.dtype AS dtype_a, b.dtype AS dtype_b,

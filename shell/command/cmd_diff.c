@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shell/command/command.h"
+#include "shell/command/diff_picture.h"
 #include "shell/command/hashing.h"
 
 enum {
@@ -12,6 +13,7 @@ enum {
     BYTES,
     VALUES,
     ALL,
+    TREE,
     JOBS
 };
 
@@ -20,6 +22,7 @@ static const struct option_spec options[] = {
     [BYTES] = {"--bytes", NULL, "compare contents too, by hash"},
     [VALUES] = {"--values", NULL, "say how far apart: max_abs, rel_l2, cosine"},
     [ALL] = {"--all", NULL, "list what is the same, too"},
+    [TREE] = {"--tree", NULL, "draw modules instead of rows, as a terminal gets"},
     [JOBS] = {"--jobs", "N", "threads (default: one a core)"},
     {NULL, NULL, NULL},
 };
@@ -30,7 +33,7 @@ static const char compare_sql[] =
     "CREATE TEMP TABLE difference AS SELECT"
     " CASE WHEN status = 'unread' AND distance IS NOT NULL"
     "      THEN iif(distance ->> '$.unequal', 'value', 'same') ELSE status END AS status,"
-    " name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, distance FROM"
+    " name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b, distance FROM"
     " (SELECT *, iif(?4 AND status IN ('value', 'dtype', 'unread'),"
     "               tensor_distance(tensor_a, tensor_b), NULL) AS distance"
     "  FROM (SELECT * FROM diff(?1, ?2) WHERE ?3 IS NULL"
@@ -128,22 +131,29 @@ static int diff_run(struct session *s, const struct args *args)
         return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
     if (!compare(s, a, b, map, values) || !count_rows(s, &c))
         return session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
-    status = render_query(s, values ? values_sql : names_sql, "i", (int64_t)all);
+    if (args->value[TREE] || (s->mode == MODE_AUTO && s->out_is_terminal))
+        status = diff_picture(s, all);
+    else
+        status = render_query(s, values ? values_sql : names_sql, "i", (int64_t)all);
     if (status != STATUS_FINE)
         return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
     say_counts(&c);
+    diff_says_whether_it_loads(s, a, b);
     return c.different ? STATUS_NO : STATUS_FINE;
 }
 
 const struct command command_diff = {
     .name = "diff",
-    .args = "A B [--map RULESET] [--bytes|--values] [--all] [--jobs N]",
+    .args = "A B [--map RULESET] [--bytes|--values] [--all] [--tree] [--jobs N]",
     .summary = "compare two checkpoints",
     .help =
         "Names, dtypes and shapes; with --bytes also what the tensors hold, by hash (kept, so that\n"
         "the next time nothing is read); with --values how far apart they are: the largest\n"
         "absolute difference, the norm of b - a over that of a, the cosine. What is the same is\n"
-        "only counted. A and B may be steps of a run. Ends with 0 (the same), 1 (different) or 2.\n"
+        "only counted. On a terminal, or with --tree, modules that differ alike are one line\n"
+        "(layers.{0..31}). Where one of the two is a skeleton (names only), the last line says whether\n"
+        "the other loads into it, and if not, why. A and B may be steps of a run. Ends with 0 (the\n"
+        "same), 1 (different) or 2.\n"
         "\n"
         "  ckptdb diff runs/gpt@1000 runs/gpt@2000 --values\n"
         "  ckptdb diff model.safetensors model.gguf --map llama_hf_to_gguf\n"

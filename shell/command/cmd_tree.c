@@ -1,10 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/module_tree.h"
 #include "catalog/base/text.h"
 #include "shell/command/command.h"
 #include "shell/render/human.h"
-#include "catalog/model/module_tree.h"
 #include "shell/render/render.h"
 
 #define NAME_COLUMNS 72 /* a longer name does not push the numbers further out */

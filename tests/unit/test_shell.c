@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
+#include "catalog/base/module_tree.h"
+#include "catalog/base/nearest.h"
 #include "shell/command/statements.h"
 #include "shell/render/human.h"
-#include "catalog/model/module_tree.h"
-#include "catalog/base/nearest.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -5,8 +5,8 @@
  * (names, dtypes, shapes), become one node called "layers.{0..31}". A module with only one
  * child is written together with it.
  */
-#ifndef CKPTDB_MODEL_MODULE_TREE_H
-#define CKPTDB_MODEL_MODULE_TREE_H
+#ifndef CKPTDB_BASE_MODULE_TREE_H
+#define CKPTDB_BASE_MODULE_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,6 +55,10 @@ bool module_tree_add(struct module_tree *, const char *name, const char *dtype,
 /* After the last one: add up, fold, label. */
 bool module_tree_finish(struct module_tree *);
 void module_tree_release(struct module_tree *);
+
+/* The node that stands for a name that was added: its own, or that of the first one like it. After
+ * module_tree_finish(). 0: there is no such name, or no memory. */
+uint32_t module_tree_shown(const struct module_tree *, const char *name);
 
 /* Visit what is shown, parents before children. `rail[i]` tells for each level above whether
  * more siblings follow; the node's own is rail[depth - 1]. The root is not visited. */

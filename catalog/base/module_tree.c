@@ -1,4 +1,4 @@
-#include "catalog/model/module_tree.h"
+#include "catalog/base/module_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -285,6 +285,35 @@ bool module_tree_finish(struct module_tree *t)
     for (uint32_t i = 1; i < t->count && good; i++)
         good = finish_node(t, &t->nodes[i], times);
     return good;
+}
+
+/* Follow the name from the root; where a module is folded into another, go on in that one. */
+uint32_t module_tree_shown(const struct module_tree *t, const char *name)
+{
+    struct text path = {0};
+    uint32_t node = 0;
+    for (unsigned depth = 0; depth < MODULE_DEPTH; depth++) {
+        const char *found = depth + 1 < MODULE_DEPTH ? strchr(name, t->separator) : NULL;
+        const size_t len = found ? (size_t)(found - name) : strlen(name),
+                     before = path.len;
+        text_add(&path, name, len);
+        const uint64_t *at =
+            text_str(&path) ? strmap_get(&t->paths, path.at, path.len) : NULL;
+        node = at ? (uint32_t)*at : 0;
+        if (node && t->nodes[node].leader) {
+            node = t->nodes[node].leader;
+            path.len = before;
+            text_add(&path, t->nodes[node].name, t->nodes[node].len);
+        }
+        if (!node || !found)
+            break;
+        text_addc(&path, t->separator);
+        name = found + 1;
+    }
+    if (path.failed)
+        node = 0;
+    text_release(&path);
+    return node;
 }
 
 /* --- visiting ----------------------------------------------------------------------------- */

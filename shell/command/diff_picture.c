@@ -1,0 +1,221 @@
+#include "shell/command/diff_picture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/module_tree.h"
+#include "catalog/base/text.h"
+#include "shell/command/command.h"
+#include "shell/render/human.h"
+
+#define NAME_COLUMNS 60 /* a longer name does not push the rest further out */
+#define NAMES_SHOWN  3  /* of what keeps a checkpoint from loading */
+
+/* --- the tree ------------------------------------------------------------------------------------ */
+
+/* How far apart, of all tensors that a node stands for. */
+struct apart {
+    double rel_l2, max_abs; /* the largest */
+    uint64_t known;         /* of so many */
+};
+
+struct picture {
+    struct session *session;
+    struct module_tree tree;
+    struct apart *apart; /* of each node */
+    size_t names;        /* columns */
+    struct text line;
+};
+
+/* A tensor's place, what is the matter, and the details; numbers in names it got count as alike. */
+static const char rows_sql[] =
+    "SELECT coalesce(name_a, name_b), status,"
+    " CASE status WHEN 'shape' THEN coalesce(shape_a, '?') || ' -> ' || coalesce(shape_b, '?')"
+    "  WHEN 'dtype' THEN dtype_a || ' -> ' || dtype_b"
+    "  WHEN 'renamed' THEN '-> ' || regexp_replace('\\d+', name_b, '#')"
+    "  ELSE coalesce(shape_a, shape_b, '') END,"
+    " coalesce(nbytes_a, nbytes_b, 0), distance ->> '$.rel_l2', distance ->> '$.max_abs',"
+    " distance IS NOT NULL"
+    " FROM temp.difference WHERE ?1 OR status NOT IN ('same', 'unread') ORDER BY rowid";
+
+static const char *column_text(sqlite3_stmt *s, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(s, column);
+    return text ? text : "";
+}
+
+/* What joins names: '/' or '.', whichever more of them have. */
+static char common_separator(struct session *s)
+{
+    char separator = '.';
+    sqlite3_stmt *stmt = session_prepare(
+        s,
+        "SELECT sum(instr(coalesce(name_a, name_b), '/') > 0) >"
+        " sum(instr(coalesce(name_a, name_b), '.') > 0) FROM temp.difference",
+        "");
+    if (stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0))
+        separator = '/';
+    sqlite3_finalize(stmt);
+    return separator;
+}
+
+static bool add_rows(struct picture *p, sqlite3_stmt *rows)
+{
+    bool good = true;
+    while (good && sqlite3_step(rows) == SQLITE_ROW)
+        good = module_tree_add(&p->tree, column_text(rows, 0), column_text(rows, 1),
+                               column_text(rows, 2), 0,
+                               (uint64_t)sqlite3_column_int64(rows, 3));
+    sqlite3_reset(rows);
+    return good && module_tree_finish(&p->tree);
+}
+
+/* Put each tensor's distance on the node that stands for it and on those above. */
+static bool add_distances(struct picture *p, sqlite3_stmt *rows)
+{
+    p->apart = calloc(p->tree.count, sizeof(*p->apart));
+    while (p->apart && sqlite3_step(rows) == SQLITE_ROW) {
+        const double rel = sqlite3_column_double(rows, 4),
+                     most = sqlite3_column_double(rows, 5);
+        uint32_t node = module_tree_shown(&p->tree, column_text(rows, 0));
+        if (!sqlite3_column_int(rows, 6))
+            continue;
+        for (; node; node = p->tree.nodes[node].parent) {
+            struct apart *a = &p->apart[node];
+            a->known++;
+            a->rel_l2 = fmax(a->rel_l2, rel);
+            a->max_abs = fmax(a->max_abs, most);
+        }
+    }
+    return p->apart != NULL;
+}
+
+static size_t draw_branch(struct picture *p, const struct module_visit *v)
+{
+    text_reset(&p->line);
+    for (unsigned i = 1; i < v->depth; i++)
+        text_adds(&p->line, v->rail[i - 1] ? "│  " : "   ");
+    text_adds(&p->line, v->rail[v->depth - 1] ? "├─ " : "└─ ");
+    text_escape(&p->line, v->label, strlen(v->label));
+    return text_str(&p->line) ? text_width(p->line.at, p->line.len) : 0;
+}
+
+static void measure(void *context, const struct module_visit *v)
+{
+    struct picture *p = context;
+    size_t width = draw_branch(p, v);
+    width = width < NAME_COLUMNS ? width : NAME_COLUMNS;
+    p->names = width > p->names ? width : p->names;
+}
+
+static void draw_node(void *context, const struct module_visit *v)
+{
+    struct picture *p = context;
+    const struct module *m = &p->tree.nodes[v->node];
+    const struct apart *a = &p->apart[v->node];
+    const bool color = p->session->color;
+    char bytes[HUMAN_MAX];
+    FILE *out = p->session->out;
+    const size_t width = draw_branch(p, v);
+    fprintf(out, "%s%*s%8llu %10s", text_str(&p->line) ? p->line.at : "",
+            width < p->names ? (int)(p->names - width) : 0, "",
+            (unsigned long long)m->tensors, human_bytes(m->nbytes, bytes));
+    if (m->tensor)
+        fprintf(out, "  %s%s%s%s%s", color ? "\033[1m" : "", m->dtype,
+                color ? "\033[0m" : "", *m->shape ? " " : "", m->shape);
+    if (a->known)
+        fprintf(out, "  rel_l2 %s%.3g, max_abs %.3g", m->tensors > 1 ? "up to " : "",
+                a->rel_l2, a->max_abs);
+    fputc('\n', out);
+}
+
+static int draw_picture(struct picture *p)
+{
+    if (!p->tree.nodes[0].tensors)
+        return STATUS_FINE;
+    if (!module_tree_visit(&p->tree, measure, p)) {
+        complain("no memory for the tree");
+        return STATUS_TROUBLE;
+    }
+    fprintf(p->session->out, "%*s%8s %10s\n", (int)p->names, "", "tensors", "bytes");
+    module_tree_visit(&p->tree, draw_node, p);
+    return session_flush(p->session) ? STATUS_FINE : STATUS_TROUBLE;
+}
+
+int diff_picture(struct session *s, bool all)
+{
+    struct picture p = {.session = s, .names = 8};
+    int status = STATUS_TROUBLE;
+    sqlite3_stmt *rows = session_prepare(s, rows_sql, "i", (int64_t)all);
+    if (rows && module_tree_init(&p.tree, common_separator(s)) && add_rows(&p, rows) &&
+        add_distances(&p, rows))
+        status = draw_picture(&p);
+    else if (rows)
+        complain("no memory for the tree");
+    sqlite3_finalize(rows);
+    free(p.apart);
+    text_release(&p.line);
+    module_tree_release(&p.tree);
+    return status;
+}
+
+/* --- whether it loads ------------------------------------------------------------------------- */
+
+/* "2 missing (a, b)" of a status, with a comma before it. */
+static void add_reason(struct session *s, const char *status, const char *what,
+                       struct text *out)
+{
+    static const char sql[] =
+        "SELECT count(*) OVER (), coalesce(name_b, name_a) FROM temp.difference"
+        " WHERE status = ?1 ORDER BY rowid";
+    sqlite3_stmt *stmt = session_prepare(s, sql, "s", status);
+    sqlite3_int64 count = 0;
+    int shown = 0;
+    while (stmt && shown < NAMES_SHOWN && sqlite3_step(stmt) == SQLITE_ROW) {
+        const char *name = column_text(stmt, 1);
+        count = sqlite3_column_int64(stmt, 0);
+        if (!shown++)
+            text_addf(out, "%s%lld %s (", out->len ? ", " : "", count, what);
+        else
+            text_adds(out, ", ");
+        text_escape(out, name, strlen(name));
+    }
+    if (shown)
+        text_adds(out, count > shown ? ", ...)" : ")");
+    sqlite3_finalize(stmt);
+}
+
+/* The name of a checkpoint, and whether it is a skeleton; sqlite3_free(). */
+static char *skeleton_name(struct session *s, int64_t id, bool *skeleton)
+{
+    char *name = NULL;
+    sqlite3_stmt *stmt = session_prepare(
+        s, "SELECT name, format = 'names' FROM checkpoint WHERE id = ?1", "i", id);
+    if (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+        name = sqlite3_mprintf("%s", sqlite3_column_text(stmt, 0));
+        *skeleton = sqlite3_column_int(stmt, 1);
+    }
+    sqlite3_finalize(stmt);
+    return name;
+}
+
+void diff_says_whether_it_loads(struct session *s, int64_t a, int64_t b)
+{
+    bool model_a = false, model_b = false;
+    char *name_a = skeleton_name(s, a, &model_a), *name_b = skeleton_name(s, b, &model_b);
+    struct text why = {0};
+    if (name_a && name_b && (model_a || model_b)) {
+        const bool into_b = model_b;
+        add_reason(s, into_b ? "only_b" : "only_a", "missing", &why);
+        add_reason(s, into_b ? "only_a" : "only_b", "unexpected", &why);
+        add_reason(s, "shape", "of another shape", &why);
+        complain("%s %s into %s: %s", into_b ? name_a : name_b,
+                 why.len ? "does not load" : "loads", into_b ? name_b : name_a,
+                 why.len ? text_str(&why)
+                         : "it has every name, and no other, with its shape");
+    }
+    text_release(&why);
+    sqlite3_free(name_a);
+    sqlite3_free(name_b);
+}

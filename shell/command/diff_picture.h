@@ -1,0 +1,22 @@
+/*
+ * diff_picture.h - what differs between two checkpoints, for people: as a tree of modules, and as the
+ * answer to whether one loads into the other.
+ *
+ * Both read temp.difference, the rows of `diff`.
+ */
+#ifndef CKPTDB_SHELL_DIFF_PICTURE_H
+#define CKPTDB_SHELL_DIFF_PICTURE_H
+
+#include "shell/session/session.h"
+
+/* Draw the modules in which something differs (`all`: all), those that differ alike as one
+ * (layers.{0..31}): how many tensors of how many bytes, how, and how far apart where that is known.
+ * An exit status. */
+int diff_picture(struct session *, bool all);
+
+/* Where one of them is a model's skeleton, which has no bytes (format `names`), say whether the other
+ * loads into it, and if not, why: names that are missing, unexpected, or have another shape. With two
+ * of them, B is the model. */
+void diff_says_whether_it_loads(struct session *, int64_t a, int64_t b);
+
+#endif
