@@ -286,6 +286,10 @@ enum ckptdb_status ckptdb_stream_open(const ckptdb_tensor *, const struct ckptdb
 enum ckptdb_status ckptdb_stream_next(ckptdb_stream *, const void **bytes, size_t *len,
                                       struct ckptdb_error *);
 void ckptdb_stream_close(ckptdb_stream *);
+uint64_t ckptdb_stream_size(const ckptdb_stream *); /* bytes of all together */
+
+/* In place of a dtype: elements that have a byte each where others pack them, as those bytes. */
+#define CKPTDB_AS_STORED "as stored"
 
 /* The strings of a tensor of dtype "string", in C order, until `each` returns false; they may hold
  * NULs and are no text by necessity. */
@@ -293,6 +297,40 @@ enum ckptdb_status ckptdb_strings(const ckptdb_tensor *,
                                   bool (*each)(void *context, uint64_t index,
                                                const void *bytes, size_t len),
                                   void *context, struct ckptdb_error *);
+
+/* Elements as text, at any position of the tensor or of its slices (which must outlive it). What has no
+ * numbers of its own, as blocks, is spelled as float32. `near`: how many elements are read at once. */
+typedef struct ckptdb_cells ckptdb_cells;
+enum ckptdb_spelling {
+    CKPTDB_AS_TEXT, /* 1.5, nan, True, 1.0+2.0j, "text" */
+    CKPTDB_AS_JSON, /* NaN and infinities null, complex [re,im], {"hex": ...} for other bytes */
+    CKPTDB_AS_CSV, /* as text, strings quoted where they must be */
+};
+enum ckptdb_status ckptdb_cells_open(const ckptdb_tensor *, const struct ckptdb_slice *,
+                                     const char *dtype, unsigned near, ckptdb_cells **out,
+                                     struct ckptdb_error *);
+uint64_t ckptdb_cells_count(const ckptdb_cells *);
+/* The element at a position in C order; good until the next call. */
+enum ckptdb_status ckptdb_cell(ckptdb_cells *, uint64_t position, enum ckptdb_spelling,
+                               const char **text, size_t *len, struct ckptdb_error *);
+/* All elements were read, in order: verify the checksums. */
+enum ckptdb_status ckptdb_cells_verify(ckptdb_cells *, struct ckptdb_error *);
+void ckptdb_cells_close(ckptdb_cells *);
+
+/* What makes raw elements in C order a .npy file: memory for ckptdb_free(). */
+enum ckptdb_status ckptdb_npy_header(const char *dtype, const uint64_t *shape,
+                                     unsigned rank, char **header, size_t *len,
+                                     struct ckptdb_error *);
+
+/* A file that appears under its name whole or not at all; what was not finished is gone with the
+ * close. CKPTDB_ARGUMENT: there is something already. */
+typedef struct ckptdb_file ckptdb_file;
+enum ckptdb_status ckptdb_file_create(const char *path, ckptdb_file **out,
+                                      struct ckptdb_error *);
+enum ckptdb_status ckptdb_file_write(ckptdb_file *, const void *bytes, size_t len,
+                                     struct ckptdb_error *);
+enum ckptdb_status ckptdb_file_finish(ckptdb_file *, struct ckptdb_error *);
+void ckptdb_file_close(ckptdb_file *);
 
 /* --- maps ---------------------------------------------------------------------------------- */
 
@@ -402,6 +440,9 @@ struct ckptdb_format {
 /* Whether there is such a dtype; if not, *nearest (NULL: not wanted) is one that may be meant, or NULL:
  * float16 for "fp16". */
 bool ckptdb_dtype(const char *name, const char **nearest);
+
+/* The dtypes that have a name of their own, until `each` returns false. */
+void ckptdb_dtypes(bool (*each)(void *context, const char *name), void *context);
 
 /* All formats, until `each` returns false. */
 void ckptdb_formats(bool (*each)(void *context, const struct ckptdb_format *),

@@ -5,6 +5,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/export/export.h"
+#include "catalog/model/dtype.h"
 #include "importer/job/format.h"
 #include "importer/walk/unread.h"
 #include "library/library.h"
@@ -67,5 +68,13 @@ void ckptdb_formats(bool (*each)(void *, const struct ckptdb_format *), void *co
             return;
     for (const struct unread_kind *k = unread_kinds; k->name; k++)
         if (k->what && !give(&l, &(struct known){k->name, NULL, NULL, k}))
+            return;
+}
+
+void ckptdb_dtypes(bool (*each)(void *, const char *), void *context)
+{
+    const struct dtype *d;
+    for (size_t i = 0; (d = dtype_at(i)); i++)
+        if (!each(context, d->name))
             return;
 }

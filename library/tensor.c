@@ -4,30 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/base/arena.h"
+#include "catalog/export/npy_header.h"
 #include "catalog/export/select.h"
 #include "catalog/map/ruleset.h"
 #include "catalog/read/tensor_stream.h"
-#include "library/library.h"
+#include "library/tensor.h"
 
 _Static_assert(sizeof(struct ckptdb_slice) == sizeof(struct slice), "slice");
 _Static_assert(offsetof(struct ckptdb_slice, step) == offsetof(struct slice, step),
                "slice");
 _Static_assert(CKPTDB_RANK_MAX == TENSOR_RANK_MAX, "rank");
-
-struct ckptdb_tensor {
-    struct arena arena;
-    struct stored_tensor stored;
-    struct ckptdb_tensor_info info;
-    struct dtype given; /* by a map: what it is read as where nothing else is said */
-    bool casts;
-};
-
-/* The two are the same but for their names. */
-static const struct slice *slices_of(const struct ckptdb_slice *s)
-{
-    return (const struct slice *)s;
-}
 
 /* --- listing ------------------------------------------------------------------------------- */
 
@@ -223,7 +209,7 @@ enum ckptdb_status ckptdb_slice_parse(const ckptdb_tensor *t, const char *text,
 }
 
 /* Slices come from a caller's own arithmetic: none may leave the tensor. */
-static enum status check_slices(const ckptdb_tensor *t, const struct ckptdb_slice *s,
+enum status tensor_check_slices(const ckptdb_tensor *t, const struct ckptdb_slice *s,
                                 struct error *err)
 {
     for (unsigned d = 0; s && d < t->stored.rank; d++) {
@@ -241,8 +227,8 @@ static enum status check_slices(const ckptdb_tensor *t, const struct ckptdb_slic
 }
 
 /* The dtype that is asked for; NULL: the tensor's own. */
-static const struct dtype *find_dtype(const ckptdb_tensor *t, const char *name,
-                                      struct dtype *room, struct error *err)
+const struct dtype *tensor_dtype(const ckptdb_tensor *t, const char *name,
+                                 struct dtype *room, struct error *err)
 {
     if (!name)
         return t->casts ? &t->given : NULL;
@@ -255,34 +241,60 @@ static const struct dtype *find_dtype(const ckptdb_tensor *t, const char *name,
     return room;
 }
 
-static enum status open_stream(const ckptdb_tensor *t, const struct ckptdb_slice *slices,
-                               const char *dtype, struct tensor_stream **out,
-                               struct error *err)
-{
-    struct dtype room;
-    const struct dtype *to = find_dtype(t, dtype, &room, err);
-    if (err->status == OK && check_slices(t, slices, err) == OK)
-        tensor_stream_open(&t->stored, slices_of(slices), to, out, err);
-    return err->status;
-}
-
 enum ckptdb_status ckptdb_read_size(const ckptdb_tensor *t,
                                     const struct ckptdb_slice *slices, const char *dtype,
                                     uint64_t *bytes, struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct dtype room;
-    const struct dtype *to = find_dtype(t, dtype, &room, &err);
+    const struct dtype *to = tensor_dtype(t, dtype, &room, &err);
     *bytes = 0;
-    if (err.status == OK && check_slices(t, slices, &err) == OK &&
+    if (err.status == OK && tensor_check_slices(t, slices, &err) == OK &&
         !dtype_nbytes(to ? to : &t->stored.dtype,
-                      slices ? slice_elements(slices_of(slices), t->stored.rank)
+                      slices ? slice_elements(tensor_slices(slices), t->stored.rank)
                              : t->stored.elements,
                       bytes))
         error_set(&err, ERR_UNSUPPORTED, t->stored.checkpoint, NO_OFFSET,
                   "elements of dtype %s have no size, or are not whole blocks",
                   to ? to->name : t->stored.dtype.name);
     return library_end(&err, error);
+}
+
+/* Name the tensor in front of what is wrong with its bytes. */
+enum ckptdb_status tensor_end(const ckptdb_tensor *t, struct error *err,
+                              struct ckptdb_error *error)
+{
+    if (err->status != OK && err->status != ERR_ARGUMENT)
+        error_prefix(err, t->stored.name);
+    return library_end(err, error);
+}
+
+struct ckptdb_stream {
+    const ckptdb_tensor *tensor;
+    struct tensor_stream *blocks;
+    struct stored_tensor bytes; /* the tensor, or for CKPTDB_AS_STORED its bytes */
+    struct arena arena;
+};
+
+static enum status open_stream(ckptdb_stream *s, const struct ckptdb_slice *slices,
+                               const char *dtype, struct error *err)
+{
+    const ckptdb_tensor *t = s->tensor;
+    struct dtype room;
+    const bool raw = dtype && strcmp(dtype, CKPTDB_AS_STORED) == 0;
+    const struct dtype *to = raw ? NULL : tensor_dtype(t, dtype, &room, err);
+    s->bytes = t->stored;
+    if (err->status == OK && raw)
+        tensor_as_stored(&s->bytes, &s->arena, err);
+    if (err->status == OK && tensor_check_slices(t, slices, err) == OK)
+        tensor_stream_open(&s->bytes, tensor_slices(slices), to, &s->blocks, err);
+    return err->status;
+}
+
+static void close_stream(ckptdb_stream *s)
+{
+    tensor_stream_close(s->blocks);
+    arena_release(&s->arena);
 }
 
 static void read_all(struct tensor_stream *s, const ckptdb_tensor *t, uint8_t *to,
@@ -301,31 +313,17 @@ static void read_all(struct tensor_stream *s, const ckptdb_tensor *t, uint8_t *t
     }
 }
 
-/* Name the tensor in front of what is wrong with its bytes. */
-static enum ckptdb_status end_of_reading(const ckptdb_tensor *t, struct error *err,
-                                         struct ckptdb_error *error)
-{
-    if (err->status != OK && err->status != ERR_ARGUMENT)
-        error_prefix(err, t->stored.name);
-    return library_end(err, error);
-}
-
 enum ckptdb_status ckptdb_read(const ckptdb_tensor *t, const struct ckptdb_slice *slices,
                                const char *dtype, void *buffer, uint64_t size,
                                struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct tensor_stream *s = NULL;
-    if (open_stream(t, slices, dtype, &s, &err) == OK)
-        read_all(s, t, buffer, size, &err);
-    tensor_stream_close(s);
-    return end_of_reading(t, &err, error);
+    ckptdb_stream s = {.tensor = t};
+    if (open_stream(&s, slices, dtype, &err) == OK)
+        read_all(s.blocks, t, buffer, size, &err);
+    close_stream(&s);
+    return tensor_end(t, &err, error);
 }
-
-struct ckptdb_stream {
-    const ckptdb_tensor *tensor;
-    struct tensor_stream *blocks;
-};
 
 enum ckptdb_status ckptdb_stream_open(const ckptdb_tensor *t,
                                       const struct ckptdb_slice *slices,
@@ -335,15 +333,21 @@ enum ckptdb_status ckptdb_stream_open(const ckptdb_tensor *t,
     struct error err = {.offset = NO_OFFSET};
     ckptdb_stream *s = calloc(1, sizeof(*s));
     *out = NULL;
-    if (!s)
+    if (!s) {
         error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-    else if (open_stream(t, slices, dtype, &s->blocks, &err) == OK) {
-        s->tensor = t;
-        *out = s;
+        return tensor_end(t, &err, error);
     }
-    if (err.status != OK)
-        free(s);
-    return end_of_reading(t, &err, error);
+    s->tensor = t;
+    if (open_stream(s, slices, dtype, &err) == OK)
+        *out = s;
+    else
+        ckptdb_stream_close(s);
+    return tensor_end(t, &err, error);
+}
+
+uint64_t ckptdb_stream_size(const ckptdb_stream *s)
+{
+    return tensor_stream_nbytes(s->blocks);
 }
 
 enum ckptdb_status ckptdb_stream_next(ckptdb_stream *s, const void **bytes, size_t *len,
@@ -354,14 +358,14 @@ enum ckptdb_status ckptdb_stream_next(ckptdb_stream *s, const void **bytes, size
     tensor_stream_next(s->blocks, &block, &err);
     *bytes = block.at;
     *len = err.status == OK ? block.len : 0;
-    return end_of_reading(s->tensor, &err, error);
+    return tensor_end(s->tensor, &err, error);
 }
 
 void ckptdb_stream_close(ckptdb_stream *s)
 {
     if (!s)
         return;
-    tensor_stream_close(s->blocks);
+    close_stream(s);
     free(s);
 }
 
@@ -383,5 +387,34 @@ enum ckptdb_status ckptdb_strings(const ckptdb_tensor *t,
             break;
     string_table_close(table);
     reader_close(r);
-    return end_of_reading(t, &err, error);
+    return tensor_end(t, &err, error);
+}
+
+enum ckptdb_status ckptdb_npy_header(const char *dtype, const uint64_t *shape,
+                                     unsigned rank, char **header, size_t *len,
+                                     struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct text out = {0};
+    struct dtype d;
+    char descr[64];
+    dtype_find(dtype, &d);
+    *header = NULL;
+    if (d.kind == DTYPE_STRING)
+        error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                  "strings are not written as .npy; --format json or text has them");
+    else if (!npy_descr(&d, descr))
+        error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                  "NumPy has no dtype %s; choose another with --dtype", d.name);
+    else if (rank > NPY_RANK_MAX)
+        error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                  "NumPy has at most %d dimensions", NPY_RANK_MAX);
+    else if (!npy_header(&out, descr, shape, rank))
+        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    if (err.status == OK) {
+        *len = out.len;
+        *header = text_steal(&out);
+    }
+    text_release(&out);
+    return library_end(&err, error);
 }

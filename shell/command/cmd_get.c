@@ -1,9 +1,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "catalog/export/export.h"
-#include "catalog/export/npy_header.h"
-#include "catalog/read/tensor_stream.h"
 #include "shell/command/command.h"
 #include "shell/command/settings.h"
 #include "shell/render/get_print.h"
@@ -32,13 +29,14 @@ const struct command command_get;
 struct get {
     struct session *session;
     const struct format *format;
-    struct stored_tensor tensor;
-    struct slice slices[TENSOR_RANK_MAX];
+    ckptdb_tensor *tensor;
+    const struct ckptdb_tensor_info *info; /* of it */
+    struct ckptdb_slice slices[CKPTDB_RANK_MAX];
     bool sliced;
-    uint64_t shape[TENSOR_RANK_MAX]; /* of the result */
+    uint64_t shape[CKPTDB_RANK_MAX]; /* of the result */
+    uint64_t elements;
     unsigned rank;
-    struct dtype room;
-    const struct dtype *dtype; /* NULL: its own */
+    const char *dtype; /* NULL: its own */
     bool full;
     struct sink sink;
     struct progress *progress;
@@ -51,84 +49,79 @@ struct format {
     enum status (*write)(struct get *, struct error *);
 };
 
-/* --- bytes ------------------------------------------------------------------------------ */
-
-static enum status write_stream(struct get *g, struct tensor_stream *s, struct error *err)
+static const struct ckptdb_slice *slices_of(const struct get *g)
 {
-    struct bytes block;
-    uint64_t done = 0;
-    while (tensor_stream_next(s, &block, err) == OK && block.len) {
-        if (sink_write(&g->sink, block.at, block.len, err) != OK)
-            return err->status;
-        done += block.len;
-        progress_set(g->progress, done, tensor_stream_nbytes(s));
-    }
-    return err->status;
+    return g->sliced ? g->slices : NULL;
 }
 
-static enum status open_stream(struct get *g, struct tensor_stream **out,
-                               struct error *err)
+static bool is_string(const struct get *g)
 {
-    return tensor_stream_open(&g->tensor, g->sliced ? g->slices : NULL, g->dtype, out,
-                              err);
+    return strcmp(g->info->dtype, "string") == 0;
+}
+
+/* --- bytes ------------------------------------------------------------------------------ */
+
+static enum status write_stream(struct get *g, const char *dtype, struct error *err)
+{
+    struct ckptdb_error error = {.status = CKPTDB_OK};
+    ckptdb_stream *s = NULL;
+    const void *block;
+    size_t len;
+    uint64_t done = 0;
+    if (ckptdb_stream_open(g->tensor, slices_of(g), dtype, &s, &error) == CKPTDB_OK)
+        while (ckptdb_stream_next(s, &block, &len, &error) == CKPTDB_OK && len &&
+               sink_write(&g->sink, block, len, err) == OK)
+            progress_set(g->progress, done += len, ckptdb_stream_size(s));
+    ckptdb_stream_close(s);
+    return error.status == CKPTDB_OK ? err->status : error_taken(&error, err);
+}
+
+struct one_string {
+    struct get *get;
+    struct error *err;
+};
+
+static bool write_bytes(void *context, uint64_t index, const void *bytes, size_t len)
+{
+    const struct one_string *one = context;
+    (void)index;
+    return sink_write(&one->get->sink, bytes, len, one->err) == OK;
 }
 
 /* A single string is its bytes. */
 static enum status write_string(struct get *g, struct error *err)
 {
-    struct reader *r = NULL;
-    struct string_table *table = NULL;
-    struct bytes s;
-    if (g->tensor.elements != 1)
-        return error_set(err, ERR_UNSUPPORTED, g->tensor.checkpoint, NO_OFFSET,
-                         "strings have no raw form; use --format json, csv or text");
-    if (reader_open(&g->tensor, &r, err) == OK && reader_verify(r, err) == OK &&
-        reader_strings(r, &table, err) == OK && string_at(table, 0, &s, err) == OK)
-        sink_write(&g->sink, s.at, s.len, err);
-    string_table_close(table);
-    reader_close(r);
-    return err->status;
+    struct one_string one = {g, err};
+    struct ckptdb_error error;
+    if (g->info->elements != 1)
+        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                         "%s: strings have no raw form; use --format json, csv or text",
+                         g->info->name);
+    return ckptdb_strings(g->tensor, write_bytes, &one, &error) == CKPTDB_OK
+               ? err->status
+               : error_taken(&error, err);
 }
 
 static enum status write_raw(struct get *g, struct error *err)
 {
-    struct arena arena = {0};
-    struct tensor_stream *s = NULL;
-    if (g->tensor.dtype.kind == DTYPE_STRING)
+    if (is_string(g))
         return write_string(g, err);
-    if ((g->dtype || g->sliced || tensor_as_stored(&g->tensor, &arena, err) == OK) &&
-        open_stream(g, &s, err) == OK)
-        write_stream(g, s, err);
-    tensor_stream_close(s);
-    arena_release(&arena);
-    return err->status;
+    return write_stream(g, g->dtype || g->sliced ? g->dtype : CKPTDB_AS_STORED, err);
 }
 
 static enum status write_npy(struct get *g, struct error *err)
 {
-    char descr[64];
-    struct text head = {0};
-    struct tensor_stream *s = NULL;
-    const struct dtype *dtype = g->dtype ? g->dtype : &g->tensor.dtype;
-    if (dtype->kind == DTYPE_STRING)
-        return error_set(
-            err, ERR_UNSUPPORTED, g->tensor.checkpoint, NO_OFFSET,
-            "strings are not written as .npy; --format json or text has them");
-    if (!npy_descr(dtype, descr))
-        return error_set(err, ERR_UNSUPPORTED, g->tensor.checkpoint, NO_OFFSET,
-                         "NumPy has no dtype %s; choose another with --dtype",
-                         dtype->name);
-    if (g->rank > NPY_RANK_MAX)
-        return error_set(err, ERR_UNSUPPORTED, g->tensor.checkpoint, NO_OFFSET,
-                         "NumPy has at most %d dimensions", NPY_RANK_MAX);
-    if (open_stream(g, &s, err) == OK) {
-        if (!npy_header(&head, descr, g->shape, g->rank))
-            error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-        else if (sink_write(&g->sink, head.at, head.len, err) == OK)
-            write_stream(g, s, err);
+    struct ckptdb_error error;
+    char *head;
+    size_t len;
+    if (ckptdb_npy_header(g->dtype ? g->dtype : g->info->dtype, g->shape, g->rank, &head,
+                          &len, &error) != CKPTDB_OK) {
+        error_taken(&error, err);
+        error_prefix(err, g->info->name);
+    } else if (sink_write(&g->sink, head, len, err) == OK) {
+        write_stream(g, g->dtype, err);
     }
-    tensor_stream_close(s);
-    text_release(&head);
+    ckptdb_free(head);
     return err->status;
 }
 
@@ -148,14 +141,14 @@ static void show_progress(void *context, uint64_t done)
 
 static enum status write_text(struct get *g, struct error *err)
 {
-    struct cells *cells = NULL;
-    const struct slice *slices = g->sliced ? g->slices : NULL;
-    uint64_t count = slices ? slice_elements(slices, g->tensor.rank) : g->tensor.elements;
+    ckptdb_cells *cells = NULL;
+    struct ckptdb_error error;
     bool terminal = !g->sink.file && g->session->out_is_terminal && !g->full;
-    bool summary = terminal && g->format->print == print_text && count > SUMMARY_FROM;
-    if (cells_open(&g->tensor, slices, g->dtype, summary ? NEAR_FEW : NEAR_MANY, &cells,
-                   err) != OK)
-        return err->status;
+    bool summary =
+        terminal && g->format->print == print_text && g->elements > SUMMARY_FROM;
+    if (ckptdb_cells_open(g->tensor, slices_of(g), g->dtype,
+                          summary ? NEAR_FEW : NEAR_MANY, &cells, &error) != CKPTDB_OK)
+        return error_taken(&error, err);
     struct printing p = {
         .cells = cells,
         .sink = &g->sink,
@@ -165,9 +158,10 @@ static enum status write_text(struct get *g, struct error *err)
         .progress = show_progress,
         .context = g,
     };
-    if (g->format->print(&p, err) == OK && !summary && !slices)
-        cells_verify(cells, err);
-    cells_close(cells);
+    if (g->format->print(&p, err) == OK && !summary && !g->sliced &&
+        ckptdb_cells_verify(cells, &error) != CKPTDB_OK)
+        error_taken(&error, err);
+    ckptdb_cells_close(cells);
     return err->status;
 }
 
@@ -177,6 +171,28 @@ static bool ends_in(const char *path, const char *suffix)
 {
     size_t len = strlen(path), tail = strlen(suffix);
     return len >= tail && strcasecmp(path + len - tail, suffix) == 0;
+}
+
+/* A path, until a format is found that export writes and that it is named like. */
+struct export_path {
+    const char *path;
+    bool found;
+};
+
+static bool see_format(void *context, const struct ckptdb_format *f)
+{
+    struct export_path *e = context;
+    const char *suffix = strrchr(e->path, '.');
+    const char *at = suffix && f->writes ? strstr(f->suffixes, suffix) : NULL;
+    e->found = at && strchr(" ", at[strlen(suffix)]);
+    return !e->found;
+}
+
+static bool export_writes(const char *path)
+{
+    struct export_path e = {.path = path};
+    ckptdb_formats(see_format, &e);
+    return e.found;
 }
 
 /* By --format, else by the suffix of -o FILE (NULL: standard output), else text. */
@@ -189,7 +205,7 @@ static const struct format *find_format(const char *name, const char *path)
             return &output_formats[i];
     if (name)
         complain("--format %s: text, json, csv, npy or raw", name);
-    else if (path && exporter_for_path(path))
+    else if (path && export_writes(path))
         complain("-o %s: `export` writes this format; get writes .txt, .json, .csv, .npy "
                  "and .raw",
                  path);
@@ -218,13 +234,10 @@ static bool read_options(struct get *g, const struct args *args)
         complain("--full: only with --format text");
         return false;
     }
-    if (dtype) {
-        dtype_find(dtype, &g->room);
-        g->dtype = &g->room;
-        if (g->room.kind == DTYPE_UNKNOWN) {
-            say_unknown_dtype("--dtype", dtype);
-            return false;
-        }
+    g->dtype = dtype;
+    if (dtype && !ckptdb_dtype(dtype, NULL)) {
+        say_unknown_dtype("--dtype", dtype);
+        return false;
     }
     if (g->format->binary && g->session->out_is_terminal && !path) {
         complain("--format %s: not to a terminal; use -o FILE, or a pipe",
@@ -235,67 +248,59 @@ static bool read_options(struct get *g, const struct args *args)
 }
 
 /* The slices, and the shape that is left. */
-static bool read_slice(struct get *g, const char *text, struct error *err)
+static enum status read_slice(struct get *g, const char *text, struct error *err)
 {
-    bool drop[TENSOR_RANK_MAX] = {false};
-    const struct stored_tensor *t = &g->tensor;
+    bool drop[CKPTDB_RANK_MAX] = {false};
+    struct ckptdb_error error;
     g->sliced = text != NULL;
-    if (text && slice_parse(text, t->shape, t->rank, g->slices, drop, err) != OK)
-        return false;
-    for (unsigned d = 0; d < t->rank; d++)
+    g->elements = text ? 1 : g->info->elements;
+    if (text && ckptdb_slice_parse(g->tensor, text, g->slices, drop, &error) != CKPTDB_OK)
+        return error_taken(&error, err);
+    for (unsigned d = 0; d < g->info->rank; d++) {
+        const uint64_t count = text ? g->slices[d].count : g->info->shape[d];
+        g->elements *= text ? count : 1;
         if (!drop[d])
-            g->shape[g->rank++] = text ? g->slices[d].count : t->shape[d];
-    return true;
+            g->shape[g->rank++] = count;
+    }
+    return OK;
 }
 
-static int fail(const struct get *g, struct error *err)
+static int fail(const struct error *err)
 {
     if (err->status == ERR_INTERRUPTED)
         return STATUS_INTERRUPTED;
-    if (g->tensor.name && err->status != ERR_ARGUMENT)
-        error_prefix(err, g->tensor.name);
     complain_error(err);
     return err->status == ERR_ARGUMENT || err->status == ERR_IO ? STATUS_TROUBLE
                                                                 : STATUS_NO;
 }
 
-static enum status find_tensor(struct get *g, const struct mapped *which,
-                               struct arena *arena, struct error *err)
+static int get_tensor(struct get *g, const struct args *args)
 {
-    struct lookup *lookup = NULL;
-    if (lookup_open(g->session->db, &lookup, err) != OK)
-        return err->status;
-    if (which->recipe)
-        lookup_composed(lookup, which->recipe, arena, &g->tensor, err);
-    else
-        lookup_tensor(lookup, which->id, arena, &g->tensor, err);
-    lookup_close(lookup);
-    if (err->status == OK && !g->dtype && which->dtype[0] &&
-        strcmp(which->dtype, g->tensor.dtype.name) != 0) {
-        dtype_find(which->dtype, &g->room);
-        g->dtype = &g->room;
-    }
-    return err->status;
-}
-
-static int get_tensor(struct get *g, const struct args *args, const struct mapped *which)
-{
-    struct arena arena = {0};
     struct error err = {.offset = NO_OFFSET};
-    const char *path = output_path(args);
-    if (find_tensor(g, which, &arena, &err) == OK &&
-        read_slice(g, args_option(&command_get, args, "--slice"), &err) &&
-        sink_open(&g->sink, g->session, path, &err) == OK) {
+    g->info = ckptdb_tensor_info(g->tensor);
+    if (read_slice(g, args_option(&command_get, args, "--slice"), &err) == OK &&
+        sink_open(&g->sink, g->session, output_path(args), &err) == OK) {
         g->progress =
             progress_new(g->session, "reading", g->format->binary ? "B" : "elements");
         if ((g->format->print ? write_text(g, &err) : g->format->write(g, &err)) == OK)
             sink_finish(&g->sink, &err);
         progress_free(g->progress);
     }
-    int status = err.status == OK ? STATUS_FINE : fail(g, &err);
+    int status = err.status == OK ? STATUS_FINE : fail(&err);
     sink_close(&g->sink);
-    arena_release(&arena);
     return status;
+}
+
+/* The tensor of this name (NULL: the only one). NULL after saying why not. */
+static ckptdb_tensor *find_tensor(struct session *s, sqlite3_int64 checkpoint,
+                                  const char *name)
+{
+    struct ckptdb_error err;
+    ckptdb_tensor *t = NULL;
+    sqlite3_int64 id = session_tensor(s, checkpoint, name);
+    if (id >= 0 && ckptdb_tensor_open(s->open, id, &t, &err) != CKPTDB_OK)
+        complain_status(&err);
+    return t;
 }
 
 static int get_run(struct session *s, const struct args *args)
@@ -313,17 +318,16 @@ static int get_run(struct session *s, const struct args *args)
         complain("--map %s: NAME is wanted, one of those that the map makes", map);
         return STATUS_TROUBLE;
     }
-    struct mapped which = {.id = -1};
     sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[0]);
-    int set = checkpoint && map ? settings_give(s, args, map, checkpoint) : STATUS_FINE;
-    if (set != STATUS_FINE)
-        return set;
-    if (checkpoint && map)
-        session_mapped(s, map, checkpoint, name, &which);
-    else if (checkpoint)
-        which.id = session_tensor(s, checkpoint, name);
-    int status = which.id < 0 ? STATUS_NO : get_tensor(&g, args, &which);
-    sqlite3_free(which.recipe);
+    int status =
+        checkpoint && map ? settings_give(s, args, map, checkpoint) : STATUS_FINE;
+    if (status != STATUS_FINE)
+        return status;
+    if (checkpoint)
+        g.tensor = map ? session_mapped(s, map, checkpoint, name)
+                       : find_tensor(s, checkpoint, name);
+    status = g.tensor ? get_tensor(&g, args) : STATUS_NO;
+    ckptdb_tensor_close(g.tensor);
     return status;
 }
 

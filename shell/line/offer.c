@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "catalog/base/text.h"
-#include "catalog/model/dtype.h"
 
 /* What all candidates begin with. */
 static void fold_common(struct completion *c, const char *text)
@@ -329,12 +328,17 @@ static void offer_file(struct wanted *w, const char *folder, const char *name)
     text_release(&path);
 }
 
+static bool offer_dtype(void *context, const char *name)
+{
+    struct wanted *w = context;
+    if (begins(name, w->prefix))
+        offer(w, name);
+    return true;
+}
+
 void offer_dtypes(struct wanted *w)
 {
-    const struct dtype *d;
-    for (size_t i = 0; (d = dtype_at(i)); i++)
-        if (begins(d->name, w->prefix))
-            offer(w, d->name);
+    ckptdb_dtypes(offer_dtype, w);
 }
 
 void offer_files(struct wanted *w)

@@ -10,6 +10,18 @@
 #define LINE_COLUMNS   75          /* NumPy's */
 #define PROGRESS_EVERY 4096
 
+static enum status put_cell(const struct printing *p, uint64_t position,
+                            enum ckptdb_spelling how, struct text *out, struct error *err)
+{
+    struct ckptdb_error error;
+    const char *text;
+    size_t len;
+    if (ckptdb_cell(p->cells, position, how, &text, &len, &error) != CKPTDB_OK)
+        return error_taken(&error, err);
+    text_add(out, text, len);
+    return OK;
+}
+
 /* --- JSON and CSV ----------------------------------------------------------------------- */
 
 /* How many dimensions end with the element before `position`; 0 inside a row. */
@@ -37,7 +49,7 @@ static void repeat(struct text *out, char c, unsigned count)
 enum status print_json(const struct printing *p, struct error *err)
 {
     struct text *out = &p->sink->pending;
-    uint64_t count = cells_count(p->cells);
+    uint64_t count = ckptdb_cells_count(p->cells);
     if (!count)
         text_adds(out, "[]");
     for (uint64_t i = 0; i < count; i++) {
@@ -45,7 +57,7 @@ enum status print_json(const struct printing *p, struct error *err)
         repeat(out, ']', i ? ends : 0);
         text_adds(out, i ? (ends ? ",\n" : ",") : "");
         repeat(out, '[', ends);
-        if (cells_put(p->cells, i, CELL_JSON, out, err) != OK || go_on(p, i, err) != OK)
+        if (put_cell(p, i, CKPTDB_AS_JSON, out, err) != OK || go_on(p, i, err) != OK)
             return err->status;
     }
     repeat(out, ']', count ? p->rank : 0);
@@ -56,10 +68,10 @@ enum status print_json(const struct printing *p, struct error *err)
 enum status print_csv(const struct printing *p, struct error *err)
 {
     struct text *out = &p->sink->pending;
-    uint64_t count = cells_count(p->cells);
+    uint64_t count = ckptdb_cells_count(p->cells);
     uint64_t columns = p->rank > 1 ? p->shape[p->rank - 1] : 1;
     for (uint64_t i = 0; i < count; i++) {
-        if (cells_put(p->cells, i, CELL_CSV, out, err) != OK)
+        if (put_cell(p, i, CKPTDB_AS_CSV, out, err) != OK)
             return err->status;
         text_addc(out, (i + 1) % columns ? ',' : '\n');
         if (go_on(p, i, err) != OK)
@@ -136,7 +148,7 @@ static enum status spell(struct walk *w, struct text *token, struct error *err)
         text_adds(token, "...");
         return OK;
     }
-    if (cells_put(w->p->cells, position(w), CELL_TEXT, token, err) != OK)
+    if (put_cell(w->p, position(w), CKPTDB_AS_TEXT, token, err) != OK)
         return err->status;
     return token->failed ? error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory") : OK;
 }
@@ -213,11 +225,11 @@ enum status print_text(const struct printing *p, struct error *err)
     struct walk w = {.p = p, .index = calloc(p->rank + 1, sizeof(uint64_t))};
     uint64_t count = 1;
     for (unsigned d = 0; d < p->rank; d++)
-        if (!mul_u64(count, shown(p, d), &count))
-            count = UINT64_MAX;
+        count = shown(p, d) && count > UINT64_MAX / shown(p, d) ? UINT64_MAX
+                                                                : count * shown(p, d);
     if (!w.index)
         error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-    else if (!cells_count(p->cells))
+    else if (!ckptdb_cells_count(p->cells))
         text_adds(&p->sink->pending, "[]\n");
     else if (count > ALIGNED_MOST || measure(&w, &token, err) == OK)
         print_walk(&w, &token, err);

@@ -4,11 +4,10 @@
 #ifndef CKPTDB_SHELL_GET_PRINT_H
 #define CKPTDB_SHELL_GET_PRINT_H
 
-#include "shell/render/cells.h"
 #include "shell/session/sink.h"
 
 struct printing {
-    struct cells *cells;
+    ckptdb_cells *cells;
     struct sink *sink;
     const uint64_t *shape; /* of what is printed */
     unsigned rank;

@@ -6,7 +6,6 @@
 
 #include "catalog/base/nearest.h"
 #include "catalog/base/text.h"
-#include "catalog/export/select.h"
 #include "shell/session/resolve.h"
 #include "shell/session/session.h"
 
@@ -61,19 +60,6 @@ char *session_dialect(struct session *s, const char *ruleset)
     return dialect;
 }
 
-/* Whether there is such a set and it makes names of its own. */
-static bool makes_names(struct session *s, const char *map)
-{
-    char *dialect = session_dialect(s, map);
-    bool assigns = dialect && ckptdb_dialect(dialect) == CKPTDB_ASSIGNS;
-    if (assigns)
-        complain("'%s' fills the names of a model: `export --map` with --target does it",
-                 map);
-    bool makes = dialect && !assigns;
-    sqlite3_free(dialect);
-    return makes;
-}
-
 /* What the map cannot make may be what is wanted. */
 static void say_failing(struct session *s, const char *map, sqlite3_int64 checkpoint)
 {
@@ -91,47 +77,32 @@ static void say_failing(struct session *s, const char *map, sqlite3_int64 checkp
     sqlite3_finalize(stmt);
 }
 
-bool session_mapped(struct session *s, const char *map, sqlite3_int64 checkpoint,
-                    const char *name, struct mapped *out)
+ckptdb_tensor *session_mapped(struct session *s, const char *map,
+                              sqlite3_int64 checkpoint, const char *name)
 {
-    static const char sql[] =
-        "SELECT tensor_id, recipe, dtype, status, error FROM conversion"
-        " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name = ?3 AND part = 0"
-        " UNION ALL"
-        " SELECT tensor_id, " RECIPE_OF_ONE ", dtype, status, error FROM translation"
-        " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name = ?3 AND wins LIMIT 1";
-    s->failed = true;
-    if (!makes_names(s, map))
-        return false;
-    sqlite3_stmt *stmt = session_prepare(s, sql, "sis", map, (int64_t)checkpoint, name);
-    int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
-    bool found = rc == SQLITE_ROW && sqlite3_column_type(stmt, 0) == SQLITE_INTEGER &&
-                 strcmp((const char *)sqlite3_column_text(stmt, 3), "ok") == 0;
-    if (found) {
-        out->id = sqlite3_column_int64(stmt, 0);
-        if (sqlite3_column_type(stmt, 1) == SQLITE_TEXT)
-            out->recipe = sqlite3_mprintf("%s", sqlite3_column_text(stmt, 1));
-        snprintf(out->dtype, sizeof(out->dtype), "%s", sqlite3_column_text(stmt, 2));
-    } else if (rc == SQLITE_ROW) {
-        const char *why = (const char *)sqlite3_column_text(stmt, 4);
-        complain("%s: %s", name, why ? why : "an empty leaf, and no tensor");
-    } else if (stmt && rc != SQLITE_DONE) {
-        complain("%s", sqlite3_errmsg(s->db));
-    }
-    sqlite3_finalize(stmt);
-    if (rc == SQLITE_DONE)
+    static const char names[] =
+        "SELECT new_name FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2"
+        " AND new_name IS NOT NULL UNION ALL SELECT new_name FROM translation"
+        " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name IS NOT NULL";
+    struct ckptdb_error err;
+    ckptdb_tensor *t = NULL;
+    char *dialect = session_dialect(s, map); /* says so where there is no such map */
+    const bool assigns = dialect && ckptdb_dialect(dialect) == CKPTDB_ASSIGNS;
+    if (assigns)
+        complain("'%s' fills the names of a model: `export --map` with --target does it",
+                 map);
+    if (dialect && !assigns)
+        ckptdb_tensor_open_mapped(s->open, map, checkpoint, name, &t, &err);
+    s->failed = !t;
+    if (dialect && !assigns && !t && err.status == CKPTDB_MISSING) {
         say_failing(s, map, checkpoint);
-    if (rc == SQLITE_DONE)
-        say_unknown(session_prepare(s,
-                                    "SELECT new_name FROM conversion WHERE ruleset = ?1"
-                                    " AND checkpoint_id = ?2 AND new_name IS NOT NULL"
-                                    " UNION ALL SELECT new_name FROM translation WHERE"
-                                    " ruleset = ?1 AND checkpoint_id = ?2 AND new_name"
-                                    " IS NOT NULL",
-                                    "si", map, (int64_t)checkpoint),
-                    "tensor that the map makes", name, false);
-    s->failed = !found;
-    return found;
+        complain("%s", err.message);
+        say_near(session_prepare(s, names, "si", map, (int64_t)checkpoint), name, false);
+    } else if (dialect && !assigns && !t) {
+        complain_status(&err);
+    }
+    sqlite3_free(dialect);
+    return t;
 }
 
 /* The only tensor of a checkpoint; -1 after saying that there are several, or none. */

@@ -53,6 +53,12 @@ int complain_status(const struct ckptdb_error *err)
                                                                       : STATUS_NO;
 }
 
+enum status error_taken(const struct ckptdb_error *from, struct error *err)
+{
+    return error_set(err, (enum status)from->status, from->source, from->offset, "%s",
+                     from->message);
+}
+
 /* --- surroundings ------------------------------------------------------------------------------ */
 
 const char *environment(const char *name)

@@ -109,6 +109,8 @@ void complain(const char *fmt, ...) PRINTF_LIKE(1, 2);
 void complain_error(const struct error *);
 /* The same of the library's, and the status that a command then ends with. */
 int complain_status(const struct ckptdb_error *);
+/* The same error as one of ours; its status. */
+enum status error_taken(const struct ckptdb_error *, struct error *);
 
 /* Prepare `sql` with bound parameters given as text/integer pairs: types is a string of 's'
  * (const char *, NULL binds NULL), 'i' (int64_t), one a parameter. NULL after saying why not. */
@@ -147,14 +149,8 @@ sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint,
  * such set. */
 char *session_dialect(struct session *, const char *ruleset);
 
-struct mapped {
-    sqlite3_int64 id;
-    char *recipe; /* catalog/compose/compose.h; sqlite3_free(). NULL: the tensor itself */
-    char dtype[64];
-};
-
-/* What a map that renames makes of the checkpoint under this name. False, and told why: none. */
-bool session_mapped(struct session *, const char *map, sqlite3_int64 checkpoint,
-                    const char *name, struct mapped *out);
+/* What a map that renames makes of the checkpoint under this name. NULL, and told why: none. */
+ckptdb_tensor *session_mapped(struct session *, const char *map, sqlite3_int64 checkpoint,
+                              const char *name);
 
 #endif

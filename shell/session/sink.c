@@ -14,7 +14,10 @@ enum status sink_open(struct sink *k, struct session *s, const char *path,
     if (access(path, F_OK) == 0)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                          "is there already; get does not write over files");
-    return output_open(path, NULL, &k->file, err);
+    struct ckptdb_error error;
+    return ckptdb_file_create(path, &k->file, &error) == CKPTDB_OK
+               ? OK
+               : error_taken(&error, err);
 }
 
 enum status sink_write(struct sink *k, const void *bytes, size_t len, struct error *err)
@@ -22,8 +25,10 @@ enum status sink_write(struct sink *k, const void *bytes, size_t len, struct err
     if (session_interrupted)
         return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
     if (k->file) {
-        k->at += len;
-        return output_write(k->file, k->at - len, bytes, len, true, err);
+        struct ckptdb_error error;
+        return ckptdb_file_write(k->file, bytes, len, &error) == CKPTDB_OK
+                   ? OK
+                   : error_taken(&error, err);
     }
     if (fwrite(bytes, 1, len, k->session->out) != len)
         return error_errno(err, errno, NULL, "cannot write the output");
@@ -48,14 +53,14 @@ enum status sink_finish(struct sink *k, struct error *err)
     if (k->pending.len && sink_write(k, k->pending.at, k->pending.len, err) != OK)
         return err->status;
     text_reset(&k->pending);
-    if (k->file && output_sync(k->file, err) == OK &&
-        output_commit(k->file, false, err) == OK)
-        output_sync_name(k->file, err);
-    return err->status;
+    struct ckptdb_error error;
+    if (k->file && ckptdb_file_finish(k->file, &error) != CKPTDB_OK)
+        return error_taken(&error, err);
+    return OK;
 }
 
 void sink_close(struct sink *k)
 {
-    output_close(k->file);
+    ckptdb_file_close(k->file);
     text_release(&k->pending);
 }

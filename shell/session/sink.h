@@ -6,13 +6,11 @@
 #define CKPTDB_SHELL_SINK_H
 
 #include "catalog/base/text.h"
-#include "catalog/store/output.h"
 #include "shell/session/session.h"
 
 struct sink {
     struct session *session;
-    struct output *file; /* NULL: session->out */
-    uint64_t at;         /* bytes written to the file */
+    ckptdb_file *file;   /* NULL: session->out */
     struct text pending; /* text that is not written yet */
 };
 

@@ -501,6 +501,60 @@ static void test_words(void **state)
     assert_int_equal(ckptdb_dialect("transformers"), CKPTDB_DIALECT_UNKNOWN);
 }
 
+/* Elements as text, a file that is not there until it is finished, a header of NumPy's. */
+static void test_cells(void **state)
+{
+    const struct ckptdb_slice part[] = {{2, 2, -1}, {1, 1, 1}};
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    ckptdb_tensor *t = open_tensor(db, model, "w");
+    ckptdb_cells *cells;
+    const char *text;
+    size_t len;
+    (void)state;
+    assert_int_equal(ckptdb_cells_open(t, part, "int8", 1, &cells, NULL), CKPTDB_OK);
+    assert_int_equal(ckptdb_cells_count(cells), 2);
+    assert_int_equal(ckptdb_cell(cells, 1, CKPTDB_AS_JSON, &text, &len, NULL), CKPTDB_OK);
+    assert_string_equal(text, "5");
+    assert_int_equal(ckptdb_cell(cells, 0, CKPTDB_AS_TEXT, &text, &len, NULL), CKPTDB_OK);
+    assert_string_equal(text, "9");
+    assert_int_equal(ckptdb_cell(cells, 2, CKPTDB_AS_TEXT, &text, &len, NULL),
+                     CKPTDB_ARGUMENT);
+    ckptdb_cells_close(cells);
+    assert_int_equal(ckptdb_cells_open(t, NULL, "int99", 1, &cells, NULL),
+                     CKPTDB_ARGUMENT);
+    assert_null(cells);
+    ckptdb_tensor_close(t);
+    ckptdb_close(db);
+}
+
+static void test_files(void **state)
+{
+    const uint64_t shape[] = {3, 4};
+    char path[128], *header;
+    size_t len;
+    ckptdb_file *f;
+    (void)state;
+    assert_int_equal(ckptdb_npy_header("float32", shape, 2, &header, &len, NULL),
+                     CKPTDB_OK);
+    assert_int_equal(len % 64, 0);
+    assert_memory_equal(header, "\x93NUMPY", 6);
+    snprintf(path, sizeof(path), "%s/x.npy", folder);
+    for (int finish = 0; finish < 2; finish++) {
+        assert_int_equal(ckptdb_file_create(path, &f, NULL), CKPTDB_OK);
+        assert_int_equal(ckptdb_file_write(f, header, len, NULL), CKPTDB_OK);
+        assert_int_equal(access(path, F_OK), -1);
+        if (finish)
+            assert_int_equal(ckptdb_file_finish(f, NULL), CKPTDB_OK);
+        ckptdb_file_close(f);
+        assert_int_equal(access(path, F_OK), finish - 1);
+    }
+    ckptdb_free(header);
+    assert_int_equal(ckptdb_file_create(path, &f, NULL), CKPTDB_ARGUMENT);
+    assert_int_equal(ckptdb_npy_header("q4_0", shape, 2, &header, &len, NULL),
+                     CKPTDB_UNSUPPORTED);
+}
+
 static void test_formats(void **state)
 {
     bool found = false;
@@ -522,7 +576,8 @@ int main(void)
         IN_FOLDER(test_changed),      IN_FOLDER(test_threads),
         IN_FOLDER(test_maps),         IN_FOLDER(test_exporting),
         IN_FOLDER(test_stopping),     IN_FOLDER(test_settings),
-        cmocka_unit_test(test_words), cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_words), IN_FOLDER(test_cells),
+        IN_FOLDER(test_files),        cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,16 @@
-#include "shell/render/cells.h"
-
+/*
+ * cells.c - the elements of a tensor, or of a slice of one, as text, at any position.
+ */
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/text.h"
 #include "catalog/convert/convert.h"
+#include "library/tensor.h"
 
 #define MULTIPLE 1024 /* elements: whole blocks of any dtype */
 
-struct cells {
+struct ckptdb_cells {
     const struct stored_tensor *tensor;
     struct reader *reader;
     struct string_table *strings; /* of string tensors */
@@ -18,6 +21,8 @@ struct cells {
     struct converter converter;
     uint64_t block_at, block_len; /* positions in `out` */
     uint8_t *in, *out;            /* out == in: not converted */
+    struct text spelled;          /* the last one */
+    const ckptdb_tensor *of;
 };
 
 static enum status no_memory(const struct stored_tensor *t, struct error *err)
@@ -26,7 +31,7 @@ static enum status no_memory(const struct stored_tensor *t, struct error *err)
 }
 
 /* What has no numbers of its own is shown as float32. */
-static void choose_dtype(struct cells *c, const struct dtype *to)
+static void choose_dtype(ckptdb_cells *c, const struct dtype *to)
 {
     const struct dtype *own = &c->tensor->dtype;
     bool opaque =
@@ -36,7 +41,7 @@ static void choose_dtype(struct cells *c, const struct dtype *to)
         dtype_find("float32", &c->dtype);
 }
 
-static enum status open_numbers(struct cells *c, const struct dtype *to,
+static enum status open_numbers(ckptdb_cells *c, const struct dtype *to,
                                 struct error *err)
 {
     const struct dtype *own = &c->tensor->dtype;
@@ -56,56 +61,74 @@ static enum status open_numbers(struct cells *c, const struct dtype *to,
     return c->in && c->out ? OK : no_memory(c->tensor, err);
 }
 
-enum status cells_open(const struct stored_tensor *t, const struct slice *slices,
-                       const struct dtype *to, unsigned near, struct cells **out,
-                       struct error *err)
+static void open_cells(ckptdb_cells *c, const struct dtype *to, struct error *err)
 {
-    struct cells *c = calloc(1, sizeof(*c));
-    if (!c)
-        return no_memory(t, err);
-    c->tensor = t;
-    c->slices = slices;
-    c->near = near;
-    c->count = slices ? slice_elements(slices, t->rank) : t->elements;
-    if (reader_open(t, &c->reader, err) == OK) {
-        if (t->dtype.kind != DTYPE_STRING)
-            open_numbers(c, to, err);
-        else if (!to || to->kind == DTYPE_STRING)
-            reader_strings(c->reader, &c->strings, err);
-        else
-            error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
-                      "strings cannot be converted to %s", to->name);
-    }
-    if (err->status == OK)
-        *out = c;
+    const struct stored_tensor *t = c->tensor;
+    if (reader_open(t, &c->reader, err) != OK)
+        return;
+    if (t->dtype.kind != DTYPE_STRING)
+        open_numbers(c, to, err);
+    else if (!to || to->kind == DTYPE_STRING)
+        reader_strings(c->reader, &c->strings, err);
     else
-        cells_close(c);
-    return err->status;
+        error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                  "strings cannot be converted to %s", to->name);
 }
 
-void cells_close(struct cells *c)
+enum ckptdb_status ckptdb_cells_open(const ckptdb_tensor *t,
+                                     const struct ckptdb_slice *slices, const char *dtype,
+                                     unsigned near, ckptdb_cells **out,
+                                     struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct dtype room;
+    const struct dtype *to = tensor_dtype(t, dtype, &room, &err);
+    ckptdb_cells *c = calloc(1, sizeof(*c));
+    *out = NULL;
+    if (!c)
+        no_memory(&t->stored, &err);
+    if (c && tensor_check_slices(t, slices, &err) == OK) {
+        c->of = t;
+        c->tensor = &t->stored;
+        c->slices = tensor_slices(slices);
+        c->near = near ? near : 1;
+        c->count =
+            slices ? slice_elements(c->slices, t->stored.rank) : t->stored.elements;
+        open_cells(c, to, &err);
+    }
+    if (err.status == OK)
+        *out = c;
+    else
+        ckptdb_cells_close(c);
+    return tensor_end(t, &err, error);
+}
+
+void ckptdb_cells_close(ckptdb_cells *c)
 {
     if (!c)
         return;
     string_table_close(c->strings);
     reader_close(c->reader);
+    text_release(&c->spelled);
     if (c->out != c->in)
         free(c->out);
     free(c->in);
     free(c);
 }
 
-uint64_t cells_count(const struct cells *c)
+uint64_t ckptdb_cells_count(const ckptdb_cells *c)
 {
     return c->count;
 }
 
-enum status cells_verify(struct cells *c, struct error *err)
+enum ckptdb_status ckptdb_cells_verify(ckptdb_cells *c, struct ckptdb_error *error)
 {
-    return reader_verify(c->reader, err);
+    struct error err = {.offset = NO_OFFSET};
+    reader_verify(c->reader, &err);
+    return tensor_end(c->of, &err, error);
 }
 
-static enum status read_near(struct cells *c, uint64_t begin, uint64_t len,
+static enum status read_near(ckptdb_cells *c, uint64_t begin, uint64_t len,
                              struct error *err)
 {
     if (c->slices && !c->packed)
@@ -114,7 +137,7 @@ static enum status read_near(struct cells *c, uint64_t begin, uint64_t len,
 }
 
 /* Have `position` in memory. */
-static enum status load(struct cells *c, uint64_t position, struct error *err)
+static enum status load(ckptdb_cells *c, uint64_t position, struct error *err)
 {
     const struct dtype *own = &c->tensor->dtype;
     uint64_t begin = 0, len = 0, all = c->packed ? c->tensor->elements : c->count;
@@ -159,14 +182,14 @@ static void put_csv_string(struct text *out, struct bytes s)
     text_addc(out, '"');
 }
 
-static void put_string(struct text *out, struct bytes s, enum cell_style style)
+static void put_string(struct text *out, struct bytes s, enum ckptdb_spelling style)
 {
     bool utf8 = utf8_valid((const char *)s.at, s.len);
-    if (style == CELL_JSON && !utf8) {
+    if (style == CKPTDB_AS_JSON && !utf8) {
         text_adds(out, "{\"hex\":\"");
         put_hex(out, s);
         text_adds(out, "\"}");
-    } else if (style == CELL_CSV) {
+    } else if (style == CKPTDB_AS_CSV) {
         put_csv_string(out, s);
     } else if (utf8) {
         text_json(out, (const char *)s.at, s.len);
@@ -178,7 +201,7 @@ static void put_string(struct text *out, struct bytes s, enum cell_style style)
 }
 
 /* Position in the selection to position in the tensor. */
-static uint64_t position_in_tensor(const struct cells *c, uint64_t position)
+static uint64_t position_in_tensor(const ckptdb_cells *c, uint64_t position)
 {
     const struct stored_tensor *t = c->tensor;
     return c->slices ? slice_position(c->slices, t->shape, t->rank, position) : position;
@@ -192,16 +215,16 @@ static const struct {
     {"true", "True"}, {"false", "False"},
 };
 
-static const char *word_for(const char *token, enum cell_style style)
+static const char *word_for(const char *token, enum ckptdb_spelling style)
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (strcmp(token, words[i].json) == 0)
-            return style != CELL_JSON ? words[i].text : i < 3 ? "null" : token;
+            return style != CKPTDB_AS_JSON ? words[i].text : i < 3 ? "null" : token;
     return token;
 }
 
 /* "[1.0,-2.0]" as JSON, or 1.0-2.0j. */
-static void put_complex(struct text *out, char *token, enum cell_style style)
+static void put_complex(struct text *out, char *token, enum ckptdb_spelling style)
 {
     char *comma = strchr(token, ','), *end = strchr(token, ']');
     if (!comma || !end)
@@ -209,22 +232,22 @@ static void put_complex(struct text *out, char *token, enum cell_style style)
     *comma = *end = '\0';
     const char *real = word_for(token + 1, style);
     const char *imaginary = word_for(comma + 1, style);
-    if (style == CELL_JSON)
+    if (style == CKPTDB_AS_JSON)
         text_addf(out, "[%s,%s]", real, imaginary);
     else
         text_addf(out, "%s%s%sj", real, *imaginary == '-' ? "" : "+", imaginary);
 }
 
-static void put_number(const struct cells *c, uint64_t index, enum cell_style style,
+static void put_number(const ckptdb_cells *c, uint64_t index, enum ckptdb_spelling style,
                        struct text *out)
 {
     char token[128];
     const struct dtype *d = &c->dtype;
     if (d->kind == DTYPE_VOID) {
         struct bytes raw = {c->out + index * d->block_bytes, d->block_bytes};
-        text_adds(out, style == CELL_JSON ? "\"" : "");
+        text_adds(out, style == CKPTDB_AS_JSON ? "\"" : "");
         put_hex(out, raw);
-        text_adds(out, style == CELL_JSON ? "\"" : "");
+        text_adds(out, style == CKPTDB_AS_JSON ? "\"" : "");
         return;
     }
     element_print(d, c->out, index, token, sizeof(token));
@@ -234,18 +257,34 @@ static void put_number(const struct cells *c, uint64_t index, enum cell_style st
         text_adds(out, word_for(token, style));
 }
 
-enum status cells_put(struct cells *c, uint64_t position, enum cell_style style,
-                      struct text *out, struct error *err)
+static void put_cell(ckptdb_cells *c, uint64_t position, enum ckptdb_spelling style,
+                     struct error *err)
 {
     struct bytes s;
     if (c->strings || c->packed)
         position = position_in_tensor(c, position);
-    if (c->strings) {
-        if (string_at(c->strings, position, &s, err) == OK)
-            put_string(out, s, style);
-        return err->status;
+    if (!c->strings) {
+        if (load(c, position, err) == OK)
+            put_number(c, position - c->block_at, style, &c->spelled);
+    } else if (string_at(c->strings, position, &s, err) == OK) {
+        put_string(&c->spelled, s, style);
     }
-    if (load(c, position, err) == OK)
-        put_number(c, position - c->block_at, style, out);
-    return err->status;
+}
+
+enum ckptdb_status ckptdb_cell(ckptdb_cells *c, uint64_t position,
+                               enum ckptdb_spelling style, const char **text, size_t *len,
+                               struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    text_reset(&c->spelled);
+    if (position >= c->count)
+        error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET, "there is no element %llu",
+                  (unsigned long long)position);
+    else
+        put_cell(c, position, style, &err);
+    *text = text_str(&c->spelled);
+    *len = c->spelled.len;
+    if (err.status == OK && !*text)
+        no_memory(c->tensor, &err);
+    return tensor_end(c->of, &err, error);
 }
