@@ -1,9 +1,10 @@
--- 17_content_drop.sql - a checkpoint that was indexed anew, or forgotten, has no hashes any more, and
--- what verify found is not of it.
+-- 17_content_drop.sql - a checkpoint that was indexed anew, or forgotten, has no hashes and statistics
+-- any more, and what verify found is not of it.
 CREATE TRIGGER content_changed AFTER UPDATE OF imported ON checkpoints
 BEGIN
   DELETE FROM tensor_hashes WHERE id BETWEEN old.id << 24 AND (old.id << 24) + 16777215;
   DELETE FROM checkpoint_hashes WHERE id = old.id;
+  DELETE FROM tensor_statistics WHERE id BETWEEN old.id << 24 AND (old.id << 24) + 16777215;
   DELETE FROM damages WHERE checkpoint = old.id;
   DELETE FROM verifications WHERE id = old.id;
 END;
@@ -12,6 +13,7 @@ CREATE TRIGGER content_forgotten AFTER DELETE ON checkpoints
 BEGIN
   DELETE FROM tensor_hashes WHERE id BETWEEN old.id << 24 AND (old.id << 24) + 16777215;
   DELETE FROM checkpoint_hashes WHERE id = old.id;
+  DELETE FROM tensor_statistics WHERE id BETWEEN old.id << 24 AND (old.id << 24) + 16777215;
   DELETE FROM damages WHERE checkpoint = old.id;
   DELETE FROM verifications WHERE id = old.id;
 END;

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/content/current.h"
 #include "catalog/content/part.h"
-#include "catalog/read/files.h"
 #include "catalog/read/read.h"
 
 #define PART_BLOCKS  UINT64_C(32)        /* of one task */
@@ -285,20 +285,6 @@ static enum status hash_if_whole(const struct content_work *w, int64_t checkpoin
                                       : err->status;
 }
 
-/* Forget what is known of a checkpoint's contents. */
-static enum status drop_hashes(sqlite3 *db, int64_t checkpoint, struct error *err)
-{
-    char sql[200];
-    snprintf(
-        sql, sizeof(sql),
-        "DELETE FROM tensor_hashes WHERE id >> 24 = %lld AND id BETWEEN %lld AND %lld;"
-        "DELETE FROM checkpoint_hashes WHERE id = %lld",
-        (long long)checkpoint, (long long)checkpoint << TENSOR_ORD_BITS,
-        ((long long)checkpoint << TENSOR_ORD_BITS) + (long long)TENSOR_ORD_MASK,
-        (long long)checkpoint);
-    return db_exec(db, sql, err);
-}
-
 static enum status drop_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     char sql[100];
@@ -307,55 +293,13 @@ static enum status drop_checkpoint(sqlite3 *db, int64_t checkpoint, struct error
     return db_exec(db, sql, err);
 }
 
-/* Whether a row of `files` is of a file that is as it was at import. */
-static bool as_indexed(sqlite3_stmt *s, struct error *why)
-{
-    const struct stored_file file = {
-        .path = (const char *)sqlite3_column_text(s, 0),
-        .present = true,
-        .checked = true,
-        .identity = {.size = (uint64_t)sqlite3_column_int64(s, 1),
-                     .mtime_ns = sqlite3_column_int64(s, 2),
-                     .inode = (uint64_t)sqlite3_column_int64(s, 3),
-                     .device = (uint64_t)sqlite3_column_int64(s, 4)},
-    };
-    return file_as_indexed(&file, why) == OK;
-}
-
-/* What is known is only as good as the files are unchanged. False after an error, or after
- * saying which file is not as it was. */
-static bool files_unchanged(const struct content_work *w, int64_t checkpoint,
-                            struct error *err)
-{
-    static const char sql[] =
-        "SELECT path, size, mtime_ns, inode, device FROM files"
-        " WHERE id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215 AND size IS NOT NULL";
-    sqlite3_stmt *s = NULL;
-    struct error why = {.offset = NO_OFFSET};
-    bool good = true;
-    int rc = SQLITE_DONE;
-    if (prepare(w->db, sql, &s, err) != OK)
-        return false;
-    sqlite3_bind_int64(s, 1, checkpoint);
-    while (good && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        good = as_indexed(s, &why);
-    if (good && rc != SQLITE_DONE)
-        db_error(w->db, "cannot list the files", err);
-    sqlite3_finalize(s);
-    if (!good && w->trouble)
-        w->trouble(w->context, NULL, &why);
-    if (!good && !status_passes(why.status)) /* else nothing is known of the file */
-        drop_hashes(w->db, checkpoint, err);
-    return good && err->status == OK;
-}
-
 enum status content_hash(const struct content_work *w, int64_t checkpoint, bool *complete,
                          struct error *err)
 {
     struct run run = {.work = w, .algorithm = CONTENT_HASH};
     if (db_exec(w->db, "BEGIN IMMEDIATE", err) != OK)
         return err->status;
-    const bool current = files_unchanged(w, checkpoint, err);
+    const bool current = content_is_current(w, checkpoint, err);
     if (current &&
         prepare(w->db, "INSERT OR IGNORE INTO content_hashes(hash) VALUES (?1)", &run.put,
                 err) == OK &&

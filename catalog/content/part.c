@@ -107,7 +107,7 @@ static void read_part(const struct sweep_part *t, enum part_reading reading,
 {
     struct reader *r = NULL;
     if (reader_open(t->tensor, &r, &o->err) != OK) {
-        o->absent = o->err.status == ERR_MISSING;
+        o->absent = t->tensor->storage == STORAGE_NONE || o->err.status == ERR_MISSING;
         return;
     }
     if (t->tensor->dtype.kind == DTYPE_STRING)

@@ -1,0 +1,61 @@
+#include "catalog/content/current.h"
+
+#include <stdio.h>
+
+#include "catalog/read/files.h"
+
+/* Forget what is known of a checkpoint's contents. */
+static enum status drop_known(sqlite3 *db, int64_t checkpoint, struct error *err)
+{
+    const long long low = (long long)checkpoint << TENSOR_ORD_BITS;
+    const long long high = low + (long long)TENSOR_ORD_MASK;
+    char sql[400];
+    snprintf(sql, sizeof(sql),
+             "DELETE FROM tensor_hashes WHERE id BETWEEN %lld AND %lld;"
+             "DELETE FROM checkpoint_hashes WHERE id = %lld;"
+             "DELETE FROM tensor_statistics WHERE id BETWEEN %lld AND %lld",
+             low, high, (long long)checkpoint, low, high);
+    return db_exec(db, sql, err);
+}
+
+/* Whether a row of `files` is of a file that is as it was at import. */
+static bool as_indexed(sqlite3_stmt *s, struct error *why)
+{
+    const struct stored_file file = {
+        .path = (const char *)sqlite3_column_text(s, 0),
+        .present = true,
+        .checked = true,
+        .identity = {.size = (uint64_t)sqlite3_column_int64(s, 1),
+                     .mtime_ns = sqlite3_column_int64(s, 2),
+                     .inode = (uint64_t)sqlite3_column_int64(s, 3),
+                     .device = (uint64_t)sqlite3_column_int64(s, 4)},
+    };
+    return file_as_indexed(&file, why) == OK;
+}
+
+bool content_is_current(const struct content_work *w, int64_t checkpoint,
+                        struct error *err)
+{
+    static const char sql[] =
+        "SELECT path, size, mtime_ns, inode, device FROM files"
+        " WHERE id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215 AND size IS NOT NULL";
+    sqlite3_stmt *s = NULL;
+    struct error why = {.offset = NO_OFFSET};
+    bool good = true;
+    int rc = SQLITE_DONE;
+    if (sqlite3_prepare_v2(w->db, sql, -1, &s, NULL) != SQLITE_OK) {
+        db_error(w->db, "cannot list the files", err);
+        return false;
+    }
+    sqlite3_bind_int64(s, 1, checkpoint);
+    while (good && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        good = as_indexed(s, &why);
+    if (good && rc != SQLITE_DONE)
+        db_error(w->db, "cannot list the files", err);
+    sqlite3_finalize(s);
+    if (!good && w->trouble)
+        w->trouble(w->context, NULL, &why);
+    if (!good && !status_passes(why.status)) /* else nothing is known of the file */
+        drop_known(w->db, checkpoint, err);
+    return good && err->status == OK;
+}

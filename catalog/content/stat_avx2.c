@@ -1,0 +1,8 @@
+/* stat_avx2.c - statistics, for x86-64 with AVX2; empty elsewhere. */
+#ifdef __x86_64__
+#    define TARGET  __attribute__((target("avx2")))
+#    define KERNELS stat_avx2
+#    include "catalog/content/stat_loops.h"
+#else
+#    include "catalog/content/stat_kernels.h"
+#endif

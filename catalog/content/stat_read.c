@@ -1,0 +1,367 @@
+#include "catalog/content/stat_read.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/content/stats.h"
+#include "catalog/convert/convert.h"
+#include "catalog/convert/float_format.h"
+#include "catalog/read/read.h"
+
+#define READ_BLOCKS 16                  /* of STAT_BLOCK elements, read at once */
+#define CODES_FROM  (UINT64_C(1) << 16) /* elements: from here on codes are counted */
+#define TABLE       (1U << 16)
+
+static enum status no_memory(struct error *err)
+{
+    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+}
+
+bool stat_scalar_only;
+
+const struct stat_kernels *stat_kernels(void)
+{
+#ifdef __x86_64__
+    if (!stat_scalar_only && __builtin_cpu_supports("avx2"))
+        return &stat_avx2;
+#endif
+    return &stat_plain;
+}
+
+/* --- dtypes --------------------------------------------------------------------------------- */
+
+static bool is_number(const struct dtype *d)
+{
+    return d->kind == DTYPE_BOOL || d->kind == DTYPE_INT || d->kind == DTYPE_UINT ||
+           d->kind == DTYPE_FLOAT || d->kind == DTYPE_COMPLEX || d->kind == DTYPE_BLOCK;
+}
+
+/* The dtype that values become, in one of the ways. */
+static void wide(const struct dtype *d, enum stat_way way, struct dtype *out)
+{
+    dtype_find(d->kind == DTYPE_COMPLEX ? "complex128"
+               : way == STAT_64         ? "float64"
+                                        : "float32",
+               out);
+}
+
+enum stat_way stat_way(const struct stored_tensor *t)
+{
+    const struct dtype *d = &t->dtype;
+    struct dtype to;
+    struct converter c;
+    struct error ignored = {.offset = NO_OFFSET};
+    const bool narrow = d->kind == DTYPE_BLOCK ||
+                        (d->kind == DTYPE_FLOAT && d->bits <= 32) ||
+                        (d->kind != DTYPE_COMPLEX && d->bits <= 16);
+    enum stat_way way = narrow ? STAT_32 : STAT_64;
+    if (!is_number(d))
+        return STAT_NONE;
+    wide(d, way, &to);
+    if (converter_find(d, &to, &c, &ignored) != OK)
+        return STAT_NONE;
+    const bool coded = d->kind != DTYPE_COMPLEX && (d->bits == 8 || d->bits == 16) &&
+                       d->block_elems == 1;
+    return coded && t->elements >= CODES_FROM ? STAT_CODES : way;
+}
+
+double stat_tiny(const struct dtype *d)
+{
+    const unsigned bits = d->kind == DTYPE_COMPLEX ? d->bits / 2U : d->bits;
+    if (d->kind != DTYPE_FLOAT && d->kind != DTYPE_COMPLEX)
+        return 0;
+    if (bits == 64)
+        return DBL_MIN;
+    if (bits == 32 || strcmp(d->name, "bfloat16") == 0)
+        return FLT_MIN;
+    const struct float_format *f =
+        float_format_find(d->kind == DTYPE_COMPLEX ? "float16" : d->name);
+    return f ? ldexp(1, 1 - (int)f->bias) : 0;
+}
+
+static uint64_t bytes_of(const struct dtype *d, uint64_t elements)
+{
+    return (elements + d->block_elems - 1) / d->block_elems * d->block_bytes;
+}
+
+uint64_t stat_part_bytes(const struct stored_tensor *t)
+{
+    return bytes_of(&t->dtype, STAT_GROUP);
+}
+
+/* --- tables --------------------------------------------------------------------------------- */
+
+struct table {
+    struct table *next;
+    uint64_t at[2 * TABLE];
+};
+
+struct stat_tables {
+    pthread_mutex_t lock;
+    struct table *idle;
+};
+
+struct stat_tables *stat_tables_new(void)
+{
+    struct stat_tables *t = calloc(1, sizeof(*t));
+    if (t)
+        pthread_mutex_init(&t->lock, NULL);
+    return t;
+}
+
+void stat_tables_free(struct stat_tables *t)
+{
+    if (!t)
+        return;
+    while (t->idle) {
+        struct table *next = t->idle->next;
+        free(t->idle);
+        t->idle = next;
+    }
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+static struct table *table_take(struct stat_tables *t)
+{
+    pthread_mutex_lock(&t->lock);
+    struct table *taken = t->idle;
+    if (taken)
+        t->idle = taken->next;
+    pthread_mutex_unlock(&t->lock);
+    return taken ? taken : calloc(1, sizeof(*taken));
+}
+
+static void table_give(struct stat_tables *t, struct table *given)
+{
+    if (!given)
+        return;
+    pthread_mutex_lock(&t->lock);
+    given->next = t->idle;
+    t->idle = given;
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* What is in both tables of so many numbers, which are empty then. */
+static enum status empty(uint64_t *at, uint32_t numbers, struct stat_outcome *o)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < numbers; i++)
+        count += (at[i] | at[numbers + i]) != 0;
+    o->bins = calloc(count + 1, sizeof(*o->bins));
+    for (uint32_t i = 0; i < numbers; i++) {
+        if (o->bins && (at[i] | at[numbers + i]))
+            o->bins[o->bin_count++] = (struct stat_count){i, at[i] + at[numbers + i]};
+        at[i] = at[numbers + i] = 0;
+    }
+    return o->bins ? OK : no_memory(&o->err);
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+struct counting {
+    const struct sweep_part *part;
+    enum stat_way way;
+    const struct stat_kernels *kernels;
+    struct converter converter;
+    double tiny;
+    bool converted; /* else the values are float32, or float64, as they are */
+    uint64_t at;    /* elements done */
+    uint64_t *bins;
+    struct stat_outcome *out;
+    union {
+        float of_32[STAT_BLOCK];
+        double of_64[STAT_BLOCK];
+        struct {
+            double real, imaginary;
+        } pair[STAT_BLOCK];
+    } room;
+};
+
+void stat_join(struct stat_sums *a, const struct stat_sums *b)
+{
+    const double n = (double)a->finite, m = (double)b->finite;
+    if (b->finite) {
+        const double apart = a->finite ? b->mean - a->mean : 0;
+        const double spread = a->spread + b->spread + apart * apart * (n * m / (n + m));
+        a->mean = a->finite ? a->mean + apart * (m / (n + m)) : b->mean;
+        a->spread = isnan(spread) ? INFINITY : spread;
+        a->least = !a->finite || b->least < a->least ? b->least : a->least;
+        a->most = !a->finite || b->most > a->most ? b->most : a->most;
+    }
+    a->finite += b->finite;
+    a->zeros += b->zeros;
+    a->nans += b->nans;
+    a->infs += b->infs;
+    a->subnormals += b->subnormals;
+}
+
+/* Up to STAT_BLOCK elements as float32 or float64; the last row is filled up with NaN. */
+static const void *values_of(struct counting *c, const uint8_t *from, size_t count,
+                             struct error *err)
+{
+    const size_t width = c->way == STAT_32 ? sizeof(float) : sizeof(double);
+    if (c->converted) {
+        if (converter_run(&c->converter, from, &c->room, count, c->at, err) != OK)
+            return NULL;
+    } else if (count % 8 == 0 && (uintptr_t)from % width == 0) {
+        return from;
+    } else {
+        memcpy(&c->room, from, count * width);
+    }
+    if (c->part->tensor->dtype.kind == DTYPE_COMPLEX)
+        for (size_t i = 0; i < count; i++) {
+            const double size = hypot(c->room.pair[i].real, c->room.pair[i].imaginary);
+            c->room.of_64[i] = size;
+        }
+    for (size_t i = count; i % 8; i++) {
+        if (c->way == STAT_32)
+            c->room.of_32[i] = NAN;
+        else
+            c->room.of_64[i] = NAN;
+    }
+    return &c->room;
+}
+
+static enum status count_block(struct counting *c, const uint8_t *from, size_t count,
+                               struct error *err)
+{
+    const uint64_t group = c->at / STAT_GROUP;
+    struct stat_sums sums;
+    const void *values = values_of(c, from, count, err);
+    if (!values)
+        return err->status;
+    if (c->way == STAT_32)
+        c->kernels->of_32(values, count, (float)c->tiny, &sums, c->bins);
+    else
+        c->kernels->of_64(values, count, c->tiny, &sums, c->bins);
+    stat_join(&c->out->groups[group], &sums);
+    return OK;
+}
+
+static void count_codes(struct counting *c, const uint8_t *from, size_t count)
+{
+    uint64_t *bins = c->bins;
+    if (c->part->tensor->dtype.bits == 8) {
+        for (size_t i = 0; i < count; i++)
+            bins[(i & 1) << 16 | from[i]]++;
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint16_t code;
+        memcpy(&code, from + i * sizeof(code), sizeof(code));
+        bins[(i & 1) << 16 | code]++;
+    }
+}
+
+static enum status count_bytes(struct counting *c, const uint8_t *from, uint64_t elements,
+                               struct error *err)
+{
+    const struct dtype *d = &c->part->tensor->dtype;
+    for (uint64_t i = 0; i < elements; i += STAT_BLOCK) {
+        const uint64_t left = elements - i;
+        const size_t count = (size_t)(left < STAT_BLOCK ? left : STAT_BLOCK);
+        const uint8_t *at = from + bytes_of(d, i);
+        if (c->way == STAT_CODES)
+            count_codes(c, at, count);
+        else if (count_block(c, at, count, err) != OK)
+            break;
+        c->at += count;
+    }
+    return err->status;
+}
+
+static enum status read_part(struct counting *c, struct reader *r, uint64_t elements,
+                             struct error *err)
+{
+    const struct dtype *d = &c->part->tensor->dtype;
+    const size_t most = (size_t)bytes_of(d, (uint64_t)READ_BLOCKS * STAT_BLOCK);
+    uint8_t *room = malloc(most);
+    if (!room)
+        return no_memory(err);
+    for (uint64_t done = 0; done < elements && err->status == OK;) {
+        const uint64_t left = elements - done, block = (uint64_t)READ_BLOCKS * STAT_BLOCK;
+        const uint64_t count = left < block ? left : block;
+        struct bytes got = {.len = (size_t)bytes_of(d, count)};
+        if (reader_borrow(r, NULL, c->part->start + bytes_of(d, done), room, &got, err) ==
+            OK)
+            count_bytes(c, got.at, count, err);
+        done += count;
+    }
+    free(room);
+    return err->status;
+}
+
+static uint64_t elements_of(const struct sweep_part *p)
+{
+    const struct stored_tensor *t = p->tensor;
+    const uint64_t first = p->start / t->dtype.block_bytes * t->dtype.block_elems;
+    const uint64_t here = p->len / t->dtype.block_bytes * t->dtype.block_elems;
+    return p->last ? t->elements - first : here;
+}
+
+static enum status count_part(struct stat_tables *tables, struct counting *c,
+                              struct reader *r)
+{
+    struct stat_outcome *o = c->out;
+    const uint64_t elements = elements_of(c->part);
+    struct table *table = table_take(tables);
+    o->group_count =
+        c->way == STAT_CODES ? 0 : (size_t)((elements + STAT_GROUP - 1) / STAT_GROUP);
+    o->groups = calloc(o->group_count + 1, sizeof(*o->groups));
+    if (!table || !o->groups) {
+        table_give(tables, table);
+        return no_memory(&o->err);
+    }
+    c->bins = table->at;
+    read_part(c, r, elements, &o->err);
+    empty(c->bins, c->way == STAT_32 ? 1U << STAT_BITS32 : TABLE, o);
+    table_give(tables, table);
+    return o->err.status;
+}
+
+struct stat_outcome *stat_read(struct stat_tables *tables, const struct sweep_part *part,
+                               uint64_t *bytes)
+{
+    struct stat_outcome *o = calloc(1, sizeof(*o));
+    struct counting *c = malloc(sizeof(*c));
+    const struct stored_tensor *t = part->tensor;
+    struct reader *r = NULL;
+    struct dtype to;
+    if (!o || !c) {
+        free(c);
+        free(o);
+        return NULL;
+    }
+    *bytes = sizeof(*o);
+    c->part = part;
+    c->way = stat_way(t);
+    c->out = o;
+    c->at = 0;
+    c->kernels = stat_kernels();
+    c->tiny = stat_tiny(&t->dtype);
+    wide(&t->dtype, c->way, &to);
+    c->converted = strcmp(to.name, t->dtype.name) != 0 || t->dtype.kind == DTYPE_COMPLEX;
+    o->absent = c->way == STAT_NONE;
+    if (!o->absent && converter_find(&t->dtype, &to, &c->converter, &o->err) == OK &&
+        reader_open(t, &r, &o->err) == OK && count_part(tables, c, r) == OK &&
+        part->start == 0 && part->last)
+        reader_verify(r, &o->err);
+    if (!r && (t->storage == STORAGE_NONE || o->err.status == ERR_MISSING))
+        o->absent = true;
+    reader_close(r);
+    *bytes += o->group_count * sizeof(*o->groups) + o->bin_count * sizeof(*o->bins);
+    free(c);
+    return o;
+}
+
+void stat_outcome_free(struct stat_outcome *o)
+{
+    if (!o)
+        return;
+    free(o->groups);
+    free(o->bins);
+    free(o);
+}

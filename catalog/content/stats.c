@@ -1,0 +1,362 @@
+#include "catalog/content/stats.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/content/current.h"
+#include "catalog/content/stat_bins.h"
+#include "catalog/content/stat_read.h"
+#include "catalog/convert/convert.h"
+
+#define COMMIT_BYTES (UINT64_C(1) << 32) /* read between two commits */
+#define CODES        (1U << 16)
+
+struct run {
+    const struct content_work *work;
+    struct stat_tables *tables;
+    sqlite3_stmt *put, *link;
+    /* Of the tensor at hand: */
+    struct stat_sums sums;
+    uint64_t *bins; /* or of codes */
+    uint32_t used;  /* of them; those beyond are 0 */
+    bool failed, absent;
+    double *decoded; /* the numbers of the codes of one dtype */
+    const char *decoded_name;
+    uint64_t uncommitted;
+    bool complete;
+};
+
+static enum status no_memory(struct error *err)
+{
+    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+}
+
+static enum status step(sqlite3 *db, sqlite3_stmt *s, struct error *err)
+{
+    const int rc = sqlite3_step(s);
+    sqlite3_reset(s);
+    return rc == SQLITE_DONE || rc == SQLITE_ROW
+               ? OK
+               : db_error(db, "cannot keep statistics", err);
+}
+
+/* --- from how often codes come -------------------------------------------------------------- */
+
+static enum status decode_codes(struct run *run, const struct dtype *d, struct error *err)
+{
+    struct dtype to;
+    struct converter c;
+    const uint32_t count = d->bits == 8 ? 1U << 8 : CODES;
+    uint16_t *codes;
+    if (run->decoded_name && strcmp(run->decoded_name, d->name) == 0)
+        return OK;
+    if (!run->decoded)
+        run->decoded = malloc(CODES * sizeof(*run->decoded));
+    codes = malloc(CODES * sizeof(*codes));
+    if (!run->decoded || !codes) {
+        free(codes);
+        return no_memory(err);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (d->bits == 8)
+            ((uint8_t *)codes)[i] = (uint8_t)i;
+        else
+            codes[i] = (uint16_t)i;
+    }
+    dtype_find("float64", &to);
+    if (converter_find(d, &to, &c, err) == OK &&
+        converter_run(&c, codes, run->decoded, count, 0, err) == OK)
+        run->decoded_name =
+            d->name; /* a constant: only families with parameters are not */
+    free(codes);
+    return err->status;
+}
+
+static void count_kinds(struct run *run, uint32_t count, double tiny)
+{
+    struct stat_sums *s = &run->sums;
+    for (uint32_t i = 0; i < count; i++) {
+        const double x = run->decoded[i];
+        const uint64_t n = run->bins[i];
+        if (!n)
+            continue;
+        s->nans += isnan(x) ? n : 0;
+        s->infs += isinf(x) ? n : 0;
+        if (!isfinite(x))
+            continue;
+        s->finite += n;
+        s->zeros += x == 0 ? n : 0;
+        s->subnormals += x != 0 && fabs(x) < tiny ? n : 0;
+        s->least = x < s->least ? x : s->least;
+        s->most = x > s->most ? x : s->most;
+        s->mean += x * (double)n;
+    }
+}
+
+/* The sums, and the finest bins in place of the codes. */
+static enum status sum_codes(struct run *run, const struct dtype *d, struct error *err)
+{
+    const uint32_t count = d->bits == 8 ? 1U << 8 : CODES;
+    struct stat_sums *s = &run->sums;
+    uint64_t *bins;
+    if (decode_codes(run, d, err) != OK)
+        return err->status;
+    *s = (struct stat_sums){.least = INFINITY, .most = -INFINITY};
+    count_kinds(run, count, stat_tiny(d));
+    s->mean = s->finite ? s->mean / (double)s->finite : 0;
+    bins = calloc(CODES, sizeof(*bins));
+    if (!bins)
+        return no_memory(err);
+    for (uint32_t i = 0; i < count; i++) {
+        const double x = run->decoded[i];
+        if (!run->bins[i] || !isfinite(x))
+            continue;
+        s->spread += (x - s->mean) * (x - s->mean) * (double)run->bins[i];
+        bins[stat_bin(x, STAT_BITS32)] += run->bins[i];
+    }
+    free(run->bins);
+    run->bins = bins;
+    run->used = CODES;
+    return OK;
+}
+
+/* --- keeping -------------------------------------------------------------------------------- */
+
+static void bind_real(sqlite3_stmt *s, int at, double value, bool known)
+{
+    if (known)
+        sqlite3_bind_double(s, at, value);
+    else
+        sqlite3_bind_null(s, at);
+}
+
+static void bind_sums(sqlite3_stmt *s, const struct stored_tensor *t,
+                      const struct stat_sums *x, const char *histogram)
+{
+    const double n = (double)x->finite;
+    const bool known = x->finite != 0;
+    sqlite3_bind_int64(s, 1, (sqlite3_int64)t->elements);
+    sqlite3_bind_int64(s, 2, (sqlite3_int64)x->finite);
+    sqlite3_bind_int64(s, 3, (sqlite3_int64)x->zeros);
+    sqlite3_bind_int64(s, 4, (sqlite3_int64)x->nans);
+    sqlite3_bind_int64(s, 5, (sqlite3_int64)x->infs);
+    sqlite3_bind_int64(s, 6, (sqlite3_int64)x->subnormals);
+    bind_real(s, 7, x->least + 0.0, known);
+    bind_real(s, 8, x->most + 0.0, known);
+    bind_real(s, 9, x->mean + 0.0, known);
+    bind_real(s, 10, known ? sqrt(x->spread / n) : 0, known);
+    bind_real(s, 11, sqrt(x->spread + n * (x->mean * x->mean)), known);
+    sqlite3_bind_text(s, 12, known ? histogram : NULL, -1, SQLITE_TRANSIENT);
+}
+
+static enum status keep(struct run *run, const struct stored_tensor *t, struct error *err)
+{
+    const enum stat_way way = stat_way(t);
+    struct text histogram = {0};
+    sqlite3 *db = run->work->db;
+    if (way == STAT_CODES && sum_codes(run, &t->dtype, err) != OK)
+        return err->status;
+    if (run->sums.finite)
+        stat_histogram(&histogram, run->bins, way == STAT_64 ? STAT_BITS64 : STAT_BITS32,
+                       run->sums.least, run->sums.most);
+    if (!text_str(&histogram))
+        return no_memory(err);
+    bind_sums(run->put, t, &run->sums, text_str(&histogram));
+    text_release(&histogram);
+    if (step(db, run->put, err) != OK)
+        return err->status;
+    sqlite3_bind_int64(run->link, 1, t->id);
+    sqlite3_bind_int64(run->link, 2, sqlite3_last_insert_rowid(db));
+    return step(db, run->link, err);
+}
+
+static enum status forget(struct run *run, const struct stored_tensor *t,
+                          struct error *err)
+{
+    char sql[100];
+    snprintf(sql, sizeof(sql), "DELETE FROM tensor_statistics WHERE id = %lld",
+             (long long)t->id);
+    return db_exec(run->work->db, sql, err);
+}
+
+static void begin_tensor(struct run *run)
+{
+    run->sums = (struct stat_sums){.least = INFINITY, .most = -INFINITY};
+    memset(run->bins, 0, run->used * sizeof(*run->bins));
+    run->used = 0;
+    run->failed = run->absent = false;
+}
+
+static enum status end_tensor(struct run *run, const struct stored_tensor *t,
+                              struct error *err)
+{
+    if (run->failed || run->absent)
+        forget(run, t, err);
+    else
+        keep(run, t, err);
+    if (err->status == OK)
+        begin_tensor(run);
+    run->uncommitted += t->nbytes;
+    if (err->status != OK || run->uncommitted < COMMIT_BYTES)
+        return err->status;
+    run->uncommitted = 0;
+    return db_exec(run->work->db, "COMMIT; BEGIN IMMEDIATE", err);
+}
+
+/* --- the sweep ------------------------------------------------------------------------------ */
+
+static uint64_t part_bytes(void *context, const struct stored_tensor *t)
+{
+    (void)context;
+    return sweep_parts_are_cheap(t) && stat_way(t) != STAT_NONE ? stat_part_bytes(t)
+                                                                : UINT64_MAX;
+}
+
+static void *make_outcome(void *context, const struct sweep_part *p, uint64_t *bytes)
+{
+    return stat_read(((struct run *)context)->tables, p, bytes);
+}
+
+static void drop_outcome(void *outcome)
+{
+    stat_outcome_free(outcome);
+}
+
+static enum status take_outcome(void *context, const struct sweep_part *p, void *thing,
+                                struct error *err)
+{
+    struct run *run = context;
+    const struct stat_outcome *o = thing;
+    const struct content_work *w = run->work;
+    if (o->err.status == ERR_MEMORY)
+        return *err = o->err, err->status;
+    run->absent = run->absent || o->absent;
+    if (o->err.status != OK && !o->absent && !run->failed) {
+        run->failed = true;
+        run->complete = false;
+        if (w->trouble)
+            w->trouble(w->context, p->tensor->name, &o->err);
+    }
+    for (size_t i = 0; i < o->group_count; i++)
+        stat_join(&run->sums, &o->groups[i]);
+    for (size_t i = 0; i < o->bin_count; i++)
+        run->bins[o->bins[i].bin] += o->bins[i].count;
+    if (o->bin_count && o->bins[o->bin_count - 1].bin >= run->used)
+        run->used = o->bins[o->bin_count - 1].bin + 1;
+    return p->last ? end_tensor(run, p->tensor, err) : OK;
+}
+
+static bool stop(void *context)
+{
+    const struct content_work *w = ((const struct run *)context)->work;
+    return w->stop && w->stop(w->context);
+}
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+    const struct content_work *w = ((const struct run *)context)->work;
+    if (w->progress)
+        w->progress(w->context, done, total);
+}
+
+/* Tensors whose values are known to be those of others that have statistics. */
+static enum status share(sqlite3 *db, int64_t checkpoint, struct error *err)
+{
+    static const char sql[] =
+        "INSERT OR IGNORE INTO tensor_statistics"
+        " SELECT x.id, (SELECT o.statistics FROM tensor_hashes y"
+        "               JOIN tensor_statistics o ON o.id = y.id"
+        "               JOIN checkpoints d ON d.id = y.id >> 24"
+        "               JOIN layout_tensors u ON u.id = (d.layout << 24) + (y.id & 16777215)"
+        "               WHERE y.hash = x.hash AND u.dtype = t.dtype LIMIT 1) AS same"
+        " FROM tensor_hashes x JOIN checkpoints c ON c.id = x.id >> 24"
+        " JOIN layout_tensors t ON t.id = (c.layout << 24) + (x.id & 16777215)"
+        " WHERE x.id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215 AND same IS NOT NULL";
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
+        return db_error(db, "cannot read the catalog", err);
+    sqlite3_bind_int64(s, 1, checkpoint);
+    step(db, s, err);
+    sqlite3_finalize(s);
+    return err->status;
+}
+
+static enum status sweep_checkpoint(struct run *run, int64_t checkpoint,
+                                    const char *regex, struct error *err)
+{
+    const struct content_work *w = run->work;
+    char *which = sqlite3_mprintf(
+        "t.dtype NOT IN ('string', 'variant', 'resource')%s%s%Q",
+        w->again
+            ? ""
+            : " AND NOT EXISTS (SELECT 1 FROM tensor_statistics x WHERE x.id = t.id)",
+        regex ? " AND t.name REGEXP " : " AND '' = ", regex ? regex : "");
+    const struct sweep sweep = {
+        .db = w->db,
+        .checkpoint = checkpoint,
+        .which = which,
+        .order = "t.file, t.offset, t.ord",
+        .threads = w->threads,
+        .context = run,
+        .part = part_bytes,
+        .make = make_outcome,
+        .take = take_outcome,
+        .drop = drop_outcome,
+        .stop = stop,
+        .progress = show_progress,
+    };
+    if (!which)
+        return no_memory(err);
+    begin_tensor(run);
+    sweep_run(&sweep, err);
+    sqlite3_free(which);
+    return err->status;
+}
+
+static enum status prepare(struct run *run, struct error *err)
+{
+    static const char put[] =
+        "INSERT INTO statistics(elements, finite, zeros, nans, infs, subnormals, min, max,"
+        " mean, std, l2, histogram) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+    static const char link[] =
+        "INSERT INTO tensor_statistics VALUES (?1, ?2)"
+        " ON CONFLICT(id) DO UPDATE SET statistics = excluded.statistics";
+    sqlite3 *db = run->work->db;
+    run->tables = stat_tables_new();
+    run->bins = calloc(CODES, sizeof(*run->bins));
+    if (!run->tables || !run->bins)
+        return no_memory(err);
+    return sqlite3_prepare_v2(db, put, -1, &run->put, NULL) == SQLITE_OK &&
+                   sqlite3_prepare_v2(db, link, -1, &run->link, NULL) == SQLITE_OK
+               ? OK
+               : db_error(db, "cannot keep statistics", err);
+}
+
+enum status content_stats(const struct content_work *w, int64_t checkpoint,
+                          const char *regex, bool *complete, struct error *err)
+{
+    struct run run = {.work = w, .complete = true};
+    struct error ending = {.offset = NO_OFFSET};
+    if (db_exec(w->db, "BEGIN IMMEDIATE", err) != OK)
+        return err->status;
+    const bool current = content_is_current(w, checkpoint, err);
+    if (current && (w->again || share(w->db, checkpoint, err) == OK) &&
+        prepare(&run, err) == OK)
+        sweep_checkpoint(&run, checkpoint, regex, err);
+    sqlite3_finalize(run.put);
+    sqlite3_finalize(run.link);
+    stat_tables_free(run.tables);
+    free(run.bins);
+    free(run.decoded);
+    *complete = current && run.complete && err->status == OK;
+    /* What was done before an interruption or an error stays. */
+    if (db_exec(w->db, "COMMIT", &ending) != OK) {
+        sqlite3_exec(w->db, "ROLLBACK", NULL, NULL, NULL);
+        if (err->status == OK)
+            *err = ending;
+    }
+    return err->status;
+}

@@ -1,0 +1,24 @@
+-- 08_stats.sql - statistics of tensors' values (catalog/content/stats.h).
+--
+-- Tensors that are known to be equal, by their hash and dtype, share a row.
+CREATE TABLE IF NOT EXISTS statistics (
+  id          INTEGER PRIMARY KEY,
+  elements    INTEGER NOT NULL,
+  finite      INTEGER NOT NULL,   -- the rest are NaN and infinities
+  zeros       INTEGER NOT NULL,
+  nans        INTEGER NOT NULL,
+  infs        INTEGER NOT NULL,
+  subnormals  INTEGER NOT NULL,
+  min         REAL,               -- of the finite ones, as all below; NULL: there is none
+  max         REAL,
+  mean        REAL,
+  std         REAL,               -- divided by their number
+  l2          REAL,
+  histogram   TEXT                -- JSON: {"edges":[…],"counts":[…]}
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS tensor_statistics (
+  id          INTEGER PRIMARY KEY,  -- tensor.id
+  statistics  INTEGER NOT NULL      -- statistics.id
+) STRICT;
+CREATE INDEX IF NOT EXISTS tensor_statistics_by_row ON tensor_statistics(statistics);

@@ -1,0 +1,204 @@
+/*
+ * cmd_stats.c - what the values of tensors are like: of a checkpoint, or through the steps of a run.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/content/content.h"
+#include "catalog/content/stats.h"
+#include "shell/command/command.h"
+#include "shell/command/hashing.h"
+
+/* Numbers for people, and a histogram of one character a bin; or all digits. */
+#define PEOPLE(X) "printf('%.4g', " X ") AS " X
+#define NUMBERS   "s.min, s.max, s.mean, s.std, s.l2, s.zeros, s.nans, s.infs, s.histogram"
+#define SPARKLINE                                                                        \
+    "(SELECT group_concat(substr('·▁▂▃▄▅▆▇█', 1 + (k.value > 0)"        \
+    " + CAST(7.0 * k.value / x.most AS INTEGER), 1), '') FROM"                           \
+    " (SELECT max(value) AS most FROM json_each(histogram, '$.counts')) x,"              \
+    " json_each(histogram, '$.counts') k) AS histogram"
+#define PICTURE                                                                          \
+    PEOPLE("min")                                                                        \
+    ", " PEOPLE("max") ", " PEOPLE("mean") ", " PEOPLE("std") ", " PEOPLE(               \
+        "l2") ", zeros, nans, infs, " SPARKLINE
+
+#define OF_IDS                                                                           \
+    " FROM json_each(?1) j JOIN checkpoint c ON c.id = j.value"                          \
+    " JOIN stats s ON s.checkpoint_id = c.id"                                            \
+    " WHERE ?2 IS NULL OR s.name REGEXP ?2"
+
+static const char *const queries[2][2] = {
+    {"SELECT s.name, s.dtype, s.shape, " NUMBERS OF_IDS " ORDER BY s.tensor_id",
+     "SELECT name, dtype, shape, " PICTURE " FROM (SELECT s.*" OF_IDS ") s"
+     " ORDER BY tensor_id"},
+    {"SELECT s.name, c.step, " NUMBERS OF_IDS " ORDER BY s.name, c.step, c.id",
+     "SELECT name, step, " PICTURE " FROM (SELECT s.*, c.step" OF_IDS ") s"
+     " ORDER BY name, step, checkpoint_id"},
+};
+
+struct counting {
+    struct session *session;
+    struct progress *bar;
+    bool trouble; /* some tensor could not be read */
+};
+
+static bool interrupted(void *context)
+{
+    (void)context;
+    return session_interrupted != 0;
+}
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+    progress_set(((struct counting *)context)->bar, done, total);
+}
+
+static void say_trouble(void *context, const char *tensor, const struct error *err)
+{
+    struct counting *c = context;
+    char text[sizeof(err->source) + sizeof(err->message) + 64];
+    c->trouble = true;
+    error_text(err, text, sizeof(text));
+    if (tensor)
+        complain("%s: %s", tensor, text);
+    else
+        complain("%s", text);
+}
+
+static int count_all(struct session *s, const struct hash_request *r, const char *regex)
+{
+    struct counting c = {.session = s, .bar = progress_new(s, "reading", "B")};
+    struct error err = {.offset = NO_OFFSET};
+    const struct content_work w = {.db = s->db,
+                                   .threads = r->threads,
+                                   .again = r->again,
+                                   .stop = interrupted,
+                                   .progress = show_progress,
+                                   .trouble = say_trouble,
+                                   .context = &c};
+    bool complete;
+    for (size_t i = 0; i < r->count && err.status == OK; i++)
+        content_stats(&w, r->ids[i], regex, &complete, &err);
+    progress_free(c.bar);
+    if (err.status == ERR_INTERRUPTED) {
+        complain("interrupted; what was computed so far is kept");
+        return STATUS_INTERRUPTED;
+    }
+    if (err.status != OK)
+        complain_error(&err);
+    return err.status != OK ? STATUS_TROUBLE : c.trouble ? STATUS_NO : STATUS_FINE;
+}
+
+/* The checkpoints of a run with more than one step, in the order of steps; false: the word names no
+ * run, or several. */
+static bool find_run(struct session *s, const char *word, struct hash_request *r)
+{
+    static const char sql[] =
+        "SELECT id FROM checkpoints WHERE run = (SELECT min(run) FROM checkpoints"
+        " WHERE run = rtrim(?1, '/') OR substr(run, -length(?1) - 1) = '/' || ?1"
+        " HAVING count(DISTINCT run) = 1 AND count(*) > 1) ORDER BY step, id";
+    sqlite3_stmt *stmt = session_prepare(s, sql, "s", word);
+    size_t space = 0;
+    while (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+        if (r->count == space) {
+            space = space ? 2 * space : 64;
+            sqlite3_int64 *larger = realloc(r->ids, space * sizeof(*larger));
+            if (!larger)
+                break;
+            r->ids = larger;
+        }
+        r->ids[r->count++] = sqlite3_column_int64(stmt, 0);
+    }
+    sqlite3_finalize(stmt);
+    return r->count != 0;
+}
+
+static bool for_people(const struct session *s)
+{
+    return s->mode == MODE_AUTO
+               ? s->out_is_terminal
+               : s->mode == MODE_BOX || s->mode == MODE_TABLE || s->mode == MODE_MARKDOWN;
+}
+
+static int print_stats(struct session *s, const struct hash_request *r, const char *regex,
+                       bool run)
+{
+    struct text list = {0};
+    int status = STATUS_TROUBLE;
+    if (hash_id_list(r, &list))
+        status =
+            render_query(s, queries[run][for_people(s)], "ss", text_str(&list), regex);
+    text_release(&list);
+    return status;
+}
+
+enum {
+    AGAIN,
+    JOBS
+};
+
+static const struct option_spec options[] = {
+    [AGAIN] = {"--again", NULL, "compute what is known, too"},
+    [JOBS] = {"--jobs", "N", "threads (default: one a core)"},
+    {NULL, NULL, NULL},
+};
+
+/* A pattern that is wrong is said before anything is read. */
+static bool regex_is_good(struct session *s, const char *regex)
+{
+    sqlite3_stmt *stmt = session_prepare(s, "SELECT regexp_error(?1)", "s", regex);
+    const bool asked = stmt && sqlite3_step(stmt) == SQLITE_ROW;
+    const bool good = asked && sqlite3_column_type(stmt, 0) == SQLITE_NULL;
+    if (asked && !good)
+        complain("%s", sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+    return good;
+}
+
+static int stats_run(struct session *s, const struct args *args)
+{
+    struct hash_request r = {.again = args->value[AGAIN] != NULL};
+    const char *regex = args->count > 1 ? args->operand[1] : NULL;
+    if (!hash_jobs(args->value[JOBS], &r.threads) || (regex && !regex_is_good(s, regex)))
+        return STATUS_TROUBLE;
+    const bool run = find_run(s, args->operand[0], &r);
+    if (!run) {
+        free(r.ids);
+        r.ids = session_checkpoints(s, args->operand, 1, &r.count);
+    }
+    if (!r.ids)
+        return STATUS_NO;
+    int status = count_all(s, &r, regex);
+    if (status != STATUS_TROUBLE) {
+        const int printed = print_stats(s, &r, regex, run);
+        status = status ? status : printed;
+    }
+    free(r.ids);
+    return status;
+}
+
+const struct command command_stats = {
+    .name = "stats",
+    .args = "CHECKPOINT [REGEX] [--again] [--jobs N]",
+    .summary = "what the values are like: min, max, mean, std, NaN, histograms",
+    .help =
+        "Of each tensor whose name REGEX is found in: kept in the catalog (view `stats`) until the\n"
+        "file is imported anew. What is known is not computed again, and tensors with one hash\n"
+        "(`ckptdb hash`) share what is known. In place of CHECKPOINT the folder of a run shows each\n"
+        "tensor through its steps.\n"
+        "\n"
+        "NaN and infinities are counted, and left out of the rest. Complex numbers count by their\n"
+        "magnitude, bool as 0 and 1, block types dequantised; strings have no row.\n"
+        "\n"
+        "  ckptdb stats model.safetensors 'mlp.*weight'\n"
+        "  ckptdb stats runs/gpt 'layers.0.attn.q.weight$'\n"
+        "  ckptdb \"SELECT checkpoint, name, nans FROM stats WHERE nans + infs > 0\"\n"
+        "  ckptdb \"SELECT checkpoint, name FROM stats WHERE zeros = elements\"      dead layers\n"
+        "  ckptdb \"SELECT checkpoint, name, max FROM stats WHERE max(max, -min) > 20 * std\"\n"
+        "\n" CHECKPOINT_HELP,
+    .options = options,
+    .min_args = 1,
+    .max_args = 2,
+    .catalog = CATALOG_WRITE,
+    .run = stats_run,
+};
