@@ -1,52 +1,51 @@
-/*
- * stat_bins.c
- *
- *   finest bins, by value   ... -2 -1 | 0 1 2 ...      their number without the sign, ascending
- *   kept                    an edge where a finest bin ends at or beyond the next of the edges that
- *                           bins of equal width would have
- */
 #include "catalog/content/stat_bins.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "catalog/content/stats.h"
 #include "catalog/convert/convert.h"
 
-uint32_t stat_bin(double value, unsigned bits)
+#define SIGN (UINT32_C(1) << (STAT_BITS - 1))
+
+uint32_t stat_bin(double value, bool narrow)
 {
     value += 0.0; /* -0 is 0 */
-    if (bits == STAT_BITS32) {
-        const float narrow = (float)value;
+    if (narrow) {
+        const float x = (float)value;
         uint32_t code;
-        memcpy(&code, &narrow, sizeof(code));
-        return code >> (32 - STAT_BITS32);
+        memcpy(&code, &x, sizeof(code));
+        return code >> (32 - STAT_BITS);
     }
     uint64_t code;
     memcpy(&code, &value, sizeof(code));
-    return (uint32_t)(code >> (64 - STAT_BITS64));
+    return (uint32_t)(code >> (64 - STAT_BITS));
 }
 
-/* The number nearest to 0 in the bin of magnitude `m`. */
-static double magnitude(uint32_t m, unsigned bits)
+/* The number nearest to 0 in a bin without its sign. */
+static double inner_end(uint32_t bin, bool narrow)
 {
-    if (bits == STAT_BITS32) {
-        const uint32_t code = m << (32 - STAT_BITS32);
+    if (narrow) {
+        const uint32_t code = bin << (32 - STAT_BITS);
         float value;
         memcpy(&value, &code, sizeof(value));
         return (double)value;
     }
-    const uint64_t code = (uint64_t)m << (64 - STAT_BITS64);
+    const uint64_t code = (uint64_t)bin << (64 - STAT_BITS);
     double value;
     memcpy(&value, &code, sizeof(value));
     return value;
 }
 
-struct histogram {
-    struct text *edges, *counts;
-    double least, most;
-    unsigned closed; /* edges of equal width that are passed */
-    uint64_t count;  /* in the bin that is open */
-};
+/* The first end of a finest bin that is not below `x`. */
+static double end_from(double x, bool narrow)
+{
+    const uint32_t bin = stat_bin(x, narrow) & ~SIGN;
+    const double inner = inner_end(bin, narrow);
+    if (x <= 0)
+        return -inner + 0.0;
+    return inner >= x ? inner : inner_end(bin + 1, narrow);
+}
 
 static void add_number(struct text *out, double value)
 {
@@ -57,42 +56,53 @@ static void add_number(struct text *out, double value)
     text_addf(out, "%s%s", out->len ? "," : "", digits);
 }
 
-static double target(const struct histogram *h, unsigned k)
+struct edges {
+    double at[STAT_COUNTS]; /* between the least and the greatest number */
+    unsigned count;
+};
+
+static void find_edges(double least, double most, bool narrow, struct edges *e)
 {
-    const double part = (double)k / STAT_COUNTS;
-    return h->least * (1 - part) + h->most * part;
+    for (unsigned k = 1; k < STAT_COUNTS; k++) {
+        const double part = (double)k / STAT_COUNTS;
+        const double end = end_from(least * (1 - part) + most * part, narrow);
+        if (end > (e->count ? e->at[e->count - 1] : least) && end < most)
+            e->at[e->count++] = end;
+    }
 }
 
-/* A finest bin that ends at `end`. */
-static void pass(struct histogram *h, double end, uint64_t count)
+/* How many edges are below what is in a bin. An edge is the end of a finest bin: a positive one
+ * belongs to the bin above it, a negative one to that below. */
+static unsigned place_of(const struct edges *e, uint32_t bin, bool narrow)
 {
-    h->count += count;
-    if (end <= h->least || end >= h->most || end < target(h, h->closed + 1))
-        return;
-    while (h->closed + 1 < STAT_COUNTS && end >= target(h, h->closed + 1))
-        h->closed++;
-    add_number(h->edges, end);
-    text_addf(h->counts, "%s%llu", h->counts->len ? "," : "",
-              (unsigned long long)h->count);
-    h->count = 0;
+    const double inner = inner_end(bin & ~SIGN, narrow);
+    unsigned low = 0, high = e->count;
+    while (low < high) {
+        const unsigned middle = (low + high) / 2;
+        if (bin & SIGN ? e->at[middle] < -inner : e->at[middle] <= inner)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
-void stat_histogram(struct text *out, const uint64_t *bins, unsigned bits, double least,
-                    double most)
+void stat_histogram(struct text *out, const struct stat_count *bins, size_t count,
+                    bool narrow, double least, double most)
 {
     struct text edges = {0}, counts = {0};
-    struct histogram h = {&edges, &counts, least, most, 0, 0};
-    const uint32_t minus = 1U << (bits - 1);
-    const uint32_t first = stat_bin(least, bits), last = stat_bin(most, bits);
+    struct edges e = {.count = 0};
+    uint64_t in[STAT_COUNTS] = {0};
+    find_edges(least, most, narrow, &e);
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(inner_end(bins[i].bin & ~SIGN, narrow)))
+            in[place_of(&e, bins[i].bin, narrow)] += bins[i].count;
     add_number(&edges, least);
-    if (first & minus)
-        for (uint32_t m = first - minus + 1; m-- > (last & minus ? last - minus : 0);)
-            pass(&h, -magnitude(m, bits) + 0.0, bins[minus + m]);
-    if (!(last & minus))
-        for (uint32_t m = first & minus ? 0 : first; m <= last; m++)
-            pass(&h, magnitude(m + 1, bits), bins[m]);
+    for (unsigned i = 0; i < e.count; i++)
+        add_number(&edges, e.at[i]);
     add_number(&edges, most);
-    text_addf(&counts, "%s%llu", counts.len ? "," : "", (unsigned long long)h.count);
+    for (unsigned i = 0; i <= e.count; i++)
+        text_addf(&counts, "%s%llu", i ? "," : "", (unsigned long long)in[i]);
     text_addf(out, "{\"edges\":[%s],\"counts\":[%s]}", text_str(&edges),
               text_str(&counts));
     text_release(&edges);

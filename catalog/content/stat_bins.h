@@ -4,15 +4,22 @@
 #ifndef CKPTDB_CONTENT_STAT_BINS_H
 #define CKPTDB_CONTENT_STAT_BINS_H
 
+#include <stdbool.h>
+
 #include "catalog/base/text.h"
 #include "catalog/content/stat_kernels.h"
 
-/* The finest bin of a finite number, of float32's bins or of float64's. */
-uint32_t stat_bin(double value, unsigned bits);
+struct stat_count {
+    uint32_t bin; /* or code */
+    uint64_t count;
+};
 
-/* Append {"edges":[...],"counts":[...]} of 2^bits finest bins, between the least and the most of the
- * numbers in them. */
-void stat_histogram(struct text *out, const uint64_t *bins, unsigned bits, double least,
-                    double most);
+/* The finest bin of a number, of float32's (`narrow`) or of float64's. */
+uint32_t stat_bin(double value, bool narrow);
+
+/* Append {"edges":[...],"counts":[...]} of the finite numbers in these bins, the least and greatest of
+ * which are given. */
+void stat_histogram(struct text *out, const struct stat_count *bins, size_t count,
+                    bool narrow, double least, double most);
 
 #endif

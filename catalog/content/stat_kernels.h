@@ -4,8 +4,8 @@
  * Both are compiled from one text, stat_loops.h, whose sums have eight lanes: element i goes to lane
  * i mod 8, and lanes are added in order. So both agree to the bit.
  *
- * The histogram's finest bins are those of the sign, the exponent and the first four bits of the
- * mantissa: 16 an octave.
+ * The histogram's finest bins are those of the sign, the exponent and the first bits of the
+ * mantissa: 128 an octave of float32, 16 of float64.
  */
 #ifndef CKPTDB_CONTENT_STAT_KERNELS_H
 #define CKPTDB_CONTENT_STAT_KERNELS_H
@@ -13,9 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STAT_BLOCK  8192 /* elements at most that a kernel is given */
-#define STAT_BITS32 13   /* of a number that are its bin */
-#define STAT_BITS64 16
+#define STAT_BLOCK 8192 /* elements at most that a kernel is given */
+#define STAT_BITS  16   /* of a number that are its bin: the upper half of a float32 */
 
 /* Of a run of elements. NaN and infinities are counted, and left out of the rest. */
 struct stat_sums {
@@ -27,12 +26,12 @@ struct stat_sums {
 };
 
 /* The last row of 8 values is filled up with NaN. `tiny`: the least normal number. `bins` are added to: two tables of 2^STAT_BITS, which together
- * are the histogram (so that equal neighbours need not wait for each other). */
+ * are the histogram (so that equal neighbours need not wait for each other). -0 is 0 there. */
 struct stat_kernels {
     void (*of_32)(const float *values, size_t count, float tiny, struct stat_sums *out,
-                  uint64_t *bins);
+                  uint32_t *bins);
     void (*of_64)(const double *values, size_t count, double tiny, struct stat_sums *out,
-                  uint64_t *bins);
+                  uint32_t *bins);
 };
 
 extern const struct stat_kernels stat_plain;

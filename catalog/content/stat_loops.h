@@ -2,8 +2,9 @@
  * stat_loops.h - the kernels, to be compiled for one target: TARGET are attributes of every function,
  * KERNELS the table to fill.
  *
- * Sums are of values less the block's first number, which is near enough to the mean that little
- * is lost where values are large and alike; what is not finite takes its place, and adds nothing.
+ * Sums are of values less one of them, which is near enough to the mean that little is lost where
+ * values are large and alike: the middle one of three, so that an outlier is not taken. What is not
+ * finite takes its place, and adds nothing.
  */
 #include <math.h>
 #include <string.h>
@@ -66,8 +67,11 @@ TARGET static void finish(const struct lanes *lanes, size_t count, double first,
 
 #define INFINITE32 0x7F800000
 
-TARGET static float first_32(const float *x, size_t count)
+TARGET static float middle_32(const float *x, size_t count)
 {
+    float a = x[0], b = x[count / 2], c = x[count - 1];
+    if (isfinite(a) && isfinite(b) && isfinite(c))
+        return (a < b) == (b < c) ? b : (b < a) == (a < c) ? a : c;
     for (size_t i = 0; i < count; i++)
         if (isfinite(x[i]))
             return x[i];
@@ -114,9 +118,9 @@ TARGET static void lanes_32(const float *x, size_t rows, float first, float tiny
 }
 
 TARGET static void of_32(const float *x, size_t count, float tiny, struct stat_sums *out,
-                         uint64_t *bins)
+                         uint32_t *bins)
 {
-    const float first = first_32(x, count);
+    const float first = middle_32(x, count);
     struct lanes l;
     lanes_32(x, (count + LANES - 1) / LANES, first, tiny, &l);
     finish(&l, count, first, out);
@@ -124,7 +128,7 @@ TARGET static void of_32(const float *x, size_t count, float tiny, struct stat_s
         const float v = x[i] + 0.0F; /* -0 is 0 */
         uint32_t bits;
         memcpy(&bits, &v, sizeof(bits));
-        bins[(i & 1) << STAT_BITS32 | bits >> (32 - STAT_BITS32)]++;
+        bins[(i & 1) << STAT_BITS | bits >> (32 - STAT_BITS)]++;
     }
 }
 
@@ -132,8 +136,11 @@ TARGET static void of_32(const float *x, size_t count, float tiny, struct stat_s
 
 #define INFINITE64 INT64_C(0x7FF0000000000000)
 
-TARGET static double first_64(const double *x, size_t count)
+TARGET static double middle_64(const double *x, size_t count)
 {
+    double a = x[0], b = x[count / 2], c = x[count - 1];
+    if (isfinite(a) && isfinite(b) && isfinite(c))
+        return (a < b) == (b < c) ? b : (b < a) == (a < c) ? a : c;
     for (size_t i = 0; i < count; i++)
         if (isfinite(x[i]))
             return x[i];
@@ -170,9 +177,9 @@ TARGET static void half_64(const double *x, size_t rows, double first, double ti
 }
 
 TARGET static void of_64(const double *x, size_t count, double tiny,
-                         struct stat_sums *out, uint64_t *bins)
+                         struct stat_sums *out, uint32_t *bins)
 {
-    const double first = first_64(x, count);
+    const double first = middle_64(x, count);
     const size_t rows = (count + LANES - 1) / LANES;
     struct lanes l;
     half_64(x, rows, first, tiny, l.lane);
@@ -182,7 +189,7 @@ TARGET static void of_64(const double *x, size_t count, double tiny,
         const double v = x[i] + 0.0;
         uint64_t bits;
         memcpy(&bits, &v, sizeof(bits));
-        bins[(i & 1) << STAT_BITS64 | bits >> (64 - STAT_BITS64)]++;
+        bins[(i & 1) << STAT_BITS | bits >> (64 - STAT_BITS)]++;
     }
 }
 

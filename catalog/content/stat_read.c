@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/content/stat_bins.h"
 #include "catalog/content/stats.h"
 #include "catalog/convert/convert.h"
 #include "catalog/convert/float_format.h"
@@ -12,7 +13,10 @@
 
 #define READ_BLOCKS 16                  /* of STAT_BLOCK elements, read at once */
 #define CODES_FROM  (UINT64_C(1) << 16) /* elements: from here on codes are counted */
-#define TABLE       (1U << 16)
+#define TABLE       (1U << STAT_BITS)
+#define COUNTS_HOLD                                                                      \
+    (UINT64_C(1) << 31) /* elements that 32 bits can count, and blocks fill */
+#define FEW 512         /* elements: rather than the table, their bins are emptied */
 
 static enum status no_memory(struct error *err)
 {
@@ -95,7 +99,7 @@ uint64_t stat_part_bytes(const struct stored_tensor *t)
 
 struct table {
     struct table *next;
-    uint64_t at[2 * TABLE];
+    uint32_t at[2 * TABLE];
 };
 
 struct stat_tables {
@@ -144,19 +148,42 @@ static void table_give(struct stat_tables *t, struct table *given)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* What is in both tables of so many numbers, which are empty then. */
-static enum status empty(uint64_t *at, uint32_t numbers, struct stat_outcome *o)
+static bool push(struct stat_outcome *o, uint32_t bin, uint64_t count)
 {
-    size_t count = 0;
-    for (uint32_t i = 0; i < numbers; i++)
-        count += (at[i] | at[numbers + i]) != 0;
-    o->bins = calloc(count + 1, sizeof(*o->bins));
-    for (uint32_t i = 0; i < numbers; i++) {
-        if (o->bins && (at[i] | at[numbers + i]))
-            o->bins[o->bin_count++] = (struct stat_count){i, at[i] + at[numbers + i]};
-        at[i] = at[numbers + i] = 0;
+    if (o->bin_count == o->bin_space) {
+        const size_t space = o->bin_space ? 2 * o->bin_space : 64;
+        struct stat_count *larger = realloc(o->bins, space * sizeof(*larger));
+        if (!larger)
+            return false;
+        o->bins = larger;
+        o->bin_space = space;
     }
-    return o->bins ? OK : no_memory(&o->err);
+    o->bins[o->bin_count++] = (struct stat_count){bin, count};
+    return true;
+}
+
+static bool empty_one(uint32_t *at, uint32_t bin, struct stat_outcome *o)
+{
+    const uint64_t count = (uint64_t)at[bin] + at[TABLE + bin];
+    at[bin] = at[TABLE + bin] = 0;
+    return !count || push(o, bin, count);
+}
+
+/* Most of a table is empty: it is looked at in runs. */
+static bool empty_table(uint32_t *at, struct stat_outcome *o)
+{
+    enum {
+        RUN = 32
+    };
+    bool fine = true;
+    for (uint32_t i = 0; i < TABLE; i += RUN) {
+        uint32_t any = 0;
+        for (uint32_t k = i; k < i + RUN; k++)
+            any |= at[k] | at[TABLE + k];
+        for (uint32_t k = i; any && k < i + RUN; k++)
+            fine = empty_one(at, k, o) && fine;
+    }
+    return fine;
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -169,7 +196,7 @@ struct counting {
     double tiny;
     bool converted; /* else the values are float32, or float64, as they are */
     uint64_t at;    /* elements done */
-    uint64_t *bins;
+    uint32_t *bins;
     struct stat_outcome *out;
     union {
         float of_32[STAT_BLOCK];
@@ -206,7 +233,7 @@ static const void *values_of(struct counting *c, const uint8_t *from, size_t cou
     if (c->converted) {
         if (converter_run(&c->converter, from, &c->room, count, c->at, err) != OK)
             return NULL;
-    } else if (count % 8 == 0 && (uintptr_t)from % width == 0) {
+    } else if (count == STAT_BLOCK && (uintptr_t)from % width == 0) {
         return from;
     } else {
         memcpy(&c->room, from, count * width);
@@ -228,7 +255,6 @@ static const void *values_of(struct counting *c, const uint8_t *from, size_t cou
 static enum status count_block(struct counting *c, const uint8_t *from, size_t count,
                                struct error *err)
 {
-    const uint64_t group = c->at / STAT_GROUP;
     struct stat_sums sums;
     const void *values = values_of(c, from, count, err);
     if (!values)
@@ -237,13 +263,13 @@ static enum status count_block(struct counting *c, const uint8_t *from, size_t c
         c->kernels->of_32(values, count, (float)c->tiny, &sums, c->bins);
     else
         c->kernels->of_64(values, count, c->tiny, &sums, c->bins);
-    stat_join(&c->out->groups[group], &sums);
+    stat_join(&c->out->groups[c->at / STAT_GROUP], &sums);
     return OK;
 }
 
 static void count_codes(struct counting *c, const uint8_t *from, size_t count)
 {
-    uint64_t *bins = c->bins;
+    uint32_t *bins = c->bins;
     if (c->part->tensor->dtype.bits == 8) {
         for (size_t i = 0; i < count; i++)
             bins[(i & 1) << 16 | from[i]]++;
@@ -269,6 +295,8 @@ static enum status count_bytes(struct counting *c, const uint8_t *from, uint64_t
         else if (count_block(c, at, count, err) != OK)
             break;
         c->at += count;
+        if (c->at % COUNTS_HOLD == 0 && !empty_table(c->bins, c->out))
+            return no_memory(err);
     }
     return err->status;
 }
@@ -302,6 +330,17 @@ static uint64_t elements_of(const struct sweep_part *p)
     return p->last ? t->elements - first : here;
 }
 
+/* The bins of one small block, whose values are in the room. */
+static bool empty_few(struct counting *c, uint64_t count)
+{
+    bool fine = true;
+    for (uint64_t i = 0; i < count; i++) {
+        const double x = c->way == STAT_32 ? (double)c->room.of_32[i] : c->room.of_64[i];
+        fine = empty_one(c->bins, stat_bin(x, c->way == STAT_32), c->out) && fine;
+    }
+    return fine;
+}
+
 static enum status count_part(struct stat_tables *tables, struct counting *c,
                               struct reader *r)
 {
@@ -317,7 +356,9 @@ static enum status count_part(struct stat_tables *tables, struct counting *c,
     }
     c->bins = table->at;
     read_part(c, r, elements, &o->err);
-    empty(c->bins, c->way == STAT_32 ? 1U << STAT_BITS32 : TABLE, o);
+    if (!(elements <= FEW && c->way != STAT_CODES ? empty_few(c, elements)
+                                                  : empty_table(c->bins, o)))
+        no_memory(&o->err);
     table_give(tables, table);
     return o->err.status;
 }

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "catalog/content/stat_kernels.h"
+#include "catalog/content/stat_bins.h"
 #include "catalog/content/sweep.h"
 
 /* How the values of a dtype are counted. */
@@ -25,18 +25,13 @@ double stat_tiny(const struct dtype *);
 /* Bytes of a part: of STAT_GROUP elements. */
 uint64_t stat_part_bytes(const struct stored_tensor *);
 
-struct stat_count {
-    uint32_t bin; /* or code */
-    uint64_t count;
-};
-
 struct stat_outcome {
     struct error err;
     bool absent; /* it has no bytes to read, which import has reported, or no numbers */
     struct stat_sums *groups; /* of STAT_GROUP elements each; none of codes */
     size_t group_count;
-    struct stat_count *bins;
-    size_t bin_count;
+    struct stat_count *bins; /* one may come more than once */
+    size_t bin_count, bin_space;
 };
 
 /* Tables that are filled and emptied again: two of them, of 2^16 numbers each, all 0. */
@@ -49,8 +44,8 @@ struct stat_outcome *stat_read(struct stat_tables *, const struct sweep_part *,
                                uint64_t *bytes);
 void stat_outcome_free(struct stat_outcome *);
 
-/* Join two runs of elements. */
-void stat_join(struct stat_sums *sums, const struct stat_sums *more);
+/* Join two runs of elements, into the first. */
+void stat_join(struct stat_sums *a, const struct stat_sums *b);
 
 /* Whether the plain kernels alone are used: for tests. */
 extern bool stat_scalar_only;

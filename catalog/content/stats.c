@@ -20,8 +20,10 @@ struct run {
     sqlite3_stmt *put, *link;
     /* Of the tensor at hand: */
     struct stat_sums sums;
-    uint64_t *bins; /* or of codes */
-    uint32_t used;  /* of them; those beyond are 0 */
+    struct stat_count *bins; /* or of codes: those of its only part, or gathered */
+    size_t bin_count;
+    uint64_t *gathered;      /* of its parts so far, by bin */
+    struct stat_count *room; /* for them */
     bool failed, absent;
     double *decoded; /* the numbers of the codes of one dtype */
     const char *decoded_name;
@@ -75,14 +77,12 @@ static enum status decode_codes(struct run *run, const struct dtype *d, struct e
     return err->status;
 }
 
-static void count_kinds(struct run *run, uint32_t count, double tiny)
+static void count_kinds(struct run *run, double tiny)
 {
     struct stat_sums *s = &run->sums;
-    for (uint32_t i = 0; i < count; i++) {
-        const double x = run->decoded[i];
-        const uint64_t n = run->bins[i];
-        if (!n)
-            continue;
+    for (size_t i = 0; i < run->bin_count; i++) {
+        const double x = run->decoded[run->bins[i].bin];
+        const uint64_t n = run->bins[i].count;
         s->nans += isnan(x) ? n : 0;
         s->infs += isinf(x) ? n : 0;
         if (!isfinite(x))
@@ -99,27 +99,18 @@ static void count_kinds(struct run *run, uint32_t count, double tiny)
 /* The sums, and the finest bins in place of the codes. */
 static enum status sum_codes(struct run *run, const struct dtype *d, struct error *err)
 {
-    const uint32_t count = d->bits == 8 ? 1U << 8 : CODES;
     struct stat_sums *s = &run->sums;
-    uint64_t *bins;
     if (decode_codes(run, d, err) != OK)
         return err->status;
-    *s = (struct stat_sums){.least = INFINITY, .most = -INFINITY};
-    count_kinds(run, count, stat_tiny(d));
+    count_kinds(run, stat_tiny(d));
     s->mean = s->finite ? s->mean / (double)s->finite : 0;
-    bins = calloc(CODES, sizeof(*bins));
-    if (!bins)
-        return no_memory(err);
-    for (uint32_t i = 0; i < count; i++) {
-        const double x = run->decoded[i];
-        if (!run->bins[i] || !isfinite(x))
-            continue;
-        s->spread += (x - s->mean) * (x - s->mean) * (double)run->bins[i];
-        bins[stat_bin(x, STAT_BITS32)] += run->bins[i];
+    for (size_t i = 0; i < run->bin_count; i++) {
+        struct stat_count *b = &run->bins[i];
+        const double x = run->decoded[b->bin];
+        if (isfinite(x))
+            s->spread += (x - s->mean) * (x - s->mean) * (double)b->count;
+        b->bin = stat_bin(x, true);
     }
-    free(run->bins);
-    run->bins = bins;
-    run->used = CODES;
     return OK;
 }
 
@@ -160,7 +151,7 @@ static enum status keep(struct run *run, const struct stored_tensor *t, struct e
     if (way == STAT_CODES && sum_codes(run, &t->dtype, err) != OK)
         return err->status;
     if (run->sums.finite)
-        stat_histogram(&histogram, run->bins, way == STAT_64 ? STAT_BITS64 : STAT_BITS32,
+        stat_histogram(&histogram, run->bins, run->bin_count, way != STAT_64,
                        run->sums.least, run->sums.most);
     if (!text_str(&histogram))
         return no_memory(err);
@@ -185,8 +176,8 @@ static enum status forget(struct run *run, const struct stored_tensor *t,
 static void begin_tensor(struct run *run)
 {
     run->sums = (struct stat_sums){.least = INFINITY, .most = -INFINITY};
-    memset(run->bins, 0, run->used * sizeof(*run->bins));
-    run->used = 0;
+    run->bins = NULL;
+    run->bin_count = 0;
     run->failed = run->absent = false;
 }
 
@@ -220,6 +211,28 @@ static void *make_outcome(void *context, const struct sweep_part *p, uint64_t *b
     return stat_read(((struct run *)context)->tables, p, bytes);
 }
 
+/* The bins of a tensor's only part are taken as they are; of several they are gathered. */
+static enum status take_bins(struct run *run, const struct sweep_part *p,
+                             struct stat_outcome *o, struct error *err)
+{
+    if (p->start == 0 && p->last) {
+        run->bins = o->bins;
+        run->bin_count = o->bin_count;
+        return OK;
+    }
+    if (p->start == 0)
+        memset(run->gathered, 0, CODES * sizeof(*run->gathered));
+    for (size_t i = 0; i < o->bin_count; i++)
+        run->gathered[o->bins[i].bin] += o->bins[i].count;
+    if (!p->last)
+        return OK;
+    run->bins = run->room;
+    for (uint32_t i = 0; i < CODES; i++)
+        if (run->gathered[i])
+            run->bins[run->bin_count++] = (struct stat_count){i, run->gathered[i]};
+    return err->status;
+}
+
 static void drop_outcome(void *outcome)
 {
     stat_outcome_free(outcome);
@@ -229,7 +242,7 @@ static enum status take_outcome(void *context, const struct sweep_part *p, void 
                                 struct error *err)
 {
     struct run *run = context;
-    const struct stat_outcome *o = thing;
+    struct stat_outcome *o = thing;
     const struct content_work *w = run->work;
     if (o->err.status == ERR_MEMORY)
         return *err = o->err, err->status;
@@ -242,11 +255,9 @@ static enum status take_outcome(void *context, const struct sweep_part *p, void 
     }
     for (size_t i = 0; i < o->group_count; i++)
         stat_join(&run->sums, &o->groups[i]);
-    for (size_t i = 0; i < o->bin_count; i++)
-        run->bins[o->bins[i].bin] += o->bins[i].count;
-    if (o->bin_count && o->bins[o->bin_count - 1].bin >= run->used)
-        run->used = o->bins[o->bin_count - 1].bin + 1;
-    return p->last ? end_tensor(run, p->tensor, err) : OK;
+    if (take_bins(run, p, o, err) != OK || !p->last)
+        return err->status;
+    return end_tensor(run, p->tensor, err);
 }
 
 static bool stop(void *context)
@@ -326,8 +337,9 @@ static enum status prepare(struct run *run, struct error *err)
         " ON CONFLICT(id) DO UPDATE SET statistics = excluded.statistics";
     sqlite3 *db = run->work->db;
     run->tables = stat_tables_new();
-    run->bins = calloc(CODES, sizeof(*run->bins));
-    if (!run->tables || !run->bins)
+    run->gathered = calloc(CODES, sizeof(*run->gathered));
+    run->room = calloc(CODES, sizeof(*run->room));
+    if (!run->tables || !run->gathered || !run->room)
         return no_memory(err);
     return sqlite3_prepare_v2(db, put, -1, &run->put, NULL) == SQLITE_OK &&
                    sqlite3_prepare_v2(db, link, -1, &run->link, NULL) == SQLITE_OK
@@ -349,7 +361,8 @@ enum status content_stats(const struct content_work *w, int64_t checkpoint,
     sqlite3_finalize(run.put);
     sqlite3_finalize(run.link);
     stat_tables_free(run.tables);
-    free(run.bins);
+    free(run.gathered);
+    free(run.room);
     free(run.decoded);
     *complete = current && run.complete && err->status == OK;
     /* What was done before an interruption or an error stays. */

@@ -14,7 +14,8 @@
  * largest value; counts, min, max and the histogram are exact.
  *
  * The histogram has at most STAT_COUNTS bins of nearly equal width; its edges between the least and
- * the greatest value are numbers with four bits of mantissa. A positive edge belongs to the bin
+ * the greatest value are numbers with seven bits of mantissa (of what is counted as float64: four), so
+ * that there are fewer where values lie close together far from 0. A positive edge belongs to the bin
  * above it, a negative one to that below it.
  */
 #ifndef CKPTDB_CONTENT_STATS_H

@@ -10,7 +10,7 @@
 #include "shell/command/hashing.h"
 
 /* Numbers for people, and a histogram of one character a bin; or all digits. */
-#define PEOPLE(X) "printf('%.4g', " X ") AS " X
+#define PEOPLE(X) "iif(" X " IS NULL, NULL, printf('%.4g', " X ")) AS " X
 #define NUMBERS   "s.min, s.max, s.mean, s.std, s.l2, s.zeros, s.nans, s.infs, s.histogram"
 #define SPARKLINE                                                                        \
     "(SELECT group_concat(substr('·▁▂▃▄▅▆▇█', 1 + (k.value > 0)"        \
@@ -95,7 +95,7 @@ static bool find_run(struct session *s, const char *word, struct hash_request *r
 {
     static const char sql[] =
         "SELECT id FROM checkpoints WHERE run = (SELECT min(run) FROM checkpoints"
-        " WHERE run = rtrim(?1, '/') OR substr(run, -length(?1) - 1) = '/' || ?1"
+        " WHERE run = rtrim(?1, '/') OR '/' || rtrim(?1, '/') = substr(run, -1 - length(rtrim(?1, '/')))"
         " HAVING count(DISTINCT run) = 1 AND count(*) > 1) ORDER BY step, id";
     sqlite3_stmt *stmt = session_prepare(s, sql, "s", word);
     size_t space = 0;
@@ -193,7 +193,7 @@ const struct command command_stats = {
         "  ckptdb stats model.safetensors 'mlp.*weight'\n"
         "  ckptdb stats runs/gpt 'layers.0.attn.q.weight$'\n"
         "  ckptdb \"SELECT checkpoint, name, nans FROM stats WHERE nans + infs > 0\"\n"
-        "  ckptdb \"SELECT checkpoint, name FROM stats WHERE zeros = elements\"      dead layers\n"
+        "  ckptdb \"SELECT checkpoint, name FROM stats WHERE zeros = elements AND zeros > 0\"\n"
         "  ckptdb \"SELECT checkpoint, name, max FROM stats WHERE max(max, -min) > 20 * std\"\n"
         "\n" CHECKPOINT_HELP,
     .options = options,

@@ -1,0 +1,65 @@
+# Statistics: values of all kinds, what is shared, what is forgotten, a tensor through the steps of a run.
+python3 - <<'PY'
+import json, os, struct
+def save(path, tensors):
+    header, data = {}, b""
+    for name, dtype, shape, raw in tensors:
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
+inf, nan = float("inf"), float("nan")
+f32 = lambda *x: struct.pack("<%df" % len(x), *x)
+save("kinds.safetensors", [
+    ("nans", "F32", [6], f32(nan, inf, -inf, 1, 2, 3)),
+    ("nothing", "F32", [0], b""),
+    ("only_nan", "F32", [2], f32(nan, nan)),
+    ("dead", "F32", [4], f32(0, -0.0, 0, 0)),
+    ("subnormal", "F32", [3], f32(1e-40, -1e-45, 1)),
+    ("half", "F16", [3], struct.pack("<3e", 6e-8, 65504, inf)),
+    ("flag", "BOOL", [4], b"\1\0\1\1"),
+    ("large", "I64", [2], struct.pack("<2q", 2**62, -1)),
+    ("complex", "C64", [2], f32(3, 4, 0, -1)),
+    ("bytes", "U8", [100000], bytes(i * i % 251 for i in range(100000))),
+])
+for step in (100, 20, 3):
+    os.makedirs("run/checkpoint-%d" % step)
+    save("run/checkpoint-%d/model.safetensors" % step,
+         [("w", "F32", [4], f32(step, -step, 0, nan if step == 100 else 1)), ("frozen", "F32", [2], f32(1, 2))])
+PY
+"$CKPTDB_BIN" import .
+"$CKPTDB_BIN" stats kinds.safetensors
+echo "status $?"
+"$CKPTDB_BIN" --box stats kinds.safetensors 'nan|bytes'
+"$CKPTDB_BIN" --json stats kinds.safetensors '^dead$'
+echo '-- through the steps of a run'
+"$CKPTDB_BIN" --box stats run '^w$'
+"$CKPTDB_BIN" stats run/ frozen | cut -f 1-4
+echo '-- the runs with NaN, dead layers, outliers'
+"$CKPTDB_BIN" "SELECT checkpoint, name FROM stats WHERE nans + infs > 0"
+"$CKPTDB_BIN" "SELECT checkpoint, name FROM stats WHERE zeros = elements AND zeros > 0"
+"$CKPTDB_BIN" "EXPLAIN QUERY PLAN SELECT mean FROM stats WHERE checkpoint_id = 1" | grep -c 'SCAN'
+echo '-- what is known is shared by hash, and not read again'
+"$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM tensor_statistics"
+"$CKPTDB_BIN" hash >/dev/null
+"$CKPTDB_BIN" "DELETE FROM tensor_statistics WHERE id NOT IN (SELECT min(tensor_id) FROM stats WHERE name = 'frozen'); SELECT count(*) FROM statistics"
+"$CKPTDB_BIN" stats run frozen | wc -l
+"$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM tensor_statistics; SELECT count(*) FROM statistics"
+echo '-- one thread, several: the same'
+cp "$CKPTDB" one.db
+"$CKPTDB_BIN" -d one.db stats kinds.safetensors --again --jobs 1 >one.txt
+"$CKPTDB_BIN" stats kinds.safetensors --again --jobs 4 | cmp - one.txt && echo same
+echo '-- a file that changed'
+printf x | dd of=kinds.safetensors bs=1 seek=$(($(stat -c %s kinds.safetensors) - 1)) conv=notrunc status=none
+touch -d '2001-01-01' kinds.safetensors
+"$CKPTDB_BIN" stats kinds.safetensors
+echo "status $?"
+"$CKPTDB_BIN" "SELECT count(*) FROM stats WHERE checkpoint = 'kinds.safetensors'"
+"$CKPTDB_BIN" import . && "$CKPTDB_BIN" stats kinds.safetensors bytes | cut -f 1-5
+"$CKPTDB_BIN" forget kinds.safetensors && "$CKPTDB_BIN" "SELECT count(*) FROM statistics"
+echo '-- mistakes'
+"$CKPTDB_BIN" stats run '('
+echo "status $?"
+"$CKPTDB_BIN" stats nothing
+echo "status $?"
