@@ -9,7 +9,8 @@
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
 
-/* Numbers for people, and a histogram of one character a bin; or all digits. */
+/* Numbers for people, what tells most first (a narrow screen shows no more), and a histogram of one
+ * character a bin; or all digits. */
 #define PEOPLE(X) "iif(" X " IS NULL, NULL, printf('%.4g', " X ")) AS " X
 #define NUMBERS   "s.min, s.max, s.mean, s.std, s.l2, s.zeros, s.nans, s.infs, s.histogram"
 #define SPARKLINE                                                                        \
@@ -18,9 +19,8 @@
     " (SELECT max(value) AS most FROM json_each(histogram, '$.counts')) x,"              \
     " json_each(histogram, '$.counts') k) AS histogram"
 #define PICTURE                                                                          \
-    PEOPLE("min")                                                                        \
-    ", " PEOPLE("max") ", " PEOPLE("mean") ", " PEOPLE("std") ", " PEOPLE(               \
-        "l2") ", zeros, nans, infs, " SPARKLINE
+    SPARKLINE ", " PEOPLE("mean") ", " PEOPLE("std") ", nans, " PEOPLE(                  \
+        "min") ", " PEOPLE("max") ", infs, zeros, " PEOPLE("l2")
 
 #define OF_IDS                                                                           \
     " FROM json_each(?1) j JOIN checkpoint c ON c.id = j.value"                          \
@@ -29,7 +29,8 @@
 
 static const char *const queries[2][2] = {
     {"SELECT s.name, s.dtype, s.shape, " NUMBERS OF_IDS " ORDER BY s.tensor_id",
-     "SELECT name, dtype, shape, " PICTURE " FROM (SELECT s.*" OF_IDS ") s"
+     "SELECT name, shape, " PICTURE ", dtype"
+     " FROM (SELECT s.*" OF_IDS ") s"
      " ORDER BY tensor_id"},
     {"SELECT s.name, c.step, " NUMBERS OF_IDS " ORDER BY s.name, c.step, c.id",
      "SELECT name, step, " PICTURE " FROM (SELECT s.*, c.step" OF_IDS ") s"
@@ -102,7 +103,7 @@ static bool find_run(struct session *s, const char *word, struct hash_request *r
     while (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
         if (r->count == space) {
             space = space ? 2 * space : 64;
-            sqlite3_int64 *larger = realloc(r->ids, space * sizeof(*larger));
+            int64_t *larger = realloc(r->ids, space * sizeof(*larger));
             if (!larger)
                 break;
             r->ids = larger;

@@ -51,7 +51,7 @@ static int verify_all(struct session *s, const struct hash_request *r, bool quic
     struct verifying v = {.session = s};
     struct error err = {.offset = NO_OFFSET};
     size_t skipped = 0;
-    const struct verify_options options = {.ids = (const int64_t *)r->ids,
+    const struct verify_options options = {.ids = r->ids,
                                            .count = r->count,
                                            .threads = r->threads,
                                            .quick = quick,
