@@ -200,14 +200,11 @@ static enum status learn_names(struct writer *w, struct error *err)
     int rc = sqlite3_prepare_v2(w->db, "SELECT id, name FROM names", -1, &s, NULL);
     bool kept = true;
     while (kept && rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) {
-        bool added;
-        const char *copy, *name = (const char *)sqlite3_column_text(s, 1);
+        const char *name = (const char *)sqlite3_column_text(s, 1);
         size_t len = (size_t)sqlite3_column_bytes(s, 1);
-        uint64_t *id =
-            name ? strmap_keep(&w->names, &w->name_memory, name, len, &copy, &added)
-                 : NULL;
+        uint32_t *id = name ? name_map_add(&w->names, name, len) : NULL;
         if ((kept = id != NULL))
-            *id = (uint64_t)sqlite3_column_int64(s, 0);
+            *id = (uint32_t)sqlite3_column_int64(s, 0);
     }
     rc = sqlite3_finalize(s);
     if (!kept)
@@ -229,8 +226,7 @@ static enum status learn(struct writer *w, struct error *err)
     w->next_layout = next_id(w->db, "layouts");
     w->next_meta = next_id(w->db, "metas");
     w->next_checkpoint = next_id(w->db, "checkpoints");
-    strmap_release(&w->names);
-    arena_release(&w->name_memory);
+    name_map_release(&w->names);
     bool was_new = w->indexes_wait;
     w->names_known = w->next_name == 1;
     w->indexes_wait = w->names_known && w->next_layout == 1;
@@ -306,6 +302,7 @@ enum status writer_open(sqlite3 *db, const char *looker,
         return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
     w->db = db;
     w->version = -1;
+    w->names_most = NAMES_MOST;
     if (db_repair(db, err) != OK)
         goto fail;
     if (wait)
@@ -652,8 +649,7 @@ static void release(struct writer *w)
         sqlite3_finalize(w->statement[i]);
     /* The module points into this struct. */
     sqlite3_create_module_v2(w->db, "ckptdb_feed", NULL, NULL, NULL);
-    strmap_release(&w->names);
-    arena_release(&w->name_memory);
+    name_map_release(&w->names);
     free(w->name_ids);
     free(w);
 }

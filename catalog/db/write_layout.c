@@ -26,17 +26,27 @@ static void name_column(const struct feed *f, uint64_t row, int column,
                           SQLITE_UTF8);
 }
 
+/* What the map does not hold any more is looked up in the catalog. */
+static enum status bound_names(struct writer *w, uint64_t more, struct error *err)
+{
+    if (w->names.count + more <= w->names_most)
+        return OK;
+    if (w->names_known && db_build_indexes(w->db, err) != OK)
+        return err->status;
+    w->names_known = w->indexes_wait = false;
+    name_map_release(&w->names);
+    return OK;
+}
+
 /* The id of a name; new ones get the next id and wait in `fresh` to be written. */
 static enum status intern(struct writer *w, const char *name, size_t len,
                           struct new_names *fresh, int64_t *id, struct error *err)
 {
-    bool added;
-    const char *kept;
-    uint64_t *value = strmap_keep(&w->names, &w->name_memory, name, len, &kept, &added);
+    uint32_t *value = name_map_add(&w->names, name, len);
     if (!value)
         return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for tensor names");
-    *id = (int64_t)*value;
-    if (!added)
+    *id = *value;
+    if (*id)
         return OK;
     *id = -1;
     if (!w->names_known) {
@@ -54,9 +64,13 @@ static enum status intern(struct writer *w, const char *name, size_t len,
             fresh->list = list;
             fresh->space = space;
         }
-        fresh->list[fresh->count++] = (struct bytes){(const uint8_t *)kept, len};
+        fresh->list[fresh->count++] = (struct bytes){(const uint8_t *)name, len};
     }
-    *value = (uint64_t)*id;
+    if (err->status == OK && *id > UINT32_MAX)
+        error_set(err, ERR_LIMIT, NULL, NO_OFFSET,
+                  "the catalog has too many tensor names");
+    if (err->status == OK)
+        *value = (uint32_t)*id;
     return err->status;
 }
 
@@ -65,6 +79,8 @@ static enum status intern_all(struct writer *w, const struct batch_layout *l,
 {
     struct new_names fresh = {0};
     uint64_t count = l->tensor_count + l->node_count;
+    if (bound_names(w, count, err) != OK)
+        return err->status;
     if (count > w->name_space) {
         int64_t *ids = realloc(w->name_ids, count * sizeof(*ids));
         if (!ids)

@@ -7,13 +7,14 @@
 
 #include <time.h>
 
-#include "catalog/base/strmap.h"
 #include "catalog/db/db.h"
 #include "catalog/db/feed.h"
+#include "catalog/db/name_map.h"
 #include "catalog/db/write.h"
 #include "catalog/model/batch.h"
 
-#define SHIFT TENSOR_ORD_BITS
+#define SHIFT      TENSOR_ORD_BITS
+#define NAMES_MOST ((size_t)6 << 20) /* 128 MiB */
 
 /* Positions in the table of statements (write.c). */
 enum writer_statement_id {
@@ -63,9 +64,9 @@ struct writer {
     sqlite3 *db;
     sqlite3_stmt *statement[STATEMENTS];
     struct feed feed;
-    struct strmap names;      /* names seen in this import -> names.id */
-    struct arena name_memory; /* its keys */
-    bool names_known;         /* the map holds every name of the catalog */
+    struct name_map names; /* seen in this import */
+    size_t names_most;     /* that the map may hold, about; NAMES_MOST */
+    bool names_known;      /* the map holds every name of the catalog */
     int64_t next_name, next_layout, next_meta, next_checkpoint;
     int64_t version;   /* of the data that these were read from, -1: none */
     int64_t *name_ids; /* of the batch's tensors, then nodes */

@@ -156,7 +156,8 @@ static enum status read_image(struct dcp *d, struct shard *s, struct error *err)
         return err->status;
     s->image = true;
     if (safetensors_load(s->source, d->job->arena, &text, err) != OK ||
-        safetensors_parse(text, s->source->name, d->job->arena, &s->header, err) != OK)
+        safetensors_parse(text, s->source->name, d->job->arena, d->job->arena, &s->header,
+                          err) != OK)
         return err->status;
     s->data = 8 + text.len;
     for (uint64_t i = 0; i < s->header.count; i++) {

@@ -197,7 +197,7 @@ static enum status read_shard(struct hf *hf, const char *name)
     uint32_t file;
     if (job_open(job, name, "data", &s, &file, &err) == OK &&
         safetensors_load(s, job->arena, &text, &err) == OK &&
-        safetensors_parse(text, s->name, job->arena, &h, &err) == OK &&
+        safetensors_parse(text, s->name, job->arena, job->arena, &h, &err) == OK &&
         safetensors_check_end(s, text, h.data_end, &err) == OK &&
         load_offsets(job, &h, s->name, &offsets, &err) == OK) {
         job_base(job, file, 8 + text.len);

@@ -86,27 +86,54 @@ static enum status emit_facts(struct job *job, const struct safetensors_header *
     return OK;
 }
 
-static enum status safetensors_index_file(struct job *job)
+/* Parse the header and emit what it has; the lists that the parser makes of it are in nobody's way
+ * then. */
+static enum status emit_header(struct job *job, struct bytes text,
+                               struct safetensors_header *header)
+{
+    const struct source *s = job->source;
+    struct arena lists = {.ceiling = job->arena->ceiling};
+    if (safetensors_parse(text, s->name, job->arena, &lists, header, job->err) == OK &&
+        safetensors_check_end(s, text, header->data_end, job->err) == OK)
+        emit_tensors(job, header);
+    arena_release(&lists);
+    header->tensors = NULL;
+    header->count = 0;
+    return job->err->status;
+}
+
+/* *kept: the text is wanted longer. */
+static enum status index_header(struct job *job, struct arena *arena, bool *kept)
 {
     const struct source *s = job->source;
     struct safetensors_header header;
     struct bytes text, tensors;
     uint64_t data_end;
-    if (safetensors_load(s, job->arena, &text, job->err) != OK ||
+    if (safetensors_load(s, arena, &text, job->err) != OK ||
         safetensors_facts(text, s->name, job->arena, &header, &tensors, job->err) != OK)
         return job->err->status;
     job_base(job, 0, 8 + text.len);
     if (job_reuse(job, tensors, &data_end)) {
         safetensors_check_end(s, text, data_end, job->err);
     } else {
-        if (safetensors_parse(text, s->name, job->arena, &header, job->err) != OK ||
-            safetensors_check_end(s, text, header.data_end, job->err) != OK ||
-            emit_tensors(job, &header) != OK)
+        if (emit_header(job, text, &header) != OK)
             return job->err->status;
-        job_reuse_offer(job, tensors, header.data_end);
+        *kept = job_reuse_offer(job, tensors, header.data_end);
     }
     if (job->err->status == OK && emit_facts(job, &header) == OK)
         safetensors_neighbours(job);
+    return job->err->status;
+}
+
+static enum status safetensors_index_file(struct job *job)
+{
+    struct arena text = {.ceiling = job->arena->ceiling};
+    bool kept = false;
+    index_header(job, &text, &kept);
+    if (kept)
+        arena_adopt(job->arena, &text);
+    else
+        arena_release(&text);
     return job->err->status;
 }
 

@@ -54,7 +54,7 @@ static const struct {
 
 struct parser {
     struct json json;
-    struct arena *arena;
+    struct arena *arena, *lists;
     struct strmap names;
     struct safetensors_header *header;
     size_t tensor_space, fact_space;
@@ -130,7 +130,7 @@ static bool read_shape(struct parser *p, struct safetensors_tensor *t)
         if (!read_size(p, &shape[t->rank++]))
             return false;
     }
-    t->shape = arena_array(p->arena, t->rank ? t->rank : 1, sizeof(*t->shape));
+    t->shape = arena_array(p->lists, t->rank ? t->rank : 1, sizeof(*t->shape));
     if (!t->shape)
         return no_memory(p);
     memcpy(t->shape, shape, t->rank * sizeof(*shape));
@@ -268,7 +268,7 @@ static bool read_usual(struct parser *p, struct safetensors_tensor *t, unsigned 
         found.begin > found.end)
         return false;
     found.shape =
-        arena_array(p->arena, found.rank ? found.rank : 1, sizeof(*found.shape));
+        arena_array(p->lists, found.rank ? found.rank : 1, sizeof(*found.shape));
     if (!found.shape)
         return false;
     memcpy(found.shape, shape, found.rank * sizeof(*shape));
@@ -288,7 +288,7 @@ static bool read_tensor(struct parser *p, struct bytes name)
     if (bits && !check_bytes(p, &t, bits))
         return false;
     void *list =
-        arena_grow(p->arena, h->tensors, h->count, &p->tensor_space, sizeof(*h->tensors));
+        arena_grow(p->lists, h->tensors, h->count, &p->tensor_space, sizeof(*h->tensors));
     if (!list)
         return no_memory(p);
     h->tensors = list;
@@ -369,18 +369,25 @@ static int by_offset(const void *a, const void *b)
     return (x->end > y->end) - (x->end < y->end);
 }
 
-/* Pointers to the tensors by (begin, end). Writers order the header so: mostly no work. */
+static bool is_ordered(const struct safetensors_header *h)
+{
+    bool ordered = true;
+    for (uint64_t i = 1; i < h->count && ordered; i++) {
+        const struct safetensors_tensor *pair[] = {&h->tensors[i - 1], &h->tensors[i]};
+        ordered = by_offset(&pair[0], &pair[1]) <= 0;
+    }
+    return ordered;
+}
+
+/* Pointers to the tensors by (begin, end); NULL: no memory. */
 static const struct safetensors_tensor **sorted(struct parser *p)
 {
     const struct safetensors_header *h = p->header;
     const struct safetensors_tensor **order =
-        arena_array(p->arena, (size_t)h->count + 1, sizeof(*order));
-    bool ordered = true;
-    for (uint64_t i = 0; order && i < h->count; i++) {
+        arena_array(p->lists, (size_t)h->count + 1, sizeof(*order));
+    for (uint64_t i = 0; order && i < h->count; i++)
         order[i] = &h->tensors[i];
-        ordered = ordered && (!i || by_offset(&order[i - 1], &order[i]) <= 0);
-    }
-    if (order && !ordered)
+    if (order)
         qsort(order, (size_t)h->count, sizeof(*order), by_offset);
     return order;
 }
@@ -389,11 +396,12 @@ static const struct safetensors_tensor **sorted(struct parser *p)
 static bool check_cover(struct parser *p)
 {
     struct safetensors_header *h = p->header;
-    const struct safetensors_tensor **order = sorted(p);
-    if (!order)
+    bool ordered = is_ordered(h); /* as writers order the header, mostly */
+    const struct safetensors_tensor **order = ordered ? NULL : sorted(p);
+    if (!ordered && !order)
         return no_memory(p);
     for (uint64_t i = 0; i < h->count; i++) {
-        const struct safetensors_tensor *t = order[i];
+        const struct safetensors_tensor *t = ordered ? &h->tensors[i] : order[i];
         if (t->begin != h->data_end) {
             bool hole = t->begin > h->data_end;
             return json_fail(
@@ -439,11 +447,27 @@ enum status safetensors_load(const struct source *s, struct arena *arena,
     return source_read(s, LENGTH_BYTES, bytes, (size_t)len, err);
 }
 
+/* Room for all tensors at once: each has a brace and so many bytes. No more than there will be, unless
+ * names have braces. */
+static void expect_tensors(struct parser *p, struct bytes text)
+{
+    size_t braces = 0,
+           most = text.len /
+                  sizeof("\"\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,0]}");
+    for (size_t i = 0; i < text.len; i++)
+        braces += text.at[i] == '{';
+    size_t space = braces < most ? braces : most;
+    p->header->tensors = arena_room(p->lists, space * sizeof(*p->header->tensors));
+    p->tensor_space = p->header->tensors ? space : 0;
+}
+
 enum status safetensors_parse(struct bytes text, const char *source, struct arena *arena,
-                              struct safetensors_header *out, struct error *err)
+                              struct arena *lists, struct safetensors_header *out,
+                              struct error *err)
 {
     struct safetensors_header header = {0};
-    struct parser p = {.arena = arena, .header = &header};
+    struct parser p = {.arena = arena, .lists = lists, .header = &header};
+    expect_tensors(&p, text);
     json_init(&p.json, cursor_over(text, LENGTH_BYTES), arena, source, err);
     if (read_header(&p) && check_cover(&p))
         *out = header;

@@ -37,9 +37,11 @@ struct safetensors_header {
 enum status safetensors_load(const struct source *, struct arena *, struct bytes *text,
                              struct error *);
 
-/* Parse it. All that is in *out lives in the arena or in `text`. */
+/* Parse it. All that is in *out lives in the arena or in `text`, but the tensors and their shapes:
+ * these live in `lists`, which may be the same or be released before. */
 enum status safetensors_parse(struct bytes text, const char *source, struct arena *,
-                              struct safetensors_header *out, struct error *);
+                              struct arena *lists, struct safetensors_header *out,
+                              struct error *);
 
 /* Parse only the __metadata__ that writers put first: out->facts. *rest is the header's text
  * after it, all of it where there is none: steps of a run often differ in no more. */

@@ -74,7 +74,7 @@ static enum status index_shard(struct job *job, struct weight_map *m, uint32_t s
     if (!weight_map_open(job, m, shard, &s, &file))
         return job->err->status;
     if (safetensors_load(s, job->arena, &text, &err) != OK ||
-        safetensors_parse(text, s->name, job->arena, &header, &err) != OK ||
+        safetensors_parse(text, s->name, job->arena, job->arena, &header, &err) != OK ||
         safetensors_check_end(s, text, header.data_end, &err) != OK) {
         weight_map_lose(job, m, shard, &err);
         return job->err->status;

@@ -657,12 +657,24 @@ static struct bytes packed_grid(struct job *job, const struct tensor_claim *t,
     return (struct bytes){(const uint8_t *)kept, out->len};
 }
 
-static const char *shape_text(struct job *job, const struct tensor_claim *t)
+/* A shape and its text, once for all tensors that have it. */
+static const char *keep_shape(struct job *job, const struct tensor_claim *t,
+                              uint64_t **shape)
 {
-    struct text *out = &inside(job)->scratch;
-    text_reset(out);
-    shape_print(out, t->shape, t->rank);
-    return text_str(out) ? arena_copy(job->arena, out->at, out->len) : NULL;
+    struct job_private *p = inside(job);
+    const char *kept = NULL;
+    bool added, failed = false;
+    text_reset(&p->scratch);
+    shape_print(&p->scratch, t->shape, t->rank);
+    if (!text_str(&p->scratch))
+        return NULL;
+    uint64_t *value =
+        strmap_keep(&p->shapes, job->arena, p->scratch.at, p->scratch.len, &kept, &added);
+    if (value && added)
+        *value =
+            (uintptr_t)copied(job->arena, t->shape, t->rank, sizeof(*t->shape), &failed);
+    *shape = value ? (uint64_t *)(uintptr_t)*value : NULL;
+    return value && !failed ? kept : NULL;
 }
 
 static enum status keep_tensor(struct job *job, const struct tensor_claim *t,
@@ -671,6 +683,8 @@ static enum status keep_tensor(struct job *job, const struct tensor_claim *t,
     struct job_private *p = inside(job);
     struct batch_layout *l = p->layout;
     bool failed = keep_sums(job, t) != OK;
+    uint64_t *shape = NULL;
+    const char *shape_text = t->shape_unknown ? NULL : keep_shape(job, t, &shape);
     void *list = arena_grow(job->arena, l->tensors, l->tensor_count, &p->tensor_space,
                             sizeof(*l->tensors));
     if (!list || failed)
@@ -683,8 +697,8 @@ static enum status keep_tensor(struct job *job, const struct tensor_claim *t,
         .storage = (uint8_t)t->storage,
         .file = t->storage == STORAGE_RANGE ? t->file : NO_FILE,
         .dtype = t->dtype,
-        .shape = copied(job->arena, t->shape, t->rank, sizeof(*t->shape), &failed),
-        .shape_text = t->shape_unknown ? NULL : shape_text(job, t),
+        .shape = shape,
+        .shape_text = shape_text,
         .elements = m->elements,
         .nbytes = m->nbytes,
         .sized = m->sized && !t->shape_unknown,
@@ -699,7 +713,7 @@ static enum status keep_tensor(struct job *job, const struct tensor_claim *t,
         .shape_unknown = t->shape_unknown,
         .dtype_unknown = t->dtype_unknown,
     };
-    failed |= !t->shape_unknown && !l->tensors[l->tensor_count - 1].shape_text;
+    failed |= !t->shape_unknown && !shape_text;
     return failed ? no_memory(job) : OK;
 }
 
@@ -791,6 +805,7 @@ static void close_all(struct job_private *p)
     for (struct open_source *o = p->opened; o; o = o->next)
         source_close(o->source);
     strmap_release(&p->names);
+    strmap_release(&p->shapes);
     text_release(&p->scratch);
 }
 

@@ -123,10 +123,11 @@ void job_issue_error(struct job *, enum issue_severity, const struct error *);
  * finished without an issue. True: the layout (tensors, and metadata stated in the header)
  * is taken over and nothing needs to be parsed; *data_end is then the end of the last
  * tensor's bytes relative to the base, to be compared with the file. Else remember the
- * bytes, which live in the arena, with job_reuse_offer() after a parse, when the facts stated so far are those of the
- * header and none of a neighbour; it counts only if the job ends without an issue. */
+ * bytes with job_reuse_offer() after a parse, when the facts stated so far are those of the header
+ * and none of a neighbour; it counts only if the job ends without an issue. False: nobody will ask
+ * for them. Else they must be in the arena when the job ends. */
 bool job_reuse(struct job *, struct bytes header, uint64_t *data_end);
-void job_reuse_offer(struct job *, struct bytes header, uint64_t data_end);
+bool job_reuse_offer(struct job *, struct bytes header, uint64_t data_end);
 
 /*
  * Run one job (the importer's side; tests and fuzzers too). `siblings` may be empty.

@@ -5,6 +5,7 @@
  * The digests are SHA-256, cut to 16 bytes: a file must not be able to pass for another.
  */
 #include <nettle/sha2.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/text.h"
@@ -70,13 +71,60 @@ static enum status pack_all(struct job *job)
 
 /* --- sums ------------------------------------------------------------------------------- */
 
+/* Most modules are folded away in the end: the list is no part of the batch. */
 struct summing {
-    struct arena *arena;
     struct batch_module *list;
     uint64_t count;
     size_t space;
-    struct strmap index;
+    uint32_t *
+        index; /* by a hash of the name: the position in the list, plus 1; twice as many */
 };
+
+/* Where a module of this name is in the index, or would be. */
+static uint32_t *find(const struct summing *s, const char *key, size_t len)
+{
+    size_t mask = s->space * 2 - 1, i = hash_bytes(key, len, hash_seed()) & mask;
+    for (; s->index[i]; i = (i + 1) & mask) {
+        const struct batch_module *m = &s->list[s->index[i] - 1];
+        if (m->len == len && memcmp(m->module, key, len) == 0)
+            break;
+    }
+    return &s->index[i];
+}
+
+static bool make_room(struct summing *s)
+{
+    size_t space = s->space ? s->space * 2 : 64;
+    if (s->count < s->space)
+        return true;
+    if (space > UINT32_MAX / 2)
+        return false;
+    struct batch_module *list = realloc(s->list, space * sizeof(*list));
+    s->list = list ? list : s->list;
+    uint32_t *index = list ? calloc(space * 2, sizeof(*index)) : NULL;
+    if (!index)
+        return false;
+    free(s->index);
+    s->index = index;
+    s->space = space;
+    for (uint64_t i = 0; i < s->count; i++)
+        *find(s, list[i].module, list[i].len) = (uint32_t)i + 1;
+    return true;
+}
+
+/* The last so many of the list, for good; releases the rest. */
+static struct batch_module *summing_end(struct summing *s, struct arena *arena,
+                                        uint64_t kept, bool *ok)
+{
+    struct batch_module *list = NULL;
+    if (*ok && kept)
+        *ok = (list = arena_array(arena, (size_t)kept, sizeof(*list))) != NULL;
+    if (list)
+        memcpy(list, s->list + (s->count - kept), (size_t)kept * sizeof(*list));
+    free(s->list);
+    free(s->index);
+    return list;
+}
 
 static uint32_t characters(const char *text, size_t len)
 {
@@ -89,17 +137,12 @@ static uint32_t characters(const char *text, size_t len)
 static struct batch_module *sum_for(struct summing *s, const char *key, size_t len,
                                     uint32_t depth, uint64_t tensor)
 {
-    bool added;
-    uint64_t *at = strmap_add(&s->index, key, len, &added);
-    if (!at)
+    if (!make_room(s))
         return NULL;
-    if (!added)
-        return &s->list[*at];
-    void *list = arena_grow(s->arena, s->list, s->count, &s->space, sizeof(*s->list));
-    if (!list)
-        return NULL;
-    s->list = list;
-    *at = s->count;
+    uint32_t *at = find(s, key, len);
+    if (*at)
+        return &s->list[*at - 1];
+    *at = (uint32_t)s->count + 1;
     s->list[s->count] = (struct batch_module){.module = key,
                                               .len = (uint32_t)len,
                                               .length = characters(key, len),
@@ -160,8 +203,8 @@ static bool add_modules(struct summing *s, struct module_path *p,
 }
 
 /* A module of one tensor says nothing that its tensor does not: the longest of each tensor
- * becomes a word in the tensor's row. */
-static void fold_modules(struct batch_layout *l, struct summing *s)
+ * becomes a word in the tensor's row. How many are left, at the end of the list. */
+static uint64_t fold_modules(const struct batch_layout *l, struct summing *s)
 {
     uint64_t kept = s->count;
     for (uint64_t i = s->count; i--;) {
@@ -172,13 +215,12 @@ static void fold_modules(struct batch_layout *l, struct summing *s)
         else
             s->list[--kept] = *m;
     }
-    l->modules = s->list ? s->list + kept : NULL;
-    l->module_count = s->count - kept;
+    return s->count - kept;
 }
 
 static enum status add_up(struct job *job, struct batch_layout *l)
 {
-    struct summing modules = {.arena = job->arena}, dtypes = {.arena = job->arena};
+    struct summing modules = {0}, dtypes = {0};
     struct module_path path = {.name = ""};
     struct batch_module *d = NULL; /* of the tensor before */
     const char *dtype = NULL;
@@ -196,11 +238,10 @@ static enum status add_up(struct job *job, struct batch_layout *l)
         if ((ok = d && add_modules(&modules, &path, t, i, job->format->separator)))
             add_to(d, t);
     }
-    fold_modules(l, &modules);
-    l->dtypes = dtypes.list;
+    l->module_count = fold_modules(l, &modules);
+    l->modules = summing_end(&modules, job->arena, l->module_count, &ok);
     l->dtype_count = dtypes.count;
-    strmap_release(&modules.index);
-    strmap_release(&dtypes.index);
+    l->dtypes = summing_end(&dtypes, job->arena, l->dtype_count, &ok);
     return ok ? OK : ERR_MEMORY;
 }
 

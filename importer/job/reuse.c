@@ -11,7 +11,7 @@
 
 #include "importer/job/job_private.h"
 
-#define KEPT_BYTES_MAX ((size_t)128 << 20)
+#define KEPT_BYTES_MAX ((size_t)48 << 20)
 #define BUCKETS        1024
 
 struct shared_layout {
@@ -105,14 +105,15 @@ bool job_reuse(struct job *job, struct bytes header, uint64_t *data_end)
     return true;
 }
 
-void job_reuse_offer(struct job *job, struct bytes header, uint64_t data_end)
+bool job_reuse_offer(struct job *job, struct bytes header, uint64_t data_end)
 {
     struct job_private *p = job->private;
     if (!p->request->reuse || header.len > KEPT_BYTES_MAX / 4)
-        return;
+        return false;
     p->offered = header;
     p->offered_end = data_end;
     p->offered_metas = job->batch->meta_count;
+    return true;
 }
 
 /* Move the batch's arena into a shared layout that the batch then uses like any other. */

@@ -1,0 +1,31 @@
+/*
+ * name_map.h - tensor names to their ids, without the names: 16 bytes a name, where an import may
+ * meet millions.
+ *
+ * A name is known by 96 bits of two hashes with a secret seed. Two of ten million names fall together
+ * once in 10^15 imports, and no file can arrange it.
+ */
+#ifndef CKPTDB_DB_NAME_MAP_H
+#define CKPTDB_DB_NAME_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct name_slot {
+    uint64_t hash;
+    uint32_t check;
+    uint32_t id; /* names.id; 0: free, or not told yet */
+};
+
+struct name_map {
+    struct name_slot *slots;
+    size_t count, space; /* names; slots (a power of two, or 0) */
+};
+
+/* The id of a name, where to read and write it: 0 if it is new, and then it must be written before
+ * the next call. NULL without memory. Valid until the next call. */
+uint32_t *name_map_add(struct name_map *, const char *name, size_t len);
+void name_map_release(struct name_map *);
+
+#endif

@@ -1,0 +1,124 @@
+/* Names to ids: the map that an import keeps of them, and a writer whose map is full. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog/db/write_private.h"
+#include "catalog/sql/open.h"
+
+#define NAMES 300000
+
+static void map_keeps_ids(void **state)
+{
+    (void)state;
+    struct name_map m = {0};
+    char name[32];
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < NAMES; i++) {
+            int len = snprintf(name, sizeof(name), "layers.%u.weight", i);
+            uint32_t *id = name_map_add(&m, name, (size_t)len);
+            assert_non_null(id);
+            assert_int_equal(*id, round ? i + 1 : 0);
+            *id = i + 1;
+        }
+        assert_int_equal(m.count, NAMES);
+    }
+    /* Neither length nor NUL is lost: these are three names. */
+    uint32_t *id = name_map_add(&m, "", 0);
+    assert_int_equal(*id, 0);
+    *id = NAMES + 1;
+    id = name_map_add(&m, "\0", 1);
+    assert_int_equal(*id, 0);
+    *id = NAMES + 2;
+    assert_int_equal(*name_map_add(&m, "\0\0", 2), 0);
+    name_map_release(&m);
+}
+
+#define TENSORS     6
+#define CHECKPOINTS 40
+
+static int64_t asked(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *s = NULL;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    int64_t value = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return value;
+}
+
+/* Checkpoint k has the names k/3 to k/3 + 5: most are met again, some after the map was emptied. */
+static void put(struct writer *w, int k)
+{
+    char path[32], name[TENSORS][16];
+    struct batch_tensor tensor[TENSORS] = {0};
+    for (int i = 0; i < TENSORS; i++)
+        tensor[i] = (struct batch_tensor){
+            .name = name[i],
+            .name_len = (uint32_t)snprintf(name[i], sizeof(name[i]), "n%d", k / 3 + i),
+            .file = NO_FILE,
+            .dtype = "float32",
+            .shape_text = "[]",
+            .elements = (uint64_t)k};
+    struct batch_layout layout = {.tensors = tensor, .tensor_count = TENSORS};
+    memcpy(layout.logical.at, &k, sizeof(k));
+    struct batch batch = {.path = path, .format = "safetensors", .layout = &layout};
+    struct error err = {.offset = NO_OFFSET};
+    snprintf(path, sizeof(path), "/checkpoint%02d", k);
+    assert_int_equal(writer_put(w, &batch, &err), OK);
+}
+
+/* `most`: what the map may hold; 0: as many as it likes. */
+static void write_all(size_t most)
+{
+    sqlite3 *db = NULL;
+    struct writer *w = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    assert_int_equal(db_open(":memory:", DB_CREATE, &db, &err), OK);
+    assert_int_equal(writer_open(db, "test", NULL, NULL, &w, &err), OK);
+    if (most)
+        w->names_most = most;
+    for (int k = 0; k < CHECKPOINTS; k++)
+        put(w, k);
+    assert_int_equal(w->names_known, most == 0);
+    if (most)
+        assert_true(w->names.count <= most);
+    assert_int_equal(writer_close(w, &err), OK);
+    assert_int_equal(asked(db, "SELECT count(*) FROM names"),
+                     (CHECKPOINTS - 1) / 3 + TENSORS);
+    assert_int_equal(
+        asked(db, "SELECT count(*) FROM tensor t WHERE name = 'n' || "
+                  "((checkpoint_id - 1) / 3 + ord) AND elements = checkpoint_id - 1"),
+        CHECKPOINTS * TENSORS);
+    assert_int_equal(asked(db, "SELECT count(*) FROM tensor WHERE name = 'n7'"), 18);
+    sqlite3_close(db);
+}
+
+static void writer_knows_all(void **state)
+{
+    (void)state;
+    write_all(0);
+}
+
+static void writer_forgets(void **state)
+{
+    (void)state;
+    write_all(TENSORS);
+    write_all(TENSORS + 1);
+    write_all(20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(map_keeps_ids),
+        cmocka_unit_test(writer_knows_all),
+        cmocka_unit_test(writer_forgets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
