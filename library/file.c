@@ -23,9 +23,11 @@ enum ckptdb_status ckptdb_file_create(const char *path, ckptdb_file **out,
         error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
     else if (access(path, F_OK) == 0)
         error_set(&err, ERR_ARGUMENT, path, NO_OFFSET, "is there already");
-    else if (output_open(path, NULL, &f->output, &err) == OK)
+    else
+        output_open(path, NULL, &f->output, &err);
+    if (err.status == OK)
         *out = f;
-    if (err.status != OK)
+    else
         free(f);
     return library_end(&err, error);
 }

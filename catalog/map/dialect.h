@@ -5,7 +5,26 @@
  * with the trees of the checkpoints and the rules, and settles what comes of them as the
  * original's dict or tree would: rows in, rows out, no SQLite. catalog/sql/vt_map.c is between.
  *
- * A new dialect is one file that defines a `const struct dialect`, and a line in dialects.def.
+ * A new dialect is one file that defines a `const struct dialect`, and a line in dialects.def. One that
+ * renames what rules match, and leaves all other names as they are:
+ *
+ *   static void settle(struct map_task *t)
+ *   {
+ *       for (size_t i = 0; i < t->source.count && !t->failed; i++) {
+ *           const struct map_leaf *leaf = &t->source.leaf[i];
+ *           const struct map_match *by = leaf->matches ? &t->match[leaf->match] : NULL;
+ *           struct map_row *row = map_add(t, by ? map_status(by->outcome) : "ok");
+ *           row->old_name = leaf->name;
+ *           row->by = by;
+ *           row->new_name = !by ? leaf->name : by->outcome == RULE_OK ? by->text : row->new_name;
+ *           row->error = by && by->outcome == RULE_ERROR ? by->text : row->error;
+ *           map_take(row, leaf);              its dtype and shape; then what the rule does besides:
+ *           row->dtype = by && leaf->kind == MAP_TENSOR ? map_dtype(by, leaf) : row->dtype;
+ *           row->ops = by ? by->ops : NULL;
+ *           map_operate(t, row, leaf->dtype);
+ *       }
+ *   }
+ *
  * All that a settler makes lives in the arena of its task. Not for several threads at a time.
  */
 #ifndef CKPTDB_MAP_DIALECT_H
