@@ -11,6 +11,20 @@
 #define SEED_DTYPE UINT64_C(0xA0761D6478BD642F)
 #define SEED_SHAPE UINT64_C(0xE7037ED1A0B428DB)
 
+/* Where the child of `parent` for a component is in the index, or would be. */
+static uint32_t *find(const struct module_tree *t, uint32_t parent, const char *name,
+                      size_t len)
+{
+    size_t mask = t->space * 2 - 1;
+    size_t i = hash_bytes(name, len, hash_seed() + parent * SEED_DTYPE) & mask;
+    for (; t->index[i]; i = (i + 1) & mask) {
+        const struct module *m = &t->nodes[t->index[i]];
+        if (m->parent == parent && m->len == len && memcmp(m->name, name, len) == 0)
+            break;
+    }
+    return &t->index[i];
+}
+
 /* Not from the arena, which would keep every smaller array. */
 static bool grow(struct module_tree *t)
 {
@@ -18,11 +32,16 @@ static bool grow(struct module_tree *t)
         return true;
     size_t space = t->space ? t->space * 2 : 16;
     struct module *nodes =
-        t->count == UINT32_MAX ? NULL : realloc(t->nodes, space * sizeof(*nodes));
-    if (!nodes)
+        t->count > UINT32_MAX / 2 ? NULL : realloc(t->nodes, space * sizeof(*nodes));
+    t->nodes = nodes ? nodes : t->nodes;
+    uint32_t *index = nodes ? calloc(space * 2, sizeof(*index)) : NULL;
+    if (!index)
         return false;
-    t->nodes = nodes;
+    free(t->index);
+    t->index = index;
     t->space = space;
+    for (uint32_t i = 1; i < t->count; i++)
+        *find(t, nodes[i].parent, nodes[i].name, nodes[i].len) = i;
     return true;
 }
 
@@ -38,7 +57,7 @@ bool module_tree_init(struct module_tree *t, char separator)
 
 void module_tree_release(struct module_tree *t)
 {
-    strmap_release(&t->paths);
+    free(t->index);
     free(t->nodes);
     arena_release(&t->arena);
     *t = (struct module_tree){0};
@@ -50,12 +69,11 @@ void module_tree_release(struct module_tree *t)
 static uint32_t child(struct module_tree *t, uint32_t parent, const char *name,
                       size_t begin, size_t end)
 {
-    bool added;
-    uint64_t *found = strmap_add(&t->paths, name, end, &added);
-    if (!found || (!added && *found))
-        return found ? (uint32_t)*found : 0;
     if (!grow(t))
         return 0;
+    uint32_t *found = find(t, parent, name + begin, end - begin);
+    if (*found)
+        return *found;
     struct module *nodes = t->nodes;
     uint32_t at = t->count++;
     *found = at;
@@ -254,15 +272,14 @@ static bool label_group(struct module_tree *t, struct module *m)
 
 /* Sums of what stands for several are those of all. Parents come first, so that a child is
  * multiplied by all that is folded above it. */
-static bool finish_node(struct module_tree *t, struct module *m, uint64_t *times)
+static bool finish_node(struct module_tree *t, struct module *m)
 {
     if (m->hidden || m->leader)
         return true;
-    uint64_t above = times[m->parent];
-    times[m - t->nodes] = above * m->copies;
-    m->tensors *= above * m->copies;
-    m->parameters *= above * m->copies;
-    m->nbytes *= above * m->copies;
+    m->times = t->nodes[m->parent].times * m->copies;
+    m->tensors *= m->times;
+    m->parameters *= m->times;
+    m->nbytes *= m->times;
     t->nodes[m->parent].shown++;
     if (m->copies > 1)
         return label_group(t, m);
@@ -278,41 +295,25 @@ bool module_tree_finish(struct module_tree *t)
     for (uint32_t i = 1; i < t->count && good; i++)
         good = fold(t, &groups, i);
     strmap_release(&groups);
-    uint64_t *times = arena_array(&t->arena, t->count, sizeof(*times));
-    good = good && times;
-    if (good)
-        times[0] = 1;
+    t->nodes[0].times = 1;
     for (uint32_t i = 1; i < t->count && good; i++)
-        good = finish_node(t, &t->nodes[i], times);
+        good = finish_node(t, &t->nodes[i]);
     return good;
 }
 
 /* Follow the name from the root; where a module is folded into another, go on in that one. */
 uint32_t module_tree_shown(const struct module_tree *t, const char *name)
 {
-    struct text path = {0};
     uint32_t node = 0;
     for (unsigned depth = 0; depth < MODULE_DEPTH; depth++) {
         const char *found = depth + 1 < MODULE_DEPTH ? strchr(name, t->separator) : NULL;
-        const size_t len = found ? (size_t)(found - name) : strlen(name),
-                     before = path.len;
-        text_add(&path, name, len);
-        const uint64_t *at =
-            text_str(&path) ? strmap_get(&t->paths, path.at, path.len) : NULL;
-        node = at ? (uint32_t)*at : 0;
-        if (node && t->nodes[node].leader) {
+        node = *find(t, node, name, found ? (size_t)(found - name) : strlen(name));
+        if (node && t->nodes[node].leader)
             node = t->nodes[node].leader;
-            path.len = before;
-            text_add(&path, t->nodes[node].name, t->nodes[node].len);
-        }
         if (!node || !found)
             break;
-        text_addc(&path, t->separator);
         name = found + 1;
     }
-    if (path.failed)
-        node = 0;
-    text_release(&path);
     return node;
 }
 

@@ -22,23 +22,27 @@ struct module {
     uint32_t parent, first, last, next; /* positions in nodes; 0: none (the root is 0) */
     uint32_t shown;                     /* children that are not folded into another */
     uint64_t tensors, parameters,
-        nbytes;  /* of all it stands for, its own tensor included */
-    bool tensor; /* is a tensor itself: */
-    bool hidden; /* below one that is folded into another: nobody asks for it */
+        nbytes;                /* of all it stands for, its own tensor included */
     const char *dtype, *shape; /* "" where not known */
-    uint64_t hash;             /* of what lies below */
-    uint32_t leader;           /* folded into that one; 0: not folded */
-    uint32_t like, copies;     /* the next one folded into this; how many in all */
-    uint64_t number;           /* of its name */
-    const char *label;         /* name as shown: "layers_{0..11}" */
+    union {
+        uint64_t hash;  /* of what lies below, until folding ends */
+        uint64_t times; /* then: how many modules it stands for */
+    };
+    uint64_t number;       /* of its name */
+    const char *label;     /* name as shown: "layers_{0..11}" */
+    uint32_t leader;       /* folded into that one; 0: not folded */
+    uint32_t like, copies; /* the next one folded into this; how many in all */
+    bool tensor;           /* is a tensor itself: dtype, shape */
+    bool hidden;           /* below one that is folded into another: nobody asks for it */
 };
 
 struct module_tree {
     struct arena arena;
-    struct strmap paths; /* what a name begins with, to its node */
     struct module *nodes;
     uint32_t count;
     size_t space;
+    uint32_t *
+        index; /* by a hash of parent and name: the node, or 0; twice as many as `space` */
     const char *dtype, *shape; /* of the last tensor: the next one's are often the same */
     /* Where its modules' names end, and their nodes: neighbours mostly share them. */
     const char *last;
@@ -57,7 +61,7 @@ bool module_tree_finish(struct module_tree *);
 void module_tree_release(struct module_tree *);
 
 /* The node that stands for a name that was added: its own, or that of the first one like it. After
- * module_tree_finish(). 0: there is no such name, or no memory. */
+ * module_tree_finish(). 0: there is no such name. */
 uint32_t module_tree_shown(const struct module_tree *, const char *name);
 
 /* Visit what is shown, parents before children. `rail[i]` tells for each level above whether
