@@ -3,16 +3,20 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/select.h>
 #include <unistd.h>
 #include <wchar.h>
 
 #include "catalog/base/text.h"
 #include "shell/line/complete.h"
+#include "shell/line/highlight.h"
 #include "shell/line/history.h"
+#include "shell/line/paint.h"
 #include "shell/render/human.h"
 
 /* --- libedit ------------------------------------------------------------------------------ */
@@ -104,6 +108,7 @@ struct editor {
     History *history;
     char *history_path; /* NULL: kept nowhere */
     bool continued;
+    char inside; /* a quote or comment that the line begins in */
     char *plain; /* getline's */
     size_t plain_space;
 };
@@ -149,11 +154,45 @@ static bool wait_for_byte(void)
     return !session_interrupted;
 }
 
+#define PROMPT_COLUMNS 8    /* of either prompt */
+#define PAINTED_MAX    4096 /* a longer line has no colours */
+
+/* While nothing is typed ahead: colours on what libedit has drawn. */
+static void paint_line(struct editor *e)
+{
+    const struct line_info *info = e->lib.line(e->line);
+    size_t len = (size_t)(info->last - info->buffer);
+    unsigned char what[PAINTED_MAX];
+    struct winsize screen;
+    struct pollfd more = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (len == 0 || len > sizeof(what) || poll(&more, 1, 0) != 0 ||
+        ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) != 0)
+        return;
+    highlight(info->buffer, len, e->inside, e->continued, what);
+    const struct painting p = {
+        .line = info->buffer,
+        .len = len,
+        .cursor = (size_t)(info->cursor - info->buffer),
+        .prompt = PROMPT_COLUMNS,
+        .rows = screen.ws_row,
+        .columns = screen.ws_col,
+        .what = what,
+    };
+    struct text out = {0};
+    paint(&p, &out);
+    if (out.len && text_str(&out))
+        fwrite(text_str(&out), 1, out.len, stdout);
+    fflush(stdout);
+    text_release(&out);
+}
+
 /* One character, byte by byte. */
 static int read_character(EditLine *line, wchar_t *out)
 {
-    (void)line;
     mbstate_t state = {0};
+    struct editor *e = editor_of(line);
+    if (e && e->session->color)
+        paint_line(e);
     for (;;) {
         char byte;
         if (!wait_for_byte() || read(STDIN_FILENO, &byte, 1) <= 0)
@@ -349,10 +388,11 @@ static enum line_end edited_line(struct editor *e, const char **line, size_t *le
     return LINE_READ;
 }
 
-enum line_end editor_line(struct editor *e, bool continued, const char **line,
-                          size_t *len)
+enum line_end editor_line(struct editor *e, bool continued, char inside,
+                          const char **line, size_t *len)
 {
     e->continued = continued;
+    e->inside = inside;
     session_interrupted = 0;
     bool edits = e->line && e->history;
     enum line_end end = edits ? edited_line(e, line, len) : plain_line(e, line, len);

@@ -26,8 +26,9 @@ void editor_close(struct editor *);
 void editor_keep(struct editor *, const char *text);
 
 /* What was entered, with its newline: a line, or a statement of several that was recalled; valid
- * until the next call. `continued`: it goes on with a statement. */
-enum line_end editor_line(struct editor *, bool continued, const char **line,
+ * until the next call. `continued`: it goes on with a statement, that ends `inside` a quote
+ * or a comment (splitter.inside). */
+enum line_end editor_line(struct editor *, bool continued, char inside, const char **line,
                           size_t *len);
 
 #endif

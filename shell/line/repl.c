@@ -52,7 +52,8 @@ int repl_run(struct session *s, bool rc)
     while (!s->quit) {
         const char *line;
         size_t len;
-        enum line_end end = editor_line(editor, p.begun || p.inside, &line, &len);
+        enum line_end end =
+            editor_line(editor, p.begun || p.inside, p.inside, &line, &len);
         if (end == LINE_EOF)
             break;
         if (end == LINE_DROPPED) {

@@ -41,6 +41,7 @@ class Shell:
 
     def __init__(self, binary, folder, *args, columns=100, env=None):
         self.output = ""
+        self.raw = b""
         self.at = 0
         environment = {"HOME": folder, "TERM": "xterm", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8",
                        "PATH": os.environ["PATH"], "CKPTDB": os.path.join(folder, "c.db"),
@@ -66,6 +67,7 @@ class Shell:
             data = os.read(self.fd, 65536)
         except OSError:
             return False
+        self.raw += data
         self.output += ESCAPES.sub("", data.decode(errors="replace"))
         return bool(data)
 
@@ -663,6 +665,23 @@ def case_color_only_where_wanted(t):
         s.wait()
         raw[name] = b"\x1b[" in data
     equal(raw, {"auto": True, "none": False, "never": False})
+
+
+def case_syntax_has_colors(t):
+    s = t.ready(env={"NO_COLOR": ""})
+    s.send("select 'a', 12")
+    s.expect("12")
+    s.read(1)
+    for part in b"\x1b[0;1;34mselect", b"\x1b[0;32m'a'", b"\x1b[0;35m12":
+        if part not in s.raw:
+            raise Failed(f"no {part!r} in {s.raw!r}")
+    s.line("3 as x;")
+    s.expect(r"│ a +│ 123 │")
+    s = t.ready()
+    s.send("select 'a', 12")
+    s.expect("12")
+    s.read(1)
+    equal(b"[0;1;34m" in s.raw, False)
 
 
 def case_no_words_on_stdout_of_a_script(t):
