@@ -84,34 +84,48 @@ static enum highlight of_word(const char *at, size_t left, bool sql, size_t *len
     return keyword ? HIGHLIGHT_KEYWORD : HIGHLIGHT_NONE;
 }
 
+/* What is painted, and how far it is. */
+struct scan {
+    const char *line;
+    size_t len, at;
+    char inside; /* as in splitter.inside */
+    bool sql;    /* else a dot-command, which has no comments and no [names] */
+};
+
+/* What begins at s->at, and how long it is; s->inside is what comes behind it is in. */
+static enum highlight next_part(struct scan *s, size_t *step)
+{
+    const char *at = s->line + s->at;
+    size_t left = s->len - s->at, opening = 0;
+    bool closed;
+    if (!s->inside) {
+        s->inside = opens(at, left);
+        if (!s->sql && strchr("-*]", s->inside))
+            s->inside = 0;
+        opening = s->inside == '-' || s->inside == '*' ? 2 : 1;
+    }
+    if (s->inside) {
+        enum highlight what = of_inside(s->inside);
+        *step = opening + inside_length(at + opening, left - opening, s->inside, &closed);
+        if (closed)
+            s->inside = 0;
+        return what;
+    }
+    if (!s->sql && *at == '.' && (s->at == 0 || at[-1] == ' '))
+        return of_command(at, left, step);
+    return of_word(at, left, s->sql, step);
+}
+
 void highlight(const char *line, size_t len, char inside, bool continued,
                unsigned char *out)
 {
-    size_t at = 0, step;
-    while (at < len && line[at] == ' ')
-        out[at++] = HIGHLIGHT_NONE;
-    bool sql = continued || at == len || line[at] != '.';
-    if (inside || sql)
-        at = 0;
-    for (; at < len; at += step) {
-        enum highlight what;
-        bool closed = false;
-        char quote = inside ? 0 : opens(line + at, len - at);
-        if (!sql && (quote == '-' || quote == '*' || quote == ']'))
-            quote = 0; /* a dot-command has no comments */
-        if (inside || quote) {
-            size_t opening = inside ? 0 : quote == '-' || quote == '*' ? 2 : 1;
-            inside = inside ? inside : quote;
-            what = of_inside(inside);
-            step = opening + inside_length(line + at + opening, len - at - opening,
-                                           inside, &closed);
-            if (closed)
-                inside = 0;
-        } else if (!sql && line[at] == '.' && (at == 0 || line[at - 1] == ' ')) {
-            what = of_command(line + at, len - at, &step);
-        } else {
-            what = of_word(line + at, len - at, sql, &step);
-        }
-        memset(out + at, what, step);
+    struct scan s = {.line = line, .len = len, .inside = inside};
+    size_t blanks = 0, step;
+    while (blanks < len && line[blanks] == ' ')
+        blanks++;
+    s.sql = continued || inside || blanks == len || line[blanks] != '.';
+    for (; s.at < len; s.at += step) {
+        enum highlight what = next_part(&s, &step);
+        memset(out + s.at, (int)what, step);
     }
 }

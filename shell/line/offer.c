@@ -250,32 +250,33 @@ static sqlite3_int64 checkpoint_called(struct wanted *w, const char *name)
 
 #define WHOLE SIZE_MAX
 
-/* The names of one checkpoint in their order: each WHOLE, or the level that begins at `from`. *first and *last of all are malloc'ed where they are wanted. */
-static size_t scan_names(struct wanted *w, sqlite3_stmt *stmt, bool offers, size_t from,
-                         char **first, char **last)
+/* The first and the last of names, malloc'ed. */
+struct ends {
+    char *first, *last;
+};
+
+static void keep_ends(struct ends *e, const char *name)
 {
-    size_t count = 0;
-    for (; sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted; count++) {
+    char **slots[] = {!e->first || strcmp(name, e->first) < 0 ? &e->first : NULL,
+                      !e->last || strcmp(name, e->last) > 0 ? &e->last : NULL};
+    for (size_t i = 0; i < 2; i++) {
+        if (!slots[i])
+            continue;
+        free(*slots[i]);
+        *slots[i] = strdup(name);
+    }
+}
+
+/* Offer the names of one checkpoint, each WHOLE, or the level that begins at `from`. */
+static void offer_scanned(struct wanted *w, sqlite3_stmt *stmt, size_t from)
+{
+    while (sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted) {
         char *name = strdup((const char *)sqlite3_column_text(stmt, 0));
         if (name && from != WHOLE)
             name[level_end(w, name, from)] = '\0';
-        if (name && offers)
-            offer(w, name);
-        char **slot = offers || !name                       ? NULL
-                      : !*first || strcmp(name, *first) < 0 ? first
-                      : !*last || strcmp(name, *last) > 0   ? last
-                                                            : NULL;
-        if (slot && slot == first && !*last)
-            *last = strdup(name);
-        if (slot) {
-            free(*slot);
-            *slot = name;
-        } else {
-            free(name);
-        }
+        offer(w, name);
+        free(name);
     }
-    sqlite3_reset(stmt);
-    return count;
 }
 
 static void offer_tensors_of(struct wanted *w, sqlite3_int64 checkpoint)
@@ -283,18 +284,20 @@ static void offer_tensors_of(struct wanted *w, sqlite3_int64 checkpoint)
     static const char sql[] = "SELECT name FROM tensor WHERE checkpoint_id = ?2"
                               " AND name >= ?1 AND name < ?1 || " LAST;
     sqlite3_stmt *stmt = NULL;
-    char *first = NULL, *last = NULL;
-    if (sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
-        sqlite3_bind_int64(stmt, 2, checkpoint);
-        size_t count = scan_names(w, stmt, false, WHOLE, &first, &last);
-        bool levels = count >= COMPLETION_SHOWN && first && last;
-        size_t from = levels ? shared_levels(w, first, last) : WHOLE;
-        scan_names(w, stmt, true, from, NULL, NULL);
-    }
+    struct ends ends = {0};
+    size_t count = 0;
+    if (sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+        return;
+    sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(stmt, 2, checkpoint);
+    for (; sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted; count++)
+        keep_ends(&ends, (const char *)sqlite3_column_text(stmt, 0));
+    sqlite3_reset(stmt);
+    bool levels = count >= COMPLETION_SHOWN && ends.first && ends.last;
+    offer_scanned(w, stmt, levels ? shared_levels(w, ends.first, ends.last) : WHOLE);
     sqlite3_finalize(stmt);
-    free(first);
-    free(last);
+    free(ends.first);
+    free(ends.last);
 }
 
 void offer_tensors(struct wanted *w)

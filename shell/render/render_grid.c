@@ -277,18 +277,22 @@ static bool cut_texts(struct render *r, size_t least)
     return false;
 }
 
+/* One step: first what loses nothing, then columns, at last the ends of what is left. */
+static void narrow(struct render *r)
+{
+    if (r->listing ? shorten_path(r) : cut_texts(r, TEXT_MIN))
+        return;
+    if (!put_one_below(r, KEEP_TEXT) && !leave_one_out(r) && !put_one_below(r, KEEP_NAME))
+        cut_texts(r, NARROWEST);
+}
+
 /* Make the grid as narrow as the screen. False where lines are better: facts count all. */
 static bool fit_screen(struct render *r)
 {
-    while (r->screen && total_width(r) > r->screen) {
+    while (r->screen && total_width(r) > r->screen && !r->cut) {
         if (r->whole)
             return false;
-        bool narrower = r->listing ? shorten_path(r) : cut_texts(r, TEXT_MIN);
-        if (!narrower)
-            narrower = put_one_below(r, KEEP_TEXT) || leave_one_out(r) ||
-                       put_one_below(r, KEEP_NAME) || cut_texts(r, NARROWEST);
-        if (r->cut)
-            break;
+        narrow(r);
     }
     return true;
 }
