@@ -18,7 +18,7 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [MAP] = {"--map", "RULESET", "rename A's side by this rule set first"},
+    [MAP] = {"--map", "RULESET", "compare what this rule set makes of A"},
     [BYTES] = {"--bytes", NULL, "compare contents too, by hash"},
     [VALUES] = {"--values", NULL, "say how far apart: max_abs, rel_l2, cosine"},
     [ALL] = {"--all", NULL, "list what is the same, too"},
@@ -28,13 +28,14 @@ static const struct option_spec options[] = {
 };
 
 /* The rows are kept while they are counted and printed: distances cost reading. What was read and
- * is equal is the same. (A parameter that is NULL would be one that is not given: no rows.) */
+ * is equal is the same. What a map makes has no hash: its values are compared in its place (?5). (A parameter that is NULL would be one that is not given: no rows.) */
 static const char compare_sql[] =
     "CREATE TEMP TABLE difference AS SELECT"
     " CASE WHEN status = 'unread' AND distance IS NOT NULL"
     "      THEN iif(distance ->> '$.unequal', 'value', 'same') ELSE status END AS status,"
     " name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b, distance FROM"
-    " (SELECT *, iif(?4 AND status IN ('value', 'dtype', 'unread'),"
+    " (SELECT *, iif((?4 AND status IN ('value', 'dtype', 'unread'))"
+    "                OR (?5 AND status = 'unread' AND typeof(tensor_a) = 'text'),"
     "               tensor_distance(tensor_a, tensor_b), NULL) AS distance"
     "  FROM (SELECT * FROM diff(?1, ?2) WHERE ?3 IS NULL"
     "        UNION ALL SELECT * FROM diff(?1, ?2, ?3)))";
@@ -62,10 +63,12 @@ static bool run(struct session *s, sqlite3_stmt *stmt)
     return good;
 }
 
-static bool compare(struct session *s, int64_t a, int64_t b, const char *map, bool values)
+static bool compare(struct session *s, int64_t a, int64_t b, const char *map, bool values,
+                    bool bytes)
 {
     return run(s, session_prepare(s, "DROP TABLE IF EXISTS temp.difference", "")) &&
-           run(s, session_prepare(s, compare_sql, "iisi", a, b, map, (int64_t)values));
+           run(s, session_prepare(s, compare_sql, "iisii", a, b, map, (int64_t)values,
+                                  (int64_t)bytes));
 }
 
 /* How many rows of each kind; false after saying why not. */
@@ -106,10 +109,11 @@ static void say_counts(const struct counts *c)
 static bool map_known(struct session *s, const char *map)
 {
     char *dialect = map ? session_dialect(s, map) : NULL;
-    const bool good = !map || (dialect && ckptdb_dialect(dialect) == CKPTDB_TRANSLATES);
+    const bool good = !map || (dialect && (ckptdb_dialect(dialect) == CKPTDB_TRANSLATES ||
+                                           ckptdb_dialect(dialect) == CKPTDB_CONVERTS));
     if (map && dialect && !good)
-        complain("diff renames by sets that translate names; '%s' is of dialect %s", map,
-                 dialect);
+        complain("diff takes sets that go from old names to new; '%s' is of dialect %s",
+                 map, dialect);
     sqlite3_free(dialect);
     return good;
 }
@@ -129,7 +133,7 @@ static int diff_run(struct session *s, const struct args *args)
         return STATUS_TROUBLE;
     if (args->value[BYTES] && !hash_both(s, a, b, threads, &status))
         return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
-    if (!compare(s, a, b, map, values) || !count_rows(s, &c))
+    if (!compare(s, a, b, map, values, args->value[BYTES]) || !count_rows(s, &c))
         return session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
     if (args->value[TREE] || (s->mode == MODE_AUTO && s->out_is_terminal))
         status = diff_picture(s, all);

@@ -31,6 +31,30 @@ echo '-- with itself'
 echo '-- renamed first: what the map drops has no row'
 "$CKPTDB_BIN" map load m map.json
 "$CKPTDB_BIN" diff a.safetensors c.safetensors --map m --all; echo "status $?"
+echo '-- rearranged first, or cast: no hash speaks of what the map makes'
+python3 - <<'END'
+import json, struct
+def save(path, tensors):
+    header, data = {}, b""
+    for name, dtype, shape, raw in tensors:
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+def f(*x): return struct.pack("<%df" % len(x), *x)
+save("old.safetensors", [("square", "F32", [2, 2], f(1, 2, 3, 4)), ("wrong", "F32", [2, 2], f(1, 2, 3, 4)), ("short", "F32", [2], f(1, 0.1)), ("plain", "F32", [1], f(1))])
+save("new.safetensors", [("SQUARE", "F32", [2, 2], f(1, 3, 2, 4)), ("WRONG", "F32", [2, 2], f(1, 2, 3, 4)), ("SHORT", "F16", [2], struct.pack("<2e", 1, 0.1)), ("PLAIN", "F32", [1], f(1))])
+turn = {"ops": [["transpose"]]}
+json.dump({"dialect": "t5x-translator", "rules": [["square", "SQUARE", turn], ["wrong", "WRONG", turn], ["short", "SHORT", {"ops": [["cast", "float16"]]}], ["plain", "PLAIN"]]}, open("turn.json", "w"))
+json.dump({"dialect": "convert", "rules": [["square", "SQUARE", turn], ["wrong", "WRONG", turn], ["short", "SHORT", {"ops": [["cast", "float16"]]}], ["plain", "PLAIN"]]}, open("make.json", "w"))
+END
+"$CKPTDB_BIN" import old.safetensors new.safetensors
+for m in turn make; do
+    "$CKPTDB_BIN" map load $m $m.json
+    "$CKPTDB_BIN" diff old.safetensors new.safetensors --map $m --all
+    "$CKPTDB_BIN" diff old.safetensors new.safetensors --map $m --all --bytes; echo "status $?"
+    "$CKPTDB_BIN" diff old.safetensors new.safetensors --map $m --all --values
+done
 echo '-- trouble is 2'
 "$CKPTDB_BIN" diff a.safetensors none; echo "status $?"
 "$CKPTDB_BIN" diff a.safetensors b.safetensors --map none; echo "status $?"

@@ -23,6 +23,10 @@ echo '-- what has no operations keeps its blocks'
 echo '-- a slice that is in the middle of blocks'
 "$CKPTDB_BIN" get hf/pytorch_model.bin model.layers.1.self_attn.q_proj.weight --slice '3:30:9, 5:31:5'
 "$CKPTDB_BIN" get q8/m.gguf model.layers.1.self_attn.q_proj.weight --map llama_gguf_to_hf --slice '3:30:9, 5:31:5'
+echo '-- and by diff'
+"$CKPTDB_BIN" diff hf/pytorch_model.bin cpp/m.gguf --map llama_hf_to_gguf; echo "status $?"
+"$CKPTDB_BIN" diff hf/pytorch_model.bin cpp/m.gguf --map llama_hf_to_gguf --bytes; echo "status $?"
+"$CKPTDB_BIN" diff mixtral_q8/m.gguf mixtral/pytorch_model.bin --map llama_gguf_to_hf --values; echo "status $?"
 echo '-- and no heads'
 rm hf/config.json && "$CKPTDB_BIN" import hf
 "$CKPTDB_BIN" map check llama_hf_to_gguf hf/pytorch_model.bin | head -n 3
