@@ -7,6 +7,8 @@
  *   *.distcp    at that offset a whole torch.save archive of one chunk, or of one object; or
  *               the file is a safetensors image, where NAME is the chunk
  *
+ *   metadata.json, common.pt    Megatron's: facts, and what is no shard under common.…
+ *
  * A tensor is one row with a piece for each chunk; objects are facts under their name.
  *
  * Source: torch/distributed/checkpoint/metadata.py, filesystem.py.
@@ -16,11 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/names.h"
 #include "importer/format/dcp_box.h"
 #include "importer/format/safetensors_header.h"
-#include "importer/format/torch_zip.h"
+#include "importer/format/torch_file.h"
 
 #define METADATA ".metadata"
+#define COMMON   "common.pt"
 #define MODULE   "torch.distributed.checkpoint"
 
 static int dcp_probe_dir(const struct probe_dir *p)
@@ -433,6 +437,26 @@ static enum status emit(struct torch_tree *t, const struct tensor_claim *claim)
     return job_tensor(t->job, claim);
 }
 
+/* What Megatron saves beside: arguments and whatever is no shard, in common.pt. */
+static void state_common(struct job *job)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct source *s = NULL;
+    uint64_t count;
+    uint32_t file;
+    const char *const *names = job_siblings(job, &count);
+    job_meta_neighbour(job, "metadata.json");
+    if (!names_hold(names, count, COMMON) || job->err->status != OK)
+        return;
+    if (job_open(job, COMMON, "data", &s, &file, &err) == OK) {
+        struct torch_tree t = {
+            .job = job, .path = s->name, .prefix = "common", .run = {.file = file}};
+        torch_file_state(&t, s, &err);
+    }
+    if (err.status != OK)
+        job_issue_error(job, ISSUE_WARNING, &err);
+}
+
 static enum status dcp_index(struct job *job)
 {
     struct source *s = NULL;
@@ -453,8 +477,8 @@ static enum status dcp_index(struct job *job)
     job_sum_kind(job, "crc32");
     pickle_run(s, 0, 0, job->arena, &d->pickle, job->err);
     torch_globals_learn(&d->tree); /* after an error too */
-    if (job->err->status == OK && learn_places(d) == OK)
-        state_all(d);
+    if (job->err->status == OK && learn_places(d) == OK && state_all(d) == OK)
+        state_common(job);
     for (size_t i = 0; i < d->shard_count; i++)
         strmap_release(&d->shards[i].tensors);
     strmap_release(&d->places);

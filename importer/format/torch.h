@@ -105,6 +105,8 @@ struct torch_tree {
     /* What becomes of a tensor: job_tensor(), unless a set filters it. */
     enum status (*emit)(struct torch_tree *, const struct tensor_claim *);
     void *set;              /* emit's */
+    /* Called with the pickle before its values are gone through; NULL: not. */
+    void (*look)(struct torch_tree *);
     bool no_facts;          /* tensors only */
     struct strmap embedded; /* storages in byte strings: node -> position in the next */
     struct torch_embedded *loads; /* torch_embedded.c's */

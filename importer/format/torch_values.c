@@ -862,6 +862,8 @@ static void walk(struct walk *w)
 enum status torch_tree_state(struct torch_tree *t)
 {
     struct walk w = {.t = t};
+    if (t->look)
+        t->look(t);
     if (look_ahead(&w) == OK)
         walk(&w);
     if (t->without_data && t->job->err->status == OK)

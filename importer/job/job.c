@@ -809,6 +809,21 @@ static void close_all(struct job_private *p)
     text_release(&p->scratch);
 }
 
+/* Megatron has a folder for each rank in that of the step: RUN/iter_0000100/mp_rank_00/FILE. It is
+ * taken out of the path, to be the item. NULL: there is none, or no memory. */
+static const char *take_rank_folder(struct job *job, struct text *path)
+{
+    const char *end = strrchr(path->at, '/'), *begin = end;
+    while (begin && begin > path->at && begin[-1] != '/')
+        begin--;
+    if (!begin || strncmp(begin, "mp_rank_", 8) != 0)
+        return NULL;
+    const char *item = arena_copy(job->arena, begin, (size_t)(end - begin));
+    path->len = (size_t)(begin - path->at);
+    path->at[path->len] = '\0';
+    return item;
+}
+
 /* Where the files say no step, their folder may; of a directory, its own name. */
 static enum status take_step_of_folder(struct job *job)
 {
@@ -820,9 +835,12 @@ static enum status take_step_of_folder(struct job *job)
         text_release(&path);
         return no_memory(job);
     }
+    const char *item = take_rank_folder(job, &path);
     b->has_step = step_of_folder(text_str(&path), &b->step, &length);
     if (b->has_step && !b->run)
         b->run = arena_copy(job->arena, job->path, length);
+    if (b->has_step && !b->item)
+        b->item = item;
     text_release(&path);
     return OK;
 }

@@ -298,7 +298,10 @@ static bool run_case(const struct format *format, const char *folder, const char
         return run_file(format, name, path);
     if (is_folder_of(format, path)) {
         r = (struct run){.format = format, .path = path};
-        return judge(&r, name, NULL, 0);
+        list_folder(path, true, &r.beside);
+        const bool good = judge(&r, name, NULL, 0);
+        listing_free(&r.beside);
+        return good;
     }
     if (find_primary(path, format, primary))
         return run_file(format, name, primary);

@@ -1,0 +1,423 @@
+/*
+ * deepspeed.c - a folder of DeepSpeed (global_step123): what each rank saved with torch.save.
+ *
+ *   mp_rank_MM_model_states.pt                        the model of a rank of tensor parallelism
+ *   zero_pp_rank_D_mp_rank_MM_optim_states.pt         ZeRO: flat parts of weights and moments
+ *   bf16_zero_pp_rank_D_mp_rank_MM_optim_states.pt    the same
+ *   zero_pp_rank_D_mp_rank_MM_model_states.pt         stage 3, in which the model has no values
+ *   layer_NN-model_MM-model_states.pt                 a layer of a pipeline
+ *   layer_L_expert_E_mp_rank_MM_model_states.pt       an expert
+ *
+ * Tensors are named as in their files, with the file's rank, layer or expert in front where there
+ * are several. What ZeRO keeps flat becomes zero.PARAMETER.fp32, zero.PARAMETER.exp_avg, … (zero.h);
+ * these names are those of DeepSpeed's universal checkpoints.
+ *
+ * Source: deepspeed/runtime/engine.py, deepspeed/checkpoint/constants.py, zero_to_fp32.py.
+ * Not read: fragments of frozen parameters beyond rank 0's.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "importer/format/torch_file.h"
+#include "importer/format/zero.h"
+
+#define RANKS_MAX 65536
+
+enum part {
+    PART_NONE,
+    PART_MODEL,
+    PART_LAYER,
+    PART_EXPERT,
+    PART_STAGE3, /* model states of a rank of stage 3 */
+    PART_OPTIM,
+};
+
+struct part_file {
+    const char *name; /* in the folder */
+    enum part part;
+    unsigned mp, dp;
+};
+
+struct deepspeed {
+    struct job *job;
+    struct part_file *files;
+    size_t count, space;
+    bool several;     /* ranks of tensor parallelism */
+    struct zero zero; /* of the one at hand */
+    const struct part_file *file;
+    bool met_stage;
+};
+
+/* --- names of files ------------------------------------------------------------------------- */
+
+/* "rank_12_" at *at: the number after `word`, of which the rest is moved to. */
+static bool take_number(const char **at, const char *word, unsigned *out)
+{
+    const size_t len = strlen(word), digits = strlen(word) <= strlen(*at)
+                                                  ? strspn(*at + len, "0123456789")
+                                                  : 0;
+    if (!digits || digits > 5 || strncmp(*at, word, len) != 0)
+        return false;
+    *out = (unsigned)strtoul(*at + len, NULL, 10);
+    *at += len + digits;
+    return true;
+}
+
+static bool parse_zero(const char *at, struct part_file *out)
+{
+    if (strncmp(at, "bf16_", 5) == 0)
+        at += 5;
+    if (!take_number(&at, "zero_pp_rank_", &out->dp) ||
+        !take_number(&at, "_mp_rank_", &out->mp))
+        return false;
+    out->part = strcmp(at, "_optim_states.pt") == 0   ? PART_OPTIM
+                : strcmp(at, "_model_states.pt") == 0 ? PART_STAGE3
+                                                      : PART_NONE;
+    return out->part != PART_NONE;
+}
+
+static bool parse_part(const char *name, struct part_file *out)
+{
+    const char *at = name;
+    unsigned layer;
+    *out = (struct part_file){.name = name};
+    if (take_number(&at, "mp_rank_", &out->mp))
+        out->part = strcmp(at, "_model_states.pt") == 0 ? PART_MODEL : PART_NONE;
+    else if (parse_zero(name, out))
+        return true;
+    else if (take_number(&at, "layer_", &layer) && take_number(&at, "-model_", &out->mp))
+        out->part = strcmp(at, "-model_states.pt") == 0 ? PART_LAYER : PART_NONE;
+    else if ((at = name, take_number(&at, "layer_", &layer)) &&
+             take_number(&at, "_expert_", &out->dp) &&
+             take_number(&at, "_mp_rank_", &out->mp))
+        out->part = strcmp(at, "_model_states.pt") == 0 ? PART_EXPERT : PART_NONE;
+    return out->part != PART_NONE;
+}
+
+/* One such file alone is an ordinary file of torch.save; of ZeRO's a model's is one of several. */
+static int deepspeed_probe(const struct probe_dir *p)
+{
+    unsigned models = 0, others = 0;
+    struct part_file f;
+    for (uint64_t i = 0; i < p->file_count; i++) {
+        if (!parse_part(p->files[i], &f))
+            continue;
+        models += f.part == PART_MODEL || f.part == PART_STAGE3;
+        others += f.part != PART_MODEL;
+    }
+    return models && others ? 64 : 0;
+}
+
+/* In the order in which they are read: models, then what belongs to them. */
+static int by_part(const void *a, const void *b)
+{
+    const struct part_file *x = a, *y = b;
+    if (x->part != y->part)
+        return x->part < y->part ? -1 : 1;
+    if (x->mp != y->mp)
+        return x->mp < y->mp ? -1 : 1;
+    if (x->dp != y->dp)
+        return x->dp < y->dp ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static enum status list_parts(struct deepspeed *d)
+{
+    uint64_t count;
+    const char *const *names = job_siblings(d->job, &count);
+    for (uint64_t i = 0; i < count; i++) {
+        struct part_file f;
+        if (!parse_part(names[i], &f))
+            continue;
+        void *list =
+            arena_grow(d->job->arena, d->files, d->count, &d->space, sizeof(*d->files));
+        if (!list)
+            return error_set(d->job->err, ERR_MEMORY, d->job->path, NO_OFFSET,
+                             "no memory");
+        d->files = list;
+        d->files[d->count++] = f;
+        d->several |= f.mp != d->files[0].mp;
+    }
+    if (d->count)
+        qsort(d->files, d->count, sizeof(*d->files), by_part);
+    return OK;
+}
+
+/* --- what the files say of ZeRO ------------------------------------------------------------- */
+
+/* The dict that a node is, or that an OrderedDict holds; 0: none. */
+static pickle_ref dict_of(const struct pickle *p, pickle_ref ref)
+{
+    if (ref && pickle_kind(p, ref) == PICKLE_CALL)
+        ref = pickle_at(p, ref)->call->dict;
+    return ref && pickle_kind(p, ref) == PICKLE_DICT ? ref : 0;
+}
+
+static bool add_group(struct deepspeed *d, const struct pickle *p, pickle_ref group,
+                      unsigned number)
+{
+    uint64_t shape[TENSOR_RANK_MAX];
+    pickle_ref name;
+    for (uint32_t i = 0; (name = pickle_item(p, group, i)); i += 2) {
+        const struct pickle_node *n = pickle_at(p, name);
+        unsigned rank = 0;
+        if (pickle_kind(p, name) != PICKLE_TEXT ||
+            !torch_numbers(p, pickle_item(p, group, i + 1), shape, &rank))
+            continue;
+        if (!zero_add_param(&d->zero, n->text, n->count, number, shape, rank))
+            return false;
+    }
+    return true;
+}
+
+/* param_shapes: a dict for each group, or (older) one for all. */
+static void learn_params(struct torch_tree *t)
+{
+    struct deepspeed *d = t->set;
+    const struct pickle *p = t->pickle;
+    const pickle_ref root = dict_of(p, p->root);
+    const pickle_ref shapes = root ? pickle_get(p, root, "param_shapes") : 0;
+    if (!shapes || d->zero.param_count)
+        return;
+    if (dict_of(p, shapes)) {
+        add_group(d, p, dict_of(p, shapes), 0);
+        return;
+    }
+    pickle_ref group;
+    for (uint32_t i = 0; (group = pickle_item(p, shapes, i)); i++)
+        if (!add_group(d, p, dict_of(p, group), i))
+            return;
+}
+
+/* A number, or the largest of a list. */
+static uint64_t largest(const struct pickle *p, pickle_ref ref)
+{
+    uint64_t number = 0, most = 0;
+    if (torch_number(p, ref, &most))
+        return most;
+    for (uint32_t i = 0; ref && pickle_item(p, ref, i); i++)
+        if (torch_number(p, pickle_item(p, ref, i), &number) && number > most)
+            most = number;
+    return most;
+}
+
+static void learn_stage(struct torch_tree *t)
+{
+    struct deepspeed *d = t->set;
+    const struct pickle *p = t->pickle;
+    const pickle_ref root = dict_of(p, p->root);
+    const pickle_ref state = root ? pickle_get(p, root, "optimizer_state_dict") : 0;
+    const pickle_ref dict = dict_of(p, state);
+    if (!dict || d->met_stage)
+        return;
+    const uint64_t stage = largest(p, pickle_get(p, dict, "zero_stage"));
+    const uint64_t ranks = largest(p, pickle_get(p, dict, "partition_count"));
+    d->met_stage = true;
+    d->zero.stage = stage > 3 ? 0 : (unsigned)stage;
+    if (ranks && ranks <= RANKS_MAX)
+        d->zero.ranks = (unsigned)ranks;
+}
+
+/* --- tensors -------------------------------------------------------------------------------- */
+
+static enum status emit_model(struct torch_tree *t, const struct tensor_claim *claim)
+{
+    const struct deepspeed *d = t->set;
+    uint64_t elements = 1;
+    /* Stage 3 leaves an empty tensor in the place of every weight. */
+    if (d->file->part == PART_STAGE3 &&
+        (d->file->dp || !shape_elements(claim->shape, claim->rank, &elements) ||
+         !elements))
+        return OK;
+    return job_tensor(t->job, claim);
+}
+
+/* "optimizer_state_dict.single_partition_of_fp32_groups.0": what of which group is that? */
+static bool parse_flat(const char *name, const char **slot, unsigned *group)
+{
+    static const struct {
+        const char *before;
+        bool weights;
+    } forms[] = {{"optimizer_state_dict.single_partition_of_fp32_groups.", true},
+                 {"optimizer_state_dict.fp32_flat_groups.", true},
+                 {"optimizer_state_dict.base_optimizer_state.state.", false},
+                 {"optimizer_state_dict.base_optimizer_state.", false},
+                 {"optimizer_state_dict.optimizer_state_dict.state.", false}};
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        const char *at = name;
+        if (!take_number(&at, forms[i].before, group))
+            continue;
+        *slot = forms[i].weights ? "fp32" : at + 1;
+        return forms[i].weights ? !*at : *at == '.' && at[1] && !strchr(at + 1, '.');
+    }
+    return false;
+}
+
+static enum status emit_flat(struct torch_tree *t, const struct tensor_claim *claim)
+{
+    struct deepspeed *d = t->set;
+    struct zero_run run = {.rank = d->file->dp,
+                           .file = claim->file,
+                           .offset = claim->offset,
+                           .dtype = claim->dtype};
+    if (!parse_flat(claim->name, &run.slot, &run.group) || claim->rank != 1)
+        return OK; /* step counts and scales */
+    run.elements = claim->shape[0];
+    run.slot = arena_copy(t->job->arena, run.slot, strlen(run.slot));
+    if (!run.slot)
+        return error_set(t->job->err, ERR_MEMORY, t->job->path, NO_OFFSET, "no memory");
+    struct dtype dtype;
+    dtype_find(claim->dtype, &dtype);
+    if (claim->storage != STORAGE_RANGE || (claim->codec && *claim->codec) ||
+        claim->strides || !dtype_sized(&dtype) || dtype.block_elems != 1) {
+        job_issue(t->job, ISSUE_ERROR, t->path, NO_OFFSET, "unsupported",
+                  "\"%.200s\" is no plain run of elements: its slot is listed without "
+                  "data",
+                  claim->name);
+        d->zero.lost = true;
+    }
+    return zero_add_run(&d->zero, &run) ? OK : t->job->err->status;
+}
+
+/* What is in front of the names of a file's tensors; NULL: nothing. */
+static const char *prefix_of(struct deepspeed *d, const struct part_file *f)
+{
+    char prefix[160];
+    if (f->part == PART_MODEL && d->several)
+        snprintf(prefix, sizeof(prefix), "mp_rank_%02u", f->mp);
+    else if (f->part == PART_LAYER)
+        snprintf(prefix, sizeof(prefix), d->several ? "%.*s-model_%02u" : "%.*s",
+                 (int)strcspn(f->name, "-"), f->name, f->mp);
+    else if (f->part == PART_EXPERT)
+        snprintf(prefix, sizeof(prefix), "%.*s",
+                 (int)(d->several ? strlen(f->name) - strlen("_model_states.pt")
+                                  : (size_t)(strstr(f->name, "_mp_rank_") - f->name)),
+                 f->name);
+    else
+        return NULL;
+    return arena_copy(d->job->arena, prefix, strlen(prefix));
+}
+
+static void lose_part(struct deepspeed *d, const struct part_file *f,
+                      const struct error *err)
+{
+    struct error e = *err;
+    error_prefix(&e, f->name);
+    job_issue_error(d->job, ISSUE_ERROR, &e);
+    if (f->part == PART_OPTIM)
+        d->zero.lost = true;
+    if (err->status == ERR_MEMORY)
+        *d->job->err = *err;
+}
+
+static enum status read_part(struct deepspeed *d, const struct part_file *f)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct source *s = NULL;
+    uint32_t file;
+    d->file = f;
+    if (job_open(d->job, f->name, "data", &s, &file, &err) == ERR_MISSING)
+        error_code(&err, "missing-shard");
+    if (err.status == OK) {
+        struct torch_tree t = {.job = d->job,
+                               .path = s->name,
+                               .prefix = prefix_of(d, f),
+                               .run = {.file = file},
+                               .emit = f->part == PART_OPTIM ? emit_flat : emit_model,
+                               .look = f->part == PART_OPTIM ? learn_stage : learn_params,
+                               .set = d,
+                               .no_facts = f->part != PART_MODEL || f->mp};
+        torch_file_state(&t, s, &err);
+    }
+    if (err.status != OK && d->job->err->status == OK)
+        lose_part(d, f, &err);
+    return d->job->err->status;
+}
+
+/* --- all ------------------------------------------------------------------------------------ */
+
+/* Every rank must have saved its part. */
+static void find_missing(struct deepspeed *d, unsigned mp)
+{
+    unsigned met = 0, next = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        const struct part_file *f = &d->files[i];
+        if (f->part != PART_OPTIM || f->mp != mp)
+            continue;
+        met++;
+        next = f->dp + 1;
+    }
+    if (!d->zero.ranks)
+        d->zero.ranks = next;
+    if (met == d->zero.ranks && next == d->zero.ranks)
+        return;
+    d->zero.lost = true;
+    job_issue(d->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-shard",
+              "%u of %u ranks have optimizer states here (mp_rank_%02u): what ZeRO keeps "
+              "flat is listed without data",
+              met, d->zero.ranks, mp);
+}
+
+static enum status read_model(struct deepspeed *d, unsigned mp)
+{
+    char prefix[32];
+    bool optim = false;
+    snprintf(prefix, sizeof(prefix), d->several ? "mp_rank_%02u.zero." : "zero.", mp);
+    d->zero = (struct zero){.job = d->job, .prefix = prefix};
+    d->met_stage = false;
+    for (size_t i = 0; i < d->count && d->job->err->status == OK; i++) {
+        if (d->files[i].mp != mp)
+            continue;
+        optim |= d->files[i].part == PART_OPTIM;
+        read_part(d, &d->files[i]);
+    }
+    if (!optim || d->job->err->status != OK)
+        return d->job->err->status;
+    find_missing(d, mp);
+    if (!d->zero.param_count)
+        job_issue(d->job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-metadata",
+                  "no file says the shapes of the parameters (mp_rank_%02u): what ZeRO "
+                  "keeps flat is left out",
+                  mp);
+    return zero_emit(&d->zero);
+}
+
+/* The first rank of tensor parallelism from *mp on that has a file. */
+static bool next_model(const struct deepspeed *d, unsigned *mp)
+{
+    bool found = false;
+    unsigned least = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        const unsigned at = d->files[i].mp;
+        if (at >= *mp && (!found || at < least)) {
+            found = true;
+            least = at;
+        }
+    }
+    *mp = least;
+    return found;
+}
+
+static enum status deepspeed_index(struct job *job)
+{
+    struct deepspeed d = {.job = job};
+    job_sum_kind(job, "crc32");
+    if (list_parts(&d) != OK)
+        return job->err->status;
+    unsigned mp = 0;
+    for (bool more = next_model(&d, &mp); more && read_model(&d, mp) == OK;)
+        more = ++mp && next_model(&d, &mp);
+    return job->err->status;
+}
+
+const struct format format_deepspeed = {
+    .name = "deepspeed",
+    .summary = "DeepSpeed: what the ranks of one step saved, ZeRO's parts put together",
+    .suffixes = "",
+    .separator = '.',
+    .probe_dir = deepspeed_probe,
+    .index = deepspeed_index,
+};

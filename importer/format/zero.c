@@ -1,0 +1,349 @@
+#include "importer/format/zero.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/strmap.h"
+#include "catalog/base/text.h"
+#include "importer/format/dcp_box.h"
+
+static enum status zero_no_memory(struct zero *z)
+{
+    return error_set(z->job->err, ERR_MEMORY, z->job->path, NO_OFFSET,
+                     "no memory left to index this checkpoint");
+}
+
+bool zero_add_param(struct zero *z, const char *name, size_t len, unsigned group,
+                    const uint64_t *shape, unsigned rank)
+{
+    struct arena *arena = z->job->arena;
+    void *list =
+        arena_grow(arena, z->params, z->param_count, &z->param_space, sizeof(*z->params));
+    struct zero_param p = {.name = arena_copy(arena, name, len),
+                           .len = len,
+                           .group = group,
+                           .rank = rank,
+                           .shape = arena_array(arena, rank + 1u, sizeof(*p.shape))};
+    if (!list || !p.name || !p.shape) {
+        zero_no_memory(z);
+        return false;
+    }
+    memcpy(p.shape, shape, rank * sizeof(*shape));
+    if (!shape_elements(p.shape, rank, &p.elements) || p.elements > INT64_MAX / 16) {
+        job_issue(z->job, ISSUE_ERROR, NULL, NO_OFFSET, "shape-overflow",
+                  "the shape of parameter \"%.200s\" is impossible: left out", p.name);
+        return true;
+    }
+    z->params = list;
+    z->params[z->param_count++] = p;
+    return true;
+}
+
+bool zero_add_run(struct zero *z, const struct zero_run *run)
+{
+    void *list =
+        arena_grow(z->job->arena, z->runs, z->run_count, &z->run_space, sizeof(*z->runs));
+    if (!list) {
+        zero_no_memory(z);
+        return false;
+    }
+    z->runs = list;
+    z->runs[z->run_count++] = *run;
+    return true;
+}
+
+/* --- one slot of one group ------------------------------------------------------------------ */
+
+/* The runs that a parameter is cut from, in order, and where the next one begins. */
+struct tape {
+    struct zero *z;
+    const char *slot, *dtype;
+    struct zero_run **run; /* sorted by group, rank */
+    size_t count;
+    size_t at;      /* stages 1 and 2: the run, */
+    uint64_t taken; /* and the elements of it that are taken; stage 3: of each rank */
+    bool lost;
+    uint64_t *boxes; /* only count them; NULL: put them */
+};
+
+/* Boxes that make up a run of a tensor's elements in C order. */
+struct cutter {
+    struct dcp_pieces *out;
+    uint64_t origin[TENSOR_RANK_MAX], box[TENSOR_RANK_MAX];
+    uint64_t offset; /* of the next box's bytes */
+    uint32_t file;
+    unsigned width;
+    struct arena *arena;
+    uint64_t *boxes;
+    bool failed;
+};
+
+static void put_box(struct cutter *c, unsigned dims, uint64_t elements)
+{
+    struct dcp_pieces *p = c->out;
+    if (c->boxes) {
+        ++*c->boxes;
+        return;
+    }
+    struct dcp_box *box = &p->boxes[p->count];
+    for (unsigned d = dims; d < p->rank; d++) {
+        c->origin[d] = 0;
+        c->box[d] = p->shape[d];
+    }
+    c->failed |= !dcp_box_set(c->arena, c->origin, c->box, p->rank, box);
+    p->extents[p->count] = (struct extent){.file = c->file,
+                                           .offset = c->offset,
+                                           .stored = elements * c->width,
+                                           .origin = box->origin,
+                                           .shape = box->shape};
+    p->sums[p->count++] = 0;
+    c->offset += elements * c->width;
+}
+
+/* Elements [from, to) of a block that has the dimensions from `dim` on: its first row as far as it
+ * is not whole, whole rows, and the rest. */
+static void cut(struct cutter *c, unsigned dim, uint64_t from, uint64_t to)
+{
+    const struct dcp_pieces *p = c->out;
+    uint64_t row = 1;
+    if (dim == p->rank) {
+        put_box(c, dim, 1);
+        return;
+    }
+    for (unsigned d = dim + 1; d < p->rank; d++)
+        row *= p->shape[d];
+    while (from < to && !c->failed) {
+        const uint64_t first = from / row, in_row = from % row;
+        uint64_t rows = in_row ? 0 : to / row - first;
+        c->origin[dim] = first;
+        c->box[dim] = rows ? rows : 1;
+        if (rows) {
+            put_box(c, dim + 1, rows * row);
+        } else {
+            const uint64_t left = to - first * row;
+            cut(c, dim + 1, in_row, left < row ? left : row);
+            rows = 1;
+        }
+        from = (first + rows) * row;
+    }
+}
+
+/* `len` elements of a run, which are those from `from` on of the parameter. */
+static void take(struct tape *t, const struct zero_run *run, uint64_t skip, uint64_t from,
+                 uint64_t len, struct dcp_pieces *out)
+{
+    struct dtype dtype;
+    dtype_find(t->dtype, &dtype);
+    struct cutter c = {.out = out,
+                       .offset = run->offset + skip * dtype.block_bytes,
+                       .file = run->file,
+                       .width = dtype.block_bytes,
+                       .arena = t->z->job->arena,
+                       .boxes = t->boxes};
+    cut(&c, 0, from, from + len);
+    if (c.failed)
+        zero_no_memory(t->z);
+}
+
+/* Stages 1 and 2: the next elements of all ranks' runs. */
+static bool take_next(struct tape *t, const struct zero_param *p, struct dcp_pieces *out)
+{
+    for (uint64_t done = 0; done < p->elements;) {
+        if (t->at == t->count || t->run[t->at]->group != p->group)
+            return false;
+        const struct zero_run *run = t->run[t->at];
+        const uint64_t left = run->elements - t->taken, want = p->elements - done;
+        const uint64_t len = left < want ? left : want;
+        if (len)
+            take(t, run, t->taken, done, len, out);
+        done += len;
+        t->taken += len;
+        if (t->taken == run->elements) {
+            t->at++;
+            t->taken = 0;
+        }
+    }
+    return true;
+}
+
+/* One rank's share, from the run `at` and `taken` elements of it on, which move to its end. */
+static bool take_share(struct tape *t, const struct zero_param *p, unsigned rank,
+                       uint64_t share, struct dcp_pieces *out)
+{
+    uint64_t from = rank * share;
+    for (uint64_t left = share; left;) {
+        if (t->at + t->z->ranks > t->count)
+            return false;
+        const struct zero_run *run = t->run[t->at + rank];
+        const uint64_t there = run->elements - t->taken;
+        const uint64_t len = there < left ? there : left;
+        const uint64_t own = from < p->elements ? p->elements - from : 0;
+        if (len && own) /* the last ranks may have padding */
+            take(t, run, t->taken, from, len < own ? len : own, out);
+        from += len;
+        left -= len;
+        t->taken += len;
+        if (t->taken == run->elements) {
+            t->at += t->z->ranks;
+            t->taken = 0;
+        }
+    }
+    return true;
+}
+
+/* Stage 3: the same share of every rank, at the same place of its groups joined. */
+static bool take_shares(struct tape *t, const struct zero_param *p,
+                        struct dcp_pieces *out)
+{
+    const unsigned ranks = t->z->ranks;
+    const uint64_t share = p->elements / ranks + (p->elements % ranks != 0);
+    const struct tape before = *t;
+    struct tape after = *t;
+    for (unsigned r = 0; r < ranks; r++) {
+        *t = before;
+        if (!take_share(t, p, r, share, out) ||
+            (r && (t->at != after.at || t->taken != after.taken)))
+            return false;
+        after = *t;
+    }
+    return true;
+}
+
+/* The boxes that a parameter is made of; false where the runs end before it does. */
+static bool fill(struct tape *t, const struct zero_param *p, struct dcp_pieces *out)
+{
+    const struct tape before = *t;
+    uint64_t boxes = 0;
+    t->boxes = &boxes;
+    const bool whole = t->z->stage == 3 ? take_shares(t, p, out) : take_next(t, p, out);
+    if (!whole)
+        return false;
+    *t = before;
+    if (!dcp_pieces_set(t->z->job->arena, p->shape, boxes, out)) {
+        zero_no_memory(t->z);
+        return true;
+    }
+    return t->z->stage == 3 ? take_shares(t, p, out) : take_next(t, p, out);
+}
+
+static enum status emit_param(struct tape *t, const struct zero_param *p)
+{
+    struct zero *z = t->z;
+    struct error err = {.offset = NO_OFFSET};
+    struct text name = {.limit = LIMIT_NAME_BYTES};
+    struct dcp_pieces pieces = {.dtype = t->dtype, .rank = p->rank};
+    text_addf(&name, "%s", z->prefix);
+    text_add(&name, p->name, p->len);
+    text_addf(&name, ".%s", t->slot);
+    pieces.shape = p->shape;
+    if (!text_str(&name)) {
+        text_release(&name);
+        return zero_no_memory(z);
+    }
+    if (!t->lost && !fill(t, p, &pieces)) {
+        t->lost = true;
+        job_issue(z->job, ISSUE_ERROR, NULL, NO_OFFSET, "size-mismatch",
+                  "the ranks' %s ends before parameter \"%.200s\" is complete; it and "
+                  "those after it are listed without data",
+                  t->slot, p->name);
+    }
+    if (z->job->err->status == OK && t->lost)
+        job_tensor(z->job, &(struct tensor_claim){.name = text_str(&name),
+                                                  .name_len = name.len,
+                                                  .dtype = t->dtype,
+                                                  .shape = p->shape,
+                                                  .rank = p->rank});
+    else if (z->job->err->status == OK)
+        dcp_pieces_emit(z->job, text_str(&name), name.len, &pieces, &err);
+    text_release(&name);
+    return z->job->err->status;
+}
+
+/* --- all ------------------------------------------------------------------------------------ */
+
+static int by_place(const void *a, const void *b)
+{
+    const struct zero_run *x = *(struct zero_run *const *)a,
+                          *y = *(struct zero_run *const *)b;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* The runs of one slot; false where they are not one of each group and rank. */
+static bool gather(struct zero *z, const char *slot, struct tape *out)
+{
+    *out = (struct tape){.z = z, .slot = slot, .lost = z->lost};
+    out->run = arena_array(z->job->arena, z->run_count + 1, sizeof(struct zero_run *));
+    if (!out->run) {
+        zero_no_memory(z);
+        return false;
+    }
+    for (size_t i = 0; i < z->run_count; i++)
+        if (strcmp(z->runs[i].slot, slot) == 0)
+            out->run[out->count++] = &z->runs[i];
+    if (out->count)
+        qsort(out->run, out->count, sizeof(struct zero_run *), by_place);
+    out->dtype = out->count ? out->run[0]->dtype : "float32";
+    bool even = out->count % z->ranks == 0;
+    for (size_t i = 0; i < out->count; i++)
+        even = even && out->run[i]->rank == i % z->ranks &&
+               out->run[i]->group == out->run[i - i % z->ranks]->group &&
+               strcmp(out->run[i]->dtype, out->dtype) == 0;
+    if (!even && !z->lost)
+        job_issue(z->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-storage",
+                  "not every rank has its part of %s, of one dtype: it is listed "
+                  "without data",
+                  slot);
+    out->lost |= !even;
+    return true;
+}
+
+/* Stages 1 and 2: what is left of a group was padding, which is short. */
+static void leave_group(struct tape *t, unsigned group)
+{
+    uint64_t left = 0;
+    for (; t->at < t->count && t->run[t->at]->group <= group; t->at++) {
+        left += t->run[t->at]->elements - t->taken;
+        t->taken = 0;
+    }
+    if (!t->lost && left >= 2 * (uint64_t)t->z->ranks)
+        job_issue(
+            t->z->job, ISSUE_ERROR, NULL, NO_OFFSET, "trailing-bytes",
+            "%llu elements of %s are of no parameter of group %u, more than padding: the "
+            "shapes are not theirs",
+            (unsigned long long)left, t->slot, group);
+}
+
+static enum status emit_slot(struct zero *z, const char *slot)
+{
+    struct tape t;
+    unsigned group = 0;
+    if (!gather(z, slot, &t))
+        return z->job->err->status;
+    for (uint64_t i = 0; i < z->param_count && z->job->err->status == OK; i++) {
+        const struct zero_param *p = &z->params[i];
+        for (; z->stage != 3 && group < p->group; group++)
+            leave_group(&t, group);
+        emit_param(&t, p);
+    }
+    if (z->stage != 3 && z->param_count)
+        leave_group(&t, group);
+    return z->job->err->status;
+}
+
+enum status zero_emit(struct zero *z)
+{
+    struct strmap slots = {0};
+    bool added = false;
+    z->ranks = z->ranks ? z->ranks : 1;
+    for (size_t i = 0; i < z->run_count && z->job->err->status == OK; i++) {
+        const char *slot = z->runs[i].slot;
+        if (!strmap_add(&slots, slot, strlen(slot), &added))
+            zero_no_memory(z);
+        else if (added)
+            emit_slot(z, slot);
+    }
+    strmap_release(&slots);
+    return z->job->err->status;
+}

@@ -1,0 +1,54 @@
+/*
+ * zero.h - the float32 weights and moments that DeepSpeed's ZeRO keeps flat: each rank has a run of
+ * elements of every group of parameters. A parameter is a row with a piece for each run.
+ *
+ *   stages 1, 2   a group's parameters lie one after another in the runs of all ranks joined;
+ *                 what is left at the end is padding
+ *   stage 3       each rank has ceil(elements / ranks) of every parameter, all groups joined
+ *
+ * Source: deepspeed/utils/zero_to_fp32.py.
+ */
+#ifndef CKPTDB_IMPORTER_FORMAT_ZERO_H
+#define CKPTDB_IMPORTER_FORMAT_ZERO_H
+
+#include "importer/job/job.h"
+
+struct zero_param {
+    const char *name;
+    size_t len;
+    unsigned group;
+    unsigned rank;
+    uint64_t *shape;
+    uint64_t elements;
+};
+
+/* A rank's run of a group, of what: "fp32", "exp_avg". */
+struct zero_run {
+    const char *slot;
+    unsigned group, rank;
+    uint32_t file;
+    uint64_t offset, elements;
+    const char *dtype;
+};
+
+/* Everything lives in the job's arena. */
+struct zero {
+    struct job *job;
+    const char *prefix; /* of all names: "zero." */
+    unsigned stage, ranks;
+    bool lost; /* a rank's file is missing, or cannot be read: rows without data */
+    struct zero_param *params;
+    uint64_t param_count;
+    size_t param_space;
+    struct zero_run *runs;
+    size_t run_count, run_space;
+};
+
+bool zero_add_param(struct zero *, const char *name, size_t len, unsigned group,
+                    const uint64_t *shape, unsigned rank);
+bool zero_add_run(struct zero *, const struct zero_run *);
+
+/* Emit PREFIX NAME.SLOT for every parameter. What does not fit is an issue. */
+enum status zero_emit(struct zero *);
+
+#endif

@@ -1,0 +1,42 @@
+# Folders of several ranks: DeepSpeed's parts put together, or not; Megatron's ranks and what is beside its shards.
+fixtures=$TESTS/fixtures
+try() {
+    echo "$ ckptdb $*"
+    "$CKPTDB_BIN" "$@"
+    status=$?
+    [ $status = 0 ] || echo "status $status"
+}
+mkdir run
+cp -r "$fixtures/deepspeed/y_stage2" run/global_step7
+cp -r "$fixtures/deepspeed/y_stage3" run/global_step9
+echo global_step9 >run/latest
+try import run
+try "SELECT name, format, run, step, tensors, state FROM checkpoint"
+try "SELECT t.name, dtype, shape, storage, (SELECT count(*) FROM extent e WHERE e.tensor_id = t.id) AS pieces
+    FROM tensor t WHERE checkpoint_id = 1"
+try get run@7 zero.c.exp_avg
+try get run@9 zero.c.exp_avg
+try get run@9 zero.a.fp32 --slice '1:, 2:4'
+echo "--- a rank that is changed, missing, not fetched"
+touch -d @1000000000 run/global_step7/zero_pp_rank_1_mp_rank_00_optim_states.pt
+try get run@7 zero.s.fp32
+try get run@7 zero.c.fp32
+try get run@7 module.b
+rm run/global_step7/zero_pp_rank_1_mp_rank_00_optim_states.pt
+echo 'version https://git-lfs.github.com/spec/v1' >run/global_step9/zero_pp_rank_0_mp_rank_00_optim_states.pt
+try import run
+try "SELECT name, state, tensors FROM checkpoint"
+try "SELECT storage, count(*) FROM tensor GROUP BY storage"
+try export run@7 out.npz
+echo "--- Megatron"
+mkdir -p gpt/iter_0000100/mp_rank_0{0,1}
+for rank in 0 1; do cp "$fixtures/torch/y_big_endian.pt" gpt/iter_0000100/mp_rank_0$rank/model_optim_rng.pt; done
+cp -r "$fixtures/dcp/y_two" gpt/iter_0000200
+mkdir gpt/mp_rank_00
+cp "$fixtures/torch/y_big_endian.pt" gpt/mp_rank_00/model_optim_rng.pt
+cp "$fixtures/torch/y_big_endian.pt" gpt/iter_0000200/common.pt
+echo '{"sharded_backend": "torch_dist", "sharded_backend_version": 1}' >gpt/iter_0000200/metadata.json
+try import gpt
+try "SELECT name, format, step, item FROM checkpoint WHERE path LIKE '%/gpt/%'"
+try "SELECT name, shape FROM tensor WHERE name LIKE 'common.%'"
+try "SELECT key, value FROM metadata WHERE key LIKE 'metadata.json%'"
