@@ -6,6 +6,7 @@
  * are compared with those of the other at once, and go together in their order.
  */
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,8 @@
 #include "catalog/base/text.h"
 #include "catalog/infer/infer.h"
 
-#define WORDS_MAX 64
+#define WORD_BYTES 64
+#define WORDS_MAX  64
 #define GROUPS_MAX                                                                       \
     1000 /* of a side that are compared with each other; with more, so many */
 #define NEIGHBOURS 16 /* in the order */
@@ -46,13 +48,14 @@ int infer_name_order(const char *a, const char *b)
 struct name_words {
     const char *at[WORDS_MAX];
     size_t len[WORDS_MAX];
-    unsigned count;
+    unsigned number[WORDS_MAX]; /* which number of the name it is, from 1; 0: a word */
+    unsigned count, numbers;
 };
 
 /* Words at changes of kind and of case: SelfAttention is self and attention. */
 static void split_words(const char *name, struct name_words *out)
 {
-    out->count = 0;
+    out->count = out->numbers = 0;
     for (const char *at = name; *at && out->count < WORDS_MAX;) {
         const char *end = at + 1;
         if (isdigit((unsigned char)*at)) {
@@ -69,6 +72,7 @@ static void split_words(const char *name, struct name_words *out)
             at++;
             continue;
         }
+        out->number[out->count] = isdigit((unsigned char)*at) ? ++out->numbers : 0;
         out->at[out->count] = at;
         out->len[out->count++] = (size_t)(end - at);
         at = end;
@@ -84,33 +88,76 @@ static double word_likeness(const char *a, size_t n, const char *b, size_t m)
         same++;
     if (same == n && same == m)
         return 1;
-    if (isdigit((unsigned char)*a) || isdigit((unsigned char)*b) ||
-        (same < n && same < m && same < 3))
+    if (isdigit((unsigned char)*a) || (same < n && same < m && same < 3))
         return 0;
     return same == n || same == m ? 0.7 : 0.4;
 }
 
-double infer_likeness(const char *a, const char *b)
+/* A word in lower case, as far as there is room. */
+static size_t lower_word(const char *at, size_t len, char out[WORD_BYTES])
+{
+    size_t n = 0;
+    for (; n < len && n < WORD_BYTES; n++)
+        out[n] = (char)tolower((unsigned char)at[n]);
+    return n;
+}
+
+bool infer_words_add(struct infer_words *w, const char *name)
+{
+    struct name_words x;
+    split_words(name, &x);
+    w->names++;
+    for (unsigned i = 0; i < x.count; i++) {
+        char word[WORD_BYTES];
+        const char *kept;
+        bool added;
+        uint64_t *count = strmap_keep(&w->counts, w->arena, word,
+                                      lower_word(x.at[i], x.len[i], word), &kept, &added);
+        if (!count)
+            return false;
+        *count += 1;
+    }
+    return true;
+}
+
+/* 1 for a word in one of the names, less for one in many. */
+static double weight_of(const struct infer_words *w, const char *at, size_t len)
+{
+    char word[WORD_BYTES];
+    const uint64_t *count =
+        w ? strmap_get(&w->counts, word, lower_word(at, len, word)) : NULL;
+    return count && w->names > 1 ? 0.05 + log((double)w->names / (double)*count + 1) /
+                                              log((double)w->names + 1)
+                                 : 1;
+}
+
+double infer_likeness(const struct infer_words *words, const char *a, const char *b)
 {
     struct name_words x, y;
     bool taken[WORDS_MAX] = {false};
-    double sum = 0;
+    double sum = 0, all = 0;
     split_words(a, &x);
     split_words(b, &y);
     for (unsigned i = 0; i < x.count; i++) {
-        double most = 0;
+        double most = 0, weight = weight_of(words, x.at[i], x.len[i]);
         unsigned best = 0;
+        all += weight;
         for (unsigned k = 0; k < y.count; k++) {
-            const double like =
-                taken[k] ? 0 : word_likeness(x.at[i], x.len[i], y.at[k], y.len[k]);
+            const double like = taken[k] || x.number[i] != y.number[k]
+                                    ? 0
+                                    : word_likeness(x.at[i], x.len[i], y.at[k], y.len[k]);
             if (like > most)
                 most = like, best = k;
         }
-        if (most > 0)
+        if (most > 0) {
             taken[best] = true;
-        sum += most;
+            weight += weight_of(words, y.at[best], y.len[best]);
+        }
+        sum += most * weight;
     }
-    return x.count + y.count ? 4 * sum / (x.count + y.count) : 0;
+    for (unsigned k = 0; k < y.count; k++)
+        all += weight_of(words, y.at[k], y.len[k]);
+    return all > 0 ? 2 * sum / all : 0;
 }
 
 /* --- layers -------------------------------------------------------------------------------------- */
@@ -136,6 +183,7 @@ struct side {
 struct guessing {
     struct infer_task *task;
     struct side side[2];
+    struct infer_words words; /* of the layers of both */
 };
 
 static size_t layer_key(const char *name, char *out)
@@ -310,7 +358,8 @@ static bool list_fitting(struct guessing *g, uint32_t a, size_t from, size_t to,
             continue;
         const double apart =
             x->place > y->place ? x->place - y->place : y->place - x->place;
-        c.likeness = infer_likeness(x->name, y->name) - 0.3 * apart - 0.2 * c.turned;
+        c.likeness =
+            infer_likeness(&g->words, x->name, y->name) - 0.3 * apart - 0.2 * c.turned;
         struct candidate *grown =
             arena_grow(g->task->arena, out->at, out->count, &out->space, sizeof(*grown));
         if (!grown)
@@ -376,7 +425,12 @@ static bool match_names(struct infer_task *t)
 
 bool infer_guess(struct infer_task *task)
 {
-    struct guessing g = {.task = task};
-    return match_names(task) && list_layers(&g, false) && list_layers(&g, true) &&
-           match_layers(&g);
+    struct guessing g = {.task = task, .words = {.arena = task->arena}};
+    bool good = match_names(task) && list_layers(&g, false) && list_layers(&g, true);
+    for (size_t side = 0; side < 2; side++)
+        for (size_t i = 0; good && i < g.side[side].count; i++)
+            good = infer_words_add(&g.words, g.side[side].layers[i].name);
+    good = good && match_layers(&g);
+    strmap_release(&g.words.counts);
+    return good;
 }

@@ -16,6 +16,7 @@
 
 #include "catalog/base/arena.h"
 #include "catalog/base/error.h"
+#include "catalog/base/strmap.h"
 #include "catalog/content/digest.h"
 #include "catalog/map/ruleset.h"
 
@@ -125,8 +126,17 @@ enum status infer_transforms(struct infer_task *, struct error *);
 /* Pair what is left by names, shapes and order. False: no memory. */
 bool infer_guess(struct infer_task *);
 
-/* How alike two names are, 0 to 2: words and numbers in common, in any order; q is like query. */
-double infer_likeness(const char *a, const char *b);
+/* In how many of some names a word is: what is in all of them says little. */
+struct infer_words {
+    struct arena *arena;
+    struct strmap counts; /* lower case */
+    size_t names;
+};
+bool infer_words_add(struct infer_words *, const char *name); /* false: no memory */
+
+/* How alike two names are, 0 to 2: words and numbers in common, in any order; q is like query. `words`
+ * NULL: all words count the same. */
+double infer_likeness(const struct infer_words *words, const char *a, const char *b);
 /* Order of names with numbers as numbers: 2 before 10. */
 int infer_name_order(const char *a, const char *b);
 

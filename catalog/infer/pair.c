@@ -141,7 +141,7 @@ static double how_like(struct learned *l, const struct infer_task *t, uint32_t a
 {
     const char *x = t->a.at[a].name, *y = t->b.at[b].name;
     const size_t n = learned_key(l, x, y);
-    return infer_likeness(x, y) + (strmap_get(&l->known, l->room, n) ? 2 : 0) +
+    return infer_likeness(NULL, x, y) + (strmap_get(&l->known, l->room, n) ? 2 : 0) +
            (strcmp(x, y) == 0 ? 4 : 0);
 }
 

@@ -11,7 +11,8 @@
 #include "catalog/infer/draft.h"
 
 #define PROOF_MAX                                                                        \
-    UINT64_C(200000000)    /* rules times names: with more, exact rules are not run */
+    UINT64_C(                                                                            \
+        200000000) /* rules times names: with more, rules are exact, and are not run */
 #define RULE_COST    64    /* bytes that a rule weighs beside its text */
 #define COMPARED_MAX 20000 /* names: of more, the first way that is right is taken */
 
@@ -632,8 +633,8 @@ static bool infer_by(struct inference *f, const struct strategy *how, bool *wron
     if (!make_drafts(f, &d, how))
         return false;
     write_rules(f, &d);
-    if (f->failed || (!how->merges && (uint64_t)d.count * f->count > PROOF_MAX))
-        return !f->failed;
+    if (f->failed || (uint64_t)d.count * f->count > PROOF_MAX)
+        return !f->failed && !how->merges;
     const size_t bad = try_rules(f, wrong);
     if (bad && bad * 8 <= d.count) {
         add_exceptions(f, &d, wrong);

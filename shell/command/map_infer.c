@@ -12,7 +12,8 @@
 #include "catalog/store/output.h"
 #include "shell/command/hashing.h"
 
-#define NAMES_SHOWN 20                   /* of what was dropped, is missing or a guess */
+#define NAMES_SHOWN 20 /* of what was dropped, is missing or a guess */
+#define TRIALS_MAX  UINT64_C(50000000)
 #define TRIED_AS    "inferred, not kept" /* a set that is only checked */
 
 struct inferring {
@@ -202,6 +203,19 @@ static bool run_sql(struct inferring *i, const char *sql)
     return db_exec(i->session->db, sql, &i->err) == OK;
 }
 
+/* Each rule is tried on each name: with very many of both, that is not worth the wait. */
+static bool is_too_much(struct inferring *i)
+{
+    const uint64_t rules = i->result.set.rules, names = i->result.task.a.count;
+    if (rules * names <= TRIALS_MAX)
+        return false;
+    complain(
+        "map check was not run: %llu rules for %llu names, which hardly have anything in common",
+        (unsigned long long)rules, (unsigned long long)names);
+    text_adds(&i->check, "[]");
+    return true;
+}
+
 static void find_faults(struct inferring *i, const char *name)
 {
     static const char sql[] =
@@ -231,7 +245,8 @@ static enum status keep_and_check(struct inferring *i)
     }
     if (!run_sql(i, "SAVEPOINT infer"))
         return i->err.status;
-    if (rules_store(i->session->db, name, &i->result.set, &i->err) == OK)
+    if (rules_store(i->session->db, name, &i->result.set, &i->err) == OK &&
+        !is_too_much(i))
         find_faults(i, name);
     struct error failed = i->err;
     if (i->err.status != OK || !i->asked->name) {
@@ -290,7 +305,9 @@ static int infer_both(struct inferring *i)
     if (infer_run(i->session->db, i->a, i->b, &i->result, &i->err) != OK ||
         keep_and_check(i) != OK || (i->asked->file && write_file(i) != OK)) {
         complain_error(&i->err);
-        return i->err.status == ERR_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_TROUBLE;
+        return i->err.status == ERR_INTERRUPTED || session_interrupted
+                   ? STATUS_INTERRUPTED
+                   : STATUS_TROUBLE;
     }
     const int printed = print_all(i);
     if (printed != STATUS_FINE)
