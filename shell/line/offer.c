@@ -113,10 +113,6 @@ void offer_keywords(struct wanted *w)
     }
 }
 
-/* What separates the levels of tensors' names; those of checkpoints have dots within. */
-#define LEVELS        "/."
-#define LEVELS_OF_RUN "/@"
-
 /* Where the level ends that begins `from` bytes into a name: behind the next separator. */
 static size_t level_end(const struct wanted *w, const char *name, size_t from)
 {
@@ -215,20 +211,6 @@ static void offer_names(struct wanted *w, const char *table)
     sqlite3_free(all);
 }
 
-void offer_checkpoints(struct wanted *w)
-{
-    w->levels = LEVELS_OF_RUN;
-    offer_names(w, "labels");
-    if (!*w->prefix)
-        return;
-    if (strchr("./", *w->prefix))
-        offer_files(w); /* relative to where the program runs */
-    offer_rows(w, "SELECT path FROM checkpoints WHERE substr(path, 1, length(?1)) = ?1");
-    if (*w->prefix != '/')
-        offer_rows(w, "SELECT substr(path, instr(path, '/' || ?1) + 1) FROM checkpoints"
-                      " WHERE instr(path, '/' || ?1) > 0");
-}
-
 /* The checkpoint that a word before names; 0: none, or it is named in another way. */
 static sqlite3_int64 checkpoint_called(struct wanted *w, const char *name)
 {
@@ -279,17 +261,18 @@ static void offer_scanned(struct wanted *w, sqlite3_stmt *stmt, size_t from)
     }
 }
 
-static void offer_tensors_of(struct wanted *w, sqlite3_int64 checkpoint)
+/* Names that no index finds: the first column of a statement about the prefix, ?1, and a number, ?2.
+ * Many are offered by levels. */
+static void offer_by_scan(struct wanted *w, const char *sql, sqlite3_int64 number)
 {
-    static const char sql[] = "SELECT name FROM tensor WHERE checkpoint_id = ?2"
-                              " AND name >= ?1 AND name < ?1 || " LAST;
     sqlite3_stmt *stmt = NULL;
     struct ends ends = {0};
     size_t count = 0;
-    if (sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+    if (!w->session->db ||
+        sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) != SQLITE_OK)
         return;
     sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(stmt, 2, checkpoint);
+    sqlite3_bind_int64(stmt, 2, number);
     for (; sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted; count++)
         keep_ends(&ends, (const char *)sqlite3_column_text(stmt, 0));
     sqlite3_reset(stmt);
@@ -300,12 +283,36 @@ static void offer_tensors_of(struct wanted *w, sqlite3_int64 checkpoint)
     free(ends.last);
 }
 
+void offer_checkpoints(struct wanted *w)
+{
+    w->levels = "/@";
+    offer_names(w, "labels");
+    if (!*w->prefix)
+        return;
+    if (strchr("./", *w->prefix))
+        offer_files(w); /* relative to where the program runs */
+    if (w->out->count > 0)
+        return; /* a name is shorter than its path */
+    w->levels = "/";
+    if (*w->prefix == '/')
+        offer_by_scan(
+            w, "SELECT path FROM checkpoints WHERE substr(path, 1, length(?1)) = ?1", 0);
+    else
+        offer_by_scan(w,
+                      "SELECT substr(path, instr(path, '/' || ?1) + 1) FROM checkpoints"
+                      " WHERE instr(path, '/' || ?1) > 0",
+                      0);
+}
+
 void offer_tensors(struct wanted *w)
 {
     sqlite3_int64 checkpoint = checkpoint_called(w, w->checkpoint);
-    w->levels = LEVELS;
+    w->levels = "/.";
     if (checkpoint)
-        offer_tensors_of(w, checkpoint);
+        offer_by_scan(w,
+                      "SELECT name FROM tensor WHERE checkpoint_id = ?2"
+                      " AND name >= ?1 AND name < ?1 || " LAST,
+                      checkpoint);
     else
         offer_names(w, "names");
 }

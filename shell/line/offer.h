@@ -24,8 +24,8 @@ void offer_columns(struct wanted *);
 void offer_functions(struct wanted *);
 void offer_table_functions(struct wanted *);
 void offer_keywords(struct wanted *);
-/* Names; and paths, once a word is begun. Of more than are kept, what follows up to the next '/',
- * '.' or '@': level by level. Tensors are
+/* Names; or paths, where no name begins so. Of more than are kept, what follows up to the next '/',
+ * '.' (tensors) or '@' (checkpoints): level by level. Tensors are
  * those of the checkpoint, if there is one. */
 void offer_checkpoints(struct wanted *);
 void offer_tensors(struct wanted *);
