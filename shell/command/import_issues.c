@@ -50,22 +50,94 @@ static void add_gone(struct import_issues *i, const char *path)
     text_adds(&i->first, path + folder + (path[folder] == '/'));
 }
 
+/* --- files of which the same is wrong ----------------------------------------------------- */
+
+static const char *name_at(struct import_issues *all, uint64_t i)
+{
+    const char *name = text_str(&all->alike.name[i]);
+    return name ? name : "?";
+}
+
+static void say_alike(struct import_issues *all)
+{
+    struct alike_issues *a = &all->alike;
+    const char *severity = text_str(&a->cause);
+    if (severity && a->count <= ALIKE_NAMED)
+        for (uint64_t i = 0; i < a->count; i++)
+            complain("%s: %s/%s: %s", severity, severity + a->folder, name_at(all, i),
+                     severity + a->message);
+    else if (severity)
+        complain("%s: %s: %" PRIu64 " files, %s, %s, ...: %s", severity,
+                 severity + a->folder, a->count, name_at(all, 0), name_at(all, 1),
+                 severity + a->message);
+    a->count = 0;
+    text_reset(&a->cause);
+}
+
+/* "severity", "folder" and "message" of an issue, each with its NUL; where the second and third
+ * begin. */
+static bool take_cause(const struct ckptdb_issue *i, size_t folder,
+                       struct alike_issues *out)
+{
+    text_add(&out->cause, i->severity, strlen(i->severity) + 1);
+    out->folder = out->cause.len;
+    text_add(&out->cause, i->path, folder);
+    text_add(&out->cause, "", 1);
+    out->message = out->cause.len;
+    text_adds(&out->cause, i->message);
+    return text_str(&out->cause) != NULL;
+}
+
+/* An issue of a file as a whole is held back, as the next may be alike. */
+static void add_alike(struct import_issues *all, const struct ckptdb_issue *i)
+{
+    struct alike_issues *a = &all->alike, next = {0};
+    const char *slash = strrchr(i->path, '/');
+    bool taken = take_cause(i, slash ? (size_t)(slash - i->path) : 0, &next);
+    bool same = taken && a->count > 0 && next.cause.len == a->cause.len &&
+                memcmp(text_str(&next.cause), text_str(&a->cause), next.cause.len) == 0;
+    if (!same) {
+        say_alike(all);
+        text_release(&a->cause);
+        a->cause = next.cause;
+        a->folder = next.folder;
+        a->message = next.message;
+    } else {
+        text_release(&next.cause);
+    }
+    if (a->count < ALIKE_NAMED) {
+        text_reset(&a->name[a->count]);
+        text_adds(&a->name[a->count], slash ? slash + 1 : i->path);
+        all->shown++;
+    }
+    a->count++;
+}
+
+/* --- all of them -------------------------------------------------------------------------- */
+
 void import_issues_add(struct import_issues *all, const struct ckptdb_issue *i)
 {
-    if (strcmp(i->code, "vanished") == 0)
+    if (strcmp(i->code, "vanished") == 0) {
         add_gone(all, i->path);
-    else if (all->shown++ >= ISSUES_SHOWN)
+    } else if (all->shown >= ISSUES_SHOWN) {
         all->left++;
-    else if (i->offset < 0)
-        complain("%s: %s: %s", i->severity, i->path, i->message);
-    else
+    } else if (i->offset < 0) {
+        add_alike(all, i);
+    } else {
+        say_alike(all);
+        all->shown++;
         complain("%s: %s: %s (at byte %lld)", i->severity, i->path, i->message,
                  (long long)i->offset);
+    }
 }
 
 void import_issues_end(struct import_issues *all)
 {
+    say_alike(all);
     say_gone(all);
     if (all->left > 0)
         complain("%" PRIu64 " more issues: SELECT * FROM issue", all->left);
+    text_release(&all->alike.cause);
+    for (size_t i = 0; i < ALIKE_NAMED; i++)
+        text_release(&all->alike.name[i]);
 }

@@ -1,6 +1,7 @@
 /*
- * import_issues.h - what is wrong with what was imported, as lines on stderr: the first ones, and
- * what is no longer there in one line a folder.
+ * import_issues.h - what is wrong with what was imported, as lines on stderr: the first ones, one for
+ * many files of a folder of which the same is wrong (pointers of git-lfs), and what is no longer
+ * there in one line a folder.
  */
 #ifndef CKPTDB_SHELL_IMPORT_ISSUES_H
 #define CKPTDB_SHELL_IMPORT_ISSUES_H
@@ -8,12 +9,22 @@
 #include "catalog/base/text.h"
 #include "shell/session/session.h"
 
+#define ALIKE_NAMED 3 /* files that are said one by one; of more, a line for all */
+
+struct alike_issues {
+    struct text cause;      /* severity, folder and message, each with its NUL */
+    size_t folder, message; /* where these begin */
+    struct text name[ALIKE_NAMED];
+    uint64_t count;
+};
+
 /* All zeros at first. */
 struct import_issues {
-    uint64_t shown, left; /* lines said, and not */
-    struct text folder;   /* what is left of the place of checkpoints that are gone, */
-    struct text first;    /* the first of these below it, */
-    uint64_t gone;        /* and how many there are */
+    uint64_t shown, left;      /* lines said, and issues that are not */
+    struct alike_issues alike; /* held back */
+    struct text folder; /* what is left of the place of checkpoints that are gone, */
+    struct text first;  /* the first of these below it, */
+    uint64_t gone;      /* and how many there are */
 };
 
 /* In order of their paths; then the end, which says what is still to be said and frees. */

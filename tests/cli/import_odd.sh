@@ -80,3 +80,12 @@ rm -f "$CKPTDB"
 rm -r gone/run/a gone/run/b gone/other/m.safetensors
 "$CKPTDB_BIN" import gone
 "$CKPTDB_BIN" import --prune gone
+echo "--- of many files that are alike, one line"
+mkdir pointers
+for i in 1 2 3 4 5; do
+    printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 12345\n' $i >pointers/model-$i.safetensors
+done
+: >pointers/empty.npy
+: >pointers/other.npy
+"$CKPTDB_BIN" import pointers
+"$CKPTDB_BIN" "SELECT count(*) FROM issue WHERE path GLOB '*/pointers/*'"
