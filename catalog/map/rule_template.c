@@ -1,0 +1,156 @@
+/*
+ * rule_template.c - replacements and arguments of steps: templates as Match.expand reads them, with
+ * references to the steps that were run.
+ */
+#include "catalog/map/rules_private.h"
+
+struct reference {
+    size_t begin, end; /* of "\g<name>" in the template */
+    unsigned step;
+};
+
+/* The latest of the first `steps` steps that is called so; -1: none. */
+static int step_named(const struct rule *r, size_t steps, const char *name, size_t len)
+{
+    for (size_t i = steps; i-- > 0;)
+        if (strlen(r->step[i].group) == len && memcmp(r->step[i].group, name, len) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* The first reference to a step at or after `at`. */
+static bool next_reference(const struct rule *r, size_t steps, const struct expansion *e,
+                           size_t at, struct reference *out)
+{
+    for (size_t i = at; i + 1 < e->len; i++) {
+        if (e->source[i] != '\\')
+            continue;
+        const char *name = e->source + i + 3;
+        const char *end = i + 3 < e->len && memcmp(e->source + i + 1, "g<", 2) == 0
+                              ? memchr(name, '>', e->len - i - 3)
+                              : NULL;
+        int step = end ? step_named(r, steps, name, (size_t)(end - name)) : -1;
+        if (step >= 0) {
+            *out = (struct reference){i, (size_t)(end + 1 - e->source), (unsigned)step};
+            return true;
+        }
+        i++; /* what is escaped begins no escape */
+    }
+    return false;
+}
+
+static void add_piece(struct rules *s, struct expansion *e, struct piece piece)
+{
+    struct piece *grown =
+        arena_grow(&s->arena, e->piece, e->count, &e->space, sizeof(*e->piece));
+    if (grown) {
+        e->piece = grown;
+        e->piece[e->count++] = piece;
+        return;
+    }
+    template_free(piece.template);
+    e->fault = "MemoryError: out of memory";
+}
+
+/* What stands between references to steps. */
+static void add_template(struct rules *s, const struct rule *r, struct expansion *e,
+                         const char *at, size_t len)
+{
+    struct piece piece = {.text = {at, len}};
+    struct error err = {0};
+    if (len == 0 || e->fault)
+        return;
+    if (!memchr(at, '\\', len)) {
+        piece.kind = PIECE_TEXT;
+    } else if (len == 2 && at[1] >= '1' && at[1] <= '9' &&
+               (unsigned)(at[1] - '0') <= regex_groups(r->regex)) {
+        piece.kind = PIECE_GROUP;
+        piece.number = (unsigned)(at[1] - '0');
+    } else {
+        piece.kind = PIECE_TEMPLATE;
+        if (template_compile(at, len, r->regex, &piece.template, NULL, &err) != OK) {
+            e->fault = rules_fault_of(s, rules_class_of(&err), err.message, NULL);
+            return;
+        }
+    }
+    add_piece(s, e, piece);
+}
+
+/* The whole template, its references to steps replaced by group 0 written in as many
+ * characters: what is wrong with it is then said with its place in the whole. */
+static void check_whole(struct rules *s, const struct rule *r, size_t steps,
+                        struct expansion *e)
+{
+    struct text whole = {0};
+    struct reference ref;
+    size_t at = 0;
+    for (; next_reference(r, steps, e, at, &ref); at = ref.end) {
+        text_add(&whole, e->source + at, ref.begin + 3 - at);
+        for (size_t i = ref.begin + 3; i < ref.end - 1; i++)
+            if ((e->source[i] & 0xC0) != 0x80)
+                text_addc(&whole, '0');
+        text_addc(&whole, '>');
+    }
+    text_add(&whole, e->source + at, e->len - at);
+
+    struct template *checked = NULL;
+    struct error err = {0};
+    if (!text_str(&whole))
+        e->fault = "MemoryError: out of memory";
+    else if (template_compile(whole.at, whole.len, r->regex, &checked, NULL, &err) != OK)
+        e->fault = rules_fault_of(s, rules_class_of(&err), err.message, NULL);
+    template_free(checked);
+    text_release(&whole);
+}
+
+void rules_prepare(struct rules *s, const struct rule *r, size_t steps,
+                   struct expansion *e)
+{
+    struct reference ref;
+    size_t at = 0;
+    if (next_reference(r, steps, e, 0, &ref))
+        check_whole(s, r, steps, e);
+    for (; !e->fault && next_reference(r, steps, e, at, &ref); at = ref.end) {
+        add_template(s, r, e, e->source + at, ref.begin - at);
+        add_piece(s, e, (struct piece){.kind = PIECE_STEP, .number = ref.step});
+    }
+    add_template(s, r, e, e->source + at, e->len - at);
+    e->ready = true;
+}
+
+/* What a piece stands for, unless it is a template. */
+static struct run piece_run(const struct rules *s, const struct rule *r,
+                            const struct piece *p)
+{
+    size_t begin = 0, end = 0;
+    if (p->kind == PIECE_TEXT)
+        return p->text;
+    if (p->kind == PIECE_STEP)
+        return r->step[p->number].value;
+    regex_span(r->regex, p->number, &begin, &end);
+    return (struct run){s->name.at + begin, end - begin};
+}
+
+bool rules_expand(struct rules *s, struct rule *r, size_t steps, struct expansion *e,
+                  struct text *buffer, struct run *out)
+{
+    if (!e->ready)
+        rules_prepare(s, r, steps, e);
+    if (e->fault)
+        return rules_fail(s, e->fault);
+    if (e->count == 1 && e->piece[0].kind != PIECE_TEMPLATE) {
+        *out = piece_run(s, r, &e->piece[0]);
+        return true;
+    }
+    text_reset(buffer);
+    for (size_t i = 0; i < e->count; i++) {
+        const struct piece *p = &e->piece[i];
+        if (p->kind == PIECE_TEMPLATE) {
+            template_expand(p->template, r->regex, s->name.at, buffer);
+        } else {
+            rules_append(buffer, piece_run(s, r, p));
+        }
+    }
+    *out = (struct run){buffer->at ? buffer->at : "", buffer->len};
+    return buffer->failed ? rules_fail(s, "MemoryError: out of memory") : true;
+}
