@@ -1,0 +1,272 @@
+/*
+ * kauldron_rule.c - the options and the rules of a set, looked up; why a rule fails as a whole.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/map/kauldron_private.h"
+
+/* --- what the options ignore ------------------------------------------------------------- */
+
+static bool add_filter(struct loader *l, struct filters *f, struct map_text pattern)
+{
+    struct kontext path;
+    struct text text = {0};
+    struct error err = {0};
+    size_t space = f->count;
+    struct regex **grown =
+        arena_grow(&l->task->arena, f->regex, f->count, &space, sizeof(*grown));
+    if (!grown || !kontext_parse(&l->task->arena, pattern.at, pattern.len, &path))
+        return false;
+    f->regex = grown;
+    f->given = true;
+    if (!path.good) {
+        kontext_fault(&path, &text);
+        struct map_text error = map_keep(l->task, &text);
+        f->error = f->error.at ? f->error : error;
+        return true;
+    }
+    kontext_filter(&path, &text);
+    const char *regex = text_str(&text);
+    bool good = regex && regex_compile(regex, text.len, REGEX_MATCH, &f->regex[f->count],
+                                       &err) == OK;
+    f->count += good;
+    text_release(&text);
+    return good;
+}
+
+bool kauldron_read_filters(struct loader *l, const char *option, struct filters *f)
+{
+    struct map_text *pattern;
+    size_t count = map_list(l->task, option, &pattern);
+    for (size_t i = 0; i < count; i++)
+        if (!add_filter(l, f, pattern[i]))
+            return false;
+    return true;
+}
+
+void kauldron_filters_release(struct filters *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        regex_free(f->regex[i]);
+}
+
+/* The key as the original prints it; lives until the next call. */
+static struct map_text print_key(struct loader *l, struct map_text rest)
+{
+    text_reset(&l->key);
+    if (rest.at && rest.len == 0)
+        text_adds(&l->key, "['']");
+    else if (rest.at)
+        kontext_print_name(rest.at, rest.len, &l->key);
+    return (struct map_text){l->key.at ? l->key.at : "", l->key.len};
+}
+
+bool kauldron_is_ignored(struct loader *l, const struct filters *f, struct map_text rest)
+{
+    struct map_text key = print_key(l, rest);
+    struct error err = {0};
+    for (size_t i = 0; i < f->count; i++)
+        if (regex_exec(f->regex[i], key.at, key.len, 0, &err) > 0)
+            return true;
+    return false;
+}
+
+struct map_text kauldron_unwanted_key(struct loader *l, const char *what,
+                                      struct map_text rest, const char *option)
+{
+    struct map_text key = print_key(l, rest);
+    return map_say(
+        l->task,
+        "ValueError: %s key in restored checkpoint: %s. If you don't want to load this "
+        "key, please use a matching pattern in the `%s` argument.",
+        what, key.at, option);
+}
+
+/* --- rules that fail as a whole ---------------------------------------------------------- */
+
+bool kauldron_origin_of(struct loader *l, const struct entry *e, struct map_text rest,
+                        struct map_text *out)
+{
+    *out = kauldron_join(l->task, e->origin, rest);
+    if (!e->sliced)
+        return true;
+    const char *slash = rest.at ? memchr(rest.at, '/', rest.len) : NULL;
+    size_t len = slash ? (size_t)(slash - rest.at) : rest.len;
+    char *end;
+    unsigned long long i = rest.at && len ? strtoull(rest.at, &end, 10) : 0;
+    if (!rest.at || !len || end != rest.at + len || i >= e->picks)
+        return false;
+    *out = kauldron_element(l->task, e->origin, e->pick[i]);
+    if (slash)
+        *out = kauldron_join(l->task, *out,
+                             (struct map_text){slash + 1, rest.len - len - 1});
+    return true;
+}
+
+bool kauldron_rest_of(struct loader *l, const struct entry *e, struct map_text name,
+                      struct map_text *rest)
+{
+    if (!kauldron_is_below(e->origin, name, rest))
+        return false;
+    for (size_t i = 0; e->sliced && i < e->picks; i++) {
+        struct map_text inside;
+        if (!kauldron_is_below(kauldron_element(l->task, e->origin, e->pick[i]), name,
+                               &inside))
+            continue;
+        *rest = kauldron_join(l->task, map_say(l->task, "%zu", i), inside);
+        return true;
+    }
+    return !e->sliced;
+}
+
+static bool has_restored(struct loader *l, const struct entry *e)
+{
+    const struct map_tree *source = &l->task->source;
+    struct map_text rest;
+    for (size_t i = 0; i < source->count; i++)
+        if (source->leaf[i].kind == MAP_TENSOR &&
+            kauldron_rest_of(l, e, source->leaf[i].name, &rest))
+            return true;
+    return false;
+}
+
+static void fail(struct entry *e, enum step step, struct map_text error)
+{
+    e->error = error;
+    e->step = step;
+}
+
+/* The same for what cannot be written: "Type: Error trying to mutate path PATH: text". */
+static void fail_write(struct loader *l, struct entry *e, const char *type,
+                       const char *text)
+{
+    struct text path = {0};
+    kontext_print(&e->new, &path);
+    e->write_error = map_say(l->task, "%s: Error trying to mutate path %s: %s", type,
+                             path.at ? path.at : "", text);
+    text_release(&path);
+}
+
+/* What an earlier rule of the same phase has put where the path leads through. */
+static void check_entered(struct loader *l, struct entry *e)
+{
+    struct map_text part, rest, place, parent = kauldron_above(e->target, &part);
+    const struct entry *last = NULL;
+    for (struct entry *q = l->entry; q < e; q++)
+        if (q->late == e->late && q->found && kauldron_is_below(q->target, parent, &rest))
+            last = q;
+    if (!last)
+        return;
+    kauldron_is_below(last->target, parent, &rest);
+    bool known = kauldron_origin_of(l, last, rest, &place);
+    if (last->sliced && !rest.at)
+        return;
+    const struct map_leaf *leaf =
+        known ? kauldron_leaf_at(&l->task->source, &l->old, place) : NULL;
+    if (known && (kauldron_node_at(&l->old, place) == INNER ||
+                  (leaf && leaf->kind == MAP_EMPTY_DICT)))
+        return;
+    struct text text = {0};
+    bool tensor = leaf && leaf->kind == MAP_TENSOR;
+    if (tensor) {
+        text_adds(&text, "Cannot mutate leaf <class 'int'>. Tried to overwrite key ");
+        map_repr(&text, part);
+        text_adds(&text, ". Only dict, list can be recursed into.");
+    } else {
+        struct map_text key = print_key(l, parent);
+        text_adds(&text, "an earlier entry has put a subtree without ");
+        map_repr(&text, key);
+        text_adds(&text, " there");
+    }
+    fail_write(l, e, tensor ? "ValueError" : "KeyError", text.at ? text.at : "");
+    text_release(&text);
+}
+
+/* A list takes -1 down to less than its length, and no slices. */
+static bool check_index(struct loader *l, struct entry *e)
+{
+    const struct kontext_part *last = &e->new.part[e->new.parts - 1];
+    struct map_text part;
+    for (size_t i = 0; i < e->new.parts; i++)
+        if (e->new.part[i].kind == KONTEXT_SLICE) {
+            fail_write(l, e, "TypeError", "bad operand type for abs(): 'slice'");
+            return false;
+        }
+    kauldron_above(e->target, &part);
+    bool counted = last->kind == KONTEXT_NUMBER && *last->text == '-' && *part.at != '-';
+    if (!counted || strcmp(part.at, "0") != 0)
+        return true;
+    struct map_text text =
+        map_say(l->task, "Key %s out of range (length %s)", last->text, last->text + 1);
+    fail_write(l, e, "KeyError", text.at ? text.at : "");
+    return false;
+}
+
+static void check_write(struct loader *l, struct entry *e)
+{
+    if (e->new.parts == 0)
+        fail_write(l, e, "ValueError", "Path is empty");
+    else if (check_index(l, e) && !l->ignores)
+        check_entered(l, e);
+}
+
+/* Look both paths up, and see whether the rule can be carried out at all. */
+static bool read_entry(struct loader *l, struct entry *e)
+{
+    struct map_task *t = l->task;
+    struct found new, old;
+    struct map_text pattern = {e->rule->pattern, strlen(e->rule->pattern)}, error = {0};
+    const struct map_text *replacement = &e->rule->replacement;
+    if (!kontext_parse(&t->arena, pattern.at, pattern.len, &e->new) ||
+        !kontext_parse(&t->arena, replacement->at, replacement->len, &e->old))
+        return false;
+    bool has_new = kauldron_look_up(t, &l->new, &e->new, &new, &error);
+    e->target = new.place;
+    if (!has_new)
+        fail(e, STEP_NEW, error);
+    bool has_old = kauldron_look_up(t, &l->old, &e->old, &old, &error);
+    e->origin = old.place;
+    e->sliced = old.sliced;
+    e->pick = old.pick;
+    e->picks = old.picks;
+    e->found = has_new && has_old;
+    if (has_new && !has_old)
+        fail(e, STEP_OLD, error);
+    if (!e->found)
+        return true;
+    const struct map_leaf *leaf =
+        e->sliced ? NULL : kauldron_leaf_at(&t->source, &l->old, e->origin);
+    if (l->ignores && l->restored.error.at && has_restored(l, e))
+        fail(e, STEP_OLD, l->restored.error);
+    else if (l->ignores && leaf && leaf->kind == MAP_TENSOR &&
+             !kauldron_is_ignored(l, &l->restored, (struct map_text){0}))
+        fail(e, STEP_OLD,
+             map_say(t, "ValueError: Error trying to mutate path : Path is empty"));
+    else
+        check_write(l, e);
+    return true;
+}
+
+static bool is_late(const char *path)
+{
+    return strncmp(path, "opt_state", 9) == 0 && (path[9] == '\0' || path[9] == '.');
+}
+
+bool kauldron_read_entries(struct loader *l)
+{
+    struct map_task *t = l->task;
+    l->entry = arena_array(&t->arena, t->rules + 1, sizeof(*l->entry));
+    if (!l->entry)
+        return false;
+    for (int late = 0; late < 2; late++)
+        for (size_t i = 0; i < t->rules; i++)
+            if (t->rule[i].replacement.at && is_late(t->rule[i].pattern) == late) {
+                struct entry *e = &l->entry[l->entries++];
+                e->rule = &t->rule[i];
+                e->late = late;
+                if (!read_entry(l, e))
+                    return false;
+            }
+    return true;
+}
