@@ -199,7 +199,7 @@ static void settle_leaf(struct loader *l, const struct map_leaf *leaf)
         grow(l, leaf, &o);
         return;
     }
-    bool taken = o.entry && !failed && o.what == MAPPED;
+    bool taken = o.entry && !failed && o.what == MAPPED && o.old;
     if (!tensor && !failed && !(taken && o.old->kind == MAP_TENSOR))
         return; /* nothing is no row */
     struct map_row *row = map_add(l->task, failed  ? "error"
