@@ -149,7 +149,9 @@ enum status dcp_pieces_emit(struct job *job, const char *name, size_t len,
         return err->status;
     }
     if (err->status != OK) {
-        snprintf(what, sizeof(what), "tensor \"%.240s\"", name);
+        /* In a safetensors header it is no string: nothing ends it. */
+        snprintf(what, sizeof(what), "tensor \"%.*s\"", (int)(len < 240 ? len : 240),
+                 name);
         error_prefix(err, what);
         job_issue_error(job, ISSUE_ERROR, err);
         claim.storage = STORAGE_NONE;
