@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "catalog/db/sqlite.h"
 #include "shell/command/command.h"
 
 static bool is_digit(char c)

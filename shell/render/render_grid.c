@@ -206,7 +206,7 @@ static enum keep keep_of(const struct render *r, int column)
                                         "advice",  "hint",   "names", "first",
                                         "place",   "tensors"};
     static const char *const answers[] = {"new_name", "status", "max_abs", "rel_l2",
-                                          "cosine"};
+                                          "cosine",   "nans",   "infs"};
     if (r->listing && strcmp(r->names[column], "name_a") == 0)
         return KEEP_SUBJECT;
     for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
