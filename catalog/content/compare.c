@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "catalog/base/bits.h"
 #include "catalog/read/tensor_stream.h"
 
 struct sums {
@@ -21,13 +22,29 @@ static enum status fill(struct feed *f, struct error *err)
     return f->block.len ? OK : tensor_stream_next(f->stream, &f->block, err);
 }
 
-static double take(struct feed *f)
+/* The next number, whose 8 bytes are what the streams give. */
+static uint64_t take(struct feed *f)
+{
+    const uint64_t bits = load_u64le(f->block.at);
+    f->block.at += sizeof(bits);
+    f->block.len -= sizeof(bits);
+    return bits;
+}
+
+static double real_of(uint64_t bits)
 {
     double x;
-    memcpy(&x, f->block.at, sizeof(x));
-    f->block.at += sizeof(x);
-    f->block.len -= sizeof(x);
+    memcpy(&x, &bits, sizeof(x));
     return x;
+}
+
+static void add_sums(struct sums *s, double a, double b, double d)
+{
+    s->out->max_abs = fabs(d) > s->out->max_abs ? fabs(d) : s->out->max_abs;
+    s->aa += a * a;
+    s->bb += b * b;
+    s->ab += a * b;
+    s->dd += d * d;
 }
 
 static void add(struct sums *s, double a, double b)
@@ -40,11 +57,26 @@ static void add(struct sums *s, double a, double b)
     const double d =
         a == b ? 0 : b - a; /* infinities that are equal are no distance apart */
     s->out->unequal += a != b;
-    s->out->max_abs = fabs(d) > s->out->max_abs ? fabs(d) : s->out->max_abs;
-    s->aa += a * a;
-    s->bb += b * b;
-    s->ab += a * b;
-    s->dd += d * d;
+    add_sums(s, a, b, d);
+}
+
+/* Integers of 64 bits, not all of which float64 tells apart. */
+static void add_integers(struct sums *s, uint64_t a, uint64_t b, bool negative)
+{
+    const bool less = negative ? (int64_t)a < (int64_t)b : a < b;
+    s->out->unequal += a != b;
+    add_sums(s, negative ? (double)(int64_t)a : (double)a,
+             negative ? (double)(int64_t)b : (double)b, (double)(less ? b - a : a - b));
+}
+
+/* What both are compared as: themselves where they are the same integers of 64 bits. */
+static void common_dtype(const struct dtype *a, const struct dtype *b, struct dtype *out)
+{
+    const bool integers = a->kind == DTYPE_INT || a->kind == DTYPE_UINT;
+    if (integers && a->bits == 64 && strcmp(a->name, b->name) == 0)
+        *out = *a;
+    else
+        dtype_find("float64", out);
 }
 
 static void finish(const struct sums *s)
@@ -61,14 +93,18 @@ enum status tensor_compare(const struct stored_tensor *a, const struct stored_te
     struct feed x = {0}, y = {0};
     struct sums s = {.out = out};
     *out = (struct comparison){0};
-    dtype_find("float64", &wide);
+    common_dtype(&a->dtype, &b->dtype, &wide);
     if (a->elements != b->elements)
         return error_set(err, ERR_ARGUMENT, a->checkpoint, NO_OFFSET,
                          "the tensors have not as many elements");
     if (tensor_stream_open(a, NULL, &wide, &x.stream, err) == OK &&
         tensor_stream_open(b, NULL, &wide, &y.stream, err) == OK)
-        while (fill(&x, err) == OK && fill(&y, err) == OK && x.block.len && y.block.len)
-            add(&s, take(&x), take(&y));
+        while (fill(&x, err) == OK && fill(&y, err) == OK && x.block.len && y.block.len) {
+            if (wide.kind == DTYPE_FLOAT)
+                add(&s, real_of(take(&x)), real_of(take(&y)));
+            else
+                add_integers(&s, take(&x), take(&y), wide.kind == DTYPE_INT);
+        }
     tensor_stream_close(x.stream);
     tensor_stream_close(y.stream);
     finish(&s);

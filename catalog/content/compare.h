@@ -1,7 +1,7 @@
 /*
  * compare.h - how far apart the values of two tensors of one shape are, in one pass over both.
  *
- * Values become float64 first; NaN at the same place in both is no difference, at one of them alone
+ * Values become float64 first, but for two tensors of the same 64-bit integers; NaN at the same place in both is no difference, at one of them alone
  * it is: it is counted, and left out of the sums. Block types are dequantised. The sums do not
  * depend on threads: there is one.
  */

@@ -55,6 +55,15 @@ for m in turn make; do
     "$CKPTDB_BIN" diff old.safetensors new.safetensors --map $m --all --bytes; echo "status $?"
     "$CKPTDB_BIN" diff old.safetensors new.safetensors --map $m --all --values
 done
+echo '-- integers that float64 does not tell apart'
+python3 - <<'END'
+import json, struct
+for name, i, u in ("big_a", 2**53, 2**64 - 1), ("big_b", 2**53 + 1, 0):
+    text = json.dumps({"i": {"dtype": "I64", "shape": [2], "data_offsets": [0, 16]}, "u": {"dtype": "U64", "shape": [1], "data_offsets": [16, 24]}}).encode()
+    open(name + ".safetensors", "wb").write(struct.pack("<Q", len(text)) + text + struct.pack("<2qQ", i, -7, u))
+END
+"$CKPTDB_BIN" import big_a.safetensors big_b.safetensors
+"$CKPTDB_BIN" diff big_a.safetensors big_b.safetensors --values; echo "status $?"
 echo '-- trouble is 2'
 "$CKPTDB_BIN" diff a.safetensors none; echo "status $?"
 "$CKPTDB_BIN" diff a.safetensors b.safetensors --map none; echo "status $?"
