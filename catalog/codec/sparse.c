@@ -90,6 +90,8 @@ static bool parse(const char *at, struct sparse *s)
         !take_number(&at, ',', &s->values) || !take_number(&at, ',', &s->run) ||
         !take_shape(&at, ',', s->shape, &s->rank) || !take_number(&at, ',', &s->index))
         return false;
+    if (s->add == 'c' && s->width != 8 && s->width != 16)
+        return false;
     if (s->kind == 'o')
         return take_number(&at, ',', &s->s0) && take_number(&at, '\0', &s->s1);
     return take_number(&at, ',', &s->other) && take_number(&at, ',', &s->s0) &&
