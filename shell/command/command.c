@@ -99,6 +99,20 @@ static void help_list(FILE *out, bool shell_only)
                     commands[i]->summary);
 }
 
+/* How it is called, and what for; a command with verbs in a line for each. */
+static void print_usage(FILE *out, const struct command *c)
+{
+    bool verbs = command_has_verbs(c);
+    fprintf(out, "%s%s%s%s - %s\n", c->shell_only ? "." : "ckptdb ", c->name,
+            *c->args && !verbs ? " " : "", verbs ? "" : c->args, c->summary);
+    size_t len;
+    if (verbs)
+        fputc('\n', out);
+    for (const char *at = verbs ? c->args : ""; (at = command_next_verb(at, &len));
+         at += len)
+        fprintf(out, "  ckptdb %s %.*s\n", c->name, (int)len, at);
+}
+
 void help_print(FILE *out, const struct command *c)
 {
     if (!c) {
@@ -109,8 +123,7 @@ void help_print(FILE *out, const struct command *c)
         fputs("`help COMMAND` says more.\n", out);
         return;
     }
-    fprintf(out, "%s%s%s%s - %s\n", c->shell_only ? "." : "ckptdb ", c->name,
-            *c->args ? " " : "", c->args, c->summary);
+    print_usage(out, c);
     const struct option_spec *o = options_of(c);
     if (o->name && o->help)
         fputc('\n', out);

@@ -189,7 +189,7 @@ static bool is_empty(const struct render *r, int column)
     for (size_t row = 0; row < r->rows; row++)
         if (!r->cells[row * (size_t)r->columns + (size_t)column].null)
             return false;
-    return true;
+    return r->rows > 0;
 }
 
 /* Texts that a listing is asked for, and the names and numbers that are its answer. */
@@ -240,7 +240,7 @@ static bool leave_one_out(struct render *r)
         if (r->widths[i] >= BELOW)
             continue;
         shown++;
-        if (!empty && keep_of(r, i) == KEEP_NOT)
+        if (i > 0 && !empty && keep_of(r, i) == KEEP_NOT)
             victim = i;
         empty = empty || (victim == i && is_empty(r, i));
     }

@@ -491,6 +491,8 @@ def case_columns_are_left_out_with_a_word(t):
     s.expect(r"c = NULL")
     s = t.shell(query, columns=60)
     s.expect("c, e are left out, as the screen is narrow: --line shows all")
+    s = t.shell("SELECT NULL AS empty, 'b' AS b, 'c' AS c WHERE 0", columns=16)
+    s.expect(r"│ empty │ b │\s")
     s = t.ready(columns=60)  # numbers are whole, or not there
     s.line("SELECT " + ", ".join(f"1234567890123{i} AS n{i}" for i in range(5)) + ";")
     s.expect(r"│ 12345678901230 │ 12345678901231 │ 12345678901232 │\s")
