@@ -3,6 +3,8 @@
 -- Tensors that are known to be equal, by their hash and dtype, share a row.
 CREATE TABLE IF NOT EXISTS statistics (
   id          INTEGER PRIMARY KEY,
+  hash        INTEGER,            -- content_hashes.id, where it was known
+  dtype       TEXT NOT NULL,
   elements    INTEGER NOT NULL,
   finite      INTEGER NOT NULL,   -- the rest are NaN and infinities
   zeros       INTEGER NOT NULL,
@@ -16,6 +18,7 @@ CREATE TABLE IF NOT EXISTS statistics (
   l2          REAL,
   histogram   TEXT                -- JSON: {"edges":[…],"counts":[…]}
 ) STRICT;
+CREATE UNIQUE INDEX IF NOT EXISTS statistics_by_content ON statistics(hash, dtype);
 
 CREATE TABLE IF NOT EXISTS tensor_statistics (
   id          INTEGER PRIMARY KEY,  -- tensor.id

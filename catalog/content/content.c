@@ -10,11 +10,11 @@
 
 #include "catalog/base/text.h"
 #include "catalog/content/current.h"
+#include "catalog/content/keep.h"
 #include "catalog/content/part.h"
 #include "catalog/read/read.h"
 
-#define PART_BLOCKS  UINT64_C(32)        /* of one task */
-#define COMMIT_BYTES (UINT64_C(1) << 32) /* read between two commits */
+#define PART_BLOCKS UINT64_C(32) /* of one task */
 
 enum algorithm {
     CONTENT_HASH,
@@ -83,16 +83,6 @@ static void give_sha256(struct run *run, const struct stored_tensor *t,
     run->each(run->work->context, hex, t->name);
 }
 
-/* Commit now and then, so that little is lost when the work is stopped. */
-static enum status commit(struct run *run, uint64_t bytes, struct error *err)
-{
-    run->uncommitted += bytes;
-    if (run->algorithm != CONTENT_HASH || run->uncommitted < COMMIT_BYTES)
-        return OK;
-    run->uncommitted = 0;
-    return db_exec(run->work->db, "COMMIT; BEGIN IMMEDIATE", err);
-}
-
 static enum status take_outcome(void *context, const struct sweep_part *t, void *thing,
                                 struct error *err)
 {
@@ -119,7 +109,9 @@ static enum status take_outcome(void *context, const struct sweep_part *t, void 
         give_sha256(run, t->tensor, o);
     }
     run->tensor_failed = false;
-    return err->status == OK ? commit(run, t->len, err) : err->status;
+    if (err->status != OK || run->algorithm != CONTENT_HASH)
+        return err->status;
+    return keep_bytes(w, t->len, &run->uncommitted, err);
 }
 
 /* --- sweeps --------------------------------------------------------------------------------- */
@@ -293,15 +285,24 @@ static enum status drop_checkpoint(sqlite3 *db, int64_t checkpoint, struct error
     return db_exec(db, sql, err);
 }
 
-enum status content_hash(const struct content_work *w, int64_t checkpoint, bool *complete,
-                         struct error *err)
+/* A checkpoint has a hash once all of its tensors have. */
+static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    bool known = false;
+    if (prepare(db, "SELECT 1 FROM checkpoint_hashes WHERE id = ?1", &s, err) == OK) {
+        sqlite3_bind_int64(s, 1, checkpoint);
+        known = sqlite3_step(s) == SQLITE_ROW;
+    }
+    sqlite3_finalize(s);
+    return known;
+}
+
+static enum status compute(const struct content_work *w, int64_t checkpoint,
+                           bool *complete, struct error *err)
 {
     struct run run = {.work = w, .algorithm = CONTENT_HASH};
-    if (db_exec(w->db, "BEGIN IMMEDIATE", err) != OK)
-        return err->status;
-    const bool current = content_is_current(w, checkpoint, err);
-    if (current &&
-        prepare(w->db, "INSERT OR IGNORE INTO content_hashes(hash) VALUES (?1)", &run.put,
+    if (prepare(w->db, "INSERT OR IGNORE INTO content_hashes(hash) VALUES (?1)", &run.put,
                 err) == OK &&
         prepare(w->db,
                 "INSERT OR REPLACE INTO tensor_hashes"
@@ -310,20 +311,23 @@ enum status content_hash(const struct content_work *w, int64_t checkpoint, bool 
         run_checkpoint(&run, checkpoint, w->again, "t.file, t.offset, t.ord", err);
     sqlite3_finalize(run.put);
     sqlite3_finalize(run.link);
-    *complete = current && run.complete && err->status == OK;
+    *complete = run.complete && err->status == OK;
     if (*complete)
         hash_if_whole(w, checkpoint, err);
-    else if (current &&
-             err->status == OK) /* a tensor is damaged: what was known is not so */
+    else if (err->status == OK) /* a tensor is damaged: what was known is not so */
         drop_checkpoint(w->db, checkpoint, err);
-    /* What was done before an interruption or an error stays. */
-    struct error ending = {.offset = NO_OFFSET};
-    if (db_exec(w->db, "COMMIT", &ending) != OK) {
-        sqlite3_exec(w->db, "ROLLBACK", NULL, NULL, NULL);
-        if (err->status == OK)
-            *err = ending;
-    }
     return err->status;
+}
+
+enum status content_hash(const struct content_work *w, int64_t checkpoint, bool *complete,
+                         struct error *err)
+{
+    *complete = content_is_current(w, checkpoint, err);
+    if (*complete && (w->again || !is_known(w->db, checkpoint, err)) &&
+        err->status == OK && keep_begin(w, err) == OK)
+        compute(w, checkpoint, complete, err);
+    *complete = *complete && err->status == OK;
+    return keep_pause(w, err);
 }
 
 enum status content_sha256(const struct content_work *w, int64_t checkpoint,

@@ -10,10 +10,14 @@
 #ifndef CKPTDB_CONTENT_CONTENT_H
 #define CKPTDB_CONTENT_CONTENT_H
 
+#include <time.h>
+
 #include "catalog/db/db.h"
 
 struct content_work {
     sqlite3 *db;
+    time_t *
+        begun; /* the transaction that is open; of the work on any number of checkpoints */
     unsigned threads; /* 0: one a core */
     bool again;       /* compute what is known, too */
     bool twins;       /* only tensors of a size that content_find_twins() found */
@@ -27,6 +31,10 @@ struct content_work {
     void (*trouble)(void *context, const char *tensor, const struct error *);
     void *context;
 };
+
+/* Results are committed every two seconds, and whenever much was read: after the last checkpoint,
+ * and after an error or an interruption, the rest of them. */
+enum status content_commit(sqlite3 *, struct error *err);
 
 /* Find how many bytes more than one tensor has: only such tensors can be equal. Kept with the
  * connection, once for the work on any number of checkpoints. */

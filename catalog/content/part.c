@@ -132,7 +132,7 @@ struct part_outcome *part_read(const struct sweep_part *t, enum part_reading rea
                                                      : 0;
     struct part_outcome *o =
         calloc(1, sizeof(*o) + (size_t)blocks * sizeof(o->blocks[0]));
-    uint8_t *room = malloc(READ_BYTES);
+    uint8_t *room = malloc((size_t)(t->len < READ_BYTES ? t->len : READ_BYTES) + 1);
     if (o && room)
         read_part(t, reading, room, o);
     else if (o)

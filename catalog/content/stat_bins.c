@@ -61,10 +61,12 @@ struct edges {
     unsigned count;
 };
 
-static void find_edges(double least, double most, bool narrow, struct edges *e)
+static void find_edges(const struct stat_sums *s, bool narrow, struct edges *e)
 {
-    for (unsigned k = 1; k < STAT_COUNTS; k++) {
-        const double part = (double)k / STAT_COUNTS;
+    const double least = s->least, most = s->most;
+    const unsigned bins = s->finite < STAT_COUNTS ? (unsigned)s->finite : STAT_COUNTS;
+    for (unsigned k = 1; k < bins; k++) {
+        const double part = (double)k / bins;
         const double end = end_from(least * (1 - part) + most * part, narrow);
         if (end > (e->count ? e->at[e->count - 1] : least) && end < most)
             e->at[e->count++] = end;
@@ -88,19 +90,19 @@ static unsigned place_of(const struct edges *e, uint32_t bin, bool narrow)
 }
 
 void stat_histogram(struct text *out, const struct stat_count *bins, size_t count,
-                    bool narrow, double least, double most)
+                    bool narrow, const struct stat_sums *sums)
 {
     struct text edges = {0}, counts = {0};
     struct edges e = {.count = 0};
     uint64_t in[STAT_COUNTS] = {0};
-    find_edges(least, most, narrow, &e);
+    find_edges(sums, narrow, &e);
     for (size_t i = 0; i < count; i++)
         if (isfinite(inner_end(bins[i].bin & ~SIGN, narrow)))
             in[place_of(&e, bins[i].bin, narrow)] += bins[i].count;
-    add_number(&edges, least);
+    add_number(&edges, sums->least + 0.0);
     for (unsigned i = 0; i < e.count; i++)
         add_number(&edges, e.at[i]);
-    add_number(&edges, most);
+    add_number(&edges, sums->most + 0.0);
     for (unsigned i = 0; i <= e.count; i++)
         text_addf(&counts, "%s%llu", i ? "," : "", (unsigned long long)in[i]);
     text_addf(out, "{\"edges\":[%s],\"counts\":[%s]}", text_str(&edges),

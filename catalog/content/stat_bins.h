@@ -17,9 +17,9 @@ struct stat_count {
 /* The finest bin of a number, of float32's (`narrow`) or of float64's. */
 uint32_t stat_bin(double value, bool narrow);
 
-/* Append {"edges":[...],"counts":[...]} of the finite numbers in these bins, the least and greatest of
- * which are given. */
+/* Append {"edges":[...],"counts":[...]} of the finite numbers in these bins, of which there are some:
+ * no more bins than numbers. */
 void stat_histogram(struct text *out, const struct stat_count *bins, size_t count,
-                    bool narrow, double least, double most);
+                    bool narrow, const struct stat_sums *);
 
 #endif

@@ -198,13 +198,9 @@ struct counting {
     uint64_t at;    /* elements done */
     uint32_t *bins;
     struct stat_outcome *out;
-    union {
-        float of_32[STAT_BLOCK];
-        double of_64[STAT_BLOCK];
-        struct {
-            double real, imaginary;
-        } pair[STAT_BLOCK];
-    } room;
+    /* Room for the numbers of a block, or for all there are: one or the other. */
+    float *of_32;
+    double *of_64; /* of complex numbers both, first */
 };
 
 void stat_join(struct stat_sums *a, const struct stat_sums *b)
@@ -231,25 +227,23 @@ static const void *values_of(struct counting *c, const uint8_t *from, size_t cou
 {
     const size_t width = c->way == STAT_32 ? sizeof(float) : sizeof(double);
     if (c->converted) {
-        if (converter_run(&c->converter, from, &c->room, count, c->at, err) != OK)
+        if (converter_run(&c->converter, from, c->of_64, count, c->at, err) != OK)
             return NULL;
     } else if (count == STAT_BLOCK && (uintptr_t)from % width == 0) {
         return from;
     } else {
-        memcpy(&c->room, from, count * width);
+        memcpy(c->of_64, from, count * width);
     }
     if (c->part->tensor->dtype.kind == DTYPE_COMPLEX)
-        for (size_t i = 0; i < count; i++) {
-            const double size = hypot(c->room.pair[i].real, c->room.pair[i].imaginary);
-            c->room.of_64[i] = size;
-        }
+        for (size_t i = 0; i < count; i++)
+            c->of_64[i] = hypot(c->of_64[2 * i], c->of_64[2 * i + 1]);
     for (size_t i = count; i % 8; i++) {
         if (c->way == STAT_32)
-            c->room.of_32[i] = NAN;
+            c->of_32[i] = NAN;
         else
-            c->room.of_64[i] = NAN;
+            c->of_64[i] = NAN;
     }
-    return &c->room;
+    return c->of_64;
 }
 
 static enum status count_block(struct counting *c, const uint8_t *from, size_t count,
@@ -305,10 +299,15 @@ static enum status read_part(struct counting *c, struct reader *r, uint64_t elem
                              struct error *err)
 {
     const struct dtype *d = &c->part->tensor->dtype;
-    const size_t most = (size_t)bytes_of(d, (uint64_t)READ_BLOCKS * STAT_BLOCK);
-    uint8_t *room = malloc(most);
-    if (!room)
+    const uint64_t most = (uint64_t)READ_BLOCKS * STAT_BLOCK;
+    const uint64_t values = elements < STAT_BLOCK ? elements + 8 : STAT_BLOCK;
+    uint8_t *room = malloc((size_t)bytes_of(d, elements < most ? elements : most) + 1);
+    c->of_64 = calloc((size_t)values * 2, sizeof(*c->of_64));
+    c->of_32 = (float *)c->of_64;
+    if (!room || !c->of_64) {
+        free(room);
         return no_memory(err);
+    }
     for (uint64_t done = 0; done < elements && err->status == OK;) {
         const uint64_t left = elements - done, block = (uint64_t)READ_BLOCKS * STAT_BLOCK;
         const uint64_t count = left < block ? left : block;
@@ -335,7 +334,7 @@ static bool empty_few(struct counting *c, uint64_t count)
 {
     bool fine = true;
     for (uint64_t i = 0; i < count; i++) {
-        const double x = c->way == STAT_32 ? (double)c->room.of_32[i] : c->room.of_64[i];
+        const double x = c->way == STAT_32 ? (double)c->of_32[i] : c->of_64[i];
         fine = empty_one(c->bins, stat_bin(x, c->way == STAT_32), c->out) && fine;
     }
     return fine;
@@ -356,8 +355,9 @@ static enum status count_part(struct stat_tables *tables, struct counting *c,
     }
     c->bins = table->at;
     read_part(c, r, elements, &o->err);
-    if (!(elements <= FEW && c->way != STAT_CODES ? empty_few(c, elements)
-                                                  : empty_table(c->bins, o)))
+    if (!(elements <= FEW && c->way != STAT_CODES && !o->err.status
+              ? empty_few(c, elements)
+              : empty_table(c->bins, o)))
         no_memory(&o->err);
     table_give(tables, table);
     return o->err.status;
@@ -367,7 +367,7 @@ struct stat_outcome *stat_read(struct stat_tables *tables, const struct sweep_pa
                                uint64_t *bytes)
 {
     struct stat_outcome *o = calloc(1, sizeof(*o));
-    struct counting *c = malloc(sizeof(*c));
+    struct counting *c = calloc(1, sizeof(*c));
     const struct stored_tensor *t = part->tensor;
     struct reader *r = NULL;
     struct dtype to;
@@ -380,7 +380,6 @@ struct stat_outcome *stat_read(struct stat_tables *tables, const struct sweep_pa
     c->part = part;
     c->way = stat_way(t);
     c->out = o;
-    c->at = 0;
     c->kernels = stat_kernels();
     c->tiny = stat_tiny(&t->dtype);
     wide(&t->dtype, c->way, &to);
@@ -394,6 +393,7 @@ struct stat_outcome *stat_read(struct stat_tables *tables, const struct sweep_pa
         o->absent = true;
     reader_close(r);
     *bytes += o->group_count * sizeof(*o->groups) + o->bin_count * sizeof(*o->bins);
+    free(c->of_64);
     free(c);
     return o;
 }

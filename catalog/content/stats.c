@@ -7,12 +7,12 @@
 
 #include "catalog/base/text.h"
 #include "catalog/content/current.h"
+#include "catalog/content/keep.h"
 #include "catalog/content/stat_bins.h"
 #include "catalog/content/stat_read.h"
 #include "catalog/convert/convert.h"
 
-#define COMMIT_BYTES (UINT64_C(1) << 32) /* read between two commits */
-#define CODES        (1U << 16)
+#define CODES (1U << 16)
 
 struct run {
     const struct content_work *work;
@@ -141,6 +141,8 @@ static void bind_sums(sqlite3_stmt *s, const struct stored_tensor *t,
     bind_real(s, 10, known ? sqrt(x->spread / n) : 0, known);
     bind_real(s, 11, sqrt(x->spread + n * (x->mean * x->mean)), known);
     sqlite3_bind_text(s, 12, known ? histogram : NULL, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(s, 13, t->dtype.name, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_int64(s, 14, t->id);
 }
 
 static enum status keep(struct run *run, const struct stored_tensor *t, struct error *err)
@@ -151,16 +153,16 @@ static enum status keep(struct run *run, const struct stored_tensor *t, struct e
     if (way == STAT_CODES && sum_codes(run, &t->dtype, err) != OK)
         return err->status;
     if (run->sums.finite)
-        stat_histogram(&histogram, run->bins, run->bin_count, way != STAT_64,
-                       run->sums.least, run->sums.most);
+        stat_histogram(&histogram, run->bins, run->bin_count, way != STAT_64, &run->sums);
     if (!text_str(&histogram))
         return no_memory(err);
     bind_sums(run->put, t, &run->sums, text_str(&histogram));
     text_release(&histogram);
-    if (step(db, run->put, err) != OK)
-        return err->status;
+    const bool kept = sqlite3_step(run->put) == SQLITE_ROW;
     sqlite3_bind_int64(run->link, 1, t->id);
-    sqlite3_bind_int64(run->link, 2, sqlite3_last_insert_rowid(db));
+    sqlite3_bind_int64(run->link, 2, kept ? sqlite3_column_int64(run->put, 0) : 0);
+    if (sqlite3_reset(run->put) != SQLITE_OK || !kept)
+        return db_error(db, "cannot keep statistics", err);
     return step(db, run->link, err);
 }
 
@@ -190,11 +192,8 @@ static enum status end_tensor(struct run *run, const struct stored_tensor *t,
         keep(run, t, err);
     if (err->status == OK)
         begin_tensor(run);
-    run->uncommitted += t->nbytes;
-    if (err->status != OK || run->uncommitted < COMMIT_BYTES)
-        return err->status;
-    run->uncommitted = 0;
-    return db_exec(run->work->db, "COMMIT; BEGIN IMMEDIATE", err);
+    return err->status == OK ? keep_bytes(run->work, t->nbytes, &run->uncommitted, err)
+                             : err->status;
 }
 
 /* --- the sweep ------------------------------------------------------------------------------ */
@@ -277,15 +276,11 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 static enum status share(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     static const char sql[] =
-        "INSERT OR IGNORE INTO tensor_statistics"
-        " SELECT x.id, (SELECT o.statistics FROM tensor_hashes y"
-        "               JOIN tensor_statistics o ON o.id = y.id"
-        "               JOIN checkpoints d ON d.id = y.id >> 24"
-        "               JOIN layout_tensors u ON u.id = (d.layout << 24) + (y.id & 16777215)"
-        "               WHERE y.hash = x.hash AND u.dtype = t.dtype LIMIT 1) AS same"
-        " FROM tensor_hashes x JOIN checkpoints c ON c.id = x.id >> 24"
+        "INSERT OR IGNORE INTO tensor_statistics SELECT x.id, s.id FROM tensor_hashes x"
+        " JOIN checkpoints c ON c.id = x.id >> 24"
         " JOIN layout_tensors t ON t.id = (c.layout << 24) + (x.id & 16777215)"
-        " WHERE x.id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215 AND same IS NOT NULL";
+        " JOIN statistics s ON s.hash = x.hash AND s.dtype = t.dtype"
+        " WHERE x.id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215";
     sqlite3_stmt *s = NULL;
     if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
         return db_error(db, "cannot read the catalog", err);
@@ -331,7 +326,10 @@ static enum status prepare(struct run *run, struct error *err)
 {
     static const char put[] =
         "INSERT INTO statistics(elements, finite, zeros, nans, infs, subnormals, min, max,"
-        " mean, std, l2, histogram) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+        " mean, std, l2, histogram, dtype, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
+        " ?10, ?11, ?12, ?13, (SELECT hash FROM tensor_hashes WHERE id = ?14))"
+        /* Equal values have equal statistics: the row is there. */
+        " ON CONFLICT(hash, dtype) DO UPDATE SET elements = excluded.elements RETURNING id";
     static const char link[] =
         "INSERT INTO tensor_statistics VALUES (?1, ?2)"
         " ON CONFLICT(id) DO UPDATE SET statistics = excluded.statistics";
@@ -351,12 +349,9 @@ enum status content_stats(const struct content_work *w, int64_t checkpoint,
                           const char *regex, bool *complete, struct error *err)
 {
     struct run run = {.work = w, .complete = true};
-    struct error ending = {.offset = NO_OFFSET};
-    if (db_exec(w->db, "BEGIN IMMEDIATE", err) != OK)
-        return err->status;
     const bool current = content_is_current(w, checkpoint, err);
-    if (current && (w->again || share(w->db, checkpoint, err) == OK) &&
-        prepare(&run, err) == OK)
+    if (current && keep_begin(w, err) == OK &&
+        (w->again || share(w->db, checkpoint, err) == OK) && prepare(&run, err) == OK)
         sweep_checkpoint(&run, checkpoint, regex, err);
     sqlite3_finalize(run.put);
     sqlite3_finalize(run.link);
@@ -365,11 +360,5 @@ enum status content_stats(const struct content_work *w, int64_t checkpoint,
     free(run.room);
     free(run.decoded);
     *complete = current && run.complete && err->status == OK;
-    /* What was done before an interruption or an error stays. */
-    if (db_exec(w->db, "COMMIT", &ending) != OK) {
-        sqlite3_exec(w->db, "ROLLBACK", NULL, NULL, NULL);
-        if (err->status == OK)
-            *err = ending;
-    }
-    return err->status;
+    return keep_pause(w, err);
 }

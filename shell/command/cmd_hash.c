@@ -134,6 +134,8 @@ int hash_request(struct session *s, const struct hash_request *r)
     struct hashing h = {.session = s, .bar = progress_new(s, "hashing", "B")};
     struct error err = {.offset = NO_OFFSET};
     struct content_work w = work_of(&h, r->threads, r->again);
+    time_t begun;
+    w.begun = &begun;
     w.twins = r->twins;
     if (w.twins)
         content_find_twins(s->db, &err);
@@ -145,6 +147,7 @@ int hash_request(struct session *s, const struct hash_request *r)
         say_trouble(&h);
         sqlite3_free(name);
     }
+    content_commit(s->db, &err);
     progress_free(h.bar);
     return ending(&h, &err);
 }

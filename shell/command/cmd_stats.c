@@ -70,7 +70,9 @@ static int count_all(struct session *s, const struct hash_request *r, const char
 {
     struct counting c = {.session = s, .bar = progress_new(s, "reading", "B")};
     struct error err = {.offset = NO_OFFSET};
+    time_t begun;
     const struct content_work w = {.db = s->db,
+                                   .begun = &begun,
                                    .threads = r->threads,
                                    .again = r->again,
                                    .stop = interrupted,
@@ -80,6 +82,7 @@ static int count_all(struct session *s, const struct hash_request *r, const char
     bool complete;
     for (size_t i = 0; i < r->count && err.status == OK; i++)
         content_stats(&w, r->ids[i], regex, &complete, &err);
+    content_commit(s->db, &err);
     progress_free(c.bar);
     if (err.status == ERR_INTERRUPTED) {
         complain("interrupted; what was computed so far is kept");

@@ -204,7 +204,7 @@ static bool is_json_column(const char *name)
 {
     static const char *const names[] = {"shape",   "shape_a", "shape_b", "ops",
                                         "compute", "names",   "tensors", "tensor_ids",
-                                        "extents", "strides", "issues"};
+                                        "extents", "strides", "issues",  "histogram"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(name, names[i]) == 0)
             return true;

@@ -32,6 +32,7 @@ class Bench:
         self.only = re.compile(args.only)
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="ckptdb-bench-", dir=args.dir))
         self.missed = []
+        self.cpu = 0.0  # of the last run: user and system, seconds
         self.left = []
         self.python = {}
 
@@ -42,10 +43,11 @@ class Bench:
         return max(1, int(full * self.scale))
 
     def run(self, command, **more):
-        started = time.perf_counter()
+        started, before = time.perf_counter(), os.times()
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               shell=isinstance(command, str), **more)
-        took = time.perf_counter() - started
+        took, after = time.perf_counter() - started, os.times()
+        self.cpu = after.children_user + after.children_system - before.children_user - before.children_system
         if done.returncode != 0:
             raise SystemExit(f"{command}: status {done.returncode}\n{done.stderr.decode()[-2000:]}")
         return took, done.stdout
@@ -66,7 +68,7 @@ class Bench:
     def compare(self, name, ours, reference, goal, before=None, same=None, note="", floor=0):
         """Run both in turn; `before(side)` readies each run; `same(a, b)` compares the outputs. `note` is a
         text, or gives one in the end. What takes `floor` seconds at most meets any goal."""
-        ratios, times, outputs = [], ([], []), [None, None]
+        ratios, times, cpu, outputs = [], ([], []), ([], []), [None, None]
         for pair in range(self.pairs + 1):
             took = []
             for side, command in enumerate((ours, reference)):
@@ -74,6 +76,7 @@ class Bench:
                     before(side)
                 seconds, outputs[side] = self.run(command)
                 took.append(seconds)
+                cpu[side].append(self.cpu)
             if pair:
                 ratios.append(took[0] / took[1])
                 times[0].append(took[0])
@@ -82,7 +85,8 @@ class Bench:
             raise SystemExit(f"{name}: the outputs differ: {outputs[0][:200]!r} {outputs[1][:200]!r}")
         self.row(name, statistics.median(ratios), min(ratios), max(ratios), goal,
                  f"{statistics.median(times[0]) * 1000:.1f} ms against "
-                 f"{statistics.median(times[1]) * 1000:.1f} ms{note() if callable(note) else note}",
+                 f"{statistics.median(times[1]) * 1000:.1f} ms, CPU {statistics.median(cpu[0]) * 1000:.0f} and "
+                 f"{statistics.median(cpu[1]) * 1000:.0f} ms{note() if callable(note) else note}",
                  statistics.median(times[0]) <= floor)
 
     def row(self, name, ratio, low, high, goal, note, enough=False):

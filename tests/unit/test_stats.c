@@ -157,7 +157,8 @@ static void assert_histogram(const struct stat_count *bins, size_t count, double
                              double most, const char *want)
 {
     struct text t = {0};
-    stat_histogram(&t, bins, count, true, least, most);
+    const struct stat_sums sums = {.finite = 1000, .least = least, .most = most};
+    stat_histogram(&t, bins, count, true, &sums);
     assert_string_equal(text_str(&t), want);
     text_release(&t);
 }

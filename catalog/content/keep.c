@@ -1,0 +1,44 @@
+#include "catalog/content/keep.h"
+
+#define KEEP_SECONDS 2
+#define KEEP_BYTES   (UINT64_C(1) << 32)
+
+static enum status begin(const struct content_work *w, struct error *err)
+{
+    if (w->begun)
+        *w->begun = time(NULL);
+    return db_exec(w->db, "BEGIN IMMEDIATE", err);
+}
+
+enum status keep_begin(const struct content_work *w, struct error *err)
+{
+    return sqlite3_get_autocommit(w->db) ? begin(w, err) : OK;
+}
+
+enum status content_commit(sqlite3 *db, struct error *err)
+{
+    struct error ending = {.offset = NO_OFFSET};
+    if (sqlite3_get_autocommit(db) || db_exec(db, "COMMIT", &ending) == OK)
+        return err->status;
+    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    if (err->status == OK)
+        *err = ending;
+    return err->status;
+}
+
+enum status keep_pause(const struct content_work *w, struct error *err)
+{
+    if (err->status == OK && w->begun && time(NULL) < *w->begun + KEEP_SECONDS)
+        return OK;
+    return content_commit(w->db, err);
+}
+
+enum status keep_bytes(const struct content_work *w, uint64_t bytes, uint64_t *since,
+                       struct error *err)
+{
+    *since += bytes;
+    if (*since < KEEP_BYTES)
+        return OK;
+    *since = 0;
+    return content_commit(w->db, err) == OK ? begin(w, err) : err->status;
+}
