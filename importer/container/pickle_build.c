@@ -84,7 +84,7 @@ bool pickle_do_global(struct machine *m)
 
 bool pickle_do_stack_global(struct machine *m)
 {
-    pickle_ref name, module;
+    pickle_ref name = 0, module = 0;
     if (!pickle_pop(m, &name) || !pickle_pop(m, &module))
         return false;
     const struct pickle_node *a = pickle_at(m->p, module), *b = pickle_at(m->p, name);

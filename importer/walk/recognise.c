@@ -5,152 +5,22 @@
  *   2 index files claim their neighbours (shards)
  *   3 every recognised file that nobody claimed is a checkpoint
  */
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "catalog/base/names.h"
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
 #include "importer/job/stray.h"
+#include "importer/walk/recognise_private.h"
 #include "importer/walk/unread.h"
-#include "importer/walk/walk_private.h"
 
 #define MANY_FILES 256 /* in one directory: worth more threads */
 
-/* --- filling the walk's lists (under the lock) ------------------------------------------ */
-
-static void *grown(struct walker *w, void *list, uint64_t count, size_t *space,
-                   size_t size)
-{
-    void *larger = arena_grow(&w->walk->arena, list, count, space, size);
-    if (!larger)
-        w->failed = true;
-    return larger;
-}
-
-static const char *kept(struct walker *w, const char *text)
-{
-    const char *copy = arena_copy(&w->walk->arena, text, strlen(text));
-    if (!copy)
-        w->failed = true;
-    return copy;
-}
-
-/* A message with its control characters escaped. */
-static struct batch_issue issue_of(struct walker *w, const char *path, bool warning,
-                                   const char *code, const char *fmt, va_list args)
-{
-    struct error safe = {.offset = NO_OFFSET};
-    char raw[sizeof(safe.message)];
-    vsnprintf(raw, sizeof(raw), fmt, args);
-    error_set(&safe, ERR_CORRUPT, NULL, NO_OFFSET, "%s", raw);
-    return (struct batch_issue){.path = kept(w, path),
-                                .offset = NO_OFFSET,
-                                .warning = warning,
-                                .code = code,
-                                .message = kept(w, safe.message)};
-}
-
-void walk_issue(struct walker *w, const char *path, bool warning, const char *code,
-                const char *fmt, ...)
-{
-    struct walk *walk = w->walk;
-    va_list args;
-    va_start(args, fmt);
-    struct batch_issue issue = issue_of(w, path, warning, code, fmt, args);
-    va_end(args);
-    void *list =
-        grown(w, walk->issues, walk->issue_count, &w->issue_space, sizeof(*walk->issues));
-    if (!list || !issue.path || !issue.message)
-        return;
-    walk->issues = list;
-    walk->issues[walk->issue_count++] = issue;
-}
-
-void walk_note(struct walker *w, const char *checkpoint, const char *path,
-               const char *code, const char *fmt, ...)
-{
-    struct walk *walk = w->walk;
-    va_list args;
-    va_start(args, fmt);
-    struct walk_note note = {kept(w, checkpoint),
-                             issue_of(w, path, true, code, fmt, args)};
-    va_end(args);
-    void *list =
-        grown(w, walk->notes, walk->note_count, &w->note_space, sizeof(*walk->notes));
-    if (!list || !note.checkpoint || !note.issue.path || !note.issue.message)
-        return;
-    walk->notes = list;
-    walk->notes[walk->note_count++] = note;
-}
-
-static void remember(struct walker *w, struct strmap *set, const char *path)
-{
-    bool added;
-    const char *key;
-    if (!strmap_keep(set, &w->walk->arena, path, strlen(path), &key, &added))
-        w->failed = true;
-}
-
-void walk_unseen(struct walker *w, const char *path, const char *why)
-{
-    remember(w, &w->walk->unseen, path);
-    if (why)
-        walk_issue(w, path, false, "unreadable", "%s", why);
-}
-
-void walk_avoided(struct walker *w, const char *path)
-{
-    pthread_mutex_lock(&w->lock);
-    walk_unseen(w, path, NULL);
-    pthread_mutex_unlock(&w->lock);
-}
-
-static void add_passed(struct walker *w, const char *path, const struct entry *e)
-{
-    struct walk *walk = w->walk;
-    void *list = grown(w, walk->passed, walk->passed_count, &w->passed_space,
-                       sizeof(*walk->passed));
-    const char *copy = kept(w, path);
-    if (!list || !copy)
-        return;
-    walk->passed = list;
-    walk->passed[walk->passed_count++] =
-        (struct batch_file){.path = copy, .identity = e->identity, .kind = e->unread};
-}
-
-static void add_unread(struct walker *w, const char *path, const struct entry *e)
-{
-    struct walk *walk = w->walk;
-    void *list = grown(w, walk->unread, walk->unread_count, &w->unread_space,
-                       sizeof(*walk->unread));
-    const char *copy = kept(w, path);
-    if (!list || !copy)
-        return;
-    walk->unread = list;
-    walk->unread[walk->unread_count++] = (struct unread_file){copy, e->unread};
-}
-
-static void add_unit(struct walker *w, struct unit u)
-{
-    struct walk *walk = w->walk;
-    void *list =
-        grown(w, walk->units, walk->unit_count, &w->unit_space, sizeof(*walk->units));
-    u.path = kept(w, u.path);
-    u.primary = kept(w, u.primary);
-    if (!list || !u.path || !u.primary)
-        return;
-    walk->units = list;
-    walk->units[walk->unit_count++] = u;
-}
-
 /* --- probing ---------------------------------------------------------------------------- */
 
-static const char *join(struct listing *l, const char *name)
+const char *listing_path(struct listing *l, const char *name)
 {
     return walk_join(l->arena, l->path, name);
 }
@@ -211,7 +81,7 @@ static const struct known_file *unchanged_row(const struct known *k, const char 
     return best;
 }
 
-static bool is_primary(const struct known_file *f)
+bool known_is_primary(const struct known_file *f)
 {
     return f && f->checkpoint != KNOWN_NONE && f->position == 0;
 }
@@ -225,28 +95,39 @@ static bool named_like_a_set(const char *name)
     return false;
 }
 
-static bool is_named(const struct listing *l, const struct entry *e)
+bool listing_asks_for(const struct listing *l, const struct entry *e)
 {
-    return l->only && strcmp(l->only, e->name) == 0;
+    return l->asked != ASKED_ALL && strcmp(l->only, e->name) == 0;
 }
 
 /* Files without a suffix are known by their content alone. */
 static bool wanted(const struct listing *l, const struct entry *e)
 {
-    return !l->only || is_named(l, e) || named_like_a_set(e->name) ||
-           (l->companion_asked && !format_claims_name(e->name)) ||
-           (l->parts_asked && strncmp(e->name, l->only, strlen(l->only)) == 0);
+    if (listing_asks_for(l, e) || named_like_a_set(e->name))
+        return true;
+    switch (l->asked) {
+    case ASKED_ALL:
+        return true;
+    case ASKED_FILE:
+        return false;
+    case ASKED_PARTS:
+        return strncmp(e->name, l->only, strlen(l->only)) == 0;
+    case ASKED_COMPANION:
+        return !format_claims_name(e->name);
+    }
+    return false;
 }
 
 /* Does the file belong to a checkpoint whose primary file is as it was, and claims it? */
 static bool is_part(const struct known *k, struct listing *l, const struct entry *e)
 {
-    if (!e->known || e->known->checkpoint == KNOWN_NONE || is_primary(e->known))
+    if (!e->known || e->known->checkpoint == KNOWN_NONE || known_is_primary(e->known))
         return false;
     const char *primary = k->files[k->checkpoints[e->known->checkpoint].first_file].path;
     const char *slash = strrchr(primary, '/');
     const struct entry *p = slash ? listing_file(l, slash + 1) : NULL;
-    return p && is_primary(p->known) && p->known->checkpoint == e->known->checkpoint;
+    return p && known_is_primary(p->known) &&
+           p->known->checkpoint == e->known->checkpoint;
 }
 
 /* Fill in what the catalog knows. True: something in this directory is new, changed or
@@ -257,11 +138,11 @@ static bool look_up(struct walker *w, struct listing *l)
     const struct known *k = w->options->known;
     for (uint64_t i = 0; i < l->file_count; i++) {
         struct entry *e = &l->files[i];
-        const char *path = join(l, e->name);
+        const char *path = listing_path(l, e->name);
         if (!path || !wanted(l, e) || unfinished_name(e->name))
             continue;
         e->known = unchanged_row(k, path, &e->identity);
-        if (is_primary(e->known))
+        if (known_is_primary(e->known))
             e->format = format_named(k->checkpoints[e->known->checkpoint].format);
         dirty |= !e->known;
     }
@@ -283,7 +164,8 @@ static void probe_some(void *argument)
         struct entry *e = &l->files[i];
         /* A shard whose index is gone is looked at again, too, as is what was passed over
          * and is now asked for by name. */
-        bool passed = e->known && e->known->checkpoint == KNOWN_NONE && !is_named(l, e);
+        bool passed =
+            e->known && e->known->checkpoint == KNOWN_NONE && !listing_asks_for(l, e);
         bool settled =
             passed || (e->known && e->format) || is_part(p->walker->options->known, l, e);
         if (!settled && !e->probed && !e->claimed && wanted(l, e) &&
@@ -300,110 +182,6 @@ static void probe_unknown(struct walker *w, struct listing *l, bool dirty)
         helpers = threads_start(w->options->threads - 1, probe_some, &p);
     probe_some(&p);
     threads_join(helpers);
-}
-
-/* --- claiming --------------------------------------------------------------------------- */
-
-struct claiming {
-    struct listing *listing;
-    const struct entry *primary;
-    bool found_only; /* the one name asked for is among the claimed */
-};
-
-static void take(struct claiming *c, struct entry *e)
-{
-    if (!e || e == c->primary)
-        return;
-    e->claimed_twice |= e->claimed && e->claimer != c->primary;
-    e->claimer = c->primary;
-    e->claimed = true;
-    c->found_only |= c->listing->only && strcmp(c->listing->only, e->name) == 0;
-}
-
-void claim_take(struct claim *claim, const char *name)
-{
-    struct claiming *c = claim->taken;
-    take(c, listing_file(c->listing, name));
-}
-
-void claim_take_prefix(struct claim *claim, const char *prefix,
-                       bool (*fits)(const char *rest))
-{
-    struct claiming *c = claim->taken;
-    size_t len = strlen(prefix);
-    uint64_t low = names_from(claim->names, claim->count, prefix);
-    for (; low < claim->count && strncmp(claim->names[low], prefix, len) == 0; low++)
-        if (!fits || fits(claim->names[low] + len))
-            take(c, &c->listing->files[low]);
-}
-
-enum status claim_read(struct claim *claim, uint64_t limit, uint8_t **bytes, size_t *len,
-                       struct error *err)
-{
-    struct claiming *c = claim->taken;
-    struct source *s = NULL;
-    uint8_t *buffer = NULL;
-    const char *path = join(c->listing, claim->name);
-    if (!path)
-        return error_set(err, ERR_MEMORY, claim->name, NO_OFFSET, "no memory");
-    if (source_open_file(path, 0, &s, NULL, err) != OK)
-        return err->status;
-    if (s->size > limit)
-        error_set(err, ERR_LIMIT, path, NO_OFFSET, "larger than %llu bytes",
-                  (unsigned long long)limit);
-    else if (!(buffer = malloc(s->size ? s->size : 1)))
-        error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
-    else if (source_read(s, 0, buffer, s->size, err) == OK)
-        *len = s->size;
-    source_close(s);
-    if (err->status == OK)
-        *bytes = buffer;
-    else
-        free(buffer);
-    return err->status;
-}
-
-static const char **names_of(struct listing *l, struct arena *arena)
-{
-    const char **names = arena_array(arena, l->file_count + 1, sizeof(*names));
-    for (uint64_t i = 0; names && i < l->file_count; i++)
-        names[i] = arena == l->arena
-                       ? l->files[i].name
-                       : arena_copy(arena, l->files[i].name, strlen(l->files[i].name));
-    return names;
-}
-
-/* What an unchanged index claimed when it was indexed. */
-static void claim_as_before(const struct known *k, struct listing *l,
-                            const struct entry *primary, struct claiming *c)
-{
-    const struct known_checkpoint *known = &k->checkpoints[primary->known->checkpoint];
-    for (uint32_t i = 0; i < known->file_count; i++) {
-        const char *slash = strrchr(k->files[known->first_file + i].path, '/');
-        if (slash)
-            take(c, listing_file(l, slash + 1));
-    }
-}
-
-/* All index files claim; says which of them claimed the name asked for. */
-static void claim_all(struct walker *w, struct listing *l, bool dirty, bool *claims_only)
-{
-    const char **names = NULL;
-    for (uint64_t i = 0; i < l->file_count; i++) {
-        struct entry *e = &l->files[i];
-        if (!e->format || !e->format->claim)
-            continue;
-        struct claiming c = {.listing = l, .primary = e};
-        if (!dirty && is_primary(e->known)) {
-            claim_as_before(w->options->known, l, e, &c);
-        } else {
-            if (!names && !(names = names_of(l, l->arena)))
-                return;
-            struct claim claim = {l->path, e->name, names, l->file_count, &c};
-            e->format->claim(&claim); /* indexing reports what is wrong with it */
-        }
-        claims_only[i] = c.found_only;
-    }
 }
 
 /* --- units ------------------------------------------------------------------------------ */
@@ -451,7 +229,7 @@ static bool unit_unchanged(struct walker *w, struct listing *l, const struct uni
     for (uint64_t i = 0; dirty && u->format->claim && i < l->file_count; i++) {
         const struct entry *e = &l->files[i];
         bool own = e->claimed && (e->claimer == primary || e->claimed_twice);
-        const char *path = own ? join(l, e->name) : NULL;
+        const char *path = own ? listing_path(l, e->name) : NULL;
         if (path && !known_file(k, path) && !has_row(k, c, path))
             return false;
     }
@@ -464,9 +242,9 @@ static const char *checkpoint_path(struct listing *l, const struct entry *e)
     if (!e->format->checkpoint_name || !e->format->checkpoint_name(e->name, &name) ||
         !text_str(&name)) {
         text_release(&name);
-        return join(l, e->name);
+        return listing_path(l, e->name);
     }
-    const char *path = join(l, text_str(&name));
+    const char *path = listing_path(l, text_str(&name));
     text_release(&name);
     return path;
 }
@@ -476,8 +254,8 @@ static bool asked_for(const struct listing *l, const struct entry *e, const char
                       bool claims_only)
 {
     const char *slash = strrchr(path, '/');
-    return !l->only || l->companion_asked || claims_only ||
-           strcmp(l->only, e->name) == 0 || (slash && strcmp(slash + 1, l->only) == 0);
+    return l->asked == ASKED_ALL || l->asked == ASKED_COMPANION || claims_only ||
+           listing_asks_for(l, e) || (slash && strcmp(slash + 1, l->only) == 0);
 }
 
 /* Pages that are meant to be pages, and empty files (markers, locks) are everywhere. */
@@ -500,7 +278,7 @@ static bool out_of_place(const struct entry *e)
 static void report_stray(struct walker *w, struct listing *l, const struct entry *e,
                          const char *path)
 {
-    bool own = format_claims_name(e->name) || is_named(l, e);
+    bool own = format_claims_name(e->name) || listing_asks_for(l, e);
     if (e->stray && (own || out_of_place(e))) {
         const char *what =
             strcmp(e->stray, "empty-file") == 0 ? "an empty file"
@@ -531,7 +309,7 @@ static void note_shadow(struct walker *w, struct listing *l, const struct entry 
     const struct entry *other = e->format->loaded_first(e->name, &name) && text_str(&name)
                                     ? listing_file(l, text_str(&name))
                                     : NULL;
-    const char *path = other && other->claimer != e ? join(l, other->name) : NULL;
+    const char *path = other && other->claimer != e ? listing_path(l, other->name) : NULL;
     if (path)
         walk_note(w, checkpoint, path, "shadowed",
                   "the libraries load this file in place of %s, which does not name it",
@@ -545,18 +323,18 @@ static void settle_passed(struct walker *w, struct listing *l, struct entry *e,
 {
     if (!e->probed && e->known && e->known->checkpoint == KNOWN_NONE)
         e->unread = unread_kind_named(e->known->kind);
-    if (e->unread && (!l->only || is_named(l, e)))
-        add_unread(w, path, e);
+    if (e->unread && (l->asked == ASKED_ALL || listing_asks_for(l, e)))
+        walk_add_unread(w, path, e);
     else if (e->probed && !e->format && !e->unread)
         report_stray(w, l, e, path);
     if (e->probed)
-        add_passed(w, path, e);
+        walk_add_passed(w, path, e);
 }
 
 static void settle(struct walker *w, struct listing *l, struct folder *f, struct entry *e,
                    bool claims_only)
 {
-    const char *path = join(l, e->name);
+    const char *path = listing_path(l, e->name);
     if (!path) {
         w->failed = true;
         return;
@@ -578,35 +356,37 @@ static void settle(struct walker *w, struct listing *l, struct folder *f, struct
     u.known = known ? known->id : 0;
     u.unchanged = unit_unchanged(w, l, &u, e, f->dirty);
     if (!f->siblings && !u.unchanged)
-        f->siblings = names_of(l, &w->walk->arena);
+        f->siblings = listing_names(l, &w->walk->arena);
     u.siblings = f->siblings;
     if (!u.siblings)
         u.sibling_count = 0;
     if (e->format->loaded_first)
         note_shadow(w, l, e, u.path);
-    add_unit(w, u);
+    walk_add_unit(w, u);
 }
 
 /* What is it that was asked for by name? */
 static void look_at_named(struct walker *w, struct listing *l)
 {
-    struct entry *e = l->only ? listing_file(l, l->only) : NULL;
-    l->parts_asked = l->only && !e;
+    struct entry *e = l->asked == ASKED_ALL ? NULL : listing_file(l, l->only);
+    if (l->asked != ASKED_ALL && !e)
+        l->asked = ASKED_PARTS;
     if (!e || unfinished_name(e->name))
         return;
     probe(w, l, e);
-    l->companion_asked = e->format && !e->format->index;
+    if (e->format && !e->format->index)
+        l->asked = ASKED_COMPANION;
 }
 
 static void add_directory_unit(struct walker *w, struct listing *l, struct unit u)
 {
     pthread_mutex_lock(&w->lock);
     if (!u.unchanged)
-        u.siblings = names_of(l, &w->walk->arena);
+        u.siblings = listing_names(l, &w->walk->arena);
     u.sibling_count = u.siblings ? l->file_count : 0;
     w->walk->files += l->file_count;
-    remember(w, &w->walk->whole, l->path);
-    add_unit(w, u);
+    walk_remember(w, &w->walk->whole, l->path);
+    walk_add_unit(w, u);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -619,7 +399,7 @@ static struct bytes peek(const struct probe_dir *p, const char *path)
 {
     struct looking *looking = p->looking;
     struct listing *l = looking->listing;
-    const char *whole = join(l, path);
+    const char *whole = listing_path(l, path);
     struct bytes head = {0};
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
@@ -644,7 +424,7 @@ const struct format *directory_format(struct listing *l, struct error *trouble)
 {
     const char *slash = strrchr(l->path, '/');
     const char **dirs = arena_array(l->arena, l->dir_count + 1, sizeof(*dirs));
-    const char **files = names_of(l, l->arena);
+    const char **files = listing_names(l, l->arena);
     struct looking looking = {.listing = l, .trouble = trouble};
     for (uint64_t i = 0; dirs && i < l->dir_count; i++)
         dirs[i] = l->dirs[i].name;
@@ -686,7 +466,7 @@ static bool recognise_directory(struct walker *w, struct listing *l)
 
 bool recognise(struct walker *w, struct listing *l)
 {
-    if (!l->only && recognise_directory(w, l))
+    if (l->asked == ASKED_ALL && recognise_directory(w, l))
         return true;
     if (!l->file_count)
         return false;

@@ -231,7 +231,10 @@ static void work(void *argument)
     struct walker *w = argument;
     for (struct task *t; (t = pop(w)); done(w)) {
         struct arena arena = {0};
-        struct listing l = {.path = t->path, .only = t->only, .arena = &arena};
+        struct listing l = {.path = t->path,
+                            .asked = t->only ? ASKED_FILE : ASKED_ALL,
+                            .only = t->only,
+                            .arena = &arena};
         if (list_directory(w, &l)) {
             bool whole = recognise(w, &l);
             if (t->recursive && !whole)

@@ -45,14 +45,19 @@ struct entry {
     bool probed, claimed, claimed_twice;
 };
 
+/* What of a directory is asked for. */
+enum asked {
+    ASKED_ALL,
+    ASKED_FILE,  /* the file of that name, or the checkpoint that it belongs to */
+    ASKED_PARTS, /* nothing is called so: files are its parts if they begin so */
+    ASKED_COMPANION, /* a companion file, which stands for all checkpoints of its program here */
+};
+
 /* A directory as read; lives in the working thread's arena. */
 struct listing {
     const char *path;
-    const char *only;
-    bool parts_asked; /* nothing is called `only`: files are its parts if they begin so */
-    bool
-        companion_asked; /* `only` is a companion file: it stands for all checkpoints of its
-                             program here */
+    enum asked asked;
+    const char *only; /* the name; NULL: ASKED_ALL */
     struct arena *arena;
     struct entry *files, *dirs; /* sorted by name */
     uint64_t file_count, dir_count;

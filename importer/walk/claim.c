@@ -1,0 +1,111 @@
+/*
+ * claim.c - which files of a directory belong to which index file.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/names.h"
+#include "importer/walk/recognise_private.h"
+
+/* --- claiming --------------------------------------------------------------------------- */
+
+struct claiming {
+    struct listing *listing;
+    const struct entry *primary;
+    bool found_only; /* the one name asked for is among the claimed */
+};
+
+static void take(struct claiming *c, struct entry *e)
+{
+    if (!e || e == c->primary)
+        return;
+    e->claimed_twice |= e->claimed && e->claimer != c->primary;
+    e->claimer = c->primary;
+    e->claimed = true;
+    c->found_only |= listing_asks_for(c->listing, e);
+}
+
+void claim_take(struct claim *claim, const char *name)
+{
+    struct claiming *c = claim->taken;
+    take(c, listing_file(c->listing, name));
+}
+
+void claim_take_prefix(struct claim *claim, const char *prefix,
+                       bool (*fits)(const char *rest))
+{
+    struct claiming *c = claim->taken;
+    size_t len = strlen(prefix);
+    uint64_t low = names_from(claim->names, claim->count, prefix);
+    for (; low < claim->count && strncmp(claim->names[low], prefix, len) == 0; low++)
+        if (!fits || fits(claim->names[low] + len))
+            take(c, &c->listing->files[low]);
+}
+
+enum status claim_read(struct claim *claim, uint64_t limit, uint8_t **bytes, size_t *len,
+                       struct error *err)
+{
+    struct claiming *c = claim->taken;
+    struct source *s = NULL;
+    uint8_t *buffer = NULL;
+    const char *path = listing_path(c->listing, claim->name);
+    if (!path)
+        return error_set(err, ERR_MEMORY, claim->name, NO_OFFSET, "no memory");
+    if (source_open_file(path, 0, &s, NULL, err) != OK)
+        return err->status;
+    if (s->size > limit)
+        error_set(err, ERR_LIMIT, path, NO_OFFSET, "larger than %llu bytes",
+                  (unsigned long long)limit);
+    else if (!(buffer = malloc(s->size ? s->size : 1)))
+        error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    else if (source_read(s, 0, buffer, s->size, err) == OK)
+        *len = s->size;
+    source_close(s);
+    if (err->status == OK)
+        *bytes = buffer;
+    else
+        free(buffer);
+    return err->status;
+}
+
+const char **listing_names(struct listing *l, struct arena *arena)
+{
+    const char **names = arena_array(arena, l->file_count + 1, sizeof(*names));
+    for (uint64_t i = 0; names && i < l->file_count; i++)
+        names[i] = arena == l->arena
+                       ? l->files[i].name
+                       : arena_copy(arena, l->files[i].name, strlen(l->files[i].name));
+    return names;
+}
+
+/* What an unchanged index claimed when it was indexed. */
+static void claim_as_before(const struct known *k, struct listing *l,
+                            const struct entry *primary, struct claiming *c)
+{
+    const struct known_checkpoint *known = &k->checkpoints[primary->known->checkpoint];
+    for (uint32_t i = 0; i < known->file_count; i++) {
+        const char *slash = strrchr(k->files[known->first_file + i].path, '/');
+        if (slash)
+            take(c, listing_file(l, slash + 1));
+    }
+}
+
+void claim_all(struct walker *w, struct listing *l, bool dirty, bool *claims_only)
+{
+    const char **names = NULL;
+    for (uint64_t i = 0; i < l->file_count; i++) {
+        struct entry *e = &l->files[i];
+        if (!e->format || !e->format->claim)
+            continue;
+        struct claiming c = {.listing = l, .primary = e};
+        if (!dirty && known_is_primary(e->known)) {
+            claim_as_before(w->options->known, l, e, &c);
+        } else {
+            if (!names && !(names = listing_names(l, l->arena)))
+                return;
+            struct claim claim = {l->path, e->name, names, l->file_count, &c};
+            e->format->claim(&claim); /* indexing reports what is wrong with it */
+        }
+        claims_only[i] = c.found_only;
+    }
+}
