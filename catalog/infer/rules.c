@@ -13,6 +13,7 @@
 #define PROOF_MAX                                                                        \
     UINT64_C(                                                                            \
         200000000) /* rules times names: with more, rules are exact, and are not run */
+#define PATTERN_MAX  65536 /* bytes, as regex.h has it */
 #define RULE_COST    64    /* bytes that a rule weighs beside its text */
 #define COMPARED_MAX 20000 /* names: of more, the first way that is right is taken */
 
@@ -25,6 +26,7 @@ struct inference {
     struct text tables; /* members of the option "tables" */
     struct strmap table_names;
     bool converts, failed;
+    bool too_long; /* a pattern: these rules will not do */
 };
 
 bool draft_escape(struct text *out, const char *at, size_t len)
@@ -419,6 +421,7 @@ static void write_rule(struct inference *f, const struct draft *d)
         rule.replacement = "";
     rule.pattern = rule.pattern ? rule.pattern : "";
     text_release(&w.replacement);
+    f->too_long = f->too_long || strlen(rule.pattern) > PATTERN_MAX;
     f->failed = f->failed || !ruleset_add(f->set, rule);
 }
 
@@ -493,7 +496,7 @@ static bool operates(struct inference *f, const struct rule_result *r,
     else
         text_addc(&wanted, '|');
     good = good && put_operations(r->ops ? r->ops : "[]", &is) &&
-           (!r->cast || text_adds(&is, r->cast)) && text_str(&wanted) &&
+           (r->ops || !r->cast || text_adds(&is, r->cast)) && text_str(&wanted) &&
            strcmp(text_str(&is), text_str(&wanted)) == 0;
     text_release(&filled);
     text_release(&is);
@@ -508,50 +511,71 @@ static bool makes(struct inference *f, const struct rule_result *r,
            memcmp(r->text, name, r->len) == 0 && operates(f, r, item);
 }
 
-static const char *label_at(struct inference *f, const struct infer_item *item, size_t i,
-                            char number[32])
+/* What the parts of an item are called when rules are run: by number where they are unstacked, else as
+ * the operation lists them. NULL: no memory. */
+static const char *const *labels_of(struct inference *f, const struct infer_item *item)
 {
     const struct parted p = parts_in_common(f, item);
     const char **label = arena_array(f->words.arena, item->count, sizeof(*label));
     unsigned long first = 0;
     for (size_t k = 0; label && k < item->count; k++)
         label[k] = label_in(f, &p, item->made[k]);
-    const bool counts = label && labels_count(label, item->count, &first);
-    snprintf(number, 32, "%lu", counts ? first + (unsigned long)i : (unsigned long)i);
-    return label && item->form != INFER_UNSTACK ? label[i] : number;
+    if (!label || item->form != INFER_UNSTACK)
+        return label;
+    first = labels_count(label, item->count, &first) ? first : 0;
+    for (size_t k = 0; k < item->count; k++) {
+        char number[32];
+        const int len = snprintf(number, sizeof(number), "%lu", first + (unsigned long)k);
+        label[k] = arena_copy(f->words.arena, number, (size_t)len);
+        if (!label[k])
+            return NULL;
+    }
+    return label;
 }
 
+/* Whether the rules make of a name what they should; `used` marks those that decide. */
 static bool is_made(struct inference *f, struct rules *rules,
-                    const struct infer_item *item)
+                    const struct infer_item *item, bool *used)
 {
     const size_t len = strlen(item->old);
-    char number[32];
-    if (!item->count || item->form == INFER_PLAIN || item->form == INFER_JOIN) {
-        const struct rule_result *r = rules_apply(rules, item->old, len);
-        return item->count ? makes(f, r, item, item->made[0])
-                           : r->outcome == RULE_DROPPED;
-    }
-    for (size_t i = 0; i < item->count; i++) {
-        const char *label = label_at(f, item, i, number);
-        if (!makes(f, rules_apply_part(rules, label, item->old, len), item,
-                   item->made[i]))
+    const bool parted =
+        item->count && item->form != INFER_PLAIN && item->form != INFER_JOIN;
+    const char *const *label = parted ? labels_of(f, item) : NULL;
+    f->failed = f->failed || (parted && !label);
+    for (size_t i = 0; i < (parted ? item->count : 1) && !f->failed; i++) {
+        const struct rule_result *r =
+            parted ? rules_apply_part(rules, label[i], item->old, len)
+                   : rules_apply(rules, item->old, len);
+        if (item->count ? !makes(f, r, item, item->made[i]) : r->outcome != RULE_DROPPED)
             return false;
+        used[r->ord] = true;
     }
-    return true;
+    return !f->failed;
 }
 
-/* Which items the rules get wrong, marked; how many. */
+/* Which items the rules get wrong, marked; how many. Where there are none, rules that decide nothing
+ * (a name's own rule came before them) go. */
 static size_t try_rules(struct inference *f, bool *wrong)
 {
     const enum rules_shape shape = f->converts ? RULES_FULLMATCH : RULES_TRANSLATOR;
     struct rules *rules = ruleset_compile(f->set, shape);
-    size_t count = 0;
-    f->failed = f->failed || !rules;
-    for (size_t i = 0; rules && i < f->count; i++) {
-        wrong[i] = !is_made(f, rules, &f->item[i]);
+    bool *used = arena_array(f->words.arena, f->set->rules + 1, sizeof(*used));
+    size_t count = 0, kept = 0;
+    f->failed = f->failed || !rules || !used;
+    for (size_t i = 0; !f->failed && i < f->count; i++) {
+        wrong[i] = !is_made(f, rules, &f->item[i], used);
         count += wrong[i];
     }
     rules_free(rules);
+    for (size_t i = 0; !f->failed && !count && i < f->set->rules; i++) {
+        if (!used[i + 1])
+            continue;
+        f->set->rule[kept] = f->set->rule[i];
+        f->set->rule[kept].ord = (int64_t)kept + 1;
+        kept++;
+    }
+    if (!f->failed && !count)
+        f->set->rules = kept;
     return count;
 }
 
@@ -633,14 +657,16 @@ static bool infer_by(struct inference *f, const struct strategy *how, bool *wron
     if (!make_drafts(f, &d, how))
         return false;
     write_rules(f, &d);
-    if (f->failed || (uint64_t)d.count * f->count > PROOF_MAX)
-        return !f->failed && !how->merges;
+    if (f->failed || f->too_long)
+        return false;
+    if ((uint64_t)d.count * f->count > PROOF_MAX)
+        return !how->merges;
     const size_t bad = try_rules(f, wrong);
-    if (bad && bad * 8 <= d.count) {
+    if (bad && (bad * 8 <= d.count || !how->merges)) {
         add_exceptions(f, &d, wrong);
         return !f->failed && try_rules(f, wrong) == 0;
     }
-    return !f->failed && (bad == 0 || !how->merges);
+    return !f->failed && bad == 0;
 }
 
 enum status infer_rules(const struct infer_item *item, size_t count, struct ruleset *set,
@@ -667,6 +693,9 @@ enum status infer_rules(const struct infer_item *item, size_t count, struct rule
         text_release(&f.tables);
         arena_release(&arena);
     }
+    if (!best.dialect && wrong && !failed)
+        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                         "no rules can say this: a name is longer than a pattern may be");
     if (!best.dialect)
         return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for the rules");
     *set = best;

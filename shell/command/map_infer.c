@@ -220,7 +220,7 @@ static void find_faults(struct inferring *i, const char *name)
 {
     static const char sql[] =
         "SELECT json_group_array(json_object('severity', severity, 'finding', finding, 'rule', rule,"
-        " 'count', count, 'names', names, 'meaning', meaning, 'advice', advice)),"
+        " 'count', count, 'names', json(names), 'meaning', meaning, 'advice', advice)),"
         " max(severity <> 'note') FROM map_check(?1, ?2)";
     sqlite3_stmt *s = session_prepare(i->session, sql, "si", name, i->a);
     const char *found = s && sqlite3_step(s) == SQLITE_ROW
