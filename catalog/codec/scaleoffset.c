@@ -106,7 +106,7 @@ static enum status scaleoffset_decode(const struct codec_step *step, struct byte
                                       uint8_t *out, size_t room, size_t *made,
                                       struct error *err)
 {
-    struct scale s;
+    struct scale s = {0};
     uint64_t least = 0, bit = 0, needed;
     parse_scale(step->argument, &s);
     uint64_t total = s.count * s.size;

@@ -138,20 +138,20 @@ enum status hdf5_verify(const struct hdf5 *h, uint64_t address, struct bytes all
     return error_code(err, "checksum");
 }
 
-enum status hdf5_take_summed(struct hdf5 *h, uint64_t address, uint64_t len,
-                             const char *signature, struct arena *arena,
+enum status hdf5_take_summed(struct hdf5 *h, struct hdf5_part part, struct arena *arena,
                              struct bytes *out, struct error *err)
 {
     struct bytes all;
-    if (len < 4 + SUM_BYTES)
-        return hdf5_corrupt(h, err, address, "%s of %llu bytes", signature,
-                            (unsigned long long)len);
-    if (hdf5_take(h, address, len, arena, &all, err) != OK)
+    if (part.len < 4 + SUM_BYTES)
+        return hdf5_corrupt(h, err, part.address, "%s of %llu bytes", part.signature,
+                            (unsigned long long)part.len);
+    if (hdf5_take(h, part.address, part.len, arena, &all, err) != OK)
         return err->status;
-    if (memcmp(all.at, signature, 4) != 0)
-        return hdf5_corrupt(h, err, address, "no %s where one is said to be", signature);
+    if (memcmp(all.at, part.signature, 4) != 0)
+        return hdf5_corrupt(h, err, part.address, "no %s where one is said to be",
+                            part.signature);
     *out = (struct bytes){all.at, all.len - SUM_BYTES};
-    return hdf5_verify(h, address, all, signature, err);
+    return hdf5_verify(h, part.address, all, part.signature, err);
 }
 
 /* --- numbers ------------------------------------------------------------------------------ */

@@ -116,7 +116,7 @@ static enum status see_attribute(void *context, struct bytes record, struct erro
     struct bytes id = cursor_take(&c, 8);
     m.flags = cursor_u8(&c);
     uint64_t order = cursor_u32le(&c);
-    if (!cursor_ok(&c))
+    if (!cursor_ok(&c) || !id.at)
         return hdf5_corrupt(l->h, err, HDF5_UNDEFINED,
                             "a record of attributes is too short");
     if (m.flags & MESSAGE_IS_SHARED) { /* the id is that of the file's heap */
@@ -147,7 +147,7 @@ static enum status list_dense(struct attribute_list *l, const struct hdf5_messag
     if (heap == HDF5_UNDEFINED || tree == HDF5_UNDEFINED)
         return OK;
     if (hdf5_heap_open(h, heap, l->arena, &l->heap, err) == OK)
-        hdf5_tree2(h, tree, 8, see_attribute, l, err);
+        hdf5_tree2(h, tree, 8, (struct hdf5_visitor){see_attribute, l}, err);
     hdf5_heap_close(l->heap);
     l->heap = NULL;
     return err->status;

@@ -209,7 +209,8 @@ static enum status walk_fixed(struct chunk_walk *w)
     struct hdf5 *h = w->h;
     struct bytes head, block;
     uint64_t page, pages, len = 8u + h->length_bytes + h->offset_bytes + SUM_BYTES;
-    if (hdf5_take_summed(h, w->d->address, len, "FAHD", &w->arena, &head, w->err) != OK)
+    if (hdf5_take_summed(h, (struct hdf5_part){w->d->address, len, "FAHD"}, &w->arena,
+                         &head, w->err) != OK)
         return w->err->status;
     struct cursor c = hdf5_cursor(h, head, w->d->address);
     cursor_take(&c, 5);
@@ -225,7 +226,8 @@ static enum status walk_fixed(struct chunk_walk *w)
     if (!mul_u64(pages ? 0 : count, each, &body) ||
         !add_u64(body, fixed + (pages + 7) / 8 + SUM_BYTES, &len))
         return damaged(w, address, "a fixed array of too many entries");
-    if (hdf5_take_summed(h, address, len, "FADB", &w->arena, &block, w->err) != OK)
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "FADB"}, &w->arena, &block,
+                         w->err) != OK)
         return w->err->status;
     c = hdf5_cursor(h, block, address);
     cursor_take(&c, fixed);
@@ -283,7 +285,8 @@ static enum status walk_data_block(struct chunk_walk *w, const struct extensible
     if (!mul_u64(paged ? 0 : count, each, &len) ||
         !add_u64(len, fixed + SUM_BYTES, &len) || (paged && !written.bits.len))
         return damaged(w, address, "a data block of too many entries");
-    if (hdf5_take_summed(h, address, len, "EADB", &arena, &block, w->err) == OK &&
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EADB"}, &arena, &block,
+                         w->err) == OK &&
         !paged) {
         struct cursor c = hdf5_cursor(h, block, address);
         cursor_take(&c, fixed);
@@ -315,7 +318,8 @@ static enum status walk_super_block(struct chunk_walk *w, const struct extensibl
     if (!mul_u64(blocks, (pages + 7) / 8 + h->offset_bytes, &len) ||
         !add_u64(len, fixed + SUM_BYTES, &len))
         return damaged(w, address, "a super block of too many blocks");
-    if (hdf5_take_summed(h, address, len, "EASB", &arena, &all, w->err) == OK) {
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EASB"}, &arena, &all,
+                         w->err) == OK) {
         struct cursor c = hdf5_cursor(h, all, address);
         cursor_take(&c, fixed);
         struct pages written = {.bits = cursor_take(&c, blocks * ((pages + 7) / 8))};
@@ -341,7 +345,8 @@ static enum status walk_index_block(struct chunk_walk *w, const struct extensibl
     uint64_t len = 6u + h->offset_bytes + (uint64_t)e->in_index * entry_bytes(w) +
                    pointers * h->offset_bytes + SUM_BYTES;
     uint64_t first = e->in_index;
-    if (hdf5_take_summed(h, address, len, "EAIB", &w->arena, &all, w->err) != OK)
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EAIB"}, &w->arena, &all,
+                         w->err) != OK)
         return w->err->status;
     struct cursor c = hdf5_cursor(h, all, address);
     cursor_take(&c, 6u + h->offset_bytes);
@@ -368,7 +373,8 @@ static enum status walk_extensible(struct chunk_walk *w)
     struct bytes head;
     struct extensible e;
     uint64_t len = 12u + 6u * h->length_bytes + h->offset_bytes + SUM_BYTES;
-    if (hdf5_take_summed(h, w->d->address, len, "EAHD", &w->arena, &head, w->err) != OK)
+    if (hdf5_take_summed(h, (struct hdf5_part){w->d->address, len, "EAHD"}, &w->arena,
+                         &head, w->err) != OK)
         return w->err->status;
     struct cursor c = hdf5_cursor(h, head, w->d->address);
     cursor_take(&c, 5);
@@ -377,7 +383,7 @@ static enum status walk_extensible(struct chunk_walk *w)
     e.least = cursor_u8(&c);
     e.least_pointers = cursor_u8(&c);
     unsigned page_bits = cursor_u8(&c);
-    cursor_take(&c, 6u * h->length_bytes);
+    cursor_take(&c, 6 * (uint64_t)h->length_bytes);
     uint64_t address = hdf5_address(h, &c);
     if (client != w->filtered || each != entry_bytes(w) || bits > 64 || page_bits > 62 ||
         !e.least || e.least & (e.least - 1) || e.least_pointers < 2 ||
@@ -424,8 +430,8 @@ static enum status walk_index(struct chunk_walk *w)
     const struct hdf5_dataset *d = w->d;
     switch (d->index) {
     case 0:
-        return hdf5_tree1(w->h, d->address, 1, 8u + 8u * (d->space.rank + 1u), see_chunk1,
-                          w, w->err);
+        return hdf5_tree1(w->h, d->address, 1, 8u + 8u * (d->space.rank + 1u),
+                          (struct hdf5_visitor){see_chunk1, w}, w->err);
     case 1:
         return walk_single(w);
     case 2:
@@ -436,7 +442,8 @@ static enum status walk_index(struct chunk_walk *w)
         return number_entries(w, growing_axis(&d->space)) == OK ? walk_extensible(w)
                                                                 : w->err->status;
     default:
-        return hdf5_tree2(w->h, d->address, w->filtered ? 11 : 10, see_chunk2, w, w->err);
+        return hdf5_tree2(w->h, d->address, w->filtered ? 11 : 10,
+                          (struct hdf5_visitor){see_chunk2, w}, w->err);
     }
 }
 

@@ -80,7 +80,7 @@ static enum status set_box(struct dataset_parsing *p, struct cursor *c, unsigned
     struct hdf5_dataset *d = p->out;
     d->layout = HDF5_CHUNKED;
     d->chunk_bytes = d->type.size;
-    if (rank != d->space.rank + 1)
+    if (rank != d->space.rank + 1 || rank < 2)
         return damaged(p, "chunks have another rank than itself");
     for (unsigned i = 0; i + 1 < rank; i++) {
         d->box[i] = hdf5_number(c, width);
@@ -113,7 +113,7 @@ static enum status parse_old_layout(struct dataset_parsing *p,
         d->index = INDEX_TREE1;
         return set_box(p, c, rank, 4);
     }
-    cursor_take(c, 4u * rank);
+    cursor_take(c, 4 * (uint64_t)rank);
     if (class == HDF5_COMPACT)
         return set_data(p, m, c, cursor_u32le(c));
     set_offset(p, address);
@@ -193,7 +193,8 @@ static enum status parse_filter(struct dataset_parsing *p, struct cursor *c,
     f.count = cursor_u16le(c);
     if (version == 1)
         name_len = (name_len + 7) / 8 * 8;
-    struct bytes name = cursor_take(c, name_len), values = cursor_take(c, 4u * f.count);
+    struct bytes name = cursor_take(c, name_len),
+                 values = cursor_take(c, 4 * (uint64_t)f.count);
     if (version == 1 && f.count % 2)
         cursor_take(c, 4);
     f.values = values.at;
@@ -258,11 +259,11 @@ enum status hdf5_dataset(struct hdf5 *h, const struct hdf5_object *o, struct are
     *out = (struct hdf5_dataset){.offset = HDF5_UNDEFINED, .address = HDF5_UNDEFINED};
     for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
         struct hdf5_message m;
-        bool found;
         if (out->type.class == HDF5_NO_TENSOR && i > 1)
             return OK; /* nothing else of it is asked for */
-        if (hdf5_message_find(h, o, wanted[i].type, arena, &m, &found, err) != OK)
+        if (hdf5_message_find(h, o, wanted[i].type, arena, &m, err) != OK)
             return err->status;
+        bool found = m.type != MESSAGE_NIL;
         if (!found && wanted[i].missing)
             return damaged(&p, wanted[i].missing);
         out->external |= found && m.type == MESSAGE_EXTERNAL;

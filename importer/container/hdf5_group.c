@@ -97,7 +97,8 @@ static enum status list_symbols(struct listing *l, const struct hdf5_message *m,
         return OK;
     if (hdf5_local_heap(h, heap, l->arena, &l->names, err) != OK)
         return err->status;
-    return hdf5_tree1(h, tree, 0, h->length_bytes, see_symbols, l, err);
+    return hdf5_tree1(h, tree, 0, h->length_bytes, (struct hdf5_visitor){see_symbols, l},
+                      err);
 }
 
 /* --- link messages ------------------------------------------------------------------------ */
@@ -179,7 +180,7 @@ static enum status list_dense(struct listing *l, const struct hdf5_message *m,
     if (heap == HDF5_UNDEFINED || tree == HDF5_UNDEFINED)
         return OK;
     if (hdf5_heap_open(h, heap, l->arena, &l->heap, err) == OK)
-        hdf5_tree2(h, tree, 5, see_dense, l, err);
+        hdf5_tree2(h, tree, 5, (struct hdf5_visitor){see_dense, l}, err);
     hdf5_heap_close(l->heap);
     l->heap = NULL;
     return err->status;

@@ -21,7 +21,7 @@
 enum status hdf5_local_heap(struct hdf5 *h, uint64_t address, struct arena *arena,
                             struct bytes *out, struct error *err)
 {
-    struct bytes head;
+    struct bytes head = {0};
     if (hdf5_take(h, address, 8 + 2u * h->length_bytes + h->offset_bytes, arena, &head,
                   err) != OK)
         return err->status;
@@ -93,7 +93,7 @@ static enum status collection_at(struct hdf5 *h, uint64_t address, struct bytes 
 enum status hdf5_global(struct hdf5 *h, uint64_t collection, uint32_t index,
                         struct bytes *out, struct error *err)
 {
-    struct bytes all;
+    struct bytes all = {0};
     if (collection_at(h, collection, &all, err) != OK)
         return err->status;
     struct cursor c = hdf5_cursor(h, all, collection);
@@ -184,7 +184,7 @@ enum status hdf5_heap_open(struct hdf5 *h, uint64_t address, struct arena *arena
                            struct hdf5_heap **out, struct error *err)
 {
     uint8_t fixed[9];
-    struct bytes head;
+    struct bytes head = {0};
     struct hdf5_heap *p = arena_alloc(arena, sizeof(*p));
     if (!p)
         return hdf5_no_memory(h, err);
@@ -195,7 +195,8 @@ enum status hdf5_heap_open(struct hdf5 *h, uint64_t address, struct arena *arena
     if (filters)
         len += l + 4 + filters;
     *p = (struct hdf5_heap){.h = h, .arena = arena, .address = address};
-    if (hdf5_take_summed(h, address, len, "FRHP", arena, &head, err) == OK &&
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "FRHP"}, arena, &head,
+                         err) == OK &&
         parse_heap(p, head, err) == OK)
         *out = p;
     return err->status;
@@ -293,7 +294,7 @@ static enum status descend(struct hdf5_heap *p, uint64_t offset, struct heap_pla
                            unsigned *rows, struct error *err)
 {
     struct hdf5 *h = p->h;
-    struct bytes block;
+    struct bytes block = {0};
     unsigned data_rows = hdf5_log2(p->largest) - hdf5_log2(p->first) + 2;
     uint64_t head = 5u + h->offset_bytes + p->offset_bytes;
     uint64_t len = head + (uint64_t)*rows * p->width * h->offset_bytes + SUM_BYTES;
@@ -325,7 +326,7 @@ static enum status managed_object(struct hdf5_heap *p, uint64_t offset, uint64_t
                                   struct bytes *out, uint64_t *at, struct error *err)
 {
     struct hdf5 *h = p->h;
-    struct bytes block;
+    struct bytes block = {0};
     unsigned rows = p->root_rows;
     struct heap_place place = {.address = p->root, .len = p->first};
     for (unsigned depth = 0; rows; depth++) {
@@ -377,7 +378,8 @@ static enum status huge_object(struct hdf5_heap *p, struct cursor *c, struct byt
         s.found = cursor_ok(c);
     } else {
         s.number = hdf5_number(c, p->id_len - 1 < 8 ? p->id_len - 1 : 8);
-        if (hdf5_tree2(h, p->huge_tree, 1, see_huge, &s, err) != OK)
+        if (hdf5_tree2(h, p->huge_tree, 1, (struct hdf5_visitor){see_huge, &s}, err) !=
+            OK)
             return err->status;
     }
     if (!s.found)
@@ -411,7 +413,7 @@ enum status hdf5_heap_object(struct hdf5_heap *p, struct bytes id, struct bytes 
 {
     struct cursor c = cursor_over(id, 0);
     unsigned kind = cursor_u8(&c) >> 4 & 3;
-    if (id.len < p->id_len || id.len < 2)
+    if (!id.at || id.len < p->id_len || id.len < 2)
         return hdf5_corrupt(p->h, err, p->address,
                             "an id that is shorter than its heap's");
     if (kind == 1)

@@ -107,8 +107,9 @@ static enum status read_block(struct header *r, struct block b, uint64_t prefix)
             return r->err->status;
         return read_messages(r, hdf5_cursor(r->h, all, b.address));
     }
-    if (hdf5_take_summed(r->h, b.address, b.len, prefix ? "OHDR" : "OCHK", r->arena, &all,
-                         r->err) != OK)
+    if (hdf5_take_summed(r->h,
+                         (struct hdf5_part){b.address, b.len, prefix ? "OHDR" : "OCHK"},
+                         r->arena, &all, r->err) != OK)
         return r->err->status;
     struct cursor c = hdf5_cursor(r->h, all, b.address);
     cursor_take(&c, prefix ? prefix : 4);
@@ -272,14 +273,13 @@ enum status hdf5_message_fetch(struct hdf5 *h, struct hdf5_message *m,
 }
 
 enum status hdf5_message_find(struct hdf5 *h, const struct hdf5_object *o, unsigned type,
-                              struct arena *arena, struct hdf5_message *out, bool *found,
+                              struct arena *arena, struct hdf5_message *out,
                               struct error *err)
 {
-    *found = false;
+    *out = (struct hdf5_message){.type = MESSAGE_NIL};
     for (size_t i = 0; i < o->count; i++)
         if (o->messages[i].type == type) {
             *out = o->messages[i];
-            *found = true;
             return hdf5_message_fetch(h, out, arena, err);
         }
     return OK;

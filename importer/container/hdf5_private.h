@@ -46,9 +46,12 @@ enum status hdf5_take(struct hdf5 *, uint64_t address, uint64_t len, struct aren
                       struct bytes *out, struct error *);
 /* The same of a structure that begins with a signature of 4 letters and ends in its checksum,
  * which is not in *out. */
-enum status hdf5_take_summed(struct hdf5 *, uint64_t address, uint64_t len,
-                             const char *signature, struct arena *, struct bytes *out,
-                             struct error *);
+struct hdf5_part {
+    uint64_t address, len;
+    const char *signature;
+};
+enum status hdf5_take_summed(struct hdf5 *, struct hdf5_part, struct arena *,
+                             struct bytes *out, struct error *);
 /* Whether its last 4 bytes are the checksum of all before. */
 enum status hdf5_verify(const struct hdf5 *, uint64_t address, struct bytes,
                         const char *what, struct error *);
@@ -63,11 +66,10 @@ unsigned hdf5_log2(uint64_t number); /* rounded down; 0 of 0 */
 
 /* --- hdf5_object.c ------------------------------------------------------------------------ */
 
-/* The first message of a type, with *found false where there is none. One that is shared is
- * fetched. */
+/* The first message of a type; out->type is MESSAGE_NIL where there is none. One that is shared
+ * is fetched. */
 enum status hdf5_message_find(struct hdf5 *, const struct hdf5_object *, unsigned type,
-                              struct arena *, struct hdf5_message *out, bool *found,
-                              struct error *);
+                              struct arena *, struct hdf5_message *out, struct error *);
 /* `m` with its data, wherever that is. */
 enum status hdf5_message_fetch(struct hdf5 *, struct hdf5_message *m, struct arena *,
                                struct error *);
@@ -75,14 +77,17 @@ enum status hdf5_message_fetch(struct hdf5 *, struct hdf5_message *m, struct are
 /* --- hdf5_tree.c -------------------------------------------------------------------------- */
 
 /* What is done with each record, in no order. The bytes are valid during the call. */
-typedef enum status hdf5_visit(void *context, struct bytes record, struct error *);
+struct hdf5_visitor {
+    enum status (*visit)(void *context, struct bytes record, struct error *err);
+    void *context;
+};
 
 /* Version 1: the records of leaves, each a key and the address that follows it. */
 enum status hdf5_tree1(struct hdf5 *, uint64_t address, unsigned type, size_t key_bytes,
-                       hdf5_visit *, void *context, struct error *);
+                       struct hdf5_visitor, struct error *);
 /* Version 2, of one of these types. */
-enum status hdf5_tree2(struct hdf5 *, uint64_t address, unsigned type, hdf5_visit *,
-                       void *context, struct error *);
+enum status hdf5_tree2(struct hdf5 *, uint64_t address, unsigned type,
+                       struct hdf5_visitor, struct error *);
 
 /* --- hdf5_heap.c -------------------------------------------------------------------------- */
 

@@ -25,15 +25,15 @@ struct tree1 {
     struct hdf5 *h;
     unsigned type;
     size_t key_bytes;
-    hdf5_visit *visit;
-    void *context;
+    struct hdf5_visitor visitor;
     struct error *err;
 };
 
 static enum status visit_leaf1(const struct tree1 *t, struct bytes entries, size_t each)
 {
     for (size_t at = 0; at + each <= entries.len && t->err->status == OK; at += each)
-        t->visit(t->context, (struct bytes){entries.at + at, each}, t->err);
+        t->visitor.visit(t->visitor.context, (struct bytes){entries.at + at, each},
+                         t->err);
     return t->err->status;
 }
 
@@ -65,8 +65,8 @@ static enum status walk_tree1(const struct tree1 *t, uint64_t address, unsigned 
     if ((level != UINT32_MAX && head[5] != level) || head[5] > DEPTH_MAX)
         return hdf5_corrupt(h, t->err, address, "a B-tree node of the wrong level");
     uint64_t len = (uint64_t)load_u16le(head + 6) * each;
-    if (hdf5_take(h, address + sizeof(head) + 2u * h->offset_bytes, len, &arena, &entries,
-                  t->err) == OK) {
+    if (hdf5_take(h, address + sizeof(head) + 2 * (uint64_t)h->offset_bytes, len, &arena,
+                  &entries, t->err) == OK) {
         if (head[5])
             visit_children1(t, entries, each, head[5]);
         else
@@ -77,9 +77,9 @@ static enum status walk_tree1(const struct tree1 *t, uint64_t address, unsigned 
 }
 
 enum status hdf5_tree1(struct hdf5 *h, uint64_t address, unsigned type, size_t key_bytes,
-                       hdf5_visit *visit, void *context, struct error *err)
+                       struct hdf5_visitor visitor, struct error *err)
 {
-    struct tree1 t = {h, type, key_bytes, visit, context, err};
+    struct tree1 t = {h, type, key_bytes, visitor, err};
     return walk_tree1(&t, address, UINT32_MAX);
 }
 
@@ -91,8 +91,7 @@ struct tree2 {
     uint64_t record, node;             /* bytes */
     unsigned count_bytes;              /* of the number of a child's records */
     unsigned all_bytes[DEPTH_MAX + 1]; /* of that of all below a node of this depth */
-    hdf5_visit *visit;
-    void *context;
+    struct hdf5_visitor visitor;
     struct error *err;
 };
 
@@ -146,14 +145,14 @@ static enum status walk_tree2(const struct tree2 *t, uint64_t address, uint64_t 
         !add_u64(len, NODE2_EXTRA + children, &len) || len > t->node)
         return hdf5_corrupt(h, t->err, address,
                             "more records than a B-tree node has room for");
-    if (hdf5_take_summed(h, address, len, depth ? "BTIN" : "BTLF", &arena, &all,
-                         t->err) == OK) {
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, depth ? "BTIN" : "BTLF"},
+                         &arena, &all, t->err) == OK) {
         struct cursor c = hdf5_cursor(h, all, address);
         cursor_take(&c, NODE2_HEAD);
         if (all.at[5] != t->type)
             hdf5_corrupt(h, t->err, address, "a node of another B-tree");
         for (uint64_t i = 0; i < count && t->err->status == OK; i++)
-            t->visit(t->context, cursor_take(&c, t->record), t->err);
+            t->visitor.visit(t->visitor.context, cursor_take(&c, t->record), t->err);
         if (depth && t->err->status == OK)
             visit_children2(t, &c, count, depth);
     }
@@ -161,15 +160,16 @@ static enum status walk_tree2(const struct tree2 *t, uint64_t address, uint64_t 
     return t->err->status;
 }
 
-enum status hdf5_tree2(struct hdf5 *h, uint64_t address, unsigned type, hdf5_visit *visit,
-                       void *context, struct error *err)
+enum status hdf5_tree2(struct hdf5 *h, uint64_t address, unsigned type,
+                       struct hdf5_visitor visitor, struct error *err)
 {
     struct arena arena = {0};
     struct bytes head = {0};
-    struct tree2 t = {.h = h, .visit = visit, .context = context, .err = err};
+    struct tree2 t = {.h = h, .visitor = visitor, .err = err};
     uint64_t len =
         4 + 1 + 1 + 4 + 2 + 2 + 1 + 1 + h->offset_bytes + 2 + h->length_bytes + 4;
-    if (hdf5_take_summed(h, address, len, "BTHD", &arena, &head, err) != OK) {
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "BTHD"}, &arena, &head,
+                         err) != OK) {
         arena_release(&arena);
         return err->status;
     }

@@ -77,11 +77,14 @@ static void integer(struct type_parsing *p, const struct type_head *h,
     unsigned log = hdf5_log2(h->size);
     bool whole = precision == h->size * 8;
     /* Fewer bits than the bytes have are the number where what is left is zeros. */
-    bool zeros = !is_signed && precision < h->size * 8 && !(h->flags & 6);
-    if (log > 3 || h->size != 1u << log || offset || !(whole || zeros))
-        no_tensor(t, "an integer of a width that no dtype has");
-    else
-        plain(t, names[is_signed][log], h->flags & 1 ? h->size : 0);
+    bool zeros = !is_signed && !(h->flags & 6);
+    if (log > 3 || h->size != 1u << log || offset || !precision ||
+        precision > h->size * 8) {
+        no_tensor(t, "integers of a width that no dtype has");
+        return;
+    }
+    plain(t, names[is_signed][log], h->flags & 1 ? h->size : 0);
+    t->narrow = whole || zeros ? 0 : precision;
 }
 
 static void real(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t)
@@ -100,7 +103,7 @@ static void real(struct type_parsing *p, const struct type_head *h, struct hdf5_
     unsigned mantissa_at = cursor_u8(p->c), mantissa = cursor_u8(p->c);
     uint32_t bias = cursor_u32le(p->c);
     unsigned sign_at = h->flags >> 8 & 0xFF, normal = h->flags >> 4 & 3;
-    no_tensor(t, "a float of a form that no dtype has");
+    no_tensor(t, "floats of a form that no dtype has");
     if (offset || precision != h->size * 8 || mantissa_at || normal != 2 ||
         sign_at != precision - 1 || h->flags & 0x40)
         return;
@@ -151,7 +154,7 @@ static struct bytes member_name(struct cursor *c, unsigned version)
 
 static bool named(struct bytes name, const char *word)
 {
-    return name.len == strlen(word) && memcmp(name.at, word, name.len) == 0;
+    return name.at && name.len == strlen(word) && memcmp(name.at, word, name.len) == 0;
 }
 
 static const char *complex_of(const struct hdf5_type *part)
@@ -171,7 +174,7 @@ static enum status compound(struct type_parsing *p, const struct type_head *h,
     static const char *const names[] = {"r", "i"};
     struct hdf5_type part = {0};
     unsigned count = h->flags & 0xFFFF, swap = 0;
-    const char *dtype = NULL;
+    const char *dtype = "";
     bool fits = count == 2;
     no_tensor(t, "a compound");
     for (unsigned i = 0; i < count && p->err->status == OK; i++) {
@@ -209,7 +212,7 @@ static enum status enumeration(struct type_parsing *p, const struct type_head *h
     struct bytes values = cursor_take(p->c, (uint64_t)count * base.size);
     truth = truth && base.size == 1 && values.len == 2 && values.at[0] == 0 &&
             values.at[1] == 1;
-    if (base.class != HDF5_PLAIN || base.size != h->size)
+    if (base.class != HDF5_PLAIN || base.size != h->size || base.narrow)
         no_tensor(t, "an enumeration of no integers");
     else
         plain(t, truth ? "bool" : base.dtype, base.swap);
@@ -229,7 +232,7 @@ static enum status array(struct type_parsing *p, const struct type_head *h,
     for (unsigned d = 0; d < rank; d++)
         shape[d] = cursor_u32le(p->c);
     if (h->version < 3)
-        cursor_take(p->c, 4u * rank);
+        cursor_take(p->c, 4 * (uint64_t)rank);
     if (parse_type(p, &base, depth + 1) != OK)
         return p->err->status;
     for (unsigned d = 0; d < rank; d++)

@@ -57,7 +57,7 @@ static bool add_step(struct chain *c, const char *fmt, ...)
 
 static uint32_t value_of(const struct hdf5_filter *f, unsigned i)
 {
-    return i < f->count ? load_u32le(f->values + 4u * i) : 0;
+    return i < f->count ? load_u32le(f->values + (size_t)4 * i) : 0;
 }
 
 /* Bytes that come out of undoing a filter: exactly so many, or "<" at most. */
@@ -99,6 +99,40 @@ static bool add_scale_offset(struct chain *c, const struct hdf5_filter *f)
            (!big || size == 1 || add_step(c, "swap:%u", (unsigned)size));
 }
 
+/* What the n-bit filter packed: numbers of one kind, "nbit:T,P,N" (codec/nbit.c). */
+static bool add_nbit(struct chain *c, const struct hdf5_filter *f,
+                     const struct hdf5_dataset *d)
+{
+    uint32_t size = value_of(f, 4), bits = value_of(f, 6);
+    bool is_signed = strncmp(d->type.dtype, "int", 3) == 0;
+    bool fits = value_of(f, 0) == 8 && value_of(f, 3) == 1 && value_of(f, 7) == 0 &&
+                size == d->type.item &&
+                (is_signed || strncmp(d->type.dtype, "uint", 4) == 0);
+    if (value_of(f, 1)) /* all bits of the type count: nothing was done */
+        return true;
+    if (!fits || !bits || bits > size * 8)
+        return error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                         "the n-bit filter of other types than integers"),
+               false;
+    return add_step(c, "nbit:%c%u,%u,%u", is_signed ? 'i' : 'u', (unsigned)size,
+                    (unsigned)bits, (unsigned)value_of(f, 2)) &&
+           (d->type.swap < 2 || add_step(c, "swap:%u", d->type.swap));
+}
+
+static bool add_bitshuffle(struct chain *c, const struct hdf5_filter *f,
+                           struct chunk_size size)
+{
+    static const char *const compressors[] = {"", NULL, ",lz4", ",zstd"};
+    uint32_t compressor = value_of(f, 4);
+    if (compressor > 3 || !compressors[compressor] || !value_of(f, 2) || !size.exact)
+        return error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                         "bitshuffle with other values than its plugin's"),
+               false;
+    return add_step(c, "bitshuffle:%llu,%u,%u%s", (unsigned long long)size.bytes,
+                    (unsigned)value_of(f, 2), (unsigned)value_of(f, 3),
+                    compressors[compressor]);
+}
+
 static bool refuse(struct chain *c, const struct hdf5_filter *f)
 {
     error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
@@ -108,7 +142,7 @@ static bool refuse(struct chain *c, const struct hdf5_filter *f)
 }
 
 static bool add_filter(struct chain *c, const struct hdf5_filter *f,
-                       struct chunk_size size)
+                       const struct hdf5_dataset *d, struct chunk_size size)
 {
     switch ((enum filter)f->id) {
     case DEFLATE:
@@ -120,15 +154,17 @@ static bool add_filter(struct chain *c, const struct hdf5_filter *f,
     case SCALE_OFFSET:
         return add_scale_offset(c, f);
     case NBIT:
-        if (value_of(f, 1)) /* all bits of the type count: nothing was done */
-            return true;
-        return refuse(c, f);
+        return add_nbit(c, f, d);
     case BZIP2:
         return add_decoder(c, "bz2", size);
     case LZF:
         return add_decoder(c, "lzf", size);
     case BLOSC:
         return add_decoder(c, "blosc", size);
+    case LZ4:
+        return add_decoder(c, "lz4blocks", size);
+    case BITSHUFFLE:
+        return add_bitshuffle(c, f, size);
     case ZSTD:
         return add_decoder(c, "zstd", size);
     default:
@@ -152,8 +188,16 @@ bool hdf5_chain(const struct hdf5_dataset *d, uint32_t skipped, bool whole, bool
             size[i + 1] =
                 (struct chunk_size){size[i].bytes + size[i].bytes / 4 + SLACK, false};
     }
+    bool packed = false;
+    for (unsigned i = 0; i < d->filters; i++)
+        packed |= d->filter[i].id == NBIT && !whole && !(skipped >> i & 1);
+    if (d->type.narrow && !packed) {
+        error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                  "integers of %u bits, which are not packed", d->type.narrow);
+        return false;
+    }
     for (unsigned i = whole ? 0 : d->filters; i-- > 0;)
-        if (!(skipped >> i & 1) && !add_filter(&c, &d->filter[i], size[i]))
+        if (!(skipped >> i & 1) && !add_filter(&c, &d->filter[i], d, size[i]))
             return false;
     if (d->type.swap > 1 && !add_step(&c, "swap:%u", d->type.swap))
         return false;

@@ -31,12 +31,42 @@ struct number {
     double real;
 };
 
+static double half_of(uint64_t bits)
+{
+    int exponent = (int)(bits >> 10 & 31), mantissa = (int)(bits & 1023);
+    double size = exponent == 31 ? (mantissa ? NAN : INFINITY)
+                  : exponent     ? ldexp(1024 + mantissa, exponent - 25)
+                                 : ldexp(mantissa, -24);
+    return bits >> 15 ? -size : size;
+}
+
+static bool real_of(const char *dtype, uint64_t bits, double *out)
+{
+    uint32_t low = (uint32_t)bits;
+    float f;
+    if (strcmp(dtype, "float64") == 0) {
+        memcpy(out, &bits, sizeof(*out));
+        return true;
+    }
+    if (strcmp(dtype, "float16") == 0) {
+        *out = half_of(bits);
+        return true;
+    }
+    if (strcmp(dtype, "bfloat16") == 0)
+        low <<= 16;
+    else if (strcmp(dtype, "float32") != 0)
+        return false;
+    memcpy(&f, &low, sizeof(f));
+    *out = (double)f;
+    return true;
+}
+
 /* The value of one element; complex numbers and raw bytes are none. */
 static struct number number_of(const struct hdf5_type *t, const uint8_t *at)
 {
     struct number n = {.kind = IS_NOTHING};
     unsigned len = t->item;
-    if (t->class != HDF5_PLAIN || len > 8)
+    if (t->class != HDF5_PLAIN || len > 8 || t->narrow)
         return n;
     for (unsigned i = 0; i < len; i++)
         n.bits |= (uint64_t)at[t->swap > 1 ? len - 1 - i : i] << 8 * i;
@@ -48,21 +78,7 @@ static struct number number_of(const struct hdf5_type *t, const uint8_t *at)
             n.bits |= UINT64_MAX << 8 * len;
     } else if (strncmp(t->dtype, "uint", 4) == 0) {
         n.kind = IS_UNSIGNED;
-    } else if (strcmp(t->dtype, "float64") == 0) {
-        memcpy(&n.real, &n.bits, sizeof(n.real));
-        n.kind = IS_REAL;
-    } else if (strcmp(t->dtype, "float32") == 0 || strcmp(t->dtype, "bfloat16") == 0) {
-        uint32_t bits = (uint32_t)(len == 2 ? n.bits << 16 : n.bits);
-        float f;
-        memcpy(&f, &bits, sizeof(f));
-        n.real = (double)f;
-        n.kind = IS_REAL;
-    } else if (strcmp(t->dtype, "float16") == 0) {
-        int exponent = (int)(n.bits >> 10 & 31), mantissa = (int)(n.bits & 1023);
-        double size = exponent == 31 ? (mantissa ? NAN : INFINITY)
-                      : exponent     ? ldexp(1024 + mantissa, exponent - 25)
-                                     : ldexp(mantissa, -24);
-        n.real = n.bits >> 15 ? -size : size;
+    } else if (real_of(t->dtype, n.bits, &n.real)) {
         n.kind = IS_REAL;
     }
     return n;

@@ -118,8 +118,11 @@ static void report_link(struct hdf5_tree *t, const struct hdf5_link *l)
                                         "a link of another kind"};
     char target[161] = "";
     size_t len = l->target.len < 160 ? l->target.len : 160;
+    if (len)
+        memcpy(target, l->target.at, len);
     for (size_t i = 0; i < len; i++) /* an external one: file, NUL, path */
-        target[i] = l->target.at[i] ? (char)l->target.at[i] : ' ';
+        if (!target[i])
+            target[i] = ' ';
     job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "link",
               "\"%.*s\" is %s%s%s: not followed",
               (int)(t->name.len < 200 ? t->name.len : 200), t->name.at, kinds[l->kind],

@@ -197,7 +197,7 @@ static void lose_shard(struct keras_set *s, size_t i, struct error *err)
 static enum status index_keras_shard(struct keras_set *s, size_t i)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct source *source;
+    struct source *source = NULL;
     uint32_t file;
     s->shard = s->shards[i];
     if (!is_plain(s->shard)) {
@@ -207,7 +207,7 @@ static enum status index_keras_shard(struct keras_set *s, size_t i)
     } else if (job_open(s->job, s->shard, "data", &source, &file, &err) == ERR_MISSING) {
         error_code(&err, "missing-shard");
     }
-    if (err.status == OK) {
+    if (err.status == OK && source) {
         struct hdf5_tree t = {.job = s->job,
                               .path = source->name,
                               .file = file,
@@ -244,7 +244,7 @@ static void report_differences(struct keras_set *s, const struct json_value *ind
         const char *key = v->key + strspn(v->key, "/");
         const uint64_t *at = strmap_get(&s->groups, key, strlen(key));
         bool empty = v->type == JSON_ARRAY && !v->first;
-        if (at && !s->group[*at].found && !empty && !all_lost(s, v))
+        if (at && s->group && !s->group[*at].found && !empty && !all_lost(s, v))
             job_issue(s->job, ISSUE_ERROR, NULL, NO_OFFSET, "not-in-shard",
                       "\"%.200s\" is in the index but not in its shard", v->key);
     }

@@ -294,11 +294,23 @@ def packed(f):
         d.write(h5py.h5s.ALL, h5py.h5s.ALL, a)
 
 
+    for i, (kind, bits, low) in enumerate(((h5py.h5t.STD_I32LE, 20, -9), (h5py.h5t.STD_I16BE, 11, -99),
+                                           (h5py.h5t.STD_U32BE, 17, 0), (h5py.h5t.STD_U8LE, 3, 0))):
+        t = kind.copy()
+        t.set_precision(bits)
+        pl = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        pl.set_chunk((5, 4))
+        pl.set_filter(h5py.h5z.FILTER_NBIT, h5py.h5z.FLAG_OPTIONAL, ())
+        d = h5py.h5d.create(f.id, b"narrow%d" % i, t, h5py.h5s.create_simple((9, 6)), pl)
+        d.write(h5py.h5s.ALL, h5py.h5s.ALL, np.ascontiguousarray(rng.integers(low, 7, (9, 6)), "i4"))
+
+
 def plugins(f):
     a = (np.arange(5000) // 3).astype("i4").reshape(50, 100)
     f["plain"] = a
     if hdf5plugin is None:
         return
+    f.create_dataset("odd", data=array("uint8", (3, 7)), chunks=(2, 7), **hdf5plugin.Bitshuffle())
     for i, kw in enumerate((hdf5plugin.Blosc(), hdf5plugin.Blosc("zstd", 5, 2), hdf5plugin.Zstd(), hdf5plugin.BZip2(),
                             hdf5plugin.LZ4(), hdf5plugin.Bitshuffle(), hdf5plugin.Bitshuffle(cname="none"),
                             hdf5plugin.Bitshuffle(cname="zstd"))):
