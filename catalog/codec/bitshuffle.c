@@ -169,7 +169,8 @@ static enum status bitshuffle_decode(const struct codec_step *step, struct bytes
     struct bitshuffled b = {0};
     struct unpacking u = {
         .step = step, .b = &b, .at = in.at, .end = in.at + in.len, .err = err};
-    parse_bitshuffled(step->argument, &b);
+    if (!parse_bitshuffled(step->argument, &b))
+        return codec_corrupt(step, err, "bad argument");
     *made = (size_t)b.size;
     if (b.compressor != AS_IT_IS && read_head(&u, &b) != OK)
         return err->status;

@@ -21,6 +21,7 @@
  *               numcodecs' filters; D and S are the decoded and stored type (number.c)
  *   lzf:N       an LZF block
  *   scaleoffset:T,D,N[,F]  HDF5's packed integers and rounded floats (scaleoffset.c)
+ *   szip:N,MASK,BLOCK,BITS,LINE  HDF5's szip (szip.c)
  *   nbit:T,P,N  HDF5's integers of which P bits are stored
  *   lz4blocks:N  LZ4 as HDF5's filter 32004 has it
  *   bitshuffle:N,E,B[,lz4|zstd]  bits sorted by their place in their element (bitshuffle.c)

@@ -108,7 +108,8 @@ static enum status scaleoffset_decode(const struct codec_step *step, struct byte
 {
     struct scale s = {0};
     uint64_t least = 0, bit = 0, needed;
-    parse_scale(step->argument, &s);
+    if (!parse_scale(step->argument, &s))
+        return codec_corrupt(step, err, "bad argument");
     uint64_t total = s.count * s.size;
     *made = (size_t)total;
     if (in.len < HEAD_BYTES)

@@ -159,7 +159,7 @@ static bool named(struct bytes name, const char *word)
 
 static const char *complex_of(const struct hdf5_type *part)
 {
-    if (part->class != HDF5_PLAIN || part->rank)
+    if (part->class != HDF5_PLAIN || part->rank || !part->dtype)
         return NULL;
     return strcmp(part->dtype, "float32") == 0   ? "complex64"
            : strcmp(part->dtype, "float64") == 0 ? "complex128"

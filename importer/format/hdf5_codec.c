@@ -153,6 +153,12 @@ static bool add_filter(struct chain *c, const struct hdf5_filter *f,
         return add_step(c, "fletcher32:end");
     case SCALE_OFFSET:
         return add_scale_offset(c, f);
+    case SZIP:
+        if (f->count < 4 || !size.exact)
+            return refuse(c, f);
+        return add_step(c, "szip:%llu,%u,%u,%u,%u", (unsigned long long)size.bytes,
+                        (unsigned)value_of(f, 0), (unsigned)value_of(f, 1),
+                        (unsigned)value_of(f, 2), (unsigned)value_of(f, 3));
     case NBIT:
         return add_nbit(c, f, d);
     case BZIP2:

@@ -39,7 +39,7 @@ static void place_chunk(struct gathering *g, const uint8_t *chunk, uint64_t inde
 {
     const struct hdf5_dataset *d = g->d;
     uint64_t origin[HDF5_RANK_MAX], inside[HDF5_RANK_MAX], at[HDF5_RANK_MAX] = {0};
-    unsigned rank = d->space.rank;
+    unsigned rank = d->space.rank; /* 1 or more: hdf5_dataset() has seen to it */
     uint64_t item = d->type.size, rows = 1;
     for (unsigned i = rank; i-- > 0;) {
         uint64_t n = d->space.shape[i] / d->box[i] + (d->space.shape[i] % d->box[i] != 0);
@@ -50,7 +50,7 @@ static void place_chunk(struct gathering *g, const uint8_t *chunk, uint64_t inde
                         : d->box[i];
         rows *= i + 1 < rank ? inside[i] : 1;
     }
-    for (uint64_t r = 0; r < rows; r++) {
+    for (uint64_t r = 0; rank && r < rows; r++) {
         uint64_t to = 0, from = 0;
         for (unsigned i = 0; i < rank; i++) {
             to = to * d->space.shape[i] + origin[i] + at[i];

@@ -138,6 +138,17 @@ static void test_golden(void **state)
     decoder_close(&d);
 }
 
+/* Whether what is from byte n on means nothing: zeros after gzip's streams, the last byte or two
+ * that HDF5 writes after packed numbers. */
+static bool ends_in_nothing(const struct golden *g, size_t n)
+{
+    if (strncmp(g->chain, "gzip", 4) == 0)
+        return g->stored[n] == 0;
+    return g->stored_len - n <= 2 &&
+           (strncmp(g->chain, "scaleoffset", 11) == 0 ||
+            strncmp(g->chain, "nbit", 4) == 0 || strncmp(g->chain, "szip", 4) == 0);
+}
+
 /* Every byte of every golden block is cut off, and turned: never more than a wrong value. */
 static void test_damaged(void **state)
 {
@@ -150,7 +161,7 @@ static void test_damaged(void **state)
         title(g, "damaged");
         for (size_t n = 0; n < g->stored_len; n++) {
             if (decode(&d, g->chain, g->stored, n, g->out_len) == OK)
-                assert_true(g->stored[n] == 0 && strncmp(g->chain, "gzip", 4) == 0);
+                assert_true(ends_in_nothing(g, n));
             memcpy(copy, g->stored, g->stored_len);
             copy[n] ^= 0xFF;
             decode(&d, g->chain, copy, g->stored_len, g->out_len);
@@ -325,6 +336,29 @@ static void test_refused(void **state)
         {"packbits:bool", BYTES("\0a"), 7, ERR_CORRUPT, "decodes to more than 7"},
         {"packbits:bool", BYTES("\0a"), 9, ERR_CORRUPT, "make 8 bytes, not 9"},
         {"packbits:int4", BYTES("\0a"), 8, ERR_CORRUPT, "bad argument"},
+        {"lzf:4", BYTES("\3ab"), 4, ERR_CORRUPT, "ends inside 4 bytes"},
+        {"lzf:4", BYTES("\0a\x20\1"), 4, ERR_CORRUPT, "before its beginning"},
+        {"lzf:4", BYTES("\0a\xe0"), 4, ERR_CORRUPT, "ends inside a reference"},
+        {"lzf:2", BYTES("\0a\x20\0"), 2, ERR_CORRUPT, "decodes to more than 2"},
+        {"scaleoffset:i4,0,2", BYTES("\1\0\0\0\10"), 8, ERR_CORRUPT, "hold its head"},
+        {"scaleoffset:i4,0,2",
+         BYTES("\41\0\0\0\10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\1\1\1\1\1\1\1\1"), 8,
+         ERR_CORRUPT, "do not hold 2 numbers of 33 bits"},
+        {"scaleoffset:i3,0,2", BYTES("a"), 8, ERR_CORRUPT, "bad argument"},
+        {"nbit:u2,12,4", BYTES("abcde"), 8, ERR_CORRUPT, "do not hold 4 numbers of 12"},
+        {"nbit:u2,17,4", BYTES("abcde"), 8, ERR_CORRUPT, "bad argument"},
+        {"lz4blocks:8", BYTES("\0\0\0\0\0\0\0\10\0\0\0\0"), 8, ERR_CORRUPT,
+         "blocks of 0"},
+        {"lz4blocks:8", BYTES("\0\0\0\0\0\0\0\10\0\0\0\10\0\0\0\11abcdefgh"), 8,
+         ERR_CORRUPT, "ends inside a block"},
+        {"bitshuffle:16,2,8", BYTES("abcdefgh"), 16, ERR_CORRUPT, "ends inside a block"},
+        {"bitshuffle:16,2,7", BYTES("abcdefgh"), 16, ERR_CORRUPT, "bad argument"},
+        {"bitshuffle:16,2,8,lz4", BYTES("\0\0\0\0\0\0\0\20\0\0\0\21"), 16, ERR_CORRUPT,
+         "in blocks of 17"},
+        {"szip:8,32,8,8,8", BYTES("\7\0\0\0a"), 8, ERR_CORRUPT, "holds 7 decoded bytes"},
+        {"szip:8,32,8,8,8", BYTES("\10\0\0\0a"), 8, ERR_CORRUPT, "ends too early"},
+        {"szip:8,0,8,8,8", BYTES("\10\0\0\0\2"), 8, ERR_CORRUPT, "than a line has room"},
+        {"szip:8,32,7,8,8", BYTES("\10\0\0\0a"), 8, ERR_CORRUPT, "bad argument"},
     };
     struct decoder d = decoder_open();
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
