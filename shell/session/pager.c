@@ -33,6 +33,9 @@ static struct pager {
 static const char *pager_command(const struct session *s)
 {
     const char *command = s->pager ? s->pager : environment("PAGER");
+    const char *term = environment("TERM");
+    if (!s->pager && (!term || strcmp(term, "dumb") == 0))
+        return NULL; /* it could only complain */
     return command && *command ? command : NULL;
 }
 

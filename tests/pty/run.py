@@ -360,6 +360,12 @@ def case_long_results_are_paged(t):
     s.expect(PROMPT)
     s.send(CTRL_D)
     equal(s.wait(), 0)
+    s = t.shell(many.format(60), env={"PAGER": "sed s/^/paged:/"})  # a single statement, too
+    s.expect(r"paged:│ 60 │")
+    equal(s.wait(), 0)
+    s = t.shell(many.format(60), env={"PAGER": "sed s/^/paged:/", "TERM": "dumb"})
+    s.expect(r"\n│ 60 │")
+    equal(s.wait(), 0)
 
 
 def case_messages_stay_behind_what_they_are_about(t):
