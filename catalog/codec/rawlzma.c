@@ -163,7 +163,8 @@ static enum status rawlzma_decode(const struct codec_step *step, struct bytes in
     uint8_t beyond;
     if (!lib)
         return err->status;
-    parse(step->argument, &size, &f);
+    if (!parse(step->argument, &size, &f))
+        return codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
     bound_dictionary(&f, room);
     lzma_ret rc = lib->raw(&z, f.list);
     z.next_in = in.at;

@@ -148,7 +148,7 @@ static bool read_attributes(struct node *n)
 {
     struct found *f = n->found;
     struct error problem = {.offset = NO_OFFSET};
-    struct bytes text;
+    struct bytes text = {0};
     char whole[PATH_MAX];
     if (!array_listed(&n->listing, ".zattrs"))
         return true;

@@ -128,10 +128,15 @@ static enum status inflate_head(const struct zip *z, const struct zip_member *m,
     return err->status;
 }
 
-/* Decode the run's first `take` stored bytes, as far as `len` bytes. */
+/* What is to be decoded: room for it, and how much came out. */
+struct head {
+    uint8_t *at;
+    size_t len, made;
+};
+
+/* Decode the run's first `take` stored bytes as far as there is room. */
 static enum status decode_head(const struct zip *z, const struct zip_run *run,
-                               uint64_t take, uint8_t *dst, size_t len, size_t *made,
-                               struct error *err)
+                               uint64_t take, struct head *out, struct error *err)
 {
     char name[CODEC_STEP_BYTES];
     const char *chain = run->codec, *argument;
@@ -147,7 +152,8 @@ static enum status decode_head(const struct zip *z, const struct zip_run *run,
         error_set(err, ERR_UNSUPPORTED, z->source->name, run->offset,
                   "a zip member is coded as no reader takes it: \"%s\"", run->codec);
     else if (source_read(z->source, run->offset, stored, (size_t)take, err) == OK)
-        codec->decode(&step, (struct bytes){stored, (size_t)take}, dst, len, made, err);
+        codec->decode(&step, (struct bytes){stored, (size_t)take}, out->at, out->len,
+                      &out->made, err);
     if (codec->release)
         codec->release(state);
     free(stored);
@@ -164,10 +170,10 @@ static enum status blocks_head(const struct zip *z, const struct zip_member *m,
     for (uint64_t take = HEAD_STORED + len;; take *= 2) {
         const bool all = take >= run.stored;
         struct error cut = {.offset = NO_OFFSET};
-        size_t made = 0;
-        decode_head(z, &run, all ? run.stored : take, dst, len, &made, &cut);
-        *got = made < len ? made : len;
-        if (cut.status == OK && (made >= len || all))
+        struct head head = {dst, len, 0};
+        decode_head(z, &run, all ? run.stored : take, &head, &cut);
+        *got = head.made < len ? head.made : len;
+        if (cut.status == OK && (head.made >= len || all))
             return OK;
         if (all || (cut.status != OK && cut.status != ERR_CORRUPT)) {
             *err = cut;

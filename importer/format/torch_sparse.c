@@ -103,7 +103,7 @@ static bool place_of(struct torch_tree *t, const struct torch_tensor *x, bool in
                      struct place *out, struct error *err)
 {
     struct dtype dtype;
-    uint64_t elements, last;
+    uint64_t elements = 0, last;
     dtype_find(x->dtype, &dtype);
     const uint64_t width = dtype.block_bytes;
     if (x->meta || x->run.lost || x->run.inlined || x->conjugate || x->negative ||
@@ -267,7 +267,7 @@ static bool check_compressed(struct torch_tree *t, struct parts *s,
 static bool put_run(struct torch_tree *t, struct parts *s, struct torch_tensor *x,
                     struct error *err)
 {
-    struct place place[PARTS];
+    struct place place[PARTS] = {{.begin = 0}};
     uint64_t elements, first = UINT64_MAX, last = 0;
     struct dtype dtype;
     dtype_find(x->dtype, &dtype);

@@ -216,9 +216,9 @@ static bool fill(struct tape *t, const struct zero_param *p, struct dcp_pieces *
     uint64_t boxes = 0;
     t->boxes = &boxes;
     const bool whole = t->z->stage == 3 ? take_shares(t, p, out) : take_next(t, p, out);
+    *t = before;
     if (!whole)
         return false;
-    *t = before;
     if (!dcp_pieces_set(t->z->job->arena, p->shape, boxes, out)) {
         zero_no_memory(t->z);
         return true;
