@@ -26,6 +26,10 @@ struct name_map {
 /* The id of a name, where to read and write it: 0 if it is new, and then it must be written before
  * the next call. NULL without memory. Valid until the next call. */
 uint32_t *name_map_add(struct name_map *, const char *name, size_t len);
+/* Room for so many more; false: no memory. */
+bool name_map_reserve(struct name_map *, size_t more);
+/* A name that is asked for soon: its slot is on its way from the memory meanwhile. */
+void name_map_prefetch(const struct name_map *, const char *name, size_t len);
 void name_map_release(struct name_map *);
 
 #endif

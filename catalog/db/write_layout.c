@@ -11,6 +11,8 @@
 
 /* --- names ------------------------------------------------------------------------------ */
 
+#define NAMES_AHEAD 8 /* are looked for while one is found */
+
 struct new_names {
     struct bytes *list;
     uint64_t count;
@@ -81,6 +83,8 @@ static enum status intern_all(struct writer *w, const struct batch_layout *l,
     uint64_t count = l->tensor_count + l->node_count;
     if (bound_names(w, count, err) != OK)
         return err->status;
+    if (!name_map_reserve(&w->names, (size_t)count))
+        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for tensor names");
     if (count > w->name_space) {
         int64_t *ids = realloc(w->name_ids, count * sizeof(*ids));
         if (!ids)
@@ -88,9 +92,12 @@ static enum status intern_all(struct writer *w, const struct batch_layout *l,
         w->name_ids = ids;
         w->name_space = count;
     }
-    for (uint64_t i = 0; err->status == OK && i < l->tensor_count; i++)
-        intern(w, l->tensors[i].name, l->tensors[i].name_len, &fresh, &w->name_ids[i],
-               err);
+    for (uint64_t i = 0; err->status == OK && i < l->tensor_count; i++) {
+        const struct batch_tensor *t = &l->tensors[i];
+        if (i + NAMES_AHEAD < l->tensor_count)
+            name_map_prefetch(&w->names, t[NAMES_AHEAD].name, t[NAMES_AHEAD].name_len);
+        intern(w, t->name, t->name_len, &fresh, &w->name_ids[i], err);
+    }
     for (uint64_t i = 0; err->status == OK && i < l->node_count; i++)
         intern(w, l->nodes[i].name, strlen(l->nodes[i].name), &fresh,
                &w->name_ids[l->tensor_count + i], err);
