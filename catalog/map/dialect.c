@@ -242,10 +242,10 @@ const char *map_dtype(const struct map_match *by, const struct map_leaf *leaf)
 
 void map_operate(struct map_task *t, struct map_row *row, const char *dtype)
 {
+    if (!row->ops) /* mostly: an error is much to clear */
+        return;
     struct text shape = {0};
     struct error err = {.offset = NO_OFFSET};
-    if (!row->ops)
-        return;
     shapes_after(row->ops, row->shape, dtype, &shape, &err);
     row->shape = shape.len ? map_keep(t, &shape).at : NULL;
     text_release(&shape);

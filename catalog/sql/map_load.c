@@ -19,19 +19,20 @@ struct loading {
     unsigned wants;
 };
 
-/* The columns of tree.sql and, all of them, of matched_*.sql. */
+/* The columns that are read of tree.sql and matched_*.sql. */
 enum {
     PLACE,
+    TEXT, /* of matched_*.sql */
     NAME,
     IS_TENSOR,
     DTYPE,
     SHAPE,
-    KIND,
-    ORD,
+    ORD, /* from here on of matched_*.sql */
     STATUS,
-    TEXT,
     CAST,
-    OPS
+    OPS,
+    MATCHED_COLUMNS,
+    KIND = ORD /* of tree.sql */
 };
 
 static const char *column(sqlite3_stmt *s, int i)
@@ -83,7 +84,7 @@ static struct map_leaf *add_leaf(struct loading *l, sqlite3_stmt *s, int64_t pla
     *leaf = (struct map_leaf){
         .place = place,
         .match = (uint32_t)l->matches,
-        .kind = kind_of(s, l->matched),
+        .kind = l->wants & MAP_WANTS_KIND ? kind_of(s, l->matched) : MAP_TENSOR,
     };
     if (l->wants & MAP_WANTS_NAMES)
         leaf->name = copy(l->task, s, NAME);
@@ -176,25 +177,52 @@ static const char *file_called(const char *path)
     return f->path ? f->text : "";
 }
 
-/* One of matched_*.sql, with NULL for what is not wanted: SQLite then does not work it out. */
+/* One of matched_*.sql, without what is not wanted: SQLite then does not work it out. A column that is
+ * only skipped costs time for each row, too: those that are mostly wanted come first. */
 static int prepare_matched(struct map_statements *m, const char *file, unsigned wants,
                            sqlite3_stmt **out)
 {
-    bool types = wants & MAP_WANTS_TYPES;
+    const struct {
+        unsigned wants;
+        const char *sql;
+    } columns[MATCHED_COLUMNS] = {
+        [PLACE] = {0, "place"},
+        [TEXT] = {0,
+                  wants & MAP_WANTS_RULE ? "ifnull(replacement, error)" : "replacement"},
+        [NAME] = {MAP_WANTS_NAMES, "name"},
+        [IS_TENSOR] = {MAP_WANTS_KIND, "is_tensor"},
+        [DTYPE] = {MAP_WANTS_TYPES, "dtype"},
+        [SHAPE] = {MAP_WANTS_TYPES, "shape"},
+        [ORD] = {MAP_WANTS_RULE, "ord"},
+        [STATUS] = {MAP_WANTS_RULE, "status"},
+        [CAST] = {MAP_WANTS_OPS, "\"cast\""},
+        [OPS] = {MAP_WANTS_OPS, "ops"},
+    };
     struct text sql = {0};
-    bool rule = wants & MAP_WANTS_RULE, ops = wants & MAP_WANTS_OPS;
-    text_addf(&sql,
-              "SELECT place, %s, is_tensor, %s, %s, NULL, %s, %s, %s, %s, %s FROM (%s)",
-              wants & MAP_WANTS_NAMES ? "name" : "NULL", types ? "dtype" : "NULL",
-              types ? "shape" : "NULL", rule ? "ord" : "NULL", rule ? "status" : "NULL",
-              rule ? "ifnull(replacement, error)" : "replacement",
-              ops ? "\"cast\"" : "NULL", ops ? "ops" : "NULL", file_called(file));
+    int last = MATCHED_COLUMNS - 1;
+    while (columns[last].wants && !(columns[last].wants & wants))
+        last--;
+    for (int i = 0; i <= last; i++) {
+        bool wanted = !columns[i].wants || columns[i].wants & wants;
+        text_addf(&sql, "%s%s", i ? ", " : "SELECT ", wanted ? columns[i].sql : "NULL");
+    }
+    text_addf(&sql, " FROM (%s)", file_called(file));
     sqlite3_stmt *kept = m->at[MAP_SELECT_MATCHED];
     if (kept && text_str(&sql) && strcmp(sqlite3_sql(kept), sql.at) != 0) {
         sqlite3_finalize(kept);
         m->at[MAP_SELECT_MATCHED] = NULL;
     }
     int rc = text_str(&sql) ? prepare(m, MAP_SELECT_MATCHED, sql.at, out) : SQLITE_NOMEM;
+    text_release(&sql);
+    return rc;
+}
+
+static int prepare_tree(struct map_statements *m, sqlite3_stmt **out)
+{
+    struct text sql = {0};
+    text_addf(&sql, "SELECT place, NULL, name, is_tensor, dtype, shape, kind FROM (%s)",
+              file_called("schema/query/tree.sql"));
+    int rc = text_str(&sql) ? prepare(m, MAP_SELECT_TREE, sql.at, out) : SQLITE_NOMEM;
     text_release(&sql);
     return rc;
 }
@@ -236,7 +264,7 @@ int map_load_tree(struct map_statements *m, const struct dialect *d,
 {
     struct loading l = {.task = t, .containers = d->containers, .wants = MAP_WANTS_ALL};
     sqlite3_stmt *s;
-    int rc = prepare(m, MAP_SELECT_TREE, file_called("schema/query/tree.sql"), &s);
+    int rc = prepare_tree(m, &s);
     if (rc != SQLITE_OK)
         return rc;
     bind(s, NULL, checkpoint);

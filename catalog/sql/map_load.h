@@ -34,7 +34,8 @@ enum {
     MAP_WANTS_RULE =
         4,             /* which it is, and what becomes of leaves that it gives no name */
     MAP_WANTS_OPS = 8, /* what rules do besides, casts too */
-    MAP_WANTS_ALL = 15
+    MAP_WANTS_KIND = 16, /* of the leaves; else all are taken for tensors */
+    MAP_WANTS_ALL = 31
 };
 
 /* All of these return an SQLite code; after one that is not SQLITE_OK the connection says why. */

@@ -26,7 +26,7 @@
 
 #define COST_OF_ONE  1e4  /* estimated, all parameters given */
 #define COST_OF_NONE 1e30 /* a factor, of a call that is refused */
-#define BATCH        1024 /* leaves that are settled together where each is by itself */
+#define BATCH        128  /* leaves that are settled together where each is by itself */
 
 /* One list for all functions; some columns mean something in one of them alone. */
 #define MAP_COLUMNS(X)                                                                   \
@@ -267,7 +267,9 @@ static unsigned wanted(const struct map_cursor *c)
         return MAP_WANTS_ALL;
     return (is_used(c, COLUMN_OLD_NAME) ? MAP_WANTS_NAMES : 0) |
            (is_used(c, COLUMN_RULE) ? MAP_WANTS_RULE : 0) |
-           (operates ? MAP_WANTS_OPS | MAP_WANTS_TYPES | MAP_WANTS_RULE : 0);
+           (is_used(c, COLUMN_IS_TENSOR) || is_used(c, COLUMN_TENSOR_ID) ? MAP_WANTS_KIND
+                                                                         : 0) |
+           (operates ? MAP_WANTS_ALL & ~(unsigned)MAP_WANTS_NAMES : 0);
 }
 
 /* The set as it is for this source, and the rules once more, where their operations may ask for
