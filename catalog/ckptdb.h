@@ -203,6 +203,12 @@ enum ckptdb_status ckptdb_import_find(const char *path, struct ckptdb_error *);
 enum ckptdb_status ckptdb_forget(ckptdb *, const int64_t *checkpoints, size_t count,
                                  struct ckptdb_error *);
 
+/* Files were moved: change the beginning of paths from `old` to `new`, which may be relative. Nothing on
+ * disk is touched. *checkpoints (NULL: not wanted) says how many moved, or would; CKPTDB_MISSING: none. */
+enum ckptdb_status ckptdb_relocate(ckptdb *, const char *old, const char *new_place,
+                                   bool dry_run, uint64_t *checkpoints,
+                                   struct ckptdb_error *);
+
 /* --- finding ------------------------------------------------------------------------------- */
 
 /* The checkpoint that a person means: its name, an id, a path or its last components, a folder that
@@ -250,6 +256,12 @@ enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *, const char *map,
 void ckptdb_tensor_close(ckptdb_tensor *);
 
 const struct ckptdb_tensor_info *ckptdb_tensor_info(const ckptdb_tensor *);
+
+/* Where its bytes lie, as JSON for ckptdb_free(): {"plain": whether they are one run without checksums,
+ * "count": how many extents there are, "codec", "strides", "extents": [{"file", "offset", "stored",
+ * "origin", "shape", "checksum", ...}] (the first `most`), "files": [...]}. */
+enum ckptdb_status ckptdb_tensor_places(const ckptdb_tensor *, uint64_t most, char **json,
+                                        struct ckptdb_error *);
 
 /* One a dimension: elements start, start + step, ... `count` of them; a step may be negative. */
 struct ckptdb_slice {

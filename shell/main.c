@@ -295,7 +295,7 @@ static int run_complete(struct session *s, int count, const char *const *words)
         if (strcmp(words[i], "-d") == 0)
             s->catalog = words[i + 1];
     if (s->catalog && access(s->catalog, R_OK) == 0)
-        session_open(s, DB_READ);
+        session_open(s, CKPTDB_READ);
     complete_words(s, program_options, words, count, &found);
     if (found.files)
         puts(":files");

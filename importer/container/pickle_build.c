@@ -50,7 +50,7 @@ static bool push_global(struct machine *m, const char *module, size_t module_len
                         const char *name, size_t name_len)
 {
     struct pickle *p = m->p;
-    struct pickle_global found;
+    struct pickle_global found = {0};
     bool added;
     if (!spell(m, module, module_len, name, name_len, &found))
         return false;

@@ -166,7 +166,8 @@ static ckptdb *open_catalog(struct session *session, bool dry_run)
             complain_status(&err);
         return none;
     }
-    return session_open(session, dry_run ? DB_READ : DB_CREATE) ? session->open : NULL;
+    return session_open(session, dry_run ? CKPTDB_READ : CKPTDB_CREATE) ? session->open
+                                                                        : NULL;
 }
 
 static int run_import(struct session *session, ckptdb *catalog,

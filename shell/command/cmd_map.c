@@ -243,22 +243,22 @@ static int delete (struct session *s, const struct args *args)
 static const struct verb {
     const char *name, *usage;
     int operands; /* after it */
-    enum db_mode catalog;
+    enum ckptdb_mode catalog;
     unsigned options; /* that it takes, a bit each */
     int (*run)(struct session *, const struct args *);
 } verbs[] = {
-    {"load", "load NAME FILE", 2, DB_CREATE, 0, load},
-    {"list", "list", 0, DB_READ, 0, list},
-    {"show", "show NAME [--format F]", 1, DB_READ, 1 << FORMAT, show},
-    {"run", "run NAME CHECKPOINT [--target MODEL]", 2, DB_READ, 1 << TARGET | 1 << SET,
-     run},
-    {"check", "check NAME CHECKPOINT [--target MODEL]", 2, DB_READ,
+    {"load", "load NAME FILE", 2, CKPTDB_CREATE, 0, load},
+    {"list", "list", 0, CKPTDB_READ, 0, list},
+    {"show", "show NAME [--format F]", 1, CKPTDB_READ, 1 << FORMAT, show},
+    {"run", "run NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ,
+     1 << TARGET | 1 << SET, run},
+    {"check", "check NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ,
      1 << TARGET | 1 << SET, check},
-    {"why", "why CHECKPOINT NAME [--map RULESET] [--target MODEL]", 2, DB_READ,
+    {"why", "why CHECKPOINT NAME [--map RULESET] [--target MODEL]", 2, CKPTDB_READ,
      1 << TARGET | 1 << SET | 1 << MAP, why},
-    {"infer", "infer A B [-o FILE] [--name RULESET] [--jobs N]", 2, DB_WRITE,
+    {"infer", "infer A B [-o FILE] [--name RULESET] [--jobs N]", 2, CKPTDB_WRITE,
      1 << NAME | 1 << OUT | 1 << JOBS, infer},
-    {"delete", "delete NAME", 1, DB_WRITE, 0, delete},
+    {"delete", "delete NAME", 1, CKPTDB_WRITE, 0, delete},
 };
 
 static bool usage_is_good(const struct verb *v, const struct args *args)
@@ -291,8 +291,8 @@ static int map_run(struct session *s, const struct args *args)
         if (!usage_is_good(v, args))
             return STATUS_TROUBLE;
         /* Loading opens the catalog itself, once the file was read. */
-        if (v->catalog != DB_CREATE &&
-            !session_open(s, s->readonly ? DB_READ : v->catalog))
+        if (v->catalog != CKPTDB_CREATE &&
+            !session_open(s, s->readonly ? CKPTDB_READ : v->catalog))
             return STATUS_TROUBLE;
         return v->run(s, args);
     }

@@ -85,7 +85,7 @@ static int load(struct session *s, const struct args *args)
     int status = STATUS_TROUBLE;
     if (s->readonly)
         complain("optimizer load writes the catalog, and --readonly forbids that");
-    else if (read_text(path, &file) && session_open(s, DB_CREATE))
+    else if (read_text(path, &file) && session_open(s, CKPTDB_CREATE))
         status = strlen(text_str(&file)) == file.len ? STATUS_FINE : STATUS_NO;
     if (status == STATUS_NO)
         complain("%s: a NUL character; is this text?", path);
@@ -134,7 +134,7 @@ static int delete_one(struct session *s, const struct args *args)
         complain("optimizer delete writes the catalog, and --readonly forbids that");
         return STATUS_TROUBLE;
     }
-    if (!session_open(s, DB_WRITE))
+    if (!session_open(s, CKPTDB_WRITE))
         return STATUS_TROUBLE;
     if (!known(s, args->operand[1]))
         return STATUS_NO;
@@ -215,7 +215,7 @@ static int optimizer_run(struct session *s, const struct args *args)
             complain("usage: optimizer %s", v->usage);
             return STATUS_TROUBLE;
         }
-        if (!v->opens && !session_open(s, DB_READ))
+        if (!v->opens && !session_open(s, CKPTDB_READ))
             return STATUS_TROUBLE;
         return v->run(s, args);
     }

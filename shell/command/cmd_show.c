@@ -1,10 +1,8 @@
 #include <string.h>
 
-#include "catalog/base/text.h"
 #include "shell/command/command.h"
 #include "shell/render/render.h"
 
-#define ARENA_BYTES   ((size_t)1 << 30)
 #define EXTENTS_SHOWN 20
 
 /* By its name, which has an index, and its place, which makes it the only one. */
@@ -33,129 +31,68 @@ static const char sql_extents[] =
     "shape,"
     " value ->> 'checksum' AS checksum FROM json_each(?1, '$.extents')";
 
-static void add_numbers(struct text *json, const char *key, const uint64_t *numbers,
-                        unsigned rank)
-{
-    text_addf(json, ",\"%s\":", key);
-    if (numbers)
-        shape_print(json, numbers, rank);
-    else
-        text_adds(json, "null");
-}
-
-static void add_strides(struct text *json, const int64_t *strides, unsigned rank)
-{
-    text_adds(json, ",\"strides\":");
-    for (unsigned i = 0; strides && i < rank; i++)
-        text_addf(json, "%c%lld", i ? ',' : '[', (long long)strides[i]);
-    text_adds(json, !strides ? "null" : rank ? "]" : "[]");
-}
-
-static void add_extent(struct text *json, const struct stored_tensor *t, uint64_t i)
-{
-    const struct extent *e = &t->extents[i];
-    bool has_file = e->file < t->file_count && !e->bytes;
-    text_adds(json, i ? ",{\"file\":" : "{\"file\":");
-    if (has_file)
-        text_json(json, t->files[e->file].path, strlen(t->files[e->file].path));
-    else
-        text_adds(json, "null");
-    text_adds(json, ",\"offset\":");
-    if (has_file)
-        text_addf(json, "%llu", (unsigned long long)e->offset + t->files[e->file].base);
-    else
-        text_adds(json, "null");
-    text_addf(json, ",\"stored\":%llu", (unsigned long long)e->stored);
-    add_numbers(json, "origin", e->origin, t->rank);
-    add_numbers(json, "shape", e->shape, t->rank);
-    if (e->codec) {
-        text_adds(json, ",\"codec\":");
-        text_json(json, e->codec, strlen(e->codec));
-    }
-    if (e->strides)
-        add_strides(json, e->strides, t->rank);
-    if (t->sums && t->sums[i])
-        text_addf(json, ",\"checksum\":\"%s:%08x\"", t->sum_kind, t->sums[i]);
-    text_addc(json, '}');
-}
-
-/* What the reader knows of a tensor, as JSON: codec, strides, extents, files. */
-static void describe(struct text *json, const struct stored_tensor *t, uint64_t extents)
-{
-    text_adds(json, "{\"codec\":");
-    if (t->codec)
-        text_json(json, t->codec, strlen(t->codec));
-    else
-        text_adds(json, "null");
-    add_strides(json, t->strides, t->rank);
-    text_adds(json, ",\"extents\":[");
-    for (uint64_t i = 0; i < extents; i++)
-        add_extent(json, t, i);
-    text_adds(json, "],\"files\":[");
-    for (uint64_t i = 0; i < t->extent_count; i++) {
-        uint32_t file = t->extents[i].file;
-        if (file >= t->file_count || (i > 0 && t->extents[i - 1].file == file))
-            continue;
-        text_adds(json, json->at[json->len - 1] == '[' ? "" : ",");
-        text_json(json, t->files[file].path, strlen(t->files[file].path));
-    }
-    text_adds(json, "]}");
-}
+/* What is shown. */
+struct shown {
+    const struct ckptdb_tensor_info *info;
+    char *json; /* ckptdb_tensor_places() */
+};
 
 /* One row with everything in it. */
-static int show_row(struct session *s, const struct stored_tensor *t, const char *json)
+static int show_row(struct session *s, const struct shown *t)
 {
     sqlite3_stmt *issues =
-        session_prepare(s, sql_issue_list, "iss", t->id, json, t->name);
+        session_prepare(s, sql_issue_list, "iss", t->info->id, t->json, t->info->name);
     int status = STATUS_NO;
     if (issues && sqlite3_step(issues) == SQLITE_ROW)
-        status = render_query(s, sql_all, "isss", t->id, t->name, json,
+        status = render_query(s, sql_all, "isss", t->info->id, t->info->name, t->json,
                               (const char *)sqlite3_column_text(issues, 0));
     sqlite3_finalize(issues);
     return status;
 }
 
-/* For people: facts one below the other, then a table of each list that has more to say. */
-static int show_lists(struct session *s, const struct stored_tensor *t, const char *json)
+/* The codec, and the extents where there is more to say than the facts do. */
+static int show_places(struct session *s, const struct shown *t)
 {
-    s->mode = MODE_LINE;
-    int status = render_query(s, sql_facts, "is", t->id, t->name);
-    if (status == STATUS_FINE && t->codec)
-        fprintf(s->out, "\ncodec: %s\n", t->codec);
-    s->mode = s->out_is_terminal ? MODE_AUTO : MODE_TABLE;
-    if (status == STATUS_FINE && t->extent_count > 0 &&
-        (t->storage != STORAGE_RANGE || t->sums)) {
-        fputc('\n', s->out);
-        status = render_json(s, sql_extents, json);
+    static const char sql[] = "SELECT ?1 ->> 'codec', ?1 ->> 'count', ?1 ->> 'plain'";
+    sqlite3_stmt *row = session_prepare(s, sql, "s", t->json);
+    int status = STATUS_NO;
+    if (row && sqlite3_step(row) == SQLITE_ROW) {
+        const char *codec = (const char *)sqlite3_column_text(row, 0);
+        const sqlite3_int64 count = sqlite3_column_int64(row, 1);
+        status = STATUS_FINE;
+        if (codec)
+            fprintf(s->out, "\ncodec: %s\n", codec);
+        s->mode = s->out_is_terminal ? MODE_AUTO : MODE_TABLE;
+        if (count > 0 && !sqlite3_column_int(row, 2)) {
+            fputc('\n', s->out);
+            status = render_json(s, sql_extents, t->json);
+        }
+        if (count > EXTENTS_SHOWN)
+            fprintf(s->out,
+                    "and %lld more: SELECT * FROM extent WHERE tensor_id = %lld\n",
+                    (long long)count - EXTENTS_SHOWN, (long long)t->info->id);
     }
-    if (t->extent_count > EXTENTS_SHOWN)
-        fprintf(s->out, "and %llu more: SELECT * FROM extent WHERE tensor_id = %lld\n",
-                (unsigned long long)(t->extent_count - EXTENTS_SHOWN), (long long)t->id);
-    sqlite3_stmt *any = session_prepare(s, sql_issues, "iss", t->id, json, t->name);
+    sqlite3_finalize(row);
+    return status;
+}
+
+/* For people: facts one below the other, then a table of each list that has more to say. */
+static int show_lists(struct session *s, const struct shown *t)
+{
+    const int64_t id = t->info->id;
+    const char *name = t->info->name;
+    s->mode = MODE_LINE;
+    int status = render_query(s, sql_facts, "is", id, name);
+    if (status == STATUS_FINE)
+        status = show_places(s, t);
+    sqlite3_stmt *any = session_prepare(s, sql_issues, "iss", id, t->json, name);
     bool has_issues = any && sqlite3_step(any) == SQLITE_ROW;
     sqlite3_finalize(any);
     if (status == STATUS_FINE && has_issues) {
         fputc('\n', s->out);
-        status = render_query(s, sql_issues, "iss", t->id, json, t->name);
+        status = render_query(s, sql_issues, "iss", id, t->json, name);
     }
     s->mode = MODE_AUTO;
-    return status;
-}
-
-static int show(struct session *s, const struct stored_tensor *t)
-{
-    struct text json = {0};
-    int status = STATUS_NO;
-    bool people = s->mode == MODE_AUTO;
-    describe(&json, t,
-             people && t->extent_count > EXTENTS_SHOWN ? EXTENTS_SHOWN : t->extent_count);
-    if (!text_str(&json))
-        complain("%s: no memory for its extents", t->name);
-    else if (people)
-        status = show_lists(s, t, text_str(&json));
-    else
-        status = show_row(s, t, text_str(&json));
-    text_release(&json);
     return status;
 }
 
@@ -163,21 +100,24 @@ static int show_run(struct session *s, const struct args *args)
 {
     sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[0]);
     sqlite3_int64 id = checkpoint ? session_tensor(s, checkpoint, args->operand[1]) : -1;
+    const bool people = s->mode == MODE_AUTO;
+    struct ckptdb_error err;
+    ckptdb_tensor *tensor = NULL;
+    struct shown t = {.json = NULL};
+    int status;
     if (id < 0)
         return STATUS_NO;
-    struct arena arena = {.ceiling = ARENA_BYTES};
-    struct lookup *lookup = NULL;
-    struct stored_tensor tensor;
-    struct error err;
-    int status = STATUS_NO;
-    error_clear(&err);
-    if (lookup_open(s->db, &lookup, &err) == OK &&
-        lookup_tensor(lookup, id, &arena, &tensor, &err) == OK)
-        status = show(s, &tensor);
-    else
-        complain_error(&err);
-    lookup_close(lookup);
-    arena_release(&arena);
+    if (ckptdb_tensor_open(s->open, id, &tensor, &err) == CKPTDB_OK &&
+        ckptdb_tensor_places(tensor, people ? EXTENTS_SHOWN : UINT64_MAX, &t.json,
+                             &err) == CKPTDB_OK) {
+        t.info = ckptdb_tensor_info(tensor);
+        status = people ? show_lists(s, &t) : show_row(s, &t);
+    } else {
+        complain_status(&err);
+        status = STATUS_NO;
+    }
+    ckptdb_free(t.json);
+    ckptdb_tensor_close(tensor);
     return status;
 }
 

@@ -343,10 +343,10 @@ static int check_operands(const struct command *c, const struct args *args)
     return STATUS_FINE;
 }
 
-static const enum db_mode modes_of_need[] = {
-    [CATALOG_READ] = DB_READ,
-    [CATALOG_WRITE] = DB_WRITE,
-    [CATALOG_CREATE] = DB_CREATE,
+static const enum ckptdb_mode modes_of_need[] = {
+    [CATALOG_READ] = CKPTDB_READ,
+    [CATALOG_WRITE] = CKPTDB_WRITE,
+    [CATALOG_CREATE] = CKPTDB_CREATE,
 };
 
 static int open_for(struct session *s, const struct command *c)

@@ -14,7 +14,6 @@
 
 #include <stdbool.h>
 
-#include "catalog/db/db.h"
 #include "shell/render/progress.h"
 #include "shell/render/query.h"
 #include "shell/session/session.h"

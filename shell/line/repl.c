@@ -14,7 +14,7 @@ static void greet(struct session *s)
         checkpoints = sqlite3_column_int64(stmt, 0);
     sqlite3_finalize(stmt);
     complain("%s%s: %lld checkpoint%s; .help lists the commands, SQL ends with ;",
-             s->catalog, s->db_mode == DB_READ ? " (read-only)" : "", checkpoints,
+             s->catalog, s->db_mode == CKPTDB_READ ? " (read-only)" : "", checkpoints,
              checkpoints == 1 ? "" : "s");
 }
 

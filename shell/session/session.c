@@ -119,22 +119,16 @@ static void make_folders(const char *path)
     text_release(&part);
 }
 
-bool session_open(struct session *s, enum db_mode mode)
+bool session_open(struct session *s, enum ckptdb_mode mode)
 {
-    if (s->db && (mode == DB_READ || s->db_mode != DB_READ))
+    if (s->db && (mode == CKPTDB_READ || s->db_mode != CKPTDB_READ))
         return true;
-    static const enum ckptdb_mode modes[] = {
-        [DB_READ] = CKPTDB_READ,
-        [DB_WRITE] = CKPTDB_WRITE,
-        [DB_USE] = CKPTDB_USE,
-        [DB_CREATE] = CKPTDB_CREATE,
-    };
     struct ckptdb_error err;
     ckptdb *catalog;
-    bool made = mode == DB_CREATE && access(s->catalog, F_OK) != 0;
-    if (mode == DB_CREATE && s->default_place)
+    bool made = mode == CKPTDB_CREATE && access(s->catalog, F_OK) != 0;
+    if (mode == CKPTDB_CREATE && s->default_place)
         make_folders(s->catalog);
-    ckptdb_open(s->catalog, modes[mode], &catalog, &err);
+    ckptdb_open(s->catalog, mode, &catalog, &err);
     if (catalog && made && s->interactive)
         complain("made a new catalog, %s", s->catalog);
     if (err.status == CKPTDB_MISSING && access(s->catalog, F_OK) != 0)
@@ -164,9 +158,9 @@ void session_watch(ckptdb *catalog, const struct ckptdb_watch *progress)
 bool session_open_for_sql(struct session *s)
 {
     bool locked = access(s->catalog, W_OK) != 0 && access(s->catalog, R_OK) == 0;
-    return session_open(s, s->readonly || locked ? DB_READ
-                           : s->interactive      ? DB_CREATE
-                                                 : DB_USE);
+    return session_open(s, s->readonly || locked ? CKPTDB_READ
+                           : s->interactive      ? CKPTDB_CREATE
+                                                 : CKPTDB_USE);
 }
 
 void session_close(struct session *s)
@@ -188,7 +182,7 @@ bool session_reopen(struct session *s, const char *path, bool make)
     s->db = NULL;
     s->catalog = copy;
     s->default_place = false;
-    if (!(make ? session_open(s, DB_CREATE) : session_open_for_sql(s))) {
+    if (!(make ? session_open(s, CKPTDB_CREATE) : session_open_for_sql(s))) {
         *s = before;
         free(copy);
         return false;

@@ -5,13 +5,14 @@
 #ifndef CKPTDB_SHELL_SESSION_H
 #define CKPTDB_SHELL_SESSION_H
 
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "catalog/base/error.h"
 #include "catalog/ckptdb.h"
-#include "catalog/db/db.h"
 
 /* What a command or a statement ends with: the exit status, too. */
 enum {
@@ -43,14 +44,14 @@ enum header_choice {
 #define WIDTHS_MAX 64 /* columns that .width is about */
 
 struct session {
-    const char *catalog;  /* path; never NULL once options are read */
-    bool default_place;   /* nobody chose it: its folders are made with it */
-    bool catalog_given;   /* by -d */
-    bool one_command;     /* the program runs one command word, and nothing else */
-    ckptdb *open;         /* the catalog; NULL: not open yet */
-    sqlite3 *db;          /* its connection */
-    enum db_mode db_mode; /* how it is open */
-    bool readonly;        /* --readonly */
+    const char *catalog;      /* path; never NULL once options are read */
+    bool default_place;       /* nobody chose it: its folders are made with it */
+    bool catalog_given;       /* by -d */
+    bool one_command;         /* the program runs one command word, and nothing else */
+    ckptdb *open;             /* the catalog; NULL: not open yet */
+    sqlite3 *db;              /* its connection */
+    enum ckptdb_mode db_mode; /* how it is open */
+    bool readonly;            /* --readonly */
     enum output_mode mode;
     enum header_choice headers; /* .headers */
     FILE *out;                  /* results; stdout unless .output says otherwise */
@@ -84,7 +85,7 @@ void session_signals(void);
 
 /* Open the catalog at least as `mode` allows (reopening for writing when needed); says why
  * not on stderr. */
-bool session_open(struct session *, enum db_mode mode);
+bool session_open(struct session *, enum ckptdb_mode mode);
 /* The same for statements that may do anything: read-only if it must. Only a shell for people
  * makes a missing one, and says so. */
 bool session_open_for_sql(struct session *);

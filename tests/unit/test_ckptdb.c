@@ -555,6 +555,33 @@ static void test_files(void **state)
                      CKPTDB_UNSUPPORTED);
 }
 
+static void test_places(void **state)
+{
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    ckptdb_tensor *t = open_tensor(db, model, "n");
+    char *json, moved[100], path[200];
+    uint64_t count;
+    (void)state;
+    assert_int_equal(ckptdb_tensor_places(t, 1, &json, NULL), CKPTDB_OK);
+    assert_non_null(strstr(json, "\"plain\":true,\"count\":1,"));
+    assert_non_null(strstr(json, "\"stored\":12"));
+    ckptdb_free(json);
+    assert_int_equal(ckptdb_tensor_places(t, 0, &json, NULL), CKPTDB_OK);
+    assert_non_null(strstr(json, "\"extents\":[]"));
+    ckptdb_free(json);
+    ckptdb_tensor_close(t);
+    snprintf(moved, sizeof(moved), "%s.moved", folder);
+    assert_int_equal(ckptdb_relocate(db, "/no/such", moved, false, &count, NULL),
+                     CKPTDB_MISSING);
+    assert_int_equal(ckptdb_relocate(db, folder, moved, true, &count, NULL), CKPTDB_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(ckptdb_relocate(db, folder, moved, false, NULL, NULL), CKPTDB_OK);
+    snprintf(path, sizeof(path), "%s/model.safetensors", moved);
+    assert_int_equal(ckptdb_find(db, path, &model, 1, NULL, NULL), CKPTDB_OK);
+    ckptdb_close(db);
+}
+
 static void test_formats(void **state)
 {
     bool found = false;
@@ -570,14 +597,15 @@ static void test_formats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_opening),      IN_FOLDER(test_finding),
-        IN_FOLDER(test_listing),      IN_FOLDER(test_slices),
-        IN_FOLDER(test_reading),      IN_FOLDER(test_stream),
-        IN_FOLDER(test_changed),      IN_FOLDER(test_threads),
-        IN_FOLDER(test_maps),         IN_FOLDER(test_exporting),
-        IN_FOLDER(test_stopping),     IN_FOLDER(test_settings),
-        cmocka_unit_test(test_words), IN_FOLDER(test_cells),
-        IN_FOLDER(test_files),        cmocka_unit_test(test_formats),
+        IN_FOLDER(test_opening),        IN_FOLDER(test_finding),
+        IN_FOLDER(test_listing),        IN_FOLDER(test_slices),
+        IN_FOLDER(test_reading),        IN_FOLDER(test_stream),
+        IN_FOLDER(test_changed),        IN_FOLDER(test_threads),
+        IN_FOLDER(test_maps),           IN_FOLDER(test_exporting),
+        IN_FOLDER(test_stopping),       IN_FOLDER(test_settings),
+        cmocka_unit_test(test_words),   IN_FOLDER(test_cells),
+        IN_FOLDER(test_files),          IN_FOLDER(test_places),
+        cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,165 @@
+/*
+ * relocate.c - files that were moved: the catalog's paths follow them.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "catalog/base/text.h"
+#include "catalog/db/labels.h"
+#include "library/library.h"
+
+/* Every column that holds absolute paths. */
+static const struct {
+    const char *table, *column;
+} places[] = {
+    {"checkpoints", "path"}, {"checkpoints", "run"}, {"files", "path"},
+    {"passed", "path"},      {"issues", "path"},
+};
+
+/* Move one column; the number of rows. */
+static int64_t move_column(const ckptdb *c, size_t place, const char *old,
+                           const char *new, struct error *err)
+{
+    const char *table = places[place].table, *column = places[place].column;
+    struct text sql = {0};
+    text_addf(&sql,
+              "UPDATE %s SET %s = ?2 || substr(%s, length(?1) + 1)"
+              " WHERE %s = ?1 OR substr(%s, 1, length(?1) + 1) = ?1 || '/'",
+              table, column, column, column, column);
+    if (!text_str(&sql)) {
+        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return 0;
+    }
+    sqlite3_stmt *stmt = library_query(c, err, text_str(&sql), "ss", old, new);
+    library_row(c, stmt, err);
+    sqlite3_finalize(stmt);
+    text_release(&sql);
+    if (err->status == ERR_IO) { /* one path for two of them */
+        error_clear(err);
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "cannot move %s to %s: %s", old,
+                  new, sqlite3_errmsg(c->db));
+    }
+    return err->status == OK ? sqlite3_changes(c->db) : 0;
+}
+
+/* A file that was copied with its times to another disk is the same file: take its new inode
+ * and device over. One of another size or time is left to count as changed. */
+static void recognise_file(const ckptdb *c, sqlite3_stmt *row, struct error *err)
+{
+    struct error ignored = {.offset = NO_OFFSET};
+    struct file_identity now;
+    if (file_identify(library_text(row, 1), &now, &ignored) != OK ||
+        now.size != (uint64_t)sqlite3_column_int64(row, 2) ||
+        now.mtime_ns != sqlite3_column_int64(row, 3))
+        return;
+    sqlite3_stmt *update = library_query(
+        c, err, "UPDATE files SET inode = ?2, device = ?3 WHERE id = ?1", "iii",
+        (int64_t)sqlite3_column_int64(row, 0), (int64_t)now.inode, (int64_t)now.device);
+    library_row(c, update, err);
+    sqlite3_finalize(update);
+}
+
+static void recognise_files(const ckptdb *c, const char *new, struct error *err)
+{
+    sqlite3_stmt *rows =
+        library_query(c, err,
+                      "SELECT id, path, size, mtime_ns FROM files WHERE size IS NOT NULL"
+                      " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/')",
+                      "s", new);
+    while (err->status == OK && library_row(c, rows, err))
+        recognise_file(c, rows, err);
+    sqlite3_finalize(rows);
+}
+
+/* The number of checkpoints. */
+static int64_t move_all(const ckptdb *c, const char *old, const char *new, bool dry,
+                        struct error *err)
+{
+    int64_t checkpoints = 0;
+    if (db_exec(c->db, "SAVEPOINT relocate", err) != OK)
+        return 0;
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places) && err->status == OK; i++) {
+        const int64_t moved = move_column(c, i, old, new, err);
+        checkpoints = i == 0 ? moved : checkpoints;
+    }
+    if (!dry && err->status == OK)
+        recognise_files(c, new, err);
+    if (!dry && err->status == OK)
+        labels_renew(c->db, err);
+    const bool keep = err->status == OK && !dry;
+    struct error ending = {.offset = NO_OFFSET};
+    if (db_exec(c->db,
+                keep ? "RELEASE relocate" : "ROLLBACK TO relocate; RELEASE relocate",
+                &ending) != OK &&
+        err->status == OK)
+        *err = ending;
+    return checkpoints;
+}
+
+/* --- places -------------------------------------------------------------------------------- */
+
+/* An absolute path without a final '/', as it is written: the old place may by now be a link
+ * to the new one. malloc'ed. */
+static char *absolute(const char *path)
+{
+    char folder[PATH_MAX];
+    struct text t = {0};
+    if (path[0] != '/' && getcwd(folder, sizeof(folder)))
+        text_addf(&t, "%s/", folder);
+    text_adds(&t, path);
+    while (t.len > 1 && t.at[t.len - 1] == '/')
+        t.at[--t.len] = '\0';
+    return text_steal(&t);
+}
+
+static bool holds_any(const ckptdb *c, const char *prefix, struct error *err)
+{
+    static const char sql[] = "SELECT 1 FROM checkpoints WHERE path = ?1 OR"
+                              " substr(path, 1, length(?1) + 1) = ?1 || '/' LIMIT 1";
+    sqlite3_stmt *any = library_query(c, err, sql, "s", prefix);
+    const bool found = library_row(c, any, err);
+    sqlite3_finalize(any);
+    return found;
+}
+
+/* The old place as it is written, or where that leads to: the catalog has real paths. */
+static char *old_place(const ckptdb *c, const char *path, struct error *err)
+{
+    char *written = absolute(path);
+    char *real = written && !holds_any(c, written, err) ? realpath(path, NULL) : NULL;
+    if (!real)
+        return written;
+    free(written);
+    return real;
+}
+
+/* The new place, by its real path where it exists. */
+static char *new_place(const char *path)
+{
+    char *real = realpath(path, NULL);
+    return real ? real : absolute(path);
+}
+
+enum ckptdb_status ckptdb_relocate(ckptdb *c, const char *old, const char *new,
+                                   bool dry_run, uint64_t *checkpoints,
+                                   struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    char *from = old_place(c, old, &err), *to = new_place(new);
+    int64_t moved = 0;
+    if (!from || !to)
+        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    if (err.status == OK)
+        moved = move_all(c, from, to, dry_run, &err);
+    if (err.status == OK && !moved)
+        error_set(&err, ERR_MISSING, NULL, NO_OFFSET, "no checkpoint lies under %s",
+                  from);
+    if (checkpoints)
+        *checkpoints = (uint64_t)moved;
+    free(from);
+    free(to);
+    return library_end(&err, error);
+}
