@@ -90,8 +90,8 @@ struct infer_probe {
 struct infer_task {
     struct arena *arena;
     struct infer_list a, b;
-    /* Its digest. ERR_INTERRUPTED and ERR_MEMORY end all; any other error means that it has none.
-     * NULL: contents are compared by their hashes alone. */
+    /* Its digest. ERR_UNSUPPORTED, ERR_ARGUMENT, ERR_VALUE, ERR_LIMIT: it has none; any other error
+     * (what cannot be read, what changed) ends all. NULL: contents are compared by their hashes alone. */
     enum status (*digest)(void *context, const struct infer_probe *,
                           char out[DIGEST_TEXT], struct error *);
     void *context;
@@ -102,7 +102,7 @@ struct infer_task {
     bool *used_b;     /* whether a tensor of B is made */
 };
 
-/* Fill task->pair, sorted by a, then part. ERR_MEMORY, ERR_INTERRUPTED. */
+/* Fill task->pair, sorted by a, then part. ERR_MEMORY, or what digest() ended it with. */
 enum status infer_pairs(struct infer_task *, struct error *);
 
 /* What becomes of each tensor of A, as items in A's order; *count of them is a.count. NULL: no

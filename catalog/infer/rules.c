@@ -282,10 +282,12 @@ static void put_step(struct writing *w, const struct token *t)
     }
     text_addf(&w->compute, "[\"x%u\", \"table\", \"t%llu\", \"", w->steps,
               (unsigned long long)table_name(w->f, t->id));
-    if (t->kind == TOKEN_PARTS)
-        text_adds(&w->compute, "\\\\g<part>");
-    else
-        put_table_key(w, t);
+    if (t->kind == TOKEN_PARTS) {
+        /* A name by itself, without a part, is tried too. */
+        text_adds(&w->compute, "\\\\g<part>\", \"\"]");
+        return;
+    }
+    put_table_key(w, t);
     text_adds(&w->compute, "\"]");
 }
 

@@ -68,7 +68,9 @@ static bool digest_of(struct transforms *x, const struct infer_probe *p,
     if (stopped(x))
         return false;
     const enum status status = x->task->digest(x->task->context, p, out, &err);
-    if (status == ERR_INTERRUPTED || status == ERR_MEMORY)
+    /* What cannot be done with a tensor is no match. What cannot be read is no answer at all. */
+    if (status != OK && status != ERR_UNSUPPORTED && status != ERR_ARGUMENT &&
+        status != ERR_VALUE && status != ERR_LIMIT)
         *x->err = err;
     return status == OK;
 }
@@ -502,10 +504,12 @@ static void give_back(struct cutting *c)
 }
 
 /* Each index of the axis, under one turn. */
-static bool cut_indices(struct cutting *c)
+static bool cut_indices(struct cutting *c, bool reshapes)
 {
     char take[96];
     turn_shape(&c->turn);
+    if (c->turn.reshapes != reshapes)
+        return false;
     for (uint64_t i = 0; i < c->whole->size[c->axis]; i++) {
         snprintf(take, sizeof(take), "[\"take\",%u,%llu]", c->axis,
                  (unsigned long long)i);
@@ -517,7 +521,7 @@ static bool cut_indices(struct cutting *c)
     return true;
 }
 
-static bool cut_stack(struct cutting *c)
+static bool cut_stack(struct cutting *c, bool reshapes)
 {
     const uint64_t count = c->whole->size[c->axis];
     struct turn *t = &c->turn;
@@ -537,7 +541,7 @@ static bool cut_stack(struct cutting *c)
         for (unsigned i = 0; i < t->rank; i++)
             t->axis[i] = i;
         do {
-            if (cut_indices(c))
+            if (cut_indices(c, reshapes))
                 return true;
         } while (t->rank >= 2 && t->rank <= 3 && !stopped(c->x) &&
                  next_order(t->axis, t->rank));
@@ -646,9 +650,9 @@ static void keep_cut(struct cutting *c, bool stacked)
 static bool cut(struct cutting *c)
 {
     for (c->axis = 0; c->axis < c->whole->rank && !stopped(c->x); c->axis++) {
-        const bool stacked = cut_stack(c);
-        if (stacked || cut_run(c)) {
-            keep_cut(c, stacked);
+        const bool stacked = cut_stack(c, false), run = !stacked && cut_run(c);
+        if (stacked || run || cut_stack(c, true)) {
+            keep_cut(c, !run);
             return true;
         }
     }

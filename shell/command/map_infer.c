@@ -300,8 +300,12 @@ static int print_all(struct inferring *i)
 static int infer_both(struct inferring *i)
 {
     const int hashed = hash_sides(i);
-    if (hashed == STATUS_INTERRUPTED || hashed == STATUS_TROUBLE)
-        return hashed;
+    if (hashed != STATUS_FINE) {
+        if (hashed == STATUS_NO)
+            complain(
+                "contents that cannot be read are not compared: nothing was inferred");
+        return hashed == STATUS_NO ? STATUS_TROUBLE : hashed;
+    }
     if (infer_run(i->session->db, i->a, i->b, &i->result, &i->err) != OK ||
         keep_and_check(i) != OK || (i->asked->file && write_file(i) != OK)) {
         complain_error(&i->err);
@@ -312,8 +316,8 @@ static int infer_both(struct inferring *i)
     const int printed = print_all(i);
     if (printed != STATUS_FINE)
         return printed;
-    return hashed || count_pairs(i, "dropped") || count_pairs(i, "missing") ? STATUS_NO
-                                                                            : STATUS_FINE;
+    return count_pairs(i, "dropped") || count_pairs(i, "missing") ? STATUS_NO
+                                                                  : STATUS_FINE;
 }
 
 int map_infer(struct session *s, const struct map_infer *asked)

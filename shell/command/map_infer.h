@@ -13,7 +13,7 @@ struct map_infer {
     const char *threads; /* --jobs; NULL: one a core */
 };
 
-/* A status: 1 where a tensor of one side has none on the other, or could not be read. */
+/* A status: 1 where a tensor of one side has none on the other; 2 where one could not be read. */
 int map_infer(struct session *, const struct map_infer *);
 
 #endif

@@ -44,6 +44,7 @@ static const struct rule_case {
     {"operations part rules", "a.0=b.0 a.1=b.1", "a\\.(\\d+) -> b.\\1 [[\"transpose\"]]", INFER_PLAIN, "[[\"transpose\"]]"},
     {"unstacked", "l/w=l_0/w,l_1/w", "l/w -> l_\\g<part>/w [[\"part\", \"part\"]] [[\"unstack\",1]]", INFER_UNSTACK, "[[\"unstack\",1%]]"},
     {"unstacked from 1", "l=m1,m2 k=n1,n2", "l -> m\\g<part> [[\"part\", \"part\"]] [[\"unstack\",0,1]] | k -> n\\g<part> [[\"part\", \"part\"]] [[\"unstack\",0,1]]", INFER_UNSTACK, "[[\"unstack\",0%]]"},
+    {"unstacked under words", "l=a.k,a.v", "l -> a.\\g<x1> [[\"part\", \"part\"], [\"x1\", \"table\", \"t1\", \"\\\\g<part>\", \"\"]] [[\"unstack\",0]]", INFER_UNSTACK, "[[\"unstack\",0%]]"},
     {"split with names", "h.0.c=h.0.q,h.0.k h.1.c=h.1.q,h.1.k", "h\\.(\\d+)\\.c -> h.\\1.\\g<part> [[\"part\", \"part\"]] [[\"split\",0,2,[\"q\",\"k\"]]]", INFER_SPLIT, "[[\"split\",0,2%]]"},
     {"copies", "w=in.w,out.w", "w -> \\g<part>.w [[\"part\", \"part\"]] [[\"copies\",[\"in\",\"out\"]]]", INFER_COPIES, "[[\"copies\",%]]"},
     {"stacked", "l.0.w=all.w l.1.w=all.w l.2.w=all.w", "l\\.(\\d+)\\.w -> all.w [[\"stack\",0,\"\\\\g<1>\"]]", INFER_JOIN, "[[\"stack\",0,%]]"},
