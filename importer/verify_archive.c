@@ -31,17 +31,16 @@ static void *check_member(void *context, uint64_t number, uint64_t *bytes)
     const struct zip_member *m = a->todo[number];
     struct error *what = calloc(1, sizeof(*what));
     struct source *s = NULL;
-    char chain[40] = "";
+    struct zip_run run;
     atomic_bool fine = false;
     if (!what)
         return NULL;
     what->offset = NO_OFFSET;
     *bytes = sizeof(*what);
-    if (m->method == ZIP_DEFLATE)
-        snprintf(chain, sizeof(chain), "deflate:%llu", (unsigned long long)m->size);
     const struct checksum sum = {.kind = "crc32", .value = m->crc, .fine = &fine};
-    if (source_open_view(a->zip.source, m->data, m->stored, &s, what) == OK &&
-        codec_chain_open(s, *chain ? chain : NULL, &s, NULL, what) == OK) {
+    if (zip_run(&a->zip, m, &run, what) == OK &&
+        source_open_view(a->zip.source, run.offset, run.stored, &s, what) == OK &&
+        codec_chain_open(s, *run.codec ? run.codec : NULL, &s, NULL, what) == OK) {
         if (checksum_verify(s, &sum, what) == ERR_CHECKSUM)
             what->offset = m->data;
         source_close(s);
@@ -56,7 +55,7 @@ static enum status take_member(void *context, uint64_t number, void *thing,
     const struct zip_member *m = a->todo[number];
     struct error *what = thing;
     char member[200];
-    if (what->status == OK)
+    if (what->status == OK || what->status == ERR_UNSUPPORTED)
         return OK;
     if (what->status == ERR_MEMORY)
         return *err = *what, err->status;
@@ -97,8 +96,12 @@ static enum status check_members(struct archive *a, const struct strmap *covered
         return verify_no_memory(err);
     for (uint64_t i = 0; i < a->zip.count; i++) {
         const struct zip_member *m = &a->zip.members[i];
-        const size_t len = verify_run_key(key, a->path, m->data);
-        if (is_summed(a, m) && !(len && strmap_get(covered, key, len)))
+        struct zip_run run;
+        struct error ignored = {.offset = NO_OFFSET};
+        if (!is_summed(a, m) || zip_run(&a->zip, m, &run, &ignored) != OK)
+            continue;
+        const size_t len = verify_run_key(key, a->path, run.offset);
+        if (!(len && strmap_get(covered, key, len)))
             a->todo[a->count++] = m;
     }
     const struct work w = {.count = a->count,

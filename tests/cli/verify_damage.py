@@ -113,6 +113,8 @@ FORMATS = [
      ("*-00001-*", "*-00003-*"), "*-00002-*"),
     ("npy", "npy/y_dtype_little_f4.npy", [("header", "*.npy", 20)], None, None),
     ("npz", "npz/y_deflated.npz", [("header", "*.npz", 8), ("checksum", "*.npz", CRC), ("index", "*.npz", SIZE)], None, None),
+    ("npz, bzip2", "npz/y_bzip2.npz", [("checksum", "*.npz", CRC)], None, None),
+    ("npz, lzma", "npz/y_lzma.npz", [("checksum", "*.npz", CRC)], None, None),
     ("npz stored", "npz/y_stored.npz", [("header", "*.npz", 60), ("checksum", "*.npz", CRC), ("index", "*.npz", SIZE)], None, None),
     ("tf v2", "tf_bundle/y_two_shards", [("index", "*.index", 30), ("footer", "*.index", -3)],
      ("*-00000-of-*", "*-00001-of-*"), "*-00001-of-*"),
@@ -130,6 +132,11 @@ FORMATS = [
     ("zarr, shards", "zarr/y_sharded", [("checksum", "**/nested/c/**/*", -2)], None, "**/c/**/*"),
     ("ocdbt", "ocdbt/y_out_of_line", [("manifest", "manifest.ocdbt", 30), ("node", "d/*", 20)], None, "d/*"),
     ("orbax", "orbax/y_out_of_line", [("metadata", "**/_METADATA", 60), ("manifest", "**/manifest.ocdbt", 30)], None, "**/d/*"),
+    ("hdf5, old", "hdf5/y_chunks_old.h5", [("names", "*.h5", (b"SNOD", 6)), ("tree", "*.h5", (b"TREE", 6)), ("fletcher", "*.h5", 8943)], None, None),
+    ("hdf5, new", "hdf5/y_chunks_new.h5", [("superblock", "*.h5", 20), ("header", "*.h5", (b"OHDR", 8)), ("fletcher", "*.h5", 2082)], None, None),
+    ("hdf5, plain", "hdf5/y_old.h5", [("names", "*.h5", (b"kernel", 0))], None, None),
+    ("keras", "keras/y_stored.keras", [("config", "*.keras", (b"config", 12)), ("checksum", "*.keras", CRC)], None, None),
+    ("keras, packed", "keras/y_deflated.keras", [("checksum", "*.keras", CRC)], None, None),
     ("dcp", "dcp/y_two", [("index", "**/.metadata", (b"__0", 0))], None, "**/*.distcp"),
 ]
 
