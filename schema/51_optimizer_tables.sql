@@ -254,5 +254,7 @@ CREATE VIEW torch_state(optimizer, slots, more, rank) AS VALUES
     ('Lion', '["exp_avg"]', '["step"]', NULL),
     ('bitsandbytes.Adam8bit, AdamW8bit', '["state1", "state2", "qmap1", "qmap2", "absmax1", "absmax2"]', '["step", "new_max1", "new_max2"]', NULL),
     ('bitsandbytes.Adam8bit, AdamW8bit', '["state1", "state2"]', '["step"]', NULL),
+    ('bitsandbytes.LAMB8bit', '["state1", "state2", "qmap1", "qmap2", "absmax1", "absmax2", "unorm_vec"]', '["step", "new_max1", "new_max2"]', NULL),
+    ('bitsandbytes.LAMB8bit', '["state1", "state2", "unorm_vec"]', '["step"]', NULL),
     ('bitsandbytes.Lion8bit, SGD8bit, RMSprop8bit, Adagrad8bit', '["state1", "qmap1", "absmax1"]', '["step", "new_max1"]', NULL),
     ('bitsandbytes.Lion8bit, SGD8bit, RMSprop8bit, Adagrad8bit', '["state1"]', '["step"]', NULL);

@@ -401,14 +401,24 @@ static const char *with_slash(const struct finder *f, struct piece path, size_t 
     return name;
 }
 
-/* The leaves below it, with their whole names; *met: the parameters that they are of. */
+static bool is_one_of(const struct folders *folders, struct piece name)
+{
+    for (size_t i = 0; folders && i < folders->count; i++)
+        if (folders->at[i].len == name.len &&
+            memcmp(folders->at[i].at, name.at, name.len) == 0)
+            return true;
+    return false;
+}
+
+/* The leaves below it but for those in the folders `without`, with their whole names; *met: the
+ * parameters that they are of. */
 static bool take_leaves(struct finder *f, struct optimizer_place *place,
-                        struct piece root, bool *met)
+                        struct piece root, const struct folders *without, bool *met)
 {
     for (size_t i = 0; i < f->leaves->count; i++) {
         struct optimizer_leaf leaf = f->leaves->at[i];
         struct piece path = below(f, &leaf, root);
-        if (!path.at)
+        if (!path.at || (without && is_one_of(without, component(path))))
             continue;
         uint64_t param = param_in(&f->names, path);
         if (param)
@@ -422,11 +432,12 @@ static bool take_leaves(struct finder *f, struct optimizer_place *place,
     return true;
 }
 
-static bool add_place(struct finder *f, struct piece root, bool filtered)
+static bool add_place(struct finder *f, struct piece root, const struct folders *without,
+                      bool filtered)
 {
     struct optimizer_place *place = new_place(f, root);
     bool *met = arena_array(f->arena, f->params.count + 1, sizeof(*met));
-    if (!place || !met || !take_leaves(f, place, root, met))
+    if (!place || !met || !take_leaves(f, place, root, without, met))
         return false;
     for (size_t i = 0; i < f->params.count; i++) {
         const struct optimizer_param *p = &f->params.at[i];
@@ -474,22 +485,37 @@ static bool visit_labels(struct finder *f, struct piece folder, unsigned depth)
     return true;
 }
 
-/* The links of a chain that are chains or combinators themselves; *found: how many. */
+/* The links of a chain that are chains or combinators themselves. */
 static bool visit_links(struct finder *f, const struct folders *links, bool filtered,
-                        unsigned depth, size_t *found)
+                        unsigned depth, struct folders *found)
 {
-    *found = 0;
+    found->count = 0;
     for (size_t i = 0; i < links->count; i++) {
         struct piece link = join(f, links->parent, links->at[i]);
         if (!link.at)
             return false;
         if (is_slot(f, links->at[i]) || !is_inner(f, link))
             continue;
-        ++*found;
+        found->at[found->count++] = links->at[i];
         if (!visit(f, link, filtered, depth))
             return false;
     }
     return true;
+}
+
+/* Whether a folder has moments outside of these, which are in it. */
+static bool holds_more(const struct finder *f, struct piece folder,
+                       const struct folders *links)
+{
+    for (size_t i = 0; i < f->leaves->count; i++) {
+        struct piece path = below(f, &f->leaves->at[i], folder);
+        if (f->leaves->at[i].null || !path.at || is_one_of(links, component(path)))
+            continue;
+        for (; path.len; path = after(path, component(path)))
+            if (is_slot(f, component(path)))
+                return true;
+    }
+    return false;
 }
 
 static bool visit(struct finder *f, struct piece folder, bool filtered, unsigned depth)
@@ -500,7 +526,7 @@ static bool visit(struct finder *f, struct piece folder, bool filtered, unsigned
     if (in.count == 0)
         return true;
     if (depth > DEPTH_MAX)
-        return add_place(f, folder, filtered);
+        return add_place(f, folder, NULL, filtered);
     if (has(&in, "inner_states"))
         inner = join(f, folder, (struct piece){"inner_states", 12});
     else if (has(&in, "inner_opt_state"))
@@ -511,10 +537,11 @@ static bool visit(struct finder *f, struct piece folder, bool filtered, unsigned
         return inner.at && visit_labels(f, inner, depth + 1);
     if (inner.at)
         return visit(f, inner, filtered || !has(&in, "inner_opt_state"), depth + 1);
-    size_t links;
+    struct folders links;
     if (!visit_links(f, &in, filtered, depth + 1, &links))
         return false;
-    return links > 0 || add_place(f, folder, filtered);
+    return (links.count && !holds_more(f, folder, &links)) ||
+           add_place(f, folder, &links, filtered);
 }
 
 /* --- all ------------------------------------------------------------------------------------------- */

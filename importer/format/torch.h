@@ -104,7 +104,7 @@ struct torch_tree {
                     struct error *);
     /* What becomes of a tensor: job_tensor(), unless a set filters it. */
     enum status (*emit)(struct torch_tree *, const struct tensor_claim *);
-    void *set;              /* emit's */
+    void *set; /* emit's */
     /* Called with the pickle before its values are gone through; NULL: not. */
     void (*look)(struct torch_tree *);
     bool no_facts;          /* tensors only */

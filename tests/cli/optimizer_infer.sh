@@ -51,6 +51,7 @@ infer hand_scalars "${m[@]}" opt_state/1/count::int32 "$(moments opt_state/1 mu)
     "$(moments opt_state/3 trace)"
 infer hand_vectors "${m[@]}" opt_state/0/mu/enc/{kernel/{0:64,1:32},bias/0:32} "$(moments opt_state/0 nu)" \
     opt_state/1/found_nan/enc/{kernel::bool,bias::bool}
+infer hand_beside "${m[@]}" "$(adam opt_state/0/inner_state/0)" "$(moments opt_state/1 trace)" opt_state/2/count::int32
 infer hand_t5x target/enc/kernel:64,32 target/enc/bias:32 state/step::int32 "$(adam state/param_states/0)" \
     "$(moments state/param_states/2 trace)"
 infer hand_alone "$(adam 1)" "$(moments 2 trace)"
