@@ -48,6 +48,7 @@ variant_flags_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefine
                       -fno-sanitize-recover=all -DARENA_DEBUG
 variant_flags_tsan := -O1 -g -fsanitize=thread
 variant_flags_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link \
+                      -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
                       -fno-sanitize-recover=all -DARENA_DEBUG
 ifeq ($(variant_flags_$(VARIANT)),)
 $(error VARIANT is one of release, asan, tsan, fuzz, not "$(VARIANT)")

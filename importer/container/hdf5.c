@@ -66,10 +66,12 @@ static enum status check_range(struct hdf5 *h, uint64_t address, uint64_t len,
                      (unsigned long long)len, (unsigned long long)address);
         return ERR_CORRUPT;
     }
-    if (len > h->budget)
+    if (len > h->budget) {
+        h->budget = 0; /* nothing more of this file */
         return error_set(
             err, ERR_LIMIT, h->source->name, NO_OFFSET,
             "the same parts are referred to more often than any file's need");
+    }
     h->budget -= len;
     return OK;
 }
@@ -130,6 +132,9 @@ enum status hdf5_verify(const struct hdf5 *h, uint64_t address, struct bytes all
 {
     struct bytes data = {all.at, all.len - SUM_BYTES};
     uint32_t stored = load_u32le(all.at + data.len), found = jenkins_lookup3(data);
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    found = stored; /* no fuzzer guesses them */
+#endif
     if (stored == found)
         return OK;
     error_set(err, ERR_CORRUPT, h->source->name, h->base + address,

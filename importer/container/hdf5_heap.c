@@ -218,6 +218,9 @@ static enum status verify_data(const struct hdf5_heap *p, uint64_t address,
     uint32_t stored = load_u32le(block + sum_at);
     store_u32le(block + sum_at, 0);
     uint32_t found = jenkins_lookup3((struct bytes){block, len});
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    found = stored;
+#endif
     if (found == stored)
         return OK;
     error_set(err, ERR_CORRUPT, p->h->source->name, p->h->base + address,

@@ -35,7 +35,9 @@ static int hdf5_probe(const struct probe *p)
 static enum status hdf5_index(struct job *job)
 {
     struct hdf5_tree t = {.job = job, .path = job->path};
-    return hdf5_tree_index(&t, job->source, job->err);
+    if (hdf5_tree_index(&t, job->source, job->err) == OK)
+        job_meta_neighbour(job, "config.json");
+    return job->err->status;
 }
 
 const struct format format_hdf5 = {
