@@ -374,6 +374,8 @@ void hdf5_close(struct hdf5 *h)
 {
     free(h->windows);
     h->windows = NULL;
+    for (unsigned i = 0; i < HDF5_SHARED_HEAPS; i++)
+        hdf5_heap_close(h->shared_heap[i]);
     strmap_release(&h->collections);
     arena_release(&h->held);
 }

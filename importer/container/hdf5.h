@@ -33,7 +33,10 @@
 #define HDF5_RANK_MAX  32
 #define HDF5_UNDEFINED UINT64_MAX /* an address: nowhere */
 
+#define HDF5_SHARED_HEAPS 8 /* of shared messages: one for some of their types each */
+
 struct hdf5_window;
+struct hdf5_heap;
 
 struct hdf5 {
     const struct source *source; /* the caller's */
@@ -47,6 +50,7 @@ struct hdf5 {
     uint64_t budget; /* bytes that may still be read */
     uint64_t chunks; /* that may still be listed */
     uint64_t shared; /* address of the table of shared messages */
+    struct hdf5_heap *shared_heap[HDF5_SHARED_HEAPS];
     struct hdf5_window *windows;
     struct arena held;         /* what is kept until hdf5_close() */
     struct strmap collections; /* of the global heap: address -> position below */

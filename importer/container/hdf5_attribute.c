@@ -131,8 +131,9 @@ static enum status see_attribute(void *context, struct bytes record, struct erro
     return add_attribute(l, m.data, m.at, order, err);
 }
 
-static enum status list_dense(struct attribute_list *l, const struct hdf5_message *m,
-                              bool *ordered, struct error *err)
+static enum status list_dense_attributes(struct attribute_list *l,
+                                         const struct hdf5_message *m, bool *ordered,
+                                         struct error *err)
 {
     struct hdf5 *h = l->h;
     struct cursor c = cursor_over(m->data, m->at);
@@ -153,17 +154,17 @@ static enum status list_dense(struct attribute_list *l, const struct hdf5_messag
     return err->status;
 }
 
-static int by_name(const void *a, const void *b)
+static int attribute_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct hdf5_attribute *)a)->name,
                   ((const struct hdf5_attribute *)b)->name);
 }
 
-static int by_creation(const void *a, const void *b)
+static int attribute_by_creation(const void *a, const void *b)
 {
     const struct hdf5_attribute *x = a, *y = b;
     return x->order != y->order ? (x->order > y->order) - (x->order < y->order)
-                                : by_name(a, b);
+                                : attribute_by_name(a, b);
 }
 
 enum status hdf5_attributes(struct hdf5 *h, const struct hdf5_object *o,
@@ -178,10 +179,11 @@ enum status hdf5_attributes(struct hdf5 *h, const struct hdf5_object *o,
         if (m.type == MESSAGE_ATTRIBUTE && hdf5_message_fetch(h, &m, arena, err) == OK)
             add_attribute(&l, m.data, m.at, i, err);
         else if (m.type == MESSAGE_ATTRIBUTE_INFO)
-            list_dense(&l, &m, &ordered, err);
+            list_dense_attributes(&l, &m, &ordered, err);
     }
     if (err->status == OK && out->count)
-        qsort(out->at, out->count, sizeof(*out->at), ordered ? by_creation : by_name);
+        qsort(out->at, out->count, sizeof(*out->at),
+              ordered ? attribute_by_creation : attribute_by_name);
     return err->status;
 }
 

@@ -35,7 +35,8 @@ struct chunk_walk {
     unsigned size_bytes; /* of a filtered chunk's stored size */
 };
 
-static enum status damaged(const struct chunk_walk *w, uint64_t address, const char *what)
+static enum status index_damaged(const struct chunk_walk *w, uint64_t address,
+                                 const char *what)
 {
     return hdf5_corrupt(w->h, w->err, address, "an index of chunks: %s", what);
 }
@@ -60,7 +61,7 @@ static enum status add_chunk(struct chunk_walk *w, const uint64_t *place,
                          "more chunks than the file has room for");
     w->h->chunks--;
     if (!add_u64(address, w->h->base, &chunk.offset))
-        return damaged(w, address, "a chunk past the end");
+        return index_damaged(w, address, "a chunk past the end");
     if (out->count == out->space) {
         size_t space = out->space ? out->space * 2 : 16;
         void *list = realloc(out->at, space * sizeof(*out->at));
@@ -85,7 +86,8 @@ static enum status see_chunk1(void *context, struct bytes record, struct error *
     for (unsigned d = 0; d < w->d->space.rank; d++) {
         place[d] = cursor_u64le(&c);
         if (place[d] % w->d->box[d])
-            return damaged(w, HDF5_UNDEFINED, "a chunk that is not at a chunk's place");
+            return index_damaged(w, HDF5_UNDEFINED,
+                                 "a chunk that is not at a chunk's place");
         place[d] /= w->d->box[d];
     }
     cursor_u64le(&c); /* within the element: 0 */
@@ -143,11 +145,11 @@ static enum status number_entries(struct chunk_walk *w, unsigned first)
         if (i &&
             (most == UINT64_MAX ||
              !mul_u64(step, most / d->box[axis] + (most % d->box[axis] != 0), &step)))
-            return damaged(w, d->address, "a shape that no array numbers");
+            return index_damaged(w, d->address, "a shape that no array numbers");
         uint64_t last;
         if (!w->grid[axis] || !mul_u64(w->grid[axis] - 1, w->steps[i], &last) ||
             !add_u64(w->wanted, last, &w->wanted))
-            return damaged(w, d->address, "a shape that no array numbers");
+            return index_damaged(w, d->address, "a shape that no array numbers");
     }
     return OK;
 }
@@ -173,7 +175,7 @@ static enum status add_entries(struct chunk_walk *w, struct cursor *c, uint64_t 
         uint64_t address = hdf5_address(w->h, c);
         struct hdf5_chunk chunk = chunk_entry(w, c);
         if (!cursor_ok(c))
-            return damaged(w, w->d->address, "entries are cut short");
+            return index_damaged(w, w->d->address, "entries are cut short");
         add_entry(w, first + i, chunk, address);
     }
     return w->err->status;
@@ -187,7 +189,7 @@ static enum status add_page(struct chunk_walk *w, uint64_t address, uint64_t fir
     struct bytes all;
     uint64_t len;
     if (!mul_u64(count, entry_bytes(w), &len) || !add_u64(len, SUM_BYTES, &len))
-        return damaged(w, address, "a page of too many entries");
+        return index_damaged(w, address, "a page of too many entries");
     if (hdf5_take(w->h, address, len, &arena, &all, w->err) == OK &&
         hdf5_verify(w->h, address, all, "a page of chunks", w->err) == OK) {
         struct cursor c = hdf5_cursor(w->h, all, address);
@@ -217,7 +219,7 @@ static enum status walk_fixed(struct chunk_walk *w)
     unsigned client = cursor_u8(&c), each = cursor_u8(&c), bits = cursor_u8(&c);
     uint64_t count = hdf5_length(h, &c), address = hdf5_address(h, &c);
     if (client != w->filtered || each != entry_bytes(w) || bits > 62)
-        return damaged(w, w->d->address, "a fixed array of other entries");
+        return index_damaged(w, w->d->address, "a fixed array of other entries");
     if (address == HDF5_UNDEFINED)
         return OK;
     page = UINT64_C(1) << bits;
@@ -225,7 +227,7 @@ static enum status walk_fixed(struct chunk_walk *w)
     uint64_t fixed = 6u + h->offset_bytes, body;
     if (!mul_u64(pages ? 0 : count, each, &body) ||
         !add_u64(body, fixed + (pages + 7) / 8 + SUM_BYTES, &len))
-        return damaged(w, address, "a fixed array of too many entries");
+        return index_damaged(w, address, "a fixed array of too many entries");
     if (hdf5_take_summed(h, (struct hdf5_part){address, len, "FADB"}, &w->arena, &block,
                          w->err) != OK)
         return w->err->status;
@@ -284,7 +286,7 @@ static enum status walk_data_block(struct chunk_walk *w, const struct extensible
         return OK;
     if (!mul_u64(paged ? 0 : count, each, &len) ||
         !add_u64(len, fixed + SUM_BYTES, &len) || (paged && !written.bits.len))
-        return damaged(w, address, "a data block of too many entries");
+        return index_damaged(w, address, "a data block of too many entries");
     if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EADB"}, &arena, &block,
                          w->err) == OK &&
         !paged) {
@@ -317,7 +319,7 @@ static enum status walk_super_block(struct chunk_walk *w, const struct extensibl
         return OK;
     if (!mul_u64(blocks, (pages + 7) / 8 + h->offset_bytes, &len) ||
         !add_u64(len, fixed + SUM_BYTES, &len))
-        return damaged(w, address, "a super block of too many blocks");
+        return index_damaged(w, address, "a super block of too many blocks");
     if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EASB"}, &arena, &all,
                          w->err) == OK) {
         struct cursor c = hdf5_cursor(h, all, address);
@@ -388,7 +390,7 @@ static enum status walk_extensible(struct chunk_walk *w)
     if (client != w->filtered || each != entry_bytes(w) || bits > 64 || page_bits > 62 ||
         !e.least || e.least & (e.least - 1) || e.least_pointers < 2 ||
         e.least_pointers & (e.least_pointers - 1) || bits < hdf5_log2(e.least))
-        return damaged(w, w->d->address, "an extensible array that makes no sense");
+        return index_damaged(w, w->d->address, "an extensible array that makes no sense");
     e.page = UINT64_C(1) << page_bits;
     e.super_blocks = 1 + bits - hdf5_log2(e.least);
     e.offset_bytes = (bits + 7) / 8;
@@ -402,7 +404,7 @@ static enum status walk_implicit(struct chunk_walk *w)
     uint64_t at = w->d->address;
     for (uint64_t i = 0; i < w->wanted && w->err->status == OK; i++) {
         if (at > w->h->size || w->d->chunk_bytes > w->h->size - at)
-            return damaged(w, at, "chunks past the end of the file");
+            return index_damaged(w, at, "chunks past the end of the file");
         add_entry(w, i, (struct hdf5_chunk){.stored = w->d->chunk_bytes}, at);
         at += w->d->chunk_bytes;
     }
@@ -467,7 +469,7 @@ enum status hdf5_chunks(struct hdf5 *h, const struct hdf5_dataset *d,
     if (d->address == HDF5_UNDEFINED)
         return OK;
     if (!grid_counts(d->space.shape, d->space.rank, d->box, w.grid, &all))
-        return damaged(&w, d->address, "more chunks than can be counted");
+        return index_damaged(&w, d->address, "more chunks than can be counted");
     if (all)
         walk_index(&w);
     arena_release(&w.arena);
@@ -477,7 +479,7 @@ enum status hdf5_chunks(struct hdf5 *h, const struct hdf5_dataset *d,
         qsort(out->at, out->count, sizeof(*out->at), by_index);
     for (size_t i = 1; i < out->count && err->status == OK; i++)
         if (out->at[i - 1].index == out->at[i].index)
-            damaged(&w, d->address, "a chunk that is there twice");
+            index_damaged(&w, d->address, "a chunk that is there twice");
     return err->status;
 }
 

@@ -20,7 +20,7 @@ struct dataset_parsing {
     struct error *err;
 };
 
-static enum status damaged(const struct dataset_parsing *p, const char *what)
+static enum status dataset_damaged(const struct dataset_parsing *p, const char *what)
 {
     return hdf5_corrupt(p->h, p->err, p->address, "a dataset's %s", what);
 }
@@ -39,14 +39,14 @@ static enum status parse_fill(struct dataset_parsing *p, const struct hdf5_messa
             has = flags & 0x20;
         }
         if (!version || version > 3)
-            return damaged(p, "fill value is of an unknown version");
+            return dataset_damaged(p, "fill value is of an unknown version");
     }
     uint32_t len = has ? cursor_u32le(&c) : 0;
     if (!has || len == UINT32_MAX) /* not defined */
         return OK;
     struct bytes fill = cursor_take(&c, len);
     if (!cursor_ok(&c) || (len && len != p->out->type.size))
-        return damaged(p, "fill value is no element of it");
+        return dataset_damaged(p, "fill value is no element of it");
     if (p->out->type.class != HDF5_VLEN_TEXT)
         p->out->fill = fill;
     return OK;
@@ -62,7 +62,8 @@ static enum status set_data(struct dataset_parsing *p, const struct hdf5_message
     d->offset = cursor_offset(c);
     d->stored = len;
     cursor_take(c, len);
-    return cursor_ok(c) && m->data.len ? OK : damaged(p, "data ends past its header");
+    return cursor_ok(c) && m->data.len ? OK
+                                       : dataset_damaged(p, "data ends past its header");
 }
 
 static void set_offset(struct dataset_parsing *p, uint64_t address)
@@ -81,14 +82,14 @@ static enum status set_box(struct dataset_parsing *p, struct cursor *c, unsigned
     d->layout = HDF5_CHUNKED;
     d->chunk_bytes = d->type.size;
     if (rank != d->space.rank + 1 || rank < 2)
-        return damaged(p, "chunks have another rank than itself");
+        return dataset_damaged(p, "chunks have another rank than itself");
     for (unsigned i = 0; i + 1 < rank; i++) {
         d->box[i] = hdf5_number(c, width);
         if (!d->box[i] || !mul_u64(d->chunk_bytes, d->box[i], &d->chunk_bytes))
-            return damaged(p, "chunks have no size");
+            return dataset_damaged(p, "chunks have no size");
     }
     if (hdf5_number(c, width) != d->type.size || !cursor_ok(c))
-        return damaged(p, "chunks have elements of another size");
+        return dataset_damaged(p, "chunks have elements of another size");
     return OK;
 }
 
@@ -118,8 +119,9 @@ static enum status parse_old_layout(struct dataset_parsing *p,
         return set_data(p, m, c, cursor_u32le(c));
     set_offset(p, address);
     d->stored = UINT64_MAX;
-    return class == HDF5_CONTIGUOUS && cursor_ok(c) ? OK
-                                                    : damaged(p, "layout is damaged");
+    return class == HDF5_CONTIGUOUS && cursor_ok(c)
+               ? OK
+               : dataset_damaged(p, "layout is damaged");
 }
 
 #define SINGLE_IS_FILTERED 2 /* flags of version 4 */
@@ -131,12 +133,12 @@ static enum status parse_new_chunks(struct dataset_parsing *p, struct cursor *c)
     d->flags = cursor_u8(c);
     unsigned rank = cursor_u8(c), width = cursor_u8(c);
     if (!width || width > 8)
-        return damaged(p, "chunks have dimensions of an unknown width");
+        return dataset_damaged(p, "chunks have dimensions of an unknown width");
     if (set_box(p, c, rank, width) != OK)
         return p->err->status;
     d->index = cursor_u8(c);
     if (d->index < INDEX_SINGLE || d->index > INDEX_TREE2)
-        return damaged(p, "chunks have an index of an unknown kind");
+        return dataset_damaged(p, "chunks have an index of an unknown kind");
     d->single_size = d->chunk_bytes;
     if (d->index == INDEX_SINGLE && d->flags & SINGLE_IS_FILTERED) {
         d->single_size = hdf5_length(p->h, c);
@@ -144,7 +146,7 @@ static enum status parse_new_chunks(struct dataset_parsing *p, struct cursor *c)
     }
     cursor_take(c, parameters[d->index]);
     d->address = hdf5_address(p->h, c);
-    return cursor_ok(c) ? OK : damaged(p, "layout is cut short");
+    return cursor_ok(c) ? OK : dataset_damaged(p, "layout is cut short");
 }
 
 static enum status parse_layout(struct dataset_parsing *p, const struct hdf5_message *m)
@@ -154,7 +156,7 @@ static enum status parse_layout(struct dataset_parsing *p, const struct hdf5_mes
     d->version = cursor_u8(&c);
     if (d->version < 3)
         return d->version ? parse_old_layout(p, m, &c)
-                          : damaged(p, "layout is of an unknown version");
+                          : dataset_damaged(p, "layout is of an unknown version");
     if (d->version > 5)
         return error_set(p->err, ERR_UNSUPPORTED, p->h->source->name, m->at,
                          "version %u of a layout: 1 to 5 can be read", d->version);
@@ -164,14 +166,14 @@ static enum status parse_layout(struct dataset_parsing *p, const struct hdf5_mes
     if (class == HDF5_CONTIGUOUS) {
         set_offset(p, hdf5_address(p->h, &c));
         d->stored = hdf5_length(p->h, &c);
-        return cursor_ok(&c) ? OK : damaged(p, "layout is cut short");
+        return cursor_ok(&c) ? OK : dataset_damaged(p, "layout is cut short");
     }
     if (class == HDF5_VIRTUAL) {
         d->layout = HDF5_VIRTUAL;
         return OK;
     }
     if (class != HDF5_CHUNKED)
-        return damaged(p, "layout is of an unknown class");
+        return dataset_damaged(p, "layout is of an unknown class");
     if (d->version > 3)
         return parse_new_chunks(p, &c);
     unsigned rank = cursor_u8(&c);
@@ -202,7 +204,7 @@ static enum status parse_filter(struct dataset_parsing *p, struct cursor *c,
     if (!f.name)
         return hdf5_no_memory(p->h, p->err);
     p->out->filter[p->out->filters++] = f;
-    return cursor_ok(c) ? OK : damaged(p, "filters are cut short");
+    return cursor_ok(c) ? OK : dataset_damaged(p, "filters are cut short");
 }
 
 static enum status parse_filters(struct dataset_parsing *p, const struct hdf5_message *m)
@@ -212,7 +214,7 @@ static enum status parse_filters(struct dataset_parsing *p, const struct hdf5_me
     if (version == 1)
         cursor_take(&c, 6);
     if (!version || version > 2 || count > HDF5_FILTERS_MAX)
-        return damaged(p, "filters are damaged");
+        return dataset_damaged(p, "filters are damaged");
     while (p->out->filters < count)
         if (parse_filter(p, &c, version) != OK)
             return p->err->status;
@@ -265,7 +267,7 @@ enum status hdf5_dataset(struct hdf5 *h, const struct hdf5_object *o, struct are
             return err->status;
         bool found = m.type != MESSAGE_NIL;
         if (!found && wanted[i].missing)
-            return damaged(&p, wanted[i].missing);
+            return dataset_damaged(&p, wanted[i].missing);
         out->external |= found && m.type == MESSAGE_EXTERNAL;
         if (found && parse_message(&p, &m) != OK)
             return err->status;

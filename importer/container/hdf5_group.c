@@ -165,8 +165,8 @@ static enum status see_dense(void *context, struct bytes record, struct error *e
     return parse_link(l, message, at, err);
 }
 
-static enum status list_dense(struct listing *l, const struct hdf5_message *m,
-                              bool *ordered, struct error *err)
+static enum status list_dense_links(struct listing *l, const struct hdf5_message *m,
+                                    bool *ordered, struct error *err)
 {
     struct hdf5 *h = l->h;
     struct cursor c = cursor_over(m->data, m->at);
@@ -188,7 +188,7 @@ static enum status list_dense(struct listing *l, const struct hdf5_message *m,
 
 /* --- all ---------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
+static int link_by_name(const void *a, const void *b)
 {
     const struct hdf5_link *x = a, *y = b;
     size_t len = x->len < y->len ? x->len : y->len;
@@ -196,11 +196,11 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-static int by_creation(const void *a, const void *b)
+static int link_by_creation(const void *a, const void *b)
 {
     const struct hdf5_link *x = a, *y = b;
     return x->order != y->order ? (x->order > y->order) - (x->order < y->order)
-                                : by_name(a, b);
+                                : link_by_name(a, b);
 }
 
 enum status hdf5_links(struct hdf5 *h, const struct hdf5_object *o, struct arena *arena,
@@ -214,11 +214,12 @@ enum status hdf5_links(struct hdf5 *h, const struct hdf5_object *o, struct arena
         if (m.type == MESSAGE_SYMBOLS)
             list_symbols(&l, &m, err);
         else if (m.type == MESSAGE_LINK_INFO)
-            list_dense(&l, &m, &ordered, err);
+            list_dense_links(&l, &m, &ordered, err);
         else if (m.type == MESSAGE_LINK)
             parse_link(&l, m.data, m.at, err);
     }
     if (err->status == OK && out->count)
-        qsort(out->at, out->count, sizeof(*out->at), ordered ? by_creation : by_name);
+        qsort(out->at, out->count, sizeof(*out->at),
+              ordered ? link_by_creation : link_by_name);
     return err->status;
 }

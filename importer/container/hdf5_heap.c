@@ -14,7 +14,8 @@
 
 #include "catalog/codec/checksum.h"
 
-#define HEAP_DEPTH_MAX 16 /* blocks of addresses above one of data */
+#define HELD_SLACK     65536 /* bytes kept beside those of the file */
+#define HEAP_DEPTH_MAX 16    /* blocks of addresses above one of data */
 
 /* --- local -------------------------------------------------------------------------------- */
 
@@ -82,7 +83,7 @@ static enum status collection_at(struct hdf5 *h, uint64_t address, struct bytes 
     if (memcmp(head, "GCOL", 4) != 0 || size < len)
         return hdf5_corrupt(h, err, address,
                             "no heap collection where one is said to be");
-    if (h->held.used > h->size)
+    if (h->held.used > h->size + HELD_SLACK)
         return error_set(err, ERR_LIMIT, h->source->name, h->base + address,
                          "heap collections of more bytes than the file has");
     if (hdf5_take(h, address, size, &h->held, out, err) == OK)

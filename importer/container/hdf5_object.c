@@ -14,13 +14,12 @@
 
 #include <string.h>
 
-#define BLOCKS_MAX   16384 /* of one header */
-#define OLD_PREFIX   16
-#define OLD_MESSAGE  8
-#define WITH_TIMES   0x20 /* flags of version 2 */
-#define WITH_LIMITS  0x10
-#define WITH_ORDERS  0x04
-#define SHARED_TYPES 8 /* heaps of shared messages */
+#define BLOCKS_MAX  16384 /* of one header */
+#define OLD_PREFIX  16
+#define OLD_MESSAGE 8
+#define WITH_TIMES  0x20 /* flags of version 2 */
+#define WITH_LIMITS 0x10
+#define WITH_ORDERS 0x04
 
 struct block {
     uint64_t address, len; /* of its messages, in version 2 with signature and checksum */
@@ -200,15 +199,27 @@ enum hdf5_kind hdf5_kind(const struct hdf5_object *o)
 
 /* --- shared messages ---------------------------------------------------------------------- */
 
-/* The file's table: for each kind of messages an index and a heap. An id does not say which, so
- * each heap that is for this type is asked. */
+/* A heap of shared messages is opened once. */
+static enum status shared_heap(struct hdf5 *h, unsigned i, uint64_t address,
+                               struct hdf5_heap **out, struct error *err)
+{
+    if (!h->shared_heap[i] &&
+        hdf5_heap_open(h, address, &h->held, &h->shared_heap[i], err) != OK)
+        return err->status;
+    *out = h->shared_heap[i];
+    return OK;
+}
+
+/* The file's table: for each kind of messages an index and a heap, of which the one that is for
+ * this type has the message. An entry: version, kind of index, u16 types (a bit each), u32 least
+ * bytes, u16 limits of list and tree, u16 messages, and the two addresses. */
 static enum status fetch_from_heap(struct hdf5 *h, struct hdf5_message *m,
                                    struct bytes id, struct arena *arena,
                                    struct error *err)
 {
-    struct bytes table;
-    size_t entry = 1 + 1 + 2 + 4 + 2 + 2 + 2u * h->offset_bytes;
-    uint64_t most = 4 + SHARED_TYPES * entry;
+    struct bytes table = {0};
+    size_t entry = 14 + (size_t)2 * h->offset_bytes;
+    uint64_t most = 4 + HDF5_SHARED_HEAPS * entry;
     if (h->shared == HDF5_UNDEFINED || h->shared > h->size)
         return hdf5_corrupt(h, err, h->shared, "a shared message, and no table of them");
     most = most < h->size - h->shared ? most : h->size - h->shared;
@@ -218,18 +229,17 @@ static enum status fetch_from_heap(struct hdf5 *h, struct hdf5_message *m,
     struct bytes signature = cursor_take(&c, 4);
     if (!signature.at || memcmp(signature.at, "SMTB", 4) != 0)
         return hdf5_corrupt(h, err, h->shared, "no table of shared messages");
-    for (unsigned i = 0; i < SHARED_TYPES && cursor_left(&c) >= entry; i++) {
+    for (unsigned i = 0; i < HDF5_SHARED_HEAPS && cursor_left(&c) >= entry; i++) {
         cursor_take(&c, 2);
         unsigned types = cursor_u16le(&c);
-        cursor_take(&c, 4 + 2 + 2);
+        cursor_take(&c, 10);
         hdf5_address(h, &c);
-        uint64_t heap_at = hdf5_address(h, &c);
+        uint64_t address = hdf5_address(h, &c);
         struct hdf5_heap *heap = NULL;
         if (m->type >= 16 || !(types & 1u << m->type))
             continue;
-        if (hdf5_heap_open(h, heap_at, arena, &heap, err) == OK)
+        if (shared_heap(h, i, address, &heap, err) == OK)
             hdf5_heap_object(heap, id, &m->data, &m->at, err);
-        hdf5_heap_close(heap);
         m->flags &= ~(unsigned)MESSAGE_IS_SHARED;
         return err->status;
     }

@@ -101,7 +101,7 @@ bool hdf5_local_text(struct bytes heap, uint64_t offset, struct bytes *out);
 enum status hdf5_global(struct hdf5 *, uint64_t collection, uint32_t index,
                         struct bytes *out, struct error *);
 
-struct hdf5_heap; /* a fractal heap */
+/* A fractal heap. */
 enum status hdf5_heap_open(struct hdf5 *, uint64_t address, struct arena *,
                            struct hdf5_heap **out, struct error *);
 /* The object with such an id; *at is where it lies in the source. */

@@ -48,7 +48,7 @@ struct type_head {
 static enum status parse_type(struct type_parsing *p, struct hdf5_type *t,
                               unsigned depth);
 
-static enum status damaged(struct type_parsing *p, const char *what)
+static enum status type_damaged(struct type_parsing *p, const char *what)
 {
     return hdf5_corrupt(p->h, p->err, cursor_offset(p->c) - p->h->base, "a datatype: %s",
                         what);
@@ -152,7 +152,7 @@ static struct bytes member_name(struct cursor *c, unsigned version)
     return name;
 }
 
-static bool named(struct bytes name, const char *word)
+static bool name_is(struct bytes name, const char *word)
 {
     return name.at && name.len == strlen(word) && memcmp(name.at, word, name.len) == 0;
 }
@@ -186,7 +186,7 @@ static enum status compound(struct type_parsing *p, const struct type_head *h,
         if (parse_type(p, &part, depth + 1) != OK)
             break;
         const char *complex = complex_of(&part);
-        fits = fits && complex && named(name, names[i]) &&
+        fits = fits && complex && name_is(name, names[i]) &&
                at == (uint64_t)i * part.size && h->size == 2 * part.size &&
                (!i || (strcmp(complex, dtype) == 0 && swap == part.swap));
         dtype = complex;
@@ -207,7 +207,7 @@ static enum status enumeration(struct type_parsing *p, const struct type_head *h
         return p->err->status;
     for (unsigned i = 0; i < count; i++) {
         struct bytes name = member_name(p->c, h->version);
-        truth = truth && (named(name, "FALSE") || named(name, "TRUE"));
+        truth = truth && (name_is(name, "FALSE") || name_is(name, "TRUE"));
     }
     struct bytes values = cursor_take(p->c, (uint64_t)count * base.size);
     truth = truth && base.size == 1 && values.len == 2 && values.at[0] == 0 &&
@@ -228,7 +228,7 @@ static enum status array(struct type_parsing *p, const struct type_head *h,
     if (h->version < 3)
         cursor_take(p->c, 3);
     if (rank > HDF5_RANK_MAX)
-        return damaged(p, "an array of more than 32 dimensions");
+        return type_damaged(p, "an array of more than 32 dimensions");
     for (unsigned d = 0; d < rank; d++)
         shape[d] = cursor_u32le(p->c);
     if (h->version < 3)
@@ -237,10 +237,10 @@ static enum status array(struct type_parsing *p, const struct type_head *h,
         return p->err->status;
     for (unsigned d = 0; d < rank; d++)
         if (!mul_u64(bytes, shape[d], &bytes))
-            return damaged(p, "an array of too many elements");
+            return type_damaged(p, "an array of too many elements");
     if (rank + base.rank > HDF5_RANK_MAX || !mul_u64(bytes, base.size, &bytes) ||
         bytes != h->size)
-        return damaged(p, "an array whose size is not that of its elements");
+        return type_damaged(p, "an array whose size is not that of its elements");
     uint32_t size = t->size;
     *t = base;
     t->size = size;
@@ -315,7 +315,7 @@ static enum status parse_class(struct type_parsing *p, const struct type_head *h
     case CLASS_COMPLEX:
         return complex_number(p, t, depth);
     }
-    return damaged(p, "of no class that there is");
+    return type_damaged(p, "of no class that there is");
 }
 
 static enum status parse_type(struct type_parsing *p, struct hdf5_type *t, unsigned depth)
@@ -328,14 +328,14 @@ static enum status parse_type(struct type_parsing *p, struct hdf5_type *t, unsig
     h.size = cursor_u32le(p->c);
     *t = (struct hdf5_type){.size = h.size, .item = h.size};
     if (!cursor_ok(p->c))
-        return damaged(p, "cut short");
+        return type_damaged(p, "cut short");
     if (depth > DEPTH_MAX)
-        return damaged(p, "types in types, too deep");
+        return type_damaged(p, "types in types, too deep");
     if (!h.version || h.version > 5)
-        return damaged(p, "of a version that is not known");
+        return type_damaged(p, "of a version that is not known");
     if (parse_class(p, &h, t, depth) != OK)
         return p->err->status;
-    return cursor_ok(p->c) ? OK : damaged(p, "cut short");
+    return cursor_ok(p->c) ? OK : type_damaged(p, "cut short");
 }
 
 enum status hdf5_type_parse(struct hdf5 *h, struct cursor *c, struct arena *arena,

@@ -9,7 +9,7 @@
 
 #include "importer/format/hdf5_tree.h"
 
-static bool named(const char *name)
+static bool named_hdf5(const char *name)
 {
     static const char *const suffixes[] = {".h5", ".hdf5"};
     size_t len = strlen(name);
@@ -29,7 +29,7 @@ static int hdf5_probe(const struct probe *p)
     if (hdf5_signature(p->head, &base))
         return 64;
     bool text = !p->head.len || memchr("<{[v\t\r\n ", p->head.at[0], 8);
-    return p->size > PROBE_HEAD_BYTES && !text && named(p->name) ? 8 : 0;
+    return p->size > PROBE_HEAD_BYTES && !text && named_hdf5(p->name) ? 8 : 0;
 }
 
 static enum status hdf5_index(struct job *job)

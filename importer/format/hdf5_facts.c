@@ -198,7 +198,7 @@ static enum status state_list(struct fact *f, const uint64_t *shape, unsigned ra
     return f->err->status;
 }
 
-static enum status state(struct fact *f)
+static enum status state_fact(struct fact *f)
 {
     const struct hdf5_attribute *a = f->a;
     uint64_t shape[2 * HDF5_RANK_MAX], count = 1;
@@ -218,7 +218,7 @@ static enum status state(struct fact *f)
 }
 
 /* "GROUP/NAME"; false where it is no key. */
-static bool make_key(struct hdf5_tree *t, const struct hdf5_attribute *a,
+static bool fact_key(struct hdf5_tree *t, const struct hdf5_attribute *a,
                      struct text *key)
 {
     text_reset(key);
@@ -234,7 +234,7 @@ static enum status state_one(struct hdf5_tree *t, const struct hdf5_attribute *a
 {
     struct error why = {.offset = NO_OFFSET};
     struct fact f = {t, a, key, &why};
-    if (t->facts_are_full || !make_key(t, a, key))
+    if (t->facts_are_full || !fact_key(t, a, key))
         return OK;
     t->fact_bytes += key->len;
     if (t->fact_bytes > LIMIT_FACTS_BYTES) {
@@ -245,7 +245,7 @@ static enum status state_one(struct hdf5_tree *t, const struct hdf5_attribute *a
             (unsigned long long)LIMIT_FACTS_BYTES, text_str(key));
         return OK;
     }
-    if (state(&f) != OK && t->job->err->status == OK) {
+    if (state_fact(&f) != OK && t->job->err->status == OK) {
         if (status_passes(why.status) || why.status == ERR_LIMIT) {
             *err = why;
             return err->status;

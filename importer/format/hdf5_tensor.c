@@ -24,12 +24,12 @@ struct emission {
     struct error *err;
 };
 
-static int shown(const struct emission *e)
+static int name_shown(const struct emission *e)
 {
     return (int)(e->claim.name_len < 200 ? e->claim.name_len : 200);
 }
 
-static enum status no_memory(struct emission *e)
+static enum status emission_no_memory(struct emission *e)
 {
     return error_set(e->err, ERR_MEMORY, e->tree->path, NO_OFFSET, "no memory");
 }
@@ -39,7 +39,7 @@ static enum status left_out(struct emission *e, enum issue_severity severity,
                             const char *code, const char *why)
 {
     job_issue(e->job, severity, e->tree->path, NO_OFFSET, code, "dataset \"%.*s\" %s",
-              shown(e), e->claim.name, why);
+              name_shown(e), e->claim.name, why);
     return OK;
 }
 
@@ -52,7 +52,7 @@ static enum status without_data(struct emission *e, const struct error *why)
         *e->err = *why;
         return why->status;
     }
-    snprintf(what, sizeof(what), "tensor \"%.*s\"", shown(e), e->claim.name);
+    snprintf(what, sizeof(what), "tensor \"%.*s\"", name_shown(e), e->claim.name);
     error_prefix(&named, what);
     if (!*named.source)
         snprintf(named.source, sizeof(named.source), "%s", e->tree->path);
@@ -83,7 +83,7 @@ static enum status set_fill(struct emission *e)
         return hdf5_text(&e->tree->h, t, fill, &e->grid.fill, e->err);
     uint8_t *turned = arena_room(e->arena, fill.len);
     if (!turned)
-        return no_memory(e);
+        return emission_no_memory(e);
     for (size_t i = 0; i < fill.len; i++)
         turned[i] =
             fill.at[t->swap > 1 ? i - i % t->swap + t->swap - 1 - i % t->swap : i];
@@ -91,7 +91,7 @@ static enum status set_fill(struct emission *e)
     return OK;
 }
 
-static enum status emit(struct emission *e)
+static enum status emit_dataset(struct emission *e)
 {
     struct hdf5_tree *t = e->tree;
     if (t->wants && !t->wants(t, e->claim.name, e->claim.name_len))
@@ -100,7 +100,7 @@ static enum status emit(struct emission *e)
     if (e->nbytes > BOMB_BYTES && e->nbytes / BOMB_TIMES > e->claim.stored)
         job_issue(e->job, ISSUE_WARNING, t->path, NO_OFFSET, "declared-size",
                   "tensor \"%.*s\" has %llu bytes by its shape, and %llu are stored",
-                  shown(e), e->claim.name, (unsigned long long)e->nbytes,
+                  name_shown(e), e->claim.name, (unsigned long long)e->nbytes,
                   (unsigned long long)e->claim.stored);
     return job_tensor(e->job, &e->claim);
 }
@@ -117,7 +117,7 @@ static enum status emit_cut(struct emission *e, uint64_t offset)
              e->chain);
     const char *kept = arena_copy(e->job->arena, chain, strlen(chain));
     if (!x || !kept)
-        return no_memory(e);
+        return emission_no_memory(e);
     *x = (struct extent){.file = t->file,
                          .offset = t->member_at,
                          .stored = t->member_stored,
@@ -128,7 +128,7 @@ static enum status emit_cut(struct emission *e, uint64_t offset)
     e->claim.codec = kept;
     e->claim.extents = x;
     e->claim.extent_count = 1;
-    return emit(e);
+    return emit_dataset(e);
 }
 
 /* The same everywhere: one box without a value. */
@@ -148,7 +148,7 @@ static enum status emit_fill(struct emission *e)
         return without_data(e, &why);
     e->claim.storage = STORAGE_CHUNKS;
     e->claim.grid = &e->grid;
-    return emit(e);
+    return emit_dataset(e);
 }
 
 static enum status emit_run(struct emission *e)
@@ -176,7 +176,7 @@ static enum status emit_run(struct emission *e)
     e->claim.offset = e->nbytes ? t->base + offset : 0;
     e->claim.stored = e->nbytes;
     e->claim.codec = *e->chain ? e->chain : NULL;
-    return emit(e);
+    return emit_dataset(e);
 }
 
 /* --- chunks ------------------------------------------------------------------------------- */
@@ -205,7 +205,7 @@ static enum status own_codec_of(struct emission *e, const struct hdf5_chunk *c,
         *last = (struct own_codec){skipped, whole, true,
                                    arena_copy(e->arena, text, strlen(text))};
         if (!last->text)
-            return no_memory(e);
+            return emission_no_memory(e);
     }
     *out = last->text;
     return OK;
@@ -216,7 +216,7 @@ static enum status take_values(struct emission *e, const struct hdf5_chunks *lis
     struct own_codec last = {0};
     struct grid_value *values = arena_array(e->arena, list->count + 1, sizeof(*values));
     if (!values)
-        return no_memory(e);
+        return emission_no_memory(e);
     for (size_t i = 0; i < list->count; i++) {
         const struct hdf5_chunk *c = &list->at[i];
         values[i] = (struct grid_value){.index = c->index,
@@ -268,7 +268,7 @@ static enum status emit_chunks(struct emission *e)
         e->claim.storage = STORAGE_CHUNKS;
         e->claim.codec = *e->chain ? e->chain : NULL;
         e->claim.grid = &e->grid;
-        status = emit(e);
+        status = emit_dataset(e);
     }
     free(list.at);
     return status;
@@ -282,7 +282,7 @@ static enum status emit_strings(struct emission *e)
     struct bytes all;
     struct extent *x = arena_alloc(e->job->arena, sizeof(*x));
     if (!x)
-        return no_memory(e);
+        return emission_no_memory(e);
     if (hdf5_tree_strings(e->tree, &e->d, e->elements, &all, &why) != OK)
         return without_data(e, &why);
     *x = (struct extent){.file = e->tree->file, .stored = all.len, .bytes = all.at};
@@ -292,7 +292,7 @@ static enum status emit_strings(struct emission *e)
     e->claim.extents = x;
     e->claim.extent_count = 1;
     e->nbytes = all.len;
-    return emit(e);
+    return emit_dataset(e);
 }
 
 /* The name of the type, or, of opaque bytes, what an attribute says of them, where they are as
@@ -314,7 +314,7 @@ static enum status take_dtype(struct emission *e, const char *stated)
     e->claim.dtype = known.name != t->dtype
                          ? known.name
                          : arena_copy(e->job->arena, t->dtype, strlen(t->dtype));
-    return e->claim.dtype ? OK : no_memory(e);
+    return e->claim.dtype ? OK : emission_no_memory(e);
 }
 
 static enum status check_kind(struct emission *e, bool *left)

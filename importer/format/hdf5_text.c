@@ -18,7 +18,8 @@ struct gathering {
     struct error *err;
 };
 
-static enum status fail(const struct gathering *g, enum status status, const char *why)
+static enum status gathering_fails(const struct gathering *g, enum status status,
+                                   const char *why)
 {
     return error_set(g->err, status, g->tree->path, NO_OFFSET, "%s", why);
 }
@@ -30,7 +31,8 @@ static enum status read_run(struct gathering *g)
     if (g->d->offset == HDF5_UNDEFINED || !len)
         return OK;
     if (g->d->offset > h->source->size || len > h->source->size - g->d->offset)
-        return fail(g, ERR_CORRUPT, "its elements end past the end of the file");
+        return gathering_fails(g, ERR_CORRUPT,
+                               "its elements end past the end of the file");
     return source_read(h->source, g->d->offset, g->elements, (size_t)len, g->err);
 }
 
@@ -73,10 +75,10 @@ static enum status read_chunk(struct gathering *g, struct block_decoder *decoder
     if (!hdf5_chain(g->d, c->skipped, whole, false, chain, g->err))
         return g->err->status;
     if (c->offset > s->size || c->stored > s->size - c->offset)
-        return fail(g, ERR_CORRUPT, "a chunk ends past the end of the file");
+        return gathering_fails(g, ERR_CORRUPT, "a chunk ends past the end of the file");
     uint8_t *stored = malloc((size_t)c->stored + !c->stored);
     if (!stored)
-        return fail(g, ERR_MEMORY, "no memory");
+        return gathering_fails(g, ERR_MEMORY, "no memory");
     struct block b = {.chain = *chain ? chain : NULL,
                       .stored = {stored, (size_t)c->stored},
                       .name = s->name,
@@ -95,9 +97,9 @@ static enum status read_chunks(struct gathering *g)
     uint8_t *room = NULL;
     if (hdf5_chunks(&g->tree->h, g->d, &list, g->err) == OK && list.count) {
         if (g->d->chunk_bytes > LIMIT_PICKLE_INLINE)
-            fail(g, ERR_LIMIT, "chunks of strings that are too large");
+            gathering_fails(g, ERR_LIMIT, "chunks of strings that are too large");
         else if (!decoder || !(room = malloc((size_t)g->d->chunk_bytes)))
-            fail(g, ERR_MEMORY, "no memory");
+            gathering_fails(g, ERR_MEMORY, "no memory");
         for (size_t i = 0; i < list.count && g->err->status == OK; i++)
             read_chunk(g, decoder, &list.at[i], room);
     }
@@ -123,10 +125,11 @@ static enum status put_texts(struct gathering *g, struct text *out)
         text_add(out, number, sizeof(number));
         text_add(out, text.at, text.len);
     }
-    return text_str(out) ? OK
-                         : fail(g, ERR_LIMIT,
-                                "more bytes of strings than can be kept in the "
-                                "catalog");
+    return text_str(out)
+               ? OK
+               : gathering_fails(g, ERR_LIMIT,
+                                 "more bytes of strings than can be kept in the "
+                                 "catalog");
 }
 
 enum status hdf5_tree_strings(struct hdf5_tree *t, const struct hdf5_dataset *d,
@@ -135,18 +138,18 @@ enum status hdf5_tree_strings(struct hdf5_tree *t, const struct hdf5_dataset *d,
     struct gathering g = {.tree = t, .d = d, .count = count, .err = err};
     struct text all = {.limit = LIMIT_PICKLE_INLINE};
     if (count > ELEMENTS_MOST || d->type.item > 32)
-        return fail(&g, ERR_LIMIT,
-                    "more strings of varying length than can be kept in the "
-                    "catalog");
+        return gathering_fails(&g, ERR_LIMIT,
+                               "more strings of varying length than can be kept in the "
+                               "catalog");
     g.elements = calloc((size_t)count + 1, d->type.item ? d->type.item : 1);
     if (!g.elements)
-        return fail(&g, ERR_MEMORY, "no memory");
+        return gathering_fails(&g, ERR_MEMORY, "no memory");
     if ((d->layout == HDF5_CHUNKED ? read_chunks(&g) : read_run(&g)) == OK &&
         put_texts(&g, &all) == OK) {
         const char *kept = arena_copy(t->job->arena, all.at, all.len);
         *out = (struct bytes){(const uint8_t *)kept, all.len};
         if (!kept)
-            fail(&g, ERR_MEMORY, "no memory");
+            gathering_fails(&g, ERR_MEMORY, "no memory");
     }
     free(g.elements);
     text_release(&all);

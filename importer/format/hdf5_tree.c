@@ -18,8 +18,8 @@ struct hdf5_level {
     bool empty;
 };
 
-static enum status enter(struct hdf5_tree *t, const struct hdf5_object *o,
-                         struct error *err)
+static enum status enter_group(struct hdf5_tree *t, const struct hdf5_object *o,
+                               struct error *err)
 {
     struct hdf5_level *l = calloc(1, sizeof(*l));
     if (!l)
@@ -33,7 +33,7 @@ static enum status enter(struct hdf5_tree *t, const struct hdf5_object *o,
     return hdf5_links(&t->h, o, &l->arena, &l->links, err);
 }
 
-static void leave(struct hdf5_tree *t)
+static void leave_group(struct hdf5_tree *t)
 {
     struct hdf5_level *l = t->top;
     t->top = l->above;
@@ -84,7 +84,7 @@ static enum status see_group(struct hdf5_tree *t, const struct hdf5_object *o,
                          DEPTH_MAX);
     if (hdf5_tree_facts(t, o, arena, NULL, err) != OK)
         return err->status;
-    return enter(t, o, err);
+    return enter_group(t, o, err);
 }
 
 static enum status see_object(struct hdf5_tree *t, uint64_t address, struct error *err)
@@ -149,31 +149,31 @@ static enum status see_link(struct hdf5_tree *t, struct hdf5_level *level,
 }
 
 /* Back from a group. One without anything is a leaf. */
-static enum status finish(struct hdf5_tree *t, struct error *err)
+static enum status finish_group(struct hdf5_tree *t, struct error *err)
 {
     const struct hdf5_level *l = t->top;
     bool state = l->empty && l->above && !t->wants;
     t->name.len = l->name_len;
-    leave(t);
+    leave_group(t);
     if (state && job_node(t->job, t->name.at, t->name.len, "dict") != OK)
         *err = *t->job->err;
     return err->status;
 }
 
-static enum status walk(struct hdf5_tree *t, struct error *err)
+static enum status walk_groups(struct hdf5_tree *t, struct error *err)
 {
     struct arena arena = {0};
     struct hdf5_object root;
     if (hdf5_object(&t->h, t->h.root, &arena, &root, err) == OK &&
         hdf5_tree_facts(t, &root, &arena, NULL, err) == OK)
-        enter(t, &root, err);
+        enter_group(t, &root, err);
     arena_release(&arena);
     while (t->top && err->status == OK) {
         struct hdf5_level *l = t->top;
         if (l->next < l->links.count)
             see_link(t, l, &l->links.at[l->next++], err);
         else
-            finish(t, err);
+            finish_group(t, err);
     }
     return err->status;
 }
@@ -191,10 +191,10 @@ enum status hdf5_tree_index(struct hdf5_tree *t, const struct source *source,
                 "the file was not closed by its writer%s: what it wrote last may be "
                 "missing",
                 t->h.swmr ? ", or is still being written" : "");
-        walk(t, err);
+        walk_groups(t, err);
     }
     while (t->top)
-        leave(t);
+        leave_group(t);
     text_release(&t->name);
     hdf5_close(&t->h);
     return err->status;
