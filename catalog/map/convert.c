@@ -34,6 +34,7 @@ struct conversion {
     struct strmap names;  /* groups: plus 1 */
     const char *last_ops; /* that were looked through, and how they join */
     struct operation_join last_join;
+    const char *whole_ops, *whole_shape; /* the last ones that do not divide */
 };
 
 /* --- pieces ------------------------------------------------------------------------------ */
@@ -143,9 +144,14 @@ static void add_leaf(struct conversion *c, const struct map_leaf *leaf)
         add_nothing(c, leaf, by);
         return;
     }
-    bool divides = leaf->kind == MAP_TENSOR && by->ops && c->task->engine;
+    bool divides = leaf->kind == MAP_TENSOR && by->ops && c->task->engine &&
+                   (by->ops != c->whole_ops || leaf->shape != c->whole_shape);
     if (divides && leaf->shape)
         parts_of(by->ops, leaf->shape, &c->task->arena, &part, &count, &err);
+    if (divides && !count && err.status == OK) {
+        c->whole_ops = by->ops;
+        c->whole_shape = leaf->shape;
+    }
     if (count)
         add_parts(c, leaf, by, part, count);
     else

@@ -244,10 +244,21 @@ void map_operate(struct map_task *t, struct map_row *row, const char *dtype)
 {
     if (!row->ops) /* mostly: an error is much to clear */
         return;
+    struct map_operated *known =
+        &t->operated[((uintptr_t)row->ops >> 4 ^ (uintptr_t)row->shape >> 4) %
+                     MAP_OPERATED];
+    if (known->after && known->ops == row->ops && known->shape == row->shape &&
+        known->dtype == dtype) {
+        row->shape = known->after;
+        return;
+    }
     struct text shape = {0};
     struct error err = {.offset = NO_OFFSET};
     shapes_after(row->ops, row->shape, dtype, &shape, &err);
-    row->shape = shape.len ? map_keep(t, &shape).at : NULL;
+    const char *after = shape.len ? map_keep(t, &shape).at : NULL;
+    if (err.status == OK)
+        *known = (struct map_operated){row->ops, row->shape, dtype, after};
+    row->shape = after;
     text_release(&shape);
     if (err.status == OK)
         return;

@@ -111,6 +111,13 @@ struct map_row {
 
 #define NO_RULE INT64_MIN
 
+/* What operations make of a shape: texts, told apart by where they are. `after` NULL: the slot is
+ * free. */
+struct map_operated {
+    const char *ops, *shape, *dtype, *after;
+};
+#define MAP_OPERATED 16 /* slots; sets have few operations, and checkpoints few shapes */
+
 struct map_task {
     struct arena arena;
     const char *options; /* of the rule set: JSON */
@@ -122,10 +129,11 @@ struct map_task {
     size_t rows, row_space;
     int64_t source_id;
     struct rules *engine; /* that made the matches; NULL unless the dialect divides */
-    bool has_target;      /* restore: there is a model, */
-    bool strict;          /* and it must have all names */
-    bool asks_winners;    /* somebody wants to know which rows lose their name */
-    bool failed;          /* there was no memory */
+    struct map_operated operated[MAP_OPERATED]; /* lately */
+    bool has_target;                            /* restore: there is a model, */
+    bool strict;                                /* and it must have all names */
+    bool asks_winners; /* somebody wants to know which rows lose their name */
+    bool failed;       /* there was no memory */
 };
 
 /* The view that shows what comes of a map. */
