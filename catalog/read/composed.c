@@ -11,8 +11,8 @@
 
 /* What parts that were decoded may take in memory, all together; the rest goes to files. */
 #define DECODED_BYTES  ((uint64_t)32 << 20)
-#define SCALED_AT_ONCE 4096 /* elements */
-#define BLOCKS_AT_ONCE 16   /* that are decoded */
+#define SCALED_AT_ONCE 4096         /* elements */
+#define BLOCKS_AT_ONCE ((size_t)16) /* that are decoded */
 
 /* A part's reader, as a source: of what blocks hold, where they are quantised. */
 struct part_source {
