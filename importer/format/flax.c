@@ -236,7 +236,6 @@ static enum status flax_index_file(struct job *job)
         return job->err->status;
     if (!flax_state_step(job) && f.has_step)
         job_step(job, f.step);
-    job_meta_neighbour(job, "config.json");
     return job->err->status;
 }
 
@@ -245,6 +244,7 @@ const struct format format_flax = {
     .summary = "a tree of arrays that Flax has serialised (msgpack)",
     .suffixes = ".msgpack",
     .separator = '/',
+    .beside = {"config.json"},
     .probe = flax_probe,
     .index = flax_index_file,
 };

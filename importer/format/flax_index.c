@@ -67,7 +67,6 @@ static enum status index_set(struct job *job)
         for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
             index_shard(job, &m, i);
     weight_map_finish(job, &m);
-    job_meta_neighbour(job, "config.json");
     return job->err->status;
 }
 
@@ -77,6 +76,7 @@ const struct format format_flax_index = {
     .suffixes = ".msgpack.index.json",
     .separator = '/',
     .set = true,
+    .beside = {"config.json"},
     .probe = index_probe,
     .loaded_first = index_shadow,
     .claim = index_claim,

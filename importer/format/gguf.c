@@ -587,8 +587,6 @@ static enum status gguf_index(struct job *job)
                       " say so: the other parts are not looked for",
                       first.split_no + 1, first.split_count);
     }
-    if (job->err->status == OK)
-        job_meta_neighbour(job, "config.json");
     strmap_release(&set.keys);
     return job->err->status;
 }
@@ -599,6 +597,7 @@ const struct format format_gguf = {
     .suffixes = ".gguf",
     .separator = '.',
     .set = true,
+    .beside = {"config.json"},
     .probe = gguf_probe,
     .claim = gguf_claim,
     .index = gguf_index,

@@ -62,8 +62,6 @@ static enum status hdf5_sharded_index(struct job *job)
         for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
             index_hdf5_shard(job, &m, i);
     weight_map_finish(job, &m);
-    job_meta_neighbour(job, "config.json");
-    job_meta_neighbour(job, "generation_config.json");
     return job->err->status;
 }
 
@@ -73,6 +71,7 @@ const struct format format_hdf5_sharded = {
     .suffixes = ".h5.index.json",
     .separator = '/',
     .set = true,
+    .beside = {"config.json", "generation_config.json"},
     .loaded_first = hdf5_sharded_shadow,
     .probe = hdf5_sharded_probe,
     .claim = hdf5_sharded_claim,

@@ -342,8 +342,6 @@ static enum status onnx_index(struct job *job)
     struct onnx o = {.job = job, .message = message_over(job->source)};
     walk_model(&o);
     onnx_finish(&o);
-    if (job->err->status == OK)
-        job_meta_neighbour(job, "config.json");
     return job->err->status;
 }
 
@@ -352,6 +350,7 @@ const struct format format_onnx = {
     .summary = "an ONNX model, with its external data",
     .suffixes = ".onnx",
     .separator = '.',
+    .beside = {"config.json"},
     .probe = onnx_probe,
     .index = onnx_index,
 };

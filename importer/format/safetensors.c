@@ -56,13 +56,6 @@ enum status safetensors_emit(struct job *job, uint32_t file,
                            });
 }
 
-void safetensors_neighbours(struct job *job)
-{
-    job_meta_neighbour(job, "config.json");
-    job_meta_neighbour(job, "generation_config.json");
-    job_meta_neighbour(job, "adapter_config.json");
-}
-
 static enum status emit_tensors(struct job *job, const struct safetensors_header *h)
 {
     safetensors_report(job, NULL, h);
@@ -120,9 +113,7 @@ static enum status index_header(struct job *job, struct arena *arena, bool *kept
             return job->err->status;
         *kept = job_reuse_offer(job, tensors, header.data_end);
     }
-    if (job->err->status == OK && emit_facts(job, &header) == OK)
-        safetensors_neighbours(job);
-    return job->err->status;
+    return job->err->status == OK ? emit_facts(job, &header) : job->err->status;
 }
 
 static enum status safetensors_index_file(struct job *job)
@@ -142,6 +133,7 @@ const struct format format_safetensors = {
     .summary = "one safetensors file",
     .suffixes = ".safetensors",
     .separator = '.',
+    .beside = {"config.json", "generation_config.json", "adapter_config.json"},
     .probe = safetensors_probe,
     .index = safetensors_index_file,
 };

@@ -59,7 +59,5 @@ void safetensors_report(struct job *, const char *path,
 /* `unique`: no other file of the checkpoint can hold the name. */
 enum status safetensors_emit(struct job *, uint32_t file,
                              const struct safetensors_tensor *, bool unique);
-/* The files beside a model that describe it. */
-void safetensors_neighbours(struct job *);
 
 #endif

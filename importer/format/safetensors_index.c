@@ -91,7 +91,6 @@ static enum status index_set(struct job *job)
         for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
             index_shard(job, &m, i);
     weight_map_finish(job, &m);
-    safetensors_neighbours(job);
     return job->err->status;
 }
 
@@ -101,6 +100,7 @@ const struct format format_safetensors_index = {
     .suffixes = ".safetensors.index.json",
     .separator = '.',
     .set = true,
+    .beside = {"config.json", "generation_config.json", "adapter_config.json"},
     .probe = index_probe,
     .loaded_first = index_shadow,
     .claim = index_claim,

@@ -162,12 +162,7 @@ static enum status torch_index(struct job *job)
 {
     struct torch_tree t = {.job = job};
     job_sum_kind(job, "crc32");
-    if (torch_file_state(&t, job->source, job->err) == OK) {
-        job_meta_neighbour(job, "config.json");
-        job_meta_neighbour(job, "generation_config.json");
-        job_meta_neighbour(job, "adapter_config.json");
-    }
-    return job->err->status;
+    return torch_file_state(&t, job->source, job->err);
 }
 
 const struct format format_torch = {
@@ -175,6 +170,7 @@ const struct format format_torch = {
     .summary = "PyTorch: torch.save in all its forms, TorchScript, torch.export",
     .suffixes = ".pt .pth .pt2 .ckpt",
     .separator = '.',
+    .beside = {"config.json", "generation_config.json", "adapter_config.json"},
     .probe = torch_probe,
     .index = torch_index,
 };

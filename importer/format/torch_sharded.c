@@ -65,8 +65,6 @@ static enum status index_set(struct job *job)
         for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
             index_shard(job, &m, i);
     weight_map_finish(job, &m);
-    job_meta_neighbour(job, "config.json");
-    job_meta_neighbour(job, "generation_config.json");
     return job->err->status;
 }
 
@@ -76,6 +74,7 @@ const struct format format_torch_sharded = {
     .suffixes = ".bin.index.json",
     .separator = '.',
     .set = true,
+    .beside = {"config.json", "generation_config.json"},
     .probe = sharded_probe,
     .claim = sharded_claim,
     .index = index_set,

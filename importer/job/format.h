@@ -81,6 +81,10 @@ struct format {
      * NULL: the file's own. */
     bool (*checkpoint_name)(const char *name, struct text *out);
 
+    /* The neighbours, of the primary file's directory, that describe it: what they state is
+     * stated of the checkpoint (config.json), and one that is new makes it changed. */
+    const char *beside[4]; /* ends in NULL */
+
     /* The neighbour, of the primary file's directory, that the framework would load in its
      * place. NULL: there is no such thing. */
     bool (*loaded_first)(const char *name, struct text *out);

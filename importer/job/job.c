@@ -885,7 +885,11 @@ static void report_inside(struct job *job, const struct job_request *request)
 static enum status run(struct job *job, const struct job_request *request)
 {
     struct job_private *p = inside(job);
-    if (open_primary(job, request) != OK || request->format->index(job) != OK)
+    if (open_primary(job, request) != OK)
+        return job->err->status;
+    request->format->index(job);
+    job_neighbours(job);
+    if (job->err->status != OK)
         return job->err->status;
     if (job->batch->folder)
         report_inside(job, request);

@@ -102,6 +102,9 @@ enum status job_meta_null(struct job *, const char *key);
 /* Read a small JSON file beside the checkpoint, if it is there, into facts under
  * "NAME:key" (config.json), flattened with '.'; trouble in it is a warning. */
 void job_meta_neighbour(struct job *, const char *name);
+/* All that the format has `beside` it; where the job has failed they are only kept as files, so
+ * that the same ones make nothing new at the next import. */
+void job_neighbours(struct job *);
 
 /* An empty leaf of a tree: kind "null", "dict" or "list". */
 enum status job_node(struct job *, const char *name, size_t len, const char *kind);

@@ -58,3 +58,16 @@ void job_meta_neighbour(struct job *job, const char *name)
     if (err.status != OK)
         job_issue_error(job, ISSUE_WARNING, &err);
 }
+
+void job_neighbours(struct job *job)
+{
+    for (const char *const *name = job->format->beside; *name; name++) {
+        struct error ignored = {.offset = NO_OFFSET};
+        struct source *s;
+        uint32_t file;
+        if (job->err->status == OK)
+            job_meta_neighbour(job, *name);
+        else if (is_beside(job, *name))
+            job_open(job, *name, "config", &s, &file, &ignored);
+    }
+}

@@ -214,6 +214,28 @@ static bool has_row(const struct known *k, const struct known_checkpoint *c,
     return false;
 }
 
+/* Whether one of the checkpoint's own files has this path: many may share a config.json. */
+static bool has_file(const struct known *k, const struct known_checkpoint *c,
+                     const char *path)
+{
+    for (uint32_t i = 0; i < c->file_count; i++)
+        if (strcmp(k->files[c->first_file + i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* Does a neighbour describe it that was not there? */
+static bool described_anew(struct listing *l, const struct unit *u, const struct known *k,
+                           const struct known_checkpoint *c)
+{
+    for (const char *const *name = u->format->beside; *name; name++) {
+        const char *path = listing_file(l, *name) ? listing_path(l, *name) : NULL;
+        if (path && !has_file(k, c, path))
+            return true;
+    }
+    return false;
+}
+
 /* Is the catalogued checkpoint what lies here now? */
 static bool unit_unchanged(struct walker *w, struct listing *l, const struct unit *u,
                            const struct entry *primary, bool dirty)
@@ -225,6 +247,8 @@ static bool unit_unchanged(struct walker *w, struct listing *l, const struct uni
     for (uint32_t i = 0; i < c->file_count; i++)
         if (!file_unchanged(l, &k->files[c->first_file + i]))
             return false;
+    if (described_anew(l, u, k, c))
+        return false;
     /* A neighbour that is new may be a shard that its index now claims. */
     for (uint64_t i = 0; dirty && u->format->claim && i < l->file_count; i++) {
         const struct entry *e = &l->files[i];
