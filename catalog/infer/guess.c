@@ -303,6 +303,9 @@ struct candidate {
     double likeness;
     uint32_t a, b;
     bool turned;
+    bool
+        stacked; /* the layers of one side are the indices of an axis of the other's one tensor: */
+    unsigned axis;
 };
 
 static int by_candidate(const void *x, const void *y)
@@ -325,6 +328,57 @@ static bool fits(const struct layers *a, const struct layers *b, bool *turned)
     return *turned;
 }
 
+static const struct infer_tensor *layer_at(const struct guessing *g, bool of_b,
+                                           const struct layers *l, size_t i)
+{
+    return of_b ? &g->task->b.at[l->at[i]] : &g->task->a.at[l->at[i]];
+}
+
+/* Whether `one`, a single tensor, has the shape of all of `many` on top of each other; *axis. */
+static bool fits_stack(const struct guessing *g, bool one_of_b, const struct layers *one,
+                       const struct layers *many, unsigned *axis)
+{
+    const struct infer_tensor *whole = layer_at(g, one_of_b, one, 0),
+                              *piece = layer_at(g, !one_of_b, many, 0);
+    if (one->count != 1 || many->count < 2 || one->unknown || many->unknown ||
+        whole->rank > INFER_RANK_MAX || whole->rank != piece->rank + 1)
+        return false;
+    for (size_t i = 1; i < many->count; i++)
+        if (strcmp(layer_at(g, !one_of_b, many, i)->shape, piece->shape) != 0)
+            return false;
+    for (unsigned k = 0; k < whole->rank; k++) {
+        bool same = whole->size[k] == many->count;
+        for (unsigned i = 0; i < piece->rank; i++)
+            same = same && piece->size[i] == whole->size[i + (i >= k)];
+        *axis = k;
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+/* Pair the layers of one side with the indices of an axis. */
+static bool take_stack(struct guessing *g, const struct candidate *c)
+{
+    struct layers *a = &g->side[0].layers[c->a], *b = &g->side[1].layers[c->b];
+    const bool joins = a->count > b->count;
+    const size_t count = joins ? a->count : b->count;
+    struct text ops = {0};
+    bool good =
+        text_addf(&ops, joins ? "[[\"stack\",%u,%%]]" : "[[\"unstack\",%u%%]]", c->axis);
+    const char *kept = good ? arena_copy(g->task->arena, ops.at, ops.len) : NULL;
+    text_release(&ops);
+    for (size_t i = 0; kept && good && i < count; i++)
+        good = infer_add(g->task,
+                         (struct infer_pair){.a = a->at[joins ? i : 0],
+                                             .b = b->at[joins ? 0 : i],
+                                             .part = (uint32_t)i,
+                                             .how = INFER_GUESS,
+                                             .form = joins ? INFER_JOIN : INFER_UNSTACK,
+                                             .ops = kept});
+    return kept && good;
+}
+
 static bool take(struct guessing *g, const struct candidate *c)
 {
     struct layers *a = &g->side[0].layers[c->a], *b = &g->side[1].layers[c->b];
@@ -332,6 +386,8 @@ static bool take(struct guessing *g, const struct candidate *c)
     if (a->used || b->used)
         return true;
     a->used = b->used = true;
+    if (c->stacked)
+        return take_stack(g, c);
     for (size_t i = 0; good && i < a->count; i++)
         good = infer_add(
             g->task, (struct infer_pair){.a = a->at[i],
@@ -346,15 +402,27 @@ struct candidates {
     size_t count, space;
 };
 
-/* Add what of side B fits layers `a`, among those from..to. */
-static bool list_fitting(struct guessing *g, uint32_t a, size_t from, size_t to,
-                         struct candidates *out)
+/* Whether they could be one as they are, or (c->stacked) one the other's stack. */
+static bool could_be(const struct guessing *g, const struct layers *a,
+                     const struct layers *b, struct candidate *c)
 {
-    const struct layers *x = &g->side[0].layers[a];
+    if (a->used || b->used)
+        return false;
+    if (!c->stacked)
+        return fits(a, b, &c->turned);
+    return fits_stack(g, true, b, a, &c->axis) || fits_stack(g, false, a, b, &c->axis);
+}
+
+/* Add what of side B fits layers `like->a`, among those from..to. */
+static bool list_fitting(struct guessing *g, const struct candidate *like, size_t from,
+                         size_t to, struct candidates *out)
+{
+    const struct layers *x = &g->side[0].layers[like->a];
     for (size_t k = from; k < to; k++) {
-        struct candidate c = {.a = a, .b = (uint32_t)k};
+        struct candidate c = *like;
         const struct layers *y = &g->side[1].layers[k];
-        if (!fits(x, y, &c.turned))
+        c.b = (uint32_t)k;
+        if (!could_be(g, x, y, &c))
             continue;
         const double apart =
             x->place > y->place ? x->place - y->place : y->place - x->place;
@@ -371,7 +439,7 @@ static bool list_fitting(struct guessing *g, uint32_t a, size_t from, size_t to,
 }
 
 /* All that fit, the likest first. Of very many, only neighbours in the order are looked at. */
-static bool match_layers(struct guessing *g)
+static bool match_layers(struct guessing *g, bool stacked)
 {
     const size_t as = g->side[0].count, bs = g->side[1].count;
     const bool all = as <= GROUPS_MAX && bs <= GROUPS_MAX;
@@ -380,7 +448,8 @@ static bool match_layers(struct guessing *g)
     for (size_t i = 0; good && i < as; i++) {
         const size_t from = all || i < NEIGHBOURS ? 0 : i - NEIGHBOURS;
         const size_t to = all || i + NEIGHBOURS > bs ? bs : i + NEIGHBOURS;
-        good = list_fitting(g, (uint32_t)i, from < bs ? from : bs, to, &list);
+        good = list_fitting(g, &(struct candidate){.a = (uint32_t)i, .stacked = stacked},
+                            from < bs ? from : bs, to, &list);
     }
     if (list.count)
         qsort(list.at, list.count, sizeof(*list.at), by_candidate);
@@ -430,7 +499,7 @@ bool infer_guess(struct infer_task *task)
     for (size_t side = 0; side < 2; side++)
         for (size_t i = 0; good && i < g.side[side].count; i++)
             good = infer_words_add(&g.words, g.side[side].layers[i].name);
-    good = good && match_layers(&g);
+    good = good && match_layers(&g, false) && match_layers(&g, true);
     strmap_release(&g.words.counts);
     return good;
 }

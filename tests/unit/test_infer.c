@@ -125,6 +125,8 @@ static const struct pair_case {
     {"layers in their order", "l.2.w:[2]:- l.10.w:[3]:-", "m.10:[3]:- m.2:[2]:-", "guess l.2.w>m.2 guess l.10.w>m.10"},
     {"turned around", "w:[2,3]:-", "k:[3,2]:-", "guess w>k"},
     {"names alone", "a.w:-:- a.b:-:-", "x/b:-:- x/w:-:-", "guess a.w>x/w guess a.b>x/b"},
+    {"layers on top of each other", "l.0:[3]:- l.1:[3]:-", "all:[2,3]:-", "guess l.0>all guess l.1>all"},
+    {"an axis into layers", "all:[3,2]:-", "l.0:[3]:- l.1:[3]:-", "guess all>l.0 guess all>l.1"},
     {"not as many", "l.0:[2]:- l.1:[2]:-", "m.0:[2]:-", "- l.0>- - l.1>- - ->m.0"},
     /* clang-format on */
 };
