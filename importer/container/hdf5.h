@@ -37,6 +37,7 @@
 
 struct hdf5_window;
 struct hdf5_heap;
+struct hdf5_collection;
 
 struct hdf5 {
     const struct source *source; /* the caller's */
@@ -54,7 +55,7 @@ struct hdf5 {
     struct hdf5_window *windows;
     struct arena held;         /* what is kept until hdf5_close() */
     struct strmap collections; /* of the global heap: address -> position below */
-    struct bytes *collection;
+    struct hdf5_collection *collection;
     size_t collection_count, collection_space;
 };
 

@@ -48,31 +48,46 @@ bool hdf5_local_text(struct bytes heap, uint64_t offset, struct bytes *out)
 
 /* --- global ------------------------------------------------------------------------------- */
 
-/* A collection is read once. */
-static enum status collection_at(struct hdf5 *h, uint64_t address, struct bytes *out,
-                                 struct error *err)
+/* A collection of the global heap, and where in it the object of each number is: 0: nowhere. */
+struct hdf5_collection {
+    struct bytes bytes;
+    uint32_t *place;
+    uint32_t count;
+};
+
+/* Note where the objects are. What is left after the last one is free. */
+static enum status place_objects(struct hdf5 *h, struct hdf5_collection *p,
+                                 uint64_t address, struct error *err)
 {
-    bool added = true;
-    uint8_t key[8];
-    const char *kept;
-    store_u64le(key, address);
-    uint64_t *at = strmap_keep(&h->collections, &h->held, (const char *)key, sizeof(key),
-                               &kept, &added);
-    if (!at)
-        return hdf5_no_memory(h, err);
-    if (!added) {
-        *out = h->collection[*at];
-        return out->len ? OK
-                        : hdf5_corrupt(h, err, address, "a heap collection is damaged");
+    size_t head = 8u + h->length_bytes;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        struct cursor c = hdf5_cursor(h, p->bytes, address);
+        cursor_take(&c, head);
+        while (cursor_left(&c) >= head) {
+            uint64_t at = cursor_offset(&c) - h->base - address;
+            unsigned number = cursor_u16le(&c);
+            cursor_take(&c, 6);
+            uint64_t size = hdf5_length(h, &c);
+            if (!number)
+                break;
+            if (!pass)
+                p->count = number < p->count ? p->count : number + 1;
+            else if (at <= UINT32_MAX)
+                p->place[number] = (uint32_t)at;
+            cursor_take(&c, size);
+            if (size % 8)
+                cursor_take(&c, 8 - size % 8);
+        }
+        if (!pass &&
+            !(p->place = arena_array(&h->held, (size_t)p->count + 1, sizeof(*p->place))))
+            return hdf5_no_memory(h, err);
     }
-    void *list = arena_grow(&h->held, h->collection, h->collection_count,
-                            &h->collection_space, sizeof(*h->collection));
-    if (!list)
-        return hdf5_no_memory(h, err);
-    h->collection = list;
-    *at = h->collection_count++;
-    h->collection[*at] = (struct bytes){0};
-    size_t place = h->collection_count - 1;
+    return OK;
+}
+
+static enum status load_collection(struct hdf5 *h, struct hdf5_collection *p,
+                                   uint64_t address, struct error *err)
+{
     uint8_t head[16];
     size_t len = 8u + h->length_bytes;
     if (hdf5_read(h, address, head, len, err) != OK)
@@ -86,38 +101,51 @@ static enum status collection_at(struct hdf5 *h, uint64_t address, struct bytes 
     if (h->held.used > h->size + HELD_SLACK)
         return error_set(err, ERR_LIMIT, h->source->name, h->base + address,
                          "heap collections of more bytes than the file has");
-    if (hdf5_take(h, address, size, &h->held, out, err) == OK)
-        h->collection[place] = *out;
-    return err->status;
+    if (hdf5_take(h, address, size, &h->held, &p->bytes, err) != OK)
+        return err->status;
+    return place_objects(h, p, address, err);
+}
+
+/* A collection is read once; NULL: an error. */
+static const struct hdf5_collection *collection_at(struct hdf5 *h, uint64_t address,
+                                                   struct error *err)
+{
+    bool added = true;
+    uint8_t key[8];
+    const char *kept;
+    store_u64le(key, address);
+    uint64_t *at = strmap_keep(&h->collections, &h->held, (const char *)key, sizeof(key),
+                               &kept, &added);
+    void *list = arena_grow(&h->held, h->collection, h->collection_count,
+                            &h->collection_space, sizeof(*h->collection));
+    if (!at || !list)
+        return hdf5_no_memory(h, err), NULL;
+    h->collection = list;
+    if (added) {
+        *at = h->collection_count++;
+        h->collection[*at] = (struct hdf5_collection){.count = 0};
+        load_collection(h, &h->collection[*at], address, err);
+    } else if (!h->collection[*at].place) {
+        hdf5_corrupt(h, err, address, "a heap collection is damaged");
+    }
+    return err->status == OK ? &h->collection[*at] : NULL;
 }
 
 enum status hdf5_global(struct hdf5 *h, uint64_t collection, uint32_t index,
                         struct bytes *out, struct error *err)
 {
-    struct bytes all = {0};
-    if (collection_at(h, collection, &all, err) != OK)
+    const struct hdf5_collection *p = collection_at(h, collection, err);
+    if (!p)
         return err->status;
-    struct cursor c = hdf5_cursor(h, all, collection);
-    cursor_take(&c, 8u + h->length_bytes);
-    while (cursor_left(&c) >= 8u + h->length_bytes) {
-        unsigned number = cursor_u16le(&c);
-        cursor_take(&c, 6);
-        uint64_t size = hdf5_length(h, &c);
-        if (!number)
-            break; /* what is left is free */
-        if (number == index) {
-            *out = cursor_take(&c, size);
-            return cursor_ok(&c)
-                       ? OK
-                       : hdf5_corrupt(h, err, collection,
-                                      "an object ends past its heap collection");
-        }
-        cursor_take(&c, size);
-        if (size % 8)
-            cursor_take(&c, 8 - size % 8);
-    }
-    return hdf5_corrupt(h, err, collection, "no object %u in a heap collection",
-                        (unsigned)index);
+    if (index >= p->count || !p->place[index])
+        return hdf5_corrupt(h, err, collection, "no object %u in a heap collection",
+                            (unsigned)index);
+    struct cursor c = hdf5_cursor(h, p->bytes, collection);
+    cursor_take(&c, (uint64_t)p->place[index] + 8);
+    *out = cursor_take(&c, hdf5_length(h, &c));
+    return cursor_ok(&c) ? OK
+                         : hdf5_corrupt(h, err, collection,
+                                        "an object ends past its heap collection");
 }
 
 /* --- fractal ------------------------------------------------------------------------------ */

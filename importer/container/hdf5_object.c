@@ -39,13 +39,10 @@ struct header {
 
 static enum status add_block(struct header *r, uint64_t address, uint64_t len)
 {
-    for (size_t i = 0; i < r->block_count; i++)
-        if (r->blocks[i].address == address)
-            return hdf5_corrupt(r->h, r->err, address,
-                                "a header that continues in a circle");
     if (r->block_count == BLOCKS_MAX)
         return error_set(r->err, ERR_LIMIT, r->h->source->name, r->h->base + address,
-                         "an object header in more than %d blocks", BLOCKS_MAX);
+                         "an object header in more than %d blocks, or in a circle",
+                         BLOCKS_MAX);
     void *list = arena_grow(r->arena, r->blocks, r->block_count, &r->block_space,
                             sizeof(*r->blocks));
     if (!list)

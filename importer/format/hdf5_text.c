@@ -9,6 +9,7 @@
 #include "importer/format/hdf5_tree.h"
 
 #define ELEMENTS_MOST 1000000
+#define DECODED_MOST  ((uint64_t)1 << 28) /* bytes of all chunks */
 
 struct gathering {
     struct hdf5_tree *tree;
@@ -96,7 +97,8 @@ static enum status read_chunks(struct gathering *g)
     struct block_decoder *decoder = block_decoder_new();
     uint8_t *room = NULL;
     if (hdf5_chunks(&g->tree->h, g->d, &list, g->err) == OK && list.count) {
-        if (g->d->chunk_bytes > LIMIT_PICKLE_INLINE)
+        if (g->d->chunk_bytes > LIMIT_PICKLE_INLINE ||
+            list.count > DECODED_MOST / g->d->chunk_bytes)
             gathering_fails(g, ERR_LIMIT, "chunks of strings that are too large");
         else if (!decoder || !(room = malloc((size_t)g->d->chunk_bytes)))
             gathering_fails(g, ERR_MEMORY, "no memory");
@@ -117,7 +119,7 @@ static enum status put_texts(struct gathering *g, struct text *out)
     size_t item = g->d->type.item;
     store_u32le(number, (uint32_t)g->count);
     text_add(out, number, sizeof(number));
-    for (uint64_t i = 0; i < g->count; i++) {
+    for (uint64_t i = 0; i < g->count && !out->failed; i++) {
         struct bytes element = {g->elements + i * item, item};
         if (hdf5_text(&g->tree->h, &g->d->type, element, &text, g->err) != OK)
             return g->err->status;
