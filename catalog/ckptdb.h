@@ -344,6 +344,43 @@ enum ckptdb_status ckptdb_file_write(ckptdb_file *, const void *bytes, size_t le
 enum ckptdb_status ckptdb_file_finish(ckptdb_file *, struct ckptdb_error *);
 void ckptdb_file_close(ckptdb_file *);
 
+/* --- what tensors hold --------------------------------------------------------------------- */
+
+struct ckptdb_content_options {
+    size_t size; /* of this struct */
+    const int64_t *checkpoints;
+    size_t count;
+    unsigned threads; /* 0: one a core */
+    bool again;       /* also what is known */
+    bool twins;       /* hashing: only tensors of a size that others have, too */
+    bool quick;       /* verifying: headers and indexes alone */
+    const char *
+        names; /* statistics: only tensors in whose name this regex is found; NULL: all */
+    /* SHA-256: gets 64 hex digits. */
+    void (*sum)(void *context, const char *hex, const char *name);
+    void *context;
+};
+
+/* What comes of all of these is kept in the catalog, little by little: after CKPTDB_INTERRUPTED they go
+ * on where they were. Tensors that cannot be read are said to the watch, and *all (NULL: not wanted)
+ * is false. Progress is "hashing", "reading", "SHA-256", "verifying" (bytes) or "checking"
+ * (checkpoints). */
+
+/* Hashes of tensors and checkpoints: columns `hash`, views `content`, `duplicate`. */
+enum ckptdb_status ckptdb_hash(ckptdb *, const struct ckptdb_content_options *, bool *all,
+                               struct ckptdb_error *);
+/* Least, greatest, mean, ...: view `stats`. */
+enum ckptdb_status ckptdb_statistics(ckptdb *, const struct ckptdb_content_options *,
+                                     bool *all, struct ckptdb_error *);
+/* Headers anew, checksums, hashes: what is wrong is in the view `damage`. *skipped (NULL: not wanted):
+ * checkpoints that were verified before an interruption. CKPTDB_UNSUPPORTED: a catalog in memory. */
+enum ckptdb_status ckptdb_verify(ckptdb *, const struct ckptdb_content_options *,
+                                 uint64_t *skipped, struct ckptdb_error *);
+/* The SHA-256 of each tensor of one checkpoint that has bytes, in the file's order, to `sum`; nothing is
+ * kept. */
+enum ckptdb_status ckptdb_sha256(ckptdb *, const struct ckptdb_content_options *,
+                                 bool *all, struct ckptdb_error *);
+
 /* --- maps ---------------------------------------------------------------------------------- */
 
 /* What a map makes of one name. What is not known is NULL. */

@@ -6,103 +6,46 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/content/content.h"
-#include "catalog/export/refuse.h"
-#include "catalog/store/output.h"
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
 
-struct hashing {
-    struct session *session;
-    struct progress *bar;
-    const char *name;       /* of the checkpoint at hand */
-    struct text *lines;     /* of a manifest; NULL: none */
-    bool trouble;           /* some tensor could not be read */
-    struct refusals causes; /* why, of the checkpoint at hand */
-};
-
-static bool interrupted(void *context)
+void show_bytes(void *context, const char *doing, uint64_t done, uint64_t total)
 {
-    (void)context;
-    return session_interrupted != 0;
-}
-
-static void show_progress(void *context, uint64_t done, uint64_t total)
-{
-    progress_set(((struct hashing *)context)->bar, done, total);
-}
-
-/* A tensor, or (NULL) the checkpoint. */
-static void take_trouble(void *context, const char *tensor, const struct error *err)
-{
-    struct hashing *h = context;
-    char text[sizeof(err->source) + sizeof(err->message) + 64];
-    h->trouble = true;
-    error_text(err, text, sizeof(text));
-    if (tensor)
-        refuse_tensor(&h->causes, tensor, "%s", text);
-    else
-        refuse(&h->causes, "%s", text);
-}
-
-/* A line a cause, of the checkpoint at hand. */
-static void say_trouble(struct hashing *h)
-{
-    struct text lines = {0};
-    refusals_print(&h->causes, &lines);
-    for (char *at = lines.at, *end; text_str(&lines) && at && (end = strchr(at, '\n'));
-         at = end + 1) {
-        *end = '\0';
-        complain("%s: %s", h->name, at);
+    struct byte_bar *b = context;
+    if (strcmp(doing, b->doing) != 0) {
+        progress_free(b->bar);
+        b->bar = progress_new(b->session, strcmp(doing, "checking") ? doing : "verifying",
+                              strcmp(doing, "checking") ? "B" : "checkpoints");
+        snprintf(b->doing, sizeof(b->doing), "%s", doing);
     }
-    text_release(&lines);
-    refusals_release(&h->causes);
+    progress_set(b->bar, done, total);
 }
 
-static void add_line(void *context, const char *hex, const char *name)
+void bar_begin(struct byte_bar *b, struct session *s)
 {
-    struct hashing *h = context;
-    text_addf(h->lines, "%s  ", hex);
-    text_escape(h->lines, name, strlen(name));
-    text_addc(h->lines, '\n');
+    const struct ckptdb_watch watch = {
+        .size = sizeof(watch), .context = b, .progress = show_bytes};
+    *b = (struct byte_bar){.session = s};
+    session_watch(s->open, &watch);
 }
 
-static struct content_work work_of(struct hashing *h, unsigned threads, bool again)
+void bar_end(struct byte_bar *b)
 {
-    return (struct content_work){
-        .db = h->session->db,
-        .threads = threads,
-        .again = again,
-        .stop = interrupted,
-        .progress = show_progress,
-        .trouble = take_trouble,
-        .context = h,
-    };
+    progress_free(b->bar);
+    session_watch(b->session->open, NULL);
 }
 
-/* A checkpoint's name for messages; to be freed with sqlite3_free(). */
-static char *name_of(struct session *s, sqlite3_int64 id)
+int content_status(const struct ckptdb_error *err, bool all, const char *kept)
 {
-    char *name = NULL;
-    sqlite3_stmt *stmt =
-        session_prepare(s, "SELECT name FROM checkpoint WHERE id = ?1", "i", (int64_t)id);
-    if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
-        name = sqlite3_mprintf("%s", sqlite3_column_text(stmt, 0));
-    sqlite3_finalize(stmt);
-    return name;
-}
-
-static int ending(const struct hashing *h, const struct error *err)
-{
-    if (err->status == ERR_INTERRUPTED) {
-        complain("interrupted; what was hashed so far is kept");
+    if (err->status == CKPTDB_INTERRUPTED) {
+        complain("%s", kept);
         return STATUS_INTERRUPTED;
     }
-    if (err->status != OK) {
-        complain_error(err);
+    if (err->status != CKPTDB_OK) {
+        complain_status(err);
         return STATUS_TROUBLE;
     }
-    return h->trouble ? STATUS_NO : STATUS_FINE;
+    return all ? STATUS_FINE : STATUS_NO;
 }
 
 /* --- hashes ----------------------------------------------------------------------------------- */
@@ -131,25 +74,19 @@ static int print_hashes(struct session *s, const struct hash_request *r)
 
 int hash_request(struct session *s, const struct hash_request *r)
 {
-    struct hashing h = {.session = s, .bar = progress_new(s, "hashing", "B")};
-    struct error err = {.offset = NO_OFFSET};
-    struct content_work w = work_of(&h, r->threads, r->again);
-    time_t begun;
-    w.begun = &begun;
-    w.twins = r->twins;
-    if (w.twins)
-        content_find_twins(s->db, &err);
-    for (size_t i = 0; i < r->count && err.status == OK; i++) {
-        bool complete = false;
-        char *name = name_of(s, r->ids[i]);
-        h.name = name ? name : "";
-        content_hash(&w, r->ids[i], &complete, &err);
-        say_trouble(&h);
-        sqlite3_free(name);
-    }
-    content_commit(s->db, &err);
-    progress_free(h.bar);
-    return ending(&h, &err);
+    const struct ckptdb_content_options o = {.size = sizeof(o),
+                                             .checkpoints = r->ids,
+                                             .count = r->count,
+                                             .threads = r->threads,
+                                             .again = r->again,
+                                             .twins = r->twins};
+    struct ckptdb_error err;
+    struct byte_bar bar;
+    bool all = false;
+    bar_begin(&bar, s);
+    ckptdb_hash(s->open, &o, &all, &err);
+    bar_end(&bar);
+    return content_status(&err, all, "interrupted; what was hashed so far is kept");
 }
 
 static int hash_all(struct session *s, const struct hash_request *r)
@@ -161,49 +98,53 @@ static int hash_all(struct session *s, const struct hash_request *r)
 
 /* --- manifests -------------------------------------------------------------------------------- */
 
+static void add_line(void *context, const char *hex, const char *name)
+{
+    struct text *lines = context;
+    text_addf(lines, "%s  ", hex);
+    text_escape(lines, name, strlen(name));
+    text_addc(lines, '\n');
+}
+
 static int write_manifest(struct session *s, const char *path, const struct text *lines)
 {
-    struct error err = {.offset = NO_OFFSET};
-    struct output *out = NULL;
+    struct ckptdb_error err;
+    ckptdb_file *out = NULL;
     if (!path || strcmp(path, "-") == 0) {
         fwrite(lines->at, 1, lines->len, s->out);
         return session_flush(s) ? STATUS_FINE : STATUS_TROUBLE;
     }
-    if (output_open(path, NULL, &out, &err) == OK &&
-        output_write(out, 0, lines->at, lines->len, false, &err) == OK)
-        output_commit(out, false, &err);
-    output_close(out);
-    if (err.status == OK)
-        return STATUS_FINE;
-    complain_error(&err);
-    return STATUS_TROUBLE;
+    const bool good = ckptdb_file_create(path, &out, &err) == CKPTDB_OK &&
+                      ckptdb_file_write(out, lines->at, lines->len, &err) == CKPTDB_OK &&
+                      ckptdb_file_finish(out, &err) == CKPTDB_OK;
+    ckptdb_file_close(out);
+    if (!good)
+        complain_status(&err);
+    return good ? STATUS_FINE : STATUS_TROUBLE;
 }
 
 static int manifest(struct session *s, const struct hash_request *r, const char *path)
 {
     struct text lines = {0};
-    struct hashing h = {.session = s, .lines = &lines};
-    struct error err = {.offset = NO_OFFSET};
-    bool complete = false;
-    if (r->count != 1) {
-        complain("a manifest is of one checkpoint: name it");
-        return STATUS_TROUBLE;
-    }
-    char *name = name_of(s, r->ids[0]);
-    h.name = name ? name : "";
-    h.bar = progress_new(s, "SHA-256", "B");
-    const struct content_work w = work_of(&h, r->threads, true);
-    content_sha256(&w, r->ids[0], add_line, &complete, &err);
-    say_trouble(&h);
-    progress_free(h.bar);
-    int status = ending(&h, &err);
+    const struct ckptdb_content_options o = {.size = sizeof(o),
+                                             .checkpoints = r->ids,
+                                             .count = r->count,
+                                             .threads = r->threads,
+                                             .sum = add_line,
+                                             .context = &lines};
+    struct ckptdb_error err;
+    struct byte_bar bar;
+    bool all = false;
+    bar_begin(&bar, s);
+    ckptdb_sha256(s->open, &o, &all, &err);
+    bar_end(&bar);
+    int status = content_status(&err, all, "interrupted; nothing was written");
     if (status == STATUS_FINE && !text_str(&lines)) {
         complain("no memory");
         status = STATUS_TROUBLE;
     }
     if (status == STATUS_FINE)
         status = write_manifest(s, path, &lines);
-    sqlite3_free(name);
     text_release(&lines);
     return status;
 }

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/content/content.h"
-#include "catalog/content/stats.h"
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
 
@@ -37,60 +35,21 @@ static const char *const queries[2][2] = {
      " ORDER BY name, step, checkpoint_id"},
 };
 
-struct counting {
-    struct session *session;
-    struct progress *bar;
-    bool trouble; /* some tensor could not be read */
-};
-
-static bool interrupted(void *context)
-{
-    (void)context;
-    return session_interrupted != 0;
-}
-
-static void show_progress(void *context, uint64_t done, uint64_t total)
-{
-    progress_set(((struct counting *)context)->bar, done, total);
-}
-
-static void say_trouble(void *context, const char *tensor, const struct error *err)
-{
-    struct counting *c = context;
-    char text[sizeof(err->source) + sizeof(err->message) + 64];
-    c->trouble = true;
-    error_text(err, text, sizeof(text));
-    if (tensor)
-        complain("%s: %s", tensor, text);
-    else
-        complain("%s", text);
-}
-
 static int count_all(struct session *s, const struct hash_request *r, const char *regex)
 {
-    struct counting c = {.session = s, .bar = progress_new(s, "reading", "B")};
-    struct error err = {.offset = NO_OFFSET};
-    time_t begun;
-    const struct content_work w = {.db = s->db,
-                                   .begun = &begun,
-                                   .threads = r->threads,
-                                   .again = r->again,
-                                   .stop = interrupted,
-                                   .progress = show_progress,
-                                   .trouble = say_trouble,
-                                   .context = &c};
-    bool complete;
-    for (size_t i = 0; i < r->count && err.status == OK; i++)
-        content_stats(&w, r->ids[i], regex, &complete, &err);
-    content_commit(s->db, &err);
-    progress_free(c.bar);
-    if (err.status == ERR_INTERRUPTED) {
-        complain("interrupted; what was computed so far is kept");
-        return STATUS_INTERRUPTED;
-    }
-    if (err.status != OK)
-        complain_error(&err);
-    return err.status != OK ? STATUS_TROUBLE : c.trouble ? STATUS_NO : STATUS_FINE;
+    const struct ckptdb_content_options o = {.size = sizeof(o),
+                                             .checkpoints = r->ids,
+                                             .count = r->count,
+                                             .threads = r->threads,
+                                             .again = r->again,
+                                             .names = regex};
+    struct ckptdb_error err;
+    struct byte_bar bar;
+    bool all = false;
+    bar_begin(&bar, s);
+    ckptdb_statistics(s->open, &o, &all, &err);
+    bar_end(&bar);
+    return content_status(&err, all, "interrupted; what was computed so far is kept");
 }
 
 /* The checkpoints of a run with more than one step, in the order of steps; false: the word names no

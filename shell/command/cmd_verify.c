@@ -1,70 +1,36 @@
 /*
  * cmd_verify.c - whether what is stored is what was indexed, and undamaged.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/strmap.h"
-#include "catalog/content/content.h"
-#include "importer/verify.h"
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
 #include "shell/session/read_text.h"
 
-struct verifying {
-    struct session *session;
-    struct progress *bar;
-    const char *unit; /* of the bar */
-};
-
-static bool interrupted(void *context)
-{
-    (void)context;
-    return session_interrupted != 0;
-}
-
-static void show_progress(void *context, const char *unit, uint64_t done, uint64_t total)
-{
-    struct verifying *v = context;
-    if (!v->unit || strcmp(unit, v->unit) != 0) {
-        progress_free(v->bar);
-        v->bar = progress_new(v->session, "verifying", unit);
-        v->unit = unit;
-    }
-    progress_set(v->bar, done, total);
-}
-
-static int ending(const struct error *err)
-{
-    if (err->status == OK)
-        return STATUS_FINE;
-    if (err->status != ERR_INTERRUPTED) {
-        complain_error(err);
-        return STATUS_TROUBLE;
-    }
-    complain("interrupted; the next verify goes on after what is verified");
-    return STATUS_INTERRUPTED;
-}
+#define GOES_ON "interrupted; the next verify goes on after what is verified"
 
 static int verify_all(struct session *s, const struct hash_request *r, bool quick)
 {
-    struct verifying v = {.session = s};
-    struct error err = {.offset = NO_OFFSET};
-    size_t skipped = 0;
-    const struct verify_options options = {.ids = r->ids,
-                                           .count = r->count,
-                                           .threads = r->threads,
-                                           .quick = quick,
-                                           .again = r->again,
-                                           .context = &v,
-                                           .stop = interrupted,
-                                           .progress = show_progress};
-    verify_run(s->db, &options, &skipped, &err);
-    progress_free(v.bar);
+    const struct ckptdb_content_options o = {.size = sizeof(o),
+                                             .checkpoints = r->ids,
+                                             .count = r->count,
+                                             .threads = r->threads,
+                                             .again = r->again,
+                                             .quick = quick};
+    struct ckptdb_error err;
+    struct byte_bar bar;
+    uint64_t skipped = 0;
+    bar_begin(&bar, s);
+    ckptdb_verify(s->open, &o, &skipped, &err);
+    bar_end(&bar);
     if (skipped)
-        complain("%zu checkpoint%s verified before an interruption: --again begins anew",
+        complain("%" PRIu64
+                 " checkpoint%s verified before an interruption: --again begins anew",
                  skipped, skipped == 1 ? " was" : "s were");
-    return ending(&err);
+    return content_status(&err, true, GOES_ON);
 }
 
 /* --- manifests ------------------------------------------------------------------------------ */
@@ -78,9 +44,8 @@ struct manifest {
     char *text; /* of the file; lines end in NUL once parsed */
     struct strmap
         lines; /* name -> where its line is in the text, plus 1; 0: it was met */
-    struct progress *bar;
     sqlite3_stmt *put;
-    struct error err;
+    bool failed; /* a finding could not be kept */
 };
 
 static void put_finding(struct manifest *m, const char *name, const char *message)
@@ -89,8 +54,10 @@ static void put_finding(struct manifest *m, const char *name, const char *messag
     sqlite3_bind_text(m->put, 2, name, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(m->put, 3, m->path, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(m->put, 4, message, -1, SQLITE_TRANSIENT);
-    if (sqlite3_step(m->put) != SQLITE_DONE)
-        db_error(m->session->db, "cannot keep a finding", &m->err);
+    if (sqlite3_step(m->put) != SQLITE_DONE && !m->failed) {
+        complain("cannot keep a finding: %s", sqlite3_errmsg(m->session->db));
+        m->failed = true;
+    }
     sqlite3_reset(m->put);
 }
 
@@ -153,50 +120,35 @@ static void report_rest(struct manifest *m, const char *end)
     }
 }
 
-static void manifest_progress(void *context, uint64_t done, uint64_t total)
-{
-    progress_set(((struct manifest *)context)->bar, done, total);
-}
-
-static void no_trouble(void *context, const char *tensor, const struct error *what)
-{
-    (void)context;
-    (void)tensor; /* its line is left over */
-    (void)what;
-}
-
 static int check_lines(struct manifest *m, unsigned threads)
 {
+    static const char put[] =
+        "INSERT INTO damages VALUES (?1, ?2, ?3, NULL, 'manifest', ?4)";
     const char *end = m->text + strlen(m->text);
-    bool complete;
-    if (!parse_manifest(m))
+    struct session *s = m->session;
+    const struct ckptdb_content_options o = {.size = sizeof(o),
+                                             .checkpoints = &m->checkpoint,
+                                             .count = 1,
+                                             .threads = threads,
+                                             .sum = compare_sum,
+                                             .context = m};
+    struct ckptdb_error err;
+    struct byte_bar bar;
+    if (!parse_manifest(m) || !(m->put = session_prepare(s, put, "")))
         return STATUS_TROUBLE;
-    m->put = session_prepare(
-        m->session, "INSERT INTO damages VALUES (?1, ?2, ?3, NULL, 'manifest', ?4)", "");
-    if (!m->put)
-        return STATUS_TROUBLE;
-    m->bar = progress_new(m->session, "SHA-256", "B");
-    const struct content_work w = {.db = m->session->db,
-                                   .threads = threads,
-                                   .again = true,
-                                   .stop = interrupted,
-                                   .progress = manifest_progress,
-                                   .trouble = no_trouble,
-                                   .context = m};
-    if (content_sha256(&w, m->checkpoint, compare_sum, &complete, &m->err) == OK)
+    bar_begin(&bar, s);
+    ckptdb_sha256(s->open, &o, NULL, &err);
+    bar_end(&bar);
+    if (err.status == CKPTDB_OK) /* of what could not be read the lines are left over */
         report_rest(m, end);
-    progress_free(m->bar);
     sqlite3_finalize(m->put);
-    return ending(&m->err);
+    return m->failed ? STATUS_TROUBLE : content_status(&err, true, GOES_ON);
 }
 
 static int check_manifest(struct session *s, const struct hash_request *r,
                           const char *path)
 {
-    struct manifest m = {.session = s,
-                         .checkpoint = r->ids[0],
-                         .path = path,
-                         .err = {.offset = NO_OFFSET}};
+    struct manifest m = {.session = s, .checkpoint = r->ids[0], .path = path};
     struct text text = {.limit = (size_t)1 << 30};
     int status = STATUS_TROUBLE;
     const bool read = read_text(path, &text);

@@ -11,11 +11,25 @@ struct hash_request {
     int64_t *ids; /* of checkpoints */
     size_t count;
     unsigned threads;  /* 0: one a core */
-    bool again, twins; /* of struct content_work */
+    bool again, twins; /* of struct ckptdb_content_options */
 };
 
 /* --jobs as text (NULL: not given) to a number; says so and is false where it is none. */
 bool hash_jobs(const char *text, unsigned *threads);
+
+/* Bytes of `doing` on a bar, as struct ckptdb_watch wants it: the context is a struct byte_bar. */
+struct byte_bar {
+    struct session *session;
+    struct progress *bar;
+    char doing[16];
+};
+void show_bytes(void *context, const char *doing, uint64_t done, uint64_t total);
+/* Look on with it, and no longer. */
+void bar_begin(struct byte_bar *, struct session *);
+void bar_end(struct byte_bar *);
+/* What work on contents ended with: STATUS_NO where not all could be read. `kept`: what is said of an
+ * interruption. */
+int content_status(const struct ckptdb_error *, bool all, const char *kept);
 
 /* Hash them. STATUS_NO where something could not be read, which was said; STATUS_INTERRUPTED. */
 int hash_request(struct session *, const struct hash_request *);

@@ -582,6 +582,77 @@ static void test_places(void **state)
     ckptdb_close(db);
 }
 
+static void add_sum(void *context, const char *hex, const char *name)
+{
+    struct heard *h = context;
+    snprintf(h->lines + strlen(h->lines), sizeof(h->lines) - strlen(h->lines), "%.8s %s ",
+             hex, name);
+}
+
+static int64_t ask(ckptdb *db, const char *sql)
+{
+    sqlite3_stmt *row;
+    assert_int_equal(sqlite3_prepare_v2(ckptdb_sqlite(db), sql, -1, &row, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    const int64_t value = sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+    return value;
+}
+
+static void test_contents(void **state)
+{
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    struct heard sums = {.stop = false}, said = {.stop = false};
+    const struct ckptdb_watch watch = {
+        .size = sizeof(watch), .context = &said, .progress = progress, .say = hear};
+    struct ckptdb_content_options o = {.size = sizeof(o),
+                                       .checkpoints = &model,
+                                       .count = 1,
+                                       .sum = add_sum,
+                                       .context = &sums};
+    uint64_t skipped = 9;
+    char path[128];
+    bool all;
+    (void)state;
+    ckptdb_watch(db, &watch);
+    assert_int_equal(ckptdb_sha256(db, &o, &all, NULL), CKPTDB_OK);
+    assert_true(all);
+    assert_string_equal(sums.lines, "29e18891 w 313a9de5 n ");
+    assert_int_equal(ckptdb_hash(db, &o, &all, NULL), CKPTDB_OK);
+    assert_true(all && said.progress);
+    assert_int_equal(ask(db, "SELECT count(*) FROM tensor WHERE hash IS NOT NULL"), 2);
+    o.names = "^n$";
+    assert_int_equal(ckptdb_statistics(db, &o, &all, NULL), CKPTDB_OK);
+    assert_int_equal(ask(db, "SELECT max FROM stats"), 70000);
+    assert_int_equal(ckptdb_verify(db, &o, &skipped, NULL), CKPTDB_UNSUPPORTED);
+    assert_int_equal(skipped, 0);
+    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
+    assert_int_equal(truncate(path, 100), 0);
+    o.again = true;
+    assert_int_equal(ckptdb_hash(db, &o, &all, NULL), CKPTDB_OK);
+    assert_false(all);
+    assert_non_null(strstr(said.lines, "model.safetensors: "));
+    ckptdb_close(db);
+    snprintf(path, sizeof(path), "%s/catalog.db", folder);
+    const char *paths[] = {folder};
+    struct ckptdb_import_options import = {
+        .size = sizeof(import), .paths = paths, .path_count = 1};
+    write_model("model.safetensors");
+    assert_int_equal(ckptdb_open(path, CKPTDB_CREATE, &db, NULL), CKPTDB_OK);
+    assert_int_equal(ckptdb_import(db, &import, NULL, NULL), CKPTDB_OK);
+    assert_int_equal(ckptdb_find(db, "model.safetensors", &model, 1, NULL, NULL),
+                     CKPTDB_OK);
+    assert_int_equal(ckptdb_verify(db, &o, NULL, NULL), CKPTDB_OK);
+    assert_int_equal(ask(db, "SELECT count(*) FROM damage"), 0);
+    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
+    assert_int_equal(truncate(path, 100), 0);
+    assert_int_equal(ckptdb_verify(db, &o, NULL, NULL), CKPTDB_OK);
+    assert_true(ask(db, "SELECT count(*) FROM damage") > 0);
+    ckptdb_close(db);
+}
+
 static void test_formats(void **state)
 {
     bool found = false;
@@ -597,15 +668,15 @@ static void test_formats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_opening),        IN_FOLDER(test_finding),
-        IN_FOLDER(test_listing),        IN_FOLDER(test_slices),
-        IN_FOLDER(test_reading),        IN_FOLDER(test_stream),
-        IN_FOLDER(test_changed),        IN_FOLDER(test_threads),
-        IN_FOLDER(test_maps),           IN_FOLDER(test_exporting),
-        IN_FOLDER(test_stopping),       IN_FOLDER(test_settings),
-        cmocka_unit_test(test_words),   IN_FOLDER(test_cells),
-        IN_FOLDER(test_files),          IN_FOLDER(test_places),
-        cmocka_unit_test(test_formats),
+        IN_FOLDER(test_opening),      IN_FOLDER(test_finding),
+        IN_FOLDER(test_listing),      IN_FOLDER(test_slices),
+        IN_FOLDER(test_reading),      IN_FOLDER(test_stream),
+        IN_FOLDER(test_changed),      IN_FOLDER(test_threads),
+        IN_FOLDER(test_maps),         IN_FOLDER(test_exporting),
+        IN_FOLDER(test_stopping),     IN_FOLDER(test_settings),
+        cmocka_unit_test(test_words), IN_FOLDER(test_cells),
+        IN_FOLDER(test_files),        IN_FOLDER(test_places),
+        IN_FOLDER(test_contents),     cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

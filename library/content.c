@@ -1,0 +1,187 @@
+/*
+ * content.c - work on what tensors hold: hashes, statistics, verifying.
+ */
+#include <string.h>
+
+#include "catalog/content/content.h"
+#include "catalog/content/stats.h"
+#include "catalog/export/refuse.h"
+#include "importer/verify.h"
+#include "library/library.h"
+
+/* Work on some checkpoints, one after the other. */
+struct working {
+    ckptdb *catalog;
+    const char *doing;
+    struct refusals causes; /* why tensors of the checkpoint at hand could not be read */
+    bool trouble;           /* some could not */
+    const struct ckptdb_content_options *options; /* where there are sums to give */
+};
+
+static bool work_stopped(void *context)
+{
+    return library_stopped(((const struct working *)context)->catalog);
+}
+
+static void work_progress(void *context, uint64_t done, uint64_t total)
+{
+    const struct working *w = context;
+    const struct ckptdb_watch *watch = &w->catalog->watch;
+    if (watch->progress)
+        watch->progress(watch->context, w->doing, done, total);
+}
+
+/* A tensor, or (NULL) the checkpoint. */
+static void take_trouble(void *context, const char *tensor, const struct error *err)
+{
+    struct working *w = context;
+    char text[sizeof(err->source) + sizeof(err->message) + 64];
+    w->trouble = true;
+    error_text(err, text, sizeof(text));
+    if (tensor)
+        refuse_tensor(&w->causes, tensor, "%s", text);
+    else
+        refuse(&w->causes, "%s", text);
+}
+
+/* A line a cause, of the checkpoint at hand. */
+static void say_trouble(struct working *w, int64_t checkpoint)
+{
+    static const char sql[] = "SELECT name FROM checkpoint WHERE id = ?1";
+    struct error ignored = {.offset = NO_OFFSET};
+    struct text lines = {0};
+    sqlite3_stmt *row = library_query(w->catalog, &ignored, sql, "i", checkpoint);
+    const char *name = library_row(w->catalog, row, &ignored) ? library_text(row, 0) : "";
+    refusals_print(&w->causes, &lines);
+    for (char *at = text_str(&lines) ? lines.at : NULL, *end;
+         at && (end = strchr(at, '\n')); at = end + 1) {
+        *end = '\0';
+        library_say(w->catalog, "%s: %s", name, at);
+    }
+    sqlite3_finalize(row);
+    text_release(&lines);
+    refusals_release(&w->causes);
+}
+
+static struct content_work work_of(struct working *w,
+                                   const struct ckptdb_content_options *o, time_t *begun)
+{
+    return (struct content_work){
+        .db = w->catalog->db,
+        .begun = begun,
+        .threads = o->threads,
+        .again = o->again,
+        .twins = o->twins,
+        .stop = work_stopped,
+        .progress = work_progress,
+        .trouble = take_trouble,
+        .context = w,
+    };
+}
+
+enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *given,
+                               bool *all, struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct working w = {.catalog = c, .doing = "hashing"};
+    struct ckptdb_content_options o;
+    time_t begun;
+    bool complete;
+    library_take(&o, sizeof(o), given, given->size);
+    const struct content_work work = work_of(&w, &o, &begun);
+    if (o.twins)
+        content_find_twins(c->db, &err);
+    for (size_t i = 0; i < o.count && err.status == OK; i++) {
+        content_hash(&work, o.checkpoints[i], &complete, &err);
+        say_trouble(&w, o.checkpoints[i]);
+    }
+    content_commit(c->db, &err);
+    if (all)
+        *all = !w.trouble;
+    return library_end(&err, error);
+}
+
+enum ckptdb_status ckptdb_statistics(ckptdb *c,
+                                     const struct ckptdb_content_options *given,
+                                     bool *all, struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct working w = {.catalog = c, .doing = "reading"};
+    struct ckptdb_content_options o;
+    time_t begun;
+    bool complete;
+    library_take(&o, sizeof(o), given, given->size);
+    const struct content_work work = work_of(&w, &o, &begun);
+    for (size_t i = 0; i < o.count && err.status == OK; i++) {
+        content_stats(&work, o.checkpoints[i], o.names, &complete, &err);
+        say_trouble(&w, o.checkpoints[i]);
+    }
+    content_commit(c->db, &err);
+    if (all)
+        *all = !w.trouble;
+    return library_end(&err, error);
+}
+
+static void give_sum(void *context, const char *hex, const char *name)
+{
+    const struct working *w = context;
+    w->options->sum(w->options->context, hex, name);
+}
+
+enum ckptdb_status ckptdb_sha256(ckptdb *c, const struct ckptdb_content_options *given,
+                                 bool *all, struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct ckptdb_content_options o;
+    struct working w = {.catalog = c, .doing = "SHA-256", .options = &o};
+    bool complete;
+    library_take(&o, sizeof(o), given, given->size);
+    const struct content_work work = work_of(&w, &o, NULL);
+    if (o.count != 1)
+        error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "a manifest is of one checkpoint: name it");
+    else
+        content_sha256(&work, o.checkpoints[0], give_sum, &complete, &err);
+    if (o.count == 1)
+        say_trouble(&w, o.checkpoints[0]);
+    if (all)
+        *all = !w.trouble;
+    return library_end(&err, error);
+}
+
+static void verify_progress(void *context, const char *unit, uint64_t done,
+                            uint64_t total)
+{
+    struct working *w = context;
+    w->doing = strcmp(unit, "B") == 0 ? "verifying" : "checking";
+    work_progress(w, done, total);
+}
+
+enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options *given,
+                                 uint64_t *skipped, struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct working w = {.catalog = c};
+    struct ckptdb_content_options o;
+    size_t before = 0;
+    library_take(&o, sizeof(o), given, given->size);
+    const struct verify_options options = {
+        .ids = o.checkpoints,
+        .count = o.count,
+        .threads = o.threads,
+        .quick = o.quick,
+        .again = o.again,
+        .context = &w,
+        .stop = work_stopped,
+        .progress = verify_progress,
+    };
+    const char *file = sqlite3_db_filename(c->db, "main");
+    if (!file || !*file) /* what is read anew is compared by a second connection */
+        error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                  "only a catalog in a file is verified");
+    else
+        verify_run(c->db, &options, &before, &err);
+    if (skipped)
+        *skipped = before;
+    return library_end(&err, error);
+}
