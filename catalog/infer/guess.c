@@ -183,13 +183,15 @@ struct side {
 struct guessing {
     struct infer_task *task;
     struct side side[2];
+    bool apart[2];            /* the tensors of a side are not taken together */
     struct infer_words words; /* of the layers of both */
 };
 
-static size_t layer_key(const char *name, char *out)
+/* `apart`: each by itself. */
+static size_t layer_key(const char *name, bool apart, char *out)
 {
     size_t n = 0;
-    const size_t first = strcspn(name, "0123456789");
+    const size_t first = apart ? strlen(name) : strcspn(name, "0123456789");
     memcpy(out, name, first);
     n = first;
     name += first;
@@ -208,7 +210,7 @@ static bool add_layer(struct guessing *g, bool of_b, uint32_t at, struct strmap 
     const struct infer_tensor *t = of_b ? &g->task->b.at[at] : &g->task->a.at[at];
     const char *kept;
     bool added;
-    const size_t len = layer_key(t->name, room);
+    const size_t len = layer_key(t->name, g->apart[of_b], room);
     uint64_t *value = strmap_keep(keys, arena, room, len, &kept, &added);
     struct layers *grown =
         value ? arena_grow(arena, s->layers, s->count, &s->space, sizeof(*grown)) : NULL;
@@ -284,6 +286,7 @@ static bool list_layers(struct guessing *g, bool of_b)
     const struct infer_list *list = of_b ? &g->task->b : &g->task->a;
     struct strmap keys = {0};
     size_t longest = 0;
+    g->side[of_b] = (struct side){0};
     bool good = true;
     for (size_t i = 0; i < list->count; i++)
         longest = strlen(list->at[i].name) > longest ? strlen(list->at[i].name) : longest;
@@ -500,6 +503,12 @@ bool infer_guess(struct infer_task *task)
         for (size_t i = 0; good && i < g.side[side].count; i++)
             good = infer_words_add(&g.words, g.side[side].layers[i].name);
     good = good && match_layers(&g, false) && match_layers(&g, true);
+    /* wi_0 and wi_1 are no layers where each is a stack of its own. */
+    for (size_t side = 0; good && side < 2; side++) {
+        g.apart[side] = true;
+        g.apart[!side] = false;
+        good = list_layers(&g, false) && list_layers(&g, true) && match_layers(&g, true);
+    }
     strmap_release(&g.words.counts);
     return good;
 }

@@ -127,6 +127,7 @@ static const struct pair_case {
     {"names alone", "a.w:-:- a.b:-:-", "x/b:-:- x/w:-:-", "guess a.w>x/w guess a.b>x/b"},
     {"layers on top of each other", "l.0:[3]:- l.1:[3]:-", "all:[2,3]:-", "guess l.0>all guess l.1>all"},
     {"an axis into layers", "all:[3,2]:-", "l.0:[3]:- l.1:[3]:-", "guess all>l.0 guess all>l.1"},
+    {"stacks with numbers of their own", "w_0:[2,3]:- w_1:[2,3]:-", "l.0.w_0:[3]:- l.1.w_0:[3]:- l.0.w_1:[3]:- l.1.w_1:[3]:-", "guess w_0>l.0.w_0 guess w_0>l.1.w_0 guess w_1>l.0.w_1 guess w_1>l.1.w_1"},
     {"not as many", "l.0:[2]:- l.1:[2]:-", "m.0:[2]:-", "- l.0>- - l.1>- - ->m.0"},
     /* clang-format on */
 };
