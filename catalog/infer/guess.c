@@ -124,8 +124,8 @@ bool infer_words_add(struct infer_words *w, const char *name)
 static double weight_of(const struct infer_words *w, const char *at, size_t len)
 {
     char word[WORD_BYTES];
-    const uint64_t *count =
-        w ? strmap_get(&w->counts, word, lower_word(at, len, word)) : NULL;
+    const size_t n = lower_word(at, len, word);
+    const uint64_t *count = w && n ? strmap_get(&w->counts, word, n) : NULL;
     return count && w->names > 1 ? 0.05 + log((double)w->names / (double)*count + 1) /
                                               log((double)w->names + 1)
                                  : 1;
@@ -133,7 +133,7 @@ static double weight_of(const struct infer_words *w, const char *at, size_t len)
 
 double infer_likeness(const struct infer_words *words, const char *a, const char *b)
 {
-    struct name_words x, y;
+    struct name_words x = {0}, y = {0};
     bool taken[WORDS_MAX] = {false};
     double sum = 0, all = 0;
     split_words(a, &x);

@@ -103,7 +103,7 @@ static uint32_t ops_id(struct inference *f, const char *ops, const char *filled)
     for (; ops && *ops; ops++)
         *ops == '%' ? text_adds(&t, filled) : text_addc(&t, *ops);
     f->failed = f->failed || !text_str(&t);
-    const uint32_t id = text_str(&t) ? words_id(&f->words, t.at, t.len) : 0;
+    const uint32_t id = text_str(&t) ? words_id(&f->words, text_str(&t), t.len) : 0;
     text_release(&t);
     return id;
 }
@@ -446,7 +446,8 @@ static void write_rules(struct inference *f, struct drafts *d)
 {
     struct text options = {0};
     f->set->rules = 0;
-    qsort(d->at, d->count, sizeof(*d->at), by_reach);
+    if (d->count)
+        qsort(d->at, d->count, sizeof(*d->at), by_reach);
     for (size_t i = 0; i < d->count && !f->failed; i++)
         write_rule(f, &d->at[i]);
     f->set->dialect = f->converts ? "convert" : "t5x-translator";
