@@ -662,19 +662,22 @@ static const char *keep_shape(struct job *job, const struct tensor_claim *t,
                               uint64_t **shape)
 {
     struct job_private *p = inside(job);
+    const struct batch_layout *l = p->layout;
     const char *kept = NULL;
     bool added, failed = false;
     text_reset(&p->scratch);
     shape_print(&p->scratch, t->shape, t->rank);
     if (!text_str(&p->scratch))
         return NULL;
-    uint64_t *value =
+    uint64_t *first =
         strmap_keep(&p->shapes, job->arena, p->scratch.at, p->scratch.len, &kept, &added);
-    if (value && added)
-        *value =
-            (uintptr_t)copied(job->arena, t->shape, t->rank, sizeof(*t->shape), &failed);
-    *shape = value ? (uint64_t *)(uintptr_t)*value : NULL;
-    return value && !failed ? kept : NULL;
+    if (!first)
+        return NULL;
+    if (added)
+        *first = l->tensor_count; /* it is the one that is kept next */
+    *shape = added ? copied(job->arena, t->shape, t->rank, sizeof(*t->shape), &failed)
+                   : l->tensors[*first].shape;
+    return failed ? NULL : kept;
 }
 
 static enum status keep_tensor(struct job *job, const struct tensor_claim *t,

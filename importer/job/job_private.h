@@ -25,7 +25,7 @@ struct job_private {
     const struct job_request *request;
     struct batch_layout *layout; /* being filled; NULL once a shared one was taken */
     struct strmap names;
-    struct strmap shapes; /* their texts; the numbers are at the value */
+    struct strmap shapes; /* as texts, to the first tensor of each */
     struct dtype last_dtype;
     struct open_source *opened;
     struct pending_extents *pending;

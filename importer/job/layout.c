@@ -153,6 +153,7 @@ static struct batch_module *sum_for(struct summing *s, const char *key, size_t l
 
 static void add_to(struct batch_module *m, const struct batch_tensor *t)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): sum_for() set it, or found it set */
     m->tensors++;
     m->parameters += t->counted ? t->elements : 0;
     m->nbytes += t->nbytes;
