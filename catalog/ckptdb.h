@@ -437,6 +437,42 @@ enum ckptdb_status ckptdb_map_write(ckptdb *, const char *name, const char *form
                                     char **text, size_t *len, struct ckptdb_error *);
 void ckptdb_free(void *);
 
+/* The map that makes the names of checkpoint b of those of a, found by what their tensors hold (hashes
+ * that the catalog has: ckptdb_hash() makes them), by names and by shapes. Independent of the catalog
+ * once made. */
+typedef struct ckptdb_inferred ckptdb_inferred;
+enum ckptdb_status ckptdb_infer(ckptdb *, int64_t a, int64_t b, ckptdb_inferred **out,
+                                struct ckptdb_error *);
+void ckptdb_inferred_close(ckptdb_inferred *);
+
+struct ckptdb_inferred_info {
+    size_t rules, old_names; /* how many rules, and tensors of a */
+    const char *dialect;
+    const char *map; /* as a file of JSON, for ckptdb_map_load() */
+};
+const struct ckptdb_inferred_info *ckptdb_inferred_info(const ckptdb_inferred *);
+
+struct ckptdb_pair {
+    const char
+        *how; /* "content", "name", "guess"; "dropped", "missing": only one side has it */
+    const char *old_name, *new_name; /* NULL: none */
+};
+void ckptdb_inferred_pairs(const ckptdb_inferred *,
+                           bool (*each)(void *context, const struct ckptdb_pair *),
+                           void *context);
+
+struct ckptdb_rule {
+    int64_t ord;
+    const char *pattern, *replacement, *compute, *ops; /* NULL: none */
+};
+void ckptdb_inferred_rules(const ckptdb_inferred *,
+                           bool (*each)(void *context, const struct ckptdb_rule *),
+                           void *context);
+
+/* Keep it under this name, as ckptdb_map_load() does. */
+enum ckptdb_status ckptdb_inferred_keep(ckptdb *, const ckptdb_inferred *,
+                                        const char *name, struct ckptdb_error *);
+
 /* --- exporting ----------------------------------------------------------------------------- */
 
 struct ckptdb_export_options {

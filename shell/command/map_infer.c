@@ -6,10 +6,6 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/infer/run.h"
-#include "catalog/map/form.h"
-#include "catalog/sql/rules_store.h"
-#include "catalog/store/output.h"
 #include "shell/command/hashing.h"
 
 #define NAMES_SHOWN 20 /* of what was dropped, is missing or a guess */
@@ -20,35 +16,21 @@ struct inferring {
     struct session *session;
     const struct map_infer *asked;
     int64_t a, b;
-    struct inferred result;
+    ckptdb_inferred *result;
     struct text check; /* what map check finds: JSON list of rows */
     bool check_finds;  /* more than notes */
-    struct error err;
+    struct ckptdb_error err;
 };
-
-static bool infer_interrupted(void *context)
-{
-    (void)context;
-    return session_interrupted != 0;
-}
 
 /* --- what was found --------------------------------------------------------------------------- */
 
-static const struct infer_tensor *side_tensor(const struct inferring *i, bool of_b,
-                                              uint32_t at)
-{
-    const struct infer_list *l = of_b ? &i->result.task.b : &i->result.task.a;
-    return at == INFER_NONE ? NULL : &l->at[at];
-}
-
-/* How many pairs are of a kind; `form`: INFER_NOT with "dropped" or "missing". */
-static size_t count_pairs(const struct inferring *i, const char *how)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < i->result.task.pairs; k++)
-        n += strcmp(infer_how_name(&i->result.task.pair[k]), how) == 0;
-    return n;
-}
+/* Pairs of one kind. */
+struct pairs {
+    const char *how;
+    size_t count;
+    const char *word; /* said of the first ones; NULL: only counted */
+    struct text *out; /* a JSON list; NULL: none */
+};
 
 static void put_string(struct text *t, const char *value)
 {
@@ -58,49 +40,59 @@ static void put_string(struct text *t, const char *value)
         text_adds(t, "null");
 }
 
+static void put_pair(struct text *out, const struct ckptdb_pair *p, bool first)
+{
+    text_adds(out, first ? "" : ", ");
+    if (p->old_name && p->new_name)
+        text_adds(out, "{\"old_name\": ");
+    put_string(out, p->old_name ? p->old_name : p->new_name);
+    if (!p->old_name || !p->new_name)
+        return;
+    text_adds(out, ", \"new_name\": ");
+    put_string(out, p->new_name);
+    text_addc(out, '}');
+}
+
+static bool see_pair(void *context, const struct ckptdb_pair *p)
+{
+    struct pairs *all = context;
+    if (strcmp(p->how, all->how) != 0)
+        return true;
+    if (all->out)
+        put_pair(all->out, p, !all->count);
+    if (all->count++ >= NAMES_SHOWN || !all->word)
+        return true;
+    if (p->old_name && p->new_name)
+        complain("%s: %s -> %s", all->word, p->old_name, p->new_name);
+    else
+        complain("%s: %s", all->word, p->old_name ? p->old_name : p->new_name);
+    return true;
+}
+
+/* How many pairs are of a kind. */
+static size_t count_pairs(const struct inferring *i, const char *how)
+{
+    struct pairs all = {.how = how};
+    ckptdb_inferred_pairs(i->result, see_pair, &all);
+    return all.count;
+}
+
 /* Pairs of a kind as a JSON list: names, or objects of two names. */
 static void put_pairs(const struct inferring *i, const char *how, struct text *out)
 {
-    const char *sep = "";
+    struct pairs all = {.how = how, .out = out};
     text_addc(out, '[');
-    for (size_t k = 0; k < i->result.task.pairs; k++) {
-        const struct infer_pair *p = &i->result.task.pair[k];
-        const struct infer_tensor *a = side_tensor(i, false, p->a),
-                                  *b = side_tensor(i, true, p->b);
-        if (strcmp(infer_how_name(p), how) != 0)
-            continue;
-        text_adds(out, sep);
-        sep = ", ";
-        if (a && b)
-            text_adds(out, "{\"old_name\": ");
-        put_string(out, a ? a->name : b->name);
-        if (!a || !b)
-            continue;
-        text_adds(out, ", \"new_name\": ");
-        put_string(out, b->name);
-        text_addc(out, '}');
-    }
+    ckptdb_inferred_pairs(i->result, see_pair, &all);
     text_addc(out, ']');
 }
 
 static void say_pairs(const struct inferring *i, const char *how, const char *word)
 {
-    size_t shown = 0, all = count_pairs(i, how);
-    for (size_t k = 0; k < i->result.task.pairs && shown < NAMES_SHOWN; k++) {
-        const struct infer_pair *p = &i->result.task.pair[k];
-        const struct infer_tensor *a = side_tensor(i, false, p->a),
-                                  *b = side_tensor(i, true, p->b);
-        if (strcmp(infer_how_name(p), how) != 0)
-            continue;
-        shown++;
-        if (a && b)
-            complain("%s: %s -> %s", word, a->name, b->name);
-        else
-            complain("%s: %s", word, a ? a->name : b->name);
-    }
-    if (all > shown)
+    struct pairs all = {.how = how, .word = word};
+    ckptdb_inferred_pairs(i->result, see_pair, &all);
+    if (all.count > NAMES_SHOWN)
         complain("%s: %zu more: SELECT * FROM infer_pairs(%lld, %lld) WHERE how = '%s'",
-                 word, all - shown, (long long)i->a, (long long)i->b, how);
+                 word, all.count - NAMES_SHOWN, (long long)i->a, (long long)i->b, how);
 }
 
 static void say_summary(const struct inferring *i)
@@ -108,9 +100,9 @@ static void say_summary(const struct inferring *i)
     complain(
         "%zu rules of dialect %s: %zu tensors paired by content, %zu by name, %zu guessed; "
         "%zu dropped, %zu missing",
-        i->result.set.rules, i->result.set.dialect, count_pairs(i, "content"),
-        count_pairs(i, "name"), count_pairs(i, "guess"), count_pairs(i, "dropped"),
-        count_pairs(i, "missing"));
+        ckptdb_inferred_info(i->result)->rules, ckptdb_inferred_info(i->result)->dialect,
+        count_pairs(i, "content"), count_pairs(i, "name"), count_pairs(i, "guess"),
+        count_pairs(i, "dropped"), count_pairs(i, "missing"));
     say_pairs(i, "guess", "only a guess");
     say_pairs(i, "dropped", "dropped, B has nothing like it");
     say_pairs(i, "missing", "missing, A has nothing like it");
@@ -118,29 +110,28 @@ static void say_summary(const struct inferring *i)
 
 /* --- the rules ----------------------------------------------------------------------------------- */
 
-static void put_rules(const struct inferring *i, struct text *out)
+static bool put_rule(void *context, const struct ckptdb_rule *r)
 {
-    text_addc(out, '[');
-    for (size_t k = 0; k < i->result.set.rules; k++) {
-        const struct ruleset_rule *r = &i->result.set.rule[k];
-        text_addf(out, "%s[%lld, ", k ? ",\n" : "", (long long)r->ord);
-        put_string(out, r->pattern);
-        text_adds(out, ", ");
-        put_string(out, r->replacement);
-        text_adds(out, ", ");
-        put_string(out, r->compute);
-        text_adds(out, ", ");
-        put_string(out, r->ops);
-        text_addc(out, ']');
-    }
+    struct text *out = context;
+    text_addf(out, "%s[%lld, ", out->len > 1 ? ",\n" : "", (long long)r->ord);
+    put_string(out, r->pattern);
+    text_adds(out, ", ");
+    put_string(out, r->replacement);
+    text_adds(out, ", ");
+    put_string(out, r->compute);
+    text_adds(out, ", ");
+    put_string(out, r->ops);
     text_addc(out, ']');
+    return true;
 }
 
 static int print_rules(struct inferring *i)
 {
     struct text rows = {0};
     int status = STATUS_TROUBLE;
-    put_rules(i, &rows);
+    text_addc(&rows, '[');
+    ckptdb_inferred_rules(i->result, put_rule, &rows);
+    text_addc(&rows, ']');
     if (text_str(&rows))
         status = render_json(i->session,
                              "SELECT value ->> 0 AS ord, value ->> 1 AS pattern,"
@@ -159,7 +150,7 @@ static int print_object(struct inferring *i)
     static const char *const lists[] = {"guess", "dropped", "missing"};
     struct text out = {0};
     text_adds(&out, "{\"ruleset\":\n");
-    form_write(form_find("json"), &i->result.set, &out, &i->err);
+    text_adds(&out, ckptdb_inferred_info(i->result)->map);
     text_adds(&out, ", \"pairs\": {");
     for (size_t k = 0; k < 5; k++)
         text_addf(&out, "%s\"%s\": %zu", k ? ", " : "", counts[k],
@@ -170,43 +161,53 @@ static int print_object(struct inferring *i)
         put_pairs(i, lists[k], &out);
     }
     text_addf(&out, ",\n \"check\": %s}\n", text_str(&i->check));
-    const bool good = i->err.status == OK && text_str(&out);
+    const bool good = text_str(&out);
     if (good)
         fwrite(out.at, 1, out.len, i->session->out);
     text_release(&out);
     return good && session_flush(i->session) ? STATUS_FINE : STATUS_TROUBLE;
 }
 
-static enum status write_file(struct inferring *i)
+static bool write_file(struct inferring *i)
 {
-    struct text out = {0};
-    struct output *file = NULL;
-    if (form_write(form_find("json"), &i->result.set, &out, &i->err) != OK) {
-        text_release(&out);
-        return i->err.status;
-    }
+    const char *map = ckptdb_inferred_info(i->result)->map;
+    ckptdb_file *file = NULL;
     if (strcmp(i->asked->file, "-") == 0) {
-        fwrite(text_str(&out), 1, out.len, i->session->out);
-    } else if (output_open(i->asked->file, NULL, &file, &i->err) == OK &&
-               output_write(file, 0, out.at, out.len, false, &i->err) == OK) {
-        output_commit(file, false, &i->err);
+        fputs(map, i->session->out);
+        return true;
     }
-    output_close(file);
-    text_release(&out);
-    return i->err.status;
+    const bool good = ckptdb_file_create(i->asked->file, &file, &i->err) == CKPTDB_OK &&
+                      ckptdb_file_write(file, map, strlen(map), &i->err) == CKPTDB_OK &&
+                      ckptdb_file_finish(file, &i->err) == CKPTDB_OK;
+    ckptdb_file_close(file);
+    return good;
 }
 
 /* --- map check ----------------------------------------------------------------------------------- */
 
+/* Keep SQLite's error, unless there is one. */
+static bool sql_failed(struct inferring *i)
+{
+    if (i->err.status == CKPTDB_OK) {
+        i->err.status = session_interrupted ? CKPTDB_INTERRUPTED : CKPTDB_IO;
+        i->err.offset = CKPTDB_NO_OFFSET;
+        snprintf(i->err.message, sizeof(i->err.message), "map check: %s",
+                 sqlite3_errmsg(i->session->db));
+    }
+    return false;
+}
+
 static bool run_sql(struct inferring *i, const char *sql)
 {
-    return db_exec(i->session->db, sql, &i->err) == OK;
+    return sqlite3_exec(i->session->db, sql, NULL, NULL, NULL) == SQLITE_OK ||
+           sql_failed(i);
 }
 
 /* Each rule is tried on each name: with very many of both, that is not worth the wait. */
 static bool is_too_much(struct inferring *i)
 {
-    const uint64_t rules = i->result.set.rules, names = i->result.task.a.count;
+    const struct ckptdb_inferred_info *info = ckptdb_inferred_info(i->result);
+    const uint64_t rules = info->rules, names = info->old_names;
     if (rules * names <= TRIALS_MAX)
         return false;
     complain(
@@ -230,33 +231,28 @@ static void find_faults(struct inferring *i, const char *name)
         text_adds(&i->check, found);
         i->check_finds = sqlite3_column_int(s, 1);
     } else {
-        db_error(i->session->db, "map check", &i->err);
+        sql_failed(i);
     }
     sqlite3_finalize(s);
 }
 
 /* Keep the set, as the name asked for or only to check it. */
-static enum status keep_and_check(struct inferring *i)
+static bool keep_and_check(struct inferring *i)
 {
     const char *name = i->asked->name ? i->asked->name : TRIED_AS;
     if (i->session->readonly) {
         text_adds(&i->check, "[]");
-        return OK;
+        return true;
     }
     if (!run_sql(i, "SAVEPOINT infer"))
-        return i->err.status;
-    if (rules_store(i->session->db, name, &i->result.set, &i->err) == OK &&
+        return false;
+    if (ckptdb_inferred_keep(i->session->open, i->result, name, &i->err) == CKPTDB_OK &&
         !is_too_much(i))
         find_faults(i, name);
-    struct error failed = i->err;
-    if (i->err.status != OK || !i->asked->name) {
-        error_clear(&i->err);
+    if (i->err.status != CKPTDB_OK || !i->asked->name)
         run_sql(i, "ROLLBACK TO infer");
-    }
     run_sql(i, "RELEASE infer");
-    if (failed.status != OK)
-        i->err = failed;
-    return i->err.status;
+    return i->err.status == CKPTDB_OK;
 }
 
 static void say_check(struct inferring *i)
@@ -306,12 +302,11 @@ static int infer_both(struct inferring *i)
                 "contents that cannot be read are not compared: nothing was inferred");
         return hashed == STATUS_NO ? STATUS_TROUBLE : hashed;
     }
-    if (infer_run(i->session->db, i->a, i->b, &i->result, &i->err) != OK ||
-        keep_and_check(i) != OK || (i->asked->file && write_file(i) != OK)) {
-        complain_error(&i->err);
-        return i->err.status == ERR_INTERRUPTED || session_interrupted
-                   ? STATUS_INTERRUPTED
-                   : STATUS_TROUBLE;
+    ckptdb_infer(i->session->open, i->a, i->b, &i->result, &i->err);
+    if (!i->result || !keep_and_check(i) || (i->asked->file && !write_file(i))) {
+        const int status = complain_status(&i->err);
+        return status == STATUS_INTERRUPTED || session_interrupted ? STATUS_INTERRUPTED
+                                                                   : STATUS_TROUBLE;
     }
     const int printed = print_all(i);
     if (printed != STATUS_FINE)
@@ -322,10 +317,7 @@ static int infer_both(struct inferring *i)
 
 int map_infer(struct session *s, const struct map_infer *asked)
 {
-    struct inferring i = {.session = s,
-                          .asked = asked,
-                          .err = {.offset = NO_OFFSET},
-                          .result = {.stop = infer_interrupted}};
+    struct inferring i = {.session = s, .asked = asked};
     if (s->readonly && asked->name) {
         complain("map infer --name writes the catalog, and --readonly forbids that");
         return STATUS_TROUBLE;
@@ -333,7 +325,7 @@ int map_infer(struct session *s, const struct map_infer *asked)
     i.a = session_checkpoint(s, asked->a);
     i.b = i.a ? session_checkpoint(s, asked->b) : 0;
     const int status = i.a && i.b ? infer_both(&i) : STATUS_NO;
-    infer_release(&i.result);
+    ckptdb_inferred_close(i.result);
     text_release(&i.check);
     return status;
 }

@@ -13,7 +13,7 @@ awk '{print} /^ \*   }$/ && ++ends == 2 {exit}' <(sed -n '/^ \*   #include <ckpt
 echo "lines of the example: $(wc -l <example.c)"
 flags=()
 case $build in
-asan) flags=(-fsanitize=address,undefined) ;;
+asan) flags=("-fsanitize=address,undefined") ;;
 tsan) flags=(-fsanitize=thread) ;;
 esac
 export PKG_CONFIG_PATH=$PWD/usr/lib/pkgconfig LD_LIBRARY_PATH=$PWD/usr/lib

@@ -653,6 +653,52 @@ static void test_contents(void **state)
     ckptdb_close(db);
 }
 
+static bool see_pair(void *context, const struct ckptdb_pair *p)
+{
+    struct heard *h = context;
+    snprintf(h->lines + strlen(h->lines), sizeof(h->lines) - strlen(h->lines),
+             "%s %s %s ", p->how, p->old_name ? p->old_name : "-",
+             p->new_name ? p->new_name : "-");
+    return true;
+}
+
+static bool count_rule(void *context, const struct ckptdb_rule *r)
+{
+    assert_non_null(r->pattern);
+    ++*(size_t *)context;
+    return true;
+}
+
+static void test_inferring(void **state)
+{
+    static const char *const names[] = {"a.safetensors", "b.safetensors"};
+    ckptdb *db = open_with(names, 2);
+    struct heard pairs = {.stop = false};
+    ckptdb_inferred *i;
+    int64_t ids[2];
+    size_t rules = 0;
+    (void)state;
+    for (int k = 0; k < 2; k++)
+        assert_int_equal(ckptdb_find(db, names[k], &ids[k], 1, NULL, NULL), CKPTDB_OK);
+    const struct ckptdb_content_options o = {
+        .size = sizeof(o), .checkpoints = ids, .count = 2};
+    assert_int_equal(ckptdb_hash(db, &o, NULL, NULL), CKPTDB_OK);
+    assert_int_equal(ckptdb_infer(db, ids[0], ids[1], &i, NULL), CKPTDB_OK);
+    assert_int_equal(ckptdb_inferred_info(i)->old_names, 2);
+    ckptdb_inferred_pairs(i, see_pair, &pairs);
+    assert_string_equal(pairs.lines, "content w w content n n ");
+    ckptdb_inferred_rules(i, count_rule, &rules);
+    assert_int_equal(rules, ckptdb_inferred_info(i)->rules);
+    assert_int_equal(ckptdb_inferred_keep(db, i, "same", NULL), CKPTDB_OK);
+    assert_int_equal(ask(db, "SELECT count(*) FROM translation WHERE ruleset = 'same'"
+                             " AND checkpoint_id = 1 AND old_name = new_name"),
+                     2);
+    ckptdb_inferred_close(i);
+    assert_int_equal(ckptdb_infer(db, ids[0], 99, &i, NULL), CKPTDB_MISSING);
+    assert_null(i);
+    ckptdb_close(db);
+}
+
 static void test_formats(void **state)
 {
     bool found = false;
@@ -668,15 +714,16 @@ static void test_formats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_opening),      IN_FOLDER(test_finding),
-        IN_FOLDER(test_listing),      IN_FOLDER(test_slices),
-        IN_FOLDER(test_reading),      IN_FOLDER(test_stream),
-        IN_FOLDER(test_changed),      IN_FOLDER(test_threads),
-        IN_FOLDER(test_maps),         IN_FOLDER(test_exporting),
-        IN_FOLDER(test_stopping),     IN_FOLDER(test_settings),
-        cmocka_unit_test(test_words), IN_FOLDER(test_cells),
-        IN_FOLDER(test_files),        IN_FOLDER(test_places),
-        IN_FOLDER(test_contents),     cmocka_unit_test(test_formats),
+        IN_FOLDER(test_opening),        IN_FOLDER(test_finding),
+        IN_FOLDER(test_listing),        IN_FOLDER(test_slices),
+        IN_FOLDER(test_reading),        IN_FOLDER(test_stream),
+        IN_FOLDER(test_changed),        IN_FOLDER(test_threads),
+        IN_FOLDER(test_maps),           IN_FOLDER(test_exporting),
+        IN_FOLDER(test_stopping),       IN_FOLDER(test_settings),
+        cmocka_unit_test(test_words),   IN_FOLDER(test_cells),
+        IN_FOLDER(test_files),          IN_FOLDER(test_places),
+        IN_FOLDER(test_contents),       IN_FOLDER(test_inferring),
+        cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

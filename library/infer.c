@@ -1,0 +1,114 @@
+/*
+ * infer.c - the map that makes one checkpoint's names of another's (catalog/infer/).
+ */
+#include <stdlib.h>
+
+#include "catalog/base/text.h"
+#include "catalog/infer/run.h"
+#include "catalog/map/form.h"
+#include "catalog/sql/rules_store.h"
+#include "library/library.h"
+
+struct ckptdb_inferred {
+    struct inferred result;
+    struct text map; /* as a file */
+    struct ckptdb_inferred_info info;
+};
+
+static enum status check_there(const ckptdb *c, int64_t id, struct error *err)
+{
+    sqlite3_stmt *row =
+        library_query(c, err, "SELECT 1 FROM checkpoints WHERE id = ?1", "i", id);
+    if (!library_row(c, row, err))
+        error_set(err, ERR_MISSING, NULL, NO_OFFSET, "there is no checkpoint %lld",
+                  (long long)id);
+    sqlite3_finalize(row);
+    return err->status;
+}
+
+enum ckptdb_status ckptdb_infer(ckptdb *c, int64_t a, int64_t b, ckptdb_inferred **out,
+                                struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    ckptdb_inferred *i = calloc(1, sizeof(*i));
+    *out = NULL;
+    if (!i) {
+        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return library_end(&err, error);
+    }
+    i->result.stop = library_stopped;
+    i->result.context = c;
+    if (check_there(c, a, &err) == OK && check_there(c, b, &err) == OK &&
+        infer_run(c->db, a, b, &i->result, &err) == OK &&
+        form_write(form_find("json"), &i->result.set, &i->map, &err) == OK &&
+        !text_str(&i->map))
+        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    if (err.status == OK) {
+        i->info = (struct ckptdb_inferred_info){
+            .rules = i->result.set.rules,
+            .old_names = i->result.task.a.count,
+            .dialect = i->result.set.dialect,
+            .map = text_str(&i->map),
+        };
+        *out = i;
+    } else {
+        ckptdb_inferred_close(i);
+    }
+    return library_end(&err, error);
+}
+
+void ckptdb_inferred_close(ckptdb_inferred *i)
+{
+    if (!i)
+        return;
+    infer_release(&i->result);
+    text_release(&i->map);
+    free(i);
+}
+
+const struct ckptdb_inferred_info *ckptdb_inferred_info(const ckptdb_inferred *i)
+{
+    return &i->info;
+}
+
+static const char *name_at(const struct infer_list *l, uint32_t at)
+{
+    return at == INFER_NONE ? NULL : l->at[at].name;
+}
+
+void ckptdb_inferred_pairs(const ckptdb_inferred *i,
+                           bool (*each)(void *, const struct ckptdb_pair *),
+                           void *context)
+{
+    const struct infer_task *t = &i->result.task;
+    for (size_t k = 0; k < t->pairs; k++) {
+        const struct ckptdb_pair pair = {
+            .how = infer_how_name(&t->pair[k]),
+            .old_name = name_at(&t->a, t->pair[k].a),
+            .new_name = name_at(&t->b, t->pair[k].b),
+        };
+        if (!each(context, &pair))
+            return;
+    }
+}
+
+void ckptdb_inferred_rules(const ckptdb_inferred *i,
+                           bool (*each)(void *, const struct ckptdb_rule *),
+                           void *context)
+{
+    for (size_t k = 0; k < i->result.set.rules; k++) {
+        const struct ruleset_rule *r = &i->result.set.rule[k];
+        const struct ckptdb_rule rule = {r->ord, r->pattern, r->replacement, r->compute,
+                                         r->ops};
+        if (!each(context, &rule))
+            return;
+    }
+}
+
+enum ckptdb_status ckptdb_inferred_keep(ckptdb *c, const ckptdb_inferred *i,
+                                        const char *name, struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    rules_store(c->db, name, &i->result.set, &err);
+    return library_end(&err, error);
+}
