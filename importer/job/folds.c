@@ -1,5 +1,8 @@
 /*
  * folds.c - the modules of a layout with repeated ones folded (catalog/base/module_tree.h).
+ *
+ * A name of many components makes as many modules: where these are many more than there are tensors, as no
+ * model has them, nothing is folded.
  */
 #include <string.h>
 
@@ -22,6 +25,9 @@ static char separator_of(const struct batch_layout *l, char own)
         return other;
     return own;
 }
+
+#define MODULES_FREE 4096 /* of any layout, */
+#define MODULES_EACH 8    /* and this many a tensor */
 
 struct listing {
     struct job *job;
@@ -51,14 +57,16 @@ enum status layout_fold(struct job *job, struct batch_layout *layout)
     struct module_tree tree = {0};
     struct listing l = {.job = job, .layout = layout};
     const char separator = separator_of(layout, job->format->separator);
+    const uint64_t most = MODULES_FREE + MODULES_EACH * layout->tensor_count;
     bool good = module_tree_init(&tree, separator);
-    for (uint64_t i = 0; good && i < layout->tensor_count; i++) {
+    for (uint64_t i = 0; good && i < layout->tensor_count && tree.count <= most; i++) {
         const struct batch_tensor *t = &layout->tensors[i];
         good = module_tree_add(&tree, t->name, t->dtype_unknown ? "" : t->dtype,
                                t->shape_text ? t->shape_text : "",
                                t->counted ? t->elements : 0, t->nbytes);
     }
-    good = good && module_tree_finish(&tree) && module_tree_modules(&tree, add_fold, &l);
+    if (good && tree.count <= most)
+        good = module_tree_finish(&tree) && module_tree_modules(&tree, add_fold, &l);
     module_tree_release(&tree);
     return good && !l.failed ? OK : ERR_MEMORY;
 }

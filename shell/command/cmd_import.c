@@ -254,7 +254,7 @@ const struct command command_import = {
         "opened again. Whatever is wrong is a row of the view `issue` and a line on\n"
         "stderr, and makes the exit status 1; the rest is indexed all the same. Files of kinds\n"
         "that are not read (TFLite, TensorRT, ...: see formats) are such an issue a folder,\n"
-        "and counted at the end.\n"
+        "and counted at the end. --json prints the counts and every issue as one object.\n"
         "\n"
         "  ckptdb import ~/models ~/runs/t5\n"
         "  ckptdb import --prune ~/runs\n"
