@@ -118,6 +118,22 @@ static bool map_known(struct session *s, const char *map)
     return good;
 }
 
+/* What the map cannot do with A is only_a in the rows, which do not say why. */
+static void say_map_errors(struct session *s, const char *map, int64_t a)
+{
+    sqlite3_stmt *stmt = session_prepare(
+        s,
+        "SELECT count(*), min(error) FROM"
+        " (SELECT error FROM translation WHERE ruleset = ?1 AND checkpoint_id = ?2 AND status = 'error'"
+        "  UNION ALL"
+        "  SELECT error FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2 AND status = 'error')",
+        "si", map, a);
+    if (stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int64(stmt, 0))
+        complain("the map has errors for %lld names of the first, such as: %s",
+                 (long long)sqlite3_column_int64(stmt, 0), sqlite3_column_text(stmt, 1));
+    sqlite3_finalize(stmt);
+}
+
 static int diff_run(struct session *s, const struct args *args)
 {
     const char *map = args->value[MAP];
@@ -141,6 +157,8 @@ static int diff_run(struct session *s, const struct args *args)
         status = render_query(s, values ? values_sql : names_sql, "i", (int64_t)all);
     if (status != STATUS_FINE)
         return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
+    if (map)
+        say_map_errors(s, map, a);
     say_counts(&c);
     diff_says_whether_it_loads(s, a, b);
     return c.different ? STATUS_NO : STATUS_FINE;
