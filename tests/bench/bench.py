@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -43,11 +44,11 @@ class Bench:
         return max(1, int(full * self.scale))
 
     def run(self, command, **more):
-        started, before = time.perf_counter(), os.times()
+        started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               shell=isinstance(command, str), **more)
-        took, after = time.perf_counter() - started, os.times()
-        self.cpu = after.children_user + after.children_system - before.children_user - before.children_system
+        took, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         if done.returncode != 0:
             raise SystemExit(f"{command}: status {done.returncode}\n{done.stderr.decode()[-2000:]}")
         return took, done.stdout

@@ -57,6 +57,26 @@ static void twins_agree(void **state)
     }
 }
 
+/* Around the lengths that are taken in three runs at once, from any state. */
+static void long_runs_agree(void **state)
+{
+    static const size_t lengths[] = {12287, 12288, 12289,  24575, 24576,
+                                     24577, 65536, 131072, 131073};
+    uint8_t *bytes = malloc(131080);
+    uint32_t noise = 7;
+    (void)state;
+    for (size_t i = 0; i < 131080; i++) {
+        noise = noise * 1664525 + 1013904223;
+        bytes[i] = (uint8_t)(noise >> 24);
+    }
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+        for (size_t from = 0; from < 3; from++)
+            for (uint32_t crc = 1; crc; crc <<= 9)
+                assert_int_equal(crc32c_extend(crc, bytes + from, lengths[i]),
+                                 crc32c_extend_portable(crc, bytes + from, lengths[i]));
+    free(bytes);
+}
+
 static void mask_turns_back(void **state)
 {
     (void)state;
@@ -71,6 +91,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_values),
         cmocka_unit_test(twins_agree),
+        cmocka_unit_test(long_runs_agree),
         cmocka_unit_test(mask_turns_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
