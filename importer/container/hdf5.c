@@ -38,6 +38,11 @@ struct hdf5_window {
     uint8_t bytes[WINDOW_BYTES];
 };
 
+uint64_t hdf5_place(const struct hdf5 *h, uint64_t address)
+{
+    return h->shift + h->base + address;
+}
+
 enum status hdf5_corrupt(const struct hdf5 *h, struct error *err, uint64_t address,
                          const char *fmt, ...)
 {
@@ -47,7 +52,7 @@ enum status hdf5_corrupt(const struct hdf5 *h, struct error *err, uint64_t addre
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     error_set(err, ERR_CORRUPT, h->source->name,
-              address < h->size ? h->base + address : NO_OFFSET, "%s", text);
+              address < h->size ? hdf5_place(h, address) : NO_OFFSET, "%s", text);
     return error_code(err, "bad-hdf5");
 }
 
@@ -137,7 +142,7 @@ enum status hdf5_verify(const struct hdf5 *h, uint64_t address, struct bytes all
 #endif
     if (stored == found)
         return OK;
-    error_set(err, ERR_CORRUPT, h->source->name, h->base + address,
+    error_set(err, ERR_CORRUPT, h->source->name, hdf5_place(h, address),
               "the checksum of %s is %08x, but %08x is stored", what, (unsigned)found,
               (unsigned)stored);
     return error_code(err, "checksum");
@@ -232,7 +237,7 @@ static enum status find_superblock(struct hdf5 *h, struct error *err)
 
 static enum status cut_short(const struct hdf5 *h, struct error *err)
 {
-    error_set(err, ERR_CORRUPT, h->source->name, h->source->size,
+    error_set(err, ERR_CORRUPT, h->source->name, h->shift + h->source->size,
               "the file ends before its superblock does");
     return error_code(err, "truncated");
 }
@@ -349,6 +354,7 @@ static enum status read_superblock(struct hdf5 *h, struct error *err)
 enum status hdf5_open(const struct source *source, struct hdf5 *h, struct error *err)
 {
     *h = (struct hdf5){.source = source, .shared = HDF5_UNDEFINED};
+    source_descriptor(source, &h->shift);
     h->windows = calloc(WINDOWS, sizeof(*h->windows));
     if (!h->windows)
         return hdf5_no_memory(h, err);
@@ -359,7 +365,7 @@ enum status hdf5_open(const struct source *source, struct hdf5 *h, struct error 
     if (find_superblock(h, err) != OK || read_superblock(h, err) != OK)
         return err->status;
     if (h->end != HDF5_UNDEFINED && h->end > h->size && !h->swmr) {
-        error_set(err, ERR_CORRUPT, source->name, source->size,
+        error_set(err, ERR_CORRUPT, source->name, h->shift + source->size,
                   "the file has %llu bytes of the %llu that its superblock states",
                   (unsigned long long)h->size, (unsigned long long)h->end);
         return error_code(err, "truncated");

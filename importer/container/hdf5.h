@@ -41,6 +41,7 @@ struct hdf5_collection;
 
 struct hdf5 {
     const struct source *source; /* the caller's */
+    uint64_t shift;              /* of the source in its file, for messages */
     uint64_t base; /* of the superblock in it: all addresses count from here */
     uint64_t size; /* bytes from there to the end of the source */
     unsigned offset_bytes, length_bytes; /* of an address, of a length */

@@ -99,7 +99,7 @@ static enum status load_collection(struct hdf5 *h, struct hdf5_collection *p,
         return hdf5_corrupt(h, err, address,
                             "no heap collection where one is said to be");
     if (h->held.used > h->size + HELD_SLACK)
-        return error_set(err, ERR_LIMIT, h->source->name, h->base + address,
+        return error_set(err, ERR_LIMIT, h->source->name, hdf5_place(h, address),
                          "heap collections of more bytes than the file has");
     if (hdf5_take(h, address, size, &h->held, &p->bytes, err) != OK)
         return err->status;
@@ -197,7 +197,7 @@ static enum status parse_heap(struct hdf5_heap *p, struct bytes head, struct err
     p->root = hdf5_address(h, &c);
     p->root_rows = cursor_u16le(&c);
     if (filters)
-        return error_set(err, ERR_UNSUPPORTED, h->source->name, h->base + p->address,
+        return error_set(err, ERR_UNSUPPORTED, h->source->name, hdf5_place(h, p->address),
                          "a compressed heap of names or attributes");
     p->offset_bytes = (bits + 7) / 8;
     unsigned largest = (hdf5_log2(p->largest) + 7) / 8, most = hdf5_width(managed_most);
@@ -252,7 +252,7 @@ static enum status verify_data(const struct hdf5_heap *p, uint64_t address,
 #endif
     if (found == stored)
         return OK;
-    error_set(err, ERR_CORRUPT, p->h->source->name, p->h->base + address,
+    error_set(err, ERR_CORRUPT, p->h->source->name, hdf5_place(p->h, address),
               "the checksum of a heap's block is %08x, but %08x is stored",
               (unsigned)found, (unsigned)stored);
     return error_code(err, "checksum");

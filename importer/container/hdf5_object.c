@@ -40,7 +40,7 @@ struct header {
 static enum status add_block(struct header *r, uint64_t address, uint64_t len)
 {
     if (r->block_count == BLOCKS_MAX)
-        return error_set(r->err, ERR_LIMIT, r->h->source->name, r->h->base + address,
+        return error_set(r->err, ERR_LIMIT, r->h->source->name, hdf5_place(r->h, address),
                          "an object header in more than %d blocks, or in a circle",
                          BLOCKS_MAX);
     void *list = arena_grow(r->arena, r->blocks, r->block_count, &r->block_space,
@@ -136,7 +136,7 @@ static enum status begin_new(struct header *r, struct block *first, uint64_t *pr
     if (!cursor_ok(&c) || !add_u64(size, *prefix + SUM_BYTES, &size))
         return hdf5_corrupt(h, r->err, address, "an object header is cut short");
     if (version != 2)
-        return error_set(r->err, ERR_UNSUPPORTED, h->source->name, h->base + address,
+        return error_set(r->err, ERR_UNSUPPORTED, h->source->name, hdf5_place(h, address),
                          "version %u of an object header", version);
     *first = (struct block){address, size};
     return OK;

@@ -35,6 +35,8 @@ enum hdf5_message_type {
 
 /* --- hdf5.c ------------------------------------------------------------------------------- */
 
+/* Where an address is in the file, for messages. */
+uint64_t hdf5_place(const struct hdf5 *, uint64_t address);
 enum status hdf5_corrupt(const struct hdf5 *, struct error *, uint64_t address,
                          const char *fmt, ...) PRINTF_LIKE(4, 5);
 enum status hdf5_no_memory(const struct hdf5 *, struct error *);

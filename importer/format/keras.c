@@ -6,7 +6,7 @@
  *   model.weights.h5   the tensors (hdf5_tree.h); or shards, model_00000.weights.h5 ...
  *   assets/            left alone
  *
- * A stored member's tensors are ranges of the archive; those of a deflated one are cuts of what
+ * A stored member's tensors are ranges of the archive; those of a compressed one are cuts of what
  * it inflates to. Nothing of the configuration is ever acted on.
  *
  * Source: keras/src/saving/saving_lib.py; files of Keras 3.0 to 3.15.
@@ -25,7 +25,7 @@
 #define METADATA       "metadata.json"
 #define CONFIG         "config.json"
 #define WEIGHTS        "model.weights.h5"
-#define INFLATED_LEAST ((uint64_t)64 << 20) /* bytes of a deflated member, at least; */
+#define INFLATED_LEAST ((uint64_t)64 << 20) /* bytes of a compressed member, at least; */
 #define INFLATED_TIMES 64                   /* else of so many times those stored */
 
 static bool ends_in(const char *text, size_t len, const char *suffix)
@@ -73,9 +73,9 @@ static enum status json_facts(struct job *job, const struct zip *z,
     return OK;
 }
 
-/* All of a deflated member, in a temporary file where it is large. */
+/* All of a compressed member, in a temporary file where it is large. */
 static enum status inflate(struct job *job, const struct zip_member *m,
-                           struct source **out, char step[CODEC_STEP_BYTES],
+                           const struct zip_run *run, struct source **out,
                            struct error *err)
 {
     struct source *s;
@@ -87,9 +87,8 @@ static enum status inflate(struct job *job, const struct zip_member *m,
             err, ERR_LIMIT, job->path, m->header,
             "%llu bytes that %llu stored ones inflate to: no weights shrink so",
             (unsigned long long)m->size, (unsigned long long)m->stored);
-    snprintf(step, CODEC_STEP_BYTES, "deflate:%llu", (unsigned long long)m->size);
-    if (source_open_view(job->source, m->data, m->stored, &s, err) != OK ||
-        codec_chain_open(s, step, &s, NULL, err) != OK)
+    if (source_open_view(job->source, run->offset, run->stored, &s, err) != OK ||
+        codec_chain_open(s, run->codec, &s, NULL, err) != OK)
         return err->status;
     return source_open_spill(s, out, err);
 }
@@ -99,22 +98,22 @@ static enum status add_weights(struct job *job, const struct zip *z,
 {
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
-    char step[CODEC_STEP_BYTES];
-    struct hdf5_tree t = {.job = job,
-                          .path = job->path,
-                          .base = m->data,
-                          .member_at = m->data,
-                          .member_stored = m->stored};
-    if (zip_check(z, m, &err) == OK) {
-        if (m->method == ZIP_STORED) {
-            source_open_view(job->source, m->data, m->size, &s, &err);
-        } else if (inflate(job, m, &s, step, &err) == OK) {
-            t.inflate = step;
-            t.base = 0;
+    struct zip_run run;
+    if (zip_run(z, m, &run, &err) == OK) {
+        struct hdf5_tree t = {.job = job,
+                              .path = job->path,
+                              .member_at = run.offset,
+                              .member_stored = run.stored};
+        if (*run.codec) {
+            inflate(job, m, &run, &s, &err);
+            t.inflate = run.codec;
+        } else {
+            source_open_view(job->source, run.offset, run.stored, &s, &err);
+            t.base = run.offset;
         }
+        if (err.status == OK)
+            hdf5_tree_index(&t, s, &err);
     }
-    if (err.status == OK)
-        hdf5_tree_index(&t, s, &err);
     source_close(s);
     if (err.status == OK || job->err->status != OK)
         return job->err->status;
