@@ -7,9 +7,11 @@
 #include "shell/command/command.h"
 #include "shell/command/diff_picture.h"
 #include "shell/command/hashing.h"
+#include "shell/command/settings.h"
 
 enum {
     MAP,
+    SET,
     BYTES,
     VALUES,
     ALL,
@@ -19,6 +21,7 @@ enum {
 
 static const struct option_spec options[] = {
     [MAP] = {"--map", "RULESET", "compare what this rule set makes of A"},
+    [SET] = {"--set", PAIR, "a number that the map needs and A does not state"},
     [BYTES] = {"--bytes", NULL, "compare contents too, by hash"},
     [VALUES] = {"--values", NULL, "say how far apart: max_abs, rel_l2, cosine"},
     [ALL] = {"--all", NULL, "list what is the same, too"},
@@ -134,6 +137,15 @@ static void say_map_errors(struct session *s, const char *map, int64_t a)
     sqlite3_finalize(stmt);
 }
 
+/* What --set says; and no map takes a number from a config.json that is not what was indexed. */
+static bool give_settings(struct session *s, const struct args *args, int64_t a)
+{
+    const char *map = args->value[MAP];
+    if (args->pairs && !map)
+        complain("--set: only with --map");
+    return map ? settings_give(s, args, map, a) == STATUS_FINE : !args->pairs;
+}
+
 static int diff_run(struct session *s, const struct args *args)
 {
     const char *map = args->value[MAP];
@@ -145,7 +157,7 @@ static int diff_run(struct session *s, const struct args *args)
         return STATUS_TROUBLE;
     const int64_t a = session_checkpoint(s, args->operand[0]);
     const int64_t b = a ? session_checkpoint(s, args->operand[1]) : 0;
-    if (!a || !b)
+    if (!a || !b || !give_settings(s, args, a))
         return STATUS_TROUBLE;
     if (args->value[BYTES] && !hash_both(s, a, b, threads, &status))
         return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
@@ -166,7 +178,8 @@ static int diff_run(struct session *s, const struct args *args)
 
 const struct command command_diff = {
     .name = "diff",
-    .args = "A B [--map RULESET] [--bytes|--values] [--all] [--tree] [--jobs N]",
+    .args =
+        "A B [--map RULESET [--set KEY=VALUE]...] [--bytes|--values] [--all] [--tree] [--jobs N]",
     .summary = "compare two checkpoints",
     .help =
         "Names, dtypes and shapes; with --bytes also what the tensors hold, by hash (kept, so that\n"
