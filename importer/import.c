@@ -10,7 +10,7 @@
 #include "catalog/base/work.h"
 #include "catalog/db/known.h"
 #include "catalog/db/write.h"
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 #include "importer/walk/unread.h"
 #include "importer/walk/walk.h"
 

@@ -14,7 +14,7 @@
 #include "catalog/db/write.h"
 #include "catalog/sql/open.h"
 #include "catalog/store/directory.h"
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 #include "importer/verify_private.h"
 
 #define KEEP_SECONDS 2 /* so much work is lost to a kill, and to one checkpoint */

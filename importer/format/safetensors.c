@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "importer/format/safetensors_header.h"
+#include "importer/job/job_reuse.h"
 
 /* After the length: the brace, and something that JSON allows after it. A length past the
  * end of the file is taken for a cut file only where the name says so too. */

@@ -1,4 +1,4 @@
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 
 #include <limits.h>
 #include <stdarg.h>

@@ -9,6 +9,8 @@
  *
  * Memory: everything handed to job_*() is copied into, or must live in,
  * job->arena.
+ *
+ * This is for formats. Who runs jobs wants job_run.h; formats whose headers repeat, job_reuse.h.
  */
 #ifndef CKPTDB_IMPORTER_JOB_H
 #define CKPTDB_IMPORTER_JOB_H
@@ -121,39 +123,5 @@ enum issue_severity {
 void job_issue(struct job *, enum issue_severity, const char *path, uint64_t offset,
                const char *code, const char *fmt, ...) PRINTF_LIKE(6, 7);
 void job_issue_error(struct job *, enum issue_severity, const struct error *);
-
-/* Reuse: the layout of a header with exactly these bytes that an earlier job of this import
- * finished without an issue. True: the layout (tensors, and metadata stated in the header)
- * is taken over and nothing needs to be parsed; *data_end is then the end of the last
- * tensor's bytes relative to the base, to be compared with the file. Else remember the
- * bytes with job_reuse_offer() after a parse, when the facts stated so far are those of the header
- * and none of a neighbour; it counts only if the job ends without an issue. False: nobody will ask
- * for them. Else they must be in the arena when the job ends. */
-bool job_reuse(struct job *, struct bytes header, uint64_t *data_end);
-bool job_reuse_offer(struct job *, struct bytes header, uint64_t data_end);
-
-/*
- * Run one job (the importer's side; tests and fuzzers too). `siblings` may be empty.
- * `source` NULL opens `path` (or lists the directory). The batch is always usable after
- * it, also when the status is not OK: it then holds the issue. batch_free() frees it.
- */
-struct
-    reuse; /* layouts shared by equal headers, for all jobs of an import; thread-safe */
-struct reuse *reuse_new(void);
-void reuse_free(struct reuse *);
-
-struct job_request {
-    const struct format *format;
-    const char *path;            /* primary file or directory */
-    const char *checkpoint_path; /* as it will be catalogued */
-    const char *const *siblings;
-    uint64_t sibling_count;
-    struct source *source; /* taken over; NULL: open `path` */
-    struct reuse *reuse;   /* NULL: none */
-    unsigned threads;      /* 0: one */
-};
-enum status job_run_index(const struct job_request *, struct batch **out,
-                          struct error *err);
-void batch_free(struct batch *);
 
 #endif

@@ -6,7 +6,7 @@
 #define CKPTDB_IMPORTER_JOB_PRIVATE_H
 
 #include "catalog/base/strmap.h"
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 
 struct open_source {
     struct source *source;

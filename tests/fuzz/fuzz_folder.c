@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "catalog/store/store_memory.h"
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 #include "importer/walk/walk.h"
 
 #define FILES_MAX 64

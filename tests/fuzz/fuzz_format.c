@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

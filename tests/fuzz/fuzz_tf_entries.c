@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 #include "tests/unit/table_builder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

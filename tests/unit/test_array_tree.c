@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "catalog/base/text.h"
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 
 extern const struct format format_zarr;
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "importer/format/flax_evidence.h"
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 #include "importer/job/step.h"
 
 extern const struct format format_flax;

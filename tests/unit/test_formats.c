@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 
 /* Of a file's beginning; its end is cut and changed too. ThreadSanitizer looks for races, which no
  * changed byte makes, and is ten times as slow. */

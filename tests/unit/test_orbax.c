@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 
 #define FILES_MAX 64
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "grid_world.h"
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 
 #define PIECES_MOST 40
 

@@ -18,7 +18,7 @@
 #include "catalog/base/text.h"
 #include "catalog/store/store.h"
 #include "catalog/store/store_memory.h"
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 #include "importer/walk/walk.h"
 
 #define BYTES(s)                                                                         \

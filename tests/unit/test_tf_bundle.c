@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "importer/job/job.h"
+#include "importer/job/job_run.h"
 #include "tests/unit/table_builder.h"
 
 extern const struct format format_tf_bundle;
