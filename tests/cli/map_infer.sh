@@ -37,3 +37,13 @@ done
 again bert_tf_to_hf bert.tf.safetensors
 again maxtext_unscan maxtext.scanned.safetensors
 again maxtext_scan maxtext.layers.safetensors
+# T5's own names from T5X's, and from these T5X's again; wrappers put around names and taken off.
+"$CKPTDB_BIN" export "$PWD/t5_1_0.t5x.safetensors" t5.safetensors --map t5x_to_t5 --no-sync 2>/dev/null
+again t5x_to_t5 t5_1_0.t5x.safetensors
+"$CKPTDB_BIN" import t5.safetensors >/dev/null 2>&1
+again t5_to_t5x t5.safetensors --where 1
+printf '{"dialect": "convert", "rules": [["(.*)\\\\.(weight|bias)", "module._orig_mod.\\\\1._checkpoint_wrapped_module.\\\\2"], ["(.*)", "module.\\\\1"]]}' >wrap.json
+"$CKPTDB_BIN" map load wrap wrap.json
+"$CKPTDB_BIN" export "$PWD/llama_bias.hf.safetensors" wrapped.safetensors --map wrap --no-sync
+"$CKPTDB_BIN" import wrapped.safetensors >/dev/null 2>&1
+again strip_prefixes wrapped.safetensors

@@ -84,12 +84,12 @@ bad=0 deep=0 rules=0 tensors=0
 for ((i = ${1:-0}; i < ${2:-50}; i++)); do
     "$CKPTDB_BIN" map infer a$i.safetensors b$i.safetensors --name r$i >/dev/null 2>log
     run a$i.safetensors r$i >got
-    LC_ALL=C sort want$i | diff - got >diff || { bad=$((bad + 1)); echo "case $i"; head -n 5 diff; }
+    LC_ALL=C sort want$i | diff - got >difference || { bad=$((bad + 1)); echo "case $i"; head -n 5 difference; }
     tensors=$((tensors + $(wc -l <want$i)))
     rules=$((rules + $("$CKPTDB_BIN" --list "SELECT count(*) FROM rule WHERE ruleset = 'r$i'")))
     [ -e deep_want$i ] || continue
     run deep_a$i.safetensors r$i >got
-    LC_ALL=C sort deep_want$i | diff - got >diff || { bad=$((bad + 1)); echo "case $i, deeper"; head -n 5 diff; }
+    LC_ALL=C sort deep_want$i | diff - got >difference || { bad=$((bad + 1)); echo "case $i, deeper"; head -n 5 difference; }
     deep=$((deep + 1))
 done
 echo "$bad of 50 wrong, of which $deep were tried on deeper models too; $rules rules for $tensors tensors"
