@@ -9,6 +9,7 @@
 #include "catalog/base/text.h"
 #include "catalog/compose/operation.h"
 #include "catalog/infer/draft.h"
+#include "catalog/map/dialect.h"
 
 #define PROOF_MAX                                                                        \
     UINT64_C(                                                                            \
@@ -450,7 +451,7 @@ static void write_rules(struct inference *f, struct drafts *d)
         qsort(d->at, d->count, sizeof(*d->at), by_reach);
     for (size_t i = 0; i < d->count && !f->failed; i++)
         write_rule(f, &d->at[i]);
-    f->set->dialect = f->converts ? "convert" : "t5x-translator";
+    f->set->dialect = f->converts ? dialect_convert.name : dialect_t5x_translator.name;
     if (f->tables.len)
         text_addf(&options, "{\n  \"tables\": {%s}}", text_str(&f->tables));
     else

@@ -186,7 +186,7 @@ static void read(struct form_text *f)
     struct gin g = {.set = f->set, .begin = f->text, .at = f->text};
     for (const char *at = f->text; (at = next_binding(f->text, at));)
         g.at = at;
-    f->set->dialect = form_gin.dialect;
+    f->set->dialect = form_gin.dialect->name;
     f->set->options = "{}";
     if (!read_pairs(&g))
         form_refuse_at(f, g.at, "%s", g.why);
@@ -264,7 +264,7 @@ static void write(const struct ruleset *set, struct text *out, struct error *err
 
 const struct form form_gin = {
     .name = "gin",
-    .dialect = "t5x-assignment",
+    .dialect = &dialect_t5x_assignment,
     .holds = "assignment maps of T5X",
     .recognise = recognise,
     .read = read,

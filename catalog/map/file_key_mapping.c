@@ -84,7 +84,7 @@ static void read(struct form_text *f)
     struct text key = {0};
     struct form_value value;
     bool room = true;
-    f->set->dialect = form_key_mapping.dialect;
+    f->set->dialect = form_key_mapping.dialect->name;
     f->set->options = "{}";
     while (room && form_next(&w, f->text, strlen(f->text), &key, &value))
         room = add(f->set, &key, &value);
@@ -223,7 +223,7 @@ static void write(const struct ruleset *set, struct text *out, struct error *err
 
 const struct form form_key_mapping = {
     .name = "key_mapping",
-    .dialect = "t5x-translator",
+    .dialect = &dialect_t5x_translator,
     .holds = "key mappings of Hugging Face",
     .recognise = recognise,
     .read = read,

@@ -39,7 +39,7 @@ static void read(struct form_text *f)
     struct form_walk w = {0};
     struct text key = {0}, options = {0};
     struct form_value value;
-    f->set->dialect = form_new_to_old.dialect;
+    f->set->dialect = form_new_to_old.dialect->name;
     text_addc(&options, '{');
     while (f->err->status == OK &&
            form_next(&w, f->text, strlen(f->text), &key, &value)) {
@@ -128,7 +128,7 @@ static void write(const struct ruleset *set, struct text *out, struct error *err
 
 const struct form form_new_to_old = {
     .name = "new_to_old",
-    .dialect = "kauldron",
+    .dialect = &dialect_kauldron,
     .holds = "maps of Kauldron",
     .recognise = recognise,
     .read = read,

@@ -14,8 +14,9 @@ static bool recognise(const char *text)
 {
     size_t len = strlen(text);
     struct form_value dialect = form_member(text, len, "dialect");
-    return dialect.type == JSON_STRING && dialect.len == strlen("\"orbax\"") &&
-           strncmp(dialect.at, "\"orbax\"", dialect.len) == 0 &&
+    const size_t name = strlen(dialect_orbax.name);
+    return dialect.type == JSON_STRING && dialect.len == name + 2 &&
+           strncmp(dialect.at + 1, dialect_orbax.name, name) == 0 &&
            form_member(text, len, "transforms").type == JSON_OBJECT &&
            form_member(text, len, "rules").type == JSON_FAIL;
 }
@@ -252,7 +253,7 @@ static void read(struct form_text *f)
 {
     struct reading r = {.f = f};
     struct form_value tree = form_member(f->text, strlen(f->text), "transforms");
-    f->set->dialect = form_transforms.dialect;
+    f->set->dialect = form_transforms.dialect->name;
     check_members(f);
     read_node(&r, "", "", &tree);
     if (f->err->status == OK)
@@ -394,7 +395,7 @@ static void write(const struct ruleset *set, struct text *out, struct error *err
     if (set->rules)
         qsort(b, set->rules, sizeof(*b), by_order);
     check_branches(b, set->rules, err);
-    text_adds(out, "{\"dialect\": \"orbax\",\n");
+    text_addf(out, "{\"dialect\": \"%s\",\n", dialect_orbax.name);
     if (strcmp(set->options, "{}") != 0)
         text_addf(out, " \"options\": %s,\n", set->options);
     text_adds(out, " \"transforms\": {\n");
@@ -408,7 +409,7 @@ static void write(const struct ruleset *set, struct text *out, struct error *err
 
 const struct form form_transforms = {
     .name = "transforms",
-    .dialect = "orbax",
+    .dialect = &dialect_orbax,
     .holds = "transforms of Orbax",
     .recognise = recognise,
     .read = read,

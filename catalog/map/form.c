@@ -184,7 +184,7 @@ enum status form_read(const struct form *form, const char *text, const char *pat
 enum status form_write(const struct form *form, const struct ruleset *set,
                        struct text *out, struct error *err)
 {
-    if (form->dialect && strcmp(form->dialect, set->dialect) != 0)
+    if (form->dialect && strcmp(form->dialect->name, set->dialect) != 0)
         form_cannot(err, "json", "%s holds %s alone, and this set is of dialect %s",
                     form->name, form->holds, set->dialect);
     for (size_t i = 0; i < set->rules; i++)

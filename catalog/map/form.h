@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "catalog/base/json.h"
+#include "catalog/map/dialect.h"
 #include "catalog/map/ruleset.h"
 
 /* A file on its way to a set. */
@@ -28,9 +29,9 @@ struct form_text {
 };
 
 struct form {
-    const char *name;    /* "gin" */
-    const char *dialect; /* the only one it holds; NULL: any */
-    const char *holds;   /* "assignment maps of T5X", for messages */
+    const char *name;              /* "gin" */
+    const struct dialect *dialect; /* the only one it holds; NULL: any */
+    const char *holds;             /* "assignment maps of T5X", for messages */
     /* Whether a text is of this form rather than of those after it in forms.def. */
     bool (*recognise)(const char *text);
     /* NULL: files of SQL, which only a database reads. Errors go to f->err. */
