@@ -186,7 +186,7 @@ static enum status take_batch(void *context, uint64_t number, void *batch,
     if (keep_issues(v, &v->list[number], b, err) == OK && !b->failed)
         writer_put(v->writer, b, err);
     if (v->options->progress)
-        v->options->progress(v->options->context, "checkpoints", number + 1, v->count);
+        v->options->progress(v->options->context, "checkpoints", number + 1, v->readable);
     return err->status;
 }
 
@@ -216,7 +216,7 @@ static enum status find_fresh(struct verifier *v, struct error *err)
 
 static enum status index_all(struct verifier *v, struct error *err)
 {
-    const struct work work = {.count = v->count,
+    const struct work work = {.count = v->readable,
                               .threads = v->options->threads,
                               .context = v,
                               .make = index_anew,
@@ -543,11 +543,9 @@ static enum status add_checkpoint(struct verifier *v, sqlite3_stmt *s, struct er
     c->primary = primary ? arena_copy(&v->arena, primary, strlen(primary)) : c->path;
     if (!c->path || !c->primary)
         return verify_no_memory(err);
-    if (!c->format || !c->format->index)
-        return error_set(err, ERR_UNSUPPORTED, c->path, NO_OFFSET,
-                         "its format is none of this program's");
-    if (list_siblings(v, c, v->count ? c - 1 : NULL, err) == OK)
-        v->count++;
+    if (c->format && list_siblings(v, c, v->count ? c - 1 : NULL, err) == OK)
+        v->readable++;
+    v->count++;
     return err->status;
 }
 
@@ -557,18 +555,23 @@ static enum status load(struct verifier *v, size_t *skipped, struct error *err)
         "SELECT c.id, c.path, c.format, (SELECT f.path FROM files f WHERE f.id = c.id << 24),"
         " NOT ?2 AND EXISTS (SELECT 1 FROM verifications v WHERE v.id = c.id AND v.open"
         "                    AND v.quick <= ?3)"
-        " FROM json_each(?1) j JOIN checkpoints c ON c.id = j.value ORDER BY 4, 2";
-    struct text ids = {0};
+        " FROM json_each(?1) j JOIN checkpoints c ON c.id = j.value"
+        " ORDER BY c.format NOT IN (SELECT value FROM json_each(?4)), 4, 2";
+    struct text ids = {0}, known = {0};
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;
     text_addc(&ids, '[');
     for (size_t i = 0; i < v->options->count; i++)
         text_addf(&ids, "%s%lld", i ? "," : "", (long long)v->options->ids[i]);
     text_addc(&ids, ']');
+    for (size_t i = 0; formats[i]; i++)
+        text_addf(&known, "%s\"%s\"", i ? "," : "[", formats[i]->name);
+    text_addc(&known, ']');
     v->list = calloc(v->options->count + 1, sizeof(*v->list));
-    if (!v->list || !text_str(&ids))
+    if (!v->list || !text_str(&ids) || !text_str(&known))
         verify_no_memory(err);
     else if (prepare(v->catalog, sql, &s, err) == OK) {
+        sqlite3_bind_text(s, 4, text_str(&known), -1, SQLITE_STATIC);
         sqlite3_bind_text(s, 1, text_str(&ids), -1, SQLITE_STATIC);
         sqlite3_bind_int(s, 2, v->options->again);
         sqlite3_bind_int(s, 3, v->options->quick);
@@ -583,13 +586,25 @@ static enum status load(struct verifier *v, size_t *skipped, struct error *err)
     }
     sqlite3_finalize(s);
     text_release(&ids);
+    text_release(&known);
     return err->status;
+}
+
+static enum status not_readable(struct verifier *v, const struct verified *c,
+                                struct error *err)
+{
+    struct error what = {.offset = NO_OFFSET};
+    error_set(&what, ERR_UNSUPPORTED, c->path, NO_OFFSET,
+              "its format is none of this program's: it cannot be verified");
+    return verify_found(v, c->id, NULL, &what, err);
 }
 
 static enum status verify_one(struct verifier *v, struct verified *c, struct error *err)
 {
     if (stopped(v))
         return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    if (!c->format)
+        return not_readable(v, c, err);
     if (compare(v, c, err) == OK && c->fresh && !v->options->quick)
         read_data(v, c, err);
     return err->status;

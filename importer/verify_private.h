@@ -29,6 +29,8 @@ struct verifier {
     struct arena arena;
     struct verified *list; /* by path */
     size_t count;
+    size_t
+        readable;   /* the first ones; of the rest the format is none of this program's */
     size_t at;      /* the one that is verified */
     size_t kept;    /* the results of those before are in the catalog */
     time_t kept_at; /* since when */

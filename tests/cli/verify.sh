@@ -39,3 +39,7 @@ echo '-- what was verified before an interruption is not verified again'
 "$CKPTDB_BIN" verify
 "$CKPTDB_BIN" verify
 echo "status $?"
+echo '-- a format of another program'
+"$CKPTDB_BIN" "UPDATE checkpoints SET format = 'later' WHERE path LIKE '%zip.pt'"
+"$CKPTDB_BIN" verify y_zip.pt y_one.gguf
+echo "status $?"
