@@ -97,7 +97,7 @@ const struct command command_timer = {
     .summary = "say after each statement how long it took",
     .help =
         "And how to ask without listing all tensors of the catalog, where that is known; this\n"
-        "is also said, whether on or off, after statements that took over half a second.",
+        "is also said, whether on or off, after statements that took over half a second of processor.",
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,

@@ -12,8 +12,8 @@
 #include "shell/session/pager.h"
 
 #define WORDS_MAX   256
-#define CONTEXT_MAX 72  /* bytes of the line that an error is shown in */
-#define LONG        0.5 /* seconds, after which it is told how to ask quicker */
+#define CONTEXT_MAX 72 /* bytes of the line that an error is shown in */
+#define LONG        0.5 /* seconds of processor, after which it is told how to ask quicker */
 
 /* Where a unit stands. */
 struct origin {
@@ -84,11 +84,11 @@ static int run_timed(struct session *s, sqlite3_stmt *stmt)
     pager_end(s);
     clock_gettime(CLOCK_MONOTONIC, &wall[1]);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[1]);
-    double took = seconds_of(&wall[1]) - seconds_of(&wall[0]);
+    double worked = seconds_of(&cpu[1]) - seconds_of(&cpu[0]);
     if (s->timer)
-        fprintf(stderr, "%.3f s, %.3f s of processor\n", took,
-                seconds_of(&cpu[1]) - seconds_of(&cpu[0]));
-    if (sql && status == STATUS_FINE && (took > LONG || s->timer))
+        fprintf(stderr, "%.3f s, %.3f s of processor\n",
+                seconds_of(&wall[1]) - seconds_of(&wall[0]), worked);
+    if (sql && status == STATUS_FINE && (worked > LONG || s->timer))
         sql_quicker(s, sql);
     sqlite3_free(sql);
     return status;
