@@ -40,7 +40,7 @@ static bool give(const struct listing *l, const struct known *k)
         .suffixes = *suffixes || !k->written ? suffixes : k->written->suffix,
         .reads = k->read,
         .writes = k->written,
-        .separator = k->read ? k->read->separator : '\0',
+        .separator = (char)(k->read ? k->read->separator : '\0'),
         .options = options.len && text_str(&options) ? text_str(&options) : "",
     };
     const bool more = l->each(l->context, &format);
