@@ -65,7 +65,7 @@ def floats():
 def verify(bench, catalog, prefix):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fixtures"))
     import make_tf
-    data, sums = os.urandom(TF_TENSOR), [n for n in range(256)]
+    data, sums = os.urandom(TF_TENSOR), list(range(256))
     for n in range(256):
         for _ in range(8):
             sums[n] = sums[n] >> 1 ^ (0x82F63B78 if sums[n] & 1 else 0)
