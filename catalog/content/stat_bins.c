@@ -10,7 +10,6 @@
 
 uint32_t stat_bin(double value, bool narrow)
 {
-    value += 0.0; /* -0 is 0 */
     if (narrow) {
         const float x = (float)value;
         uint32_t code;
@@ -67,7 +66,9 @@ static void find_edges(const struct stat_sums *s, bool narrow, struct edges *e)
     const unsigned bins = s->finite < STAT_COUNTS ? (unsigned)s->finite : STAT_COUNTS;
     for (unsigned k = 1; k < bins; k++) {
         const double part = (double)k / bins;
-        const double end = end_from(least * (1 - part) + most * part, narrow);
+        double end = end_from(least * (1 - part) + most * part, narrow);
+        if (end == 0) /* no edge: 0 and -0 are in one bin */
+            end = inner_end(1, narrow);
         if (end > (e->count ? e->at[e->count - 1] : least) && end < most)
             e->at[e->count++] = end;
     }

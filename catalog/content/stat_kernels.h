@@ -26,7 +26,7 @@ struct stat_sums {
 };
 
 /* The last row of 8 values is filled up with NaN. `tiny`: the least normal number. `bins` are added to: two tables of 2^STAT_BITS, which together
- * are the histogram (so that equal neighbours need not wait for each other). -0 is 0 there. */
+ * are the histogram (so that equal neighbours need not wait for each other). */
 struct stat_kernels {
     void (*of_32)(const float *values, size_t count, float tiny, struct stat_sums *out,
                   uint32_t *bins);

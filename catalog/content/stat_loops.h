@@ -124,11 +124,16 @@ TARGET static void of_32(const float *x, size_t count, float tiny, struct stat_s
     struct lanes l;
     lanes_32(x, (count + LANES - 1) / LANES, first, tiny, &l);
     finish(&l, count, first, out);
-    for (size_t i = 0; i < count; i++) {
-        const float v = x[i] + 0.0F; /* -0 is 0 */
-        uint32_t bits;
-        memcpy(&bits, &v, sizeof(bits));
-        bins[(i & 1) << STAT_BITS | bits >> (32 - STAT_BITS)]++;
+    for (size_t i = 0; i + 1 < count; i += 2) {
+        uint64_t two;
+        memcpy(&two, x + i, sizeof(two));
+        bins[two >> 16 & 0xFFFF]++;
+        bins[1 << STAT_BITS | two >> 48]++;
+    }
+    if (count & 1) {
+        uint32_t one;
+        memcpy(&one, x + count - 1, sizeof(one));
+        bins[one >> 16]++;
     }
 }
 
@@ -186,9 +191,8 @@ TARGET static void of_64(const double *x, size_t count, double tiny,
     half_64(x + LANES / 2, rows, first, tiny, l.lane + LANES / 2);
     finish(&l, count, first, out);
     for (size_t i = 0; i < count; i++) {
-        const double v = x[i] + 0.0;
         uint64_t bits;
-        memcpy(&bits, &v, sizeof(bits));
+        memcpy(&bits, x + i, sizeof(bits));
         bins[(i & 1) << STAT_BITS | bits >> (64 - STAT_BITS)]++;
     }
 }

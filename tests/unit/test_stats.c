@@ -167,7 +167,7 @@ static void test_bins(void **unused)
 {
     (void)unused;
     assert_int_equal(stat_bin(0, true), 0);
-    assert_int_equal(stat_bin(-0.0, true), 0);
+    assert_int_equal(stat_bin(-0.0, true), 0x8000);
     assert_int_equal(stat_bin(1, true), 0x3F80);
     assert_int_equal(stat_bin(-1, true), 0xBF80);
     assert_int_equal(stat_bin(-1, false), 0xBFF0);
@@ -178,6 +178,15 @@ static void test_bins(void **unused)
                                        {stat_bin(1, true), 2}};
     assert_histogram(close, 2, 0.99999994, 1,
                      "{\"edges\":[0.99999994,1.0],\"counts\":[3]}");
+    /* Both zeros are in one bin, whichever bin of theirs is the greater. */
+    const struct stat_count zeros[] = {
+        {0, 2}, {0x8000, 3}, {stat_bin(-1, true), 1}, {stat_bin(1, true), 1}};
+    struct text t = {0};
+    const struct stat_sums two = {.finite = 2, .least = -1, .most = 1};
+    stat_histogram(&t, zeros, 4, true, &two);
+    assert_string_equal(text_str(&t),
+                        "{\"edges\":[-1.0,9.183549615799121e-41,1.0],\"counts\":[6,1]}");
+    text_release(&t);
     /* Codes of NaN and infinities are in no bin. */
     const struct stat_count odd[] = {
         {0x7F80, 7}, {0xFF80, 7}, {0x7FC0, 7}, {stat_bin(2, true), 1}};
