@@ -93,6 +93,8 @@ static uint32_t child(struct module_tree *t, uint32_t parent, const char *name,
 
 static const char *copied(struct module_tree *t, const char *last, const char *text)
 {
+    if (t->borrows)
+        return text;
     return last && strcmp(last, text) == 0 ? last
                                            : arena_copy(&t->arena, text, strlen(text));
 }
@@ -113,7 +115,7 @@ bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
                      const char *shape, uint64_t parameters, uint64_t nbytes)
 {
     size_t len = strlen(name), begin = 0;
-    const char *own = arena_copy(&t->arena, name, len);
+    const char *own = t->borrows ? name : arena_copy(&t->arena, name, len);
     if (!own)
         return false;
     unsigned depth = shared_modules(t, own, len);
@@ -204,8 +206,6 @@ static bool fold(struct module_tree *t, struct strmap *groups, uint32_t at)
     m->hidden = parent->hidden || parent->leader;
     if (m->hidden || !find_number(m->name, m->len, &begin, &end))
         return true;
-    for (size_t i = begin; i < end; i++)
-        m->number = m->number * 10 + (uint64_t)(m->name[i] - '0');
     const char *key = fold_key(t, m, begin, end, &len);
     bool added;
     uint64_t *leader = key ? strmap_add(groups, key, len, &added) : NULL;
@@ -221,6 +221,17 @@ static bool fold(struct module_tree *t, struct strmap *groups, uint32_t at)
     first->like = at;
     first->copies++;
     return true;
+}
+
+/* The number in the name of a node that has one. */
+static uint64_t number_of(const struct module *m)
+{
+    size_t begin, end;
+    uint64_t number = 0;
+    find_number(m->name, m->len, &begin, &end);
+    for (size_t i = begin; i < end; i++)
+        number = number * 10 + (uint64_t)(m->name[i] - '0');
+    return number;
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -255,9 +266,9 @@ static bool label_group(struct module_tree *t, struct module *m)
     size_t count = 0, begin, end;
     if (!numbers)
         return false;
-    numbers[count++] = m->number;
+    numbers[count++] = number_of(m);
     for (uint32_t i = m->like; i; i = t->nodes[i].like)
-        numbers[count++] = t->nodes[i].number;
+        numbers[count++] = number_of(&t->nodes[i]);
     qsort(numbers, count, sizeof(*numbers), compare_numbers);
     find_number(m->name, m->len, &begin, &end);
     text_add(&label, m->name, begin);

@@ -28,7 +28,6 @@ struct module {
         uint64_t hash;  /* of what lies below, until folding ends */
         uint64_t times; /* then: how many modules it stands for */
     };
-    uint64_t number;       /* of its name */
     const char *label;     /* name as shown: "layers_{0..11}" */
     uint32_t leader;       /* folded into that one; 0: not folded */
     uint32_t like, copies; /* the next one folded into this; how many in all */
@@ -49,11 +48,12 @@ struct module_tree {
     uint32_t last_end[MODULE_DEPTH], last_node[MODULE_DEPTH];
     unsigned last_depth;
     char separator;
+    bool borrows; /* names, dtypes and shapes outlive the tree: they are not copied */
 };
 
 /* `separator` is between the components of names. False without memory. */
 bool module_tree_init(struct module_tree *, char separator);
-/* Copies the name, dtype and shape. */
+/* Copies the name, dtype and shape, unless the tree borrows them. */
 bool module_tree_add(struct module_tree *, const char *name, const char *dtype,
                      const char *shape, uint64_t parameters, uint64_t nbytes);
 /* After the last one: add up, fold, label. */

@@ -59,6 +59,7 @@ enum status layout_fold(struct job *job, struct batch_layout *layout)
     const char separator = separator_of(layout, job->format->separator);
     const uint64_t most = MODULES_FREE + MODULES_EACH * layout->tensor_count;
     bool good = module_tree_init(&tree, separator);
+    tree.borrows = true;
     for (uint64_t i = 0; good && i < layout->tensor_count && tree.count <= most; i++) {
         const struct batch_tensor *t = &layout->tensors[i];
         good = module_tree_add(&tree, t->name, t->dtype_unknown ? "" : t->dtype,
