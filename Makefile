@@ -72,7 +72,6 @@ comma := ,
 # --- sources ------------------------------------------------------------------------------
 catalog_c := $(sort $(shell find catalog -name '*.c'))
 importer_c := $(sort $(shell find importer -name '*.c'))
-library_c := $(sort $(shell find library -name '*.c'))
 shell_c := $(sort $(shell find shell -name '*.c'))
 proto := $(sort $(wildcard schema/*.proto))
 schema_sql := $(sort $(wildcard schema/*.sql)) $(sort $(wildcard schema/query/*.sql)) \
@@ -83,12 +82,12 @@ generated_c := $G/schema.c $(proto:schema/%.proto=$G/%.pb-c.c)
 generated_h := $(proto:schema/%.proto=$G/%.pb-c.h)
 
 # The library, and what the program has besides.
-lib := $(patsubst %.c,$B/core/%.o,$(catalog_c) $(importer_c) $(library_c)) \
+lib := $(patsubst %.c,$B/core/%.o,$(catalog_c) $(importer_c)) \
        $(patsubst $G/%.c,$B/core/gen/%.o,$(generated_c))
 core := $(lib) $(patsubst %.c,$B/core/%.o,$(filter-out shell/main.c,$(shell_c)))
 main := $B/core/shell/main.o
-# The extension: the catalog that answers, without exports, the importer and the shell.
-ext := $(patsubst %.c,$B/ext/%.o,$(filter-out catalog/export/%,$(catalog_c))) $B/ext/gen/schema.o
+# The extension: the catalog that answers, without exports, the library, the importer and the shell.
+ext := $(patsubst %.c,$B/ext/%.o,$(filter-out catalog/export/% catalog/library/%,$(catalog_c))) $B/ext/gen/schema.o
 
 # Objects depend on the flags they were made with; an installation takes what there is.
 flags := $(CC) $(cflags) $(CFLAGS) $(CPPFLAGS) $(ldflags) $(LDFLAGS)
@@ -301,9 +300,9 @@ install-lib: $B/libckptdb.so
 	ln -sf libckptdb.so.$(version) "$(DESTDIR)$(LIBDIR)/$(soname)"
 	ln -sf $(soname) "$(DESTDIR)$(LIBDIR)/libckptdb.so"
 	$(INSTALL) -m 644 catalog/ckptdb.h "$(DESTDIR)$(INCLUDEDIR)/ckptdb.h"
-	$(INSTALL) -m 644 library/libckptdb.3 "$(DESTDIR)$(MANDIR)/man3/libckptdb.3"
+	$(INSTALL) -m 644 catalog/library/libckptdb.3 "$(DESTDIR)$(MANDIR)/man3/libckptdb.3"
 	sed -e 's|@libdir@|$(LIBDIR)|; s|@includedir@|$(INCLUDEDIR)|; s|@version@|$(version)|' \
-	    -e 's|@requires@|$(modules)|' library/libckptdb.pc.in >"$(DESTDIR)$(LIBDIR)/pkgconfig/libckptdb.pc"
+	    -e 's|@requires@|$(modules)|' catalog/library/libckptdb.pc.in >"$(DESTDIR)$(LIBDIR)/pkgconfig/libckptdb.pc"
 
 uninstall:
 	rm -f "$(DESTDIR)$(BINDIR)/ckptdb" "$(DESTDIR)$(LIBDIR)/ckptdb.so" \

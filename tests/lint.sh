@@ -31,8 +31,8 @@ absent() { # TITLE PATTERN ALLOWED PATH...
 
 # --- layers: every include points down ------------------------------------------------------
 # Folders that include what tests/layers.txt has below them, or that it does not know.
-git ls-files --cached --others --exclude-standard '*.[ch]' | grep -E '^(catalog|importer|library|shell)/' |
-    xargs grep -HE '^# *include "(catalog|importer|library|shell)/' |
+git ls-files --cached --others --exclude-standard '*.[ch]' | grep -E '^(catalog|importer|shell)/' |
+    xargs grep -HE '^# *include "(catalog|importer|shell)/' |
     awk -v order=tests/layers.txt '
         BEGIN { while ((getline line < order) > 0) if (line !~ /^#/) rank[line] = ++n }
         { file = $1; sub(/:.*/, "", file); used = $0; sub(/^[^"]*"/, "", used); sub(/".*/, "", used)
@@ -45,7 +45,7 @@ verdict 'every include points down (tests/layers.txt)' $?
 
 # The shell is built against the public header, and what draws; with that alone it links.
 public='catalog/(ckptdb|base/(text|arena|strmap|nearest|error|json|module_tree))\.h'
-grep -rHE --include='*.[ch]' '^# *include "(catalog|importer|library)/' shell | grep -vE "\"$public\"" >"$log/found"
+grep -rHE --include='*.[ch]' '^# *include "(catalog|importer)/' shell | grep -vE "\"$public\"" >"$log/found"
 [ ! -s "$log/found" ]
 verdict 'the shell includes catalog/ckptdb.h and what draws' $?
 # shellcheck disable=SC2046
@@ -60,11 +60,11 @@ absent 'only SQL and the database know SQLite' \
     "$include(sqlite3|catalog/db/sqlite\.h)" "$may_sqlite" catalog importer
 absent 'only catalog/store opens data files' \
     '(^|[^>.[:alnum:]_])(open|openat|fopen|freopen|mkstemp|creat)\(' \
-    'catalog/store/[^:]*' catalog importer library
+    'catalog/store/[^:]*' catalog importer
 absent 'functions that overrun, share state or hide errors' \
     '\b(strcpy|strcat|sprintf|vsprintf|strtok|strerror|strsignal|localtime|gmtime|asctime|ctime|rand|atoi|atol|atof|alloca|tmpnam|mktemp|setjmp|longjmp)\(' \
-    none catalog importer library shell tests
-absent 'nothing unfinished' '\b(TODO|FIXME|XXX)\b' none catalog importer library shell tests
+    none catalog importer shell tests
+absent 'nothing unfinished' '\b(TODO|FIXME|XXX)\b' none catalog importer shell tests
 
 nm -D --defined-only build/ckptdb.so | awk '{print $3}' | sort >"$log/exports"
 printf '%s\n' sqlite3_ckptdb_init sqlite3_ckptdb_noread_init | diff - "$log/exports" >"$log/found"

@@ -6,6 +6,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "shell/command/sql_hint.h"
 #include "shell/render/human.h"
@@ -13,7 +14,8 @@
 
 #define WORDS_MAX   256
 #define CONTEXT_MAX 72 /* bytes of the line that an error is shown in */
-#define LONG        0.5 /* seconds of processor, after which it is told how to ask quicker */
+#define LONG                                                                             \
+    0.5 /* seconds of processor, after which a person is told how to ask quicker */
 
 /* Where a unit stands. */
 struct origin {
@@ -88,7 +90,8 @@ static int run_timed(struct session *s, sqlite3_stmt *stmt)
     if (s->timer)
         fprintf(stderr, "%.3f s, %.3f s of processor\n",
                 seconds_of(&wall[1]) - seconds_of(&wall[0]), worked);
-    if (sql && status == STATUS_FINE && (worked > LONG || s->timer))
+    if (sql && status == STATUS_FINE &&
+        (s->timer || (worked > LONG && isatty(STDERR_FILENO))))
         sql_quicker(s, sql);
     sqlite3_free(sql);
     return status;

@@ -9,7 +9,7 @@
 #include "importer/import.h"
 #include "importer/walk/unread.h"
 #include "importer/walk/walk.h"
-#include "library/library.h"
+#include "catalog/library/library.h"
 
 /* --- what is said of it -------------------------------------------------------------------- */
 

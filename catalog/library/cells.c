@@ -6,7 +6,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/convert/convert.h"
-#include "library/tensor.h"
+#include "catalog/library/tensor.h"
 
 #define MULTIPLE 1024 /* elements: whole blocks of any dtype */
 

@@ -7,7 +7,7 @@
 #include "catalog/base/text.h"
 #include "catalog/map/form.h"
 #include "catalog/sql/rules_store.h"
-#include "library/library.h"
+#include "catalog/library/library.h"
 
 char *library_dialect(const ckptdb *c, const char *map, struct error *err)
 {

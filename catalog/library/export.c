@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "catalog/export/select.h"
-#include "library/library.h"
+#include "catalog/library/library.h"
 
 /* One export on its way. */
 struct exporting {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "catalog/store/source.h"
-#include "library/library.h"
+#include "catalog/library/library.h"
 
 /* There is none called so: which there are. */
 static void refuse_key(const ckptdb *c, const char *map, const char *key,

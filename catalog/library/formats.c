@@ -8,7 +8,7 @@
 #include "catalog/model/dtype.h"
 #include "importer/job/format.h"
 #include "importer/walk/unread.h"
-#include "library/library.h"
+#include "catalog/library/library.h"
 
 /* What is known under one name: a format that is read, one that is written, both or neither. */
 struct known {

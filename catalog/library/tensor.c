@@ -8,7 +8,7 @@
 #include "catalog/export/select.h"
 #include "catalog/map/ruleset.h"
 #include "catalog/read/tensor_stream.h"
-#include "library/tensor.h"
+#include "catalog/library/tensor.h"
 
 _Static_assert(sizeof(struct ckptdb_slice) == sizeof(struct slice), "slice");
 _Static_assert(offsetof(struct ckptdb_slice, step) == offsetof(struct slice, step),

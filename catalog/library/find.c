@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "library/library.h"
+#include "catalog/library/library.h"
 
 #define ROWS                                                                             \
     "SELECT c.id, n.name, c.run, c.step FROM checkpoints c JOIN labels n ON n.id = c.id" \

@@ -9,7 +9,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/db/labels.h"
-#include "library/library.h"
+#include "catalog/library/library.h"
 
 /* Every column that holds absolute paths. */
 static const struct {

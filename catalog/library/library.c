@@ -1,4 +1,4 @@
-#include "library/library.h"
+#include "catalog/library/library.h"
 
 #include <stdarg.h>
 #include <stddef.h>

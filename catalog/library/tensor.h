@@ -6,7 +6,7 @@
 
 #include "catalog/base/arena.h"
 #include "catalog/read/read.h"
-#include "library/library.h"
+#include "catalog/library/library.h"
 
 struct ckptdb_tensor {
     struct arena arena;

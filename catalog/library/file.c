@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "catalog/store/output.h"
-#include "library/library.h"
+#include "catalog/library/library.h"
 
 struct ckptdb_file {
     struct output *output;

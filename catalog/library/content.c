@@ -7,7 +7,7 @@
 #include "catalog/content/stats.h"
 #include "catalog/export/refuse.h"
 #include "importer/verify.h"
-#include "library/library.h"
+#include "catalog/library/library.h"
 
 /* Work on some checkpoints, one after the other. */
 struct working {

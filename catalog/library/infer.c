@@ -7,7 +7,7 @@
 #include "catalog/infer/run.h"
 #include "catalog/map/form.h"
 #include "catalog/sql/rules_store.h"
-#include "library/library.h"
+#include "catalog/library/library.h"
 
 struct ckptdb_inferred {
     struct inferred result;
