@@ -495,5 +495,6 @@ const struct format format_dcp = {
     .suffixes = "",
     .separator = '.',
     .probe_dir = dcp_probe_dir,
+    .flat = true,
     .index = dcp_index,
 };

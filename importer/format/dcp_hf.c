@@ -276,5 +276,6 @@ const struct format format_dcp_hf = {
     .suffixes = "",
     .separator = '.',
     .probe_dir = dcp_hf_probe_dir,
+    .flat = true,
     .index = dcp_hf_index,
 };

@@ -419,5 +419,6 @@ const struct format format_deepspeed = {
     .suffixes = "",
     .separator = '.',
     .probe_dir = deepspeed_probe,
+    .flat = true,
     .index = deepspeed_index,
 };

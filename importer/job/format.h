@@ -66,8 +66,8 @@ struct format {
     int (*probe)(const struct probe *);
 
     /* Same for a directory that is one checkpoint. NULL: never. The walk then takes the
-     * directory as the primary and does not enter it: all that is in it and below is this
-     * checkpoint's own, whatever it is. Directories are asked before their files: a file
+     * directory as the primary and, unless it is `flat`, does not enter it: all that is in it and
+     * below is this checkpoint's own, whatever it is. Directories are asked before their files: a file
      * that makes its directory a checkpoint (T5X's `checkpoint`) is found by peek. An
      * argument that lies inside such a directory means that checkpoint. */
     int (*probe_dir)(const struct probe_dir *);
@@ -76,6 +76,10 @@ struct format {
      * an argument that is one means the checkpoint around it. Of other formats it means itself,
      * whatever is around. */
     bool part;
+
+    /* All that belongs to such a directory lies in itself: those below are looked at on their
+     * own, as anywhere else. */
+    bool flat;
 
     /* The checkpoint's name for a primary file called `name`, in the same directory.
      * NULL: the file's own. */

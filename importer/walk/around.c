@@ -40,10 +40,13 @@ static bool names_part(const char *name)
 
 bool checkpoint_around(char *path)
 {
+    const size_t given = strlen(path);
     size_t best = 0;
     char *copy = strdup(path);
     for (char *slash; copy && (slash = strrchr(copy, '/')) && slash != copy;) {
         const struct format *format = format_of(copy);
+        if (format && format->flat && strlen(copy) < given)
+            break;
         if (format)
             best = strlen(copy);
         if (format ? !format->part : best || !names_part(slash + 1))

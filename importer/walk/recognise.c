@@ -409,7 +409,8 @@ static void add_directory_unit(struct walker *w, struct listing *l, struct unit 
         u.siblings = listing_names(l, &w->walk->arena);
     u.sibling_count = u.siblings ? l->file_count : 0;
     w->walk->files += l->file_count;
-    walk_remember(w, &w->walk->whole, l->path);
+    if (!u.format->flat)
+        walk_remember(w, &w->walk->whole, l->path);
     walk_add_unit(w, u);
     pthread_mutex_unlock(&w->lock);
 }
@@ -464,8 +465,9 @@ const struct format *directory_format(struct listing *l, struct error *trouble)
     return files && dirs ? format_for_dir(&p) : NULL;
 }
 
-/* Is the directory one checkpoint? It is not looked into while it is as it was. */
-static bool recognise_directory(struct walker *w, struct listing *l)
+/* Is the directory one checkpoint, and do those below it belong to it, too? It is not looked into
+ * while it is as it was. */
+static bool recognise_directory(struct walker *w, struct listing *l, bool *whole)
 {
     const struct known_checkpoint *known = known_checkpoint(w->options->known, l->path);
     char text[1200];
@@ -474,6 +476,7 @@ static bool recognise_directory(struct walker *w, struct listing *l)
         u.unchanged = unit_unchanged(w, l, &u, NULL, false);
     struct error trouble = {.offset = NO_OFFSET};
     bool was_one = u.format && u.format->probe_dir;
+    *whole = true;
     if (!u.unchanged)
         u.format = directory_format(l, &trouble);
     if (trouble.status != OK) {
@@ -483,15 +486,18 @@ static bool recognise_directory(struct walker *w, struct listing *l)
         pthread_mutex_unlock(&w->lock);
         return was_one || u.format;
     }
-    if (u.format)
+    if (u.format) {
         add_directory_unit(w, l, u);
+        *whole = !u.format->flat;
+    }
     return u.format;
 }
 
 bool recognise(struct walker *w, struct listing *l)
 {
-    if (l->asked == ASKED_ALL && recognise_directory(w, l))
-        return true;
+    bool whole;
+    if (l->asked == ASKED_ALL && recognise_directory(w, l, &whole))
+        return whole;
     if (!l->file_count)
         return false;
     bool *claims_only = arena_array(l->arena, l->file_count, sizeof(*claims_only));

@@ -68,7 +68,7 @@ struct listing {
 void report_unread(struct walker *, struct listing *);
 
 /* Find the checkpoints of a directory and put them into the walk. True: the directory is one
- * itself, nothing below it is looked at. */
+ * itself, with all that is below it. */
 bool recognise(struct walker *, struct listing *);
 
 /* The format of a directory that is one checkpoint; only its names are looked at, and what

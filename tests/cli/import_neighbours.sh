@@ -103,3 +103,14 @@ for name in a b c d; do
     "$CKPTDB_BIN" get side "$name" 2>&1
     echo "status $?"
 done
+
+fresh 'folders below one whose files are its own'
+cp -r "$TESTS/fixtures/dcp/y_two" here/dcp
+mkdir -p here/dcp/older/5
+safetensors here/dcp/older/model.safetensors
+safetensors here/dcp/older/5/model.safetensors
+cp -r "$TESTS/fixtures/dcp/y_two" here/dcp/older/inner
+imported here
+imported here/dcp/older/5
+rm -r here/dcp/older/inner
+imported here --prune
