@@ -25,41 +25,43 @@ WITH
   side_b(id, name, ord, dtype, shape, nbytes, hash) AS MATERIALIZED (
     SELECT id, name, ord, dtype, shape, nbytes, hash FROM tensor WHERE checkpoint_id = :b
   ),
-  alone_a(id, hash, n) AS (
-    SELECT n, hash, row_number() OVER (PARTITION BY hash ORDER BY ord)
-    FROM side_a
-    WHERE hash IS NOT NULL AND (key IS NULL OR key NOT IN (SELECT name FROM side_b))
+  -- Side by side by name, with all that is shown: nothing is looked up twice.
+  named(n, turn, name_a, dtype_a, shape_a, nbytes_a, tensor_a, hash_a,
+        name_b, dtype_b, shape_b, nbytes_b, tensor_b, hash_b) AS MATERIALIZED (
+    SELECT a.n, a.ord, a.name, a.dtype, a.shape, a.nbytes, a.id, a.hash,
+           b.name, b.dtype, b.shape, b.nbytes, b.id, b.hash
+    FROM side_a a LEFT JOIN side_b b ON b.name = a.key
   ),
-  alone_b(id, hash, n) AS (
-    SELECT id, hash, row_number() OVER (PARTITION BY hash ORDER BY ord)
-    FROM side_b
-    WHERE hash IS NOT NULL
-      AND name NOT IN (SELECT key FROM side_a WHERE key IS NOT NULL)
+  alone_b AS MATERIALIZED (
+    SELECT * FROM side_b
+    WHERE id NOT IN (SELECT tensor_b FROM named WHERE tensor_b IS NOT NULL)
   ),
   renamed(a, b) AS MATERIALIZED (
-    SELECT a.id, b.id FROM alone_a a JOIN alone_b b ON b.hash = a.hash AND b.n = a.n
+    SELECT a.n, b.id
+    FROM (SELECT n, hash_a AS hash, row_number() OVER (PARTITION BY hash_a ORDER BY turn) AS nth
+          FROM named WHERE tensor_b IS NULL AND hash_a IS NOT NULL) a
+    JOIN (SELECT id, hash, row_number() OVER (PARTITION BY hash ORDER BY ord) AS nth
+          FROM alone_b WHERE hash IS NOT NULL) b ON b.hash = a.hash AND b.nth = a.nth
   ),
-  pair(a, b, is_renamed, turn) AS (
-    SELECT a.n, b.id, 0, a.ord
-    FROM side_a a LEFT JOIN side_b b ON b.name = a.key
-    WHERE a.n NOT IN (SELECT a FROM renamed)
+  pair AS (
+    SELECT *, 0 AS is_renamed FROM named
+    WHERE tensor_b IS NOT NULL OR n NOT IN (SELECT a FROM renamed)
     UNION ALL
-    SELECT r.a, r.b, 1, a.ord FROM renamed r JOIN side_a a ON a.n = r.a
+    SELECT a.n, turn, name_a, dtype_a, shape_a, nbytes_a, tensor_a, hash_a,
+           b.name, b.dtype, b.shape, b.nbytes, b.id, b.hash, 1
+    FROM renamed r JOIN named a ON a.n = r.a JOIN alone_b b ON b.id = r.b
     UNION ALL
-    SELECT NULL, id, 0, (1 << 32) + ord FROM side_b
-    WHERE name NOT IN (SELECT key FROM side_a WHERE key IS NOT NULL)
-      AND id NOT IN (SELECT b FROM renamed)
+    SELECT NULL, (1 << 32) + ord, NULL, NULL, NULL, NULL, NULL, NULL,
+           name, dtype, shape, nbytes, id, hash, 0
+    FROM alone_b WHERE id NOT IN (SELECT b FROM renamed)
   )
-SELECT CASE WHEN p.a IS NULL THEN 'only_b' WHEN p.b IS NULL THEN 'only_a'
-            WHEN p.is_renamed THEN 'renamed'
-            WHEN a.shape <> b.shape THEN 'shape' -- what is not known differs from nothing
-            WHEN a.dtype <> b.dtype THEN 'dtype'
-            WHEN a.hash IS NULL OR b.hash IS NULL THEN 'unread'
-            WHEN a.hash <> b.hash THEN 'value' ELSE 'same' END AS status,
-       a.name AS name_a, b.name AS name_b, a.dtype AS dtype_a, b.dtype AS dtype_b,
-       a.shape AS shape_a, b.shape AS shape_b, a.nbytes AS nbytes_a, b.nbytes AS nbytes_b,
-       a.id AS tensor_a, b.id AS tensor_b, a.hash AS hash_a, b.hash AS hash_b
-FROM pair p
-LEFT JOIN side_a a ON a.n = p.a
-LEFT JOIN side_b b ON b.id = p.b
-ORDER BY p.turn
+SELECT CASE WHEN n IS NULL THEN 'only_b' WHEN tensor_b IS NULL THEN 'only_a'
+            WHEN is_renamed THEN 'renamed'
+            WHEN shape_a <> shape_b THEN 'shape' -- what is not known differs from nothing
+            WHEN dtype_a <> dtype_b THEN 'dtype'
+            WHEN hash_a IS NULL OR hash_b IS NULL THEN 'unread'
+            WHEN hash_a <> hash_b THEN 'value' ELSE 'same' END AS status,
+       name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b,
+       tensor_a, tensor_b, hash_a, hash_b
+FROM pair
+ORDER BY turn
