@@ -9,8 +9,10 @@
     "iif(run IS NULL OR instr(name, '@' || step) = 0, run, "                             \
     "substr(name, 1, instr(name, '@' || step) - 1)) AS run"
 
-static const char usual[] = "id, name, format, " SHORT_RUN ", step, mtime AS date, state,"
-                            " tensors, nbytes, parameters, files, path";
+/* What tells most comes first: a narrow screen leaves out from the end. The name says the run. */
+static const char usual[] =
+    "id, name, format, step, state, tensors, nbytes, mtime AS date, "
+    "parameters, files, " SHORT_RUN ", path";
 
 extern const struct command command_ls;
 
