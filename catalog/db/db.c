@@ -211,17 +211,48 @@ static enum status renew(sqlite3 *db, struct error *err)
     return end(db, status, err);
 }
 
-/* Append SQL whose views and tables are this connection's own. */
-static void add_temporary(struct text *out, const char *sql)
+/* Whether the file has the table. */
+static bool has_table(sqlite3 *db, const char *name, size_t len)
+{
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(
+            db, "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?1", -1,
+            &s, NULL) == SQLITE_OK)
+        sqlite3_bind_text(s, 1, name, (int)len, SQLITE_STATIC);
+    bool has = s && sqlite3_step(s) == SQLITE_ROW;
+    sqlite3_finalize(s);
+    return has;
+}
+
+/* After "CREATE ": the table that is made, or that an index is made of. NULL: a view. */
+static const char *table_of(const char *statement, size_t *len)
+{
+    const char *before = strncmp(statement, "VIEW ", 5) == 0    ? NULL
+                         : strncmp(statement, "TABLE ", 6) == 0 ? " EXISTS "
+                                                                : " ON ";
+    const char *name = before ? strstr(statement, before) : NULL;
+    name = name ? name + strlen(before) : NULL;
+    *len = name ? strcspn(name, " (") : 0;
+    return name;
+}
+
+/* Append SQL whose views, and tables that the file lacks, are this connection's own. */
+static void add_temporary(sqlite3 *db, struct text *out, const char *sql)
 {
     static const char create[] = "\nCREATE ";
-    for (const char *found; (found = strstr(sql, create)); sql = found) {
-        found += strlen(create);
-        text_add(out, sql, (size_t)(found - sql));
-        if (strncmp(found, "VIEW ", 5) == 0 || strncmp(found, "TABLE ", 6) == 0)
+    const char *at = strstr(sql, create);
+    while (at) {
+        const char *statement = at + strlen(create);
+        size_t len;
+        const char *table = table_of(statement, &len);
+        at = strstr(statement, create);
+        if (table && has_table(db, table, len))
+            continue;
+        text_adds(out, create);
+        if (!table || strncmp(statement, "TABLE ", 6) == 0)
             text_adds(out, "TEMP ");
+        text_add(out, statement, at ? (size_t)(at - statement) : strlen(statement));
     }
-    text_adds(out, sql);
 }
 
 /* The same for a connection that only reads: its own views, and what it has of tables that
@@ -232,15 +263,18 @@ static enum status overlay(sqlite3 *db, struct error *err)
         struct text temporary = {0};
         if (!is_from(f, LATER) || strstr(f->text, "\nCREATE TRIGGER "))
             continue;
-        add_temporary(&temporary, f->text);
+        add_temporary(db, &temporary, f->text);
         if (text_str(&temporary))
             db_exec(db, text_str(&temporary), err);
         else
             error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
         text_release(&temporary);
     }
-    return err->status == OK && labels_renew(db, err) == OK ? folds_renew(db, err)
-                                                            : err->status;
+    if (err->status == OK && !has_table(db, "labels", strlen("labels")))
+        labels_renew(db, err);
+    if (err->status == OK && !has_table(db, "layout_folds", strlen("layout_folds")))
+        folds_renew(db, err);
+    return err->status;
 }
 
 enum status db_build_indexes(sqlite3 *db, struct error *err)

@@ -140,7 +140,7 @@ static int load(struct extent_cursor *c, int64_t id)
     arena_release(&c->arena);
     c->arena = (struct arena){0};
     c->tensor = (struct stored_tensor){0};
-    c->at = 0;
+    c->at = c->run = c->within = 0;
     struct lookup *l = keeper_lookup(keeper_of(c), &err);
     if (l)
         lookup_tensor(l, id, &c->arena, &c->tensor, &err);

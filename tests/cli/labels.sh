@@ -39,6 +39,13 @@ sqlite "SELECT user_version FROM pragma_user_version; SELECT count(*), count(sta
 sqlite import .
 sqlite import .
 sqlite "SELECT count(*), count(state), min(name) FROM checkpoint"
+echo "--- a catalog of version 3, only read: what it knows is shown, what it lacks is worked out"
+cp "$CKPTDB" old.db
+sqlite hash >/dev/null
+sqlite 'DROP VIEW by_folded_module; DROP TABLE layout_folds; DROP TABLE damages; PRAGMA user_version = 3'
+sqlite --readonly "SELECT count(*) > 3, count(*) = count(hash), count(*) = count(state) FROM checkpoint"
+sqlite --readonly "SELECT count(DISTINCT checkpoint_id) > 3 FROM by_folded_module; SELECT count(*) FROM damage"
+sqlite --readonly "SELECT user_version FROM pragma_user_version"
 echo "--- each by its name, and each once"
 "$CKPTDB_BIN" "SELECT name FROM checkpoint" | while read -r name; do
     "$CKPTDB_BIN" tensors "$name" >/dev/null || echo "not found: $name"
