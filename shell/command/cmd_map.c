@@ -263,7 +263,9 @@ static const struct verb {
 
 static bool usage_is_good(const struct verb *v, const struct args *args)
 {
-    bool good = args->count == v->operands + 1;
+    bool good = true;
+    if (!verb_has_operands("map", v->usage, v->operands, args))
+        return false;
     for (int i = 0; i < OPTIONS; i++)
         good = good && (!args->value[i] || v->options >> i & 1);
     if (!good)

@@ -211,10 +211,8 @@ static int optimizer_run(struct session *s, const struct args *args)
         const struct verb *v = &verbs[i];
         if (strcmp(args->operand[0], v->name) != 0)
             continue;
-        if (args->count != v->operands + 1) {
-            complain("usage: optimizer %s", v->usage);
+        if (!verb_has_operands("optimizer", v->usage, v->operands, args))
             return STATUS_TROUBLE;
-        }
         if (!v->opens && !session_open(s, CKPTDB_READ))
             return STATUS_TROUBLE;
         return v->run(s, args);

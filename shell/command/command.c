@@ -343,6 +343,23 @@ static int check_operands(const struct command *c, const struct args *args)
     return STATUS_FINE;
 }
 
+bool verb_has_operands(const char *command, const char *usage, int operands,
+                       const struct args *args)
+{
+    const int verb = (int)strcspn(usage, " ");
+    size_t len;
+    if (args->count == operands + 1)
+        return true;
+    const char *missing = operand_name(usage + verb, args->count - 1, &len);
+    if (args->count <= operands)
+        complain("%s %.*s: %.*s is missing", command, verb, usage, (int)len, missing);
+    else
+        complain("%s %.*s: one argument too many: %s", command, verb, usage,
+                 args->operand[operands + 1]);
+    complain("usage: %s %s", command, usage);
+    return false;
+}
+
 static const enum ckptdb_mode modes_of_need[] = {
     [CATALOG_READ] = CKPTDB_READ,
     [CATALOG_WRITE] = CKPTDB_WRITE,

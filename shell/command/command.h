@@ -99,4 +99,9 @@ int command_run(struct session *, const struct command *, int argc,
 const char *args_option(const struct command *, const struct args *, const char *name);
 bool args_flag(const struct command *, const struct args *, const char *name);
 
+/* Of a command with verbs, whether as many operands follow the verb as its usage ("load NAME FILE")
+ * names; else says which is missing, or one too many. */
+bool verb_has_operands(const char *command, const char *usage, int operands,
+                       const struct args *);
+
 #endif
