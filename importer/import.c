@@ -270,7 +270,7 @@ static enum status choose(struct importing *im, struct import_report *report,
     const struct walk *walk = im->walk;
     im->todo = calloc(walk->unit_count + 1, sizeof(*im->todo));
     if (!im->todo)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     for (uint64_t i = 0; i < walk->unit_count; i++) {
         if (walk->units[i].unchanged)
             report->unchanged++;
@@ -334,7 +334,7 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
     if (im.looker)
         run(&im, db, report, err);
     else
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
     text_release(&looker);
     return err->status;
 }

@@ -19,11 +19,6 @@
 
 #define KEEP_SECONDS 2 /* so much work is lost to a kill, and to one checkpoint */
 
-enum status verify_no_memory(struct error *err)
-{
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-}
-
 const char *verify_sql(const char *name)
 {
     static const char folder[] = "schema/verify/";
@@ -40,14 +35,6 @@ static enum status prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
     return sqlite3_prepare_v2(db, sql, -1, out, NULL) == SQLITE_OK
                ? OK
                : db_error(db, "cannot read the catalog", err);
-}
-
-static enum status step(sqlite3 *db, sqlite3_stmt *s, struct error *err)
-{
-    const int rc = sqlite3_step(s);
-    sqlite3_reset(s);
-    return rc == SQLITE_DONE || rc == SQLITE_ROW ? OK
-                                                 : db_error(db, "cannot verify", err);
 }
 
 /* --- findings ------------------------------------------------------------------------------- */
@@ -78,7 +65,7 @@ static enum status put_row(struct verifier *v, int64_t checkpoint,
         sqlite3_bind_int64(s, 4, (sqlite3_int64)offset);
     bind_text(s, 5, row[2]);
     bind_text(s, 6, row[3]);
-    return step(v->fresh, s, err);
+    return db_step(v->fresh, s, "cannot verify", err);
 }
 
 enum status verify_found(struct verifier *v, int64_t checkpoint, const char *name,
@@ -122,7 +109,7 @@ static enum status list_siblings(struct verifier *v, struct verified *c,
     const size_t len = slash && slash != c->primary ? (size_t)(slash - c->primary) : 1;
     const char *directory = arena_copy(&v->arena, c->primary, len);
     if (!directory)
-        return verify_no_memory(err);
+        return error_memory(err);
     c->directory = c->primary;
     if (directory_list(c->primary, 0, NULL, add_name, &n, &ignored) != OK) {
         c->directory = directory;
@@ -225,7 +212,7 @@ static enum status index_all(struct verifier *v, struct error *err)
                               .stop = stopped};
     v->reuse = reuse_new();
     if (!v->reuse)
-        return verify_no_memory(err);
+        return error_memory(err);
     if (writer_open(v->fresh, NULL, NULL, NULL, &v->writer, err) == OK) {
         if (work_run(&work, err) == OK)
             writer_close(v->writer, err);
@@ -252,10 +239,10 @@ static enum status attach(struct verifier *v, struct error *err)
     }
     text_adds(&uri, "?mode=ro");
     if (!text_str(&uri))
-        verify_no_memory(err);
+        error_memory(err);
     else if (prepare(v->fresh, "ATTACH ?1 AS known", &s, err) == OK) {
         sqlite3_bind_text(s, 1, text_str(&uri), -1, SQLITE_STATIC);
-        step(v->fresh, s, err);
+        db_step(v->fresh, s, "cannot verify", err);
     }
     sqlite3_finalize(s);
     text_release(&uri);
@@ -333,10 +320,10 @@ static enum status compare_by(struct verifier *v, const struct verified *c,
     text_addf(&sql, "INSERT INTO temp.found SELECT :known, * FROM (\n%s)",
               verify_sql(query));
     if (!text_str(&sql))
-        verify_no_memory(err);
+        error_memory(err);
     else if (prepare(v->fresh, text_str(&sql), &s, err) == OK) {
         bind_both(s, c);
-        step(v->fresh, s, err);
+        db_step(v->fresh, s, "cannot verify", err);
     }
     sqlite3_finalize(s);
     text_release(&sql);
@@ -414,7 +401,7 @@ static enum status cover(void *context, const struct stored_tensor *t, struct er
         const size_t len = verify_run_key(key, f->path, e->offset + f->base - before);
         if (len &&
             !strmap_keep(&r->covered, &r->arena, key, len, &(const char *){NULL}, &added))
-            return verify_no_memory(err);
+            return error_memory(err);
     }
     return OK;
 }
@@ -490,7 +477,7 @@ static enum status copy_rows(struct verifier *v, const struct verified *c,
         while (err->status == OK && (rc = sqlite3_step(from)) == SQLITE_ROW) {
             for (int i = 0; i < 6; i++)
                 sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i));
-            step(v->catalog, to, err);
+            db_step(v->catalog, to, "cannot verify", err);
         }
         if (err->status == OK && rc != SQLITE_DONE)
             db_error(v->fresh, NULL, err);
@@ -542,7 +529,7 @@ static enum status add_checkpoint(struct verifier *v, sqlite3_stmt *s, struct er
     c->path = arena_copy(&v->arena, path, strlen(path));
     c->primary = primary ? arena_copy(&v->arena, primary, strlen(primary)) : c->path;
     if (!c->path || !c->primary)
-        return verify_no_memory(err);
+        return error_memory(err);
     if (c->format && list_siblings(v, c, v->count ? c - 1 : NULL, err) == OK)
         v->readable++;
     v->count++;
@@ -569,7 +556,7 @@ static enum status load(struct verifier *v, size_t *skipped, struct error *err)
     text_addc(&known, ']');
     v->list = calloc(v->options->count + 1, sizeof(*v->list));
     if (!v->list || !text_str(&ids) || !text_str(&known))
-        verify_no_memory(err);
+        error_memory(err);
     else if (prepare(v->catalog, sql, &s, err) == OK) {
         sqlite3_bind_text(s, 4, text_str(&known), -1, SQLITE_STATIC);
         sqlite3_bind_text(s, 1, text_str(&ids), -1, SQLITE_STATIC);

@@ -93,7 +93,7 @@ static enum status check_members(struct archive *a, const struct strmap *covered
     char key[RUN_KEY_BYTES];
     a->todo = arena_array(arena, a->zip.count + 1, sizeof(*a->todo));
     if (!a->todo)
-        return verify_no_memory(err);
+        return error_memory(err);
     for (uint64_t i = 0; i < a->zip.count; i++) {
         const struct zip_member *m = &a->zip.members[i];
         struct zip_run run;

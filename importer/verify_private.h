@@ -38,8 +38,6 @@ struct verifier {
     struct writer *writer;
 };
 
-enum status verify_no_memory(struct error *err);
-
 /* Keep a finding; `name` may be NULL. */
 enum status verify_found(struct verifier *, int64_t checkpoint, const char *name,
                          const struct error *what, struct error *err);

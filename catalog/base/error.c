@@ -33,6 +33,11 @@ enum status error_set(struct error *err, enum status status, const char *source,
     return status;
 }
 
+enum status error_memory(struct error *err)
+{
+    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+}
+
 enum status error_errno(struct error *err, int code, const char *source,
                         const char *doing)
 {

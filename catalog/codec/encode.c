@@ -53,7 +53,7 @@ static enum status add_step(struct encoder *e, const char *chain, const char *na
     e->count++;
     uint8_t *out = malloc((size_t)bound + 1);
     if (!out)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     run_step(s, (struct bytes){(const uint8_t *)"", 0}, out, (size_t)bound, &made, err);
     free(out);
     return err->status;
@@ -65,7 +65,7 @@ enum status encoder_open(const char *chain, struct encoder **out, struct error *
     char name[CODEC_STEP_BYTES];
     const char *argument, *rest = chain;
     if (!e)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     while (err->status == OK && codec_chain_next(&rest, name, &argument))
         add_step(e, chain, name, argument, err);
     if (err->status == OK)
@@ -106,7 +106,7 @@ enum status encoder_run(struct encoder *e, struct bytes in, struct bytes *out,
         uint64_t bound;
         size_t made = 0;
         if (!s->codec->bound(s->text, out->len, &bound) || !make_room(e, i % 2, bound))
-            return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+            return error_memory(err);
         if (run_step(s, *out, e->rooms[i % 2].at, (size_t)bound, &made, err) != OK)
             return err->status;
         *out = (struct bytes){e->rooms[i % 2].at, made};

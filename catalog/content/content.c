@@ -31,21 +31,7 @@ struct run {
     bool tensor_failed, complete;
 };
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-}
-
 /* --- on the caller's thread ----------------------------------------------------------------- */
-
-static enum status step(sqlite3 *db, sqlite3_stmt *s, struct error *err)
-{
-    const int rc = sqlite3_step(s);
-    sqlite3_reset(s);
-    return rc == SQLITE_DONE || rc == SQLITE_ROW
-               ? OK
-               : db_error(db, "cannot keep a hash", err);
-}
 
 static enum status keep_hash(struct run *run, const struct stored_tensor *t,
                              struct error *err)
@@ -57,8 +43,8 @@ static enum status keep_hash(struct run *run, const struct stored_tensor *t,
     sqlite3_bind_text(run->put, 1, text, -1, SQLITE_TRANSIENT);
     sqlite3_bind_int64(run->link, 1, t->id);
     sqlite3_bind_text(run->link, 2, text, -1, SQLITE_TRANSIENT);
-    if (step(run->work->db, run->put, err) == OK)
-        step(run->work->db, run->link, err);
+    if (db_step(run->work->db, run->put, "cannot keep a hash", err) == OK)
+        db_step(run->work->db, run->link, "cannot keep a hash", err);
     return err->status;
 }
 
@@ -203,7 +189,7 @@ static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
     run->fold = digest_fold_new();
     run->complete = true;
     if (!run->fold || !sweep.which)
-        no_memory(err);
+        error_memory(err);
     else
         sweep_run(&sweep, err);
     text_release(&which);
@@ -234,7 +220,7 @@ static enum status keep_checkpoint(sqlite3 *db, int64_t checkpoint,
                 err) == OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
         sqlite3_bind_text(s, 2, text, -1, SQLITE_TRANSIENT);
-        step(db, s, err);
+        db_step(db, s, "cannot keep a hash", err);
     }
     sqlite3_finalize(s);
     return err->status;
@@ -247,7 +233,7 @@ static enum status hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;
     if (!d)
-        return no_memory(err);
+        return error_memory(err);
     if (prepare(db, lines_sql, &s, err) == OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
         while ((rc = sqlite3_step(s)) == SQLITE_ROW)

@@ -7,11 +7,6 @@
 
 #define READ_BYTES ((size_t)256 << 10) /* in the cache from reading to hashing */
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-}
-
 uint64_t part_blocks(uint64_t len)
 {
     return len / DIGEST_BLOCK + (len % DIGEST_BLOCK != 0);
@@ -58,7 +53,7 @@ static void hash(const struct sweep_part *t, struct reader *r, uint8_t *room,
 {
     struct block_digests d = {digest_new(), o->blocks, 0};
     if (!d.digest) {
-        no_memory(&o->err);
+        error_memory(&o->err);
         return;
     }
     read_bytes(t, r, room, hash_bytes_of_block, &d, &o->err);
@@ -136,7 +131,7 @@ struct part_outcome *part_read(const struct sweep_part *t, enum part_reading rea
     if (o && room)
         read_part(t, reading, room, o);
     else if (o)
-        no_memory(&o->err);
+        error_memory(&o->err);
     free(room);
     *bytes = sizeof(*o) + blocks * sizeof(o->blocks[0]);
     return o;

@@ -18,11 +18,6 @@
     (UINT64_C(1) << 31) /* elements that 32 bits can count, and blocks fill */
 #define FEW 512         /* elements: rather than the table, their bins are emptied */
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-}
-
 bool stat_scalar_only;
 
 const struct stat_kernels *stat_kernels(void)
@@ -290,7 +285,7 @@ static enum status count_bytes(struct counting *c, const uint8_t *from, uint64_t
             break;
         c->at += count;
         if (c->at % COUNTS_HOLD == 0 && !empty_table(c->bins, c->out))
-            return no_memory(err);
+            return error_memory(err);
     }
     return err->status;
 }
@@ -306,7 +301,7 @@ static enum status read_part(struct counting *c, struct reader *r, uint64_t elem
     c->of_32 = (float *)c->of_64;
     if (!room || !c->of_64) {
         free(room);
-        return no_memory(err);
+        return error_memory(err);
     }
     for (uint64_t done = 0; done < elements && err->status == OK;) {
         const uint64_t left = elements - done, block = (uint64_t)READ_BLOCKS * STAT_BLOCK;
@@ -351,14 +346,14 @@ static enum status count_part(struct stat_tables *tables, struct counting *c,
     o->groups = calloc(o->group_count + 1, sizeof(*o->groups));
     if (!table || !o->groups) {
         table_give(tables, table);
-        return no_memory(&o->err);
+        return error_memory(&o->err);
     }
     c->bins = table->at;
     read_part(c, r, elements, &o->err);
     if (!(elements <= FEW && c->way != STAT_CODES && !o->err.status
               ? empty_few(c, elements)
               : empty_table(c->bins, o)))
-        no_memory(&o->err);
+        error_memory(&o->err);
     table_give(tables, table);
     return o->err.status;
 }

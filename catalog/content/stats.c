@@ -31,20 +31,6 @@ struct run {
     bool complete;
 };
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-}
-
-static enum status step(sqlite3 *db, sqlite3_stmt *s, struct error *err)
-{
-    const int rc = sqlite3_step(s);
-    sqlite3_reset(s);
-    return rc == SQLITE_DONE || rc == SQLITE_ROW
-               ? OK
-               : db_error(db, "cannot keep statistics", err);
-}
-
 /* --- from how often codes come -------------------------------------------------------------- */
 
 static enum status decode_codes(struct run *run, const struct dtype *d, struct error *err)
@@ -60,7 +46,7 @@ static enum status decode_codes(struct run *run, const struct dtype *d, struct e
     codes = malloc(CODES * sizeof(*codes));
     if (!run->decoded || !codes) {
         free(codes);
-        return no_memory(err);
+        return error_memory(err);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (d->bits == 8)
@@ -155,7 +141,7 @@ static enum status keep(struct run *run, const struct stored_tensor *t, struct e
     if (run->sums.finite)
         stat_histogram(&histogram, run->bins, run->bin_count, way != STAT_64, &run->sums);
     if (!text_str(&histogram))
-        return no_memory(err);
+        return error_memory(err);
     bind_sums(run->put, t, &run->sums, text_str(&histogram));
     text_release(&histogram);
     const bool kept = sqlite3_step(run->put) == SQLITE_ROW;
@@ -163,7 +149,7 @@ static enum status keep(struct run *run, const struct stored_tensor *t, struct e
     sqlite3_bind_int64(run->link, 2, kept ? sqlite3_column_int64(run->put, 0) : 0);
     if (sqlite3_reset(run->put) != SQLITE_OK || !kept)
         return db_error(db, "cannot keep statistics", err);
-    return step(db, run->link, err);
+    return db_step(db, run->link, "cannot keep statistics", err);
 }
 
 static enum status forget(struct run *run, const struct stored_tensor *t,
@@ -285,7 +271,7 @@ static enum status share(sqlite3 *db, int64_t checkpoint, struct error *err)
     if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
         return db_error(db, "cannot read the catalog", err);
     sqlite3_bind_int64(s, 1, checkpoint);
-    step(db, s, err);
+    db_step(db, s, "cannot keep statistics", err);
     sqlite3_finalize(s);
     return err->status;
 }
@@ -315,7 +301,7 @@ static enum status sweep_checkpoint(struct run *run, int64_t checkpoint,
         .progress = show_progress,
     };
     if (!which)
-        return no_memory(err);
+        return error_memory(err);
     begin_tensor(run);
     sweep_run(&sweep, err);
     sqlite3_free(which);
@@ -338,7 +324,7 @@ static enum status prepare(struct run *run, struct error *err)
     run->gathered = calloc(CODES, sizeof(*run->gathered));
     run->room = calloc(CODES, sizeof(*run->room));
     if (!run->tables || !run->gathered || !run->room)
-        return no_memory(err);
+        return error_memory(err);
     return sqlite3_prepare_v2(db, put, -1, &run->put, NULL) == SQLITE_OK &&
                    sqlite3_prepare_v2(db, link, -1, &run->link, NULL) == SQLITE_OK
                ? OK

@@ -20,11 +20,6 @@ struct sweeping {
     uint64_t done, total;
 };
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
-}
-
 bool sweep_parts_are_cheap(const struct stored_tensor *t)
 {
     return (t->storage == STORAGE_RANGE || t->storage == STORAGE_PIECES) && !t->sums &&
@@ -67,7 +62,7 @@ static enum status load_tensor(struct sweeping *s, int64_t id, struct error *err
         return err->status;
     t->cache = s->cache;
     s->tensor_count++;
-    return add_parts(s, t) ? OK : no_memory(err);
+    return add_parts(s, t) ? OK : error_memory(err);
 }
 
 /* Load the next tensors; *more is false after the last. */
@@ -149,7 +144,7 @@ static enum status list_ids(const struct sweep *w, sqlite3_stmt **ids, struct er
               " AND t.storage <> 'none' AND (%s) ORDER BY %s",
               w->which ? w->which : "1", w->order);
     if (!text_str(&sql))
-        no_memory(err);
+        error_memory(err);
     else if (sqlite3_prepare_v2(w->db, text_str(&sql), -1, ids, NULL) != SQLITE_OK)
         db_error(w->db, "cannot read the catalog", err);
     else
@@ -164,7 +159,7 @@ enum status sweep_run(const struct sweep *w, struct error *err)
     sqlite3_stmt *ids = NULL;
     s.tensors = calloc(BATCH_TENSORS, sizeof(*s.tensors));
     if (!s.cache || !s.tensors)
-        no_memory(err);
+        error_memory(err);
     else if (list_ids(w, &ids, err) == OK && lookup_open(w->db, &s.lookup, err) == OK &&
              sum_bytes(&s, ids, err) == OK)
         run_batches(&s, ids, err);

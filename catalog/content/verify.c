@@ -128,7 +128,7 @@ enum status verify_data(const struct verify_data *w, struct error *err)
         .progress = show_progress,
     };
     if (!v.fold)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     sweep_run(&sweep, err);
     digest_fold_free(v.fold);
     return err->status;

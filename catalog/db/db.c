@@ -30,6 +30,13 @@ enum status db_error(sqlite3 *db, const char *doing, struct error *err)
                      doing ? ": " : "", what);
 }
 
+enum status db_step(sqlite3 *db, sqlite3_stmt *s, const char *doing, struct error *err)
+{
+    const int rc = sqlite3_step(s);
+    sqlite3_reset(s);
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? OK : db_error(db, doing, err);
+}
+
 enum status db_exec(sqlite3 *db, const char *sql, struct error *err)
 {
     return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK
@@ -267,7 +274,7 @@ static enum status overlay(sqlite3 *db, struct error *err)
         if (text_str(&temporary))
             db_exec(db, text_str(&temporary), err);
         else
-            error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+            error_memory(err);
         text_release(&temporary);
     }
     if (err->status == OK && !has_table(db, "labels", strlen("labels")))

@@ -35,6 +35,8 @@ enum status db_repair(sqlite3 *, struct error *err);
 /* Set *err from the connection's last error; `doing` may be NULL. */
 enum status db_error(sqlite3 *, const char *doing, struct error *err);
 enum status db_exec(sqlite3 *, const char *sql, struct error *err);
+/* Run a statement whose rows nobody wants, and reset it; `doing` as for db_error(). */
+enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *err);
 
 /*
  * Everything the reader needs of one tensor, in `arena`. ERR_ARGUMENT when there is no such

@@ -176,7 +176,7 @@ enum status known_load(sqlite3 *db, const char *looker, struct known **out,
 {
     struct known *k = calloc(1, sizeof(*k));
     if (!k)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     /* One transaction: the counts and the rows are of one moment. */
     if (db && (db_exec(db, "BEGIN", err) != OK || !load_all(k, db, looker))) {
         db_error(db, "cannot read what is catalogued", err);

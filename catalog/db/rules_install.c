@@ -60,7 +60,7 @@ enum status rules_install(sqlite3 *db, struct error *err)
         const char *stem = f->path + strlen(FOLDER);
         char *name = sqlite3_mprintf("%.*s", (int)strcspn(stem, "."), stem);
         if (!name)
-            return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+            return error_memory(err);
         sqlite3_int64 held = -1; /* not there */
         status =
             run(db, "SELECT shipped FROM ruleset WHERE name = ?1", name, 0, &held, err);

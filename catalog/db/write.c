@@ -299,7 +299,7 @@ enum status writer_open(sqlite3 *db, const char *looker,
 {
     struct writer *w = calloc(1, sizeof(*w));
     if (!w)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     w->db = db;
     w->version = -1;
     w->names_most = NAMES_MOST;

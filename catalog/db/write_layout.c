@@ -62,7 +62,7 @@ static enum status intern(struct writer *w, const char *name, size_t len,
             size_t space = fresh->space ? fresh->space * 2 : 256;
             struct bytes *list = realloc(fresh->list, space * sizeof(*list));
             if (!list)
-                return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+                return error_memory(err);
             fresh->list = list;
             fresh->space = space;
         }
@@ -88,7 +88,7 @@ static enum status intern_all(struct writer *w, const struct batch_layout *l,
     if (count > w->name_space) {
         int64_t *ids = realloc(w->name_ids, count * sizeof(*ids));
         if (!ids)
-            return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+            return error_memory(err);
         w->name_ids = ids;
         w->name_space = count;
     }

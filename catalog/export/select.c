@@ -123,7 +123,7 @@ static enum status check_where(sqlite3 *db, const char *where, struct error *err
     sqlite3_stmt *statement = NULL;
     text_addf(&sql, "SELECT 1 FROM tensor WHERE %s\n", where);
     if (!text_str(&sql))
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
     else
         prepare(db, text_str(&sql), "--where", &statement, err);
     sqlite3_finalize(statement);
@@ -210,7 +210,7 @@ static enum status prepare_selection(sqlite3 *db, const struct selection *want,
             query->name, query->id, want->where);
     text_adds(&sql, query->order);
     if (!text_str(&sql))
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
     else
         prepare(db, text_str(&sql), want->where ? "--where" : want->map, out, err);
     text_release(&sql);

@@ -21,7 +21,7 @@ enum status export_check_tree(struct export_plan *p, struct error *err)
                           text_str(&before));
         text_reset(&before);
         if (!text_adds(&before, t->name)) {
-            error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+            error_memory(err);
             break;
         }
         first = false;

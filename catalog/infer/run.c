@@ -64,7 +64,7 @@ static enum status hash_whole(const struct stored_tensor *t, const struct dtype 
     struct digest *d = digest_new();
     struct digest_fold *f = digest_fold_new();
     if (!d || !f)
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
     else if (tensor_stream_open(t, NULL, to, &s, err) == OK)
         hash_stream(s, d, f, out, err);
     tensor_stream_close(s);
@@ -89,7 +89,7 @@ static enum status hash_sample(const struct stored_tensor *t, const struct dtype
         return err->status;
     d = digest_new();
     if (!d)
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
     for (uint64_t i = 0; d && i < SAMPLES && err->status == OK; i++) {
         const uint64_t first = (t->elements - SAMPLE_RUN) / (SAMPLES - 1) * i;
         const size_t width = to ? to->block_bytes : from->block_bytes;
@@ -120,7 +120,7 @@ static enum status load(struct inferring *i, const struct infer_probe *p,
     if (text_str(&recipe))
         lookup_composed(i->lookup, text_str(&recipe), arena, out, err);
     else
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
     text_release(&recipe);
     return err->status;
 }

@@ -6,8 +6,8 @@
 #include "catalog/content/content.h"
 #include "catalog/content/stats.h"
 #include "catalog/export/refuse.h"
-#include "importer/verify.h"
 #include "catalog/library/library.h"
+#include "importer/verify.h"
 
 /* Work on some checkpoints, one after the other. */
 struct working {

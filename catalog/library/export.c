@@ -34,7 +34,7 @@ static enum status load_zeros(struct arena *arena, struct stored_tensor *out,
     uint64_t *shape = arena_array(arena, 1, sizeof(*shape));
     struct extent *extent = arena_alloc(arena, sizeof(*extent));
     if (!shape || !extent)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     shape[0] = 1;
     *extent = (struct extent){.file = NO_FILE, .stored = sizeof(zero), .bytes = &zero};
     *out = (struct stored_tensor){

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "catalog/store/output.h"
 #include "catalog/library/library.h"
+#include "catalog/store/output.h"
 
 struct ckptdb_file {
     struct output *output;

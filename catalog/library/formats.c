@@ -5,10 +5,10 @@
 
 #include "catalog/base/text.h"
 #include "catalog/export/export.h"
+#include "catalog/library/library.h"
 #include "catalog/model/dtype.h"
 #include "importer/job/format.h"
 #include "importer/walk/unread.h"
-#include "catalog/library/library.h"
 
 /* What is known under one name: a format that is read, one that is written, both or neither. */
 struct known {

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "catalog/db/write.h"
+#include "catalog/library/library.h"
 #include "importer/import.h"
 #include "importer/walk/unread.h"
 #include "importer/walk/walk.h"
-#include "catalog/library/library.h"
 
 /* --- what is said of it -------------------------------------------------------------------- */
 
@@ -91,7 +91,7 @@ static void give_issues(const ckptdb *c, const struct walk *walk, struct issues 
     const char **beside = paths_beside(walk);
     sqlite3_stmt *row = beside ? library_query(c, err, sql, "") : NULL;
     if (!beside)
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
     while (library_row(c, row, err))
         if (asked_for(walk, beside, library_text(row, 1)) ||
             asked_for(walk, beside, library_text(row, 4)))

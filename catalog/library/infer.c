@@ -5,9 +5,9 @@
 
 #include "catalog/base/text.h"
 #include "catalog/infer/run.h"
+#include "catalog/library/library.h"
 #include "catalog/map/form.h"
 #include "catalog/sql/rules_store.h"
-#include "catalog/library/library.h"
 
 struct ckptdb_inferred {
     struct inferred result;

@@ -5,9 +5,9 @@
 
 #include "catalog/base/arena.h"
 #include "catalog/base/text.h"
+#include "catalog/library/library.h"
 #include "catalog/map/form.h"
 #include "catalog/sql/rules_store.h"
-#include "catalog/library/library.h"
 
 char *library_dialect(const ckptdb *c, const char *map, struct error *err)
 {
@@ -17,7 +17,7 @@ char *library_dialect(const ckptdb *c, const char *map, struct error *err)
     if (library_row(c, row, err)) {
         dialect = sqlite3_mprintf("%s", library_text(row, 0));
         if (!dialect)
-            error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+            error_memory(err);
     } else {
         error_set(err, ERR_MISSING, NULL, NO_OFFSET, "no rule set is called '%s'", map);
     }

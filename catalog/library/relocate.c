@@ -30,7 +30,7 @@ static int64_t move_column(const ckptdb *c, size_t place, const char *old,
               " WHERE %s = ?1 OR substr(%s, 1, length(?1) + 1) = ?1 || '/'",
               table, column, column, column, column);
     if (!text_str(&sql)) {
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
         return 0;
     }
     sqlite3_stmt *stmt = library_query(c, err, text_str(&sql), "ss", old, new);

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "catalog/store/source.h"
 #include "catalog/library/library.h"
+#include "catalog/store/source.h"
 
 /* There is none called so: which there are. */
 static void refuse_key(const ckptdb *c, const char *map, const char *key,

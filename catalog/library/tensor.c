@@ -6,9 +6,9 @@
 
 #include "catalog/export/npy_header.h"
 #include "catalog/export/select.h"
+#include "catalog/library/tensor.h"
 #include "catalog/map/ruleset.h"
 #include "catalog/read/tensor_stream.h"
-#include "catalog/library/tensor.h"
 
 _Static_assert(sizeof(struct ckptdb_slice) == sizeof(struct slice), "slice");
 _Static_assert(offsetof(struct ckptdb_slice, step) == offsetof(struct slice, step),
@@ -70,7 +70,7 @@ static void open_tensor(ckptdb *c, int64_t id, const char *recipe, ckptdb_tensor
     struct lookup *lookup = NULL;
     ckptdb_tensor *t = calloc(1, sizeof(*t));
     if (!t)
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
     else if (library_lookup(c, &lookup, err) == OK) {
         if (recipe)
             lookup_composed(lookup, recipe, &t->arena, &t->stored, err);
@@ -132,7 +132,7 @@ static void take_cast(ckptdb_tensor *t, const char *dtype, struct error *err)
 {
     const char *name = dtype ? arena_copy(&t->arena, dtype, strlen(dtype)) : NULL;
     if (dtype && !name)
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
     if (!name || strcmp(name, t->stored.dtype.name) == 0)
         return;
     dtype_find(name, &t->given);

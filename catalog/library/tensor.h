@@ -5,8 +5,8 @@
 #define CKPTDB_LIBRARY_TENSOR_H
 
 #include "catalog/base/arena.h"
-#include "catalog/read/read.h"
 #include "catalog/library/library.h"
+#include "catalog/read/read.h"
 
 struct ckptdb_tensor {
     struct arena arena;

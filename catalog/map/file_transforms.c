@@ -389,7 +389,7 @@ static void write(const struct ruleset *set, struct text *out, struct error *err
     for (size_t i = 0; room && i < set->rules; i++)
         room = split(set->arena, &set->rule[i], nested, &b[i]);
     if (!room) {
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
         return;
     }
     if (set->rules)

@@ -194,6 +194,6 @@ enum status form_write(const struct form *form, const struct ruleset *set,
     if (err->status == OK)
         form->write(set, out, err);
     if (err->status == OK && out->failed)
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
     return err->status;
 }

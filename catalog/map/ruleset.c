@@ -331,7 +331,7 @@ static enum status check_numbers(const struct ruleset *set, struct error *err)
             error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "rule %lld: a NUL character",
                       (long long)r->ord);
         else if (!strmap_add(&seen, (const char *)&r->ord, sizeof(r->ord), &added))
-            error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+            error_memory(err);
         else if (!added)
             error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                       "two rules have the number %lld", (long long)r->ord);
@@ -348,7 +348,7 @@ static enum status check_rules(const struct ruleset *set, struct error *err)
     int64_t ord = 0;
     const char *what = "", *fault = NULL;
     if (!rules)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     if (single)
         fault = rules_fault(rules, &ord, &what);
     if (fault && strncmp(fault, "error: ", 7) == 0) /* the class of Python's re */

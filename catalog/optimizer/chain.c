@@ -338,7 +338,7 @@ enum status optimizer_chain_of(const struct optimizer_place *place,
     struct chain *c = arena_alloc(arena, sizeof(*c));
     *out = (struct optimizer_chain){NULL, NULL};
     if (!c)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     *c = (struct chain){.run = {.arena = arena, .tables = tables, .err = err},
                         .known = true};
     if (know_params(c, &place->params) && take_leaves(c, place)) {

@@ -199,7 +199,7 @@ enum status optimizer_compare(const struct optimizer_rows *wanted,
         fine = compare_leaf(&c, i);
     text_release(&c.name);
     strmap_release(&c.nulls);
-    return fine ? OK : error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    return fine ? OK : error_memory(err);
 }
 
 bool optimizer_difference_name(const struct optimizer_difference *d, struct text *out)

@@ -601,7 +601,7 @@ enum status optimizer_find_layout(const struct optimizer_held *leaves,
     }
     strmap_release(&f.names);
     optimizer_release_params(&f.params);
-    return fine ? OK : error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    return fine ? OK : error_memory(err);
 }
 
 void optimizer_release_layout(struct optimizer_layout *l)

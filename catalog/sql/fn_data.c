@@ -55,7 +55,7 @@ static enum status give_bytes(sqlite3_context *ctx, struct tensor_stream *s,
     uint8_t *all = sqlite3_malloc64(size ? size : 1);
     struct bytes block;
     if (!all)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     while (tensor_stream_next(s, &block, err) == OK && block.len) {
         memcpy(all + at, block.at, block.len);
         at += block.len;

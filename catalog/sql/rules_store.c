@@ -46,7 +46,7 @@ static enum status fetch_set(sqlite3 *db, const char *name, struct ruleset *set,
             set->dialect = copied(set, s, 0, &nul, &room);
             set->options = copied(set, s, 1, &nul, &room);
             if (!room || !set->name || !set->dialect || !set->options)
-                error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+                error_memory(err);
         } else if (rc == SQLITE_DONE) {
             error_set(err, ERR_MISSING, NULL, NO_OFFSET, "no rule set is called '%.200s'",
                       name);
@@ -77,7 +77,7 @@ static enum status fetch_rules(sqlite3 *db, const char *name, struct ruleset *se
             room = room && ruleset_add(set, r);
         }
     if (!room)
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
     else if (err->status == OK && rc != SQLITE_DONE)
         db_error(db, "rules", err);
     sqlite3_finalize(s);
@@ -157,7 +157,7 @@ enum status rules_store(sqlite3 *db, const char *name, const struct ruleset *set
 static enum status scratch_open(sqlite3 **db, struct error *err)
 {
     if (sqlite3_open(":memory:", db) != SQLITE_OK)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
         if (strstr(f->path, "/00_"))
             db_exec(*db, f->text, err);
@@ -178,7 +178,7 @@ static const char *choose(sqlite3 *db, const char *path, const char *name,
     if (prepare(db, sql, name, &s, err) == OK && sqlite3_step(s) == SQLITE_ROW) {
         const char *found = column(s, 0), *all = column(s, 1);
         if (found && !(chosen = arena_copy(arena, found, strlen(found))))
-            error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+            error_memory(err);
         else if (!found && all)
             error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                       "no rule set is called '%.100s'; there are %.300s", name, all);

@@ -305,12 +305,12 @@ static enum status run_score(struct question_cursor *c, struct bytes text,
 {
     c->score = arena_array(&c->arena, c->layout.count + 1, sizeof(*c->score));
     if (!c->score)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     for (size_t i = 0; i < c->layout.count; i++) {
         struct score *score = &c->score[c->scores];
         struct optimizer_rows *wanted = arena_alloc(&c->arena, sizeof(*wanted));
         if (!wanted)
-            return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+            return error_memory(err);
         wanted->arena = score->differences.arena = &c->arena;
         score->place = &c->layout.at[i];
         if (optimizer_state(text, &score->place->params, &c->tables, wanted, err) != OK)
@@ -379,7 +379,7 @@ static enum status run_chain(struct question_cursor *c, struct bytes text,
     (void)text;
     c->score = arena_array(&c->arena, c->layout.count + 1, sizeof(*c->score));
     if (!c->score)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     for (size_t i = 0; i < c->layout.count && err->status == OK; i++) {
         struct score *score = &c->score[c->scores];
         score->place = &c->layout.at[i];

@@ -162,8 +162,7 @@ static enum status choose_dtype(struct values_cursor *c, struct error *err)
                          "elements of dtype %s have no values", d->name);
     c->in = malloc((size_t)in);
     c->out = c->converts ? malloc((size_t)out) : c->in;
-    return c->in && c->out ? OK
-                           : error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    return c->in && c->out ? OK : error_memory(err);
 }
 
 /* Open the tensor; no rows (c->end 0) where it has no bytes. */

@@ -197,7 +197,7 @@ enum status weight_map_fact(struct weight_map *m, struct bytes key, struct bytes
     uint64_t *at = strmap_add(&m->facts, (const char *)key.at, key.len, &added);
     *before = (struct bytes){0};
     if (!at)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     if (!added) {
         *before = m->fact_texts[*at];
         return OK;
@@ -206,7 +206,7 @@ enum status weight_map_fact(struct weight_map *m, struct bytes key, struct bytes
     void *list = arena_grow(m->arena, m->fact_texts, m->fact_count, &m->fact_space,
                             sizeof(*m->fact_texts));
     if (!list)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     m->fact_texts = list;
     m->fact_texts[m->fact_count++] =
         (struct bytes){value.at ? value.at : nothing, value.len};

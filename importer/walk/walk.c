@@ -533,12 +533,12 @@ enum status walk_paths(const char *const *paths, int count,
 {
     struct walker w = {.options = options, .walk = calloc(1, sizeof(*w.walk))};
     if (!w.walk)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     pthread_mutex_init(&w.lock, NULL);
     pthread_cond_init(&w.changed, NULL);
     w.walk->roots = arena_array(&w.walk->arena, (size_t)count, sizeof(*w.walk->roots));
     if (!w.walk->roots)
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
     for (int i = 0; i < count && err->status == OK; i++)
         push_argument(&w, paths[i], err);
     if (err->status == OK)

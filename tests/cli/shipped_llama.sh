@@ -34,7 +34,7 @@ mv hf/config.json kept && "$CKPTDB_BIN" import hf
 "$CKPTDB_BIN" diff hf/pytorch_model.bin cpp/m.gguf --map llama_hf_to_gguf --set num_attention_heads=4 --set num_key_value_heads=2 --values
 echo '-- which come later, also beside what is refused; and nothing new is nothing new'
 mv kept hf/config.json && head -c 300 hf/pytorch_model.bin >hf/cut.pt
-for i in 1 2; do "$CKPTDB_BIN" import hf 2>&1 | sed "s|$PWD|WORK|"; done
+for _ in 1 2; do "$CKPTDB_BIN" import hf 2>&1 | sed "s|$PWD|WORK|"; done
 "$CKPTDB_BIN" diff hf/pytorch_model.bin cpp/m.gguf --map llama_hf_to_gguf --bytes
 echo '-- a config.json that is not what was indexed'
 sed -i 's/: 4/: 8/' hf/config.json

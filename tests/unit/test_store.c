@@ -157,13 +157,12 @@ static void copy_file(struct copy *c, const char *path, size_t skip, size_t size
 {
     FILE *f = fopen(path, "rb");
     uint8_t *bytes = malloc(size + 1);
+    c->files[c->count] = (struct memory_file){strdup(path + skip), {bytes, size}};
     assert_non_null(f);
     assert_non_null(bytes);
     assert_int_equal(fread(bytes, 1, size, f), size);
     fclose(f);
-    char *name = strdup(path + skip);
-    assert_non_null(name);
-    c->files[c->count++] = (struct memory_file){name, {bytes, size}};
+    assert_non_null(c->files[c->count++].path);
 }
 
 static void copy_folder(struct copy *c, const char *path, size_t skip)
