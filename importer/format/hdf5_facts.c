@@ -84,21 +84,6 @@ static struct number number_of(const struct hdf5_type *t, const uint8_t *at)
     return n;
 }
 
-/* A text as UTF-8: bytes that are none are shown escaped. */
-static enum status state_text(struct fact *f, struct bytes text)
-{
-    struct job *job = f->tree->job;
-    const char *key = text_str(f->key);
-    if (utf8_valid((const char *)text.at, text.len) && !memchr(text.at, '\0', text.len))
-        return job_meta_text(job, key, (const char *)text.at, text.len);
-    struct text shown = {0};
-    text_escape(&shown, (const char *)text.at, text.len);
-    if (text_str(&shown))
-        job_meta_text(job, key, shown.at, shown.len);
-    text_release(&shown);
-    return job->err->status;
-}
-
 static enum status state_scalar(struct fact *f, struct bytes element)
 {
     struct job *job = f->tree->job;
@@ -109,7 +94,7 @@ static enum status state_scalar(struct fact *f, struct bytes element)
         if (hdf5_text(&f->tree->h, &f->a->type, element, &text, f->err) != OK)
             return f->err->status;
         f->tree->fact_bytes += text.len;
-        return state_text(f, text);
+        return job_meta_text(job, key, (const char *)text.at, text.len);
     }
     struct number n = number_of(&f->a->type, element.at);
     switch (n.kind) {
