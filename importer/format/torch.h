@@ -6,7 +6,7 @@
  *   torch_tensor.c       a node that rebuilds a tensor to dtype, shape, strides, storage
  *   torch_numpy.c        the same of NumPy arrays
  *   torch_view.c         tensor and storage to a claim of the job
- *   torch_values.c       the tree: names of tensors, all other values as facts
+ *   torch_tree.c         the tree: names of tensors; all other values are facts (torch_facts.h)
  *
  * A container says where its storages lie: `find`. Source of the facts: torch/serialization.py,
  * torch/_utils.py.
@@ -193,7 +193,7 @@ bool torch_run_summed(const struct torch_run *, const struct extent *);
 enum status torch_emit(struct torch_tree *, const char *name, size_t len,
                        const struct torch_tensor *, const struct error *why);
 
-/* torch_values.c: everything below the pickle's root. */
+/* torch_tree.c: everything below the pickle's root. */
 enum status torch_tree_state(struct torch_tree *);
 /* Release what the tree holds. */
 void torch_tree_release(struct torch_tree *);

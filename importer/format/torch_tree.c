@@ -1,5 +1,5 @@
 /*
- * torch_values.c - the tree below a pickle's root: names of tensors, and all else as facts.
+ * torch_tree.c - the tree below a pickle's root: names of tensors; all else becomes facts.
  *
  * Names are keys and positions joined by '.'. A key may hold dots, so that two paths can have
  * one name: the later tensor's dots are then escaped ("a\.b"). What would be called is looked
@@ -10,12 +10,11 @@
  * below each node; the second goes only where something is, never into a node that it is in,
  * and stops at limits that no honest file reaches.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "importer/format/torch.h"
+#include "importer/format/torch_facts.h"
 
 /* Flags of nodes. */
 enum {
@@ -163,341 +162,6 @@ static bool within_limits(struct walk *w)
                   w->name.at ? w->name.at : "");
     t->stopped = true;
     return false;
-}
-
-/* --- text of values --------------------------------------------------------------------- */
-
-static void add_real(struct text *out, double value)
-{
-    char digits[40];
-    if (isnan(value) || isinf(value)) {
-        text_adds(out, isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity");
-        return;
-    }
-    for (int precision = 15; precision <= 17; precision++) {
-        snprintf(digits, sizeof(digits), "%.*g", precision, value);
-        if (strtod(digits, NULL) == value)
-            break;
-    }
-    text_adds(out, digits);
-    if (!strpbrk(digits, ".en"))
-        text_adds(out, ".0");
-}
-
-/* "torch.float32" and the like. */
-static void add_global(struct text *out, const struct pickle *p, pickle_ref ref)
-{
-    const struct pickle_global *g = &p->globals[pickle_at(p, ref)->integer];
-    text_add(out, g->name, g->len < 200 ? g->len : 200);
-}
-
-/* A key of a dict as part of a name. */
-static void add_key(struct walk *w, pickle_ref ref)
-{
-    const struct pickle *p = w->t->pickle;
-    const struct pickle_node *n = pickle_at(p, ref);
-    switch (n->kind) {
-    case PICKLE_TEXT:
-    case PICKLE_BIGINT:
-        text_add(&w->name, n->text, n->count);
-        break;
-    case PICKLE_INT:
-        text_addf(&w->name, "%lld", (long long)n->integer);
-        break;
-    case PICKLE_FLOAT:
-        add_real(&w->name, n->real);
-        break;
-    case PICKLE_NONE:
-        text_adds(&w->name, "None");
-        break;
-    case PICKLE_TRUE:
-    case PICKLE_FALSE:
-        text_adds(&w->name, n->kind == PICKLE_TRUE ? "True" : "False");
-        break;
-    case PICKLE_GLOBAL:
-        add_global(&w->name, p, ref);
-        break;
-    case PICKLE_TUPLE:
-        text_addc(&w->name, '(');
-        for (uint32_t i = 0; i < n->count && i < 64; i++) {
-            if (i)
-                text_addc(&w->name, ',');
-            if (pickle_kind(p, n->items[i]) != PICKLE_TUPLE)
-                add_key(w, n->items[i]);
-        }
-        text_addc(&w->name, ')');
-        break;
-    default:
-        text_addf(&w->name, "<key %u>", ref);
-    }
-}
-
-/* --- facts ------------------------------------------------------------------------------ */
-
-/* Facts end at a limit too; the tensors do not. */
-static bool room_for_fact(struct torch_tree *t, size_t bytes)
-{
-    uint64_t before = t->fact_bytes;
-    t->fact_bytes += bytes;
-    if (t->fact_bytes <= LIMIT_FACTS_BYTES)
-        return true;
-    if (before <= LIMIT_FACTS_BYTES)
-        job_issue(
-            t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
-            "more than %llu bytes of values beside the tensors: the rest is left out",
-            (unsigned long long)LIMIT_FACTS_BYTES);
-    return false;
-}
-
-/* A key that SQLite can show. */
-static const char *fact_key(struct walk *w, struct text *safe)
-{
-    if (!memchr(w->name.at ? w->name.at : "", '\0', w->name.len) &&
-        utf8_valid(w->name.at ? w->name.at : "", w->name.len))
-        return text_str(&w->name);
-    text_escape(safe, w->name.at, w->name.len);
-    return text_str(safe);
-}
-
-static void state_text(struct walk *w, const char *text, size_t len)
-{
-    struct torch_tree *t = w->t;
-    struct text key = {0};
-    const char *name = fact_key(w, &key);
-    if (name && room_for_fact(t, len + w->name.len))
-        job_meta_text(t->job, name, text, len);
-    text_release(&key);
-}
-
-static void state_number(struct walk *w, bool is_integer, int64_t integer, double real)
-{
-    struct text key = {0};
-    const char *name = fact_key(w, &key);
-    if (name && room_for_fact(w->t, w->name.len + 8)) {
-        if (is_integer)
-            job_meta_integer(w->t->job, name, integer);
-        else if (isfinite(real))
-            job_meta_real(w->t->job, name, real);
-        else
-            state_text(w,
-                       isnan(real) ? "NaN"
-                       : real < 0  ? "-Infinity"
-                                   : "Infinity",
-                       isnan(real) ? 3
-                       : real < 0  ? 9
-                                   : 8);
-    }
-    text_release(&key);
-}
-
-/* A node without items as JSON. False: it is one with. */
-static bool add_scalar(struct walk *w, pickle_ref ref, struct text *out)
-{
-    struct torch_tree *t = w->t;
-    const struct pickle_node *n = pickle_at(t->pickle, ref);
-    double real = 0;
-    int64_t integer = 0;
-    bool is_integer = false;
-    switch (n->kind) {
-    case PICKLE_TEXT:
-        return text_json(out, n->text, n->count), true;
-    case PICKLE_INT:
-        return text_addf(out, "%lld", (long long)n->integer), true;
-    case PICKLE_BIGINT:
-        return text_add(out, n->text, n->count), true;
-    case PICKLE_FLOAT:
-        return add_real(out, n->real), true;
-    case PICKLE_NONE:
-        return text_adds(out, "null"), true;
-    case PICKLE_TRUE:
-    case PICKLE_FALSE:
-        return text_adds(out, n->kind == PICKLE_TRUE ? "true" : "false"), true;
-    case PICKLE_BYTES:
-        return text_addf(out, "\"<%llu bytes>\"", (unsigned long long)n->data->len), true;
-    case PICKLE_GLOBAL:
-        text_addc(out, '"');
-        add_global(out, t->pickle, ref);
-        return text_addc(out, '"'), true;
-    case PICKLE_CALL:
-        if (torch_callee(t->pickle, ref) == NUMPY_SCALAR &&
-            torch_numpy_scalar(t, ref, &real, &integer, &is_integer)) {
-            if (is_integer)
-                text_addf(out, "%lld", (long long)integer);
-            else
-                add_real(out, real);
-            return true;
-        }
-        return false;
-    default:
-        return false;
-    }
-}
-
-/* What stands for a list in a call: its own items, or its first argument; or a dict. */
-static pickle_ref list_of(const struct pickle *p, pickle_ref ref)
-{
-    for (unsigned i = 0; i < 4; i++) {
-        const struct pickle_node *n = pickle_at(p, ref);
-        if (n->kind == PICKLE_TUPLE || n->kind == PICKLE_LIST || n->kind == PICKLE_SET ||
-            n->kind == PICKLE_DICT)
-            return ref;
-        if (n->kind != PICKLE_CALL)
-            return 0;
-        if (n->call->list)
-            return n->call->list;
-        if (torch_callee(p, ref) != TORCH_SEQUENCE)
-            return 0;
-        ref = pickle_item(p, n->call->args, 0);
-    }
-    return 0;
-}
-
-/* A list of plain values as JSON; anything else in it by what it is. A text that grows past
- * its limit fails, which is seen at the end. */
-static void add_json(struct walk *w, pickle_ref ref, struct text *out)
-{
-    const struct pickle *p = w->t->pickle;
-    size_t bottom = w->depth;
-    if (!push(w, (struct frame){.node = ref}))
-        return;
-    text_addc(out, '[');
-    while (w->depth > bottom && !out->failed) {
-        struct frame *top = &w->frames[w->depth - 1];
-        uint32_t i = top->next++;
-        pickle_ref item = pickle_item(p, top->node, i);
-        if (!item) {
-            text_addc(out, ']');
-            w->depth--;
-            continue;
-        }
-        if (i)
-            text_addc(out, ',');
-        if (add_scalar(w, item, out))
-            continue;
-        pickle_ref inner = pickle_kind(p, item) == PICKLE_DICT ? 0 : list_of(p, item);
-        if (inner && pickle_item(p, inner, 0) && w->depth - bottom < 1000) {
-            text_addc(out, '[');
-            if (!push(w, (struct frame){.node = inner}))
-                return;
-        } else {
-            text_adds(out, inner                                 ? "[]"
-                           : pickle_kind(p, item) == PICKLE_DICT ? "{}"
-                                                                 : "null");
-        }
-    }
-    w->depth = bottom;
-}
-
-static void state_list(struct walk *w, pickle_ref list)
-{
-    /* In proportion to the pickle: shared lists can make any text of it. */
-    const struct pickle *p = w->t->pickle;
-    uint64_t most = 65536 + 4 * p->text_bytes + 64 * (uint64_t)p->node_count;
-    struct text json = {.limit = most < LIMIT_PICKLE_FACT ? most : LIMIT_PICKLE_FACT};
-    add_json(w, list, &json);
-    if (text_str(&json))
-        state_text(w, text_str(&json), json.len);
-    else
-        state_text(w, "(a list too long to show)", 25);
-    text_release(&json);
-}
-
-/* Parts of a path, joined. */
-static void state_path(struct walk *w, pickle_ref args)
-{
-    const struct pickle *p = w->t->pickle;
-    struct text path = {.limit = LIMIT_FACT_KEY};
-    pickle_ref part;
-    for (uint32_t i = 0; (part = pickle_item(p, args, i)); i++) {
-        const struct pickle_node *n = pickle_at(p, part);
-        if (i && path.len && path.at[path.len - 1] != '/')
-            text_addc(&path, '/');
-        if (n->kind == PICKLE_TEXT)
-            text_add(&path, n->text, n->count);
-    }
-    if (text_str(&path))
-        state_text(w, text_str(&path), path.len);
-    text_release(&path);
-}
-
-/* A call that stands for one value. False: none of those. */
-static bool state_call(struct walk *w, pickle_ref ref)
-{
-    struct torch_tree *t = w->t;
-    const struct pickle *p = t->pickle;
-    const struct pickle_call *call = pickle_at(p, ref)->call;
-    const struct pickle_node *first = pickle_at(p, pickle_item(p, call->args, 0));
-    double real = 0;
-    int64_t integer = 0;
-    bool is_integer = false;
-    switch (torch_callee(p, ref)) {
-    case TORCH_PATH:
-        return state_path(w, call->args), true;
-    case TORCH_TEXT:
-    case TORCH_DEVICE:
-        if (first->kind == PICKLE_TEXT)
-            state_text(w, first->text, first->count);
-        return true;
-    case TORCH_COMPLEX:
-        return state_list(w, call->args), true;
-    case TORCH_ENCODE:
-        return true;
-    case NUMPY_SCALAR:
-        if (torch_numpy_scalar(t, ref, &real, &integer, &is_integer))
-            state_number(w, is_integer, integer, real);
-        return true;
-    case NUMPY_DTYPE:
-        if (first->kind == PICKLE_TEXT)
-            state_text(w, first->text, first->count);
-        return true;
-    default:
-        return false;
-    }
-}
-
-static void state_value(struct walk *w, pickle_ref ref)
-{
-    struct torch_tree *t = w->t;
-    const struct pickle_node *n = pickle_at(t->pickle, ref);
-    struct text text = {0}, key = {0};
-    const char *name;
-    switch (n->kind) {
-    case PICKLE_TEXT:
-    case PICKLE_BIGINT:
-        state_text(w, n->text, n->count);
-        break;
-    case PICKLE_INT:
-        state_number(w, true, n->integer, 0);
-        break;
-    case PICKLE_FLOAT:
-        state_number(w, false, 0, n->real);
-        break;
-    case PICKLE_NONE:
-        name = fact_key(w, &key);
-        if (name && room_for_fact(t, w->name.len))
-            job_meta_null(t->job, name);
-        break;
-    case PICKLE_TRUE:
-    case PICKLE_FALSE:
-        state_text(w, n->kind == PICKLE_TRUE ? "true" : "false",
-                   n->kind == PICKLE_TRUE ? 4 : 5);
-        break;
-    case PICKLE_BYTES:
-        text_addf(&text, "<%llu bytes>", (unsigned long long)n->data->len);
-        state_text(w, text_str(&text), text.len);
-        break;
-    case PICKLE_GLOBAL:
-        add_global(&text, t->pickle, ref);
-        state_text(w, text_str(&text), text.len);
-        break;
-    case PICKLE_DICT:
-        state_text(w, "{}", 2);
-        break;
-    default:
-        break;
-    }
-    text_release(&text);
-    text_release(&key);
 }
 
 /* --- tensors ---------------------------------------------------------------------------- */
@@ -671,14 +335,14 @@ static bool enter_call(struct walk *w, pickle_ref ref)
 static void name_parameters(struct walk *w, pickle_ref dict)
 {
     const struct pickle *p = w->t->pickle;
-    pickle_ref groups = list_of(p, pickle_get(p, dict, "param_groups")), group, number,
-               name;
+    pickle_ref groups = torch_list_of(p, pickle_get(p, dict, "param_groups")), group,
+               number, name;
     size_t len = w->name.len;
     if (!groups || !pickle_get(p, dict, "state") || w->t->no_facts)
         return;
     for (uint32_t g = 0; (group = pickle_item(p, groups, g)); g++) {
-        pickle_ref numbers = list_of(p, pickle_get(p, group, "params"));
-        pickle_ref names = list_of(p, pickle_get(p, group, "param_names"));
+        pickle_ref numbers = torch_list_of(p, pickle_get(p, group, "params"));
+        pickle_ref names = torch_list_of(p, pickle_get(p, group, "param_names"));
         for (uint32_t i = 0; numbers && names && (number = pickle_item(p, numbers, i)) &&
                              (name = pickle_item(p, names, i));
              i++) {
@@ -687,7 +351,7 @@ static void name_parameters(struct walk *w, pickle_ref dict)
                 continue;
             text_addf(&w->name, w->joined ? ".state.%lld" : "state.%lld",
                       (long long)pickle_at(p, number)->integer);
-            state_text(w, n->text, n->count);
+            torch_fact_text(w->t, &w->name, n->text, n->count);
             w->name.len = len;
         }
     }
@@ -710,7 +374,7 @@ static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
     } else if (is_call(p, ref) && torch_callee(p, ref) != TORCH_SEQUENCE) {
         ok = enter_call(w, ref);
     } else {
-        pickle_ref list = list_of(p, ref);
+        pickle_ref list = torch_list_of(p, ref);
         if (pickle_kind(p, list) == PICKLE_DICT)
             name_parameters(w, list);
         ok = go_into(w, list,
@@ -741,18 +405,15 @@ static void visit(struct walk *w, pickle_ref ref, bool module)
         return;
     }
     bool inside = has(p, ref, HAS_TENSOR | (t->no_facts ? 0 : HAS_DICT));
-    if (inside && n->kind == PICKLE_CALL && state_call(w, ref))
+    if (inside && n->kind == PICKLE_CALL && torch_fact_call(t, &w->name, ref))
         return;
     if (inside) {
         enter_container(w, ref, false);
         return;
     }
-    if (t->no_facts || (n->kind == PICKLE_CALL && state_call(w, ref)))
+    if (t->no_facts || (n->kind == PICKLE_CALL && torch_fact_call(t, &w->name, ref)))
         return;
-    if (n->kind != PICKLE_DICT && list_of(p, ref))
-        state_list(w, list_of(p, ref));
-    else
-        state_value(w, ref);
+    torch_fact_value(t, &w->name, ref);
 }
 
 static void spell(struct walk *w, const struct frame *f, pickle_ref key,
@@ -762,7 +423,7 @@ static void spell(struct walk *w, const struct frame *f, pickle_ref key,
     if (f->joined)
         text_addc(&w->name, '.');
     if (key)
-        add_key(w, key);
+        torch_add_key(&w->name, w->t->pickle, key);
     else
         text_addf(&w->name, "%u", position);
 }
@@ -789,7 +450,7 @@ static bool step_buffers(struct walk *w, struct frame *f)
     const struct pickle *p = w->t->pickle;
     pickle_ref buffers = pairs_of(p, pickle_get(p, f->node, "_buffers"));
     pickle_ref left_out =
-        list_of(p, pickle_get(p, f->node, "_non_persistent_buffers_set"));
+        torch_list_of(p, pickle_get(p, f->node, "_non_persistent_buffers_set"));
     uint32_t i = f->next;
     pickle_ref key = pickle_item(p, buffers, i), value = pickle_item(p, buffers, i + 1),
                out;
