@@ -1,6 +1,6 @@
 /*
  * zarr_private.h - the inside of zarr_parse(): zarr.c (the two kinds of metadata),
- * zarr_type.c (dtypes and fill values), zarr_chain.c (codecs).
+ * zarr_type.c (dtypes and fill values), zarr_chain.c and zarr_shard.c (codecs).
  */
 #ifndef CKPTDB_CONTAINER_ZARR_PRIVATE_H
 #define CKPTDB_CONTAINER_ZARR_PRIVATE_H
@@ -84,7 +84,7 @@ bool zarr_type_v2(struct zarr_parsing *, const struct zarr_value *);
 bool zarr_type_v3(struct zarr_parsing *, const struct zarr_value *);
 bool zarr_fill(struct zarr_parsing *, const struct zarr_value *);
 
-/* zarr_chain.c: need the type and the level 0 shape. */
+/* zarr_chain.c, zarr_shard.c: need the type and the level 0 shape. */
 bool zarr_chain_v2(struct zarr_parsing *, const struct zarr_value *filters,
                    const struct zarr_value *compressor);
 bool zarr_chain_v3(struct zarr_parsing *, const struct zarr_value *codecs);

@@ -1,0 +1,244 @@
+/*
+ * zarr_shard.c - the codecs of version 3: transposed axes, and shards, which are codecs too.
+ *
+ * {"chunk_shape", "codecs" (of a chunk inside), "index_codecs", "index_location"} is a codec that
+ * makes bytes; codecs after it are those of the whole shard. Transposing says for each axis of
+ * what is stored which axis it was before.
+ */
+#include <string.h>
+
+#include "importer/container/zarr_chain.h"
+
+/* What the levels of shards share. */
+struct levels {
+    struct zarr_parsing *z;
+    uint8_t *axes;   /* which axis of the array each stored axis is */
+    bool transposed; /* it is not itself */
+};
+
+static bool transpose(struct levels *l, struct zarr_chain *c,
+                      const struct zarr_value *settings)
+{
+    struct zarr_parsing *z = l->z;
+    unsigned rank = z->array->rank, count;
+    struct zarr_member m[] = {
+        {"order", {0}},
+        {NULL, {0}},
+    };
+    char word[4];
+    uint64_t *order, reversed[UINT8_MAX];
+    bool seen[UINT8_MAX] = {false};
+    c->word = "transpose";
+    if (settings->type != JSON_OBJECT || !zarr_members(z, settings, m, NULL))
+        return z->err->status == OK && zarr_bad_setting(c);
+    if (zarr_word(z, &m[0].value, word, sizeof(word))) { /* of drafts */
+        if (strcmp(word, "C") == 0)
+            return true;
+        for (unsigned d = 0; d < rank; d++)
+            reversed[d] = rank - 1 - d;
+        order = reversed;
+        count = strcmp(word, "F") == 0 ? rank : UINT8_MAX;
+    } else if (!zarr_numbers(z, &m[0].value, "the order of a transpose codec", &order,
+                             &count)) {
+        return false;
+    }
+    uint8_t *axes = arena_array(z->arena, rank ? rank : 1, sizeof(*axes));
+    if (!axes)
+        return zarr_no_memory(z);
+    for (unsigned d = 0; d < rank; d++) {
+        if (count != rank || order[d] >= rank || seen[order[d]])
+            return zarr_bad(z, settings,
+                            "the order of a transpose codec is none of %u axes", rank);
+        seen[order[d]] = true;
+        axes[d] = l->axes[order[d]];
+    }
+    for (unsigned d = 0; d < rank; d++)
+        c->shuffled |= c->ordered && axes[d] != l->axes[d];
+    l->axes = axes;
+    l->transposed = false;
+    for (unsigned d = 0; d < rank; d++)
+        l->transposed |= axes[d] != d;
+    return true;
+}
+
+/* Of the index: its numbers' byte order, and whether a checksum follows them. */
+static bool read_index_codecs(struct levels *l, const struct zarr_value *list,
+                              struct grid_level *level)
+{
+    struct zarr_parsing *z = l->z;
+    char name[NUMPY_TYPE_BYTES];
+    struct zarr_value v, settings;
+    struct json j;
+    unsigned count = 0;
+    if (list->type != JSON_ARRAY)
+        return zarr_bad(z, list, "a shard without index_codecs");
+    zarr_enter(z, list, &j);
+    for (; zarr_next(&j, &v); count++) {
+        struct zarr_member m[] = {
+            {"endian", {0}},
+            {NULL, {0}},
+        };
+        char word[8] = "";
+        if (!zarr_extension(z, &v, name, &settings) ||
+            (settings.type == JSON_OBJECT && !zarr_members(z, &settings, m, NULL)))
+            return false;
+        bool bytes =
+            !count && (strcmp(name, "bytes") == 0 || strcmp(name, "endian") == 0);
+        zarr_word(z, &m[0].value, word, sizeof(word));
+        level->index_big |= bytes && strcmp(word, "big") == 0;
+        level->index_summed |= count == 1 && strcmp(name, "crc32c") == 0;
+        if (!(bytes && (level->index_big || strcmp(word, "little") == 0)) &&
+            !(count == 1 && level->index_summed))
+            return zarr_unreadable(z, "its shards' indexes have the codec \"%s\"", name);
+    }
+    return z->err->status == OK &&
+           (count || zarr_bad(z, list, "a shard without index_codecs"));
+}
+
+/* The shape of the boxes inside those of `outer`, given for the stored axes. */
+static bool read_inner_shape(struct levels *l, const struct zarr_value *v,
+                             const struct grid_level *outer, struct grid_level *inner)
+{
+    struct zarr_parsing *z = l->z;
+    uint64_t *stored;
+    unsigned count;
+    if (!zarr_numbers(z, v, "chunk_shape of a shard", &stored, &count))
+        return false;
+    if (count != z->array->rank)
+        return zarr_bad(z, v, "chunks of rank %u in shards of rank %u", count,
+                        z->array->rank);
+    inner->shape = arena_array(z->arena, count ? count : 1, sizeof(*inner->shape));
+    if (!inner->shape)
+        return zarr_no_memory(z);
+    for (unsigned d = 0; d < count; d++) {
+        unsigned axis = l->axes[d];
+        if (!stored[d] || outer->shape[axis] % stored[d])
+            return zarr_bad(z, v, "a shard that is not cut into whole chunks");
+        inner->shape[axis] = stored[d];
+    }
+    return true;
+}
+
+static uint8_t *order_now(const struct levels *l)
+{
+    return l->transposed ? l->axes : NULL;
+}
+
+/* So many bytes a shard has at most. */
+static uint64_t shard_bound(uint64_t size, const struct grid_level *outer,
+                            const struct grid_level *inner, unsigned rank)
+{
+    uint64_t chunks = 1, more, bound;
+    for (unsigned d = 0; d < rank; d++)
+        chunks *= outer->shape[d] / inner->shape[d]; /* no more than the elements */
+    return mul_u64(chunks, 4096 + 16, &more) && add_u64(more, 4, &more) &&
+                   add_u64(zarr_compressed_bound(size), more, &bound) &&
+                   bound <= INT64_MAX
+               ? bound
+               : INT64_MAX;
+}
+
+/* {"chunk_shape", "codecs", "index_codecs", "index_location"}: opens a level. *within: the
+ * codecs of the chunks inside. */
+static bool open_shard(struct levels *l, struct zarr_chain *c,
+                       const struct zarr_value *settings, struct zarr_value *within)
+{
+    struct zarr_parsing *z = l->z;
+    struct grid *g = &z->array->grid;
+    struct zarr_member m[] = {
+        {"chunk_shape", {0}},    {"codecs", {0}}, {"index_codecs", {0}},
+        {"index_location", {0}}, {NULL, {0}},
+    };
+    char word[8];
+    if (c->stage != ZARR_STAGE_ARRAY || c->count != c->first)
+        return zarr_unreadable(z, "its shards are filtered as a whole");
+    if (g->levels == GRID_LEVELS_MAX)
+        return zarr_unreadable(z, "its shards are nested more than %d deep",
+                               GRID_LEVELS_MAX - 1);
+    if (settings->type != JSON_OBJECT)
+        return zarr_bad(z, settings, "a shard without settings");
+    if (!zarr_members(z, settings, m, NULL))
+        return false;
+    struct grid_level *outer = &g->level[g->levels - 1], *inner = &g->level[g->levels];
+    if (m[3].value.type != JSON_FAIL) {
+        bool stated = zarr_word(z, &m[3].value, word, sizeof(word));
+        outer->index_first = stated && strcmp(word, "start") == 0;
+        if (!outer->index_first && (!stated || strcmp(word, "end") != 0))
+            return zarr_bad(z, &m[3].value, "index_location is neither start nor end");
+    }
+    if (m[1].value.type != JSON_ARRAY)
+        return zarr_bad(z, settings, "a shard without codecs");
+    *within = m[1].value;
+    outer->order = order_now(l);
+    if (!read_inner_shape(l, &m[0].value, outer, inner) ||
+        !read_index_codecs(l, &m[2].value, outer))
+        return false;
+    g->levels++;
+    c->count = 0;
+    c->size = shard_bound(c->size, outer, inner, z->array->rank);
+    c->exact = false;
+    c->stage = ZARR_STAGE_BYTES;
+    return true;
+}
+
+/* One list of codecs. *inner: those of the chunks inside its boxes, where they are shards. */
+static bool read_codecs(struct levels *l, const struct zarr_value *list,
+                        struct zarr_value *inner)
+{
+    struct zarr_parsing *z = l->z;
+    struct zarr_array *a = z->array;
+    unsigned level = a->grid.levels - 1;
+    char name[NUMPY_TYPE_BYTES];
+    struct zarr_value v, settings;
+    struct zarr_chain c;
+    struct json j;
+    *inner = (struct zarr_value){0};
+    if (!zarr_chain_begin(&c, z, a->grid.level[level].shape, ZARR_STAGE_ARRAY))
+        return false;
+    zarr_enter(z, list, &j);
+    while (!a->unreadable && zarr_next(&j, &v)) {
+        if (!zarr_extension(z, &v, name, &settings))
+            return false;
+        const char *word = strncmp(name, "numcodecs.", 10) == 0 ? name + 10 : name;
+        bool ok = strcmp(name, "transpose") == 0 && c.stage == ZARR_STAGE_ARRAY
+                      ? transpose(l, &c, &settings)
+                  : strcmp(name, "sharding_indexed") == 0
+                      ? open_shard(l, &c, &settings, inner)
+                      : zarr_add_codec(&c, word, &settings, false);
+        if (!ok)
+            return false;
+    }
+    if (z->err->status != OK)
+        return false;
+    if (a->unreadable)
+        return true;
+    if (c.stage == ZARR_STAGE_ARRAY)
+        return zarr_bad(z, list, "no codec makes bytes of the elements");
+    if (c.shuffled)
+        return zarr_unreadable(z, "its filters depend on an order that is transposed");
+    if (inner->type == JSON_ARRAY)
+        return zarr_chain_finish(&c, &a->grid.level[level].codec);
+    a->grid.level[level].order = order_now(l);
+    return zarr_chain_finish(&c, &a->codec);
+}
+
+bool zarr_chain_v3(struct zarr_parsing *z, const struct zarr_value *outermost)
+{
+    struct levels l = {.z = z};
+    struct zarr_value list = *outermost, inner;
+    unsigned rank = z->array->rank;
+    l.axes = arena_array(z->arena, rank ? rank : 1, sizeof(*l.axes));
+    if (!l.axes)
+        return zarr_no_memory(z);
+    for (unsigned d = 0; d < rank; d++)
+        l.axes[d] = (uint8_t)d;
+    for (; list.type != JSON_FAIL; list = inner) {
+        if (list.type != JSON_ARRAY)
+            return zarr_bad(z, &list, "codecs is not a list");
+        if (!read_codecs(&l, &list, &inner))
+            return false;
+        if (z->array->unreadable)
+            break;
+    }
+    return true;
+}
