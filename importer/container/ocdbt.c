@@ -21,31 +21,12 @@
 #include <stdlib.h>
 
 #include "catalog/base/limits.h"
-#include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
-#include "importer/container/ocdbt_inflate.h"
-#include "importer/container/ocdbt_node.h"
+#include "importer/container/ocdbt_files.h"
 
-#define OPEN_FILES      16
-#define NUMBERED_PREFIX "manifest."
-#define NUMBERED_DIGITS 16
-#define NUMBERED_TRIES  128 /* writers keep no more */
 #define KEPT_BODY_BYTES ((size_t)1 << 20)
 #define FILE_NOT_NEEDED UINT32_MAX
-#define FILE_NEEDED     (UINT32_MAX - 1)
-
-/* A file by its number. */
-struct known_file {
-    const char *path;
-    uint32_t len;
-    bool counted; /* its size is in ocdbt.there */
-};
-
-struct open_file {
-    struct source *source; /* NULL: a free place */
-    uint32_t number;
-    uint64_t used; /* when it was last */
-};
+#define FILE_NEEDED     OCDBT_FILES_MOST
 
 /* A file of a node's table. */
 struct table_file {
@@ -72,103 +53,19 @@ struct level {
 };
 
 struct ocdbt {
-    struct ocdbt_files files;
-    struct arena arena;
-    struct strmap numbers; /* of paths */
-    struct known_file *known;
-    size_t known_count, known_space;
-    struct open_file open[OPEN_FILES];
-    uint64_t clock;
-    struct inflater inflater;
+    struct ocdbt_store store;
     struct level *levels;        /* by depth; room for the root's height and 1 */
     unsigned level_count, depth; /* those in use: depth */
-    struct buffer stored, value;
+    struct buffer value;
     struct text last; /* the last key of the leaf before */
     bool any;         /* there was a leaf before */
     uint64_t node_most;
     uint64_t entries, nodes;
     uint64_t decoded; /* bytes of nodes and values, */
     uint64_t read;    /* and as stored */
-    uint64_t there;   /* bytes of all files that were opened */
     uint64_t key_bytes, path_bytes;
     struct ocdbt_path path; /* in hand */
 };
-
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for an OCDBT database");
-}
-
-/* --- files ------------------------------------------------------------------------------ */
-
-static bool path_is_safe(const char *at, size_t len)
-{
-    size_t begin = 0;
-    for (size_t i = 0; i <= len; i++) {
-        if (i < len && (at[i] == '\0' || at[i] == '\\'))
-            return false;
-        if (i < len && at[i] != '/')
-            continue;
-        size_t part = i - begin;
-        if (part == 0 || (part == 1 && at[begin] == '.') ||
-            (part == 2 && at[begin] == '.' && at[begin + 1] == '.'))
-            return false;
-        begin = i + 1;
-    }
-    return true;
-}
-
-/* The number of a file; 0 in `known` is the manifest. */
-static enum status number_file(struct ocdbt *db, const char *path, size_t len,
-                               uint32_t *out, struct error *err)
-{
-    bool added = false;
-    const char *kept = NULL;
-    uint64_t *number = strmap_keep(&db->numbers, &db->arena, path, len, &kept, &added);
-    if (!number || db->known_count >= FILE_NEEDED)
-        return no_memory(err);
-    if (added) {
-        struct known_file *list = arena_grow(&db->arena, db->known, db->known_count,
-                                             &db->known_space, sizeof(*list));
-        if (!list)
-            return no_memory(err);
-        db->known = list;
-        *number = db->known_count;
-        list[db->known_count++] = (struct known_file){.path = kept, .len = (uint32_t)len};
-    }
-    *out = (uint32_t)*number;
-    return OK;
-}
-
-static enum status open_file(struct ocdbt *db, uint32_t number, struct source **out,
-                             struct error *err)
-{
-    struct open_file *oldest = &db->open[0];
-    for (struct open_file *f = db->open; f < db->open + OPEN_FILES; f++) {
-        if (f->source && f->number == number) {
-            f->used = ++db->clock;
-            *out = f->source;
-            return OK;
-        }
-        if (f->used < oldest->used)
-            oldest = f;
-    }
-    struct source *source = NULL;
-    struct known_file *known = &db->known[number];
-    enum status status =
-        db->files.read(db->files.context, number, known->path, &source, err);
-    if (status != OK)
-        return status;
-    if (!known->counted && !add_u64(db->there, source->size, &db->there))
-        db->there = UINT64_MAX;
-    known->counted = true;
-    source_close(oldest->source);
-    *oldest = (struct open_file){source, number, ++db->clock};
-    *out = source;
-    return OK;
-}
-
-/* --- frames ----------------------------------------------------------------------------- */
 
 /* Are the names of a database out of proportion to the nodes that hold them? */
 static bool out_of_proportion(const struct ocdbt *db, uint64_t name_bytes,
@@ -183,44 +80,6 @@ static enum status limit_hit(struct ocdbt_place at, const char *what, uint64_t m
     return error_set(err, ERR_LIMIT, at.name, at.offset,
                      "the OCDBT database has %s than the %llu that are read", what,
                      (unsigned long long)most);
-}
-
-/* A frame to read. */
-struct frame {
-    const struct source *source;
-    uint64_t offset, length;
-    uint32_t magic;
-    uint64_t most; /* bytes that its body may have, stored and decoded */
-};
-
-/* Read a frame and decode its body, which is in `memory`. */
-static enum status read_body(struct ocdbt *db, const struct frame *f,
-                             struct buffer *memory, struct bytes *body, struct error *err)
-{
-    struct ocdbt_place at = {f->source->name, f->offset};
-    struct buffer *stored = &db->stored;
-    bool compressed = false;
-    if (f->length > f->most)
-        return error_set(err, ERR_LIMIT, at.name, at.offset,
-                         "an OCDBT node of %llu bytes, the most is %llu",
-                         (unsigned long long)f->length, (unsigned long long)f->most);
-    stored->len = (size_t)f->length;
-    if (!buffer_reserve(stored, stored->len))
-        return no_memory(err);
-    struct bytes all = {stored->at, stored->len};
-    if (source_read(f->source, f->offset, stored->at, stored->len, err) != OK ||
-        ocdbt_frame(all, f->magic, at, body, &compressed, err) != OK)
-        return err->status;
-    if (!compressed) {
-        struct buffer swap = *memory;
-        *memory = *stored;
-        *stored = swap;
-        return OK;
-    }
-    if (ocdbt_inflate(&db->inflater, *body, f->most, at, memory, err) != OK)
-        return err->status;
-    *body = (struct bytes){memory->at, memory->len};
-    return OK;
 }
 
 /* --- nodes ------------------------------------------------------------------------------ */
@@ -272,7 +131,7 @@ static enum status check_node(struct ocdbt *db, struct level *l, uint64_t *keys,
         l->files[i].number = FILE_NOT_NEEDED;
     while (n.left) {
         if (!advance(l, &n, &item, &ascends))
-            return no_memory(err);
+            return ocdbt_no_memory(err);
         if (!ascends || l->key.len > OCDBT_KEY_BYTES ||
             (n.left + 1 == n.count && !begins_well(db, l)))
             return error_set(err, ERR_CORRUPT, at.name, at.offset,
@@ -302,11 +161,11 @@ static enum status number_table(struct ocdbt *db, struct ocdbt_table t, struct b
         size_t len = base.len + path->len;
         if (len < sizeof(full))
             memcpy(full + base.len, path->at, path->len);
-        if (len >= sizeof(full) || !path_is_safe(full, len))
+        if (len >= sizeof(full) || !ocdbt_path_is_safe(full, len))
             return error_set(err, ERR_CORRUPT, at.name, at.offset,
                              "names a data file \"%.*s\" that is not below the database",
                              path->len < 200 ? (int)path->len : 200, path->at);
-        if (number_file(db, full, len, &files[i].number, err) != OK)
+        if (ocdbt_number(&db->store, full, len, &files[i].number, err) != OK)
             return err->status;
         files[i].base = (uint32_t)(base.len + path->base);
         db->path_bytes += len;
@@ -325,7 +184,7 @@ static enum status count_bytes(struct ocdbt *db, uint64_t read, uint64_t decoded
     db->decoded += decoded;
     if (db->decoded > LIMIT_OCDBT_DECODED)
         return limit_hit(at, "more bytes of nodes", LIMIT_OCDBT_DECODED, err);
-    if (db->read > LIMIT_OCDBT_AGAIN && db->read - LIMIT_OCDBT_AGAIN > db->there)
+    if (db->read > LIMIT_OCDBT_AGAIN && db->read - LIMIT_OCDBT_AGAIN > db->store.there)
         return limit_hit(at, "more bytes that are read again", LIMIT_OCDBT_AGAIN, err);
     return OK;
 }
@@ -360,7 +219,7 @@ static enum status parse_node(struct level *l, struct bytes body, unsigned heigh
         return OK;
     struct table_file *files = realloc(l->files, (size_t)count * sizeof(*files));
     if (!files)
-        return no_memory(err);
+        return ocdbt_no_memory(err);
     l->files = files;
     l->file_space = (size_t)count;
     return OK;
@@ -371,7 +230,7 @@ static enum status find_node(struct ocdbt *db, const struct place *p, struct sou
 {
     uint64_t end;
     struct source *s = NULL;
-    enum status status = open_file(db, p->file.number, &s, err);
+    enum status status = ocdbt_open_file(&db->store, p->file.number, &s, err);
     if (status != OK)
         return status;
     if (!add_u64(p->offset, p->length, &end) || end > s->size) {
@@ -397,14 +256,15 @@ static enum status enter(struct ocdbt *db, const struct place *p, size_t prefix,
     if (find_node(db, p, &s, err) != OK)
         return err->status;
     struct ocdbt_place at = {s->name, p->offset};
-    struct bytes base = {(const uint8_t *)db->known[p->file.number].path, p->file.base};
+    struct bytes base = {(const uint8_t *)db->store.known[p->file.number].path,
+                         p->file.base};
     l->prefix = prefix;
     l->file = p->file.number;
     l->key.len = 0;
     if (prefix && !text_add(&l->key, l[-1].key.at, prefix))
-        return no_memory(err);
-    struct frame f = {s, p->offset, p->length, OCDBT_MAGIC_NODE, body_most(db)};
-    if (read_body(db, &f, &l->body, &body, err) != OK ||
+        return ocdbt_no_memory(err);
+    struct ocdbt_frame_at f = {s, p->offset, p->length, OCDBT_MAGIC_NODE, body_most(db)};
+    if (ocdbt_read_frame(&db->store, &f, &l->body, &body, err) != OK ||
         count_node(db, p, body.len, at, err) != OK ||
         parse_node(l, body, p->height, at, err) != OK ||
         check_node(db, l, &keys, at, err) != OK ||
@@ -415,7 +275,7 @@ static enum status enter(struct ocdbt *db, const struct place *p, size_t prefix,
         error_set(&odd, ERR_CORRUPT, at.name, at.offset,
                   "an OCDBT node has %llu entries below it where %llu should be",
                   (unsigned long long)keys, (unsigned long long)p->keys);
-        db->files.report(db->files.context, true, &odd);
+        db->store.files.report(db->store.files.context, true, &odd);
     }
     l->key.len = prefix;
     db->depth++;
@@ -424,106 +284,7 @@ static enum status enter(struct ocdbt *db, const struct place *p, size_t prefix,
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* A manifest in hand. */
-struct manifest {
-    struct ocdbt_manifest is;
-    struct buffer memory; /* where its table lies */
-    struct ocdbt_place at;
-};
-
-static enum status read_manifest(struct ocdbt *db, const char *path, struct manifest *m,
-                                 struct error *err)
-{
-    uint32_t number = 0;
-    struct source *s = NULL;
-    struct bytes body = {0};
-    if (number_file(db, path, strlen(path), &number, err) != OK ||
-        open_file(db, number, &s, err) != OK)
-        return err->status;
-    m->at = (struct ocdbt_place){s->name, 0};
-    struct frame f = {s, 0, s->size, OCDBT_MAGIC_MANIFEST, LIMIT_OCDBT_MANIFEST};
-    if (read_body(db, &f, &m->memory, &body, err) != OK)
-        return err->status;
-    const char *wrong = ocdbt_manifest_parse(body, &m->is);
-    return wrong ? error_set(err, ERR_CORRUPT, s->name, 0,
-                             "the OCDBT manifest is damaged: %s", wrong)
-                 : OK;
-}
-
-/* "manifest.0123456789abcdef": of which version? 0: not such a name. */
-static uint64_t numbered_name(const char *name)
-{
-    const size_t prefix = sizeof(NUMBERED_PREFIX) - 1;
-    uint64_t number = 0;
-    if (strncmp(name, NUMBERED_PREFIX, prefix) != 0 ||
-        strspn(name + prefix, "0123456789abcdef") != NUMBERED_DIGITS ||
-        name[prefix + NUMBERED_DIGITS])
-        return 0;
-    for (const char *at = name + prefix; *at; at++)
-        number = number << 4 | (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
-    return number;
-}
-
-static enum status try_numbered(struct ocdbt *db, uint64_t number, struct manifest *m,
-                                struct error *err)
-{
-    uint8_t uuid[sizeof(m->is.uuid)];
-    char name[sizeof(NUMBERED_PREFIX) + NUMBERED_DIGITS];
-    memcpy(uuid, m->is.uuid, sizeof(uuid));
-    snprintf(name, sizeof(name), NUMBERED_PREFIX "%016llx", (unsigned long long)number);
-    if (read_manifest(db, name, m, err) != OK)
-        return err->status;
-    bool same = memcmp(m->is.uuid, uuid, sizeof(uuid)) == 0;
-    memcpy(m->is.uuid, uuid, sizeof(uuid));
-    if (m->is.numbered || m->is.generation != number || !same)
-        return error_set(err, ERR_CORRUPT, m->at.name, 0,
-                         "this OCDBT manifest is not the one its name says");
-    return OK;
-}
-
-static bool is_fatal(enum status status)
-{
-    return status == ERR_MEMORY || status == ERR_LIMIT || status == ERR_INTERRUPTED;
-}
-
-/* The highest number of a manifest's name that is lower than `below`; 0: there is none. */
-static uint64_t newest_below(const char *const *names, uint64_t count, uint64_t below)
-{
-    uint64_t newest = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t number = numbered_name(names[i]);
-        if (number < below && number > newest)
-            newest = number;
-    }
-    return newest;
-}
-
-/* Versions in files of their own: the newest that can be read counts. */
-static enum status read_numbered(struct ocdbt *db, struct manifest *m, struct error *err)
-{
-    uint64_t count = 0, number = UINT64_MAX;
-    const char *const *names =
-        db->files.names ? db->files.names(db->files.context, &count) : NULL;
-    const char *first = db->known[0].path;
-    for (unsigned tries = 0; names && tries < NUMBERED_TRIES; tries++) {
-        struct error odd = {.offset = NO_OFFSET};
-        number = newest_below(names, count, number);
-        if (!number)
-            break;
-        if (try_numbered(db, number, m, &odd) == OK)
-            return OK;
-        if (is_fatal(odd.status)) {
-            *err = odd;
-            return err->status;
-        }
-        db->files.report(db->files.context, true, &odd);
-    }
-    return error_set(err, ERR_MISSING, first, NO_OFFSET,
-                     "no manifest.<16 digits> that holds the versions of this OCDBT "
-                     "database can be read");
-}
-
-static enum status enter_root(struct ocdbt *db, const struct manifest *m,
+static enum status enter_root(struct ocdbt *db, const struct ocdbt_manifest_read *m,
                               struct error *err)
 {
     const struct ocdbt_reference *root = &m->is.root;
@@ -532,7 +293,7 @@ static enum status enter_root(struct ocdbt *db, const struct manifest *m,
     db->levels = calloc(m->is.height + 1, sizeof(*db->levels));
     if (!files || !db->levels) {
         free(files);
-        return no_memory(err);
+        return ocdbt_no_memory(err);
     }
     db->level_count = m->is.height + 1;
     for (size_t i = 0; i < count; i++)
@@ -564,13 +325,12 @@ static void level_release(struct level *l)
 enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out,
                        struct error *err)
 {
-    struct manifest m = {0};
+    struct ocdbt_manifest_read m = {0};
     struct ocdbt *db = calloc(1, sizeof(*db));
     if (!db)
-        return no_memory(err);
-    db->files = *files;
-    if (read_manifest(db, OCDBT_MANIFEST, &m, err) != OK ||
-        (m.is.numbered && read_numbered(db, &m, err) != OK))
+        return ocdbt_no_memory(err);
+    db->store.files = *files;
+    if (ocdbt_manifest_read(&db->store, &m, err) != OK)
         goto done;
     db->node_most = node_limit(m.is.node_bytes);
     if (!m.is.empty)
@@ -588,17 +348,12 @@ void ocdbt_close(struct ocdbt *db)
 {
     if (!db)
         return;
-    for (struct open_file *f = db->open; f < db->open + OPEN_FILES; f++)
-        source_close(f->source);
     for (unsigned i = 0; i < db->level_count; i++)
         level_release(&db->levels[i]);
     free(db->levels);
-    free(db->stored.at);
     free(db->value.at);
     text_release(&db->last);
-    inflater_release(&db->inflater);
-    strmap_release(&db->numbers);
-    arena_release(&db->arena);
+    ocdbt_store_release(&db->store);
     free(db);
 }
 
@@ -613,14 +368,14 @@ static enum status enter_or_report(struct ocdbt *db, const struct place *p, size
     char what[256];
     if (enter(db, p, prefix, &lost) == OK)
         return OK;
-    if (is_fatal(lost.status)) {
+    if (ocdbt_fatal(lost.status)) {
         *err = lost;
         return err->status;
     }
     snprintf(what, sizeof(what), "the keys from \"%.*s\" on are lost",
              key->len < 200 ? (int)key->len : 200, text_tail(key, 0).at);
     error_prefix(&lost, what);
-    db->files.report(db->files.context, false, &lost);
+    db->store.files.report(db->store.files.context, false, &lost);
     return OK;
 }
 
@@ -630,7 +385,7 @@ static enum status leave(struct ocdbt *db, struct level *l, struct error *err)
         db->last.len = 0;
         db->any = true;
         if (!text_add(&db->last, l->key.at, l->key.len))
-            return no_memory(err);
+            return ocdbt_no_memory(err);
     }
     if (l->body.space > KEPT_BODY_BYTES) {
         free(l->body.at);
@@ -645,7 +400,7 @@ static enum status give(struct ocdbt *db, const struct level *l,
                         struct error *err)
 {
     static const uint8_t nothing[1];
-    struct ocdbt_place at = {db->known[0].path, NO_OFFSET};
+    struct ocdbt_place at = {db->store.known[0].path, NO_OFFSET};
     db->key_bytes += l->key.len;
     if (++db->entries > LIMIT_OCDBT_ENTRIES)
         return limit_hit(at, "more entries", LIMIT_OCDBT_ENTRIES, err);
@@ -677,7 +432,7 @@ enum status ocdbt_next(struct ocdbt *db, struct ocdbt_entry *out, struct error *
             continue;
         }
         if (!advance(l, &l->node, &item, &ascends))
-            return no_memory(err);
+            return ocdbt_no_memory(err);
         if (l->node.height == 0)
             return give(db, l, &item, out, err);
         const struct ocdbt_reference *below = &item.elsewhere;
@@ -691,12 +446,12 @@ enum status ocdbt_next(struct ocdbt *db, struct ocdbt_entry *out, struct error *
 
 const char *ocdbt_file(const struct ocdbt *db, uint32_t file)
 {
-    return db->known[file].path;
+    return db->store.known[file].path;
 }
 
 uint32_t ocdbt_file_count(const struct ocdbt *db)
 {
-    return (uint32_t)db->known_count;
+    return (uint32_t)db->store.known_count;
 }
 
 enum status ocdbt_value(struct ocdbt *db, const struct ocdbt_entry *e, uint64_t limit,
@@ -705,7 +460,7 @@ enum status ocdbt_value(struct ocdbt *db, const struct ocdbt_entry *e, uint64_t 
     uint64_t end;
     struct source *s = NULL;
     if (e->length > limit)
-        return error_set(err, ERR_LIMIT, db->known[e->file].path,
+        return error_set(err, ERR_LIMIT, db->store.known[e->file].path,
                          e->value.at ? NO_OFFSET : e->offset,
                          "a value of %llu bytes, the most is %llu",
                          (unsigned long long)e->length, (unsigned long long)limit);
@@ -713,7 +468,7 @@ enum status ocdbt_value(struct ocdbt *db, const struct ocdbt_entry *e, uint64_t 
         *out = e->value;
         return OK;
     }
-    if (open_file(db, e->file, &s, err) != OK)
+    if (ocdbt_open_file(&db->store, e->file, &s, err) != OK)
         return err->status;
     if (!add_u64(e->offset, e->length, &end) || end > s->size) {
         error_set(err, ERR_CORRUPT, s->name, s->size,
@@ -726,7 +481,7 @@ enum status ocdbt_value(struct ocdbt *db, const struct ocdbt_entry *e, uint64_t 
     if (count_bytes(db, e->length, e->length, at, err) != OK)
         return err->status;
     if (!buffer_reserve(&db->value, (size_t)e->length))
-        return no_memory(err);
+        return ocdbt_no_memory(err);
     if (source_read(s, e->offset, db->value.at, (size_t)e->length, err) != OK)
         return err->status;
     *out = (struct bytes){db->value.at, (size_t)e->length};

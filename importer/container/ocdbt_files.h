@@ -1,0 +1,75 @@
+/*
+ * ocdbt_files.h - the inside of ocdbt.h: the files of a database by number (ocdbt_files.c), and the
+ * manifest (ocdbt_manifest.c). Nodes and the walk are ocdbt.c's.
+ */
+#ifndef CKPTDB_CONTAINER_OCDBT_FILES_H
+#define CKPTDB_CONTAINER_OCDBT_FILES_H
+
+#include "catalog/base/arena.h"
+#include "catalog/base/strmap.h"
+#include "importer/container/ocdbt.h"
+#include "importer/container/ocdbt_inflate.h"
+#include "importer/container/ocdbt_node.h"
+
+#define OCDBT_OPEN_FILES 16
+#define OCDBT_FILES_MOST (UINT32_MAX - 1) /* numbers from here on are no files' */
+
+/* A file by its number; number 0 is the manifest. */
+struct ocdbt_file {
+    const char *path;
+    uint32_t len;
+    bool counted; /* its size is in ocdbt_store.there */
+};
+
+struct ocdbt_store {
+    struct ocdbt_files files;
+    struct arena arena;
+    struct strmap numbers; /* of paths */
+    struct ocdbt_file *known;
+    size_t known_count, known_space;
+    struct ocdbt_open {
+        struct source *source; /* NULL: a free place */
+        uint32_t number;
+        uint64_t used; /* when it was last */
+    } open[OCDBT_OPEN_FILES];
+    uint64_t clock;
+    uint64_t there; /* bytes of all files that were opened */
+    struct inflater inflater;
+    struct buffer stored;
+};
+void ocdbt_store_release(struct ocdbt_store *);
+
+enum status ocdbt_no_memory(struct error *err);
+/* Errors that end the reading, whatever is lost by them. */
+bool ocdbt_fatal(enum status);
+
+bool ocdbt_path_is_safe(const char *at, size_t len);
+/* The number of the file with this path. */
+enum status ocdbt_number(struct ocdbt_store *, const char *path, size_t len,
+                         uint32_t *out, struct error *err);
+/* Good until OCDBT_OPEN_FILES others have been opened. */
+enum status ocdbt_open_file(struct ocdbt_store *, uint32_t number, struct source **out,
+                            struct error *err);
+
+/* A frame to read. */
+struct ocdbt_frame_at {
+    const struct source *source;
+    uint64_t offset, length;
+    uint32_t magic;
+    uint64_t most; /* bytes that its body may have, stored and decoded */
+};
+/* Read a frame and decode its body, which is in `memory`. */
+enum status ocdbt_read_frame(struct ocdbt_store *, const struct ocdbt_frame_at *,
+                             struct buffer *memory, struct bytes *body,
+                             struct error *err);
+
+/* ocdbt_manifest.c: the manifest that counts, the newest whole one where they are numbered. */
+struct ocdbt_manifest_read {
+    struct ocdbt_manifest is;
+    struct buffer memory; /* where its table lies; free memory.at */
+    struct ocdbt_place at;
+};
+enum status ocdbt_manifest_read(struct ocdbt_store *, struct ocdbt_manifest_read *out,
+                                struct error *err);
+
+#endif
