@@ -1,46 +1,53 @@
-#ifndef __clang__
-#    pragma GCC optimize("O3")
-#endif
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "catalog/content/digest.h"
 
+#include <stdlib.h>
+
+#include "catalog/content/digest_kernels.h"
+
+const struct digest_kernels *digest_kernels(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f"))
+        return &digest_avx512;
+    if (__builtin_cpu_supports("avx2"))
+        return &digest_avx2;
+#endif
+    return &digest_plain;
+}
+
 struct digest {
-    XXH3_state_t *state;
+    const struct digest_kernels *kernels;
+    void *state;
 };
 
 struct digest *digest_new(void)
 {
     struct digest *d = malloc(sizeof(*d));
-    XXH3_state_t *state = XXH3_createState();
-    if (!d || !state) {
+    if (!d)
+        return NULL;
+    d->kernels = digest_kernels();
+    d->state = d->kernels->create();
+    if (!d->state) {
         free(d);
-        XXH3_freeState(state);
         return NULL;
     }
-    d->state = state;
-    XXH3_128bits_reset(state);
     return d;
 }
 
 void digest_update(struct digest *d, const void *bytes, size_t len)
 {
-    XXH3_128bits_update(d->state, bytes, len);
+    d->kernels->update(d->state, bytes, len);
 }
 
 void digest_end(struct digest *d, struct digest_block *out)
 {
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(d->state));
-    memcpy(out->at, canonical.digest, sizeof(out->at));
-    XXH3_128bits_reset(d->state);
+    d->kernels->end(d->state, out->at);
 }
 
 void digest_free(struct digest *d)
 {
     if (d)
-        XXH3_freeState(d->state);
+        d->kernels->free(d->state);
     free(d);
 }
 
