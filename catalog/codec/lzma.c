@@ -4,10 +4,27 @@
  * The stored bytes say how large the dictionary is that decoding them needs; "xz -9" says
  * 64 MiB, however little there is to decode.
  */
-#include "catalog/codec/codec.h"
-#include "catalog/codec/library.h"
+#include "catalog/codec/lzma.h"
 
 #define MEMORY_MOST ((uint64_t)256 << 20)
+
+lzma_ret codec_lzma_run(const struct liblzma *lib, lzma_stream *z, struct bytes in,
+                        uint8_t *out, size_t room, bool to_end)
+{
+    uint8_t beyond;
+    z->next_in = in.at;
+    z->avail_in = in.len;
+    z->next_out = out;
+    z->avail_out = room;
+    lzma_ret rc = lib->code(z, LZMA_FINISH);
+    if (rc == LZMA_OK && !z->avail_out && to_end) {
+        z->next_out = &beyond;
+        z->avail_out = 1;
+        rc = lib->code(z, LZMA_FINISH);
+    }
+    z->next_out = NULL;
+    return rc;
+}
 
 static enum status lzma_failed(const struct codec_step *step, lzma_ret rc,
                                const lzma_stream *z, struct error *err)
@@ -41,19 +58,9 @@ static enum status lzma_decode(const struct codec_step *step, struct bytes in,
     if (!lib)
         return err->status;
     lzma_stream z = LZMA_STREAM_INIT;
-    uint8_t beyond;
     lzma_ret rc = lib->init(&z, MEMORY_MOST, LZMA_CONCATENATED);
-    z.next_in = in.at;
-    z.avail_in = in.len;
-    z.next_out = out;
-    z.avail_out = room;
     if (rc == LZMA_OK)
-        rc = lib->code(&z, LZMA_FINISH);
-    if (rc == LZMA_OK && !z.avail_out) { /* the end may still have to be seen */
-        z.next_out = &beyond;
-        z.avail_out = 1;
-        rc = lib->code(&z, LZMA_FINISH);
-    }
+        rc = codec_lzma_run(lib, &z, in, out, room, true);
     *made = (size_t)z.total_out;
     enum status status = OK;
     if (rc == LZMA_STREAM_END && z.avail_in)

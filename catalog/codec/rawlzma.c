@@ -6,8 +6,7 @@
  *   x86=START, powerpc=, ia64=, arm=, armthumb=, sparc=   branches made absolute
  *   unmarked   the stream may have no end marker: it ends where all bytes are made
  */
-#include "catalog/codec/codec.h"
-#include "catalog/codec/library.h"
+#include "catalog/codec/lzma.h"
 
 #define DICTIONARY_MOST  ((uint64_t)256 << 20)
 #define DICTIONARY_LEAST 4096
@@ -160,26 +159,19 @@ static enum status rawlzma_decode(const struct codec_step *step, struct bytes in
     lzma_stream z = LZMA_STREAM_INIT;
     struct codec_size size;
     struct filters f;
-    uint8_t beyond;
     if (!lib)
         return err->status;
     if (!parse(step->argument, &size, &f))
         return codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
     bound_dictionary(&f, room);
+    const bool may_end = f.unmarked && room >= size.most; /* where the room is filled */
     lzma_ret rc = lib->raw(&z, f.list);
-    z.next_in = in.at;
-    z.avail_in = in.len;
-    z.next_out = out;
-    z.avail_out = room;
-    if (rc == LZMA_OK)
-        rc = lib->code(&z, LZMA_FINISH);
-    if (f.unmarked && !z.avail_out && room >= size.most) {
+    bool begun = rc == LZMA_OK;
+    if (begun)
+        rc = codec_lzma_run(lib, &z, in, out, room, !may_end);
+    if (begun && may_end && !z.avail_out) {
         z.avail_in = 0;
         rc = LZMA_STREAM_END;
-    } else if (rc == LZMA_OK && !z.avail_out) { /* the end may still have to be seen */
-        z.next_out = &beyond;
-        z.avail_out = 1;
-        rc = lib->code(&z, LZMA_FINISH);
     }
     *made = (size_t)z.total_out;
     size_t left = z.avail_in;
