@@ -42,6 +42,21 @@ int sql_register_table(sqlite3 *db, const char *name, const sqlite3_module *modu
     return rc;
 }
 
+int sql_given(const sqlite3_index_info *info, int column, bool *unusable)
+{
+    int found = -1;
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        if (c->iColumn != column || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+            continue;
+        if (c->usable)
+            found = i;
+        else
+            *unusable = true;
+    }
+    return found;
+}
+
 #ifndef SQLITE_CORE
 
 #    define EXPORT      __attribute__((visibility("default")))

@@ -23,6 +23,11 @@
 /* Register a table-valued function under its name, and as views call it. */
 int sql_register_table(sqlite3 *, const char *name, const sqlite3_module *, void *aux);
 
+/* The constraint that gives a column (mostly a hidden one: an argument) its value; -1: none.
+ * *unusable is set, and else left alone: one does in another plan, for which xBestIndex answers
+ * SQLITE_CONSTRAINT. */
+int sql_given(const sqlite3_index_info *, int column, bool *unusable);
+
 /* Register everything, or (reads false) all that opens no file. An SQLite code. */
 int sql_register_all(sqlite3 *, bool reads);
 

@@ -75,15 +75,11 @@ static int infer_disconnect(sqlite3_vtab *base)
 static int infer_plan(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct infer_table *t = (struct infer_table *)base;
-    int found[2] = {-1, -1};
-    for (int i = 0; i < info->nConstraint; i++) {
-        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-        if (c->iColumn < t->kind->columns || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
-            continue;
-        if (!c->usable)
-            return SQLITE_CONSTRAINT;
-        found[c->iColumn - t->kind->columns] = i;
-    }
+    bool unusable = false;
+    const int found[] = {sql_given(info, t->kind->columns, &unusable),
+                         sql_given(info, t->kind->columns + 1, &unusable)};
+    if (unusable)
+        return SQLITE_CONSTRAINT;
     if (found[0] < 0 || found[1] < 0) {
         base->zErrMsg =
             sqlite3_mprintf("say of which checkpoints: %s(a, b)", t->kind->name);

@@ -443,22 +443,6 @@ static int question_disconnect(sqlite3_vtab *t)
     return SQLITE_OK;
 }
 
-/* The constraint that gives a hidden column; -1: none. *later: one does in another plan. */
-static int given_by(const sqlite3_index_info *info, int column, bool *later)
-{
-    int found = -1;
-    for (int i = 0; i < info->nConstraint; i++) {
-        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-        if (c->iColumn != column || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
-            continue;
-        if (c->usable)
-            found = i;
-        else
-            *later = true;
-    }
-    return found;
-}
-
 static int question_plan(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct question *q = ((struct question_table *)base)->question;
@@ -467,7 +451,7 @@ static int question_plan(sqlite3_vtab *base, sqlite3_index_info *info)
         bool later = false;
         for (int i = 0; i < info->nConstraint; i++)
             later = later || info->aConstraint[i].iColumn < q->count;
-        int at = given_by(info, q->count + k, &later);
+        int at = sql_given(info, q->count + k, &later);
         const char *name = k ? "checkpoint" : q->text;
         if (at < 0 && later)
             return SQLITE_CONSTRAINT;

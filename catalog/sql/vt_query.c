@@ -170,22 +170,6 @@ static int query_connect(sqlite3 *db, void *file, int argc, const char *const *a
 
 /* --- planning ---------------------------------------------------------------------------- */
 
-/* The constraint to use for a parameter; -1: none. */
-static int constraint_for(const sqlite3_index_info *info, int column, bool *unusable)
-{
-    int found = -1;
-    for (int i = 0; i < info->nConstraint; i++) {
-        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-        if (c->iColumn != column || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
-            continue;
-        if (c->usable)
-            found = i;
-        else
-            *unusable = true;
-    }
-    return found;
-}
-
 /* idxNum is the set of parameters given, idxStr the columns used, in hexadecimal. A plan that lacks
  * a parameter is the last that SQLite takes, and says so when it runs: planning one side of an OR,
  * SQLite shows the terms of that side alone, and what is missing there may be given beside it. */
@@ -197,7 +181,7 @@ static int query_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     for (int i = 0; i < q->parameters; i++) {
         const struct parameter *p = &q->parameter[i];
         bool unusable = false;
-        int at = constraint_for(info, p->column, &unusable);
+        int at = sql_given(info, p->column, &unusable);
         if (at >= 0) {
             info->aConstraintUsage[at].argvIndex = ++given;
             info->aConstraintUsage[at].omit = p->column >= q->columns;

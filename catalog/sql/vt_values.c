@@ -13,6 +13,7 @@
 #include "catalog/base/text.h"
 #include "catalog/convert/convert.h"
 #include "catalog/read/read.h"
+#include "catalog/sql/extension.h"
 #include "catalog/sql/fn_data.h"
 #include "catalog/sql/rowid.h"
 
@@ -88,15 +89,12 @@ static int values_disconnect(sqlite3_vtab *t)
 /* idxNum: which of id, start, count are given, as bits; they come in this order. */
 static int values_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 {
-    int at[3] = {-1, -1, -1};
-    for (int i = 0; i < info->nConstraint; i++) {
-        int column = info->aConstraint[i].iColumn - ID;
-        if (column < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
-            continue;
-        if (!info->aConstraint[i].usable)
-            return SQLITE_CONSTRAINT;
-        at[column] = i;
-    }
+    bool unusable = false;
+    int at[3];
+    for (int k = 0; k < 3; k++)
+        at[k] = sql_given(info, ID + k, &unusable);
+    if (unusable)
+        return SQLITE_CONSTRAINT;
     if (at[0] < 0) {
         t->zErrMsg = sqlite3_mprintf("tensor_values: which tensor? tensor_values(id)");
         return SQLITE_ERROR;
