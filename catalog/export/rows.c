@@ -35,8 +35,8 @@ static const char add_placed[] =
 static const char *const add_what[] = {
     [EXPORT_FILES] = "INSERT INTO files(path, size) VALUES (?1, ?2)",
     [EXPORT_TEXTS] = "INSERT INTO texts(file, place, bytes) VALUES (?1, ?2, ?3)",
-    [EXPORT_SUMS] = "INSERT INTO sums(file, place, tensor, nbytes, before)"
-                    " VALUES (?1, ?2, ?3, ?4, ?5)",
+    [EXPORT_SUMS] = ("INSERT INTO sums(file, place, tensor, nbytes, before)"
+                     " VALUES (?1, ?2, ?3, ?4, ?5)"),
 };
 static const char *const scan_what[] = {
     [EXPORT_FILES] = "SELECT number - 1, path, size FROM files ORDER BY number",

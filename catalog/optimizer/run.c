@@ -44,6 +44,7 @@ static const char *settle(struct run *r, struct text *text)
     return copy;
 }
 
+PRINTF_LIKE(2, 0)
 static const char *vtextf(struct run *r, const char *fmt, va_list args)
 {
     va_list again;

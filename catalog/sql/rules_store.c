@@ -120,8 +120,8 @@ static bool insert_all(sqlite3 *db, const char *name, const struct ruleset *set)
     static const char *const sql[] = {
         "DELETE FROM main.ruleset WHERE name = ?1",
         "INSERT INTO main.ruleset(name, dialect, options) VALUES (?1, ?2, ?3)",
-        "INSERT INTO main.rule(ruleset, ord, pattern, replacement, compute, ops)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        ("INSERT INTO main.rule(ruleset, ord, pattern, replacement, compute, ops)"
+         " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
     };
     bool good = true;
     for (int i = 0; good && i < 3; i++) {

@@ -28,6 +28,7 @@ static const char *kept(struct walker *w, const char *text)
 }
 
 /* A message with its control characters escaped. */
+PRINTF_LIKE(5, 0)
 static struct batch_issue issue_of(struct walker *w, const char *path, bool warning,
                                    const char *code, const char *fmt, va_list args)
 {

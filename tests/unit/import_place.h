@@ -30,6 +30,7 @@ struct place {
 
 /* --- making files ----------------------------------------------------------------------- */
 
+PRINTF_LIKE(1, 2)
 static void shell_out(const char *fmt, ...)
 {
     char command[2048];

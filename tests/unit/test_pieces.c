@@ -87,7 +87,9 @@ static void put_piece(struct pieces *p, uint64_t i)
         gzip_text(&packed, run.at, run.len);
         stored = &packed;
     }
-    snprintf(p->codec[i], sizeof(p->codec[i]), gzip ? "gzip:%zu" : "", run.len);
+    p->codec[i][0] = '\0';
+    if (gzip)
+        snprintf(p->codec[i], sizeof(p->codec[i]), "gzip:%zu", run.len);
     if (swap > 1)
         snprintf(p->codec[i] + strlen(p->codec[i]), 16, "%sswap:%u", gzip ? "|" : "",
                  swap);
