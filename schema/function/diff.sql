@@ -1,67 +1,72 @@
 -- diff.sql - diff(a, b[, ruleset]): the tensors of two checkpoints, side by side by name. A rule set
 -- makes others of a's side first; what it drops has no row, and name_a is a's own name. Where it does
 -- more than rename, tensor_a is a recipe (catalog/compose/compose.h), and no hash is known.
+-- `WHERE different = 1` leaves out what is the same, or alike as far as that was looked at (`unread`).
 --
--- Hashes tell contents apart where both are known; `unread` is alike as far as that was looked at. A
--- tensor of one side alone whose contents a tensor of the other side alone has is `renamed`.
+-- Hashes tell contents apart where both are known. A tensor of one side alone whose contents a tensor
+-- of the other side alone has is `renamed`. Names and contents are compared by their numbers; texts are
+-- looked up for the rows that are shown. (The signs take affinities away: without them, and the hint,
+-- SQLite copies all of side_a before it joins.)
 WITH
   given(a, b, ruleset) AS (SELECT :a, :b, $ruleset), -- their order as arguments
-  made(tensor_id, recipe, old_name, new_name, dtype, shape) AS (
-    SELECT tensor_id, '[[[' || tensor_id || ',' || ops || ']],null,null]', old_name, new_name, dtype, shape
-    FROM translation WHERE ruleset = $ruleset AND checkpoint_id = :a AND status <> 'dropped'
+  side(a, b) AS ( -- where their layouts' tensors begin
+    SELECT (SELECT layout << 24 FROM checkpoints WHERE id = :a), (SELECT layout << 24 FROM checkpoints WHERE id = :b)
+  ),
+  place AS MATERIALIZED (SELECT ord FROM unlike(:a, :b)),
+  made(own, key, hashed, recipe, dtype, shape, nbytes) AS MATERIALIZED (
+    SELECT (SELECT a FROM side) + (tensor_id & 16777215), (SELECT id FROM names WHERE name = new_name),
+           iif(renamed_only, tensor_id, NULL), recipe, dtype, shape, nbytes
+    FROM mapped(:a, $ruleset)
+  ),
+  -- `own` is the tensor of a's layout that a row is of, `hashed` the one whose hash the row has.
+  side_a(own, key, hashed, recipe, dtype, shape, nbytes) AS NOT MATERIALIZED (
+    SELECT +id, +name, (:a << 24) + (id & 16777215), NULL, +dtype, +shape, +nbytes FROM layout_tensors
+    WHERE $ruleset IS NULL AND id BETWEEN (SELECT a FROM side) AND (SELECT a + 16777215 FROM side)
+      AND ($different IS NOT 1 OR id & 16777215 IN place)
     UNION ALL
-    SELECT tensor_id, recipe, old_name, new_name, dtype, shape FROM conversion
-    WHERE ruleset = $ruleset AND checkpoint_id = :a AND status <> 'dropped' AND (part = 0 OR status <> 'ok')
+    SELECT +own, +key, +hashed, +recipe, +dtype, +shape, +nbytes FROM made
   ),
-  side_a(n, id, name, key, ord, dtype, shape, nbytes, hash) AS MATERIALIZED (
-    SELECT t.id, t.id, t.name, t.name, t.ord, t.dtype, t.shape, t.nbytes, t.hash
-    FROM tensor t WHERE t.checkpoint_id = :a AND $ruleset IS NULL
-    UNION ALL
-    SELECT row_number() OVER (), coalesce(x.recipe, t.id), t.name, x.new_name, t.ord, x.dtype, x.shape,
-           iif(x.recipe IS NULL, t.nbytes, (shape_elements(x.shape) * dtype_bits(x.dtype) + 7) / 8),
-           iif(x.recipe IS NULL AND x.dtype = t.dtype, t.hash, NULL)
-    FROM made x JOIN tensor t ON t.checkpoint_id = tensor_checkpoint(x.tensor_id) AND t.name = x.old_name
+  named AS MATERIALIZED (
+    SELECT x.*, y.id AS b,
+           CASE WHEN y.id IS NULL THEN 'only_a'
+                WHEN x.shape <> y.shape THEN 'shape' -- what is not known differs from nothing
+                WHEN x.dtype <> y.dtype THEN 'dtype'
+                WHEN h.hash <> g.hash THEN 'value'
+                ELSE iif(h.hash = g.hash, 'same', 'unread') END AS status
+    FROM side_a x
+    LEFT JOIN layout_tensors y
+      ON y.name = x.key AND y.id BETWEEN (SELECT b FROM side) AND (SELECT b + 16777215 FROM side)
+    LEFT JOIN tensor_hashes h ON h.id = x.hashed
+    LEFT JOIN tensor_hashes g ON g.id = (:b << 24) + (y.id & 16777215)
+    WHERE $different IS NOT 1 OR status NOT IN ('same', 'unread')
   ),
-  side_b(id, name, ord, dtype, shape, nbytes, hash) AS MATERIALIZED (
-    SELECT id, name, ord, dtype, shape, nbytes, hash FROM tensor WHERE checkpoint_id = :b
+  alone_a AS (
+    SELECT x.*, hash, row_number() OVER (PARTITION BY hash ORDER BY own) AS nth
+    FROM named x LEFT JOIN tensor_hashes h ON h.id = x.hashed WHERE x.b IS NULL
   ),
-  -- Side by side by name, with all that is shown: nothing is looked up twice.
-  named(n, turn, name_a, dtype_a, shape_a, nbytes_a, tensor_a, hash_a,
-        name_b, dtype_b, shape_b, nbytes_b, tensor_b, hash_b) AS MATERIALIZED (
-    SELECT a.n, a.ord, a.name, a.dtype, a.shape, a.nbytes, a.id, a.hash,
-           b.name, b.dtype, b.shape, b.nbytes, b.id, b.hash
-    FROM side_a a LEFT JOIN side_b b ON b.name = a.key
-  ),
-  alone_b AS MATERIALIZED (
-    SELECT * FROM side_b
-    WHERE id NOT IN (SELECT tensor_b FROM named WHERE tensor_b IS NOT NULL)
-  ),
-  renamed(a, b) AS MATERIALIZED (
-    SELECT a.n, b.id
-    FROM (SELECT n, hash_a AS hash, row_number() OVER (PARTITION BY hash_a ORDER BY turn) AS nth
-          FROM named WHERE tensor_b IS NULL AND hash_a IS NOT NULL) a
-    JOIN (SELECT id, hash, row_number() OVER (PARTITION BY hash ORDER BY ord) AS nth
-          FROM alone_b WHERE hash IS NOT NULL) b ON b.hash = a.hash AND b.nth = a.nth
+  alone_b AS (
+    SELECT y.id, hash, row_number() OVER (PARTITION BY hash ORDER BY y.id) AS nth
+    FROM layout_tensors y
+    LEFT JOIN layout_tensors x
+      ON $ruleset IS NULL AND x.name = y.name AND x.id BETWEEN (SELECT a FROM side) AND (SELECT a + 16777215 FROM side)
+    LEFT JOIN tensor_hashes h ON h.id = (:b << 24) + (y.id & 16777215)
+    WHERE y.id BETWEEN (SELECT b FROM side) AND (SELECT b + 16777215 FROM side)
+      AND ($different IS NOT 1 OR $ruleset IS NOT NULL OR y.id & 16777215 IN place)
+      AND x.id IS NULL AND y.name NOT IN (SELECT key FROM made WHERE key IS NOT NULL)
   ),
   pair AS (
-    SELECT *, 0 AS is_renamed FROM named
-    WHERE tensor_b IS NOT NULL OR n NOT IN (SELECT a FROM renamed)
+    SELECT status, own, hashed, recipe, dtype, shape, nbytes, b FROM named WHERE b IS NOT NULL
     UNION ALL
-    SELECT a.n, turn, name_a, dtype_a, shape_a, nbytes_a, tensor_a, hash_a,
-           b.name, b.dtype, b.shape, b.nbytes, b.id, b.hash, 1
-    FROM renamed r JOIN named a ON a.n = r.a JOIN alone_b b ON b.id = r.b
-    UNION ALL
-    SELECT NULL, (1 << 32) + ord, NULL, NULL, NULL, NULL, NULL, NULL,
-           name, dtype, shape, nbytes, id, hash, 0
-    FROM alone_b WHERE id NOT IN (SELECT b FROM renamed)
+    SELECT iif(own IS NULL, 'only_b', iif(id IS NULL, 'only_a', 'renamed')), own, hashed, recipe, dtype, shape, nbytes, id
+    FROM alone_a FULL JOIN alone_b USING (hash, nth)
   )
-SELECT CASE WHEN n IS NULL THEN 'only_b' WHEN tensor_b IS NULL THEN 'only_a'
-            WHEN is_renamed THEN 'renamed'
-            WHEN shape_a <> shape_b THEN 'shape' -- what is not known differs from nothing
-            WHEN dtype_a <> dtype_b THEN 'dtype'
-            WHEN hash_a IS NULL OR hash_b IS NULL THEN 'unread'
-            WHEN hash_a <> hash_b THEN 'value' ELSE 'same' END AS status,
-       name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b,
-       tensor_a, tensor_b, hash_a, hash_b
-FROM pair
-ORDER BY turn
+SELECT status, na.name AS name_a, nb.name AS name_b, p.dtype AS dtype_a, y.dtype AS dtype_b, p.shape AS shape_a,
+       y.shape AS shape_b, p.nbytes AS nbytes_a, y.nbytes AS nbytes_b,
+       coalesce(p.recipe, (:a << 24) + (own & 16777215)) AS tensor_a, (:b << 24) + (b & 16777215) AS tensor_b,
+       (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash WHERE h.id = hashed) AS hash_a,
+       (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash
+        WHERE h.id = (:b << 24) + (b & 16777215)) AS hash_b
+FROM pair p
+LEFT JOIN layout_tensors x ON x.id = p.own LEFT JOIN names na ON na.id = x.name
+LEFT JOIN layout_tensors y ON y.id = p.b LEFT JOIN names nb ON nb.id = y.name
+ORDER BY own IS NULL, own, b

@@ -31,17 +31,23 @@ static const struct option_spec options[] = {
 };
 
 /* The rows are kept while they are counted and printed: distances cost reading. What was read and
- * is equal is the same. What a map makes has no hash: its values are compared in its place (?5). (A parameter that is NULL would be one that is not given: no rows.) */
-static const char compare_sql[] =
-    "CREATE TEMP TABLE difference AS SELECT"
+ * is equal is the same. What a map makes has no hash: its values are compared in its place (?5). */
+#define KEEP "CREATE TEMP TABLE difference AS SELECT"
+#define KEPT " name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b,"
+static const char compare_sql[] = KEEP
     " CASE WHEN status = 'unread' AND distance IS NOT NULL"
-    "      THEN iif(distance ->> '$.unequal', 'value', 'same') ELSE status END AS status,"
-    " name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b, distance FROM"
+    "      THEN iif(distance ->> '$.unequal', 'value', 'same') ELSE status END AS status," KEPT
+    " distance FROM"
     " (SELECT *, iif((?4 AND status IN ('value', 'dtype', 'unread'))"
     "                OR (?5 AND status = 'unread' AND typeof(tensor_a) = 'text'),"
     "               tensor_distance(tensor_a, tensor_b), NULL) AS distance"
+    /* (A parameter that is NULL would be one that is not given: no rows.) */
     "  FROM (SELECT * FROM diff(?1, ?2) WHERE ?3 IS NULL"
     "        UNION ALL SELECT * FROM diff(?1, ?2, ?3)))";
+
+/* The same where what is alike is neither read nor listed: it is counted by what is left of B. */
+static const char differing_sql[] =
+    KEEP " status," KEPT " NULL AS distance FROM diff(?1, ?2) WHERE different = 1";
 
 #define ROWS "SELECT status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b"
 #define FROM_ROWS                                                                        \
@@ -66,23 +72,48 @@ static bool run(struct session *s, sqlite3_stmt *stmt)
     return good;
 }
 
-static bool compare(struct session *s, int64_t a, int64_t b, const char *map, bool values,
-                    bool bytes)
+/* How the two are compared. */
+struct comparing {
+    int64_t a, b;
+    const char *map; /* NULL: none */
+    bool values, bytes;
+    bool all; /* rows of what is alike are wanted */
+};
+
+static bool compare(struct session *s, const struct comparing *c)
 {
-    return run(s, session_prepare(s, "DROP TABLE IF EXISTS temp.difference", "")) &&
-           run(s, session_prepare(s, compare_sql, "iisii", a, b, map, (int64_t)values,
-                                  (int64_t)bytes));
+    sqlite3_stmt *stmt;
+    if (!run(s, session_prepare(s, "DROP TABLE IF EXISTS temp.difference", "")))
+        return false;
+    stmt = c->all ? session_prepare(s, compare_sql, "iisii", c->a, c->b, c->map,
+                                    (int64_t)c->values, (int64_t)c->bytes)
+                  : session_prepare(s, differing_sql, "ii", c->a, c->b);
+    return run(s, stmt);
 }
 
+/* Of the rows that are kept: the same, unread, different. */
+static const char count_rows_sql[] =
+    "SELECT sum(status = 'same'), sum(status = 'unread'),"
+    " sum(status NOT IN ('same', 'unread'))"
+    " FROM temp.difference";
+
+/* Where only what differs is kept, B's other tensors are alike; of those none is unread once all are
+ * hashed, and all are where no tensor of one side is. */
+static const char count_others_sql[] =
+    "SELECT alike - unread, unread, different FROM"
+    " (SELECT alike, different,"
+    "         iif(EXISTS (SELECT 1 FROM tensor_hashes WHERE id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215)"
+    "             AND EXISTS (SELECT 1 FROM tensor_hashes WHERE id BETWEEN ?2 << 24 AND (?2 << 24) + 16777215),"
+    "             (SELECT count(*) FROM diff(?1, ?2) WHERE status = 'unread'), alike) AS unread"
+    "  FROM (SELECT (SELECT tensors FROM checkpoint WHERE id = ?2) - count(name_b) AS alike,"
+    "               count(*) AS different FROM temp.difference))";
+
 /* How many rows of each kind; false after saying why not. */
-static bool count_rows(struct session *s, struct counts *c)
+static bool count_rows(struct session *s, const struct comparing *how, struct counts *c)
 {
-    sqlite3_stmt *stmt =
-        session_prepare(s,
-                        "SELECT sum(status = 'same'), sum(status = 'unread'),"
-                        " sum(status NOT IN ('same', 'unread'))"
-                        " FROM temp.difference",
-                        "");
+    sqlite3_stmt *stmt = how->all
+                             ? session_prepare(s, count_rows_sql, "")
+                             : session_prepare(s, count_others_sql, "ii", how->a, how->b);
     const bool good = stmt && sqlite3_step(stmt) == SQLITE_ROW;
     if (stmt && !good)
         complain("%s", sqlite3_errmsg(s->db));
@@ -146,33 +177,41 @@ static bool give_settings(struct session *s, const struct args *args, int64_t a)
     return map ? settings_give(s, args, map, a) == STATUS_FINE : !args->pairs;
 }
 
+static int show(struct session *s, const struct args *args)
+{
+    const bool all = args->value[ALL];
+    if (args->value[TREE] || (s->mode == MODE_AUTO && s->out_is_terminal))
+        return diff_picture(s, all);
+    return render_query(s, args->value[VALUES] ? values_sql : names_sql, "i",
+                        (int64_t)all);
+}
+
 static int diff_run(struct session *s, const struct args *args)
 {
-    const char *map = args->value[MAP];
-    const bool all = args->value[ALL], values = args->value[VALUES];
+    struct comparing how = {.map = args->value[MAP],
+                            .values = args->value[VALUES],
+                            .bytes = args->value[BYTES]};
     struct counts c = {0};
     unsigned threads;
     int status = STATUS_FINE;
-    if (!hash_jobs(args->value[JOBS], &threads) || !map_known(s, map))
+    how.all = how.map || how.values || args->value[ALL];
+    if (!hash_jobs(args->value[JOBS], &threads) || !map_known(s, how.map))
         return STATUS_TROUBLE;
-    const int64_t a = session_checkpoint(s, args->operand[0]);
-    const int64_t b = a ? session_checkpoint(s, args->operand[1]) : 0;
-    if (!a || !b || !give_settings(s, args, a))
+    how.a = session_checkpoint(s, args->operand[0]);
+    how.b = how.a ? session_checkpoint(s, args->operand[1]) : 0;
+    if (!how.a || !how.b || !give_settings(s, args, how.a))
         return STATUS_TROUBLE;
-    if (args->value[BYTES] && !hash_both(s, a, b, threads, &status))
+    if (how.bytes && !hash_both(s, how.a, how.b, threads, &status))
         return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
-    if (!compare(s, a, b, map, values, args->value[BYTES]) || !count_rows(s, &c))
+    if (!compare(s, &how) || !count_rows(s, &how, &c))
         return session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
-    if (args->value[TREE] || (s->mode == MODE_AUTO && s->out_is_terminal))
-        status = diff_picture(s, all);
-    else
-        status = render_query(s, values ? values_sql : names_sql, "i", (int64_t)all);
+    status = show(s, args);
     if (status != STATUS_FINE)
         return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
-    if (map)
-        say_map_errors(s, map, a);
+    if (how.map)
+        say_map_errors(s, how.map, how.a);
     say_counts(&c);
-    diff_says_whether_it_loads(s, a, b);
+    diff_says_whether_it_loads(s, how.a, how.b);
     return c.different ? STATUS_NO : STATUS_FINE;
 }
 

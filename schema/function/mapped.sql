@@ -1,0 +1,17 @@
+-- mapped.sql - mapped(checkpoint_id, ruleset): what a rule set makes of a checkpoint's tensors. `recipe`
+-- (catalog/compose/compose.h) says how, where more is done than renaming; a row of several tensors
+-- has the first of them. What the rule set drops has no row; what is in error has, as far as it is known.
+WITH given(checkpoint_id, ruleset) AS (SELECT :checkpoint_id, :ruleset), -- their order as arguments
+made(tensor_id, recipe, new_name, dtype, shape) AS (
+  SELECT tensor_id, '[[[' || tensor_id || ',' || ops || ']],null,null]', new_name, dtype, shape
+  FROM translation WHERE ruleset = :ruleset AND checkpoint_id = :checkpoint_id AND status <> 'dropped'
+  UNION ALL
+  SELECT tensor_id, recipe, new_name, dtype, shape FROM conversion
+  WHERE ruleset = :ruleset AND checkpoint_id = :checkpoint_id AND status <> 'dropped' AND (part = 0 OR status <> 'ok')
+)
+SELECT x.tensor_id, x.recipe, x.new_name, x.dtype, x.shape,
+       iif(x.recipe IS NULL, t.nbytes, (shape_elements(x.shape) * dtype_bits(x.dtype) + 7) / 8) AS nbytes,
+       x.recipe IS NULL AND x.dtype = t.dtype AS renamed_only
+FROM made x
+JOIN layout_tensors t
+  ON t.id = (SELECT layout << 24 FROM checkpoints WHERE id = :checkpoint_id) + (x.tensor_id & 16777215)
