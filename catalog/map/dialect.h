@@ -1,7 +1,7 @@
 /*
  * dialect.h - what the original of a kind of map makes of the names that its rules match.
  *
- * SQL finds which rule meets which name (schema/query/matched_*.sql). A dialect gets these rows,
+ * The rules of a set are tried on the names of a checkpoint (rules.h). A dialect gets what comes of it,
  * with the trees of the checkpoints and the rules, and settles what comes of them as the
  * original's dict or tree would: rows in, rows out, no SQLite. catalog/sql/vt_map.c is between.
  *

@@ -5,34 +5,27 @@
 
 #include "catalog/db/schema.h"
 
-/* Trees as they are read: both arrays grow. */
+/* A tree as it is read: both arrays grow. */
 struct loading {
+    const struct map_reading *how;
     struct map_task *task;
     struct map_tree tree;
     size_t leaf_space;
     struct map_match *match;
     size_t matches, match_space;
     struct strmap texts; /* dtypes, shapes and the like, each kept once */
+    const char *dtype;   /* the last one */
     bool sorted;
-    bool containers; /* are wanted */
-    bool matched;    /* it is matched_*.sql that is read */
-    unsigned wants;
 };
 
-/* The columns that are read of tree.sql and matched_*.sql. */
+/* The columns of the leaves. */
 enum {
     PLACE,
-    TEXT, /* of matched_*.sql */
     NAME,
-    IS_TENSOR,
+    IS_TENSOR, /* from here on where values are wanted */
     DTYPE,
     SHAPE,
-    ORD, /* from here on of matched_*.sql */
-    STATUS,
-    CAST,
-    OPS,
-    MATCHED_COLUMNS,
-    KIND = ORD /* of tree.sql */
+    KIND
 };
 
 static const char *column(sqlite3_stmt *s, int i)
@@ -40,108 +33,120 @@ static const char *column(sqlite3_stmt *s, int i)
     return (const char *)sqlite3_column_text(s, i);
 }
 
-static struct map_text copy(struct map_task *t, sqlite3_stmt *s, int i)
+static struct map_text copy_text(struct map_task *t, const char *text, size_t len)
 {
-    const char *text = column(s, i);
-    size_t len = (size_t)sqlite3_column_bytes(s, i);
-    if (!text)
-        return (struct map_text){0};
     struct map_text kept = {arena_copy(&t->arena, text, len), len};
     t->failed = t->failed || !kept.at;
     return kept;
 }
 
-/* A text of which there are few. */
-static const char *intern(struct loading *l, sqlite3_stmt *s, int i)
+static struct map_text copy(struct map_task *t, sqlite3_stmt *s, int i)
 {
-    const char *text = column(s, i), *kept = NULL;
+    const char *text = column(s, i);
+    return text ? copy_text(t, text, (size_t)sqlite3_column_bytes(s, i))
+                : (struct map_text){0};
+}
+
+/* --- matches ----------------------------------------------------------------------------- */
+
+/* A text of which there are few; NULL: none. */
+static const char *intern(struct loading *l, const char *text)
+{
+    const char *kept = NULL;
     bool added;
     if (!text)
         return NULL;
-    size_t len = (size_t)sqlite3_column_bytes(s, i);
-    uint64_t *value = strmap_keep(&l->texts, &l->task->arena, text, len, &kept, &added);
+    uint64_t *value =
+        strmap_keep(&l->texts, &l->task->arena, text, strlen(text), &kept, &added);
     l->task->failed = l->task->failed || !value;
     return kept;
 }
 
-static enum map_kind kind_of(sqlite3_stmt *s, bool matched)
+static bool add_match(struct loading *l, struct map_leaf *leaf,
+                      const struct rule_result *result)
 {
-    const char *kind = matched ? NULL : column(s, KIND);
-    if (sqlite3_column_int(s, IS_TENSOR))
-        return MAP_TENSOR;
-    return !kind ? MAP_NULL : strcmp(kind, "dict") == 0 ? MAP_EMPTY_DICT : MAP_EMPTY_LIST;
-}
-
-static struct map_leaf *add_leaf(struct loading *l, sqlite3_stmt *s, int64_t place)
-{
-    struct map_tree *tree = &l->tree;
-    struct map_leaf *grown = arena_grow(&l->task->arena, tree->leaf, tree->count,
-                                        &l->leaf_space, sizeof(*tree->leaf));
-    if (!grown)
-        return NULL;
-    tree->leaf = grown;
-    struct map_leaf *leaf = &tree->leaf[tree->count++];
-    *leaf = (struct map_leaf){
-        .place = place,
-        .match = (uint32_t)l->matches,
-        .kind = l->wants & MAP_WANTS_KIND ? kind_of(s, l->matched) : MAP_TENSOR,
-    };
-    if (l->wants & MAP_WANTS_NAMES)
-        leaf->name = copy(l->task, s, NAME);
-    if (l->wants & MAP_WANTS_TYPES) {
-        leaf->dtype = intern(l, s, DTYPE);
-        leaf->shape = intern(l, s, SHAPE);
-    }
-    l->sorted = l->sorted && (tree->count == 1 || leaf[-1].place <= leaf->place);
-    return leaf;
-}
-
-/* Where only new names are wanted, a leaf without one is as good as unmatched. */
-static enum rule_outcome outcome_of(const struct loading *l, sqlite3_stmt *s)
-{
-    if (!(l->wants & MAP_WANTS_RULE))
-        return sqlite3_column_type(s, TEXT) == SQLITE_NULL ? RULE_UNMATCHED : RULE_OK;
-    const char *status = column(s, STATUS);
-    const char c = *(status ? status : "u");
-    return c == 'o'   ? RULE_OK
-           : c == 'd' ? RULE_DROPPED
-           : c == 'e' ? RULE_ERROR
-                      : RULE_UNMATCHED;
-}
-
-static bool add_match(struct loading *l, sqlite3_stmt *s, enum rule_outcome outcome)
-{
+    if (result->outcome == RULE_UNMATCHED)
+        return true;
     struct map_match *grown = arena_grow(&l->task->arena, l->match, l->matches,
                                          &l->match_space, sizeof(*l->match));
     if (!grown)
         return false;
     l->match = grown;
     struct map_match *match = &l->match[l->matches++];
-    *match = (struct map_match){
-        .outcome = outcome, .ord = NO_RULE, .text = copy(l->task, s, TEXT)};
-    if (l->wants & MAP_WANTS_RULE)
-        match->ord = sqlite3_column_int64(s, ORD);
-    if (l->wants & MAP_WANTS_OPS) {
-        match->cast = intern(l, s, CAST);
-        match->ops = intern(l, s, OPS);
+    *match = (struct map_match){.outcome = result->outcome, .ord = result->ord};
+    leaf->matches++;
+    if (result->outcome != RULE_DROPPED)
+        match->text = copy_text(l->task, result->text, result->len);
+    if (l->how->wants & MAP_WANTS_OPS) {
+        match->cast = intern(l, result->cast);
+        match->ops = intern(l, result->ops);
     }
     return true;
 }
 
-/* A leaf has a row for each rule that matches it, one after the other. */
-static bool add_row(struct loading *l, sqlite3_stmt *s)
+/* What the first rule makes of the name that matches it, or each. */
+static bool match_leaf(struct loading *l, struct map_leaf *leaf, const char *name,
+                       size_t len)
 {
-    int64_t place = sqlite3_column_int64(s, PLACE);
-    struct map_leaf *leaf = l->tree.count ? &l->tree.leaf[l->tree.count - 1] : NULL;
-    if (!l->matched && !l->containers && sqlite3_column_type(s, KIND) != SQLITE_NULL)
+    const struct map_task *t = l->task;
+    struct rules *rules = l->how->rules;
+    bool good = true;
+    if (!l->how->dialect->each)
+        return add_match(l, leaf, rules_apply(rules, name, len));
+    for (size_t i = 0; good && i < t->rules; i++)
+        good = add_match(l, leaf, rules_apply_one(rules, t->rule[i].ord, name, len));
+    return good;
+}
+
+/* --- leaves ------------------------------------------------------------------------------ */
+
+static enum map_kind kind_of(sqlite3_stmt *s)
+{
+    if (sqlite3_column_int(s, IS_TENSOR))
+        return MAP_TENSOR;
+    const char *kind = column(s, KIND);
+    return !kind ? MAP_NULL : strcmp(kind, "dict") == 0 ? MAP_EMPTY_DICT : MAP_EMPTY_LIST;
+}
+
+static void read_values(struct loading *l, struct map_leaf *leaf, sqlite3_stmt *s)
+{
+    const char *dtype = column(s, DTYPE);
+    if (!dtype || !l->dtype || strcmp(dtype, l->dtype) != 0)
+        l->dtype = intern(l, dtype);
+    leaf->dtype = l->dtype;
+    leaf->shape = intern(l, column(s, SHAPE));
+}
+
+static bool add_leaf(struct loading *l, sqlite3_stmt *s)
+{
+    const struct map_reading *how = l->how;
+    bool values = how->wants & MAP_WANTS_VALUES;
+    enum map_kind kind = values ? kind_of(s) : MAP_TENSOR;
+    bool container = kind == MAP_EMPTY_DICT || kind == MAP_EMPTY_LIST;
+    if (container && (how->rules || !how->dialect->containers))
         return true;
-    if (!l->matched || !leaf || leaf->place != place)
-        leaf = add_leaf(l, s, place);
-    enum rule_outcome outcome = leaf && l->matched ? outcome_of(l, s) : RULE_UNMATCHED;
-    if (outcome == RULE_UNMATCHED)
-        return leaf != NULL;
-    leaf->matches++;
-    return add_match(l, s, outcome);
+    struct map_tree *tree = &l->tree;
+    struct map_leaf *grown = arena_grow(&l->task->arena, tree->leaf, tree->count,
+                                        &l->leaf_space, sizeof(*tree->leaf));
+    if (!grown)
+        return false;
+    tree->leaf = grown;
+    struct map_leaf *leaf = &tree->leaf[tree->count++];
+    *leaf = (struct map_leaf){
+        .place = sqlite3_column_int64(s, PLACE),
+        .match = (uint32_t)l->matches,
+        .kind = kind,
+    };
+    const char *name = column(s, NAME);
+    size_t len = (size_t)sqlite3_column_bytes(s, NAME);
+    if (!name)
+        return false;
+    if (how->wants & MAP_WANTS_NAMES)
+        leaf->name = copy_text(l->task, name, len);
+    if (values)
+        read_values(l, leaf, s);
+    l->sorted = l->sorted && (tree->count == 1 || leaf[-1].place <= leaf->place);
+    return !how->rules || match_leaf(l, leaf, name, len);
 }
 
 static int by_place(const void *a, const void *b)
@@ -177,56 +182,6 @@ static const char *file_called(const char *path)
     return f->path ? f->text : "";
 }
 
-/* One of matched_*.sql, without what is not wanted: SQLite then does not work it out. A column that is
- * only skipped costs time for each row, too: those that are mostly wanted come first. */
-static int prepare_matched(struct map_statements *m, const char *file, unsigned wants,
-                           sqlite3_stmt **out)
-{
-    const struct {
-        unsigned wants;
-        const char *sql;
-    } columns[MATCHED_COLUMNS] = {
-        [PLACE] = {0, "place"},
-        [TEXT] = {0,
-                  wants & MAP_WANTS_RULE ? "ifnull(replacement, error)" : "replacement"},
-        [NAME] = {MAP_WANTS_NAMES, "name"},
-        [IS_TENSOR] = {MAP_WANTS_KIND, "is_tensor"},
-        [DTYPE] = {MAP_WANTS_TYPES, "dtype"},
-        [SHAPE] = {MAP_WANTS_TYPES, "shape"},
-        [ORD] = {MAP_WANTS_RULE, "ord"},
-        [STATUS] = {MAP_WANTS_RULE, "status"},
-        [CAST] = {MAP_WANTS_OPS, "\"cast\""},
-        [OPS] = {MAP_WANTS_OPS, "ops"},
-    };
-    struct text sql = {0};
-    int last = MATCHED_COLUMNS - 1;
-    while (columns[last].wants && !(columns[last].wants & wants))
-        last--;
-    for (int i = 0; i <= last; i++) {
-        bool wanted = !columns[i].wants || columns[i].wants & wants;
-        text_addf(&sql, "%s%s", i ? ", " : "SELECT ", wanted ? columns[i].sql : "NULL");
-    }
-    text_addf(&sql, " FROM (%s)", file_called(file));
-    sqlite3_stmt *kept = m->at[MAP_SELECT_MATCHED];
-    if (kept && text_str(&sql) && strcmp(sqlite3_sql(kept), sql.at) != 0) {
-        sqlite3_finalize(kept);
-        m->at[MAP_SELECT_MATCHED] = NULL;
-    }
-    int rc = text_str(&sql) ? prepare(m, MAP_SELECT_MATCHED, sql.at, out) : SQLITE_NOMEM;
-    text_release(&sql);
-    return rc;
-}
-
-static int prepare_tree(struct map_statements *m, sqlite3_stmt **out)
-{
-    struct text sql = {0};
-    text_addf(&sql, "SELECT place, NULL, name, is_tensor, dtype, shape, kind FROM (%s)",
-              file_called("schema/query/tree.sql"));
-    int rc = text_str(&sql) ? prepare(m, MAP_SELECT_TREE, sql.at, out) : SQLITE_NOMEM;
-    text_release(&sql);
-    return rc;
-}
-
 /* The end of a statement that was stepped until `rc`. */
 static int finish(sqlite3_stmt *s, bool memory, int rc)
 {
@@ -235,99 +190,68 @@ static int finish(sqlite3_stmt *s, bool memory, int rc)
     return !memory ? SQLITE_NOMEM : rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* --- leaves ------------------------------------------------------------------------------ */
+/* --- reading ----------------------------------------------------------------------------- */
 
-static void bind(sqlite3_stmt *s, const char *ruleset, sqlite3_int64 checkpoint)
+static enum map_statement statement_of(const struct map_reading *how)
 {
-    int at = sqlite3_bind_parameter_index(s, ":ruleset");
-    if (at)
-        sqlite3_bind_text(s, at, ruleset, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":checkpoint_id"), checkpoint);
+    return how->wants & MAP_WANTS_VALUES ? MAP_SELECT_LEAVES : MAP_SELECT_NAMES;
 }
 
-/* Read on, up to `most` leaves. An SQLite code: SQLITE_ROW if there may be more. */
-static int read_leaves(sqlite3_stmt *s, struct loading *l, size_t most)
+int map_read_begin(struct map_statements *m, sqlite3_int64 checkpoint,
+                   struct map_reading *how)
 {
+    static const char names[] =
+        "SELECT place, name FROM leaf WHERE checkpoint_id = :checkpoint_id";
+    enum map_statement which = statement_of(how);
+    int rc =
+        prepare(m, which,
+                which == MAP_SELECT_NAMES ? names : file_called("schema/query/tree.sql"),
+                &how->leaves);
+    if (rc != SQLITE_OK)
+        return rc;
+    m->at[which] = NULL; /* nobody else's until the end */
+    return sqlite3_bind_int64(how->leaves, 1, checkpoint);
+}
+
+int map_read_next(struct map_reading *how, size_t most, struct map_task *t,
+                  struct map_tree *out)
+{
+    struct loading l = {.how = how, .task = t, .sorted = true};
     int rc = SQLITE_ROW;
-    l->sorted = true;
-    while (!l->task->failed && l->tree.count < most &&
-           (rc = sqlite3_step(s)) == SQLITE_ROW)
-        l->task->failed = !add_row(l, s) || l->task->failed;
-    strmap_release(&l->texts);
-    if (!l->sorted)
-        qsort(l->tree.leaf, l->tree.count, sizeof(*l->tree.leaf), by_place);
-    return l->task->failed ? SQLITE_NOMEM : rc;
-}
-
-int map_load_tree(struct map_statements *m, const struct dialect *d,
-                  sqlite3_int64 checkpoint, struct map_task *t, struct map_tree *out)
-{
-    struct loading l = {.task = t, .containers = d->containers, .wants = MAP_WANTS_ALL};
-    sqlite3_stmt *s;
-    int rc = prepare_tree(m, &s);
-    if (rc != SQLITE_OK)
-        return rc;
-    bind(s, NULL, checkpoint);
-    rc = read_leaves(s, &l, SIZE_MAX);
+    while (!t->failed && l.tree.count < most &&
+           (rc = sqlite3_step(how->leaves)) == SQLITE_ROW)
+        t->failed = !add_leaf(&l, how->leaves) || t->failed;
+    strmap_release(&l.texts);
+    if (!l.sorted)
+        qsort(l.tree.leaf, l.tree.count, sizeof(*l.tree.leaf), by_place);
     *out = l.tree;
-    return finish(s, !t->failed, rc);
+    if (how->rules)
+        t->match = l.match;
+    return t->failed ? SQLITE_NOMEM : rc;
 }
 
-unsigned map_needed(const struct map_task *t, unsigned wants)
+void map_read_end(struct map_statements *m, struct map_reading *how)
 {
-    for (size_t i = 0; i < t->rules; i++)
-        if (t->rule[i].operates)
-            return wants;
-    return wants & ~(unsigned)MAP_WANTS_OPS;
+    enum map_statement which = statement_of(how);
+    if (!how->leaves)
+        return;
+    finish(how->leaves, true, SQLITE_DONE);
+    if (m->at[which])
+        sqlite3_finalize(how->leaves);
+    else
+        m->at[which] = how->leaves;
+    how->leaves = NULL;
 }
 
-int map_stream_begin(struct map_statements *m, const struct dialect *d,
-                     const char *ruleset, sqlite3_int64 checkpoint, unsigned wants,
-                     sqlite3_stmt **out)
-{
-    static const char first[] = "schema/query/matched_first.sql";
-    static const char each[] = "schema/query/matched_each.sql";
-    int rc = prepare_matched(m, d->each ? each : first, wants, out);
-    if (rc != SQLITE_OK)
-        return rc;
-    m->at[MAP_SELECT_MATCHED] = NULL; /* nobody else's until the end */
-    bind(*out, ruleset, checkpoint);
-    return SQLITE_OK;
-}
-
-int map_stream_next(sqlite3_stmt *s, size_t most, unsigned wants, struct map_task *t,
+int map_load_leaves(struct map_statements *m, const struct dialect *d,
+                    struct rules *rules, sqlite3_int64 checkpoint, struct map_task *t,
                     struct map_tree *out)
 {
-    struct loading l = {.task = t, .matched = true, .wants = map_needed(t, wants)};
-    int rc = read_leaves(s, &l, most);
-    *out = l.tree;
-    t->match = l.match;
-    return rc;
-}
-
-void map_stream_end(struct map_statements *m, sqlite3_stmt *s)
-{
-    if (!s)
-        return;
-    finish(s, true, SQLITE_DONE);
-    if (m->at[MAP_SELECT_MATCHED])
-        sqlite3_finalize(s);
-    else
-        m->at[MAP_SELECT_MATCHED] = s;
-}
-
-int map_load_matched(struct map_statements *m, const struct dialect *d,
-                     const char *ruleset, sqlite3_int64 checkpoint, struct map_task *t,
-                     struct map_tree *out)
-{
-    sqlite3_stmt *s = NULL;
-    if (d->trial == MAP_PATH)
-        return map_load_tree(m, d, checkpoint, t, out);
-    int rc =
-        map_stream_begin(m, d, ruleset, checkpoint, map_needed(t, MAP_WANTS_ALL), &s);
+    struct map_reading how = {d, rules, MAP_WANTS_ALL, NULL};
+    int rc = map_read_begin(m, checkpoint, &how);
     if (rc == SQLITE_OK)
-        rc = map_stream_next(s, SIZE_MAX, MAP_WANTS_ALL, t, out);
-    map_stream_end(m, s);
+        rc = map_read_next(&how, SIZE_MAX, t, out);
+    map_read_end(m, &how);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
@@ -384,18 +308,19 @@ int map_load_set(struct map_statements *m, const char *ruleset, struct map_task 
 }
 
 int map_load_bound(struct map_statements *m, const char *ruleset,
-                   sqlite3_int64 checkpoint, struct map_task *t, const char **out)
+                   sqlite3_int64 checkpoint, char **out)
 {
     sqlite3_stmt *s;
-    *out = ruleset;
+    *out = NULL;
     int rc = prepare(m, MAP_SELECT_BOUND, "SELECT rule_bound(?1, ?2)", &s);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 2, checkpoint);
-    while (!t->failed && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        *out = copy(t, s, 0).at;
-    return finish(s, !t->failed, rc);
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW)
+        if (column(s, 0))
+            *out = strdup(column(s, 0));
+    return finish(s, *out || rc != SQLITE_DONE, rc);
 }
 
 /* --- sources ----------------------------------------------------------------------------- */
@@ -408,9 +333,10 @@ int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_sou
     bool memory = true;
     int rc =
         id ? prepare(m, MAP_SELECT_SOURCE,
-                     "SELECT id, layout FROM main.checkpoints WHERE id = ?1", &s)
+                     "SELECT id, layout, meta FROM main.checkpoints WHERE id = ?1", &s)
            : prepare(m, MAP_SELECT_SOURCES,
-                     "SELECT id, layout FROM main.checkpoints ORDER BY layout, id", &s);
+                     "SELECT id, layout, meta FROM main.checkpoints ORDER BY layout, id",
+                     &s);
     if (rc != SQLITE_OK)
         return rc;
     if (id)
@@ -426,7 +352,8 @@ int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_sou
             break;
         *out = grown;
         grown[(*count)++] =
-            (struct map_source){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
+            (struct map_source){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
+                                sqlite3_column_int64(s, 2)};
     }
     return finish(s, memory, rc);
 }

@@ -1,6 +1,6 @@
 /*
  * map_load.h - what a dialect settles (catalog/map/dialect.h), out of the catalog: a rule set, the
- * leaves of checkpoints and the rules that match their names.
+ * leaves of checkpoints and what the rules make of their names.
  */
 #ifndef CKPTDB_SQL_MAP_LOAD_H
 #define CKPTDB_SQL_MAP_LOAD_H
@@ -15,8 +15,8 @@ enum map_statement {
     MAP_SELECT_SOURCE,
     MAP_SELECT_SOURCES,
     MAP_SELECT_BOUND,
-    MAP_SELECT_TREE,
-    MAP_SELECT_MATCHED,
+    MAP_SELECT_NAMES,
+    MAP_SELECT_LEAVES,
     MAP_STATEMENTS
 };
 
@@ -27,15 +27,13 @@ struct map_statements {
 
 void map_statements_release(struct map_statements *);
 
-/* What of the leaves and their matches is wanted: the rest is left out, and costs nothing. */
+/* What of leaves and matches is wanted: the rest is left out, and costs nothing. */
 enum {
     MAP_WANTS_NAMES = 1, /* of the leaves */
-    MAP_WANTS_TYPES = 2, /* their dtypes, shapes */
-    MAP_WANTS_RULE =
-        4,             /* which it is, and what becomes of leaves that it gives no name */
-    MAP_WANTS_OPS = 8, /* what rules do besides, casts too */
-    MAP_WANTS_KIND = 16, /* of the leaves; else all are taken for tensors */
-    MAP_WANTS_ALL = 31
+    MAP_WANTS_VALUES =
+        2, /* their kinds, dtypes and shapes; else all are taken for tensors */
+    MAP_WANTS_OPS = 4, /* what rules do besides, casts too */
+    MAP_WANTS_ALL = 7
 };
 
 /* All of these return an SQLite code; after one that is not SQLITE_OK the connection says why. */
@@ -46,7 +44,7 @@ int map_load_set(struct map_statements *, const char *ruleset, struct map_task *
                  const struct dialect **);
 
 struct map_source {
-    sqlite3_int64 id, layout;
+    sqlite3_int64 id, layout, meta; /* meta 0: it states nothing of itself */
 };
 
 /* The checkpoint `id`, if there is one; NULL: all, those of one layout side by side. free() it. */
@@ -54,28 +52,28 @@ int map_load_sources(struct map_statements *, sqlite3_value *id, struct map_sour
                      size_t *count);
 
 /* The set with what it takes from the checkpoint's metadata (catalog/map/setting.h), as a text that
- * stands for its name; in the arena of the task. */
+ * stands for its name; free() it. */
 int map_load_bound(struct map_statements *, const char *ruleset, sqlite3_int64 checkpoint,
-                   struct map_task *, const char **out);
+                   char **out);
 
-/* The leaves of a checkpoint, as the dialect has them. */
-int map_load_tree(struct map_statements *, const struct dialect *,
-                  sqlite3_int64 checkpoint, struct map_task *, struct map_tree *);
+/* How the leaves of a checkpoint are read. */
+struct map_reading {
+    const struct dialect *dialect;
+    struct rules *rules; /* that are tried on their names; NULL: none */
+    unsigned wants;
+    sqlite3_stmt *leaves; /* between begin and end */
+};
 
-/* The leaves of a checkpoint and what the rules make of their names. */
-int map_load_matched(struct map_statements *, const struct dialect *, const char *ruleset,
-                     sqlite3_int64 checkpoint, struct map_task *, struct map_tree *);
+/* Little by little: begin, next (SQLITE_ROW: there may be more; SQLITE_DONE) and, in any case,
+ * end. Each piece is in the order of `place`. */
+int map_read_begin(struct map_statements *, sqlite3_int64 checkpoint,
+                   struct map_reading *);
+int map_read_next(struct map_reading *, size_t most, struct map_task *,
+                  struct map_tree *);
+void map_read_end(struct map_statements *, struct map_reading *);
 
-/* What is wanted without what no rule gives: of rules that only rename nobody need ask what else they
- * do. */
-unsigned map_needed(const struct map_task *, unsigned wants);
-
-/* The same little by little, in no order: begin, next (SQLITE_ROW: there may be more; SQLITE_DONE)
- * and, in any case, end. `ruleset` must live until then. */
-int map_stream_begin(struct map_statements *, const struct dialect *, const char *ruleset,
-                     sqlite3_int64 checkpoint, unsigned wants, sqlite3_stmt **out);
-int map_stream_next(sqlite3_stmt *, size_t most, unsigned wants, struct map_task *,
-                    struct map_tree *);
-void map_stream_end(struct map_statements *, sqlite3_stmt *);
+/* All of them; `rules` may be NULL. Without rules also containers, if the dialect wants them. */
+int map_load_leaves(struct map_statements *, const struct dialect *, struct rules *,
+                    sqlite3_int64 checkpoint, struct map_task *, struct map_tree *);
 
 #endif

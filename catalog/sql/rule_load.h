@@ -1,5 +1,5 @@
 /*
- * rule_load.h - a rule set, from its rows to what applies it (fn_rule.c). `bound` is the set's name,
+ * rule_load.h - a rule set, from its rows to what applies it (rule_cache.h). `bound` is the set's name,
  * or the name with settings (catalog/map/setting.h).
  */
 #ifndef CKPTDB_SQL_RULE_LOAD_H

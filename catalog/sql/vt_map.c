@@ -10,7 +10,7 @@
  * The source may also be given by `checkpoint_id = ...` or `source_id = ...`, the others by their
  * names; without a source every checkpoint is one, without the target of an assignment, too.
  *
- * SQL finds which rules match which names (map_load.h), the dialect of the set settles what comes
+ * The rules match the names as they are read (map_load.h), the dialect of the set settles what comes
  * of them (catalog/map/dialect.h), and here are the rows. Sources of one layout give the same,
  * but for whose tensors they are, and so do targets: it is worked out once, and each row shown for
  * all of them.
@@ -22,7 +22,7 @@
 #include "catalog/sql/extension.h"
 #include "catalog/sql/map_load.h"
 #include "catalog/sql/rowid.h"
-#include "catalog/sql/rule_load.h"
+#include "catalog/sql/rule_cache.h"
 
 #define COST_OF_ONE  1e4  /* estimated, all parameters given */
 #define COST_OF_NONE 1e30 /* a factor, of a call that is refused */
@@ -90,6 +90,7 @@ static const struct map_function functions[] = {
 struct map_table {
     sqlite3_vtab base; /* first */
     const struct map_function *function;
+    struct rule_cache *rules;
     struct map_statements statements;
 };
 
@@ -111,7 +112,10 @@ struct map_cursor {
     struct map_task given; /* the set and some targets, which all sources meet */
     struct map_task task;  /* and what comes of some sources */
     struct map_group source, target;
-    sqlite3_stmt *stream; /* has more leaves of the sources; else NULL */
+    struct rule_set *rules; /* as they are for the sources; NULL: they match no names */
+    char *bound;            /* what these rules were found by */
+    sqlite3_int64 meta;     /* of the sources that they were bound to */
+    struct map_reading reading; /* has more leaves of the sources, if any */
     size_t row;
     size_t before; /* rows of the sources that the stream gave and that are gone */
     sqlite3_value *argument[GIVEN];
@@ -128,14 +132,18 @@ static int map_connect(sqlite3 *db, void *function, int argc, const char *const 
 #undef X
     char *declaration = sqlite3_mprintf("CREATE TABLE x(%s)", columns + 2);
     struct map_table *t = calloc(1, sizeof(*t));
-    int rc = declaration && t ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
+    struct rule_cache *rules = rule_cache_new();
+    int rc =
+        declaration && t && rules ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
     if (rc == SQLITE_OK)
         rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     sqlite3_free(declaration);
     if (rc != SQLITE_OK) {
+        rule_cache_drop(rules);
         free(t);
         return rc;
     }
+    t->rules = rules;
     t->function = function;
     t->statements.db = db;
     *out = &t->base;
@@ -146,6 +154,7 @@ static int map_disconnect(sqlite3_vtab *base)
 {
     struct map_table *t = (struct map_table *)base;
     map_statements_release(&t->statements);
+    rule_cache_drop(t->rules);
     free(t);
     return SQLITE_OK;
 }
@@ -222,11 +231,12 @@ static int map_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 static void cursor_reset(struct map_cursor *c)
 {
     sqlite3_vtab_cursor base = c->base;
-    map_stream_end(&((struct map_table *)base.pVtab)->statements, c->stream);
+    map_read_end(&((struct map_table *)base.pVtab)->statements, &c->reading);
     arena_release(&c->task.arena);
     arena_release(&c->given.arena);
     arena_release(&c->set.arena);
-    rules_free(c->task.engine);
+    rule_set_drop(c->rules);
+    free(c->bound);
     free(c->source.list);
     free(c->target.list);
     for (int i = 0; i < GIVEN; i++)
@@ -266,43 +276,74 @@ static unsigned wanted(const struct map_cursor *c)
     if (t->function->view != MAP_TRANSLATION)
         return MAP_WANTS_ALL;
     return (is_used(c, COLUMN_OLD_NAME) ? MAP_WANTS_NAMES : 0) |
-           (is_used(c, COLUMN_RULE) ? MAP_WANTS_RULE : 0) |
-           (is_used(c, COLUMN_IS_TENSOR) || is_used(c, COLUMN_TENSOR_ID) ? MAP_WANTS_KIND
-                                                                         : 0) |
-           (operates ? MAP_WANTS_ALL & ~(unsigned)MAP_WANTS_NAMES : 0);
+           (is_used(c, COLUMN_IS_TENSOR) || is_used(c, COLUMN_TENSOR_ID)
+                ? MAP_WANTS_VALUES
+                : 0) |
+           (operates ? MAP_WANTS_VALUES | MAP_WANTS_OPS : 0);
 }
 
-/* The set as it is for this source, and the rules once more, where their operations may ask for
- * names of parts. */
-static int bind_rules(struct map_cursor *c, sqlite3_int64 source, const char **ruleset)
+static const char *set_name(const struct map_cursor *c)
+{
+    return (const char *)sqlite3_value_text(c->argument[GIVEN_RULESET]);
+}
+
+/* Compile the rules, or find them compiled. */
+static int find_rules(struct map_cursor *c, const char *bound)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    int rc = map_load_bound(&t->statements, *ruleset, source, &c->task, ruleset);
     char *why = NULL;
-    bool operates = false;
-    for (size_t i = 0; i < c->task.rules; i++)
-        operates = operates || c->task.rule[i].operates;
-    if (rc == SQLITE_OK && operates)
-        c->task.engine = rule_load(t->statements.db, *ruleset, &why);
-    sqlite3_free(why);
-    return rc == SQLITE_OK && operates && !c->task.engine ? SQLITE_ERROR : rc;
+    if (c->dialect->trial == MAP_PATH)
+        return SQLITE_OK;
+    rule_set_drop(c->rules);
+    c->rules = rule_cache_find(t->rules, t->statements.db, bound, &why);
+    if (c->rules)
+        return SQLITE_OK;
+    if (!why)
+        return SQLITE_NOMEM;
+    sqlite3_free(t->base.zErrMsg);
+    t->base.zErrMsg = why;
+    return SQLITE_ERROR;
 }
 
-/* Whether the set takes nothing from a checkpoint's metadata, or the same from both. */
-static int bound_alike(struct map_cursor *c, const char *ruleset, sqlite3_int64 one,
-                       sqlite3_int64 other, bool *alike)
+static struct rules *rules_of(const struct map_cursor *c)
+{
+    return c->rules ? rule_set_rules(c->rules) : NULL;
+}
+
+/* Whether the set takes something from the metadata of checkpoints. */
+static bool is_bound(const struct map_cursor *c)
+{
+    return c->dialect->divides && c->set.options &&
+           strstr(c->set.options, "\"settings\"");
+}
+
+/* Have the rules as they are for this source. */
+static int bind_rules(struct map_cursor *c, const struct map_source *source)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    struct map_task scratch = {0};
-    const char *a = NULL, *b = NULL;
-    *alike = !c->set.options || !strstr(c->set.options, "\"settings\"");
+    char *bound = NULL;
+    if (!is_bound(c) || (c->bound && c->meta == source->meta))
+        return SQLITE_OK;
+    int rc = map_load_bound(&t->statements, set_name(c), source->id, &bound);
+    if (rc == SQLITE_OK && (!c->bound || strcmp(c->bound, bound) != 0))
+        rc = find_rules(c, bound);
+    free(c->bound);
+    c->bound = bound;
+    c->meta = source->meta;
+    return rc;
+}
+
+/* Whether they are the same for another one. */
+static int bound_alike(struct map_cursor *c, const struct map_source *other, bool *alike)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    char *bound = NULL;
+    *alike = !is_bound(c) || c->meta == other->meta;
     if (*alike)
         return SQLITE_OK;
-    int rc = map_load_bound(&t->statements, ruleset, one, &scratch, &a);
-    if (rc == SQLITE_OK)
-        rc = map_load_bound(&t->statements, ruleset, other, &scratch, &b);
-    *alike = a && b && strcmp(a, b) == 0;
-    arena_release(&scratch.arena);
+    int rc = map_load_bound(&t->statements, set_name(c), other->id, &bound);
+    *alike = rc == SQLITE_OK && strcmp(bound, c->bound) == 0;
+    free(bound);
     return rc;
 }
 
@@ -314,17 +355,15 @@ static void next_layout(struct map_group *g)
 }
 
 /* On to the next sources that give the same. Recipes name tensors: each source has its own. */
-static int next_sources(struct map_cursor *c, const char *ruleset)
+static int next_sources(struct map_cursor *c)
 {
     struct map_group *g = &c->source;
     next_layout(g);
     size_t end = g->next;
-    int rc = SQLITE_OK;
-    bool alike = !is_used(c, COLUMN_RECIPE);
-    if (!c->dialect->divides)
-        return SQLITE_OK;
+    int rc = bind_rules(c, &g->list[g->first]);
+    bool alike = !c->dialect->divides || !is_used(c, COLUMN_RECIPE);
     for (g->next = g->first + 1; rc == SQLITE_OK && alike && g->next < end;) {
-        rc = bound_alike(c, ruleset, g->list[g->first].id, g->list[g->next].id, &alike);
+        rc = bound_alike(c, &g->list[g->next], &alike);
         g->next += alike;
     }
     return rc;
@@ -333,10 +372,12 @@ static int next_sources(struct map_cursor *c, const char *ruleset)
 static void task_reset(struct map_cursor *c)
 {
     arena_release(&c->task.arena);
-    rules_free(c->task.engine);
     c->task = c->given;
     c->task.arena = (struct arena){0};
     c->task.source_id = c->source.list[c->source.first].id;
+    for (size_t i = 0; c->dialect->divides && i < c->task.rules; i++)
+        if (c->task.rule[i].operates)
+            c->task.engine = rules_of(c);
     c->row = 0;
 }
 
@@ -346,77 +387,69 @@ static int settle_batch(struct map_cursor *c)
     struct map_table *t = (struct map_table *)c->base.pVtab;
     c->before += c->task.rows;
     task_reset(c);
-    int rc = map_stream_next(c->stream, BATCH, wanted(c), &c->task, &c->task.source);
-    if (rc == SQLITE_DONE) {
-        map_stream_end(&t->statements, c->stream);
-        c->stream = NULL;
-    }
+    int rc = map_read_next(&c->reading, BATCH, &c->task, &c->task.source);
+    if (rc == SQLITE_DONE)
+        map_read_end(&t->statements, &c->reading);
     if (rc == SQLITE_ROW || rc == SQLITE_DONE)
         c->settle(&c->task);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 /* Settle the map for the sources of a layout. */
-static int settle_all(struct map_cursor *c, const char *ruleset)
+static int settle_all(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    sqlite3_int64 id = c->source.list[c->source.first].id;
+    struct rules *rules = c->dialect->from_model ? NULL : rules_of(c);
     task_reset(c);
-    int rc = c->dialect->divides ? bind_rules(c, id, &ruleset) : SQLITE_OK;
-    if (rc == SQLITE_OK && c->dialect->from_model)
-        rc = map_load_tree(&t->statements, c->dialect, id, &c->task, &c->task.source);
-    else if (rc == SQLITE_OK)
-        rc = map_load_matched(&t->statements, c->dialect, ruleset, id, &c->task,
-                              &c->task.source);
+    int rc = map_load_leaves(&t->statements, c->dialect, rules, c->task.source_id,
+                             &c->task, &c->task.source);
     if (rc == SQLITE_OK)
         c->settle(&c->task);
     return rc;
 }
 
 /* The target, if the map has one: as the rules match it, or as a model. */
-static int load_target(struct map_cursor *c, const char *ruleset)
+static int load_target(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
     sqlite3_int64 id = c->target.list[c->target.first].id;
+    struct rules *rules = c->dialect->from_model ? rules_of(c) : NULL;
     arena_release(&c->given.arena);
     c->given = c->set;
     c->given.arena = (struct arena){0};
-    if (c->dialect->from_model)
-        return map_load_matched(&t->statements, c->dialect, ruleset, id, &c->given,
-                                &c->given.target);
     c->given.has_target = t->function->view == MAP_RESTORE && id;
-    return c->given.has_target ? map_load_tree(&t->statements, c->dialect, id, &c->given,
-                                               &c->given.target)
-                               : SQLITE_OK;
+    return c->dialect->from_model || c->given.has_target
+               ? map_load_leaves(&t->statements, c->dialect, rules, id, &c->given,
+                                 &c->given.target)
+               : SQLITE_OK;
 }
 
 /* On to sources, or to the first ones and other targets. */
-static int next_task(struct map_cursor *c, const char *ruleset)
+static int next_task(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
     int rc = SQLITE_OK;
     if (c->source.next == c->source.count) {
         next_layout(&c->target);
         c->source.next = 0;
-        rc = load_target(c, ruleset);
+        rc = load_target(c);
     }
     if (rc == SQLITE_OK)
-        rc = next_sources(c, ruleset);
+        rc = next_sources(c);
     c->before = 0;
     c->task.rows = c->row = 0;
-    if (rc == SQLITE_OK && c->by_leaf)
-        rc = map_stream_begin(&t->statements, c->dialect, ruleset,
-                              c->source.list[c->source.first].id,
-                              map_needed(&c->given, wanted(c)), &c->stream);
-    return rc;
+    if (rc != SQLITE_OK || !c->by_leaf)
+        return rc;
+    c->reading = (struct map_reading){c->dialect, rules_of(c), wanted(c), NULL};
+    return map_read_begin(&t->statements, c->source.list[c->source.first].id,
+                          &c->reading);
 }
 
 static int settle(struct map_cursor *c)
 {
-    const char *ruleset = (const char *)sqlite3_value_text(c->argument[GIVEN_RULESET]);
-    int rc = c->stream ? SQLITE_OK : next_task(c, ruleset);
+    int rc = c->reading.leaves ? SQLITE_OK : next_task(c);
     if (rc == SQLITE_OK)
-        rc = c->by_leaf ? settle_batch(c) : settle_all(c, ruleset);
+        rc = c->by_leaf ? settle_batch(c) : settle_all(c);
     c->source.at = c->source.first;
     c->target.at = c->target.first;
     return rc == SQLITE_OK && c->task.failed ? SQLITE_NOMEM : cursor_error(c, rc);
@@ -424,7 +457,7 @@ static int settle(struct map_cursor *c)
 
 static bool has_more(const struct map_cursor *c)
 {
-    return c->stream || c->source.next < c->source.count ||
+    return c->reading.leaves || c->source.next < c->source.count ||
            c->target.next < c->target.count;
 }
 
@@ -475,9 +508,8 @@ static int load_checkpoints(struct map_cursor *c)
 static int cursor_begin(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    const char *ruleset = (const char *)sqlite3_value_text(c->argument[GIVEN_RULESET]);
     enum map_view view = t->function->view;
-    int rc = map_load_set(&t->statements, ruleset, &c->set, &c->dialect);
+    int rc = map_load_set(&t->statements, set_name(c), &c->set, &c->dialect);
     if (rc != SQLITE_OK || !c->dialect)
         return rc;
     c->settle = view == MAP_RESTORE        ? c->dialect->restore
@@ -492,6 +524,8 @@ static int cursor_begin(struct map_cursor *c)
     c->by_leaf = c->dialect->by_leaf && c->dialect->trial != MAP_PATH &&
                  view == c->dialect->view && !c->set.asks_winners && !map_strict(&c->set);
     rc = load_checkpoints(c);
+    if (rc == SQLITE_OK && !is_bound(c))
+        rc = find_rules(c, set_name(c));
     return rc == SQLITE_OK ? cursor_seek(c) : rc;
 }
 
