@@ -116,6 +116,8 @@ static enum status open_file(struct chunks *c, uint64_t index, struct source **o
         error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
     else if (source_open_file(name, 0, out, NULL, err) == ERR_MISSING)
         file_gone(name, err);
+    else if (err->status == ERR_UNSUPPORTED)
+        file_replaced(name, err);
     text_release(&path);
     return err->status;
 }

@@ -47,6 +47,15 @@ enum status file_gone(const char *path, struct error *err)
                      "deleted; if it was moved, `relocate OLD NEW`");
 }
 
+/* A folder or a pipe where a file was is no file that could never be read. */
+enum status file_replaced(const char *path, struct error *err)
+{
+    error_clear(err);
+    return error_set(err, ERR_CHANGED, path, NO_OFFSET,
+                     "changed since it was indexed (not a regular file any more); import "
+                     "it again");
+}
+
 static enum status open_checked(const struct stored_file *file, struct source **out,
                                 struct error *err)
 {
@@ -58,6 +67,8 @@ static enum status open_checked(const struct stored_file *file, struct source **
     enum status status = source_open_file(file->path, 0, &source, &now, err);
     if (status == ERR_MISSING && file->checked)
         return file_gone(file->path, err);
+    if (status == ERR_UNSUPPORTED && file->checked)
+        return file_replaced(file->path, err);
     if (status == OK && check(file, &now, err) != OK) {
         source_close(source);
         return err->status;

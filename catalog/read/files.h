@@ -19,6 +19,8 @@ void file_set_close(struct file_set *);
 enum status file_as_indexed(const struct stored_file *, struct error *err);
 /* ERR_CHANGED, with what to do about a file that is no longer there. */
 enum status file_gone(const char *path, struct error *err);
+/* ERR_CHANGED, of what is no regular file now. */
+enum status file_replaced(const char *path, struct error *err);
 
 /* The stored bytes of an extent, less `before` bytes in front of it; valid while the set is
  * open. Any number of threads. */
