@@ -9,6 +9,8 @@
  *   /runs/gpt/100     path                     runs                the only one in a folder
  *   ./gpt/100         of this folder           org/repo            of a Hugging Face cache
  *   gpt/100           last components
+ *
+ * What is none of these may still be a path of this system that leads there by a symbolic link.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -121,28 +123,45 @@ static bool is_number(const char *text)
 }
 
 /* ./x and ../x are files of the current directory, not suffixes. */
-static bool search_relative(struct search *s, const char *name)
+static bool is_relative(const char *name)
 {
-    bool relative = strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0 ||
-                    strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-    if (!relative)
-        return false;
+    return strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0 ||
+           strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* As the catalog has a path: that of its folder without links and dots, then its last component
+ * as it is. malloc'ed; NULL: there is no such folder. */
+static char *catalogued_path(const char *name)
+{
     const char *slash = strrchr(name, '/');
-    bool whole = !slash || strcmp(slash, "/..") == 0 || strcmp(slash, "/.") == 0;
-    char *folder = whole ? strdup(name) : strndup(name, (size_t)(slash - name));
+    bool whole = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+                 (slash && (strcmp(slash, "/..") == 0 || strcmp(slash, "/.") == 0));
+    if (whole || (slash == name && !slash[1]))
+        return realpath(name, NULL);
+    char *folder = slash ? strndup(name, (size_t)(slash - name) + 1) : strdup(".");
     char *real = folder ? realpath(folder, NULL) : NULL;
-    bool settled = false;
-    if (real) {
-        struct text path = {0};
-        text_adds(&path, real);
-        if (!whole)
-            text_adds(&path, slash);
-        settled = text_str(&path) && (search_text(s, by_path, text_str(&path)) ||
-                                      search_text(s, by_folder, text_str(&path)));
-        text_release(&path);
-    }
+    struct text path = {0};
+    if (real)
+        text_addf(&path, "%s/%s", strcmp(real, "/") == 0 ? "" : real,
+                  slash ? slash + 1 : name);
+    char *out = real ? text_steal(&path) : NULL;
     free(real);
     free(folder);
+    return out;
+}
+
+/* A path of this system: as it stands in the catalog, or a folder that is a link itself. */
+static bool search_here(struct search *s, const char *name)
+{
+    char *path = catalogued_path(name);
+    bool settled =
+        path && (search_text(s, by_path, path) || search_text(s, by_folder, path));
+    char *real = settled || s->err->status != OK ? NULL : realpath(name, NULL);
+    settled =
+        settled || (real && (!path || strcmp(real, path) != 0) &&
+                    (search_text(s, by_path, real) || search_text(s, by_folder, real)));
+    free(real);
+    free(path);
     return settled;
 }
 
@@ -164,6 +183,23 @@ static bool search_steps(struct search *s, const char *run, int64_t step,
     return s->count || s->err->status != OK;
 }
 
+/* What follows the '@'. */
+struct step_name {
+    const char *item; /* NULL: none is named */
+    bool latest;
+    int64_t number; /* else */
+};
+
+static bool search_step_of(struct search *s, const char *run, const struct step_name *n)
+{
+    if (n->latest)
+        return search_settled(
+            s, library_query(s->catalog, s->err, by_latest, "ss", run, n->item));
+    return search_settled(s, library_query(s->catalog, s->err, by_step, "ssi", run,
+                                           n->item, n->number)) ||
+           search_steps(s, run, n->number, n->item);
+}
+
 /* RUN@STEP, RUN@latest, and one item of such a step: RUN@latest:ITEM, or with a '/'. */
 static bool search_run_step(struct search *s, const char *name)
 {
@@ -171,8 +207,8 @@ static bool search_run_step(struct search *s, const char *name)
     if (!at || at == name)
         return false;
     size_t step_len = strcspn(at + 1, "/:"), len = (size_t)(at - name);
-    const char *item = at[1 + step_len] ? at + 2 + step_len : NULL;
-    char *step = strndup(at + 1, step_len), *run;
+    struct step_name n = {.item = at[1 + step_len] ? at + 2 + step_len : NULL};
+    char *step = strndup(at + 1, step_len), *run, *real = NULL;
     while (len > 1 && name[len - 1] == '/')
         len--;
     run = strndup(name, len);
@@ -180,15 +216,12 @@ static bool search_run_step(struct search *s, const char *name)
     if (!run || !step) {
         error_set(s->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
         settled = true;
-    } else if (strcmp(step, "latest") == 0) {
-        settled = search_settled(
-            s, library_query(s->catalog, s->err, by_latest, "ss", run, item));
-    } else if (is_number(step)) {
-        int64_t number = strtoll(step, NULL, 10);
-        settled = search_settled(s, library_query(s->catalog, s->err, by_step, "ssi", run,
-                                                  item, number)) ||
-                  search_steps(s, run, number, item);
+    } else if ((n.latest = strcmp(step, "latest") == 0) || is_number(step)) {
+        n.number = n.latest ? 0 : strtoll(step, NULL, 10);
+        settled = (!is_relative(run) && search_step_of(s, run, &n)) ||
+                  ((real = realpath(run, NULL)) && search_step_of(s, real, &n));
     }
+    free(real);
     free(run);
     free(step);
     return settled;
@@ -200,9 +233,10 @@ static bool search_word(struct search *s, const char *word)
             search_settled(s, library_query(s->catalog, s->err, by_id, "i",
                                             (int64_t)strtoll(word, NULL, 10)))) ||
            search_text(s, by_name, word) || search_text(s, by_path, word) ||
-           search_relative(s, word) || search_text(s, by_suffix, word) ||
-           search_run_step(s, word) || search_text(s, by_folder, word) ||
-           search_text(s, by_repository, word);
+           (is_relative(word) && search_here(s, word)) ||
+           search_text(s, by_suffix, word) || search_run_step(s, word) ||
+           search_text(s, by_folder, word) || search_text(s, by_repository, word) ||
+           (!is_relative(word) && search_here(s, word));
 }
 
 enum ckptdb_status ckptdb_find(ckptdb *c, const char *name, int64_t *ids, size_t room,

@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/text.h"
@@ -13,6 +14,11 @@
 static const char usual[] =
     "id, name, format, step, state, tensors, nbytes, mtime AS date, "
     "parameters, files, " SHORT_RUN ", path";
+
+/* What is called so though its name looks like a glob, and what lies at or below the path ?2. */
+#define CALLED_SO                                                                        \
+    " OR name = ?1 OR instr(path || '/', '/' || ?1 || '/') > 0"                          \
+    " OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/'"
 
 extern const struct command command_ls;
 
@@ -31,24 +37,29 @@ static bool is_column(struct session *s, const char *word)
  * wrong. */
 static bool add_columns(struct session *s, struct text *sql, const char *list, bool order)
 {
+    bool first = true;
     for (const char *at = list;; at++) {
         char word[64] = "";
+        at += strspn(at, " ");
         size_t len = strcspn(at, ",");
-        size_t name = strcspn(at, ", ");
-        bool down = order && len > name && sqlite3_strnicmp(at + name, " desc", 5) == 0 &&
-                    len == name + 5;
-        bool up = order && len > name && sqlite3_strnicmp(at + name, " asc", 4) == 0 &&
-                  len == name + 4;
+        size_t name = strcspn(at, ", "), gap = strspn(at + name, " ");
+        const char *way = at + name + gap;
+        size_t way_len = len - name - gap;
+        while (way_len > 0 && way[way_len - 1] == ' ')
+            way_len--;
+        bool down = order && way_len == 4 && sqlite3_strnicmp(way, "desc", 4) == 0;
+        bool up = order && way_len == 3 && sqlite3_strnicmp(way, "asc", 3) == 0;
         if (name < sizeof(word))
             memcpy(word, at, name);
-        if (!(name == len || down || up) || !is_column(s, word)) {
+        if (!(way_len == 0 || down || up) || !is_column(s, word)) {
             complain(
                 "ls: checkpoints have no column \"%.*s\"; `.schema checkpoint` lists "
                 "them",
                 (int)(len < 60 ? len : 60), at);
             return false;
         }
-        text_addf(sql, at == list ? "%s%s" : ", %s%s", word, down ? " DESC" : "");
+        text_addf(sql, "%s%s%s", first ? "" : ", ", word, down ? " DESC" : "");
+        first = false;
         at += len;
         if (!*at)
             return true;
@@ -64,14 +75,17 @@ static int ls_run(struct session *s, const struct args *args)
     bool ok = !columns || add_columns(s, &sql, columns, false);
     if (!columns)
         text_adds(&sql, usual);
-    text_adds(&sql, " FROM checkpoint WHERE ?1 IS NULL OR " CHECKPOINT_GLOB " ORDER BY ");
+    text_adds(&sql, " FROM checkpoint WHERE ?1 IS NULL OR " CHECKPOINT_GLOB CALLED_SO
+                    " ORDER BY ");
     ok = ok && (!sort || add_columns(s, &sql, sort, true));
     text_adds(&sql, sort ? ", " : "");
     text_adds(&sql, "coalesce(checkpoint.run, path), checkpoint.step, path");
     int status = STATUS_TROUBLE;
+    const char *glob = args->count ? args->operand[0] : NULL;
+    char *here = glob ? realpath(glob, NULL) : NULL;
     if (ok && text_str(&sql))
-        status =
-            render_query(s, text_str(&sql), "s", args->count ? args->operand[0] : NULL);
+        status = render_query(s, text_str(&sql), "ss", glob, here);
+    free(here);
     text_release(&sql);
     return status;
 }
@@ -89,7 +103,8 @@ const struct command command_ls = {
     .summary = "list checkpoints",
     .help =
         "GLOB names one or more whole components anywhere in a path, or a name: * is any\n"
-        "run of characters, also of '/', ? is one, [a-c] is one of these.\n"
+        "run of characters, also of '/', ? is one, [a-c] is one of these. A path, '.' too,\n"
+        "is what lies there.\n"
         "A narrow terminal shows fewer columns.\n\n"
         "  ckptdb ls 't5_*'\n"
         "  ckptdb ls 'gpt-small@*' --sort 'step desc'\n"

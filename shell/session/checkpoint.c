@@ -84,17 +84,19 @@ static int add_rows(struct ids *ids, sqlite3_stmt *s)
     return rc == SQLITE_DONE ? count : -1;
 }
 
-/* How many checkpoints a word means; -1 after saying that it is none. */
+/* How many checkpoints a word means; -1 after saying that it is none. What is called so, however
+ * odd its name, comes before what a glob matches. */
 static int add_word(struct session *s, struct ids *ids, const char *word)
 {
-    static const char exact[] = ROWS "n.name = ?1 OR c.path = ?1";
     static const char matching[] = ROWS CHECKPOINT_GLOB IN_ORDER;
-    sqlite3_int64 id = 0;
-    if (!strpbrk(word, "*?["))
+    const bool glob = strpbrk(word, "*?[");
+    int64_t id;
+    struct ckptdb_error err;
+    if (glob && ckptdb_find(s->open, word, &id, 1, NULL, &err) == CKPTDB_OK)
+        return add_id(ids, id) ? 1 : -1;
+    if (!glob || err.status != CKPTDB_MISSING)
         return (id = session_checkpoint(s, word)) && add_id(ids, id) ? 1 : -1;
-    int count = add_rows(ids, session_prepare(s, exact, "s", word));
-    if (count == 0)
-        count = add_rows(ids, session_prepare(s, matching, "s", word));
+    int count = add_rows(ids, session_prepare(s, matching, "s", word));
     if (count == 0)
         complain("no checkpoint matches %s", word);
     return count ? count : -1;

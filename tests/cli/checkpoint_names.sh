@@ -36,3 +36,18 @@ forget 'nothing*'
 forget gpt-small
 forget 'gpt-small@1*' models/bert
 "$CKPTDB_BIN" "SELECT name FROM checkpoint ORDER BY id"
+echo "--- paths that lead there, names that look like globs"
+ln -s runs link
+put 'odd/br[a]cket/model.safetensors' 'odd/both[a]/one.safetensors' 'odd/both[a]/two.safetensors' odd/botha/model.safetensors
+"$CKPTDB_BIN" import . 2>&1
+for each in link/other "$PWD/link/other" "$PWD/link/other/checkpoint-3/model.safetensors" link/other@3 \
+    ./runs/gpt-small@latest ./link/gpt-small@latest link/gpt-small@7 nosuch/here; do
+    what "$each"
+done
+(cd runs/gpt-small/checkpoint-9 && what . && what ./model.safetensors && what model.safetensors && "$CKPTDB_BIN" ls . --columns name)
+"$CKPTDB_BIN" ls link/other --columns ' name , step' --sort 'step  desc , name'
+"$CKPTDB_BIN" ls 'br[a]cket' --columns name
+forget --dry-run 'br[a]cket'
+forget --dry-run 'both[a]'
+forget --dry-run 'both[a]/*'
+forget --dry-run 'nosuch/*'
