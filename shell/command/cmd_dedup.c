@@ -111,7 +111,7 @@ const struct command command_dedup = {
     .options = options,
     .min_args = 0,
     .max_args = -1,
-    .catalog = CATALOG_WRITE,
+    .catalog = CATALOG_KEEP,
     .pages = true,
     .run = dedup_run,
 };

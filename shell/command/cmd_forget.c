@@ -36,6 +36,8 @@ static int forget_run(struct session *s, const struct args *args)
 {
     bool dry = args->value[0] != NULL;
     struct ckptdb_error err;
+    if (!dry && !must_write(s, "forget"))
+        return STATUS_TROUBLE;
     size_t count;
     int64_t *ids = session_checkpoints(s, args->operand, args->count, &count);
     struct text json = {0};
@@ -68,7 +70,7 @@ const struct command command_forget = {
     .options = options,
     .min_args = 1,
     .max_args = -1,
-    .catalog = CATALOG_WRITE,
+    .catalog = CATALOG_KEEP,
     .pages = true,
     .run = forget_run,
 };

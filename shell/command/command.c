@@ -362,19 +362,32 @@ bool verb_has_operands(const char *command, const char *usage, int operands,
 
 static const enum ckptdb_mode modes_of_need[] = {
     [CATALOG_READ] = CKPTDB_READ,
+    [CATALOG_KEEP] = CKPTDB_WRITE,
     [CATALOG_WRITE] = CKPTDB_WRITE,
     [CATALOG_CREATE] = CKPTDB_CREATE,
 };
 
+bool must_write(const struct session *s, const char *command)
+{
+    if (s->readonly)
+        complain("%s writes to the catalog: --readonly forbids it", command);
+    else if (!session_may_write(s))
+        complain("%s writes to the catalog: %s cannot be written", command, s->catalog);
+    return session_may_write(s);
+}
+
 static int open_for(struct session *s, const struct command *c)
 {
+    enum ckptdb_mode mode = modes_of_need[c->catalog];
     if (c->catalog == CATALOG_NONE)
         return STATUS_FINE;
-    if (s->readonly && c->catalog != CATALOG_READ) {
+    if (s->readonly && c->catalog > CATALOG_KEEP) {
         complain("%s writes to the catalog: --readonly forbids it", c->name);
         return STATUS_TROUBLE;
     }
-    return session_open(s, modes_of_need[c->catalog]) ? STATUS_FINE : STATUS_TROUBLE;
+    if (c->catalog == CATALOG_KEEP && !session_may_write(s))
+        mode = CKPTDB_READ;
+    return session_open(s, mode) ? STATUS_FINE : STATUS_TROUBLE;
 }
 
 static int run_paged(struct session *s, const struct command *c, const struct args *args)

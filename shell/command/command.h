@@ -46,8 +46,9 @@ struct args {
 };
 
 enum catalog_need {
-    CATALOG_NONE,   /* works without one */
-    CATALOG_READ,   /* must exist */
+    CATALOG_NONE, /* works without one */
+    CATALOG_READ, /* must exist */
+    CATALOG_KEEP, /* must exist; what is computed is kept in it, where it may be written */
     CATALOG_WRITE,  /* must exist, is written */
     CATALOG_CREATE, /* made if missing */
 };
@@ -94,6 +95,9 @@ extern const char *const mode_names[];
  * STATUS_TROUBLE on bad usage. Opens the catalog as the command needs. */
 int command_run(struct session *, const struct command *, int argc,
                 const char *const *argv);
+
+/* Whether a command that opened the catalog with CATALOG_KEEP may write to it; else says why not. */
+bool must_write(const struct session *, const char *command);
 
 /* args->value by option name; NULL when not given. */
 const char *args_option(const struct command *, const struct args *, const char *name);

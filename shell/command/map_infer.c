@@ -240,7 +240,7 @@ static void find_faults(struct inferring *i, const char *name)
 static bool keep_and_check(struct inferring *i)
 {
     const char *name = i->asked->name ? i->asked->name : TRIED_AS;
-    if (i->session->readonly) {
+    if (!session_may_write(i->session)) {
         text_adds(&i->check, "[]");
         return true;
     }
@@ -269,13 +269,29 @@ static void say_check(struct inferring *i)
 
 /* --- the command -------------------------------------------------------------------------------- */
 
+/* Whether nothing is left to be read and kept. */
+static bool all_hashed(struct inferring *i)
+{
+    sqlite3_stmt *s = session_prepare(
+        i->session, "SELECT count(hash) = 2 FROM checkpoint WHERE id IN (?1, ?2)", "ii",
+        i->a, i->b);
+    const bool known =
+        s && sqlite3_step(s) == SQLITE_ROW && (sqlite3_column_int(s, 0) || i->a == i->b);
+    sqlite3_finalize(s);
+    return known;
+}
+
 static int hash_sides(struct inferring *i)
 {
     int64_t ids[] = {i->a, i->b};
     struct hash_request r = {.ids = ids, .count = 2};
     if (!hash_jobs(i->asked->threads, &r.threads))
         return STATUS_TROUBLE;
-    return i->session->readonly ? STATUS_FINE : hash_request(i->session, &r);
+    if (session_may_write(i->session) || all_hashed(i))
+        return hash_request(i->session, &r);
+    complain("contents are not compared: they are not hashed, and the catalog is not to "
+             "be written");
+    return STATUS_FINE;
 }
 
 static int print_all(struct inferring *i)
@@ -318,10 +334,8 @@ static int infer_both(struct inferring *i)
 int map_infer(struct session *s, const struct map_infer *asked)
 {
     struct inferring i = {.session = s, .asked = asked};
-    if (s->readonly && asked->name) {
-        complain("map infer --name writes the catalog, and --readonly forbids that");
+    if (asked->name && !must_write(s, "map infer --name"))
         return STATUS_TROUBLE;
-    }
     i.a = session_checkpoint(s, asked->a);
     i.b = i.a ? session_checkpoint(s, asked->b) : 0;
     const int status = i.a && i.b ? infer_both(&i) : STATUS_NO;

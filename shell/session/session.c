@@ -155,10 +155,15 @@ void session_watch(ckptdb *catalog, const struct ckptdb_watch *progress)
     ckptdb_watch(catalog, &watch);
 }
 
+bool session_may_write(const struct session *s)
+{
+    return !s->readonly &&
+           (access(s->catalog, W_OK) == 0 || access(s->catalog, R_OK) != 0);
+}
+
 bool session_open_for_sql(struct session *s)
 {
-    bool locked = access(s->catalog, W_OK) != 0 && access(s->catalog, R_OK) == 0;
-    return session_open(s, s->readonly || locked ? CKPTDB_READ
+    return session_open(s, !session_may_write(s) ? CKPTDB_READ
                            : s->interactive      ? CKPTDB_CREATE
                                                  : CKPTDB_USE);
 }

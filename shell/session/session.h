@@ -86,6 +86,8 @@ void session_signals(void);
 /* Open the catalog at least as `mode` allows (reopening for writing when needed); says why
  * not on stderr. */
 bool session_open(struct session *, enum ckptdb_mode mode);
+/* Neither --readonly nor the system forbids to write to a catalog that is there. */
+bool session_may_write(const struct session *);
 /* The same for statements that may do anything: read-only if it must. Only a shell for people
  * makes a missing one, and says so. */
 bool session_open_for_sql(struct session *);
