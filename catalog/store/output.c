@@ -130,7 +130,8 @@ static enum status open_directory(struct output *o, struct error *err)
         err->status = ERR_ARGUMENT;
     } else if (!*o->name || strcmp(o->name, ".") == 0 || strcmp(o->name, "..") == 0) {
         error_set(err, ERR_ARGUMENT, o->path, NO_OFFSET,
-                  "a directory; name a file in it");
+                  *o->path ? "a directory; name a file in it"
+                           : "the empty name of a file");
     }
     free(directory);
     return err->status;

@@ -195,6 +195,10 @@ static int diff_run(struct session *s, const struct args *args)
     unsigned threads;
     int status = STATUS_FINE;
     how.all = how.map || how.values || args->value[ALL];
+    if (args->value[TREE] && s->mode != MODE_AUTO) {
+        complain("--tree draws for people: it excludes --json and its like");
+        return STATUS_TROUBLE;
+    }
     if (!hash_jobs(args->value[JOBS], &threads) || !map_known(s, how.map))
         return STATUS_TROUBLE;
     how.a = session_checkpoint(s, args->operand[0]);
@@ -235,7 +239,7 @@ const struct command command_diff = {
     .options = options,
     .min_args = 2,
     .max_args = 2,
-    .catalog = CATALOG_WRITE,
+    .catalog = CATALOG_KEEP,
     .pages = true,
     .run = diff_run,
 };

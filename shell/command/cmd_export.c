@@ -79,6 +79,10 @@ static bool check_usage(const struct args *args)
                      : "export takes CHECKPOINT and OUT");
         return false;
     }
+    if (strcmp(args->operand[args->count - 1], "-") == 0) {
+        complain("export writes files, not standard output (a file called - is ./-)");
+        return false;
+    }
     if ((option(args, "--target") || option(args, "--set")) && !option(args, "--map")) {
         complain("%s: only with --map", option(args, "--target") ? "--target" : "--set");
         return false;

@@ -181,12 +181,16 @@ bool hash_jobs(const char *text, unsigned *threads)
 static int hash_run(struct session *s, const struct args *args)
 {
     struct hash_request r = {.again = args->value[AGAIN] != NULL};
+    const bool sums = args->value[SHA256] || args->value[MANIFEST];
     if (!hash_jobs(args->value[JOBS], &r.threads))
         return STATUS_TROUBLE;
+    if (sums && s->mode != MODE_AUTO) {
+        complain("a manifest is lines of text: --json and its like have no meaning here");
+        return STATUS_TROUBLE;
+    }
     r.ids = session_checkpoints(s, args->operand, args->count, &r.count);
     if (!r.ids)
         return STATUS_NO;
-    const bool sums = args->value[SHA256] || args->value[MANIFEST];
     const int status = sums ? manifest(s, &r, args->value[MANIFEST]) : hash_all(s, &r);
     free(r.ids);
     return status;
@@ -212,6 +216,6 @@ const struct command command_hash = {
     .options = options,
     .min_args = 0,
     .max_args = -1,
-    .catalog = CATALOG_WRITE,
+    .catalog = CATALOG_KEEP,
     .run = hash_run,
 };

@@ -52,28 +52,37 @@ static int count_all(struct session *s, const struct hash_request *r, const char
     return content_status(&err, all, "interrupted; what was computed so far is kept");
 }
 
-/* The checkpoints of a run with more than one step, in the order of steps; false: the word names no
- * run, or several. */
-static bool find_run(struct session *s, const char *word, struct hash_request *r)
+/* The checkpoints of a run with more than one step, in the order of steps: by its path, else by
+ * its last components, else by a path that leads there. STATUS_NO: the word names no run, or
+ * several. */
+static int find_run(struct session *s, const char *word, struct hash_request *r)
 {
     static const char sql[] =
-        "SELECT id FROM checkpoints WHERE run = (SELECT min(run) FROM checkpoints"
-        " WHERE run = rtrim(?1, '/') OR '/' || rtrim(?1, '/') = substr(run, -1 - length(rtrim(?1, '/')))"
-        " HAVING count(DISTINCT run) = 1 AND count(*) > 1) ORDER BY step, id";
-    sqlite3_stmt *stmt = session_prepare(s, sql, "s", word);
+        "WITH named AS (SELECT run, CASE WHEN run = rtrim(?1, '/') THEN 1"
+        "   WHEN '/' || rtrim(?1, '/') = substr(run, -1 - length(rtrim(?1, '/'))) THEN 2"
+        "   WHEN run = ?2 THEN 3 END AS way FROM checkpoints WHERE run IS NOT NULL)"
+        " SELECT id FROM checkpoints WHERE run = (SELECT min(run) FROM named"
+        "  WHERE way = (SELECT min(way) FROM named)"
+        "  HAVING count(DISTINCT run) = 1 AND count(*) > 1) ORDER BY step, id";
+    char *real = realpath(word, NULL);
+    sqlite3_stmt *stmt = session_prepare(s, sql, "ss", word, real);
     size_t space = 0;
-    while (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+    int rc = stmt ? SQLITE_ROW : SQLITE_ERROR;
+    while (rc == SQLITE_ROW && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         if (r->count == space) {
             space = space ? 2 * space : 64;
             int64_t *larger = realloc(r->ids, space * sizeof(*larger));
-            if (!larger)
-                break;
-            r->ids = larger;
+            r->ids = larger ? larger : r->ids;
+            rc = larger ? rc : SQLITE_NOMEM;
         }
-        r->ids[r->count++] = sqlite3_column_int64(stmt, 0);
+        if (rc == SQLITE_ROW)
+            r->ids[r->count++] = sqlite3_column_int64(stmt, 0);
     }
+    if (stmt && rc != SQLITE_DONE)
+        complain("%s", rc == SQLITE_NOMEM ? "no memory" : sqlite3_errmsg(s->db));
     sqlite3_finalize(stmt);
-    return r->count != 0;
+    free(real);
+    return rc != SQLITE_DONE ? STATUS_TROUBLE : r->count ? STATUS_FINE : STATUS_NO;
 }
 
 static bool for_people(const struct session *s)
@@ -124,16 +133,12 @@ static int stats_run(struct session *s, const struct args *args)
     const char *regex = args->count > 1 ? args->operand[1] : NULL;
     if (!hash_jobs(args->value[JOBS], &r.threads) || (regex && !regex_is_good(s, regex)))
         return STATUS_TROUBLE;
-    const bool run = find_run(s, args->operand[0], &r);
-    if (!run) {
-        free(r.ids);
+    const int run = find_run(s, args->operand[0], &r);
+    if (run == STATUS_NO)
         r.ids = session_checkpoints(s, args->operand, 1, &r.count);
-    }
-    if (!r.ids)
-        return STATUS_NO;
-    int status = count_all(s, &r, regex);
-    if (status != STATUS_TROUBLE) {
-        const int printed = print_stats(s, &r, regex, run);
+    int status = run == STATUS_TROUBLE ? run : r.ids ? count_all(s, &r, regex) : run;
+    if (r.ids && status != STATUS_TROUBLE) {
+        const int printed = print_stats(s, &r, regex, run == STATUS_FINE);
         status = status ? status : printed;
     }
     free(r.ids);
@@ -157,8 +162,7 @@ const struct command command_stats = {
         "  ckptdb stats runs/gpt 'layers.0.attn.q.weight$'\n"
         "  ckptdb \"SELECT checkpoint, name, nans FROM stats WHERE nans + infs > 0\"\n"
         "  ckptdb \"SELECT checkpoint, name FROM stats WHERE zeros = elements AND zeros > 0\"\n"
-        "  ckptdb \"SELECT checkpoint, name, max FROM stats WHERE max(max, -min) > 20 * std\"\n"
-        "\n" CHECKPOINT_HELP,
+        "  ckptdb \"SELECT checkpoint, name, max FROM stats WHERE max(max, -min) > 20 * std\"\n",
     .options = options,
     .min_args = 1,
     .max_args = 2,

@@ -129,3 +129,8 @@ try export wide2.safetensors w.npz --dtype float16
 try export wide2.safetensors w8.zarr --dtype float8_e4m3fn --option chunk=1 --no-sync
 try export wide2.safetensors wb.npz --dtype bfloat16
 try export wide2.safetensors ww.npz --dtype float64
+echo '--- no standard output'
+"$CKPTDB_BIN" export 1 - --format npz 2>&1
+echo "status $?"
+"$CKPTDB_BIN" get 1 step -o '' 2>&1
+echo "status $?"

@@ -43,3 +43,12 @@ echo '-- a format of another program'
 "$CKPTDB_BIN" "UPDATE checkpoints SET format = 'later' WHERE path LIKE '%zip.pt'"
 "$CKPTDB_BIN" verify y_zip.pt y_one.gguf
 echo "status $?"
+echo '-- a manifest of a checkpoint that is one array, whose name is empty; none without reading data'
+cp -r "$F"/zarr/y_root_array root && "$CKPTDB_BIN" import root 2>/dev/null
+"$CKPTDB_BIN" hash root --manifest - | cut -c 65- | cat -A
+"$CKPTDB_BIN" hash root --manifest r.txt && "$CKPTDB_BIN" verify root --manifest r.txt
+echo "status $?"
+"$CKPTDB_BIN" verify root --manifest r.txt --quick
+echo "status $?"
+"$CKPTDB_BIN" --json hash root --sha256
+echo "status $?"
