@@ -1,6 +1,6 @@
 /*
  * content.c - hashes of tensors and checkpoints: one sweep over a checkpoint's tensors, of which
- * large plain runs are cut into parts of PART_BLOCKS blocks.
+ * large plain runs are cut into parts (part.h).
  */
 #include "catalog/content/content.h"
 
@@ -12,9 +12,6 @@
 #include "catalog/content/current.h"
 #include "catalog/content/keep.h"
 #include "catalog/content/part.h"
-#include "catalog/read/read.h"
-
-#define PART_BLOCKS UINT64_C(32) /* of one task */
 
 enum algorithm {
     CONTENT_HASH,
@@ -109,34 +106,6 @@ static void *make_outcome(void *context, const struct sweep_part *t, uint64_t *b
                      bytes);
 }
 
-static uint64_t part_bytes(void *context, const struct stored_tensor *t)
-{
-    const struct run *run = context;
-    return run->algorithm == CONTENT_HASH && sweep_parts_are_cheap(t)
-               ? PART_BLOCKS * DIGEST_BLOCK
-               : UINT64_MAX;
-}
-
-static enum status prepare_tensor(void *context, struct stored_tensor *t,
-                                  struct arena *arena, struct error *err)
-{
-    (void)context;
-    return tensor_as_stored(t, arena, err);
-}
-
-static bool stop(void *context)
-{
-    const struct content_work *w = ((const struct run *)context)->work;
-    return w->stop && w->stop(w->context);
-}
-
-static void show_progress(void *context, uint64_t done, uint64_t total)
-{
-    const struct content_work *w = ((const struct run *)context)->work;
-    if (w->progress)
-        w->progress(w->context, done, total);
-}
-
 static enum status prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
                            struct error *err)
 {
@@ -178,13 +147,14 @@ static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
         .order = order,
         .threads = run->work->threads,
         .context = run,
-        .prepare = prepare_tensor,
-        .part = part_bytes,
+        .as_stored = true,
+        .part = run->algorithm == CONTENT_HASH ? part_bytes : NULL,
         .make = make_outcome,
         .take = take_outcome,
         .drop = free,
-        .stop = stop,
-        .progress = show_progress,
+        .watcher = run->work->context,
+        .stop = run->work->stop,
+        .progress = run->work->progress,
     };
     run->fold = digest_fold_new();
     run->complete = true;
@@ -294,7 +264,7 @@ static enum status compute(const struct content_work *w, int64_t checkpoint,
                 "INSERT OR REPLACE INTO tensor_hashes"
                 " SELECT ?1, id FROM content_hashes WHERE hash = ?2",
                 &run.link, err) == OK)
-        run_checkpoint(&run, checkpoint, w->again, "t.file, t.offset, t.ord", err);
+        run_checkpoint(&run, checkpoint, w->again, NULL, err);
     sqlite3_finalize(run.put);
     sqlite3_finalize(run.link);
     *complete = run.complete && err->status == OK;

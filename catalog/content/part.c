@@ -5,7 +5,13 @@
 
 #include "catalog/read/read.h"
 
-#define READ_BYTES ((size_t)256 << 10) /* in the cache from reading to hashing */
+#define PART_BLOCKS UINT64_C(32)        /* of one task */
+#define READ_BYTES  ((size_t)256 << 10) /* in the cache from reading to hashing */
+
+uint64_t part_bytes(const struct stored_tensor *t)
+{
+    return sweep_parts_are_cheap(t) ? PART_BLOCKS * DIGEST_BLOCK : UINT64_MAX;
+}
 
 uint64_t part_blocks(uint64_t len)
 {

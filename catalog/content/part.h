@@ -24,6 +24,9 @@ struct part_outcome {
 struct part_outcome *part_read(const struct sweep_part *, enum part_reading,
                                uint64_t *bytes);
 
+/* Bytes of a part (struct sweep) of which digests are made, or nothing. */
+uint64_t part_bytes(const struct stored_tensor *);
+
 /* DIGEST_BLOCKs of so many bytes. */
 uint64_t part_blocks(uint64_t len);
 

@@ -184,9 +184,8 @@ static enum status end_tensor(struct run *run, const struct stored_tensor *t,
 
 /* --- the sweep ------------------------------------------------------------------------------ */
 
-static uint64_t part_bytes(void *context, const struct stored_tensor *t)
+static uint64_t part_of_numbers(const struct stored_tensor *t)
 {
-    (void)context;
     return sweep_parts_are_cheap(t) && stat_way(t) != STAT_NONE ? stat_part_bytes(t)
                                                                 : UINT64_MAX;
 }
@@ -245,19 +244,6 @@ static enum status take_outcome(void *context, const struct sweep_part *p, void 
     return end_tensor(run, p->tensor, err);
 }
 
-static bool stop(void *context)
-{
-    const struct content_work *w = ((const struct run *)context)->work;
-    return w->stop && w->stop(w->context);
-}
-
-static void show_progress(void *context, uint64_t done, uint64_t total)
-{
-    const struct content_work *w = ((const struct run *)context)->work;
-    if (w->progress)
-        w->progress(w->context, done, total);
-}
-
 /* Tensors whose values are known to be those of others that have statistics. */
 static enum status share(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
@@ -290,15 +276,15 @@ static enum status sweep_checkpoint(struct run *run, int64_t checkpoint,
         .db = w->db,
         .checkpoint = checkpoint,
         .which = which,
-        .order = "t.file, t.offset, t.ord",
         .threads = w->threads,
         .context = run,
-        .part = part_bytes,
+        .part = part_of_numbers,
         .make = make_outcome,
         .take = take_outcome,
         .drop = drop_outcome,
-        .stop = stop,
-        .progress = show_progress,
+        .watcher = w->context,
+        .stop = w->stop,
+        .progress = w->progress,
     };
     if (!which)
         return error_memory(err);

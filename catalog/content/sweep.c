@@ -42,7 +42,7 @@ static bool add_part(struct sweeping *s, struct sweep_part part)
 static bool add_parts(struct sweeping *s, struct stored_tensor *t)
 {
     const struct sweep *w = s->sweep;
-    const uint64_t part = w->part ? w->part(w->context, t) : UINT64_MAX;
+    const uint64_t part = w->part ? w->part(t) : UINT64_MAX;
     uint64_t start = 0;
     while (t->nbytes - start > part) {
         if (!add_part(s, (struct sweep_part){t, start, part, false}))
@@ -58,7 +58,7 @@ static enum status load_tensor(struct sweeping *s, int64_t id, struct error *err
     struct stored_tensor *t = &s->tensors[s->tensor_count];
     *t = (struct stored_tensor){0};
     if (lookup_tensor(s->lookup, id, &s->arena, t, err) != OK ||
-        (w->prepare && w->prepare(w->context, t, &s->arena, err) != OK))
+        (w->as_stored && tensor_as_stored(t, &s->arena, err) != OK))
         return err->status;
     t->cache = s->cache;
     s->tensor_count++;
@@ -96,14 +96,14 @@ static enum status take_part(void *context, uint64_t number, void *thing,
         return err->status;
     s->done += s->parts[number].len;
     if (w->progress)
-        w->progress(w->context, s->done, s->total);
+        w->progress(w->watcher, s->done, s->total);
     return OK;
 }
 
 static bool stop(void *context)
 {
     const struct sweep *w = ((const struct sweeping *)context)->sweep;
-    return w->stop && w->stop(w->context);
+    return w->stop && w->stop(w->watcher);
 }
 
 static enum status run_batches(struct sweeping *s, sqlite3_stmt *ids, struct error *err)
@@ -142,7 +142,7 @@ static enum status list_ids(const struct sweep *w, sqlite3_stmt **ids, struct er
     text_addf(&sql,
               "SELECT t.id, t.nbytes FROM tensor t WHERE t.checkpoint_id = ?1"
               " AND t.storage <> 'none' AND (%s) ORDER BY %s",
-              w->which ? w->which : "1", w->order);
+              w->which ? w->which : "1", w->order ? w->order : "t.file, t.offset, t.ord");
     if (!text_str(&sql))
         error_memory(err);
     else if (sqlite3_prepare_v2(w->db, text_str(&sql), -1, ids, NULL) != SQLITE_OK)

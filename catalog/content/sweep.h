@@ -26,22 +26,21 @@ struct sweep {
     int64_t checkpoint;
     const char
         *which; /* a condition on `tensor t` beside that of having bytes; NULL: all */
-    const char *order; /* "t.ord" */
+    const char *order; /* "t.ord"; NULL: as their bytes lie in the files */
     unsigned threads;  /* 0: one a core */
-    void *context;     /* handed to all functions below but drop() */
-    /* Change a description after it was loaded, in memory of the arena. NULL: as it is. */
-    enum status (*prepare)(void *context, struct stored_tensor *, struct arena *,
-                           struct error *err);
+    bool as_stored;    /* sub-byte elements that are stored one a byte are read so */
+    void *context;     /* handed to make() and take() */
     /* Bytes of a part. NULL: tensors are not cut. */
-    uint64_t (*part)(void *context, const struct stored_tensor *);
+    uint64_t (*part)(const struct stored_tensor *);
     /* As those of struct work. */
     void *(*make)(void *context, const struct sweep_part *, uint64_t *bytes);
     enum status (*take)(void *context, const struct sweep_part *, void *thing,
                         struct error *err);
     void (*drop)(void *thing);
-    bool (*stop)(void *context); /* on any thread; NULL: never */
+    void *watcher;               /* handed to the two below */
+    bool (*stop)(void *watcher); /* on any thread; NULL: never */
     /* Bytes done of those that there are; NULL: nobody. */
-    void (*progress)(void *context, uint64_t done, uint64_t total);
+    void (*progress)(void *watcher, uint64_t done, uint64_t total);
 };
 
 /* OK when all was taken; take()'s error; ERR_INTERRUPTED; ERR_MEMORY; what the catalog says. */

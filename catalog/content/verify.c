@@ -4,28 +4,12 @@
 #include <string.h>
 
 #include "catalog/content/part.h"
-#include "catalog/read/read.h"
-
-#define PART_BLOCKS UINT64_C(32)
 
 struct verifying {
     const struct verify_data *work;
     struct digest_fold *fold;
     bool failed; /* the tensor at hand */
 };
-
-static uint64_t part_bytes(void *context, const struct stored_tensor *t)
-{
-    (void)context;
-    return sweep_parts_are_cheap(t) ? PART_BLOCKS * DIGEST_BLOCK : UINT64_MAX;
-}
-
-static enum status prepare_tensor(void *context, struct stored_tensor *t,
-                                  struct arena *arena, struct error *err)
-{
-    (void)context;
-    return tensor_as_stored(t, arena, err);
-}
 
 static void *make_outcome(void *context, const struct sweep_part *t, uint64_t *bytes)
 {
@@ -96,36 +80,23 @@ static enum status take_outcome(void *context, const struct sweep_part *t, void 
     return err->status;
 }
 
-static bool stop(void *context)
-{
-    const struct verify_data *w = ((const struct verifying *)context)->work;
-    return w->stop && w->stop(w->context);
-}
-
-static void show_progress(void *context, uint64_t done, uint64_t total)
-{
-    const struct verify_data *w = ((const struct verifying *)context)->work;
-    if (w->progress)
-        w->progress(w->context, done, total);
-}
-
 enum status verify_data(const struct verify_data *w, struct error *err)
 {
     struct verifying v = {.work = w, .fold = digest_fold_new()};
     const struct sweep sweep = {
         .db = w->db,
         .checkpoint = w->checkpoint,
-        .order = "t.file, t.offset, t.ord",
         .which = "t.dtype NOT IN ('variant', 'resource')",
         .threads = w->threads,
         .context = &v,
-        .prepare = prepare_tensor,
+        .as_stored = true,
         .part = part_bytes,
         .make = make_outcome,
         .take = take_outcome,
         .drop = free,
-        .stop = stop,
-        .progress = show_progress,
+        .watcher = w->context,
+        .stop = w->stop,
+        .progress = w->progress,
     };
     if (!v.fold)
         return error_memory(err);
