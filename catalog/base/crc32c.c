@@ -59,7 +59,7 @@ uint32_t crc32c_extend_portable(uint32_t crc, const void *bytes, size_t len)
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-#    include <nmmintrin.h>
+#    include <immintrin.h>
 
 /*
  * One instruction waits for the one before it: three runs of bytes at once keep the unit busy. The
@@ -84,11 +84,12 @@ static uint32_t over_run(uint64_t crc)
     return out;
 }
 
+/* Without the ones before and after. */
 __attribute__((target("sse4.2"))) static uint32_t extend_sse42(uint32_t crc,
                                                                const uint8_t *at,
                                                                size_t len)
 {
-    uint64_t wide = (uint32_t)~crc;
+    uint64_t wide = crc;
     for (; len >= 3 * RUN; at += 3 * RUN, len -= 3 * RUN) {
         uint64_t second = 0, third = 0;
         for (size_t i = 0; i < RUN; i += 8) {
@@ -103,19 +104,69 @@ __attribute__((target("sse4.2"))) static uint32_t extend_sse42(uint32_t crc,
     crc = (uint32_t)wide;
     for (; len; at++, len--)
         crc = _mm_crc32_u8(crc, *at);
-    return ~crc;
+    return crc;
+}
+
+/*
+ * Folding (Gopal, Ozturk and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
+ * Instruction", 2009), sixteen lanes of 128 bits at once: a lane is carried over the distance to its
+ * next one by a product without carries, and added to that. What is left has the CRC of all.
+ * A lane's factors are x^(distance + 32) and x^(distance - 32) modulo the polynomial, bits reversed.
+ */
+#    define FOLDED      ((size_t)256)
+#    define TARGET_FOLD __attribute__((target("avx512f,vpclmulqdq,pclmul,sse4.2")))
+
+TARGET_FOLD static __m512i carry(__m512i lanes, __m512i factors, __m512i next)
+{
+    return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(lanes, factors, 0x00),
+                                     _mm512_clmulepi64_epi128(lanes, factors, 0x11), next,
+                                     0x96); /* all three added */
+}
+
+/* As above, of at least FOLDED bytes. */
+TARGET_FOLD static uint32_t extend_folding(uint32_t crc, const uint8_t *at, size_t len)
+{
+    const __m512i near =
+        _mm512_broadcast_i32x4(_mm_set_epi64x(0x9E4ADDF8, 0x740EEF02)); /* 512 bits */
+    const __m512i far =
+        _mm512_broadcast_i32x4(_mm_set_epi64x(0xB9E02B86, 0xDCB17AA4)); /* 2048 bits */
+    __m512i a = _mm512_loadu_si512(at), b = _mm512_loadu_si512(at + 64);
+    __m512i c = _mm512_loadu_si512(at + 128), d = _mm512_loadu_si512(at + 192);
+    uint8_t left[64];
+    a = _mm512_xor_si512(a, _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
+    for (at += FOLDED, len -= FOLDED; len >= FOLDED; at += FOLDED, len -= FOLDED) {
+        a = carry(a, far, _mm512_loadu_si512(at));
+        b = carry(b, far, _mm512_loadu_si512(at + 64));
+        c = carry(c, far, _mm512_loadu_si512(at + 128));
+        d = carry(d, far, _mm512_loadu_si512(at + 192));
+    }
+    _mm512_storeu_si512(left, carry(carry(carry(a, near, b), near, c), near, d));
+    return extend_sse42(extend_sse42(0, left, sizeof(left)), at, len);
 }
 
 uint32_t crc32c_extend(uint32_t crc, const void *bytes, size_t len)
 {
+    if (len >= FOLDED && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("vpclmulqdq"))
+        return ~extend_folding(~crc, bytes, len);
+    return crc32c_extend_runs(crc, bytes, len);
+}
+
+uint32_t crc32c_extend_runs(uint32_t crc, const void *bytes, size_t len)
+{
     if (__builtin_cpu_supports("sse4.2"))
-        return extend_sse42(crc, bytes, len);
+        return ~extend_sse42(~crc, bytes, len);
     return crc32c_extend_portable(crc, bytes, len);
 }
 
 #else
 
 uint32_t crc32c_extend(uint32_t crc, const void *bytes, size_t len)
+{
+    return crc32c_extend_portable(crc, bytes, len);
+}
+
+uint32_t crc32c_extend_runs(uint32_t crc, const void *bytes, size_t len)
 {
     return crc32c_extend_portable(crc, bytes, len);
 }

@@ -57,11 +57,12 @@ static void twins_agree(void **state)
     }
 }
 
-/* Around the lengths that are taken in three runs at once, from any state. */
+/* Around the lengths that are taken in three runs at once, or folded, from any state. */
 static void long_runs_agree(void **state)
 {
-    static const size_t lengths[] = {12287, 12288, 12289,  24575, 24576,
-                                     24577, 65536, 131072, 131073};
+    static const size_t lengths[] = {255,   256,   257,   511,   512,    513,
+                                     700,   1024,  4095,  12287, 12288,  12289,
+                                     24575, 24576, 24577, 65536, 131072, 131073};
     uint8_t *bytes = malloc(131080);
     uint32_t noise = 7;
     (void)state;
@@ -71,9 +72,12 @@ static void long_runs_agree(void **state)
     }
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
         for (size_t from = 0; from < 3; from++)
-            for (uint32_t crc = 1; crc; crc <<= 9)
-                assert_int_equal(crc32c_extend(crc, bytes + from, lengths[i]),
-                                 crc32c_extend_portable(crc, bytes + from, lengths[i]));
+            for (uint32_t crc = 1; crc; crc <<= 9) {
+                const uint32_t want =
+                    crc32c_extend_portable(crc, bytes + from, lengths[i]);
+                assert_int_equal(crc32c_extend(crc, bytes + from, lengths[i]), want);
+                assert_int_equal(crc32c_extend_runs(crc, bytes + from, lengths[i]), want);
+            }
     free(bytes);
 }
 
