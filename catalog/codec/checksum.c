@@ -42,11 +42,15 @@ static uint32_t crc32c_of(struct bytes data)
     return crc32c_extend(0, data.at, data.len);
 }
 
-static uint32_t crc32_of(struct bytes data)
+uint32_t crc32_extend(uint32_t crc, const void *bytes, size_t len)
 {
     const struct libdeflate *lib = library_deflate(NULL, NULL);
-    return lib ? lib->crc32(0, data.at, data.len)
-               : (uint32_t)crc32_z(0, data.at, data.len);
+    return lib ? lib->crc32(crc, bytes, len) : (uint32_t)crc32_z(crc, bytes, len);
+}
+
+static uint32_t crc32_of(struct bytes data)
+{
+    return crc32_extend(0, data.at, data.len);
 }
 
 static uint32_t adler32_of(struct bytes data)

@@ -15,6 +15,7 @@
 
 #include "catalog/base/pages.h"
 #include "catalog/base/threads.h"
+#include "catalog/codec/checksum.h"
 #include "catalog/codec/encode.h"
 
 #define BLOCK_BYTES  ((size_t)256 << 10)
@@ -274,7 +275,7 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
     if (w->error.status != OK)
         return w->error.status;
     if (f->sums)
-        f->sums[block] = (uint32_t)crc32(0, out.at, (uInt)out.len);
+        f->sums[block] = crc32_extend(0, out.at, out.len);
     *len = out.len;
     bool early = stream->options->sync;
     if (!is_written(stream))

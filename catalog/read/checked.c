@@ -3,10 +3,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "catalog/base/crc32c.h"
 #include "catalog/base/pages.h"
+#include "catalog/codec/checksum.h"
 
 #define BLOCK_BYTES ((size_t)128 << 10)
 
@@ -19,17 +19,12 @@ struct checked_source {
     uint32_t found;
 };
 
-static uint32_t zip_crc32(uint32_t sum, const void *bytes, size_t len)
-{
-    return (uint32_t)crc32_z(sum, bytes, len);
-}
-
 static const struct {
     const char *kind;
     uint32_t (*extend)(uint32_t sum, const void *bytes, size_t len);
 } kinds[] = {
     {"crc32c", crc32c_extend},
-    {"crc32", zip_crc32},
+    {"crc32", crc32_extend},
 };
 
 bool checksum_known(const char *kind)
