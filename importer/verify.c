@@ -501,6 +501,12 @@ static enum status keep_result(struct verifier *v, const struct verified *c,
     return db_exec(v->catalog, sql, err) == OK ? copy_rows(v, c, err) : err->status;
 }
 
+/* All are verified: the next run begins anew. */
+static enum status end_run(struct verifier *v, struct error *err)
+{
+    return db_exec(v->catalog, "UPDATE verifications SET open = 0 WHERE open", err);
+}
+
 /* What is verified and not kept yet, in one transaction: now and then, and at the end. */
 static enum status keep_results(struct verifier *v, struct error *err)
 {
@@ -508,6 +514,8 @@ static enum status keep_results(struct verifier *v, struct error *err)
         return err->status;
     for (size_t i = v->kept; i < v->at && err->status == OK; i++)
         keep_result(v, &v->list[i], err);
+    if (err->status == OK && v->at == v->count)
+        end_run(v, err);
     if (err->status == OK && db_exec(v->catalog, "COMMIT", err) == OK)
         v->kept = v->at;
     else
@@ -612,7 +620,7 @@ static enum status verify_each(struct verifier *v, struct error *err)
 
 static enum status open_fresh(struct verifier *v, struct error *err)
 {
-    return db_open("", DB_CREATE, &v->fresh, err) == OK &&
+    return db_open("", DB_SCRATCH, &v->fresh, err) == OK &&
                    db_exec(v->fresh, findings_sql, err) == OK &&
                    prepare(v->fresh,
                            "INSERT INTO temp.found VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -629,8 +637,8 @@ enum status verify_run(sqlite3 *catalog, const struct verify_options *options,
     if (load(&v, skipped, err) == OK && v.count && open_fresh(&v, err) == OK &&
         index_all(&v, err) == OK && attach(&v, err) == OK)
         verify_each(&v, err);
-    if (err->status == OK)
-        db_exec(catalog, "UPDATE verifications SET open = 0 WHERE open", err);
+    if (err->status == OK && !v.count)
+        end_run(&v, err);
     sqlite3_finalize(v.put_finding);
     db_close(v.fresh);
     arena_release(&v.arena);

@@ -83,6 +83,11 @@ static bool on_read_only_system(const char *path)
     return statvfs(path, &fs) == 0 && (fs.f_flag & ST_RDONLY);
 }
 
+static bool may_create(enum db_mode mode)
+{
+    return mode == DB_CREATE || mode == DB_SCRATCH;
+}
+
 static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
                            struct error *err)
 {
@@ -93,7 +98,7 @@ static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
     /* One connection is one thread's; sqlite3_interrupt() may come from any. */
     int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
                 (mode == DB_READ     ? SQLITE_OPEN_READONLY
-                 : mode != DB_CREATE ? SQLITE_OPEN_READWRITE
+                 : !may_create(mode) ? SQLITE_OPEN_READWRITE
                                      : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     int rc = sqlite3_open_v2(uri, db, flags, NULL);
     free(uri);
@@ -120,6 +125,7 @@ static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
  * its tables are made IF NOT EXISTS. */
 #define FIRST "00"
 #define LATER "02"
+#define MAPS  "15" /* from here on maps, optimizers, and what drops rows */
 
 static bool is_from(const struct schema_file *f, const char *first)
 {
@@ -128,12 +134,14 @@ static bool is_from(const struct schema_file *f, const char *first)
 }
 
 /* Run every schema/NN_*.sql from the number `first` on; the indexes of a new catalog wait
- * (01_indexes.sql). Mark it as of this version, and install what is shipped. */
-static enum status fill(sqlite3 *db, const char *first, struct error *err)
+ * (01_indexes.sql). Mark it as of this version, and install what is shipped. A scratch catalog
+ * has no maps. */
+static enum status fill(sqlite3 *db, const char *first, bool scratch, struct error *err)
 {
     enum status status = OK;
     for (const struct schema_file *f = schema_files; status == OK && f->path; f++) {
-        if (is_from(f, first) && !strstr(f->path, "/01_"))
+        if (is_from(f, first) && !strstr(f->path, "/01_") &&
+            !(scratch && is_from(f, MAPS)))
             status = db_exec(db, f->text, err);
     }
     char pragmas[128];
@@ -141,7 +149,7 @@ static enum status fill(sqlite3 *db, const char *first, struct error *err)
              CATALOG_APPLICATION_ID, CATALOG_VERSION);
     if (status == OK)
         status = db_exec(db, pragmas, err);
-    if (status == OK)
+    if (status == OK && !scratch)
         status = rules_install(db, err);
     return status;
 }
@@ -172,7 +180,7 @@ static enum status end(sqlite3 *db, enum status status, struct error *err)
 }
 
 /* Of several programs that start with the same new catalog, the first to lock it fills it. */
-static enum status create(sqlite3 *db, struct error *err)
+static enum status create(sqlite3 *db, bool scratch, struct error *err)
 {
     bool empty = false;
     /* There is nothing to lose yet: the first commit of rows waits for the disk. */
@@ -189,7 +197,7 @@ static enum status create(sqlite3 *db, struct error *err)
         return err->status;
     status = look_empty(db, &empty, err);
     if (status == OK && empty)
-        status = fill(db, FIRST, err);
+        status = fill(db, FIRST, scratch, err);
     if (end(db, status, err) != OK)
         return err->status;
     return db_exec(db, "PRAGMA synchronous=FULL", err);
@@ -210,7 +218,7 @@ static enum status renew(sqlite3 *db, struct error *err)
             drop_old(db, f->text, "VIEW", err) != OK)
             status = err->status;
     if (needed && status == OK)
-        status = fill(db, LATER, err);
+        status = fill(db, LATER, false, err);
     if (needed && status == OK)
         status = labels_renew(db, err);
     if (needed && status == OK)
@@ -352,8 +360,9 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
     bool empty = false;
     if (read_marks(db, &application, &version, err) != OK)
         return err->status;
-    if (application == 0 && mode == DB_CREATE) {
-        if (look_empty(db, &empty, err) != OK || (empty && create(db, err) != OK))
+    if (application == 0 && may_create(mode)) {
+        if (look_empty(db, &empty, err) != OK ||
+            (empty && create(db, mode == DB_SCRATCH, err) != OK))
             return err->status;
         if (empty)
             return OK;
@@ -381,7 +390,7 @@ enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(s
 {
     sqlite3 *db = NULL;
     bool exists = access(path, F_OK) == 0 || strcmp(path, ":memory:") == 0;
-    if (!exists && mode != DB_CREATE)
+    if (!exists && !may_create(mode))
         return error_set(err, ERR_MISSING, path, NO_OFFSET,
                          "no such catalog; `ckptdb import PATH` makes one");
     if (exists && is_no_file(path))

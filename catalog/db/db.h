@@ -18,6 +18,8 @@ enum db_mode {
                   starts at once: indexes that an interrupted first import left out wait for
                   db_build_indexes(). */
     DB_CREATE, /* the same, made if it is not there */
+    DB_SCRATCH, /* a new one that nobody else sees, of checkpoints and tensors alone: without maps
+                   and optimizers, which take longer to make than all else */
 };
 
 /* Open a catalog, with the SQL functions that its views need, which `functions` registers (an
