@@ -6,29 +6,16 @@
 #define CKPTDB_TESTS_GRID_WORLD_H
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "catalog/base/crc32c.h"
 #include "catalog/base/text.h"
 #include "catalog/read/read.h"
+#include "tests/unit/unit.h"
 
 #define RANK_MOST   4
 #define VALUES_MOST 512
-
-static uint64_t random_state = 88172645463325252u;
-
-static inline uint64_t random_below(uint64_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state % n;
-}
 
 struct world {
     struct stored_tensor t;
@@ -49,18 +36,9 @@ struct world {
     bool mixed;             /* chunks have codecs of their own */
     char *own[VALUES_MOST]; /* of the values */
     uint64_t holes;         /* of 10 chunks, about so many are absent */
-    char directory[64], metadata[80], data[80];
+    char directory[FOLDER_BYTES], metadata[80], data[80];
     FILE *list; /* of the listed */
 };
-
-static inline void write_file(const char *path, const void *bytes, size_t len)
-{
-    FILE *f = fopen(path, "wb");
-    if (!f || (len && fwrite(bytes, len, 1, f) != 1) || fclose(f) != 0) {
-        perror(path);
-        abort();
-    }
-}
 
 /* --- chunks ----------------------------------------------------------------------------- */
 
@@ -82,7 +60,7 @@ static inline void gzip_text(struct text *out, const void *bytes, size_t len)
     free(packed);
 }
 
-static inline void put_u64(struct text *out, uint64_t v, bool big)
+static inline void put_number(struct text *out, uint64_t v, bool big)
 {
     uint8_t bytes[8];
     store_u64le(bytes, big ? __builtin_bswap64(v) : v);
@@ -194,8 +172,8 @@ static inline void make_inside(struct world *w, unsigned level, const uint64_t *
         if (random_below(4) == 0)
             text_add(body, "gap", random_below(4));
         bool there = make_value(w, level + 1, at, &value);
-        put_u64(index, there ? head + body->len : UINT64_MAX, l->index_big);
-        put_u64(index, there ? value.len : UINT64_MAX, l->index_big);
+        put_number(index, there ? head + body->len : UINT64_MAX, l->index_big);
+        put_number(index, there ? value.len : UINT64_MAX, l->index_big);
         if (there)
             text_add(body, value.at, value.len);
         text_release(&value);
@@ -307,24 +285,13 @@ static inline bool make_own(struct world *w, const uint64_t *origin, struct text
     return there;
 }
 
-static inline struct stored_file file_now(const char *path)
-{
-    struct error err = {.offset = NO_OFFSET};
-    struct stored_file f = {.path = path, .present = true, .checked = true};
-    if (file_identify(path, &f.identity, &err) != OK)
-        abort();
-    return f;
-}
-
 /* Make the values and the expected elements of a world that says everything else. */
 static inline void world_write(struct world *w)
 {
     uint64_t counts[RANK_MOST], all, origin[RANK_MOST], inside[RANK_MOST];
     struct text value = {0};
-    snprintf(w->directory, sizeof(w->directory), "/tmp/ckptdb-grid-XXXXXX");
-    if (!mkdtemp(w->directory) ||
-        !grid_counts(w->shape, w->t.rank, w->box[0], counts, &all))
-        abort();
+    folder_make(w->directory);
+    assert_true(grid_counts(w->shape, w->t.rank, w->box[0], counts, &all));
     snprintf(w->data, sizeof(w->data), "%s/data", w->directory);
     snprintf(w->metadata, sizeof(w->metadata), "%s/.zarray", w->directory);
     write_file(w->metadata, "{}", 2);
@@ -358,10 +325,7 @@ static inline void world_write(struct world *w)
 
 static inline void world_remove(struct world *w)
 {
-    char command[128];
-    snprintf(command, sizeof(command), "rm -rf '%s'", w->directory);
-    if (system(command) != 0) /* NOLINT(cert-env33-c): a folder of our own */
-        abort();
+    folder_remove(w->directory);
     for (uint64_t i = 0; i < w->grid.value_count; i++) {
         free((void *)(uintptr_t)w->values[i].bytes);
         free(w->own[i]);

@@ -5,51 +5,27 @@
 #ifndef CKPTDB_TESTS_IMPORT_PLACE_H
 #define CKPTDB_TESTS_IMPORT_PLACE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "catalog/base/bits.h"
 #include "catalog/base/text.h"
 #include "catalog/db/db.h"
 #include "catalog/sql/open.h"
 #include "importer/import.h"
 #include "importer/walk/walk.h"
+#include "tests/unit/unit.h"
 
 struct place {
-    char root[64]; /* what is imported */
+    char root[FOLDER_BYTES]; /* what is imported */
     char catalog[96];
 };
 
 /* --- making files ----------------------------------------------------------------------- */
-
-PRINTF_LIKE(1, 2)
-static void shell_out(const char *fmt, ...)
-{
-    char command[2048];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(command, sizeof(command), fmt, args);
-    va_end(args);
-    assert_int_equal(system(command), 0);
-}
 
 static void put_file(const struct place *p, const char *name, const void *bytes,
                      size_t len)
 {
     char path[512];
     snprintf(path, sizeof(path), "%s/%s", p->root, name);
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, len, f), len);
-    assert_int_equal(fclose(f), 0);
+    write_file(path, bytes, len);
 }
 
 /* A safetensors file of the given header, with `data` bytes of zeros. */
@@ -57,9 +33,7 @@ static void put_safetensors(const struct place *p, const char *name, const char 
                             size_t data)
 {
     struct text t = {0};
-    uint8_t length[8];
-    store_u64le(length, strlen(header));
-    text_add(&t, length, 8);
+    put_u64(&t, strlen(header));
     text_adds(&t, header);
     for (size_t i = 0; i < data; i++)
         text_addc(&t, 0);
@@ -75,8 +49,7 @@ static void put_safetensors(const struct place *p, const char *name, const char 
 static int place_setup(void **state)
 {
     struct place *p = calloc(1, sizeof(*p));
-    snprintf(p->root, sizeof(p->root), "/tmp/ckptdb-import-XXXXXX");
-    assert_non_null(mkdtemp(p->root));
+    folder_make(p->root);
     snprintf(p->catalog, sizeof(p->catalog), "%s.db", p->root);
     *state = p;
     return 0;

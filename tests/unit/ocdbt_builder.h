@@ -128,12 +128,6 @@ static inline void put_inner(struct text *out, unsigned height, struct paths_of 
         put_varint(out, 0);
 }
 
-static inline void put_u64(struct text *out, uint64_t value)
-{
-    put_u32(out, (uint32_t)value);
-    put_u32(out, (uint32_t)(value >> 32));
-}
-
 /* The newest of `versions` versions is the one described; all others have the same root. */
 struct manifest_of {
     bool numbered;

@@ -11,11 +11,8 @@
 #ifndef CKPTDB_TESTS_TABLE_BUILDER_H
 #define CKPTDB_TESTS_TABLE_BUILDER_H
 
-#include <string.h>
-
-#include "catalog/base/bits.h"
 #include "catalog/base/crc32c.h"
-#include "catalog/base/text.h"
+#include "tests/unit/bytes.h"
 
 struct table {
     unsigned entries_a_block; /* 0: all in one */
@@ -25,27 +22,6 @@ struct table {
     size_t last_len;
     unsigned entries;
 };
-
-/* A string literal with its zero bytes. */
-#define LITERAL(s) ((struct bytes){(const uint8_t *)(s), sizeof(s) - 1})
-
-static inline struct bytes text_bytes(struct text *t)
-{
-    return (struct bytes){(const uint8_t *)text_str(t), t->len};
-}
-
-static inline void put_varint(struct text *out, uint64_t value)
-{
-    uint8_t bytes[VARINT_MAX];
-    text_add(out, bytes, varint_put(bytes, value));
-}
-
-static inline void put_u32(struct text *out, uint32_t value)
-{
-    uint8_t bytes[4];
-    store_u32le(bytes, value);
-    text_add(out, bytes, sizeof(bytes));
-}
 
 /* A block of `content` and its trailer; returns the offset. */
 static inline uint64_t put_block(struct text *file, struct bytes content, uint8_t type)

@@ -2,20 +2,11 @@
  * test_array_tree.c - trees of zarr directories, made here: which arrays and chunks are
  * found, what is reported, and that the number of threads changes nothing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "catalog/base/text.h"
 #include "importer/job/job_run.h"
+#include "tests/unit/unit.h"
 
 extern const struct format format_zarr;
 
@@ -48,22 +39,18 @@ struct tree_case {
 
 static void put(const char *root, const struct item *item)
 {
-    char path[512], command[1024];
+    char path[512];
     const char *slash = strrchr(item->path, '/');
     snprintf(path, sizeof(path), "%s/%s", root, item->path);
-    snprintf(command, sizeof(command), "mkdir -p '%s/%.*s'", root,
-             slash ? (int)(slash - item->path) : 0, item->path);
-    assert_int_equal(system(command), 0);
+    shell_out("mkdir -p '%s/%.*s'", root, slash ? (int)(slash - item->path) : 0,
+              item->path);
     if (slash && !slash[1])
         return;
     if (strncmp(item->text, "-> ", 3) == 0) {
         assert_int_equal(symlink(item->text + 3, path), 0);
         return;
     }
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(item->text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
+    write_file(path, item->text, strlen(item->text));
 }
 
 static const char *below(const char *path, const char *root)
@@ -250,8 +237,8 @@ static void test_trees(void **state)
     unsigned bad = 0;
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char root[] = "/tmp/ckptdb-tree-XXXXXX", command[128];
-        assert_non_null(mkdtemp(root));
+        char root[FOLDER_BYTES];
+        folder_make(root);
         for (const struct item *item = cases[i].items; item->path; item++)
             put(root, item);
         char *one = indexed(root, 1), *eight = indexed(root, 8);
@@ -262,8 +249,7 @@ static void test_trees(void **state)
         }
         free(one);
         free(eight);
-        snprintf(command, sizeof(command), "rm -r %s", root);
-        assert_int_equal(system(command), 0);
+        folder_remove(root);
     }
     assert_int_equal(bad, 0);
 }
@@ -271,15 +257,13 @@ static void test_trees(void **state)
 /* Hundreds of arrays: what is found does not depend on who was first. */
 static void test_many(void **state)
 {
-    char root[] = "/tmp/ckptdb-tree-XXXXXX", command[1024];
+    char root[FOLDER_BYTES];
     (void)state;
-    assert_non_null(mkdtemp(root));
-    snprintf(command, sizeof(command),
-             "cd %s && printf '%%s' '%s' >.zgroup && for i in $(seq 300); do d=g$((i %% "
-             "7))/a$i;"
-             " mkdir -p $d; printf '%%s' '%s' >$d/.zarray; : >$d/0; : >$d/1; done",
-             root, GROUP2, ARRAY2("[4]", "[2]", FILLED));
-    assert_int_equal(system(command), 0);
+    folder_make(root);
+    shell_out("cd %s && printf '%%s' '%s' >.zgroup && for i in $(seq 300); do d=g$((i %% "
+              "7))/a$i;"
+              " mkdir -p $d; printf '%%s' '%s' >$d/.zarray; : >$d/0; : >$d/1; done",
+              root, GROUP2, ARRAY2("[4]", "[2]", FILLED));
     char *one = indexed(root, 1);
     for (unsigned threads = 2; threads <= 16; threads *= 2) {
         char *more = indexed(root, threads);
@@ -287,8 +271,7 @@ static void test_many(void **state)
         free(more);
     }
     free(one);
-    snprintf(command, sizeof(command), "rm -r %s", root);
-    assert_int_equal(system(command), 0);
+    folder_remove(root);
 }
 
 int main(void)

@@ -1,16 +1,9 @@
 /* Chains on blocks. The stored bytes were made by numcodecs 0.16 and Python's own modules. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
-
-#include <cmocka.h>
 
 #include "catalog/codec/block.h"
 #include "catalog/codec/codec.h"
+#include "tests/unit/unit.h"
 
 #define BYTES(text) text, sizeof(text) - 1
 

@@ -2,19 +2,11 @@
  * The public header, called as another program calls it: nothing else of ours is included.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "catalog/ckptdb.h"
-
-static char folder[64];
+#include "tests/unit/unit.h"
 
 /* A safetensors file of float32 "w" [3,4] with 0 to 11, and "n", three int32 that are 1, 2, 70000. */
 static void write_model(const char *name)
@@ -23,40 +15,24 @@ static void write_model(const char *name)
         "{\"w\":{\"dtype\":\"F32\",\"shape\":[3,4],\"data_offsets\":[0,48]},"
         "\"n\":{\"dtype\":\"I32\",\"shape\":[3],\"data_offsets\":[48,60]}}";
     const int32_t n[] = {1, 2, 70000};
-    const uint64_t len = sizeof(head) - 1;
+    struct text model = {0};
     float w[12];
     char path[128];
     for (int i = 0; i < 12; i++)
         w[i] = (float)i;
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(&len, 8, 1, f), 1);
-    assert_int_equal(fwrite(head, len, 1, f), 1);
-    assert_int_equal(fwrite(w, sizeof(w), 1, f), 1);
-    assert_int_equal(fwrite(n, sizeof(n), 1, f), 1);
-    assert_int_equal(fclose(f), 0);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof(folder), "/tmp/test_ckptdb_XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    char command[100];
-    (void)state;
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
-    return system(command);
+    snprintf(path, sizeof(path), "%s/%s", own_folder, name);
+    put_u64(&model, sizeof(head) - 1);
+    text_adds(&model, head);
+    text_add(&model, w, sizeof(w));
+    text_add(&model, n, sizeof(n));
+    write_file(path, model.at, model.len);
+    text_release(&model);
 }
 
 /* A catalog in memory with these files in it. */
 static ckptdb *open_with(const char *const *names, size_t count)
 {
-    const char *paths[] = {folder};
+    const char *paths[] = {own_folder};
     struct ckptdb_import_options o = {.size = sizeof(o), .paths = paths, .path_count = 1};
     struct ckptdb_import_report report = {.size = sizeof(report)};
     struct ckptdb_error err;
@@ -94,14 +70,14 @@ static void test_opening(void **state)
     char path[128], text[300];
     ckptdb *db;
     (void)state;
-    snprintf(path, sizeof(path), "%s/none.db", folder);
+    snprintf(path, sizeof(path), "%s/none.db", own_folder);
     assert_int_equal(ckptdb_open(path, CKPTDB_READ, &db, &err), CKPTDB_MISSING);
     assert_null(db);
     assert_string_equal(err.source, path);
     assert_non_null(strstr(ckptdb_error_text(&err, text, sizeof(text)), path));
     assert_int_equal(ckptdb_open(path, (enum ckptdb_mode)99, &db, &err), CKPTDB_ARGUMENT);
     write_model("a.safetensors");
-    snprintf(path, sizeof(path), "%s/a.safetensors", folder);
+    snprintf(path, sizeof(path), "%s/a.safetensors", own_folder);
     assert_int_equal(ckptdb_open(path, CKPTDB_WRITE, &db, NULL), CKPTDB_IO);
     ckptdb_close(NULL);
     assert_string_equal(ckptdb_version(), "0.1.0");
@@ -119,7 +95,7 @@ static void test_finding(void **state)
     assert_int_equal(ckptdb_find(db, "b.safetensors", ids, 2, &count, &err), CKPTDB_OK);
     assert_int_equal(count, 1);
     one = ids[0];
-    assert_int_equal(ckptdb_find(db, strrchr(folder, '/') + 1, ids, 2, &count, &err),
+    assert_int_equal(ckptdb_find(db, strrchr(own_folder, '/') + 1, ids, 2, &count, &err),
                      CKPTDB_ARGUMENT);
     assert_int_equal(count, 3); /* and room for two of them */
     assert_int_equal(ckptdb_find(db, "d.safetensors", ids, 2, &count, &err),
@@ -254,11 +230,8 @@ static void test_changed(void **state)
     char path[128];
     float f[12];
     (void)state;
-    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
-    FILE *file = fopen(path, "ab");
-    assert_non_null(file);
-    fputc(0, file);
-    fclose(file);
+    snprintf(path, sizeof(path), "%s/model.safetensors", own_folder);
+    append_file(path, "", 1);
     assert_int_equal(ckptdb_read(t, NULL, NULL, f, sizeof(f), NULL), CKPTDB_CHANGED);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(ckptdb_read(t, NULL, NULL, f, sizeof(f), NULL), CKPTDB_CHANGED);
@@ -406,7 +379,7 @@ static void test_exporting(void **state)
                                       .context = &planned};
     char path[128];
     (void)state;
-    snprintf(path, sizeof(path), "%s/out.npy", folder);
+    snprintf(path, sizeof(path), "%s/out.npy", own_folder);
     ckptdb_watch(db, &watch);
     assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_OK);
     assert_int_equal(planned, 1);
@@ -426,14 +399,14 @@ static void test_exporting(void **state)
     assert_string_equal(err.message, "nothing was written");
     assert_non_null(strstr(heard.lines, "npy"));
     o.size = offsetof(struct ckptdb_export_options, names); /* an older program's */
-    snprintf(path, sizeof(path), "%s/out.npz", folder);
+    snprintf(path, sizeof(path), "%s/out.npz", own_folder);
     assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_OK);
     ckptdb_close(db);
 }
 
 static void test_stopping(void **state)
 {
-    const char *paths[] = {folder};
+    const char *paths[] = {own_folder};
     struct ckptdb_import_options o = {.size = sizeof(o), .paths = paths, .path_count = 1};
     struct heard heard = {.stop = true};
     const struct ckptdb_watch watch = {
@@ -539,7 +512,7 @@ static void test_files(void **state)
                      CKPTDB_OK);
     assert_int_equal(len % 64, 0);
     assert_memory_equal(header, "\x93NUMPY", 6);
-    snprintf(path, sizeof(path), "%s/x.npy", folder);
+    snprintf(path, sizeof(path), "%s/x.npy", own_folder);
     for (int finish = 0; finish < 2; finish++) {
         assert_int_equal(ckptdb_file_create(path, &f, NULL), CKPTDB_OK);
         assert_int_equal(ckptdb_file_write(f, header, len, NULL), CKPTDB_OK);
@@ -571,12 +544,14 @@ static void test_places(void **state)
     assert_non_null(strstr(json, "\"extents\":[]"));
     ckptdb_free(json);
     ckptdb_tensor_close(t);
-    snprintf(moved, sizeof(moved), "%s.moved", folder);
+    snprintf(moved, sizeof(moved), "%s.moved", own_folder);
     assert_int_equal(ckptdb_relocate(db, "/no/such", moved, false, &count, NULL),
                      CKPTDB_MISSING);
-    assert_int_equal(ckptdb_relocate(db, folder, moved, true, &count, NULL), CKPTDB_OK);
+    assert_int_equal(ckptdb_relocate(db, own_folder, moved, true, &count, NULL),
+                     CKPTDB_OK);
     assert_int_equal(count, 1);
-    assert_int_equal(ckptdb_relocate(db, folder, moved, false, NULL, NULL), CKPTDB_OK);
+    assert_int_equal(ckptdb_relocate(db, own_folder, moved, false, NULL, NULL),
+                     CKPTDB_OK);
     snprintf(path, sizeof(path), "%s/model.safetensors", moved);
     assert_int_equal(ckptdb_find(db, path, &model, 1, NULL, NULL), CKPTDB_OK);
     ckptdb_close(db);
@@ -587,17 +562,6 @@ static void add_sum(void *context, const char *hex, const char *name)
     struct heard *h = context;
     snprintf(h->lines + strlen(h->lines), sizeof(h->lines) - strlen(h->lines), "%.8s %s ",
              hex, name);
-}
-
-static int64_t ask(ckptdb *db, const char *sql)
-{
-    sqlite3_stmt *row;
-    assert_int_equal(sqlite3_prepare_v2(ckptdb_sqlite(db), sql, -1, &row, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    const int64_t value = sqlite3_column_int64(row, 0);
-    sqlite3_finalize(row);
-    return value;
 }
 
 static void test_contents(void **state)
@@ -622,21 +586,23 @@ static void test_contents(void **state)
     assert_string_equal(sums.lines, "29e18891 w 313a9de5 n ");
     assert_int_equal(ckptdb_hash(db, &o, &all, NULL), CKPTDB_OK);
     assert_true(all && said.progress);
-    assert_int_equal(ask(db, "SELECT count(*) FROM tensor WHERE hash IS NOT NULL"), 2);
+    assert_int_equal(
+        asked(ckptdb_sqlite(db), "SELECT count(*) FROM tensor WHERE hash IS NOT NULL"),
+        2);
     o.names = "^n$";
     assert_int_equal(ckptdb_statistics(db, &o, &all, NULL), CKPTDB_OK);
-    assert_int_equal(ask(db, "SELECT max FROM stats"), 70000);
+    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT max FROM stats"), 70000);
     assert_int_equal(ckptdb_verify(db, &o, &skipped, NULL), CKPTDB_UNSUPPORTED);
     assert_int_equal(skipped, 0);
-    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
+    snprintf(path, sizeof(path), "%s/model.safetensors", own_folder);
     assert_int_equal(truncate(path, 100), 0);
     o.again = true;
     assert_int_equal(ckptdb_hash(db, &o, &all, NULL), CKPTDB_OK);
     assert_false(all);
     assert_non_null(strstr(said.lines, "model.safetensors: "));
     ckptdb_close(db);
-    snprintf(path, sizeof(path), "%s/catalog.db", folder);
-    const char *paths[] = {folder};
+    snprintf(path, sizeof(path), "%s/catalog.db", own_folder);
+    const char *paths[] = {own_folder};
     struct ckptdb_import_options import = {
         .size = sizeof(import), .paths = paths, .path_count = 1};
     write_model("model.safetensors");
@@ -645,11 +611,11 @@ static void test_contents(void **state)
     assert_int_equal(ckptdb_find(db, "model.safetensors", &model, 1, NULL, NULL),
                      CKPTDB_OK);
     assert_int_equal(ckptdb_verify(db, &o, NULL, NULL), CKPTDB_OK);
-    assert_int_equal(ask(db, "SELECT count(*) FROM damage"), 0);
-    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
+    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM damage"), 0);
+    snprintf(path, sizeof(path), "%s/model.safetensors", own_folder);
     assert_int_equal(truncate(path, 100), 0);
     assert_int_equal(ckptdb_verify(db, &o, NULL, NULL), CKPTDB_OK);
-    assert_true(ask(db, "SELECT count(*) FROM damage") > 0);
+    assert_true(asked(ckptdb_sqlite(db), "SELECT count(*) FROM damage") > 0);
     ckptdb_close(db);
 }
 
@@ -690,8 +656,9 @@ static void test_inferring(void **state)
     ckptdb_inferred_rules(i, count_rule, &rules);
     assert_int_equal(rules, ckptdb_inferred_info(i)->rules);
     assert_int_equal(ckptdb_inferred_keep(db, i, "same", NULL), CKPTDB_OK);
-    assert_int_equal(ask(db, "SELECT count(*) FROM translation WHERE ruleset = 'same'"
-                             " AND checkpoint_id = 1 AND old_name = new_name"),
+    assert_int_equal(asked(ckptdb_sqlite(db),
+                           "SELECT count(*) FROM translation WHERE ruleset = 'same'"
+                           " AND checkpoint_id = 1 AND old_name = new_name"),
                      2);
     ckptdb_inferred_close(i);
     assert_int_equal(ckptdb_infer(db, ids[0], 99, &i, NULL), CKPTDB_MISSING);
@@ -709,7 +676,7 @@ static void test_formats(void **state)
     assert_int_equal(ckptdb_size("5 apples"), 0);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
 int main(void)
 {

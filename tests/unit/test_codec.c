@@ -1,25 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
-
-#include <cmocka.h>
 
 #include "catalog/base/crc32c.h"
 #include "catalog/codec/codec.h"
 #include "catalog/codec/strings.h"
-
-static struct source *memory(const void *bytes, size_t len)
-{
-    struct error err = {.offset = NO_OFFSET};
-    struct source *s = NULL;
-    assert_int_equal(
-        OK, source_open_memory("memory", (struct bytes){bytes, len}, true, &s, &err));
-    return s;
-}
+#include "tests/unit/unit.h"
 
 /* Read every part of `s` and compare it with what all of it should be. */
 static void check_parts(const struct source *s, const uint8_t *all, size_t len)

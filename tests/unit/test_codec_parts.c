@@ -1,28 +1,12 @@
 /* Steps that get elements out of blocks with more in them: sstable, cut, field, varints; and
  * the strings of a message. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "catalog/base/crc32c.h"
 #include "catalog/base/text.h"
 #include "catalog/codec/codec.h"
 #include "catalog/codec/strings.h"
 #include "catalog/model/tensor.h"
-
-static struct source *memory(const void *bytes, size_t len)
-{
-    struct error err = {.offset = NO_OFFSET};
-    struct source *s = NULL;
-    assert_int_equal(
-        OK, source_open_memory("memory", (struct bytes){bytes, len}, true, &s, &err));
-    return s;
-}
+#include "tests/unit/unit.h"
 
 static void check_parts(const struct source *s, const char *all, size_t len)
 {

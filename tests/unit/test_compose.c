@@ -1,30 +1,13 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
-
-#include <cmocka.h>
 
 #include "catalog/compose/compose.h"
 #include "catalog/read/read.h"
+#include "tests/unit/unit.h"
 
 /*
  * Random operations on tensors whose elements are their own numbers, compared with what the
  * same operations make of arrays, element by element.
  */
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_below(uint64_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state % n;
-}
-
 #define RANK_MOST     5
 #define ELEMENTS_MOST 4096
 #define PARTS_MOST    5

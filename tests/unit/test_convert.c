@@ -1,18 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "catalog/convert/convert.h"
+#include "tests/unit/unit.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 

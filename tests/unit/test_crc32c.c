@@ -1,12 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "catalog/base/crc32c.h"
+#include "tests/unit/unit.h"
 
 /* RFC 3720, B.4, and the check value of every catalogue of CRCs. */
 static const struct {

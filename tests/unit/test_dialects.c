@@ -1,14 +1,7 @@
 /* What dialects settle (catalog/map/), without a catalog: trees and rules as words, rows as text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "catalog/map/dialect.h"
+#include "tests/unit/unit.h"
 
 /*
  * Rules are "PATTERN=REPLACEMENT", or "PATTERN" without one, parted by spaces. Leaves are

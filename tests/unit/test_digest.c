@@ -1,15 +1,8 @@
 /* XXH3-128: known digests, and those of each kernel that the CPU has, of bytes in any pieces. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "catalog/content/digest.h"
 #include "catalog/content/digest_kernels.h"
+#include "tests/unit/unit.h"
 
 #define ROOM (DIGEST_BLOCK + 64)
 

@@ -1,15 +1,8 @@
 /* What encoders make, the decoders of the same names undo. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "catalog/codec/block.h"
 #include "catalog/codec/encode.h"
+#include "tests/unit/unit.h"
 
 static const struct {
     const char *encode, *decode; /* decode: before the size */

@@ -2,24 +2,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h>
-
 #include "catalog/export/layout.h"
+#include "tests/unit/unit.h"
 
 /* A checkpoint in memory: tensors whose bytes are in the catalog itself. */
 struct fake {
@@ -92,24 +84,6 @@ static enum status fake_load(void *context, int64_t id, const char *recipe,
     return OK;
 }
 
-/* A fresh directory, and what is in it. */
-static char directory[64];
-
-static int enter_directory(void **state)
-{
-    (void)state;
-    snprintf(directory, sizeof(directory), "/tmp/test_export_XXXXXX");
-    return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
-}
-
-static int leave_directory(void **state)
-{
-    char command[100];
-    (void)state;
-    snprintf(command, sizeof(command), "rm -rf %s", directory);
-    return chdir("/") == 0 && system(command) == 0 ? 0 : -1;
-}
-
 static size_t files_here(void)
 {
     size_t count = 0;
@@ -119,20 +93,6 @@ static size_t files_here(void)
         count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
     closedir(d);
     return count;
-}
-
-static uint8_t *read_all(const char *path, size_t *len)
-{
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    fseek(f, 0, SEEK_END);
-    *len = (size_t)ftell(f);
-    rewind(f);
-    uint8_t *bytes = malloc(*len + 1);
-    assert_int_equal(fread(bytes, 1, *len, f), *len);
-    fclose(f);
-    bytes[*len] = 0;
-    return bytes;
 }
 
 /* What a plan is refused for; valid until the next call. */
@@ -194,7 +154,7 @@ static void test_safetensors_bytes(void **state)
     size_t len;
     (void)state;
     assert_int_equal(run(&shop, "x.safetensors", NULL, &options, &err), OK);
-    uint8_t *bytes = read_all("x.safetensors", &len);
+    uint8_t *bytes = read_file("x.safetensors", &len);
     uint64_t padded = load_u64le(bytes);
     assert_int_equal(padded, (strlen(header) + 7) / 8 * 8);
     assert_memory_equal(bytes + 8, header, strlen(header));
@@ -232,8 +192,8 @@ static void test_chunks(void **state)
         size_t len, len_chunked;
         assert_int_equal(run(&plain, "p.safetensors", dtypes[i], &options, &err), OK);
         assert_int_equal(run(&chunked, "c.safetensors", dtypes[i], &options, &err), OK);
-        uint8_t *bytes = read_all("p.safetensors", &len);
-        uint8_t *bytes_chunked = read_all("c.safetensors", &len_chunked);
+        uint8_t *bytes = read_file("p.safetensors", &len);
+        uint8_t *bytes_chunked = read_file("c.safetensors", &len_chunked);
         assert_int_equal(len, len_chunked);
         assert_memory_equal(bytes, bytes_chunked, len);
         free(bytes);
@@ -251,7 +211,7 @@ static void test_npy_bytes(void **state)
     size_t len;
     (void)state;
     assert_int_equal(run(&shop, "x.npy", "float16", &options, &err), OK);
-    uint8_t *bytes = read_all("x.npy", &len);
+    uint8_t *bytes = read_file("x.npy", &len);
     assert_int_equal(len, 128 + 4);
     assert_memory_equal(
         bytes + 10, "{'descr': '<f2', 'fortran_order': False, 'shape': (1, 2), }", 59);
@@ -270,7 +230,7 @@ static void test_npz_bytes(void **state)
     size_t len;
     (void)state;
     assert_int_equal(run(&shop, "x.npz", NULL, &options, &err), OK);
-    uint8_t *bytes = read_all("x.npz", &len);
+    uint8_t *bytes = read_file("x.npz", &len);
     const uint8_t *end = bytes + len - 22;
     assert_memory_equal(end, "PK\5\6\0\0\0\0\4\0\4\0", 12);
     const uint8_t *entry = bytes + load_u32le(end + 16);
@@ -457,7 +417,7 @@ static void test_blocks(void **state)
             struct error err;
             printf("%s with %u threads\n", dtypes[d] ? dtypes[d] : "as stored", threads);
             assert_int_equal(run(&shop, "x.npz", dtypes[d], &options, &err), OK);
-            uint8_t *bytes = read_all("x.npz", &len);
+            uint8_t *bytes = read_file("x.npz", &len);
             if (first) {
                 assert_int_equal(len, first_len);
                 assert_memory_equal(bytes, first, len);
@@ -474,7 +434,7 @@ static void test_blocks(void **state)
     size_t len;
     shop.count = 1;
     assert_int_equal(run(&shop, "x.npy", "float64", &options, &err), OK);
-    uint8_t *bytes = read_all("x.npy", &len);
+    uint8_t *bytes = read_file("x.npy", &len);
     for (size_t i = 0; i < COUNT; i++) {
         double wide;
         memcpy(&wide, bytes + 128 + i * 8, 8);
@@ -643,7 +603,7 @@ static void test_many(void **state)
                                   &options, false, &err),
                      OK);
     export_plan_release(&plan);
-    uint8_t *bytes = read_all("x.safetensors", &len);
+    uint8_t *bytes = read_file("x.safetensors", &len);
     uint64_t header = load_u64le(bytes);
     assert_int_equal(len, 8 + header + (size_t)COUNT * 2);
     for (size_t n = 0; n < COUNT; n++) { /* their first two digits, by name */
@@ -740,14 +700,6 @@ static void test_catalog_changed(void **state)
     export_plan_release(&plan);
 }
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
 static void test_what_is_there(void **state)
 {
     struct shop shop = {.tensors = small, .count = 1};
@@ -755,14 +707,12 @@ static void test_what_is_there(void **state)
     struct error err;
     size_t len;
     (void)state;
-    write_text("x.npy", "precious");
+    write_file("x.npy", "precious", 8);
     assert_int_equal(run(&shop, "x.npy", NULL, &options, &err), ERR_ARGUMENT);
-    uint8_t *bytes = read_all("x.npy", &len);
-    assert_string_equal((char *)bytes, "precious");
-    free(bytes);
+    assert_file_is("x.npy", "precious");
     options.force = true;
     assert_int_equal(run(&shop, "x.npy", NULL, &options, &err), OK);
-    bytes = read_all("x.npy", &len);
+    uint8_t *bytes = read_file("x.npy", &len);
     assert_int_equal(len, 128 + 3);
     free(bytes);
     assert_int_equal(mkdir("d.npy", 0777), 0);
@@ -778,21 +728,18 @@ static void test_parts(void **state)
     struct shop shop = {.tensors = small, .count = 4};
     struct export_options options = {.shard_size = 8};
     struct error err;
-    size_t len;
     (void)state;
     assert_int_equal(run(&shop, "m.safetensors", NULL, &options, &err), OK);
     assert_int_equal(files_here(), 4);
     assert_int_equal(access("m-00001-of-00003.safetensors", R_OK), 0);
     assert_int_equal(access("m-00003-of-00003.safetensors", R_OK), 0);
-    uint8_t *bytes = read_all("m.safetensors.index.json", &len);
-    assert_string_equal((char *)bytes,
-                        "{\n  \"metadata\": {\n    \"total_size\": 19\n  },\n"
-                        "  \"weight_map\": {\n"
-                        "    \"a \\\"q\\\"\": \"m-00002-of-00003.safetensors\",\n"
-                        "    \"b\": \"m-00001-of-00003.safetensors\",\n"
-                        "    \"c\": \"m-00003-of-00003.safetensors\",\n"
-                        "    \"empty\": \"m-00003-of-00003.safetensors\"\n  }\n}\n");
-    free(bytes);
+    assert_file_is("m.safetensors.index.json",
+                   "{\n  \"metadata\": {\n    \"total_size\": 19\n  },\n"
+                   "  \"weight_map\": {\n"
+                   "    \"a \\\"q\\\"\": \"m-00002-of-00003.safetensors\",\n"
+                   "    \"b\": \"m-00001-of-00003.safetensors\",\n"
+                   "    \"c\": \"m-00003-of-00003.safetensors\",\n"
+                   "    \"empty\": \"m-00003-of-00003.safetensors\"\n  }\n}\n");
     assert_int_equal(run(&shop, "m.safetensors", NULL, &options, &err), ERR_ARGUMENT);
     /* One part needs no index. */
     options.shard_size = 1000;
@@ -850,13 +797,13 @@ static int fault_fsync(int fd)
 static int fault_link(int fd, int directory_fd, const char *name)
 {
     if (fault.steal && name[0] != '.')
-        write_text(name, "somebody else's");
+        write_file(name, "somebody else's", 15);
     return fails() ? -1 : output_system.link(fd, directory_fd, name);
 }
 static int fault_rename(int directory_fd, const char *from, const char *to, bool replace)
 {
     if (fault.steal)
-        write_text(to, "somebody else's");
+        write_file(to, "somebody else's", 15);
     return fails() ? -1 : output_system.rename(directory_fd, from, to, replace);
 }
 
@@ -921,8 +868,8 @@ static void inject(const char *path, bool unnamed, uint64_t shard_size, bool for
             return;
         }
         if (files_here()) {
-            leave_directory(NULL);
-            enter_directory(NULL);
+            leave_folder(NULL);
+            enter_folder(NULL);
         }
     }
     fail_msg("no run without a fault");
@@ -932,13 +879,13 @@ static void test_faults(void **state)
 {
     (void)state;
     inject("x.npz", true, 0, false);
-    leave_directory(NULL), enter_directory(NULL);
+    leave_folder(NULL), enter_folder(NULL);
     inject("x.npz", false, 0, false);
-    leave_directory(NULL), enter_directory(NULL);
+    leave_folder(NULL), enter_folder(NULL);
     inject("x.npz", true, 0, true);
-    leave_directory(NULL), enter_directory(NULL);
+    leave_folder(NULL), enter_folder(NULL);
     inject("x.safetensors", true, 8, false);
-    leave_directory(NULL), enter_directory(NULL);
+    leave_folder(NULL), enter_folder(NULL);
     inject("x.safetensors", false, 8, false);
 }
 
@@ -952,15 +899,12 @@ static void test_race(void **state)
     for (int unnamed = 0; unnamed < 2; unnamed++) {
         struct export_options options = {.io = &io, .threads = 1};
         struct error err;
-        size_t len;
         fault.fail_at = -1;
         fault.unnamed = unnamed;
         fault.steal = true;
         assert_int_equal(run(&shop, "x.npz", NULL, &options, &err), ERR_ARGUMENT);
         assert_int_equal(files_here(), 1);
-        uint8_t *bytes = read_all("x.npz", &len);
-        assert_string_equal((char *)bytes, "somebody else's");
-        free(bytes);
+        assert_file_is("x.npz", "somebody else's");
         unlink("x.npz");
     }
 }
@@ -994,15 +938,15 @@ static void test_kill(void **state)
         assert_true(others == 0 || !fault.unnamed);
         if (there) {
             size_t len;
-            uint8_t *bytes = read_all("x.safetensors", &len);
+            uint8_t *bytes = read_file("x.safetensors", &len);
             assert_int_equal(len, 8 + load_u64le(bytes) + 19);
             assert_memory_equal(bytes + len - 3, "\1\2\3", 3);
             free(bytes);
         } else {
             assert_false(WIFEXITED(status));
         }
-        leave_directory(NULL);
-        enter_directory(NULL);
+        leave_folder(NULL);
+        enter_folder(NULL);
     }
 }
 
@@ -1032,7 +976,7 @@ static void check_chunks(const uint64_t *shape, unsigned rank, const uint64_t *c
         char path[100];
         size_t len;
         assert_true(chunk_path(path, sizeof(path), at, rank, three) < sizeof(path));
-        uint16_t *have = (uint16_t *)(void *)read_all(path, &len);
+        uint16_t *have = (uint16_t *)(void *)read_file(path, &len);
         assert_int_equal(len, elements * sizeof(*have));
         for (uint64_t i = 0; i < elements; i++) {
             uint64_t left = i, number = 0, factor = 1;
@@ -1134,10 +1078,10 @@ static void test_zarr_faults(void **state)
                                              .force = force};
             struct error err;
             if (force && access("x.zarr/old", F_OK) != 0) {
-                leave_directory(NULL), enter_directory(NULL);
+                leave_folder(NULL), enter_folder(NULL);
                 assert_int_equal(mkdir("x.zarr", 0777), 0);
-                write_text("x.zarr/.zgroup", "{}");
-                write_text("x.zarr/old", "");
+                write_file("x.zarr/.zgroup", "{}", 2);
+                write_file("x.zarr/old", "", 0);
             }
             fault.calls = 0;
             fault.fail_at = n;
@@ -1155,10 +1099,10 @@ static void test_zarr_faults(void **state)
                 continue;
             }
             assert_int_equal(files_here(), 1);
-            leave_directory(NULL), enter_directory(NULL);
+            leave_folder(NULL), enter_folder(NULL);
         }
         assert_true(faultless);
-        leave_directory(NULL), enter_directory(NULL);
+        leave_folder(NULL), enter_folder(NULL);
     }
 }
 
@@ -1192,7 +1136,7 @@ static void test_many_parts(void **state)
     for (size_t i = 0; i < COUNT; i++) {
         char path[64];
         snprintf(path, sizeof(path), "m-%05zu-of-00300.safetensors", i + 1);
-        uint8_t *part = read_all(path, &len);
+        uint8_t *part = read_file(path, &len);
         assert_int_equal(part[len - 1], bytes[i]);
         free(part);
     }
@@ -1213,15 +1157,15 @@ static void test_leftovers(void **state)
     for (uint64_t shard_size = 0; shard_size <= 8; shard_size += 8) {
         struct export_options options = {.shard_size = shard_size, .force = true};
         char below[100];
-        write_text(file, "x");
+        write_file(file, "x", 1);
         assert_int_equal(mkdir(folder, 0777), 0);
         snprintf(below, sizeof(below), "%s/a", folder);
         assert_int_equal(mkdir(below, 0777), 0);
         snprintf(below, sizeof(below), "%s/a/b", folder);
-        write_text(below, "x");
-        write_text(held, "x");
+        write_file(below, "x", 1);
+        write_file(held, "x", 1);
         for (size_t i = 0; i < 3; i++)
-            write_text(others[i], "x");
+            write_file(others[i], "x", 1);
         int fd = open(held, O_RDONLY);
         assert_int_equal(flock(fd, LOCK_EX), 0);
         assert_int_equal(run(&shop, "x.safetensors", NULL, &options, &err), OK);
@@ -1278,7 +1222,7 @@ static void test_interrupt(void **state)
 int main(void)
 {
 #define IN_DIRECTORY(test)                                                               \
-    cmocka_unit_test_setup_teardown(test, enter_directory, leave_directory)
+    cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_safetensors_bytes),
         IN_DIRECTORY(test_chunks),

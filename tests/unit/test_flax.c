@@ -2,18 +2,10 @@
  * test_flax.c - what becomes of Flax trees: rows of known bytes, and pieces of chunked arrays
  * put together again.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "importer/format/flax_evidence.h"
 #include "importer/job/job_run.h"
 #include "importer/job/step.h"
+#include "tests/unit/unit.h"
 
 extern const struct format format_flax;
 

@@ -6,18 +6,10 @@
  */
 #include <dirent.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 #include "importer/job/job_run.h"
+#include "tests/unit/unit.h"
 
 /* Of a file's beginning; its end is cut and changed too. ThreadSanitizer looks for races, which no
  * changed byte makes, and is ten times as slow. */
@@ -86,19 +78,6 @@ static void listing_free(struct listing *l)
     for (uint64_t i = 0; i < l->count; i++)
         free((char *)l->names[i]);
     l->count = 0;
-}
-
-static uint8_t *read_file(const char *path, size_t *len)
-{
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    fseek(f, 0, SEEK_END);
-    *len = (size_t)ftell(f);
-    rewind(f);
-    uint8_t *bytes = malloc(*len ? *len : 1);
-    assert_int_equal(fread(bytes, 1, *len, f), *len);
-    fclose(f);
-    return bytes;
 }
 
 static const struct format *recognise(const char *path, const uint8_t *bytes, size_t len)

@@ -3,30 +3,12 @@
  * random ones, and repeated units and runs of every size around those at which the copies
  * change their ways.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "catalog/base/pages.h"
 #include "catalog/read/gather.h"
 #include "catalog/store/temporary.h"
+#include "tests/unit/unit.h"
 
 #define GUARD 64 /* bytes before and after */
-
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_below(uint64_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state % n;
-}
 
 /* A gather with what it reads and what it should write. */
 struct trial {

@@ -3,16 +3,9 @@
  * two sums of a block of known bytes, as ggml's own dequantisation gives them.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "catalog/convert/convert.h"
+#include "tests/unit/unit.h"
 
 struct golden {
     const char *dtype;

@@ -1,16 +1,8 @@
 /* The cases of tests/golden/ through the views: what the original functions answered. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "catalog/db/db.h"
 #include "catalog/sql/open.h"
+#include "tests/unit/unit.h"
 
 static sqlite3 *db;
 

@@ -1,13 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "catalog/base/text.h"
 #include "catalog/model/grid.h"
+#include "tests/unit/unit.h"
 
 #define RANK 3
 

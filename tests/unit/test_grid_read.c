@@ -1,12 +1,8 @@
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "catalog/read/grid_reader.h"
-#include "grid_world.h"
+#include "tests/unit/grid_world.h"
+#include "tests/unit/unit.h"
 
 /* --- against what each element is ------------------------------------------------------- */
 
@@ -274,13 +270,6 @@ static const char *const texts[STRINGS] = {"a", "",   "none", "none", "d\xc3\xa9
                                            "f", "gg", "none", "none", "",
                                            "k", "l",  "m",    "n",    "o"};
 
-static void put_u32(struct text *out, uint32_t v)
-{
-    uint8_t bytes[4];
-    store_u32le(bytes, v);
-    text_add(out, bytes, 4);
-}
-
 static void put_string(struct text *out, const char *s, unsigned width)
 {
     char padded[8] = {0};
@@ -460,13 +449,11 @@ struct damaged {
 
 static void read_back(struct damaged *d)
 {
-    char buffer[4096];
-    FILE *f = fopen(d->path, "rb");
-    assert_non_null(f);
+    size_t len;
+    uint8_t *bytes = read_file(d->path, &len);
     text_reset(&d->bytes);
-    for (size_t n; (n = fread(buffer, 1, sizeof(buffer), f)) > 0;)
-        text_add(&d->bytes, buffer, n);
-    fclose(f);
+    text_add(&d->bytes, bytes, len);
+    free(bytes);
 }
 
 /* The layouts that are damaged. */
@@ -579,9 +566,7 @@ static void remove_it(struct damaged *d)
 
 static void remove_all(struct damaged *d)
 {
-    char command[128];
-    snprintf(command, sizeof(command), "rm -rf '%s'", d->w.directory);
-    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a folder of our own */
+    folder_remove(d->w.directory);
 }
 
 /* As downloads from a hub lie: links to files elsewhere. */
@@ -623,10 +608,7 @@ static void change_metadata(struct damaged *d)
 
 static void append(struct damaged *d)
 {
-    FILE *f = fopen(d->path, "ab");
-    assert_non_null(f);
-    fputc('+', f);
-    fclose(f);
+    append_file(d->path, "+", 1);
 }
 
 static void bomb(struct damaged *d)

@@ -2,17 +2,9 @@
  * test_highlight.c - what colours the shell's line gets, and that putting them there changes neither
  * its characters nor the cursor's place: an emulated screen is compared with the line drawn plainly.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "shell/line/highlight.h"
 #include "shell/line/paint.h"
+#include "tests/unit/unit.h"
 
 /* --- what is what ------------------------------------------------------------------------- */
 

@@ -1,15 +1,8 @@
 /* Rules from examples (catalog/infer/), without a catalog: names in, rules as text out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "catalog/base/text.h"
 #include "catalog/infer/infer.h"
+#include "tests/unit/unit.h"
 
 /*
  * Names are "OLD=NEW", "OLD=" (dropped), or "OLD=NEW,NEW" (parts), parted by spaces. Rules are

@@ -4,19 +4,10 @@
  *   NAME KEY DTYPE[SHAPE]    an array      NAME KEY TYPE    another leaf
  *   NAME (KIND)              a node without children
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "catalog/base/text.h"
 #include "catalog/model/tensor.h"
 #include "importer/format/jax_tree.h"
+#include "tests/unit/unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -68,13 +59,6 @@ struct spec {
     const struct spec *children;
     size_t count;
 };
-
-static void put_u32(struct text *out, uint32_t v)
-{
-    uint8_t bytes[4];
-    store_u32le(bytes, v);
-    text_add(out, bytes, sizeof(bytes));
-}
 
 /* Make the distance at `at` lead to the end of what there is. */
 static void patch(struct text *out, size_t at)
@@ -146,11 +130,6 @@ static void build(struct text *flat, const struct spec *root)
 {
     put_u32(flat, 0);
     put_node(flat, 0, root);
-}
-
-static struct bytes text_bytes(struct text *t)
-{
-    return (struct bytes){(const uint8_t *)text_str(t), t->len};
 }
 
 #define NODE(key, kind, list)                                                            \

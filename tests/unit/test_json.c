@@ -1,14 +1,7 @@
 /* test_json.c - the JSON scanner: what it takes, what it refuses, what it makes of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "catalog/base/json.h"
+#include "tests/unit/unit.h"
 
 /* A text and what json_copy() writes of it; NULL: refused. */
 static const struct {

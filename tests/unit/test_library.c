@@ -1,15 +1,8 @@
 /* Decoding where the libraries of codecs are absent, or lack a function. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "catalog/codec/block.h"
 #include "catalog/codec/encode.h"
+#include "tests/unit/unit.h"
 
 #define BYTES(text) text, sizeof(text) - 1
 

@@ -1,16 +1,9 @@
 /* What a conversion loses, counted by block, beside a count element by element. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "catalog/convert/convert.h"
 #include "catalog/convert/loss.h"
+#include "tests/unit/unit.h"
 
 #define COUNT 20000
 

@@ -1,13 +1,7 @@
 /* test_map_form.c - files of maps without the shell: what each form makes of a text, and of a set. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "catalog/map/form.h"
+#include "tests/unit/unit.h"
 
 /* A text, the form that it is in, and the set as another form writes it; or, after '!', why it is refused. */
 static const struct {

@@ -1,16 +1,8 @@
 /*
  * test_msgpack.c - heads of every kind, what is cut short, windows that move.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "importer/container/msgpack.h"
+#include "tests/unit/unit.h"
 
 /* A value as text: "nil", "true", "7", "-1", "0.5", "str 3", "bin 0", "ext 1 4", "list 2",
  * "map 1". */

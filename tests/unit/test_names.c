@@ -1,15 +1,8 @@
 /* Names to ids: the map that an import keeps of them, and a writer whose map is full. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
 
 #include "catalog/db/write_private.h"
 #include "catalog/sql/open.h"
+#include "tests/unit/unit.h"
 
 #define NAMES 300000
 
@@ -41,16 +34,6 @@ static void map_keeps_ids(void **state)
 
 #define TENSORS     6
 #define CHECKPOINTS 40
-
-static int64_t asked(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *s = NULL;
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
-    int64_t value = sqlite3_column_int64(s, 0);
-    sqlite3_finalize(s);
-    return value;
-}
 
 /* Checkpoint k has the names k/3 to k/3 + 5: most are met again, some after the map was emptied. */
 static void put(struct writer *w, int k)

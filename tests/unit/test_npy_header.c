@@ -1,13 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "catalog/base/bits.h"
 #include "catalog/export/npy_header.h"
+#include "tests/unit/unit.h"
 
 static void test_descr(void **state)
 {

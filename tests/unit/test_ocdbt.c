@@ -4,18 +4,10 @@
  *   KEY=VALUE                    inline
  *   KEY@FILE+OFFSET:LENGTH       in a file
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/ocdbt_builder.h"
+#include "tests/unit/unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define PATHS(a) ((struct paths_of){a, COUNT(a)})
@@ -63,24 +55,16 @@ static void expect(struct database *d, enum status status, const char *want)
 
 /* --- well-formed ------------------------------------------------------------------------ */
 
-static void put_hex(struct database *d, const char *path, const char *hex)
-{
-    struct text *out = &database_file(d, path)->bytes;
-    unsigned byte;
-    for (; sscanf(hex, "%2x", &byte) == 1; hex += 2)
-        text_addc(out, (char)byte);
-}
-
 /* A database as another writer puts it. */
 static void by_the_byte(void **state)
 {
     (void)state;
     struct database d = {0};
-    put_hex(&d, OCDBT_MANIFEST,
+    put_hex(&database_file(&d, OCDBT_MANIFEST)->bytes,
             "0cdb3a2a42000000000000000000000102030405060708090a0b0c0d0e0f0064808080040400"
             "010300642f"
             "6e01010000003102310601000000000000000002d56d8e");
-    put_hex(&d, "d/n",
+    put_hex(&database_file(&d, "d/n")->bytes,
             "0cdb20de3100000000000000000000010502702f642f7802020901772f2e7a61727261793002"
             "0600010002"
             "7b7d0d74bd00");

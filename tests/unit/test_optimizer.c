@@ -1,15 +1,8 @@
 /* test_optimizer.c - the engine of optimizers on tables of cases: rows in, rows out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "catalog/optimizer/compare.h"
 #include "catalog/optimizer/optimizer.h"
+#include "tests/unit/unit.h"
 
 /* clang-format off */
 /* A table of transformations made for this test. */

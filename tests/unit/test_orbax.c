@@ -5,19 +5,10 @@
  */
 #include <dirent.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "importer/job/job_run.h"
+#include "tests/unit/unit.h"
 
 #define FILES_MAX 64
 
@@ -34,26 +25,11 @@ struct copy {
     size_t count;
 };
 
-static void write_file(const char *path, const uint8_t *bytes, size_t len)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, len, f), len);
-    assert_int_equal(fclose(f), 0);
-}
-
 static void copy_file(struct copy *c, const char *from, const char *to)
 {
     struct copied *file = &c->files[c->count++];
-    struct stat st;
     assert_true(c->count <= FILES_MAX);
-    assert_int_equal(stat(from, &st), 0);
-    FILE *f = fopen(from, "rb");
-    assert_non_null(f);
-    file->len = (size_t)st.st_size;
-    file->bytes = malloc(file->len + 1);
-    assert_int_equal(fread(file->bytes, 1, file->len, f), file->len);
-    fclose(f);
+    file->bytes = read_file(from, &file->len);
     snprintf(file->path, sizeof(file->path), "%s", to);
     write_file(to, file->bytes, file->len);
 }
@@ -122,10 +98,10 @@ static void test_changed_bytes(void **state)
         "y_zarr2",        "y_zarr3", "y_strings",   "y_aggregate",         "y_empties",
         "y_process_base", "y_files", "y_bare_leaf", "n_unmerged_processes"};
     static struct copy c;
-    char top[] = "/tmp/ckptdb-orbax-XXXXXX", command[64], from[PATH_MAX];
+    char top[FOLDER_BYTES], from[PATH_MAX];
     const char *tests = getenv("TESTS");
     (void)state;
-    assert_non_null(mkdtemp(top));
+    folder_make(top);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         snprintf(from, sizeof(from), "%s/fixtures/orbax/%s", tests ? tests : "tests",
                  cases[i]);
@@ -137,8 +113,7 @@ static void test_changed_bytes(void **state)
         for (size_t k = 0; k < c.count; k++)
             free(c.files[k].bytes);
     }
-    snprintf(command, sizeof(command), "rm -r %s", top);
-    assert_int_equal(system(command), 0); // NOLINT(cert-env33-c)
+    folder_remove(top);
 }
 
 int main(void)

@@ -1,13 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "importer/container/orderedcode.h"
+#include "tests/unit/unit.h"
 
 static struct cursor over(const char *code, size_t len)
 {

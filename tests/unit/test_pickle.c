@@ -2,17 +2,9 @@
  * test_pickle.c - every opcode, as the graph it makes; what is not a pickle; pickles that ask for
  * more than they have.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "catalog/base/text.h"
 #include "importer/container/pickle.h"
+#include "tests/unit/unit.h"
 
 static void print_node(struct text *out, const struct pickle *p, pickle_ref ref,
                        int depth);

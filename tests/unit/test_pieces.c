@@ -2,14 +2,9 @@
  * test_pieces.c - tensors cut at random into boxes that each lie in their own way: transposed,
  * with gaps, behind steps of their own; against what each element is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include "grid_world.h"
 #include "importer/job/job_run.h"
+#include "tests/unit/grid_world.h"
+#include "tests/unit/unit.h"
 
 #define PIECES_MOST 40
 

@@ -1,30 +1,13 @@
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
-#include <cmocka.h>
-
 #include "catalog/read/read.h"
+#include "tests/unit/unit.h"
 
 /*
  * Tensors laid out at random, read at random, compared with what each element should be: a
  * function of its position in C order.
  */
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_below(uint64_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state % n;
-}
-
 static uint8_t byte_of(uint64_t position, unsigned byte)
 {
     return (uint8_t)((position * 8 + byte + 1) * UINT64_C(0x9E3779B97F4A7C15) >> 56);

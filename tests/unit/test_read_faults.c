@@ -1,25 +1,17 @@
-#include <dirent.h>
 /*
  * The reader when the world fails: memory and reads that end at the n-th call, for every n;
  * files that changed; data that is damaged. The linker puts __wrap_X in the place of X
  * (Makefile).
  */
+#include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 #include <zlib.h>
-
-#include <cmocka.h>
 
 #include "catalog/base/crc32c.h"
 #include "catalog/read/read.h"
+#include "tests/unit/unit.h"
 
 /* --- faults ----------------------------------------------------------------------------- */
 
@@ -88,40 +80,6 @@ ssize_t __wrap_pread64(int fd, void *at, size_t len, off_t offset)
 }
 
 /* --- files ------------------------------------------------------------------------------ */
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof(folder), "/tmp/test_read_XXXXXX");
-    return mkdtemp(folder) && chdir(folder) == 0 && setenv("TMPDIR", folder, 1) == 0 ? 0
-                                                                                     : -1;
-}
-
-static int remove_folder(void **state)
-{
-    char command[100];
-    (void)state;
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
-    return chdir("/") == 0 && system(command) == 0 ? 0 : -1;
-}
-
-static void write_file(const char *name, const void *bytes, size_t len)
-{
-    FILE *f = fopen(name, "wb");
-    assert_non_null(f);
-    assert_int_equal(len, fwrite(bytes, 1, len, f));
-    assert_int_equal(0, fclose(f));
-}
-
-static struct stored_file file_now(const char *name)
-{
-    struct error err = {.offset = NO_OFFSET};
-    struct stored_file f = {.path = name, .checked = true, .present = true};
-    assert_int_equal(OK, file_identify(name, &f.identity, &err));
-    return f;
-}
 
 enum {
     ROWS = 60,
@@ -731,5 +689,5 @@ int main(void)
         cmocka_unit_test(test_shrinking_file),  cmocka_unit_test(test_slice_reads_little),
         cmocka_unit_test(test_slice_of_pieces), cmocka_unit_test(test_cache),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

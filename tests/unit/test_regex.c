@@ -1,14 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "catalog/base/text.h"
 #include "catalog/regex/regex.h"
+#include "tests/unit/unit.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 

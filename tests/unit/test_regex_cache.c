@@ -1,13 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "catalog/sql/regex_cache.h"
+#include "tests/unit/unit.h"
 
 static struct cached_regex *borrow(struct regex_cache *c, const char *pattern,
                                    enum regex_how how)

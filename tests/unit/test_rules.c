@@ -1,13 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "catalog/map/rules.h"
+#include "tests/unit/unit.h"
 
 #define WORDS_MAX 6
 

@@ -2,17 +2,9 @@
  * test_safetensors.c - what no small fixture shows: a header that is shared, and headers as
  * large as they come.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "catalog/base/text.h"
 #include "importer/job/job_run.h"
+#include "tests/unit/unit.h"
 
 extern const struct format format_safetensors;
 

@@ -1,12 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "importer/container/shard_name.h"
+#include "tests/unit/unit.h"
 
 static const struct {
     const char *name;

@@ -1,13 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "catalog/base/text.h"
 #include "catalog/read/read.h"
+#include "tests/unit/unit.h"
 
 /* What NumPy 2 answers for a[...] where a counts from 0: the shape and the elements that are
  * left; NULL where it raises. ("" is a itself.) A number that Python would have computed

@@ -1,12 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "catalog/codec/snappy.h"
+#include "tests/unit/unit.h"
 
 #define CASE(name, block, text, ok)                                                      \
     {                                                                                    \

@@ -1,14 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "catalog/db/db.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/open.h"
+#include "tests/unit/unit.h"
 
 /* The file that the inline bytes are said to come from: this program. */
 static enum status add_source(sqlite3 *db, struct error *err)

@@ -1,15 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "importer/container/sstable.h"
 #include "tests/unit/table_builder.h"
+#include "tests/unit/unit.h"
 
 /* "key=value" lines of a table, read from a copy of just its size. */
 static enum status read_all(struct bytes file, struct text *out, struct error *err)

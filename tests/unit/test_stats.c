@@ -1,17 +1,10 @@
 /* Kernels of statistics: both against sums of long doubles, and against each other to the bit. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "catalog/content/stat_bins.h"
 #include "catalog/content/stat_kernels.h"
 #include "catalog/content/stat_read.h"
+#include "tests/unit/unit.h"
 
 #define TABLE (1U << STAT_BITS)
 

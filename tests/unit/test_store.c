@@ -2,17 +2,8 @@
  * Stores: what a tree in memory answers, and that a folder in memory is imported as the same folder
  * on the disk is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "catalog/base/text.h"
@@ -20,6 +11,7 @@
 #include "catalog/store/store_memory.h"
 #include "importer/job/job_run.h"
 #include "importer/walk/walk.h"
+#include "tests/unit/unit.h"
 
 #define BYTES(s)                                                                         \
     {                                                                                    \
@@ -153,15 +145,11 @@ struct copy {
     bool odd; /* it holds what no tree in memory can: a link, too many files */
 };
 
-static void copy_file(struct copy *c, const char *path, size_t skip, size_t size)
+static void copy_file(struct copy *c, const char *path, size_t skip)
 {
-    FILE *f = fopen(path, "rb");
-    uint8_t *bytes = malloc(size + 1);
+    size_t size;
+    uint8_t *bytes = read_file(path, &size);
     c->files[c->count] = (struct memory_file){strdup(path + skip), {bytes, size}};
-    assert_non_null(f);
-    assert_non_null(bytes);
-    assert_int_equal(fread(bytes, 1, size, f), size);
-    fclose(f);
     assert_non_null(c->files[c->count++].path);
 }
 
@@ -181,7 +169,7 @@ static void copy_folder(struct copy *c, const char *path, size_t skip)
         else if (!S_ISREG(st.st_mode) || c->count == FILES_MAX)
             c->odd = true;
         else
-            copy_file(c, full, skip, (size_t)st.st_size);
+            copy_file(c, full, skip);
     }
     closedir(d);
 }

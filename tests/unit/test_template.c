@@ -1,14 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "catalog/base/text.h"
 #include "catalog/regex/regex.h"
+#include "tests/unit/unit.h"
 
 /* What CPython 3.11's Match.expand gives: a result of `len` bytes, or an exception. */
 static const struct {

@@ -8,19 +8,10 @@
  * FILE is the number in the data file's name.
  */
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "importer/job/job_run.h"
 #include "tests/unit/table_builder.h"
+#include "tests/unit/unit.h"
 
 extern const struct format format_tf_bundle;
 extern const struct format format_tf_state;
@@ -28,25 +19,22 @@ extern const struct format format_tf_state;
 /* --- a directory ------------------------------------------------------------------------ */
 
 struct directory {
-    char path[64];
+    char path[FOLDER_BYTES];
     char *names[32]; /* sorted */
     uint64_t count;
 };
 
 static void directory_open(struct directory *d)
 {
-    *d = (struct directory){.path = "/tmp/ckptdb-test-XXXXXX"};
-    assert_non_null(mkdtemp(d->path));
+    *d = (struct directory){.count = 0};
+    folder_make(d->path);
 }
 
 static void directory_write(struct directory *d, const char *name, struct bytes bytes)
 {
     char path[512];
     snprintf(path, sizeof(path), "%s/%s", d->path, name);
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes.at, 1, bytes.len, f), bytes.len);
-    fclose(f);
+    write_file(path, bytes.at, bytes.len);
     uint64_t at = d->count++;
     for (; at && strcmp(d->names[at - 1], name) > 0; at--)
         d->names[at] = d->names[at - 1];
@@ -55,13 +43,9 @@ static void directory_write(struct directory *d, const char *name, struct bytes 
 
 static void directory_close(struct directory *d)
 {
-    char path[512];
-    for (uint64_t i = 0; i < d->count; i++) {
-        snprintf(path, sizeof(path), "%s/%s", d->path, d->names[i]);
-        unlink(path);
+    for (uint64_t i = 0; i < d->count; i++)
         free(d->names[i]);
-    }
-    rmdir(d->path);
+    folder_remove(d->path);
 }
 
 /* --- protobuf --------------------------------------------------------------------------- */
@@ -678,14 +662,6 @@ static void steps(void **state)
 }
 
 /* --- whole files ------------------------------------------------------------------------ */
-
-static void put_hex(struct text *out, const char *hex)
-{
-    for (char digits[3] = ""; *hex; hex += 2) {
-        memcpy(digits, hex, 2);
-        text_addc(out, (char)strtoul(digits, NULL, 16));
-    }
-}
 
 /* A partitioned float32 [2,3] and an int16, as TensorFlow lays them out. */
 static const char known_index[] =

@@ -1,13 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "importer/array/tiling.h"
+#include "tests/unit/unit.h"
 
 /* Boxes as "origin:length,origin:length ..." in a tensor of shape "3,3"; "." is a box
  * without dimensions. */

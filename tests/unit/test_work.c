@@ -1,17 +1,11 @@
 /*
  * test_work.c - things made on many threads are taken in order, and all are freed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "catalog/base/work.h"
+#include "tests/unit/unit.h"
 
 #define THINGS 3000
 

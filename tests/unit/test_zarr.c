@@ -2,19 +2,10 @@
  * test_zarr.c - metadata of zarr arrays: what is made of it, what is refused, which keys mean
  * which chunk.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "catalog/base/json.h"
 #include "catalog/base/text.h"
 #include "importer/container/zarr.h"
+#include "tests/unit/unit.h"
 
 static void describe_level(struct text *t, const struct grid_level *level, unsigned rank)
 {

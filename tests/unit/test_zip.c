@@ -2,18 +2,11 @@
  * test_zip.c - members of a zip archive, found and read. What directories are refused is in
  * tests/fixtures/npz.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
-
-#include <cmocka.h>
 
 #include "catalog/base/text.h"
 #include "importer/container/zip.h"
+#include "tests/unit/unit.h"
 
 #define CONTENT_BYTES 10000
 

@@ -1,0 +1,146 @@
+/*
+ * unit.h - what unit tests share: cmocka, files in a folder of their own, a number from a query.
+ *
+ * The helpers assert that they worked, so that a test says only what it tests.
+ */
+#ifndef CKPTDB_TESTS_UNIT_H
+#define CKPTDB_TESTS_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "catalog/db/sqlite.h"
+#include "catalog/model/tensor.h"
+#include "catalog/store/source.h"
+#include "tests/unit/bytes.h"
+
+/* --- files ------------------------------------------------------------------------------ */
+
+static inline void write_as(const char *path, const char *mode, const void *bytes,
+                            size_t len)
+{
+    FILE *f = fopen(path, mode);
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, len, f), len);
+    assert_int_equal(fclose(f), 0);
+}
+
+static inline void write_file(const char *path, const void *bytes, size_t len)
+{
+    write_as(path, "wb", bytes, len);
+}
+
+static inline void append_file(const char *path, const void *bytes, size_t len)
+{
+    write_as(path, "ab", bytes, len);
+}
+
+/* All of it, and no byte more, so that reading past the end is seen; free() it. */
+static inline uint8_t *read_file(const char *path, size_t *len)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    *len = (size_t)ftell(f);
+    rewind(f);
+    uint8_t *bytes = malloc(*len ? *len : 1);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, *len, f), *len);
+    assert_int_equal(fclose(f), 0);
+    return bytes;
+}
+
+static inline void assert_file_is(const char *path, const char *text)
+{
+    size_t len;
+    uint8_t *bytes = read_file(path, &len);
+    assert_int_equal(len, strlen(text));
+    assert_memory_equal(bytes, text, len);
+    free(bytes);
+}
+
+/* A file as the catalog has it once it was imported. */
+static inline struct stored_file file_now(const char *path)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct stored_file f = {.path = path, .present = true, .checked = true};
+    assert_int_equal(file_identify(path, &f.identity, &err), OK);
+    return f;
+}
+
+/* Bytes that outlive the source. */
+static inline struct source *memory(const void *bytes, size_t len)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct source *s = NULL;
+    struct bytes all = {bytes, len};
+    assert_int_equal(source_open_memory("memory", all, true, &s, &err), OK);
+    return s;
+}
+
+/* --- folders ---------------------------------------------------------------------------- */
+
+PRINTF_LIKE(1, 2)
+static inline void shell_out(const char *fmt, ...)
+{
+    char command[2048];
+    va_list args;
+    va_start(args, fmt);
+    assert_in_range(vsnprintf(command, sizeof(command), fmt, args), 1,
+                    sizeof(command) - 1);
+    va_end(args);
+    assert_int_equal(system(command),
+                     0); /* NOLINT(cert-env33-c): in folders of our own */
+}
+
+#define FOLDER_BYTES 64
+
+static inline void folder_make(char folder[FOLDER_BYTES])
+{
+    snprintf(folder, FOLDER_BYTES, "/tmp/ckptdb-unit-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+}
+
+static inline void folder_remove(const char *folder)
+{
+    shell_out("rm -rf '%s'", folder);
+}
+
+/* For a test's setup and teardown: an empty folder to work in, also for temporary files. */
+static char own_folder[FOLDER_BYTES];
+
+static inline int enter_folder(void **state)
+{
+    (void)state;
+    folder_make(own_folder);
+    return chdir(own_folder) == 0 ? setenv("TMPDIR", own_folder, 1) : -1;
+}
+
+static inline int leave_folder(void **state)
+{
+    (void)state;
+    folder_remove(own_folder);
+    return chdir("/");
+}
+
+/* --- queries ---------------------------------------------------------------------------- */
+
+/* The one number that a query answers. */
+static inline int64_t asked(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    int64_t value = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return value;
+}
+
+#endif
