@@ -8,6 +8,8 @@
 
 #include "catalog/base/bits.h"
 
+#define OTHER_SEED 0xD6E8FEB86659FD93u
+
 struct strmap_entry {
     const char *key; /* NULL: free */
     size_t len;
@@ -42,18 +44,43 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Multiply and fold, two words at a time; the seed enters every product. */
+struct two_words {
+    uint64_t a, b;
+};
+
+/* The last 16 bytes of so many, or all of fewer: words that overlap rather than bytes one by one. */
+static inline struct two_words last_words(const uint8_t *bytes, size_t len)
+{
+    const uint8_t *end = bytes + len;
+    if (len >= 16)
+        return (struct two_words){load_u64le(end - 16), load_u64le(end - 8)};
+    if (len >= 8)
+        return (struct two_words){load_u64le(bytes), load_u64le(end - 8)};
+    if (len >= 4)
+        return (struct two_words){load_u32le(bytes), load_u32le(end - 4)};
+    if (len)
+        return (struct two_words){
+            (uint64_t)bytes[0] << 16 | (uint64_t)bytes[len / 2] << 8 | end[-1], 0};
+    return (struct two_words){0, 0};
+}
+
+/* Multiply and fold, two words at a time; the seed and the length enter. */
 uint64_t hash_bytes(const void *bytes, size_t len, uint64_t seed)
 {
     const uint8_t *at = bytes;
     uint64_t h = seed ^ len;
-    for (; len >= 16; at += 16, len -= 16)
+    struct two_words last = last_words(at, len);
+    for (size_t left = len; left > 16; at += 16, left -= 16)
         h = mix(load_u64le(at) ^ seed, load_u64le(at + 8) ^ h);
-    uint8_t rest[16] = {0};
-    if (len)
-        memcpy(rest, at, len);
-    h = mix(load_u64le(rest) ^ seed, load_u64le(rest + 8) ^ h);
+    h = mix(last.a ^ seed, last.b ^ h);
     return mix(h ^ 0x9E3779B97F4A7C15u, seed);
+}
+
+struct hash_key hash_key(const void *bytes, size_t len)
+{
+    uint64_t hash = hash_bytes(bytes, len, hash_seed());
+    uint64_t check = hash_bytes(bytes, len, hash_seed() ^ OTHER_SEED);
+    return (struct hash_key){{(uint32_t)hash, (uint32_t)(hash >> 32), (uint32_t)check}};
 }
 
 static struct strmap_entry *find(const struct strmap *m, const char *key, size_t len,

@@ -292,15 +292,36 @@ static enum status overlay(sqlite3 *db, struct error *err)
     return err->status;
 }
 
+/* SQLite sorts what fills its cache, and merges that: where it fits into the processor's cache, in half
+ * the time. */
+#define SORT_KIB 4096
+
+static enum status size_cache(sqlite3 *db, sqlite3_int64 size, struct error *err)
+{
+    char sql[64];
+    snprintf(sql, sizeof(sql), "PRAGMA cache_size=%lld", (long long)size);
+    return db_exec(db, sql, err);
+}
+
+static enum status create_indexes(sqlite3 *db, struct error *err)
+{
+    sqlite3_int64 size = 0;
+    if (pragma_integer(db, "PRAGMA cache_size", &size, err) != OK ||
+        size_cache(db, -SORT_KIB, err) != OK)
+        return err->status;
+    for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
+        if (strstr(f->path, "/01_"))
+            db_exec(db, f->text, err);
+    return err->status == OK ? size_cache(db, size, err) : err->status;
+}
+
 enum status db_build_indexes(sqlite3 *db, struct error *err)
 {
     bool alone = sqlite3_get_autocommit(db) != 0;
     enum status status = alone ? db_exec(db, "BEGIN IMMEDIATE", err) : OK;
     if (status != OK)
         return status;
-    for (const struct schema_file *f = schema_files; status == OK && f->path; f++)
-        if (strstr(f->path, "/01_"))
-            status = db_exec(db, f->text, err);
+    status = create_indexes(db, err);
     return alone ? end(db, status, err) : status;
 }
 

@@ -10,6 +10,10 @@
 
 #define COMMIT_SECONDS 2 /* at most so much work is lost to a kill */
 
+/* KiB of pages. Without indexes rows are only appended: pages that are full are not met again. */
+#define CACHE_APPENDING 8192
+#define CACHE_INDEXED   65536
+
 static const char *const state_names[] = {
     [STATE_COMPLETE] = "complete",
     [STATE_INCOMPLETE] = "incomplete",
@@ -200,9 +204,9 @@ static enum status learn_names(struct writer *w, struct error *err)
     int rc = sqlite3_prepare_v2(w->db, "SELECT id, name FROM names", -1, &s, NULL);
     bool kept = true;
     while (kept && rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(s, 1);
-        size_t len = (size_t)sqlite3_column_bytes(s, 1);
-        uint32_t *id = name ? name_map_add(&w->names, name, len) : NULL;
+        const unsigned char *name = sqlite3_column_text(s, 1);
+        struct hash_key key = hash_key(name, (size_t)sqlite3_column_bytes(s, 1));
+        uint32_t *id = name ? name_map_add(&w->names, &key) : NULL;
         if ((kept = id != NULL))
             *id = (uint32_t)sqlite3_column_int64(s, 0);
     }
@@ -211,6 +215,14 @@ static enum status learn_names(struct writer *w, struct error *err)
         return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for tensor names");
     w->names_known = rc == SQLITE_OK;
     return rc == SQLITE_OK ? OK : db_error(w->db, "cannot read the catalog", err);
+}
+
+void writer_size_cache(struct writer *w, bool indexed)
+{
+    char sql[48];
+    snprintf(sql, sizeof(sql), "PRAGMA cache_size=-%d",
+             indexed ? CACHE_INDEXED : CACHE_APPENDING);
+    sqlite3_exec(w->db, sql, NULL, NULL, NULL);
 }
 
 /* What the writer keeps in mind of the catalog holds until another program has written, or
@@ -230,6 +242,7 @@ static enum status learn(struct writer *w, struct error *err)
     bool was_new = w->indexes_wait;
     w->names_known = w->next_name == 1;
     w->indexes_wait = w->names_known && w->next_layout == 1;
+    writer_size_cache(w, !w->indexes_wait && !was_new);
     return w->indexes_wait ? OK
            : was_new       ? learn_names(w, err)
                            : db_build_indexes(w->db, err);
@@ -307,7 +320,6 @@ enum status writer_open(sqlite3 *db, const char *looker,
         goto fail;
     if (wait)
         sqlite3_busy_handler(db, wait, context);
-    sqlite3_exec(db, "PRAGMA cache_size=-65536", NULL, NULL, NULL);
     if (!is_empty(db))
         enter_wal(w);
     if (feed_register(db, &w->feed) != SQLITE_OK) {

@@ -35,16 +35,17 @@ static enum status bound_names(struct writer *w, uint64_t more, struct error *er
         return OK;
     if (w->names_known && db_build_indexes(w->db, err) != OK)
         return err->status;
+    writer_size_cache(w, true);
     w->names_known = w->indexes_wait = false;
     name_map_release(&w->names);
     return OK;
 }
 
 /* The id of a name; new ones get the next id and wait in `fresh` to be written. */
-static enum status intern(struct writer *w, const char *name, size_t len,
+static enum status intern(struct writer *w, struct bytes name, const struct hash_key *key,
                           struct new_names *fresh, int64_t *id, struct error *err)
 {
-    uint32_t *value = name_map_add(&w->names, name, len);
+    uint32_t *value = name_map_add(&w->names, key);
     if (!value)
         return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for tensor names");
     *id = *value;
@@ -53,7 +54,8 @@ static enum status intern(struct writer *w, const char *name, size_t len,
     *id = -1;
     if (!w->names_known) {
         sqlite3_stmt *s = writer_statement(w, FIND_NAME);
-        sqlite3_bind_text64(s, 1, name, len, SQLITE_STATIC, SQLITE_UTF8);
+        sqlite3_bind_text64(s, 1, (const char *)name.at, name.len, SQLITE_STATIC,
+                            SQLITE_UTF8);
         *id = writer_find(w, s, err);
     }
     if (*id < 0 && err->status == OK) {
@@ -66,7 +68,7 @@ static enum status intern(struct writer *w, const char *name, size_t len,
             fresh->list = list;
             fresh->space = space;
         }
-        fresh->list[fresh->count++] = (struct bytes){(const uint8_t *)name, len};
+        fresh->list[fresh->count++] = name;
     }
     if (err->status == OK && *id > UINT32_MAX)
         error_set(err, ERR_LIMIT, NULL, NO_OFFSET,
@@ -94,13 +96,16 @@ static enum status intern_all(struct writer *w, const struct batch_layout *l,
     }
     for (uint64_t i = 0; err->status == OK && i < l->tensor_count; i++) {
         const struct batch_tensor *t = &l->tensors[i];
+        struct bytes name = {(const uint8_t *)t->name, t->name_len};
         if (i + NAMES_AHEAD < l->tensor_count)
-            name_map_prefetch(&w->names, t[NAMES_AHEAD].name, t[NAMES_AHEAD].name_len);
-        intern(w, t->name, t->name_len, &fresh, &w->name_ids[i], err);
+            name_map_prefetch(&w->names, &t[NAMES_AHEAD].key);
+        intern(w, name, &t->key, &fresh, &w->name_ids[i], err);
     }
-    for (uint64_t i = 0; err->status == OK && i < l->node_count; i++)
-        intern(w, l->nodes[i].name, strlen(l->nodes[i].name), &fresh,
-               &w->name_ids[l->tensor_count + i], err);
+    for (uint64_t i = 0; err->status == OK && i < l->node_count; i++) {
+        struct bytes name = {(const uint8_t *)l->nodes[i].name, strlen(l->nodes[i].name)};
+        struct hash_key key = hash_key(name.at, name.len);
+        intern(w, name, &key, &fresh, &w->name_ids[l->tensor_count + i], err);
+    }
     if (err->status == OK)
         writer_feed(w, FEED_NAMES,
                     (struct feed){
@@ -126,12 +131,13 @@ static void result_string(sqlite3_context *context, const char *text)
 
 static void result_strides(sqlite3_context *context, const struct batch_tensor *t)
 {
+    const int64_t *strides = t->coding->strides;
     struct text out = {0};
-    if (!t->strides)
+    if (!strides)
         return;
-    for (unsigned d = 0; d < t->rank; d++)
-        text_addf(&out, d ? ",%lld" : "[%lld", (long long)t->strides[d]);
-    text_adds(&out, t->rank ? "]" : "[]");
+    for (unsigned d = 0; d < t->kind->rank; d++)
+        text_addf(&out, d ? ",%lld" : "[%lld", (long long)strides[d]);
+    text_adds(&out, t->kind->rank ? "]" : "[]");
     if (text_str(&out))
         sqlite3_result_text64(context, out.at, out.len, SQLITE_TRANSIENT, SQLITE_UTF8);
     text_release(&out);
@@ -141,6 +147,8 @@ static void result_strides(sqlite3_context *context, const struct batch_tensor *
 static void placement_value(const struct batch_tensor *t, int column,
                             sqlite3_context *context)
 {
+    if (column > 3 && !t->coding)
+        return;
     switch (column) {
     case 0:
         sqlite3_result_int(context, t->storage);
@@ -155,14 +163,15 @@ static void placement_value(const struct batch_tensor *t, int column,
         result_number(context, !t->stored_unknown, t->stored);
         break;
     case 4:
-        result_string(context, t->codec);
+        result_string(context, t->coding->codec);
         break;
     case 5:
         result_strides(context, t);
         break;
     default:
-        if (t->extents.len)
-            sqlite3_result_blob64(context, t->extents.at, t->extents.len, SQLITE_STATIC);
+        if (t->coding->extents.len)
+            sqlite3_result_blob64(context, t->coding->extents.at, t->coding->extents.len,
+                                  SQLITE_STATIC);
     }
 }
 
@@ -178,16 +187,16 @@ static void tensor_column(const struct feed *f, uint64_t row, int column,
         sqlite3_result_int64(context, ((const int64_t *)f->extra)[row]);
         break;
     case 2:
-        result_string(context, t->dtype_unknown ? NULL : t->dtype);
+        result_string(context, t->kind->dtype_unknown ? NULL : t->kind->dtype);
         break;
     case 3:
-        result_string(context, t->shape_text);
+        result_string(context, t->kind->shape_text);
         break;
     case 4:
-        result_number(context, !t->shape_unknown, t->elements);
+        result_number(context, !t->kind->shape_unknown, t->kind->elements);
         break;
     case 5:
-        result_number(context, t->sized, t->nbytes);
+        result_number(context, t->kind->sized, t->kind->nbytes);
         break;
     case 6:
         result_number(context, t->module, t->module);
@@ -271,8 +280,7 @@ static bool all_plain(const struct batch_layout *l)
 {
     for (uint64_t i = 0; i < l->tensor_count; i++) {
         const struct batch_tensor *t = &l->tensors[i];
-        if (t->storage != STORAGE_RANGE || t->file || t->codec || t->strides ||
-            t->extents.len)
+        if (t->storage != STORAGE_RANGE || t->file || t->coding)
             return false;
     }
     return true;

@@ -87,6 +87,8 @@ void writer_bind_digest(sqlite3_stmt *, int at, const struct layout_digest *);
 enum status writer_finish(struct writer *, sqlite3_stmt *, struct error *err);
 /* The first column of the first row, or -1. */
 int64_t writer_find(struct writer *, sqlite3_stmt *, struct error *err);
+/* The pages that are kept in memory, by whether there are indexes to find places in. */
+void writer_size_cache(struct writer *, bool indexed);
 enum status writer_feed(struct writer *, enum writer_statement_id, struct feed rows,
                         struct error *err);
 /* Rows of the newest layout: the first one with its id, the others after it. */

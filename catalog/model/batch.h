@@ -11,29 +11,43 @@
 
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
+#include "catalog/base/strmap.h"
 #include "catalog/model/tensor.h"
 #include "catalog/store/source.h"
 
+/* A dtype with a shape: a model has few of them. */
+struct batch_kind {
+    const char *dtype; /* canonical name; not NULL */
+    const uint64_t *shape;
+    const char *shape_text; /* JSON; NULL: not known */
+    uint64_t elements, nbytes;
+    uint8_t rank;
+    bool shape_unknown; /* names only: shape, rank, elements, nbytes are NULL */
+    bool dtype_unknown; /* names only: dtype is NULL in the catalog, "" here */
+    bool sized;         /* nbytes means something */
+    bool counted;       /* its elements are parameters */
+};
+
+/* How stored bytes become elements, where they are not just those. */
+struct batch_coding {
+    const char *codec;      /* NULL: none */
+    const int64_t *strides; /* NULL: C order */
+    struct bytes extents;   /* packed (tensor.h); empty for range and none */
+};
+
+/* Of these there may be millions: what few have, or many share, is elsewhere. */
 struct batch_tensor {
     const char *name; /* UTF-8 without NUL */
+    const struct batch_kind *kind;
+    struct batch_coding *coding; /* NULL: none */
+    uint64_t offset;             /* range: relative to its file's base */
+    uint64_t stored;
+    struct hash_key key; /* of the name */
     uint32_t name_len;
-    uint8_t rank;
-    uint8_t storage;   /* enum storage */
-    uint32_t file;     /* NO_FILE: none */
-    const char *dtype; /* canonical name */
-    uint64_t *shape;
-    uint64_t elements, nbytes, stored;
-    uint64_t offset;      /* range: relative to its file's base */
-    const char *codec;    /* NULL: none */
-    int64_t *strides;     /* NULL: C order */
-    struct bytes extents; /* packed (tensor.h); empty for range and none */
-    bool stored_unknown;  /* stored is NULL in the catalog */
-    bool shape_unknown;   /* names only: shape, rank, elements, nbytes are NULL */
-    bool dtype_unknown;   /* names only: dtype is NULL */
-    bool sized;           /* nbytes means something */
-    bool counted;         /* its elements are parameters */
+    uint32_t file;   /* NO_FILE: none */
     uint32_t module; /* characters of its name that are a module of it alone; 0: none */
-    const char *shape_text; /* JSON; NULL: not known */
+    uint8_t storage; /* enum storage */
+    bool stored_unknown; /* stored is NULL in the catalog */
 };
 
 struct batch_file {

@@ -62,9 +62,10 @@ enum status layout_fold(struct job *job, struct batch_layout *layout)
     tree.borrows = true;
     for (uint64_t i = 0; good && i < layout->tensor_count && tree.count <= most; i++) {
         const struct batch_tensor *t = &layout->tensors[i];
-        good = module_tree_add(&tree, t->name, t->dtype_unknown ? "" : t->dtype,
-                               t->shape_text ? t->shape_text : "",
-                               t->counted ? t->elements : 0, t->nbytes);
+        const struct batch_kind *k = t->kind;
+        good =
+            module_tree_add(&tree, t->name, k->dtype, k->shape_text ? k->shape_text : "",
+                            k->counted ? k->elements : 0, k->nbytes);
     }
     if (good && tree.count <= most)
         good = module_tree_finish(&tree) && module_tree_modules(&tree, add_fold, &l);

@@ -639,7 +639,7 @@ void job_expect(struct job *job, uint64_t tensors)
     if (p->layout->tensor_count || tensors > LIMIT_TENSORS)
         return;
     p->layout->tensors =
-        arena_array(job->arena, (size_t)tensors, sizeof(*p->layout->tensors));
+        arena_room(job->arena, (size_t)tensors * sizeof(*p->layout->tensors));
     p->tensor_space = p->layout->tensors ? (size_t)tensors : 0;
 }
 
@@ -657,27 +657,92 @@ static struct bytes packed_grid(struct job *job, const struct tensor_claim *t,
     return (struct bytes){(const uint8_t *)kept, out->len};
 }
 
-/* A shape and its text, once for all tensors that have it. */
-static const char *keep_shape(struct job *job, const struct tensor_claim *t,
-                              uint64_t **shape)
+/* What a kind is known by. */
+static bool kind_key(struct text *out, const struct tensor_claim *t)
+{
+    const char *dtype = t->dtype_unknown ? "" : t->dtype;
+    const uint64_t *shape = t->shape_unknown ? NULL : t->shape;
+    text_reset(out);
+    text_add(out, dtype, strlen(dtype) + 1);
+    text_addc(out, (char)(t->dtype_unknown | t->shape_unknown << 1));
+    text_addc(out, (char)t->rank);
+    if (shape && t->rank)
+        text_add(out, (const char *)shape, t->rank * sizeof(*shape));
+    return text_str(out) != NULL;
+}
+
+static const struct batch_kind *new_kind(struct job *job, const struct tensor_claim *t,
+                                         const struct measured *m)
+{
+    struct text *text = &inside(job)->scratch;
+    struct batch_kind *k = arena_alloc(job->arena, sizeof(*k));
+    bool failed = !k;
+    if (failed)
+        return NULL;
+    *k = (struct batch_kind){
+        .dtype = t->dtype_unknown ? "" : t->dtype,
+        .elements = m->elements,
+        .nbytes = m->nbytes,
+        .rank = (uint8_t)t->rank,
+        .shape_unknown = t->shape_unknown,
+        .dtype_unknown = t->dtype_unknown,
+        .sized = m->sized && !t->shape_unknown,
+        .counted = m->counted,
+    };
+    if (t->shape_unknown)
+        return k;
+    text_reset(text);
+    shape_print(text, t->shape, t->rank);
+    k->shape = copied(job->arena, t->shape, t->rank, sizeof(*t->shape), &failed);
+    k->shape_text = text_str(text) ? arena_copy(job->arena, text->at, text->len) : NULL;
+    return failed || !k->shape_text ? NULL : k;
+}
+
+/* A dtype and a shape, once for all tensors that have them. NULL: no memory. */
+static const struct batch_kind *keep_kind(struct job *job, const struct tensor_claim *t,
+                                          const struct measured *m)
 {
     struct job_private *p = inside(job);
-    const struct batch_layout *l = p->layout;
-    const char *kept = NULL;
-    bool added, failed = false;
-    text_reset(&p->scratch);
-    shape_print(&p->scratch, t->shape, t->rank);
-    if (!text_str(&p->scratch))
+    const char *kept;
+    bool added = false;
+    uint64_t *place = kind_key(&p->scratch, t)
+                          ? strmap_keep(&p->kinds, job->arena, p->scratch.at,
+                                        p->scratch.len, &kept, &added)
+                          : NULL;
+    if (!place)
         return NULL;
-    uint64_t *first =
-        strmap_keep(&p->shapes, job->arena, p->scratch.at, p->scratch.len, &kept, &added);
-    if (!first)
+    if (added) {
+        const struct batch_kind *kind = new_kind(job, t, m);
+        void *list = kind ? arena_grow(job->arena, p->kind_list, p->kind_count,
+                                       &p->kind_space, sizeof(*p->kind_list))
+                          : NULL;
+        if (!list)
+            return NULL;
+        p->kind_list = list;
+        *place = p->kind_count;
+        p->kind_list[p->kind_count++] = kind;
+    }
+    return p->kind_list[*place];
+}
+
+/* What the claim has of its own in this way; NULL without *failed: nothing. Extents are packed in
+ * the end, and a grid now. */
+static struct batch_coding *keep_coding(struct job *job, const struct tensor_claim *t,
+                                        bool *failed)
+{
+    if (!t->codec && !t->strides && !t->grid)
         return NULL;
-    if (added)
-        *first = l->tensor_count; /* it is the one that is kept next */
-    *shape = added ? copied(job->arena, t->shape, t->rank, sizeof(*t->shape), &failed)
-                   : l->tensors[*first].shape;
-    return failed ? NULL : kept;
+    struct batch_coding *c = arena_alloc(job->arena, sizeof(*c));
+    if (!c) {
+        *failed = true;
+        return NULL;
+    }
+    *c = (struct batch_coding){
+        copied(job->arena, t->codec, t->codec ? strlen(t->codec) + 1 : 0, 1, failed),
+        copied(job->arena, t->strides, t->rank, sizeof(*t->strides), failed),
+        packed_grid(job, t, failed),
+    };
+    return c;
 }
 
 static enum status keep_tensor(struct job *job, const struct tensor_claim *t,
@@ -686,38 +751,26 @@ static enum status keep_tensor(struct job *job, const struct tensor_claim *t,
     struct job_private *p = inside(job);
     struct batch_layout *l = p->layout;
     bool failed = keep_sums(job, t) != OK;
-    uint64_t *shape = NULL;
-    const char *shape_text = t->shape_unknown ? NULL : keep_shape(job, t, &shape);
-    void *list = arena_grow(job->arena, l->tensors, l->tensor_count, &p->tensor_space,
-                            sizeof(*l->tensors));
-    if (!list || failed)
+    const struct batch_kind *kind = failed ? NULL : keep_kind(job, t, m);
+    struct batch_coding *coding = keep_coding(job, t, &failed);
+    struct batch_tensor *list = arena_grow(job->arena, l->tensors, l->tensor_count,
+                                           &p->tensor_space, sizeof(*l->tensors));
+    if (!list || !kind || failed)
         return no_memory(job);
     l->tensors = list;
-    l->tensors[l->tensor_count++] = (struct batch_tensor){
+    list[l->tensor_count++] = (struct batch_tensor){
         .name = name,
-        .name_len = (uint32_t)len,
-        .rank = (uint8_t)t->rank,
-        .storage = (uint8_t)t->storage,
-        .file = t->storage == STORAGE_RANGE ? t->file : NO_FILE,
-        .dtype = t->dtype,
-        .shape = shape,
-        .shape_text = shape_text,
-        .elements = m->elements,
-        .nbytes = m->nbytes,
-        .sized = m->sized && !t->shape_unknown,
-        .counted = m->counted,
-        .stored = t->stored,
+        .kind = kind,
+        .coding = coding,
         .offset = t->storage == STORAGE_RANGE ? t->offset : 0,
-        .codec =
-            copied(job->arena, t->codec, t->codec ? strlen(t->codec) + 1 : 0, 1, &failed),
-        .strides = copied(job->arena, t->strides, t->rank, sizeof(*t->strides), &failed),
-        .extents = packed_grid(job, t, &failed),
+        .stored = t->stored,
+        .key = hash_key(name, len),
+        .name_len = (uint32_t)len,
+        .file = t->storage == STORAGE_RANGE ? t->file : NO_FILE,
+        .storage = (uint8_t)t->storage,
         .stored_unknown = t->stored_unknown,
-        .shape_unknown = t->shape_unknown,
-        .dtype_unknown = t->dtype_unknown,
     };
-    failed |= !t->shape_unknown && !shape_text;
-    return failed ? no_memory(job) : OK;
+    return OK;
 }
 
 enum status job_tensor(struct job *job, const struct tensor_claim *claim)
@@ -808,7 +861,7 @@ static void close_all(struct job_private *p)
     for (struct open_source *o = p->opened; o; o = o->next)
         source_close(o->source);
     strmap_release(&p->names);
-    strmap_release(&p->shapes);
+    strmap_release(&p->kinds);
     text_release(&p->scratch);
 }
 

@@ -25,7 +25,10 @@ struct job_private {
     const struct job_request *request;
     struct batch_layout *layout; /* being filled; NULL once a shared one was taken */
     struct strmap names;
-    struct strmap shapes; /* as texts, to the first tensor of each */
+    struct strmap kinds;                 /* by dtype and shape: the position in */
+    const struct batch_kind **kind_list; /* this */
+    uint64_t kind_count;
+    size_t kind_space;
     struct dtype last_dtype;
     struct open_source *opened;
     struct pending_extents *pending;

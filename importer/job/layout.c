@@ -40,7 +40,7 @@ static enum status append_sums(struct job *job, const struct pending_extents *e,
 
 static bool any_cuts(const struct batch_tensor *t, const struct pending_extents *e)
 {
-    bool cuts = codec_cuts(t->codec);
+    bool cuts = t->coding && codec_cuts(t->coding->codec);
     for (uint64_t i = 0; i < e->count && !cuts; i++)
         cuts = codec_cuts(e->list[i].codec);
     return cuts;
@@ -59,11 +59,14 @@ static enum status pack_all(struct job *job)
                          (any_cuts(t, e) ? EXTENTS_CUTS : 0);
         text_reset(&p->scratch);
         if (append_sums(job, e, &first) != OK ||
-            !extents_pack(&p->scratch, e->list, e->count, t->rank, first, flags))
+            !extents_pack(&p->scratch, e->list, e->count, t->kind->rank, first, flags))
             return ERR_MEMORY;
-        t->extents.at = (uint8_t *)arena_copy(job->arena, p->scratch.at, p->scratch.len);
-        t->extents.len = p->scratch.len;
-        if (!t->extents.at)
+        if (!t->coding && !(t->coding = arena_alloc(job->arena, sizeof(*t->coding))))
+            return ERR_MEMORY;
+        struct bytes *packed = &t->coding->extents;
+        packed->at = (uint8_t *)arena_copy(job->arena, p->scratch.at, p->scratch.len);
+        packed->len = p->scratch.len;
+        if (!packed->at)
             return ERR_MEMORY;
     }
     return OK;
@@ -155,8 +158,8 @@ static void add_to(struct batch_module *m, const struct batch_tensor *t)
 {
     /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): sum_for() set it, or found it set */
     m->tensors++;
-    m->parameters += t->counted ? t->elements : 0;
-    m->nbytes += t->nbytes;
+    m->parameters += t->kind->counted ? t->kind->elements : 0;
+    m->nbytes += t->kind->nbytes;
 }
 
 /*
@@ -228,10 +231,10 @@ static enum status add_up(struct job *job, struct batch_layout *l)
     bool ok = true;
     for (uint64_t i = 0; ok && i < l->tensor_count; i++) {
         const struct batch_tensor *t = &l->tensors[i];
-        const char *name = t->dtype_unknown ? "" : t->dtype;
+        const char *name = t->kind->dtype;
         bool same = d && name == dtype;
-        l->parameters += t->counted ? t->elements : 0;
-        l->nbytes += t->nbytes;
+        l->parameters += t->kind->counted ? t->kind->elements : 0;
+        l->nbytes += t->kind->nbytes;
         l->stored += t->stored;
         l->stored_unknown |= t->stored_unknown;
         dtype = name;
@@ -303,11 +306,12 @@ static struct layout_digest digest_logical(const struct batch_layout *l)
     digest_number(&d, l->tensor_count);
     for (uint64_t i = 0; i < l->tensor_count; i++) {
         const struct batch_tensor *t = &l->tensors[i];
+        const struct batch_kind *kind = t->kind;
         digest_text(&d, t->name, t->name_len);
-        digest_string(&d, t->dtype_unknown ? NULL : t->dtype);
-        digest_number(&d, t->shape_unknown ? 0 : (uint64_t)t->rank + 1);
-        for (unsigned k = 0; !t->shape_unknown && k < t->rank; k++)
-            digest_number(&d, t->shape[k]);
+        digest_string(&d, kind->dtype_unknown ? NULL : kind->dtype);
+        digest_number(&d, kind->shape_unknown ? 0 : (uint64_t)kind->rank + 1);
+        for (unsigned k = 0; !kind->shape_unknown && k < kind->rank; k++)
+            digest_number(&d, kind->shape[k]);
     }
     for (uint64_t i = 0; i < l->node_count; i++) {
         digest_string(&d, l->nodes[i].name);
@@ -323,16 +327,17 @@ static struct layout_digest digest_placement(const struct batch_layout *l)
     sha256_init(&d.sha);
     for (uint64_t i = 0; i < l->tensor_count; i++) {
         const struct batch_tensor *t = &l->tensors[i];
+        const struct batch_coding none = {0}, *c = t->coding ? t->coding : &none;
         digest_number(&d, t->storage);
         digest_number(&d, t->file);
         digest_number(&d, t->offset);
         digest_number(&d, t->stored);
         digest_number(&d, t->stored_unknown);
-        digest_string(&d, t->codec);
-        digest_number(&d, t->strides != NULL);
-        for (unsigned k = 0; t->strides && k < t->rank; k++)
-            digest_number(&d, zigzag(t->strides[k]));
-        digest_text(&d, t->extents.at, t->extents.len);
+        digest_string(&d, c->codec);
+        digest_number(&d, c->strides != NULL);
+        for (unsigned k = 0; c->strides && k < t->kind->rank; k++)
+            digest_number(&d, zigzag(c->strides[k]));
+        digest_text(&d, c->extents.at, c->extents.len);
     }
     return digest_end(&d);
 }

@@ -64,10 +64,11 @@ static void describe_tensor(struct text *t, const struct batch_tensor *b)
     struct extent_list list = {0};
     struct arena arena = {0};
     struct error err = {.offset = NO_OFFSET};
-    text_addf(t, "%s %s %s", b->name, b->dtype, b->shape_text);
+    text_addf(t, "%s %s %s", b->name, b->kind->dtype, b->kind->shape_text);
     if (b->storage == STORAGE_CHUNKS) {
-        assert_int_equal(
-            extents_unpack(b->extents, b->shape, b->rank, &arena, &list, &err), OK);
+        assert_int_equal(extents_unpack(b->coding->extents, b->kind->shape, b->kind->rank,
+                                        &arena, &list, &err),
+                         OK);
         assert_non_null(list.grid);
         text_addf(t, " @%u", list.grid->directory);
         for (uint64_t i = 0; i < list.grid->run_count; i++)

@@ -47,12 +47,13 @@ static void print_batch(const struct batch *b, struct text *out)
 {
     for (uint64_t i = 0; b->layout && i < b->layout->tensor_count; i++) {
         const struct batch_tensor *t = &b->layout->tensors[i];
-        text_addf(out, "%s %s%s", t->name, t->dtype ? t->dtype : "?",
-                  t->shape_text ? t->shape_text : "");
+        const char *codec = t->coding ? t->coding->codec : NULL;
+        text_addf(out, "%s %s%s", t->name, t->kind->dtype_unknown ? "?" : t->kind->dtype,
+                  t->kind->shape_text ? t->kind->shape_text : "");
         if (t->storage == STORAGE_RANGE)
             text_addf(out, " %llu+%llu", (unsigned long long)t->offset,
                       (unsigned long long)t->stored);
-        text_addf(out, "%s%s\n", t->codec ? " " : "", t->codec ? t->codec : "");
+        text_addf(out, "%s%s\n", codec ? " " : "", codec ? codec : "");
     }
     for (uint64_t i = 0; b->layout && i < b->layout->node_count; i++)
         text_addf(out, "node %s %s\n", b->layout->nodes[i].name,
@@ -239,13 +240,15 @@ static uint64_t check_pieces(const struct batch_tensor *t, struct bytes file)
     struct extent_list list;
     struct error err = {.offset = NO_OFFSET};
     uint64_t seen = 0;
-    assert_int_equal(extents_unpack(t->extents, t->shape, t->rank, &arena, &list, &err),
-                     OK);
+    const uint64_t *shape = t->kind->shape;
+    assert_int_equal(
+        extents_unpack(t->coding->extents, shape, t->kind->rank, &arena, &list, &err),
+        OK);
     for (uint64_t i = 0; i < list.count; i++) {
         const struct extent *e = &list.at[i];
         for (uint64_t k = 0; k < e->stored / 4; k++, seen++) {
             uint64_t rest = k, index = 0, stride = 1;
-            for (unsigned d = t->rank; d-- > 0; stride *= t->shape[d]) {
+            for (unsigned d = t->kind->rank; d-- > 0; stride *= shape[d]) {
                 index += (e->origin[d] + rest % e->shape[d]) * stride;
                 rest /= e->shape[d];
             }
@@ -268,11 +271,11 @@ static void pieces(void **state)
         assert_int_equal(b->issue_count, 0);
         assert_int_equal(b->layout->tensor_count, 1);
         const struct batch_tensor *t = &b->layout->tensors[0];
-        assert_int_equal(t->storage, t->elements ? STORAGE_PIECES : STORAGE_RANGE);
-        if (t->elements)
+        const uint64_t elements = t->kind->elements;
+        assert_int_equal(t->storage, elements ? STORAGE_PIECES : STORAGE_RANGE);
+        if (elements)
             assert_int_equal(
-                check_pieces(t, (struct bytes){(uint8_t *)file.at, file.len}),
-                t->elements);
+                check_pieces(t, (struct bytes){(uint8_t *)file.at, file.len}), elements);
         batch_free(b);
         text_release(&file);
     }

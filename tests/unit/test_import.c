@@ -329,10 +329,11 @@ static void test_two_writers(void **state)
 static void put_batch(struct writer *w, const char *path, const char *name)
 {
     struct error err = {.offset = NO_OFFSET};
+    const struct batch_kind kind = {.dtype = "int8", .shape_text = "[]"};
     struct batch_tensor tensor = {.name = name,
+                                  .key = hash_key(name, strlen(name)),
                                   .name_len = (uint32_t)strlen(name),
-                                  .dtype = "int8",
-                                  .shape_text = "[]"};
+                                  .kind = &kind};
     struct batch_layout layout = {.tensors = &tensor, .tensor_count = 1};
     snprintf((char *)layout.logical.at, sizeof(layout.logical.at), "%.15s", path);
     struct batch b = {.path = path, .format = "x", .layout = &layout};

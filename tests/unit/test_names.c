@@ -6,6 +6,12 @@
 
 #define NAMES 300000
 
+static uint32_t *add(struct name_map *m, const char *name, size_t len)
+{
+    struct hash_key key = hash_key(name, len);
+    return name_map_add(m, &key);
+}
+
 static void map_keeps_ids(void **state)
 {
     (void)state;
@@ -14,7 +20,7 @@ static void map_keeps_ids(void **state)
     for (uint32_t round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < NAMES; i++) {
             int len = snprintf(name, sizeof(name), "layers.%u.weight", i);
-            uint32_t *id = name_map_add(&m, name, (size_t)len);
+            uint32_t *id = add(&m, name, (size_t)len);
             assert_non_null(id);
             assert_int_equal(*id, round ? i + 1 : 0);
             *id = i + 1;
@@ -22,14 +28,39 @@ static void map_keeps_ids(void **state)
         assert_int_equal(m.count, NAMES);
     }
     /* Neither length nor NUL is lost: these are three names. */
-    uint32_t *id = name_map_add(&m, "", 0);
+    uint32_t *id = add(&m, "", 0);
     assert_int_equal(*id, 0);
     *id = NAMES + 1;
-    id = name_map_add(&m, "\0", 1);
+    id = add(&m, "\0", 1);
     assert_int_equal(*id, 0);
     *id = NAMES + 2;
-    assert_int_equal(*name_map_add(&m, "\0\0", 2), 0);
+    assert_int_equal(*add(&m, "\0\0", 2), 0);
     name_map_release(&m);
+}
+
+/* Each byte counts, and so does the length, at every length up to several words. */
+static void hash_sees_all(void **state)
+{
+    (void)state;
+    struct strmap seen = {0};
+    struct hash_key keys[70 * 71];
+    char bytes[70] = {0};
+    size_t count = 0;
+    bool added;
+    for (size_t len = 0; len < sizeof(bytes); len++) {
+        keys[count++] = hash_key(bytes, len);
+        for (size_t i = 0; i < len; i++) {
+            bytes[i] = (char)0x80;
+            keys[count++] = hash_key(bytes, len);
+            bytes[i] = 0;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        assert_non_null(
+            strmap_add(&seen, (const char *)&keys[i], sizeof(keys[i]), &added));
+        assert_true(added);
+    }
+    strmap_release(&seen);
 }
 
 #define TENSORS     6
@@ -40,14 +71,16 @@ static void put(struct writer *w, int k)
 {
     char path[32], name[TENSORS][16];
     struct batch_tensor tensor[TENSORS] = {0};
-    for (int i = 0; i < TENSORS; i++)
-        tensor[i] = (struct batch_tensor){
-            .name = name[i],
-            .name_len = (uint32_t)snprintf(name[i], sizeof(name[i]), "n%d", k / 3 + i),
-            .file = NO_FILE,
-            .dtype = "float32",
-            .shape_text = "[]",
-            .elements = (uint64_t)k};
+    const struct batch_kind kind = {
+        .dtype = "float32", .shape_text = "[]", .elements = (uint64_t)k};
+    for (int i = 0; i < TENSORS; i++) {
+        int len = snprintf(name[i], sizeof(name[i]), "n%d", k / 3 + i);
+        tensor[i] = (struct batch_tensor){.name = name[i],
+                                          .name_len = (uint32_t)len,
+                                          .key = hash_key(name[i], (size_t)len),
+                                          .file = NO_FILE,
+                                          .kind = &kind};
+    }
     struct batch_layout layout = {.tensors = tensor, .tensor_count = TENSORS};
     memcpy(layout.logical.at, &k, sizeof(k));
     struct batch batch = {.path = path, .format = "safetensors", .layout = &layout};
@@ -100,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map_keeps_ids),
+        cmocka_unit_test(hash_sees_all),
         cmocka_unit_test(writer_knows_all),
         cmocka_unit_test(writer_forgets),
     };

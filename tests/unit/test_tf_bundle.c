@@ -245,25 +245,26 @@ static void print_tensor(struct text *out, struct batch *b, const struct batch_t
     static const char *const storages[] = {"none", "range", "pieces", "chunks", "inline"};
     struct extent_list list = {0};
     struct error err = {0};
-    text_addf(out, "%s %s ", t->name, t->dtype);
-    print_numbers(out, t->shape, t->rank);
+    text_addf(out, "%s %s ", t->name, t->kind->dtype);
+    print_numbers(out, t->kind->shape, t->kind->rank);
     text_addf(out, " %s", storages[t->storage]);
     if (t->storage == STORAGE_RANGE)
         print_place(out, b, t->file, t->offset, t->stored);
-    if (t->extents.len)
-        assert_int_equal(
-            extents_unpack(t->extents, t->shape, t->rank, &b->arena, &list, &err), OK);
+    if (t->coding && t->coding->extents.len)
+        assert_int_equal(extents_unpack(t->coding->extents, t->kind->shape, t->kind->rank,
+                                        &b->arena, &list, &err),
+                         OK);
     for (uint64_t i = 0; i < list.count; i++) {
         const struct extent *e = &list.at[i];
         print_place(out, b, e->file, e->offset, e->stored);
         text_addc(out, '@');
-        print_numbers(out, e->origin, t->rank);
+        print_numbers(out, e->origin, t->kind->rank);
         text_addc(out, '/');
-        print_numbers(out, e->shape, t->rank);
+        print_numbers(out, e->shape, t->kind->rank);
         assert_int_equal(b->sums[list.first_sum_plus_1 - 1 + i], 0x1234);
     }
-    if (t->codec)
-        text_addf(out, " %s", t->codec);
+    if (t->coding && t->coding->codec)
+        text_addf(out, " %s", t->coding->codec);
     text_addc(out, '\n');
 }
 
