@@ -66,7 +66,8 @@ static int compare_key(const struct value *v, struct run key)
 {
     if (v->key_len != key.len)
         return v->key_len < key.len ? -1 : 1;
-    return memcmp(v->key, key.at, key.len);
+    int first = key.len ? (unsigned char)*v->key - (unsigned char)*key.at : 0;
+    return first ? first : memcmp(v->key, key.at, key.len);
 }
 
 static int compare_values(const void *a, const void *b)

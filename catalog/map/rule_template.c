@@ -119,8 +119,8 @@ void rules_prepare(struct rules *s, const struct rule *r, size_t steps,
 }
 
 /* What a piece stands for, unless it is a template. */
-static struct run piece_run(const struct rules *s, const struct rule *r,
-                            const struct piece *p)
+static inline struct run piece_run(const struct rules *s, const struct rule *r,
+                                   const struct piece *p)
 {
     size_t begin = 0, end = 0;
     if (p->kind == PIECE_TEXT)

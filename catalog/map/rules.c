@@ -214,7 +214,8 @@ static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome,
         rules_fail(s, r->pattern_fault);
         return true;
     }
-    if (s->known && s->name.len && !regex_may_begin(r->regex, (unsigned char)*s->name.at))
+    if (s->known && s->name.len &&
+        !regex_may_match(r->regex, (unsigned char)*s->name.at, s->letters))
         return false;
     err.status = OK; /* no more: it is large, and this runs for every rule and name */
     err.code = NULL;
@@ -282,7 +283,8 @@ static const struct rule_result *apply(struct rules *s, const char *name, size_t
     if (!same) {
         text_reset(&s->name);
         text_add(&s->name, name, len);
-        s->known = false;
+        s->letters = regex_letters(name, len);
+        s->known = !(s->letters & REGEX_BEYOND);
     }
     if (!s->name.failed)
         s->result = find_result(s);

@@ -127,6 +127,7 @@ struct rules {
     struct text name; /* whose answer `result` is */
     struct text part; /* and of which part of its tensor; empty: of all */
     bool known;       /* to be UTF-8 */
+    uint64_t letters; /* regex_letters() of it */
     bool answered;
     bool dropped; /* by a step of the rule that ran last */
     bool one;     /* by the rule `asked` alone */

@@ -345,7 +345,7 @@ static void check_flags(struct pyreader *p)
 static struct width width_either(struct width a, struct width b)
 {
     return (struct width){a.low < b.low ? a.low : b.low,
-                          a.high > b.high ? a.high : b.high};
+                          a.high > b.high ? a.high : b.high, a.letters & b.letters};
 }
 
 static void end_branch(struct frame *f)
@@ -369,7 +369,7 @@ void pygroup_close(struct pyreader *p, struct token t)
     end_branch(f);
     struct width width = f->branches;
     if (one_armed)
-        width.low = 0;
+        width.low = width.letters = 0;
     if (f->kind == FRAME_CAPTURE)
         p->group[f->group - 1] = (struct group){width, true};
     if (f->kind == FRAME_BEHIND) {
@@ -397,6 +397,8 @@ void pygroup_check(struct pyreader *p)
 {
     if (p->depth)
         tokens_error(&p->in, reader_top(p)->pos, "missing ), unterminated subpattern");
+    end_branch(&p->frames[0]);
+    p->syntax->letters = p->frames[0].branches.letters;
     check_flags(p);
     for (size_t i = 0; i < p->conditions; i++)
         if (p->condition[i].group > p->syntax->groups)

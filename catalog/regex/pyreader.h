@@ -31,12 +31,14 @@ enum flag {
 };
 #define FLAG_LETTERS "iLmsxatu"
 
-/* How many code points an expression may take; both ends stop at FOREVER. */
+/* How many code points an expression may take; both ends stop at FOREVER. And letters that are in
+ * every text it matches (regex_letters()). */
 struct width {
     uint64_t low, high;
+    uint64_t letters;
 };
-#define WIDTH_NONE ((struct width){0, 0})
-#define WIDTH_ONE  ((struct width){1, 1})
+#define WIDTH_NONE ((struct width){0, 0, 0})
+#define WIDTH_ONE  ((struct width){1, 1, 0})
 
 enum frame_kind {
     FRAME_WHOLE,
@@ -110,7 +112,7 @@ static inline bool reader_failed(const struct pyreader *p)
 
 /* Account for an item that was written. */
 void reader_add(struct pyreader *, enum item, struct width);
-struct width width_capped(uint64_t low, uint64_t high);
+struct width width_capped(uint64_t low, uint64_t high, uint64_t letters);
 struct width width_sum(struct width a, struct width b);
 
 /* Remember what is fine in Python and cannot be done here, unless something was before.

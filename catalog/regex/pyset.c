@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "catalog/regex/pytext.h"
+#include "catalog/regex/regex.h"
 
 /* PCRE2 folds a range one by one: 0.1 s for these. */
 #define FOLDED_MAX (UINT32_C(1) << 25)
@@ -151,7 +152,10 @@ void pyset_literal(struct pyreader *p, uint32_t c)
     text_adds(p->out, set ? "[" : "");
     put_set_range(p, c, c);
     text_adds(p->out, set ? "]" : "");
-    reader_add(p, ITEM_OTHER, WIDTH_ONE);
+    struct width width = WIDTH_ONE;
+    if (c < 0x80 && !(reader_top(p)->flags & FLAG_I))
+        width.letters = regex_letters(&(char){(char)c}, 1);
+    reader_add(p, ITEM_OTHER, width);
 }
 
 /* --- sets -------------------------------------------------------------------------- */

@@ -6,15 +6,15 @@
 #define PATTERN_MAX ((size_t)64 << 10)
 #define REPEAT_MAX  65535 /* PCRE2's */
 
-struct width width_capped(uint64_t low, uint64_t high)
+struct width width_capped(uint64_t low, uint64_t high, uint64_t letters)
 {
     return (struct width){low < FOREVER ? low : FOREVER - 1,
-                          high < FOREVER ? high : FOREVER};
+                          high < FOREVER ? high : FOREVER, letters};
 }
 
 struct width width_sum(struct width a, struct width b)
 {
-    return width_capped(a.low + b.low, a.high + b.high);
+    return width_capped(a.low + b.low, a.high + b.high, a.letters | b.letters);
 }
 
 void reader_add(struct pyreader *p, enum item item, struct width width)
@@ -100,7 +100,8 @@ static void read_repeat(struct pyreader *p, struct token t)
     else if (f->item == ITEM_REPEAT)
         tokens_error(&p->in, t.pos, "multiple repeat");
     f->item = ITEM_REPEAT;
-    f->item_width = width_capped(f->item_width.low * low, f->item_width.high * high);
+    f->item_width = width_capped(f->item_width.low * low, f->item_width.high * high,
+                                 low ? f->item_width.letters : 0);
     put_quantifier(p, t, low, high);
 }
 

@@ -25,6 +25,7 @@ struct pysyntax {
     struct text pcre;    /* the pattern for PCRE2 */
     unsigned groups;     /* without group 0 */
     bool possessive;     /* a group is repeated without going back: (a)*+ */
+    uint64_t letters;    /* are in every text that it matches: regex_letters() */
     struct strmap names; /* group names to numbers; they point into `source` */
     char *source;
 };

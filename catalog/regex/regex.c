@@ -21,8 +21,9 @@ struct regex {
     pcre2_jit_stack *stack; /* made when the machine's own 32 KiB were not enough */
     const uint8_t *begins;  /* bits of the bytes a match may begin with; NULL: any */
     bool jit;
-    unsigned groups; /* without group 0 */
-    unsigned spans;  /* of the last match: groups from here on took no part */
+    unsigned groups;    /* without group 0 */
+    const size_t *span; /* of the last match: where each group begins and ends */
+    unsigned spans;     /* groups from here on took no part in it */
     struct pysyntax syntax;
 };
 
@@ -94,6 +95,7 @@ static enum status prepare_match(struct regex *re, struct error *err)
     re->limits = pcre2_match_context_create(NULL);
     if (!re->match || !re->limits)
         return no_memory(err);
+    re->span = pcre2_get_ovector_pointer(re->match);
     pcre2_set_match_limit(re->limits, MATCH_LIMIT);
     pcre2_set_heap_limit(re->limits, HEAP_LIMIT_KIB);
     return OK;
@@ -213,9 +215,28 @@ int regex_exec_known(struct regex *re, const char *text, size_t len, struct erro
     return run(re, text, len, 0, 0, err);
 }
 
-bool regex_may_begin(const struct regex *re, unsigned char byte)
+uint64_t regex_letters(const char *text, size_t len)
 {
-    return !re->begins || (re->begins[byte / 8] >> byte % 8 & 1);
+#define BIT(c)  ((c) < 64 ? 0 : (c) < 128 ? (uint64_t)1 << ((c)&63) : REGEX_BEYOND)
+#define BITS(c) BIT(c), BIT((c) + 1), BIT((c) + 2), BIT((c) + 3)
+#define ROW(c)  BITS(c), BITS((c) + 4), BITS((c) + 8), BITS((c) + 12)
+    static const uint64_t bit[256] = {
+        ROW(0),   ROW(16),  ROW(32),  ROW(48),  ROW(64),  ROW(80),  ROW(96),  ROW(112),
+        ROW(128), ROW(144), ROW(160), ROW(176), ROW(192), ROW(208), ROW(224), ROW(240),
+    };
+#undef BIT
+#undef BITS
+#undef ROW
+    uint64_t letters = 0;
+    for (size_t i = 0; i < len; i++)
+        letters |= bit[(unsigned char)text[i]];
+    return letters;
+}
+
+bool regex_may_match(const struct regex *re, unsigned char first, uint64_t letters)
+{
+    return !(re->syntax.letters & ~letters) &&
+           (!re->begins || (re->begins[first / 8] >> first % 8 & 1));
 }
 
 int regex_exec_next(struct regex *re, const char *text, size_t len, struct error *err)
@@ -228,10 +249,8 @@ int regex_exec_next(struct regex *re, const char *text, size_t len, struct error
 
 bool regex_span(const struct regex *re, unsigned group, size_t *begin, size_t *end)
 {
-    if (group >= re->spans)
-        return false;
-    const size_t *span = pcre2_get_ovector_pointer(re->match) + 2 * (size_t)group;
-    if (span[0] == PCRE2_UNSET)
+    const size_t *span = re->span + 2 * (size_t)group;
+    if (group >= re->spans || span[0] == PCRE2_UNSET)
         return false;
     *begin = span[0];
     *end = span[1];

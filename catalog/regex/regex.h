@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "catalog/base/error.h"
 #include "catalog/base/text.h"
@@ -43,8 +44,12 @@ int regex_exec(struct regex *, const char *text, size_t len, size_t start,
                struct error *err);
 /* The same from the start of text that is known to be UTF-8, as one that an exec has taken. */
 int regex_exec_known(struct regex *, const char *text, size_t len, struct error *err);
-/* False: no match begins with this byte. For lists of patterns that are tried in turn. */
-bool regex_may_begin(const struct regex *, unsigned char byte);
+/* Which letters a text has, a bit for each byte from '@' to U+007F; the last one is also that of bytes
+ * beyond ASCII. For lists of patterns that are tried on it in turn. */
+#define REGEX_BEYOND ((uint64_t)1 << 63)
+uint64_t regex_letters(const char *text, size_t len);
+/* False: it does not match a text that begins so and has no other letters. */
+bool regex_may_match(const struct regex *, unsigned char first, uint64_t letters);
 /* The next match in the same text, as re.finditer and re.sub go on: from the end of the
  * last match, and if that was empty, not with the same empty one again. */
 int regex_exec_next(struct regex *, const char *text, size_t len, struct error *err);

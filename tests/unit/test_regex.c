@@ -323,9 +323,61 @@ static void matches_as_python(void **state)
         int found = regex_exec(re, matches[i].text, strlen(matches[i].text), 0, &err);
         assert_int_equal(found, matches[i].spans != NULL);
         add_spans(re, &spans);
-        if (found)
+        if (found) {
+            size_t len = strlen(matches[i].text), begin = 0, end = 0;
             assert_string_equal(text_str(&spans), matches[i].spans);
+            regex_span(re, 0, &begin, &end);
+            assert_true(regex_may_match(re, (unsigned char)matches[i].text[begin],
+                                        regex_letters(matches[i].text, len)) ||
+                        begin == len);
+        }
         text_release(&spans);
+        regex_free(re);
+    }
+}
+
+/* What is told of a text before it is matched. */
+static void letters_tell(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *text;
+        bool may;
+    } cases[] = {
+        {"ab", "ba", true},
+        {"ab", "aa", false},
+        {"(Self|EncDec)Attention/q", "SelfDense/q", false},
+        {"(Self|EncDec)Attention/q", "EncDecAttention/k", false},
+        {"(ab|bc)d", "bd", true},
+        {"(ab|bc)d", "ad", false},
+        {"(?:a|)b", "b", true},
+        {"(ab)?c{0}d*e{0,2}f{,3}", "", true},
+        {"(ab)+", "a", false},
+        {"a{2}", "b", false},
+        {"(?i)ab", "AB", true},
+        {"(?i:a)b", "Ab", true},
+        {"(?i:a)b", "A", false},
+        {"(?!a)(?<!c)b", "b", true},
+        {"(?=a).", "\x01", true},
+        {"(a)?(?(1)b|c)", "c", true},
+        {"(a)?(?(1)b)", "", true},
+        {"[ab]\\w.", "xyz", true},
+        {"\\x61\\.", "b.", false},
+        {"(?x) a # b\n c", "ac", true},
+        {"(a)\\1", "b", false},
+        {"\xC3\xA9", "\xC3\xA9", true},
+        {"\x7F", "\x7F", true},
+    };
+    for (size_t i = 0; i < LEN(cases); i++) {
+        struct regex *re = compile(cases[i].pattern, REGEX_FULLMATCH);
+        const char *text = cases[i].text;
+        uint64_t letters = regex_letters(text, strlen(text));
+        print_message("pattern %s\n", cases[i].pattern);
+        /* A byte that any of them may begin with: it is the letters that are asked. */
+        bool may = false;
+        for (unsigned c = 0; c < 256; c++)
+            may = may || regex_may_match(re, (unsigned char)c, letters);
+        assert_int_equal(may, cases[i].may);
         regex_free(re);
     }
 }
@@ -502,15 +554,11 @@ static void long_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matches_as_python),
-        cmocka_unit_test(errors_as_python),
-        cmocka_unit_test(refuses_what_it_cannot),
-        cmocka_unit_test(refuses_size),
-        cmocka_unit_test(walks_as_python),
-        cmocka_unit_test(names_and_lengths),
-        cmocka_unit_test(bad_text),
-        cmocka_unit_test(runaway_ends),
-        cmocka_unit_test(long_text),
+        cmocka_unit_test(matches_as_python), cmocka_unit_test(letters_tell),
+        cmocka_unit_test(errors_as_python),  cmocka_unit_test(refuses_what_it_cannot),
+        cmocka_unit_test(refuses_size),      cmocka_unit_test(walks_as_python),
+        cmocka_unit_test(names_and_lengths), cmocka_unit_test(bad_text),
+        cmocka_unit_test(runaway_ends),      cmocka_unit_test(long_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
