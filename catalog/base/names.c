@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/search.h"
+
 /* Of an element: its name, the first that it has. */
 static const char *name_of(const void *element)
 {
@@ -21,15 +23,9 @@ static int compare(const void *name, const void *element)
 
 uint64_t names_from(const char *const *names, uint64_t count, const char *name)
 {
-    uint64_t low = 0;
-    while (low < count) {
-        uint64_t middle = low + (count - low) / 2;
-        if (strcmp(names[middle], name) < 0)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
+    uint64_t at;
+    PARTITION_POINT(at, count, strcmp(names[at], name) < 0);
+    return at;
 }
 
 bool names_hold(const char *const *names, uint64_t count, const char *name)

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "catalog/base/search.h"
 #include "catalog/codec/codec.h"
 #include "catalog/codec/message.h"
 
@@ -56,15 +57,9 @@ static enum status find_runs(struct field_source *s, uint64_t number, struct err
 /* The last run that begins at `offset` or before it. */
 static size_t run_at(const struct field_source *s, uint64_t offset)
 {
-    size_t low = 0, high = s->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (s->runs[middle].at <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    PARTITION_POINT(at, s->count, s->runs[at].at <= offset);
+    return at ? at - 1 : 0;
 }
 
 static enum status field_read(const struct source *base, uint64_t offset, void *dst,

@@ -24,6 +24,7 @@
  */
 #include <stdlib.h>
 
+#include "catalog/base/search.h"
 #include "catalog/codec/codec.h"
 
 #define DIMS_MAX 16
@@ -337,23 +338,17 @@ static enum status sparse_read(const struct source *base, uint64_t offset, void 
 {
     (void)err;
     const struct sparse_source *s = (const struct sparse_source *)base;
-    uint64_t low = 0, high = s->count;
+    uint64_t at;
     memset(dst, 0, len);
-    while (low < high) { /* the first entry that ends after `offset` */
-        uint64_t middle = low + (high - low) / 2;
-        if (s->entries[middle].place * s->width + s->run > offset)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    for (; low < s->count; low++) {
-        uint64_t begin = s->entries[low].place * s->width, end = begin + s->run;
+    PARTITION_POINT(at, s->count, s->entries[at].place * s->width + s->run <= offset);
+    for (; at < s->count; at++) {
+        uint64_t begin = s->entries[at].place * s->width, end = begin + s->run;
         if (begin >= offset + len)
             break;
         uint64_t from = begin > offset ? begin : offset;
         uint64_t to = end < offset + len ? end : offset + len;
         memcpy((uint8_t *)dst + (from - offset),
-               s->values + s->entries[low].value * s->width + (from - begin),
+               s->values + s->entries[at].value * s->width + (from - begin),
                (size_t)(to - from));
     }
     return OK;

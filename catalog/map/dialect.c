@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "catalog/base/json.h"
+#include "catalog/base/search.h"
 #include "catalog/compose/compose.h"
 #include "catalog/compose/shapes.h"
 #include "catalog/regex/pytext.h"
@@ -222,15 +223,9 @@ const struct map_leaf *map_leaf_called(const struct map_tree *tree,
 
 const struct map_rule *map_rule_of(const struct map_task *t, int64_t ord)
 {
-    size_t low = 0, high = t->rules;
-    while (low + 1 < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->rule[middle].ord <= ord)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &t->rule[low];
+    size_t at;
+    PARTITION_POINT(at, t->rules, t->rule[at].ord <= ord);
+    return &t->rule[at ? at - 1 : 0];
 }
 
 const char *map_dtype(const struct map_match *by, const struct map_leaf *leaf)

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "catalog/base/search.h"
 #include "catalog/map/rules_private.h"
 #include "catalog/regex/pytext.h"
 
@@ -101,19 +102,13 @@ static const struct value *find_values(struct rules *s, struct step *step, struc
 {
     if (!step->found)
         find_table(s, step);
-    size_t low = 0, high = step->entries;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_key(&step->entry[middle], key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct value *v = step->entry + low;
-    if (low == step->entries || compare_key(v, key) != 0)
+    size_t at;
+    PARTITION_POINT(at, step->entries, compare_key(&step->entry[at], key) < 0);
+    const struct value *v = step->entry + at;
+    if (at == step->entries || compare_key(v, key) != 0)
         return NULL;
     *count = 1;
-    while (v->listed && low + *count < step->entries && compare_key(v + *count, key) == 0)
+    while (v->listed && at + *count < step->entries && compare_key(v + *count, key) == 0)
         ++*count;
     return v;
 }

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "catalog/base/search.h"
+
 struct rules *rules_new(enum rules_shape shape)
 {
     struct rules *s = calloc(1, sizeof(*s));
@@ -252,15 +254,9 @@ static bool ask_rule(struct rules *s, struct rule *r, struct rule_result *result
 /* Rules are added in the order of `ord`. */
 static struct rule *rule_called(struct rules *s, int64_t ord)
 {
-    size_t low = 0, high = s->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->rule[middle].ord < ord)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < s->count && s->rule[low].ord == ord ? &s->rule[low] : NULL;
+    size_t at;
+    PARTITION_POINT(at, s->count, s->rule[at].ord < ord);
+    return at < s->count && s->rule[at].ord == ord ? &s->rule[at] : NULL;
 }
 
 static struct rule_result find_result(struct rules *s)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "catalog/base/search.h"
 #include "catalog/base/text.h"
 
 /* --- geometry --------------------------------------------------------------------------- */
@@ -147,29 +148,16 @@ bool grid_key(const struct grid *g, const uint64_t *shape, unsigned rank, uint64
 
 bool grid_holds(const struct grid *g, uint64_t index)
 {
-    uint64_t low = 0, high = g->run_count;
-    while (low < high) { /* the first run that ends after the index */
-        uint64_t middle = low + (high - low) / 2;
-        if (g->runs[middle].first + g->runs[middle].count <= index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < g->run_count && g->runs[low].first <= index;
+    uint64_t at;
+    PARTITION_POINT(at, g->run_count, g->runs[at].first + g->runs[at].count <= index);
+    return at < g->run_count && g->runs[at].first <= index;
 }
 
 const struct grid_value *grid_value_at(const struct grid *g, uint64_t index)
 {
-    uint64_t low = 0, high = g->value_count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (g->values[middle].index < index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < g->value_count && g->values[low].index == index;
-    return found ? &g->values[low] : NULL;
+    uint64_t at;
+    PARTITION_POINT(at, g->value_count, g->values[at].index < index);
+    return at < g->value_count && g->values[at].index == index ? &g->values[at] : NULL;
 }
 
 uint64_t grid_value_total(const struct grid *g)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "catalog/base/search.h"
 #include "catalog/base/text.h"
 #include "catalog/read/files.h"
 #include "catalog/read/shards.h"
@@ -77,19 +78,13 @@ bool chunks_between(const struct chunks *c, const uint64_t *low, const uint64_t 
 {
     const struct grid *g = c->grid;
     uint64_t first = value_of(c, low), last = value_of(c, high);
-    uint64_t from = 0, to = g->in_files ? g->run_count : g->value_count;
-    uint64_t count = to;
-    while (from < to) { /* the first that ends at `first` or after */
-        uint64_t middle = from + (to - from) / 2;
-        uint64_t end = g->in_files ? g->runs[middle].first + g->runs[middle].count
-                                   : g->values[middle].index + 1;
-        if (end <= first)
-            from = middle + 1;
-        else
-            to = middle;
+    uint64_t at;
+    if (g->in_files) {
+        PARTITION_POINT(at, g->run_count, g->runs[at].first + g->runs[at].count <= first);
+        return at < g->run_count && g->runs[at].first <= last;
     }
-    return from < count &&
-           (g->in_files ? g->runs[from].first : g->values[from].index) <= last;
+    PARTITION_POINT(at, g->value_count, g->values[at].index < first);
+    return at < g->value_count && g->values[at].index <= last;
 }
 
 void chunk_error(const struct chunks *c, const uint64_t *at, struct error *err)

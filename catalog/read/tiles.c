@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "catalog/base/search.h"
+
 struct tile {
     uint64_t first; /* position in C order of the box's first element */
     uint64_t reach; /* highest position in this box or one before it in the list */
@@ -159,24 +161,11 @@ void tiles_close(struct tiles *tiles)
 void tiles_between(const struct tiles *tiles, uint64_t first, uint64_t last,
                    uint64_t *begin, uint64_t *end)
 {
-    uint64_t low = 0, high = tiles->count;
-    while (low < high) { /* the first that reaches `first` */
-        uint64_t middle = low + (high - low) / 2;
-        if (tiles->tile[middle].reach < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *begin = low;
-    high = tiles->count;
-    while (low < high) { /* the first that begins after `last` */
-        uint64_t middle = low + (high - low) / 2;
-        if (tiles->tile[middle].first <= last)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *end = low;
+    const struct tile *tile = tiles->tile;
+    PARTITION_POINT(*begin, tiles->count, tile[*begin].reach < first);
+    PARTITION_POINT(*end, tiles->count, tile[*end].first <= last);
+    if (*end < *begin)
+        *end = *begin;
 }
 
 uint64_t tiles_extent(const struct tiles *tiles, uint64_t candidate)

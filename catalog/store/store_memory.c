@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/search.h"
 #include "catalog/store/store.h"
 
 #define SCHEME "memory:/"
@@ -159,15 +160,9 @@ static const struct tree *tree_of(const char *path, const char **below)
 
 static size_t first_from(const struct tree *t, const char *path)
 {
-    size_t low = 0, high = t->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (compare_paths(t->files[middle].path, path) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    PARTITION_POINT(at, t->count, compare_paths(t->files[at].path, path) < 0);
+    return at;
 }
 
 static bool find_place(const char *path, struct place *out)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/search.h"
 #include "catalog/base/text.h"
 
 /* What is emitted: an array, its grid with the values, and where to look for it. */
@@ -207,18 +208,10 @@ void array_tree_report(struct job *job, const struct array_tree *tree)
 
 struct array_site *array_tree_find(const struct array_tree *tree, const char *path)
 {
-    uint64_t low = 0, high = tree->count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        int order = strcmp(tree->sites[middle].path, path);
-        if (order == 0)
-            return &tree->sites[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    uint64_t at;
+    PARTITION_POINT(at, tree->count, strcmp(tree->sites[at].path, path) < 0);
+    return at < tree->count && strcmp(tree->sites[at].path, path) == 0 ? &tree->sites[at]
+                                                                       : NULL;
 }
 
 /* --- in lists --------------------------------------------------------------------------- */

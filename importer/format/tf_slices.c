@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "catalog/base/search.h"
 #include "catalog/model/tensor.h"
 #include "importer/container/orderedcode.h"
 
@@ -94,18 +95,10 @@ static int order(const struct tf_slice *slice, struct bytes name,
 struct tf_slice *tf_slices_find(struct tf_slices *s, struct bytes name,
                                 const struct tf_extent *extents, unsigned rank)
 {
-    uint64_t low = 0, high = s->count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        int side = order(&s->list[middle], name, extents, rank);
-        if (side == 0)
-            return &s->list[middle];
-        if (side < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    uint64_t at;
+    PARTITION_POINT(at, s->count, order(&s->list[at], name, extents, rank) < 0);
+    bool found = at < s->count && order(&s->list[at], name, extents, rank) == 0;
+    return found ? &s->list[at] : NULL;
 }
 
 void tf_slices_release(struct tf_slices *s)

@@ -1,0 +1,30 @@
+/*
+ * search.h - binary search where the order is a condition, not a comparison of two elements
+ * (for those: bsearch(), and names.h).
+ */
+#ifndef CKPTDB_BASE_SEARCH_H
+#define CKPTDB_BASE_SEARCH_H
+
+#include <stdint.h>
+
+/* The first of `count` places for which `before` does not hold, into `at` (an unsigned integer);
+ * `count` where it holds for all. `before` says it of place `at`, and holds for none after one
+ * for which it does not:
+ *
+ *   uint64_t at;
+ *   PARTITION_POINT(at, runs, run[at].end <= offset);
+ */
+#define PARTITION_POINT(at, count, before)                                               \
+    do {                                                                                 \
+        uint64_t search_low = 0, search_high = (count);                                  \
+        while (search_low < search_high) {                                               \
+            (at) = search_low + (search_high - search_low) / 2;                          \
+            if (before)                                                                  \
+                search_low = (at) + 1;                                                   \
+            else                                                                         \
+                search_high = (at);                                                      \
+        }                                                                                \
+        (at) = search_low;                                                               \
+    } while (0)
+
+#endif
