@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "catalog/base/pages.h"
-#include "catalog/base/threads.h"
+#include "catalog/base/team.h"
 #include "catalog/codec/block.h"
 #include "catalog/codec/codec.h"
 #include "catalog/codec/strings.h"
@@ -16,6 +16,8 @@
 #define SHRINK_MOST  16                    /* times, by steps that do not compress */
 #define THREAD_LEAST ((uint64_t)256 << 10) /* bytes that are worth another thread */
 #define PIECE_BYTES  ((uint64_t)16 << 20)  /* gather_to_file(), and what it may cost */
+#define RUN_CHUNKS   16                    /* given to a thread together, at most */
+#define RUNS_LEAST   8                     /* and so many runs a thread, at least */
 
 /* What a thread keeps from chunk to chunk. */
 struct worker {
@@ -39,8 +41,9 @@ struct decode {
     uint64_t stored_most; /* of a stored one */
     uint64_t memory;      /* to decode one in one go, besides what it is decoded into */
     uint64_t budget;
-    struct worker worker[THREADS_MAX];
+    struct worker worker[THREADS_MAX]; /* by desk */
     unsigned workers;
+    struct team *team; /* NULL until wanted */
 };
 
 static enum status no_memory(const struct decode *d, struct error *err)
@@ -196,6 +199,7 @@ void decode_close(struct decode *d)
 {
     if (!d)
         return;
+    team_free(d->team);
     for (unsigned i = 0; i < d->workers; i++) {
         block_decoder_free(d->worker[i].decoder);
         free(d->worker[i].stored);
@@ -248,24 +252,23 @@ bool decode_nothing(const struct decode *d, const struct slice *slices,
 /* --- one chunk -------------------------------------------------------------------------- */
 
 /* All chunks of a box. */
-struct job {
+struct decode_job {
+    struct team_job team;
     struct decode *decode;
     const struct slice *slices;
     const struct box *box;
     struct band_cells cells;
     uint8_t *dst; /* NULL: a file */
     int fd;
-    bool at_once; /* chunks are decoded in one go */
-    atomic_uint workers;
-    atomic_uint_fast64_t next; /* chunk to do */
-    pthread_mutex_t lock;      /* over the two below */
-    uint64_t failed;           /* the lowest chunk that did; UINT64_MAX: none */
+    bool at_once;         /* chunks are decoded in one go */
+    pthread_mutex_t lock; /* over the two below */
+    uint64_t failed;      /* the lowest chunk that did; UINT64_MAX: none */
     struct error error;
     atomic_bool stop;
 };
 
 /* What of the chunk at a place goes where. */
-static void place(const struct job *j, const uint64_t *at, const int64_t *strides,
+static void place(const struct decode_job *j, const uint64_t *at, const int64_t *strides,
                   struct gather *out)
 {
     const struct decode *d = j->decode;
@@ -340,7 +343,7 @@ static enum status decode_at_once(const struct decode *d, struct worker *w,
 }
 
 /* Whether the whole chunk is a run in memory, as it is in itself. */
-static bool in_place(const struct job *j, const struct gather *g)
+static bool in_place(const struct decode_job *j, const struct gather *g)
 {
     const struct decode *d = j->decode;
     uint64_t units = 1;
@@ -350,8 +353,8 @@ static bool in_place(const struct job *j, const struct gather *g)
 }
 
 /* Straight to its place where that can be, else by way of scratch memory. */
-static enum status do_at_once(const struct job *j, struct worker *w, struct gather *g,
-                              const struct chunk *c, struct error *err)
+static enum status do_at_once(const struct decode_job *j, struct worker *w,
+                              struct gather *g, const struct chunk *c, struct error *err)
 {
     const struct decode *d = j->decode;
     struct source *s = NULL;
@@ -372,7 +375,7 @@ static enum status do_at_once(const struct job *j, struct worker *w, struct gath
     return err->status;
 }
 
-static enum status do_as_stream(const struct job *j, struct gather *g,
+static enum status do_as_stream(const struct decode_job *j, struct gather *g,
                                 const struct chunk *c, struct error *err)
 {
     struct source *s = NULL;
@@ -386,7 +389,8 @@ static enum status do_as_stream(const struct job *j, struct gather *g,
     return err->status;
 }
 
-static enum status do_fill(const struct job *j, const uint64_t *at, struct error *err)
+static enum status do_fill(const struct decode_job *j, const uint64_t *at,
+                           struct error *err)
 {
     const struct decode *d = j->decode;
     struct source *s = NULL;
@@ -403,7 +407,7 @@ static enum status do_fill(const struct job *j, const uint64_t *at, struct error
     return err->status;
 }
 
-static enum status do_chunk(const struct job *j, struct worker *w, uint64_t number,
+static enum status do_chunk(const struct decode_job *j, struct worker *w, uint64_t number,
                             struct error *err)
 {
     const struct decode *d = j->decode;
@@ -428,7 +432,7 @@ static enum status do_chunk(const struct job *j, struct worker *w, uint64_t numb
 
 /* --- all of them ------------------------------------------------------------------------ */
 
-static void fail(struct job *j, uint64_t number, const struct error *err)
+static void fail(struct decode_job *j, uint64_t number, const struct error *err)
 {
     pthread_mutex_lock(&j->lock);
     if (number < j->failed) {
@@ -439,23 +443,19 @@ static void fail(struct job *j, uint64_t number, const struct error *err)
     j->stop = true; /* all lower ones have been begun */
 }
 
-static void work(void *argument)
+static bool run_chunks(void *context, unsigned desk, uint64_t from, uint64_t to)
 {
-    struct job *j = argument;
-    struct worker *w = &j->decode->worker[atomic_fetch_add(&j->workers, 1)];
-    while (!j->stop) {
-        uint64_t number = atomic_fetch_add(&j->next, 1);
-        struct error err = {.offset = NO_OFFSET};
-        if (number >= j->cells.count)
-            break;
-        if (do_chunk(j, w, number, &err) != OK)
-            fail(j, number, &err);
-    }
+    struct decode_job *j = context;
+    struct error err = {.offset = NO_OFFSET};
+    for (uint64_t i = from; i < to && err.status == OK; i++)
+        if (do_chunk(j, &j->decode->worker[desk], i, &err) != OK)
+            fail(j, i, &err);
+    return !j->stop;
 }
 
 /* How many threads, within the memory that `taken` bytes leave; whether they can decode
  * chunks in one go. */
-static unsigned plan(struct job *j, uint64_t taken, uint64_t each)
+static unsigned plan(struct decode_job *j, uint64_t taken, uint64_t each)
 {
     const struct decode *d = j->decode;
     uint64_t left = d->budget > taken ? d->budget - taken : 0, threads = d->workers, cost;
@@ -469,7 +469,8 @@ static unsigned plan(struct job *j, uint64_t taken, uint64_t each)
     return (unsigned)(threads < j->cells.count ? threads : j->cells.count);
 }
 
-static enum status run(struct job *j, uint64_t taken, uint64_t each, struct error *err)
+/* A job that nobody works on yet. */
+static void prepare(struct decode_job *j, uint64_t taken, uint64_t each)
 {
     const struct decode *d = j->decode;
     uint64_t at[TENSOR_RANK_MAX];
@@ -480,31 +481,96 @@ static enum status run(struct job *j, uint64_t taken, uint64_t each, struct erro
         place(j, at, d->strides, &g);
         each = in_place(j, &g) ? 0 : each; /* no scratch memory */
     }
-    unsigned threads = plan(j, taken, each);
     j->failed = UINT64_MAX;
     pthread_mutex_init(&j->lock, NULL);
-    struct threads *others = threads > 1 ? threads_start(threads - 1, work, j) : NULL;
-    work(j); /* this thread too; without others it only takes longer */
-    threads_join(others);
+    j->team = (struct team_job){.count = j->cells.count,
+                                .most = plan(j, taken, each),
+                                .run = run_chunks,
+                                .context = j};
+    uint64_t share = j->cells.count / RUNS_LEAST / (j->team.most + 1);
+    j->team.at_once = share < RUN_CHUNKS ? share : RUN_CHUNKS;
+}
+
+/* The threads of all jobs. */
+static struct team *team_of(struct decode *d, unsigned threads)
+{
+    if (!d->team)
+        d->team = team_new();
+    if (d->team)
+        team_grow(d->team, threads);
+    return d->team;
+}
+
+/* After all that was begun has been done. */
+static enum status outcome(struct decode_job *j, struct error *err)
+{
     pthread_mutex_destroy(&j->lock);
     if (j->failed != UINT64_MAX)
         *err = j->error;
     return err->status;
 }
 
+static enum status run(struct decode_job *j, uint64_t taken, uint64_t each,
+                       struct error *err)
+{
+    prepare(j, taken, each);
+    struct team *team = j->team.most > 1 ? team_of(j->decode, j->team.most - 1) : NULL;
+    if (team) {
+        team_add(team, &j->team);
+        team_finish(team, &j->team);
+    } else {
+        run_chunks(j, 0, 0, j->cells.count);
+    }
+    return outcome(j, err);
+}
+
 enum status decode_to_memory(struct decode *d, const struct slice *slices,
                              const struct box *box, uint64_t taken, uint8_t *dst,
                              struct error *err)
 {
-    struct job j = {.decode = d, .slices = slices, .box = box, .dst = dst};
+    struct decode_job j = {.decode = d, .slices = slices, .box = box, .dst = dst};
     return run(&j, taken, d->bytes, err);
 }
 
 enum status decode_to_file(struct decode *d, const struct slice *slices,
                            const struct box *box, int fd, struct error *err)
 {
-    struct job j = {.decode = d, .slices = slices, .box = box, .fd = fd};
+    struct decode_job j = {.decode = d, .slices = slices, .box = box, .fd = fd};
     return run(&j, 0, d->bytes + PIECE_BYTES, err);
+}
+
+struct decode_job *decode_begin(struct decode *d, const struct slice *slices,
+                                const struct box *box, uint64_t taken, uint8_t *dst)
+{
+    struct decode_job *j = calloc(1, sizeof(*j));
+    if (!j)
+        return NULL;
+    *j = (struct decode_job){.decode = d, .slices = slices, .box = box, .dst = dst};
+    prepare(j, taken, d->bytes);
+    /* Also where only one is to decode: the caller is to do something else meanwhile. */
+    struct team *team = team_of(d, j->team.most > 2 ? j->team.most - 1 : 1);
+    if (!team) {
+        free(j);
+        return NULL;
+    }
+    team_add(team, &j->team);
+    return j;
+}
+
+enum status decode_finish(struct decode_job *j, struct error *err)
+{
+    team_finish(j->decode->team, &j->team);
+    outcome(j, err);
+    free(j);
+    return err->status;
+}
+
+void decode_drop(struct decode_job *j)
+{
+    struct error err = {.offset = NO_OFFSET}; /* nobody reads what was decoded */
+    team_drop(j->decode->team, &j->team);
+    outcome(j, &err);
+    free(j);
 }
 
 /* --- as a stream ------------------------------------------------------------------------ */
@@ -552,7 +618,7 @@ enum status decode_to_stream(struct decode *d, const struct slice *slices,
                              const struct box *box, struct source **out,
                              struct error *err)
 {
-    struct job j = {.decode = d, .slices = slices, .box = box};
+    struct decode_job j = {.decode = d, .slices = slices, .box = box};
     struct gather g;
     *out = NULL;
     band_cells(slices, box, d->level->shape, &j.cells);

@@ -1,6 +1,6 @@
 /*
  * decode.h - the chunks that a box of a slice touches, each decoded once and put in its place,
- * on several threads.
+ * on several threads, which stay from box to box.
  *
  * Of several errors that of the lowest chunk is given, whatever thread met it first.
  */
@@ -37,6 +37,15 @@ enum status decode_to_memory(struct decode *, const struct slice *, const struct
                              uint64_t taken, uint8_t *dst, struct error *err);
 enum status decode_to_file(struct decode *, const struct slice *, const struct box *,
                            int fd, struct error *err);
+
+/* The first of these, done by other threads from now on; slices and box stay where they are
+ * until one of the two below is called. What is taken besides may be the memory of other jobs:
+ * all share their threads. NULL: no memory. */
+struct decode_job;
+struct decode_job *decode_begin(struct decode *, const struct slice *, const struct box *,
+                                uint64_t taken, uint8_t *dst);
+enum status decode_finish(struct decode_job *, struct error *err);
+void decode_drop(struct decode_job *);
 
 /* Where the box is a run of one chunk, which is there: that run as a stream. *out NULL: it is
  * not. Closing it lets go what it needs. */

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "catalog/base/pages.h"
-#include "catalog/base/threads.h"
 #include "catalog/codec/codec.h"
 #include "catalog/read/decode.h"
 #include "catalog/store/temporary.h"
@@ -14,10 +13,11 @@
 #define UNIT_BYTES   ((size_t)16 << 20)   /* of one element */
 #define BAND_BYTES   ((uint64_t)32 << 20) /* of several rows of chunks, at most */
 #define BAND_LEAST   ((uint64_t)4 << 20)  /* and at least */
-#define BAND_TURNS   2                    /* chunks a thread, in between */
 #define BAND_CHUNKS  65536                /* of them */
-#define AHEAD_LEAST  ((uint64_t)1 << 20)  /* of a band that is decoded ahead */
+#define AHEAD_LEAST  ((uint64_t)1 << 20)  /* of the first band that is decoded ahead */
 #define AHEAD_FROM   8                    /* once this part of one has been read */
+#define AHEAD_BANDS  8                    /* at most */
+#define AHEAD_TURNS  2                    /* chunks a thread in them, about */
 #define FILE_BYTES   ((uint64_t)1 << 40)  /* of a temporary file */
 
 enum band_kind {
@@ -38,6 +38,13 @@ struct buffer {
     uint64_t room;
 };
 
+/* A band that is decoded while another is read. */
+struct ahead {
+    struct band band;
+    struct buffer memory;
+    struct decode_job *job;
+};
+
 struct grid_reader {
     struct source base; /* must be first: the slice */
     const struct stored_tensor *tensor;
@@ -55,13 +62,10 @@ struct grid_reader {
     int fd; /* -1: no file yet */
     struct source *stream;
 
-    /* The next band, while this one is read. */
-    struct threads *ahead; /* NULL: nobody decodes it */
-    uint64_t read_to;      /* where the last read ended */
-    bool looked;           /* whether it is worth it has been asked */
-    struct band next;
-    struct buffer next_memory;
-    struct error next_error;
+    struct ahead ahead[AHEAD_BANDS]; /* a ring: the next band is the first, and so on */
+    unsigned ahead_first, ahead_count;
+    uint64_t read_to; /* where the last read ended */
+    bool looked;      /* for bands to decode ahead, since this one was entered */
 };
 
 /* --- the band at hand ------------------------------------------------------------------- */
@@ -84,12 +88,21 @@ static bool buffer_grow(struct buffer *b, uint64_t len)
     return b->at;
 }
 
+/* Bytes of all bands, as they are or were. */
+static uint64_t bands_memory(const struct grid_reader *g)
+{
+    uint64_t sum = g->memory.room;
+    for (unsigned i = 0; i < AHEAD_BANDS; i++)
+        sum += g->ahead[i].memory.room;
+    return sum;
+}
+
 static enum status fill_memory(struct grid_reader *g, struct error *err)
 {
     if (!buffer_grow(&g->memory, g->band.end - g->band.begin))
         return error_set(err, ERR_MEMORY, g->base.name, NO_OFFSET, "no memory");
-    if (decode_to_memory(g->decode, g->slices, &g->band.box,
-                         g->memory.room + g->next_memory.room, g->memory.at, err) == OK)
+    if (decode_to_memory(g->decode, g->slices, &g->band.box, bands_memory(g),
+                         g->memory.at, err) == OK)
         g->kind = BAND_MEMORY;
     return err->status;
 }
@@ -113,8 +126,7 @@ static enum status fill_file(struct grid_reader *g, struct error *err)
 static uint64_t rows_most(const struct grid_reader *g)
 {
     uint64_t most = g->limits.budget / 8, useful;
-    if (!mul_u64(g->chunk * g->unit, (uint64_t)BAND_TURNS * decode_threads(g->decode),
-                 &useful) ||
+    if (!mul_u64(g->chunk * g->unit, decode_threads(g->decode), &useful) ||
         useful > BAND_BYTES)
         useful = BAND_BYTES;
     useful = useful < BAND_LEAST ? BAND_LEAST : useful;
@@ -130,54 +142,82 @@ static void find_band(const struct grid_reader *g, uint64_t offset, struct band 
     out->end = out->begin + out->box.units * g->unit;
 }
 
-static void run_ahead(void *reader)
+/* --- bands to come ---------------------------------------------------------------------- */
+
+static struct ahead *ahead_at(struct grid_reader *g, unsigned i)
 {
-    struct grid_reader *g = reader;
-    error_clear(&g->next_error);
-    decode_to_memory(g->decode, g->slices, &g->next.box,
-                     g->memory.room + g->next_memory.room, g->next_memory.at,
-                     &g->next_error);
+    return &g->ahead[(g->ahead_first + i) % AHEAD_BANDS];
 }
 
-/* Somebody has read [from, to) of this band: if that goes on, begin with the next one. */
+/* Whether the band in `a` is to be decoded ahead, and can be within half of the budget. */
+static bool worth_it(const struct grid_reader *g, const struct ahead *a)
+{
+    uint64_t len = a->band.end - a->band.begin;
+    if (!g->ahead_count && len < g->limits.ahead_least)
+        return false;
+    return bands_memory(g) - a->memory.room + len <= g->limits.budget / 2 &&
+           !decode_nothing(g->decode, g->slices, &a->band.box);
+}
+
+/* Begin with bands after the last that was begun, until all threads have enough to do. */
+static void begin_ahead(struct grid_reader *g)
+{
+    uint64_t chunks = 0, end = g->band.end;
+    for (unsigned i = 0; i < AHEAD_BANDS; i++) {
+        struct ahead *a = ahead_at(g, i);
+        if (i == g->ahead_count) {
+            if (end >= g->base.size ||
+                chunks >= (uint64_t)AHEAD_TURNS * decode_threads(g->decode))
+                return;
+            find_band(g, end, &a->band);
+            if (!worth_it(g, a) || !buffer_grow(&a->memory, a->band.end - a->band.begin))
+                return;
+            a->job = decode_begin(g->decode, g->slices, &a->band.box,
+                                  g->limits.budget / 2, a->memory.at);
+            if (!a->job)
+                return;
+            g->ahead_count++;
+        }
+        chunks += a->band.box.units / g->chunk;
+        end = a->band.end;
+    }
+}
+
+/* Somebody has read [from, to) of this band: if that goes on, begin with the next ones. */
 static void go_ahead(struct grid_reader *g, uint64_t from, uint64_t to)
 {
     uint64_t begin = g->band.begin, end = g->band.end;
     bool goes_on = from == g->read_to;
     g->read_to = to;
-    if (!goes_on || g->looked || g->kind != BAND_MEMORY || end >= g->base.size ||
-        to - begin < (end - begin) / AHEAD_FROM)
+    if (!goes_on || g->looked || g->kind != BAND_MEMORY ||
+        (!g->ahead_count && to - begin < (end - begin) / AHEAD_FROM))
         return;
     g->looked = true;
-    find_band(g, end, &g->next);
-    uint64_t len = g->next.end - g->next.begin;
-    if (len >= g->limits.ahead_least && len <= g->limits.budget / 4 &&
-        !decode_nothing(g->decode, g->slices, &g->next.box) &&
-        buffer_grow(&g->next_memory, len))
-        g->ahead = threads_start(1, run_ahead, g);
+    begin_ahead(g);
 }
 
 static void stop_ahead(struct grid_reader *g)
 {
-    threads_join(g->ahead);
-    g->ahead = NULL;
+    for (; g->ahead_count; g->ahead_count--)
+        decode_drop(ahead_at(g, g->ahead_count - 1)->job);
 }
 
 /* The band that was decoded ahead; false: it is not the one. */
 static bool take_next(struct grid_reader *g, uint64_t offset, struct error *err)
 {
-    bool ready = g->ahead;
-    stop_ahead(g);
-    if (!ready || offset < g->next.begin || offset >= g->next.end)
+    struct ahead *a = ahead_at(g, 0);
+    if (!g->ahead_count || offset < a->band.begin || offset >= a->band.end) {
+        stop_ahead(g);
         return false;
+    }
     struct buffer memory = g->memory;
-    g->memory = g->next_memory;
-    g->next_memory = memory;
-    g->band = g->next;
-    if (g->next_error.status == OK)
+    g->memory = a->memory;
+    a->memory = memory;
+    g->band = a->band;
+    if (decode_finish(a->job, err) == OK)
         g->kind = BAND_MEMORY;
-    else
-        *err = g->next_error;
+    g->ahead_first = (g->ahead_first + 1) % AHEAD_BANDS;
+    g->ahead_count--;
     return true;
 }
 
@@ -379,7 +419,8 @@ void grid_reader_close(struct grid_reader *g)
     if (g->fd >= 0)
         close(g->fd);
     free(g->memory.at);
-    free(g->next_memory.at);
+    for (unsigned i = 0; i < AHEAD_BANDS; i++)
+        free(g->ahead[i].memory.at);
     free(g->slices);
     free(g);
 }

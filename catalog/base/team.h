@@ -1,0 +1,53 @@
+/*
+ * team.h - threads that stay, for jobs of numbered pieces: all work on the first job that has
+ * pieces left, so that a job's last pieces and the next one's first are done side by side.
+ *
+ * The pieces are done by the threads, and by the caller while it waits for a job. Without
+ * threads (the system gives none, or none were asked for) the caller does all.
+ *
+ *   struct team_job job = {.count = n, .most = 4, .run = decode_some, .context = &band};
+ *   team_add(team, &job);
+ *   ... something else ...
+ *   team_finish(team, &job);
+ *
+ * Everything but `run` happens on one thread, the caller's.
+ */
+#ifndef CKPTDB_BASE_TEAM_H
+#define CKPTDB_BASE_TEAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "catalog/base/threads.h"
+
+struct team;
+
+struct team_job {
+    uint64_t count;   /* pieces */
+    unsigned most;    /* runs of them at once, at least 1 and at most THREADS_MAX */
+    uint64_t at_once; /* pieces that are given out together; 0: one */
+    /* Do pieces [from, to). `desk`: below the largest `most`; no other run has the same at the
+     * same time. False: no more pieces of the job are begun. */
+    bool (*run)(void *context, unsigned desk, uint64_t from, uint64_t to);
+    void *context;
+    /* The team's: */
+    struct team_job *next;
+    uint64_t begun, active;
+};
+
+/* NULL: no memory. No thread is started yet. */
+struct team *team_new(void);
+/* There must be no jobs. Takes NULL. */
+void team_free(struct team *);
+
+/* Have this many threads besides the caller, if there are fewer; as many as the system gives. */
+void team_grow(struct team *, unsigned threads);
+
+/* The job stays where it is until one of these two is called. */
+void team_add(struct team *, struct team_job *);
+/* All its pieces have been done, or one said that no more are to be. */
+void team_finish(struct team *, struct team_job *);
+/* No more of its pieces are begun, and those that were have been done. */
+void team_drop(struct team *, struct team_job *);
+
+#endif
