@@ -1,6 +1,9 @@
+/* CPU_COUNT: */
+#define _GNU_SOURCE /* NOLINT(bugprone-*,cert-*,readability-*): its own name */
 #include "catalog/base/threads.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,7 +19,12 @@ struct threads {
 
 unsigned threads_cores(void)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    /* A container, and taskset, may give fewer than there are. More than a cpu_set_t holds,
+     * and it fails. */
+    cpu_set_t allowed;
+    long n = sched_getaffinity(0, sizeof(allowed), &allowed) == 0
+                 ? CPU_COUNT(&allowed)
+                 : sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
 }
 
