@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "catalog/base/pages.h"
 #include "catalog/codec/codec.h"
 
 #define ROOM_LEAST   ((uint64_t)64 << 10)
@@ -114,7 +115,7 @@ static enum status reserve(struct run *r, uint64_t room)
         return OK;
     free(s->at);
     s->len = 0;
-    s->at = room <= SIZE_MAX ? malloc((size_t)room) : NULL;
+    s->at = room <= SIZE_MAX ? pages_alloc((size_t)room) : NULL;
     if (!s->at)
         return no_memory(r, room);
     s->len = (size_t)room;
