@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "catalog/base/list.h"
 #include "catalog/base/search.h"
 #include "catalog/codec/codec.h"
 #include "catalog/codec/message.h"
@@ -31,14 +32,10 @@ static enum status add_run(struct field_source *s, const struct message_field *f
     if (s->count == RUNS_MAX)
         return error_set(err, ERR_LIMIT, s->inner->name, NO_OFFSET,
                          "a list in more than %zu pieces", RUNS_MAX);
-    if (s->count == s->space) {
-        size_t space = s->space ? s->space * 2 : 4;
-        struct run *runs = realloc(s->runs, space * sizeof(*runs));
-        if (!runs)
-            return error_set(err, ERR_MEMORY, s->inner->name, NO_OFFSET, "no memory");
-        s->runs = runs;
-        s->space = space;
-    }
+    struct run *runs = list_grow(s->runs, s->count, &s->space, sizeof(*runs));
+    if (!runs)
+        return error_set(err, ERR_MEMORY, s->inner->name, NO_OFFSET, "no memory");
+    s->runs = runs;
     s->runs[s->count++] = (struct run){f->at, s->base.size};
     s->base.size += f->len;
     return OK;

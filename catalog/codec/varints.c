@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "catalog/base/list.h"
 #include "catalog/codec/codec.h"
 
 #define MARK_EVERY  4096
@@ -27,14 +28,11 @@ struct varints_source {
 
 static enum status add_mark(struct varints_source *v, uint64_t at, struct error *err)
 {
-    if (v->mark_count == v->mark_space) {
-        size_t space = v->mark_space ? v->mark_space * 2 : 16;
-        uint64_t *marks = realloc(v->marks, space * sizeof(*marks));
-        if (!marks)
-            return error_set(err, ERR_MEMORY, v->inner->name, NO_OFFSET, "no memory");
-        v->marks = marks;
-        v->mark_space = space;
-    }
+    uint64_t *marks =
+        list_grow(v->marks, (size_t)v->mark_count, &v->mark_space, sizeof(*marks));
+    if (!marks)
+        return error_set(err, ERR_MEMORY, v->inner->name, NO_OFFSET, "no memory");
+    v->marks = marks;
     v->marks[v->mark_count++] = at;
     return OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/list.h"
 #include "catalog/content/stat_bins.h"
 #include "catalog/content/stats.h"
 #include "catalog/convert/convert.h"
@@ -145,14 +146,11 @@ static void table_give(struct stat_tables *t, struct table *given)
 
 static bool push(struct stat_outcome *o, uint32_t bin, uint64_t count)
 {
-    if (o->bin_count == o->bin_space) {
-        const size_t space = o->bin_space ? 2 * o->bin_space : 64;
-        struct stat_count *larger = realloc(o->bins, space * sizeof(*larger));
-        if (!larger)
-            return false;
-        o->bins = larger;
-        o->bin_space = space;
-    }
+    struct stat_count *bins =
+        list_grow(o->bins, o->bin_count, &o->bin_space, sizeof(*bins));
+    if (!bins)
+        return false;
+    o->bins = bins;
     o->bins[o->bin_count++] = (struct stat_count){bin, count};
     return true;
 }

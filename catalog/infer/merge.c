@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/list.h"
 #include "catalog/base/text.h"
 #include "catalog/infer/draft.h"
 
@@ -39,11 +40,7 @@ static bool is_reference(const struct token *t)
 
 static void merge_add_place(struct merging *m, struct draft_place p)
 {
-    struct draft_place *grown = m->place;
-    if (m->places == m->space) {
-        m->space = m->space ? 2 * m->space : 4096;
-        grown = realloc(m->place, m->space * sizeof(*grown));
-    }
+    struct draft_place *grown = list_grow(m->place, m->places, &m->space, sizeof(*grown));
     m->failed = m->failed || !grown;
     if (!grown)
         return;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/list.h"
 #include "catalog/base/text.h"
 #include "catalog/infer/draft.h"
 
@@ -77,11 +78,7 @@ struct widening {
 
 static void add_place(struct widening *w, struct draft_place p)
 {
-    struct draft_place *grown = w->place;
-    if (w->places == w->space) {
-        w->space = w->space ? 2 * w->space : 1024;
-        grown = realloc(w->place, w->space * sizeof(*grown));
-    }
+    struct draft_place *grown = list_grow(w->place, w->places, &w->space, sizeof(*grown));
     w->failed = w->failed || !grown;
     if (!grown)
         return;

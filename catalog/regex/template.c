@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/list.h"
 #include "catalog/regex/pytext.h"
 #include "catalog/regex/pytoken.h"
 #include "catalog/regex/regex.h"
@@ -30,16 +31,12 @@ struct reader {
 static void add_piece(struct reader *r, struct piece piece)
 {
     struct template *t = r->to;
-    if (t->count == t->space) {
-        size_t space = t->space ? t->space * 2 : 4;
-        struct piece *grown = realloc(t->pieces, space * sizeof(*grown));
-        if (!grown) {
-            error_set(r->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for a template");
-            return;
-        }
-        t->pieces = grown;
-        t->space = space;
+    struct piece *grown = list_grow(t->pieces, t->count, &t->space, sizeof(*grown));
+    if (!grown) {
+        error_set(r->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for a template");
+        return;
     }
+    t->pieces = grown;
     t->pieces[t->count++] = piece;
 }
 

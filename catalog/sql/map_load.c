@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/list.h"
 #include "catalog/db/schema.h"
 
 /* A tree as it is read: both arrays grow. */
@@ -342,11 +343,7 @@ int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_sou
     if (id)
         sqlite3_bind_value(s, 1, id);
     while (memory && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        struct map_source *grown = *out;
-        if (*count == space) {
-            space = space ? space * 2 : 16;
-            grown = realloc(*out, space * sizeof(*grown));
-        }
+        struct map_source *grown = list_grow(*out, *count, &space, sizeof(*grown));
         memory = grown != NULL;
         if (!memory)
             break;

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/list.h"
+
 #define SUPER_BLOCKS_MAX 66 /* of an extensible array */
 
 struct chunk_walk {
@@ -62,14 +64,10 @@ static enum status add_chunk(struct chunk_walk *w, const uint64_t *place,
     w->h->chunks--;
     if (!add_u64(address, w->h->base, &chunk.offset))
         return index_damaged(w, address, "a chunk past the end");
-    if (out->count == out->space) {
-        size_t space = out->space ? out->space * 2 : 16;
-        void *list = realloc(out->at, space * sizeof(*out->at));
-        if (!list)
-            return hdf5_no_memory(w->h, w->err);
-        out->at = list;
-        out->space = space;
-    }
+    void *list = list_grow(out->at, out->count, &out->space, sizeof(*out->at));
+    if (!list)
+        return hdf5_no_memory(w->h, w->err);
+    out->at = list;
     out->at[out->count++] = chunk;
     return OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/list.h"
 #include "importer/container/pickle_private.h"
 
 /* --- failing ---------------------------------------------------------------------------- */
@@ -170,14 +171,10 @@ bool pickle_push(struct machine *m, pickle_ref ref)
 {
     if (!ref)
         return false;
-    if (m->depth == m->stack_space) {
-        size_t space = 2 * m->stack_space;
-        pickle_ref *stack = realloc(m->stack, space * sizeof(*stack));
-        if (!stack)
-            return pickle_no_memory(m);
-        m->stack = stack;
-        m->stack_space = space;
-    }
+    pickle_ref *stack = list_grow(m->stack, m->depth, &m->stack_space, sizeof(*stack));
+    if (!stack)
+        return pickle_no_memory(m);
+    m->stack = stack;
     m->stack[m->depth++] = ref;
     return true;
 }
@@ -295,14 +292,10 @@ bool pickle_gather(struct machine *m, enum pickle_kind kind, size_t count)
 
 bool pickle_mark(struct machine *m)
 {
-    if (m->mark_count == m->mark_space) {
-        size_t space = m->mark_space ? 2 * m->mark_space : 64;
-        size_t *marks = realloc(m->marks, space * sizeof(*marks));
-        if (!marks)
-            return pickle_no_memory(m);
-        m->marks = marks;
-        m->mark_space = space;
-    }
+    size_t *marks = list_grow(m->marks, m->mark_count, &m->mark_space, sizeof(*marks));
+    if (!marks)
+        return pickle_no_memory(m);
+    m->marks = marks;
     m->marks[m->mark_count++] = m->depth;
     m->fence = m->depth;
     return true;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/list.h"
 #include "importer/format/torch_facts.h"
 
 /* Flags of nodes. */
@@ -80,17 +81,10 @@ struct walk {
 
 static bool push(struct walk *w, struct frame f)
 {
-    if (w->depth == w->space) {
-        size_t space = w->space ? 2 * w->space : 64;
-        struct frame *frames = realloc(w->frames, space * sizeof(*frames));
-        if (!frames) {
-            error_set(w->t->job->err, ERR_MEMORY, w->t->job->path, NO_OFFSET,
-                      "no memory");
-            return false;
-        }
-        w->frames = frames;
-        w->space = space;
-    }
+    struct frame *frames = list_grow(w->frames, w->depth, &w->space, sizeof(*frames));
+    if (!frames)
+        return torch_no_memory(w->t, w->t->job->err);
+    w->frames = frames;
     w->frames[w->depth++] = f;
     return true;
 }
