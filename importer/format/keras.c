@@ -143,10 +143,7 @@ static enum status keras_index(struct job *job)
     struct zip z;
     if (zip_open(job->source, job->arena, &z, job->err) != OK)
         return job->err->status;
-    if (z.trailing)
-        job_issue(job, ISSUE_WARNING, NULL, job->source->size - z.trailing,
-                  "trailing-bytes", "%llu bytes after the archive are not part of it",
-                  (unsigned long long)z.trailing);
+    job_trailing(job, NULL, job->source->size - z.trailing, z.trailing, "the archive");
     if (!zip_find(&z, METADATA) && !zip_find(&z, WEIGHTS)) {
         error_set(job->err, ERR_CORRUPT, job->path, NO_OFFSET,
                   "a zip archive without metadata.json and model.weights.h5");

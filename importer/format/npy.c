@@ -52,10 +52,7 @@ static enum status check_size(struct job *job, const struct npy_head *head)
                   (unsigned long long)head->nbytes, (unsigned long long)there);
         return error_code(job->err, "truncated");
     }
-    if (there > head->nbytes)
-        job_issue(job, ISSUE_WARNING, NULL, head->size + head->nbytes, "trailing-bytes",
-                  "%llu bytes after the array are not part of it",
-                  (unsigned long long)(there - head->nbytes));
+    job_trailing(job, NULL, head->size + head->nbytes, there - head->nbytes, "the array");
     return OK;
 }
 

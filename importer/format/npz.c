@@ -163,10 +163,7 @@ static enum status npz_index(struct job *job)
     struct zip z;
     if (zip_open(job->source, job->arena, &z, job->err) != OK)
         return job->err->status;
-    if (z.trailing)
-        job_issue(job, ISSUE_WARNING, NULL, job->source->size - z.trailing,
-                  "trailing-bytes", "%llu bytes after the archive are not part of it",
-                  (unsigned long long)z.trailing);
+    job_trailing(job, NULL, job->source->size - z.trailing, z.trailing, "the archive");
     job_sum_kind(job, "crc32");
     for (uint64_t i = 0; i < z.count; i++)
         if (add_member(job, &z, &z.members[i]) != OK)

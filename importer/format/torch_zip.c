@@ -137,10 +137,8 @@ enum status torch_zip_open(struct torch_tree *t, const struct source *source,
     *out = (struct torch_zip){.arena = t->arena, .file = file, .base = base};
     if (zip_open(source, t->arena, &out->zip, err) != OK)
         return err->status;
-    if (out->zip.trailing)
-        job_issue(t->job, ISSUE_WARNING, t->path, base + source->size - out->zip.trailing,
-                  "trailing-bytes", "%llu bytes after the archive are not part of it",
-                  (unsigned long long)out->zip.trailing);
+    job_trailing(t->job, t->path, base + source->size - out->zip.trailing,
+                 out->zip.trailing, "the archive");
     if (add_members(out, err) != OK || check_version(t, out, err) != OK)
         return err->status;
     out->exported =

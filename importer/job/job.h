@@ -123,5 +123,8 @@ enum issue_severity {
 void job_issue(struct job *, enum issue_severity, const char *path, uint64_t offset,
                const char *code, const char *fmt, ...) PRINTF_LIKE(6, 7);
 void job_issue_error(struct job *, enum issue_severity, const struct error *);
+/* The warning of bytes that are not used; `after` is "the archive". 0 bytes: none. */
+void job_trailing(struct job *, const char *path, uint64_t offset, uint64_t bytes,
+                  const char *after);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * job_private.h - the inside of a job, for the files that make it up: job.c (what formats
- * call), layout.c (sums and digests), reuse.c (layouts shared by equal headers).
+ * job_private.h - the inside of a job, for the files that make it up: job.c and job_tensor.c (what
+ * formats call), job_run.c, layout.c (sums and digests), reuse.c (layouts shared by equal headers).
  */
 #ifndef CKPTDB_IMPORTER_JOB_PRIVATE_H
 #define CKPTDB_IMPORTER_JOB_PRIVATE_H
@@ -42,6 +42,21 @@ struct job_private {
     uint64_t offered_end, offered_metas;
     struct text scratch;
 };
+
+static inline struct job_private *job_inside(struct job *job)
+{
+    return job->private;
+}
+
+/* job.c */
+enum status job_no_memory(struct job *);
+/* A file of the checkpoint; `identity` NULL: it is not there. */
+enum status job_add_file(struct job *, const char *path, const char *role,
+                         const struct file_identity *identity, uint32_t *file);
+/* To be closed with the job. */
+enum status job_keep_source(struct job *, struct source *);
+/* A name as it is catalogued: UTF-8 without NUL. False: it cannot be (an issue was made). */
+bool job_clean_name(struct job *, const char **name, size_t *len);
 
 /* layout.c: pack extents, add up modules and dtypes, compute the digests. */
 enum status layout_finish(struct job *, struct error *err);

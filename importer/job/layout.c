@@ -21,7 +21,7 @@
 static enum status append_sums(struct job *job, const struct pending_extents *e,
                                uint64_t *first_plus_1)
 {
-    struct job_private *p = job->private;
+    struct job_private *p = job_inside(job);
     struct batch *b = job->batch;
     *first_plus_1 = 0;
     if (!b->sum_kind || !e->sums)
@@ -48,7 +48,7 @@ static bool any_cuts(const struct batch_tensor *t, const struct pending_extents 
 
 static enum status pack_all(struct job *job)
 {
-    struct job_private *p = job->private;
+    struct job_private *p = job_inside(job);
     job->batch->sum_count = job->batch->sum_kind ? p->layout->tensor_count : 0;
     for (uint64_t i = 0; i < p->pending_count; i++) {
         const struct pending_extents *e = &p->pending[i];
@@ -359,7 +359,7 @@ void meta_digest(struct batch *b)
 
 enum status layout_finish(struct job *job, struct error *err)
 {
-    struct batch_layout *l = ((struct job_private *)job->private)->layout;
+    struct batch_layout *l = job_inside(job)->layout;
     if (pack_all(job) != OK || add_up(job, l) != OK || layout_fold(job, l) != OK)
         return error_set(err, ERR_MEMORY, job->path, NO_OFFSET,
                          "no memory left to index this checkpoint");

@@ -76,7 +76,7 @@ static struct shared_layout *find(struct reuse *r, struct bytes header, uint64_t
 
 bool job_reuse(struct job *job, struct bytes header, uint64_t *data_end)
 {
-    struct job_private *p = job->private;
+    struct job_private *p = job_inside(job);
     struct reuse *r = p->request->reuse;
     struct batch *b = job->batch;
     if (!r || b->shared || p->layout->tensor_count || !header.len)
@@ -107,7 +107,7 @@ bool job_reuse(struct job *job, struct bytes header, uint64_t *data_end)
 
 bool job_reuse_offer(struct job *job, struct bytes header, uint64_t data_end)
 {
-    struct job_private *p = job->private;
+    struct job_private *p = job_inside(job);
     if (!p->request->reuse || header.len > KEPT_BYTES_MAX / 4)
         return false;
     p->offered = header;
@@ -119,7 +119,7 @@ bool job_reuse_offer(struct job *job, struct bytes header, uint64_t data_end)
 /* Move the batch's arena into a shared layout that the batch then uses like any other. */
 void reuse_publish(struct job *job)
 {
-    struct job_private *p = job->private;
+    struct job_private *p = job_inside(job);
     struct reuse *r = p->request->reuse;
     struct batch *b = job->batch;
     uint64_t hash = hash_bytes(p->offered.at, p->offered.len, r->seed);

@@ -1,0 +1,218 @@
+#include "importer/job/job_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/store/store.h"
+#include "importer/job/job_private.h"
+#include "importer/job/step.h"
+
+/* Its row tells a later import whether entries came or went. */
+static enum status add_directory(struct job *job, const char *path)
+{
+    struct file_identity identity;
+    uint32_t file;
+    if (file_identify(path, &identity, job->err) != OK)
+        return job->err->status;
+    return job_add_file(job, path, "directory", &identity, &file);
+}
+
+static enum status open_primary(struct job *job, const struct job_request *request)
+{
+    struct file_identity identity = {0};
+    uint32_t file;
+    struct source *source = request->source;
+    job->batch->folder =
+        !source && request->format->probe_dir && path_is(request->path, ENTRY_FOLDER);
+    if (job->batch->folder)
+        return add_directory(job, request->path);
+    if (source)
+        identity.size = source->size;
+    else if (source_open_file(request->path, SOURCE_HEADERS, &source, &identity,
+                              job->err) != OK)
+        return job->err->status;
+    if (job_keep_source(job, source) != OK)
+        return job->err->status;
+    job->source = source;
+    return job_add_file(job, request->path, "data", &identity, &file);
+}
+
+static void give_up(struct job *job)
+{
+    struct batch *b = job->batch;
+    b->failed = true;
+    b->layout = NULL;
+    b->sums = NULL;
+    b->sum_kind = NULL;
+    b->meta_count = 0;
+    uint64_t before = b->issue_count;
+    job_issue_error(job, ISSUE_ERROR, job->err);
+    if (b->issue_count == before) { /* not even memory to say so */
+        b->last = (struct batch_issue){.path = job->path,
+                                       .offset = NO_OFFSET,
+                                       .code = error_word(job->err),
+                                       .message = "no memory left to index it"};
+        b->issues = &b->last;
+        b->issue_count = 1;
+    }
+}
+
+static void close_all(struct job_private *p)
+{
+    for (struct open_source *o = p->opened; o; o = o->next)
+        source_close(o->source);
+    strmap_release(&p->names);
+    strmap_release(&p->kinds);
+    text_release(&p->scratch);
+}
+
+/* Megatron has a folder for each rank in that of the step: RUN/iter_0000100/mp_rank_00/FILE. It is
+ * taken out of the path, to be the item. NULL: there is none, or no memory. */
+static const char *take_rank_folder(struct job *job, struct text *path)
+{
+    const char *end = strrchr(path->at, '/'), *begin = end;
+    while (begin && begin > path->at && begin[-1] != '/')
+        begin--;
+    if (!begin || strncmp(begin, "mp_rank_", 8) != 0)
+        return NULL;
+    const char *item = arena_copy(job->arena, begin, (size_t)(end - begin));
+    path->len = (size_t)(begin - path->at);
+    path->at[path->len] = '\0';
+    return item;
+}
+
+/* Where the files say no step, their folder may; of a directory, its own name. */
+static enum status take_step_of_folder(struct job *job)
+{
+    struct batch *b = job->batch;
+    struct text path = {0};
+    size_t length;
+    text_addf(&path, job->source ? "%s" : "%s/", job->path);
+    if (!text_str(&path)) {
+        text_release(&path);
+        return job_no_memory(job);
+    }
+    const char *item = take_rank_folder(job, &path);
+    b->has_step = step_of_folder(text_str(&path), &b->step, &length);
+    if (b->has_step && !b->run)
+        b->run = arena_copy(job->arena, job->path, length);
+    if (b->has_step && !b->item)
+        b->item = item;
+    text_release(&path);
+    return OK;
+}
+
+/* A file whose name only its own program knows: T5X's train_ds-000-of-001.index. */
+static bool is_companion(const char *name)
+{
+    const struct format *f = format_for_file(&(struct probe){.name = name});
+    return f && !f->index;
+}
+
+/* Nothing else in a directory that is a checkpoint is looked at: that is said. */
+static void report_inside(struct job *job, const struct job_request *request)
+{
+    const struct batch *b = job->batch;
+    uint64_t count = 0;
+    const char *first = NULL;
+    struct strmap own = {0};
+    size_t dir = strlen(job->path) + 1;
+    bool added;
+    for (uint64_t i = 0; i < b->file_count; i++)
+        if (strlen(b->files[i].path) > dir &&
+            !strmap_add(&own, b->files[i].path + dir, strlen(b->files[i].path + dir),
+                        &added))
+            job_no_memory(job);
+    for (uint64_t i = 0; i < request->sibling_count; i++) {
+        const char *name = request->siblings[i];
+        if (!format_claims_name(name) || strmap_get(&own, name, strlen(name)) ||
+            is_companion(name))
+            continue;
+        first = first ? first : name;
+        count++;
+    }
+    strmap_release(&own);
+    if (count)
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "passed-over",
+                  "files that are named like checkpoints and are no part of this one: "
+                  "%llu, such as \"%.200s\"; not looked at (import them by their names)",
+                  (unsigned long long)count, first);
+}
+
+static enum status run(struct job *job, const struct job_request *request)
+{
+    struct job_private *p = job_inside(job);
+    if (open_primary(job, request) != OK)
+        return job->err->status;
+    request->format->index(job);
+    job_neighbours(job);
+    if (job->err->status != OK)
+        return job->err->status;
+    if (job->batch->folder)
+        report_inside(job, request);
+    /* job_*() may have failed while the format went on. */
+    if (job->err->status != OK)
+        return job->err->status;
+    if (p->layout) {
+        if (layout_finish(job, job->err) != OK)
+            return job->err->status;
+        job->batch->layout = p->layout;
+    }
+    if (!job->batch->has_step && take_step_of_folder(job) != OK)
+        return job->err->status;
+    meta_digest(job->batch);
+    return OK;
+}
+
+enum status job_run_index(const struct job_request *request, struct batch **out,
+                          struct error *err)
+{
+    struct batch *b = calloc(1, sizeof(*b));
+    if (!b) {
+        source_close(request->source);
+        return error_set(err, ERR_MEMORY, request->path, NO_OFFSET, "no memory");
+    }
+    b->arena.ceiling = LIMIT_ARENA_BYTES;
+    struct job_private p = {.request = request};
+    struct job job = {
+        .format = request->format,
+        .path = request->path,
+        .arena = &b->arena,
+        .err = err,
+        .threads = request->threads ? request->threads : 1,
+        .batch = b,
+        .private = &p,
+    };
+    b->path =
+        arena_copy(&b->arena, request->checkpoint_path, strlen(request->checkpoint_path));
+    b->format = request->format->name;
+    p.layout = arena_alloc(&b->arena, sizeof(*p.layout));
+    if (!b->path || !p.layout) {
+        source_close(request->source);
+        job_no_memory(&job);
+    } else {
+        run(&job, request);
+    }
+    p.last_words = true;
+    if (p.issues_dropped)
+        job_issue(&job, ISSUE_WARNING, NULL, NO_OFFSET, "more-issues",
+                  "%llu more issues of this checkpoint are not listed",
+                  (unsigned long long)p.issues_dropped);
+    if (err->status != OK)
+        give_up(&job);
+    close_all(&p);
+    if (err->status == OK && p.offered.len && !b->issue_count)
+        reuse_publish(&job);
+    *out = b;
+    return err->status;
+}
+
+void batch_free(struct batch *b)
+{
+    if (!b)
+        return;
+    shared_layout_drop(b->shared);
+    arena_release(&b->arena);
+    free(b);
+}

@@ -1,0 +1,476 @@
+/*
+ * job_tensor.c - tensors as formats claim them: each claim is checked once, against its shape and
+ * dtype and the ends of the files, and kept in the layout.
+ */
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/codec/codec.h"
+#include "importer/job/job_private.h"
+
+static bool fits_file(struct job *job, uint32_t file, uint64_t offset, uint64_t stored)
+{
+    const struct batch *b = job->batch;
+    uint64_t end;
+    return file < b->file_count && add_u64(offset, b->files[file].base, &end) &&
+           add_u64(end, stored, &end) && end <= b->files[file].identity.size;
+}
+
+/* The tensor's data is not where it should be: keep the row without it. */
+static void lose_data(struct tensor_claim *t)
+{
+    t->storage = STORAGE_NONE;
+    t->codec = NULL;
+    t->strides = NULL;
+    t->extents = NULL;
+    t->extent_count = 0;
+    t->grid = NULL;
+    t->stored = 0;
+    t->sums = NULL;
+}
+
+/* Does a run of a file that is missing or too short at least make sense? Its row then says
+ * where the data should be. */
+static bool run_is_possible(struct job *job, uint32_t file, uint64_t offset,
+                            uint64_t stored)
+{
+    const struct batch *b = job->batch;
+    uint64_t end;
+    return file < b->file_count && add_u64(offset, b->files[file].base, &end) &&
+           add_u64(end, stored, &end) && end <= INT64_MAX;
+}
+
+/* False where the file is missing: the format has reported that. */
+static bool file_is_there(struct job *job, uint32_t file)
+{
+    const struct batch *b = job->batch;
+    return file >= b->file_count || b->files[file].present;
+}
+
+static void check_extents(struct job *job, struct tensor_claim *t, const char *name)
+{
+    const struct batch *b = job->batch;
+    for (uint64_t i = 0; i < t->extent_count; i++) {
+        const struct extent *e = &t->extents[i];
+        if (t->storage == STORAGE_INLINE)
+            continue;
+        if (fits_file(job, e->file, e->offset, e->stored))
+            continue;
+        if (file_is_there(job, e->file))
+            job_issue(job, ISSUE_ERROR,
+                      e->file < b->file_count ? b->files[e->file].path : NULL, e->offset,
+                      "truncated",
+                      "data of tensor \"%.200s\" ends past the end of the file", name);
+        if (!run_is_possible(job, e->file, e->offset, e->stored))
+            lose_data(t);
+        return;
+    }
+}
+
+/* How many bytes a chain makes `nbytes` of, where that does not depend on the values: of
+ * `elements` elements, the other way round. False: it does, or the chain is not that plain. */
+static bool stored_exactly(const char *codec, uint64_t elements, uint64_t nbytes,
+                           uint64_t *stored)
+{
+    char step[CODEC_STEP_BYTES];
+    const char *argument;
+    uint64_t sums = 0;
+    bool unpacked = false;
+    while (codec && codec_chain_next(&codec, step, &argument)) {
+        if (strcmp(step, "crc32c") == 0)
+            sums += 4;
+        else if (strcmp(step, "unpack") == 0)
+            unpacked = true;
+        else if (strcmp(step, "swap") != 0 && strcmp(step, "flip") != 0)
+            return false;
+    }
+    return add_u64(unpacked ? elements : nbytes, sums, stored);
+}
+
+/* Most tensors have the dtype of the one before. */
+static const struct dtype *dtype_of(struct job *job, const struct tensor_claim *t)
+{
+    struct dtype *last = &job_inside(job)->last_dtype;
+    if (!last->name || (last->name != t->dtype && strcmp(last->name, t->dtype) != 0))
+        dtype_find(t->dtype, last);
+    return last;
+}
+
+/* Does a run of elements as they are hold the box that its strides reach over? */
+static bool holds_view(const struct tensor_claim *t, const struct extent *e,
+                       const struct dtype *dtype)
+{
+    const uint64_t *shape = e->shape ? e->shape : t->shape;
+    uint64_t reach = 0, far, room = e->stored / dtype->block_bytes;
+    for (unsigned d = 0; d < t->rank; d++) {
+        if (!shape[d])
+            return true;
+        if (shape[d] > 1 &&
+            (e->strides[d] < 0 || !mul_u64(shape[d] - 1, (uint64_t)e->strides[d], &far) ||
+             !add_u64(reach, far, &reach)))
+            return false;
+    }
+    return reach < room;
+}
+
+/* What extents have of their own (tensor.h). */
+static void check_own(struct job *job, struct tensor_claim *t, const char *name)
+{
+    struct own_codecs own = {.count = 0};
+    const struct dtype *dtype = t->dtype_unknown ? NULL : dtype_of(job, t);
+    for (uint64_t i = 0; i < t->extent_count; i++) {
+        const struct extent *e = &t->extents[i];
+        const char *codec = e->codec ? e->codec : t->codec;
+        if (e->codec && own_codec_number(&own, e->codec) == OWN_CODECS_MAX)
+            job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-pieces",
+                      "the parts of tensor \"%.200s\" have more than %d codecs", name,
+                      OWN_CODECS_MAX);
+        else if (e->strides && !(codec && *codec) && dtype && dtype_sized(dtype) &&
+                 !holds_view(t, e, dtype))
+            job_issue(job, ISSUE_ERROR, NULL, e->offset, "size-mismatch",
+                      "a part of tensor \"%.200s\" reaches past its %llu bytes", name,
+                      (unsigned long long)e->stored);
+        else
+            continue;
+        lose_data(t);
+        return;
+    }
+}
+
+/* A chunk has all of its box, also where it reaches over the tensor's edge. False after an
+ * issue: the value has another length. */
+static bool check_length(struct job *job, const struct tensor_claim *t,
+                         const struct grid_value *v, const char *name)
+{
+    const struct grid *g = t->grid;
+    const struct dtype *dtype = t->dtype_unknown ? NULL : dtype_of(job, t);
+    const char *path =
+        v->file < job->batch->file_count ? job->batch->files[v->file].path : NULL;
+    uint64_t elements, nbytes, need;
+    if (g->levels != 1 || g->level[0].codec || !dtype || !dtype_sized(dtype) ||
+        !shape_elements(g->level[0].shape, t->rank, &elements) ||
+        !dtype_nbytes(dtype, elements, &nbytes) ||
+        !stored_exactly(v->codec ? v->codec : t->codec, elements, nbytes, &need) ||
+        v->stored == need)
+        return true;
+    job_issue(job, ISSUE_ERROR, path, grid_value_inline(v) ? NO_OFFSET : v->offset,
+              "size-mismatch",
+              "chunk %llu of tensor \"%.200s\" has %llu bytes, its shape and dtype need "
+              "%llu",
+              (unsigned long long)v->index, name, (unsigned long long)v->stored,
+              (unsigned long long)need);
+    return false;
+}
+
+/* A value that cannot be read takes the whole tensor with it; its row says where the others
+ * are. `copy` is for a grid that is changed. */
+static void check_grid(struct job *job, struct tensor_claim *t, struct grid *copy,
+                       const char *name)
+{
+    const struct batch *b = job->batch;
+    const struct grid *g = t->grid;
+    if (!grid_valid(g, t->shape, t->rank)) {
+        job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-chunks",
+                  "the chunks of tensor \"%.200s\" are no grid of it", name);
+        lose_data(t);
+        return;
+    }
+    for (uint64_t i = 0; i < g->value_count; i++) {
+        const struct grid_value *v = &g->values[i];
+        const bool fits =
+            grid_value_inline(v) || fits_file(job, v->file, v->offset, v->stored);
+        if (fits && check_length(job, t, v, name))
+            continue;
+        if (!fits && file_is_there(job, v->file))
+            job_issue(job, ISSUE_ERROR,
+                      v->file < b->file_count ? b->files[v->file].path : NULL, v->offset,
+                      "truncated",
+                      "data of tensor \"%.200s\" ends past the end of the file", name);
+        if (!fits && !run_is_possible(job, v->file, v->offset, v->stored)) {
+            lose_data(t);
+            return;
+        }
+        *copy = *g;
+        copy->incomplete = true;
+        t->grid = copy;
+        return;
+    }
+}
+
+/* What a claim's shape and dtype amount to. */
+struct measured {
+    uint64_t elements, nbytes;
+    bool sized, counted;
+};
+
+static void check_data(struct job *job, struct tensor_claim *t, const char *name,
+                       const struct measured *m)
+{
+    const struct batch *b = job->batch;
+    uint64_t need;
+    if (t->storage != STORAGE_RANGE) {
+        check_extents(job, t, name);
+        check_own(job, t, name);
+        return;
+    }
+    const char *path = t->file < b->file_count ? b->files[t->file].path : NULL;
+    if (!fits_file(job, t->file, t->offset, t->stored) && file_is_there(job, t->file))
+        job_issue(job, ISSUE_ERROR, path, t->offset, "truncated",
+                  "data of tensor \"%.200s\" (%llu bytes) ends past the end of the file",
+                  name, (unsigned long long)t->stored);
+    if (!run_is_possible(job, t->file, t->offset, t->stored)) {
+        lose_data(t);
+    } else if (m->sized && !t->strides &&
+               stored_exactly(t->codec, m->elements, m->nbytes, &need) &&
+               t->stored != need) {
+        job_issue(job, ISSUE_ERROR, path, t->offset, "size-mismatch",
+                  "tensor \"%.200s\" has %llu bytes, its shape and dtype need %llu", name,
+                  (unsigned long long)t->stored, (unsigned long long)need);
+        lose_data(t);
+    }
+}
+
+/* False after an issue. */
+static bool measure(struct job *job, const struct tensor_claim *t, const char *name,
+                    struct measured *m)
+{
+    *m = (struct measured){.counted = true};
+    const struct dtype *dtype = t->dtype_unknown ? NULL : dtype_of(job, t);
+    m->sized = dtype && dtype_sized(dtype);
+    m->counted = !dtype || dtype_counts(dtype);
+    if (t->shape_unknown)
+        return true;
+    bool possible =
+        t->rank <= TENSOR_RANK_MAX && shape_elements(t->shape, t->rank, &m->elements) &&
+        m->elements <= INT64_MAX &&
+        (!m->sized ||
+         (dtype_nbytes(dtype, m->elements, &m->nbytes) && m->nbytes <= INT64_MAX));
+    for (unsigned d = 0; possible && d < t->rank; d++)
+        possible = t->shape[d] <= INT64_MAX;
+    if (!possible)
+        job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "shape-overflow",
+                  "the shape of tensor \"%.200s\" is impossible: left out", name);
+    return possible;
+}
+
+static bool name_is_new(struct job *job, const char *name, size_t len)
+{
+    bool added = false;
+    if (!strmap_add(&job_inside(job)->names, name, len, &added)) {
+        job_no_memory(job);
+        return false;
+    }
+    if (!added)
+        job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "duplicate-name",
+                  "tensor \"%.200s\" occurs twice: the later one is left out", name);
+    return added;
+}
+
+static enum status keep_sums(struct job *job, const struct tensor_claim *t)
+{
+    struct job_private *p = job_inside(job);
+    struct batch *b = job->batch;
+    struct batch_layout *l = p->layout;
+    if (t->extent_count) {
+        void *list = arena_grow(job->arena, p->pending, p->pending_count,
+                                &p->pending_space, sizeof(*p->pending));
+        if (!list)
+            return job_no_memory(job);
+        p->pending = list;
+        p->pending[p->pending_count++] = (struct pending_extents){
+            l->tensor_count, t->extents, t->extent_count, t->sums};
+    }
+    if (!b->sum_kind)
+        return OK;
+    void *sums =
+        arena_grow(job->arena, b->sums, l->tensor_count, &p->sum_space, sizeof(*b->sums));
+    if (!sums)
+        return job_no_memory(job);
+    b->sums = sums;
+    b->sums[l->tensor_count] = t->sums && t->storage == STORAGE_RANGE ? t->sums[0] : 0;
+    return OK;
+}
+
+static void *copied(struct arena *arena, const void *from, size_t count, size_t size,
+                    bool *failed)
+{
+    if (!from)
+        return NULL;
+    void *to = arena_array(arena, count ? count : 1, size);
+    if (!to)
+        *failed = true;
+    else if (count)
+        memcpy(to, from, count * size);
+    return to;
+}
+
+void job_expect(struct job *job, uint64_t tensors)
+{
+    struct job_private *p = job_inside(job);
+    if (p->layout->tensor_count || tensors > LIMIT_TENSORS)
+        return;
+    p->layout->tensors =
+        arena_room(job->arena, (size_t)tensors * sizeof(*p->layout->tensors));
+    p->tensor_space = p->layout->tensors ? (size_t)tensors : 0;
+}
+
+static struct bytes packed_grid(struct job *job, const struct tensor_claim *t,
+                                bool *failed)
+{
+    struct text *out = &job_inside(job)->scratch;
+    if (!t->grid)
+        return (struct bytes){0};
+    text_reset(out);
+    const char *kept = extents_pack_grid(out, t->grid, t->rank)
+                           ? arena_copy(job->arena, out->at, out->len)
+                           : NULL;
+    *failed |= !kept;
+    return (struct bytes){(const uint8_t *)kept, out->len};
+}
+
+/* What a kind is known by. */
+static bool kind_key(struct text *out, const struct tensor_claim *t)
+{
+    const char *dtype = t->dtype_unknown ? "" : t->dtype;
+    const uint64_t *shape = t->shape_unknown ? NULL : t->shape;
+    text_reset(out);
+    text_add(out, dtype, strlen(dtype) + 1);
+    text_addc(out, (char)(t->dtype_unknown | t->shape_unknown << 1));
+    text_addc(out, (char)t->rank);
+    if (shape && t->rank)
+        text_add(out, (const char *)shape, t->rank * sizeof(*shape));
+    return text_str(out) != NULL;
+}
+
+static const struct batch_kind *new_kind(struct job *job, const struct tensor_claim *t,
+                                         const struct measured *m)
+{
+    struct text *text = &job_inside(job)->scratch;
+    struct batch_kind *k = arena_alloc(job->arena, sizeof(*k));
+    bool failed = !k;
+    if (failed)
+        return NULL;
+    *k = (struct batch_kind){
+        .dtype = t->dtype_unknown ? "" : t->dtype,
+        .elements = m->elements,
+        .nbytes = m->nbytes,
+        .rank = (uint8_t)t->rank,
+        .shape_unknown = t->shape_unknown,
+        .dtype_unknown = t->dtype_unknown,
+        .sized = m->sized && !t->shape_unknown,
+        .counted = m->counted,
+    };
+    if (t->shape_unknown)
+        return k;
+    text_reset(text);
+    shape_print(text, t->shape, t->rank);
+    k->shape = copied(job->arena, t->shape, t->rank, sizeof(*t->shape), &failed);
+    k->shape_text = text_str(text) ? arena_copy(job->arena, text->at, text->len) : NULL;
+    return failed || !k->shape_text ? NULL : k;
+}
+
+/* A dtype and a shape, once for all tensors that have them. NULL: no memory. */
+static const struct batch_kind *keep_kind(struct job *job, const struct tensor_claim *t,
+                                          const struct measured *m)
+{
+    struct job_private *p = job_inside(job);
+    const char *kept;
+    bool added = false;
+    uint64_t *place = kind_key(&p->scratch, t)
+                          ? strmap_keep(&p->kinds, job->arena, p->scratch.at,
+                                        p->scratch.len, &kept, &added)
+                          : NULL;
+    if (!place)
+        return NULL;
+    if (added) {
+        const struct batch_kind *kind = new_kind(job, t, m);
+        void *list = kind ? arena_grow(job->arena, p->kind_list, p->kind_count,
+                                       &p->kind_space, sizeof(*p->kind_list))
+                          : NULL;
+        if (!list)
+            return NULL;
+        p->kind_list = list;
+        *place = p->kind_count;
+        p->kind_list[p->kind_count++] = kind;
+    }
+    return p->kind_list[*place];
+}
+
+/* What the claim has of its own in this way; NULL without *failed: nothing. Extents are packed in
+ * the end, and a grid now. */
+static struct batch_coding *keep_coding(struct job *job, const struct tensor_claim *t,
+                                        bool *failed)
+{
+    if (!t->codec && !t->strides && !t->grid)
+        return NULL;
+    struct batch_coding *c = arena_alloc(job->arena, sizeof(*c));
+    if (!c) {
+        *failed = true;
+        return NULL;
+    }
+    *c = (struct batch_coding){
+        copied(job->arena, t->codec, t->codec ? strlen(t->codec) + 1 : 0, 1, failed),
+        copied(job->arena, t->strides, t->rank, sizeof(*t->strides), failed),
+        packed_grid(job, t, failed),
+    };
+    return c;
+}
+
+static enum status keep_tensor(struct job *job, const struct tensor_claim *t,
+                               const char *name, size_t len, const struct measured *m)
+{
+    struct job_private *p = job_inside(job);
+    struct batch_layout *l = p->layout;
+    bool failed = keep_sums(job, t) != OK;
+    const struct batch_kind *kind = failed ? NULL : keep_kind(job, t, m);
+    struct batch_coding *coding = keep_coding(job, t, &failed);
+    struct batch_tensor *list = arena_grow(job->arena, l->tensors, l->tensor_count,
+                                           &p->tensor_space, sizeof(*l->tensors));
+    if (!list || !kind || failed)
+        return job_no_memory(job);
+    l->tensors = list;
+    list[l->tensor_count++] = (struct batch_tensor){
+        .name = name,
+        .kind = kind,
+        .coding = coding,
+        .offset = t->storage == STORAGE_RANGE ? t->offset : 0,
+        .stored = t->stored,
+        .key = hash_key(name, len),
+        .name_len = (uint32_t)len,
+        .file = t->storage == STORAGE_RANGE ? t->file : NO_FILE,
+        .storage = (uint8_t)t->storage,
+        .stored_unknown = t->stored_unknown,
+    };
+    return OK;
+}
+
+enum status job_tensor(struct job *job, const struct tensor_claim *claim)
+{
+    struct job_private *p = job_inside(job);
+    struct tensor_claim t = *claim;
+    struct grid grid;
+    const char *name = t.name;
+    size_t len = t.name_len;
+    struct measured m;
+
+    p->name_bytes += len;
+    if (p->layout->tensor_count >= LIMIT_TENSORS || len > LIMIT_NAME_BYTES ||
+        p->name_bytes > LIMIT_NAMES_BYTES)
+        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET,
+                         "more than %llu tensors, a name over %llu bytes, or names over "
+                         "%llu bytes in all",
+                         (unsigned long long)LIMIT_TENSORS,
+                         (unsigned long long)LIMIT_NAME_BYTES,
+                         (unsigned long long)LIMIT_NAMES_BYTES);
+    if (!job_clean_name(job, &name, &len))
+        return job->err->status;
+    if (!(name = arena_copy(job->arena, name, len)))
+        return job_no_memory(job);
+    if (!measure(job, &t, name, &m) || (!t.unique && !name_is_new(job, name, len)))
+        return job->err->status;
+    if (t.grid)
+        check_grid(job, &t, &grid, name);
+    else
+        check_data(job, &t, name, &m);
+    return keep_tensor(job, &t, name, len, &m);
+}
