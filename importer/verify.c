@@ -9,6 +9,7 @@
 #include "catalog/base/text.h"
 #include "catalog/base/work.h"
 #include "catalog/codec/codec.h"
+#include "catalog/content/current.h"
 #include "catalog/content/verify.h"
 #include "catalog/db/schema.h"
 #include "catalog/db/write.h"
@@ -487,17 +488,29 @@ static enum status copy_rows(struct verifier *v, const struct verified *c,
     return err->status;
 }
 
-/* A checkpoint that was imported anew or forgotten meanwhile has no result. */
+/* What was compared is not of a checkpoint that was imported anew or forgotten meanwhile. */
+static bool is_as_it_was(struct verifier *v, const struct verified *c, struct error *err)
+{
+    char *now = content_stamp(v->catalog, c->id, err);
+    const bool same = now && strcmp(now, c->stamp) == 0;
+    if (now && !same && v->options->renewed)
+        v->options->renewed(v->options->context, c->path);
+    sqlite3_free(now);
+    return same;
+}
+
 static enum status keep_result(struct verifier *v, const struct verified *c,
                                struct error *err)
 {
     char sql[400];
+    if (!is_as_it_was(v, c, err))
+        return err->status;
     snprintf(sql, sizeof(sql),
              "DELETE FROM damages WHERE checkpoint = %lld;"
              "INSERT OR REPLACE INTO verifications"
-             " SELECT id, %lld, %d, 1 FROM checkpoints WHERE id = %lld",
-             (long long)c->id, (long long)time(NULL), v->options->quick,
-             (long long)c->id);
+             " VALUES (%lld, %lld, %d, 1)",
+             (long long)c->id, (long long)c->id, (long long)time(NULL),
+             v->options->quick);
     return db_exec(v->catalog, sql, err) == OK ? copy_rows(v, c, err) : err->status;
 }
 
@@ -534,9 +547,11 @@ static enum status add_checkpoint(struct verifier *v, sqlite3_stmt *s, struct er
     *c = (struct verified){.id = sqlite3_column_int64(s, 0),
                            .format =
                                format_named((const char *)sqlite3_column_text(s, 2))};
+    const char *stamp = (const char *)sqlite3_column_text(s, 5);
     c->path = arena_copy(&v->arena, path, strlen(path));
+    c->stamp = stamp ? arena_copy(&v->arena, stamp, strlen(stamp)) : NULL;
     c->primary = primary ? arena_copy(&v->arena, primary, strlen(primary)) : c->path;
-    if (!c->path || !c->primary)
+    if (!c->path || !c->primary || !c->stamp)
         return error_memory(err);
     if (c->format && list_siblings(v, c, v->count ? c - 1 : NULL, err) == OK)
         v->readable++;
@@ -549,8 +564,8 @@ static enum status load(struct verifier *v, size_t *skipped, struct error *err)
     static const char sql[] =
         "SELECT c.id, c.path, c.format, (SELECT f.path FROM files f WHERE f.id = c.id << 24),"
         " NOT ?2 AND EXISTS (SELECT 1 FROM verifications v WHERE v.id = c.id AND v.open"
-        "                    AND v.quick <= ?3)"
-        " FROM json_each(?1) j JOIN checkpoints c ON c.id = j.value"
+        "                    AND v.quick <= ?3),"
+        " " CONTENT_STAMP " FROM json_each(?1) j JOIN checkpoints c ON c.id = j.value"
         " ORDER BY c.format NOT IN (SELECT value FROM json_each(?4)), 4, 2";
     struct text ids = {0}, known = {0};
     sqlite3_stmt *s = NULL;

@@ -27,6 +27,9 @@ struct verify_options {
         void *context); /* asked on any thread; true ends all with ERR_INTERRUPTED */
     /* How far it has come: "checkpoints", or "B". On the caller's thread. */
     void (*progress)(void *context, const char *unit, uint64_t done, uint64_t total);
+    /* A checkpoint that was imported anew meanwhile: it has no result. One that was forgotten needs
+     * none. May be NULL. */
+    void (*renewed)(void *context, const char *path);
 };
 
 /* *skipped: checkpoints that had been verified before an interruption. */

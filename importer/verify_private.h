@@ -13,6 +13,7 @@
 struct verified {
     int64_t id, fresh; /* in the catalog; in what was just indexed, 0: it could not be */
     const char *path, *primary;
+    const char *stamp;     /* content_stamp() as the work began */
     const char *directory; /* whose files are the siblings */
     const struct format *format;
     const char *const *siblings;

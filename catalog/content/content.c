@@ -94,7 +94,8 @@ static enum status take_outcome(void *context, const struct sweep_part *t, void 
     run->tensor_failed = false;
     if (err->status != OK || run->algorithm != CONTENT_HASH)
         return err->status;
-    return keep_bytes(w, t->len, &run->uncommitted, err);
+    return keep_bytes(w, t->tensor->id >> TENSOR_ORD_BITS, t->len, &run->uncommitted,
+                      err);
 }
 
 /* --- sweeps --------------------------------------------------------------------------------- */
@@ -186,8 +187,10 @@ static enum status keep_checkpoint(sqlite3 *db, int64_t checkpoint,
     sqlite3_stmt *s = NULL;
     char text[DIGEST_TEXT];
     digest_print(hash, text);
-    if (prepare(db, "INSERT OR REPLACE INTO checkpoint_hashes VALUES (?1, ?2)", &s,
-                err) == OK) {
+    if (prepare(db,
+                "INSERT OR REPLACE INTO checkpoint_hashes"
+                " SELECT id, ?2 FROM checkpoints WHERE id = ?1",
+                &s, err) == OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
         sqlite3_bind_text(s, 2, text, -1, SQLITE_TRANSIENT);
         db_step(db, s, "cannot keep a hash", err);

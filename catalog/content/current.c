@@ -59,3 +59,22 @@ bool content_is_current(const struct content_work *w, int64_t checkpoint,
         drop_known(w->db, checkpoint, err);
     return good && err->status == OK;
 }
+
+char *content_stamp(sqlite3 *db, int64_t checkpoint, struct error *err)
+{
+    static const char sql[] =
+        "SELECT " CONTENT_STAMP " FROM checkpoints c WHERE c.id = ?1";
+    sqlite3_stmt *s = NULL;
+    char *stamp = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK) {
+        sqlite3_bind_int64(s, 1, checkpoint);
+        rc = sqlite3_step(s);
+    }
+    if (rc == SQLITE_ROW)
+        stamp = sqlite3_mprintf("%s", sqlite3_column_text(s, 0));
+    if (rc == SQLITE_ROW ? !stamp : rc != SQLITE_DONE)
+        db_error(db, "cannot read the catalog", err);
+    sqlite3_finalize(s);
+    return stamp;
+}

@@ -1,5 +1,9 @@
 #include "catalog/content/keep.h"
 
+#include <string.h>
+
+#include "catalog/content/current.h"
+
 #define KEEP_SECONDS 2
 #define KEEP_BYTES   (UINT64_C(1) << 32)
 
@@ -33,12 +37,21 @@ enum status keep_pause(const struct content_work *w, struct error *err)
     return content_commit(w->db, err);
 }
 
-enum status keep_bytes(const struct content_work *w, uint64_t bytes, uint64_t *since,
-                       struct error *err)
+enum status keep_bytes(const struct content_work *w, int64_t checkpoint, uint64_t bytes,
+                       uint64_t *since, struct error *err)
 {
     *since += bytes;
     if (*since < KEEP_BYTES)
         return OK;
     *since = 0;
-    return content_commit(w->db, err) == OK ? begin(w, err) : err->status;
+    char *before = content_stamp(w->db, checkpoint, err), *after = NULL;
+    if (err->status == OK && content_commit(w->db, err) == OK && begin(w, err) == OK)
+        after = content_stamp(w->db, checkpoint, err);
+    if (err->status == OK && (!before || !after || strcmp(before, after) != 0))
+        error_set(
+            err, ERR_CHANGED, NULL, NO_OFFSET,
+            "a checkpoint was imported anew or forgotten while it was read; try again");
+    sqlite3_free(before);
+    sqlite3_free(after);
+    return err->status;
 }

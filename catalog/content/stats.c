@@ -178,7 +178,8 @@ static enum status end_tensor(struct run *run, const struct stored_tensor *t,
         keep(run, t, err);
     if (err->status == OK)
         begin_tensor(run);
-    return err->status == OK ? keep_bytes(run->work, t->nbytes, &run->uncommitted, err)
+    return err->status == OK ? keep_bytes(run->work, t->id >> TENSOR_ORD_BITS, t->nbytes,
+                                          &run->uncommitted, err)
                              : err->status;
 }
 

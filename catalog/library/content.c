@@ -157,6 +157,13 @@ static void verify_progress(void *context, const char *unit, uint64_t done,
     work_progress(w, done, total);
 }
 
+static void verify_renewed(void *context, const char *path)
+{
+    const struct working *w = context;
+    library_say(w->catalog, "%s was imported anew while it was verified: verify it again",
+                path);
+}
+
 enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options *given,
                                  uint64_t *skipped, struct ckptdb_error *error)
 {
@@ -174,6 +181,7 @@ enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options 
         .context = &w,
         .stop = work_stopped,
         .progress = verify_progress,
+        .renewed = verify_renewed,
     };
     const char *file = sqlite3_db_filename(c->db, "main");
     if (!file || !*file) /* what is read anew is compared by a second connection */

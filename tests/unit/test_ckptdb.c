@@ -619,6 +619,80 @@ static void test_contents(void **state)
     ckptdb_close(db);
 }
 
+/* --- what another program does meanwhile --- */
+
+struct meanwhile {
+    char path[128]; /* of the catalog */
+    int64_t gone, renewed;
+    bool done;
+    char said[300];
+};
+
+/* Once the headers were read anew, another program forgets one checkpoint, and imports another one. */
+static void interfere(void *context, const char *doing, uint64_t done, uint64_t total)
+{
+    struct meanwhile *m = context;
+    char sql[200];
+    ckptdb *other;
+    (void)doing, (void)done, (void)total;
+    if (m->done)
+        return;
+    m->done = true;
+    assert_int_equal(ckptdb_open(m->path, CKPTDB_WRITE, &other, NULL), CKPTDB_OK);
+    assert_int_equal(ckptdb_forget(other, &m->gone, 1, NULL), CKPTDB_OK);
+    snprintf(
+        sql, sizeof(sql),
+        "UPDATE checkpoints SET imported = imported + 1, mtime_ns = 0 WHERE id = %lld;"
+        "UPDATE files SET size = 1 WHERE id >> 24 = %lld",
+        (long long)m->renewed, (long long)m->renewed);
+    assert_int_equal(sqlite3_exec(ckptdb_sqlite(other), sql, NULL, NULL, NULL),
+                     SQLITE_OK);
+    ckptdb_close(other);
+}
+
+static void hear_last(void *context, const char *line)
+{
+    struct meanwhile *m = context;
+    snprintf(m->said, sizeof(m->said), "%s", line);
+}
+
+static void test_meanwhile(void **state)
+{
+    static const char *const names[] = {"a.safetensors", "b.safetensors",
+                                        "c.safetensors"};
+    const char *paths[] = {own_folder};
+    struct ckptdb_import_options o = {.size = sizeof(o), .paths = paths, .path_count = 1};
+    struct meanwhile m = {.gone = 2, .renewed = 3};
+    const struct ckptdb_watch watch = {
+        .size = sizeof(watch), .context = &m, .progress = interfere, .say = hear_last};
+    const int64_t ids[] = {1, 2, 3};
+    const struct ckptdb_content_options all = {
+        .size = sizeof(all), .checkpoints = ids, .count = 3};
+    struct ckptdb_error err;
+    ckptdb *db;
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        write_model(names[i]);
+    snprintf(m.path, sizeof(m.path), "%s/catalog.db", own_folder);
+    assert_int_equal(ckptdb_open(m.path, CKPTDB_CREATE, &db, &err), CKPTDB_OK);
+    assert_int_equal(ckptdb_import(db, &o, NULL, &err), CKPTDB_OK);
+    ckptdb_watch(db, &watch);
+    assert_int_equal(ckptdb_verify(db, &all, NULL, &err), CKPTDB_OK);
+    assert_true(m.done);
+    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM damages"), 0);
+    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT sum(id) FROM verifications"), 1);
+    assert_non_null(strstr(m.said, "c.safetensors was imported anew"));
+    /* The next checkpoint may get the number of the one that is gone. */
+    ckptdb_watch(db, NULL);
+    assert_int_equal(ckptdb_hash(db, &all, NULL, &err), CKPTDB_OK);
+    assert_int_equal(
+        asked(ckptdb_sqlite(db), "SELECT count(*) FROM checkpoint_hashes WHERE id = 2"),
+        0);
+    assert_int_equal(
+        asked(ckptdb_sqlite(db), "SELECT id FROM checkpoint_hashes WHERE id < 3"), 1);
+    ckptdb_close(db);
+}
+
 static bool see_pair(void *context, const struct ckptdb_pair *p)
 {
     struct heard *h = context;
@@ -681,16 +755,16 @@ static void test_formats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_opening),        IN_FOLDER(test_finding),
-        IN_FOLDER(test_listing),        IN_FOLDER(test_slices),
-        IN_FOLDER(test_reading),        IN_FOLDER(test_stream),
-        IN_FOLDER(test_changed),        IN_FOLDER(test_threads),
-        IN_FOLDER(test_maps),           IN_FOLDER(test_exporting),
-        IN_FOLDER(test_stopping),       IN_FOLDER(test_settings),
-        cmocka_unit_test(test_words),   IN_FOLDER(test_cells),
-        IN_FOLDER(test_files),          IN_FOLDER(test_places),
-        IN_FOLDER(test_contents),       IN_FOLDER(test_inferring),
-        cmocka_unit_test(test_formats),
+        IN_FOLDER(test_opening),      IN_FOLDER(test_finding),
+        IN_FOLDER(test_listing),      IN_FOLDER(test_slices),
+        IN_FOLDER(test_reading),      IN_FOLDER(test_stream),
+        IN_FOLDER(test_changed),      IN_FOLDER(test_threads),
+        IN_FOLDER(test_maps),         IN_FOLDER(test_exporting),
+        IN_FOLDER(test_stopping),     IN_FOLDER(test_settings),
+        cmocka_unit_test(test_words), IN_FOLDER(test_cells),
+        IN_FOLDER(test_files),        IN_FOLDER(test_places),
+        IN_FOLDER(test_contents),     IN_FOLDER(test_meanwhile),
+        IN_FOLDER(test_inferring),    cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
