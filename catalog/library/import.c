@@ -219,8 +219,10 @@ enum ckptdb_status ckptdb_forget(ckptdb *c, const int64_t *checkpoints, size_t c
                                  struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
+    struct ckptdb_watch watch = c->watch;
     struct writer *writer;
-    if (writer_open(c->db, NULL, NULL, NULL, &writer, &err) == OK) {
+    if (writer_open(c->db, NULL, watch.stop ? library_wait : NULL, c, &writer, &err) ==
+        OK) {
         for (size_t i = 0; i < count && err.status == OK; i++)
             writer_drop(writer, checkpoints[i], &err);
         if (err.status == OK)
@@ -228,5 +230,7 @@ enum ckptdb_status ckptdb_forget(ckptdb *c, const int64_t *checkpoints, size_t c
         else
             writer_abort(writer);
     }
+    watch.size = sizeof(watch);
+    ckptdb_watch(c, &watch); /* a writer has its own way to wait */
     return library_end(&err, error);
 }

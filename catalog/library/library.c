@@ -107,6 +107,11 @@ enum status library_lookup(ckptdb *c, struct lookup **out, struct error *err)
 
 #define STATEMENT_STEPS 4000 /* of a statement between two questions whether to stop */
 
+/* For a writer, where there is somebody who can stop the waiting. */
+#define WAIT_MS         60000
+#define WAIT_STEP_MS    20
+#define WAIT_NOTICED_MS 1000
+
 bool library_stopped(void *context)
 {
     const ckptdb *c = context;
@@ -118,6 +123,18 @@ static int stop_statement(void *context)
     return library_stopped(context);
 }
 
+/* Somebody who can stop the waiting is told of it, and need not be refused soon. */
+int library_wait(void *context, int times)
+{
+    ckptdb *c = context;
+    if (library_stopped(c) || times >= WAIT_MS / WAIT_STEP_MS)
+        return 0;
+    if (times == WAIT_NOTICED_MS / WAIT_STEP_MS)
+        library_say(c, "waiting: another program is writing the catalog");
+    sqlite3_sleep(WAIT_STEP_MS);
+    return 1;
+}
+
 void ckptdb_watch(ckptdb *c, const struct ckptdb_watch *watch)
 {
     c->watch = (struct ckptdb_watch){0};
@@ -125,6 +142,10 @@ void ckptdb_watch(ckptdb *c, const struct ckptdb_watch *watch)
         library_take(&c->watch, sizeof(c->watch), watch, watch->size);
     sqlite3_progress_handler(c->db, c->watch.stop ? STATEMENT_STEPS : 0,
                              c->watch.stop ? stop_statement : NULL, c);
+    if (c->watch.stop)
+        sqlite3_busy_handler(c->db, library_wait, c);
+    else
+        sqlite3_busy_timeout(c->db, DB_BUSY_MS);
 }
 
 void library_say(const ckptdb *c, const char *fmt, ...)

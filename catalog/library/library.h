@@ -30,6 +30,9 @@ void library_say(const ckptdb *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Whether the watch wants the work to end; `context` is a ckptdb. Any thread. */
 bool library_stopped(void *context);
 
+/* SQLite's busy handler where the watch can stop; `context` is a ckptdb. */
+int library_wait(void *context, int times);
+
 /* A struct that a caller filled, of which it knew `size` bytes, as this library has it: what is not
  * there is 0. */
 void library_take(void *to, size_t to_size, const void *from, size_t size);

@@ -12,3 +12,22 @@ wait
 "$CKPTDB_BIN" 'SELECT count(*) = count(DISTINCT path), count(DISTINCT run) FROM checkpoint;
     SELECT count(*) = count(DISTINCT name) FROM names;
     SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> '"'ok'"
+echo '-- who waits for another writer is told so, and Ctrl-C ends it'
+until_there() { for _ in $(seq 200); do grep -q "$1" "$2" 2>/dev/null && return; sleep 0.1; done; }
+mkfifo hold
+"$CKPTDB_BIN" -f - <hold >held & # it has the catalog for itself until its input ends
+exec 5>hold
+echo "BEGIN IMMEDIATE; SELECT 'mine';" >&5
+until_there mine held
+for each in 'forget 1' 'hash --again' verify "DELETE FROM ruleset WHERE name = 'x'"; do
+    case $each in DELETE*) set -- "$each" ;; *) set -- $each ;; esac
+    "$CKPTDB_BIN" "$@" >out 2>&1 &
+    until_there waiting out
+    kill -INT $!
+    begin=$(date +%s)
+    wait $!
+    echo "$each: status $?$([ $(($(date +%s) - begin)) -lt 8 ] && echo ', soon')"
+    grep waiting out
+done
+exec 5>&-
+wait
