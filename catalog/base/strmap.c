@@ -64,16 +64,18 @@ static inline struct two_words last_words(const uint8_t *bytes, size_t len)
     return (struct two_words){0, 0};
 }
 
-/* Multiply and fold, two words at a time; the seed and the length enter. */
+/* Multiply and fold, two words at a time. The two secrets of a product must not tell each other by XOR:
+ * else texts could be chosen that exchange its factors. Nor must the length meet bytes of the text in one
+ * XOR, which could undo it: it enters last, where only what the texts made is. */
 uint64_t hash_bytes(const void *bytes, size_t len, uint64_t seed)
 {
     const uint8_t *at = bytes;
-    uint64_t h = seed ^ len;
+    uint64_t h = seed * 0x9E3779B97F4A7C15u;
     struct two_words last = last_words(at, len);
     for (size_t left = len; left > 16; at += 16, left -= 16)
         h = mix(load_u64le(at) ^ seed, load_u64le(at + 8) ^ h);
     h = mix(last.a ^ seed, last.b ^ h);
-    return mix(h ^ 0x9E3779B97F4A7C15u, seed);
+    return mix(h ^ 0x9E3779B97F4A7C15u, seed ^ len);
 }
 
 struct hash_key hash_key(const void *bytes, size_t len)

@@ -38,6 +38,50 @@ static void map_keeps_ids(void **state)
     name_map_release(&m);
 }
 
+/* Texts of a few letters that differ in few bits, all of them up to a length: each has its own key. */
+static void short_texts_differ(void **state)
+{
+    (void)state;
+    static const char letters[] = {'a', 'b', 'e', '/'};
+    struct strmap seen = {0};
+    struct arena arena = {0};
+    const char *kept;
+    bool added;
+    for (size_t len = 0, texts = 1; len <= 8; len++, texts *= sizeof(letters))
+        for (size_t i = 0; i < texts; i++) {
+            char text[8];
+            for (size_t k = 0, rest = i; k < len; k++, rest /= sizeof(letters))
+                text[k] = letters[rest % sizeof(letters)];
+            struct hash_key key = hash_key(text, len);
+            assert_non_null(strmap_keep(&seen, &arena, (const char *)&key, sizeof(key),
+                                        &kept, &added));
+            assert_true(added);
+        }
+    strmap_release(&seen);
+    arena_release(&arena);
+}
+
+/* Two words that are exchanged, and what lengths differ by put into the words. */
+static void words_do_not_cancel(void **state)
+{
+    (void)state;
+    const uint8_t text[16] = "encoder/decoder/";
+    for (unsigned flip = 0; flip < 256; flip++) {
+        uint8_t other[16];
+        for (size_t i = 0; i < 16; i++)
+            other[i] = (uint8_t)(text[i ^ 8] ^ (i % 8 ? 0 : flip));
+        struct hash_key a = hash_key(text, 16), b = hash_key(other, 16);
+        assert_memory_not_equal(&a, &b, sizeof(a));
+    }
+    for (unsigned flip = 0; flip < 256; flip++) {
+        uint8_t other[16];
+        for (size_t i = 0; i < 15; i++)
+            other[i] = (uint8_t)(text[i] ^ (i == 7 ? flip : 0));
+        struct hash_key a = hash_key(text, 16), b = hash_key(other, 15);
+        assert_memory_not_equal(&a, &b, sizeof(a));
+    }
+}
+
 /* Each byte counts, and so does the length, at every length up to several words. */
 static void hash_sees_all(void **state)
 {
@@ -132,10 +176,9 @@ static void writer_forgets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(map_keeps_ids),
-        cmocka_unit_test(hash_sees_all),
-        cmocka_unit_test(writer_knows_all),
-        cmocka_unit_test(writer_forgets),
+        cmocka_unit_test(map_keeps_ids),       cmocka_unit_test(short_texts_differ),
+        cmocka_unit_test(words_do_not_cancel), cmocka_unit_test(hash_sees_all),
+        cmocka_unit_test(writer_knows_all),    cmocka_unit_test(writer_forgets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
