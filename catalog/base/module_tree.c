@@ -5,7 +5,8 @@
 
 #include "catalog/base/text.h"
 
-#define RANGES_SHOWN 4 /* of a folded node's numbers */
+#define RANGES_SHOWN      4 /* of a folded node's numbers */
+#define MODULE_NAME_BYTES ((size_t)1 << 30)
 
 /* hash_bytes() wants seeds with bits all over; these tell a dtype from a shape. */
 #define SEED_DTYPE UINT64_C(0xA0761D6478BD642F)
@@ -15,7 +16,7 @@
 static uint32_t *find(const struct module_tree *t, uint32_t parent, const char *name,
                       size_t len)
 {
-    size_t mask = t->space * 2 - 1;
+    size_t mask = t->index_space - 1;
     size_t i = hash_bytes(name, len, hash_seed() + parent * SEED_DTYPE) & mask;
     for (; t->index[i]; i = (i + 1) & mask) {
         const struct module *m = &t->nodes[t->index[i]];
@@ -25,33 +26,46 @@ static uint32_t *find(const struct module_tree *t, uint32_t parent, const char *
     return &t->index[i];
 }
 
+static bool grow_index(struct module_tree *t)
+{
+    if (t->count < t->index_space / 4 * 3)
+        return true;
+    free(t->index); /* it is made anew from the nodes */
+    t->index_space = t->index_space ? t->index_space * 2 : 32;
+    t->index = calloc(t->index_space, sizeof(*t->index));
+    for (uint32_t i = 1; t->index && i < t->count; i++)
+        *find(t, t->nodes[i].parent, t->nodes[i].name, t->nodes[i].len) = i;
+    return t->index != NULL;
+}
+
 /* Not from the arena, which would keep every smaller array. */
+static void *grow_list(void *list, uint32_t count, size_t *space, size_t size)
+{
+    if (count < *space)
+        return list;
+    size_t wanted = *space ? *space * 2 : 16;
+    void *grown = count > UINT32_MAX / 2 ? NULL : realloc(list, wanted * size);
+    *space = grown ? wanted : *space;
+    return grown;
+}
+
 static bool grow(struct module_tree *t)
 {
-    if (t->count < t->space)
-        return true;
-    size_t space = t->space ? t->space * 2 : 16;
-    struct module *nodes =
-        t->count > UINT32_MAX / 2 ? NULL : realloc(t->nodes, space * sizeof(*nodes));
+    struct module *nodes = grow_list(t->nodes, t->count, &t->space, sizeof(*nodes));
     t->nodes = nodes ? nodes : t->nodes;
-    uint32_t *index = nodes ? calloc(space * 2, sizeof(*index)) : NULL;
-    if (!index)
-        return false;
-    free(t->index);
-    t->index = index;
-    t->space = space;
-    for (uint32_t i = 1; i < t->count; i++)
-        *find(t, nodes[i].parent, nodes[i].name, nodes[i].len) = i;
-    return true;
+    return nodes && grow_index(t);
 }
 
 bool module_tree_init(struct module_tree *t, char separator)
 {
-    *t = (struct module_tree){.separator = separator, .dtype = "", .shape = ""};
-    if (!grow(t))
+    *t = (struct module_tree){.separator = separator};
+    t->kinds = grow_list(NULL, 0, &t->kind_space, sizeof(*t->kinds));
+    if (!t->kinds || !grow(t))
         return false;
-    t->nodes[0] = (struct module){.name = "", .label = "", .dtype = "", .shape = ""};
+    t->nodes[0] = (struct module){.name = ""};
     t->count = 1;
+    t->kinds[0] = (struct module_kind){.dtype = "", .shape = ""};
+    t->kind_count = 1;
     return true;
 }
 
@@ -59,30 +73,85 @@ void module_tree_release(struct module_tree *t)
 {
     free(t->index);
     free(t->nodes);
+    free(t->kinds);
+    strmap_release(&t->kind_map);
+    text_release(&t->last);
     arena_release(&t->arena);
     *t = (struct module_tree){0};
 }
 
+const char *module_tree_dtype(const struct module_tree *t, const struct module *m)
+{
+    return t->kinds[m->kind].dtype;
+}
+
+const char *module_tree_shape(const struct module_tree *t, const struct module *m)
+{
+    return t->kinds[m->kind].shape;
+}
+
 /* --- building ----------------------------------------------------------------------------- */
 
-/* The child of `parent` for the component at [begin, end) of a name; 0 without memory. */
-static uint32_t child(struct module_tree *t, uint32_t parent, const char *name,
-                      size_t begin, size_t end)
+static bool is_kind(const struct module_tree *t, uint32_t kind, const char *dtype,
+                    const char *shape)
 {
-    if (!grow(t))
-        return 0;
-    uint32_t *found = find(t, parent, name + begin, end - begin);
-    if (*found)
-        return *found;
+    const struct module_kind *k = &t->kinds[kind];
+    return kind &&
+           (t->borrows ? k->shape == shape && k->dtype == dtype
+                       : strcmp(k->shape, shape) == 0 && strcmp(k->dtype, dtype) == 0);
+}
+
+/* Two texts as a key. */
+static const char *pair_key(struct text *out, const char *dtype, const char *shape)
+{
+    text_reset(out);
+    text_add(out, dtype, strlen(dtype) + 1);
+    text_adds(out, shape);
+    return text_str(out);
+}
+
+static uint32_t add_kind(struct module_tree *t, const char *dtype, const char *shape)
+{
+    struct module_kind *kinds =
+        grow_list(t->kinds, t->kind_count, &t->kind_space, sizeof(*kinds));
+    t->kinds = kinds ? kinds : t->kinds;
+    struct text pair = {0};
+    bool added = false;
+    const char *kept, *key = kinds ? pair_key(&pair, dtype, shape) : NULL;
+    uint64_t *at =
+        key ? strmap_keep(&t->kind_map, &t->arena, key, pair.len, &kept, &added) : NULL;
+    if (at && added) {
+        *at = t->kind_count++;
+        kinds[*at] = (struct module_kind){
+            .dtype = t->borrows ? dtype : kept,
+            .shape = t->borrows ? shape : kept + strlen(kept) + 1,
+            .hash = hash_bytes(dtype, strlen(dtype), SEED_DTYPE) +
+                    hash_bytes(shape, strlen(shape), SEED_SHAPE),
+        };
+    }
+    text_release(&pair);
+    return at ? (uint32_t)*at : 0;
+}
+
+/* The position of a kind; 0 without memory. Models have few, and the next tensor's is often the one of
+ * the last. */
+static uint32_t kind_of(struct module_tree *t, const char *dtype, const char *shape)
+{
+    uint32_t *near = t->borrows ? &t->kind_near[(uintptr_t)shape / 16 % MODULE_KINDS_NEAR]
+                                : &t->kind_last;
+    if (!is_kind(t, *near, dtype, shape))
+        *near = add_kind(t, dtype, shape);
+    return *near;
+}
+
+/* A new child of `parent`, whose place in the index is `found`. */
+static uint32_t new_child(struct module_tree *t, uint32_t parent, uint32_t *found,
+                          const char *name, size_t len)
+{
     struct module *nodes = t->nodes;
     uint32_t at = t->count++;
     *found = at;
-    nodes[at] = (struct module){.name = name + begin,
-                                .len = (uint32_t)(end - begin),
-                                .parent = parent,
-                                .dtype = "",
-                                .shape = "",
-                                .copies = 1};
+    nodes[at] = (struct module){.name = name, .len = (uint32_t)len, .parent = parent};
     if (nodes[parent].last)
         nodes[nodes[parent].last].next = at;
     else
@@ -91,60 +160,65 @@ static uint32_t child(struct module_tree *t, uint32_t parent, const char *name,
     return at;
 }
 
-static const char *copied(struct module_tree *t, const char *last, const char *text)
-{
-    if (t->borrows)
-        return text;
-    return last && strcmp(last, text) == 0 ? last
-                                           : arena_copy(&t->arena, text, strlen(text));
-}
-
 /* How many modules of the last name are also those of this one. */
 static unsigned shared_modules(const struct module_tree *t, const char *name, size_t len)
 {
     size_t same = 0;
     unsigned depth = 0;
-    while (t->last && same < len && t->last[same] == name[same])
+    len = len < t->last.len ? len : t->last.len;
+    while (same < len && t->last.at[same] == name[same])
         same++;
     while (depth < t->last_depth && t->last_end[depth] < same)
         depth++;
     return depth;
 }
 
-bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
-                     const char *shape, uint64_t parameters, uint64_t nbytes)
+/* The node of a name, made if it is new; 0 without memory. What is new of a name is one end of it. */
+static uint32_t node_of(struct module_tree *t, const char *name, size_t len)
 {
-    size_t len = strlen(name), begin = 0;
-    const char *own = t->borrows ? name : arena_copy(&t->arena, name, len);
-    if (!own)
-        return false;
-    unsigned depth = shared_modules(t, own, len);
+    unsigned depth = shared_modules(t, name, len);
     uint32_t node = depth ? t->last_node[depth - 1] : 0;
-    if (depth)
-        begin = t->last_end[depth - 1] + 1;
+    size_t begin = depth ? t->last_end[depth - 1] + 1 : 0, from = 0;
+    const char *own = t->borrows ? name : NULL; /* the name from `from` on */
     for (; depth < MODULE_DEPTH; depth++) {
         const char *found = depth + 1 < MODULE_DEPTH
-                                ? memchr(own + begin, t->separator, len - begin)
+                                ? memchr(name + begin, t->separator, len - begin)
                                 : NULL;
-        size_t end = found ? (size_t)(found - own) : len;
-        if (!(node = child(t, node, own, begin, end)))
-            return false;
+        size_t end = found ? (size_t)(found - name) : len;
+        uint32_t *child = grow(t) ? find(t, node, name + begin, end - begin) : NULL;
+        if (child && !*child && !own) {
+            from = begin;
+            own = arena_copy(&t->arena, name + begin, len - begin);
+        }
+        if (!child || (!*child && !own))
+            return 0;
+        node = *child ? *child
+                      : new_child(t, node, child, own + (begin - from), end - begin);
         if (!found)
             break;
         t->last_end[depth] = (uint32_t)end;
         t->last_node[depth] = node;
         begin = end + 1;
     }
-    t->last = own;
     t->last_depth = depth < MODULE_DEPTH ? depth : MODULE_DEPTH - 1;
+    return node;
+}
+
+bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
+                     const char *shape, uint64_t parameters, uint64_t nbytes)
+{
+    size_t len = strlen(name);
+    uint32_t kind = kind_of(t, dtype, shape);
+    uint32_t node = kind && len < MODULE_NAME_BYTES ? node_of(t, name, len) : 0;
+    text_reset(&t->last);
+    if (!node || !text_add(&t->last, name, len))
+        return false;
     struct module *m = &t->nodes[node];
-    m->tensor = true;
-    m->dtype = t->dtype = copied(t, t->dtype, dtype);
-    m->shape = t->shape = copied(t, t->shape, shape);
+    m->kind = kind;
     m->tensors++;
     m->parameters += parameters;
     m->nbytes += nbytes;
-    return m->dtype && m->shape;
+    return true;
 }
 
 /* Children are after their parents, so one walk back adds everything up. The order of
@@ -153,10 +227,9 @@ static void add_up(struct module_tree *t)
 {
     for (uint32_t i = t->count; i-- > 1;) {
         struct module *m = &t->nodes[i], *parent = &t->nodes[m->parent];
-        if (m->tensor) {
-            m->hash += hash_bytes(m->dtype, strlen(m->dtype), SEED_DTYPE);
-            m->hash += hash_bytes(m->shape, strlen(m->shape), SEED_SHAPE);
-        }
+        m->hash += t->kinds[m->kind].hash;
+        m->like = 0; /* it has no last child any more */
+        m->copies = 1;
         parent->tensors += m->tensors;
         parent->parameters += m->parameters;
         parent->nbytes += m->nbytes;
@@ -182,33 +255,39 @@ static bool find_number(const char *name, size_t len, size_t *begin, size_t *end
     return e > b && e - b <= 18;
 }
 
-/* What siblings that may be folded have in common, as a key. */
-static const char *fold_key(struct module_tree *t, const struct module *m, size_t begin,
-                            size_t end, size_t *len)
+struct folding {
+    struct module_tree *tree;
+    struct strmap groups; /* to the first of each */
+    struct text key;
+};
+
+/* What siblings that may be folded have in common: all but the number at [begin, end). */
+static bool fold_key(struct text *key, const struct module *m, size_t begin, size_t end)
 {
-    size_t rest = m->len - end, fixed = sizeof(m->parent) + sizeof(m->hash);
-    *len = fixed + begin + 1 + rest;
-    char *key = arena_alloc(&t->arena, *len);
-    if (!key)
-        return NULL;
-    memcpy(key, &m->parent, sizeof(m->parent));
-    memcpy(key + sizeof(m->parent), &m->hash, sizeof(m->hash));
-    memcpy(key + fixed, m->name, begin);
-    memcpy(key + fixed + begin + 1, m->name + end, rest); /* between them a NUL */
-    return key;
+    text_reset(key);
+    text_add(key, &m->parent, sizeof(m->parent));
+    text_add(key, &m->hash, sizeof(m->hash));
+    text_add(key, m->name, begin);
+    text_addc(key, '\0');
+    text_add(key, m->name + end, m->len - end);
+    return text_str(key) != NULL;
 }
 
-static bool fold(struct module_tree *t, struct strmap *groups, uint32_t at)
+static bool fold(struct folding *f, uint32_t at)
 {
+    struct module_tree *t = f->tree;
     struct module *m = &t->nodes[at];
     const struct module *parent = &t->nodes[m->parent];
-    size_t begin, end, len;
-    m->hidden = parent->hidden || parent->leader;
+    size_t begin, end;
+    const char *kept;
+    bool added;
+    m->hidden = parent->hidden || parent->folded;
     if (m->hidden || !find_number(m->name, m->len, &begin, &end))
         return true;
-    const char *key = fold_key(t, m, begin, end, &len);
-    bool added;
-    uint64_t *leader = key ? strmap_add(groups, key, len, &added) : NULL;
+    uint64_t *leader =
+        fold_key(&f->key, m, begin, end)
+            ? strmap_keep(&f->groups, &t->arena, f->key.at, f->key.len, &kept, &added)
+            : NULL;
     if (!leader)
         return false;
     if (added) {
@@ -216,6 +295,7 @@ static bool fold(struct module_tree *t, struct strmap *groups, uint32_t at)
         return true;
     }
     struct module *first = &t->nodes[*leader];
+    m->folded = true;
     m->leader = (uint32_t)*leader;
     m->like = first->like;
     first->like = at;
@@ -259,10 +339,11 @@ static void add_ranges(struct text *out, const uint64_t *number, size_t count)
     }
 }
 
-static bool label_group(struct module_tree *t, struct module *m)
+/* layers.{0..11}: with the numbers of all that are folded into it. */
+static bool label_group(const struct module_tree *t, const struct module *m,
+                        struct text *label)
 {
-    uint64_t *numbers = arena_array(&t->arena, m->copies, sizeof(*numbers));
-    struct text label = {0};
+    uint64_t *numbers = calloc(m->copies, sizeof(*numbers));
     size_t count = 0, begin, end;
     if (!numbers)
         return false;
@@ -271,44 +352,44 @@ static bool label_group(struct module_tree *t, struct module *m)
         numbers[count++] = number_of(&t->nodes[i]);
     qsort(numbers, count, sizeof(*numbers), compare_numbers);
     find_number(m->name, m->len, &begin, &end);
-    text_add(&label, m->name, begin);
-    text_addc(&label, '{');
-    add_ranges(&label, numbers, count);
-    text_addc(&label, '}');
-    text_add(&label, m->name + end, m->len - end);
-    m->label = text_str(&label) ? arena_copy(&t->arena, label.at, label.len) : NULL;
-    text_release(&label);
-    return m->label != NULL;
+    text_add(label, m->name, begin);
+    text_addc(label, '{');
+    add_ranges(label, numbers, count);
+    text_addc(label, '}');
+    free(numbers);
+    return text_add(label, m->name + end, m->len - end);
+}
+
+static bool add_label(const struct module_tree *t, uint32_t node, struct text *label)
+{
+    const struct module *m = &t->nodes[node];
+    return m->copies > 1 ? label_group(t, m, label) : text_add(label, m->name, m->len);
 }
 
 /* Sums of what stands for several are those of all. Parents come first, so that a child is
  * multiplied by all that is folded above it. */
-static bool finish_node(struct module_tree *t, struct module *m)
+static void finish_node(struct module_tree *t, struct module *m)
 {
-    if (m->hidden || m->leader)
-        return true;
+    if (m->hidden || m->folded)
+        return;
     m->times = t->nodes[m->parent].times * m->copies;
-    m->tensors *= m->times;
+    m->tensors *= (uint32_t)m->times;
     m->parameters *= m->times;
     m->nbytes *= m->times;
-    t->nodes[m->parent].shown++;
-    if (m->copies > 1)
-        return label_group(t, m);
-    m->label = arena_copy(&t->arena, m->name, m->len);
-    return m->label != NULL;
 }
 
 bool module_tree_finish(struct module_tree *t)
 {
-    struct strmap groups = {0};
+    struct folding f = {.tree = t};
     bool good = true;
     add_up(t);
     for (uint32_t i = 1; i < t->count && good; i++)
-        good = fold(t, &groups, i);
-    strmap_release(&groups);
-    t->nodes[0].times = 1;
-    for (uint32_t i = 1; i < t->count && good; i++)
-        good = finish_node(t, &t->nodes[i]);
+        good = fold(&f, i);
+    strmap_release(&f.groups);
+    text_release(&f.key);
+    t->nodes[0].times = t->nodes[0].copies = 1;
+    for (uint32_t i = 1; i < t->count; i++)
+        finish_node(t, &t->nodes[i]);
     return good;
 }
 
@@ -319,7 +400,7 @@ uint32_t module_tree_shown(const struct module_tree *t, const char *name)
     for (unsigned depth = 0; depth < MODULE_DEPTH; depth++) {
         const char *found = depth + 1 < MODULE_DEPTH ? strchr(name, t->separator) : NULL;
         node = *find(t, node, name, found ? (size_t)(found - name) : strlen(name));
-        if (node && t->nodes[node].leader)
+        if (node && t->nodes[node].folded)
             node = t->nodes[node].leader;
         if (!node || !found)
             break;
@@ -337,14 +418,22 @@ struct walk {
     uint32_t at[MODULE_DEPTH + 2];     /* next node to visit, by depth */
     bool rail[MODULE_DEPTH + 2];
     unsigned depth;
-    bool apart; /* a node is not written together with its only child */
+    bool apart;  /* a node is not written together with its only child */
+    bool failed; /* no memory for a label */
 };
 
 static uint32_t skip_folded(const struct module_tree *t, uint32_t node)
 {
-    while (node && t->nodes[node].leader)
+    while (node && t->nodes[node].folded)
         node = t->nodes[node].next;
     return node;
+}
+
+/* The only child that is shown; 0: there are more, or none. */
+static uint32_t only_child(const struct module_tree *t, const struct module *m)
+{
+    uint32_t child = skip_folded(t, m->first);
+    return child && !skip_folded(t, t->nodes[child].next) ? child : 0;
 }
 
 /* The node and, while it has nothing but one child, that child with it. */
@@ -352,11 +441,12 @@ static uint32_t join(struct walk *w, uint32_t node)
 {
     const struct module_tree *t = w->tree;
     text_reset(&w->label);
-    text_adds(&w->label, t->nodes[node].label);
-    while (!w->apart && t->nodes[node].shown == 1 && !t->nodes[node].tensor) {
-        node = skip_folded(t, t->nodes[node].first);
+    w->failed |= !add_label(t, node, &w->label);
+    for (uint32_t child;
+         !w->apart && !t->nodes[node].kind && (child = only_child(t, &t->nodes[node]));) {
+        node = child;
         text_addc(&w->label, t->separator);
-        text_adds(&w->label, t->nodes[node].label);
+        w->failed |= !add_label(t, node, &w->label);
     }
     return node;
 }
@@ -383,12 +473,12 @@ static bool step(struct walk *w, struct module_visit *visit)
     visit->label = text_str(&w->label);
     visit->path = text_str(&w->path);
     w->at[++w->depth] = skip_folded(t, t->nodes[node].first);
-    return visit->label && visit->path;
+    return visit->label && visit->path && !w->failed;
 }
 
 static bool walk_end(struct walk *w)
 {
-    const bool good = !w->label.failed && !w->path.failed;
+    const bool good = !w->label.failed && !w->path.failed && !w->failed;
     text_release(&w->label);
     text_release(&w->path);
     return good;

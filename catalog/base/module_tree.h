@@ -13,38 +13,58 @@
 
 #include "catalog/base/arena.h"
 #include "catalog/base/strmap.h"
+#include "catalog/base/text.h"
 
 #define MODULE_DEPTH 64 /* a deeper name is a leaf there */
 
+/* There may be millions of them: 64 bytes. */
 struct module {
-    const char *name; /* its own component */
-    uint32_t len;
-    uint32_t parent, first, last, next; /* positions in nodes; 0: none (the root is 0) */
-    uint32_t shown;                     /* children that are not folded into another */
-    uint64_t tensors, parameters,
-        nbytes;                /* of all it stands for, its own tensor included */
-    const char *dtype, *shape; /* "" where not known */
+    const char *name;            /* its own component */
+    uint64_t parameters, nbytes; /* of all it stands for, its own tensor included */
     union {
         uint64_t hash;  /* of what lies below, until folding ends */
         uint64_t times; /* then: how many modules it stands for */
     };
-    const char *label;     /* name as shown: "layers_{0..11}" */
-    uint32_t leader;       /* folded into that one; 0: not folded */
-    uint32_t like, copies; /* the next one folded into this; how many in all */
-    bool tensor;           /* is a tensor itself: dtype, shape */
-    bool hidden;           /* below one that is folded into another: nobody asks for it */
+    uint32_t tensors;             /* of all it stands for */
+    uint32_t parent, first, next; /* positions in nodes; 0: none (the root is 0) */
+    union {
+        uint32_t last; /* child, until folding begins */
+        uint32_t like; /* then: the next one folded into the same */
+    };
+    union {
+        uint32_t copies; /* how many are folded into this, itself included */
+        uint32_t leader; /* of one that is folded: into which */
+    };
+    uint32_t kind; /* of its own tensor: position in kinds; 0: it is no tensor itself */
+    uint32_t len : 30;
+    bool folded : 1; /* into another */
+    bool hidden : 1; /* below one that is folded into another: nobody asks for it */
 };
+
+/* A dtype and a shape as texts. */
+struct module_kind {
+    const char *dtype, *shape; /* "" where not known */
+    uint64_t hash;
+};
+
+#define MODULE_KINDS_NEAR 16
 
 struct module_tree {
     struct arena arena;
     struct module *nodes;
     uint32_t count;
     size_t space;
-    uint32_t *
-        index; /* by a hash of parent and name: the node, or 0; twice as many as `space` */
-    const char *dtype, *shape; /* of the last tensor: the next one's are often the same */
-    /* Where its modules' names end, and their nodes: neighbours mostly share them. */
-    const char *last;
+    uint32_t *index; /* by a hash of parent and name: the node, or 0 */
+    size_t index_space;
+    struct module_kind *kinds; /* the first is that of no tensor */
+    uint32_t kind_count;
+    size_t kind_space;
+    struct strmap kind_map; /* by dtype and shape */
+    uint32_t kind_last;
+    uint32_t kind_near
+        [MODULE_KINDS_NEAR]; /* where texts are borrowed: by where the shape is */
+    struct text last;        /* the name before, and */
+    /* where its modules' names end, and their nodes: neighbours mostly share them. */
     uint32_t last_end[MODULE_DEPTH], last_node[MODULE_DEPTH];
     unsigned last_depth;
     char separator;
@@ -59,6 +79,10 @@ bool module_tree_add(struct module_tree *, const char *name, const char *dtype,
 /* After the last one: add up, fold, label. */
 bool module_tree_finish(struct module_tree *);
 void module_tree_release(struct module_tree *);
+
+/* The dtype and the shape of the node's own tensor; "" where it is none, or they are not known. */
+const char *module_tree_dtype(const struct module_tree *, const struct module *);
+const char *module_tree_shape(const struct module_tree *, const struct module *);
 
 /* The node that stands for a name that was added: its own, or that of the first one like it. After
  * module_tree_finish(). 0: there is no such name. */

@@ -30,7 +30,8 @@ static void add_row(void *context, const struct module_visit *v)
     text_json(&d->text, v->path, strlen(v->path));
     text_addf(&d->text, ",%llu,%llu,%llu", (unsigned long long)m->tensors,
               (unsigned long long)m->parameters, (unsigned long long)m->nbytes);
-    const char *const facts[] = {m->dtype, m->shape};
+    const char *const facts[] = {module_tree_dtype(d->tree, m),
+                                 module_tree_shape(d->tree, m)};
     for (size_t i = 0; i < 2; i++) {
         text_addc(&d->text, ',');
         if (*facts[i])
@@ -104,10 +105,12 @@ static void draw_line(void *context, const struct module_visit *v)
     fprintf(d->session->out, "%s%*s", text_str(&d->text) ? text_str(&d->text) : "",
             width < d->names ? (int)(d->names - width) : 0, "");
     draw_numbers(d, m);
-    if (*m->dtype || *m->shape) {
+    const char *dtype = module_tree_dtype(d->tree, m);
+    const char *shape = module_tree_shape(d->tree, m);
+    if (*dtype || *shape) {
         bool color = d->session->color;
-        fprintf(d->session->out, "  %s%s%s%s%s", color ? "\033[2m" : "", m->dtype,
-                *m->dtype ? " " : "", m->shape, color ? "\033[0m" : "");
+        fprintf(d->session->out, "  %s%s%s%s%s", color ? "\033[2m" : "", dtype,
+                *dtype ? " " : "", shape, color ? "\033[0m" : "");
     }
     fputc('\n', d->session->out);
 }

@@ -121,9 +121,11 @@ static void draw_node(void *context, const struct module_visit *v)
     fprintf(out, "%s%*s%8llu %10s", text_str(&p->line) ? p->line.at : "",
             width < p->names ? (int)(p->names - width) : 0, "",
             (unsigned long long)m->tensors, human_bytes(m->nbytes, bytes));
-    if (m->tensor)
-        fprintf(out, "  %s%s%s%s%s", color ? "\033[1m" : "", m->dtype,
-                color ? "\033[0m" : "", *m->shape ? " " : "", m->shape);
+    const char *shape = module_tree_shape(&p->tree, m);
+    if (m->kind)
+        fprintf(out, "  %s%s%s%s%s", color ? "\033[1m" : "",
+                module_tree_dtype(&p->tree, m), color ? "\033[0m" : "", *shape ? " " : "",
+                shape);
     if (a->known)
         fprintf(out, "  rel_l2 %s%.3g, max_abs %.3g", m->tensors > 1 ? "up to " : "",
                 a->rel_l2, a->max_abs);
