@@ -24,6 +24,7 @@ struct assignment {
     struct map_task *task;
     bool strict;
     struct strmap old; /* the source's leaves by name */
+    bool doubled;      /* some have the same */
     const struct map_leaf *
         *from;             /* by target leaf: the one that a rule takes; NULL: none */
     bool *shown;           /* by source leaf: the target has this name */
@@ -99,6 +100,23 @@ static struct map_row *keep_leaf(struct assignment *a, const struct map_leaf *le
     return row;
 }
 
+/* The leaf of the source that is called so. Mostly names follow each other as there: the one in
+ * front of *next is looked at first. */
+static const struct map_leaf *leaf_called(const struct assignment *a,
+                                          struct map_text name, size_t *next)
+{
+    const struct map_tree *source = &a->task->source;
+    if (*next < source->count && !a->doubled) {
+        const struct map_leaf *leaf = &source->leaf[*next];
+        if (leaf->name.len == name.len && memcmp(leaf->name.at, name.at, name.len) == 0)
+            return &source->leaf[(*next)++];
+    }
+    const struct map_leaf *leaf = map_leaf_called(source, &a->old, name);
+    if (leaf)
+        *next = (size_t)(leaf - source->leaf) + 1;
+    return leaf;
+}
+
 /* A leaf of the target that no rule matches: what the source has under this name. */
 static void keep_own(struct assignment *a, const struct map_leaf *leaf,
                      const struct map_leaf *own)
@@ -142,11 +160,12 @@ static void take_old(struct assignment *a, const struct map_leaf *leaf,
     keep_leaf(a, own)->turn = turn(PASS_RULES, leaf->place);
 }
 
-static void assign_leaf(struct assignment *a, const struct map_leaf *leaf)
+/* `next` as of leaf_called(). */
+static void assign_leaf(struct assignment *a, const struct map_leaf *leaf, size_t *next)
 {
     const struct map_tree *source = &a->task->source;
     const struct map_match *by = leaf->matches ? &a->task->match[leaf->match] : NULL;
-    const struct map_leaf *own = map_leaf_called(source, &a->old, leaf->name);
+    const struct map_leaf *own = leaf_called(a, leaf->name, next);
     const struct map_leaf *old = a->from[leaf - a->task->target.leaf];
     if (own)
         a->shown[own - source->leaf] = true;
@@ -194,11 +213,12 @@ static void keep_source(struct assignment *a)
 static void find_taken(struct assignment *a)
 {
     struct map_task *t = a->task;
+    size_t next = 0;
     for (size_t i = 0; i < t->target.count; i++) {
         const struct map_leaf *leaf = &t->target.leaf[i];
         const struct map_match *by = leaf->matches ? &t->match[leaf->match] : NULL;
         if (by && by->outcome == RULE_OK)
-            a->from[i] = map_leaf_called(&t->source, &a->old, by->text);
+            a->from[i] = leaf_called(a, by->text, &next);
         if (a->from[i])
             a->taken[a->from[i] - t->source.leaf] = true;
     }
@@ -325,26 +345,74 @@ static size_t common(struct map_text x, struct map_text y)
     return i;
 }
 
-/* Whether a key of R is a folder of others, too: mostly none is. */
-static bool has_folder_key(struct assignment *a)
+/* Where the next folder of a name ends, from `at` on; past its end: there is none. */
+static size_t next_folder(struct map_text name, size_t at)
 {
-    const struct map_task *t = a->task;
-    struct strmap folders = {0};
+    const char *slash = at < name.len ? memchr(name.at + at, '/', name.len - at) : NULL;
+    return slash ? (size_t)(slash - name.at) : name.len;
+}
+
+/* A set of hashes that may say yes of what is not in it: two bits each. */
+struct sieve {
+    uint64_t *word;
+    uint64_t mask, seed;
+};
+
+static bool sieve(const struct sieve *s, const char *at, size_t len, bool add)
+{
+    uint64_t hash = hash_bytes(at, len, s->seed), one = hash & s->mask,
+             other = hash >> 32 & s->mask;
+    bool has = s->word[one / 64] >> one % 64 & s->word[other / 64] >> other % 64 & 1;
+    if (add) {
+        s->word[one / 64] |= (uint64_t)1 << one % 64;
+        s->word[other / 64] |= (uint64_t)1 << other % 64;
+    }
+    return has;
+}
+
+/* Go through the folders that keys of R are in: put them into the sieve, or else (NULL) see whether
+ * one of them is among the `keys`. */
+static bool sift_folders(const struct map_task *t, const struct sieve *into,
+                         const struct strmap *keys)
+{
     struct map_text last = {"", 0};
-    bool found = false, added;
     for (size_t i = 0; i < t->rows; i++) {
         struct map_text name = t->row[i].new_name;
         if (!is_key(&t->row[i]))
             continue;
-        for (size_t at = common(last, name); at < name.len; at++)
-            found = found ||
-                    (name.at[at] == '/' && !strmap_add(&folders, name.at, at, &added));
+        for (size_t at = next_folder(name, common(last, name)); at < name.len;
+             at = next_folder(name, at + 1))
+            if (into)
+                sieve(into, name.at, at, true);
+            else if (strmap_get(keys, name.at, at))
+                return true;
         last = name;
     }
-    for (size_t i = 0; i < t->rows && !found; i++)
-        found = is_key(&t->row[i]) &&
-                strmap_get(&folders, t->row[i].new_name.at, t->row[i].new_name.len);
-    strmap_release(&folders);
+    return false;
+}
+
+/* Whether a key of R is a folder of others, too: mostly none is. */
+static bool has_folder_key(struct assignment *a)
+{
+    struct map_task *t = a->task;
+    struct strmap keys = {0}; /* that may be folders */
+    struct sieve folders = {.mask = 1023, .seed = hash_seed()};
+    bool added;
+    while (folders.mask / 16 < t->rows && folders.mask < UINT32_MAX)
+        folders.mask = folders.mask * 2 + 1;
+    folders.word = calloc(folders.mask / 64 + 1, sizeof(*folders.word));
+    t->failed = t->failed || !folders.word;
+    if (t->failed)
+        return false;
+    sift_folders(t, &folders, NULL);
+    for (size_t i = 0; i < t->rows && !t->failed; i++) {
+        struct map_text name = t->row[i].new_name;
+        if (is_key(&t->row[i]) && sieve(&folders, name.at, name.len, false))
+            t->failed = !strmap_add(&keys, name.at, name.len, &added);
+    }
+    bool found = !t->failed && keys.count && sift_folders(t, NULL, &keys);
+    strmap_release(&keys);
+    free(folders.word);
     return found;
 }
 
@@ -382,10 +450,12 @@ static void make_tree(struct assignment *a)
 static void assign(struct assignment *a)
 {
     struct map_task *t = a->task;
+    size_t next = 0;
+    a->doubled = a->old.count < t->source.count;
     find_taken(a);
     map_reserve(t, t->target.count + t->source.count);
     for (size_t i = 0; i < t->target.count && !t->failed; i++)
-        assign_leaf(a, &t->target.leaf[i]);
+        assign_leaf(a, &t->target.leaf[i], &next);
     keep_surplus(a);
     if (a->errors || (map_flag(t, "require_all", true) && !require_all(a)))
         return;

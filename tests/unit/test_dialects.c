@@ -129,7 +129,7 @@ static void add_rules(struct map_task *t, const char *text)
     }
 }
 
-/* What SQL does elsewhere: each rule, or the first that matches, on each name. */
+/* What map_load.c does elsewhere: each rule, or the first that matches, on each name. */
 static void match(struct map_task *t, const struct dialect *d, struct map_tree *tree)
 {
     struct map_match *found =
@@ -206,8 +206,48 @@ static void settled(void **state)
         check(&cases[i]);
 }
 
+/* As many names as an assignment may have: how many of them are not kept as they are. */
+static size_t not_kept(size_t names, const char *more)
+{
+    const struct dialect *d = dialect_find("t5x-assignment");
+    struct map_task t = {0};
+    struct text list = {0};
+    size_t lost = 0;
+    for (size_t i = 0; i < names; i++)
+        text_addf(&list, "d%zu/e/w ", i);
+    text_adds(&list, more);
+    add_rules(&t, "");
+    t.source = tree_of(&t, list.at);
+    t.target = tree_of(&t, list.at);
+    match(&t, d, &t.target);
+    d->settle(&t);
+    assert_false(t.failed);
+    for (size_t i = 0; i < t.rows; i++)
+        lost += !map_is(&t.row[i], "kept");
+    text_release(&list);
+    arena_release(&t.arena);
+    return lost;
+}
+
+/* Where a leaf is a folder of others, too, that is seen among however many. */
+static void folders_among_many(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {1, 62, 63, 64, 65, 66, 127, 128, 129, 5000};
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        print_message("%zu names\n", counts[i]);
+        assert_int_equal(not_kept(counts[i], ""), 0);
+        assert_int_equal(not_kept(counts[i], "d0/e/w/b"), 1);
+        assert_int_equal(not_kept(counts[i], "d0"), 1);
+        assert_int_equal(not_kept(counts[i], "d0/e/w/b d0/e/w/c/d"), 2);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(settled)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settled),
+        cmocka_unit_test(folders_among_many),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
