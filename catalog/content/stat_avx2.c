@@ -1,5 +1,10 @@
 /* stat_avx2.c - statistics, for x86-64 with AVX2; empty elsewhere. */
 #ifdef __x86_64__
+#    include <immintrin.h>
+#    ifndef __clang__
+#        pragma GCC optimize("O3")
+#    endif
+#    define VECTOR  32
 #    define TARGET  __attribute__((target("avx2")))
 #    define KERNELS stat_avx2
 #    include "catalog/content/stat_loops.h"

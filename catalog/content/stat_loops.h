@@ -1,6 +1,7 @@
 /*
- * stat_loops.h - the kernels, to be compiled for one target: TARGET are attributes of every function,
- * KERNELS the table to fill.
+ * stat_loops.h - the kernels, to be compiled for one target: VECTOR is the bytes of its registers,
+ * TARGET are attributes of every function, KERNELS the table to fill. What is for floats and for
+ * doubles is stat_width.h.
  *
  * Sums are of values less one of them, which is near enough to the mean that little is lost where
  * values are large and alike: the middle one of three, so that an outlier is not taken. What is not
@@ -15,186 +16,198 @@
 #    error "elements are read as little-endian words"
 #endif
 
-#define LANES 8
+#ifdef __clang__
+#    pragma clang fp contract(off) /* agree to the bit: no a * b + c in one */
+#endif
 
-typedef float f32_lanes __attribute__((vector_size(32)));
-typedef int32_t i32_lanes __attribute__((vector_size(32)));
-typedef float f32_half __attribute__((vector_size(16)));
-typedef double f64_half __attribute__((vector_size(32)));
-typedef int64_t i64_half __attribute__((vector_size(32)));
+#define LANES 16
 
-/* What a lane has come to. */
-struct lane {
-    double shifted, squares, least, most;
-    int64_t finite, zeros, nans, small; /* small: zeros, too */
-};
+typedef float float_v __attribute__((vector_size(VECTOR)));
+typedef double double_v __attribute__((vector_size(VECTOR)));
+typedef int32_t int32_v __attribute__((vector_size(VECTOR)));
+typedef int64_t int64_v __attribute__((vector_size(VECTOR)));
+typedef uint8_t uint8_v __attribute__((vector_size(VECTOR)));
+typedef uint16_t uint16_v __attribute__((vector_size(VECTOR)));
+typedef uint32_t uint32_v __attribute__((vector_size(VECTOR)));
+/* As many elements as a vector of doubles has. */
+typedef float float_half __attribute__((vector_size(VECTOR / 2)));
+typedef int32_t int32_half __attribute__((vector_size(VECTOR / 2)));
+typedef int8_t int8_eighth __attribute__((vector_size(VECTOR / 8)));
+typedef int8_t int8_quarter __attribute__((vector_size(VECTOR / 4)));
 
+/* What the lanes of a block have come to. */
 struct lanes {
-    struct lane lane[LANES];
+    double shifted[LANES], squares[LANES];
+    double least, most;
+    int64_t smallest,
+        largest; /* codes without their sign: 0 is a zero, NaN are the largest */
 };
 
-TARGET static void finish(const struct lanes *lanes, size_t count, double first,
-                          struct stat_sums *out)
+/* How many are what, of those that a loop over finite and normal numbers does not tell apart. */
+struct census {
+    uint64_t finite, zeros, nans, small; /* small: zeros, too */
+};
+
+TARGET static void finish(const struct lanes *lanes, const struct census *seen,
+                          size_t count, double first, struct stat_sums *out)
 {
     double shifted = 0, squares = 0;
-    *out = (struct stat_sums){.least = INFINITY, .most = -INFINITY};
     for (unsigned i = 0; i < LANES; i++) {
-        const struct lane *l = &lanes->lane[i];
-        shifted += l->shifted;
-        squares += l->squares;
-        out->finite += (uint64_t)l->finite;
-        out->zeros += (uint64_t)l->zeros;
-        out->nans += (uint64_t)l->nans;
-        out->subnormals += (uint64_t)l->small;
-        out->least = l->least < out->least ? l->least : out->least;
-        out->most = l->most > out->most ? l->most : out->most;
+        shifted += lanes->shifted[i];
+        squares += lanes->squares[i];
     }
-    out->nans -= (LANES - count % LANES) % LANES; /* of the last row */
-    out->infs = count - out->finite - out->nans;
-    out->subnormals = out->subnormals > out->zeros ? out->subnormals - out->zeros : 0;
-    if (!out->finite) {
-        out->least = INFINITY;
-        out->most = -INFINITY;
-        return;
-    }
-    const double mean = shifted / (double)out->finite;
-    out->mean = first + mean;
-    out->spread = squares - shifted * mean;
-    out->spread = out->spread > 0 ? out->spread : 0;
+    const double mean = shifted / (double)seen->finite;
+    const double spread = squares - shifted * mean;
+    *out = (struct stat_sums){.finite = seen->finite,
+                              .zeros = seen->zeros,
+                              .nans = seen->nans,
+                              .infs = count - seen->finite - seen->nans,
+                              .subnormals = seen->small - seen->zeros,
+                              .least = lanes->least + 0.0,
+                              .most = lanes->most + 0.0,
+                              .mean = first + mean,
+                              .spread = spread > 0 ? spread : 0};
 }
 
-/* --- float32 -------------------------------------------------------------------------------- */
-
-#define INFINITE32 0x7F800000
-
-TARGET static float middle_32(const float *x, size_t count)
+TARGET static double middle(double a, double b, double c)
 {
-    float a = x[0], b = x[count / 2], c = x[count - 1];
-    if (isfinite(a) && isfinite(b) && isfinite(c))
-        return (a < b) == (b < c) ? b : (b < a) == (a < c) ? a : c;
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(x[i]))
-            return x[i];
-    return 0;
+    return (a < b) == (b < c) ? b : (b < a) == (a < c) ? a : c;
 }
 
-TARGET static void lanes_32(const float *x, size_t rows, float first, float tiny,
-                            struct lanes *out)
+/* --- cells ---------------------------------------------------------------------------------- */
+
+#define TALLIED 8   /* cells at once: their counts stay in registers */
+#define RUN     128 /* vectors that a count of 8 bits holds */
+
+/* One more where a cell is the one wanted. */
+TARGET static inline uint8_v tally(uint8_v counts, uint8_v cells, uint8_v wanted)
 {
-    const f32_lanes shift = (f32_lanes){0} + first, least_normal = (f32_lanes){0} + tiny;
-    const f64_half from = (f64_half){0} + (double)first;
-    f64_half sum[2] = {{0}, {0}}, squares[2] = {{0}, {0}};
-    f32_lanes least = shift, most = shift;
-    i32_lanes finite = {0}, zeros = {0}, nans = {0}, small = {0};
-    for (size_t i = 0; i < rows; i++) {
-        i32_lanes bits;
-        memcpy(&bits, x + i * LANES, sizeof(bits));
-        const i32_lanes size = bits & INT32_MAX;
-        const i32_lanes good = size < INFINITE32;
-        const f32_lanes v = (f32_lanes)((bits & good) | ((i32_lanes)shift & ~good));
-        const i32_lanes lower = v<least, higher = v> most;
-        least = (f32_lanes)(((i32_lanes)v & lower) | ((i32_lanes)least & ~lower));
-        most = (f32_lanes)(((i32_lanes)v & higher) | ((i32_lanes)most & ~higher));
-        finite -= good;
-        zeros -= size == 0;
-        nans -= size > INFINITE32;
-        small -= size < (i32_lanes)least_normal;
-        const f64_half a =
-            __builtin_convertvector(__builtin_shufflevector(v, v, 0, 1, 2, 3), f64_half) -
-            from;
-        const f64_half b =
-            __builtin_convertvector(__builtin_shufflevector(v, v, 4, 5, 6, 7), f64_half) -
-            from;
-        sum[0] += a;
-        sum[1] += b;
-        squares[0] += a * a;
-        squares[1] += b * b;
+#if VECTOR == 64
+    return (uint8_v)_mm512_mask_sub_epi8(
+        (__m512i)counts, _mm512_cmpeq_epi8_mask((__m512i)cells, (__m512i)wanted),
+        (__m512i)counts, _mm512_set1_epi8(-1));
+#else
+    return counts - (uint8_v)(cells == wanted);
+#endif
+}
+
+TARGET static inline uint64_t total(uint8_v counts)
+{
+    const uint16_v of_two = ((uint16_v)counts & 0xFF) + ((uint16_v)counts >> 8);
+    const uint32_v of_four = ((uint32_v)of_two & 0xFFFF) + ((uint32_v)of_two >> 16);
+    uint32_t all = 0;
+    for (unsigned i = 0; i < VECTOR / sizeof(all); i++)
+        all += of_four[i];
+    return all;
+}
+
+/* How often TALLIED cells come, the first of them `from`, in up to RUN vectors of cells. */
+TARGET static void tally_cells(const uint8_t *cells, size_t vectors, unsigned from,
+                               uint64_t out[TALLIED])
+{
+    uint8_v counts[TALLIED], wanted[TALLIED];
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < TALLIED; i++) {
+        counts[i] = (uint8_v){0};
+        wanted[i] = (uint8_v){0} + (uint8_t)((from + i) % STAT_CELLS);
     }
-    for (unsigned i = 0; i < LANES; i++)
-        out->lane[i] = (struct lane){sum[i / 4][i % 4], squares[i / 4][i % 4],
-                                     least[i],          most[i],
-                                     finite[i],         zeros[i],
-                                     nans[i],           small[i]};
-}
-
-TARGET static void of_32(const float *x, size_t count, float tiny, struct stat_sums *out,
-                         uint32_t *bins)
-{
-    const float first = middle_32(x, count);
-    struct lanes l;
-    lanes_32(x, (count + LANES - 1) / LANES, first, tiny, &l);
-    finish(&l, count, first, out);
-    for (size_t i = 0; i + 1 < count; i += 2) {
-        uint64_t two;
-        memcpy(&two, x + i, sizeof(two));
-        bins[two >> 16 & 0xFFFF]++;
-        bins[1 << STAT_BITS | two >> 48]++;
+    for (size_t at = 0; at < vectors; at++) {
+        uint8_v v;
+        memcpy(&v, cells + at * VECTOR, sizeof(v));
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < TALLIED; i++)
+            counts[i] = tally(counts[i], v, wanted[i]);
     }
-    if (count & 1) {
-        uint32_t one;
-        memcpy(&one, x + count - 1, sizeof(one));
-        bins[one >> 16]++;
-    }
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < TALLIED; i++)
+        out[i] = total(counts[i]);
 }
 
-/* --- float64 -------------------------------------------------------------------------------- */
-
-#define INFINITE64 INT64_C(0x7FF0000000000000)
-
-TARGET static double middle_64(const double *x, size_t count)
+/* Add how often each of the cells between the least and the greatest number comes. */
+TARGET static void count_cells(const uint8_t *cells, size_t vectors,
+                               const struct stat_sums *s, struct stat_grid *grid)
 {
-    double a = x[0], b = x[count / 2], c = x[count - 1];
-    if (isfinite(a) && isfinite(b) && isfinite(c))
-        return (a < b) == (b < c) ? b : (b < a) == (a < c) ? a : c;
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(x[i]))
-            return x[i];
-    return 0;
-}
-
-/* Lanes 0 to 3, or 4 to 7. */
-TARGET static void half_64(const double *x, size_t rows, double first, double tiny,
-                           struct lane *out)
-{
-    const f64_half shift = (f64_half){0} + first, least_normal = (f64_half){0} + tiny;
-    f64_half sum = {0}, squares = {0}, least = shift, most = shift;
-    i64_half finite = {0}, zeros = {0}, nans = {0}, small = {0};
-    for (size_t i = 0; i < rows; i++) {
-        i64_half bits;
-        memcpy(&bits, x + i * LANES, sizeof(bits));
-        const i64_half size = bits & INT64_MAX;
-        const i64_half good = size < INFINITE64;
-        const f64_half v = (f64_half)((bits & good) | ((i64_half)shift & ~good));
-        const i64_half lower = v<least, higher = v> most;
-        least = (f64_half)(((i64_half)v & lower) | ((i64_half)least & ~lower));
-        most = (f64_half)(((i64_half)v & higher) | ((i64_half)most & ~higher));
-        finite -= good;
-        zeros -= size == 0;
-        nans -= size > INFINITE64;
-        small -= size < (i64_half)least_normal;
-        const f64_half a = v - shift;
-        sum += a;
-        squares += a * a;
-    }
-    for (unsigned i = 0; i < LANES / 2; i++)
-        out[i] = (struct lane){sum[i],    squares[i], least[i], most[i],
-                               finite[i], zeros[i],   nans[i],  small[i]};
-}
-
-TARGET static void of_64(const double *x, size_t count, double tiny,
-                         struct stat_sums *out, uint32_t *bins)
-{
-    const double first = middle_64(x, count);
-    const size_t rows = (count + LANES - 1) / LANES;
-    struct lanes l;
-    half_64(x, rows, first, tiny, l.lane);
-    half_64(x + LANES / 2, rows, first, tiny, l.lane + LANES / 2);
-    finish(&l, count, first, out);
-    for (size_t i = 0; i < count; i++) {
-        uint64_t bits;
-        memcpy(&bits, x + i, sizeof(bits));
-        bins[(i & 1) << STAT_BITS | bits >> (64 - STAT_BITS)]++;
+    const int64_t from = stat_grid_cell(grid, s->least);
+    const unsigned count = (unsigned)(stat_grid_cell(grid, s->most) - from) + 1;
+    for (size_t run = 0; run < vectors; run += RUN) {
+        const size_t here = vectors - run < RUN ? vectors - run : RUN;
+        for (unsigned c = 0; c < count; c += TALLIED) {
+            const unsigned first = (unsigned)((uint64_t)from + c) % STAT_CELLS;
+            uint64_t have[TALLIED];
+            tally_cells(cells + run * VECTOR, here, first, have);
+            for (unsigned i = 0; i < TALLIED && c + i < count; i++)
+                grid->counts[(first + i) % STAT_CELLS] += have[i];
+        }
     }
 }
+
+/* --- float and double ----------------------------------------------------------------------- */
+
+#if VECTOR == 64
+#    define WIDEN(v)             (double_v) _mm512_cvtps_pd((__m256)(v)) /* at once */
+#    define LESSER_FLOAT(a, b)   (float_v) _mm512_min_ps((__m512)(a), (__m512)(b))
+#    define GREATER_FLOAT(a, b)  (float_v) _mm512_max_ps((__m512)(a), (__m512)(b))
+#    define LESSER_INT32(a, b)   (int32_v) _mm512_min_epi32((__m512i)(a), (__m512i)(b))
+#    define GREATER_INT32(a, b)  (int32_v) _mm512_max_epi32((__m512i)(a), (__m512i)(b))
+#    define LESSER_DOUBLE(a, b)  (double_v) _mm512_min_pd((__m512d)(a), (__m512d)(b))
+#    define GREATER_DOUBLE(a, b) (double_v) _mm512_max_pd((__m512d)(a), (__m512d)(b))
+#    define LESSER_INT64(a, b)   (int64_v) _mm512_min_epi64((__m512i)(a), (__m512i)(b))
+#    define GREATER_INT64(a, b)  (int64_v) _mm512_max_epi64((__m512i)(a), (__m512i)(b))
+#else
+#    define WIDEN(v) __builtin_convertvector(v, double_v)
+#    define CHOOSE(type, codes, a, b, which)                                             \
+        (type)(((codes)(a) & (which)) | ((codes)(b) & ~(which)))
+#    define LESSER_INT64(a, b)  CHOOSE(int64_v, int64_v, a, b, (a) < (b))
+#    define GREATER_INT64(a, b) CHOOSE(int64_v, int64_v, a, b, (a) > (b))
+#    if VECTOR == 32
+#        define LESSER_FLOAT(a, b)   (float_v) _mm256_min_ps((__m256)(a), (__m256)(b))
+#        define GREATER_FLOAT(a, b)  (float_v) _mm256_max_ps((__m256)(a), (__m256)(b))
+#        define LESSER_INT32(a, b)   (int32_v) _mm256_min_epi32((__m256i)(a), (__m256i)(b))
+#        define GREATER_INT32(a, b)  (int32_v) _mm256_max_epi32((__m256i)(a), (__m256i)(b))
+#        define LESSER_DOUBLE(a, b)  (double_v) _mm256_min_pd((__m256d)(a), (__m256d)(b))
+#        define GREATER_DOUBLE(a, b) (double_v) _mm256_max_pd((__m256d)(a), (__m256d)(b))
+#    else
+#        define LESSER_FLOAT(a, b)   CHOOSE(float_v, int32_v, a, b, (a) < (b))
+#        define GREATER_FLOAT(a, b)  CHOOSE(float_v, int32_v, a, b, (a) > (b))
+#        define LESSER_INT32(a, b)   CHOOSE(int32_v, int32_v, a, b, (a) < (b))
+#        define GREATER_INT32(a, b)  CHOOSE(int32_v, int32_v, a, b, (a) > (b))
+#        define LESSER_DOUBLE(a, b)  CHOOSE(double_v, int64_v, a, b, (a) < (b))
+#        define GREATER_DOUBLE(a, b) CHOOSE(double_v, int64_v, a, b, (a) > (b))
+#    endif
+#endif
+
+#define OF(name)          name##_32
+#define NUMBER            float
+#define CODE              int32_t
+#define INFINITE          INT32_C(0x7F800000)
+#define SIZE              INT32_MAX
+#define NUMBERS           float_v
+#define CODES             int32_v
+#define WIDENED           float_half
+#define DOUBLES(v)        WIDEN(v)
+#define CELLS             int32_v
+#define CELL_BYTES        int8_quarter
+#define LESSER(a, b)      LESSER_FLOAT(a, b)
+#define GREATER(a, b)     GREATER_FLOAT(a, b)
+#define LESSER_CODE(a, b) LESSER_INT32(a, b)
+#define MORE_CODE(a, b)   GREATER_INT32(a, b)
+#include "catalog/content/stat_width.h"
+
+#define OF(name)          name##_64
+#define NUMBER            double
+#define CODE              int64_t
+#define INFINITE          INT64_C(0x7FF0000000000000)
+#define SIZE              INT64_MAX
+#define NUMBERS           double_v
+#define CODES             int64_v
+#define WIDENED           double_v
+#define DOUBLES(v)        (v)
+#define CELLS             int32_half
+#define CELL_BYTES        int8_eighth
+#define LESSER(a, b)      LESSER_DOUBLE(a, b)
+#define GREATER(a, b)     GREATER_DOUBLE(a, b)
+#define LESSER_CODE(a, b) LESSER_INT64(a, b)
+#define MORE_CODE(a, b)   GREATER_INT64(a, b)
+#include "catalog/content/stat_width.h"
 
 const struct stat_kernels KERNELS = {of_32, of_64};

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "catalog/base/list.h"
-#include "catalog/content/stat_bins.h"
 #include "catalog/content/stats.h"
 #include "catalog/convert/convert.h"
 #include "catalog/convert/float_format.h"
@@ -14,16 +13,19 @@
 
 #define READ_BLOCKS 16                  /* of STAT_BLOCK elements, read at once */
 #define CODES_FROM  (UINT64_C(1) << 16) /* elements: from here on codes are counted */
-#define TABLE       (1U << STAT_BITS)
+#define TABLE       (1U << 16)          /* codes */
 #define COUNTS_HOLD                                                                      \
     (UINT64_C(1) << 31) /* elements that 32 bits can count, and blocks fill */
-#define FEW 512         /* elements: rather than the table, their bins are emptied */
 
 bool stat_scalar_only;
 
 const struct stat_kernels *stat_kernels(void)
 {
 #ifdef __x86_64__
+    if (!stat_scalar_only && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return &stat_avx512;
     if (!stat_scalar_only && __builtin_cpu_supports("avx2"))
         return &stat_avx2;
 #endif
@@ -136,30 +138,28 @@ static struct table *table_take(struct stat_tables *t)
 
 static void table_give(struct stat_tables *t, struct table *given)
 {
-    if (!given)
-        return;
     pthread_mutex_lock(&t->lock);
     given->next = t->idle;
     t->idle = given;
     pthread_mutex_unlock(&t->lock);
 }
 
-static bool push(struct stat_outcome *o, uint32_t bin, uint64_t count)
+static bool push(struct stat_outcome *o, uint32_t code, uint64_t count)
 {
-    struct stat_count *bins =
-        list_grow(o->bins, o->bin_count, &o->bin_space, sizeof(*bins));
-    if (!bins)
+    struct stat_count *codes =
+        list_grow(o->codes, o->code_count, &o->code_space, sizeof(*codes));
+    if (!codes)
         return false;
-    o->bins = bins;
-    o->bins[o->bin_count++] = (struct stat_count){bin, count};
+    o->codes = codes;
+    o->codes[o->code_count++] = (struct stat_count){code, count};
     return true;
 }
 
-static bool empty_one(uint32_t *at, uint32_t bin, struct stat_outcome *o)
+static bool empty_one(uint32_t *at, uint32_t code, struct stat_outcome *o)
 {
-    const uint64_t count = (uint64_t)at[bin] + at[TABLE + bin];
-    at[bin] = at[TABLE + bin] = 0;
-    return !count || push(o, bin, count);
+    const uint64_t count = (uint64_t)at[code] + at[TABLE + code];
+    at[code] = at[TABLE + code] = 0;
+    return !count || push(o, code, count);
 }
 
 /* Most of a table is empty: it is looked at in runs. */
@@ -187,13 +187,12 @@ struct counting {
     const struct stat_kernels *kernels;
     struct converter converter;
     double tiny;
-    bool converted; /* else the values are float32, or float64, as they are */
-    uint64_t at;    /* elements done */
-    uint32_t *bins;
+    bool converted;  /* else the values are float32, or float64, as they are */
+    uint64_t at;     /* elements done */
+    uint32_t *codes; /* a table of them */
     struct stat_outcome *out;
-    /* Room for the numbers of a block, or for all there are: one or the other. */
-    float *of_32;
-    double *of_64; /* of complex numbers both, first */
+    double *
+        numbers; /* room for those of a block, or for all there are; of complex ones both parts */
 };
 
 void stat_join(struct stat_sums *a, const struct stat_sums *b)
@@ -214,29 +213,18 @@ void stat_join(struct stat_sums *a, const struct stat_sums *b)
     a->subnormals += b->subnormals;
 }
 
-/* Up to STAT_BLOCK elements as float32 or float64; the last row is filled up with NaN. */
+/* Up to STAT_BLOCK elements as float32 or float64. */
 static const void *values_of(struct counting *c, const uint8_t *from, size_t count,
                              struct error *err)
 {
-    const size_t width = c->way == STAT_32 ? sizeof(float) : sizeof(double);
-    if (c->converted) {
-        if (converter_run(&c->converter, from, c->of_64, count, c->at, err) != OK)
-            return NULL;
-    } else if (count == STAT_BLOCK && (uintptr_t)from % width == 0) {
+    if (!c->converted)
         return from;
-    } else {
-        memcpy(c->of_64, from, count * width);
-    }
+    if (converter_run(&c->converter, from, c->numbers, count, c->at, err) != OK)
+        return NULL;
     if (c->part->tensor->dtype.kind == DTYPE_COMPLEX)
         for (size_t i = 0; i < count; i++)
-            c->of_64[i] = hypot(c->of_64[2 * i], c->of_64[2 * i + 1]);
-    for (size_t i = count; i % 8; i++) {
-        if (c->way == STAT_32)
-            c->of_32[i] = NAN;
-        else
-            c->of_64[i] = NAN;
-    }
-    return c->of_64;
+            c->numbers[i] = hypot(c->numbers[2 * i], c->numbers[2 * i + 1]);
+    return c->numbers;
 }
 
 static enum status count_block(struct counting *c, const uint8_t *from, size_t count,
@@ -246,26 +234,24 @@ static enum status count_block(struct counting *c, const uint8_t *from, size_t c
     const void *values = values_of(c, from, count, err);
     if (!values)
         return err->status;
-    if (c->way == STAT_32)
-        c->kernels->of_32(values, count, (float)c->tiny, &sums, c->bins);
-    else
-        c->kernels->of_64(values, count, c->tiny, &sums, c->bins);
+    stat_kernel *kernel = c->way == STAT_32 ? c->kernels->of_32 : c->kernels->of_64;
+    kernel(values, count, c->tiny, &sums, &c->out->grid);
     stat_join(&c->out->groups[c->at / STAT_GROUP], &sums);
     return OK;
 }
 
 static void count_codes(struct counting *c, const uint8_t *from, size_t count)
 {
-    uint32_t *bins = c->bins;
+    uint32_t *table = c->codes;
     if (c->part->tensor->dtype.bits == 8) {
         for (size_t i = 0; i < count; i++)
-            bins[(i & 1) << 16 | from[i]]++;
+            table[(i & 1) << 16 | from[i]]++;
         return;
     }
     for (size_t i = 0; i < count; i++) {
         uint16_t code;
         memcpy(&code, from + i * sizeof(code), sizeof(code));
-        bins[(i & 1) << 16 | code]++;
+        table[(i & 1) << 16 | code]++;
     }
 }
 
@@ -282,7 +268,8 @@ static enum status count_bytes(struct counting *c, const uint8_t *from, uint64_t
         else if (count_block(c, at, count, err) != OK)
             break;
         c->at += count;
-        if (c->at % COUNTS_HOLD == 0 && !empty_table(c->bins, c->out))
+        if (c->way == STAT_CODES && c->at % COUNTS_HOLD == 0 &&
+            !empty_table(c->codes, c->out))
             return error_memory(err);
     }
     return err->status;
@@ -293,11 +280,12 @@ static enum status read_part(struct counting *c, struct reader *r, uint64_t elem
 {
     const struct dtype *d = &c->part->tensor->dtype;
     const uint64_t most = (uint64_t)READ_BLOCKS * STAT_BLOCK;
-    const uint64_t values = elements < STAT_BLOCK ? elements + 8 : STAT_BLOCK;
+    const uint64_t values = !c->converted           ? 0
+                            : elements < STAT_BLOCK ? elements
+                                                    : STAT_BLOCK;
     uint8_t *room = malloc((size_t)bytes_of(d, elements < most ? elements : most) + 1);
-    c->of_64 = calloc((size_t)values * 2, sizeof(*c->of_64));
-    c->of_32 = (float *)c->of_64;
-    if (!room || !c->of_64) {
+    c->numbers = malloc((size_t)values * 2 * sizeof(*c->numbers) + 1);
+    if (!room || !c->numbers) {
         free(room);
         return error_memory(err);
     }
@@ -322,35 +310,25 @@ static uint64_t elements_of(const struct sweep_part *p)
     return p->last ? t->elements - first : here;
 }
 
-/* The bins of one small block, whose values are in the room. */
-static bool empty_few(struct counting *c, uint64_t count)
-{
-    bool fine = true;
-    for (uint64_t i = 0; i < count; i++) {
-        const double x = c->way == STAT_32 ? (double)c->of_32[i] : c->of_64[i];
-        fine = empty_one(c->bins, stat_bin(x, c->way == STAT_32), c->out) && fine;
-    }
-    return fine;
-}
-
-static enum status count_part(struct stat_tables *tables, struct counting *c,
-                              struct reader *r)
+static enum status count_numbers(struct counting *c, struct reader *r)
 {
     struct stat_outcome *o = c->out;
     const uint64_t elements = elements_of(c->part);
-    struct table *table = table_take(tables);
-    o->group_count =
-        c->way == STAT_CODES ? 0 : (size_t)((elements + STAT_GROUP - 1) / STAT_GROUP);
+    o->group_count = (size_t)((elements + STAT_GROUP - 1) / STAT_GROUP);
     o->groups = calloc(o->group_count + 1, sizeof(*o->groups));
-    if (!table || !o->groups) {
-        table_give(tables, table);
+    return o->groups ? read_part(c, r, elements, &o->err) : error_memory(&o->err);
+}
+
+static enum status count_by_code(struct stat_tables *tables, struct counting *c,
+                                 struct reader *r)
+{
+    struct stat_outcome *o = c->out;
+    struct table *table = table_take(tables);
+    if (!table)
         return error_memory(&o->err);
-    }
-    c->bins = table->at;
-    read_part(c, r, elements, &o->err);
-    if (!(elements <= FEW && c->way != STAT_CODES && !o->err.status
-              ? empty_few(c, elements)
-              : empty_table(c->bins, o)))
+    c->codes = table->at;
+    read_part(c, r, elements_of(c->part), &o->err);
+    if (!empty_table(c->codes, o))
         error_memory(&o->err);
     table_give(tables, table);
     return o->err.status;
@@ -373,20 +351,23 @@ struct stat_outcome *stat_read(struct stat_tables *tables, const struct sweep_pa
     c->part = part;
     c->way = stat_way(t);
     c->out = o;
+    stat_grid_clear(&o->grid, c->way != STAT_64);
     c->kernels = stat_kernels();
     c->tiny = stat_tiny(&t->dtype);
     wide(&t->dtype, c->way, &to);
     c->converted = strcmp(to.name, t->dtype.name) != 0 || t->dtype.kind == DTYPE_COMPLEX;
     o->absent = c->way == STAT_NONE;
     if (!o->absent && converter_find(&t->dtype, &to, &c->converter, &o->err) == OK &&
-        reader_open(t, &r, &o->err) == OK && count_part(tables, c, r) == OK &&
+        reader_open(t, &r, &o->err) == OK &&
+        (c->way == STAT_CODES ? count_by_code(tables, c, r) : count_numbers(c, r)) ==
+            OK &&
         part->start == 0 && part->last)
         reader_verify(r, &o->err);
     if (!r && (t->storage == STORAGE_NONE || o->err.status == ERR_MISSING))
         o->absent = true;
     reader_close(r);
-    *bytes += o->group_count * sizeof(*o->groups) + o->bin_count * sizeof(*o->bins);
-    free(c->of_64);
+    *bytes += o->group_count * sizeof(*o->groups) + o->code_count * sizeof(*o->codes);
+    free(c->numbers);
     free(c);
     return o;
 }
@@ -396,6 +377,6 @@ void stat_outcome_free(struct stat_outcome *o)
     if (!o)
         return;
     free(o->groups);
-    free(o->bins);
+    free(o->codes);
     free(o);
 }

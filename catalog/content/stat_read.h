@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "catalog/content/stat_bins.h"
+#include "catalog/content/stat_kernels.h"
 #include "catalog/content/sweep.h"
 
 /* How the values of a dtype are counted. */
@@ -25,16 +25,22 @@ double stat_tiny(const struct dtype *);
 /* Bytes of a part: of STAT_GROUP elements. */
 uint64_t stat_part_bytes(const struct stored_tensor *);
 
+struct stat_count {
+    uint32_t code;
+    uint64_t count;
+};
+
 struct stat_outcome {
     struct error err;
     bool absent; /* it has no bytes to read, which import has reported, or no numbers */
     struct stat_sums *groups; /* of STAT_GROUP elements each; none of codes */
     size_t group_count;
-    struct stat_count *bins; /* one may come more than once */
-    size_t bin_count, bin_space;
+    struct stat_grid grid;    /* of no codes */
+    struct stat_count *codes; /* one may come more than once */
+    size_t code_count, code_space;
 };
 
-/* Tables that are filled and emptied again: two of them, of 2^16 numbers each, all 0. */
+/* Tables of codes that are filled and emptied again: two of them, of 2^16 numbers each, all 0. */
 struct stat_tables;
 struct stat_tables *stat_tables_new(void); /* NULL without memory */
 void stat_tables_free(struct stat_tables *);

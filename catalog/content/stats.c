@@ -8,7 +8,6 @@
 #include "catalog/base/text.h"
 #include "catalog/content/current.h"
 #include "catalog/content/keep.h"
-#include "catalog/content/stat_bins.h"
 #include "catalog/content/stat_read.h"
 #include "catalog/convert/convert.h"
 
@@ -20,9 +19,10 @@ struct run {
     sqlite3_stmt *put, *link;
     /* Of the tensor at hand: */
     struct stat_sums sums;
-    struct stat_count *bins; /* or of codes: those of its only part, or gathered */
-    size_t bin_count;
-    uint64_t *gathered;      /* of its parts so far, by bin */
+    struct stat_grid grid;
+    struct stat_count *codes; /* those of its only part, or gathered */
+    size_t code_count;
+    uint64_t *gathered;      /* of its parts so far, by code */
     struct stat_count *room; /* for them */
     bool failed, absent;
     double *decoded; /* the numbers of the codes of one dtype */
@@ -66,9 +66,9 @@ static enum status decode_codes(struct run *run, const struct dtype *d, struct e
 static void count_kinds(struct run *run, double tiny)
 {
     struct stat_sums *s = &run->sums;
-    for (size_t i = 0; i < run->bin_count; i++) {
-        const double x = run->decoded[run->bins[i].bin];
-        const uint64_t n = run->bins[i].count;
+    for (size_t i = 0; i < run->code_count; i++) {
+        const double x = run->decoded[run->codes[i].code];
+        const uint64_t n = run->codes[i].count;
         s->nans += isnan(x) ? n : 0;
         s->infs += isinf(x) ? n : 0;
         if (!isfinite(x))
@@ -82,7 +82,7 @@ static void count_kinds(struct run *run, double tiny)
     }
 }
 
-/* The sums, and the finest bins in place of the codes. */
+/* The sums, and the cells. */
 static enum status sum_codes(struct run *run, const struct dtype *d, struct error *err)
 {
     struct stat_sums *s = &run->sums;
@@ -90,12 +90,15 @@ static enum status sum_codes(struct run *run, const struct dtype *d, struct erro
         return err->status;
     count_kinds(run, stat_tiny(d));
     s->mean = s->finite ? s->mean / (double)s->finite : 0;
-    for (size_t i = 0; i < run->bin_count; i++) {
-        struct stat_count *b = &run->bins[i];
-        const double x = run->decoded[b->bin];
-        if (isfinite(x))
-            s->spread += (x - s->mean) * (x - s->mean) * (double)b->count;
-        b->bin = stat_bin(x, true);
+    if (s->finite)
+        stat_grid_cover(&run->grid, s->least, s->most);
+    for (size_t i = 0; i < run->code_count; i++) {
+        const double x = run->decoded[run->codes[i].code];
+        const uint64_t n = run->codes[i].count;
+        if (!isfinite(x))
+            continue;
+        s->spread += (x - s->mean) * (x - s->mean) * (double)n;
+        stat_grid_add(&run->grid, x, n);
     }
     return OK;
 }
@@ -133,13 +136,12 @@ static void bind_sums(sqlite3_stmt *s, const struct stored_tensor *t,
 
 static enum status keep(struct run *run, const struct stored_tensor *t, struct error *err)
 {
-    const enum stat_way way = stat_way(t);
     struct text histogram = {0};
     sqlite3 *db = run->work->db;
-    if (way == STAT_CODES && sum_codes(run, &t->dtype, err) != OK)
+    if (stat_way(t) == STAT_CODES && sum_codes(run, &t->dtype, err) != OK)
         return err->status;
     if (run->sums.finite)
-        stat_histogram(&histogram, run->bins, run->bin_count, way != STAT_64, &run->sums);
+        stat_grid_print(&histogram, &run->grid, run->sums.finite);
     if (!text_str(&histogram))
         return error_memory(err);
     bind_sums(run->put, t, &run->sums, text_str(&histogram));
@@ -163,9 +165,11 @@ static enum status forget(struct run *run, const struct stored_tensor *t,
 
 static void begin_tensor(struct run *run)
 {
+    stat_grid_clear(&run->grid,
+                    true); /* as of codes; of others, as that of the first part */
     run->sums = (struct stat_sums){.least = INFINITY, .most = -INFINITY};
-    run->bins = NULL;
-    run->bin_count = 0;
+    run->codes = NULL;
+    run->code_count = 0;
     run->failed = run->absent = false;
 }
 
@@ -196,26 +200,25 @@ static void *make_outcome(void *context, const struct sweep_part *p, uint64_t *b
     return stat_read(((struct run *)context)->tables, p, bytes);
 }
 
-/* The bins of a tensor's only part are taken as they are; of several they are gathered. */
-static enum status take_bins(struct run *run, const struct sweep_part *p,
-                             struct stat_outcome *o, struct error *err)
+/* The codes of a tensor's only part are taken as they are; of several they are gathered. */
+static void take_codes(struct run *run, const struct sweep_part *p,
+                       struct stat_outcome *o)
 {
     if (p->start == 0 && p->last) {
-        run->bins = o->bins;
-        run->bin_count = o->bin_count;
-        return OK;
+        run->codes = o->codes;
+        run->code_count = o->code_count;
+        return;
     }
     if (p->start == 0)
         memset(run->gathered, 0, CODES * sizeof(*run->gathered));
-    for (size_t i = 0; i < o->bin_count; i++)
-        run->gathered[o->bins[i].bin] += o->bins[i].count;
+    for (size_t i = 0; i < o->code_count; i++)
+        run->gathered[o->codes[i].code] += o->codes[i].count;
     if (!p->last)
-        return OK;
-    run->bins = run->room;
+        return;
+    run->codes = run->room;
     for (uint32_t i = 0; i < CODES; i++)
         if (run->gathered[i])
-            run->bins[run->bin_count++] = (struct stat_count){i, run->gathered[i]};
-    return err->status;
+            run->codes[run->code_count++] = (struct stat_count){i, run->gathered[i]};
 }
 
 static void drop_outcome(void *outcome)
@@ -240,8 +243,12 @@ static enum status take_outcome(void *context, const struct sweep_part *p, void 
     }
     for (size_t i = 0; i < o->group_count; i++)
         stat_join(&run->sums, &o->groups[i]);
-    if (take_bins(run, p, o, err) != OK || !p->last)
-        return err->status;
+    if (stat_way(p->tensor) == STAT_CODES)
+        take_codes(run, p, o);
+    else
+        stat_grid_join(&run->grid, &o->grid);
+    if (!p->last)
+        return OK;
     return end_tensor(run, p->tensor, err);
 }
 
@@ -301,8 +308,10 @@ static enum status prepare(struct run *run, struct error *err)
         "INSERT INTO statistics(elements, finite, zeros, nans, infs, subnormals, min, max,"
         " mean, std, l2, histogram, dtype, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
         " ?10, ?11, ?12, ?13, (SELECT hash FROM tensor_hashes WHERE id = ?14))"
-        /* Equal values have equal statistics: the row is there. */
-        " ON CONFLICT(hash, dtype) DO UPDATE SET elements = excluded.elements RETURNING id";
+        /* Equal values have equal statistics: the row is there, maybe an older program's. */
+        " ON CONFLICT(hash, dtype) DO UPDATE SET min = excluded.min, max = excluded.max,"
+        " mean = excluded.mean, std = excluded.std, l2 = excluded.l2,"
+        " histogram = excluded.histogram RETURNING id";
     static const char link[] =
         "INSERT INTO tensor_statistics VALUES (?1, ?2)"
         " ON CONFLICT(id) DO UPDATE SET statistics = excluded.statistics";

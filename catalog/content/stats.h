@@ -8,23 +8,22 @@
  *
  * Elements are taken in groups of STAT_GROUP, whatever the container and the number of threads, so
  * that results depend on the values and their order alone. Within a block of 8192 sums are of
- * values less the block's first, in eight lanes; means and sums of squares of blocks are then joined
+ * values less one of them, in sixteen lanes; means and sums of squares of blocks are then joined
  * (Chan, Golub, LeVeque 1979). Of dtypes of 8 and 16 bits with many elements, how often each code
  * comes is counted, and the rest follows from that. Mean and std are good to some 1e-12 of the
  * largest value; counts, min, max and the histogram are exact.
  *
- * The histogram has at most STAT_COUNTS bins of nearly equal width; its edges between the least and
- * the greatest value are numbers with seven bits of mantissa (of what is counted as float64: four), so
- * that there are fewer where values lie close together far from 0. A positive edge belongs to the bin
- * above it, a negative one to that below it.
+ * The histogram has 16 to 32 bins (fewer where there are few values, or where they lie close together
+ * far from 0). Its edges between the least and the greatest value are multiples of a power of 2: all bins
+ * are of one width, but for the first and the last, which end with the values. A positive edge, and 0,
+ * belongs to the bin above it, a negative one to that below it (stat_grid.h).
  */
 #ifndef CKPTDB_CONTENT_STATS_H
 #define CKPTDB_CONTENT_STATS_H
 
 #include "catalog/content/content.h"
 
-#define STAT_GROUP  (UINT64_C(1) << 23) /* elements */
-#define STAT_COUNTS 30
+#define STAT_GROUP (UINT64_C(1) << 23) /* elements */
 
 /* Those of all tensors of a checkpoint that have numbers, or of those whose name a Python regex is
  * found in (NULL: all). What is known is not computed again, unless the work says so; tensors

@@ -1,12 +1,9 @@
-/* Kernels of statistics: both against sums of long doubles, and against each other to the bit. */
+/* Kernels of statistics: all against sums of long doubles, and against each other to the bit; grids. */
 #include <math.h>
 
-#include "catalog/content/stat_bins.h"
 #include "catalog/content/stat_kernels.h"
 #include "catalog/content/stat_read.h"
 #include "tests/unit/unit.h"
-
-#define TABLE (1U << STAT_BITS)
 
 static uint64_t state = 88172645463325252U;
 
@@ -18,7 +15,10 @@ static uint32_t random_bits(void)
     return (uint32_t)(state >> 16);
 }
 
-/* Of kind 0: near 0; 1: far from it and alike; 2: any code; 3: none is finite; 4: one outlier. */
+#define KINDS 8
+
+/* Of kind 0: near 0; 1: far from it and alike; 2: any code; 3: none is finite; 4: one outlier; 5: ends
+ * of cells; 6: subnormal; 7: one NaN, which is the middle one. */
 static float any_float(unsigned kind, size_t i)
 {
     const uint32_t bits = random_bits();
@@ -33,8 +33,14 @@ static float any_float(unsigned kind, size_t i)
         return x;
     case 3:
         return bits & 1 ? NAN : bits & 2 ? INFINITY : -INFINITY;
-    default:
+    case 4:
         return i == 0 ? 1e30F : (float)(bits & 0xFF);
+    case 5:
+        return (float)(int)(bits & 31) / 16 - 1 + (bits & 32 ? 0 : 0.001F);
+    case 6:
+        return (bits & 1 ? 1e-44F : -1e-40F) * (float)(bits >> 1 & 7);
+    default:
+        return i == 8192 / 2 ? NAN : (float)(bits & 0xFFFF) - 20;
     }
 }
 
@@ -95,34 +101,79 @@ static void assert_like(const struct stat_sums *have, const struct stat_sums *wa
                 1e-12 * (want->spread + most * most * 1e-3));
 }
 
+/* Where each finite number lies: cells of one width, of which a negative number's ends are turned round. */
+static void assert_counts(const struct numbers *n, const struct stat_sums *sums,
+                          const struct stat_grid *g)
+{
+    const double width = ldexp(1, g->exponent);
+    uint64_t want[STAT_CELLS] = {0}, cells = 0;
+    if (!sums->finite) {
+        assert_true(g->least > g->most);
+        return;
+    }
+    for (size_t i = 0; i < n->count; i++) {
+        const double x = n->of_64[i];
+        const int64_t cell = x < 0 ? -1 - (int64_t)(-x / width) : (int64_t)(x / width);
+        if (!isfinite(x))
+            continue;
+        assert_true(x >= 0 ? (double)cell * width <= x && x < (double)(cell + 1) * width
+                           : (double)cell * width < x && x <= (double)(cell + 1) * width);
+        assert_int_equal(cell, stat_grid_cell(g, x));
+        want[(uint64_t)cell % STAT_CELLS]++;
+    }
+    assert_memory_equal(g->counts, want, sizeof(want));
+    cells =
+        (uint64_t)(stat_grid_cell(g, sums->most) - stat_grid_cell(g, sums->least)) + 1;
+    assert_true(cells <= STAT_CELLS);
+}
+
+static void run_kernel(stat_kernel *kernel, const void *values, const struct numbers *n,
+                       bool narrow, struct stat_sums *sums, struct stat_grid *grid)
+{
+    memset(sums, 0, sizeof(*sums));
+    stat_grid_clear(grid, narrow);
+    kernel(values, n->count, (double)1.17549435e-38F, sums, grid);
+    assert_counts(n, sums, grid);
+}
+
+static void assert_kernels(const struct stat_kernels *k, const struct numbers *n)
+{
+    /* Off their alignment by a byte, as a file may have them. */
+    uint8_t *moved = malloc(sizeof(n->of_64) + 1);
+    struct stat_sums want, have, plain;
+    struct stat_grid grid, grid_plain;
+    expect(n, (double)1.17549435e-38F, &want);
+    run_kernel(stat_plain.of_32, n->of_32, n, true, &plain, &grid_plain);
+    memcpy(moved + 1, n->of_32, n->count * sizeof(n->of_32[0]));
+    run_kernel(k->of_32, moved + 1, n, true, &have, &grid);
+    assert_like(&plain, &want);
+    assert_memory_equal(&have, &plain, sizeof(have));
+    assert_memory_equal(grid.counts, grid_plain.counts, sizeof(grid.counts));
+    assert_int_equal(grid.exponent, grid_plain.exponent);
+    run_kernel(stat_plain.of_64, n->of_64, n, false, &plain, &grid_plain);
+    memcpy(moved + 1, n->of_64, n->count * sizeof(n->of_64[0]));
+    run_kernel(k->of_64, moved + 1, n, false, &have, &grid);
+    assert_like(&plain, &want);
+    assert_memory_equal(&have, &plain, sizeof(have));
+    assert_memory_equal(grid.counts, grid_plain.counts, sizeof(grid.counts));
+    free(moved);
+}
+
 static void test_kernels(void **unused)
 {
-    static const size_t counts[] = {1, 2, 7, 8, 9, 15, 16, 17, 511, 8184, 8191, 8192};
+    static const size_t counts[] = {1,  2,  7,   15,  16,   17,   63,   64,
+                                    65, 80, 511, 512, 4096, 8184, 8191, 8192};
     struct numbers *n = malloc(sizeof(*n));
-    uint32_t *bins[4];
     (void)unused;
-    for (unsigned i = 0; i < 4; i++)
-        bins[i] = calloc(2 * TABLE, sizeof(uint32_t));
-    for (unsigned kind = 0; kind < 5; kind++)
+    for (unsigned kind = 0; kind < KINDS; kind++)
         for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-            struct stat_sums want, have[4];
             make(n, kind, counts[i]);
-            expect(n, (double)1.17549435e-38F, &want);
-            stat_plain.of_32(n->of_32, n->count, 1.17549435e-38F, &have[0], bins[0]);
-            stat_kernels()->of_32(n->of_32, n->count, 1.17549435e-38F, &have[1], bins[1]);
-            stat_plain.of_64(n->of_64, n->count, (double)1.17549435e-38F, &have[2],
-                             bins[2]);
-            stat_kernels()->of_64(n->of_64, n->count, (double)1.17549435e-38F, &have[3],
-                                  bins[3]);
-            for (unsigned k = 0; k < 4; k++)
-                assert_like(&have[k], &want);
-            for (unsigned k = 0; k < 4; k += 2)
-                assert_memory_equal(&have[k], &have[k + 1], sizeof(have[k]));
+            assert_kernels(stat_kernels(), n);
+#ifdef __x86_64__
+            if (__builtin_cpu_supports("avx2"))
+                assert_kernels(&stat_avx2, n);
+#endif
         }
-    for (unsigned i = 0; i < 4; i += 2)
-        assert_memory_equal(bins[i], bins[i + 1], 2 * TABLE * sizeof(uint32_t));
-    for (unsigned i = 0; i < 4; i++)
-        free(bins[i]);
     free(n);
 }
 
@@ -130,60 +181,63 @@ static void test_kernels(void **unused)
 static void test_join(void **unused)
 {
     struct numbers *n = malloc(sizeof(*n));
-    uint32_t *bins = calloc(2 * TABLE, sizeof(*bins));
     (void)unused;
-    for (unsigned kind = 0; kind < 5; kind++) {
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        struct stat_grid grid, joined, block;
         struct stat_sums want, part, sums = {.least = INFINITY, .most = -INFINITY};
         make(n, kind, 8000);
         expect(n, 0, &want);
+        stat_grid_clear(&grid, false);
+        stat_grid_clear(&joined, false);
         for (size_t at = 0; at < 8000; at += 800) {
-            stat_plain.of_64(n->of_64 + at, 800, 0, &part, bins);
+            stat_plain.of_64(n->of_64 + at, 800, 0, &part, &grid);
             stat_join(&sums, &part);
+            stat_grid_clear(&block, false);
+            stat_plain.of_64(n->of_64 + at, 800, 0, &part, &block);
+            stat_grid_join(&joined, &block);
         }
         assert_like(&sums, &want);
+        assert_counts(n, &sums, &grid);
+        assert_memory_equal(joined.counts, grid.counts, sizeof(grid.counts));
+        assert_int_equal(joined.exponent, grid.exponent);
     }
-    free(bins);
     free(n);
 }
 
-static void assert_histogram(const struct stat_count *bins, size_t count, double least,
-                             double most, const char *want)
+static void assert_histogram(const double *values, size_t count, const char *want)
 {
     struct text t = {0};
-    const struct stat_sums sums = {.finite = 1000, .least = least, .most = most};
-    stat_histogram(&t, bins, count, true, &sums);
+    struct stat_grid g;
+    stat_grid_clear(&g, true);
+    for (size_t i = 0; i < count; i++) {
+        stat_grid_cover(&g, values[i], values[i]);
+        stat_grid_add(&g, values[i], 1);
+    }
+    stat_grid_print(&t, &g, count);
     assert_string_equal(text_str(&t), want);
     text_release(&t);
 }
 
+#define ASSERT_HISTOGRAM(want, ...)                                                      \
+    assert_histogram((const double[]){__VA_ARGS__},                                      \
+                     sizeof((const double[]){__VA_ARGS__}) / sizeof(double), want)
+
 static void test_bins(void **unused)
 {
     (void)unused;
-    assert_int_equal(stat_bin(0, true), 0);
-    assert_int_equal(stat_bin(-0.0, true), 0x8000);
-    assert_int_equal(stat_bin(1, true), 0x3F80);
-    assert_int_equal(stat_bin(-1, true), 0xBF80);
-    assert_int_equal(stat_bin(-1, false), 0xBFF0);
-    const struct stat_count one[] = {{stat_bin(5, true), 3}};
-    assert_histogram(one, 1, 5, 5, "{\"edges\":[5.0,5.0],\"counts\":[3]}");
-    /* 1 and the greatest number below it: both sides of an edge, but too close for another. */
-    const struct stat_count close[] = {{stat_bin(0.99999994, true), 1},
-                                       {stat_bin(1, true), 2}};
-    assert_histogram(close, 2, 0.99999994, 1,
-                     "{\"edges\":[0.99999994,1.0],\"counts\":[3]}");
-    /* Both zeros are in one bin, whichever bin of theirs is the greater. */
-    const struct stat_count zeros[] = {
-        {0, 2}, {0x8000, 3}, {stat_bin(-1, true), 1}, {stat_bin(1, true), 1}};
-    struct text t = {0};
-    const struct stat_sums two = {.finite = 2, .least = -1, .most = 1};
-    stat_histogram(&t, zeros, 4, true, &two);
-    assert_string_equal(text_str(&t),
-                        "{\"edges\":[-1.0,9.183549615799121e-41,1.0],\"counts\":[6,1]}");
-    text_release(&t);
-    /* Codes of NaN and infinities are in no bin. */
-    const struct stat_count odd[] = {
-        {0x7F80, 7}, {0xFF80, 7}, {0x7FC0, 7}, {stat_bin(2, true), 1}};
-    assert_histogram(odd, 4, 2, 2, "{\"edges\":[2.0,2.0],\"counts\":[1]}");
+    ASSERT_HISTOGRAM("{\"edges\":[5.0,5.0],\"counts\":[3]}", 5, 5, 5);
+    /* 1 and the greatest number below it are too close for an edge between them. */
+    ASSERT_HISTOGRAM("{\"edges\":[0.9999999403953552,1.0],\"counts\":[3]}",
+                     0.9999999403953552, 1, 1);
+    /* Both zeros are above the edge 0; what is an edge itself, at an end, has no bin of its own. */
+    ASSERT_HISTOGRAM("{\"edges\":[-1.0,0.0,1.0],\"counts\":[1,3]}", 0, -0.0, -1, 1);
+    ASSERT_HISTOGRAM("{\"edges\":[-3.0,-2.0,0.0,2.0,3.0],\"counts\":[2,1,2,2]}", -3, -2.5,
+                     -1, 0, 1, 2, 3);
+    /* Numbers that a float cannot tell from 0 after scaling stay on their side of it. */
+    ASSERT_HISTOGRAM("{\"edges\":[-1e-45,0.0,3e+38],\"counts\":[1,1]}", -1e-45, 3e38);
+    ASSERT_HISTOGRAM("{\"edges\":[-3.4028234663852886e+38,0.0,3.4028234663852886e+38],"
+                     "\"counts\":[1,1]}",
+                     -3.4028234663852886e+38, 3.4028234663852886e+38);
 }
 
 int main(void)

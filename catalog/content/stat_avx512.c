@@ -1,0 +1,13 @@
+/* stat_avx512.c - statistics, for x86-64 with AVX-512 (F, BW, DQ, VL); empty elsewhere. */
+#ifdef __x86_64__
+#    include <immintrin.h>
+#    ifndef __clang__
+#        pragma GCC optimize("O3")
+#    endif
+#    define VECTOR  64
+#    define TARGET  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#    define KERNELS stat_avx512
+#    include "catalog/content/stat_loops.h"
+#else
+#    include "catalog/content/stat_kernels.h"
+#endif

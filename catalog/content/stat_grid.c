@@ -1,0 +1,146 @@
+#include "catalog/content/stat_grid.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "catalog/convert/convert.h"
+
+/* Numbers are fewer than 2^23 cells away from 0, so that a float's product with a power of 2 says
+ * its cell exactly. */
+#define CELL_BITS 23
+
+static const struct stat_grid nothing = {.least = INFINITY, .most = -INFINITY};
+
+void stat_grid_clear(struct stat_grid *g, bool narrow)
+{
+    *g = nothing;
+    g->narrow = narrow;
+}
+
+static int64_t cell_of(double x, int exponent)
+{
+    const int64_t cell = (int64_t)ldexp(x, -exponent);
+    return x < 0 ? cell - 1 : cell;
+}
+
+int64_t stat_grid_cell(const struct stat_grid *g, double x)
+{
+    return cell_of(x, g->exponent);
+}
+
+static uint64_t *count_of(struct stat_grid *g, int64_t cell)
+{
+    return &g->counts[(uint64_t)cell % STAT_CELLS];
+}
+
+/* The least exponent with which a range has so many cells at most. */
+static int exponent_for(const struct stat_grid *g, double least, double most,
+                        uint64_t cells)
+{
+    int exponent;
+    frexp(fmax(fabs(least), fabs(most)), &exponent);
+    exponent -= CELL_BITS;
+    if (exponent < (g->narrow ? FLT_MIN_EXP : DBL_MIN_EXP))
+        exponent = g->narrow ? FLT_MIN_EXP : DBL_MIN_EXP;
+    while ((uint64_t)(cell_of(most, exponent) - cell_of(least, exponent)) >= cells)
+        exponent++;
+    return exponent;
+}
+
+static void widen(struct stat_grid *g, int exponent)
+{
+    const struct stat_grid old = *g;
+    const int by = exponent - old.exponent;
+    const int64_t last = cell_of(old.most, old.exponent);
+    int64_t cell = cell_of(old.least, old.exponent);
+    stat_grid_clear(g, old.narrow);
+    g->exponent = exponent;
+    g->least = old.least;
+    g->most = old.most;
+    for (; cell <= last; cell++) /* to the cell below, of negative ones too */
+        *count_of(g, by < 63 ? cell >> by : -(cell < 0)) +=
+            old.counts[(uint64_t)cell % STAT_CELLS];
+}
+
+void stat_grid_cover(struct stat_grid *g, double least, double most)
+{
+    const bool empty = g->least > g->most;
+    if (least >= g->least && most <= g->most)
+        return;
+    least = fmin(least, g->least);
+    most = fmax(most, g->most);
+    const int exponent = exponent_for(g, least, most, STAT_CELLS);
+    if (empty)
+        g->exponent = exponent;
+    else if (exponent > g->exponent)
+        widen(g, exponent);
+    g->least = least;
+    g->most = most;
+}
+
+void stat_grid_add(struct stat_grid *g, double x, uint64_t times)
+{
+    *count_of(g, cell_of(x, g->exponent)) += times;
+}
+
+void stat_grid_join(struct stat_grid *a, const struct stat_grid *b)
+{
+    struct stat_grid other = *b;
+    if (b->least > b->most)
+        return;
+    if (a->least > a->most) {
+        *a = *b;
+        return;
+    }
+    stat_grid_cover(a, b->least, b->most);
+    if (other.exponent < a->exponent)
+        widen(&other, a->exponent);
+    for (unsigned i = 0; i < STAT_CELLS; i++)
+        a->counts[i] += other.counts[i];
+}
+
+/* --- as bins -------------------------------------------------------------------------------- */
+
+static void add_number(struct text *out, double value)
+{
+    struct dtype d;
+    char digits[40];
+    dtype_find("float64", &d);
+    element_print(&d, &value, 0, digits, sizeof(digits));
+    text_addf(out, "%s%s", out->len ? "," : "", digits);
+}
+
+static void add_bin(struct text *edges, struct text *counts, double edge, uint64_t count)
+{
+    add_number(edges, edge + 0.0);
+    text_addf(counts, "%s%llu", counts->len ? "," : "", (unsigned long long)count);
+}
+
+void stat_grid_print(struct text *out, const struct stat_grid *grid, uint64_t numbers)
+{
+    struct text edges = {0}, counts = {0};
+    struct stat_grid g = *grid;
+    const int exponent =
+        exponent_for(&g, g.least, g.most, numbers < STAT_CELLS ? numbers : STAT_CELLS);
+    if (exponent > g.exponent)
+        widen(&g, exponent);
+    const int64_t last = cell_of(g.most, g.exponent);
+    double edge = g.least;
+    uint64_t count = 0;
+    for (int64_t cell = cell_of(g.least, g.exponent); cell <= last; cell++) {
+        const double end = ldexp((double)(cell + 1), g.exponent);
+        count += *count_of(&g, cell);
+        /* What holds one number alone, which is an edge, joins its neighbour. */
+        if (cell < last && end > g.least && !(cell + 1 == last && end == g.most)) {
+            add_bin(&edges, &counts, edge, count);
+            edge = end;
+            count = 0;
+        }
+    }
+    add_bin(&edges, &counts, edge, count);
+    add_number(&edges, g.most + 0.0);
+    text_addf(out, "{\"edges\":[%s],\"counts\":[%s]}", text_str(&edges),
+              text_str(&counts));
+    text_release(&edges);
+    text_release(&counts);
+}

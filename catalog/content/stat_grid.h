@@ -1,0 +1,45 @@
+/*
+ * stat_grid.h - how many numbers lie in each cell of a grid, that grows with what is counted.
+ *
+ * Cells are as wide as a power of 2, the least with which the numbers from the least to the greatest
+ * are in STAT_CELLS of them. A wider grid's cell is two of the next finer one's, so counts are exact
+ * and depend on the numbers alone, not on their order.
+ *
+ *   cell     -2        -1         0         1
+ *        (-2w, -w]   (-w, 0)   [0, w)   [w, 2w)       0 and -0 are both in cell 0
+ */
+#ifndef CKPTDB_CONTENT_STAT_GRID_H
+#define CKPTDB_CONTENT_STAT_GRID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "catalog/base/text.h"
+
+#define STAT_CELLS 32U
+
+struct stat_grid {
+    bool narrow;  /* its numbers are floats: cells are no finer than those can say */
+    int exponent; /* w is 2 to the power of it */
+    double least, most; /* of what is counted; of nothing: infinity, minus infinity */
+    uint64_t counts[STAT_CELLS]; /* of cell k at k mod STAT_CELLS */
+};
+
+void stat_grid_clear(struct stat_grid *, bool narrow);
+
+/* Make it wide enough for numbers from `least` to `most`, all finite, that are to be counted. */
+void stat_grid_cover(struct stat_grid *, double least, double most);
+
+/* The cell of a finite number that it covers, or that is near enough to have one. */
+int64_t stat_grid_cell(const struct stat_grid *, double);
+
+/* Count a number that it covers. */
+void stat_grid_add(struct stat_grid *, double, uint64_t times);
+
+/* Join two grids of numbers of one kind, into the first. */
+void stat_grid_join(struct stat_grid *, const struct stat_grid *);
+
+/* Append {"edges":[...],"counts":[...]} of a grid with numbers: no more bins than `numbers`. */
+void stat_grid_print(struct text *out, const struct stat_grid *, uint64_t numbers);
+
+#endif
