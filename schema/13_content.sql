@@ -5,37 +5,64 @@ CREATE VIEW content AS
 SELECT h.hash, x.id AS tensor_id, x.id >> 24 AS checkpoint_id
 FROM content_hashes h JOIN tensor_hashes x ON x.hash = h.id;
 
--- Hashed tensors whose content another one has too, with the place where their bytes begin: hard
--- links, symbolic links to one file and tied tensors of one file share theirs, and are no waste.
+-- Hashed tensors, and the place where the bytes of each begin: hard links, symbolic links to one file and
+-- tied tensors of one file share theirs.
 -- A place is an integer where it can be: counting distinct texts takes longer than all the joins.
-CREATE VIEW copy AS
-WITH store AS MATERIALIZED (
-  SELECT id, base,
-         iif(inode IS NULL, NULL, dense_rank() OVER (ORDER BY device, inode)) AS number
+CREATE VIEW place AS
+WITH numbered AS (
+  SELECT id, base, iif(inode IS NULL, NULL, dense_rank() OVER (ORDER BY device, inode)) AS number
   FROM files
+), store AS MATERIALIZED (
+  SELECT id, base, number, iif(number >> 22, NULL, (number << 40) + base) AS place FROM numbered
 )
 SELECT x.hash AS content, t.dtype, t.shape, t.nbytes, x.id AS tensor_id, c.id AS checkpoint_id,
        CASE WHEN c.placed AND p.id IS NULL THEN 'tensor ' || x.id
             WHEN NOT c.placed AND t.storage <> 1 THEN -(f.number << 24) - (t.id & 16777215)
-            WHEN f.number >> 22 OR iif(c.placed, p.start, t.start) + f.base >> 40
-            THEN f.number || ':' || (iif(c.placed, p.start, t.start) + f.base)
-            ELSE (f.number << 40) + iif(c.placed, p.start, t.start) + f.base END AS place
-FROM (SELECT hash FROM tensor_hashes GROUP BY hash HAVING count(*) > 1) h
-JOIN tensor_hashes x ON x.hash = h.hash
+            WHEN f.place IS NULL OR coalesce(p.start, t.start) + f.base >> 40
+            THEN f.number || ':' || (coalesce(p.start, t.start) + f.base)
+            ELSE f.place + coalesce(p.start, t.start) END AS place
+FROM tensor_hashes x
 JOIN checkpoints c ON c.id = x.id >> 24
 JOIN layout_tensors t ON t.id = (c.layout << 24) + (x.id & 16777215)
-LEFT JOIN placements p ON c.placed AND p.id = x.id AND p.storage = 1
+LEFT JOIN placements p ON p.id = iif(c.placed, x.id, NULL) AND p.storage = 1
 LEFT JOIN store f ON f.id = (c.id << 24) + coalesce(p.file, t.file, 0);
 
--- Equal tensors that are stored more than once.
+-- Those whose content another one has too.
+CREATE VIEW copy AS
+SELECT content, dtype, shape, nbytes, tensor_id, checkpoint_id, place
+FROM place
+WHERE content IN (SELECT hash FROM tensor_hashes GROUP BY hash HAVING count(*) > 1);
+
+-- Equal tensors that are stored more than once. Mostly they are one tensor of one layout in files that have
+-- no other name, as where weights are frozen: then there are as many places as tensors. Of the rest, the
+-- places are looked up and counted; there, the same bytes may be of several dtypes and shapes.
 CREATE VIEW duplicate AS
+WITH linked AS MATERIALIZED (
+  SELECT DISTINCT f.id >> 24
+  FROM files f LEFT JOIN (SELECT device, inode FROM files GROUP BY device, inode HAVING count(*) > 1) l
+    ON l.device = f.device AND l.inode = f.inode
+  WHERE l.inode IS NOT NULL OR f.inode IS NULL
+), -- (CROSS: in the order of the index, which GROUP BY then need not sort.)
+same_bytes AS MATERIALIZED (
+  SELECT x.hash AS content, count(*) AS copies, group_concat(x.id) AS tensors, max(c.id IN linked) AS linked,
+         min((c.layout << 24) + (x.id & 16777215)) AS first, max((c.layout << 24) + (x.id & 16777215)) AS last
+  FROM tensor_hashes x CROSS JOIN checkpoints c ON c.id = x.id >> 24
+  WHERE x.hash IN (SELECT hash FROM tensor_hashes GROUP BY hash HAVING count(*) > 1)
+  GROUP BY x.hash
+), counted AS (
+  SELECT content, dtype, shape, nbytes, copies, tensors
+  FROM same_bytes JOIN layout_tensors ON id = first
+  WHERE first = last AND NOT linked
+  UNION ALL
+  SELECT content, dtype, shape, nbytes, count(DISTINCT place), group_concat(tensor_id)
+  FROM place
+  WHERE content IN (SELECT content FROM same_bytes WHERE first <> last OR linked)
+  GROUP BY content, dtype, shape
+)
 SELECT (SELECT h.hash FROM content_hashes h WHERE h.id = d.content) AS hash, d.dtype, d.shape, d.nbytes,
-       count(DISTINCT d.place) AS copies,
-       (count(DISTINCT d.place) - 1) * d.nbytes AS wasted,
-       '[' || group_concat(d.tensor_id) || ']' AS tensor_ids
-FROM copy d
-GROUP BY d.content, d.dtype, d.shape
-HAVING count(DISTINCT d.place) > 1;
+       d.copies, (d.copies - 1) * d.nbytes AS wasted, '[' || d.tensors || ']' AS tensor_ids
+FROM counted d
+WHERE d.copies > 1;
 
 -- Whose copies they are: the place that was catalogued first is the original, each other one is the
 -- waste of the checkpoint that holds it. The sum is that of duplicate.wasted.

@@ -50,6 +50,8 @@ static void say_trouble(struct working *w, int64_t checkpoint)
     static const char sql[] = "SELECT name FROM checkpoint WHERE id = ?1";
     struct error ignored = {.offset = NO_OFFSET};
     struct text lines = {0};
+    if (!w->causes.count)
+        return;
     sqlite3_stmt *row = library_query(w->catalog, &ignored, sql, "i", checkpoint);
     const char *name = library_row(w->catalog, row, &ignored) ? library_text(row, 0) : "";
     refusals_print(&w->causes, &lines);

@@ -21,7 +21,7 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-/* What `--by` may name, and the answer; ?1 is the list of the checkpoints' ids. */
+/* What `--by` may name, and the answer; ?1 is the list of the checkpoints' ids, ?2 says that it is all. */
 static const struct {
     const char *name, *sql;
 } answers[] = {
@@ -31,15 +31,15 @@ static const struct {
      " (SELECT group_concat(x, ', ') FROM (SELECT c.name || ' ' || tensor_name(j.value) AS x"
      "   FROM json_each(d.tensor_ids) j JOIN checkpoint c ON c.id = tensor_checkpoint(j.value)"
      "   LIMIT 8)) || iif(json_array_length(d.tensor_ids) > 8, ', …', '') AS tensors"
-     " FROM duplicate d WHERE EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
+     " FROM duplicate d WHERE ?2 OR EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
      "   WHERE t.value >> 24 IN (SELECT value FROM json_each(?1)))"
      " ORDER BY d.wasted DESC, d.hash"},
     {"checkpoint",
      "SELECT nbytes AS wasted, tensors, checkpoint FROM waste"
-     " WHERE checkpoint_id IN (SELECT value FROM json_each(?1)) ORDER BY nbytes DESC, checkpoint"},
+     " WHERE (?2 OR checkpoint_id IN (SELECT value FROM json_each(?1))) ORDER BY nbytes DESC, checkpoint"},
     {"run",
      "SELECT sum(nbytes) AS wasted, sum(tensors) AS tensors, count(*) AS checkpoints, run FROM waste"
-     " WHERE checkpoint_id IN (SELECT value FROM json_each(?1))"
+     " WHERE (?2 OR checkpoint_id IN (SELECT value FROM json_each(?1)))"
      " GROUP BY run ORDER BY 1 DESC, run"},
     {"pair", "SELECT s.nbytes, s.tensors, s.checkpoint, s.other"
              " FROM json_each(?1) j CROSS JOIN shared s ON s.checkpoint_id = j.value"
@@ -63,7 +63,7 @@ static const char groups_json_sql[] =
     "    'tensor_id', j.value))"
     "   FROM json_each(d.tensor_ids) j JOIN checkpoint c ON c.id = tensor_checkpoint(j.value))"
     " AS tensors"
-    " FROM duplicate d WHERE EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
+    " FROM duplicate d WHERE ?2 OR EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
     "   WHERE t.value >> 24 IN (SELECT value FROM json_each(?1)))"
     " ORDER BY d.wasted DESC, d.hash";
 
@@ -82,7 +82,8 @@ static int dedup_run(struct session *s, const struct args *args)
         return STATUS_NO;
     int status = hash_request(s, &request);
     if (status != STATUS_TROUBLE && hash_id_list(&request, &list)) {
-        const int printed = render_query(s, answer, "s", text_str(&list));
+        const int printed =
+            render_query(s, answer, "si", text_str(&list), (int64_t)(args->count == 0));
         status = status ? status : printed;
     }
     text_release(&list);
