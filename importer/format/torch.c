@@ -1,7 +1,8 @@
 /*
  * torch.c - what torch.save writes: one file, recognised by its bytes alone.
  *
- *   "PK\3\4"                  zip archive (torch_zip.c), TorchScript, torch.export
+ *   "PK\3\4"                  zip archive (torch_zip.c), TorchScript, torch.export; before
+ *                             2.8 that was another kind of archive (torch_program.c)
  *   the pickled magic number  the form before 1.6 (torch_legacy.c)
  *   tar with sys_info         the form before 0.2 (torch_tar.c)
  */
@@ -58,7 +59,7 @@ static int torch_probe(const struct probe *p)
 {
     if (ends_in(p->name, ".distcp"))
         return 0;
-    if (is_archive(p))
+    if (is_archive(p) || torch_program_magic(p->head))
         return 64;
     if (torch_legacy_magic(p->head))
         return 96;
@@ -150,6 +151,8 @@ enum status torch_file_state(struct torch_tree *t, const struct source *s,
         index_legacy(t, s, err);
     else if (torch_tar_magic(head))
         torch_tar_state(t, s, err);
+    else if (torch_program_magic(head))
+        torch_program_state(t, s, err);
     else if (len < 4 || memcmp(bytes, "PK", 2) != 0)
         error_set(err, ERR_CORRUPT, s->name, 0, "it is no file of torch.save");
     else

@@ -129,17 +129,27 @@ static void report_pickles(struct torch_tree *t, const struct torch_zip *z)
 
 /* --- opening ---------------------------------------------------------------------------- */
 
+/* Errors state where in the archive: it may begin anywhere in its file. */
+static enum status open_members(struct torch_tree *t, const struct source *source,
+                                struct torch_zip *z, struct error *err)
+{
+    if (zip_open(source, t->arena, &z->zip, err) == OK)
+        job_trailing(t->job, t->path, z->base + source->size - z->zip.trailing,
+                     z->zip.trailing, "the archive");
+    if (err->status == OK && add_members(z, err) == OK)
+        check_version(t, z, err);
+    if (err->status != OK && err->offset != NO_OFFSET)
+        err->offset += z->base;
+    return err->status;
+}
+
 enum status torch_zip_open(struct torch_tree *t, const struct source *source,
                            uint32_t file, uint64_t base, struct torch_zip *out,
                            struct error *err)
 {
     char text[16];
     *out = (struct torch_zip){.arena = t->arena, .file = file, .base = base};
-    if (zip_open(source, t->arena, &out->zip, err) != OK)
-        return err->status;
-    job_trailing(t->job, t->path, base + source->size - out->zip.trailing,
-                 out->zip.trailing, "the archive");
-    if (add_members(out, err) != OK || check_version(t, out, err) != OK)
+    if (open_members(t, source, out, err) != OK)
         return err->status;
     out->exported =
         short_text(out, "archive_format", text, sizeof(text)) && strcmp(text, "pt2") == 0;
