@@ -10,7 +10,8 @@
  *
  * W: bytes of an element. N: entries. VALUES: where their values lie, in bytes from the
  * beginning, one behind the other. RUN: elements of the dense dimensions at the end, which
- * an entry has together. SHAPE, BLOCK: numbers joined by 'x', SHAPE without those dimensions.
+ * an entry has together. SHAPE, BLOCK: numbers joined by 'x', SHAPE without those dimensions;
+ * empty where there are no others.
  *   o: index d of entry i is the int64 at INDEX + 8 x (d x S0 + i x S1); entries of one place
  *      are added up
  *   r: row r has the entries PTR[r] to PTR[r + 1], whose columns are in OTHER, integers of IW
@@ -68,6 +69,9 @@ static bool take_number(const char **at, char end, uint64_t *out)
 
 static bool take_shape(const char **at, char end, uint64_t *out, unsigned *rank)
 {
+    *rank = 0;
+    if (end && **at == end)
+        return ++*at, true;
     for (*rank = 0; *rank < DIMS_MAX;) {
         size_t len = strspn(*at, "0123456789");
         bool last = (*at)[len] == end;

@@ -138,8 +138,6 @@ static void put_shape(struct text *out, const uint64_t *shape, unsigned rank)
 {
     for (unsigned d = 0; d < rank; d++)
         text_addf(out, d ? "x%llu" : "%llu", (unsigned long long)shape[d]);
-    if (!rank)
-        text_addc(out, '1');
 }
 
 static char adds(const struct dtype *dtype)

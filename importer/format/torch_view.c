@@ -77,6 +77,12 @@ static void add_step(struct text *chain, const char *step)
     text_adds(chain, step);
 }
 
+/* A float's sign is a bit. Only torch's inner functions make such integers. */
+static bool can_be_negated(const struct dtype *dtype)
+{
+    return dtype->kind == DTYPE_FLOAT || dtype->kind == DTYPE_COMPLEX;
+}
+
 /* Steps that undo the byte order and what torch left for later. */
 static void value_steps(const struct torch_tensor *x, const struct dtype *dtype,
                         struct text *chain)
@@ -91,7 +97,7 @@ static void value_steps(const struct torch_tensor *x, const struct dtype *dtype,
         snprintf(step, sizeof(step), "flip:%u,%u", 2 * width, 2 * width - 1);
         add_step(chain, step);
     }
-    if (x->negative && (dtype->kind == DTYPE_FLOAT || dtype->kind == DTYPE_COMPLEX)) {
+    if (x->negative) {
         snprintf(step, sizeof(step), "flip:%u,%u", width, width - 1);
         add_step(chain, step);
     }
@@ -151,6 +157,9 @@ bool torch_place(struct torch_tree *t, const struct torch_tensor *x, struct exte
     dtype_find(x->dtype, &dtype);
     if (x->meta || x->run.lost)
         return torch_fail(t, err, "no-data", "it has no data");
+    if (x->negative && !can_be_negated(&dtype))
+        return torch_fail(t, err, "unsupported", "%s whose negation torch left for later",
+                          dtype.name);
     if (!x->sparse && !measure(t, x, &dtype, &span, err))
         return false;
     place(&x->run, &span, &chain, out);
