@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/bits.h"
 #include "catalog/base/list.h"
 #include "catalog/content/stats.h"
 #include "catalog/convert/convert.h"
@@ -248,11 +249,16 @@ static void count_codes(struct counting *c, const uint8_t *from, size_t count)
             table[(i & 1) << 16 | from[i]]++;
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        uint16_t code;
-        memcpy(&code, from + i * sizeof(code), sizeof(code));
-        table[(i & 1) << 16 | code]++;
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        const uint64_t four = load_u64le(from + i * 2);
+        table[four & 0xFFFF]++;
+        table[1 << 16 | (four >> 16 & 0xFFFF)]++;
+        table[four >> 32 & 0xFFFF]++;
+        table[1 << 16 | four >> 48]++;
     }
+    for (; i < count; i++)
+        table[load_u16le(from + i * 2)]++;
 }
 
 static enum status count_bytes(struct counting *c, const uint8_t *from, uint64_t elements,
