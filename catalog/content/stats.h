@@ -27,7 +27,7 @@
 
 /* Those of all tensors of a checkpoint that have numbers, or of those whose name a Python regex is
  * found in (NULL: all). What is known is not computed again, unless the work says so; tensors
- * with the hash and dtype of one that had its hash when they were computed share them. *complete: all could be read. */
+ * with the hash and dtype of one that has statistics share them. *complete: all could be read. */
 enum status content_stats(const struct content_work *, int64_t checkpoint,
                           const char *regex, bool *complete, struct error *err);
 

@@ -43,6 +43,7 @@ echo '-- the runs with NaN, dead layers, outliers'
 echo '-- what is known is shared by hash, and not read again'
 "$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM tensor_statistics"
 "$CKPTDB_BIN" hash >/dev/null
+"$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM tensor_statistics; SELECT count(*), count(hash) FROM statistics"
 "$CKPTDB_BIN" "DELETE FROM tensor_statistics; SELECT count(*) FROM statistics"
 "$CKPTDB_BIN" stats run frozen | wc -l
 "$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM tensor_statistics; SELECT count(*) FROM statistics"
@@ -50,6 +51,13 @@ echo '-- one thread, several: the same'
 cp "$CKPTDB" one.db
 "$CKPTDB_BIN" -d one.db stats kinds.safetensors --again --jobs 1 >one.txt
 "$CKPTDB_BIN" stats kinds.safetensors --again --jobs 4 | cmp - one.txt && echo same
+echo '-- values that changed behind our back, in a file that looks the same: a new hash drops what was of the old one'
+touch -r run/checkpoint-3/model.safetensors time
+printf '\0\0\200\100' | dd of=run/checkpoint-3/model.safetensors bs=1 seek=$(($(stat -c %s run/checkpoint-3/model.safetensors) - 4)) conv=notrunc status=none
+touch -r time run/checkpoint-3/model.safetensors
+"$CKPTDB_BIN" hash run/checkpoint-3/model.safetensors --again >/dev/null
+"$CKPTDB_BIN" "SELECT count(*) FROM stats WHERE name = 'frozen'"
+"$CKPTDB_BIN" stats run/ frozen | cut -f 1-5
 echo '-- a file that changed'
 printf x | dd of=kinds.safetensors bs=1 seek=$(($(stat -c %s kinds.safetensors) - 1)) conv=notrunc status=none
 touch -d '2001-01-01' kinds.safetensors
