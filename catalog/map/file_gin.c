@@ -186,8 +186,6 @@ static void read(struct form_text *f)
     struct gin g = {.set = f->set, .begin = f->text, .at = f->text};
     for (const char *at = f->text; (at = next_binding(f->text, at));)
         g.at = at;
-    f->set->dialect = form_gin.dialect->name;
-    f->set->options = "{}";
     if (!read_pairs(&g))
         form_refuse_at(f, g.at, "%s", g.why);
 }
@@ -232,20 +230,12 @@ static void check(const struct ruleset *set, struct error *err)
     struct form_walk w = {0};
     struct text key = {0};
     struct form_value value;
-    if (*set->options != '{')
-        form_cannot(err, "sql", "its options are no object");
-    while (*set->options == '{' &&
-           form_next(&w, set->options, strlen(set->options), &key, &value))
+    while (form_next(&w, set->options, strlen(set->options), &key, &value))
         if (!is_usual(text_str(&key), &value))
             form_cannot(err, "json", "gin has no place for the option \"%.200s\"",
                         text_str(&key));
     form_walk_end(&w);
     text_release(&key);
-    for (size_t i = 0; i < set->rules; i++)
-        if (form_has(set->rule[i].compute) || form_has(set->rule[i].ops))
-            form_cannot(err, "json",
-                        "gin has no place for what rule %lld has beside its names",
-                        (long long)set->rule[i].ord);
 }
 
 static void write(const struct ruleset *set, struct text *out, struct error *err)
@@ -266,6 +256,7 @@ const struct form form_gin = {
     .name = "gin",
     .dialect = &dialect_t5x_assignment,
     .holds = "assignment maps of T5X",
+    .names_alone = true,
     .recognise = recognise,
     .read = read,
     .write = write,

@@ -240,8 +240,6 @@ static void write_rule(const struct ruleset_rule *r, int64_t number, struct text
 
 static void write(const struct ruleset *set, struct text *out, struct error *err)
 {
-    if (*set->options != '{')
-        form_cannot(err, "sql", "its options are no object");
     for (size_t i = 0; i < set->rules; i++)
         if (!is_list(set->rule[i].compute) || !is_list(set->rule[i].ops))
             form_cannot(err, "sql", "\"compute\" or \"ops\" of rule %lld is no list",

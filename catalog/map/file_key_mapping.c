@@ -84,8 +84,6 @@ static void read(struct form_text *f)
     struct text key = {0};
     struct form_value value;
     bool room = true;
-    f->set->dialect = form_key_mapping.dialect->name;
-    f->set->options = "{}";
     while (room && form_next(&w, f->text, strlen(f->text), &key, &value))
         room = add(f->set, &key, &value);
     room = room &&
@@ -159,10 +157,7 @@ static void check_options(const struct ruleset *set, struct error *err)
     struct form_walk w = {0};
     struct text key = {0};
     struct form_value value;
-    if (*set->options != '{')
-        form_cannot(err, "sql", "its options are no object");
-    while (*set->options == '{' &&
-           form_next(&w, set->options, strlen(set->options), &key, &value))
+    while (form_next(&w, set->options, strlen(set->options), &key, &value))
         if (strcmp(text_str(&key), "mode") != 0 || value.len != strlen("\"compat\"") ||
             strncmp(value.at, "\"compat\"", value.len) != 0)
             form_cannot(err, "json", "key_mapping has no place for the option \"%.200s\"",

@@ -39,7 +39,6 @@ static void read(struct form_text *f)
     struct form_walk w = {0};
     struct text key = {0}, options = {0};
     struct form_value value;
-    f->set->dialect = form_new_to_old.dialect->name;
     text_addc(&options, '{');
     while (f->err->status == OK &&
            form_next(&w, f->text, strlen(f->text), &key, &value)) {
@@ -49,12 +48,13 @@ static void read(struct form_text *f)
             const char *copy = form_copy(f->set->arena, &value);
             text_adds(&options, options.len > 1 ? "," : "");
             text_json(&options, key.at, key.len);
-            text_addf(&options, ":%s", copy ? copy : "null");
+            text_addf(&options, ":%s", copy ? copy : "");
+            options.failed = options.failed || !copy;
         }
     }
     text_addc(&options, '}');
-    if (text_str(&options))
-        f->set->options = arena_copy(f->set->arena, options.at, options.len);
+    f->set->options =
+        text_str(&options) ? arena_copy(f->set->arena, options.at, options.len) : NULL;
     form_walk_end(&w);
     text_release(&key);
     text_release(&options);
@@ -79,14 +79,7 @@ static void check_options(const struct ruleset *set, struct error *err)
 
 static void check(const struct ruleset *set, struct error *err)
 {
-    if (*set->options != '{')
-        form_cannot(err, "sql", "its options are no object");
     check_options(set, err);
-    for (size_t i = 0; i < set->rules; i++)
-        if (form_has(set->rule[i].compute) || form_has(set->rule[i].ops))
-            form_cannot(err, "json",
-                        "new_to_old has no place for what rule %lld has beside its names",
-                        (long long)set->rule[i].ord);
     for (size_t i = 0; i < set->rules; i++)
         if (!set->rule[i].replacement)
             form_cannot(err, "json", "rule %lld has no old path",
@@ -130,6 +123,7 @@ const struct form form_new_to_old = {
     .name = "new_to_old",
     .dialect = &dialect_kauldron,
     .holds = "maps of Kauldron",
+    .names_alone = true,
     .recognise = recognise,
     .read = read,
     .write = write,

@@ -220,13 +220,13 @@ static void read_options(struct form_text *f, const char *own)
             continue;
         text_adds(&out, out.len > 1 ? "," : "");
         text_json(&out, key.at, key.len);
-        text_addf(&out, ":%s", copy ? copy : "null");
+        text_addf(&out, ":%s", copy ? copy : "");
+        out.failed = out.failed || !copy;
     }
     if (own)
         text_addf(&out, "%s\"%s\":true", out.len > 1 ? "," : "", own);
     text_addc(&out, '}');
-    if (text_str(&out))
-        f->set->options = arena_copy(f->set->arena, out.at, out.len);
+    f->set->options = text_str(&out) ? arena_copy(f->set->arena, out.at, out.len) : NULL;
     form_walk_end(&w);
     text_release(&key);
     text_release(&out);
@@ -253,7 +253,6 @@ static void read(struct form_text *f)
 {
     struct reading r = {.f = f};
     struct form_value tree = form_member(f->text, strlen(f->text), "transforms");
-    f->set->dialect = form_transforms.dialect->name;
     check_members(f);
     read_node(&r, "", "", &tree);
     if (f->err->status == OK)
@@ -333,8 +332,6 @@ static void check_branches(const struct branch *b, size_t count, struct error *e
 
 static void check(const struct ruleset *set, struct error *err)
 {
-    if (*set->options != '{')
-        form_cannot(err, "sql", "its options are no object");
     if (form_member(set->options, strlen(set->options), "ordered").type == JSON_TRUE)
         form_cannot(err, "json", "transforms has no place for an order of its rules");
     for (size_t i = 0; i < set->rules; i++) {

@@ -175,6 +175,8 @@ enum status form_read(const struct form *form, const char *text, const char *pat
                       struct ruleset *set, struct error *err)
 {
     struct form_text f = {text, path, set, err};
+    set->dialect = form->dialect ? form->dialect->name : NULL;
+    set->options = "{}";
     form->read(&f);
     if (err->status == OK && (!set->dialect || !set->options))
         error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
@@ -187,10 +189,18 @@ enum status form_write(const struct form *form, const struct ruleset *set,
     if (form->dialect && strcmp(form->dialect->name, set->dialect) != 0)
         form_cannot(err, "json", "%s holds %s alone, and this set is of dialect %s",
                     form->name, form->holds, set->dialect);
-    for (size_t i = 0; i < set->rules; i++)
-        if (set->rule[i].nul)
+    if (form->read && *set->options != '{')
+        form_cannot(err, "sql", "its options are no object");
+    for (size_t i = 0; i < set->rules; i++) {
+        const struct ruleset_rule *r = &set->rule[i];
+        if (r->nul)
             form_cannot(err, NULL, "rule %lld has a NUL character, which no file holds",
-                        (long long)set->rule[i].ord);
+                        (long long)r->ord);
+        if (form->names_alone && (form_has(r->compute) || form_has(r->ops)))
+            form_cannot(err, "json",
+                        "%s has no place for what rule %lld has beside its names",
+                        form->name, (long long)r->ord);
+    }
     if (err->status == OK)
         form->write(set, out, err);
     if (err->status == OK && out->failed)

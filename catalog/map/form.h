@@ -32,11 +32,14 @@ struct form {
     const char *name;              /* "gin" */
     const struct dialect *dialect; /* the only one it holds; NULL: any */
     const char *holds;             /* "assignment maps of T5X", for messages */
+    bool names_alone; /* it has no place for what a rule does beside giving names */
     /* Whether a text is of this form rather than of those after it in forms.def. */
     bool (*recognise)(const char *text);
-    /* NULL: files of SQL, which only a database reads. Errors go to f->err. */
+    /* Fills f->set, whose dialect is the form's, and whose options are none ("{}"), unless they are set
+     * here. Errors go to f->err. NULL: files of SQL, which only a database reads. */
     void (*read)(struct form_text *f);
-    /* Sets that have a NUL, or another dialect than the form's, do not come here. */
+    /* Sets that have a NUL, another dialect than the form's, or options that are no object do not
+     * come here. */
     void (*write)(const struct ruleset *, struct text *out, struct error *);
 };
 
