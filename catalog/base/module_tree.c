@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/list.h"
 #include "catalog/base/text.h"
 
-#define RANGES_SHOWN      4 /* of a folded node's numbers */
+#define FIRST_INDEX_MAX   16384 /* places in the index that are not needed yet */
+#define RANGES_SHOWN      4     /* of a folded node's numbers */
 #define MODULE_NAME_BYTES ((size_t)1 << 30)
 
 /* hash_bytes() wants seeds with bits all over; these tell a dtype from a shape. */
@@ -28,39 +30,32 @@ static uint32_t *find(const struct module_tree *t, uint32_t parent, const char *
 
 static bool grow_index(struct module_tree *t)
 {
-    if (t->count < t->index_space / 4 * 3)
+    if (t->index && t->count < t->index_space / 4 * 3)
         return true;
     free(t->index); /* it is made anew from the nodes */
-    t->index_space = t->index_space ? t->index_space * 2 : 32;
+    t->index_space *= t->index ? 2 : 1;
     t->index = calloc(t->index_space, sizeof(*t->index));
     for (uint32_t i = 1; t->index && i < t->count; i++)
         *find(t, t->nodes[i].parent, t->nodes[i].name, t->nodes[i].len) = i;
     return t->index != NULL;
 }
 
-/* Not from the arena, which would keep every smaller array. */
-static void *grow_list(void *list, uint32_t count, size_t *space, size_t size)
-{
-    if (count < *space)
-        return list;
-    size_t wanted = *space ? *space * 2 : 16;
-    void *grown = count > UINT32_MAX / 2 ? NULL : realloc(list, wanted * size);
-    *space = grown ? wanted : *space;
-    return grown;
-}
-
 static bool grow(struct module_tree *t)
 {
-    struct module *nodes = grow_list(t->nodes, t->count, &t->space, sizeof(*nodes));
+    struct module *nodes = list_grow(t->nodes, t->count, &t->space, sizeof(*nodes));
     t->nodes = nodes ? nodes : t->nodes;
-    return nodes && grow_index(t);
+    return nodes && t->count < UINT32_MAX && grow_index(t);
 }
 
-bool module_tree_init(struct module_tree *t, char separator)
+bool module_tree_init(struct module_tree *t, char separator, uint64_t names)
 {
-    *t = (struct module_tree){.separator = separator};
-    t->kinds = grow_list(NULL, 0, &t->kind_space, sizeof(*t->kinds));
-    if (!t->kinds || !grow(t))
+    *t = (struct module_tree){.separator = separator, .index_space = 32};
+    while (t->index_space / 4 < names && t->index_space < FIRST_INDEX_MAX)
+        t->index_space *= 2;
+    t->space = t->index_space / 2;
+    t->nodes = malloc(t->space * sizeof(*t->nodes));
+    t->kinds = list_grow(NULL, 0, &t->kind_space, sizeof(*t->kinds));
+    if (!t->kinds || !t->nodes || !grow_index(t))
         return false;
     t->nodes[0] = (struct module){.name = ""};
     t->count = 1;
@@ -113,7 +108,7 @@ static const char *pair_key(struct text *out, const char *dtype, const char *sha
 static uint32_t add_kind(struct module_tree *t, const char *dtype, const char *shape)
 {
     struct module_kind *kinds =
-        grow_list(t->kinds, t->kind_count, &t->kind_space, sizeof(*kinds));
+        list_grow(t->kinds, t->kind_count, &t->kind_space, sizeof(*kinds));
     t->kinds = kinds ? kinds : t->kinds;
     struct text pair = {0};
     bool added = false;

@@ -71,8 +71,9 @@ struct module_tree {
     bool borrows; /* names, dtypes and shapes outlive the tree: they are not copied */
 };
 
-/* `separator` is between the components of names. False without memory. */
-bool module_tree_init(struct module_tree *, char separator);
+/* `separator` is between the components of names; about so many will come (0: not known). False
+ * without memory. */
+bool module_tree_init(struct module_tree *, char separator, uint64_t names);
 /* Copies the name, dtype and shape, unless the tree borrows them. */
 bool module_tree_add(struct module_tree *, const char *name, const char *dtype,
                      const char *shape, uint64_t parameters, uint64_t nbytes);

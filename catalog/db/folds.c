@@ -51,7 +51,7 @@ static void put_fold(void *context, const struct module_visit *v, const struct m
 static void fold_layout(struct folding *f, sqlite3_int64 layout, const char *separator)
 {
     struct module_tree tree = {0};
-    bool good = module_tree_init(&tree, *separator);
+    bool good = module_tree_init(&tree, *separator, 0);
     sqlite3_bind_int64(f->tensors, 1, layout);
     while (good && (f->rc = sqlite3_step(f->tensors)) == SQLITE_ROW)
         good = module_tree_add(&tree, (const char *)sqlite3_column_text(f->tensors, 0),

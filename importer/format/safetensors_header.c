@@ -454,8 +454,11 @@ static void expect_tensors(struct parser *p, struct bytes text)
     size_t braces = 0,
            most = text.len /
                   sizeof("\"\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,0]}");
-    for (size_t i = 0; i < text.len; i++)
-        braces += text.at[i] == '{';
+    const uint8_t *end = text.at + text.len, *at = text.at;
+    while (at < end && (at = memchr(at, '{', (size_t)(end - at)))) {
+        braces++;
+        at++;
+    }
     size_t space = braces < most ? braces : most;
     p->header->tensors = arena_room(p->lists, space * sizeof(*p->header->tensors));
     p->tensor_space = p->header->tensors ? space : 0;

@@ -58,7 +58,7 @@ enum status layout_fold(struct job *job, struct batch_layout *layout)
     struct listing l = {.job = job, .layout = layout};
     const char separator = separator_of(layout, job->format->separator);
     const uint64_t most = MODULES_FREE + MODULES_EACH * layout->tensor_count;
-    bool good = module_tree_init(&tree, separator);
+    bool good = module_tree_init(&tree, separator, layout->tensor_count);
     tree.borrows = true;
     for (uint64_t i = 0; good && i < layout->tensor_count && tree.count <= most; i++) {
         const struct batch_tensor *t = &layout->tensors[i];

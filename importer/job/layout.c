@@ -78,7 +78,7 @@ static enum status pack_all(struct job *job)
 struct summing {
     struct batch_module *list;
     uint64_t count;
-    size_t space;
+    size_t space, first; /* the first is made for so many */
     uint32_t *
         index; /* by a hash of the name: the position in the list, plus 1; twice as many */
 };
@@ -95,9 +95,18 @@ static uint32_t *find(const struct summing *s, const char *key, size_t len)
     return &s->index[i];
 }
 
+/* A model has about as many modules as tensors. */
+static size_t first_space(uint64_t tensors)
+{
+    size_t space = 64;
+    while (space < tensors && space < 4096)
+        space *= 2;
+    return space;
+}
+
 static bool make_room(struct summing *s)
 {
-    size_t space = s->space ? s->space * 2 : 64;
+    size_t space = s->space ? s->space * 2 : s->first;
     if (s->count < s->space)
         return true;
     if (space > UINT32_MAX / 2)
@@ -224,7 +233,8 @@ static uint64_t fold_modules(const struct batch_layout *l, struct summing *s)
 
 static enum status add_up(struct job *job, struct batch_layout *l)
 {
-    struct summing modules = {0}, dtypes = {0};
+    struct summing modules = {.first = first_space(l->tensor_count)};
+    struct summing dtypes = {.first = first_space(0)};
     struct module_path path = {.name = ""};
     struct batch_module *d = NULL; /* of the tensor before */
     const char *dtype = NULL;
@@ -275,7 +285,10 @@ static void digest_bytes(struct digest *d, const void *bytes, size_t len)
 static void digest_number(struct digest *d, uint64_t v)
 {
     uint8_t code[VARINT_MAX];
-    digest_bytes(d, code, varint_put(code, v));
+    if (sizeof(d->buffer) - d->used >= sizeof(code))
+        d->used += varint_put(d->buffer + d->used, v);
+    else
+        digest_bytes(d, code, varint_put(code, v));
 }
 
 /* Length first, so that no two lists of fields run together alike. */

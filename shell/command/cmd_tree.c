@@ -222,7 +222,7 @@ static int tree_run(struct session *s, const struct args *args)
     sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[0]);
     if (!checkpoint)
         return STATUS_NO;
-    if (module_tree_init(&tree, separator_of(s, checkpoint)))
+    if (module_tree_init(&tree, separator_of(s, checkpoint), 0))
         status = fill(s, checkpoint, &tree);
     if (status == STATUS_FINE)
         status = s->mode == MODE_AUTO ? draw(&d) : print_rows(&d);

@@ -150,7 +150,7 @@ int diff_picture(struct session *s, bool all)
     struct picture p = {.session = s, .names = 8};
     int status = STATUS_TROUBLE;
     sqlite3_stmt *rows = session_prepare(s, rows_sql, "i", (int64_t)all);
-    if (rows && module_tree_init(&p.tree, common_separator(s)) && add_rows(&p, rows) &&
+    if (rows && module_tree_init(&p.tree, common_separator(s), 0) && add_rows(&p, rows) &&
         add_distances(&p, rows))
         status = draw_picture(&p);
     else if (rows)

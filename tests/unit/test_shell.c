@@ -267,7 +267,7 @@ static void folds_modules(void **state)
         char names[128], *rest = names, *name;
         print_message("tree %zu: %s\n", i, trees[i].names);
         snprintf(names, sizeof(names), "%s", trees[i].names);
-        assert_true(module_tree_init(&tree, '.'));
+        assert_true(module_tree_init(&tree, '.', i % 2 * 1000));
         while ((name = strtok_r(rest, " ", &rest))) {
             char *dtype = strchr(name, '=');
             if (dtype)
@@ -295,7 +295,7 @@ static void bounds_the_depth(void **state)
     struct text seen = {0};
     memset(name, '.', LEN);
     name[LEN] = '\0';
-    assert_true(module_tree_init(&tree, '.'));
+    assert_true(module_tree_init(&tree, '.', 0));
     assert_true(module_tree_add(&tree, name, "f", "[2]", 2, 8));
     name[LEN - 1] = 'x';
     assert_true(module_tree_add(&tree, name, "f", "[2]", 2, 8));
