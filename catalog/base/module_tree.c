@@ -10,7 +10,7 @@
 #define RANGES_SHOWN      4     /* of a folded node's numbers */
 #define MODULE_NAME_BYTES ((size_t)1 << 30)
 
-/* hash_bytes() wants seeds with bits all over; these tell a dtype from a shape. */
+/* These tell a dtype from a shape. */
 #define SEED_DTYPE UINT64_C(0xA0761D6478BD642F)
 #define SEED_SHAPE UINT64_C(0xE7037ED1A0B428DB)
 

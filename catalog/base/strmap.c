@@ -6,9 +6,9 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "catalog/base/bits.h"
-
-#define OTHER_SEED 0xD6E8FEB86659FD93u
+/* Compiled in: a call into a library costs what a short name costs. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 struct strmap_entry {
     const char *key; /* NULL: free */
@@ -36,53 +36,16 @@ uint64_t hash_seed(void)
     return process_seed;
 }
 
-__extension__ typedef unsigned __int128 wide;
-
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-    wide product = (wide)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-struct two_words {
-    uint64_t a, b;
-};
-
-/* The last 16 bytes of so many, or all of fewer: words that overlap rather than bytes one by one. */
-static inline struct two_words last_words(const uint8_t *bytes, size_t len)
-{
-    const uint8_t *end = bytes + len;
-    if (len >= 16)
-        return (struct two_words){load_u64le(end - 16), load_u64le(end - 8)};
-    if (len >= 8)
-        return (struct two_words){load_u64le(bytes), load_u64le(end - 8)};
-    if (len >= 4)
-        return (struct two_words){load_u32le(bytes), load_u32le(end - 4)};
-    if (len)
-        return (struct two_words){
-            (uint64_t)bytes[0] << 16 | (uint64_t)bytes[len / 2] << 8 | end[-1], 0};
-    return (struct two_words){0, 0};
-}
-
-/* Multiply and fold, two words at a time. The two secrets of a product must not tell each other by XOR:
- * else texts could be chosen that exchange its factors. Nor must the length meet bytes of the text in one
- * XOR, which could undo it: it enters last, where only what the texts made is. */
 uint64_t hash_bytes(const void *bytes, size_t len, uint64_t seed)
 {
-    const uint8_t *at = bytes;
-    uint64_t h = seed * 0x9E3779B97F4A7C15u;
-    struct two_words last = last_words(at, len);
-    for (size_t left = len; left > 16; at += 16, left -= 16)
-        h = mix(load_u64le(at) ^ seed, load_u64le(at + 8) ^ h);
-    h = mix(last.a ^ seed, last.b ^ h);
-    return mix(h ^ 0x9E3779B97F4A7C15u, seed ^ len);
+    return XXH3_64bits_withSeed(bytes, len, seed);
 }
 
 struct hash_key hash_key(const void *bytes, size_t len)
 {
-    uint64_t hash = hash_bytes(bytes, len, hash_seed());
-    uint64_t check = hash_bytes(bytes, len, hash_seed() ^ OTHER_SEED);
-    return (struct hash_key){{(uint32_t)hash, (uint32_t)(hash >> 32), (uint32_t)check}};
+    XXH128_hash_t hash = XXH3_128bits_withSeed(bytes, len, hash_seed());
+    return (struct hash_key){
+        {(uint32_t)hash.low64, (uint32_t)(hash.low64 >> 32), (uint32_t)hash.high64}};
 }
 
 static struct strmap_entry *find(const struct strmap *m, const char *key, size_t len,
