@@ -42,6 +42,18 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
+bool command_begins(const char *line, size_t len)
+{
+    size_t word = 0;
+    while (word < len && !strchr("; \t\r\n", line[word]))
+        word++;
+    for (size_t i = 0; word && commands[i]; i++)
+        if (!commands[i]->shell_only && strlen(commands[i]->name) == word &&
+            memcmp(line, commands[i]->name, word) == 0)
+            return true;
+    return false;
+}
+
 bool command_has_verbs(const struct command *c)
 {
     return !c->shell_only && *c->args >= 'a' && *c->args <= 'z';
@@ -116,7 +128,7 @@ static void print_usage(FILE *out, const struct command *c)
 void help_print(FILE *out, const struct command *c)
 {
     if (!c) {
-        fputs("Commands, also as .COMMAND in the shell:\n", out);
+        fputs("Commands, also as .COMMAND in the shell and in scripts:\n", out);
         help_list(out, false);
         fputs("In the shell and in scripts only:\n", out);
         help_list(out, true);

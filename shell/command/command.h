@@ -74,6 +74,9 @@ extern const struct command *const commands[]; /* ends in NULL; order of command
 
 const struct command *command_find(const char *name);
 
+/* Whether a line begins with the word of one that needs no dot outside of the shell. */
+bool command_begins(const char *line, size_t len);
+
 /* Commands such as `map` have verbs: `args` is a usage each, with '|' between them. */
 bool command_has_verbs(const struct command *);
 /* The usage of one, "load RULESET FILE" (*len bytes); NULL: it has no such verb. */

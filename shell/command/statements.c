@@ -86,7 +86,8 @@ enum unit splitter_line(struct splitter *p, const char *line, size_t len)
     while (blanks < len && is_blank(line[blanks]))
         blanks++;
     bool dot = !p->begun && !p->inside && blanks < len &&
-               (line[blanks] == '.' || is_bare_command(line + blanks, len - blanks));
+               (line[blanks] == '.' || is_bare_command(line + blanks, len - blanks) ||
+                (p->command && p->command(line + blanks, len - blanks)));
     while (dot && is_blank(line[len - 1]))
         len--;
     text_add(&p->pending, line, len);

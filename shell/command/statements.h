@@ -20,11 +20,13 @@
 enum unit {
     UNIT_MORE, /* not complete yet, or nothing at all */
     UNIT_SQL,  /* one statement or more */
-    UNIT_DOT,  /* a line that begins with '.', or with help, quit, exit or \q */
-    UNIT_BAD,  /* no text: a NUL byte, or too long for memory */
+    UNIT_DOT, /* a line that begins with '.', or with help, quit, exit or \q, or a `command` */
+    UNIT_BAD, /* no text: a NUL byte, or too long for memory */
 };
 
 struct splitter {
+    /* For lines that people type: whether one begins with a command, dot or not. NULL: never. */
+    bool (*command)(const char *line, size_t len);
     struct text pending;
     char inside;    /* what the end of the text is in: 0, a quote, ']', '-' or '*' */
     bool ended;     /* the last token is ';' */

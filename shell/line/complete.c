@@ -144,7 +144,8 @@ static void complete_dot(struct wanted *w, const char *line, size_t len)
     w->prefix = strndup(line + word, len - word);
     char *before = strndup(line, word - (quote != 0));
     int count = before && w->prefix ? split_words(before, words, 32) : -1;
-    const struct command *c = count > 0 ? command_find(words[0] + 1) : NULL;
+    const struct command *c =
+        count > 0 ? command_find(words[0] + (words[0][0] == '.')) : NULL;
     if (count == 0)
         offer_commands(w, ".");
     else if (c)
@@ -259,6 +260,15 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* As they are called outside of the shell, which is understood in it, too. */
+static void offer_bare_commands(struct wanted *w)
+{
+    for (size_t i = 0; commands[i]; i++)
+        if (!commands[i]->shell_only &&
+            strncmp(commands[i]->name, w->prefix, strlen(w->prefix)) == 0)
+            offer(w, commands[i]->name);
+}
+
 void complete_line(struct session *s, const char *line, size_t len, bool continued,
                    struct completion *out)
 {
@@ -267,10 +277,14 @@ void complete_line(struct session *s, const char *line, size_t len, bool continu
     size_t blanks = 0;
     while (blanks < len && line[blanks] == ' ')
         blanks++;
-    if (!continued && blanks < len && line[blanks] == '.')
+    const bool bare = memchr(line + blanks, ' ', len - blanks) &&
+                      command_begins(line + blanks, len - blanks);
+    if (!continued && blanks < len && (line[blanks] == '.' || bare))
         complete_dot(&w, line, len);
     else
         complete_sql(&w, line, len);
+    if (!continued && out->word == blanks && w.prefix && *w.prefix && *w.prefix != '.')
+        offer_bare_commands(&w);
     if (out->count == 1 && out->items[0][strlen(out->items[0]) - 1] == '(')
         out->after = 0;
     qsort(out->items, out->count, sizeof(*out->items), compare);

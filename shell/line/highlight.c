@@ -122,7 +122,8 @@ void highlight(const char *line, size_t len, char inside, bool continued,
     size_t blanks = 0, step;
     while (blanks < len && line[blanks] == ' ')
         blanks++;
-    s.sql = continued || inside || blanks == len || line[blanks] != '.';
+    s.sql = continued || inside || blanks == len ||
+            (line[blanks] != '.' && !command_begins(line + blanks, len - blanks));
     for (; s.at < len; s.at += step) {
         enum highlight what = next_part(&s, &step);
         memset(out + s.at, (int)what, step);

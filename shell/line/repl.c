@@ -40,7 +40,7 @@ static void run_rc(struct session *s)
 int repl_run(struct session *s, bool rc)
 {
     struct editor *editor = editor_open(s);
-    struct splitter p = {0};
+    struct splitter p = {.command = command_begins}; /* `ls` is no SQL */
     if (!editor) {
         complain("no memory");
         return STATUS_TROUBLE;

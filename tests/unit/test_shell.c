@@ -69,6 +69,26 @@ static void splits_scripts(void **state)
     }
 }
 
+static bool is_ls(const char *line, size_t len)
+{
+    return len >= 2 && memcmp(line, "ls", 2) == 0;
+}
+
+/* Where a person types, a command needs no dot, unless a statement has begun. */
+static void takes_bare_commands(void **state)
+{
+    (void)state;
+    struct splitter p = {.command = is_ls};
+    assert_int_equal(splitter_line(&p, " ls x\n", 6), UNIT_DOT);
+    assert_string_equal(splitter_text(&p), " ls x");
+    splitter_next(&p);
+    assert_int_equal(splitter_line(&p, "SELECT\n", 7), UNIT_MORE);
+    assert_int_equal(splitter_line(&p, "ls\n", 3), UNIT_MORE);
+    assert_int_equal(splitter_line(&p, "FROM x;\n", 8), UNIT_SQL);
+    assert_string_equal(splitter_text(&p), "SELECT\nls\nFROM x;\n");
+    splitter_release(&p);
+}
+
 static void refuses_a_nul(void **state)
 {
     (void)state;
@@ -311,11 +331,11 @@ static void bounds_the_depth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(splits_scripts),    cmocka_unit_test(refuses_a_nul),
-        cmocka_unit_test(splits_words),      cmocka_unit_test(measures_distance),
-        cmocka_unit_test(keeps_the_nearest), cmocka_unit_test(says_numbers),
-        cmocka_unit_test(measures_text),     cmocka_unit_test(folds_modules),
-        cmocka_unit_test(bounds_the_depth),
+        cmocka_unit_test(splits_scripts),    cmocka_unit_test(takes_bare_commands),
+        cmocka_unit_test(refuses_a_nul),     cmocka_unit_test(splits_words),
+        cmocka_unit_test(measures_distance), cmocka_unit_test(keeps_the_nearest),
+        cmocka_unit_test(says_numbers),      cmocka_unit_test(measures_text),
+        cmocka_unit_test(folds_modules),     cmocka_unit_test(bounds_the_depth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
