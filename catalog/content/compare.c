@@ -15,11 +15,14 @@ struct sums {
 struct feed {
     struct tensor_stream *stream;
     struct bytes block;
+    const struct compare_watch *watch;
 };
 
 static enum status fill(struct feed *f, struct error *err)
 {
-    return f->block.len ? OK : tensor_stream_next(f->stream, &f->block, err);
+    if (f->block.len || tensor_stream_next(f->stream, &f->block, err) != OK || !f->watch)
+        return err->status;
+    return f->watch->read(f->watch->context, f->block.len, err);
 }
 
 /* The next number, whose 8 bytes are what the streams give. */
@@ -87,10 +90,11 @@ static void finish(const struct sums *s)
 }
 
 enum status tensor_compare(const struct stored_tensor *a, const struct stored_tensor *b,
-                           struct comparison *out, struct error *err)
+                           const struct compare_watch *watch, struct comparison *out,
+                           struct error *err)
 {
     struct dtype wide;
-    struct feed x = {0}, y = {0};
+    struct feed x = {.watch = watch}, y = {.watch = watch};
     struct sums s = {.out = out};
     *out = (struct comparison){0};
     common_dtype(&a->dtype, &b->dtype, &wide);

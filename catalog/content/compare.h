@@ -19,9 +19,16 @@ struct comparison {
     uint64_t nans;    /* elements that are NaN on one side alone */
 };
 
+/* Asked after every block that is read. */
+struct compare_watch {
+    void *context;
+    enum status (*read)(void *context, uint64_t bytes, struct error *err);
+};
+
 /* ERR_ARGUMENT where they have not as many elements; ERR_UNSUPPORTED where values are no real
- * numbers; else the errors of reading. */
+ * numbers; else the errors of reading, and those of `watch` (NULL: nobody). */
 enum status tensor_compare(const struct stored_tensor *a, const struct stored_tensor *b,
-                           struct comparison *out, struct error *err);
+                           const struct compare_watch *watch, struct comparison *out,
+                           struct error *err);
 
 #endif

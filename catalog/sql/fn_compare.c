@@ -33,6 +33,17 @@ static void give(sqlite3_context *ctx, const struct comparison *c)
     text_release(&out);
 }
 
+struct asking {
+    sqlite3 *db;
+    uint64_t since;
+};
+
+static enum status ask(void *context, uint64_t bytes, struct error *err)
+{
+    struct asking *a = context;
+    return keeper_ask(a->db, bytes, &a->since, err);
+}
+
 static void tensor_distance(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
@@ -40,6 +51,8 @@ static void tensor_distance(sqlite3_context *ctx, int argc, sqlite3_value **argv
     struct error err = {.offset = NO_OFFSET};
     struct stored_tensor a = {0}, b = {0};
     struct comparison c;
+    struct asking asking = {.db = sqlite3_context_db_handle(ctx)};
+    const struct compare_watch watch = {&asking, ask};
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
         sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return;
@@ -48,12 +61,12 @@ static void tensor_distance(sqlite3_context *ctx, int argc, sqlite3_value **argv
         tensor_given(l, argv[1], &arena, &b, &err) == OK && tensor_has_values(&a) &&
         tensor_has_values(&b) && a.dtype.kind != DTYPE_STRING &&
         b.dtype.kind != DTYPE_STRING) {
-        const enum status status = tensor_compare(&a, &b, &c, &err);
+        const enum status status = tensor_compare(&a, &b, &watch, &c, &err);
         if (status == OK)
             give(ctx, &c);
         else if (status == ERR_MISSING || status == ERR_UNSUPPORTED)
             error_clear(&err);
-        else
+        else if (status != ERR_INTERRUPTED)
             tensor_error(&a, &err);
     }
     if (err.status != OK)

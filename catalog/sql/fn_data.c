@@ -45,8 +45,9 @@ typedef enum status consumer(sqlite3_context *, struct tensor_stream *, struct e
 static enum status give_bytes(sqlite3_context *ctx, struct tensor_stream *s,
                               struct error *err)
 {
-    uint64_t size = tensor_stream_nbytes(s), at = 0;
-    int most = sqlite3_limit(sqlite3_context_db_handle(ctx), SQLITE_LIMIT_LENGTH, -1);
+    sqlite3 *db = sqlite3_context_db_handle(ctx);
+    uint64_t size = tensor_stream_nbytes(s), at = 0, since = 0;
+    int most = sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1);
     if (size > (uint64_t)most)
         return error_set(err, ERR_LIMIT, NULL, NO_OFFSET,
                          "%llu bytes, but an SQL value holds %d at most; tensor_values() "
@@ -56,7 +57,8 @@ static enum status give_bytes(sqlite3_context *ctx, struct tensor_stream *s,
     struct bytes block;
     if (!all)
         return error_memory(err);
-    while (tensor_stream_next(s, &block, err) == OK && block.len) {
+    while (tensor_stream_next(s, &block, err) == OK && block.len &&
+           keeper_ask(db, block.len, &since, err) == OK) {
         memcpy(all + at, block.at, block.len);
         at += block.len;
     }
@@ -74,8 +76,10 @@ static enum status give_sha256(sqlite3_context *ctx, struct tensor_stream *s,
     uint8_t digest[SHA256_DIGEST_SIZE];
     char hex[2 * SHA256_DIGEST_SIZE + 1];
     struct bytes block;
+    uint64_t since = 0;
     sha256_init(&hash);
-    while (tensor_stream_next(s, &block, err) == OK && block.len)
+    while (tensor_stream_next(s, &block, err) == OK && block.len &&
+           keeper_ask(sqlite3_context_db_handle(ctx), block.len, &since, err) == OK)
         sha256_update(&hash, block.len, block.at);
     if (err->status != OK)
         return err->status;

@@ -164,11 +164,33 @@ struct lookup *keeper_lookup(struct keeper *k, struct error *err)
     return k->lookup;
 }
 
+#define ASK_BYTES (UINT64_C(1) << 24)
+
+/* A statement is long enough for a progress handler to be called, and ends at once after
+ * sqlite3_interrupt(). */
+enum status keeper_ask(sqlite3 *db, uint64_t bytes, uint64_t *since, struct error *err)
+{
+    static const char steps[] =
+        "WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
+        " SELECT count(*) FROM n";
+    *since += bytes;
+    if (*since < ASK_BYTES)
+        return OK;
+    *since = 0;
+    return sqlite3_exec(db, steps, NULL, NULL, NULL) == SQLITE_INTERRUPT
+               ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
+               : OK;
+}
+
 void keeper_result_error(sqlite3_context *ctx, const char *what, const struct error *err)
 {
     char text[sizeof(err->source) + sizeof(err->message) + 64];
     if (err->status == ERR_MEMORY) {
         sqlite3_result_error_nomem(ctx);
+        return;
+    }
+    if (err->status == ERR_INTERRUPTED) {
+        sqlite3_result_error_code(ctx, SQLITE_INTERRUPT);
         return;
     }
     error_text(err, text, sizeof(text));

@@ -26,4 +26,8 @@ struct lookup *keeper_lookup(struct keeper *, struct error *err);
 /* Make an error the result of a function, "what: " before it if that is not NULL. */
 void keeper_result_error(sqlite3_context *, const char *what, const struct error *);
 
+/* A function that reads much asks now and then whether its statement is to end, which SQLite does only
+ * between the steps of one: after so many bytes, *since the last time. ERR_INTERRUPTED. */
+enum status keeper_ask(sqlite3 *, uint64_t bytes, uint64_t *since, struct error *err);
+
 #endif

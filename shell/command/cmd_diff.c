@@ -66,7 +66,7 @@ struct counts {
 static bool run(struct session *s, sqlite3_stmt *stmt)
 {
     const bool good = stmt && sqlite3_step(stmt) == SQLITE_DONE;
-    if (stmt && !good)
+    if (stmt && !good && !session_interrupted)
         complain("%s", sqlite3_errmsg(s->db));
     sqlite3_finalize(stmt);
     return good;

@@ -619,6 +619,48 @@ static void test_contents(void **state)
     ckptdb_close(db);
 }
 
+/* A statement ends within a function that reads much, not only between its steps. */
+static void test_long_functions(void **state)
+{
+    static const char head[] = "{\"w\":{\"dtype\":\"F32\",\"shape\":[8388608],"
+                               "\"data_offsets\":[0,33554432]}}      ";
+    static const char *const asked_of[] = {
+        "SELECT tensor_sha256(16777216)",
+        "SELECT length(tensor_bytes(16777216))",
+        "SELECT tensor_distance(16777216, 16777216)",
+        "SELECT * FROM diff(1, 1) d, (SELECT tensor_distance(16777216, 16777216))",
+    };
+    struct heard heard = {.stop = false};
+    const struct ckptdb_watch watch = {
+        .size = sizeof(watch), .context = &heard, .stop = stop_it};
+    const char *paths[] = {own_folder};
+    struct ckptdb_import_options o = {.size = sizeof(o), .paths = paths, .path_count = 1};
+    struct text model = {0};
+    char path[128];
+    ckptdb *db;
+    (void)state;
+    put_u64(&model, sizeof(head) - 1);
+    text_adds(&model, head);
+    snprintf(path, sizeof(path), "%s/large.safetensors", own_folder);
+    write_file(path, model.at, model.len);
+    assert_int_equal(truncate(path, (off_t)model.len + 33554432), 0);
+    text_release(&model);
+    assert_int_equal(ckptdb_open(NULL, CKPTDB_READ, &db, NULL), CKPTDB_OK);
+    assert_int_equal(ckptdb_import(db, &o, NULL, NULL), CKPTDB_OK);
+    ckptdb_watch(db, &watch);
+    for (size_t i = 0; i < sizeof(asked_of) / sizeof(*asked_of); i++)
+        for (int stop = 0; stop < 2; stop++) {
+            sqlite3_stmt *s = NULL;
+            heard.stop = stop;
+            assert_int_equal(
+                sqlite3_prepare_v2(ckptdb_sqlite(db), asked_of[i], -1, &s, NULL),
+                SQLITE_OK);
+            assert_int_equal(sqlite3_step(s), stop ? SQLITE_INTERRUPT : SQLITE_ROW);
+            sqlite3_finalize(s);
+        }
+    ckptdb_close(db);
+}
+
 /* --- what another program does meanwhile --- */
 
 struct meanwhile {
@@ -755,16 +797,17 @@ static void test_formats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_opening),      IN_FOLDER(test_finding),
-        IN_FOLDER(test_listing),      IN_FOLDER(test_slices),
-        IN_FOLDER(test_reading),      IN_FOLDER(test_stream),
-        IN_FOLDER(test_changed),      IN_FOLDER(test_threads),
-        IN_FOLDER(test_maps),         IN_FOLDER(test_exporting),
-        IN_FOLDER(test_stopping),     IN_FOLDER(test_settings),
-        cmocka_unit_test(test_words), IN_FOLDER(test_cells),
-        IN_FOLDER(test_files),        IN_FOLDER(test_places),
-        IN_FOLDER(test_contents),     IN_FOLDER(test_meanwhile),
-        IN_FOLDER(test_inferring),    cmocka_unit_test(test_formats),
+        IN_FOLDER(test_opening),        IN_FOLDER(test_finding),
+        IN_FOLDER(test_listing),        IN_FOLDER(test_slices),
+        IN_FOLDER(test_reading),        IN_FOLDER(test_stream),
+        IN_FOLDER(test_changed),        IN_FOLDER(test_threads),
+        IN_FOLDER(test_maps),           IN_FOLDER(test_exporting),
+        IN_FOLDER(test_stopping),       IN_FOLDER(test_settings),
+        cmocka_unit_test(test_words),   IN_FOLDER(test_cells),
+        IN_FOLDER(test_files),          IN_FOLDER(test_places),
+        IN_FOLDER(test_contents),       IN_FOLDER(test_meanwhile),
+        IN_FOLDER(test_long_functions), IN_FOLDER(test_inferring),
+        cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
