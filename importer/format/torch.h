@@ -5,6 +5,7 @@
  *   torch_globals.c      what the names in it mean; the unknown ones become issues
  *   torch_tensor.c       a node that rebuilds a tensor to dtype, shape, strides, storage
  *   torch_numpy.c        the same of NumPy arrays
+ *   torch_wrapper.c      the same of tensors made of other tensors
  *   torch_view.c         tensor and storage to a claim of the job
  *   torch_tree.c         the tree: names of tensors; all other values are facts (torch_facts.h)
  *
@@ -30,6 +31,7 @@ enum torch_meaning {
     TORCH_REBUILD_QUANTISED,
     TORCH_REBUILD_SPARSE,
     TORCH_REBUILD_META,
+    TORCH_REBUILD_WRAPPER,
     TORCH_WRAP_FIRST, /* the tensor is the first argument */
     TORCH_WRAP_TYPE,  /* (function, type, arguments [, state]) */
     TORCH_WRAP_TYPE_V2,
@@ -179,6 +181,14 @@ bool torch_embedded(struct torch_tree *, pickle_ref call, struct torch_key *,
 /* torch_sparse.c */
 bool torch_sparse_read(struct torch_tree *, pickle_ref args, struct torch_tensor *,
                        struct error *);
+
+/* torch_wrapper.c: tensors made of other tensors. */
+/* The call that makes one, below parameters around it; 0: the node is none. */
+pickle_ref torch_wrapper(const struct pickle *, pickle_ref);
+/* The dicts of its attributes; 0: none. */
+void torch_wrapper_parts(const struct pickle *, pickle_ref wrapper, pickle_ref parts[2]);
+bool torch_wrapper_read(struct torch_tree *, pickle_ref wrapper, struct torch_tensor *,
+                        struct error *);
 
 /* torch_view.c */
 /* Where the tensor's bytes are: out->file, offset, stored, bytes; its own codec and strides

@@ -310,6 +310,10 @@ bool torch_tensor_read(struct torch_tree *t, pickle_ref ref, struct torch_tensor
         return read_meta(t, args, out, err);
     case TORCH_REBUILD_SPARSE:
         return torch_sparse_read(t, args, out, err);
+    case TORCH_REBUILD_WRAPPER:
+        if (torch_wrapper(t->pickle, ref))
+            return torch_wrapper_read(t, torch_wrapper(t->pickle, ref), out, err);
+        break;
     case NUMPY_RECONSTRUCT:
     case NUMPY_FROM_BUFFER:
         if (node)

@@ -291,6 +291,15 @@ static bool enter_dict(struct walk *w, const struct pickle_call *call)
     return pickle_kind(p, pairs) != PICKLE_LIST || go_into(w, pairs, FRAME_KEYED);
 }
 
+/* The tensors that one is made of, by the names of its attributes. */
+static bool enter_wrapper(struct walk *w, pickle_ref wrapper)
+{
+    pickle_ref parts[2];
+    torch_wrapper_parts(w->t->pickle, wrapper, parts);
+    return go_into(w, parts[1], FRAME_PARAMETERS) &&
+           go_into(w, parts[0], FRAME_PARAMETERS);
+}
+
 static bool enter_call(struct walk *w, pickle_ref ref)
 {
     const struct pickle *p = w->t->pickle;
@@ -365,6 +374,8 @@ static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
         if (!within_module)
             say_module(w, ref);
         ok = enter_module(w, ref);
+    } else if (torch_wrapper(p, ref)) {
+        ok = enter_wrapper(w, torch_wrapper(p, ref));
     } else if (is_call(p, ref) && torch_callee(p, ref) != TORCH_SEQUENCE) {
         ok = enter_call(w, ref);
     } else {

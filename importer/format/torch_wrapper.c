@@ -1,0 +1,94 @@
+/*
+ * torch_wrapper.c - tensors made of other tensors, as subclasses of torch.Tensor are:
+ *
+ *   torch._tensor._rebuild_from_type_v2(
+ *       torch._utils._rebuild_wrapper_subclass, CLASS,
+ *       (CLASS, dtype, size, strides, offset, layout, device, requires_grad),
+ *       state: its attributes, or (attributes, slots))
+ *
+ * The row has the dtype and shape that the whole claims. What is in it depends on the class: its
+ * tensors have rows of their own, NAME.ATTRIBUTE. Only of a DTensor it is known: _local_tensor is
+ * what this rank has of it, all of it where the shapes are equal.
+ *
+ * Source: torch/_utils.py, torch/_tensor.py, torch/distributed/tensor/_api.py.
+ */
+#include <string.h>
+
+#include "importer/format/torch.h"
+
+#define AROUND_MAX 4 /* parameters around it */
+
+pickle_ref torch_wrapper(const struct pickle *p, pickle_ref ref)
+{
+    for (unsigned i = 0; i < AROUND_MAX && pickle_kind(p, ref) == PICKLE_CALL; i++) {
+        const pickle_ref args = pickle_at(p, ref)->call->args;
+        const enum torch_meaning meaning = torch_callee(p, ref);
+        if (meaning == TORCH_WRAP_TYPE || meaning == TORCH_WRAP_TYPE_V2)
+            return torch_meaning_of(p, pickle_item(p, args, 0)) == TORCH_REBUILD_WRAPPER
+                       ? ref
+                       : 0;
+        if (meaning != TORCH_WRAP_FIRST)
+            return 0;
+        ref = pickle_item(p, args, 0);
+    }
+    return 0;
+}
+
+void torch_wrapper_parts(const struct pickle *p, pickle_ref wrapper, pickle_ref parts[2])
+{
+    const pickle_ref state = pickle_item(p, pickle_at(p, wrapper)->call->args, 3);
+    const bool both = pickle_kind(p, state) == PICKLE_TUPLE;
+    for (unsigned i = 0; i < 2; i++) {
+        parts[i] = both ? pickle_item(p, state, i) : i == 0 ? state : 0;
+        if (pickle_kind(p, parts[i]) != PICKLE_DICT)
+            parts[i] = 0;
+    }
+}
+
+static pickle_ref part(const struct pickle *p, pickle_ref wrapper, const char *name)
+{
+    pickle_ref parts[2];
+    torch_wrapper_parts(p, wrapper, parts);
+    for (unsigned i = 0; i < 2; i++)
+        if (parts[i] && pickle_get(p, parts[i], name))
+            return pickle_get(p, parts[i], name);
+    return 0;
+}
+
+/* The whole of a DTensor, where this rank has all of it. */
+static bool read_local(struct torch_tree *t, pickle_ref local, struct torch_tensor *x,
+                       struct error *err)
+{
+    struct torch_tensor own;
+    if (!torch_tensor_read(t, local, &own, err))
+        return false;
+    if (own.rank != x->rank || !own.dtype || strcmp(own.dtype, x->dtype) != 0 ||
+        memcmp(own.shape, x->shape, x->rank * sizeof(*x->shape)) != 0)
+        return torch_fail(t, err, "incomplete",
+                          "one rank's part of a distributed tensor: its other parts are "
+                          "not in the file");
+    *x = own;
+    return true;
+}
+
+bool torch_wrapper_read(struct torch_tree *t, pickle_ref wrapper, struct torch_tensor *x,
+                        struct error *err)
+{
+    const struct pickle *p = t->pickle;
+    const pickle_ref outer = pickle_at(p, wrapper)->call->args;
+    const pickle_ref args = pickle_item(p, outer, 2),
+                     local = part(p, wrapper, "_local_tensor");
+    const pickle_ref class = pickle_item(p, outer, 1);
+    x->opaque = true;
+    x->dtype = torch_dtype_of(p, pickle_item(p, args, 1));
+    if (!x->dtype || !torch_numbers(p, pickle_item(p, args, 2), x->shape, &x->rank))
+        return torch_fail(t, err, "bad-tensor", "its dtype or its shape is not known");
+    x->known = true;
+    if (local && torch_is_tensor(p, local) && !torch_wrapper(p, local))
+        return read_local(t, local, x, err);
+    return torch_fail(t, err, "unsupported",
+                      "it is a %.100s, made of the tensors that are named after it",
+                      pickle_kind(p, class) == PICKLE_GLOBAL
+                          ? p->globals[pickle_at(p, class)->integer].name
+                          : "tensor of another class");
+}
