@@ -73,9 +73,10 @@ static void names(void **state)
     (void)state;
     assert_null(form_find("yaml"));
     assert_int_equal(form_unknown("yaml", &err), ERR_UNSUPPORTED);
-    assert_string_equal(
-        err.message, "there is no form \"yaml\"; there are sql, gin, json, key_mapping, "
-                     "new_to_old and transforms");
+    assert_non_null(strstr(err.message, "there is no form \"yaml\"; there are sql, "));
+#define FORM(x) assert_non_null(strstr(err.message, #x));
+#include "catalog/map/forms.def"
+#undef FORM
 }
 
 int main(void)
