@@ -10,7 +10,7 @@
  *   [[[7,[["transpose"]]],[8,[["transpose"]]]],["stack",1],null]
  *
  * The view `conversion` writes recipes, and whoever reads tensors by id takes them in its
- * place. Shapes and strides are worked out here; catalog/read/composed.h moves the bytes.
+ * place. Shapes and strides are worked out here; catalog/read/composed.c moves the bytes.
  */
 #ifndef CKPTDB_COMPOSE_COMPOSE_H
 #define CKPTDB_COMPOSE_COMPOSE_H

@@ -1,5 +1,11 @@
-#include "catalog/read/composed.h"
-
+/*
+ * composed.c - the reader of a tensor made of tensors (compose/compose.h).
+ *
+ * Every part is a source of elements in C order, from which boxes are gathered into place.
+ * One that is decoded front to back, and wanted in another order, is decoded once and kept
+ * (source.h, spill). A part is opened when its first element is wanted, and once at the opening, to
+ * see that it can be read.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -8,6 +14,7 @@
 #include "catalog/read/files.h"
 #include "catalog/read/gather.h"
 #include "catalog/read/kept.h"
+#include "catalog/read/reader.h"
 
 /* What parts that were decoded may take in memory, all together; the rest goes to files. */
 #define DECODED_BYTES  ((uint64_t)32 << 20)
@@ -38,11 +45,6 @@ struct composed {
     pthread_mutex_t lock;           /* over the parts that are opened */
     struct open_part *part;
 };
-
-static enum status no_memory(const struct composed *c, struct error *err)
-{
-    return error_set(err, ERR_MEMORY, c->tensor->checkpoint, NO_OFFSET, "no memory");
-}
 
 /* --- parts as sources -------------------------------------------------------------------- */
 
@@ -207,55 +209,6 @@ static enum status find_converters(struct composed *c, struct error *err)
     return err->status;
 }
 
-enum status composed_open(const struct stored_tensor *t, struct composed **out,
-                          struct error *err)
-{
-    struct composed *c = calloc(1, sizeof(*c));
-    if (!c)
-        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
-    c->tensor = t;
-    c->made = t->composition;
-    c->unit = t->dtype.block_bytes;
-    c->gathers = c->made->count > 1 || !view_is_run(&c->made->part[0].view);
-    c->part = calloc((size_t)c->made->count, sizeof(*c->part));
-    pthread_mutex_init(&c->lock, NULL);
-    if (!c->part)
-        no_memory(c, err);
-    else if (find_converters(c, err) == OK)
-        try_parts(c, err);
-    if (err->status == OK)
-        *out = c;
-    else
-        composed_close(c);
-    return err->status;
-}
-
-void composed_close(struct composed *c)
-{
-    if (!c)
-        return;
-    for (uint64_t i = 0; c->part && i < c->made->count; i++)
-        close_part(c, i);
-    free(c->part);
-    pthread_mutex_destroy(&c->lock);
-    free(c);
-}
-
-bool composed_gathers(const struct composed *c)
-{
-    return c->gathers;
-}
-
-bool composed_sequential(const struct composed *c)
-{
-    return c->sequential || c->gathers;
-}
-
-uint64_t composed_memory(const struct composed *c)
-{
-    return c->memory;
-}
-
 /* --- reading ----------------------------------------------------------------------------- */
 
 /* The largest box of a part's elements, in C order of its view, that begins at `at` and ends
@@ -343,8 +296,8 @@ static enum status scale(const struct composed *c, uint8_t *data, uint64_t posit
     return err->status;
 }
 
-enum status composed_read(struct composed *c, uint64_t position, uint64_t count,
-                          uint8_t *dst, struct error *err)
+static enum status composed_run(struct composed *c, uint64_t position, uint64_t count,
+                                uint8_t *dst, struct error *err)
 {
     if (!count)
         return OK;
@@ -355,18 +308,18 @@ enum status composed_read(struct composed *c, uint64_t position, uint64_t count,
     return c->made->scale == 1 ? OK : scale(c, dst, position, count, err);
 }
 
-enum status composed_read_slice(struct composed *c, const struct slice *slices,
-                                uint64_t position, uint64_t count, uint8_t *dst,
-                                struct error *err)
+static enum status composed_slice(struct composed *c, const struct slice *slices,
+                                  uint64_t position, uint64_t count, uint8_t *dst,
+                                  struct error *err)
 {
     const struct slice whole = {.count = 1, .step = 1};
     const struct slice *last = c->tensor->rank ? &slices[c->tensor->rank - 1] : &whole;
     while (count && err->status == OK) {
         uint64_t n = last->step == 1 ? last->count - position % last->count : 1;
         n = n < count ? n : count;
-        composed_read(c,
-                      slice_position(slices, c->tensor->shape, c->tensor->rank, position),
-                      n, dst, err);
+        composed_run(c,
+                     slice_position(slices, c->tensor->shape, c->tensor->rank, position),
+                     n, dst, err);
         position += n;
         count -= n;
         dst += n * c->unit;
@@ -374,10 +327,21 @@ enum status composed_read_slice(struct composed *c, const struct slice *slices,
     return err->status;
 }
 
-enum status composed_verify(struct composed *c, struct error *err)
+/* --- the reader -------------------------------------------------------------------------- */
+
+static enum status composed_gather(struct reader *r, const struct slice *slices,
+                                   uint64_t position, uint64_t count, uint8_t *dst,
+                                   struct error *err)
 {
-    for (uint64_t i = 0; i < c->made->count && err->status == OK; i++) {
-        const struct composed_part *p = &c->made->part[i];
+    return slices ? composed_slice(r->composed, slices, position, count, dst, err)
+                  : composed_run(r->composed, position, count, dst, err);
+}
+
+static enum status composed_verify(struct reader *composed, struct error *err)
+{
+    const struct composition *made = composed->composed->made;
+    for (uint64_t i = 0; i < made->count && err->status == OK; i++) {
+        const struct composed_part *p = &made->part[i];
         struct reader *r = NULL;
         if (!p->view.zeros && reader_open(p->tensor, &r, err) == OK &&
             reader_verify(r, err) != OK)
@@ -385,4 +349,51 @@ enum status composed_verify(struct composed *c, struct error *err)
         reader_close(r);
     }
     return err->status;
+}
+
+static uint64_t composed_memory(const struct reader *r)
+{
+    return r->composed->memory;
+}
+
+static void composed_close(struct reader *r)
+{
+    struct composed *c = r->composed;
+    if (!c)
+        return;
+    for (uint64_t i = 0; c->part && i < c->made->count; i++)
+        close_part(c, i);
+    free(c->part);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+static const struct reader_ops composed_ops = {.read = units_read,
+                                               .gather = composed_gather,
+                                               .verify = composed_verify,
+                                               .memory = composed_memory,
+                                               .close = composed_close};
+
+enum status reader_open_composed(struct reader *r, struct error *err)
+{
+    const struct stored_tensor *t = r->tensor;
+    struct composed *c = calloc(1, sizeof(*c));
+    if (!c)
+        return reader_no_memory(t, err);
+    r->ops = &composed_ops;
+    r->composed = c;
+    c->tensor = t;
+    c->made = t->composition;
+    c->unit = t->dtype.block_bytes;
+    c->gathers = c->made->count > 1 || !view_is_run(&c->made->part[0].view);
+    pthread_mutex_init(&c->lock, NULL);
+    c->part = calloc((size_t)c->made->count, sizeof(*c->part));
+    if (!c->part)
+        return reader_no_memory(t, err);
+    if (units_open(r, err) != OK || find_converters(c, err) != OK ||
+        try_parts(c, err) != OK)
+        return err->status;
+    r->units.moves = c->gathers;
+    r->sequential = c->sequential || c->gathers;
+    return OK;
 }

@@ -48,17 +48,12 @@ static void padded_close(struct source *s)
 static const struct source_ops padded_ops = {.read_at = padded_read,
                                              .close = padded_close};
 
-static enum status no_memory(const struct reader *r, struct error *err)
-{
-    return error_set(err, ERR_MEMORY, r->tensor->checkpoint, NO_OFFSET, "no memory");
-}
-
 static enum status open_padded(struct string_table *t, struct error *err)
 {
     struct reader *r = t->reader;
     struct padded_source *s = calloc(1, sizeof(*s));
     if (!s)
-        return no_memory(r, err);
+        return reader_no_memory(r->tensor, err);
     s->base =
         (struct source){&padded_ops, r->nbytes, r->tensor->checkpoint, r->sequential};
     s->reader = r;
@@ -107,7 +102,7 @@ enum status reader_strings(struct reader *r, struct string_table **out, struct e
                          "not a tensor of strings");
     struct string_table *t = calloc(1, sizeof(*t));
     if (!t)
-        return no_memory(r, err);
+        return reader_no_memory(r->tensor, err);
     t->reader = r;
     if (!strings_vary(r->tensor->codec))
         open_padded(t, err);

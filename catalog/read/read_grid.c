@@ -1,0 +1,82 @@
+/*
+ * read_grid.c - a tensor in a grid of chunks, as a reader (grid_reader.h, string_grid.h).
+ */
+#include "catalog/codec/codec.h"
+#include "catalog/codec/strings.h"
+#include "catalog/read/grid_reader.h"
+#include "catalog/read/reader.h"
+
+static enum status grid_read(struct reader *r, const struct slice *slices, uint64_t start,
+                             uint8_t *dst, size_t len, struct error *err)
+{
+    struct source *s = NULL;
+    uint64_t end;
+    if (grid_reader_slice(r->grid, slices, &s, err) != OK)
+        return err->status;
+    if (!add_u64(start, len, &end) || end > s->size)
+        return reader_past_end(r, s->size, err);
+    return source_read(s, start, dst, len, err);
+}
+
+static const uint8_t *grid_lend(struct reader *r, const struct slice *slices,
+                                uint64_t start, size_t len, struct error *err)
+{
+    struct source *s = NULL;
+    return grid_reader_slice(r->grid, slices, &s, err) == OK
+               ? grid_reader_lend(r->grid, start, len)
+               : NULL;
+}
+
+static uint64_t grid_memory(const struct reader *r)
+{
+    return grid_reader_memory(r->grid);
+}
+
+static void grid_close(struct reader *r)
+{
+    grid_reader_close(r->grid);
+}
+
+static void texts_close(struct reader *r)
+{
+    string_grid_close(r->texts);
+}
+
+static const struct reader_ops grid_ops = {
+    .read = grid_read, .lend = grid_lend, .memory = grid_memory, .close = grid_close};
+static const struct reader_ops texts_ops = {.close = texts_close};
+
+/* Bytes of an element in the chunks of a grid; 0 where they differ. */
+static enum status grid_unit(const struct stored_tensor *t, uint64_t *unit,
+                             struct error *err)
+{
+    uint64_t bits = 0;
+    *unit = t->dtype.block_bytes;
+    if (t->dtype.kind == DTYPE_STRING)
+        strings_width(t->codec, unit);
+    else if (codec_chain_argument(t->codec, "unpack", &bits))
+        *unit = 1; /* not packed yet */
+    else if (codec_chain_has(t->codec, "strings"))
+        return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
+                         "elements of dtype %s that are strings", t->dtype.name);
+    if ((bits ? bits != t->dtype.bits : t->dtype.block_elems > 1) || t->strides)
+        return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                         "%s elements in chunks of this kind cannot be read",
+                         t->dtype.name);
+    return OK;
+}
+
+/* The elements of a grid are not cut in blocks, even if they are packed: that is done where
+ * they are in C order. */
+enum status reader_open_grid(struct reader *r, struct error *err)
+{
+    uint64_t unit;
+    if (grid_unit(r->tensor, &unit, err) != OK)
+        return err->status;
+    r->ops = unit ? &grid_ops : &texts_ops;
+    r->block = 1;
+    r->unit = unit ? (size_t)unit : 1;
+    r->sequential = true;
+    return unit ? grid_reader_open(r->tensor, r->unit, NULL, &r->grid, err)
+                : string_grid_open(r->tensor, &r->texts, err);
+}
