@@ -1,6 +1,7 @@
 #include "catalog/content/compare.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/bits.h"
@@ -16,13 +17,64 @@ struct feed {
     struct tensor_stream *stream;
     struct bytes block;
     const struct compare_watch *watch;
+    struct cast *cast; /* NULL: the stream gives what is compared */
 };
+
+/* From what the stream gives, to what is asked for, to what is compared. */
+struct cast {
+    struct converter narrow, widen;
+    bool
+        counts; /* `narrow` is done here, and what it loses counted; else the stream does it */
+    uint64_t elements, done; /* of the tensor */
+    void *narrowed, *widened;
+    uint64_t room; /* elements, in both */
+    struct loss *lost;
+};
+
+static void cast_release(struct cast *c)
+{
+    free(c->narrowed);
+    free(c->widened);
+}
+
+static enum status cast_room(struct cast *c, uint64_t count, struct error *err)
+{
+    if (count <= c->room)
+        return OK;
+    cast_release(c);
+    c->narrowed = malloc((size_t)((count * c->narrow.to.bits + 7) / 8));
+    c->widened = malloc((size_t)count * sizeof(uint64_t));
+    c->room = c->narrowed && c->widened ? count : 0;
+    return c->room ? OK : error_memory(err);
+}
+
+static enum status cast_block(struct cast *c, struct bytes *block, struct error *err)
+{
+    const struct dtype *from = c->counts ? &c->narrow.from : &c->widen.from;
+    const uint64_t left = c->elements - c->done, held = block->len * 8 / from->bits;
+    const uint64_t count = held < left ? held : left; /* packed ones may end in a byte */
+    const void *numbers = block->at;
+    if (cast_room(c, count, err) != OK)
+        return err->status;
+    if (c->counts) {
+        if (converter_run(&c->narrow, numbers, c->narrowed, count, c->done, err) != OK)
+            return err->status;
+        loss_count(from, numbers, &c->narrow.to, c->narrowed, count, c->lost);
+        numbers = c->narrowed;
+    }
+    converter_run(&c->widen, numbers, c->widened, count, c->done, err);
+    c->done += count;
+    *block = (struct bytes){c->widened, count * sizeof(uint64_t)};
+    return err->status;
+}
 
 static enum status fill(struct feed *f, struct error *err)
 {
-    if (f->block.len || tensor_stream_next(f->stream, &f->block, err) != OK || !f->watch)
+    if (f->block.len || tensor_stream_next(f->stream, &f->block, err) != OK)
         return err->status;
-    return f->watch->read(f->watch->context, f->block.len, err);
+    if (f->watch && f->watch->read(f->watch->context, f->block.len, err) != OK)
+        return err->status;
+    return f->cast && f->block.len ? cast_block(f->cast, &f->block, err) : OK;
 }
 
 /* The next number, whose 8 bytes are what the streams give. */
@@ -89,28 +141,53 @@ static void finish(const struct sums *s)
     c->cosine = s->ab / (sqrt(s->aa) * sqrt(s->bb));
 }
 
-enum status tensor_compare(const struct stored_tensor *a, const struct stored_tensor *b,
+/* Open a's stream, with what is between it and the comparison. */
+static enum status open_cast(const struct stored_tensor *a, const struct dtype *as,
+                             const struct dtype *wide, struct cast *c, struct feed *f,
+                             struct error *err)
+{
+    if (!as || strcmp(as->name, a->dtype.name) == 0)
+        return tensor_stream_open(a, NULL, wide, &f->stream, err);
+    c->counts = loss_possible(&a->dtype, as);
+    c->elements = a->elements;
+    f->cast = c;
+    if (converter_find(&a->dtype, as, &c->narrow, err) != OK ||
+        converter_find(as, wide, &c->widen, err) != OK)
+        return err->status;
+    return tensor_stream_open(a, NULL, c->counts ? &a->dtype : as, &f->stream, err);
+}
+
+static void add_all(struct feed *x, struct feed *y, const struct dtype *wide,
+                    struct sums *s, struct error *err)
+{
+    while (fill(x, err) == OK && fill(y, err) == OK && x->block.len && y->block.len) {
+        if (wide->kind == DTYPE_FLOAT)
+            add(s, real_of(take(x)), real_of(take(y)));
+        else
+            add_integers(s, take(x), take(y), wide->kind == DTYPE_INT);
+    }
+}
+
+enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as,
+                           const struct stored_tensor *b,
                            const struct compare_watch *watch, struct comparison *out,
                            struct error *err)
 {
     struct dtype wide;
     struct feed x = {.watch = watch}, y = {.watch = watch};
     struct sums s = {.out = out};
+    struct cast cast = {.lost = &out->lost};
     *out = (struct comparison){0};
-    common_dtype(&a->dtype, &b->dtype, &wide);
+    common_dtype(as ? as : &a->dtype, &b->dtype, &wide);
     if (a->elements != b->elements)
         return error_set(err, ERR_ARGUMENT, a->checkpoint, NO_OFFSET,
                          "the tensors have not as many elements");
-    if (tensor_stream_open(a, NULL, &wide, &x.stream, err) == OK &&
+    if (open_cast(a, as, &wide, &cast, &x, err) == OK &&
         tensor_stream_open(b, NULL, &wide, &y.stream, err) == OK)
-        while (fill(&x, err) == OK && fill(&y, err) == OK && x.block.len && y.block.len) {
-            if (wide.kind == DTYPE_FLOAT)
-                add(&s, real_of(take(&x)), real_of(take(&y)));
-            else
-                add_integers(&s, take(&x), take(&y), wide.kind == DTYPE_INT);
-        }
+        add_all(&x, &y, &wide, &s, err);
     tensor_stream_close(x.stream);
     tensor_stream_close(y.stream);
+    cast_release(&cast);
     finish(&s);
     return err->status;
 }

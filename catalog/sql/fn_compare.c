@@ -1,6 +1,7 @@
 /*
- * fn_compare.c - tensor_distance(a, b): how far apart the values of two tensors are, as JSON:
- * {"max_abs":…,"rel_l2":…,"cosine":…,"unequal":…,"nans":…}. NULL where one of them has no numbers to read.
+ * fn_compare.c - tensor_distance(a, b[, dtype]): how far apart the values of two tensors are, the first cast
+ * to dtype, as JSON: {"max_abs":…,"rel_l2":…,"cosine":…,"unequal":…,"nans":…,"lost":{"out_of_range":…,
+ * "to_zero":…,"to_nan":…}}. NULL where one of them has no numbers to read.
  */
 #include <math.h>
 
@@ -24,8 +25,11 @@ static void give(sqlite3_context *ctx, const struct comparison *c)
     add_number(&out, "max_abs", c->max_abs);
     add_number(&out, "rel_l2", c->rel_l2);
     add_number(&out, "cosine", c->cosine);
-    text_addf(&out, "\"unequal\":%llu,\"nans\":%llu}", (unsigned long long)c->unequal,
+    text_addf(&out, "\"unequal\":%llu,\"nans\":%llu,", (unsigned long long)c->unequal,
               (unsigned long long)c->nans);
+    text_addf(&out, "\"lost\":{\"out_of_range\":%llu,\"to_zero\":%llu,\"to_nan\":%llu}}",
+              (unsigned long long)c->lost.out_of_range,
+              (unsigned long long)c->lost.to_zero, (unsigned long long)c->lost.to_nan);
     if (text_str(&out))
         sqlite3_result_text(ctx, text_str(&out), (int)out.len, SQLITE_TRANSIENT);
     else
@@ -44,12 +48,28 @@ static enum status ask(void *context, uint64_t bytes, struct error *err)
     return keeper_ask(a->db, bytes, &a->since, err);
 }
 
+/* The dtype that a is cast to; NULL: none. */
+static const struct dtype *cast_of(int argc, sqlite3_value **argv, struct dtype *room)
+{
+    const char *name = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : NULL;
+    if (!name)
+        return NULL;
+    dtype_find(name, room);
+    return room;
+}
+
+static bool has_numbers(const struct stored_tensor *t)
+{
+    return tensor_has_values(t) && t->dtype.kind != DTYPE_STRING;
+}
+
 static void tensor_distance(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    (void)argc;
     struct arena arena = {0};
     struct error err = {.offset = NO_OFFSET};
     struct stored_tensor a = {0}, b = {0};
+    struct dtype room;
+    const struct dtype *as = cast_of(argc, argv, &room);
     struct comparison c;
     struct asking asking = {.db = sqlite3_context_db_handle(ctx)};
     const struct compare_watch watch = {&asking, ask};
@@ -58,10 +78,9 @@ static void tensor_distance(sqlite3_context *ctx, int argc, sqlite3_value **argv
         return;
     struct lookup *l = keeper_lookup(sqlite3_user_data(ctx), &err);
     if (l && tensor_given(l, argv[0], &arena, &a, &err) == OK &&
-        tensor_given(l, argv[1], &arena, &b, &err) == OK && tensor_has_values(&a) &&
-        tensor_has_values(&b) && a.dtype.kind != DTYPE_STRING &&
-        b.dtype.kind != DTYPE_STRING) {
-        const enum status status = tensor_compare(&a, &b, &watch, &c, &err);
+        tensor_given(l, argv[1], &arena, &b, &err) == OK && has_numbers(&a) &&
+        has_numbers(&b)) {
+        const enum status status = tensor_compare(&a, as, &b, &watch, &c, &err);
         if (status == OK)
             give(ctx, &c);
         else if (status == ERR_MISSING || status == ERR_UNSUPPORTED)
@@ -77,8 +96,10 @@ static void tensor_distance(sqlite3_context *ctx, int argc, sqlite3_value **argv
 int sql_register_compare(sqlite3 *db)
 {
     struct keeper *k = keeper_new(db, "ckptdb_distances");
-    return k ? sqlite3_create_function_v2(db, "tensor_distance", 2, SQL_FLAGS_READS,
-                                          keeper_hold(k), tensor_distance, NULL, NULL,
-                                          keeper_drop)
-             : SQLITE_NOMEM;
+    int rc = k ? SQLITE_OK : SQLITE_NOMEM;
+    for (int args = 2; args <= 3 && rc == SQLITE_OK; args++)
+        rc = sqlite3_create_function_v2(db, "tensor_distance", args, SQL_FLAGS_READS,
+                                        keeper_hold(k), tensor_distance, NULL, NULL,
+                                        keeper_drop);
+    return rc;
 }

@@ -39,8 +39,8 @@ static const char compare_sql[] = KEEP
     "      THEN iif(distance ->> '$.unequal', 'value', 'same') ELSE status END AS status," KEPT
     " distance FROM"
     " (SELECT *, iif((?4 AND status IN ('value', 'dtype', 'unread'))"
-    "                OR (?5 AND status = 'unread' AND typeof(tensor_a) = 'text'),"
-    "               tensor_distance(tensor_a, tensor_b), NULL) AS distance"
+    "                OR (?5 AND status = 'unread' AND ?3 IS NOT NULL),"
+    "               tensor_distance(tensor_a, tensor_b, dtype_a), NULL) AS distance"
     /* (A parameter that is NULL would be one that is not given: no rows.) */
     "  FROM (SELECT * FROM diff(?1, ?2) WHERE ?3 IS NULL"
     "        UNION ALL SELECT * FROM diff(?1, ?2, ?3)))";
@@ -168,6 +168,26 @@ static void say_map_errors(struct session *s, const char *map, int64_t a)
     sqlite3_finalize(stmt);
 }
 
+/* What the map's casts cost, of the tensors that were read. */
+static void say_losses(struct session *s)
+{
+    sqlite3_stmt *stmt = session_prepare(
+        s,
+        "SELECT sum(big), sum(small), sum(nan), count(*) FROM"
+        " (SELECT distance ->> '$.lost.out_of_range' AS big, distance ->> '$.lost.to_zero' AS small,"
+        "         distance ->> '$.lost.to_nan' AS nan FROM temp.difference WHERE distance IS NOT NULL)"
+        " WHERE big OR small OR nan",
+        "");
+    if (stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int64(stmt, 3))
+        complain("lost by the map's casts: out of range %lld, rounded to zero %lld,"
+                 " became NaN %lld, in %lld tensors",
+                 (long long)sqlite3_column_int64(stmt, 0),
+                 (long long)sqlite3_column_int64(stmt, 1),
+                 (long long)sqlite3_column_int64(stmt, 2),
+                 (long long)sqlite3_column_int64(stmt, 3));
+    sqlite3_finalize(stmt);
+}
+
 /* What --set says; and no map takes a number from a config.json that is not what was indexed. */
 static bool give_settings(struct session *s, const struct args *args, int64_t a)
 {
@@ -216,6 +236,8 @@ static int diff_run(struct session *s, const struct args *args)
         say_map_errors(s, how.map, how.a);
     say_counts(&c);
     diff_says_whether_it_loads(s, how.a, how.b);
+    if (how.map)
+        say_losses(s);
     return c.different ? STATUS_NO : STATUS_FINE;
 }
 
@@ -229,9 +251,10 @@ const struct command command_diff = {
         "the next time nothing is read); with --values how far apart they are: the largest\n"
         "absolute difference, the norm of b - a over that of a, the cosine. What is the same is\n"
         "only counted. On a terminal, or with --tree, modules that differ alike are one line\n"
-        "(layers.{0..31}). Where one of the two is a skeleton (names only), the last line says whether\n"
-        "the other loads into it, and if not, why. A and B may be steps of a run. Ends with 0 (the\n"
-        "same), 1 (different) or 2.\n"
+        "(layers.{0..31}), and what differs most is first: names, dtypes and shapes, then values.\n"
+        "What a map casts is compared after the cast, and what that lost is said. Where one of the\n"
+        "two is a skeleton (names only), the last line says whether the other loads into it, and if\n"
+        "not, why. A and B may be steps of a run. Ends with 0 (the same), 1 (different) or 2.\n"
         "\n"
         "  ckptdb diff runs/gpt@1000 runs/gpt@2000 --values\n"
         "  ckptdb diff model.safetensors model.gguf --map llama_hf_to_gguf\n"

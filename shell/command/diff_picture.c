@@ -18,6 +18,7 @@
 struct apart {
     double rel_l2, max_abs; /* the largest */
     uint64_t known;         /* of so many */
+    int rank;               /* of rows_sql, the largest */
 };
 
 struct picture {
@@ -28,15 +29,20 @@ struct picture {
     struct text line;
 };
 
-/* A tensor's place, what is the matter, and the details; numbers in names it got count as alike. */
+/* A tensor's place, what is the matter, and the details; numbers in names it got count as alike. The
+ * last column ranks what is drawn first: what keeps a checkpoint from being loaded, values, names. What
+ * has no relative distance is compared with zeros, or not finite. */
 static const char rows_sql[] =
     "SELECT coalesce(name_a, name_b), status,"
     " CASE status WHEN 'shape' THEN coalesce(shape_a, '?') || ' -> ' || coalesce(shape_b, '?')"
     "  WHEN 'dtype' THEN dtype_a || ' -> ' || dtype_b"
     "  WHEN 'renamed' THEN '-> ' || regexp_replace('\\d+', name_b, '#')"
     "  ELSE coalesce(shape_a, shape_b, '') END,"
-    " coalesce(nbytes_a, nbytes_b, 0), distance ->> '$.rel_l2', distance ->> '$.max_abs',"
-    " distance IS NOT NULL"
+    " coalesce(nbytes_a, nbytes_b, 0),"
+    " coalesce(distance ->> '$.rel_l2', 9e999), coalesce(distance ->> '$.max_abs', 9e999),"
+    " distance IS NOT NULL,"
+    " CASE WHEN status IN ('same', 'unread') THEN 0 WHEN status = 'renamed' THEN 1"
+    "  WHEN status = 'value' THEN 2 ELSE 3 END"
     " FROM temp.difference WHERE ?1 OR status NOT IN ('same', 'unread') ORDER BY rowid";
 
 static const char *column_text(sqlite3_stmt *s, int column)
@@ -71,18 +77,21 @@ static bool add_rows(struct picture *p, sqlite3_stmt *rows)
     return good && module_tree_finish(&p->tree);
 }
 
-/* Put each tensor's distance on the node that stands for it and on those above. */
+/* Put what is known of each tensor on the node that stands for it and on those above. */
 static bool add_distances(struct picture *p, sqlite3_stmt *rows)
 {
     p->apart = calloc(p->tree.count, sizeof(*p->apart));
     while (p->apart && sqlite3_step(rows) == SQLITE_ROW) {
         const double rel = sqlite3_column_double(rows, 4),
                      most = sqlite3_column_double(rows, 5);
+        const bool known = sqlite3_column_int(rows, 6) != 0;
+        const int rank = sqlite3_column_int(rows, 7);
         uint32_t node = module_tree_shown(&p->tree, column_text(rows, 0));
-        if (!sqlite3_column_int(rows, 6))
-            continue;
         for (; node; node = p->tree.nodes[node].parent) {
             struct apart *a = &p->apart[node];
+            a->rank = rank > a->rank ? rank : a->rank;
+            if (!known)
+                continue;
             a->known++;
             a->rel_l2 = fmax(a->rel_l2, rel);
             a->max_abs = fmax(a->max_abs, most);
@@ -90,6 +99,52 @@ static bool add_distances(struct picture *p, sqlite3_stmt *rows)
     }
     return p->apart != NULL;
 }
+
+/* --- in order of how much ------------------------------------------------------------------------ */
+
+struct sibling {
+    struct apart apart;
+    uint64_t nbytes;
+    uint32_t node; /* in the order of the tree */
+};
+
+/* What differs most is first; the order of the tree, where nothing else tells. */
+static int compare_siblings(const void *a, const void *b)
+{
+    const struct sibling *x = a, *y = b;
+    if (x->apart.rank != y->apart.rank)
+        return y->apart.rank - x->apart.rank;
+    if (x->apart.rel_l2 != y->apart.rel_l2)
+        return x->apart.rel_l2 < y->apart.rel_l2 ? 1 : -1;
+    if (x->apart.rank && x->nbytes != y->nbytes)
+        return x->nbytes < y->nbytes ? 1 : -1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+/* `room` is for as many as the tree has nodes. */
+static void sort_children(struct picture *p, uint32_t parent, struct sibling *room)
+{
+    struct module *nodes = p->tree.nodes;
+    size_t count = 0;
+    for (uint32_t i = nodes[parent].first; i; i = nodes[i].next)
+        room[count++] = (struct sibling){p->apart[i], nodes[i].nbytes, i};
+    qsort(room, count, sizeof(*room), compare_siblings);
+    for (size_t i = count, next = 0; i-- > 0; next = room[i].node) {
+        nodes[room[i].node].next = (uint32_t)next;
+        nodes[parent].first = room[i].node;
+    }
+}
+
+static bool sort_tree(struct picture *p)
+{
+    struct sibling *room = calloc(p->tree.count, sizeof(*room));
+    for (uint32_t i = 0; room && i < p->tree.count; i++)
+        sort_children(p, i, room);
+    free(room);
+    return room != NULL;
+}
+
+/* --- drawing ------------------------------------------------------------------------------------- */
 
 static size_t draw_branch(struct picture *p, const struct module_visit *v)
 {
@@ -151,7 +206,7 @@ int diff_picture(struct session *s, bool all)
     int status = STATUS_TROUBLE;
     sqlite3_stmt *rows = session_prepare(s, rows_sql, "i", (int64_t)all);
     if (rows && module_tree_init(&p.tree, common_separator(s), 0) && add_rows(&p, rows) &&
-        add_distances(&p, rows))
+        add_distances(&p, rows) && sort_tree(&p))
         status = draw_picture(&p);
     else if (rows)
         complain("no memory for the tree");

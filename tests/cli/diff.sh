@@ -55,6 +55,38 @@ for m in turn make; do
     "$CKPTDB_BIN" diff old.safetensors new.safetensors --map $m --all --bytes; echo "status $?"
     "$CKPTDB_BIN" diff old.safetensors new.safetensors --map $m --all --values
 done
+echo '-- compared after the cast, which is said to lose something; blocks end inside of it'
+python3 - <<'END'
+import json, random, struct
+def save(path, tensors):
+    header, data = {}, b""
+    for name, dtype, shape, raw in tensors:
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+r = random.Random(1)
+x = [r.uniform(-1, 1) for _ in range(300001)]
+x[262143:262145] = [1e9, 1e-9]
+x32 = struct.pack("<300001f", *x)
+def half(v): return struct.pack("<e", v) if abs(v) < 65520 else struct.pack("<e", float("inf"))
+y = struct.unpack("<300001f", x32)
+save("wide.safetensors", [("many", "F32", [300001], x32), ("few", "F32", [3], struct.pack("<3f", 1, 2, -3e38)), ("count", "I64", [2], struct.pack("<2q", 7, 300))])
+save("narrow.safetensors", [("many", "F16", [300001], b"".join(map(half, y))), ("few", "F16", [3], struct.pack("<3e", 1, 2.5, float("-inf"))), ("count", "I32", [2], struct.pack("<2i", 7, 300))])
+for name, to in ("cast", "int32"), ("short", "int8"):
+    json.dump({"dialect": "convert", "rules": [["count", "count", {"ops": [["cast", to]]}], ["(.*)", r"\1", {"ops": [["cast", "float16"]]}]]}, open(name + ".json", "w"))
+END
+"$CKPTDB_BIN" import wide.safetensors narrow.safetensors
+for m in cast short; do
+    "$CKPTDB_BIN" map load $m $m.json
+    "$CKPTDB_BIN" diff wide.safetensors narrow.safetensors --map $m --all --bytes; echo "status $?"
+done
+"$CKPTDB_BIN" diff wide.safetensors narrow.safetensors --map cast --all --values
+"$CKPTDB_BIN" "SELECT tensor_distance(a.id, b.id) ->> '$.unequal', tensor_distance(a.id, b.id, 'float16') ->> '$.lost' FROM tensor a JOIN tensor b USING (name)
+    WHERE a.checkpoint LIKE '%/wide.safetensors' AND b.checkpoint LIKE '%/narrow.safetensors' AND name IN ('many', 'few') ORDER BY 1"
+for to in float12 complex64 int16 int4; do
+    "$CKPTDB_BIN" "SELECT '$to', tensor_distance(id, id, '$to') ->> '$.unequal' FROM tensor WHERE name = 'count' AND dtype = 'int64'"
+done
 echo '-- integers that float64 does not tell apart'
 python3 - <<'END'
 import json, struct

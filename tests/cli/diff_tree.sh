@@ -45,6 +45,22 @@ run base.safetensors tuned.safetensors --tree
 run base.safetensors tuned.safetensors --tree --bytes
 run base.safetensors tuned.safetensors --tree --values
 run base.safetensors base.safetensors --tree
+echo '-- what changed most is first: from nothing, much, little; what did not is last'
+python3 - <<'END'
+import json, struct
+def save(path, tensors):
+    header, data = {}, b""
+    for name, x in tensors:
+        header[name] = {"dtype": "F32", "shape": [len(x)], "data_offsets": [len(data), len(data) + 4 * len(x)]}
+        data += struct.pack("<%df" % len(x), *x)
+    text = json.dumps(header).encode()
+    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+save("before.safetensors", [("embed", [1, 2]), ("block.0.w", [1, 1]), ("block.0.b", [1, 3]), ("block.1.w", [1, 1]), ("block.1.b", [1, 3]), ("other.b", [1, 2, 3]), ("other.w", [0, 0])])
+save("after.safetensors", [("embed", [1, 2]), ("block.0.w", [1, 1.01]), ("block.0.b", [1, 3]), ("block.1.w", [2, 1]), ("block.1.b", [1, 4]), ("other.b", [1, 2, 3]), ("other.w", [0, 1])])
+END
+"$CKPTDB_BIN" import before.safetensors after.safetensors >/dev/null
+run before.safetensors after.safetensors --tree --values --all
+run before.safetensors after.safetensors --tree --bytes
 echo '-- does it load?'
 run base.safetensors good.json --tree
 run good.json base.safetensors
