@@ -32,8 +32,6 @@ typedef uint32_t uint32_v __attribute__((vector_size(VECTOR)));
 /* As many elements as a vector of doubles has. */
 typedef float float_half __attribute__((vector_size(VECTOR / 2)));
 typedef int32_t int32_half __attribute__((vector_size(VECTOR / 2)));
-typedef int8_t int8_eighth __attribute__((vector_size(VECTOR / 8)));
-typedef int8_t int8_quarter __attribute__((vector_size(VECTOR / 4)));
 
 /* What the lanes of a block have come to. */
 struct lanes {
@@ -144,7 +142,7 @@ TARGET static void count_cells(const uint8_t *cells, size_t vectors,
 /* --- float and double ----------------------------------------------------------------------- */
 
 #if VECTOR == 64
-#    define WIDEN(v)             (double_v) _mm512_cvtps_pd((__m256)(v)) /* at once */
+#    define WIDEN(v)             (double_v) _mm512_cvtps_pd((__m256)(v))
 #    define LESSER_FLOAT(a, b)   (float_v) _mm512_min_ps((__m512)(a), (__m512)(b))
 #    define GREATER_FLOAT(a, b)  (float_v) _mm512_max_ps((__m512)(a), (__m512)(b))
 #    define LESSER_INT32(a, b)   (int32_v) _mm512_min_epi32((__m512i)(a), (__m512i)(b))
@@ -154,12 +152,12 @@ TARGET static void count_cells(const uint8_t *cells, size_t vectors,
 #    define LESSER_INT64(a, b)   (int64_v) _mm512_min_epi64((__m512i)(a), (__m512i)(b))
 #    define GREATER_INT64(a, b)  (int64_v) _mm512_max_epi64((__m512i)(a), (__m512i)(b))
 #else
-#    define WIDEN(v) __builtin_convertvector(v, double_v)
 #    define CHOOSE(type, codes, a, b, which)                                             \
         (type)(((codes)(a) & (which)) | ((codes)(b) & ~(which)))
 #    define LESSER_INT64(a, b)  CHOOSE(int64_v, int64_v, a, b, (a) < (b))
 #    define GREATER_INT64(a, b) CHOOSE(int64_v, int64_v, a, b, (a) > (b))
 #    if VECTOR == 32
+#        define WIDEN(v)             (double_v) _mm256_cvtps_pd((__m128)(v))
 #        define LESSER_FLOAT(a, b)   (float_v) _mm256_min_ps((__m256)(a), (__m256)(b))
 #        define GREATER_FLOAT(a, b)  (float_v) _mm256_max_ps((__m256)(a), (__m256)(b))
 #        define LESSER_INT32(a, b)   (int32_v) _mm256_min_epi32((__m256i)(a), (__m256i)(b))
@@ -167,6 +165,7 @@ TARGET static void count_cells(const uint8_t *cells, size_t vectors,
 #        define LESSER_DOUBLE(a, b)  (double_v) _mm256_min_pd((__m256d)(a), (__m256d)(b))
 #        define GREATER_DOUBLE(a, b) (double_v) _mm256_max_pd((__m256d)(a), (__m256d)(b))
 #    else
+#        define WIDEN(v)             __builtin_convertvector(v, double_v)
 #        define LESSER_FLOAT(a, b)   CHOOSE(float_v, int32_v, a, b, (a) < (b))
 #        define GREATER_FLOAT(a, b)  CHOOSE(float_v, int32_v, a, b, (a) > (b))
 #        define LESSER_INT32(a, b)   CHOOSE(int32_v, int32_v, a, b, (a) < (b))
@@ -186,7 +185,6 @@ TARGET static void count_cells(const uint8_t *cells, size_t vectors,
 #define WIDENED           float_half
 #define DOUBLES(v)        WIDEN(v)
 #define CELLS             int32_v
-#define CELL_BYTES        int8_quarter
 #define LESSER(a, b)      LESSER_FLOAT(a, b)
 #define GREATER(a, b)     GREATER_FLOAT(a, b)
 #define LESSER_CODE(a, b) LESSER_INT32(a, b)
@@ -203,7 +201,6 @@ TARGET static void count_cells(const uint8_t *cells, size_t vectors,
 #define WIDENED           double_v
 #define DOUBLES(v)        (v)
 #define CELLS             int32_half
-#define CELL_BYTES        int8_eighth
 #define LESSER(a, b)      LESSER_DOUBLE(a, b)
 #define GREATER(a, b)     GREATER_DOUBLE(a, b)
 #define LESSER_CODE(a, b) LESSER_INT64(a, b)
