@@ -38,7 +38,7 @@ void names_sort(const char **names, uint64_t count)
     named_sort(names, count, sizeof(*names));
 }
 
-const void *named_find(const void *list, uint64_t count, size_t size, const char *name)
+void *named_find(const void *list, uint64_t count, size_t size, const char *name)
 {
     return count ? bsearch(name, list, (size_t)count, size, compare) : NULL;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/base/search.h"
+#include "catalog/base/names.h"
 #include "catalog/base/text.h"
 
 /* What is emitted: an array, its grid with the values, and where to look for it. */
@@ -208,10 +208,7 @@ void array_tree_report(struct job *job, const struct array_tree *tree)
 
 struct array_site *array_tree_find(const struct array_tree *tree, const char *path)
 {
-    uint64_t at;
-    PARTITION_POINT(at, tree->count, strcmp(tree->sites[at].path, path) < 0);
-    return at < tree->count && strcmp(tree->sites[at].path, path) == 0 ? &tree->sites[at]
-                                                                       : NULL;
+    return named_find(tree->sites, tree->count, sizeof(*tree->sites), path);
 }
 
 /* --- in lists --------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/names.h"
 #include "catalog/store/directory.h"
 #include "importer/array/array_private.h"
 
@@ -260,12 +261,6 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int by_directory(const void *a, const void *b)
-{
-    return strcmp(((const struct array_directory *)a)->path,
-                  ((const struct array_directory *)b)->path);
-}
-
 /* The indexes found as runs. */
 static bool make_runs(struct keys *k)
 {
@@ -339,9 +334,7 @@ enum status array_find_values(struct arena *arena, struct arena *scratch,
     }
     if (!ok || !make_runs(&k))
         return err->status;
-    if (site->inside_count)
-        qsort(site->inside, (size_t)site->inside_count, sizeof(*site->inside),
-              by_directory);
+    named_sort(site->inside, site->inside_count, sizeof(*site->inside));
     return OK;
 }
 

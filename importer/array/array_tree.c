@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "catalog/base/json.h"
+#include "catalog/base/names.h"
 #include "catalog/base/threads.h"
 #include "importer/array/array_private.h"
 
@@ -358,24 +359,6 @@ static void work(void *argument)
 
 /* --- putting it together ---------------------------------------------------------------- */
 
-static int by_site(const void *a, const void *b)
-{
-    return strcmp(((const struct array_site *)a)->path,
-                  ((const struct array_site *)b)->path);
-}
-
-static int by_group(const void *a, const void *b)
-{
-    return strcmp(((const struct array_directory *)a)->path,
-                  ((const struct array_directory *)b)->path);
-}
-
-static int by_node(const void *a, const void *b)
-{
-    return strcmp(((const struct array_attributes *)a)->path,
-                  ((const struct array_attributes *)b)->path);
-}
-
 /* Copy `more` elements after those of `list`, which has room; false: there is no list. */
 static bool append(void *list, uint64_t *count, const void *from, uint64_t more,
                    size_t size)
@@ -423,13 +406,9 @@ static bool merge(struct scan *s, struct arena *arena, struct array_tree *tree)
             return false;
         arena_adopt(arena, &f->arena);
     }
-    if (tree->count)
-        qsort(tree->sites, (size_t)tree->count, sizeof(*tree->sites), by_site);
-    if (tree->group_count)
-        qsort(tree->groups, (size_t)tree->group_count, sizeof(*tree->groups), by_group);
-    if (tree->attribute_count)
-        qsort(tree->attributes, (size_t)tree->attribute_count, sizeof(*tree->attributes),
-              by_node);
+    named_sort(tree->sites, tree->count, sizeof(*tree->sites));
+    named_sort(tree->groups, tree->group_count, sizeof(*tree->groups));
+    named_sort(tree->attributes, tree->attribute_count, sizeof(*tree->attributes));
     return true;
 }
 
@@ -558,7 +537,7 @@ static enum status take_consolidated(struct job *job, const char *root,
     }
     if (tree->count == c.before)
         return OK;
-    qsort(tree->sites, (size_t)tree->count, sizeof(*tree->sites), by_site);
+    named_sort(tree->sites, tree->count, sizeof(*tree->sites));
     forget_inside(tree);
     return OK;
 }

@@ -7,10 +7,10 @@
  *
  * Source: torch/distributed/checkpoint/hf_storage.py, _hf_utils.py.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/json.h"
+#include "catalog/base/names.h"
 #include "catalog/base/strmap.h"
 #include "importer/array/array_private.h"
 #include "importer/format/dcp_box.h"
@@ -248,19 +248,13 @@ static enum status state_tensor(struct job *job, const struct found *f)
     return dcp_pieces_emit(job, f->name, f->len, &pieces, &err);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static enum status dcp_hf_index(struct job *job)
 {
     struct hf hf = {.job = job};
     struct array_listing l;
     if (array_list(job->arena, job->path, "", &l, job->err) != OK)
         return job->err->status;
-    if (l.file_count)
-        qsort(l.files, l.file_count, sizeof(*l.files), compare_names);
+    names_sort(l.files, l.file_count);
     for (uint64_t i = 0; i < l.file_count && job->err->status == OK; i++)
         if (is_shard(l.files[i]))
             read_shard(&hf, l.files[i]);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "catalog/base/json_tree.h"
+#include "catalog/base/names.h"
 #include "importer/format/hdf5_tree.h"
 #include "importer/job/facts.h"
 
@@ -62,11 +63,6 @@ static int keras_sharded_probe(const struct probe *p)
     return len > n && strcmp(p->name + len - n, INDEX_SUFFIX) == 0 ? 8 : 0;
 }
 
-static int by_shard_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static bool add_shard(struct keras_set *s, const struct json_value *name)
 {
     if (name->type != JSON_STRING ||
@@ -95,8 +91,7 @@ static bool collect_shards(struct keras_set *s, const struct json_value *index)
             if (!add_shard(s, w))
                 return false;
     }
-    if (s->shard_count)
-        qsort(s->shards, s->shard_count, sizeof(*s->shards), by_shard_text);
+    names_sort(s->shards, s->shard_count);
     size_t kept = 0;
     for (size_t i = 0; i < s->shard_count; i++)
         if (!kept || strcmp(s->shards[kept - 1], s->shards[i]) != 0)
@@ -273,8 +268,7 @@ static void report_extra_shards(struct keras_set *s)
         struct text path = {.limit = 8192};
         uint32_t file;
         if (strncmp(names[i], slash + 1, stem) != 0 || !is_own_shard(names[i] + stem) ||
-            (s->shard_count && bsearch(&names[i], s->shards, s->shard_count,
-                                       sizeof(*s->shards), by_shard_text)))
+            names_hold(s->shards, s->shard_count, names[i]))
             continue;
         text_add(&path, s->job->path, (size_t)(slash + 1 - s->job->path));
         text_adds(&path, names[i]);

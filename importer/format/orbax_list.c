@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/names.h"
 #include "catalog/store/store.h"
 #include "importer/container/ocdbt.h"
 #include "importer/format/orbax.h"
@@ -156,11 +157,6 @@ static enum status open_for_database(void *context, uint32_t number, const char 
 
 /* --- directories -------------------------------------------------------------------- */
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 struct names {
     struct arena *arena;
     const char *prefix;
@@ -190,8 +186,7 @@ static const char **names_in(struct arena *arena, const char *directory,
     struct names n = {.arena = arena, .prefix = prefix};
     struct error ignored = {.offset = NO_OFFSET};
     directory_list(directory, 0, NULL, add_name, &n, &ignored);
-    if (n.count)
-        qsort(n.at, n.count, sizeof(*n.at), by_text);
+    names_sort(n.at, n.count);
     *count = n.count;
     return n.at;
 }

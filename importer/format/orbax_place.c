@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "catalog/base/json.h"
+#include "catalog/base/names.h"
 #include "catalog/store/store.h"
 #include "importer/format/orbax.h"
 #include "importer/job/facts.h"
@@ -115,11 +116,6 @@ static const char *json_item(struct arena *arena, const char *step, const char *
     return NULL;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Names of a directory, hidden ones and `but` left out: the first ones that are met. */
 struct few {
     struct arena *arena;
@@ -161,7 +157,7 @@ static enum status state_items(struct job *job, const char *step, const char *ow
                     .items = true,
                     .directory = step};
     list_few(&f);
-    qsort(items, f.count, sizeof(*items), by_text);
+    names_sort(items, f.count);
     for (size_t i = 0; i < f.count && items[i] && job->err->status == OK; i++) {
         char prefix[NAME_MAX + 2];
         snprintf(prefix, sizeof(prefix), "%s:", items[i]);

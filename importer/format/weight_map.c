@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/names.h"
 #include "importer/container/shard_name.h"
 #include "importer/job/facts.h"
 
@@ -264,12 +265,6 @@ static bool read_index(struct reading *r)
            json_fail(j, ERR_CORRUPT, "bad-index", "an index without weight_map");
 }
 
-static int by_shard_name(const void *a, const void *b)
-{
-    const struct weight_shard *x = a, *y = b;
-    return strcmp(x->name, y->name);
-}
-
 /* Shards by name, which is their number: the order that loaders go through them. */
 static bool sort_shards(struct weight_map *m)
 {
@@ -278,8 +273,7 @@ static bool sort_shards(struct weight_map *m)
         return false;
     for (uint32_t i = 0; i < m->shard_count; i++)
         m->shards[i].weights = i;
-    if (m->shard_count)
-        qsort(m->shards, m->shard_count, sizeof(*m->shards), by_shard_name);
+    named_sort(m->shards, m->shard_count, sizeof(*m->shards));
     for (uint32_t i = 0; i < m->shard_count; i++) {
         place[m->shards[i].weights] = i;
         m->shards[i].weights = 0;
@@ -340,11 +334,9 @@ static void report_extra(struct job *job, const struct weight_map *m, const char
     if (!slash || !stem_of(slash + 1, suffix, &stem))
         count = 0;
     for (uint64_t i = 0; i < count; i++) {
-        struct weight_shard key = {.name = names[i]};
         if (strncmp(names[i], stem.at, stem.len) != 0 ||
             !is_shard(names[i] + stem.len, suffix) ||
-            (m->shard_count &&
-             bsearch(&key, m->shards, m->shard_count, sizeof(key), by_shard_name)))
+            named_find(m->shards, m->shard_count, sizeof(*m->shards), names[i]))
             continue;
         text_reset(&path);
         text_add(&path, job->path, (size_t)(slash + 1 - job->path));
