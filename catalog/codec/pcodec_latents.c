@@ -1,0 +1,223 @@
+/*
+ * pcodec_latents.c - the sequences of integers that pco stores: bins by tANS, offsets in them, and
+ * the differences undone.
+ */
+#include <stdlib.h>
+
+#include "catalog/codec/pcodec.h"
+
+/* --- bits ----------------------------------------------------------------------------------- */
+
+uint64_t pco_take_at_end(struct pco_bits *b, unsigned count)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t bit = b->at + i;
+        if (bit / 8 < b->in.len)
+            value |= (uint64_t)(b->in.at[bit / 8] >> bit % 8 & 1) << i;
+    }
+    b->at += count;
+    return value;
+}
+
+bool pco_align(struct pco_bits *b)
+{
+    unsigned past = b->at % 8;
+    return past == 0 || pco_take(b, 8 - past) == 0;
+}
+
+/* --- bins ----------------------------------------------------------------------------------- */
+
+#define SIZE_LOG_BITS 4
+#define BINS_BITS     15
+
+/* Bits that can say 0 to `width`, a power of two. */
+static unsigned offset_bits(unsigned width)
+{
+    return (unsigned)__builtin_ctz(width) + 1;
+}
+
+/* States are given to bins in an order of steps of about 3/5 of the table, so that those of one
+ * are far from each other. `count` says how many each has; a state's `next` is its bin for now. */
+static pco_fault spread(struct pco_latents *l, uint16_t *count, struct pco_bits *b)
+{
+    const uint32_t size = UINT32_C(1) << l->size_log, stride = size * 3 / 5 | 1;
+    uint32_t step = 0;
+    for (uint32_t bin = 0; bin < l->bins; bin++) {
+        uint32_t weight = (uint32_t)pco_take(b, l->size_log) + 1;
+        uint64_t lower = pco_take(b, l->width);
+        unsigned offset = (unsigned)pco_take(b, offset_bits(l->width));
+        if (pco_over(b))
+            return "ends inside its bins";
+        if (offset > l->width)
+            return "an offset is wider than its numbers";
+        if (weight > size - step)
+            return "its bins have more states than there are";
+        count[bin] = (uint16_t)weight;
+        for (; weight; weight--, step++)
+            l->table[stride * step & (size - 1)] =
+                (struct pco_state){lower, (uint16_t)bin, 0, (uint8_t)offset};
+    }
+    return step == size ? NULL : "its bins have fewer states than there are";
+}
+
+/* The states of a bin with w of them are its numbers w to 2 w - 1, in order; so many bits are
+ * read that the number is one of a state of the table. */
+static void link_states(struct pco_latents *l, uint16_t *count)
+{
+    const uint32_t size = UINT32_C(1) << l->size_log;
+    for (uint32_t i = 0; i < size; i++) {
+        struct pco_state *s = &l->table[i];
+        uint32_t number = count[s->next]++;
+        s->bits = (uint8_t)(__builtin_clz(number) - __builtin_clz(size));
+        s->next = (uint16_t)((number << s->bits) - size);
+    }
+}
+
+pco_fault pco_read_bins(struct pco_latents *l, uint16_t *count, struct pco_bits *b)
+{
+    l->size_log = (unsigned)pco_take(b, SIZE_LOG_BITS);
+    l->bins = (uint32_t)pco_take(b, BINS_BITS);
+    if (l->size_log > PCO_SIZE_LOG || l->bins > UINT32_C(1) << l->size_log)
+        return "more bins than states, or a table that is too large";
+    if (l->bins < 2 && l->size_log)
+        return "a table for less than two bins";
+    if (!l->bins) {
+        l->table[0] = (struct pco_state){0};
+        return NULL; /* nothing is stored */
+    }
+    pco_fault fault = spread(l, count, b);
+    if (!fault)
+        link_states(l, count);
+    return fault;
+}
+
+/* --- pages ---------------------------------------------------------------------------------- */
+
+/* Room for a window, and a batch or the states that are given out late. */
+static bool history_new(struct pco_latents *l)
+{
+    const uint64_t window = UINT64_C(1) << l->delta.window;
+    l->history_size = 2 * (window > PCO_BATCH ? window : PCO_BATCH);
+    l->history_at = 0;
+    if (l->history_size <= l->history_room)
+        return true;
+    free(l->history);
+    l->history = malloc((size_t)l->history_size * sizeof(*l->history));
+    l->history_room = l->history ? l->history_size : 0;
+    return l->history;
+}
+
+pco_fault pco_read_page(struct pco_latents *l, struct pco_bits *b)
+{
+    const struct pco_delta *d = &l->delta;
+    uint64_t left = (uint64_t)b->in.len * 8 - b->at;
+    if (d->kind == PCO_LOOKBACK && !history_new(l))
+        return "no memory for a window of lookbacks";
+    if (d->kind != PCO_NO_DELTA && d->states > left / l->width)
+        return "ends inside its first numbers";
+    for (uint32_t i = 0; d->kind != PCO_NO_DELTA && i < d->states; i++) {
+        uint64_t first = pco_take(b, l->width);
+        if (d->kind == PCO_LOOKBACK)
+            l->history[l->history_at++] = first;
+        else
+            l->moment[i] = first;
+    }
+    for (unsigned i = 0; i < PCO_INTERLEAVED; i++)
+        l->state[i] = (uint32_t)pco_take(b, l->size_log);
+    return pco_over(b) ? "ends inside the head of a page" : NULL;
+}
+
+/* --- batches -------------------------------------------------------------------------------- */
+
+static void read_stored(struct pco_latents *l, unsigned count, struct pco_bits *b)
+{
+    uint8_t offset[PCO_BATCH];
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t *state = &l->state[i % PCO_INTERLEAVED];
+        const struct pco_state *s = &l->table[*state];
+        l->value[i] = s->lower;
+        offset[i] = s->offset;
+        *state = s->next + (uint32_t)pco_take(b, s->bits);
+    }
+    for (unsigned i = 0; i < count; i++)
+        l->value[i] = pco_low(l->value[i] + pco_take(b, offset[i]), l->width);
+}
+
+/* Values lag behind differences by as many as there are states. */
+static void undo_consecutive(struct pco_latents *l, unsigned count)
+{
+    for (unsigned order = l->delta.states; order-- > 0;) {
+        uint64_t sum = l->moment[order];
+        for (unsigned i = 0; i < count; i++) {
+            uint64_t difference = l->value[i];
+            l->value[i] = pco_low(sum, l->width);
+            sum += difference;
+        }
+        l->moment[order] = sum;
+    }
+}
+
+/* What is before the first number is 0. */
+static pco_fault undo_lookback(struct pco_latents *l, const uint64_t *lookbacks,
+                               unsigned stored, unsigned count)
+{
+    const uint64_t mask = l->history_size - 1, window = UINT64_C(1) << l->delta.window;
+    const uint64_t begin = l->history_at;
+    for (unsigned i = 0; i < stored; i++) {
+        const uint64_t at = begin + i, back = lookbacks[i];
+        if (!back || back > window)
+            return "a lookback out of its window";
+        const uint64_t before = back <= at ? l->history[(at - back) & mask] : 0;
+        l->history[at & mask] = pco_low(l->value[i] + before, l->width);
+    }
+    for (unsigned i = 0; i < count; i++)
+        l->value[i] = l->history[(begin - l->delta.states + i) & mask];
+    l->history_at = begin + stored;
+    return NULL;
+}
+
+/* In integers of twice the width, of which a sum below 0 counts as 0. */
+static uint64_t predict(const struct pco_latents *l, const uint64_t *before)
+{
+    const struct pco_delta *d = &l->delta;
+    uint64_t sum = d->bias, sign = UINT64_C(1) << (2 * l->width - 1);
+    for (unsigned i = 0; i < d->states; i++)
+        sum += (uint64_t)(int32_t)d->weight[i] * before[i];
+    sum = pco_low(sum, 2 * l->width);
+    return sum & sign ? 0 : pco_low(sum >> d->quantized, l->width);
+}
+
+static void undo_convolution(struct pco_latents *l, unsigned count)
+{
+    uint64_t all[PCO_WEIGHTS + PCO_BATCH];
+    const unsigned order = l->delta.states;
+    memcpy(all, l->moment, order * sizeof(*all));
+    for (unsigned i = 0; i < count; i++)
+        all[order + i] = pco_low(l->value[i] + predict(l, all + i), l->width);
+    memcpy(l->value, all, count * sizeof(*all));
+    memcpy(l->moment, all + count, order * sizeof(*all));
+}
+
+pco_fault pco_read_batch(struct pco_latents *l, const uint64_t *lookbacks,
+                         unsigned stored, unsigned count, struct pco_bits *b)
+{
+    const uint64_t middle = UINT64_C(1) << (l->width - 1);
+    if (stored && !l->bins)
+        return "values without bins";
+    read_stored(l, stored, b);
+    if (pco_over(b))
+        return "ends inside its numbers";
+    if (l->delta.kind == PCO_NO_DELTA)
+        return NULL;
+    for (unsigned i = 0; i < stored; i++)
+        l->value[i] ^= middle;
+    memset(l->value + stored, 0, (count - stored) * sizeof(*l->value));
+    if (l->delta.kind == PCO_LOOKBACK)
+        return undo_lookback(l, lookbacks, stored, count);
+    if (l->delta.kind == PCO_CONSECUTIVE)
+        undo_consecutive(l, count);
+    else
+        undo_convolution(l, count);
+    return NULL;
+}
