@@ -10,10 +10,10 @@
  *
  * Tensors are named as in their files, with the file's rank, layer or expert in front where there
  * are several. What ZeRO keeps flat becomes zero.PARAMETER.fp32, zero.PARAMETER.exp_avg, … (zero.h);
- * these names are those of DeepSpeed's universal checkpoints.
+ * these names are those of DeepSpeed's universal checkpoints. Stage 3's fragments of frozen parameters
+ * become frozen_param_fragments.PARAMETER, which the other stages have whole under that name.
  *
  * Source: deepspeed/runtime/engine.py, deepspeed/checkpoint/constants.py, zero_to_fp32.py.
- * Not read: fragments of frozen parameters beyond rank 0's.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +25,7 @@
 #include "importer/format/zero.h"
 
 #define RANKS_MAX 65536
+#define FROZEN    "frozen_param_fragments."
 
 enum part {
     PART_NONE,
@@ -39,6 +40,7 @@ struct part_file {
     const char *name; /* in the folder */
     enum part part;
     unsigned mp, dp;
+    bool lost; /* it could not be read */
 };
 
 struct deepspeed {
@@ -47,6 +49,7 @@ struct deepspeed {
     size_t count, space;
     bool several;     /* ranks of tensor parallelism */
     struct zero zero; /* of the one at hand */
+    struct zero_frozen frozen;
     const struct part_file *file;
     bool met_stage;
 };
@@ -173,6 +176,21 @@ static bool add_group(struct deepspeed *d, const struct pickle *p, pickle_ref gr
     return true;
 }
 
+static void learn_frozen(struct deepspeed *d, const struct pickle *p, pickle_ref root)
+{
+    const pickle_ref shapes = dict_of(p, pickle_get(p, root, "frozen_param_shapes"));
+    uint64_t shape[TENSOR_RANK_MAX];
+    pickle_ref name;
+    for (uint32_t i = 0; shapes && (name = pickle_item(p, shapes, i)); i += 2) {
+        const struct pickle_node *n = pickle_at(p, name);
+        unsigned rank = 0;
+        if (pickle_kind(p, name) == PICKLE_TEXT &&
+            torch_numbers(p, pickle_item(p, shapes, i + 1), shape, &rank) &&
+            !zero_frozen_add(&d->frozen, n->text, n->count, shape, rank))
+            return;
+    }
+}
+
 /* param_shapes: a dict for each group, or (older) one for all. */
 static void learn_params(struct torch_tree *t)
 {
@@ -180,6 +198,8 @@ static void learn_params(struct torch_tree *t)
     const struct pickle *p = t->pickle;
     const pickle_ref root = dict_of(p, p->root);
     const pickle_ref shapes = root ? pickle_get(p, root, "param_shapes") : 0;
+    if (root && d->file->part == PART_STAGE3)
+        learn_frozen(d, p, root);
     if (!shapes || d->zero.param_count)
         return;
     if (dict_of(p, shapes)) {
@@ -223,18 +243,6 @@ static void learn_stage(struct torch_tree *t)
 
 /* --- tensors -------------------------------------------------------------------------------- */
 
-static enum status emit_model(struct torch_tree *t, const struct tensor_claim *claim)
-{
-    const struct deepspeed *d = t->set;
-    uint64_t elements = 1;
-    /* Stage 3 leaves an empty tensor in the place of every weight. */
-    if (d->file->part == PART_STAGE3 &&
-        (d->file->dp || !shape_elements(claim->shape, claim->rank, &elements) ||
-         !elements))
-        return OK;
-    return job_tensor(t->job, claim);
-}
-
 /* "optimizer_state_dict.single_partition_of_fp32_groups.0": what of which group is that? */
 static bool parse_flat(const char *name, const char **slot, unsigned *group)
 {
@@ -256,30 +264,60 @@ static bool parse_flat(const char *name, const char **slot, unsigned *group)
     return false;
 }
 
-static enum status emit_flat(struct torch_tree *t, const struct tensor_claim *claim)
+/* A rank's elements, of a group or of one parameter. */
+static enum status add_run(struct torch_tree *t, struct zero *z, struct zero_run *run,
+                           const struct tensor_claim *claim)
 {
     struct deepspeed *d = t->set;
-    struct zero_run run = {.rank = d->file->dp,
-                           .file = claim->file,
-                           .offset = claim->offset,
-                           .dtype = claim->dtype};
-    if (!parse_flat(claim->name, &run.slot, &run.group) || claim->rank != 1)
-        return OK; /* step counts and scales */
-    run.elements = claim->shape[0];
-    run.slot = arena_copy(t->job->arena, run.slot, strlen(run.slot));
-    if (!run.slot)
-        return error_set(t->job->err, ERR_MEMORY, t->job->path, NO_OFFSET, "no memory");
     struct dtype dtype;
     dtype_find(claim->dtype, &dtype);
+    run->rank = d->file->dp;
+    run->file = claim->file;
+    run->offset = claim->offset;
+    run->dtype = claim->dtype;
+    run->elements = claim->shape[0];
     if (claim->storage != STORAGE_RANGE || (claim->codec && *claim->codec) ||
         claim->strides || !dtype_sized(&dtype) || dtype.block_elems != 1) {
         job_issue(t->job, ISSUE_ERROR, t->path, NO_OFFSET, "unsupported",
                   "\"%.200s\" is no plain run of elements: its slot is listed without "
                   "data",
                   claim->name);
-        d->zero.lost = true;
+        z->lost = true;
     }
-    return zero_add_run(&d->zero, &run) ? OK : t->job->err->status;
+    return zero_add_run(z, run) ? OK : t->job->err->status;
+}
+
+static enum status emit_flat(struct torch_tree *t, const struct tensor_claim *claim)
+{
+    struct deepspeed *d = t->set;
+    struct zero_run run = {0};
+    if (!parse_flat(claim->name, &run.slot, &run.group) || claim->rank != 1)
+        return OK; /* step counts and scales */
+    run.slot = arena_copy(t->job->arena, run.slot, strlen(run.slot));
+    if (!run.slot)
+        return error_set(t->job->err, ERR_MEMORY, t->job->path, NO_OFFSET, "no memory");
+    return add_run(t, &d->zero, &run, claim);
+}
+
+static enum status emit_model(struct torch_tree *t, const struct tensor_claim *claim)
+{
+    static const size_t frozen = sizeof(FROZEN) - 1;
+    struct deepspeed *d = t->set;
+    uint64_t elements = 1;
+    if (d->file->part != PART_STAGE3)
+        return job_tensor(t->job, claim);
+    if (claim->rank == 1 && claim->name_len > frozen &&
+        memcmp(claim->name, FROZEN, frozen) == 0) {
+        struct zero *z =
+            zero_frozen_find(&d->frozen, claim->name + frozen, claim->name_len - frozen);
+        struct zero_run run = {.slot = z && z->param_count ? z->params[0].name : ""};
+        if (z)
+            return add_run(t, z, &run, claim);
+    }
+    /* Stage 3 leaves an empty tensor in the place of every weight. */
+    if (d->file->dp || !shape_elements(claim->shape, claim->rank, &elements) || !elements)
+        return OK;
+    return job_tensor(t->job, claim);
 }
 
 /* What is in front of the names of a file's tensors; NULL: nothing. */
@@ -301,10 +339,10 @@ static const char *prefix_of(struct deepspeed *d, const struct part_file *f)
     return arena_copy(d->job->arena, prefix, strlen(prefix));
 }
 
-static void lose_part(struct deepspeed *d, const struct part_file *f,
-                      const struct error *err)
+static void lose_part(struct deepspeed *d, struct part_file *f, const struct error *err)
 {
     struct error e = *err;
+    f->lost = true;
     error_prefix(&e, f->name);
     job_issue_error(d->job, ISSUE_ERROR, &e);
     if (f->part == PART_OPTIM)
@@ -313,7 +351,7 @@ static void lose_part(struct deepspeed *d, const struct part_file *f,
         *d->job->err = *err;
 }
 
-static enum status read_part(struct deepspeed *d, const struct part_file *f)
+static enum status read_part(struct deepspeed *d, struct part_file *f)
 {
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
@@ -361,12 +399,39 @@ static void find_missing(struct deepspeed *d, unsigned mp)
               met, d->zero.ranks, mp);
 }
 
+/* Fragments of frozen parameters are in the model states of every rank. */
+static enum status put_frozen(struct deepspeed *d, unsigned mp)
+{
+    unsigned met = 0, next = 0;
+    bool lost = false;
+    if (!d->frozen.count)
+        return OK;
+    for (size_t i = 0; i < d->count; i++) {
+        const struct part_file *f = &d->files[i];
+        if (f->part != PART_STAGE3 || f->mp != mp)
+            continue;
+        met++;
+        next = f->dp + 1;
+        lost |= f->lost;
+    }
+    const unsigned ranks = d->zero.ranks ? d->zero.ranks : next;
+    if (met != ranks || next != ranks)
+        job_issue(d->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-shard",
+                  "%u of %u ranks have model states here (mp_rank_%02u): frozen "
+                  "parameters are listed without data",
+                  met, ranks, mp);
+    lost |= met != ranks || next != ranks;
+    return zero_frozen_emit(&d->frozen, ranks, lost);
+}
+
 static enum status read_model(struct deepspeed *d, unsigned mp)
 {
-    char prefix[32];
+    char prefix[32], frozen[64];
     bool optim = false;
     snprintf(prefix, sizeof(prefix), d->several ? "mp_rank_%02u.zero." : "zero.", mp);
+    snprintf(frozen, sizeof(frozen), d->several ? "mp_rank_%02u." FROZEN : FROZEN, mp);
     d->zero = (struct zero){.job = d->job, .prefix = prefix};
+    d->frozen = (struct zero_frozen){.job = d->job, .prefix = frozen};
     d->met_stage = false;
     for (size_t i = 0; i < d->count && d->job->err->status == OK; i++) {
         if (d->files[i].mp != mp)
@@ -374,6 +439,9 @@ static enum status read_model(struct deepspeed *d, unsigned mp)
         optim |= d->files[i].part == PART_OPTIM;
         read_part(d, &d->files[i]);
     }
+    if (d->job->err->status == OK)
+        put_frozen(d, mp);
+    zero_frozen_release(&d->frozen);
     if (!optim || d->job->err->status != OK)
         return d->job->err->status;
     find_missing(d, mp);

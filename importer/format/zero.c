@@ -234,7 +234,8 @@ static enum status emit_param(struct tape *t, const struct zero_param *p)
     struct dcp_pieces pieces = {.dtype = t->dtype, .rank = p->rank};
     text_addf(&name, "%s", z->prefix);
     text_add(&name, p->name, p->len);
-    text_addf(&name, ".%s", t->slot);
+    if (!z->without_slot)
+        text_addf(&name, ".%s", t->slot);
     pieces.shape = p->shape;
     if (!text_str(&name)) {
         text_release(&name);

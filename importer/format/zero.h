@@ -11,6 +11,7 @@
 #ifndef CKPTDB_IMPORTER_FORMAT_ZERO_H
 #define CKPTDB_IMPORTER_FORMAT_ZERO_H
 
+#include "catalog/base/strmap.h"
 #include "importer/job/job.h"
 
 struct zero_param {
@@ -37,6 +38,7 @@ struct zero {
     const char *prefix; /* of all names: "zero." */
     unsigned stage, ranks;
     bool lost; /* a rank's file is missing, or cannot be read: rows without data */
+    bool without_slot; /* names are PREFIX NAME */
     struct zero_param *params;
     uint64_t param_count;
     size_t param_space;
@@ -50,5 +52,21 @@ bool zero_add_run(struct zero *, const struct zero_run *);
 
 /* Emit PREFIX NAME.SLOT for every parameter. What does not fit is an issue. */
 enum status zero_emit(struct zero *);
+
+/* zero_frozen.c: parameters that are not trained, each with a run of its own in every rank. */
+struct zero_frozen {
+    struct job *job;
+    const char *prefix;
+    struct zero *params;
+    size_t count, space;
+    struct strmap index; /* name -> position */
+};
+/* The first shape of a name counts. */
+bool zero_frozen_add(struct zero_frozen *, const char *name, size_t len,
+                     const uint64_t *shape, unsigned rank);
+/* For zero_add_run(), as group 0; NULL: no such parameter. */
+struct zero *zero_frozen_find(const struct zero_frozen *, const char *name, size_t len);
+enum status zero_frozen_emit(struct zero_frozen *, unsigned ranks, bool lost);
+void zero_frozen_release(struct zero_frozen *);
 
 #endif
