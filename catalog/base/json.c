@@ -218,7 +218,7 @@ static bool read_string(struct json *j)
     struct bytes raw = cursor_take(&start, (uint64_t)(j->cursor.at - start.at));
     cursor_take(&j->cursor, 1);
     j->text = raw;
-    return !escaped || unescape(j, raw);
+    return !escaped || !j->arena || unescape(j, raw);
 }
 
 /* --- numbers and words ------------------------------------------------------------------ */

@@ -40,7 +40,9 @@ enum json_type {
 
 struct json {
     struct cursor cursor;
-    struct arena *arena; /* for strings with escapes, which are copied */
+    struct arena
+        *arena; /* for strings with escapes, which are copied; NULL: they stay as they
+                            are written */
     struct error *err;
     const char *source;  /* file name for messages */
     enum json_type type; /* of the last token */

@@ -36,11 +36,12 @@ enum status compose_shape(const struct operation *join, uint64_t count, uint64_t
 enum status compose_reshape(const char *operations, uint64_t *shape, unsigned *rank,
                             struct error *err)
 {
-    struct operations all = {.at = operations};
+    struct elements all;
     struct operation o;
     struct view v;
     if (view_init(&v, shape, *rank, err) != OK)
         return err->status;
+    elements_of(&all, operations, strlen(operations));
     while (operations_next(&all, &o, err) > 0) {
         if (!operation_only_shapes(&o))
             return refuse(err,
@@ -104,15 +105,14 @@ static const char *keep(struct arena *arena, const char *at, size_t len)
 static enum status read_recipe(struct recipe *r, const char *text, struct arena *arena,
                                struct error *err)
 {
-    struct argument whole, null = {0};
-    const char *at = NULL, *element[3];
-    size_t len, lens[3];
+    struct argument null = {0};
+    struct elements whole;
+    const char *element[3];
+    size_t lens[3];
     unsigned count = 0;
-    argument_read(&whole, text, strlen(text));
-    for (; count < 3 && argument_next(&whole, &at, &len); count++) {
-        element[count] = at;
-        lens[count] = len;
-    }
+    elements_of(&whole, text, strlen(text));
+    while (count < 3 && elements_next(&whole, &element[count], &lens[count]) > 0)
+        count++;
     if (count < 3 || lens[0] > INT32_MAX || lens[1] > INT32_MAX)
         return refuse(err, "a recipe is a JSON list of parts, join, operations");
     argument_read(&r->parts, element[0], lens[0]);
@@ -130,17 +130,18 @@ static enum status read_part(const struct composer *from, struct arena *arena,
                              const char *text, size_t len, struct composed_part *out,
                              struct error *err)
 {
-    struct argument part, id;
-    const char *at = NULL, *operations;
+    struct elements part;
+    struct argument id;
+    const char *at, *operations;
     size_t n;
     struct stored_tensor *t = arena_alloc(arena, sizeof(*t));
-    argument_read(&part, text, len);
+    elements_of(&part, text, len);
     if (!t)
         return no_memory(err);
-    if (!argument_next(&part, &at, &n))
+    if (elements_next(&part, &at, &n) <= 0)
         return refuse(err, "a part is a list of an id and operations");
     argument_read(&id, at, n);
-    if (!id.whole || !argument_next(&part, &at, &n))
+    if (!id.whole || elements_next(&part, &at, &n) <= 0)
         return refuse(err, "a part is a list of an id and operations");
     operations = keep(arena, at, n);
     if (from->load(from->context, id.integer, arena, t, err) != OK ||
@@ -154,9 +155,11 @@ static enum status read_parts(const struct recipe *r, const struct composer *fro
                               struct arena *arena, struct composition *c,
                               struct error *err)
 {
-    const char *at = NULL;
+    struct elements parts;
+    const char *at;
     size_t len, space = 0;
-    while (argument_next(&r->parts, &at, &len)) {
+    argument_elements(&parts, &r->parts);
+    while (elements_next(&parts, &at, &len) > 0) {
         void *grown =
             arena_grow(arena, c->part, (size_t)c->count, &space, sizeof(*c->part));
         if (!grown)

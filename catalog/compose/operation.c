@@ -20,58 +20,37 @@ static const struct form {
     {"stack", OPERATION_STACK, 1, 2},     {"concat", OPERATION_CONCAT, 1, 2},
 };
 
-static const char *skip_space(const char *at)
+void elements_of(struct elements *e, const char *text, size_t len)
 {
-    return at + strspn(at, " \t\r\n");
+    struct bytes bytes = {(const uint8_t *)text, len};
+    e->text = e->rest = text;
+    e->why.status = OK; /* no more: it is large, and lists are short */
+    e->why.code = NULL;
+    json_init(&e->json, cursor_over(bytes, 0), NULL, NULL, &e->why);
+    if (json_next(&e->json) == JSON_ARRAY)
+        e->rest = text + cursor_offset(&e->json.cursor);
+    else
+        e->json.type = JSON_FAIL;
 }
 
-const char *operation_string_end(const char *at)
+void argument_elements(struct elements *e, const struct argument *a)
 {
-    for (at++; *at && *at != '"'; at++)
-        if (*at == '\\' && at[1])
-            at++;
-    return *at ? at + 1 : NULL;
+    elements_of(e, a->at, a->list ? a->len : 0);
 }
 
-/* Behind the value that begins at `at`, a list with all that is in it; NULL: there is none. */
-static const char *value_end(const char *at)
+int elements_next(struct elements *e, const char **at, size_t *len)
 {
-    size_t depth = 0;
-    do {
-        at = skip_space(at);
-        if (*at == '"')
-            at = operation_string_end(at);
-        else if (*at == '[')
-            depth++, at++;
-        else if (*at == ']' && depth)
-            depth--, at++;
-        else if (*at == ',' && depth)
-            at++;
-        else if (strcspn(at, " \t\r\n,[]\"{}:"))
-            at += strcspn(at, " \t\r\n,[]\"{}:");
-        else
-            return NULL;
-    } while (at && depth);
-    return at;
-}
-
-/* The next element of a list whose inside begins at `at`. 1, 0 at its end, -1: no list. */
-static int next_element(const char **at, bool first, const char **value, size_t *len)
-{
-    const char *p = skip_space(*at);
-    if (*p == ']') {
-        *at = p + 1;
+    struct json *j = &e->json;
+    if (j->type == JSON_FAIL || json_next(j) == JSON_FAIL)
+        return -1;
+    if (j->type == JSON_ARRAY_END)
         return 0;
-    }
-    if (!first && *p++ != ',')
+    const char *begin = e->text + j->at;
+    if (!json_skip(j))
         return -1;
-    p = skip_space(p);
-    const char *end = value_end(p);
-    if (!end || end == p)
-        return -1;
-    *value = p;
-    *len = (size_t)(end - p);
-    *at = end;
+    e->rest = e->text + cursor_offset(&j->cursor);
+    *at = begin;
+    *len = (size_t)(e->rest - begin);
     return 1;
 }
 
@@ -128,14 +107,16 @@ static const struct form *form_called(const char *name, size_t len)
 
 int operation_read(const char *text, size_t len, struct operation *out, struct error *err)
 {
-    const char *at = text + 1, *value;
+    struct elements elements;
+    const char *value;
     const struct form *form = NULL;
     size_t size;
     int more = -1;
     *out = (struct operation){.at = text, .len = len};
     if (*text != '[')
         return wrong(err, "an operation is a list", out->at, out->len);
-    for (unsigned i = 0; (more = next_element(&at, i == 0, &value, &size)) > 0; i++) {
+    elements_of(&elements, text, len);
+    for (unsigned i = 0; (more = elements_next(&elements, &value, &size)) > 0; i++) {
         if (i == 0 && *value == '"')
             form = form_called(value + 1, size - 2);
         if (!form && *value == '"')
@@ -156,51 +137,31 @@ int operation_read(const char *text, size_t len, struct operation *out, struct e
     return 1;
 }
 
-int operations_next(struct operations *s, struct operation *out, struct error *err)
+int operations_next(struct elements *s, struct operation *out, struct error *err)
 {
     const char *value;
     size_t len;
-    bool first = !s->begun;
-    if (first) {
-        s->begun = true;
-        s->at = skip_space(s->at);
-        if (*s->at != '[')
-            return wrong(err, "operations are a list of lists", s->at, strlen(s->at));
-        s->at++;
-    }
-    int more = next_element(&s->at, first, &value, &len);
+    int more = elements_next(s, &value, &len);
     if (more < 0)
-        return wrong(err, "operations are a list of lists", s->at, strlen(s->at));
-    if (more == 0)
-        return 0;
-    return operation_read(value, len, out, err);
-}
-
-bool argument_next(const struct argument *list, const char **at, size_t *len)
-{
-    const char *value;
-    bool first = !*at;
-    if (!list->list)
-        return false;
-    const char *p = first ? list->at + 1 : *at + *len;
-    if (next_element(&p, first, &value, len) <= 0)
-        return false;
-    *at = value;
-    return true;
+        return wrong(err, "operations are a list of lists", s->rest, strlen(s->rest));
+    return more ? operation_read(value, len, out, err) : 0;
 }
 
 bool argument_integers(const struct argument *list, int64_t out[OPERATION_LIST_MAX],
                        unsigned *count)
 {
-    const char *at = NULL;
+    struct elements elements;
+    const char *at;
     size_t len;
-    struct argument number;
+    int more = -1;
     *count = 0;
-    while (argument_next(list, &at, &len)) {
+    argument_elements(&elements, list);
+    while ((more = elements_next(&elements, &at, &len)) > 0) {
+        struct argument number;
         argument_read(&number, at, len);
         if (!number.whole || *count == OPERATION_LIST_MAX)
             return false;
         out[(*count)++] = number.integer;
     }
-    return list->list;
+    return more == 0;
 }

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "catalog/base/error.h"
+#include "catalog/base/json.h"
 
 #define OPERATION_ARGUMENTS 3
 #define OPERATION_LIST_MAX  64 /* numbers of a list */
@@ -55,22 +55,26 @@ struct operation {
     unsigned arguments;
 };
 
-/* Walks over the operations of a text. */
-struct operations {
-    const char *at;
-    bool begun;
+/* Walks over the elements of a JSON list, each as it stands in the text. Not to be copied. */
+struct elements {
+    const char *text, *rest; /* rest: after the last one */
+    struct json json;
+    struct error why;
 };
 
-/* The next operation. 1: there is one. 0: that was the last. -1: *err says what is wrong
- * (ERR_ARGUMENT). */
-int operations_next(struct operations *, struct operation *out, struct error *err);
+void elements_of(struct elements *, const char *text, size_t len);
+/* Of an argument; -1 is then the next one where it is no list. */
+void argument_elements(struct elements *, const struct argument *);
+/* The next one: 1. 0: that was the last. -1: it is no list. */
+int elements_next(struct elements *, const char **at, size_t *len);
+
+/* The next operation of a list of them. 1: there is one. 0: that was the last. -1: *err says what is
+ * wrong (ERR_ARGUMENT). */
+int operations_next(struct elements *, struct operation *out, struct error *err);
 
 /* One operation, which is `len` bytes of a text. As operations_next(), but never 0. */
 int operation_read(const char *text, size_t len, struct operation *out,
                    struct error *err);
-
-/* Behind the string that begins at `at`; NULL: it does not end. */
-const char *operation_string_end(const char *at);
 
 static inline bool operation_divides(const struct operation *o)
 {
@@ -95,9 +99,5 @@ void argument_read(struct argument *, const char *at, size_t len);
 /* The whole numbers of a list argument; false: it is none, or has too many. */
 bool argument_integers(const struct argument *, int64_t out[OPERATION_LIST_MAX],
                        unsigned *count);
-
-/* The next element of a list, as it stands in the text (a text with its quotes); *at NULL at
- * first. False: no more. */
-bool argument_next(const struct argument *list, const char **at, size_t *len);
 
 #endif

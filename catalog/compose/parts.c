@@ -24,10 +24,11 @@ static void halves_release(struct halves *h)
 static bool halve(const char *operations, bool (*wanted)(const struct operation *),
                   struct halves *out, struct error *err)
 {
-    struct operations all = {.at = operations};
+    struct elements all;
     struct operation o = {0};
     text_addc(&out->before, '[');
     text_addc(&out->after, '[');
+    elements_of(&all, operations, strlen(operations));
     while (operations_next(&all, &o, err) > 0) {
         struct text *half = out->middle.len ? &out->after : &out->before;
         if (!out->middle.len && wanted(&o)) {
@@ -129,16 +130,21 @@ static void split(struct division *d, const struct view *v)
     const struct operation *o = &d->halves.middle;
     uint64_t size[OPERATION_LIST_MAX], at = 0;
     unsigned axis = 0, count = 0;
-    const char *label = NULL;
-    size_t len = 0;
+    struct elements labels;
+    const char *label;
+    size_t len;
+    bool labelled = o->arguments > 2;
     char piece[96];
+    if (labelled)
+        argument_elements(&labels, &o->argument[2]);
     if (view_axis(v->rank, o, 0, &axis, d->err) != OK ||
         view_split(o, v->shape[axis], size, &count, d->err) != OK)
         return;
     for (unsigned i = 0; i < count && d->err->status == OK; at += size[i++]) {
         snprintf(piece, sizeof(piece), "[\"slice\",%u,%llu,%llu]", axis,
                  (unsigned long long)at, (unsigned long long)(at + size[i]));
-        if (o->arguments > 2 && argument_next(&o->argument[2], &label, &len))
+        labelled = labelled && elements_next(&labels, &label, &len) > 0;
+        if (labelled)
             add_part(d, label_of(d, label, len), piece);
         else
             add_counted(d, i, piece);
@@ -147,10 +153,11 @@ static void split(struct division *d, const struct view *v)
 
 static void copies(struct division *d)
 {
-    const char *label = NULL;
-    size_t len = 0;
-    while (d->err->status == OK &&
-           argument_next(&d->halves.middle.argument[0], &label, &len))
+    struct elements labels;
+    const char *label;
+    size_t len;
+    argument_elements(&labels, &d->halves.middle.argument[0]);
+    while (d->err->status == OK && elements_next(&labels, &label, &len) > 0)
         add_part(d, label_of(d, label, len), "");
 }
 

@@ -411,8 +411,9 @@ enum status view_apply(struct view *v, const struct operation *o, struct error *
 
 enum status view_apply_all(struct view *v, const char *operations, struct error *err)
 {
-    struct operations all = {.at = operations};
+    struct elements all;
     struct operation o;
+    elements_of(&all, operations, strlen(operations));
     while (operations_next(&all, &o, err) > 0)
         if (view_apply(v, &o, err) != OK)
             break;

@@ -464,11 +464,12 @@ static void write_rules(struct inference *f, struct drafts *d)
 /* Operations without white space and casts; the last cast after them. */
 static bool put_operations(const char *ops, struct text *out)
 {
-    struct operations all = {.at = ops};
+    struct elements all;
     struct operation o;
     struct error err = {.offset = NO_OFFSET};
     const char *cast = "";
     size_t cast_len = 0;
+    elements_of(&all, ops, strlen(ops));
     while (operations_next(&all, &o, &err) > 0) {
         if (o.kind == OPERATION_CAST) {
             cast = o.argument[0].at;

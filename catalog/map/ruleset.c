@@ -165,11 +165,12 @@ struct ops {
 
 static bool read_ops(const char *text, struct ops *out)
 {
-    struct operations all = {.at = text};
+    struct elements all;
     struct operation o;
     struct error err = {.offset = NO_OFFSET};
     struct dtype found;
     int more;
+    elements_of(&all, text, strlen(text));
     while ((more = operations_next(&all, &o, &err)) > 0) {
         if (o.kind != OPERATION_CAST) {
             out->moves = true;
@@ -190,27 +191,26 @@ static bool read_ops(const char *text, struct ops *out)
  * every string with a backslash. */
 static bool add_ops(struct rules *rules, struct arena *arena, const char *ops)
 {
+    struct json j;
+    struct error err = {.offset = NO_OFFSET};
+    struct bytes text = {(const uint8_t *)ops, strlen(ops)};
     struct text plain = {0};
+    size_t done = 0;
     bool ok = true;
-    while (ok && *ops) {
-        size_t len = strcspn(ops, "\"");
-        text_add(&plain, ops, len);
-        ops += len;
-        if (!*ops)
-            break;
-        len = (size_t)(operation_string_end(ops) - ops);
-        if (memchr(ops, '\\', len)) {
-            const char *template =
-                form_string(arena, &(struct form_value){JSON_STRING, ops, len});
-            ok = text_str(&plain) && rules_add_ops(rules, text_str(&plain), false) &&
-                 template && rules_add_ops(rules, template, true);
-            text_reset(&plain);
-        } else {
-            text_add(&plain, ops, len);
-        }
-        ops += len;
+    json_init(&j, cursor_over(text, 0), NULL, NULL, &err);
+    while (ok && json_next(&j) != JSON_END && j.type != JSON_FAIL) {
+        if (j.type != JSON_STRING || !memchr(j.text.at, '\\', j.text.len))
+            continue;
+        size_t end = cursor_offset(&j.cursor);
+        const char *template =
+            form_string(arena, &(struct form_value){JSON_STRING, ops + j.at, end - j.at});
+        text_reset(&plain);
+        text_add(&plain, ops + done, j.at - done);
+        ok = text_str(&plain) && rules_add_ops(rules, text_str(&plain), false) &&
+             template && rules_add_ops(rules, template, true);
+        done = end;
     }
-    ok = ok && text_str(&plain) && rules_add_ops(rules, text_str(&plain), false);
+    ok = ok && rules_add_ops(rules, ops + done, false);
     text_release(&plain);
     return ok;
 }

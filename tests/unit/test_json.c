@@ -188,6 +188,24 @@ static void test_skip(void **state)
     arena_release(&arena);
 }
 
+/* Without an arena strings are as they are written. */
+static void test_raw(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct error err;
+    struct json j = start("[\"a\\\\\\\"1\",\"b\"]", &arena, &err);
+    j.arena = NULL;
+    assert_true(json_want(&j, JSON_ARRAY, "an array"));
+    assert_int_equal(json_next(&j), JSON_STRING);
+    assert_true(json_is(&j, "a\\\\\\\"1"));
+    assert_int_equal(json_next(&j), JSON_STRING);
+    assert_true(json_is(&j, "b"));
+    assert_int_equal(json_next(&j), JSON_ARRAY_END);
+    assert_int_equal(json_next(&j), JSON_END);
+    arena_release(&arena);
+}
+
 /* 64 levels are read, 65 are a limit, not a crash. */
 static void test_depth(void **state)
 {
@@ -224,8 +242,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_skip),  cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_skip),  cmocka_unit_test(test_raw),
+        cmocka_unit_test(test_depth), cmocka_unit_test(test_nul),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
