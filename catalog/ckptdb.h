@@ -352,7 +352,7 @@ struct ckptdb_content_options {
     size_t count;
     unsigned threads; /* 0: one a core */
     bool again;       /* also what is known */
-    bool twins;       /* hashing: only tensors of a size that others have, too */
+    bool twins;       /* hashing: only tensors that could have an equal one */
     bool quick;       /* verifying: headers and indexes alone */
     const char *
         names; /* statistics: only tensors in whose name this regex is found; NULL: all */

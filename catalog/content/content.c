@@ -12,6 +12,7 @@
 #include "catalog/content/current.h"
 #include "catalog/content/keep.h"
 #include "catalog/content/part.h"
+#include "catalog/content/twins.h"
 
 enum algorithm {
     CONTENT_HASH,
@@ -115,20 +116,6 @@ static enum status prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
                : db_error(db, "cannot read the catalog", err);
 }
 
-/* A layout counts as often as checkpoints have it. */
-enum status content_find_twins(sqlite3 *db, struct error *err)
-{
-    return db_exec(
-        db,
-        "CREATE TEMP TABLE IF NOT EXISTS twin_sizes (nbytes INTEGER PRIMARY KEY);"
-        "DELETE FROM twin_sizes;"
-        "INSERT INTO twin_sizes SELECT t.nbytes FROM layout_tensors t"
-        " JOIN (SELECT layout, count(*) AS n FROM checkpoints GROUP BY layout) c"
-        " ON c.layout = t.id >> 24"
-        " WHERE t.nbytes > 0 GROUP BY t.nbytes HAVING sum(c.n) > 1",
-        err);
-}
-
 /* Tensors whose bytes are their own; `all`: also those that have a hash. */
 static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
                                   const char *order, struct error *err)
@@ -140,7 +127,7 @@ static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
         text_adds(&which,
                   " AND NOT EXISTS (SELECT 1 FROM tensor_hashes h WHERE h.id = t.id)");
     if (run->work->twins)
-        text_adds(&which, " AND t.nbytes IN (SELECT nbytes FROM twin_sizes)");
+        text_addf(&which, " AND %s", twins_condition);
     const struct sweep sweep = {
         .db = run->work->db,
         .checkpoint = checkpoint,

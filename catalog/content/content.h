@@ -20,7 +20,7 @@ struct content_work {
         begun; /* the transaction that is open; of the work on any number of checkpoints */
     unsigned threads; /* 0: one a core */
     bool again;       /* compute what is known, too */
-    bool twins;       /* only tensors of a size that content_find_twins() found */
+    bool twins; /* only tensors that could have an equal one, as twins_find() found */
     /* NULL: never. Asked on any thread; true ends the work with ERR_INTERRUPTED. */
     bool (*stop)(void *context);
     /* Bytes read so far of those that there are to read; on the caller's thread. NULL: nobody. */
@@ -35,10 +35,6 @@ struct content_work {
 /* Results are committed every two seconds, and whenever much was read: after the last checkpoint,
  * and after an error or an interruption, the rest of them. */
 enum status content_commit(sqlite3 *, struct error *err);
-
-/* Find how many bytes more than one tensor has: only such tensors can be equal. Kept with the
- * connection, once for the work on any number of checkpoints. */
-enum status content_find_twins(sqlite3 *, struct error *err);
 
 /* Hash all tensors of a checkpoint that have bytes (or those with twins alone), and then the
  * checkpoint, if all are known. *complete says whether all could be read. */

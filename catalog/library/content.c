@@ -5,6 +5,7 @@
 
 #include "catalog/content/content.h"
 #include "catalog/content/stats.h"
+#include "catalog/content/twins.h"
 #include "catalog/export/refuse.h"
 #include "catalog/library/library.h"
 #include "importer/verify.h"
@@ -92,7 +93,7 @@ enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *g
     library_take(&o, sizeof(o), given, given->size);
     const struct content_work work = work_of(&w, &o, &begun);
     if (o.twins)
-        content_find_twins(c->db, &err);
+        twins_find(c->db, &err);
     for (size_t i = 0; i < o.count && err.status == OK; i++) {
         content_hash(&work, o.checkpoints[i], &complete, &err);
         say_trouble(&w, o.checkpoints[i]);

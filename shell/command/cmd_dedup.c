@@ -98,8 +98,9 @@ const struct command command_dedup = {
     .help =
         "Groups of equal tensors, the largest waste first: how many places hold one, and how many\n"
         "bytes all but one of them take. Hard links, symbolic links to one file and tied tensors\n"
-        "share their place. Only tensors that could be equal (as many bytes) are read, and what\n"
-        "is hashed already is not read again. Without CHECKPOINT: all.\n"
+        "share their place. Only tensors that could be equal are read: as many bytes, and where all\n"
+        "of that size state a checksum (torch, TensorFlow), the same one. What is hashed already is\n"
+        "not read again. Without CHECKPOINT: all.\n"
         "\n"
         "--by checkpoint and --by run say whose copies they are: the place that was catalogued first\n"
         "is the original. --by pair says which checkpoints share how much, as fine-tunes of one base\n"

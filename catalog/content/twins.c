@@ -1,0 +1,108 @@
+#include "catalog/content/twins.h"
+
+#include "catalog/base/bits.h"
+#include "catalog/db/db.h"
+
+#define SUM_BYTES 4
+
+/* A layout counts as often as checkpoints have it. */
+static const char sizes_sql[] =
+    "CREATE TEMP TABLE IF NOT EXISTS twin_sizes"
+    " (nbytes INTEGER PRIMARY KEY, tensors INTEGER NOT NULL, told INTEGER NOT NULL);"
+    "CREATE TEMP TABLE IF NOT EXISTS twin_stated" /* checksums that can be compared */
+    " (id INTEGER PRIMARY KEY, nbytes INTEGER NOT NULL, kind TEXT NOT NULL, sum INTEGER NOT NULL);"
+    "CREATE TEMP TABLE IF NOT EXISTS twin_sums" /* those that several tensors have */
+    " (nbytes INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (nbytes, sum)) WITHOUT ROWID;"
+    "DELETE FROM twin_sizes; DELETE FROM twin_stated; DELETE FROM twin_sums;"
+    "INSERT INTO twin_sizes SELECT t.nbytes, sum(c.n), 0 FROM layout_tensors t"
+    " JOIN (SELECT layout, count(*) AS n FROM checkpoints GROUP BY layout) c"
+    " ON c.layout = t.id >> 24"
+    " WHERE t.nbytes > 0 GROUP BY t.nbytes HAVING sum(c.n) > 1";
+
+/* Of one checkpoint: tensors whose bytes are in their file as they are, all under one checksum. */
+static const char plain_sql[] =
+    "SELECT t.id & 16777215, t.nbytes FROM checkpoints c"
+    " JOIN layout_tensors t ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215"
+    " LEFT JOIN placements p"
+    "  ON p.id = iif(c.placed, (c.id << 24) + (t.id & 16777215), NULL)"
+    " WHERE c.id = ?1 AND t.nbytes IN (SELECT nbytes FROM twin_sizes)"
+    "  AND iif(c.placed, p.storage, t.storage) = 1"
+    "  AND iif(c.placed, p.codec, t.codec) IS NULL"
+    "  AND iif(c.placed, p.strides, t.strides) IS NULL"
+    "  AND iif(c.placed, p.stored, t.stored) = t.nbytes";
+
+/* A size is told where all of its tensors state checksums of one kind. */
+static const char told_sql[] =
+    "INSERT INTO twin_sums SELECT nbytes, sum FROM twin_stated GROUP BY nbytes, sum HAVING count(*) > 1;"
+    "UPDATE twin_sizes SET told = 1 FROM"
+    " (SELECT nbytes, count(*) AS n FROM twin_stated GROUP BY nbytes HAVING min(kind) = max(kind)) s"
+    " WHERE s.nbytes = twin_sizes.nbytes AND s.n = twin_sizes.tensors";
+
+const char twins_condition[] =
+    "EXISTS (SELECT 1 FROM twin_sizes w WHERE w.nbytes = t.nbytes AND (NOT w.told"
+    " OR EXISTS (SELECT 1 FROM twin_stated s JOIN twin_sums x"
+    "            ON x.nbytes = s.nbytes AND x.sum = s.sum WHERE s.id = t.id)))";
+
+struct stating {
+    sqlite3 *db;
+    sqlite3_stmt *lists, *plain, *keep;
+};
+
+/* The list is read here, once: in SQL each of its elements costs a copy of all of them. A checksum of 0
+ * is none. */
+static enum status state_list(struct stating *s, struct error *err)
+{
+    const sqlite3_int64 checkpoint = sqlite3_column_int64(s->lists, 0);
+    const uint8_t *sums = sqlite3_column_blob(s->lists, 2);
+    const int count = sqlite3_column_bytes(s->lists, 2) / SUM_BYTES;
+    int rc = SQLITE_DONE;
+    sqlite3_bind_int64(s->plain, 1, checkpoint);
+    while (err->status == OK && (rc = sqlite3_step(s->plain)) == SQLITE_ROW) {
+        const sqlite3_int64 ord = sqlite3_column_int64(s->plain, 0);
+        const uint32_t sum = ord < count ? load_u32le(sums + ord * SUM_BYTES) : 0;
+        if (!sum)
+            continue;
+        sqlite3_bind_int64(s->keep, 1, (checkpoint << 24) + ord);
+        sqlite3_bind_int64(s->keep, 2, sqlite3_column_int64(s->plain, 1));
+        sqlite3_bind_value(s->keep, 3, sqlite3_column_value(s->lists, 1));
+        sqlite3_bind_int64(s->keep, 4, sum);
+        db_step(s->db, s->keep, "cannot keep a checksum", err);
+    }
+    if (err->status == OK && rc != SQLITE_DONE)
+        db_error(s->db, "cannot list the tensors", err);
+    sqlite3_reset(s->plain);
+    return err->status;
+}
+
+static enum status state_all(sqlite3 *db, struct error *err)
+{
+    struct stating s = {.db = db};
+    int rc = SQLITE_DONE;
+    if (sqlite3_prepare_v2(db, "SELECT id, kind, sums FROM checksums", -1, &s.lists,
+                           NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(db, plain_sql, -1, &s.plain, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(db, "INSERT INTO twin_stated VALUES (?1, ?2, ?3, ?4)", -1,
+                           &s.keep, NULL) != SQLITE_OK)
+        db_error(db, "cannot read the catalog", err);
+    while (err->status == OK && (rc = sqlite3_step(s.lists)) == SQLITE_ROW)
+        state_list(&s, err);
+    if (err->status == OK && rc != SQLITE_DONE)
+        db_error(db, "cannot read checksums", err);
+    sqlite3_finalize(s.lists);
+    sqlite3_finalize(s.plain);
+    sqlite3_finalize(s.keep);
+    return err->status;
+}
+
+/* In one transaction: rows by themselves take as long again. */
+enum status twins_find(sqlite3 *db, struct error *err)
+{
+    if (db_exec(db, "SAVEPOINT twins", err) != OK)
+        return err->status;
+    if (db_exec(db, sizes_sql, err) == OK && state_all(db, err) == OK)
+        db_exec(db, told_sql, err);
+    struct error ending = {.offset = NO_OFFSET};
+    if (db_exec(db, "RELEASE twins", &ending) != OK && err->status == OK)
+        *err = ending;
+    return err->status;
+}
