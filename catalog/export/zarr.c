@@ -142,28 +142,33 @@ static void put_array(struct hierarchy *z, struct export_tensor *t)
     lay_pieces(z->l, t);
 }
 
-/* All nodes but the root, in the order of the tree. */
-static void put_nodes(struct hierarchy *z)
+/* In the order of the tree: groups before what is in them. */
+static void each_array(struct hierarchy *z,
+                       void (*see)(struct hierarchy *, struct export_tensor *))
 {
     struct export_scan *scan = NULL;
     struct export_tensor *t;
     if (!lay_ok(z->l) ||
         export_scan_open(z->l->rows, EXPORT_BY_TREE, EXPORT_ALL, &scan, z->l->err) != OK)
         return;
-    while (export_scan_next(scan, &t, z->l->err) == OK && t) {
-        each_group(z, t->name, put_group);
-        z->root_is_array = !*t->name;
-        if (z->common && !zarr_is_common(&t->to) && z->l->options->warning)
-            snprintf(
-                z->l->options->warning, EXPORT_WARNING_BYTES,
-                "zarr-python has no %s: TensorStore reads all, zarr-python the rest, "
-                "without consolidated metadata (--dtype float32 converts)",
-                t->to.name);
-        z->common = z->common && zarr_is_common(&t->to);
-        put_array(z, t);
-    }
+    while (export_scan_next(scan, &t, z->l->err) == OK && t)
+        see(z, t);
     text_reset(&z->before);
     export_scan_close(scan);
+}
+
+/* An array, and the groups above it that are new. */
+static void put_nodes(struct hierarchy *z, struct export_tensor *t)
+{
+    each_group(z, t->name, put_group);
+    z->root_is_array = !*t->name;
+    if (z->common && !zarr_is_common(&t->to) && z->l->options->warning)
+        snprintf(z->l->options->warning, EXPORT_WARNING_BYTES,
+                 "zarr-python has no %s: TensorStore reads all, zarr-python the rest, "
+                 "without consolidated metadata (--dtype float32 converts)",
+                 t->to.name);
+    z->common = z->common && zarr_is_common(&t->to);
+    put_array(z, t);
 }
 
 static void add_key(struct hierarchy *z, const char *name, size_t len, const char *file)
@@ -188,21 +193,13 @@ static void list_group(struct hierarchy *z, const char *name, size_t len)
     lay_add(z->l, &z->json);
 }
 
-/* The metadata of all nodes below the root. */
-static void list_nodes(struct hierarchy *z)
+/* The metadata of the same. */
+static void list_nodes(struct hierarchy *z, struct export_tensor *t)
 {
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
-    if (!lay_ok(z->l) ||
-        export_scan_open(z->l->rows, EXPORT_BY_TREE, EXPORT_ALL, &scan, z->l->err) != OK)
-        return;
-    while (export_scan_next(scan, &t, z->l->err) == OK && t) {
-        each_group(z, t->name, list_group);
-        add_key(z, t->name, strlen(t->name), z->how.version == 2 ? ".zarray" : "");
-        zarr_array(&z->how, t, NULL, &z->json);
-        lay_add(z->l, &z->json);
-    }
-    export_scan_close(scan);
+    each_group(z, t->name, list_group);
+    add_key(z, t->name, strlen(t->name), z->how.version == 2 ? ".zarray" : "");
+    zarr_array(&z->how, t, NULL, &z->json);
+    lay_add(z->l, &z->json);
 }
 
 static void put_root_v2(struct hierarchy *z)
@@ -225,7 +222,7 @@ static void put_root_v2(struct hierarchy *z)
         text_adds(&z->json, ",\".zattrs\":");
         zarr_attributes(attributes_of(z), &z->json);
     }
-    list_nodes(z);
+    each_array(z, list_nodes);
     text_adds(&z->json, "},\"zarr_consolidated_format\":1}");
     lay_add(z->l, &z->json);
 }
@@ -240,7 +237,7 @@ static void put_root_v3(struct hierarchy *z)
     if (z->common) {
         text_adds(&z->json, ",\"consolidated_metadata\":{\"kind\":\"inline\","
                             "\"must_understand\":false,\"metadata\":{");
-        list_nodes(z);
+        each_array(z, list_nodes);
         text_adds(&z->json, "}}");
     }
     text_addc(&z->json, '}');
@@ -267,7 +264,7 @@ static enum status lay_out(struct export_layout *l, unsigned version, struct err
     if (zarr_settings(l->options, version, &z.how, err) != OK ||
         try_codec(&z.how, err) != OK)
         return err->status;
-    put_nodes(&z);
+    each_array(&z, put_nodes);
     if (version == 2)
         put_root_v2(&z);
     else

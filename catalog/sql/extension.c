@@ -42,6 +42,15 @@ int sql_register_table(sqlite3 *db, const char *name, const sqlite3_module *modu
     return rc;
 }
 
+int sql_register_pure(sqlite3 *db, const struct sql_function *f)
+{
+    int rc = SQLITE_OK;
+    for (; rc == SQLITE_OK && f->name; f++)
+        rc = sqlite3_create_function_v2(db, f->name, f->arguments, SQL_FLAGS_PURE, NULL,
+                                        f->run, NULL, NULL, NULL);
+    return rc;
+}
+
 int sql_given(const sqlite3_index_info *info, int column, bool *unusable)
 {
     int found = -1;

@@ -17,6 +17,15 @@
 /* Reads files: only in SQL a person typed, never from a view or a trigger. */
 #define SQL_FLAGS_READS (SQLITE_UTF8 | SQLITE_DIRECTONLY)
 
+/* Functions that hold nothing and depend on their arguments alone, as SQL_FLAGS_PURE; a list ends
+ * in a NULL name. */
+struct sql_function {
+    const char *name;
+    int arguments;
+    void (*run)(sqlite3_context *, int, sqlite3_value **);
+};
+int sql_register_pure(sqlite3 *, const struct sql_function *);
+
 /* What follows the name of a table-valued function in our views: where the extension is not
  * loaded, SQLite says that there is no such table, and so what to do about it. */
 #define OF_EXTENSION " (of ckptdb.so: load this extension first)"

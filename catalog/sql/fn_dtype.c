@@ -65,17 +65,14 @@ static void tensor_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 int sql_register_dtype(sqlite3 *db)
 {
+    static const struct sql_function pure[] = {
+        {"dtype_bits", 1, dtype_bits},
+        {"shape_elements", 1, shape_elements_sql},
+        {"tensor_checkpoint", 1, tensor_checkpoint},
+        {NULL, 0, NULL},
+    };
     struct keeper *k = keeper_new(db, "ckptdb_names");
-    int rc = k ? SQLITE_OK : SQLITE_NOMEM;
-    if (rc == SQLITE_OK)
-        rc = sqlite3_create_function_v2(db, "dtype_bits", 1, SQL_FLAGS_PURE, NULL,
-                                        dtype_bits, NULL, NULL, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_create_function_v2(db, "shape_elements", 1, SQL_FLAGS_PURE, NULL,
-                                        shape_elements_sql, NULL, NULL, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_create_function_v2(db, "tensor_checkpoint", 1, SQL_FLAGS_PURE, NULL,
-                                        tensor_checkpoint, NULL, NULL, NULL);
+    int rc = k ? sql_register_pure(db, pure) : SQLITE_NOMEM;
     if (rc == SQLITE_OK) /* not deterministic: it reads the catalog */
         rc = sqlite3_create_function_v2(db, "tensor_name", 1,
                                         SQLITE_UTF8 | SQLITE_INNOCUOUS, keeper_hold(k),

@@ -90,19 +90,12 @@ static void filter(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 int sql_register_kontext(sqlite3 *db)
 {
-    static const struct {
-        const char *name;
-        void (*run)(sqlite3_context *, int, sqlite3_value **);
-    } functions[] = {
-        {"kontext_name", kontext_name},
-        {"kontext_error", kontext_error},
-        {"kontext_path", kontext_path},
-        {"kontext_filter", filter},
+    static const struct sql_function functions[] = {
+        {"kontext_name", 1, kontext_name},
+        {"kontext_error", 1, kontext_error},
+        {"kontext_path", 1, kontext_path},
+        {"kontext_filter", 1, filter},
+        {NULL, 0, NULL},
     };
-    int rc = SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]);
-         i++)
-        rc = sqlite3_create_function_v2(db, functions[i].name, 1, SQL_FLAGS_PURE, NULL,
-                                        functions[i].run, NULL, NULL, NULL);
-    return rc;
+    return sql_register_pure(db, functions);
 }

@@ -57,19 +57,10 @@ static void operation_error(sqlite3_context *context, int argc, sqlite3_value **
 
 int sql_register_operation(sqlite3 *db)
 {
-    static const struct {
-        const char *name;
-        int arguments;
-        void (*run)(sqlite3_context *, int, sqlite3_value **);
-    } functions[] = {
+    static const struct sql_function functions[] = {
         {"operation_shape", 2, operation_shape},
         {"operation_error", 3, operation_error},
+        {NULL, 0, NULL},
     };
-    int rc = SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]);
-         i++)
-        rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].arguments,
-                                        SQL_FLAGS_PURE, NULL, functions[i].run, NULL,
-                                        NULL, NULL);
-    return rc;
+    return sql_register_pure(db, functions);
 }

@@ -189,29 +189,18 @@ static void python_shape(sqlite3_context *context, int argc, sqlite3_value **arg
     text_release(&tuple);
 }
 
-struct function {
-    const char *name;
-    void (*run)(sqlite3_context *, int, sqlite3_value **);
-};
-
-static int register_pure(sqlite3 *db)
-{
-    static const struct function functions[] = {
-        {"python_repr", python_repr},
-        {"python_int", python_int},
-        {"python_shape", python_shape},
-    };
-    int rc = SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]);
-         i++)
-        rc = sqlite3_create_function_v2(db, functions[i].name, 1, SQL_FLAGS_PURE, NULL,
-                                        functions[i].run, NULL, NULL, NULL);
-    return rc;
-}
-
 int sql_register_rule(sqlite3 *db)
 {
-    static const struct function functions[] = {
+    static const struct sql_function pure[] = {
+        {"python_repr", 1, python_repr},
+        {"python_int", 1, python_int},
+        {"python_shape", 1, python_shape},
+        {NULL, 0, NULL},
+    };
+    static const struct {
+        const char *name;
+        void (*run)(sqlite3_context *, int, sqlite3_value **);
+    } functions[] = {
         {"rule_match", rule_match},     {"rule_status", rule_status},
         {"rule_replace", rule_replace}, {"rule_error", rule_error},
         {"rule_cast", rule_cast},       {"rule_ops", rule_ops},
@@ -232,5 +221,5 @@ int sql_register_rule(sqlite3 *db)
             db, "rule_part", 3, SQLITE_UTF8 | SQLITE_INNOCUOUS, rule_cache_hold(cache),
             rule_part, NULL, NULL, rule_cache_drop);
     rule_cache_drop(cache);
-    return rc == SQLITE_OK ? register_pure(db) : rc;
+    return rc == SQLITE_OK ? sql_register_pure(db, pure) : rc;
 }
