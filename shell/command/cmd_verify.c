@@ -209,8 +209,11 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-static int print_findings(struct session *s, const struct hash_request *r, bool *any)
+/* A person is told that there is nothing, rather than shown no rows. */
+static int print_findings(struct session *s, const struct hash_request *r,
+                          int status_so_far, bool *any)
 {
+    const bool people = s->mode == MODE_AUTO && s->out_is_terminal;
     struct text list = {0};
     int status = STATUS_TROUBLE;
     sqlite3_stmt *count = NULL;
@@ -220,13 +223,19 @@ static int print_findings(struct session *s, const struct hash_request *r, bool 
                                 " JOIN damages d ON d.checkpoint = j.value)",
                                 "s", text_str(&list));
     *any = count && sqlite3_step(count) == SQLITE_ROW && sqlite3_column_int(count, 0);
-    if (count)
+    if (count && people && !*any) {
+        status = STATUS_FINE;
+        if (status_so_far == STATUS_FINE)
+            complain("%zu checkpoint%s verified, nothing found", r->count,
+                     r->count == 1 ? "" : "s");
+    } else if (count) {
         status = render_query(
             s,
             "SELECT d.checkpoint, d.name, d.file, d.offset, d.code, d.message"
             " FROM json_each(?1) j JOIN damage d ON d.checkpoint_id = j.value"
             " ORDER BY j.key, d.file, d.offset, d.name",
             "s", text_str(&list));
+    }
     sqlite3_finalize(count);
     text_release(&list);
     return status;
@@ -253,7 +262,7 @@ static int verify_command(struct session *s, const struct args *args)
     if (status == STATUS_FINE && manifest)
         status = check_manifest(s, &r, manifest);
     if (status != STATUS_TROUBLE) {
-        const int printed = print_findings(s, &r, &any);
+        const int printed = print_findings(s, &r, status, &any);
         status = status ? status : printed ? printed : any ? STATUS_NO : STATUS_FINE;
     }
     free(r.ids);

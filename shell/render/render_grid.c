@@ -12,6 +12,7 @@
 #define WIDTH_MAX 4096 /* a cell wider than this is not padded for */
 #define PATH_MIN  24   /* a path is not shortened to less */
 #define TEXT_MIN  24   /* a text is not shortened to less while columns can be left out */
+#define NAME_MOST 256  /* a name counts as no wider */
 #define SHOWN_MIN 2    /* no more columns are left out */
 #define NARROWEST 4    /* and texts of what is left not shortened to less */
 
@@ -184,6 +185,34 @@ static bool shorten_path(struct render *r)
     return false;
 }
 
+/* How wide a column must be for nine cells of ten. */
+static size_t usual_width(const struct render *r, int column)
+{
+    size_t count[NAME_MOST + 1] = {0}, wider = r->rows / 10, width = NAME_MOST;
+    for (size_t row = 0; row < r->rows; row++) {
+        const size_t is = r->cells[row * (size_t)r->columns + (size_t)column].width;
+        count[is < NAME_MOST ? is : NAME_MOST]++;
+    }
+    while (width > TEXT_MIN && count[width] <= wider)
+        wider -= count[width--];
+    return width;
+}
+
+/* A few names that are much longer than the others do not take the place of whole columns. */
+static bool shorten_odd_names(struct render *r)
+{
+    for (int i = 1; i < r->columns; i++) {
+        if (strcmp(r->names[i], "name") != 0 || r->widths[i] >= BELOW)
+            continue;
+        const size_t usual = usual_width(r, i), excess = total_width(r) - r->screen;
+        if (r->widths[i] <= usual)
+            continue;
+        r->widths[i] -= excess < r->widths[i] - usual ? excess : r->widths[i] - usual;
+        return true;
+    }
+    return false;
+}
+
 static bool is_empty(const struct render *r, int column)
 {
     for (size_t row = 0; row < r->rows; row++)
@@ -281,6 +310,8 @@ static bool cut_texts(struct render *r, size_t least)
 static void narrow(struct render *r)
 {
     if (r->listing ? shorten_path(r) : cut_texts(r, TEXT_MIN))
+        return;
+    if (r->listing && shorten_odd_names(r))
         return;
     if (!put_one_below(r, KEEP_TEXT) && !leave_one_out(r) && !put_one_below(r, KEEP_NAME))
         cut_texts(r, NARROWEST);

@@ -580,6 +580,21 @@ def case_listings_fit_the_screen(t):
     s.expect(r'"nbytes":4000000')
 
 
+def case_an_odd_name_takes_no_columns(t):
+    for i in range(20):
+        t.names(f"m{i}.json", {"w": [1]})
+    t.names("x" * 70 + ".json", {"w": [1]})
+    s = t.ready(columns=80)
+    s.line(".import .")
+    s.expect("21 new")
+    s.line("ls")
+    s.expect("format.*state.*tensors")
+    s.expect("…x+\\.json")
+    s.expect(PROMPT)
+    s.line("verify --quick")  # and no rows are a word
+    s.expect("21 checkpoints verified, nothing found")
+
+
 def case_get_and_export(t):
     header = json.dumps({name: {"dtype": "F32", "shape": [2], "data_offsets": [8 * i, 8 * i + 8]}
                          for i, name in enumerate(("enc.w", "enc.b", "dec.w"))}).encode()
