@@ -119,6 +119,7 @@ const struct output_io output_system = {
 static enum status open_directory(struct output *o, struct error *err)
 {
     const char *slash = strrchr(o->path, '/');
+    struct stat there;
     o->name = slash ? slash + 1 : o->path;
     char *directory =
         slash ? strndup(o->path, (size_t)(slash - o->path) + 1) : strdup(".");
@@ -132,6 +133,10 @@ static enum status open_directory(struct output *o, struct error *err)
         error_set(err, ERR_ARGUMENT, o->path, NO_OFFSET,
                   *o->path ? "a directory; name a file in it"
                            : "the empty name of a file");
+    } else if (fstatat(o->directory, o->name, &there, AT_SYMLINK_NOFOLLOW) != 0 &&
+               errno == ENAMETOOLONG) { /* better now than when all is written */
+        error_errno(err, errno, o->path, "cannot name a file so");
+        err->status = ERR_ARGUMENT;
     }
     free(directory);
     return err->status;

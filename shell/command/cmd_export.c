@@ -205,10 +205,10 @@ const struct command command_export = {
         "without\n"
         "an index, never an index without its parts.\n"
         "\n"
-        "  export model.safetensors embed.npy --names '^model\\.embed' --dtype float32\n"
-        "  export model.ckpt-1000 t5x.safetensors --map t5_to_t5x --names "
+        "  ckptdb export model.safetensors embed.npy --names '^model\\.embed' --dtype float32\n"
+        "  ckptdb export model.ckpt-1000 t5x.safetensors --map t5_to_t5x --names "
         "'^(enc|dec)oder'\n"
-        "  export --sql \"SELECT id AS tensor_id, 'layer.' || ord AS new_name FROM "
+        "  ckptdb export --sql \"SELECT id AS tensor_id, 'layer.' || ord AS new_name FROM "
         "tensor\n"
         "     WHERE checkpoint_id = 1 AND nbytes < 1000\" small.npz\n",
     .options = options,

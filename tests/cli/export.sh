@@ -134,3 +134,8 @@ echo '--- no standard output'
 echo "status $?"
 "$CKPTDB_BIN" get 1 step -o '' 2>&1
 echo "status $?"
+echo '--- a name that no file can have is refused before the work'
+long=$(printf 'x%.0s' $(seq 252))
+for each in "export 1 $long.npz" "get 1 step -o $long.npy" "hash 1 --manifest $long.txt"; do
+    "$CKPTDB_BIN" $each 2>&1 | sed 's/xx*/X/'
+done
