@@ -154,12 +154,14 @@ static void drop_batch(void *batch)
 }
 
 /* What an import would warn of is no damage, but for a checksum that is wrong. */
-static enum status keep_issues(struct verifier *v, const struct verified *c,
+static enum status keep_issues(struct verifier *v, struct verified *c,
                                const struct batch *b, struct error *err)
 {
     for (uint64_t i = 0; i < b->issue_count && err->status == OK; i++) {
         const struct batch_issue *x = &b->issues[i];
         const char *const row[4] = {NULL, x->path, x->code, x->message};
+        c->unread |= strcmp(x->code, status_name(ERR_IO)) == 0 ||
+                     strcmp(x->code, status_name(ERR_MEMORY)) == 0;
         if (!x->warning || strcmp(x->code, "checksum") == 0)
             put_row(v, c->id, row, x->offset, err);
     }
@@ -348,7 +350,7 @@ static enum status layouts_agree(struct verifier *v, const struct verified *c,
 static enum status compare(struct verifier *v, struct verified *c, struct error *err)
 {
     bool agree = false;
-    if (compare_files(v, c, err) != OK || !c->fresh ||
+    if (compare_files(v, c, err) != OK || !c->fresh || c->unread ||
         layouts_agree(v, c, &agree, err) != OK ||
         (!agree && verify_grids(v, c, err) != OK) || c->changed)
         return err->status;
@@ -615,7 +617,7 @@ static enum status verify_one(struct verifier *v, struct verified *c, struct err
         return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
     if (!c->format)
         return not_readable(v, c, err);
-    if (compare(v, c, err) == OK && c->fresh && !v->options->quick)
+    if (compare(v, c, err) == OK && c->fresh && !c->unread && !v->options->quick)
         read_data(v, c, err);
     return err->status;
 }

@@ -19,6 +19,8 @@ struct verified {
     const char *const *siblings;
     uint64_t sibling_count;
     bool changed; /* a file is not the one that was indexed */
+    bool
+        unread; /* its headers could not be read for a reason that passes: they say nothing */
 };
 
 struct verifier {

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <time.h>
 
 struct symbol {
     const char *name;
@@ -15,25 +17,37 @@ struct library {
     const struct symbol *symbols;
     size_t symbol_count;
     void *functions;
-    enum {
-        UNTRIED,
-        LOADED,
-        ABSENT
-    } state;
+    bool loaded;
+    time_t
+        tried; /* when that failed: it is looked for once a second, as it may be installed by now */
+    char why[200]; /* it failed; "": there is no such file */
 };
 
-/* Held while a library is looked for. What it protects changes once, from UNTRIED. */
+/* Held while a library is looked for. `loaded` changes once. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool load(const struct library *l)
+/* What dlopen() said, if it is more than that there is no such file. */
+static void keep_why(struct library *l)
+{
+    const char *why =
+        dlerror(); /* NOLINT(concurrency-mt-unsafe): under the lock, and of a thread */
+    if (why && !strstr(why, "No such file"))
+        snprintf(l->why, sizeof(l->why), "%s", why);
+}
+
+static bool load(struct library *l)
 {
     void *handle = NULL;
+    l->why[0] = '\0';
     for (size_t i = 0; !handle && l->names[i]; i++)
-        handle = dlopen(l->names[i], RTLD_NOW | RTLD_LOCAL);
+        if (!(handle = dlopen(l->names[i], RTLD_NOW | RTLD_LOCAL)))
+            keep_why(l);
     for (size_t i = 0; handle && i < l->symbol_count; i++) {
         void *found = dlsym(handle, l->symbols[i].name);
-        if (!found)
+        if (!found) {
+            keep_why(l);
             return false;
+        }
         /* POSIX: a function's address fits */
         memcpy((char *)l->functions + l->symbols[i].at, &found, sizeof(found));
     }
@@ -44,14 +58,21 @@ static const void *library_of(struct library *l, const struct codec_step *step,
                               struct error *err)
 {
     pthread_mutex_lock(&lock);
-    if (l->state == UNTRIED)
-        l->state = load(l) ? LOADED : ABSENT;
-    bool loaded = l->state == LOADED;
-    pthread_mutex_unlock(&lock);
-    if (!loaded && err)
-        error_set(err, ERR_UNSUPPORTED, step->name, step->offset,
+    const time_t now = time(NULL);
+    if (!l->loaded && l->tried != now) {
+        l->loaded = load(l);
+        l->tried = now;
+    }
+    bool loaded = l->loaded;
+    if (!loaded && err && *l->why)
+        error_set(err, ERR_IO, step->name, step->offset,
+                  "%s needs %s (Debian package %s), which cannot be loaded: %s",
+                  step->codec, l->names[0], l->package, l->why);
+    else if (!loaded && err)
+        error_set(err, ERR_IO, step->name, step->offset,
                   "%s needs %s, which is not installed (Debian package %s)", step->codec,
                   l->names[0], l->package);
+    pthread_mutex_unlock(&lock);
     return loaded ? l->functions : NULL;
 }
 
@@ -62,9 +83,9 @@ static const void *library_of(struct library *l, const struct codec_step *step,
         static const char *const names[] = {__VA_ARGS__, NULL};                          \
         static const struct symbol symbols[] = {functions(SYMBOL)};                      \
         static struct lib table;                                                         \
-        static struct library library = {names,   package,                               \
-                                         symbols, sizeof(symbols) / sizeof(*symbols),    \
-                                         &table,  UNTRIED};                              \
+        static struct library library = {                                                \
+            names,  package, symbols, sizeof(symbols) / sizeof(*symbols),                \
+            &table, false,   0,       ""};                                               \
         return library_of(&library, step, err);                                          \
     }
 

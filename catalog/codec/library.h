@@ -3,7 +3,7 @@
  * reads none of them needs none of them, and the program starts as fast.
  *
  * Each function gives the library's functions, or NULL and an error that names the Debian
- * package to install (`err` NULL: no error is made). Any thread may call them at any time; a
+ * package to install (`err` NULL: no error is made): ERR_IO, for it passes. Any thread may call them at any time; a
  * library stays loaded.
  */
 #ifndef CKPTDB_CODEC_LIBRARY_H

@@ -61,25 +61,25 @@
     {"zstd:10",
      BYTES("\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f\x70\x71\x72\x73"
            "\x74\x75\x76\x77\x78"),
-     ERR_UNSUPPORTED,
-     "needs libzstd.so.1, which is not installed (Debian package libzstd1)"},
+     ERR_IO,
+     "zstd needs libzstd.so.1, which is not installed (Debian package libzstd1)"},
     {"zstd:10",
      BYTES("\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f\x70\x71\x72\x73"
            "\x74\x75\x76\x77\x78"),
-     ERR_UNSUPPORTED, "Debian package libzstd1"},
+     ERR_IO, "Debian package libzstd1"},
     {"blosc:10",
      BYTES("\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f\x70\x71\x72\x73"
            "\x74\x75\x76\x77\x78"),
-     ERR_UNSUPPORTED, "libblosc1"},
+     ERR_IO, "libblosc1"},
     {"bz2:10",
      BYTES("\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f\x70\x71\x72\x73"
            "\x74\x75\x76\x77\x78"),
-     ERR_UNSUPPORTED, "libbz2-1.0"},
+     ERR_IO, "libbz2-1.0"},
     {"lzma:10",
      BYTES("\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f\x70\x71\x72\x73"
            "\x74\x75\x76\x77\x78"),
-     ERR_UNSUPPORTED, "liblzma5"},
+     ERR_IO, "liblzma5"},
     {"lz4:10",
      BYTES("\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f\x70\x71\x72\x73"
            "\x74\x75\x76\x77\x78"),
-     ERR_UNSUPPORTED, "liblz4-1"},
+     ERR_IO, "liblz4-1"},
