@@ -111,6 +111,8 @@ struct map_cursor {
     struct map_task set;   /* without checkpoints */
     struct map_task given; /* the set and some targets, which all sources meet */
     struct map_task task;  /* and what comes of some sources */
+    struct map_task kept;  /* the tree of the layout */
+    sqlite3_int64 kept_layout;
     struct map_group source, target;
     struct rule_set *rules; /* as they are for the sources; NULL: they match no names */
     char *bound;            /* what these rules were found by */
@@ -234,6 +236,7 @@ static void cursor_reset(struct map_cursor *c)
     map_read_end(&((struct map_table *)base.pVtab)->statements, &c->reading);
     arena_release(&c->task.arena);
     arena_release(&c->given.arena);
+    arena_release(&c->kept.arena);
     arena_release(&c->set.arena);
     rule_set_drop(c->rules);
     free(c->bound);
@@ -395,14 +398,32 @@ static int settle_batch(struct map_cursor *c)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* The tree of the sources. Where no rules are tried on its names it serves all targets. */
+static int load_source(struct map_cursor *c)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    const struct map_source *source = &c->source.list[c->source.first];
+    struct rules *rules = c->dialect->from_model ? NULL : rules_of(c);
+    if (rules)
+        return map_load_leaves(&t->statements, c->dialect, rules, source->id, &c->task,
+                               &c->task.source);
+    int rc = SQLITE_OK;
+    if (c->kept_layout != source->layout) {
+        arena_release(&c->kept.arena);
+        c->kept = (struct map_task){0};
+        rc = map_load_leaves(&t->statements, c->dialect, NULL, source->id, &c->kept,
+                             &c->kept.source);
+        c->kept_layout = rc == SQLITE_OK ? source->layout : 0;
+    }
+    c->task.source = c->kept.source;
+    return rc;
+}
+
 /* Settle the map for the sources of a layout. */
 static int settle_all(struct map_cursor *c)
 {
-    struct map_table *t = (struct map_table *)c->base.pVtab;
-    struct rules *rules = c->dialect->from_model ? NULL : rules_of(c);
     task_reset(c);
-    int rc = map_load_leaves(&t->statements, c->dialect, rules, c->task.source_id,
-                             &c->task, &c->task.source);
+    int rc = load_source(c);
     if (rc == SQLITE_OK)
         c->settle(&c->task);
     return rc;
