@@ -325,6 +325,18 @@ static enum status count_numbers(struct counting *c, struct reader *r)
     return o->groups ? read_part(c, r, elements, &o->err) : error_memory(&o->err);
 }
 
+/* Of small tensors writing it takes longer than all else: many threads do it. */
+static void write_histogram(struct stat_outcome *o)
+{
+    uint64_t finite = 0;
+    for (size_t i = 0; i < o->group_count; i++)
+        finite += o->groups[i].finite;
+    if (finite)
+        stat_grid_print(&o->histogram, &o->grid, finite);
+    if (!text_str(&o->histogram))
+        error_memory(&o->err);
+}
+
 static enum status count_by_code(struct stat_tables *tables, struct counting *c,
                                  struct reader *r)
 {
@@ -367,12 +379,14 @@ struct stat_outcome *stat_read(struct stat_tables *tables, const struct sweep_pa
         reader_open(t, &r, &o->err) == OK &&
         (c->way == STAT_CODES ? count_by_code(tables, c, r) : count_numbers(c, r)) ==
             OK &&
-        part->start == 0 && part->last)
-        reader_verify(r, &o->err);
+        part->start == 0 && part->last && reader_verify(r, &o->err) == OK &&
+        c->way != STAT_CODES)
+        write_histogram(o);
     if (!r && (t->storage == STORAGE_NONE || o->err.status == ERR_MISSING))
         o->absent = true;
     reader_close(r);
-    *bytes += o->group_count * sizeof(*o->groups) + o->code_count * sizeof(*o->codes);
+    *bytes += o->group_count * sizeof(*o->groups) + o->code_count * sizeof(*o->codes) +
+              o->histogram.len;
     free(c->numbers);
     free(c);
     return o;
@@ -384,5 +398,6 @@ void stat_outcome_free(struct stat_outcome *o)
         return;
     free(o->groups);
     free(o->codes);
+    text_release(&o->histogram);
     free(o);
 }

@@ -36,6 +36,7 @@ struct stat_outcome {
     struct stat_sums *groups; /* of STAT_GROUP elements each; none of codes */
     size_t group_count;
     struct stat_grid grid;    /* of no codes */
+    struct text histogram;    /* of a grid that is all of a tensor; else empty */
     struct stat_count *codes; /* one may come more than once */
     size_t code_count, code_space;
 };

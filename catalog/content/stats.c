@@ -20,6 +20,7 @@ struct run {
     /* Of the tensor at hand: */
     struct stat_sums sums;
     struct stat_grid grid;
+    struct text *histogram;   /* of its only part; NULL: it has several */
     struct stat_count *codes; /* those of its only part, or gathered */
     size_t code_count;
     uint64_t *gathered;      /* of its parts so far, by code */
@@ -136,16 +137,19 @@ static void bind_sums(sqlite3_stmt *s, const struct stored_tensor *t,
 
 static enum status keep(struct run *run, const struct stored_tensor *t, struct error *err)
 {
-    struct text histogram = {0};
+    struct text own = {0}, *histogram = run->histogram ? run->histogram : &own;
     sqlite3 *db = run->work->db;
     if (stat_way(t) == STAT_CODES && sum_codes(run, &t->dtype, err) != OK)
         return err->status;
-    if (run->sums.finite)
-        stat_grid_print(&histogram, &run->grid, run->sums.finite);
-    if (!text_str(&histogram))
-        return error_memory(err);
-    bind_sums(run->put, t, &run->sums, text_str(&histogram));
-    text_release(&histogram);
+    if (run->sums.finite && !histogram->len)
+        stat_grid_print(histogram, &run->grid, run->sums.finite);
+    if (text_str(histogram))
+        bind_sums(run->put, t, &run->sums, text_str(histogram));
+    else
+        error_memory(err);
+    text_release(&own);
+    if (err->status != OK)
+        return err->status;
     const bool kept = sqlite3_step(run->put) == SQLITE_ROW;
     sqlite3_bind_int64(run->link, 1, t->id);
     sqlite3_bind_int64(run->link, 2, kept ? sqlite3_column_int64(run->put, 0) : 0);
@@ -168,6 +172,7 @@ static void begin_tensor(struct run *run)
     stat_grid_clear(&run->grid,
                     true); /* as of codes; of others, as that of the first part */
     run->sums = (struct stat_sums){.least = INFINITY, .most = -INFINITY};
+    run->histogram = NULL;
     run->codes = NULL;
     run->code_count = 0;
     run->failed = run->absent = false;
@@ -247,6 +252,7 @@ static enum status take_outcome(void *context, const struct sweep_part *p, void 
         take_codes(run, p, o);
     else
         stat_grid_join(&run->grid, &o->grid);
+    run->histogram = p->start == 0 && p->last ? &o->histogram : NULL;
     if (!p->last)
         return OK;
     return end_tensor(run, p->tensor, err);
