@@ -101,25 +101,34 @@ void stat_grid_join(struct stat_grid *a, const struct stat_grid *b)
 
 /* --- as bins -------------------------------------------------------------------------------- */
 
-static void add_number(struct text *out, double value)
+static void add_number(struct text *out, const struct dtype *d, double value)
 {
-    struct dtype d;
     char digits[40];
-    dtype_find("float64", &d);
-    element_print(&d, &value, 0, digits, sizeof(digits));
-    text_addf(out, "%s%s", out->len ? "," : "", digits);
+    const size_t len = element_print(d, &value, 0, digits, sizeof(digits));
+    if (out->len)
+        text_addc(out, ',');
+    text_add(out, digits, len);
 }
 
-static void add_bin(struct text *edges, struct text *counts, double edge, uint64_t count)
+/* text_addf() takes longer, of which a checkpoint of many tensors has many. */
+static void add_count(struct text *out, uint64_t count)
 {
-    add_number(edges, edge + 0.0);
-    text_addf(counts, "%s%llu", counts->len ? "," : "", (unsigned long long)count);
+    char digits[20];
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = (char)('0' + count % 10);
+    } while (count /= 10);
+    if (out->len)
+        text_addc(out, ',');
+    text_add(out, digits + at, sizeof(digits) - at);
 }
 
 void stat_grid_print(struct text *out, const struct stat_grid *grid, uint64_t numbers)
 {
     struct text edges = {0}, counts = {0};
     struct stat_grid g = *grid;
+    struct dtype d;
+    dtype_find("float64", &d);
     const int exponent =
         exponent_for(&g, g.least, g.most, numbers < STAT_CELLS ? numbers : STAT_CELLS);
     if (exponent > g.exponent)
@@ -132,13 +141,15 @@ void stat_grid_print(struct text *out, const struct stat_grid *grid, uint64_t nu
         count += *count_of(&g, cell);
         /* What holds one number alone, which is an edge, joins its neighbour. */
         if (cell < last && end > g.least && !(cell + 1 == last && end == g.most)) {
-            add_bin(&edges, &counts, edge, count);
+            add_number(&edges, &d, edge + 0.0);
+            add_count(&counts, count);
             edge = end;
             count = 0;
         }
     }
-    add_bin(&edges, &counts, edge, count);
-    add_number(&edges, g.most + 0.0);
+    add_number(&edges, &d, edge + 0.0);
+    add_number(&edges, &d, g.most + 0.0);
+    add_count(&counts, count);
     text_addf(out, "{\"edges\":[%s],\"counts\":[%s]}", text_str(&edges),
               text_str(&counts));
     text_release(&edges);

@@ -175,6 +175,30 @@ static void decimal_bump(struct decimal *d)
     d->point++;
 }
 
+/* A float64 that a few decimals say: `whole` / 10^n, both exact, is rounded but once, so what
+ * divides back to the value reads back as it, and 15 digits say no value in two ways. */
+static bool decimal_of_few(double value, struct decimal *d)
+{
+    static const double most_whole = 1e15, most_power = 1e22;
+    int after = 0;
+    for (double power = 1; power <= most_power && value * power < most_whole;
+         power *= 10, after++) {
+        uint64_t whole = (uint64_t)(value * power);
+        if ((double)whole != value * power || (double)whole / power != value)
+            continue;
+        char digits[DIGITS_MAX + 1];
+        size_t at = DIGITS_MAX;
+        digits[at] = '\0';
+        for (; whole; whole /= 10)
+            digits[--at] = (char)('0' + whole % 10);
+        memcpy(d->digits, digits + at, DIGITS_MAX + 1 - at);
+        d->point = (int)(DIGITS_MAX - at) - after;
+        decimal_trim(d);
+        return true;
+    }
+    return false;
+}
+
 /* The shortest decimal that reads back as `value`, positive and finite. */
 static struct decimal decimal_shortest(const struct precision *p, double value)
 {
@@ -182,6 +206,8 @@ static struct decimal decimal_shortest(const struct precision *p, double value)
      * and drop zeros. */
     int count = value < p->least ? 1 : (int)(p->mantissa * 0.30103);
     struct decimal d;
+    if (p->mantissa == 52 && decimal_of_few(value, &d))
+        return d;
     for (count = count ? count : 1; count < DIGITS_MAX; count++) {
         d = decimal_of(value, count);
         if (round_to(p, decimal_value(&d)) == value)
