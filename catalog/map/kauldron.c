@@ -82,7 +82,7 @@ static void reconcile(struct loader *l, const struct map_leaf *leaf, struct map_
         o->error = l->model.error;
     else if (needed && !kauldron_is_ignored(l, &l->model, rest))
         o->error = kauldron_unwanted_key(l, "Missing", rest, "ignore_model_keys");
-    else if (!needed || !is_replaced(l, o->entry, rest))
+    else if (!is_replaced(l, o->entry, rest))
         o->what = OWN;
 }
 

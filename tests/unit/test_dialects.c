@@ -53,6 +53,7 @@ static const struct settle_case {
     {"missing, ignored", KD, "{\"ignore_model_keys\": [\"**.b\"]}", "p=p", "p/a", "p/a p/b", "p/a<p/a mapped|p/b<- missing: ignored: the model keeps its own"},
     {"a leaf over what is empty", KD, "{\"ignore_model_keys\": [\"**.b\"]}", "p=p", "p/a", "p/a{}", "p/a<p/a mapped: of model and source one is empty here: the structure changes"},
     {"a leaf over a subtree", KD, "{\"ignore_model_keys\": [\"**\"]}", "p=p", "p/a", "p/a/b", "p/a/b<- error: TypeError: 'int' object is not subscriptable"},
+    {"a leaf over a subtree of nothing", KD, "{\"ignore_model_keys\": [\"**\"]}", "p=p", "p/a", "p/a/b~", "p/a/b<- error: TypeError: 'int' object is not subscriptable"},
     {"the optimizer comes last", KD, "{}", "opt_state.a=x ['opt_state']=y", "x y/a", "opt_state/a", "opt_state/a<x mapped"},
 #define TR "t5x-translator"
     {"the last keeps a name", TR, "{}", "(.)/.*=\\1", "x/1 y x/2", NULL, "x<x/1 ok: hidden by a later name that becomes the same|-<y unmatched|x<x/2 ok"},
