@@ -17,10 +17,12 @@ static void put_csv(FILE *out, const char *at, size_t len, bool null)
         return;
     }
     fputc('"', out);
-    for (size_t i = 0; i < len; i++) {
-        if (at[i] == '"')
-            fputc('"', out);
-        fputc(at[i], out);
+    for (const char *end = at + len, *next; at < end; at = next) {
+        const char *mark = memchr(at, '"', (size_t)(end - at));
+        next = mark ? mark + 1 : end;
+        fwrite(at, 1, (size_t)(next - at), out);
+        if (mark)
+            fputc('"', out); /* once more */
     }
     fputc('"', out);
 }
@@ -28,15 +30,17 @@ static void put_csv(FILE *out, const char *at, size_t len, bool null)
 static void put_tsv(FILE *out, const char *at, size_t len)
 {
     static const char special[] = "\t\n\r\\", letter[] = "tnr\\";
+    size_t plain = 0; /* of what is not written yet */
     for (size_t i = 0; i < len; i++) {
         const char *found = at[i] ? strchr(special, at[i]) : NULL;
-        if (found) {
-            fputc('\\', out);
-            fputc(letter[found - special], out);
-        } else {
-            fputc(at[i], out);
-        }
+        if (!found)
+            continue;
+        fwrite(at + plain, 1, i - plain, out);
+        fputc('\\', out);
+        fputc(letter[found - special], out);
+        plain = i + 1;
     }
+    fwrite(at + plain, 1, len - plain, out);
 }
 
 static void put_field(struct render *r, int column, const char *at, size_t len, bool null)
