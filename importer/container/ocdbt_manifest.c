@@ -105,10 +105,10 @@ static enum status read_numbered(struct ocdbt_store *o, struct ocdbt_manifest_re
                      "database can be read");
 }
 
-enum status ocdbt_manifest_read(struct ocdbt_store *o, struct ocdbt_manifest_read *m,
+enum status ocdbt_manifest_read(struct ocdbt_store *o, struct ocdbt_manifest_read *out,
                                 struct error *err)
 {
-    if (read_manifest(o, OCDBT_MANIFEST, m, err) == OK && m->is.numbered)
-        read_numbered(o, m, err);
+    if (read_manifest(o, OCDBT_MANIFEST, out, err) == OK && out->is.numbered)
+        read_numbered(o, out, err);
     return err->status;
 }
