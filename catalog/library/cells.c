@@ -7,6 +7,7 @@
 #include "catalog/base/text.h"
 #include "catalog/convert/convert.h"
 #include "catalog/library/tensor.h"
+#include "catalog/read/files.h"
 
 #define MULTIPLE 1024 /* elements: whole blocks of any dtype */
 
@@ -150,7 +151,8 @@ static enum status load(ckptdb_cells *c, uint64_t position, struct error *err)
     if (!dtype_nbytes(own, first, &begin) || !dtype_nbytes(own, count, &len))
         return error_set(err, ERR_UNSUPPORTED, c->tensor->checkpoint, NO_OFFSET,
                          "not whole blocks of %s", own->name);
-    if (read_near(c, begin, len, err) != OK)
+    if (read_near(c, begin, len, err) != OK ||
+        tensor_files_as_indexed(c->tensor, err) != OK)
         return err->status;
     if (c->out != c->in &&
         converter_run(&c->converter, c->in, c->out, count, first, err) != OK)

@@ -236,24 +236,8 @@ struct opening {
     struct file_set *set;
     uint8_t *seen; /* by file */
     uint32_t kept;
+    bool only_looks; /* nothing is opened */
 };
-
-static enum status open_file(struct opening *o, uint32_t at, struct error *err)
-{
-    const struct stored_tensor *t = o->set->tensor;
-    struct source *source = NULL;
-    const struct stored_file *file = file_of(t, at, err);
-    if (!file || o->seen[at])
-        return err->status;
-    o->seen[at] = 1;
-    if (file_open(t->cache, file, &source, err) != OK)
-        return err->status;
-    if (o->kept++ < KEPT_OPEN)
-        o->set->source[at] = source;
-    else
-        file_close(t->cache, source);
-    return OK;
-}
 
 /* What is not read again: it must be as it was, for what the catalog has of it to hold. */
 static enum status check_file(struct opening *o, uint32_t at, struct error *err)
@@ -264,6 +248,25 @@ static enum status check_file(struct opening *o, uint32_t at, struct error *err)
         return err->status;
     o->seen[at] = 1;
     return file_as_indexed(file, err);
+}
+
+static enum status open_file(struct opening *o, uint32_t at, struct error *err)
+{
+    const struct stored_tensor *t = o->set->tensor;
+    struct source *source = NULL;
+    const struct stored_file *file = file_of(t, at, err);
+    if (o->only_looks)
+        return check_file(o, at, err);
+    if (!file || o->seen[at])
+        return err->status;
+    o->seen[at] = 1;
+    if (file_open(t->cache, file, &source, err) != OK)
+        return err->status;
+    if (o->kept++ < KEPT_OPEN)
+        o->set->source[at] = source;
+    else
+        file_close(t->cache, source);
+    return OK;
 }
 
 /* Bytes that the catalog has are good while their file is as it was. Those of a tensor that
@@ -329,6 +332,19 @@ enum status file_set_open(const struct stored_tensor *t, struct file_set **out,
         file_set_close(o.set);
     else
         *out = o.set;
+    return err->status;
+}
+
+enum status tensor_files_as_indexed(const struct stored_tensor *t, struct error *err)
+{
+    struct file_set set = {.tensor = t};
+    struct opening o = {
+        .set = &set, .seen = calloc(t->file_count + 1, 1), .only_looks = true};
+    if (!o.seen)
+        error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+    else
+        open_all(&o, err);
+    free(o.seen);
     return err->status;
 }
 

@@ -17,6 +17,9 @@ void file_set_close(struct file_set *);
 
 /* Whether a file or directory that is not opened is as it was: the same errors. */
 enum status file_as_indexed(const struct stored_file *, struct error *err);
+/* Whether all that a tensor was read from is as it was, asked of the system again: what was read before
+ * is good. (Chunk files have no identity.) */
+enum status tensor_files_as_indexed(const struct stored_tensor *, struct error *err);
 /* ERR_CHANGED, with what to do about a file that is no longer there. */
 enum status file_gone(const char *path, struct error *err);
 /* ERR_CHANGED, of what is no regular file now. */

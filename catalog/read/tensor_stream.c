@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "catalog/base/pages.h"
+#include "catalog/read/files.h"
 
 #define BLOCK_BYTES    ((size_t)256 << 10) /* in the cache from reading to writing */
 #define BLOCK_MULTIPLE 1024                /* elements: whole blocks of any dtype */
@@ -184,7 +185,9 @@ enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block,
     uint64_t count = left < s->step ? left : s->step;
     *block = (struct bytes){s->in, 0};
     if (!count)
-        return s->slices ? OK : reader_verify(s->reader, err);
+        return s->slices || reader_verify(s->reader, err) == OK
+                   ? tensor_files_as_indexed(s->tensor, err)
+                   : err->status;
     if (s->picks)
         return pick_block(s, count, block, err);
     if (read_block(s, count, block, err) != OK)

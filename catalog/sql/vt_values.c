@@ -12,6 +12,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/convert/convert.h"
+#include "catalog/read/files.h"
 #include "catalog/read/read.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/fn_data.h"
@@ -257,11 +258,12 @@ static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text,
     return load_or_fail(c);
 }
 
-/* After the last of all elements: are they what was written? */
+/* After the last element: is it all of one file, and, of all elements, what was written? */
 static int verify(struct values_cursor *c)
 {
     struct error err = {.offset = NO_OFFSET};
-    if (!c->all || c->at < c->end || reader_verify(c->reader, &err) == OK)
+    if (c->at < c->end || ((!c->all || reader_verify(c->reader, &err) == OK) &&
+                           tensor_files_as_indexed(&c->tensor, &err) == OK))
         return SQLITE_OK;
     tensor_error(&c->tensor, &err);
     return fail(&c->base, &err);

@@ -1,7 +1,9 @@
 /*
  * The public header, called as another program calls it: nothing else of ours is included.
  */
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include <sqlite3.h>
 
@@ -222,6 +224,53 @@ static void test_stream(void **state)
 }
 
 /* A file that is another one than was indexed. */
+/* A file that is written to, in its place, while it is read: what was read may be of both. */
+static void test_changed_meanwhile(void **state)
+{
+    static const struct ckptdb_slice part[] = {{0, 2, 1}, {0, 4, 1}};
+    const struct ckptdb_slice *const slices[] = {NULL, part};
+    for (int i = 0; i < 2; i++) {
+        int64_t model;
+        ckptdb *db = open_one(&model);
+        ckptdb_tensor *t = open_tensor(db, model, "w");
+        ckptdb_stream *s;
+        ckptdb_cells *cells;
+        sqlite3_stmt *values = NULL;
+        const void *block;
+        const char *text;
+        size_t len;
+        char path[128];
+        (void)state;
+        assert_int_equal(ckptdb_stream_open(t, slices[i], "float64", &s, NULL),
+                         CKPTDB_OK);
+        assert_int_equal(ckptdb_cells_open(t, slices[i], NULL, 1, &cells, NULL),
+                         CKPTDB_OK);
+        assert_int_equal(ckptdb_stream_next(s, &block, &len, NULL), CKPTDB_OK);
+        assert_int_equal(ckptdb_cell(cells, 0, CKPTDB_AS_TEXT, &text, &len, NULL),
+                         CKPTDB_OK);
+        assert_int_equal(
+            sqlite3_prepare_v2(ckptdb_sqlite(db),
+                               "SELECT value FROM tensor_values(1 << 24, 0, 2)", -1,
+                               &values, NULL),
+            SQLITE_OK);
+        assert_int_equal(sqlite3_step(values), SQLITE_ROW);
+        snprintf(path, sizeof(path), "%s/model.safetensors", own_folder);
+        assert_int_equal(utimensat(AT_FDCWD, path,
+                                   (struct timespec[2]){{.tv_sec = 1}, {.tv_sec = 1}}, 0),
+                         0);
+        assert_int_equal(ckptdb_stream_next(s, &block, &len, NULL), CKPTDB_CHANGED);
+        assert_int_equal(ckptdb_cell(cells, 5, CKPTDB_AS_TEXT, &text, &len, NULL),
+                         CKPTDB_CHANGED);
+        assert_int_equal(sqlite3_step(values), SQLITE_ROW); /* of the same block */
+        assert_int_equal(sqlite3_step(values), SQLITE_ERROR);
+        sqlite3_finalize(values);
+        ckptdb_cells_close(cells);
+        ckptdb_stream_close(s);
+        ckptdb_tensor_close(t);
+        ckptdb_close(db);
+    }
+}
+
 static void test_changed(void **state)
 {
     int64_t model;
@@ -797,17 +846,17 @@ static void test_formats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_opening),        IN_FOLDER(test_finding),
-        IN_FOLDER(test_listing),        IN_FOLDER(test_slices),
-        IN_FOLDER(test_reading),        IN_FOLDER(test_stream),
-        IN_FOLDER(test_changed),        IN_FOLDER(test_threads),
-        IN_FOLDER(test_maps),           IN_FOLDER(test_exporting),
-        IN_FOLDER(test_stopping),       IN_FOLDER(test_settings),
-        cmocka_unit_test(test_words),   IN_FOLDER(test_cells),
-        IN_FOLDER(test_files),          IN_FOLDER(test_places),
-        IN_FOLDER(test_contents),       IN_FOLDER(test_meanwhile),
-        IN_FOLDER(test_long_functions), IN_FOLDER(test_inferring),
-        cmocka_unit_test(test_formats),
+        IN_FOLDER(test_opening),   IN_FOLDER(test_finding),
+        IN_FOLDER(test_listing),   IN_FOLDER(test_slices),
+        IN_FOLDER(test_reading),   IN_FOLDER(test_stream),
+        IN_FOLDER(test_changed),   IN_FOLDER(test_changed_meanwhile),
+        IN_FOLDER(test_threads),   IN_FOLDER(test_maps),
+        IN_FOLDER(test_exporting), IN_FOLDER(test_stopping),
+        IN_FOLDER(test_settings),  cmocka_unit_test(test_words),
+        IN_FOLDER(test_cells),     IN_FOLDER(test_files),
+        IN_FOLDER(test_places),    IN_FOLDER(test_contents),
+        IN_FOLDER(test_meanwhile), IN_FOLDER(test_long_functions),
+        IN_FOLDER(test_inferring), cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
