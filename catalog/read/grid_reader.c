@@ -17,7 +17,7 @@
 #define AHEAD_LEAST  ((uint64_t)1 << 20)  /* of the first band that is decoded ahead */
 #define AHEAD_FROM   8                    /* once this part of one has been read */
 #define AHEAD_BANDS  8                    /* at most */
-#define AHEAD_TURNS  2                    /* chunks a thread in them, about */
+#define AHEAD_TURNS  3                    /* chunks a thread in them, about */
 #define FILE_BYTES   ((uint64_t)1 << 40)  /* of a temporary file */
 
 enum band_kind {
@@ -62,10 +62,11 @@ struct grid_reader {
     int fd; /* -1: no file yet */
     struct source *stream;
 
-    struct ahead ahead[AHEAD_BANDS]; /* a ring: the next band is the first, and so on */
-    unsigned ahead_first, ahead_count;
-    uint64_t read_to; /* where the last read ended */
-    bool looked;      /* for bands to decode ahead, since this one was entered */
+    struct ahead ahead[AHEAD_BANDS];
+    struct ahead *queue[AHEAD_BANDS]; /* the next band first; then those that are free, */
+    unsigned queued;                  /* of which the first was used last */
+    uint64_t read_to;                 /* where the last read ended */
+    bool looked; /* for bands to decode ahead, since this one was entered */
 };
 
 /* --- the band at hand ------------------------------------------------------------------- */
@@ -144,16 +145,11 @@ static void find_band(const struct grid_reader *g, uint64_t offset, struct band 
 
 /* --- bands to come ---------------------------------------------------------------------- */
 
-static struct ahead *ahead_at(struct grid_reader *g, unsigned i)
-{
-    return &g->ahead[(g->ahead_first + i) % AHEAD_BANDS];
-}
-
 /* Whether the band in `a` is to be decoded ahead, and can be within half of the budget. */
 static bool worth_it(const struct grid_reader *g, const struct ahead *a)
 {
     uint64_t len = a->band.end - a->band.begin;
-    if (!g->ahead_count && len < g->limits.ahead_least)
+    if (!g->queued && len < g->limits.ahead_least)
         return false;
     return bands_memory(g) - a->memory.room + len <= g->limits.budget / 2 &&
            !decode_nothing(g->decode, g->slices, &a->band.box);
@@ -164,8 +160,8 @@ static void begin_ahead(struct grid_reader *g)
 {
     uint64_t chunks = 0, end = g->band.end;
     for (unsigned i = 0; i < AHEAD_BANDS; i++) {
-        struct ahead *a = ahead_at(g, i);
-        if (i == g->ahead_count) {
+        struct ahead *a = g->queue[i];
+        if (i == g->queued) {
             if (end >= g->base.size ||
                 chunks >= (uint64_t)AHEAD_TURNS * decode_threads(g->decode))
                 return;
@@ -176,7 +172,7 @@ static void begin_ahead(struct grid_reader *g)
                                   g->limits.budget / 2, a->memory.at);
             if (!a->job)
                 return;
-            g->ahead_count++;
+            g->queued++;
         }
         chunks += a->band.box.units / g->chunk;
         end = a->band.end;
@@ -190,7 +186,7 @@ static void go_ahead(struct grid_reader *g, uint64_t from, uint64_t to)
     bool goes_on = from == g->read_to;
     g->read_to = to;
     if (!goes_on || g->looked || g->kind != BAND_MEMORY ||
-        (!g->ahead_count && to - begin < (end - begin) / AHEAD_FROM))
+        (!g->queued && to - begin < (end - begin) / AHEAD_FROM))
         return;
     g->looked = true;
     begin_ahead(g);
@@ -198,15 +194,15 @@ static void go_ahead(struct grid_reader *g, uint64_t from, uint64_t to)
 
 static void stop_ahead(struct grid_reader *g)
 {
-    for (; g->ahead_count; g->ahead_count--)
-        decode_drop(ahead_at(g, g->ahead_count - 1)->job);
+    while (g->queued)
+        decode_drop(g->queue[--g->queued]->job);
 }
 
 /* The band that was decoded ahead; false: it is not the one. */
 static bool take_next(struct grid_reader *g, uint64_t offset, struct error *err)
 {
-    struct ahead *a = ahead_at(g, 0);
-    if (!g->ahead_count || offset < a->band.begin || offset >= a->band.end) {
+    struct ahead *a = g->queue[0];
+    if (!g->queued || offset < a->band.begin || offset >= a->band.end) {
         stop_ahead(g);
         return false;
     }
@@ -216,8 +212,10 @@ static bool take_next(struct grid_reader *g, uint64_t offset, struct error *err)
     g->band = a->band;
     if (decode_finish(a->job, err) == OK)
         g->kind = BAND_MEMORY;
-    g->ahead_first = (g->ahead_first + 1) % AHEAD_BANDS;
-    g->ahead_count--;
+    g->queued--;
+    for (unsigned i = 0; i < g->queued; i++)
+        g->queue[i] = g->queue[i + 1];
+    g->queue[g->queued] = a;
     return true;
 }
 
@@ -383,6 +381,8 @@ enum status grid_reader_open(const struct stored_tensor *t, size_t unit,
         free(g);
         return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
     }
+    for (unsigned i = 0; i < AHEAD_BANDS; i++)
+        g->queue[i] = &g->ahead[i];
     g->base = (struct source){&slice_ops, 0, t->checkpoint, true};
     g->tensor = t;
     g->unit = unit;
