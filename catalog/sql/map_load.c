@@ -244,16 +244,50 @@ void map_read_end(struct map_statements *m, struct map_reading *how)
     how->leaves = NULL;
 }
 
+static int load(struct map_statements *m, struct map_reading *how,
+                sqlite3_int64 checkpoint, struct map_task *t, struct map_tree *out)
+{
+    int rc = map_read_begin(m, checkpoint, how);
+    if (rc == SQLITE_OK)
+        rc = map_read_next(how, SIZE_MAX, t, out);
+    map_read_end(m, how);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
 int map_load_leaves(struct map_statements *m, const struct dialect *d,
                     struct rules *rules, sqlite3_int64 checkpoint, struct map_task *t,
                     struct map_tree *out)
 {
     struct map_reading how = {d, rules, MAP_WANTS_ALL, NULL};
-    int rc = map_read_begin(m, checkpoint, &how);
-    if (rc == SQLITE_OK)
-        rc = map_read_next(&how, SIZE_MAX, t, out);
-    map_read_end(m, &how);
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    return load(m, &how, checkpoint, t, out);
+}
+
+int map_load_tree(struct map_statements *m, sqlite3_int64 checkpoint, struct map_task *t,
+                  struct map_tree *out)
+{
+    static const struct dialect any = {.containers = true};
+    struct map_reading how = {&any, NULL, MAP_WANTS_ALL, NULL};
+    return load(m, &how, checkpoint, t, out);
+}
+
+bool map_match_leaves(const struct dialect *d, struct rules *rules, struct map_task *t,
+                      struct map_tree *tree)
+{
+    struct map_reading how = {d, rules, MAP_WANTS_ALL, NULL};
+    struct loading l = {.how = &how, .task = t};
+    struct map_leaf *leaf = arena_array(&t->arena, tree->count + 1, sizeof(*leaf));
+    t->failed = t->failed || !leaf;
+    for (size_t i = 0; !t->failed && i < tree->count; i++) {
+        leaf[i] = tree->leaf[i];
+        leaf[i].match = (uint32_t)l.matches;
+        leaf[i].matches = 0;
+        t->failed =
+            !match_leaf(&l, &leaf[i], leaf[i].name.at, leaf[i].name.len) || t->failed;
+    }
+    strmap_release(&l.texts);
+    tree->leaf = leaf;
+    t->match = l.match;
+    return !t->failed;
 }
 
 /* --- the set ----------------------------------------------------------------------------- */

@@ -75,5 +75,12 @@ void map_read_end(struct map_statements *, struct map_reading *);
 /* All of them; `rules` may be NULL. Without rules also containers, if the dialect wants them. */
 int map_load_leaves(struct map_statements *, const struct dialect *, struct rules *,
                     sqlite3_int64 checkpoint, struct map_task *, struct map_tree *);
+/* The same without a dialect: with containers, and not matched. */
+int map_load_tree(struct map_statements *, sqlite3_int64 checkpoint, struct map_task *,
+                  struct map_tree *);
+/* Match the names of a tree that others use, too: its leaves are copied into the arena of the task, and
+ * only their texts shared. False: no memory. */
+bool map_match_leaves(const struct dialect *, struct rules *, struct map_task *,
+                      struct map_tree *);
 
 #endif

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "catalog/sql/extension.h"
-#include "catalog/sql/map_load.h"
+#include "catalog/sql/map_trees.h"
 #include "catalog/sql/rowid.h"
 #include "catalog/sql/rule_cache.h"
 
@@ -111,13 +111,13 @@ struct map_cursor {
     struct map_task set;   /* without checkpoints */
     struct map_task given; /* the set and some targets, which all sources meet */
     struct map_task task;  /* and what comes of some sources */
-    struct map_task kept;  /* the tree of the layout */
-    sqlite3_int64 kept_layout;
     struct map_group source, target;
     struct rule_set *rules; /* as they are for the sources; NULL: they match no names */
     char *bound;            /* what these rules were found by */
     sqlite3_int64 meta;     /* of the sources that they were bound to */
     struct map_reading reading; /* has more leaves of the sources, if any */
+    struct map_trees trees;     /* of this question and the ones before */
+    unsigned questions;         /* of the statement: sets, checkpoints */
     size_t row;
     size_t before; /* rows of the sources that the stream gave and that are gone */
     sqlite3_value *argument[GIVEN];
@@ -232,11 +232,11 @@ static int map_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 
 static void cursor_reset(struct map_cursor *c)
 {
-    sqlite3_vtab_cursor base = c->base;
-    map_read_end(&((struct map_table *)base.pVtab)->statements, &c->reading);
+    struct map_cursor again = {
+        .base = c->base, .trees = c->trees, .questions = c->questions};
+    map_read_end(&((struct map_table *)c->base.pVtab)->statements, &c->reading);
     arena_release(&c->task.arena);
     arena_release(&c->given.arena);
-    arena_release(&c->kept.arena);
     arena_release(&c->set.arena);
     rule_set_drop(c->rules);
     free(c->bound);
@@ -244,13 +244,15 @@ static void cursor_reset(struct map_cursor *c)
     free(c->target.list);
     for (int i = 0; i < GIVEN; i++)
         sqlite3_value_free(c->argument[i]);
-    *c = (struct map_cursor){.base = base};
+    *c = again;
 }
 
 static int map_close(sqlite3_vtab_cursor *base)
 {
-    cursor_reset((struct map_cursor *)base);
-    free(base);
+    struct map_cursor *c = (struct map_cursor *)base;
+    cursor_reset(c);
+    map_trees_release(&c->trees);
+    free(c);
     return SQLITE_OK;
 }
 
@@ -398,32 +400,24 @@ static int settle_batch(struct map_cursor *c)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* The tree of the sources. Where no rules are tried on its names it serves all targets. */
-static int load_source(struct map_cursor *c)
+/* The leaves of a checkpoint; `again`: they will be asked for again. */
+static int load_leaves(struct map_cursor *c, const struct map_source *of,
+                       struct rules *rules, bool again, struct map_task *t,
+                       struct map_tree *out)
 {
-    struct map_table *t = (struct map_table *)c->base.pVtab;
-    const struct map_source *source = &c->source.list[c->source.first];
-    struct rules *rules = c->dialect->from_model ? NULL : rules_of(c);
-    if (rules)
-        return map_load_leaves(&t->statements, c->dialect, rules, source->id, &c->task,
-                               &c->task.source);
-    int rc = SQLITE_OK;
-    if (c->kept_layout != source->layout) {
-        arena_release(&c->kept.arena);
-        c->kept = (struct map_task){0};
-        rc = map_load_leaves(&t->statements, c->dialect, NULL, source->id, &c->kept,
-                             &c->kept.source);
-        c->kept_layout = rc == SQLITE_OK ? source->layout : 0;
-    }
-    c->task.source = c->kept.source;
-    return rc;
+    struct map_statements *m = &((struct map_table *)c->base.pVtab)->statements;
+    if (again || c->questions > 1)
+        return map_trees_load(&c->trees, m, c->dialect, rules, of, t, out);
+    return map_load_leaves(m, c->dialect, rules, of->id, t, out);
 }
 
 /* Settle the map for the sources of a layout. */
 static int settle_all(struct map_cursor *c)
 {
     task_reset(c);
-    int rc = load_source(c);
+    int rc = load_leaves(c, &c->source.list[c->source.first],
+                         c->dialect->from_model ? NULL : rules_of(c), c->target.count > 1,
+                         &c->task, &c->task.source);
     if (rc == SQLITE_OK)
         c->settle(&c->task);
     return rc;
@@ -433,15 +427,14 @@ static int settle_all(struct map_cursor *c)
 static int load_target(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    sqlite3_int64 id = c->target.list[c->target.first].id;
+    const struct map_source *target = &c->target.list[c->target.first];
     struct rules *rules = c->dialect->from_model ? rules_of(c) : NULL;
     arena_release(&c->given.arena);
     c->given = c->set;
     c->given.arena = (struct arena){0};
-    c->given.has_target = t->function->view == MAP_RESTORE && id;
+    c->given.has_target = t->function->view == MAP_RESTORE && target->id;
     return c->dialect->from_model || c->given.has_target
-               ? map_load_leaves(&t->statements, c->dialect, rules, id, &c->given,
-                                 &c->given.target)
+               ? load_leaves(c, target, rules, false, &c->given, &c->given.target)
                : SQLITE_OK;
 }
 
@@ -504,26 +497,33 @@ static int map_next(sqlite3_vtab_cursor *base)
     return cursor_seek(c);
 }
 
-/* The checkpoints that rows are for. A restored one may have no target, which is one, too; what
- * has no targets at all is asked for none. Without a source there is nothing to ask. */
+/* Without a target, or with one that is not there, a restored checkpoint has one as well: nothing. */
+static int restored_target(struct map_group *g, sqlite3_value *target)
+{
+    if (g->count)
+        return SQLITE_OK;
+    g->list = calloc(1, sizeof(*g->list));
+    if (!g->list)
+        return SQLITE_NOMEM;
+    g->list->id = target ? sqlite3_value_int64(target) : 0;
+    g->count = 1;
+    return SQLITE_OK;
+}
+
+/* The checkpoints that rows are for. Without a source there is nothing to ask. */
 static int load_checkpoints(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
+    bool assigns = t->function->view == MAP_ASSIGNMENT;
     sqlite3_value *target = c->argument[GIVEN_TARGET];
     int rc = map_load_sources(&t->statements, c->argument[GIVEN_SOURCE], &c->source.list,
                               &c->source.count);
     c->source.next = c->source.count;
     if (rc != SQLITE_OK || !c->source.count)
         return rc;
-    if (t->function->view == MAP_ASSIGNMENT)
-        return map_load_sources(&t->statements, target, &c->target.list,
-                                &c->target.count);
-    c->target.list = calloc(1, sizeof(*c->target.list));
-    if (!c->target.list)
-        return SQLITE_NOMEM;
-    c->target.list->id = target ? sqlite3_value_int64(target) : 0;
-    c->target.count = 1;
-    return SQLITE_OK;
+    if (assigns || target)
+        rc = map_load_sources(&t->statements, target, &c->target.list, &c->target.count);
+    return rc == SQLITE_OK && !assigns ? restored_target(&c->target, target) : rc;
 }
 
 static int cursor_begin(struct map_cursor *c)
@@ -544,6 +544,7 @@ static int cursor_begin(struct map_cursor *c)
     /* What streams is the matches, of which paths have none. */
     c->by_leaf = c->dialect->by_leaf && c->dialect->trial != MAP_PATH &&
                  view == c->dialect->view && !c->set.asks_winners && !map_strict(&c->set);
+    c->questions++;
     rc = load_checkpoints(c);
     if (rc == SQLITE_OK && !is_bound(c))
         rc = find_rules(c, set_name(c));

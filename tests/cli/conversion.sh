@@ -115,3 +115,26 @@ run import parts.npz
 run export parts.npz back.safetensors --map zz --no-sync
 run import back.safetensors
 "$CKPTDB_BIN" -d c.db --list "SELECT name, tensor_sha256(id) FROM tensor WHERE checkpoint REGEXP '/(parts|back)\.' ORDER BY 1 DESC" | LC_ALL=C sort | diff - <(LC_ALL=C sort answers) && echo same
+echo "-- all sets together, and each checkpoint by itself, are what each set is"
+{
+    echo "CREATE TEMP TABLE alone AS SELECT * FROM conversion WHERE 0;"
+    echo "CREATE TEMP TABLE restored AS SELECT * FROM restore WHERE 0;"
+    for set in $("$CKPTDB_BIN" -d c.db --list "SELECT name FROM ruleset ORDER BY name"); do
+        echo "INSERT INTO alone SELECT * FROM conversion WHERE ruleset = '$set';"
+        for id in $("$CKPTDB_BIN" -d c.db --list "SELECT id FROM checkpoint WHERE id <= 3"); do
+            echo "INSERT INTO restored SELECT * FROM restore WHERE ruleset = '$set' AND checkpoint_id = 1 AND target_id = $id AND strict;"
+        done
+    done
+    cat <<'Q'
+SELECT count(DISTINCT ruleset) > 5, count(DISTINCT checkpoint_id) > 5, count(*) > 100 FROM alone;
+SELECT count(*) FROM (SELECT * FROM conversion EXCEPT SELECT * FROM alone);
+SELECT count(*) FROM (SELECT * FROM alone EXCEPT SELECT * FROM conversion);
+SELECT (SELECT count(*) FROM alone) - count(*) FROM conversion;
+SELECT (SELECT count(*) FROM alone) - count(*) FROM checkpoint c CROSS JOIN conversion x ON x.checkpoint_id = c.id;
+SELECT count(*) FROM (SELECT x.* FROM checkpoint c CROSS JOIN conversion x ON x.checkpoint_id = c.id EXCEPT SELECT * FROM alone);
+SELECT count(*) > 10, count(DISTINCT target_id) FROM restored;
+SELECT count(*) FROM (SELECT * FROM restore WHERE checkpoint_id = 1 AND target_id <= 3 AND strict EXCEPT SELECT * FROM restored);
+SELECT count(*) FROM (SELECT * FROM restored EXCEPT SELECT * FROM restore WHERE checkpoint_id = 1 AND target_id <= 3 AND strict);
+Q
+} >together.sql
+"$CKPTDB_BIN" -d c.db --list -f together.sql
