@@ -12,12 +12,9 @@
 
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
-#include "catalog/infer/infer.h"
+#include "catalog/infer/guess.h"
 
 #define WORD_BYTES 64
-#define WORDS_MAX  64
-#define GROUPS_MAX                                                                       \
-    1000 /* of a side that are compared with each other; with more, so many */
 #define NEIGHBOURS 16 /* in the order */
 
 /* --- likeness ------------------------------------------------------------------------------------ */
@@ -45,15 +42,8 @@ int infer_name_order(const char *a, const char *b)
     return (unsigned char)*a - (unsigned char)*b;
 }
 
-struct name_words {
-    const char *at[WORDS_MAX];
-    size_t len[WORDS_MAX];
-    unsigned number[WORDS_MAX]; /* which number of the name it is, from 1; 0: a word */
-    unsigned count, numbers;
-};
-
 /* Words at changes of kind and of case: SelfAttention is self and attention. */
-static void split_words(const char *name, struct name_words *out)
+void guess_words(const char *name, struct name_words *out)
 {
     out->count = out->numbers = 0;
     for (const char *at = name; *at && out->count < WORDS_MAX;) {
@@ -79,8 +69,7 @@ static void split_words(const char *name, struct name_words *out)
     }
 }
 
-/* 1: the same; less: one is the beginning of the other, or of its letters (wq and query are not). */
-static double word_likeness(const char *a, size_t n, const char *b, size_t m)
+double guess_word_likeness(const char *a, size_t n, const char *b, size_t m)
 {
     size_t same = 0;
     while (same < n && same < m &&
@@ -105,7 +94,7 @@ static size_t lower_word(const char *at, size_t len, char out[WORD_BYTES])
 bool infer_words_add(struct infer_words *w, const char *name)
 {
     struct name_words x;
-    split_words(name, &x);
+    guess_words(name, &x);
     w->names++;
     for (unsigned i = 0; i < x.count; i++) {
         char word[WORD_BYTES];
@@ -136,16 +125,17 @@ double infer_likeness(const struct infer_words *words, const char *a, const char
     struct name_words x = {0}, y = {0};
     bool taken[WORDS_MAX] = {false};
     double sum = 0, all = 0;
-    split_words(a, &x);
-    split_words(b, &y);
+    guess_words(a, &x);
+    guess_words(b, &y);
     for (unsigned i = 0; i < x.count; i++) {
         double most = 0, weight = weight_of(words, x.at[i], x.len[i]);
         unsigned best = 0;
         all += weight;
         for (unsigned k = 0; k < y.count; k++) {
-            const double like = taken[k] || x.number[i] != y.number[k]
-                                    ? 0
-                                    : word_likeness(x.at[i], x.len[i], y.at[k], y.len[k]);
+            const double like =
+                taken[k] || x.number[i] != y.number[k]
+                    ? 0
+                    : guess_word_likeness(x.at[i], x.len[i], y.at[k], y.len[k]);
             if (like > most)
                 most = like, best = k;
         }
@@ -161,31 +151,6 @@ double infer_likeness(const struct infer_words *words, const char *a, const char
 }
 
 /* --- layers -------------------------------------------------------------------------------------- */
-
-/* Tensors whose names are equal but for their first number. */
-struct layers {
-    uint32_t *at;
-    size_t count, space;
-    const char *name; /* of the first */
-    const char
-        *shape; /* "dtype shape" of each, joined; the dtype is left out of `turned` */
-    const char *turned; /* shapes of matrices turned around; NULL: they are none */
-    bool unknown;       /* a shape is not known: it is like any */
-    double place;       /* 0 to 1: where it is among those left */
-    bool used;
-};
-
-struct side {
-    struct layers *layers;
-    size_t count, space;
-};
-
-struct guessing {
-    struct infer_task *task;
-    struct side side[2];
-    bool apart[2];            /* the tensors of a side are not taken together */
-    struct infer_words words; /* of the layers of both */
-};
 
 /* `apart`: each by itself. */
 static size_t layer_key(const char *name, bool apart, char *out)
@@ -331,23 +296,17 @@ static bool fits(const struct layers *a, const struct layers *b, bool *turned)
     return *turned;
 }
 
-static const struct infer_tensor *layer_at(const struct guessing *g, bool of_b,
-                                           const struct layers *l, size_t i)
-{
-    return of_b ? &g->task->b.at[l->at[i]] : &g->task->a.at[l->at[i]];
-}
-
 /* Whether `one`, a single tensor, has the shape of all of `many` on top of each other; *axis. */
 static bool fits_stack(const struct guessing *g, bool one_of_b, const struct layers *one,
                        const struct layers *many, unsigned *axis)
 {
-    const struct infer_tensor *whole = layer_at(g, one_of_b, one, 0),
-                              *piece = layer_at(g, !one_of_b, many, 0);
+    const struct infer_tensor *whole = guess_layer(g, one_of_b, one, 0),
+                              *piece = guess_layer(g, !one_of_b, many, 0);
     if (one->count != 1 || many->count < 2 || one->unknown || many->unknown ||
         whole->rank > INFER_RANK_MAX || whole->rank != piece->rank + 1)
         return false;
     for (size_t i = 1; i < many->count; i++)
-        if (strcmp(layer_at(g, !one_of_b, many, i)->shape, piece->shape) != 0)
+        if (strcmp(guess_layer(g, !one_of_b, many, i)->shape, piece->shape) != 0)
             return false;
     for (unsigned k = 0; k < whole->rank; k++) {
         bool same = whole->size[k] == many->count;
@@ -502,7 +461,8 @@ bool infer_guess(struct infer_task *task)
     for (size_t side = 0; side < 2; side++)
         for (size_t i = 0; good && i < g.side[side].count; i++)
             good = infer_words_add(&g.words, g.side[side].layers[i].name);
-    good = good && match_layers(&g, false) && match_layers(&g, true);
+    good = good && guess_fused(&g, true) && match_layers(&g, false) &&
+           match_layers(&g, true) && guess_fused(&g, false);
     /* wi_0 and wi_1 are no layers where each is a stack of its own. */
     for (size_t side = 0; good && side < 2; side++) {
         g.apart[side] = true;

@@ -14,6 +14,7 @@
 #include "catalog/base/text.h"
 #include "catalog/infer/run.h"
 #include "catalog/sql/extension.h"
+#include "catalog/sql/rowid.h"
 
 struct infer_kind {
     const char *name, *declaration;
@@ -71,26 +72,23 @@ static int infer_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* Both ids have to be given, by equality. */
+/* Both ids have to be given, by equality; idxNum is the set of those that are. A plan without one is the last
+ * that SQLite takes, and says so when it runs (vt_query.c: one side of an OR is planned by itself). */
 static int infer_plan(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct infer_table *t = (struct infer_table *)base;
     bool unusable = false;
-    const int found[] = {sql_given(info, t->kind->columns, &unusable),
-                         sql_given(info, t->kind->columns + 1, &unusable)};
-    if (unusable)
-        return SQLITE_CONSTRAINT;
-    if (found[0] < 0 || found[1] < 0) {
-        base->zErrMsg =
-            sqlite3_mprintf("say of which checkpoints: %s(a, b)", t->kind->name);
-        return SQLITE_ERROR;
-    }
+    int given = 0;
     for (int i = 0; i < 2; i++) {
-        info->aConstraintUsage[found[i]].argvIndex = i + 1;
-        info->aConstraintUsage[found[i]].omit = 1;
+        const int found = sql_given(info, t->kind->columns + i, &unusable);
+        if (found < 0)
+            continue;
+        info->aConstraintUsage[found].argvIndex = ++given;
+        info->aConstraintUsage[found].omit = 1;
+        info->idxNum |= 1 << i;
     }
-    info->estimatedCost = 1e6;
-    return SQLITE_OK;
+    info->estimatedCost = given == 2 ? 1e6 : 1e30;
+    return unusable ? SQLITE_CONSTRAINT : SQLITE_OK;
 }
 
 static int infer_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
@@ -114,10 +112,16 @@ static int infer_close(sqlite3_vtab_cursor *base)
 static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
                         sqlite3_value **argv)
 {
-    (void)number, (void)text, (void)argc;
+    (void)text, (void)argc;
     struct infer_cursor *c = (struct infer_cursor *)base;
     const struct infer_table *t = (struct infer_table *)base->pVtab;
     struct error err = {.offset = NO_OFFSET};
+    if (number != 3) {
+        sqlite3_free(base->pVtab->zErrMsg);
+        base->pVtab->zErrMsg =
+            sqlite3_mprintf("say of which checkpoints: %s(a, b)", t->kind->name);
+        return SQLITE_ERROR;
+    }
     infer_release(&c->result);
     c->result = (struct inferred){0};
     c->at = c->rows = 0;
@@ -211,7 +215,10 @@ static int infer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int col
 
 static int infer_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
 {
-    *row = (sqlite3_int64)((const struct infer_cursor *)base)->at;
+    const struct infer_cursor *c = (const struct infer_cursor *)base;
+    uint64_t id = rowid_add(0, (uint64_t)c->given[0]);
+    id = rowid_add(id, (uint64_t)c->given[1]);
+    *row = (sqlite3_int64)rowid_add(id, c->at);
     return SQLITE_OK;
 }
 

@@ -36,6 +36,7 @@ run --json map infer wrapped.json bare.json
 run "SELECT how, old_name, new_name FROM infer_pairs($(id wrapped.json), $(id bare.json))"
 run "SELECT pattern, replacement FROM infer_rules($(id wrapped.json), $(id bare.json))"
 run "SELECT * FROM infer_rules(1)"
+run "SELECT new_name FROM infer_pairs($(id wrapped.json), $(id bare.json)) WHERE how = 'dropped' OR new_name = 'b.w'"
 echo '-- odd names'
 odd=('' $'a\nb' 'a\b' '(x)[1]*' x.1.y x.2.y x.٣.y é/0 % 'a%b' '\g<1>' '$' x $'x\n' z.0001 z.1 'q{0}' $'t\tu' 0 00 a/b/ a//b .)
 names odd.json "${odd[@]}"

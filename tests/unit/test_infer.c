@@ -121,6 +121,16 @@ static const struct pair_case {
     {"layers on top of each other", "l.0:[3]:- l.1:[3]:-", "all:[2,3]:-", "guess l.0>all guess l.1>all"},
     {"an axis into layers", "all:[3,2]:-", "l.0:[3]:- l.1:[3]:-", "guess all>l.0 guess all>l.1"},
     {"stacks with numbers of their own", "w_0:[2,3]:- w_1:[2,3]:-", "l.0.w_0:[3]:- l.1.w_0:[3]:- l.0.w_1:[3]:- l.1.w_1:[3]:-", "guess w_0>l.0.w_0 guess w_0>l.1.w_0 guess w_1>l.0.w_1 guess w_1>l.1.w_1"},
+    {"fused, as its name says", "h.0.q:[8,8]:- h.0.k:[2,8]:- h.0.v:[2,8]:- h.0.o:[8,8]:-", "l.1.dense:[8,8]:- l.1.qkv:[12,8]:-", "guess h.0.q>l.1.qkv guess h.0.k>l.1.qkv guess h.0.v>l.1.qkv guess h.0.o>l.1.dense"},
+    {"fused in the name's order", "v:[2]:- gate:[4]:- q:[2]:- up:[4]:-", "vq:[4]:- up_gate:[8]:-", "guess v>vq guess gate>up_gate guess q>vq guess up>up_gate"},
+    {"fused, as is the custom", "v:[2]:- k:[2]:- q:[2]:- x:[2]:-", "c_attn:[6]:-", "guess v>c_attn guess k>c_attn guess q>c_attn - x>-"},
+    {"fused, all there are", "in_b:[3]:- in_a:[2]:-", "both:[5]:-", "guess in_b>both guess in_a>both"},
+    {"split", "l.0.qkv:[12,8]:- l.1.qkv:[12,8]:-", "h.0.q:[8,8]:- h.0.k:[2,8]:- h.0.v:[2,8]:- h.1.q:[8,8]:- h.1.k:[2,8]:- h.1.v:[2,8]:-", "guess l.0.qkv>h.0.q guess l.0.qkv>h.0.k guess l.0.qkv>h.0.v guess l.1.qkv>h.1.q guess l.1.qkv>h.1.k guess l.1.qkv>h.1.v"},
+    {"fused and turned around", "q:[3,4]:- k:[2,4]:-", "qk:[4,5]:- z:[7]:-", "guess q>qk guess k>qk - ->z"},
+    {"those of the same module", "dec.q:[2]:- dec.k:[2]:- enc.q:[2]:- enc.k:[2]:-", "y.enc.qk:[4]:- y.dec.qk:[4]:-", "guess dec.q>y.dec.qk guess dec.k>y.dec.qk guess enc.q>y.enc.qk guess enc.k>y.enc.qk"},
+    {"no siblings", "a.q:[2]:- b.c.k:[2]:-", "qk:[4]:-", "- a.q>- - b.c.k>- - ->qk"},
+    {"does not add up", "q:[2]:- k:[2]:- v:[2]:-", "qkv:[7]:-", "- q>- - k>- - v>- - ->qkv"},
+    {"fused in not every layer", "h.0.q:[2]:- h.0.k:[2]:- h.1.q:[2]:- h.1.k:[2]:-", "h.0.qk:[4]:- h.1.qk:[5]:-", "- h.0.q>- - h.0.k>- - h.1.q>- - h.1.k>- - ->h.0.qk - ->h.1.qk"},
     {"not as many", "l.0:[2]:- l.1:[2]:-", "m.0:[2]:-", "- l.0>- - l.1>- - ->m.0"},
     /* clang-format on */
 };
