@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/list.h"
 #include "catalog/base/text.h"
 #include "catalog/base/work.h"
 #include "catalog/read/read.h"
@@ -17,6 +18,8 @@ struct sweeping {
     struct stored_tensor *tensors;
     struct sweep_part *parts;
     size_t tensor_count, part_count, part_space;
+    int64_t *ids; /* of all tensors */
+    size_t id_count, id_space;
     uint64_t done, total;
 };
 
@@ -65,20 +68,14 @@ static enum status load_tensor(struct sweeping *s, int64_t id, struct error *err
     return add_parts(s, t) ? OK : error_memory(err);
 }
 
-/* Load the next tensors; *more is false after the last. */
-static enum status load_batch(struct sweeping *s, sqlite3_stmt *ids, bool *more,
-                              struct error *err)
+static enum status load_batch(struct sweeping *s, size_t first, struct error *err)
 {
-    int rc = SQLITE_ROW;
     s->tensor_count = s->part_count = s->part_space = 0;
     s->parts = NULL;
-    while (s->tensor_count < BATCH_TENSORS && (rc = sqlite3_step(ids)) == SQLITE_ROW)
-        if (load_tensor(s, sqlite3_column_int64(ids, 0), err) != OK)
-            return err->status;
-    *more = rc == SQLITE_ROW;
-    return rc == SQLITE_ROW || rc == SQLITE_DONE
-               ? OK
-               : db_error(s->sweep->db, "cannot list the tensors", err);
+    for (size_t i = first; i < s->id_count && i < first + BATCH_TENSORS; i++)
+        if (load_tensor(s, s->ids[i], err) != OK)
+            break;
+    return err->status;
 }
 
 static void *make_part(void *context, uint64_t number, uint64_t *bytes)
@@ -106,10 +103,10 @@ static bool stop(void *context)
     return w->stop && w->stop(w->watcher);
 }
 
-static enum status run_batches(struct sweeping *s, sqlite3_stmt *ids, struct error *err)
+static enum status run_batches(struct sweeping *s, struct error *err)
 {
-    bool more = true;
-    while (more && load_batch(s, ids, &more, err) == OK) {
+    for (size_t i = 0; i < s->id_count && load_batch(s, i, err) == OK;
+         i += BATCH_TENSORS) {
         const struct work w = {.count = s->part_count,
                                .threads = s->sweep->threads,
                                .context = s,
@@ -126,18 +123,33 @@ static enum status run_batches(struct sweeping *s, sqlite3_stmt *ids, struct err
 
 /* --- all of it ------------------------------------------------------------------------------ */
 
-static enum status sum_bytes(struct sweeping *s, sqlite3_stmt *ids, struct error *err)
+static bool add_id(struct sweeping *s, int64_t id)
+{
+    int64_t *ids = list_grow(s->ids, s->id_count, &s->id_space, sizeof(*ids));
+    if (!ids)
+        return false;
+    s->ids = ids;
+    s->ids[s->id_count++] = id;
+    return true;
+}
+
+static enum status take_ids(struct sweeping *s, sqlite3_stmt *ids, struct error *err)
 {
     int rc;
-    while ((rc = sqlite3_step(ids)) == SQLITE_ROW)
+    while ((rc = sqlite3_step(ids)) == SQLITE_ROW) {
+        if (!add_id(s, sqlite3_column_int64(ids, 0)))
+            return error_memory(err);
         s->total += (uint64_t)sqlite3_column_int64(ids, 1);
-    sqlite3_reset(ids);
+    }
     return rc == SQLITE_DONE ? OK
                              : db_error(s->sweep->db, "cannot list the tensors", err);
 }
 
-static enum status list_ids(const struct sweep *w, sqlite3_stmt **ids, struct error *err)
+/* All at once: a second look at the view would take as long as reading many small tensors. */
+static enum status list_ids(struct sweeping *s, struct error *err)
 {
+    const struct sweep *w = s->sweep;
+    sqlite3_stmt *ids = NULL;
     struct text sql = {0};
     text_addf(&sql,
               "SELECT t.id, t.nbytes FROM tensor t WHERE t.checkpoint_id = ?1"
@@ -145,10 +157,12 @@ static enum status list_ids(const struct sweep *w, sqlite3_stmt **ids, struct er
               w->which ? w->which : "1", w->order ? w->order : "t.file, t.offset, t.ord");
     if (!text_str(&sql))
         error_memory(err);
-    else if (sqlite3_prepare_v2(w->db, text_str(&sql), -1, ids, NULL) != SQLITE_OK)
+    else if (sqlite3_prepare_v2(w->db, text_str(&sql), -1, &ids, NULL) != SQLITE_OK ||
+             sqlite3_bind_int64(ids, 1, w->checkpoint) != SQLITE_OK)
         db_error(w->db, "cannot read the catalog", err);
     else
-        sqlite3_bind_int64(*ids, 1, w->checkpoint);
+        take_ids(s, ids, err);
+    sqlite3_finalize(ids);
     text_release(&sql);
     return err->status;
 }
@@ -156,18 +170,16 @@ static enum status list_ids(const struct sweep *w, sqlite3_stmt **ids, struct er
 enum status sweep_run(const struct sweep *w, struct error *err)
 {
     struct sweeping s = {.sweep = w, .cache = file_cache_new()};
-    sqlite3_stmt *ids = NULL;
     s.tensors = calloc(BATCH_TENSORS, sizeof(*s.tensors));
     if (!s.cache || !s.tensors)
         error_memory(err);
-    else if (list_ids(w, &ids, err) == OK && lookup_open(w->db, &s.lookup, err) == OK &&
-             sum_bytes(&s, ids, err) == OK)
-        run_batches(&s, ids, err);
-    sqlite3_finalize(ids);
+    else if (list_ids(&s, err) == OK && lookup_open(w->db, &s.lookup, err) == OK)
+        run_batches(&s, err);
     if (s.lookup)
         lookup_close(s.lookup);
     arena_release(&s.arena);
     file_cache_free(s.cache);
     free(s.tensors);
+    free(s.ids);
     return err->status;
 }
