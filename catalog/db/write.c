@@ -551,10 +551,13 @@ enum status writer_put(struct writer *w, const struct batch *b, struct error *er
             put_sums(w, b, id, err) != OK)
             return err->status;
     } else if (id > 0) {
-        /* What was catalogued stays, with the news of what became of it. */
-        char sql[96];
-        snprintf(sql, sizeof(sql), "DELETE FROM issues WHERE checkpoint = %lld",
-                 (long long)id);
+        /* What was catalogued stays, with the news of what became of it; but what is known of the
+         * contents (17_content_drop.sql) is of what it was. */
+        char sql[160];
+        snprintf(sql, sizeof(sql),
+                 "DELETE FROM issues WHERE checkpoint = %lld;"
+                 "UPDATE checkpoints SET imported = imported WHERE id = %lld AND %d",
+                 (long long)id, (long long)id, b->state != STATE_COMPLETE);
         sqlite3_stmt *s = writer_statement(w, PUT_STATE);
         sqlite3_bind_int64(s, 1, id);
         writer_bind_text(s, 2, state_names[b->state]);

@@ -47,3 +47,10 @@ print(hashlib.sha256(struct.pack('<6f', *range(6))).hexdigest())"
 "$CKPTDB_BIN" hash c.npy --manifest m.txt && cat m.txt
 "$CKPTDB_BIN" hash --sha256
 echo "status $?"
+echo '-- what becomes unreadable has no hash any more'
+mkdir later && cp "$TESTS/fixtures/npz/y_stored.npz" later/l.npz && "$CKPTDB_BIN" import later
+"$CKPTDB_BIN" hash l.npz | cut -f 2-
+truncate -s -100 later/l.npz
+"$CKPTDB_BIN" import later
+"$CKPTDB_BIN" "SELECT name, state, hash FROM checkpoint WHERE name = 'l.npz'"
+"$CKPTDB_BIN" "SELECT count(hash) FROM tensor WHERE checkpoint LIKE '%/l.npz'"
