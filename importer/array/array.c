@@ -95,12 +95,6 @@ static bool join(struct text *path, const char *root, const char *below, const c
     return text_str(path);
 }
 
-static enum status no_memory(struct job *job)
-{
-    return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET,
-                     "no memory left to index this checkpoint");
-}
-
 /* The directory, the metadata file, the directories inside. */
 static enum status record(struct job *job, const char *root, const struct array_site *s,
                           struct grid *g)
@@ -114,17 +108,17 @@ static enum status record(struct job *job, const char *root, const struct array_
     else if (!join(&path, root, s->path, "") ||
              job_seen(job, text_str(&path), "chunks", s->found ? &s->identity : NULL,
                       &g->directory) != OK)
-        status = no_memory(job);
+        status = job_no_memory(job);
     g->metadata = GRID_NO_FILE;
     if (status == OK && s->metadata_name &&
         (!join(&path, root, s->path, s->metadata_name) ||
          job_seen(job, text_str(&path), "index", &s->metadata_identity, &g->metadata) !=
              OK))
-        status = no_memory(job);
+        status = job_no_memory(job);
     for (uint64_t i = 0; i < s->inside_count && status == OK; i++)
         if (!join(&path, root, s->inside[i].path, "") ||
             job_seen(job, text_str(&path), "chunks", &s->inside[i].identity, &file) != OK)
-            status = no_memory(job);
+            status = job_no_memory(job);
     text_release(&path);
     return status;
 }
@@ -170,7 +164,7 @@ enum status array_emit_site(struct job *job, const char *root, const struct arra
                          .stored_unknown = true};
     if (!join(&where, root, s->path, "")) {
         text_release(&where);
-        return no_memory(job);
+        return job_no_memory(job);
     }
     e.where = text_str(&where);
     if (s->problem)

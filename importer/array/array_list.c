@@ -352,7 +352,7 @@ enum status array_site_list(struct job *job, const char *root,
         array_find_values(job->arena, &scratch, root, site, &l, job->err);
     else if (problem.status != ERR_MISSING &&
              !array_keep_problem(job->arena, site, &problem))
-        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        job_no_memory(job);
     arena_release(&scratch);
     return job->err->status;
 }

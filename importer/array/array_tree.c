@@ -489,7 +489,7 @@ static enum status add_consolidated(struct consolidated *c, const char *path,
         return OK;
     if (zarr_parse(metadata, c->version, c->file, job->arena, &array, &problem) != OK) {
         if (problem.status == ERR_MEMORY)
-            return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+            return job_no_memory(job);
         job_issue_error(job, ISSUE_ERROR, &problem);
         return OK;
     }
@@ -500,7 +500,7 @@ static enum status add_consolidated(struct consolidated *c, const char *path,
     void *larger =
         arena_grow(job->arena, tree->sites, tree->count, &c->space, sizeof(*tree->sites));
     if (!larger)
-        return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        return job_no_memory(job);
     tree->sites = larger;
     tree->sites[tree->count++] = site;
     return OK;
@@ -531,7 +531,7 @@ static enum status take_consolidated(struct job *job, const char *root,
             continue;
         const char *kept = arena_copy(job->arena, path.at, path.len);
         if (!kept)
-            return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+            return job_no_memory(job);
         if (add_consolidated(&c, kept, metadata) != OK)
             return job->err->status;
     }
@@ -547,8 +547,7 @@ static enum status take_consolidated(struct job *job, const char *root,
 static enum status put_together(struct scan *s, struct job *job, struct array_tree *tree)
 {
     if (s->failed || !merge(s, job->arena, tree))
-        return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET,
-                         "no memory left to list so many directories");
+        return job_no_memory(job);
     for (const struct found *f = s->found; f; f = f->next)
         if (take_consolidated(job, s->root, f, tree) != OK)
             return job->err->status;

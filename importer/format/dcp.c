@@ -465,7 +465,7 @@ static enum status dcp_index(struct job *job)
         return job->err->status;
     struct dcp *d = arena_alloc(job->arena, sizeof(*d));
     if (!d)
-        return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        return job_no_memory(job);
     d->job = job;
     d->tree = (struct torch_tree){.job = job,
                                   .arena = job->arena,

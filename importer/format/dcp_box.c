@@ -140,7 +140,7 @@ enum status dcp_pieces_emit(struct job *job, const char *name, size_t len,
     if (err->status == OK && p->shape) {
         struct dcp_box *sorted = calloc(p->count + 1, sizeof(*sorted));
         if (!sorted)
-            return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+            return job_no_memory(job);
         check(job, p, sorted, err);
         free(sorted);
     }

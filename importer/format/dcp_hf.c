@@ -65,11 +65,6 @@ struct hf {
     size_t count, space;
 };
 
-static enum status no_memory(struct job *job)
-{
-    return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
-}
-
 /* --- offsets ---------------------------------------------------------------------------- */
 
 struct offsets {
@@ -171,7 +166,7 @@ static enum status add_piece(struct hf *hf, const struct safetensors_tensor *t,
     struct found *f = find(hf, t);
     struct piece *piece = arena_alloc(arena, sizeof(*piece));
     if (!f || !piece)
-        return no_memory(hf->job);
+        return job_no_memory(hf->job);
     if (at && o->numbers && *at != UINT64_MAX) {
         f->torn |= o->numbers[*at] != t->rank;
         origin = f->torn ? zeros : o->numbers + *at + 1;
@@ -180,7 +175,7 @@ static enum status add_piece(struct hf *hf, const struct safetensors_tensor *t,
     *piece = (struct piece){
         .file = file, .offset = t->begin, .stored = t->end - t->begin, .before = f->last};
     if (!dcp_box_set(arena, origin, t->shape, t->rank, &piece->box))
-        return no_memory(hf->job);
+        return job_no_memory(hf->job);
     f->last = piece;
     f->count++;
     return OK;
@@ -234,7 +229,7 @@ static enum status state_tensor(struct job *job, const struct found *f)
             shape[d] = end > shape[d] ? end : shape[d];
         }
     if (!dcp_pieces_set(job->arena, shape, f->count, &pieces))
-        return no_memory(job);
+        return job_no_memory(job);
     for (const struct piece *p = f->last; p; p = p->before) {
         if (dcp_box_empty(&p->box))
             continue;

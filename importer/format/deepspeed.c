@@ -138,8 +138,7 @@ static enum status list_parts(struct deepspeed *d)
         void *list =
             arena_grow(d->job->arena, d->files, d->count, &d->space, sizeof(*d->files));
         if (!list)
-            return error_set(d->job->err, ERR_MEMORY, d->job->path, NO_OFFSET,
-                             "no memory");
+            return job_no_memory(d->job);
         d->files = list;
         d->files[d->count++] = f;
         d->several |= f.mp != d->files[0].mp;
@@ -295,7 +294,7 @@ static enum status emit_flat(struct torch_tree *t, const struct tensor_claim *cl
         return OK; /* step counts and scales */
     run.slot = arena_copy(t->job->arena, run.slot, strlen(run.slot));
     if (!run.slot)
-        return error_set(t->job->err, ERR_MEMORY, t->job->path, NO_OFFSET, "no memory");
+        return job_no_memory(t->job);
     return add_run(t, &d->zero, &run, claim);
 }
 

@@ -103,11 +103,6 @@ static bool is_placeholder(const struct flax_leaf *leaf)
     return msgpack_is(leaf->reader, &begin, GDA_MARKER);
 }
 
-static enum status no_memory(struct job *job)
-{
-    return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
-}
-
 /* Look for the arrays in the folder beside the file, once. */
 static enum status find_arrays(struct flax_file *f)
 {
@@ -121,7 +116,7 @@ static enum status find_arrays(struct flax_file *f)
         f->folder = arena_copy(job->arena, path.at, path.len);
     text_release(&path);
     if (!f->folder)
-        return no_memory(job);
+        return job_no_memory(job);
     return file_identify(f->folder, &identity, &missing) == OK
                ? array_tree_scan(job, f->folder, &f->arrays)
                : OK;
@@ -140,7 +135,7 @@ static const struct array_site *site_of(struct flax_file *f, const struct flax_l
         strlen(text_str(&path)) == path.len)
         site = array_tree_find(&f->arrays, text_str(&path));
     if (site && !strmap_add(&f->taken, site->path, strlen(site->path), &added))
-        no_memory(f->sink.job);
+        job_no_memory(f->sink.job);
     text_release(&path);
     return site && site->has_metadata && added ? site : NULL;
 }

@@ -20,12 +20,6 @@
 /* A name for a message, cut at a length that fits: "%.*s". */
 #define SHOWN(leaf) (int)((leaf)->name_len < 200 ? (leaf)->name_len : 200), (leaf)->name
 
-static enum status no_memory(struct job *job)
-{
-    return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET,
-                     "no memory left to index this checkpoint");
-}
-
 /* --- dtypes ----------------------------------------------------------------------------- */
 
 /* "str96", "bytes24": the step that reads such texts; false: another dtype. */
@@ -96,7 +90,7 @@ static bool add_box(struct boxes *b, uint64_t first, unsigned d, uint64_t count)
     uint64_t *origin = arena_array(arena, 2 * (size_t)a->rank, sizeof(*origin));
     void *list = arena_grow(arena, b->list, b->count, &b->space, sizeof(*b->list));
     if (!origin || !list)
-        return no_memory(b->sink->job), false;
+        return job_no_memory(b->sink->job), false;
     b->list = list;
     struct extent *e = &b->list[b->count++];
     *e = (struct extent){
@@ -199,7 +193,7 @@ static enum status emit_array(struct flax_sink *s, const struct flax_leaf *leaf)
     };
     t.dtype = flax_dtype(s->job, a->dtype, &t.codec, &width);
     if (!t.dtype)
-        return no_memory(s->job);
+        return job_no_memory(s->job);
     bool possible = shape_elements(a->shape, a->rank, &elements);
     if (possible && a->runs == &a->run) {
         wrong = check_run(a, width);
@@ -256,7 +250,7 @@ static void state_text(struct flax_sink *s, const struct flax_leaf *leaf, const 
     } else if (msgpack_add(leaf->reader, leaf->item, &value) && text_str(&value)) {
         job_meta_text(s->job, key, text_str(&value), value.len);
     } else if (s->job->err->status == OK) {
-        no_memory(s->job);
+        job_no_memory(s->job);
     }
     text_release(&value);
 }

@@ -79,11 +79,6 @@ struct set {
     uint64_t tensors;
 };
 
-static enum status no_memory(struct job *job)
-{
-    return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
-}
-
 static bool key_is(const struct gguf_pair *p, const char *key)
 {
     return p->key.len == strlen(key) && memcmp(p->key.at, key, p->key.len) == 0;
@@ -122,7 +117,7 @@ static enum status state_value(struct job *job, const struct gguf *g, const char
     if (text_str(&text))
         job_meta_text(job, key, text_str(&text), text.len);
     else
-        no_memory(job);
+        job_no_memory(job);
     text_release(&text);
     return job->err->status;
 }
@@ -140,7 +135,7 @@ static enum status keep_shape(struct part *p, const struct gguf_pair *pair)
     uint64_t *at = strmap_add(&p->shapes, (const char *)pair->key.at + prefix,
                               pair->key.len - prefix, &added);
     if (!values || !at)
-        return no_memory(p->job);
+        return job_no_memory(p->job);
     p->values = values;
     p->values[p->value_count++] = pair->value;
     *at = p->value_count;
@@ -168,7 +163,7 @@ static enum status state_pair(struct part *p, struct set *set,
     bool added;
     const char *key = clean_key(pair->key, room);
     if (!key || !strmap_keep(&set->keys, job->arena, key, room->len, &kept, &added))
-        return no_memory(job);
+        return job_no_memory(job);
     return added ? state_value(job, &p->g, kept, &pair->value) : OK;
 }
 
@@ -182,7 +177,7 @@ static enum status read_pairs(struct part *p, struct set *set)
     while (job->err->status == OK && gguf_pair(&p->g, &pair)) {
         bool added = false;
         if (!strmap_add(&own, (const char *)pair.key.at, pair.key.len, &added)) {
-            no_memory(job);
+            job_no_memory(job);
         } else if (!added) {
             error_set(job->err, ERR_CORRUPT, p->path, pair.offset,
                       "the key \"%.*s\" occurs twice", (int)(pair.key.len & 0xFF),
@@ -230,7 +225,7 @@ static enum status measure(struct part *p, struct entry *e)
         snprintf(name, sizeof(name), "unknown(ggml %" PRIu32 ")", t->type);
         const char *kept = arena_copy(p->job->arena, name, strlen(name));
         if (!kept)
-            return no_memory(p->job);
+            return job_no_memory(p->job);
         dtype_find(kept, &e->dtype);
     }
     const uint64_t row = t->rank ? t->shape[t->rank - 1] : 1;
@@ -254,7 +249,7 @@ static enum status read_tensors(struct part *p)
         struct entry *list =
             arena_grow(p->job->arena, p->entries, p->count, &space, sizeof(*list));
         if (!list)
-            return no_memory(p->job);
+            return job_no_memory(p->job);
         p->entries = list;
         struct entry *e = &list[p->count++];
         *e = (struct entry){.t = t};
@@ -313,7 +308,7 @@ static enum status check_places(struct part *p)
     uint64_t end = 0, gaps = 0, crooked = 0;
     const struct entry *last = NULL;
     if (!order)
-        return no_memory(p->job);
+        return job_no_memory(p->job);
     for (uint64_t i = 0; i < p->count; i++)
         order[i] = &p->entries[i];
     qsort(order, (size_t)p->count, sizeof(struct entry *), by_offset);
@@ -557,7 +552,7 @@ static enum status index_split(struct job *job, struct set *set, const struct pa
     const uint64_t known = own->count < LIMIT_SHARDS ? own->count : LIMIT_SHARDS;
     bool *there = arena_alloc(job->arena, (size_t)(known + 1) * sizeof(bool));
     if (!there)
-        return no_memory(job);
+        return job_no_memory(job);
     memset(there, 0, (size_t)(known + 1) * sizeof(bool));
     check_split(job, first, own);
     if (index_others(job, set, name, own, there, known) != OK)

@@ -36,19 +36,13 @@ static int jax_pytree_probe(const struct probe_dir *p)
     return probe_holds(&file, JAX_TREE_KEY) ? 8 * (int)strlen(JAX_TREE_KEY) : 0;
 }
 
-static enum status no_memory(struct job *job)
-{
-    return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET,
-                     "no memory left to index this checkpoint");
-}
-
 static enum status read_tree(struct pytree *t)
 {
     struct job *job = t->job;
     struct bytes text;
     const char *path = orbax_path(job->arena, job->path, TREE_FILE);
     if (!path)
-        return no_memory(job);
+        return job_no_memory(job);
     if (orbax_read(job, path, "index", job->arena, &text, job->err) != OK)
         return job->err->status;
     return jax_tree_parse(text, path, job->arena, &t->tree, job->err);
@@ -64,7 +58,7 @@ static enum status open_store(struct pytree *t)
         struct error absent = {.offset = NO_OFFSET};
         const char *path = orbax_path(t->job->arena, t->job->path, places[i]);
         if (!path)
-            return no_memory(t->job);
+            return job_no_memory(t->job);
         if (file_identify(path, &identity, &absent) == OK)
             return orbax_store_open_of(&t->store, t->job, path, PROCESS_PREFIX);
     }

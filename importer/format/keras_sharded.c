@@ -331,7 +331,7 @@ static enum status keras_sharded_index(struct job *job)
     }
     s.lost = arena_array(job->arena, s.shard_count + 1, sizeof(*s.lost));
     if (!s.lost || !map_groups(&s))
-        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        job_no_memory(job);
     else
         state_metadata(job, &facts);
     for (size_t i = 0; i < s.shard_count && job->err->status == OK; i++)

@@ -94,7 +94,7 @@ static const char *codec_of(struct job *job, const struct zip_member *m,
         return NULL;
     char *kept = arena_copy(job->arena, chain, (size_t)len);
     if (!kept)
-        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        job_no_memory(job);
     return kept;
 }
 
@@ -118,7 +118,7 @@ static enum status add_tensor(struct job *job, const struct zip_member *m,
     if (*run->codec) {
         struct extent *chunk = arena_alloc(job->arena, sizeof(*chunk));
         if (!chunk)
-            return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+            return job_no_memory(job);
         *chunk = (struct extent){.offset = run->offset, .stored = run->stored};
         t.storage = STORAGE_CHUNKS;
         t.stored = run->stored;

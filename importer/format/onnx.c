@@ -124,7 +124,7 @@ bool onnx_text(struct onnx *o, const struct message_field *f, struct bytes *text
     }
     uint8_t *at = (uint8_t *)arena_alloc(job->arena, (size_t)f->len + 1);
     if (!at) {
-        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        job_no_memory(job);
         return false;
     }
     at[f->len] = '\0';

@@ -214,7 +214,7 @@ static struct onnx_file *external_file(struct onnx *o, struct bytes location)
     void *list = arena_grow(job->arena, o->external, o->external_count,
                             &o->external_space, sizeof(*o->external));
     if (!at || !list) {
-        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        job_no_memory(job);
         return NULL;
     }
     o->external = list;
@@ -342,7 +342,7 @@ static bool name_of(struct onnx *o, struct bytes *name)
     if (graph && added)
         *graph = o->graph;
     if (!graph)
-        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        job_no_memory(job);
     if (!graph || added || *graph == o->graph)
         return graph != NULL;
     o->repeated_names++;
@@ -353,7 +353,7 @@ static bool name_of(struct onnx *o, struct bytes *name)
     *name = (struct bytes){(const uint8_t *)kept, apart.len};
     text_release(&apart);
     if (!kept)
-        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        job_no_memory(job);
     return kept != NULL;
 }
 
@@ -540,7 +540,7 @@ void onnx_sparse(struct onnx *o, struct message_range range, struct bytes name)
     struct text chain = {0};
     char room[208];
     if (!s) {
-        error_set(o->job->err, ERR_MEMORY, o->job->path, NO_OFFSET, "no memory");
+        job_no_memory(o->job);
         return;
     }
     if (read_sparse(o, range, s)) {

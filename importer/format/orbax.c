@@ -126,8 +126,7 @@ static enum status emit_rest(struct orbax_item *o)
         const char *key = orbax_store_key(&o->store, i, &len);
         const char *name = orbax_name_of_key(o->job->arena, key, len);
         if (!name)
-            return error_set(o->job->err, ERR_MEMORY, o->job->path, NO_OFFSET,
-                             "no memory");
+            return job_no_memory(o->job);
         if (o->unnamed++ == 0)
             o->first_unnamed = name;
         orbax_store_emit(&o->store, i, name, len);

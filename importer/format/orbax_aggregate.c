@@ -51,7 +51,7 @@ static enum status note(struct aggregate *a, const struct flax_leaf *leaf)
     bool added;
     if (!strmap_keep(&a->item->noted, job->arena, leaf->name, leaf->name_len, &kept,
                      &added))
-        return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        return job_no_memory(job);
     return OK;
 }
 

@@ -176,7 +176,7 @@ enum status orbax_padding_read(struct orbax_item *item)
         arena_copy(job->arena, job->path, slash ? (size_t)(slash - job->path) : 0);
     const char *path = step ? orbax_path(job->arena, step, METADATA_FILE) : NULL;
     if (!path)
-        return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        return job_no_memory(job);
     if (!orbax_is_padding(path))
         return OK;
     if (orbax_read(job, path, "config", &arena, &text, &err) == OK && text.at) {

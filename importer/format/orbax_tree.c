@@ -277,7 +277,7 @@ enum status orbax_tree_mark_inner(struct job *job, struct orbax_tree *t)
 {
     struct orbax_leaf **sorted = arena_array(job->arena, t->count, sizeof(*sorted));
     if (!sorted)
-        return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        return job_no_memory(job);
     for (uint64_t i = 0; i < t->count; i++)
         sorted[i] = &t->leaves[i];
     qsort(sorted, t->count, sizeof(*sorted), by_path);

@@ -73,7 +73,7 @@ static enum status emit_facts(struct job *job, const struct safetensors_header *
         const struct safetensors_fact *f = &h->facts[i];
         char *key = arena_copy(job->arena, f->key.at, f->key.len);
         if (!key)
-            return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+            return job_no_memory(job);
         if (job_meta_text(job, key, (const char *)f->value.at, f->value.len) != OK)
             return job->err->status;
     }

@@ -43,7 +43,7 @@ static enum status state_fact(struct job *job, struct weight_map *m, const char 
     if (text_str(&key))
         job_meta_text(job, text_str(&key), (const char *)f->value.at, f->value.len);
     else
-        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        job_no_memory(job);
     text_release(&key);
     return job->err->status;
 }

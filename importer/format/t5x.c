@@ -158,7 +158,7 @@ static const struct zarr_array *array_of(struct t5x *t, const struct t5x_spec *s
     struct zarr_array *array = arena_alloc(job->arena, sizeof(*array));
     char *text = arena_copy(job->arena, s->metadata.at, s->metadata.len);
     if (!array || !text) {
-        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        job_no_memory(job);
         return NULL;
     }
     struct bytes metadata = {(const uint8_t *)text, s->metadata.len};
@@ -223,8 +223,7 @@ static enum status emit_own_site(struct t5x *t, const struct flax_leaf *leaf,
 {
     bool added = false;
     if (!strmap_add(&t->folders, site->path, strlen(site->path), &added))
-        return error_set(t->sink.job->err, ERR_MEMORY, t->sink.job->path, NO_OFFSET,
-                         "no memory");
+        return job_no_memory(t->sink.job);
     return added ? emit_site(t, leaf, said, site)
                  : list_lost(t, leaf, &site->array, "shared-folder",
                              "has the folder of an array before it");

@@ -50,12 +50,6 @@ struct bundle {
     bool big_endian;
 };
 
-static enum status no_memory(struct bundle *b)
-{
-    return error_set(b->job->err, ERR_MEMORY, b->job->path, NO_OFFSET,
-                     "no memory left to index this checkpoint");
-}
-
 /* --- recognising ------------------------------------------------------------------------ */
 
 /* Does the header of a bundle begin like this: num_shards, perhaps endianness, version? */
@@ -249,7 +243,7 @@ static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
         struct tf_slice *piece = NULL;
         uint64_t *box = arena_array(arena, 2 * (size_t)whole->rank, sizeof(*box));
         if (!list || !sums || !box) {
-            no_memory(b);
+            job_no_memory(b->job);
             return "";
         }
         list[i].origin = box;
@@ -312,7 +306,7 @@ static enum status take_tensor(struct bundle *b, struct bytes name,
         .rank = run.rank,
     };
     if (!claim.dtype)
-        return no_memory(b);
+        return job_no_memory(b->job);
     tf_check_dtype(b->job, claim.dtype, name);
     return m->n_slices ? emit_pieces(b, m, name, &run, &claim)
                        : emit_range(b, &run, name, &claim);
@@ -327,7 +321,7 @@ static enum status take_slice(struct bundle *b, struct bytes key,
         return b->job->err->status;
     enum status status = tf_slices_add(&b->slices, key, &run, b->job->arena);
     if (status == ERR_MEMORY)
-        return no_memory(b);
+        return job_no_memory(b->job);
     if (status != OK)
         job_issue(
             b->job, ISSUE_ERROR, NULL, offset, "corrupt",

@@ -113,8 +113,7 @@ bool tf_shape(struct job *job, const Tf__TensorShapeProto *shape, struct bytes n
     run->rank = (unsigned)rank;
     run->shape = arena_array(job->arena, rank, sizeof(*run->shape));
     if (!run->shape) {
-        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET,
-                  "no memory left to index this checkpoint");
+        job_no_memory(job);
         return false;
     }
     bool good = true;

@@ -49,12 +49,6 @@ enum status tf_shards_claim(struct claim *claim)
     return OK;
 }
 
-static enum status no_memory(struct tf_shards *s)
-{
-    return error_set(s->job->err, ERR_MEMORY, s->job->path, NO_OFFSET,
-                     "no memory left to index this checkpoint");
-}
-
 enum status tf_shards_open(struct tf_shards *s, struct job *job)
 {
     const char *slash = strrchr(job->path, '/');
@@ -72,7 +66,7 @@ enum status tf_shards_count(struct tf_shards *s, uint32_t count)
 {
     s->count = count;
     s->list = arena_array(s->job->arena, count, sizeof(*s->list));
-    return s->list ? OK : no_memory(s);
+    return s->list ? OK : job_no_memory(s->job);
 }
 
 const char *tf_shards_name(struct tf_shards *s)
@@ -180,7 +174,7 @@ enum status tf_shards_file(struct tf_shards *s, uint32_t shard, uint32_t *file)
     struct text text = {.limit = PATH_BYTES};
     const char *path = choose_path(s, shard, &text);
     if (!path || job_file(s->job, path, "data", &found, &why) == ERR_MEMORY)
-        no_memory(s);
+        job_no_memory(s->job);
     else if (why.status != OK)
         report_missing(s, path, &why);
     one->file = found + 1;
@@ -199,7 +193,7 @@ static enum status add_beside(struct tf_shards *s, const char *name, const char 
     text_adds(&path, name);
     if (!text_str(&path) ||
         job_file(s->job, text_str(&path), role, &file, &why) == ERR_MEMORY)
-        no_memory(s);
+        job_no_memory(s->job);
     else if (strcmp(role, "extra") == 0)
         job_issue(s->job, ISSUE_WARNING, text_str(&path), NO_OFFSET, "extra-shard",
                   "not a data file of this checkpoint, which has %lu",

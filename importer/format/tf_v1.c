@@ -98,12 +98,6 @@ struct shard {
     uint32_t file;
 };
 
-static enum status no_memory(struct v1 *v)
-{
-    return error_set(v->job->err, ERR_MEMORY, v->job->path, NO_OFFSET,
-                     "no memory left to index this checkpoint");
-}
-
 /* --- recognising ------------------------------------------------------------------------ */
 
 /* The empty key's value is a message of one message, that of a list or of versions. */
@@ -192,7 +186,7 @@ static enum status add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
     uint64_t *at = strmap_keep(&v->names, v->job->arena, (const char *)name.at, name.len,
                                &kept, &added);
     if (!at)
-        return no_memory(v);
+        return job_no_memory(v->job);
     if (!added) {
         struct tensor *known = &v->tensors[*at];
         known->listed += t.listed;
@@ -210,7 +204,7 @@ static enum status add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
     void *list =
         arena_grow(v->job->arena, v->tensors, v->count, &v->space, sizeof(*v->tensors));
     if (!list)
-        return no_memory(v);
+        return job_no_memory(v->job);
     v->tensors = list;
     v->tensors[v->count++] = t;
     return OK;
@@ -226,7 +220,7 @@ static void *unpack(struct v1 *v, const ProtobufCMessageDescriptor *type,
         return NULL;
     uint8_t *bytes = malloc(f->len ? (size_t)f->len : 1);
     if (!bytes)
-        no_memory(v);
+        job_no_memory(v->job);
     else if (source_read(in, f->at, bytes, (size_t)f->len, err) == OK)
         m = protobuf_unpack(type, (struct bytes){bytes, (size_t)f->len}, &v->message);
     free(bytes);
@@ -298,7 +292,7 @@ static bool take_box(struct v1 *v, const struct tensor *t,
     bool good = true;
     p->origin = arena_array(v->job->arena, 2 * (size_t)rank, sizeof(*p->origin));
     if (!p->origin) {
-        no_memory(v);
+        job_no_memory(v->job);
         return false;
     }
     p->shape = p->origin + rank;
@@ -362,7 +356,7 @@ static enum status take_record(struct v1 *v, const struct shard *s,
     enum status status =
         tf_slice_key(e->key, &v->key_name, v->job->arena, &extents, &rank);
     if (status == ERR_MEMORY)
-        return no_memory(v);
+        return job_no_memory(v->job);
     if (status != OK) {
         job_issue(v->job, ISSUE_ERROR, s->path, e->offset, "corrupt",
                   "a key of the table is not a slice's: left out");
@@ -386,7 +380,7 @@ static enum status take_record(struct v1 *v, const struct shard *s,
     void *list =
         arena_grow(v->job->arena, t->pieces, t->count, &t->space, sizeof(*t->pieces));
     if (!list)
-        return no_memory(v);
+        return job_no_memory(v->job);
     t->pieces = list;
     t->pieces[t->count++] = p;
     return OK;
@@ -465,7 +459,7 @@ static enum status place(struct v1 *v, const struct tensor *t, struct tensor_cla
     struct extent *list = arena_array(v->job->arena, t->count, sizeof(*list));
     claim->codec = chain_of(v, t, &a);
     if (!list || !claim->codec)
-        return no_memory(v);
+        return job_no_memory(v->job);
     for (size_t i = 0; i < t->count; i++) {
         list[i] = extent_of(&t->pieces[i], &a);
         claim->stored += list[i].stored;
@@ -496,7 +490,7 @@ static enum status emit(struct v1 *v, const struct tensor *t)
     };
     struct fault fault = check_pieces(t);
     if (!claim.dtype)
-        return no_memory(v);
+        return job_no_memory(v->job);
     tf_check_dtype(v->job, claim.dtype, t->name);
     if (fault.code)
         job_issue(v->job, ISSUE_ERROR, NULL, NO_OFFSET, fault.code,
@@ -558,7 +552,7 @@ static enum status open_shard(struct v1 *v, const char *path)
     if (job_file(v->job, path, "data", &s.file, &err) == OK)
         source_open_file(path, SOURCE_HEADERS, &source, NULL, &err);
     if (err.status == ERR_MEMORY)
-        return no_memory(v);
+        return job_no_memory(v->job);
     if (err.status != OK) {
         const bool absent = err.status == ERR_MISSING && !err.code;
         job_issue(v->job, ISSUE_ERROR, path, NO_OFFSET,
@@ -582,7 +576,7 @@ static enum status open_shards(struct v1 *v)
         text_adds(&path, text_str(&v->prefix));
         text_addf(&path, "-%05llu-of-%05llu", (unsigned long long)i,
                   (unsigned long long)v->shards);
-        status = text_str(&path) ? open_shard(v, text_str(&path)) : no_memory(v);
+        status = text_str(&path) ? open_shard(v, text_str(&path)) : job_no_memory(v->job);
     }
     text_release(&path);
     return status;
@@ -617,7 +611,7 @@ static enum status add_graph(struct v1 *v)
     const char *path = text_str(&v->prefix);
     if (path && is_listed(v, path + v->name_at) &&
         job_file(v->job, path, "graph", &file, &err) == ERR_MEMORY)
-        return no_memory(v);
+        return job_no_memory(v->job);
     return OK;
 }
 

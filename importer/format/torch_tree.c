@@ -190,7 +190,7 @@ static bool claim_name(struct walk *w, struct text *out)
         }
         if (!text_str(out) || !strmap_keep(&t->names, t->arena, out->at ? out->at : "",
                                            out->len, &kept, &added)) {
-            error_set(t->job->err, ERR_MEMORY, t->job->path, NO_OFFSET, "no memory");
+            job_no_memory(t->job);
             return false;
         }
         if (round && added)

@@ -211,7 +211,7 @@ static enum status put_place(struct torch_tree *t, const struct torch_run *run,
     struct extent *chunk = arena_alloc(t->job->arena, sizeof(*chunk));
     uint32_t *sum = arena_alloc(t->job->arena, sizeof(*sum));
     if (!chunk || !sum)
-        return error_set(t->job->err, ERR_MEMORY, t->job->path, NO_OFFSET, "no memory");
+        return job_no_memory(t->job);
     *chunk = (struct extent){
         .file = e->file, .offset = e->offset, .stored = e->stored, .bytes = e->bytes};
     *sum = run->crc;

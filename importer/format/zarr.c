@@ -210,7 +210,7 @@ static enum status record_groups(struct job *job, const struct array_tree *tree)
         if (text_str(&path))
             job_seen(job, text_str(&path), "directory", &tree->groups[i].identity, &file);
         else
-            error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+            job_no_memory(job);
     }
     text_release(&path);
     return job->err->status;
@@ -223,7 +223,7 @@ static enum status emit_all(struct job *job, const struct array_tree *tree, bool
         const struct array_site *site = &tree->sites[i];
         const char *name = shown(job, site->path, bare);
         if (!name)
-            return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+            return job_no_memory(job);
         if (array_emit_site(job, job->path, site, name, strlen(name), NULL) != OK)
             return job->err->status;
     }

@@ -9,8 +9,7 @@
 
 static enum status zero_no_memory(struct zero *z)
 {
-    return error_set(z->job->err, ERR_MEMORY, z->job->path, NO_OFFSET,
-                     "no memory left to index this checkpoint");
+    return job_no_memory(z->job);
 }
 
 bool zero_add_param(struct zero *z, const char *name, size_t len, unsigned group,

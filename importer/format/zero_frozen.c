@@ -8,7 +8,7 @@
 
 static bool no_memory(struct zero_frozen *f)
 {
-    error_set(f->job->err, ERR_MEMORY, f->job->path, NO_OFFSET, "no memory");
+    job_no_memory(f->job);
     return false;
 }
 

@@ -115,6 +115,9 @@ void job_step(struct job *, int64_t step);
 void job_run(struct job *, const char *run_directory, const char *item);
 void job_sum_kind(struct job *, const char *kind); /* "crc32c", "crc32" */
 
+/* ERR_MEMORY, into job->err: what a format returns where its own memory ends. */
+enum status job_no_memory(struct job *);
+
 /* Something wrong that does not stop the job. `path` NULL: the primary file. */
 enum issue_severity {
     ISSUE_ERROR,

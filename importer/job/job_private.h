@@ -49,7 +49,6 @@ static inline struct job_private *job_inside(struct job *job)
 }
 
 /* job.c */
-enum status job_no_memory(struct job *);
 /* A file of the checkpoint; `identity` NULL: it is not there. */
 enum status job_add_file(struct job *, const char *path, const char *role,
                          const struct file_identity *identity, uint32_t *file);

@@ -93,7 +93,7 @@ bool job_reuse(struct job *job, struct bytes header, uint64_t *data_end)
     b->layout = s->layout;
     b->metas = arena_array(job->arena, s->meta_count + 1, sizeof(*b->metas));
     if (!b->metas) {
-        error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET, "no memory");
+        job_no_memory(job);
         return true;
     }
     if (s->meta_count)
