@@ -91,11 +91,12 @@ struct batch_issue {
 
 /* Sums per module (a name's prefixes at the separator) and per dtype. */
 struct batch_module {
-    const char *module;  /* the beginning of tensor `first`'s name, or a dtype */
-    uint64_t first;      /* a tensor below it */
+    const char *module; /* the beginning of tensor `first`'s name, or a dtype */
+    uint64_t parameters, nbytes;
+    uint32_t tensors;
+    uint32_t first;      /* a tensor below it */
     uint32_t len, depth; /* bytes; components */
     uint32_t length;     /* characters */
-    uint64_t tensors, parameters, nbytes;
 };
 
 /* The same with modules that are alike as one: layers.{0..31}.mlp. */

@@ -113,11 +113,12 @@ static bool make_room(struct summing *s)
         return false;
     struct batch_module *list = realloc(s->list, space * sizeof(*list));
     s->list = list ? list : s->list;
-    uint32_t *index = list ? calloc(space * 2, sizeof(*index)) : NULL;
-    if (!index)
+    if (!list)
         return false;
-    free(s->index);
-    s->index = index;
+    free(s->index); /* it is made anew from the list */
+    s->index = calloc(space * 2, sizeof(*s->index));
+    if (!s->index)
+        return false;
     s->space = space;
     for (uint64_t i = 0; i < s->count; i++)
         *find(s, list[i].module, list[i].len) = (uint32_t)i + 1;
@@ -159,7 +160,7 @@ static struct batch_module *sum_for(struct summing *s, const char *key, size_t l
                                               .len = (uint32_t)len,
                                               .length = characters(key, len),
                                               .depth = depth,
-                                              .first = tensor};
+                                              .first = (uint32_t)tensor};
     return &s->list[s->count++];
 }
 
@@ -373,7 +374,8 @@ void meta_digest(struct batch *b)
 enum status layout_finish(struct job *job, struct error *err)
 {
     struct batch_layout *l = job_inside(job)->layout;
-    if (pack_all(job) != OK || add_up(job, l) != OK || layout_fold(job, l) != OK)
+    /* Folding takes most memory: nothing is kept of sums then. */
+    if (pack_all(job) != OK || layout_fold(job, l) != OK || add_up(job, l) != OK)
         return error_set(err, ERR_MEMORY, job->path, NO_OFFSET,
                          "no memory left to index this checkpoint");
     l->logical = digest_logical(l);
