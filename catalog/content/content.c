@@ -251,8 +251,9 @@ static enum status compute(const struct content_work *w, int64_t checkpoint,
     if (prepare(w->db, "INSERT OR IGNORE INTO content_hashes(hash) VALUES (?1)", &run.put,
                 err) == OK &&
         prepare(w->db,
+                /* No SELECT of rows: before a trigger it would make a table of them. */
                 "INSERT OR REPLACE INTO tensor_hashes"
-                " SELECT ?1, id FROM content_hashes WHERE hash = ?2",
+                " VALUES (?1, (SELECT id FROM content_hashes WHERE hash = ?2))",
                 &run.link, err) == OK)
         run_checkpoint(&run, checkpoint, w->again, NULL, err);
     sqlite3_finalize(run.put);
