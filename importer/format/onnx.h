@@ -1,6 +1,6 @@
 /*
  * onnx.h - the inside of the ONNX reader: onnx.c walks the model and finds the tensors,
- * onnx_tensor.c says where the elements of one are.
+ * onnx_tensor.c says where the elements of one are, onnx_external.c those in other files.
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_ONNX_H
 #define CKPTDB_IMPORTER_FORMAT_ONNX_H
@@ -52,6 +52,13 @@ bool onnx_text(struct onnx *, const struct message_field *, struct bytes *text);
 
 /* The message at hand as a StringStringEntryProto: its texts, empty where there is none. */
 void onnx_pair(struct onnx *, struct bytes *key, struct bytes *value);
+
+/* Where the elements of a TensorProto with external data are; `shown` is its name, for messages.
+ * False: nowhere, which an issue tells. */
+bool onnx_external(struct onnx *, struct message_range, const char *shown,
+                   struct tensor_claim *, uint64_t nbytes);
+/* What was left out with each file that is not there. */
+void onnx_external_report(struct onnx *);
 
 /* Emit a TensorProto under its own name, or under `name` where that is given. */
 void onnx_tensor(struct onnx *, struct message_range, struct bytes name);

@@ -12,10 +12,9 @@
  * A packed run of fixed width is as good as raw data; all else is decoded from the message on
  * reading (codec/field.c, varints.c).
  *
- * External data stays below the model's folder. A tensor whose data is not there has no row: onnx
- * refuses such a model, and a row would be a tensor that nobody has.
+ * Data in files of its own: onnx_external.c.
  *
- * Source: onnx.proto, ExternalData.md of ONNX.
+ * Source: onnx.proto.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -146,128 +145,6 @@ static bool read_tensor(struct onnx *o, struct message_range range, struct tenso
     }
     onnx_leave(o, outer);
     return o->job->err->status == OK;
-}
-
-/* --- external data -------------------------------------------------------------------------- */
-
-struct place {
-    struct bytes location;
-    uint64_t offset, length;
-    bool has_length, bad; /* a number that is none */
-};
-
-static bool decimal(struct bytes text, uint64_t *value)
-{
-    *value = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        const unsigned digit = (unsigned)text.at[i] - '0';
-        if (digit > 9 || !mul_u64(*value, 10, value) || !add_u64(*value, digit, value))
-            return false;
-    }
-    return text.len != 0 && *value <= INT64_MAX;
-}
-
-static bool text_is(struct bytes text, const char *word)
-{
-    return text.len == strlen(word) && memcmp(text.at, word, text.len) == 0;
-}
-
-/* A key and a value of external_data. */
-static void read_entry(struct onnx *o, struct place *p)
-{
-    struct bytes key, value;
-    onnx_pair(o, &key, &value);
-    if (text_is(key, "location"))
-        p->location = value;
-    else if (text_is(key, "offset"))
-        p->bad |= !decimal(value, &p->offset);
-    else if (text_is(key, "length"))
-        p->bad |= !(p->has_length = decimal(value, &p->length));
-}
-
-static bool read_place(struct onnx *o, const struct tensor *t, struct place *p)
-{
-    struct message_field f;
-    *p = (struct place){.location = {(const uint8_t *)"", 0}};
-    const struct message_range outer = onnx_enter(o, t->range);
-    while (onnx_next(o, &f)) {
-        if (f.number != 13 || f.wire != WIRE_BYTES)
-            continue;
-        const struct message_range all = onnx_enter(o, onnx_contents(&f));
-        read_entry(o, p);
-        onnx_leave(o, all);
-    }
-    onnx_leave(o, outer);
-    return o->job->err->status == OK;
-}
-
-/* The file of a location, opened at its first mention; NULL without memory. */
-static struct onnx_file *external_file(struct onnx *o, struct bytes location)
-{
-    struct job *job = o->job;
-    struct error err = {.offset = NO_OFFSET};
-    struct source *s = NULL;
-    bool added;
-    uint64_t *at = strmap_add(&o->files, (const char *)location.at, location.len, &added);
-    if (at && !added)
-        return &o->external[*at];
-    void *list = arena_grow(job->arena, o->external, o->external_count,
-                            &o->external_space, sizeof(*o->external));
-    if (!at || !list) {
-        job_no_memory(job);
-        return NULL;
-    }
-    o->external = list;
-    *at = o->external_count;
-    struct onnx_file *file = &o->external[o->external_count++];
-    *file = (struct onnx_file){.location = (const char *)location.at};
-    file->lost = memchr(location.at, '\0', location.len) ||
-                 job_open(job, file->location, "data", &s, &file->file, &err) != OK;
-    if (!file->lost)
-        file->size = s->size;
-    else if (err.status == OK)
-        job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "corrupt",
-                  "the location of external data holds a NUL byte");
-    else
-        job_issue_error(job, ISSUE_ERROR, &err);
-    return file;
-}
-
-/* Where the elements are; false: nowhere, which an issue tells. */
-static bool place_external(struct onnx *o, const struct tensor *t, const char *name,
-                           struct tensor_claim *claim, uint64_t nbytes)
-{
-    struct place p;
-    uint64_t end;
-    if (!read_place(o, t, &p))
-        return false;
-    if (!p.location.len || p.bad) {
-        job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "bad-external",
-                  "tensor \"%s\": its external data has %s", name,
-                  p.bad ? "an offset or a length that is no number" : "no location");
-        return false;
-    }
-    struct onnx_file *file = external_file(o, p.location);
-    if (!file)
-        return false;
-    if (file->lost) {
-        file->tensors++;
-        return false;
-    }
-    if (!p.has_length)
-        p.length = file->size > p.offset ? file->size - p.offset : 0;
-    if (!add_u64(p.offset, p.length, &end) || end > file->size) {
-        job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "truncated",
-                  "tensor \"%s\": its data ends past the end of %s", name,
-                  file->location);
-        return false;
-    }
-    /* What has no length of its own goes on to the end of the file. */
-    claim->storage = STORAGE_RANGE;
-    claim->file = file->file;
-    claim->offset = p.offset;
-    claim->stored = p.has_length || p.length < nbytes ? p.length : nbytes;
-    return true;
 }
 
 /* --- data in the model ---------------------------------------------------------------------- */
@@ -418,7 +295,7 @@ static void emit(struct onnx *o, struct tensor *t)
         return;
     }
     claim.dtype = holder->dtype;
-    if (!(t->external ? place_external(o, t, name, &claim, nbytes)
+    if (!(t->external ? onnx_external(o, t->range, name, &claim, nbytes)
                       : place_inside(o, t, &claim, holder, nbytes, codec)))
         return;
     if (!name_of(o, &t->name))
@@ -588,11 +465,7 @@ void onnx_finish(struct onnx *o)
                       "%" PRIu64
                       " tensors have raw data and a list of numbers: the raw data counts",
                       o->two_holders);
-        for (size_t i = 0; i < o->external_count; i++)
-            if (o->external[i].lost)
-                job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-data",
-                          "%" PRIu64 " tensors are left out: their data is in \"%.200s\"",
-                          o->external[i].tensors, o->external[i].location);
+        onnx_external_report(o);
     }
     strmap_release(&o->names);
     strmap_release(&o->files);

@@ -23,3 +23,15 @@ sleep 0.01 && printf 'head0123456789abcdef' >ext/w.bin
 value ext/m.onnx w
 rm ext/w.bin
 value ext/m.onnx w
+echo '-- ... in links: out of the folder is said, below it and into the blobs of a cache is not'
+mkdir -p links/out links/below/data links/hub/snapshots/1 links/hub/blobs links/else
+data=links/else/w.bin
+cp "$cases/y_external/w.bin" $data
+for c in out below hub/snapshots/1; do cp "$cases/y_external/m.onnx" links/$c/m.onnx; done
+ln -s ../else/w.bin links/out/w.bin
+cp $data links/below/data/1 && ln -s data/1 links/below/w.bin
+cp $data links/hub/blobs/f00d && ln -s ../../blobs/f00d links/hub/snapshots/1/w.bin
+mv links/hub/snapshots/1/m.onnx links/hub/blobs/c0de && ln -s ../../blobs/c0de links/hub/snapshots/1/m.onnx
+"$CKPTDB_BIN" -d links.db import links
+"$CKPTDB_BIN" -d links.db "SELECT replace(path, '$PWD/', ''), severity, code, message FROM issue"
+"$CKPTDB_BIN" -d links.db "SELECT count(*) FROM tensor WHERE storage = 'range'"
