@@ -26,7 +26,8 @@ enum sequence {
 
 struct pco {
     struct pco_latents latents[SEQUENCES];
-    uint16_t count[1 << PCO_SIZE_LOG];
+    uint16_t weight[1 << PCO_SIZE_LOG];
+    uint64_t numbers; /* of the chunk */
     const struct codec_step *step;
     struct pco_bits bits;
     uint8_t major, uniform; /* version; the type of all chunks, or 0 */
@@ -162,7 +163,7 @@ static pco_fault read_tables(struct pco *p)
     lay_out(p);
     for (unsigned i = 0; i < SEQUENCES && !fault; i++)
         if (p->used[i])
-            fault = pco_read_bins(&p->latents[i], p->count, &p->bits);
+            fault = pco_read_bins(&p->latents[i], p->numbers, p->weight, &p->bits);
     if (!fault && !pco_align(&p->bits))
         fault = "bits that should be zeros, before a page";
     for (unsigned i = 0; i < SEQUENCES && !fault; i++)
@@ -186,9 +187,10 @@ static pco_fault read_sequence(struct pco *p, enum sequence which, unsigned stor
     return pco_read_batch(l, p->latents[DELTA].value, stored, count, &p->bits);
 }
 
-static pco_fault read_numbers(struct pco *p, uint64_t left, uint8_t *out)
+static pco_fault read_numbers(struct pco *p, uint8_t *out)
 {
     pco_fault fault = NULL;
+    uint64_t left = p->numbers;
     while (left && !fault) {
         unsigned count = left < PCO_BATCH ? (unsigned)left : PCO_BATCH;
         uint64_t after = left > p->delta.states ? left - p->delta.states : 0;
@@ -247,8 +249,8 @@ static enum status read_chunk(struct pco *p, uint8_t *out, size_t room, size_t *
         return OK;
     if (!pco_type_find(byte, &p->type) || (p->uniform && byte != p->uniform))
         return fail(p, "numbers of a type that is not known, or not the file's", err);
-    uint64_t count = pco_take(&p->bits, 24) + 1;
-    *made = (size_t)count * (p->type.width / 8);
+    p->numbers = pco_take(&p->bits, 24) + 1;
+    *made = (size_t)p->numbers * (p->type.width / 8);
     if (*made > room)
         return OK;
     pco_fault fault = read_mode(p);
@@ -259,7 +261,7 @@ static enum status read_chunk(struct pco *p, uint8_t *out, size_t room, size_t *
     if (!fault)
         fault = read_tables(p);
     if (!fault)
-        fault = read_numbers(p, count, out);
+        fault = read_numbers(p, out);
     return fault ? fail(p, fault, err) : OK;
 }
 

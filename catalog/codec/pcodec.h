@@ -100,9 +100,10 @@ struct pco_latents {
 /* What a function finds wrong; NULL: nothing. */
 typedef const char *pco_fault;
 
-/* What is said of a sequence for a chunk; `count` has room for as many numbers as there are states
- * in the largest table. */
-pco_fault pco_read_bins(struct pco_latents *l, uint16_t *count, struct pco_bits *b);
+/* What is said of a sequence for a chunk of so many numbers; `weight` has room for as many as there
+ * are states in the largest table. */
+pco_fault pco_read_bins(struct pco_latents *l, uint64_t numbers, uint16_t *weight,
+                        struct pco_bits *b);
 /* What is said of it for a page. */
 pco_fault pco_read_page(struct pco_latents *l, struct pco_bits *b);
 /* A batch of `count` values, of which `stored` are stored. `lookbacks`: as many. */

@@ -31,6 +31,11 @@ bool pco_align(struct pco_bits *b)
 #define SIZE_LOG_BITS 4
 #define BINS_BITS     15
 
+/* Of a table for one number, and for each more: pco makes no more than four. A file of chunks that
+ * each have few numbers and a large table would keep a processor busy for hours. */
+#define STATES_LEAST 64
+#define STATES_MORE  16
+
 /* Bits that can say 0 to `width`, a power of two. */
 static unsigned offset_bits(unsigned width)
 {
@@ -38,8 +43,8 @@ static unsigned offset_bits(unsigned width)
 }
 
 /* States are given to bins in an order of steps of about 3/5 of the table, so that those of one
- * are far from each other. `count` says how many each has; a state's `next` is its bin for now. */
-static pco_fault spread(struct pco_latents *l, uint16_t *count, struct pco_bits *b)
+ * are far from each other. `weights`: how many each has; a state's `next` is its bin for now. */
+static pco_fault spread(struct pco_latents *l, uint16_t *weights, struct pco_bits *b)
 {
     const uint32_t size = UINT32_C(1) << l->size_log, stride = size * 3 / 5 | 1;
     uint32_t step = 0;
@@ -53,7 +58,7 @@ static pco_fault spread(struct pco_latents *l, uint16_t *count, struct pco_bits 
             return "an offset is wider than its numbers";
         if (weight > size - step)
             return "its bins have more states than there are";
-        count[bin] = (uint16_t)weight;
+        weights[bin] = (uint16_t)weight;
         for (; weight; weight--, step++)
             l->table[stride * step & (size - 1)] =
                 (struct pco_state){lower, (uint16_t)bin, 0, (uint8_t)offset};
@@ -63,32 +68,35 @@ static pco_fault spread(struct pco_latents *l, uint16_t *count, struct pco_bits 
 
 /* The states of a bin with w of them are its numbers w to 2 w - 1, in order; so many bits are
  * read that the number is one of a state of the table. */
-static void link_states(struct pco_latents *l, uint16_t *count)
+static void link_states(struct pco_latents *l, uint16_t *weights)
 {
     const uint32_t size = UINT32_C(1) << l->size_log;
     for (uint32_t i = 0; i < size; i++) {
         struct pco_state *s = &l->table[i];
-        uint32_t number = count[s->next]++;
+        uint32_t number = weights[s->next]++;
         s->bits = (uint8_t)(__builtin_clz(number) - __builtin_clz(size));
         s->next = (uint16_t)((number << s->bits) - size);
     }
 }
 
-pco_fault pco_read_bins(struct pco_latents *l, uint16_t *count, struct pco_bits *b)
+pco_fault pco_read_bins(struct pco_latents *l, uint64_t numbers, uint16_t *weight,
+                        struct pco_bits *b)
 {
     l->size_log = (unsigned)pco_take(b, SIZE_LOG_BITS);
     l->bins = (uint32_t)pco_take(b, BINS_BITS);
     if (l->size_log > PCO_SIZE_LOG || l->bins > UINT32_C(1) << l->size_log)
         return "more bins than states, or a table that is too large";
+    if (UINT64_C(1) << l->size_log > STATES_LEAST + STATES_MORE * numbers)
+        return "a table of many more states than there are numbers";
     if (l->bins < 2 && l->size_log)
         return "a table for less than two bins";
     if (!l->bins) {
         l->table[0] = (struct pco_state){0};
         return NULL; /* nothing is stored */
     }
-    pco_fault fault = spread(l, count, b);
+    pco_fault fault = spread(l, weight, b);
     if (!fault)
-        link_states(l, count);
+        link_states(l, weight);
     return fault;
 }
 
