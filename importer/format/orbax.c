@@ -18,6 +18,8 @@
 
 #include <string.h>
 
+#include "importer/format/flax_evidence.h"
+
 /* What stands for how many bits of evidence. One alone is enough but for those that
  * others have, too. */
 static const struct {
@@ -51,6 +53,21 @@ static bool has_placeholders(const struct probe_dir *p)
            probe_holds(&file, "PLACEHOLDER://");
 }
 
+/* Nothing but the tree, all leaves in it: what Flax had older Orbax write of arrays on one device. */
+static bool is_tree_alone(const struct probe_dir *p)
+{
+    static const char *const others[] = {"commit_success.txt", "_CHECKPOINT_METADATA"};
+    if (p->dir_count || !probe_dir_has_file(p, "checkpoint"))
+        return false;
+    for (uint64_t i = 0; i < p->file_count; i++)
+        if (strcmp(p->files[i], "checkpoint") != 0 &&
+            strcmp(p->files[i], others[0]) != 0 && strcmp(p->files[i], others[1]) != 0)
+            return false;
+    const struct bytes head = p->peek(p, "checkpoint");
+    const uint64_t size = head.len < PROBE_HEAD_BYTES ? head.len : UINT64_MAX;
+    return flax_evidence(head, size) >= 64;
+}
+
 static int orbax_probe(const struct probe_dir *p)
 {
     bool process = has_process(p), strong = process;
@@ -68,7 +85,9 @@ static int orbax_probe(const struct probe_dir *p)
                      probe_dir_has_file(p, "checkpoint"));
     if (strong || database)
         return bits;
-    return has_placeholders(p) ? 104 : 0;
+    if (has_placeholders(p))
+        return 104;
+    return is_tree_alone(p) ? 64 : 0; /* T5X's steps look so, and more so */
 }
 
 /* --- the tree ----------------------------------------------------------------------- */
