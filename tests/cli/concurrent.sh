@@ -19,15 +19,18 @@ mkfifo hold
 exec 5>hold
 echo "BEGIN IMMEDIATE; SELECT 'mine';" >&5
 until_there mine held
-for each in 'forget 1' 'hash --again' verify "DELETE FROM ruleset WHERE name = 'x'"; do
-    case $each in DELETE*) set -- "$each" ;; *) set -- $each ;; esac
+waits() {
     "$CKPTDB_BIN" "$@" >out 2>&1 &
     until_there waiting out
     kill -INT $!
     begin=$(date +%s)
     wait $!
-    echo "$each: status $?$([ $(($(date +%s) - begin)) -lt 8 ] && echo ', soon')"
+    echo "$*: status $?$([ $(($(date +%s) - begin)) -lt 8 ] && echo ', soon')"
     grep waiting out
-done
+}
+waits forget 1
+waits hash --again
+waits verify
+waits "DELETE FROM ruleset WHERE name = 'x'"
 exec 5>&-
 wait

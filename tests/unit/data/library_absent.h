@@ -61,8 +61,7 @@
     {"zstd:10",
      BYTES("\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f\x70\x71\x72\x73"
            "\x74\x75\x76\x77\x78"),
-     ERR_IO,
-     "zstd needs libzstd.so.1, which is not installed (Debian package libzstd1)"},
+     ERR_IO, "zstd needs libzstd.so.1, which is not installed (Debian package libzstd1)"},
     {"zstd:10",
      BYTES("\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f\x70\x71\x72\x73"
            "\x74\x75\x76\x77\x78"),
