@@ -160,7 +160,11 @@ static int print_object(struct inferring *i)
         text_addf(&out, ",\n \"%s\": ", lists[k]);
         put_pairs(i, lists[k], &out);
     }
-    text_addf(&out, ",\n \"check\": %s}\n", text_str(&i->check));
+    text_addf(&out, ",\n \"check\": %s}", text_str(&i->check));
+    for (size_t k = 0; i->session->mode == MODE_JSONL && k < out.len; k++)
+        if (out.at[k] == '\n') /* between values: an object a line */
+            out.at[k] = ' ';
+    text_addc(&out, '\n');
     const bool good = text_str(&out);
     if (good)
         fwrite(out.at, 1, out.len, i->session->out);

@@ -226,13 +226,20 @@ static bool is_json_list(const char *text, size_t len)
     return j.type == JSON_END;
 }
 
+/* A list may be written over several lines, which lie between its values; a row has one. */
+static void add_in_one_line(struct text *out, const char *json, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        text_addc(out, strchr("\r\n", json[i]) ? ' ' : json[i]);
+}
+
 static void json_column(struct render *r, int column, struct text *out)
 {
     const bool text = sqlite3_column_type(r->stmt, column) == SQLITE_TEXT;
     const char *value = text ? (const char *)sqlite3_column_text(r->stmt, column) : NULL;
     const size_t len = text ? (size_t)sqlite3_column_bytes(r->stmt, column) : 0;
     if (r->listing && is_json_column(r->names[column]) && is_json_list(value, len))
-        text_add(out, value, len);
+        add_in_one_line(out, value, len);
     else
         json_value(r->stmt, column, out);
 }

@@ -34,3 +34,6 @@ open("t.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + b"abcdab
 END
 run import t.safetensors
 run --json dedup
+echo '-- an object a line'
+"$CKPTDB_BIN" --jsonl map show t5_to_t5x | wc -l
+"$CKPTDB_BIN" --jsonl map infer t.safetensors t.safetensors | wc -l
