@@ -401,9 +401,10 @@ static bool has_folder_key(struct assignment *a)
     while (folders.mask / 16 < t->rows && folders.mask < UINT32_MAX)
         folders.mask = folders.mask * 2 + 1;
     folders.word = calloc(folders.mask / 64 + 1, sizeof(*folders.word));
-    t->failed = t->failed || !folders.word;
-    if (t->failed)
+    if (!folders.word) {
+        t->failed = true;
         return false;
+    }
     sift_folders(t, &folders, NULL);
     for (size_t i = 0; i < t->rows && !t->failed; i++) {
         struct map_text name = t->row[i].new_name;

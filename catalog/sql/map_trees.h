@@ -7,18 +7,23 @@
 
 #include "catalog/sql/map_load.h"
 
+/* In the order of `place`, and empty containers after all others. */
+struct map_kept {
+    sqlite3_int64 layout;
+    struct map_tree tree;
+    size_t leaves; /* of the tree, without empty containers */
+};
+
 struct map_trees {
     struct arena arena;
-    struct kept_tree **list;
+    struct map_kept **list;
     size_t count, space;
     struct strmap layouts; /* their places in the list */
 };
 
-/* As map_load_leaves(), of the layout of a checkpoint. What is kept is read once, and names are matched
- * each time. */
-int map_trees_load(struct map_trees *, struct map_statements *, const struct dialect *,
-                   struct rules *, const struct map_source *, struct map_task *,
-                   struct map_tree *);
+/* The tree of a checkpoint's layout. NULL: it is not kept, for want of room. An SQLite code. */
+int map_trees_get(struct map_trees *, struct map_statements *, const struct map_source *,
+                  const struct map_kept **);
 void map_trees_release(struct map_trees *);
 
 #endif

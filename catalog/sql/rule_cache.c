@@ -121,20 +121,22 @@ static struct rule_set *cache_take(struct rule_cache *cache, const char *bound)
     return NULL;
 }
 
-/* The set made of the rows as they are: the one there was (it is taken), if it is. NULL: *why. */
+/* The set made of the rows as they are; `was`, which is taken, if they are the same. NULL: *why. */
 static struct rule_set *renewed(sqlite3 *db, const char *bound, struct rule_set *was,
                                 char **why)
 {
     struct text rows = {0};
     struct rule_set *set = NULL;
-    if (!rule_load_rows(db, bound, &rows))
+    bool read = rule_load_rows(db, bound, &rows);
+    bool same = read && was && was->rows_len == rows.len &&
+                memcmp(was->rows, text_str(&rows), rows.len) == 0;
+    if (!read)
         *why = sqlite3_mprintf("%s", sqlite3_errmsg(db));
-    else if (was && was->rows_len == rows.len &&
-             memcmp(was->rows, text_str(&rows), rows.len) == 0)
-        set = rule_set_hold(was);
-    else
+    else if (!same)
         set = set_new(db, bound, &rows, why);
     text_release(&rows);
+    if (same)
+        return was;
     rule_set_drop(was);
     return set;
 }

@@ -406,9 +406,17 @@ static int load_leaves(struct map_cursor *c, const struct map_source *of,
                        struct map_tree *out)
 {
     struct map_statements *m = &((struct map_table *)c->base.pVtab)->statements;
-    if (again || c->questions > 1)
-        return map_trees_load(&c->trees, m, c->dialect, rules, of, t, out);
-    return map_load_leaves(m, c->dialect, rules, of->id, t, out);
+    const struct map_kept *kept = NULL;
+    int rc =
+        again || c->questions > 1 ? map_trees_get(&c->trees, m, of, &kept) : SQLITE_OK;
+    if (rc != SQLITE_OK || !kept)
+        return rc != SQLITE_OK ? rc
+                               : map_load_leaves(m, c->dialect, rules, of->id, t, out);
+    *out = kept->tree;
+    if (rules || !c->dialect->containers)
+        out->count = kept->leaves;
+    return !rules || map_match_leaves(c->dialect, rules, t, out) ? SQLITE_OK
+                                                                 : SQLITE_NOMEM;
 }
 
 /* Settle the map for the sources of a layout. */
