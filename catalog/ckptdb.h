@@ -443,6 +443,9 @@ void ckptdb_free(void *);
 typedef struct ckptdb_inferred ckptdb_inferred;
 enum ckptdb_status ckptdb_infer(ckptdb *, int64_t a, int64_t b, ckptdb_inferred **out,
                                 struct ckptdb_error *);
+/* The same on so many threads; 0: one a core, as above. */
+enum ckptdb_status ckptdb_infer_on(ckptdb *, int64_t a, int64_t b, unsigned threads,
+                                   ckptdb_inferred **out, struct ckptdb_error *);
 void ckptdb_inferred_close(ckptdb_inferred *);
 
 struct ckptdb_inferred_info {

@@ -87,13 +87,19 @@ struct infer_probe {
     bool sample;
 };
 
+/* ERR_UNSUPPORTED, ERR_ARGUMENT, ERR_VALUE, ERR_LIMIT: a tensor has none. */
+struct infer_digest {
+    enum status status;
+    char text[DIGEST_TEXT];
+};
+
 struct infer_task {
     struct arena *arena;
     struct infer_list a, b;
-    /* Its digest. ERR_UNSUPPORTED, ERR_ARGUMENT, ERR_VALUE, ERR_LIMIT: it has none; any other error
-     * (what cannot be read, what changed) ends all. NULL: contents are compared by their hashes alone. */
-    enum status (*digest)(void *context, const struct infer_probe *,
-                          char out[DIGEST_TEXT], struct error *);
+    /* Their digests, worked out on all cores. What ends it is what cannot be read, what changed, memory,
+     * an interruption. NULL: contents are compared by their hashes alone. */
+    enum status (*digest)(void *context, const struct infer_probe *, size_t count,
+                          struct infer_digest *out, struct error *);
     void *context;
     /* Out: */
     struct infer_pair *pair;

@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/base/work.h"
 #include "catalog/read/tensor_stream.h"
 
 #define SAMPLES      16   /* of a tensor */
 #define SAMPLE_RUN   16   /* elements of each */
 #define SAMPLE_WHOLE 4096 /* elements: a smaller tensor is its own sample */
+#define ROUND_MOST   1024 /* tensors that are described at once */
 
 struct inferring {
     struct inferred *out;
@@ -125,27 +127,121 @@ static enum status load(struct inferring *i, const struct infer_probe *p,
     return err->status;
 }
 
-static enum status digest_tensor(void *context, const struct infer_probe *p,
-                                 char out[DIGEST_TEXT], struct error *err)
+/* A probe on its way: described on the caller's thread (a connection is one thread's), read on any. */
+struct probing {
+    const struct infer_probe *probe;
+    struct stored_tensor tensor;
+    struct dtype to;
+    struct error err; /* of describing it */
+};
+
+struct round {
+    struct inferring *inferring;
+    struct probing *at;
+    struct infer_digest *out;
+};
+
+/* What was read, or why not. */
+struct reading {
+    struct digest_block hash;
+    struct error err;
+};
+
+static void describe(struct inferring *i, const struct infer_probe *p,
+                     struct arena *arena, struct probing *out)
+{
+    *out = (struct probing){.probe = p, .err = {.offset = NO_OFFSET}};
+    if (p->dtype)
+        dtype_find(p->dtype, &out->to);
+    load(i, p, arena, &out->tensor, &out->err);
+}
+
+static void read_probe(const struct probing *p, struct reading *out)
+{
+    const struct dtype *to = p->probe->dtype ? &p->to : NULL;
+    out->err = p->err;
+    if (out->err.status != OK)
+        return;
+    if (p->probe->sample && p->tensor.elements > SAMPLE_WHOLE)
+        hash_sample(&p->tensor, to, &out->hash, &out->err);
+    else
+        hash_whole(&p->tensor, to, &out->hash, &out->err);
+}
+
+/* What cannot be done with a tensor is no digest. What cannot be read is no answer at all. */
+static enum status take_reading(const struct reading *r, struct infer_digest *out,
+                                struct error *err)
+{
+    const enum status status = r->err.status;
+    out->status = status;
+    if (status == OK)
+        digest_print(&r->hash, out->text);
+    else if (status != ERR_UNSUPPORTED && status != ERR_ARGUMENT && status != ERR_VALUE &&
+             status != ERR_LIMIT)
+        *err = r->err;
+    return err->status;
+}
+
+static void *make_reading(void *context, uint64_t number, uint64_t *bytes)
+{
+    const struct round *r = context;
+    struct reading *made = calloc(1, sizeof(*made));
+    *bytes = sizeof(*made);
+    if (made)
+        read_probe(&r->at[number], made);
+    return made;
+}
+
+static enum status take_made(void *context, uint64_t number, void *thing,
+                             struct error *err)
+{
+    const struct round *r = context;
+    return take_reading(thing, &r->out[number], err);
+}
+
+static bool round_stopped(void *context)
+{
+    const struct inferred *out = ((const struct round *)context)->inferring->out;
+    return out->stop && out->stop(out->context);
+}
+
+/* One is read here: a thread for it would take longer than most. */
+static enum status run_round(struct round *r, size_t count, struct error *err)
+{
+    const struct work w = {.count = count,
+                           .threads = r->inferring->out->threads,
+                           .context = r,
+                           .make = make_reading,
+                           .take = take_made,
+                           .drop = free,
+                           .stop = round_stopped};
+    struct reading one = {0};
+    if (round_stopped(r))
+        return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    if (count > 1)
+        return work_run(&w, err);
+    read_probe(r->at, &one);
+    return take_reading(&one, r->out, err);
+}
+
+static enum status digest_tensors(void *context, const struct infer_probe *probe,
+                                  size_t count, struct infer_digest *out,
+                                  struct error *err)
 {
     struct inferring *i = context;
-    struct arena arena = {0};
-    struct stored_tensor t = {0};
-    struct digest_block hash;
-    struct dtype room;
-    if (i->out->stop && i->out->stop(i->out->context))
-        return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
-    if (p->dtype)
-        dtype_find(p->dtype, &room);
-    if (load(i, p, &arena, &t, err) == OK) {
-        if (p->sample && t.elements > SAMPLE_WHOLE)
-            hash_sample(&t, p->dtype ? &room : NULL, &hash, err);
-        else
-            hash_whole(&t, p->dtype ? &room : NULL, &hash, err);
+    const size_t most = count < ROUND_MOST ? count : ROUND_MOST;
+    struct probing *at = calloc(most + 1, sizeof(*at));
+    if (!at)
+        return error_memory(err);
+    for (size_t from = 0; from < count && err->status == OK; from += most) {
+        const size_t n = count - from < most ? count - from : most;
+        struct arena arena = {0};
+        for (size_t k = 0; k < n; k++)
+            describe(i, &probe[from + k], &arena, &at[k]);
+        run_round(&(struct round){i, at, out + from}, n, err);
+        arena_release(&arena);
     }
-    arena_release(&arena);
-    if (err->status == OK)
-        digest_print(&hash, out);
+    free(at);
     return err->status;
 }
 
@@ -225,7 +321,7 @@ static void infer(sqlite3 *db, struct inferring *i, struct error *err)
         return;
     i->cache = file_cache_new();
     if (!r->names_only && i->cache)
-        t->digest = digest_tensor;
+        t->digest = digest_tensors;
     t->context = i;
     if (infer_pairs(t, err) != OK)
         return;

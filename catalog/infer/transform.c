@@ -25,6 +25,7 @@
 #define SPLIT_MAX   64  /* sizes that an operation lists */
 #define HEAD_MAX    512 /* elements of an attention head */
 #define OPS_BYTES   256
+#define TAKE_BYTES  96
 #define TRIED_FIRST 32 /* operations that were right before are tried before others */
 
 struct transforms {
@@ -33,6 +34,8 @@ struct transforms {
         sampled[2];    /* "dtype shape digest" to the first tensor of a side, plus 1 */
     uint32_t *next[2]; /* the next one with the same, plus 1 */
     struct strmap classes[2]; /* "dtype shape" that have been sampled */
+    struct strmap tried;      /* what try_ahead() was called for */
+    struct strmap ahead;      /* probes to where their digests are (ahead_key) */
     const char *right[TRIED_FIRST];
     unsigned rights;
     size_t misses, hits;
@@ -60,19 +63,66 @@ static bool is_used(const struct transforms *x, bool of_b, size_t at)
     return of_b ? x->task->used_b[at] : x->task->used_a[at] != 0;
 }
 
+/* --- digests ----------------------------------------------------------------------------------- */
+
+static bool ahead_key(struct text *out, const struct infer_probe *p)
+{
+    return text_addf(out, "%d %zu %d %s %s", p->of_b, p->at, p->sample,
+                     p->dtype ? p->dtype : "-", p->ops ? p->ops : "-") &&
+           text_str(out);
+}
+
+static struct infer_digest *digests_of(struct transforms *x, const struct infer_probe *p,
+                                       size_t count)
+{
+    struct infer_digest *d = arena_array(x->task->arena, count + 1, sizeof(*d));
+    if (!d)
+        no_room(x);
+    return d && x->task->digest(x->task->context, p, count, d, x->err) == OK ? d : NULL;
+}
+
+/* Work digests out at once, on all cores, that are then asked for one by one. */
+static void look_ahead(struct transforms *x, const struct infer_probe *p, size_t count)
+{
+    const struct infer_digest *d = count ? digests_of(x, p, count) : NULL;
+    struct text key = {0};
+    for (size_t i = 0; d && i < count && !stopped(x); i++) {
+        const char *kept;
+        bool added;
+        text_reset(&key);
+        uint64_t *value =
+            ahead_key(&key, &p[i])
+                ? strmap_keep(&x->ahead, x->task->arena, key.at, key.len, &kept, &added)
+                : NULL;
+        const struct infer_digest *there = &d[i];
+        if (value)
+            memcpy(value, &there, sizeof(there)); /* the map holds numbers */
+        else
+            no_room(x);
+    }
+    text_release(&key);
+}
+
 /* False: it has no such digest. */
 static bool digest_of(struct transforms *x, const struct infer_probe *p,
                       char out[DIGEST_TEXT])
 {
-    struct error err = {.offset = NO_OFFSET};
+    struct infer_digest one;
+    const struct infer_digest *d = NULL;
+    struct text key = {0};
     if (stopped(x))
         return false;
-    const enum status status = x->task->digest(x->task->context, p, out, &err);
-    /* What cannot be done with a tensor is no match. What cannot be read is no answer at all. */
-    if (status != OK && status != ERR_UNSUPPORTED && status != ERR_ARGUMENT &&
-        status != ERR_VALUE && status != ERR_LIMIT)
-        *x->err = err;
-    return status == OK;
+    const uint64_t *known =
+        ahead_key(&key, p) ? strmap_get(&x->ahead, key.at, key.len) : NULL;
+    if (known)
+        memcpy(&d, known, sizeof(d));
+    else if (x->task->digest(x->task->context, p, 1, &one, x->err) == OK)
+        d = &one;
+    text_release(&key);
+    if (!d || d->status != OK)
+        return false;
+    memcpy(out, d->text, DIGEST_TEXT);
+    return true;
 }
 
 /* --- samples ----------------------------------------------------------------------------------- */
@@ -90,42 +140,98 @@ static size_t class_key(char *out, size_t size, const char *dtype, const char *s
     return len < 0 || (size_t)len >= size ? 0 : (size_t)len;
 }
 
+/* Put a tensor before those of its side that have the same sample. */
+static bool keep_sample(struct transforms *x, bool of_b, const char *dtype,
+                        const char *shape, size_t at, const char *digest)
+{
+    char key[512];
+    const char *kept;
+    bool added;
+    const size_t len = class_key(key, sizeof(key), dtype, shape, digest);
+    uint64_t *first =
+        strmap_keep(&x->sampled[of_b], x->task->arena, key, len, &kept, &added);
+    if (!first) {
+        no_room(x);
+        return false;
+    }
+    x->next[of_b][at] = (uint32_t)*first;
+    *first = at + 1;
+    return true;
+}
+
+/* Those of a side that have this dtype and shape and are not used, from the position `from` on. */
+static struct infer_probe *list_class(struct transforms *x, bool of_b, const char *dtype,
+                                      const char *shape, size_t from, size_t *count)
+{
+    const struct infer_list *list = of_b ? &x->task->b : &x->task->a;
+    struct infer_probe *p = NULL;
+    size_t space = 0;
+    *count = 0;
+    for (size_t i = from; i < list->count && !stopped(x); i++) {
+        if (is_used(x, of_b, i) || !has_class(&list->at[i], dtype, shape))
+            continue;
+        struct infer_probe *grown =
+            arena_grow(x->task->arena, p, *count, &space, sizeof(*p));
+        if (!grown)
+            no_room(x);
+        else
+            p = grown,
+            p[(*count)++] = (struct infer_probe){.of_b = of_b, .at = i, .sample = true};
+    }
+    return p;
+}
+
 /* Sample all tensors of a side that have this dtype and shape, and are not used. How many there are. */
 static uint64_t sample_class(struct transforms *x, bool of_b, const char *dtype,
                              const char *shape)
 {
-    char key[512], digest[DIGEST_TEXT];
-    const char *kept, *class = NULL;
+    char key[512];
+    const char *class = NULL;
     bool added = false;
-    size_t len = class_key(key, sizeof(key), dtype, shape, "");
+    const size_t len = class_key(key, sizeof(key), dtype, shape, "");
     uint64_t *found =
         len ? strmap_keep(&x->classes[of_b], x->task->arena, key, len, &class, &added)
             : NULL;
     if (!found || !added)
         return found ? *found : 0;
-    const struct infer_list *list = of_b ? &x->task->b : &x->task->a;
-    uint64_t count = 0;
-    for (size_t i = list->count; i-- > 0;) {
-        if (is_used(x, of_b, i) || !has_class(&list->at[i], dtype, shape) ||
-            !digest_of(x, &(struct infer_probe){.of_b = of_b, .at = i, .sample = true},
-                       digest))
-            continue;
-        bool new;
-        len = class_key(key, sizeof(key), dtype, shape, digest);
-        uint64_t *first =
-            strmap_keep(&x->sampled[of_b], x->task->arena, key, len, &kept, &new);
-        if (!first) {
-            no_room(x);
-            return 0;
-        }
-        x->next[of_b][i] = (uint32_t)*first;
-        *first = i + 1;
-        count++;
-    }
+    size_t listed, count = 0;
+    const struct infer_probe *p = list_class(x, of_b, dtype, shape, 0, &listed);
+    const struct infer_digest *d = listed ? digests_of(x, p, listed) : NULL;
+    for (size_t i = listed; d && i-- > 0;)
+        if (d[i].status == OK && keep_sample(x, of_b, dtype, shape, p[i].at, d[i].text))
+            count++;
     found = strmap_get(&x->classes[of_b], class, strlen(class));
     if (found)
         *found = count;
     return count;
+}
+
+/* The first tensor of the other side, plus 1, that has the sample of a probe; 0: none. */
+static uint32_t find_sample(struct transforms *x, const char *dtype, const char *shape,
+                            const struct infer_probe *p)
+{
+    char digest[DIGEST_TEXT], key[512];
+    struct infer_probe probe = *p;
+    probe.sample = true;
+    if (!sample_class(x, !p->of_b, dtype, shape) || !digest_of(x, &probe, digest))
+        return 0;
+    const size_t len = class_key(key, sizeof(key), dtype, shape, digest);
+    const uint64_t *first = len ? strmap_get(&x->sampled[!p->of_b], key, len) : NULL;
+    return first ? (uint32_t)*first : 0;
+}
+
+/* Read ahead what these probes (of samples) are, as far as find_content() will ask for it. */
+static void find_ahead(struct transforms *x, const char *dtype, const char *shape,
+                       struct infer_probe *p, size_t count)
+{
+    size_t found = 0;
+    look_ahead(x, p, count);
+    for (size_t i = 0; i < count && !stopped(x); i++)
+        if (find_sample(x, dtype, shape, &p[i])) {
+            p[found] = p[i];
+            p[found++].sample = false;
+        }
+    look_ahead(x, p, found);
 }
 
 /* The tensor of the other side, of this dtype and shape, that has the content of a probe; INFER_NONE:
@@ -133,16 +239,12 @@ static uint64_t sample_class(struct transforms *x, bool of_b, const char *dtype,
 static uint32_t find_content(struct transforms *x, const char *dtype, const char *shape,
                              const struct infer_probe *p)
 {
-    char digest[DIGEST_TEXT], hash[DIGEST_TEXT] = "", key[512];
+    char hash[DIGEST_TEXT] = "";
     struct infer_probe probe = *p;
     const bool find_b = !p->of_b;
-    probe.sample = true;
-    if (!sample_class(x, find_b, dtype, shape) || !digest_of(x, &probe, digest))
-        return INFER_NONE;
-    const size_t len = class_key(key, sizeof(key), dtype, shape, digest);
-    const uint64_t *first = len ? strmap_get(&x->sampled[find_b], key, len) : NULL;
+    const uint32_t first = find_sample(x, dtype, shape, p);
     probe.sample = false;
-    for (uint32_t i = first ? (uint32_t)*first : 0; i; i = x->next[find_b][i - 1]) {
+    for (uint32_t i = first; i; i = x->next[find_b][i - 1]) {
         if (is_used(x, find_b, i - 1))
             continue;
         if (!*hash && !digest_of(x, &probe, hash))
@@ -308,6 +410,39 @@ static const char *keep_ops(struct transforms *x, const char *ops, const char *c
     return kept;
 }
 
+/* What is right for one is tried on all like it at once: those of other layers, mostly. */
+static void try_ahead(struct trial *t)
+{
+    const char *ops = strcmp(t->ops, "[]") == 0 ? NULL : t->ops;
+    const char *kept = ops ? arena_copy(t->x->task->arena, ops, strlen(ops)) : NULL;
+    size_t count;
+    if (ops && !kept) {
+        no_room(t->x);
+        return;
+    }
+    struct infer_probe *p =
+        list_class(t->x, false, t->a->dtype, t->a->shape, t->at + 1, &count);
+    for (size_t i = 0; i < count; i++) {
+        p[i].ops = kept;
+        p[i].dtype = t->cast;
+    }
+    find_ahead(t->x, t->like->dtype, t->like->shape, p, count);
+}
+
+/* Whether operations were not yet right for the class of a tensor. */
+static bool is_news(const struct trial *t)
+{
+    char key[512];
+    const char *kept;
+    bool added = false;
+    const int len = snprintf(key, sizeof(key), "%s %s %s %s %s", t->a->dtype, t->a->shape,
+                             t->like->dtype, t->like->shape, t->ops);
+    if (len > 0 && (size_t)len < sizeof(key) &&
+        !strmap_keep(&t->x->tried, t->x->task->arena, key, (size_t)len, &kept, &added))
+        no_room(t->x);
+    return added;
+}
+
 static bool is_done(struct trial *t)
 {
     const bool same_shape = strcmp(t->a->shape, t->like->shape) == 0;
@@ -323,6 +458,8 @@ static bool is_done(struct trial *t)
     remember(t->x, t->ops);
     if (!p.ops || !infer_add(t->x->task, p))
         no_room(t->x);
+    else if (is_news(t))
+        try_ahead(t);
     return true;
 }
 
@@ -468,13 +605,19 @@ static void turn_shape(struct turn *turn)
     text_release(&shape);
 }
 
+static void put_piece_ops(const struct cutting *c, const char *operation,
+                          struct text *out)
+{
+    text_addf(out, "[%s", operation);
+    put_turn(out, &c->turn);
+    text_addc(out, ']');
+}
+
 /* The piece that an operation and the turn cut out, among those of the other side. */
 static bool find_piece(struct cutting *c, const char *operation)
 {
     struct text ops = {0};
-    text_addf(&ops, "[%s", operation);
-    put_turn(&ops, &c->turn);
-    text_addc(&ops, ']');
+    put_piece_ops(c, operation, &ops);
     const struct infer_probe probe = {
         .of_b = c->of_b, .at = c->at, .ops = text_str(&ops)};
     const uint32_t found =
@@ -503,20 +646,51 @@ static void give_back(struct cutting *c)
     }
 }
 
+static void put_take(const struct cutting *c, uint64_t index, char out[TAKE_BYTES])
+{
+    snprintf(out, TAKE_BYTES, "[\"take\",%u,%llu]", c->axis, (unsigned long long)index);
+}
+
+/* The first index is a piece: so are the others, mostly. */
+static void cut_ahead(struct cutting *c)
+{
+    const uint64_t count = c->whole->size[c->axis];
+    struct arena *arena = c->x->task->arena;
+    struct infer_probe *p = arena_array(arena, count + 1, sizeof(*p));
+    struct text ops = {0};
+    for (uint64_t i = 1; p && i < count; i++) {
+        char take[TAKE_BYTES];
+        put_take(c, i, take);
+        text_reset(&ops);
+        put_piece_ops(c, take, &ops);
+        const char *kept = text_str(&ops) ? arena_copy(arena, ops.at, ops.len) : NULL;
+        p[i - 1] = (struct infer_probe){
+            .of_b = c->of_b, .at = c->at, .ops = kept, .sample = true};
+        if (!kept)
+            p = NULL;
+    }
+    text_release(&ops);
+    if (p)
+        find_ahead(c->x, c->whole->dtype, c->turn.shape, p, count - 1);
+    else
+        no_room(c->x);
+}
+
 /* Each index of the axis, under one turn. */
 static bool cut_indices(struct cutting *c, bool reshapes)
 {
-    char take[96];
+    char take[TAKE_BYTES];
     turn_shape(&c->turn);
     if (c->turn.reshapes != reshapes)
         return false;
     for (uint64_t i = 0; i < c->whole->size[c->axis]; i++) {
-        snprintf(take, sizeof(take), "[\"take\",%u,%llu]", c->axis,
-                 (unsigned long long)i);
+        put_take(c, i, take);
         if (!find_piece(c, take)) {
             give_back(c);
             return false;
         }
+        if (i == 0)
+            cut_ahead(c);
     }
     return true;
 }
@@ -703,5 +877,7 @@ enum status infer_transforms(struct infer_task *task, struct error *err)
         strmap_release(&x.sampled[side]);
         strmap_release(&x.classes[side]);
     }
+    strmap_release(&x.ahead);
+    strmap_release(&x.tried);
     return err->status;
 }

@@ -29,6 +29,12 @@ static enum status check_there(const ckptdb *c, int64_t id, struct error *err)
 enum ckptdb_status ckptdb_infer(ckptdb *c, int64_t a, int64_t b, ckptdb_inferred **out,
                                 struct ckptdb_error *error)
 {
+    return ckptdb_infer_on(c, a, b, 0, out, error);
+}
+
+enum ckptdb_status ckptdb_infer_on(ckptdb *c, int64_t a, int64_t b, unsigned threads,
+                                   ckptdb_inferred **out, struct ckptdb_error *error)
+{
     struct error err = {.offset = NO_OFFSET};
     ckptdb_inferred *i = calloc(1, sizeof(*i));
     *out = NULL;
@@ -38,6 +44,7 @@ enum ckptdb_status ckptdb_infer(ckptdb *c, int64_t a, int64_t b, ckptdb_inferred
     }
     i->result.stop = library_stopped;
     i->result.context = c;
+    i->result.threads = threads;
     if (check_there(c, a, &err) == OK && check_there(c, b, &err) == OK &&
         infer_run(c->db, a, b, &i->result, &err) == OK &&
         form_write(form_find("json"), &i->result.set, &i->map, &err) == OK &&

@@ -16,6 +16,7 @@ struct inferring {
     struct session *session;
     const struct map_infer *asked;
     int64_t a, b;
+    unsigned threads;
     ckptdb_inferred *result;
     struct text check; /* what map check finds: JSON list of rows */
     bool check_finds;  /* more than notes */
@@ -291,6 +292,7 @@ static int hash_sides(struct inferring *i)
     struct hash_request r = {.ids = ids, .count = 2};
     if (!hash_jobs(i->asked->threads, &r.threads))
         return STATUS_TROUBLE;
+    i->threads = r.threads;
     if (session_may_write(i->session) || all_hashed(i))
         return hash_request(i->session, &r);
     complain("contents are not compared: they are not hashed, and the catalog is not to "
@@ -322,7 +324,7 @@ static int infer_both(struct inferring *i)
                 "contents that cannot be read are not compared: nothing was inferred");
         return hashed == STATUS_NO ? STATUS_TROUBLE : hashed;
     }
-    ckptdb_infer(i->session->open, i->a, i->b, &i->result, &i->err);
+    ckptdb_infer_on(i->session->open, i->a, i->b, i->threads, &i->result, &i->err);
     if (!i->result || !keep_and_check(i) || (i->asked->file && !write_file(i))) {
         const int status = complain_status(&i->err);
         return status == STATUS_INTERRUPTED || session_interrupted ? STATUS_INTERRUPTED
