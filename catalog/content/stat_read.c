@@ -15,8 +15,7 @@
 #define READ_BLOCKS 16                  /* of STAT_BLOCK elements, read at once */
 #define CODES_FROM  (UINT64_C(1) << 16) /* elements: from here on codes are counted */
 #define TABLE       (1U << 16)          /* codes */
-#define COUNTS_HOLD                                                                      \
-    (UINT64_C(1) << 31) /* elements that 32 bits can count, and blocks fill */
+#define TABLES_8    8                   /* of codes of 8 bits, one behind the other */
 
 bool stat_scalar_only;
 
@@ -164,7 +163,7 @@ static bool empty_one(uint32_t *at, uint32_t code, struct stat_outcome *o)
 }
 
 /* Most of a table is empty: it is looked at in runs. */
-static bool empty_table(uint32_t *at, struct stat_outcome *o)
+static bool empty_16(uint32_t *at, struct stat_outcome *o)
 {
     enum {
         RUN = 32
@@ -178,6 +177,25 @@ static bool empty_table(uint32_t *at, struct stat_outcome *o)
             fine = empty_one(at, k, o) && fine;
     }
     return fine;
+}
+
+static bool empty_8(uint32_t *at, struct stat_outcome *o)
+{
+    bool fine = true;
+    for (uint32_t code = 0; code < 256; code++) {
+        uint64_t count = 0;
+        for (uint32_t *table = at; table < at + TABLES_8 * 256; table += 256) {
+            count += table[code];
+            table[code] = 0;
+        }
+        fine = (!count || push(o, code, count)) && fine;
+    }
+    return fine;
+}
+
+static bool empty_table(uint32_t *at, const struct dtype *d, struct stat_outcome *o)
+{
+    return d->bits == 8 ? empty_8(at, o) : empty_16(at, o);
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -241,14 +259,22 @@ static enum status count_block(struct counting *c, const uint8_t *from, size_t c
     return OK;
 }
 
-static void count_codes(struct counting *c, const uint8_t *from, size_t count)
+/* No code waits for its neighbours. */
+static void count_codes_8(uint32_t *table, const uint8_t *from, size_t count)
 {
-    uint32_t *table = c->codes;
-    if (c->part->tensor->dtype.bits == 8) {
-        for (size_t i = 0; i < count; i++)
-            table[(i & 1) << 16 | from[i]]++;
-        return;
+    size_t i = 0;
+    for (; i + TABLES_8 <= count; i += TABLES_8) {
+        const uint64_t eight = load_u64le(from + i);
+#pragma GCC unroll 8
+        for (unsigned k = 0; k < TABLES_8; k++)
+            table[k << 8 | (eight >> 8 * k & 0xFF)]++;
     }
+    for (; i < count; i++)
+        table[from[i]]++;
+}
+
+static void count_codes_16(uint32_t *table, const uint8_t *from, size_t count)
+{
     size_t i = 0;
     for (; i + 4 <= count; i += 4) {
         const uint64_t four = load_u64le(from + i * 2);
@@ -269,13 +295,15 @@ static enum status count_bytes(struct counting *c, const uint8_t *from, uint64_t
         const uint64_t left = elements - i;
         const size_t count = (size_t)(left < STAT_BLOCK ? left : STAT_BLOCK);
         const uint8_t *at = from + bytes_of(d, i);
-        if (c->way == STAT_CODES)
-            count_codes(c, at, count);
+        if (c->way == STAT_CODES && d->bits == 8)
+            count_codes_8(c->codes, at, count);
+        else if (c->way == STAT_CODES)
+            count_codes_16(c->codes, at, count);
         else if (count_block(c, at, count, err) != OK)
             break;
         c->at += count;
-        if (c->way == STAT_CODES && c->at % COUNTS_HOLD == 0 &&
-            !empty_table(c->codes, c->out))
+        if (c->way == STAT_CODES && c->at % STAT_HOLD == 0 &&
+            !empty_table(c->codes, d, c->out))
             return error_memory(err);
     }
     return err->status;
@@ -346,7 +374,7 @@ static enum status count_by_code(struct stat_tables *tables, struct counting *c,
         return error_memory(&o->err);
     c->codes = table->at;
     read_part(c, r, elements_of(c->part), &o->err);
-    if (!empty_table(c->codes, o))
+    if (!empty_table(c->codes, &c->part->tensor->dtype, o))
         error_memory(&o->err);
     table_give(tables, table);
     return o->err.status;

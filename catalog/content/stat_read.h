@@ -25,6 +25,8 @@ double stat_tiny(const struct dtype *);
 /* Bytes of a part: of STAT_GROUP elements. */
 uint64_t stat_part_bytes(const struct stored_tensor *);
 
+#define STAT_HOLD (UINT64_C(1) << 31) /* elements that tables of 32 bits can count */
+
 struct stat_count {
     uint32_t code;
     uint64_t count;
@@ -37,7 +39,7 @@ struct stat_outcome {
     size_t group_count;
     struct stat_grid grid;    /* of no codes */
     struct text histogram;    /* of a grid that is all of a tensor; else empty */
-    struct stat_count *codes; /* one may come more than once */
+    struct stat_count *codes; /* of STAT_HOLD elements one may come twice */
     size_t code_count, code_space;
 };
 

@@ -209,7 +209,7 @@ static void *make_outcome(void *context, const struct sweep_part *p, uint64_t *b
 static void take_codes(struct run *run, const struct sweep_part *p,
                        struct stat_outcome *o)
 {
-    if (p->start == 0 && p->last) {
+    if (p->start == 0 && p->last && p->tensor->elements < STAT_HOLD) {
         run->codes = o->codes;
         run->code_count = o->code_count;
         return;
