@@ -41,7 +41,24 @@ struct verifier {
     struct writer *writer;
 };
 
-/* Keep a finding; `name` may be NULL. */
+enum status verify_prepare(sqlite3 *, const char *sql, sqlite3_stmt **out,
+                           struct error *err);
+bool verify_stopped(void *verifier);
+
+/* verify_index.c: the files in a directory that is a checkpoint, or beside a primary file; those of the
+ * checkpoint before (NULL: none) where it lies in the same directory. Then all checkpoints. */
+enum status verify_siblings(struct verifier *, struct verified *,
+                            const struct verified *before, struct error *err);
+enum status verify_index(struct verifier *, struct error *err);
+
+/* verify_compare.c: the catalog beside what was read anew; then one checkpoint at a time. */
+enum status verify_attach(struct verifier *, struct error *err);
+enum status verify_compare(struct verifier *, struct verified *, struct error *err);
+
+/* Keep a finding: its name, file, code and message, any of which may be NULL. */
+enum status verify_put(struct verifier *, int64_t checkpoint, const char *const row[4],
+                       uint64_t offset, struct error *err);
+/* The same; `name` may be NULL. */
 enum status verify_found(struct verifier *, int64_t checkpoint, const char *name,
                          const struct error *what, struct error *err);
 

@@ -12,11 +12,9 @@ static const char schema[] =
     "PRAGMA cache_size = -4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
     "CREATE TABLE dtypes(number INTEGER PRIMARY KEY, name TEXT, place INTEGER);"
     "CREATE TABLE chosen(number INTEGER PRIMARY KEY, id, name, old_name, checkpoint, "
-    "source,"
-    " converted, shape, elements, file, start, recipe);"
+    "source, converted, shape, elements, file, start, recipe);"
     "CREATE TABLE placed(number INTEGER PRIMARY KEY, id, name, old_name, checkpoint, "
-    "source,"
-    " converted, shape, elements, file, start, recipe, part, place, lead, piece, run,"
+    "source, converted, shape, elements, file, start, recipe, part, place, lead, piece, run,"
     " nbytes);"
     "CREATE TABLE files(number INTEGER PRIMARY KEY, path, size);"
     "CREATE TABLE texts(number INTEGER PRIMARY KEY, file, place, bytes);"
@@ -25,12 +23,10 @@ static const char schema[] =
 
 static const char add_chosen[] =
     "INSERT INTO chosen(id, name, old_name, checkpoint, source, converted, shape, "
-    "elements,"
-    " file, start, recipe) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    "elements, file, start, recipe) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 static const char add_placed[] =
     "INSERT INTO placed(id, name, old_name, checkpoint, source, converted, shape, "
-    "elements,"
-    " file, start, recipe, part, place, lead, piece, run, nbytes)"
+    "elements, file, start, recipe, part, place, lead, piece, run, nbytes)"
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
 static const char *const add_what[] = {
     [EXPORT_FILES] = "INSERT INTO files(path, size) VALUES (?1, ?2)",

@@ -116,8 +116,7 @@ static int run_set(struct session *s, const struct args *args, const char *diale
         return run_query(
             s,
             "SELECT old_name, status, new_name, dtype, shape, part, parts, ops, rule, "
-            "error,"
-            " note FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2 AND ?3 = 0"
+            "error, note FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2 AND ?3 = 0"
             " ORDER BY ord, new_name",
             "SELECT 1 FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2"
             " AND ?3 = 0 AND status IN ('error', 'unmatched') LIMIT 1",

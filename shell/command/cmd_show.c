@@ -28,8 +28,7 @@ static const char sql_issue_list[] = "SELECT json_group_array(json_object('sever
 static const char sql_extents[] =
     "SELECT value ->> 'file' AS file, value ->> 'offset' AS offset,"
     " value ->> 'stored' AS stored, value ->> 'origin' AS origin, value ->> 'shape' AS "
-    "shape,"
-    " value ->> 'checksum' AS checksum FROM json_each(?1, '$.extents')";
+    "shape, value ->> 'checksum' AS checksum FROM json_each(?1, '$.extents')";
 
 /* What is shown. */
 struct shown {
