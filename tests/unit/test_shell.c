@@ -303,6 +303,53 @@ static void folds_modules(void **state)
     }
 }
 
+/* Layer i has shape i % kinds, so that as many groups of layers are alike. */
+static void check_many(unsigned layers, unsigned kinds, bool borrows)
+{
+    struct module_tree tree;
+    struct text seen = {0};
+    char(*texts)[2][24] = calloc(layers, sizeof(*texts));
+    assert_non_null(texts);
+    assert_true(module_tree_init(&tree, '.', layers % 7 ? layers : 0));
+    tree.borrows = borrows;
+    for (unsigned i = 0; i < layers; i++) {
+        char *name = texts[borrows ? i : 0][0], *shape = texts[borrows ? i : 0][1];
+        snprintf(name, sizeof(texts[0][0]), "m.%u.w", i);
+        snprintf(shape, sizeof(texts[0][1]), "[%u]", i % kinds);
+        assert_true(module_tree_add(&tree, name, "f", shape, 2, 8));
+    }
+    assert_true(module_tree_finish(&tree));
+    void *context[] = {&seen, &tree};
+    assert_true(module_tree_visit(&tree, see, context));
+    size_t lines = 1;
+    for (const char *at = text_str(&seen); (at = strchr(at, ' ')); at++)
+        lines++;
+    assert_int_equal(lines, kinds == 1 ? 1 : kinds + 1);
+    assert_int_equal(tree.nodes[0].tensors, layers);
+    for (unsigned i = 0; i < layers; i++) {
+        char name[24];
+        snprintf(name, sizeof(name), "m.%u.w", i);
+        const struct module *m = &tree.nodes[module_tree_shown(&tree, name)];
+        assert_int_equal(strtoul(module_tree_shape(&tree, m) + 1, NULL, 10), i % kinds);
+        assert_int_equal(m->tensors, layers / kinds + (i % kinds < layers % kinds));
+    }
+    text_release(&seen);
+    module_tree_release(&tree);
+    free(texts);
+}
+
+static void folds_many(void **state)
+{
+    (void)state;
+    static const unsigned layers[] = {32, 33, 511, 512, 513, 8191, 8192, 20000};
+    static const unsigned kinds[] = {1, 2, 15, 16, 17, 31};
+    for (size_t i = 0; i < COUNT(layers); i++)
+        for (size_t k = 0; k < COUNT(kinds); k++) {
+            check_many(layers[i], kinds[k], false);
+            check_many(layers[i], kinds[k], true);
+        }
+}
+
 /* A name of nothing but separators is cut at a depth, not followed. */
 static void bounds_the_depth(void **state)
 {
@@ -336,6 +383,7 @@ int main(void)
         cmocka_unit_test(measures_distance), cmocka_unit_test(keeps_the_nearest),
         cmocka_unit_test(says_numbers),      cmocka_unit_test(measures_text),
         cmocka_unit_test(folds_modules),     cmocka_unit_test(bounds_the_depth),
+        cmocka_unit_test(folds_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
