@@ -5,7 +5,7 @@
 
 #include "catalog/read/read.h"
 
-#define PART_BLOCKS UINT64_C(8)        /* of one task */
+#define PART_BLOCKS UINT64_C(8)         /* of one task */
 #define READ_BYTES  ((size_t)256 << 10) /* in the cache from reading to hashing */
 
 uint64_t part_bytes(const struct stored_tensor *t)

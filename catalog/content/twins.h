@@ -8,9 +8,7 @@
 #ifndef CKPTDB_CONTENT_TWINS_H
 #define CKPTDB_CONTENT_TWINS_H
 
-#include <sqlite3.h>
-
-#include "catalog/base/error.h"
+#include "catalog/db/db.h"
 
 /* Look through the catalog; kept with the connection until the next call, as temporary tables. ERR_BUSY and
  * others of the database; ERR_MEMORY. */
