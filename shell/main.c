@@ -264,7 +264,7 @@ static int read_arguments(struct request *q, struct session *s, int argc, char *
     if (q->keep_going)
         return refuse("means nothing for a single command", "--keep-going");
     if (q->mode_given && q->command->no_rows)
-        return refuse("prints no rows, so this has no meaning", q->mode_given);
+        return command_refuses_mode(q->command, q->mode_given);
     return status;
 }
 

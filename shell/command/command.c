@@ -203,16 +203,22 @@ static int unknown_option(const struct command *c, const char *word)
     return usage(c);
 }
 
+int command_refuses_mode(const struct command *c, const char *option)
+{
+    const bool format = option_find(c, "--format") != NULL;
+    complain("%s prints no rows: %s has no meaning here%s", c->name, option,
+             format ? "; --format says in what form its elements are printed" : "");
+    return STATUS_TROUBLE;
+}
+
 /* --json and its like, for this command alone. */
 static int parse_mode(struct parse *p, const char *word)
 {
     enum output_mode mode;
     if (strncmp(word, "--", 2) != 0 || !mode_find(word + 2, &mode))
         return unknown_option(p->command, word);
-    if (p->command->no_rows) {
-        complain("%s prints no rows: %s has no meaning here", p->command->name, word);
-        return STATUS_TROUBLE;
-    }
+    if (p->command->no_rows)
+        return command_refuses_mode(p->command, word);
     if (p->mode_given && strcmp(p->mode_given, word) != 0) {
         complain("%s: %s and %s exclude each other", p->command->name, p->mode_given,
                  word);

@@ -91,6 +91,8 @@ const char *command_nearest(const char *name, bool dots);
 
 /* The mode called `name` ("json") in *mode; false: there is none. */
 bool mode_find(const char *name, enum output_mode *mode);
+/* Says that a command without rows takes no such option; STATUS_TROUBLE. */
+int command_refuses_mode(const struct command *, const char *option);
 /* "--box --table ..." of all modes, in order; ends in NULL. */
 extern const char *const mode_names[];
 
