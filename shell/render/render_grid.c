@@ -201,8 +201,11 @@ static size_t usual_width(const struct render *r, int column)
 /* A few names that are much longer than the others do not take the place of whole columns. */
 static bool shorten_odd_names(struct render *r)
 {
-    for (int i = 1; i < r->columns; i++) {
-        if (strcmp(r->names[i], "name") != 0 || r->widths[i] >= BELOW)
+    for (int i = 0; i < r->columns; i++) {
+        const char *name = r->names[i];
+        const bool names = strcmp(name, "name") == 0 || strcmp(name, "old_name") == 0 ||
+                           strcmp(name, "new_name") == 0;
+        if (!names || r->widths[i] >= BELOW)
             continue;
         const size_t usual = usual_width(r, i), excess = total_width(r) - r->screen;
         if (r->widths[i] <= usual)
