@@ -407,17 +407,51 @@ bool weight_map_open(struct job *job, struct weight_map *m, uint32_t shard,
     return false;
 }
 
+#define AMBIGUOUS UINT64_MAX
+
+static bool make_tails(struct job *job, struct weight_map *m)
+{
+    m->has_tails = true;
+    for (uint64_t i = 0; i < m->count; i++) {
+        const struct weight *w = &m->weights[i];
+        const char *slash = memchr(w->name, '/', w->len);
+        bool added;
+        if (!slash)
+            continue;
+        uint64_t *at = strmap_add(&m->tails, slash + 1,
+                                  w->len - (size_t)(slash + 1 - w->name), &added);
+        if (!at)
+            return no_memory(job->err, job->path), false;
+        *at = added ? i : AMBIGUOUS;
+    }
+    return true;
+}
+
+/* The weight of the index that the name of a shard means; NULL: none. */
+static struct weight *find_weight(struct job *job, struct weight_map *m, const char *name,
+                                  size_t len)
+{
+    const uint64_t *at = strmap_get(&m->names, name, len);
+    if (at)
+        return &m->weights[*at];
+    if (!m->has_tails && !make_tails(job, m))
+        return NULL;
+    at = strmap_get(&m->tails, name, len);
+    return at && *at != AMBIGUOUS && !m->weights[*at].found ? &m->weights[*at] : NULL;
+}
+
 bool weight_map_wants(struct job *job, struct weight_map *m, uint32_t shard,
                       const char *name, size_t len)
 {
-    const uint64_t *at = strmap_get(&m->names, name, len);
-    if (!at) {
+    struct weight *w = find_weight(job, m, name, len);
+    if (!w && job->err->status != OK)
+        return false;
+    if (!w) {
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-index",
                   "tensor \"%.*s\" of shard %.100s is not in the index: left out",
                   (int)(len < 200 ? len : 200), name, m->shards[shard].name);
         return false;
     }
-    struct weight *w = &m->weights[*at];
     if (w->shard == shard) {
         w->found = true;
         return true;
@@ -429,7 +463,8 @@ bool weight_map_wants(struct job *job, struct weight_map *m, uint32_t shard,
         return false;
     }
     m->strays = list;
-    m->strays[m->stray_count++] = (struct weight_stray){*at, shard};
+    m->strays[m->stray_count++] =
+        (struct weight_stray){(uint64_t)(w - m->weights), shard};
     return false;
 }
 
@@ -470,5 +505,6 @@ void weight_map_finish(struct job *job, struct weight_map *m)
                 m->total, (unsigned long long)m->nbytes);
     }
     strmap_release(&m->names);
+    strmap_release(&m->tails);
     strmap_release(&m->facts);
 }

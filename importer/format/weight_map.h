@@ -38,7 +38,9 @@ struct weight_map {
     struct arena *arena;
     struct weight *weights;
     uint64_t count;
-    struct strmap names;      /* weight name -> position */
+    struct strmap names; /* weight name -> position */
+    struct strmap tails; /* behind its first '/' -> position; made when it is needed */
+    bool has_tails;
     struct strmap facts;      /* keys stated so far -> position in the next */
     struct bytes *fact_texts; /* their values; of numbers and the like: empty */
     size_t fact_count, fact_space;
@@ -79,7 +81,8 @@ bool weight_map_open(struct job *, struct weight_map *, uint32_t shard,
 void weight_map_lose(struct job *, struct weight_map *, uint32_t shard,
                      const struct error *);
 
-/* Whether this tensor of this shard is the one that the index means. */
+/* Whether this tensor of this shard is the one that the index means. transformers writes TensorFlow
+ * models' shards without the model's name, which the index has: "bert/kernel:0" of "tf_bert/bert/kernel:0". */
 bool weight_map_wants(struct job *, struct weight_map *, uint32_t shard, const char *name,
                       size_t len);
 
