@@ -2,7 +2,7 @@
  * infer.h - rules found from examples: two lists of tensors in, a rule set out. Knows no SQLite.
  *
  *   infer_pairs(&task, &err)     which tensor of A is which of B: by content, by what content becomes
- *                                under an operation, or as a guess (pair.c, transform.c, guess.c)
+ *                                under an operation, or as a guess (pair.c, transform.h, guess.c)
  *   infer_rules(...)             pairs to as few rules as make them (rules.c)
  *
  * All that is made lives in the task's arena. Not for several threads at a time.
