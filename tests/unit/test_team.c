@@ -1,17 +1,12 @@
 /*
  * test_team.c - every piece of every job is done once, at a desk of its own, whoever does it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "catalog/base/team.h"
+#include "tests/unit/unit.h"
 
 #define PIECES 1000
 
