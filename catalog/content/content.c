@@ -27,6 +27,8 @@ struct run {
     void (*each)(void *context, const char *hex, const char *name);
     uint64_t uncommitted;
     bool tensor_failed, complete;
+    bool tensor_passes; /* for a reason that passes: what is known of it stays */
+    bool damaged;       /* a tensor failed for another */
 };
 
 /* --- on the caller's thread ----------------------------------------------------------------- */
@@ -77,6 +79,8 @@ static enum status take_outcome(void *context, const struct sweep_part *t, void 
         return *err = o->err, err->status;
     if (o->err.status != OK && !run->tensor_failed) {
         run->tensor_failed = true;
+        run->tensor_passes = status_passes(o->err.status);
+        run->damaged |= !run->tensor_passes && !o->absent;
         run->complete = run->complete && o->absent;
         if (w->trouble && !o->absent)
             w->trouble(w->context, t->tensor->name, &o->err);
@@ -86,7 +90,8 @@ static enum status take_outcome(void *context, const struct sweep_part *t, void 
     if (!t->last)
         return OK;
     if (run->tensor_failed) {
-        drop_hash(run, t->tensor, err);
+        if (!run->tensor_passes)
+            drop_hash(run, t->tensor, err);
     } else if (run->algorithm == CONTENT_HASH) {
         keep_hash(run, t->tensor, err);
     } else {
@@ -261,7 +266,7 @@ static enum status compute(const struct content_work *w, int64_t checkpoint,
     *complete = run.complete && err->status == OK;
     if (*complete)
         hash_if_whole(w, checkpoint, err);
-    else if (err->status == OK) /* a tensor is damaged: what was known is not so */
+    else if (err->status == OK && run.damaged) /* what was known is not so */
         drop_checkpoint(w->db, checkpoint, err);
     return err->status;
 }

@@ -18,6 +18,8 @@ without verify exp@5:params | cut -f 1,4-
 without verify exp@5:params --quick | cut -f 1,4-
 without diff exp@5:params exp@10:params --values
 without hash exp@5:params
+"$CKPTDB_BIN" hash exp@5:params
+without hash exp@5:params --again
 without stats exp@5:params
 without "SELECT tensor_sha256(id) FROM tensor WHERE checkpoint LIKE '%005/params'"
 without get exp@5:params Dense_0/bias
