@@ -100,13 +100,18 @@ static const char count_rows_sql[] =
 /* Where only what differs is kept, B's other tensors are alike; of those none is unread once all are
  * hashed, and all are where no tensor of one side is. */
 static const char count_others_sql[] =
-    "SELECT alike - unread, unread, different FROM"
+    "WITH side(id, tensors, hashed) AS ("
+    "  SELECT id, tensors, (SELECT count(*) FROM tensor_hashes h"
+    "                       WHERE h.id BETWEEN c.id << 24 AND (c.id << 24) + 16777215)"
+    "  FROM checkpoint c)"
+    " SELECT alike - unread, unread, different FROM"
     " (SELECT alike, different,"
-    "         iif(EXISTS (SELECT 1 FROM tensor_hashes WHERE id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215)"
-    "             AND EXISTS (SELECT 1 FROM tensor_hashes WHERE id BETWEEN ?2 << 24 AND (?2 << 24) + 16777215),"
-    "             (SELECT count(*) FROM diff(?1, ?2) WHERE status = 'unread'), alike) AS unread"
+    "         CASE WHEN a.hashed = 0 OR b.hashed = 0 THEN alike"
+    "              WHEN a.hashed = a.tensors AND b.hashed = b.tensors THEN 0"
+    "              ELSE (SELECT count(*) FROM diff(?1, ?2) WHERE status = 'unread') END AS unread"
     "  FROM (SELECT (SELECT tensors FROM checkpoint WHERE id = ?2) - count(name_b) AS alike,"
-    "               count(*) AS different FROM temp.difference))";
+    "               count(*) AS different FROM temp.difference)"
+    "  JOIN side a ON a.id = ?1 JOIN side b ON b.id = ?2)";
 
 /* How many rows of each kind; false after saying why not. */
 static bool count_rows(struct session *s, const struct comparing *how, struct counts *c)
