@@ -1,7 +1,6 @@
 #include "catalog/content/twins.h"
 
 #include "catalog/base/bits.h"
-#include "catalog/db/db.h"
 
 #define SUM_BYTES 4
 
