@@ -360,6 +360,10 @@ int map_load_bound(struct map_statements *m, const char *ruleset,
 
 /* --- sources ----------------------------------------------------------------------------- */
 
+#define SELECT_SOURCES                                                                   \
+    "SELECT id, layout, meta, (SELECT tensors FROM main.layouts l WHERE l.id = layout)"  \
+    " FROM main.checkpoints "
+
 int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_source **out,
                      size_t *count)
 {
@@ -367,11 +371,8 @@ int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_sou
     size_t space = 0;
     bool memory = true;
     int rc =
-        id ? prepare(m, MAP_SELECT_SOURCE,
-                     "SELECT id, layout, meta FROM main.checkpoints WHERE id = ?1", &s)
-           : prepare(m, MAP_SELECT_SOURCES,
-                     "SELECT id, layout, meta FROM main.checkpoints ORDER BY layout, id",
-                     &s);
+        id ? prepare(m, MAP_SELECT_SOURCE, SELECT_SOURCES "WHERE id = ?1", &s)
+           : prepare(m, MAP_SELECT_SOURCES, SELECT_SOURCES "ORDER BY layout, id", &s);
     if (rc != SQLITE_OK)
         return rc;
     if (id)
@@ -384,7 +385,7 @@ int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_sou
         *out = grown;
         grown[(*count)++] =
             (struct map_source){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
-                                sqlite3_column_int64(s, 2)};
+                                sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
     }
     return finish(s, memory, rc);
 }

@@ -45,6 +45,7 @@ int map_load_set(struct map_statements *, const char *ruleset, struct map_task *
 
 struct map_source {
     sqlite3_int64 id, layout, meta; /* meta 0: it states nothing of itself */
+    sqlite3_int64 tensors;
 };
 
 /* The checkpoint `id`, if there is one; NULL: all, those of one layout side by side. free() it. */

@@ -1,6 +1,8 @@
 #include "catalog/sql/map_trees.h"
 
-#define KEPT_BYTES ((size_t)128 << 20) /* about a million leaves */
+/* Trees that are so large that keeping them would take more than it spares are read each time. */
+#define KEPT_LEAVES (1 << 20) /* of all trees; each takes about 150 bytes */
+#define TREE_LEAVES (1 << 18) /* of one */
 
 static size_t count_leaves(const struct map_tree *tree)
 {
@@ -41,6 +43,7 @@ static int add_tree(struct map_trees *k, struct map_statements *m,
         return SQLITE_NOMEM;
     *place = k->count;
     k->list[k->count++] = *out = kept;
+    k->leaves += kept->leaves;
     return SQLITE_OK;
 }
 
@@ -48,8 +51,9 @@ int map_trees_get(struct map_trees *k, struct map_statements *m,
                   const struct map_source *source, const struct map_kept **out)
 {
     struct map_kept *kept = find_tree(k, source->layout);
-    int rc =
-        kept || k->arena.used > KEPT_BYTES ? SQLITE_OK : add_tree(k, m, source, &kept);
+    bool fits = source->tensors <= TREE_LEAVES &&
+                k->leaves + (size_t)source->tensors <= KEPT_LEAVES;
+    int rc = kept || !fits ? SQLITE_OK : add_tree(k, m, source, &kept);
     *out = kept;
     return rc;
 }

@@ -17,8 +17,8 @@ struct map_kept {
 struct map_trees {
     struct arena arena;
     struct map_kept **list;
-    size_t count, space;
-    struct strmap layouts; /* their places in the list */
+    size_t count, space, leaves; /* trees, room for them; leaves of all */
+    struct strmap layouts;       /* their places in the list */
 };
 
 /* The tree of a checkpoint's layout. NULL: it is not kept, for want of room. An SQLite code. */

@@ -259,9 +259,8 @@ static int map_close(sqlite3_vtab_cursor *base)
 static int cursor_error(struct map_cursor *c, int rc)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    if (rc == SQLITE_OK || rc == SQLITE_NOMEM)
+    if (rc == SQLITE_OK || rc == SQLITE_NOMEM || t->base.zErrMsg) /* which says it */
         return rc;
-    sqlite3_free(t->base.zErrMsg);
     t->base.zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(t->statements.db));
     return rc;
 }

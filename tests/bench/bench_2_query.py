@@ -79,6 +79,7 @@ PERSON = [
 # What maps make of all that: nobody has a table of it. The figures are told, and bound nothing.
 MAPS = [
     ("all conversions of a rule set", "SELECT count(*) FROM conversion WHERE ruleset = 'llama_hf_to_gguf'"),
+    ("all conversions of all rule sets", "SELECT count(*) FROM conversion"),
     ("one source to all targets", "SELECT count(*) FROM assignment WHERE ruleset = 'up' AND source_id = 8"),
     ("all sources to one target", "SELECT count(*) FROM assignment WHERE ruleset = 'up' AND target_id = 8"),
 ]

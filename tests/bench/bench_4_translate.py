@@ -23,7 +23,7 @@ def one(bench, name, goal, make, files):
 
 
 def run(bench):
-    one(bench, "translate, each name its own", 0.25,
+    one(bench, "translate, each name its own", 0.2,
         lambda f: ["names", str(f / "t5.json"), str(bench.count(1000000))], lambda f: f"'{f}/t5.txt'")
     one(bench, "translate, names shared", 0.08,
         lambda f: ["run", str(f), str(bench.count(645))], lambda f: f"'{f}'/step_*/names.txt")

@@ -57,7 +57,7 @@ def check(bench, name, goal, names, rules):
 
 
 def run(bench):
-    assign(bench, "assign, each name its own", 0.45, ("names", bench.count(1000000)),
+    assign(bench, "assign, each name its own", 0.35, ("names", bench.count(1000000)),
            "= (SELECT id FROM checkpoint WHERE path GLOB '*/step_0.json')")
     assign(bench, "assign, names shared", 0.08, ("run", bench.count(645)), "<> target_id")
     check(bench, "map check, 200 rules", 3, bench.count(100000), 200)
