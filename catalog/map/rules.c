@@ -217,7 +217,7 @@ static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome,
         return true;
     }
     if (s->known && s->name.len &&
-        !regex_may_match(r->regex, (unsigned char)*s->name.at, s->letters))
+        !regex_may_match(r->regex, (unsigned char)*s->name.at, s->name.len, s->letters))
         return false;
     err.status = OK; /* no more: it is large, and this runs for every rule and name */
     err.code = NULL;

@@ -399,6 +399,7 @@ void pygroup_check(struct pyreader *p)
         tokens_error(&p->in, reader_top(p)->pos, "missing ), unterminated subpattern");
     end_branch(&p->frames[0]);
     p->syntax->letters = p->frames[0].branches.letters;
+    p->syntax->least = p->frames[0].branches.low;
     check_flags(p);
     for (size_t i = 0; i < p->conditions; i++)
         if (p->condition[i].group > p->syntax->groups)

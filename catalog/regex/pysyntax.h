@@ -26,6 +26,7 @@ struct pysyntax {
     unsigned groups;     /* without group 0 */
     bool possessive;     /* a group is repeated without going back: (a)*+ */
     uint64_t letters;    /* are in every text that it matches: regex_letters() */
+    uint64_t least;      /* code points of such a text */
     struct strmap names; /* group names to numbers; they point into `source` */
     char *source;
 };

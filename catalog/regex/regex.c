@@ -233,9 +233,10 @@ uint64_t regex_letters(const char *text, size_t len)
     return letters;
 }
 
-bool regex_may_match(const struct regex *re, unsigned char first, uint64_t letters)
+bool regex_may_match(const struct regex *re, unsigned char first, size_t len,
+                     uint64_t letters)
 {
-    return !(re->syntax.letters & ~letters) &&
+    return !(re->syntax.letters & ~letters) && len >= re->syntax.least &&
            (!re->begins || (re->begins[first / 8] >> first % 8 & 1));
 }
 

@@ -48,8 +48,9 @@ int regex_exec_known(struct regex *, const char *text, size_t len, struct error 
  * beyond ASCII. For lists of patterns that are tried on it in turn. */
 #define REGEX_BEYOND ((uint64_t)1 << 63)
 uint64_t regex_letters(const char *text, size_t len);
-/* False: it does not match a text that begins so and has no other letters. */
-bool regex_may_match(const struct regex *, unsigned char first, uint64_t letters);
+/* False: it does not match a text that begins so, is `len` bytes long and has no other letters. */
+bool regex_may_match(const struct regex *, unsigned char first, size_t len,
+                     uint64_t letters);
 /* The next match in the same text, as re.finditer and re.sub go on: from the end of the
  * last match, and if that was empty, not with the same empty one again. */
 int regex_exec_next(struct regex *, const char *text, size_t len, struct error *err);

@@ -327,7 +327,7 @@ static void matches_as_python(void **state)
             size_t len = strlen(matches[i].text), begin = 0, end = 0;
             assert_string_equal(text_str(&spans), matches[i].spans);
             regex_span(re, 0, &begin, &end);
-            assert_true(regex_may_match(re, (unsigned char)matches[i].text[begin],
+            assert_true(regex_may_match(re, (unsigned char)matches[i].text[begin], len,
                                         regex_letters(matches[i].text, len)) ||
                         begin == len);
         }
@@ -348,12 +348,17 @@ static void letters_tell(void **state)
         {"ab", "aa", false},
         {"(Self|EncDec)Attention/q", "SelfDense/q", false},
         {"(Self|EncDec)Attention/q", "EncDecAttention/k", false},
-        {"(ab|bc)d", "bd", true},
+        {"(ab|bc)d", "bdx", true},
         {"(ab|bc)d", "ad", false},
         {"(?:a|)b", "b", true},
         {"(ab)?c{0}d*e{0,2}f{,3}", "", true},
         {"(ab)+", "a", false},
         {"a{2}", "b", false},
+        {"a{2}", "a", false},
+        {"\\d+x|[^y]{3}", "1", false},
+        {"\\d+x|[^y]{3}", "1\xC3\xA9", true},
+        {"(\\d\\d)?\\1", "1", false},
+        {"(?:(\\d\\d)|.)(?(1)z|\\d)", "12", true},
         {"(?i)ab", "AB", true},
         {"(?i:a)b", "Ab", true},
         {"(?i:a)b", "A", false},
@@ -376,7 +381,7 @@ static void letters_tell(void **state)
         /* A byte that any of them may begin with: it is the letters that are asked. */
         bool may = false;
         for (unsigned c = 0; c < 256; c++)
-            may = may || regex_may_match(re, (unsigned char)c, letters);
+            may = may || regex_may_match(re, (unsigned char)c, strlen(text), letters);
         assert_int_equal(may, cases[i].may);
         regex_free(re);
     }
