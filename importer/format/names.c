@@ -28,6 +28,7 @@ struct names {
         bool array, empty;
     } levels[LIMIT_JSON_DEPTH];
     unsigned depth;
+    const char *unknown; /* the first dtype that nobody knows; NULL: none */
 };
 
 static bool no_memory(struct names *n)
@@ -59,6 +60,7 @@ static const char *dtype_named(struct names *n, struct bytes text)
     dtype_find(name, &found);
     if (found.kind != DTYPE_UNKNOWN || strncmp(name, "unknown(", 8) == 0)
         return name;
+    n->unknown = n->unknown ? n->unknown : name;
     struct text wrapped = {.limit = text.len + 16};
     text_addf(&wrapped, "unknown(%s)", name);
     name = text_str(&wrapped) ? arena_copy(n->job->arena, wrapped.at, wrapped.len) : NULL;
@@ -314,6 +316,10 @@ static enum status names_index(struct job *job)
     json_init(&n.json, cursor_over(text, 0), job->arena, s->name, job->err);
     if (!read_file(&n) && job->err->status == ERR_CORRUPT)
         error_code(job->err, "bad-names");
+    else if (job->err->status == OK && n.unknown)
+        job_issue(job, ISSUE_WARNING, s->name, NO_OFFSET, "unknown-dtype",
+                  "dtype \"%.100s\" is not known: such names are listed without a size",
+                  n.unknown);
     text_release(&n.path);
     return job->err->status;
 }
