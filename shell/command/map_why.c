@@ -58,15 +58,14 @@ static int say_nothing_matches(struct session *s, const struct question *q)
 }
 
 /* Whether the map can be asked so; else told why not. */
-static bool check_map(struct session *s, const char *map, const char *target)
+static int check_map(struct session *s, const char *map, const char *target)
 {
     char *dialect = session_dialect(s, map);
     bool lacks = dialect && ckptdb_dialect(dialect) == CKPTDB_ASSIGNS && !target;
     if (lacks)
         complain("'%s' maps onto a model: say which with --target CHECKPOINT", map);
-    bool good = dialect && !lacks;
     sqlite3_free(dialect);
-    return good;
+    return lacks ? STATUS_TROUBLE : dialect ? STATUS_FINE : STATUS_NO;
 }
 
 /* Print what there is; `matched`: some of it is by a rule. */
@@ -98,8 +97,8 @@ int map_why(struct session *s, const struct args *args, const char *map,
         return STATUS_NO;
     if (target && !(q.target = session_checkpoint(s, target)))
         return STATUS_NO;
-    if (map && !check_map(s, map, target))
-        return STATUS_NO;
-    int status = settings_give(s, args, map, q.checkpoint);
+    int status = map ? check_map(s, map, target) : STATUS_FINE;
+    if (status == STATUS_FINE)
+        status = settings_give(s, args, map, q.checkpoint);
     return status == STATUS_FINE ? answer(s, &q) : status;
 }
