@@ -7,6 +7,7 @@
 #include "catalog/compose/operation.h"
 #include "catalog/map/dialect.h"
 #include "catalog/map/form.h"
+#include "catalog/map/kontext.h"
 #include "catalog/model/dtype.h"
 
 #define WORDS_MAX 8 /* of a step */
@@ -290,6 +291,49 @@ static const char *wanted(const char *key, const struct form_value *v)
                : "true or false";
 }
 
+/* What a text must be to be a path; `pattern`: one that may select several. "": it is one. NULL: no
+ * memory. Lives as long as `fault` does. */
+static const char *path_fault(const char *path, size_t len, bool pattern,
+                              struct text *fault)
+{
+    struct arena arena = {0};
+    struct kontext found;
+    text_reset(fault);
+    bool room = kontext_parse(&arena, path, len, &found);
+    if (room && !(found.good && pattern))
+        kontext_fault(&found, fault);
+    arena_release(&arena);
+    return room ? text_str(fault) : NULL;
+}
+
+/* The patterns of an option that select paths: a text, or a list of them. */
+static enum status check_filters(const char *key, const struct form_value *v,
+                                 struct error *err)
+{
+    bool list = v->type == JSON_ARRAY;
+    struct form_walk w = {0};
+    struct arena arena = {0};
+    struct text none = {0}, fault = {0};
+    struct form_value each = *v;
+    while (err->status == OK && (!list || form_next(&w, v->at, v->len, &none, &each))) {
+        bool is_string = each.type == JSON_STRING;
+        const char *path = is_string ? form_string(&arena, &each) : "";
+        const char *wrong = path ? path_fault(path, strlen(path), true, &fault) : NULL;
+        if (!wrong)
+            error_memory(err);
+        else if (!is_string || *wrong)
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "option \"%s\": %s", key,
+                      is_string ? wrong : "a pattern is a text");
+        if (!list)
+            break;
+    }
+    form_walk_end(&w);
+    arena_release(&arena);
+    text_release(&none);
+    text_release(&fault);
+    return err->status;
+}
+
 static enum status check_options(const struct ruleset *set, struct error *err)
 {
     const struct dialect *d = dialect_find(set->dialect);
@@ -314,6 +358,8 @@ static enum status check_options(const struct ruleset *set, struct error *err)
         else if (want)
             error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "option \"%s\" is to be %s",
                       key.at, want);
+        else if (strncmp(key.at, "ignore_", 7) == 0 && value.type != JSON_NULL)
+            check_filters(key.at, &value, err);
     }
     form_walk_end(&w);
     text_release(&key);
@@ -340,10 +386,30 @@ static enum status check_numbers(const struct ruleset *set, struct error *err)
     return err->status;
 }
 
+/* Rules from a path to a path: what no tree can be asked for. */
+static enum status check_paths(const struct ruleset *set, struct error *err)
+{
+    struct text fault = {0};
+    for (size_t i = 0; i < 2 * set->rules && err->status == OK; i++) {
+        const struct ruleset_rule *r = &set->rule[i / 2];
+        const char *path = i % 2 ? r->replacement : r->pattern;
+        const char *wrong = path ? path_fault(path, strlen(path), false, &fault) : "";
+        if (!wrong)
+            error_memory(err);
+        else if (*wrong)
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "rule %lld, %s: %s",
+                      (long long)r->ord, i % 2 ? "replacement" : "pattern", wrong);
+    }
+    text_release(&fault);
+    return err->status;
+}
+
 static enum status check_rules(const struct ruleset *set, struct error *err)
 {
     enum rules_shape shape;
     bool single = ruleset_shape(set->dialect, &shape);
+    if (dialect_find(set->dialect)->trial == MAP_PATH && check_paths(set, err) != OK)
+        return err->status;
     struct rules *rules = ruleset_compile(set, shape);
     int64_t ord = 0;
     const char *what = "", *fault = NULL;

@@ -79,6 +79,12 @@ load '{"dialect": "orbax", "transforms": {"a": {"use_fallback": "yes"}}}'
 load '{"^model\\.(": "x"}'
 load '{"^model\\.": "\\1"}'
 load '{"new_to_old": {"a": "b"}, "ignore_keys": []}'
+load '{"new_to_old": {"a": "b", "c[": "d"}}'
+load '{"new_to_old": {"a": "b..c"}}'
+load '{"dialect": "kauldron", "rules": [["a.*", "b"]]}'
+load '{"dialect": "kauldron", "options": {"ignore_model_keys": ["**.a", "a["]}, "rules": []}'
+load '{"dialect": "kauldron", "options": {"ignore_restored_keys": ".a"}, "rules": []}'
+load '{"dialect": "kauldron", "options": {"ignore_restored_keys": [5]}, "rules": []}'
 load 'assignment_map = [("a", "b"), ("(", None)]'
 load "INSERT INTO ruleset(name, dialect) VALUES ('m', 'convert'); INSERT INTO rule(ruleset, ord, pattern) VALUES ('m', 7, '*a');"
 echo "-- refused: no JSON, with the line, the column and the usual cause"
