@@ -105,8 +105,10 @@ static bool can_be_read(struct export_plan *p, const struct stored_tensor *s)
                       "the catalog knows no bytes of it (its checkpoint names "
                       "it, or its data is lost)");
     else if (!dtype_sized(&s->dtype))
-        refuse_tensor(&p->refusals, s->name, "dtype %.60s cannot be exported",
-                      s->dtype.name);
+        refuse_tensor(
+            &p->refusals, s->name,
+            "dtype %.60s cannot be exported; --names or --where can leave it out",
+            s->dtype.name);
     else if (reader_open(s, &reader, &err) != OK)
         refuse_error(&p->refusals, s->name, &err);
     reader_close(reader);

@@ -17,7 +17,8 @@ enum status export_check_tree(struct export_plan *p, struct error *err)
                                  t->name[before.len] == '/'));
         if (below)
             refuse_tensor(&p->refusals, t->name,
-                          "below \"%.400s\", which is a tensor and cannot hold others",
+                          "below \"%.400s\", which is a tensor and cannot hold others; "
+                          "--names or --where can leave one of them out",
                           text_str(&before));
         text_reset(&before);
         if (!text_adds(&before, t->name)) {
