@@ -5,5 +5,5 @@ SELECT s.rule, place, new_name AS name,
        'from ' || s.old_name || '; ' || ifnull(t.example,
          'others keep "kernel" the other way round than "weight"') AS detail
 FROM square s LEFT JOIN turned t USING (old_word, new_word)
-WHERE NOT moved AND (t.example IS NOT NULL OR old_word || ' ' || new_word
+WHERE NOT turned AND (t.example IS NOT NULL OR old_word || ' ' || new_word
   IN ('weight kernel', 'kernel weight'))

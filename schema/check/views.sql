@@ -64,17 +64,21 @@ idle(rule, pattern, detail) AS MATERIALIZED (
   FROM given g CROSS JOIN option CROSS JOIN rule u
   WHERE u.ruleset = g.ruleset AND NOT dialect_is(dialect, 'path') AND u.ord NOT IN (SELECT rule FROM used)
 ),
--- What rules do to tensors: move their axes, or put several together in an order.
-doing(rule, moves, joins, changes) AS MATERIALIZED (
+-- What rules do to tensors: move their axes, or put several together in an order. What turns a matrix,
+-- cuts its rows up and turns it back (the heads of Llama) has not turned it.
+doing(rule, moves, turns, joins, changes) AS MATERIALIZED (
   SELECT ord, max(o.value ->> 0 IN ('transpose', 'permute')),
+         max(o.value ->> 0 IN ('transpose', 'permute'))
+           AND (NOT max(o.value ->> 0 IN ('reshape', 'flatten'))
+             OR sum(o.value ->> 0 = 'transpose' AND json_array_length(o.value) = 1) % 2),
          max(o.value ->> 0 IN ('concat', 'split')), max(o.value ->> 0 <> 'cast')
   FROM rule JOIN json_each(ops) o
   WHERE ruleset = (SELECT ruleset FROM given) AND o.type = 'array' GROUP BY ord
 ),
 -- Matrices that were turned, or that look the same turned; the last components of their names.
-matrix(place, rule, old_name, new_name, shape, moved, old_word, new_word)
+matrix(place, rule, old_name, new_name, shape, moved, turned, old_word, new_word)
 AS MATERIALIZED (
-  SELECT place, r.rule, old_name, new_name, shape, ifnull(d.moves, 0) AS moved,
+  SELECT place, r.rule, old_name, new_name, shape, ifnull(d.moves, 0) AS moved, ifnull(d.turns, 0),
          substr(old_name, 1 + length(rtrim(old_name,
            replace(replace(old_name, '/', ''), '.', '')))),
          substr(new_name, 1 + length(rtrim(new_name,
@@ -83,11 +87,11 @@ AS MATERIALIZED (
   WHERE (moved OR shape = json_array(shape ->> 0, shape ->> 0)) AND shape <> '[1,1]'
     AND new_name <> old_name
 ),
-square(place, rule, old_name, new_name, moved, old_word, new_word) AS MATERIALIZED (
-  SELECT place, rule, old_name, new_name, moved, old_word, new_word FROM matrix
+square(place, rule, old_name, new_name, moved, turned, old_word, new_word) AS MATERIALIZED (
+  SELECT place, rule, old_name, new_name, moved, turned, old_word, new_word FROM matrix
   WHERE shape = json_array(shape ->> 0, shape ->> 0)
 ),
 turned(old_word, new_word, example) AS MATERIALIZED (
   SELECT old_word, new_word, 'rule ' || rule || ' does so with ' || min(old_name)
-  FROM matrix WHERE moved GROUP BY old_word, new_word
+  FROM matrix WHERE turned GROUP BY old_word, new_word
 )
