@@ -463,6 +463,16 @@ static bool touches_input(const struct export_plan *p, const char *path)
     return false;
 }
 
+/* Whether writing there would end the catalog that says where the tensors are. */
+static bool is_catalog(sqlite3 *db, const char *real, const struct stat *st)
+{
+    struct stat own;
+    const char *file = sqlite3_db_filename(db, "main");
+    return file && *file &&
+           (lies_in(file, real) || (stat(file, &own) == 0 && own.st_ino == st->st_ino &&
+                                    own.st_dev == st->st_dev));
+}
+
 enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char *path,
                             struct error *err)
 {
@@ -472,6 +482,11 @@ enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char
     bool ours = false;
     if (!real || stat(real, &st) != 0)
         goto done; /* a link to nothing */
+    if (is_catalog(db, real, &st)) {
+        error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
+                  "is or holds the catalog itself; give the output another name");
+        goto done;
+    }
     ours = touches_input(p, real);
     if (sqlite3_prepare_v2(
             db,

@@ -94,6 +94,9 @@ ln -s model.safetensors soft.npz
 try export model.safetensors soft.npz --force
 ln model.safetensors hard.npz
 try export model.safetensors hard.npz --force
+cp "$CKPTDB" before.db && ln -s "$CKPTDB" catalog.npz
+try export model.safetensors catalog.npz --force
+cmp "$CKPTDB" before.db; rm before.db catalog.npz
 try export model.safetensors no/where.npz
 mkdir dir.npz
 try export model.safetensors dir.npz --force
