@@ -27,36 +27,38 @@ JOIN layout_tensors t ON t.id = (c.layout << 24) + (x.id & 16777215)
 LEFT JOIN placements p ON p.id = iif(c.placed, x.id, NULL) AND p.storage = 1
 LEFT JOIN store f ON f.id = (c.id << 24) + coalesce(p.file, t.file, 0);
 
--- Those whose content another one has too.
-CREATE VIEW copy AS
-SELECT content, dtype, shape, nbytes, tensor_id, checkpoint_id, place
-FROM place
-WHERE content IN (SELECT hash FROM tensor_hashes GROUP BY hash HAVING count(*) > 1);
-
--- Equal tensors that are stored more than once. Mostly they are one tensor of one layout in files that have
--- no other name, as where weights are frozen: then there are as many places as tensors. Of the rest, the
--- places are looked up and counted; there, the same bytes may be of several dtypes and shapes.
-CREATE VIEW duplicate AS
+-- Contents that several tensors have, and whether those may share a place. Mostly they are one tensor of one
+-- layout in files that have no other name, as where weights are frozen: then they have as many places.
+CREATE VIEW repeated AS
 WITH linked AS MATERIALIZED (
   SELECT DISTINCT f.id >> 24
   FROM files f LEFT JOIN (SELECT device, inode FROM files GROUP BY device, inode HAVING count(*) > 1) l
     ON l.device = f.device AND l.inode = f.inode
   WHERE l.inode IS NOT NULL OR f.inode IS NULL
 ), -- (CROSS: in the order of the index, which GROUP BY then need not sort.)
-same_bytes AS MATERIALIZED (
-  SELECT x.hash AS content, count(*) AS copies, group_concat(x.id) AS tensors, max(c.id IN linked) AS linked,
+same_bytes AS (
+  SELECT x.hash, count(*) AS tensors, min(x.id) AS original, max(c.id IN linked) AS linked,
          min((c.layout << 24) + (x.id & 16777215)) AS first, max((c.layout << 24) + (x.id & 16777215)) AS last
   FROM tensor_hashes x CROSS JOIN checkpoints c ON c.id = x.id >> 24
   WHERE x.hash IN (SELECT hash FROM tensor_hashes GROUP BY hash HAVING count(*) > 1)
   GROUP BY x.hash
-), counted AS (
-  SELECT content, dtype, shape, nbytes, copies, tensors
-  FROM same_bytes JOIN layout_tensors ON id = first
-  WHERE first = last AND NOT linked
+)
+SELECT hash AS content, tensors, original, first AS layout_tensor, first = last AND NOT linked AS apart
+FROM same_bytes;
+
+-- Equal tensors that are stored more than once. Places are looked up and counted only where some may be
+-- shared; there, the same bytes may be of several dtypes and shapes.
+CREATE VIEW duplicate AS
+WITH r AS MATERIALIZED (SELECT content, tensors, layout_tensor, apart FROM repeated),
+counted AS (
+  SELECT r.content, t.dtype, t.shape, t.nbytes, r.tensors AS copies,
+         (SELECT group_concat(x.id) FROM tensor_hashes x WHERE x.hash = r.content) AS tensors
+  FROM r JOIN layout_tensors t ON t.id = r.layout_tensor
+  WHERE r.apart
   UNION ALL
   SELECT content, dtype, shape, nbytes, count(DISTINCT place), group_concat(tensor_id)
   FROM place
-  WHERE content IN (SELECT content FROM same_bytes WHERE first <> last OR linked)
+  WHERE content IN (SELECT content FROM r WHERE NOT apart)
   GROUP BY content, dtype, shape
 )
 SELECT (SELECT h.hash FROM content_hashes h WHERE h.id = d.content) AS hash, d.dtype, d.shape, d.nbytes,
@@ -67,17 +69,26 @@ WHERE d.copies > 1;
 -- Whose copies they are: the place that was catalogued first is the original, each other one is the
 -- waste of the checkpoint that holds it. The sum is that of duplicate.wasted.
 CREATE VIEW waste AS
-WITH place AS (
+WITH r AS MATERIALIZED (SELECT content, original, layout_tensor, apart FROM repeated),
+stored AS (
   SELECT content, dtype, shape, nbytes, min(tensor_id) AS first
-  FROM copy GROUP BY content, dtype, shape, place
-), numbered AS (
-  SELECT first >> 24 AS checkpoint_id, nbytes,
-         row_number() OVER (PARTITION BY content, dtype, shape ORDER BY first) AS turn
   FROM place
+  WHERE content IN (SELECT content FROM r WHERE NOT apart)
+  GROUP BY content, dtype, shape, place
+), numbered AS (
+  SELECT first, nbytes, row_number() OVER (PARTITION BY content, dtype, shape ORDER BY first) AS turn
+  FROM stored
+), wasted AS (
+  SELECT x.id >> 24 AS checkpoint_id, t.nbytes
+  FROM r JOIN layout_tensors t ON t.id = r.layout_tensor
+  CROSS JOIN tensor_hashes x ON x.hash = r.content AND x.id > r.original
+  WHERE r.apart
+  UNION ALL
+  SELECT first >> 24, nbytes FROM numbered WHERE turn > 1
+), summed AS (
+  SELECT checkpoint_id, count(*) AS tensors, sum(nbytes) AS nbytes FROM wasted GROUP BY checkpoint_id
 )
-SELECT n.checkpoint_id, l.name AS checkpoint, c.run, count(*) AS tensors, sum(n.nbytes) AS nbytes
-FROM numbered n
-JOIN checkpoints c ON c.id = n.checkpoint_id
-JOIN labels l ON l.id = n.checkpoint_id
-WHERE n.turn > 1
-GROUP BY n.checkpoint_id;
+SELECT s.checkpoint_id, l.name AS checkpoint, c.run, s.tensors, s.nbytes
+FROM summed s
+JOIN checkpoints c ON c.id = s.checkpoint_id
+JOIN labels l ON l.id = s.checkpoint_id;

@@ -1,5 +1,6 @@
 # Duplicates planted at random: all are found, none is false. Runs of one layout with frozen weights, fine-tunes
-# of other layouts, tied tensors, links, other containers, the same bytes under another dtype or shape.
+# of other layouts, tied tensors, links, other containers, the same bytes under another dtype or shape. Then the sums:
+# by checkpoint, by run and by pair.
 cat >trial.py <<'END'
 import collections, json, math, os, random, struct, subprocess, sys, zipfile
 sys.path.insert(0, os.environ["TESTS"] + "/fixtures")
@@ -51,9 +52,12 @@ def trial(seed):
         if kind in ("link", "soft") and files:
             old = r.choice(files)
             path = f"t{seed}/m{i}" + os.path.splitext(old[0])[1]
-            os.link(old[0], path) if kind == "link" else os.symlink(os.path.basename(old[0]), path)
+            os.link(old[0], path) if kind == "link" else os.symlink(os.path.relpath(old[0], f"t{seed}"), path)
             files.append((path, old[1], old[2], old[3]))
             continue
+        if kind == "step":
+            path = f"t{seed}/{r.choice('ab')}/checkpoint-{i}/model.safetensors"
+            os.makedirs(os.path.dirname(path))
         if kind == "tune": tensors = {f"{n}.{i}": t for n, t in base.items()} | {f"head{i}": tensor(r)}
         else: tensors = {n: t if r.random() < 0.6 else (t[0], t[1], r.randbytes(len(t[2]))) for n, t in base.items()}
         for n in list(tensors):                             # the same bytes, called something else
@@ -65,25 +69,65 @@ def trial(seed):
         for n, (dtype, shape, raw) in tensors.items():
             places_of, members = groups[dtype, tuple(shape), raw]
             places_of.add((file, places[n]))
-            members.append((os.path.basename(path), n))
-    return sorted((DTYPES[d][0], list(s), len(raw), len(p), len(raw) * (len(p) - 1), sorted(m))
-                  for (d, s, raw), (p, m) in groups.items() if len(p) > 1)
+            members.append((path, n))
+    return files, sorted((DTYPES[d][0], list(s), len(raw), len(p), len(raw) * (len(p) - 1), sorted(m))
+                         for (d, s, raw), (p, m) in groups.items() if len(p) > 1)
+def by_checkpoint(files):
+    """The order of files is that in which they were catalogued: of a tensor's places the first is the original."""
+    seen, wasted = collections.defaultdict(set), collections.defaultdict(lambda: (0, 0))
+    for path, tensors, places, file in files:
+        for n, (dtype, shape, raw) in tensors.items():
+            others, place = seen[dtype, tuple(shape), raw], (file, places[n])
+            if others and place not in others: wasted[path] = (wasted[path][0] + len(raw), wasted[path][1] + 1)
+            others.add(place)
+    return sorted((*sums, path) for path, sums in wasted.items())
+def by_run(wasted, runs):
+    sums = collections.defaultdict(lambda: (0, 0, 0))
+    for nbytes, tensors, path in wasted:
+        sums[runs[path]] = tuple(map(sum, zip(sums[runs[path]], (nbytes, tensors, 1))))
+    return sorted((*s, run or "") for run, s in sums.items())
+def by_pair(files):
+    pairs = []
+    for path, tensors, _, _ in files:
+        for other, theirs, _, _ in files:
+            contents = {raw for _, _, raw in theirs.values()}
+            both = [len(raw) for _, _, raw in tensors.values() if raw in contents]
+            if path != other and both: pairs.append((sum(both), len(both), path, other))
+    return sorted(pairs)
 def ckptdb(*args):
     return subprocess.run([os.environ["CKPTDB_BIN"], "-d", "trial.db", "--json", *args], capture_output=True, text=True)
-total, groups = 0, 0
+total = collections.Counter()
 for seed in range(40):
-    want = trial(seed)
+    files, want = trial(seed)
     if os.path.exists("trial.db"): os.remove("trial.db")
     if ckptdb("import", f"t{seed}").returncode: sys.exit(f"seed {seed}: import")
+    rows = lambda *args: json.loads(ckptdb(*args).stdout)
     p = ckptdb("dedup")
-    got = [(g["dtype"], g["shape"], g["nbytes"], g["copies"], g["wasted"],
-            sorted((t["checkpoint"].split("/")[-1], t["name"]) for t in g["tensors"]))
-           for g in json.loads(p.stdout)]
-    waste = json.loads(ckptdb("SELECT coalesce(sum(nbytes), 0) AS n FROM waste").stdout)[0]["n"]
-    if sorted(got) != want or waste != sum(g[4] for g in want):
-        print("seed", seed, p.stderr, "expected", *want, "got", *sorted(got), waste, sep="\n")
-        sys.exit(1)
-    groups, total = groups + len(want), total + waste
-print(groups, "groups,", total, "bytes wasted")
+    known = rows("SELECT id, name, path, run FROM checkpoint")
+    paths = {c["name"]: os.path.relpath(c["path"]) for c in known}
+    ids = {os.path.relpath(c["path"]): c["id"] for c in known}
+    runs = {os.path.relpath(c["path"]): c["run"] for c in known}
+    got = sorted((g["dtype"], g["shape"], g["nbytes"], g["copies"], g["wasted"],
+                  sorted((paths[t["checkpoint"]], t["name"]) for t in g["tensors"]))
+                 for g in json.loads(p.stdout))
+    files.sort(key=lambda f: ids[f[0]])
+    wasted = by_checkpoint(files)
+    answers = {
+        "groups": (want, got),
+        "sum": (sum(g[4] for g in want), sum(w[0] for w in wasted)),
+        "by checkpoint": (wasted, sorted((w["wasted"], w["tensors"], paths[w["checkpoint"]])
+                                         for w in rows("dedup", "--by", "checkpoint"))),
+        "by run": (by_run(wasted, runs), sorted((w["wasted"], w["tensors"], w["checkpoints"], w["run"] or "")
+                                                for w in rows("dedup", "--by", "run"))),
+        "by pair": (by_pair(files), sorted((s["nbytes"], s["tensors"], paths[s["checkpoint"]], paths[s["other"]])
+                                           for s in rows("dedup", "--by", "pair"))),
+    }
+    for name, (right, ours) in answers.items():
+        if right != ours:
+            print("seed", seed, name, p.stderr, "expected", *right, "got", *ours, sep="\n")
+            sys.exit(1)
+    total.update(groups=len(want), bytes=answers["sum"][0], runs=sum(run != "" for *_, run in answers["by run"][0]),
+                 pairs=len(answers["by pair"][0]))
+print(*(f"{n} {what}" for what, n in total.items()), sep=", ")
 END
 python3 trial.py
