@@ -336,6 +336,7 @@ static void settle(struct map_task *t)
     kauldron_filters_release(&l.restored);
     kauldron_filters_release(&l.model);
     text_release(&l.key);
+    strmap_release(&l.written);
     strmap_release(&l.old);
     strmap_release(&l.new);
 }

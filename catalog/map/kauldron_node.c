@@ -86,9 +86,18 @@ struct map_text kauldron_element(struct map_task *t, struct map_text list, int64
     return kauldron_join(t, list, map_say(t, "%lld", (long long)i));
 }
 
-/* How many elements; 0: it is no list, as far as one can see. */
-static int64_t list_length(struct map_task *t, const struct strmap *nodes,
-                           struct map_text list)
+bool kauldron_is_position(struct map_text rest, size_t length)
+{
+    size_t len = 0;
+    while (len < rest.len && rest.at[len] >= '0' && rest.at[len] <= '9')
+        len++;
+    bool canonical = len == 1 || (len > 1 && len < 20 && *rest.at != '0');
+    return canonical && (len == rest.len || rest.at[len] == '/') &&
+           strtoull(rest.at, NULL, 10) < length;
+}
+
+int64_t kauldron_list_length(struct map_task *t, const struct strmap *nodes,
+                             struct map_text list)
 {
     int64_t count = 0;
     while (!t->failed && kauldron_node_at(nodes, kauldron_element(t, list, count)))
@@ -111,7 +120,8 @@ static int64_t bound(const struct kontext_part *part, int which, int64_t count, 
 static bool slice(struct map_task *t, const struct strmap *nodes,
                   const struct kontext_part *part, struct found *f)
 {
-    int64_t count = f->sliced ? (int64_t)f->picks : list_length(t, nodes, f->place);
+    int64_t count =
+        f->sliced ? (int64_t)f->picks : kauldron_list_length(t, nodes, f->place);
     int64_t step = part->has[2] ? part->bound[2] : 1;
     int64_t at = bound(part, 0, count, step < 0), stop = bound(part, 1, count, step < 0);
     int64_t *pick = arena_array(&t->arena, (size_t)count + 1, sizeof(*pick));
@@ -148,7 +158,7 @@ static bool enter(struct map_task *t, const struct strmap *nodes,
     f->place = kauldron_join(t, list, (struct map_text){part->text, part->len});
     if (kauldron_node_at(nodes, f->place))
         return true;
-    int64_t count = i < 0 ? list_length(t, nodes, list) : 0;
+    int64_t count = i < 0 ? kauldron_list_length(t, nodes, list) : 0;
     if (i >= 0 || i < -count)
         return false;
     f->place = kauldron_element(t, list, i + count);

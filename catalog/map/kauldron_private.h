@@ -1,6 +1,6 @@
 /*
  * kauldron_private.h - the inside of kauldron.c: a model and a source as nodes, the rules looked up in them
- * (kauldron_node.c, kauldron_rule.c), and what becomes of the leaves.
+ * (kauldron_node.c, kauldron_rule.c), written (kauldron_write.c), and what becomes of the leaves.
  */
 #ifndef CKPTDB_MAP_KAULDRON_PRIVATE_H
 #define CKPTDB_MAP_KAULDRON_PRIVATE_H
@@ -35,7 +35,9 @@ struct entry {
     const struct map_rule *rule;
     bool late;
     struct kontext new, old;
-    struct map_text target, origin; /* the nodes they lead to */
+    struct map_text target,
+        origin;         /* the nodes they lead to; once it can be written, target is
+                                     * where, in the state that earlier rules of the phase leave */
     bool found, sliced; /* both; the old one is a slice of the list `origin`: */
     int64_t *pick;      /* these of its elements */
     size_t picks;
@@ -47,6 +49,8 @@ struct entry {
 struct loader {
     struct map_task *task;
     struct strmap old, new; /* nodes */
+    struct strmap
+        written; /* in this phase: places, to the index + 1 of the last entry there */
     struct filters restored, model;
     bool ignores;
     struct entry *entry; /* by turn */
@@ -80,6 +84,11 @@ bool kauldron_is_below(struct map_text place, struct map_text name,
 /* The place above; the root's own is the root. *part is the last component. */
 struct map_text kauldron_above(struct map_text place, struct map_text *part);
 struct map_text kauldron_element(struct map_task *t, struct map_text list, int64_t i);
+/* Whether the first component of a rest is a position in a list of that length. */
+bool kauldron_is_position(struct map_text rest, size_t length);
+/* How many elements; 0: it is no list, as far as one can see. */
+int64_t kauldron_list_length(struct map_task *t, const struct strmap *nodes,
+                             struct map_text list);
 /* The node that a path leads to; else the error, as map_text. */
 bool kauldron_look_up(struct map_task *t, const struct strmap *nodes,
                       const struct kontext *path, struct found *out,
@@ -101,5 +110,10 @@ bool kauldron_origin_of(struct loader *l, const struct entry *e, struct map_text
 bool kauldron_rest_of(struct loader *l, const struct entry *e, struct map_text name,
                       struct map_text *rest);
 bool kauldron_read_entries(struct loader *l);
+
+/* --- kauldron_write.c -------------------------------------------------------------------- */
+
+/* Where an entry whose paths are found writes, and why it cannot: target and write_error. */
+bool kauldron_write_entry(struct loader *l, struct entry *e);
 
 #endif

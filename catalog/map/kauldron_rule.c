@@ -91,12 +91,11 @@ bool kauldron_origin_of(struct loader *l, const struct entry *e, struct map_text
     *out = kauldron_join(l->task, e->origin, rest);
     if (!e->sliced)
         return true;
-    const char *slash = rest.at ? memchr(rest.at, '/', rest.len) : NULL;
-    size_t len = slash ? (size_t)(slash - rest.at) : rest.len;
-    char *end;
-    unsigned long long i = rest.at && len ? strtoull(rest.at, &end, 10) : 0;
-    if (!rest.at || !len || end != rest.at + len || i >= e->picks)
+    if (!kauldron_is_position(rest, e->picks))
         return false;
+    const char *slash = memchr(rest.at, '/', rest.len);
+    size_t len = slash ? (size_t)(slash - rest.at) : rest.len;
+    unsigned long long i = strtoull(rest.at, NULL, 10);
     *out = kauldron_element(l->task, e->origin, e->pick[i]);
     if (slash)
         *out = kauldron_join(l->task, *out,
@@ -137,80 +136,6 @@ static void fail(struct entry *e, enum step step, struct map_text error)
     e->step = step;
 }
 
-/* The same for what cannot be written: "Type: Error trying to mutate path PATH: text". */
-static void fail_write(struct loader *l, struct entry *e, const char *type,
-                       const char *text)
-{
-    struct text path = {0};
-    kontext_print(&e->new, &path);
-    e->write_error = map_say(l->task, "%s: Error trying to mutate path %s: %s", type,
-                             path.at ? path.at : "", text);
-    text_release(&path);
-}
-
-/* What an earlier rule of the same phase has put where the path leads through. */
-static void check_entered(struct loader *l, struct entry *e)
-{
-    struct map_text part, rest, place, parent = kauldron_above(e->target, &part);
-    const struct entry *last = NULL;
-    for (struct entry *q = l->entry; q < e; q++)
-        if (q->late == e->late && q->found && kauldron_is_below(q->target, parent, &rest))
-            last = q;
-    if (!last)
-        return;
-    kauldron_is_below(last->target, parent, &rest);
-    bool known = kauldron_origin_of(l, last, rest, &place);
-    if (last->sliced && !rest.at)
-        return;
-    const struct map_leaf *leaf =
-        known ? kauldron_leaf_at(&l->task->source, &l->old, place) : NULL;
-    if (known && (kauldron_node_at(&l->old, place) == INNER ||
-                  (leaf && leaf->kind == MAP_EMPTY_DICT)))
-        return;
-    struct text text = {0};
-    bool tensor = leaf && leaf->kind == MAP_TENSOR;
-    if (tensor) {
-        text_adds(&text, "Cannot mutate leaf <class 'int'>. Tried to overwrite key ");
-        map_repr(&text, part);
-        text_adds(&text, ". Only dict, list can be recursed into.");
-    } else {
-        struct map_text key = print_key(l, parent);
-        text_adds(&text, "an earlier entry has put a subtree without ");
-        map_repr(&text, key);
-        text_adds(&text, " there");
-    }
-    fail_write(l, e, tensor ? "ValueError" : "KeyError", text.at ? text.at : "");
-    text_release(&text);
-}
-
-/* A list takes -1 down to less than its length, and no slices. */
-static bool check_index(struct loader *l, struct entry *e)
-{
-    const struct kontext_part *last = &e->new.part[e->new.parts - 1];
-    struct map_text part;
-    for (size_t i = 0; i < e->new.parts; i++)
-        if (e->new.part[i].kind == KONTEXT_SLICE) {
-            fail_write(l, e, "TypeError", "bad operand type for abs(): 'slice'");
-            return false;
-        }
-    kauldron_above(e->target, &part);
-    bool counted = last->kind == KONTEXT_NUMBER && *last->text == '-' && *part.at != '-';
-    if (!counted || strcmp(part.at, "0") != 0)
-        return true;
-    struct map_text text =
-        map_say(l->task, "Key %s out of range (length %s)", last->text, last->text + 1);
-    fail_write(l, e, "KeyError", text.at ? text.at : "");
-    return false;
-}
-
-static void check_write(struct loader *l, struct entry *e)
-{
-    if (e->new.parts == 0)
-        fail_write(l, e, "ValueError", "Path is empty");
-    else if (check_index(l, e) && !l->ignores)
-        check_entered(l, e);
-}
-
 /* Look both paths up, and see whether the rule can be carried out at all. */
 static bool read_entry(struct loader *l, struct entry *e)
 {
@@ -244,7 +169,7 @@ static bool read_entry(struct loader *l, struct entry *e)
         fail(e, STEP_OLD,
              map_say(t, "ValueError: Error trying to mutate path : Path is empty"));
     else
-        check_write(l, e);
+        kauldron_write_entry(l, e);
     return true;
 }
 
@@ -259,7 +184,8 @@ bool kauldron_read_entries(struct loader *l)
     l->entry = arena_array(&t->arena, t->rules + 1, sizeof(*l->entry));
     if (!l->entry)
         return false;
-    for (int late = 0; late < 2; late++)
+    for (int late = 0; late < 2; late++) {
+        strmap_release(&l->written);
         for (size_t i = 0; i < t->rules; i++)
             if (t->rule[i].replacement.at && is_late(t->rule[i].pattern) == late) {
                 struct entry *e = &l->entry[l->entries++];
@@ -268,5 +194,6 @@ bool kauldron_read_entries(struct loader *l)
                 if (!read_entry(l, e))
                     return false;
             }
+    }
     return true;
 }

@@ -197,7 +197,7 @@ def head(error):
     """As much of an error as does not depend on a Python object, or on the parser's own words."""
     if asks_a_list(error):
         return error
-    error = re.sub(r"^\w+: (Error trying to mutate path .+: )", r"\1", error)
+    error = re.sub("<class '[^']*'>", "<class>", error)
     return re.sub(
         r"(Could not parse path: |Invalid part\(s\)|Could not find path .* object\.|"
         r"TypeError: |Error trying to mutate path .+: ).*", r"\1",

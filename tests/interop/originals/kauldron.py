@@ -83,11 +83,13 @@ def put(tree, parts, value):
         raise ValueError(head + "Path is empty")
     at = tree
     for part in parts[:-1]:
-        if isinstance(at, dict) and part not in at:
-            raise KeyError(head + "Error accessing ...")
+        where = f"{head}Error accessing {part!r} in {type(at)}: "
         if not isinstance(at, (dict, list)):
-            raise RuntimeError(head)
-        at = at[part]
+            raise RuntimeError(where)
+        try:
+            at = at[part]
+        except (TypeError, IndexError, KeyError) as error:
+            raise type(error)(f"{where}{error}") from None
     part = parts[-1]
     if isinstance(at, dict):
         at[part] = value
