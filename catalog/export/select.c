@@ -480,6 +480,7 @@ enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char
     struct stat st;
     char *real = realpath(path, NULL);
     bool ours = false;
+    int rc = SQLITE_DONE;
     if (!real || stat(real, &st) != 0)
         goto done; /* a link to nothing */
     if (is_catalog(db, real, &st)) {
@@ -502,8 +503,10 @@ enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char
     sqlite3_bind_int64(s, 3, (sqlite3_int64)st.st_ino);
     sqlite3_bind_int64(s, 4, (sqlite3_int64)st.st_dev);
     sqlite3_bind_int64(s, 5, S_ISDIR(st.st_mode));
-    while (!ours && sqlite3_step(s) == SQLITE_ROW)
+    while (!ours && (rc = sqlite3_step(s)) == SQLITE_ROW)
         ours = plan_uses(p, (const char *)sqlite3_column_text(s, 0));
+    if (!ours && rc != SQLITE_DONE)
+        db_error(db, "files of checkpoints", err);
     if (ours)
         error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                   "is one of the files that are read; give the output another name");
