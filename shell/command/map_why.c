@@ -57,7 +57,7 @@ static int say_nothing_matches(struct session *s, const struct question *q)
     return STATUS_NO;
 }
 
-/* Whether the map can be asked so; else told why not. */
+/* STATUS_FINE where the map can be asked so; else told why not. */
 static int check_map(struct session *s, const char *map, const char *target)
 {
     char *dialect = session_dialect(s, map);
