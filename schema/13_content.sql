@@ -27,38 +27,47 @@ JOIN layout_tensors t ON t.id = (c.layout << 24) + (x.id & 16777215)
 LEFT JOIN placements p ON p.id = iif(c.placed, x.id, NULL) AND p.storage = 1
 LEFT JOIN store f ON f.id = (c.id << 24) + coalesce(p.file, t.file, 0);
 
--- Contents that several tensors have, and whether those may share a place. Mostly they are one tensor of one
--- layout in files that have no other name, as where weights are frozen: then they have as many places.
+-- Checkpoints that may share bytes with others: a file of theirs has another name, too, or it is not known.
+CREATE VIEW linked AS
+SELECT DISTINCT f.id >> 24 AS checkpoint_id
+FROM files f LEFT JOIN (SELECT device, inode FROM files GROUP BY device, inode HAVING count(*) > 1) l
+  ON l.device = f.device AND l.inode = f.inode
+WHERE l.inode IS NOT NULL OR f.inode IS NULL;
+
+-- Contents that several tensors have. Mostly they are one tensor of one layout (`alike`), as where weights
+-- are frozen: then each has a place of its own, but for linked files.
+-- (CROSS: in the order of the index, which GROUP BY then need not sort.)
 CREATE VIEW repeated AS
-WITH linked AS MATERIALIZED (
-  SELECT DISTINCT f.id >> 24
-  FROM files f LEFT JOIN (SELECT device, inode FROM files GROUP BY device, inode HAVING count(*) > 1) l
-    ON l.device = f.device AND l.inode = f.inode
-  WHERE l.inode IS NOT NULL OR f.inode IS NULL
-), -- (CROSS: in the order of the index, which GROUP BY then need not sort.)
-same_bytes AS (
-  SELECT x.hash, count(*) AS tensors, min(x.id) AS original, max(c.id IN linked) AS linked,
+WITH same_bytes AS (
+  SELECT x.hash, count(*) AS tensors, min(x.id) AS original,
+         max(c.id IN (SELECT checkpoint_id FROM linked)) AS linked,
          min((c.layout << 24) + (x.id & 16777215)) AS first, max((c.layout << 24) + (x.id & 16777215)) AS last
   FROM tensor_hashes x CROSS JOIN checkpoints c ON c.id = x.id >> 24
   WHERE x.hash IN (SELECT hash FROM tensor_hashes GROUP BY hash HAVING count(*) > 1)
   GROUP BY x.hash
 )
-SELECT hash AS content, tensors, original, first AS layout_tensor, first = last AND NOT linked AS apart
+SELECT hash AS content, tensors, original, first AS layout_tensor, first = last AS alike, linked
 FROM same_bytes;
 
 -- Equal tensors that are stored more than once. Places are looked up and counted only where some may be
--- shared; there, the same bytes may be of several dtypes and shapes.
+-- shared: of those that are alike, the ones in linked files. Elsewhere the same bytes may be of several
+-- dtypes and shapes.
 CREATE VIEW duplicate AS
-WITH r AS MATERIALIZED (SELECT content, tensors, layout_tensor, apart FROM repeated),
-counted AS (
-  SELECT r.content, t.dtype, t.shape, t.nbytes, r.tensors AS copies,
+WITH r AS MATERIALIZED (SELECT content, tensors, layout_tensor, alike, linked FROM repeated),
+links AS MATERIALIZED (
+  SELECT content, count(*) - count(DISTINCT place) AS tensors
+  FROM place
+  WHERE content IN (SELECT content FROM r WHERE alike AND linked) AND checkpoint_id IN (SELECT checkpoint_id FROM linked)
+  GROUP BY content
+), counted AS (
+  SELECT r.content, t.dtype, t.shape, t.nbytes, r.tensors - coalesce(k.tensors, 0) AS copies,
          (SELECT group_concat(x.id) FROM tensor_hashes x WHERE x.hash = r.content) AS tensors
-  FROM r JOIN layout_tensors t ON t.id = r.layout_tensor
-  WHERE r.apart
+  FROM r JOIN layout_tensors t ON t.id = r.layout_tensor LEFT JOIN links k ON k.content = r.content
+  WHERE r.alike
   UNION ALL
   SELECT content, dtype, shape, nbytes, count(DISTINCT place), group_concat(tensor_id)
   FROM place
-  WHERE content IN (SELECT content FROM r WHERE NOT apart)
+  WHERE content IN (SELECT content FROM r WHERE NOT alike)
   GROUP BY content, dtype, shape
 )
 SELECT (SELECT h.hash FROM content_hashes h WHERE h.id = d.content) AS hash, d.dtype, d.shape, d.nbytes,
@@ -69,11 +78,15 @@ WHERE d.copies > 1;
 -- Whose copies they are: the place that was catalogued first is the original, each other one is the
 -- waste of the checkpoint that holds it. The sum is that of duplicate.wasted.
 CREATE VIEW waste AS
-WITH r AS MATERIALIZED (SELECT content, original, layout_tensor, apart FROM repeated),
-stored AS (
+WITH r AS MATERIALIZED (SELECT content, original, layout_tensor, alike, linked FROM repeated),
+links AS (
+  SELECT tensor_id, row_number() OVER (PARTITION BY content, place ORDER BY tensor_id) AS turn
+  FROM place
+  WHERE content IN (SELECT content FROM r WHERE alike AND linked) AND checkpoint_id IN (SELECT checkpoint_id FROM linked)
+), stored AS (
   SELECT content, dtype, shape, nbytes, min(tensor_id) AS first
   FROM place
-  WHERE content IN (SELECT content FROM r WHERE NOT apart)
+  WHERE content IN (SELECT content FROM r WHERE NOT alike)
   GROUP BY content, dtype, shape, place
 ), numbered AS (
   SELECT first, nbytes, row_number() OVER (PARTITION BY content, dtype, shape ORDER BY first) AS turn
@@ -82,7 +95,7 @@ stored AS (
   SELECT x.id >> 24 AS checkpoint_id, t.nbytes
   FROM r JOIN layout_tensors t ON t.id = r.layout_tensor
   CROSS JOIN tensor_hashes x ON x.hash = r.content AND x.id > r.original
-  WHERE r.apart
+  WHERE r.alike AND x.id NOT IN (SELECT tensor_id FROM links WHERE turn > 1)
   UNION ALL
   SELECT first >> 24, nbytes FROM numbered WHERE turn > 1
 ), summed AS (
