@@ -80,16 +80,22 @@ static int run_query(struct session *s, const char *rows, const char *bad,
     return status;
 }
 
+/* Sets of another program's dialects may be stored: the views have no rows of them. */
+static bool can_run(const char *name, const char *dialect)
+{
+    bool known = ckptdb_dialect(dialect) != CKPTDB_DIALECT_UNKNOWN;
+    if (!known)
+        complain("'%s' is of dialect '%s', which this program does not run", name,
+                 dialect);
+    return known;
+}
+
 static int run_set(struct session *s, const struct args *args, const char *dialect)
 {
     const char *name = args->operand[1], *target = args->value[TARGET];
-    const enum ckptdb_dialect_kind kind = ckptdb_dialect(dialect);
-    const bool assigns = kind == CKPTDB_ASSIGNS;
-    if (kind == CKPTDB_DIALECT_UNKNOWN) {
-        complain("'%s' is of dialect '%s', which this program does not run", name,
-                 dialect);
+    const bool assigns = ckptdb_dialect(dialect) == CKPTDB_ASSIGNS;
+    if (!can_run(name, dialect))
         return STATUS_NO;
-    }
     if (assigns != (target != NULL)) {
         complain(assigns ? "'%s' maps onto a model: say which with --target CHECKPOINT"
                          : "'%s' translates names and has no use for --target",
@@ -112,7 +118,7 @@ static int run_set(struct session *s, const struct args *args, const char *diale
             "SELECT 1 FROM assignment WHERE ruleset = ?1 AND source_id = ?2"
             " AND target_id = ?3 AND status = 'error' LIMIT 1",
             name, source, onto);
-    if (kind == CKPTDB_CONVERTS)
+    if (ckptdb_dialect(dialect) == CKPTDB_CONVERTS)
         return run_query(
             s,
             "SELECT old_name, status, new_name, dtype, shape, part, parts, ops, rule, "
@@ -169,7 +175,10 @@ static int check(struct session *s, const struct args *args)
     if (!dialect)
         return STATUS_NO;
     const bool assigns = ckptdb_dialect(dialect) == CKPTDB_ASSIGNS;
+    const bool runs = can_run(name, dialect);
     sqlite3_free(dialect);
+    if (!runs)
+        return STATUS_NO;
     if (assigns && !target) {
         complain("'%s' maps onto a model: say which with --target CHECKPOINT", name);
         return STATUS_TROUBLE;

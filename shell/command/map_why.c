@@ -61,11 +61,18 @@ static int say_nothing_matches(struct session *s, const struct question *q)
 static int check_map(struct session *s, const char *map, const char *target)
 {
     char *dialect = session_dialect(s, map);
-    bool lacks = dialect && ckptdb_dialect(dialect) == CKPTDB_ASSIGNS && !target;
+    enum ckptdb_dialect_kind kind =
+        dialect ? ckptdb_dialect(dialect) : CKPTDB_DIALECT_UNKNOWN;
+    bool lacks = kind == CKPTDB_ASSIGNS && !target;
     if (lacks)
         complain("'%s' maps onto a model: say which with --target CHECKPOINT", map);
+    else if (dialect && kind == CKPTDB_DIALECT_UNKNOWN)
+        complain("'%s' is of dialect '%s', which this program does not run", map,
+                 dialect);
     sqlite3_free(dialect);
-    return lacks ? STATUS_TROUBLE : dialect ? STATUS_FINE : STATUS_NO;
+    return lacks                            ? STATUS_TROUBLE
+           : kind != CKPTDB_DIALECT_UNKNOWN ? STATUS_FINE
+                                            : STATUS_NO;
 }
 
 /* Print what there is; `matched`: some of it is by a rule. */

@@ -111,5 +111,11 @@ try map load two
 try map list extra
 try map list --target x
 try --readonly map load two two.sql
+echo "-- a set that another program wrote, of a dialect that is not known here"
+"$CKPTDB_BIN" "INSERT INTO ruleset(name, dialect) VALUES ('foreign', 'later')"
+for command in run check; do try map $command foreign source.json; done
+try map why source.json step --map foreign
+try export source.json foreign.npz --map foreign
+"$CKPTDB_BIN" map delete foreign
 echo "-- in the shell"
 printf '.map list\n.map run two source.json\n' | "$CKPTDB_BIN"
