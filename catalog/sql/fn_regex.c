@@ -185,15 +185,15 @@ static int find_group(struct call *c, sqlite3_value *value)
     return -1;
 }
 
+/* As in Python, a group that is not there is only noticed where something matches. */
 static void capture_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     struct call c;
     if (!call_open(&c, ctx, argc, argv, 3))
         return;
     size_t begin = 0, end = 0;
-    int group = find_group(&c, argv[2]);
-    if (group >= 0 && call_exec(&c) == 1 &&
-        regex_span(c.regex, (unsigned)group, &begin, &end))
+    int group = call_exec(&c) == 1 ? find_group(&c, argv[2]) : -1;
+    if (group >= 0 && regex_span(c.regex, (unsigned)group, &begin, &end))
         sqlite3_result_text64(ctx, c.text + begin, end - begin, SQLITE_TRANSIENT,
                               SQLITE_UTF8);
     regex_cache_return(c.entry);

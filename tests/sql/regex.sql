@@ -12,7 +12,8 @@ SELECT regexp_groups('(\d+)/(x)?(\w+)', 'a/12/k"é') AS groups,
 SELECT regexp_capture('(?P<n>\d+)(x)?', 'a12', 'n') AS named,
        regexp_capture('(?P<n>\d+)(x)?', 'a12', 0) AS whole,
        regexp_capture('(?P<n>\d+)(x)?', 'a12', 2) AS unset,
-       regexp_capture('(?P<n>\d+)(x)?', 'a', 1) AS no_match;
+       regexp_capture('(?P<n>\d+)(x)?', 'a', 1) AS no_match,
+       regexp_capture('(?P<n>\d+)(x)?', 'a', 3) AS nor_group;
 SELECT regexp_expand('(.*)/kernel', 'enc/kernel', '\1/w', 'fullmatch') AS renamed,
        regexp_expand('b', 'a', '\9') AS no_match;
 
