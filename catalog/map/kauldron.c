@@ -37,6 +37,14 @@ struct outcome {
     int64_t order; /* in which errors come */
 };
 
+static struct map_text no_element(struct loader *l, struct map_text rest)
+{
+    return map_say(l->task, kauldron_is_position(rest, SIZE_MAX)
+                                ? "IndexError: list index out of range"
+                                : "TypeError: list indices must be integers or slices, "
+                                  "not str");
+}
+
 /* What the original meets instead of a leaf that the source lacks: up to what it has. */
 static struct map_text absence(struct loader *l, struct map_text place)
 {
@@ -47,6 +55,8 @@ static struct map_text absence(struct loader *l, struct map_text place)
     if (leaf && (leaf->kind == MAP_TENSOR || leaf->kind == MAP_NULL))
         return map_say(l->task, "TypeError: '%s' object is not subscriptable",
                        leaf->kind == MAP_TENSOR ? "int" : "NoneType");
+    if (kauldron_is_list(l->task, &l->task->source, &l->old, place))
+        return no_element(l, part);
     struct text text = {0};
     text_adds(&text, "KeyError: ");
     map_repr(&text, part);
@@ -116,7 +126,7 @@ static struct outcome try_entry(struct loader *l, const struct entry *e,
 static struct outcome decide(struct loader *l, const struct map_leaf *leaf)
 {
     struct outcome last = {0}, failed = {0};
-    struct map_text rest;
+    struct map_text rest = {0};
     for (size_t i = 0; i < l->entries; i++) {
         const struct entry *e = &l->entry[i];
         if (e->step == STEP_NEW || !kauldron_is_below(e->target, leaf->name, &rest))
@@ -134,8 +144,9 @@ static struct outcome decide(struct loader *l, const struct map_leaf *leaf)
         return last;
     if (!failed.error.at && failed.inside)
         failed.error = absence(l, failed.place);
-    else if (!failed.error.at)
-        failed.error = map_say(l->task, "IndexError: list index out of range");
+    else if (!failed.error.at &&
+             kauldron_is_below(failed.entry->target, leaf->name, &rest))
+        failed.error = no_element(l, rest);
     return failed;
 }
 

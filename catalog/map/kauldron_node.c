@@ -8,41 +8,61 @@
 
 /* --- nodes ------------------------------------------------------------------------------- */
 
+/* A node's new child, which starts there. */
+static void mark_named(struct strmap *nodes, struct map_text child, size_t start)
+{
+    struct map_text part = {child.at + start, child.len - start};
+    if (start == 0 || kauldron_is_position(part, SIZE_MAX))
+        return;
+    uint64_t *parent = strmap_get(nodes, child.at, start - 1);
+    if (parent && *parent == NODE_NUMBERED)
+        *parent = NODE_NAMED;
+}
+
+/* A leaf, and the nodes above it that the name before it has not. */
+static bool index_leaf(struct strmap *nodes, struct map_text name, struct map_text last,
+                       uint64_t leaf)
+{
+    size_t at = 0, start;
+    bool added;
+    while (at < name.len && at < last.len && name.at[at] == last.at[at])
+        at++;
+    for (start = at; start && name.at[start - 1] != '/';)
+        start--;
+    for (; at <= name.len; at++) {
+        if (at < name.len && name.at[at] != '/')
+            continue;
+        uint64_t *value = strmap_add(nodes, name.at, at, &added);
+        if (!value)
+            return false;
+        *value = at == name.len ? leaf : added ? NODE_NUMBERED : *value;
+        if (added)
+            mark_named(nodes, (struct map_text){name.at, at}, start);
+        start = at + 1;
+    }
+    return true;
+}
+
 bool kauldron_index_nodes(struct map_task *t, struct strmap *nodes,
                           const struct map_tree *tree)
 {
     struct map_text last = {"", 0};
-    bool added;
-    for (size_t i = 0; i < tree->count; last = tree->leaf[i++].name) {
-        struct map_text name = tree->leaf[i].name;
-        size_t at = 0;
-        while (at < name.len && at < last.len && name.at[at] == last.at[at])
-            at++;
-        for (; at <= name.len; at++) {
-            if (at < name.len && name.at[at] != '/')
-                continue;
-            uint64_t *value = strmap_add(nodes, name.at, at, &added);
-            if (!value) {
-                t->failed = true;
-                return false;
-            }
-            *value = at == name.len ? i + 2 : added ? INNER : *value;
-        }
-    }
-    return true;
+    for (size_t i = 0; i < tree->count && !t->failed; last = tree->leaf[i++].name)
+        t->failed = !index_leaf(nodes, tree->leaf[i].name, last, i + NODE_LEAF);
+    return !t->failed;
 }
 
 uint64_t kauldron_node_at(const struct strmap *nodes, struct map_text place)
 {
     const uint64_t *found = place.at ? strmap_get(nodes, place.at, place.len) : NULL;
-    return !place.at ? INNER : found ? *found : 0;
+    return !place.at ? NODE_NAMED : found ? *found : 0;
 }
 
 const struct map_leaf *kauldron_leaf_at(const struct map_tree *tree,
                                         const struct strmap *nodes, struct map_text place)
 {
     uint64_t node = kauldron_node_at(nodes, place);
-    return node > INNER ? &tree->leaf[node - 2] : NULL;
+    return node >= NODE_LEAF ? &tree->leaf[node - NODE_LEAF] : NULL;
 }
 
 struct map_text kauldron_join(struct map_task *t, struct map_text place,
@@ -94,6 +114,16 @@ bool kauldron_is_position(struct map_text rest, size_t length)
     bool canonical = len == 1 || (len > 1 && len < 20 && *rest.at != '0');
     return canonical && (len == rest.len || rest.at[len] == '/') &&
            strtoull(rest.at, NULL, 10) < length;
+}
+
+bool kauldron_is_list(struct map_task *t, const struct map_tree *tree,
+                      const struct strmap *nodes, struct map_text place)
+{
+    const struct map_leaf *leaf = kauldron_leaf_at(tree, nodes, place);
+    if (leaf)
+        return leaf->kind == MAP_EMPTY_LIST;
+    return kauldron_node_at(nodes, place) == NODE_NUMBERED &&
+           kauldron_node_at(nodes, kauldron_element(t, place, 0));
 }
 
 int64_t kauldron_list_length(struct map_task *t, const struct strmap *nodes,

@@ -9,7 +9,12 @@
 #include "catalog/map/kontext.h"
 #include "catalog/regex/regex.h"
 
-#define INNER UINT64_C(1) /* in a map of nodes; leaves: their index + 2 */
+/* In a map of nodes. A checkpoint does not tell a list from a dict of numbers. */
+enum {
+    NODE_NUMBERED = 1, /* has children whose names are all numbers */
+    NODE_NAMED,        /* has others */
+    NODE_LEAF,         /* and more: a leaf, by its index */
+};
 
 /* A node's place is the map_text of its name; the root's, and a rest's that is nothing, has at NULL
  * (a key may be ''). */
@@ -86,6 +91,9 @@ struct map_text kauldron_above(struct map_text place, struct map_text *part);
 struct map_text kauldron_element(struct map_task *t, struct map_text list, int64_t i);
 /* Whether the first component of a rest is a position in a list of that length. */
 bool kauldron_is_position(struct map_text rest, size_t length);
+/* Whether the node is a list, as far as one can see: its children are numbers, with 0. */
+bool kauldron_is_list(struct map_task *t, const struct map_tree *tree,
+                      const struct strmap *nodes, struct map_text place);
 /* How many elements; 0: it is no list, as far as one can see. */
 int64_t kauldron_list_length(struct map_task *t, const struct strmap *nodes,
                              struct map_text list);

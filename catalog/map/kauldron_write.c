@@ -39,17 +39,6 @@ static struct spot step_to(struct loader *l, struct spot from, struct map_text p
     return to;
 }
 
-/* Of what is INNER: whether 0 to length - 1 are all that it has. */
-static bool is_list(const struct map_tree *tree, struct map_text place, int64_t length)
-{
-    struct map_text rest;
-    for (size_t i = 0; length && i < tree->count; i++)
-        if (kauldron_is_below(place, tree->leaf[i].name, &rest) &&
-            !kauldron_is_position(rest, (size_t)length))
-            return false;
-    return length > 0;
-}
-
 /* Once keys may be ignored, a rule writes the model's own subtree, with leaves of the source. */
 static bool is_leaf_of_source(struct loader *l, struct spot spot)
 {
@@ -90,11 +79,13 @@ static enum spot_kind kind_of(struct loader *l, struct spot spot, int64_t *lengt
         if (!kauldron_origin_of(l, spot.by, rest, &place))
             return SPOT_NOWHERE;
     }
-    uint64_t node = kauldron_node_at(nodes, place);
-    if (node != INNER)
-        return node ? kinds[tree->leaf[node - 2].kind] : SPOT_NOWHERE;
+    const struct map_leaf *leaf = kauldron_leaf_at(tree, nodes, place);
+    if (leaf)
+        return kinds[leaf->kind];
+    if (!kauldron_is_list(l->task, tree, nodes, place))
+        return kauldron_node_at(nodes, place) ? SPOT_DICT : SPOT_NOWHERE;
     *length = kauldron_list_length(l->task, nodes, place);
-    return is_list(tree, place, *length) ? SPOT_LIST : SPOT_DICT;
+    return SPOT_LIST;
 }
 
 /* "Type: Error trying to mutate path PATH: text", and the rule that has put there what is there. */

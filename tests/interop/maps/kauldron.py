@@ -50,7 +50,10 @@ def varied(rng, made):
             same[rng.choice(NAMES[:6])] = tree(rng, 1)
         return same or None
     if isinstance(made, list):
-        return [varied(rng, value) for value in made]
+        same = [varied(rng, value) for value in made]
+        if rng.random() < 0.1: # the original cuts a longer list
+            return same[1:] or same * 2
+        return same + same[:1] if rng.random() < 0.1 else same
     return made
 
 
@@ -114,12 +117,7 @@ PATTERNS = [
 
 class Case:
     def __init__(self, rng, home):
-        # The catalog does not tell lists from dicts of numbers, whose errors are others.
-        while True:
-            self.make(rng)
-            answer = self.wanted()
-            if not asks_a_list(str(answer)):
-                break
+        self.make(rng)
         self.ids = home.checkpoint(self.source), home.checkpoint(self.target)
         self.ruleset = home.ruleset("kauldron", self.options, self.new_to_old.items())
 
@@ -189,14 +187,8 @@ class Case:
                       for new, status, old, _, leaf in rows if status == "missing" or leaf)
 
 
-def asks_a_list(error):
-    return re.search(r"Expected list index|list indices must|out of range \(length", error)
-
-
 def head(error):
     """As much of an error as does not depend on a Python object, or on the parser's own words."""
-    if asks_a_list(error):
-        return error
     error = re.sub("<class '[^']*'>", "<class>", error)
     return re.sub(
         r"(Could not parse path: |Invalid part\(s\)|Could not find path .* object\.|"
