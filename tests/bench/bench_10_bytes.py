@@ -111,11 +111,13 @@ def dedup(bench, catalog, folder):
     bench.run([bench.ckptdb, "-d", catalog, "hash"])
     bench.compare(f"dedup of {count:,} hashed checkpoints", f"'{bench.ckptdb}' -d '{catalog}' dedup | wc -l",
                   ["sleep", str(2 * bench.scale)], 1)
+    for by in ("--by checkpoint", "--by run", "--by pair run_00000.safetensors"):
+        bench.compare(f"dedup {by}", f"'{bench.ckptdb}' -d '{catalog}' dedup {by} | wc -l", ["sleep", str(2 * bench.scale)], 1)
 
 
 def run(bench):
     names = {"read": ["hash, 1 thread", "hash, 2 threads", "SHA-256 manifest, 2 threads", "statistics, 2 threads"],
-             "verify": ["verify a TensorFlow checkpoint"], "diff": ["diff by names, 5,000 tensors"], "dedup": ["dedup of hashed"]}
+             "verify": ["verify a TensorFlow checkpoint"], "diff": ["diff by names, 5,000 tensors"], "dedup": ["dedup of hashed", "dedup --by checkpoint", "dedup --by run", "dedup --by pair"]}
     wanted = {part for part, rows in names.items() if any(map(bench.wants, rows))}
     if "read" in wanted:
         read(bench, str(bench.root / "bytes.db"), str(bench.root / "large.safetensors"),
