@@ -198,23 +198,32 @@ static bool is_initials(const char *word, size_t len, const struct sibling *x,
     return len <= LETTERS_MOST && found >= 2 && found == len - from;
 }
 
+/* The letter of a word that begins a sibling's label; -1: none does. */
+static int letter_of(const char *word, size_t len, const struct sibling *one)
+{
+    for (size_t i = 0; i < len; i++)
+        if (tolower((unsigned char)word[i]) == initial_of(one))
+            return (int)i;
+    return -1;
+}
+
 /* Where a whole's name has the label of the one at `at`: as a word, or as a letter of one of initials. -1: it
  * has not. */
 static int place_in_name(const struct name_words *words, const struct sibling *x,
                          size_t count, size_t at)
 {
-    const struct sibling *one = &x[at];
-    int place = -1;
-    for (unsigned k = 0; k < words->count && place < 0; k++) {
+    for (unsigned k = 0; k < words->count; k++) {
         const char *word = words->at[k];
         const size_t len = words->len[k];
-        if (guess_word_likeness(word, len, one->label, one->len) == 1)
-            place = (int)k * (LETTERS_MOST + 1);
-        for (size_t i = 0; is_initials(word, len, x, count) && i < len && place < 0; i++)
-            if (tolower((unsigned char)word[i]) == initial_of(one))
-                place = (int)k * (LETTERS_MOST + 1) + (int)i;
+        int letter = -1;
+        if (guess_word_likeness(word, len, x[at].label, x[at].len) == 1)
+            letter = 0;
+        else if (is_initials(word, len, x, count))
+            letter = letter_of(word, len, &x[at]);
+        if (letter >= 0)
+            return (int)k * (LETTERS_MOST + 1) + letter;
     }
-    return place;
+    return -1;
 }
 
 /* What tensors that are mostly fused are called, in the order of their fusing. */

@@ -229,8 +229,10 @@ static bool is_json_list(const char *text, size_t len)
 /* A list may be written over several lines, which lie between its values; a row has one. */
 static void add_in_one_line(struct text *out, const char *json, size_t len)
 {
-    for (size_t i = 0; i < len; i++)
-        text_addc(out, strchr("\r\n", json[i]) ? ' ' : json[i]);
+    for (size_t i = 0; i < len; i++) {
+        const bool breaks = json[i] == '\r' || json[i] == '\n';
+        text_add(out, breaks ? " " : &json[i], 1);
+    }
 }
 
 static void json_column(struct render *r, int column, struct text *out)
