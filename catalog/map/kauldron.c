@@ -179,24 +179,44 @@ static int by_new_name(const void *a, const void *b)
     return map_compare(x->new_name, y->new_name);
 }
 
-/* A subtree of the source where the model has a leaf. */
-static void grow(struct loader *l, const struct map_leaf *leaf, const struct outcome *o)
+/* What an entry puts below a place, from there in the source; NULL: all that it takes. */
+static void grow_from(struct loader *l, const struct entry *e, struct map_text at,
+                      const struct map_text *from)
 {
     struct map_task *t = l->task;
-    size_t first = t->rows;
     struct map_text rest;
     for (size_t i = 0; i < t->source.count && !t->failed; i++) {
         const struct map_leaf *old = &t->source.leaf[i];
-        if (old->kind != MAP_TENSOR ||
-            !(o->inside ? kauldron_is_below(o->place, old->name, &rest)
-                        : kauldron_rest_of(l, o->entry, old->name, &rest)))
+        if (old->kind != MAP_TENSOR || !(from ? kauldron_is_below(*from, old->name, &rest)
+                                              : kauldron_rest_of(l, e, old->name, &rest)))
             continue;
         struct map_row *row = map_add(t, "mapped");
         map_take(row, old);
-        row->new_name = kauldron_join(t, leaf->name, rest);
+        row->new_name = kauldron_join(t, at, rest);
         row->old_name = old->name;
-        row->rule = o->entry->rule->ord;
+        row->rule = e->rule->ord;
         row->note = "the model has a leaf here: its structure changes";
+    }
+}
+
+/* A subtree of the source where the model has a leaf. Later rules may write into it: a path from
+ * the end of a list leads elsewhere once its length is another. */
+static void grow(struct loader *l, const struct map_leaf *leaf, const struct outcome *o)
+{
+    struct map_task *t = l->task;
+    size_t first = t->rows, kept;
+    struct map_text rest;
+    grow_from(l, o->entry, leaf->name, o->inside ? &o->place : NULL);
+    for (const struct entry *e = o->entry + 1; e < l->entry + l->entries; e++) {
+        if (e->late != o->entry->late || e->error.at || e->write_error.at ||
+            !kauldron_is_below(leaf->name, e->target, &rest))
+            continue;
+        kept = first;
+        for (size_t i = first; i < t->rows; i++)
+            if (!kauldron_is_below(e->target, t->row[i].new_name, &rest))
+                t->row[kept++] = t->row[i];
+        t->rows = kept;
+        grow_from(l, e, e->target, NULL);
     }
     if (t->rows > first)
         qsort(t->row + first, t->rows - first, sizeof(*t->row), by_new_name);

@@ -70,6 +70,7 @@ static const struct settle_case {
     {"a leaf, then a dict again", KD, "{}", "p=x p=p p.a.b=x", "x p/a/c", "p/a/b", "p/a/b<x mapped"},
     {"into a leaf over a subtree", KD, "{\"ignore_model_keys\": [\"**\"]}", "p=p p.a.z=o", "p/a o/w", "p/a/z/w", "p/a/z/w<- error: ValueError: Error trying to mutate path p.a.z: Cannot mutate leaf <class 'int'>. Tried to overwrite key 'z'. Only dict, list can be recursed into. (rule 1 wrote there before)"},
     {"into one that is ignored", KD, "{\"ignore_restored_keys\": [\"a\"],\"ignore_model_keys\": [\"**\"]}", "p=p p.a.z=o", "p/a o/w", "p/a/z/w", "p/a/z/w<o/w mapped"},
+    {"a leaf grows, and is written into", KD, "{}", "l=l l[-2].w=y", "l/0/w l/1/v l/1/w l/2 y/a y/b", "l/0/w l/1{}", "l/0/w<l/0/w mapped|l/1/v<l/1/v mapped: the model has a leaf here: its structure changes|l/1/w/a<y/a mapped: the model has a leaf here: its structure changes|l/1/w/b<y/b mapped: the model has a leaf here: its structure changes"},
     {"a name in a list", KD, "{}", "p=l", "l/0/w l/1", "p/x", "p/x<- error: TypeError: list indices must be integers or slices, not str"},
     {"a name in a slice", KD, "{}", "p=l[:1]", "l/0/w l/1", "p/x p/1", "p/x<- error: TypeError: list indices must be integers or slices, not str|p/1<- error: IndexError: list index out of range"},
     {"a name in what has other names", KD, "{}", "p=l", "l/0/w l/a", "p/x p/1", "p/x<- error: KeyError: 'x'|p/1<- error: KeyError: '1'"},
