@@ -11,8 +11,8 @@
  *     has no node at all are an error, unless ignore_restored_keys has them.
  *   - To the original a null or {} of the model is a leaf as well, which takes what comes.
  *
- * A checkpoint does not tell a list from a dict of numbers: what has 0, 1, 2 is taken for a list
- * where a path counts from its end or cuts a slice.
+ * A checkpoint does not tell a list from a dict of numbers: where a path counts from an end, cuts a
+ * slice or finds nothing, what has 0, and besides it numbers alone, is taken for a list.
  */
 #include <stdlib.h>
 #include <string.h>
