@@ -1,5 +1,5 @@
 /*
- * cmd_stats.c - what the values of tensors are like: of a checkpoint, or through the steps of a run.
+ * cmd_stats.c - what the values of tensors are like: of a checkpoint, of all, or through the steps of a run.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,13 @@
     " JOIN stats s ON s.checkpoint_id = c.id"                                            \
     " WHERE ?2 IS NULL OR s.name REGEXP ?2"
 
-static const char *const queries[2][2] = {
+enum {
+    OF_ONE,
+    OF_RUN,
+    OF_ALL
+};
+
+static const char *const queries[3][2] = {
     {"SELECT s.name, s.dtype, s.shape, " NUMBERS OF_IDS " ORDER BY s.tensor_id",
      "SELECT name, shape, " PICTURE ", dtype"
      " FROM (SELECT s.*" OF_IDS ") s"
@@ -33,6 +39,11 @@ static const char *const queries[2][2] = {
     {"SELECT s.name, c.step, " NUMBERS OF_IDS " ORDER BY s.name, c.step, c.id",
      "SELECT name, step, " PICTURE " FROM (SELECT s.*, c.step" OF_IDS ") s"
      " ORDER BY name, step, checkpoint_id"},
+    {"SELECT s.checkpoint, s.name, s.dtype, s.shape, " NUMBERS OF_IDS
+     " ORDER BY s.tensor_id",
+     "SELECT checkpoint, name, shape, " PICTURE ", dtype"
+     " FROM (SELECT s.*" OF_IDS ") s"
+     " ORDER BY tensor_id"},
 };
 
 static int count_all(struct session *s, const struct hash_request *r, const char *regex)
@@ -93,13 +104,13 @@ static bool for_people(const struct session *s)
 }
 
 static int print_stats(struct session *s, const struct hash_request *r, const char *regex,
-                       bool run)
+                       int of)
 {
     struct text list = {0};
     int status = STATUS_TROUBLE;
     if (hash_id_list(r, &list))
         status =
-            render_query(s, queries[run][for_people(s)], "ss", text_str(&list), regex);
+            render_query(s, queries[of][for_people(s)], "ss", text_str(&list), regex);
     text_release(&list);
     return status;
 }
@@ -133,12 +144,16 @@ static int stats_run(struct session *s, const struct args *args)
     const char *regex = args->count > 1 ? args->operand[1] : NULL;
     if (!hash_jobs(args->value[JOBS], &r.threads) || (regex && !regex_is_good(s, regex)))
         return STATUS_TROUBLE;
-    const int run = find_run(s, args->operand[0], &r);
-    if (run == STATUS_NO)
-        r.ids = session_checkpoints(s, args->operand, 1, &r.count);
-    int status = run == STATUS_TROUBLE ? run : r.ids ? count_all(s, &r, regex) : run;
-    if (r.ids && status != STATUS_TROUBLE) {
-        const int printed = print_stats(s, &r, regex, run == STATUS_FINE);
+    int of = args->count ? OF_RUN : OF_ALL;
+    int status = args->count ? find_run(s, args->operand[0], &r) : STATUS_NO;
+    if (status == STATUS_NO) {
+        of = args->count ? OF_ONE : OF_ALL;
+        r.ids = session_checkpoints(s, args->operand, args->count ? 1 : 0, &r.count);
+    }
+    if (status != STATUS_TROUBLE && r.ids)
+        status = count_all(s, &r, regex);
+    if (status != STATUS_TROUBLE && r.ids) {
+        const int printed = print_stats(s, &r, regex, of);
         status = status ? status : printed;
     }
     free(r.ids);
@@ -147,13 +162,13 @@ static int stats_run(struct session *s, const struct args *args)
 
 const struct command command_stats = {
     .name = "stats",
-    .args = "CHECKPOINT [REGEX] [--again] [--jobs N]",
+    .args = "[CHECKPOINT [REGEX]] [--again] [--jobs N]",
     .summary = "what the values are like: min, max, mean, std, NaN, histograms",
     .help =
         "Of each tensor whose name REGEX is found in: kept in the catalog (view `stats`) until the\n"
         "file is imported anew. What is known is not computed again, and tensors with one hash\n"
         "(`ckptdb hash`) share what is known. In place of CHECKPOINT the folder of a run shows each\n"
-        "tensor through its steps.\n"
+        "tensor through its steps; without one, all checkpoints.\n"
         "\n"
         "NaN and infinities are counted, and left out of the rest. Complex numbers count by their\n"
         "magnitude, bool as 0 and 1, block types dequantised; strings have no row.\n"
@@ -164,7 +179,6 @@ const struct command command_stats = {
         "  ckptdb \"SELECT checkpoint, name FROM stats WHERE zeros = elements AND zeros > 0\"\n"
         "  ckptdb \"SELECT checkpoint, name, max FROM stats WHERE max(max, -min) > 20 * std\"\n",
     .options = options,
-    .min_args = 1,
     .max_args = 2,
     .catalog = CATALOG_WRITE,
     .run = stats_run,

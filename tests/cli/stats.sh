@@ -58,6 +58,11 @@ touch -r time run/checkpoint-3/model.safetensors
 "$CKPTDB_BIN" hash run/checkpoint-3/model.safetensors --again >/dev/null
 "$CKPTDB_BIN" "SELECT count(*) FROM stats WHERE name = 'frozen'"
 "$CKPTDB_BIN" stats run/ frozen | cut -f 1-5
+echo '-- of all checkpoints'
+"$CKPTDB_BIN" stats | cut -f 1-4 | sed 3q
+[ "$("$CKPTDB_BIN" stats | wc -l)" = "$("$CKPTDB_BIN" "SELECT count(*) FROM stats")" ] || echo 'rows are missing'
+"$CKPTDB_BIN" -d none.db stats
+echo "status $?"
 echo '-- a file that changed'
 printf x | dd of=kinds.safetensors bs=1 seek=$(($(stat -c %s kinds.safetensors) - 1)) conv=notrunc status=none
 touch -d '2001-01-01' kinds.safetensors
