@@ -5,6 +5,7 @@
 
 Prints each case that fails with what was on the screen and, last, "N passed, N failed".
 """
+import codecs
 import json
 import os
 import re
@@ -30,6 +31,7 @@ except ImportError as missing:
 UP, TAB, CTRL_C, CTRL_D, CTRL_R = "\x1b[A", "\t", "\x03", "\x04", "\x12"
 PROMPT, MORE = "ckptdb> ", r"   \.\.\.> "
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>()][0-9A-B]?|\r")
+BEGUN = re.compile(r"\x1b(\[[0-9;?]*|[()])?\Z")
 
 
 class Failed(Exception):
@@ -42,6 +44,8 @@ class Shell:
     def __init__(self, binary, folder, *args, columns=100, env=None):
         self.output = ""
         self.raw = b""
+        self.rest = ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.at = 0
         environment = {"HOME": folder, "TERM": "xterm", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8",
                        "PATH": os.environ["PATH"], "CKPTDB": os.path.join(folder, "c.db"),
@@ -68,7 +72,11 @@ class Shell:
         except OSError:
             return False
         self.raw += data
-        self.output += ESCAPES.sub("", data.decode(errors="replace"))
+        # What is read may end within a character, or within what a terminal does not show.
+        text = self.rest + self.decoder.decode(data)
+        cut = BEGUN.search(text)
+        self.rest = text[cut.start():] if cut else ""
+        self.output += ESCAPES.sub("", text[:cut.start()] if cut else text)
         return bool(data)
 
     def expect(self, pattern, seconds=10):
