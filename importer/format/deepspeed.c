@@ -376,51 +376,59 @@ static enum status read_part(struct deepspeed *d, struct part_file *f)
 
 /* --- all ------------------------------------------------------------------------------------ */
 
+/* The files of a part that ranks have saved. */
+struct saved {
+    unsigned met, next; /* how many; the last one's rank, plus 1 */
+    bool lost;          /* one of them could not be read */
+};
+
+static struct saved saved_of(const struct deepspeed *d, enum part part, unsigned mp)
+{
+    struct saved s = {0};
+    for (size_t i = 0; i < d->count; i++) {
+        const struct part_file *f = &d->files[i];
+        if (f->part != part || f->mp != mp)
+            continue;
+        s.met++;
+        s.next = f->dp + 1;
+        s.lost |= f->lost;
+    }
+    return s;
+}
+
+static bool all_saved(const struct saved *s, unsigned ranks)
+{
+    return s->met == ranks && s->next == ranks;
+}
+
 /* Every rank must have saved its part. */
 static void find_missing(struct deepspeed *d, unsigned mp)
 {
-    unsigned met = 0, next = 0;
-    for (size_t i = 0; i < d->count; i++) {
-        const struct part_file *f = &d->files[i];
-        if (f->part != PART_OPTIM || f->mp != mp)
-            continue;
-        met++;
-        next = f->dp + 1;
-    }
+    const struct saved s = saved_of(d, PART_OPTIM, mp);
     if (!d->zero.ranks)
-        d->zero.ranks = next;
-    if (met == d->zero.ranks && next == d->zero.ranks)
+        d->zero.ranks = s.next;
+    if (all_saved(&s, d->zero.ranks))
         return;
     d->zero.lost = true;
     job_issue(d->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-shard",
               "%u of %u ranks have optimizer states here (mp_rank_%02u): what ZeRO keeps "
               "flat is listed without data",
-              met, d->zero.ranks, mp);
+              s.met, d->zero.ranks, mp);
 }
 
 /* Fragments of frozen parameters are in the model states of every rank. */
 static enum status put_frozen(struct deepspeed *d, unsigned mp)
 {
-    unsigned met = 0, next = 0;
-    bool lost = false;
+    const struct saved s = saved_of(d, PART_STAGE3, mp);
+    const unsigned ranks = d->zero.ranks ? d->zero.ranks : s.next;
     if (!d->frozen.count)
         return OK;
-    for (size_t i = 0; i < d->count; i++) {
-        const struct part_file *f = &d->files[i];
-        if (f->part != PART_STAGE3 || f->mp != mp)
-            continue;
-        met++;
-        next = f->dp + 1;
-        lost |= f->lost;
-    }
-    const unsigned ranks = d->zero.ranks ? d->zero.ranks : next;
-    if (met != ranks || next != ranks)
+    if (!all_saved(&s, ranks))
         job_issue(d->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-shard",
                   "%u of %u ranks have model states here (mp_rank_%02u): frozen "
                   "parameters are listed without data",
-                  met, ranks, mp);
-    lost |= met != ranks || next != ranks;
-    return zero_frozen_emit(&d->frozen, ranks, lost);
+                  s.met, ranks, mp);
+    return zero_frozen_emit(&d->frozen, ranks, s.lost || !all_saved(&s, ranks));
 }
 
 static enum status read_model(struct deepspeed *d, unsigned mp)
