@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog/base/text.h"
 #include "catalog/compose/shapes.h"
 #include "catalog/infer/transform.h"
 
@@ -43,24 +42,23 @@ static bool try_orders(struct trial *t, bool reshaped)
 {
     unsigned axis[4] = {0, 1, 2, 3};
     const unsigned rank = t->a->rank;
-    while (rank >= 2 && rank <= 4 && order_next(axis, rank)) {
+    struct text ops = {0};
+    bool found = false;
+    while (!found && rank >= 2 && rank <= 4 && !ops.failed && order_next(axis, rank)) {
         bool same = t->like->rank == rank;
-        char ops[64];
-        int len = snprintf(ops, sizeof(ops),
-                           order_is_reversed(axis, rank) ? "[[\"transpose\""
-                                                         : "[[\"permute\",[");
-        for (unsigned i = 0; i < rank; i++) {
+        for (unsigned i = 0; i < rank; i++)
             same = same && t->a->size[axis[i]] == t->like->size[i];
-            if (!order_is_reversed(axis, rank))
-                len += snprintf(ops + len, sizeof(ops) - (size_t)len, "%s%u",
-                                i ? "," : "", axis[i]);
-        }
-        snprintf(ops + len, sizeof(ops) - (size_t)len,
-                 order_is_reversed(axis, rank) ? "]" : "]]");
-        if (same != reshaped && try_ops(t, ops, reshaped))
-            return true;
+        if (same == reshaped)
+            continue;
+        text_reset(&ops);
+        text_addc(&ops, '[');
+        order_put(&ops, axis, rank);
+        found = text_str(&ops) && try_ops(t, ops.at, reshaped);
     }
-    return false;
+    if (ops.failed)
+        transforms_no_room(t->x);
+    text_release(&ops);
+    return found;
 }
 
 /* The rows of each head in another order: the halves of a rotary embedding side by side, or apart. */

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog/base/text.h"
 #include "catalog/infer/transform.h"
 
 #define PIECES_MAX 65536
@@ -56,24 +55,12 @@ static bool turn_moves(const struct turn *t)
     return false;
 }
 
-static void put_order(struct text *t, const unsigned *axis, unsigned rank)
-{
-    if (order_is_reversed(axis, rank)) {
-        text_adds(t, "[\"transpose\"]");
-        return;
-    }
-    text_adds(t, "[\"permute\",[");
-    for (unsigned i = 0; i < rank; i++)
-        text_addf(t, "%s%u", i ? "," : "", axis[i]);
-    text_adds(t, "]]");
-}
-
 /* What makes a piece of what was cut out, each operation after a comma. */
 static void put_turn(struct text *t, const struct turn *turn)
 {
     if (turn_moves(turn)) {
         text_addc(t, ',');
-        put_order(t, turn->axis, turn->rank);
+        order_put(t, turn->axis, turn->rank);
     }
     if (turn->reshapes)
         text_addf(t, ",[\"reshape\",%s]", turn->shape);
@@ -91,7 +78,7 @@ static void put_turn_back(struct text *t, const struct turn *turn)
     for (unsigned i = 0; i < turn->rank; i++)
         back[turn->axis[i]] = i;
     if (turn_moves(turn)) {
-        put_order(t, back, turn->rank);
+        order_put(t, back, turn->rank);
         text_addc(t, ',');
     }
 }

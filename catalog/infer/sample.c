@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog/base/text.h"
 #include "catalog/infer/transform.h"
 
 /* --- digests ----------------------------------------------------------------------------------- */
@@ -117,11 +116,12 @@ struct infer_probe *sample_list(struct transforms *x, bool of_b, const char *dty
             continue;
         struct infer_probe *grown =
             arena_grow(x->task->arena, p, *count, &space, sizeof(*p));
-        if (!grown)
+        if (!grown) {
             transforms_no_room(x);
-        else
-            p = grown,
-            p[(*count)++] = (struct infer_probe){.of_b = of_b, .at = i, .sample = true};
+            break;
+        }
+        p = grown;
+        p[(*count)++] = (struct infer_probe){.of_b = of_b, .at = i, .sample = true};
     }
     return p;
 }

@@ -23,12 +23,24 @@ bool order_next(unsigned *axis, unsigned rank)
     return true;
 }
 
-bool order_is_reversed(const unsigned *axis, unsigned rank)
+static bool order_is_reversed(const unsigned *axis, unsigned rank)
 {
     for (unsigned i = 0; i < rank; i++)
         if (axis[i] != rank - 1 - i)
             return false;
     return true;
+}
+
+void order_put(struct text *out, const unsigned *axis, unsigned rank)
+{
+    if (order_is_reversed(axis, rank)) {
+        text_adds(out, "[\"transpose\"]");
+        return;
+    }
+    text_adds(out, "[\"permute\",[");
+    for (unsigned i = 0; i < rank; i++)
+        text_addf(out, "%s%u", i ? "," : "", axis[i]);
+    text_adds(out, "]]");
 }
 
 enum status infer_transforms(struct infer_task *task, struct error *err)

@@ -9,6 +9,7 @@
 #ifndef CKPTDB_INFER_TRANSFORM_H
 #define CKPTDB_INFER_TRANSFORM_H
 
+#include "catalog/base/text.h"
 #include "catalog/infer/infer.h"
 
 #define MISSES_MAX  256 /* tensors under trial without a hit: these are other weights */
@@ -72,7 +73,8 @@ uint32_t sample_find(struct transforms *, const char *dtype, const char *shape,
 
 /* Count the order of axes up, as numbers; false after the last. */
 bool order_next(unsigned *axis, unsigned rank);
-bool order_is_reversed(const unsigned *axis, unsigned rank);
+/* The operation that puts axes in this order: ["transpose"] where it is the reverse, else ["permute",[...]]. */
+void order_put(struct text *, const unsigned *axis, unsigned rank);
 
 /* Pair what they find; `class` is room for a position of each tensor of the larger side. */
 void transform_alone(struct transforms *, uint32_t *class);
