@@ -324,8 +324,7 @@ static enum status read_part(struct counting *c, struct reader *r, uint64_t elem
         return error_memory(err);
     }
     for (uint64_t done = 0; done < elements && err->status == OK;) {
-        const uint64_t left = elements - done, block = (uint64_t)READ_BLOCKS * STAT_BLOCK;
-        const uint64_t count = left < block ? left : block;
+        const uint64_t left = elements - done, count = left < most ? left : most;
         struct bytes got = {.len = (size_t)bytes_of(d, count)};
         if (reader_borrow(r, NULL, c->part->start + bytes_of(d, done), room, &got, err) ==
             OK)

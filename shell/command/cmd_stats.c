@@ -144,12 +144,10 @@ static int stats_run(struct session *s, const struct args *args)
     const char *regex = args->count > 1 ? args->operand[1] : NULL;
     if (!hash_jobs(args->value[JOBS], &r.threads) || (regex && !regex_is_good(s, regex)))
         return STATUS_TROUBLE;
-    int of = args->count ? OF_RUN : OF_ALL;
     int status = args->count ? find_run(s, args->operand[0], &r) : STATUS_NO;
-    if (status == STATUS_NO) {
-        of = args->count ? OF_ONE : OF_ALL;
+    const int of = status != STATUS_NO ? OF_RUN : args->count ? OF_ONE : OF_ALL;
+    if (status == STATUS_NO)
         r.ids = session_checkpoints(s, args->operand, args->count ? 1 : 0, &r.count);
-    }
     if (status != STATUS_TROUBLE && r.ids)
         status = count_all(s, &r, regex);
     if (status != STATUS_TROUBLE && r.ids) {
