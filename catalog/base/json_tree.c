@@ -15,7 +15,7 @@ static bool keep(struct json *j, struct bytes *text)
     char *copy = arena_copy(j->arena, j->text.at, j->text.len);
     *text = (struct bytes){(const uint8_t *)copy, j->text.len};
     if (!copy)
-        error_set(j->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(j->err);
     return copy != NULL;
 }
 
@@ -24,7 +24,7 @@ static struct json_value *value_of(struct json *j, const char *key)
 {
     struct json_value *v = arena_alloc(j->arena, sizeof(*v));
     if (!v)
-        error_set(j->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(j->err);
     if (!v || ((j->type == JSON_STRING || j->type == JSON_NUMBER) && !keep(j, &v->text)))
         return NULL;
     v->type = j->type;

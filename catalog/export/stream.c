@@ -295,14 +295,14 @@ static enum status find_encoder(struct worker *w, const struct export_tensor *t)
     stream->exporter->piece_chain(stream->options, t, &w->text);
     const char *chain = text_str(&w->text);
     if (!chain)
-        return error_set(&w->error, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(&w->error);
     if (w->encoder && strcmp(chain, text_str(&w->chain)) == 0)
         return OK;
     encoder_close(w->encoder);
     w->encoder = NULL;
     text_reset(&w->chain);
     if (!text_adds(&w->chain, chain))
-        return error_set(&w->error, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(&w->error);
     return encoder_open(chain, &w->encoder, &w->error);
 }
 
@@ -341,7 +341,7 @@ static enum status piece_run(struct worker *w, struct flow *f, uint64_t number,
     text_reset(&w->text);
     stream->exporter->piece_path(stream->options, t, number, &w->text);
     if (!text_str(&w->text))
-        return error_set(&w->error, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(&w->error);
     return staging_put(stream->staging, text_str(&w->text), stored, &w->error);
 }
 
@@ -578,7 +578,7 @@ enum status stream_run(const struct stream *stream, struct error *err)
     bool worked = run_worker(&p);
     threads_join(threads);
     if (!worked)
-        error_set(&p.error, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(&p.error);
     close_all(p.first);
     close_all(p.loaded);
     export_scan_close(p.scan);

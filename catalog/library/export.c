@@ -242,7 +242,7 @@ static enum status describe(struct exporting *x, struct arena *arena,
     for (; pair && *pair; pair += 2)
         metadata_add(&all, pair[0], pair[1]);
     *out = metadata_pairs(&all);
-    return *out ? OK : error_set(x->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    return *out ? OK : error_memory(x->err);
 }
 
 static enum status guard(void *context, const char *path, struct error *err)

@@ -20,7 +20,7 @@ enum ckptdb_status ckptdb_file_create(const char *path, ckptdb_file **out,
     ckptdb_file *f = calloc(1, sizeof(*f));
     *out = NULL;
     if (!f)
-        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(&err);
     else if (access(path, F_OK) == 0)
         error_set(&err, ERR_ARGUMENT, path, NO_OFFSET, "is there already");
     else

@@ -214,7 +214,7 @@ static bool search_run_step(struct search *s, const char *name)
     run = strndup(name, len);
     bool settled = false;
     if (!run || !step) {
-        error_set(s->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(s->err);
         settled = true;
     } else if ((n.latest = strcmp(step, "latest") == 0) || is_number(step)) {
         n.number = n.latest ? 0 : strtoll(step, NULL, 10);
@@ -249,7 +249,7 @@ enum ckptdb_status ckptdb_find(ckptdb *c, const char *name, int64_t *ids, size_t
         len--;
     char *word = strndup(name, len);
     if (!word)
-        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(&err);
     else if (!*word || !search_word(&s, word))
         error_set(&err, ERR_MISSING, NULL, NO_OFFSET, "there is no checkpoint called %s",
                   *word ? word : "\"\" (the empty name)");

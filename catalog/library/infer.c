@@ -39,7 +39,7 @@ enum ckptdb_status ckptdb_infer_on(ckptdb *c, int64_t a, int64_t b, unsigned thr
     ckptdb_inferred *i = calloc(1, sizeof(*i));
     *out = NULL;
     if (!i) {
-        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(&err);
         return library_end(&err, error);
     }
     i->result.stop = library_stopped;
@@ -49,7 +49,7 @@ enum ckptdb_status ckptdb_infer_on(ckptdb *c, int64_t a, int64_t b, unsigned thr
         infer_run(c->db, a, b, &i->result, &err) == OK &&
         form_write(form_find("json"), &i->result.set, &i->map, &err) == OK &&
         !text_str(&i->map))
-        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(&err);
     if (err.status == OK) {
         i->info = (struct ckptdb_inferred_info){
             .rules = i->result.set.rules,

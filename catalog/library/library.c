@@ -69,7 +69,7 @@ enum ckptdb_status ckptdb_open(const char *path, enum ckptdb_mode mode, ckptdb *
     ckptdb *c = calloc(1, sizeof(*c));
     *out = NULL;
     if (!c)
-        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(&err);
     else if ((unsigned)mode >= sizeof(modes) / sizeof(modes[0]))
         error_set(&err, ERR_ARGUMENT, path, NO_OFFSET, "no such mode");
     else

@@ -114,7 +114,7 @@ enum ckptdb_status ckptdb_map_load(ckptdb *c, const char *name, const char *text
     const char *copy = arena_copy(&arena, text, len);
     path = path ? path : "map";
     if (!copy)
-        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(&err);
     else if (strlen(copy) != len)
         error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "%s: a NUL character; is this text?", path);
@@ -141,7 +141,7 @@ enum ckptdb_status ckptdb_map_write(ckptdb *c, const char *name, const char *for
         *len = out.len;
         *text = text_steal(&out);
         if (!*text)
-            error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+            error_memory(&err);
     } else {
         error_prefix(&err, name);
     }

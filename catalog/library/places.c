@@ -85,7 +85,7 @@ enum ckptdb_status ckptdb_tensor_places(const ckptdb_tensor *t, uint64_t most,
     describe(&out, &t->stored, count < most ? count : most);
     *json = text_steal(&out);
     if (!*json)
-        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(&err);
     text_release(&out);
     return tensor_end(t, &err, error);
 }

@@ -151,7 +151,7 @@ enum ckptdb_status ckptdb_relocate(ckptdb *c, const char *old, const char *new,
     char *from = old_place(c, old, &err), *to = new_place(new);
     int64_t moved = 0;
     if (!from || !to)
-        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(&err);
     if (err.status == OK)
         moved = move_all(c, from, to, dry_run, &err);
     if (err.status == OK && !moved)

@@ -334,7 +334,7 @@ enum ckptdb_status ckptdb_stream_open(const ckptdb_tensor *t,
     ckptdb_stream *s = calloc(1, sizeof(*s));
     *out = NULL;
     if (!s) {
-        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(&err);
         return tensor_end(t, &err, error);
     }
     s->tensor = t;
@@ -410,7 +410,7 @@ enum ckptdb_status ckptdb_npy_header(const char *dtype, const uint64_t *shape,
         error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                   "NumPy has at most %d dimensions", NPY_RANK_MAX);
     else if (!npy_header(&out, descr, shape, rank))
-        error_set(&err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(&err);
     if (err.status == OK) {
         *len = out.len;
         *header = text_steal(&out);

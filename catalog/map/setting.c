@@ -101,7 +101,7 @@ static const char *arena_text(struct resolving *r, struct text *t)
     const char *copy = text_str(t) ? arena_copy(r->arena, t->at, t->len) : NULL;
     text_release(t);
     if (!copy)
-        error_set(r->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(r->err);
     return copy;
 }
 
@@ -196,7 +196,7 @@ static void resolve(struct resolving *r, const struct declared *d)
         s.value = NULL;
         given = arena_copy(r->arena, given, strlen(given));
         if (!given)
-            error_set(r->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+            error_memory(r->err);
         else
             take(r, d, &s, "--set", given);
     }

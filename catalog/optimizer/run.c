@@ -17,7 +17,7 @@ void run_end(struct run *r)
 
 bool run_no_memory(struct run *r)
 {
-    error_set(r->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    error_memory(r->err);
     return false;
 }
 

@@ -150,7 +150,7 @@ static enum status spell(struct walk *w, struct text *token, struct error *err)
     }
     if (put_cell(w->p, position(w), CKPTDB_AS_TEXT, token, err) != OK)
         return err->status;
-    return token->failed ? error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory") : OK;
+    return token->failed ? error_memory(err) : OK;
 }
 
 static void put_token(struct walk *w, const struct text *token)
@@ -228,7 +228,7 @@ enum status print_text(const struct printing *p, struct error *err)
         count = shown(p, d) && count > UINT64_MAX / shown(p, d) ? UINT64_MAX
                                                                 : count * shown(p, d);
     if (!w.index)
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        error_memory(err);
     else if (!ckptdb_cells_count(p->cells))
         text_adds(&p->sink->pending, "[]\n");
     else if (count > ALIGNED_MOST || measure(&w, &token, err) == OK)

@@ -38,7 +38,7 @@ enum status sink_write(struct sink *k, const void *bytes, size_t len, struct err
 enum status sink_flush(struct sink *k, struct error *err)
 {
     if (k->pending.failed)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     if (k->pending.len < PENDING_BYTES)
         return OK;
     enum status status = sink_write(k, k->pending.at, k->pending.len, err);
@@ -49,7 +49,7 @@ enum status sink_flush(struct sink *k, struct error *err)
 enum status sink_finish(struct sink *k, struct error *err)
 {
     if (k->pending.failed)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+        return error_memory(err);
     if (k->pending.len && sink_write(k, k->pending.at, k->pending.len, err) != OK)
         return err->status;
     text_reset(&k->pending);
