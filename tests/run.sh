@@ -14,6 +14,7 @@ TESTS=$(cd "$(dirname "$0")" && pwd)
 export TESTS CKPTDB_BIN
 unset XDG_DATA_HOME XDG_STATE_HOME NO_COLOR CLICOLOR_FORCE
 export LC_ALL=C.UTF-8 TERM=dumb TZ=UTC COLUMNS=80
+export PYTHONPATH=$TESTS/fixtures PYTHONDONTWRITEBYTECODE=1 # what writes files of a format, for their Python
 top=$(mktemp -d) || exit 2
 trap 'rm -rf "$top"' EXIT
 

@@ -3,7 +3,6 @@
 # by checkpoint, by run and by pair.
 cat >trial.py <<'END'
 import collections, json, math, os, random, struct, subprocess, sys, zipfile
-sys.path.insert(0, os.environ["TESTS"] + "/fixtures")
 import make_torch
 DTYPES = {"F32": ("float32", "<f4", 4), "I32": ("int32", "<i4", 4), "F64": ("float64", "<f8", 8), "U8": ("uint8", "|u1", 1)}
 KINDS = {"F32": "Float", "I32": "Int", "F64": "Double", "U8": "Byte"}

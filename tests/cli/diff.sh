@@ -1,14 +1,7 @@
 # diff: names, dtypes, shapes, contents, distances; under a map.
 python3 - <<'EOF'
 import json, struct
-def save(path, tensors):
-    header, data = {}, b""
-    for name, dtype, shape, raw in tensors:
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + data)
+from make_safetensors import save
 def f(*x): return struct.pack("<%df" % len(x), *x)
 nan = float("nan")
 save("a.safetensors", [("same", "F32", [2], f(1, 2)), ("value", "F32", [3], f(1, 2, 2)), ("dtype", "F32", [2], f(1, 2)),
@@ -34,13 +27,7 @@ echo '-- renamed first: what the map drops has no row'
 echo '-- rearranged first, or cast: no hash speaks of what the map makes'
 python3 - <<'END'
 import json, struct
-def save(path, tensors):
-    header, data = {}, b""
-    for name, dtype, shape, raw in tensors:
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+from make_safetensors import save
 def f(*x): return struct.pack("<%df" % len(x), *x)
 save("old.safetensors", [("square", "F32", [2, 2], f(1, 2, 3, 4)), ("wrong", "F32", [2, 2], f(1, 2, 3, 4)), ("short", "F32", [2], f(1, 0.1)), ("plain", "F32", [1], f(1))])
 save("new.safetensors", [("SQUARE", "F32", [2, 2], f(1, 3, 2, 4)), ("WRONG", "F32", [2, 2], f(1, 2, 3, 4)), ("SHORT", "F16", [2], struct.pack("<2e", 1, 0.1)), ("PLAIN", "F32", [1], f(1))])
@@ -58,13 +45,7 @@ done
 echo '-- compared after the cast, which is said to lose something; blocks end inside of it'
 python3 - <<'END'
 import json, random, struct
-def save(path, tensors):
-    header, data = {}, b""
-    for name, dtype, shape, raw in tensors:
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+from make_safetensors import save
 r = random.Random(1)
 x = [r.uniform(-1, 1) for _ in range(300001)]
 x[262143:262145] = [1e9, 1e-9]

@@ -1,15 +1,8 @@
 # diff on 60 random pairs, as a script over the safetensors headers says it: not hashed, one side hashed, both.
 # Tensors are moved, dropped, added, renamed, reshaped, cast, changed, copied; lists are shuffled or lie side by side.
 cat >trial.py <<'END'
-import csv, io, json, os, random, struct, subprocess, sys
-def save(path, tensors):
-    header, data = {}, b""
-    for name, (dtype, shape, raw) in tensors.items():
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + data)
+import csv, io, json, os, random, subprocess, sys
+from make_safetensors import save
 SHAPES, DTYPES = [[], [0], [2], [2, 3], [3, 2], [6]], {"F32": 4, "I32": 4, "F64": 8, "BF16": 2}
 NAMES = {"F32": "float32", "I32": "int32", "F64": "float64", "BF16": "bfloat16"}
 def tensor(r, dtype=None, shape=None):

@@ -1,15 +1,8 @@
 # diff --tree: modules that differ alike are one line; and whether a checkpoint loads into a skeleton.
 python3 - <<'END'
 import json, struct
-def save(path, tensors):
-    header, data = {}, b""
-    for name, shape, values in tensors:
-        raw = struct.pack("<%df" % len(values), *values)
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + data)
+from make_safetensors import save
+def f32(tensors): return [(name, "F32", shape, struct.pack("<%df" % len(x), *x)) for name, shape, x in tensors]
 def model(change, old=True):
     out = [("embed.weight", [2, 2], [1, 2, 3, 4])]
     for i in range(12):
@@ -25,8 +18,8 @@ def model(change, old=True):
     out.append(("head.weight", [2, 3] if change else [3, 2], list(range(6))))
     out.append(("final" if change else "norm", [3], [7, 8, 9]))
     return out
-save("base.safetensors", model(False))
-save("tuned.safetensors", model(True))
+save("base.safetensors", f32(model(False)))
+save("tuned.safetensors", f32(model(True)))
 def skeleton(path, names): json.dump({"ckptdb": "names", "tensors": names}, open(path, "w"))
 entry = lambda t: {"dtype": "float32", "shape": t[1]}
 good = {t[0]: entry(t) for t in model(False)}
@@ -47,16 +40,11 @@ run base.safetensors tuned.safetensors --tree --values
 run base.safetensors base.safetensors --tree
 echo '-- what changed most is first: from nothing, much, little; what did not is last'
 python3 - <<'END'
-import json, struct
-def save(path, tensors):
-    header, data = {}, b""
-    for name, x in tensors:
-        header[name] = {"dtype": "F32", "shape": [len(x)], "data_offsets": [len(data), len(data) + 4 * len(x)]}
-        data += struct.pack("<%df" % len(x), *x)
-    text = json.dumps(header).encode()
-    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
-save("before.safetensors", [("embed", [1, 2]), ("block.0.w", [1, 1]), ("block.0.b", [1, 3]), ("block.1.w", [1, 1]), ("block.1.b", [1, 3]), ("other.b", [1, 2, 3]), ("other.w", [0, 0])])
-save("after.safetensors", [("embed", [1, 2]), ("block.0.w", [1, 1.01]), ("block.0.b", [1, 3]), ("block.1.w", [2, 1]), ("block.1.b", [1, 4]), ("other.b", [1, 2, 3]), ("other.w", [0, 1])])
+import struct
+from make_safetensors import save
+def f32(*tensors): return [(name, "F32", [len(x)], struct.pack("<%df" % len(x), *x)) for name, x in tensors]
+save("before.safetensors", f32(("embed", [1, 2]), ("block.0.w", [1, 1]), ("block.0.b", [1, 3]), ("block.1.w", [1, 1]), ("block.1.b", [1, 3]), ("other.b", [1, 2, 3]), ("other.w", [0, 0])))
+save("after.safetensors", f32(("embed", [1, 2]), ("block.0.w", [1, 1.01]), ("block.0.b", [1, 3]), ("block.1.w", [2, 1]), ("block.1.b", [1, 4]), ("other.b", [1, 2, 3]), ("other.w", [0, 1])))
 END
 "$CKPTDB_BIN" import before.safetensors after.safetensors >/dev/null
 run before.safetensors after.safetensors --tree --values --all

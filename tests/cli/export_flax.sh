@@ -5,15 +5,8 @@ try() {
     [ $rc = 0 ] || echo "status $rc"
 }
 python3 - <<'PY'
-import json, struct
-def save(path, tensors):
-    header, data = {}, b""
-    for name, (dtype, shape, raw) in tensors.items():
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + data)
+import struct
+from make_safetensors import save
 save("model.safetensors", {
     "layers/0/w": ("F32", [2, 3], struct.pack("<6f", *range(6))), "layers/1/w": ("F32", [2, 3], struct.pack("<6f", *range(9, 15))),
     "layers/10/w": ("BF16", [2], b"\x80\x3f\x00\x40"), "layers-x": ("I64", [], struct.pack("<q", -1)),

@@ -1,13 +1,8 @@
 # map infer of other weights: what was fused or split is guessed as contents say it where the weights are the same.
 cat >trial.py <<'END'
-import json, os, random, struct, subprocess, sys
-def save(path, tensors):
-    header, data = {}, b""
-    for name, (shape, raw) in tensors.items():
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    with open(path, "wb") as f: f.write(struct.pack("<Q", len(text)) + text + data)
+import json, os, random, struct, subprocess
+from make_safetensors import save
+def save32(path, tensors): save(path, {name: ("F32", *t) for name, t in tensors.items()})
 def transposed(shape, raw):
     rows, cols = shape
     x = struct.unpack(f"<{rows * cols}f", raw)
@@ -47,7 +42,7 @@ def rows(sql):
     return json.loads(subprocess.run([os.environ["CKPTDB_BIN"], "--json", sql], capture_output=True, text=True).stdout)
 for seed in range(30):
     a, b = models(seed, 100 + seed)
-    save(f"a{seed}.safetensors", a), save(f"b{seed}.safetensors", b), save(f"c{seed}.safetensors", models(seed, 200 + seed)[1])
+    save32(f"a{seed}.safetensors", a), save32(f"b{seed}.safetensors", b), save32(f"c{seed}.safetensors", models(seed, 200 + seed)[1])
 for args in (["import", "."], ["hash"]): subprocess.run([os.environ["CKPTDB_BIN"], *args], capture_output=True, check=True)
 ids = {r["name"].split(".")[0]: r["id"] for r in rows("SELECT id, name FROM checkpoint")}
 counts = {}

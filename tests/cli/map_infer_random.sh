@@ -3,15 +3,8 @@
 # inferred makes of each name what the rules made; of a deeper model of the same kind, too, where they count
 # layers as they are. Contents say which is which, so all must be found.
 cat >make.py <<'END'
-import json, random, re, struct, sys
-def save(path, tensors):
-    header, data = {}, b""
-    for name, (dtype, shape, raw) in tensors.items():
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + data)
+import random, struct, sys
+from make_safetensors import save
 WORDS = "attn mlp norm query key value out gate up down wi wo proj dense bias kernel weight scale embed head ln self cross".split()
 def case(seed, layers):
     r = random.Random(seed)          # the same kind of model at any depth

@@ -1,15 +1,8 @@
 # map infer by content at the sizes where it does something else: samples (4,096 elements), blocks of the hash
 # (1 MiB); with constants, which are all alike; and what changed or vanished since the import.
 cat >make.py <<'END'
-import array, json, random, struct
-def save(path, tensors):
-    header, at = {}, 0
-    for name, shape, data in tensors:
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, at + len(data)]}
-        at += len(data)
-    text = json.dumps(header).encode()
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in tensors))
+import array, random
+from make_safetensors import save
 r = random.Random(5)
 def values(n):
     x = array.array("I", r.randbytes(4 * n))
@@ -22,20 +15,20 @@ def turned(x, rows, columns):
 a, b = [], []
 for i, (rows, columns) in enumerate([(63, 65), (64, 64), (17, 241), (512, 512), (513, 512), (1, 262145)]):
     x = values(rows * columns)
-    a.append((f"t.{i}", [rows, columns], x.tobytes()))
-    b.append((f"u.{i}", [columns, rows], turned(x, rows, columns).tobytes()))
+    a.append((f"t.{i}", "F32", [rows, columns], x.tobytes()))
+    b.append((f"u.{i}", "F32", [columns, rows], turned(x, rows, columns).tobytes()))
 for i, n in enumerate([4095, 4096, 4097, 262143, 262144, 262145]):
     x, y, z, w = values(n), values(n), values(n), values(n)
-    a += [(f"s.{i}.0", [n], x.tobytes()), (f"s.{i}.1", [n], y.tobytes()), (f"c.{i}", [2, n], (z + w).tobytes())]
-    b += [(f"s{i}", [2, n], (x + y).tobytes()), (f"c{i}.k", [1, n], z.tobytes()), (f"c{i}.v", [1, n], w.tobytes())]
+    a += [(f"s.{i}.0", "F32", [n], x.tobytes()), (f"s.{i}.1", "F32", [n], y.tobytes()), (f"c.{i}", "F32", [2, n], (z + w).tobytes())]
+    b += [(f"s{i}", "F32", [2, n], (x + y).tobytes()), (f"c{i}.k", "F32", [1, n], z.tobytes()), (f"c{i}.v", "F32", [1, n], w.tobytes())]
     # the same at both ends and in most of the middle
     z[n // 3] ^= 1
-    a.append((f"n.{i}", [n, 1], z.tobytes()))
+    a.append((f"n.{i}", "F32", [n, 1], z.tobytes()))
     z[n // 3] ^= 3
-    b.append((f"m.{i}", [1, n], z.tobytes()))
+    b.append((f"m.{i}", "F32", [1, n], z.tobytes()))
 for i in range(4):
-    a.append((f"zero.{i}.b", [4, 8], bytes(128)))
-    b.append((f"0/{i}/b", [8, 4], bytes(128)))
+    a.append((f"zero.{i}.b", "F32", [4, 8], bytes(128)))
+    b.append((f"0/{i}/b", "F32", [8, 4], bytes(128)))
 save("a.safetensors", a)
 save("b.safetensors", b)
 END

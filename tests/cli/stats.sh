@@ -1,14 +1,7 @@
 # Statistics: values of all kinds, what is shared, what is forgotten, a tensor through the steps of a run.
 python3 - <<'PY'
-import json, os, struct
-def save(path, tensors):
-    header, data = {}, b""
-    for name, dtype, shape, raw in tensors:
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + data)
+import os, struct
+from make_safetensors import save
 inf, nan = float("inf"), float("nan")
 f32 = lambda *x: struct.pack("<%df" % len(x), *x)
 save("kinds.safetensors", [
