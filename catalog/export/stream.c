@@ -37,6 +37,7 @@ struct worker;
 
 struct flow {
     struct flow *next;
+    uint64_t order;              /* among all of the export */
     struct export_tensor tensor; /* its texts are in the arena */
     struct arena arena;
     struct stored_tensor stored;
@@ -58,6 +59,7 @@ struct pump {
     pthread_mutex_t loading;  /* the loader, and with it the catalog; these two: */
     struct export_scan *scan; /* tensors to load */
     struct flow *loaded;      /* and not yet taken, in order */
+    uint64_t given;           /* flows that were taken of them */
     pthread_mutex_t lock;     /* all below, and taken and done of the flows */
     pthread_cond_t changed;
     struct flow *first, **last; /* open and shared */
@@ -65,7 +67,8 @@ struct pump {
     unsigned opening;           /* threads that are opening one */
     uint64_t memory;            /* of the readers of open flows */
     uint64_t written;           /* bytes, for progress */
-    struct error error;         /* the first */
+    struct error error;         /* of the flow below */
+    uint64_t failed; /* the first of those that did; what comes before it goes on */
 };
 
 struct worker {
@@ -157,16 +160,18 @@ static void load_some(struct pump *p, struct error *err)
         loader->end(loader->context);
 }
 
-/* The next tensor; NULL after an error. */
-static struct flow *flow_next(struct pump *p, struct error *err)
+/* The next tensor, whose place in the order is *order; NULL after an error. */
+static struct flow *flow_next(struct pump *p, uint64_t *order, struct error *err)
 {
     pthread_mutex_lock(&p->loading);
     if (!p->loaded)
         load_some(p, err);
     struct flow *f = err->status == OK ? p->loaded : NULL;
+    *order = p->given++;
     if (f) {
         p->loaded = f->next;
         f->next = NULL;
+        f->order = *order;
     }
     pthread_mutex_unlock(&p->loading);
     return f;
@@ -202,6 +207,14 @@ static bool is_written(const struct stream *stream)
     return stream->output || stream->staging;
 }
 
+/* An error of reading a tensor: which one, the file alone does not say. */
+static enum status name_tensor(const struct flow *f, struct error *err)
+{
+    if (err->status != OK)
+        error_prefix(err, f->tensor.old_name);
+    return err->status;
+}
+
 /* Make a loaded flow ready to run. */
 static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
 {
@@ -215,10 +228,10 @@ static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
     f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
     f->blocks = blocks_of(f);
     if (reader_open(&f->stored, &f->reader, err) != OK)
-        return err->status;
+        return name_tensor(f, err);
     f->memory = reader_memory(f->reader);
     if (f->converts && converter_find(&t->from, &t->to, &f->converter, err) != OK)
-        return err->status;
+        return name_tensor(f, err);
     if (p->stream->crc32s &&
         !(f->sums = arena_array(&f->arena, (size_t)f->blocks, sizeof(*f->sums))))
         error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
@@ -243,17 +256,16 @@ static enum status produce(struct worker *w, const struct flow *f, uint64_t firs
     out->len = (size_t)bytes_of(&t->to, count);
     out->at = room ? room : w->converted;
     if (!f->converts && room)
-        return reader_read(f->reader, from, room, out->len, &w->error);
-    if (reader_borrow(f->reader, NULL, from, w->read, &read, &w->error) != OK)
-        return w->error.status;
-    if (!f->converts)
+        reader_read(f->reader, from, room, out->len, &w->error);
+    else if (reader_borrow(f->reader, NULL, from, w->read, &read, &w->error) != OK)
+        return name_tensor(f, &w->error);
+    else if (!f->converts)
         out->at = read.at;
     else if (converter_run(&f->converter, read.at, room ? room : w->converted, count,
-                           first, &w->error) != OK)
-        error_prefix(&w->error, t->old_name);
-    else if (f->loses && w->pump->stream->options->loss)
+                           first, &w->error) == OK &&
+             f->loses && w->pump->stream->options->loss)
         loss_count(&t->from, read.at, &t->to, out->at, count, &w->loss);
-    return w->error.status;
+    return name_tensor(f, &w->error);
 }
 
 /* One block of a tensor that is in one place; *len is what was written. Where nothing is
@@ -271,6 +283,7 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
         produce(w, f, first, count, NULL, &out);
     } else {
         reader_borrow(f->reader, NULL, first, w->read, &out, &w->error);
+        name_tensor(f, &w->error);
     }
     if (w->error.status != OK)
         return w->error.status;
@@ -372,19 +385,28 @@ static enum status flow_finish(const struct stream *stream, struct flow *f,
 {
     if (f->sums)
         stream->crc32s[f->tensor.number] = flow_sum(f);
-    if (f->stored.sums)
-        reader_verify(f->reader, err);
+    if (f->stored.sums && reader_verify(f->reader, err) != OK)
+        name_tensor(f, err);
     flow_close(f);
     return err->status;
 }
 
 /* The functions below are called with the lock held. */
 
-static void pump_fail(struct pump *p, const struct error *err)
+/* Of several tensors that fail, the first in order is told of, whatever the threads do: those
+ * before it go on until they are done, or fail as well. */
+static void pump_fail(struct pump *p, uint64_t order, const struct error *err)
 {
-    if (p->error.status == OK)
+    if (p->error.status == OK || order < p->failed) {
         p->error = *err;
+        p->failed = order;
+    }
     pthread_cond_broadcast(&p->changed);
+}
+
+static bool goes_on(const struct pump *p, const struct flow *f)
+{
+    return p->error.status == OK || f->order < p->failed;
 }
 
 /* Wait until there is memory for a flow's reader. Only its owner would run it, and owners have
@@ -408,10 +430,11 @@ static void pump_release(struct pump *p, uint64_t memory)
 static void pump_open(struct worker *w)
 {
     struct pump *p = w->pump;
+    uint64_t order;
     p->claimed++;
     p->opening++;
     pthread_mutex_unlock(&p->lock);
-    struct flow *f = flow_next(p, &w->error);
+    struct flow *f = flow_next(p, &order, &w->error);
     if (f && (flow_open(p, f, &w->error) != OK || !f->blocks)) {
         flow_close(f);
         f = NULL;
@@ -419,7 +442,7 @@ static void pump_open(struct worker *w)
     pthread_mutex_lock(&p->lock);
     p->opening--;
     if (w->error.status != OK) {
-        pump_fail(p, &w->error);
+        pump_fail(p, order, &w->error);
     } else if (f) {
         if (f->memory)
             pump_reserve(p, f);
@@ -434,14 +457,14 @@ static void pump_open(struct worker *w)
 static struct flow *pump_take(struct worker *w, uint64_t *block)
 {
     struct pump *p = w->pump;
-    while (p->error.status == OK) {
+    while (w->error.status == OK) {
         for (struct flow *f = p->first; f; f = f->next) {
-            if (f->taken < f->blocks && (!f->owner || f->owner == w)) {
+            if (f->taken < f->blocks && (!f->owner || f->owner == w) && goes_on(p, f)) {
                 *block = f->taken++;
                 return f;
             }
         }
-        if (p->claimed < p->stream->plan->count)
+        if (p->error.status == OK && p->claimed < p->stream->plan->count)
             pump_open(w);
         else if (p->opening)
             pthread_cond_wait(&p->changed, &p->lock);
@@ -502,15 +525,15 @@ static void work(struct worker *w)
         enum status status = do_block(w, f, block, &len);
         pthread_mutex_lock(&p->lock);
         if (status != OK) {
-            pump_fail(p, &w->error);
+            pump_fail(p, f->order, &w->error);
         } else if (pump_done(p, f, &w->loss, len)) {
-            uint64_t memory = f->memory;
+            uint64_t memory = f->memory, order = f->order;
             pthread_mutex_unlock(&p->lock);
             status = flow_finish(p->stream, f, &w->error);
             pthread_mutex_lock(&p->lock);
             pump_release(p, memory);
             if (status != OK)
-                pump_fail(p, &w->error);
+                pump_fail(p, order, &w->error);
         }
     }
     pthread_mutex_unlock(&p->lock);
