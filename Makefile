@@ -8,7 +8,7 @@
 #   make format     rewrite the sources with clang-format
 #   make fuzz-NAME  fuzz one target with libFuzzer (clang)
 #   make bench      ratios against named references, on generated files
-#   make interop    compare with the original libraries, in a virtual environment
+#   make interop    compare with the original libraries, in a virtual environment; CKPTDB_SEED=N
 #   make clean
 #
 # VARIANT=release|asan|tsan|fuzz chooses the build; each has its own objects. V=1 prints whole

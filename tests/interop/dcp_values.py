@@ -168,7 +168,7 @@ def rows_of(ckptdb, root):
 
 def main():
     ckptdb = os.path.abspath(sys.argv[1])
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("CKPTDB_SEED") or random.randrange(1 << 32))
     print(f"seed {seed}", flush=True)
     passed = failed = 0
     with tempfile.TemporaryDirectory() as root:

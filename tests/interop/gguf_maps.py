@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import save_file
 
 CKPTDB = os.path.abspath(sys.argv[1])
-SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("CKPTDB_SEED") or random.randrange(1 << 32))
 MODELS = 24
 rng = np.random.default_rng(SEED)
 

@@ -20,7 +20,7 @@ import numpy as np
 from gguf import GGMLQuantizationType as Q
 
 CKPTDB = os.path.abspath(sys.argv[1])
-SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("CKPTDB_SEED") or random.randrange(1 << 32))
 FILES = 12  # of each form
 rng = np.random.default_rng(SEED)
 

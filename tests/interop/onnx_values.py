@@ -22,7 +22,7 @@ from onnx import TensorProto as P
 from onnx import helper, numpy_helper
 
 CKPTDB = os.path.abspath(sys.argv[1])
-SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("CKPTDB_SEED") or random.randrange(1 << 32))
 FILES = 40
 rng = np.random.default_rng(SEED)
 

@@ -45,7 +45,7 @@ def compare(program, kind, seed, numbers):
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("program")
-    arguments.add_argument("--seed", default="1")
+    arguments.add_argument("--seed", default=os.environ.get("CKPTDB_SEED", "1"))
     arguments.add_argument("--count", type=float, default=1, help="times the usual number of cases")
     arguments.add_argument("--kind", choices=KINDS)
     arguments.add_argument("--case", type=int)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh [SCRIPT]... - compare with the original libraries, which a virtual environment in
-# build/interop gets from PyPI (requirements.txt). The last line is "N passed, N failed".
+# build/interop gets from PyPI (requirements.txt). CKPTDB_SEED chooses the values of all scripts; without it
+# they are others every time. The last line is "N passed, N failed".
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 venv=build/interop
@@ -8,9 +9,12 @@ venv=build/interop
 [ -x $venv/bin/python ] || "${PYTHON:-python3}" -m venv $venv || exit 2
 $venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input \
     -r tests/interop/requirements.txt || exit 2
+export CKPTDB_SEED=${CKPTDB_SEED:-$((RANDOM << 15 | RANDOM))}
+echo "seed $CKPTDB_SEED"
 passed=0 failed=0
 for script in "$@"; do
     echo "== $(basename "$script")"
+    SECONDS=0
     out=$($venv/bin/python "$script" build/ckptdb)
     echo "$out"
     if [[ $(tail -n 1 <<<"$out") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
@@ -18,6 +22,7 @@ for script in "$@"; do
     else
         failed=$((failed + 1))
     fi
+    echo "-- $SECONDS s"
 done
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

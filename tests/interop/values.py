@@ -24,7 +24,7 @@ import safetensors.numpy
 import tensorflow as tf
 
 CKPTDB = os.path.abspath(sys.argv[1])
-SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("CKPTDB_SEED") or random.randrange(1 << 32))
 rng = np.random.default_rng(SEED)
 tf1 = tf.compat.v1
 
