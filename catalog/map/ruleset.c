@@ -286,7 +286,10 @@ static const char *wanted(const char *key, const struct form_value *v)
         return v->type == JSON_ARRAY || v->type == JSON_NULL || v->type == JSON_STRING
                    ? NULL
                    : "a list of patterns";
-    return v->type == JSON_TRUE || v->type == JSON_FALSE || v->type == JSON_NULL
+    /* json_object() has no other truth than 0 and 1. */
+    bool number =
+        v->type == JSON_NUMBER && v->len == 1 && (*v->at == '0' || *v->at == '1');
+    return v->type == JSON_TRUE || v->type == JSON_FALSE || v->type == JSON_NULL || number
                ? NULL
                : "true or false";
 }
@@ -334,36 +337,46 @@ static enum status check_filters(const char *key, const struct form_value *v,
     return err->status;
 }
 
-static enum status check_options(const struct ruleset *set, struct error *err)
+/* One option: whether the dialect has it, and as what. */
+static enum status check_option(const struct dialect *d, const char *key,
+                                const struct form_value *value, struct error *err)
 {
-    const struct dialect *d = dialect_find(set->dialect);
+    struct text word = {0};
+    text_addf(&word, "%s ", key);
+    const char *name = text_str(&word) ? strstr(d->options, word.at) : NULL;
+    bool known = name && (name == d->options || name[-1] == ' ') && !strchr(key, ' ');
+    const char *want = known ? wanted(key, value) : NULL;
+    if (word.failed)
+        error_memory(err);
+    else if (!known)
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "there is no option \"%.100s\"; dialect %s has %.*s", key, d->name,
+                  (int)strlen(d->options) - 1, d->options);
+    else if (want)
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "option \"%s\" is to be %s", key,
+                  want);
+    text_release(&word);
+    return err->status;
+}
+
+enum status ruleset_check_options(const char *dialect, const char *options, bool paths,
+                                  struct error *err)
+{
+    const struct dialect *d = dialect_find(dialect);
     struct form_walk w = {0};
-    struct text key = {0}, word = {0};
+    struct text key = {0};
     struct form_value value;
-    if (*set->options != '{')
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "its options are no object");
-    while (err->status == OK &&
-           form_next(&w, set->options, strlen(set->options), &key, &value)) {
-        text_reset(&word);
-        text_addf(&word, "%s ", text_str(&key));
-        const char *name = text_str(&word) ? strstr(d->options, word.at) : NULL;
-        bool known =
-            name && (name == d->options || name[-1] == ' ') && !strchr(key.at, ' ');
-        const char *want = known ? wanted(key.at, &value) : NULL;
-        if (!known)
-            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                      "there is no option \"%.100s\"; dialect %s has %.*s",
-                      text_str(&key), set->dialect, (int)strlen(d->options) - 1,
-                      d->options);
-        else if (want)
-            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "option \"%s\" is to be %s",
-                      key.at, want);
-        else if (strncmp(key.at, "ignore_", 7) == 0 && value.type != JSON_NULL)
+    if (options[strspn(options, " \t\r\n")] != '{')
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "its options are no object");
+    while (d && err->status == OK &&
+           form_next(&w, options, strlen(options), &key, &value))
+        if (check_option(d, text_str(&key), &value, err) == OK && paths &&
+            strncmp(key.at, "ignore_", 7) == 0 && value.type != JSON_NULL)
             check_filters(key.at, &value, err);
-    }
+    if (err->status == OK && w.failed)
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "its options: %s", w.err.message);
     form_walk_end(&w);
     text_release(&key);
-    text_release(&word);
     return err->status;
 }
 
@@ -428,7 +441,8 @@ static enum status check_rules(const struct ruleset *set, struct error *err)
 
 enum status ruleset_check(const struct ruleset *set, struct error *err)
 {
-    if (check_dialect(set, err) == OK && check_options(set, err) == OK &&
+    if (check_dialect(set, err) == OK &&
+        ruleset_check_options(set->dialect, set->options, true, err) == OK &&
         check_numbers(set, err) == OK)
         check_rules(set, err);
     return err->status;

@@ -44,6 +44,11 @@ bool ruleset_shape(const char *dialect, enum rules_shape *shape);
  * an error of the names that reach it. */
 struct rules *ruleset_compile(const struct ruleset *, enum rules_shape);
 
+/* Whether the dialect has these options (JSON), and as what they are: ERR_ARGUMENT names the first
+ * that it has not. `paths`: also the patterns among them, at which Kauldron looks only when it needs
+ * one. Of a dialect that is not known nothing is said. */
+enum status ruleset_check_options(const char *dialect, const char *options, bool paths,
+                                  struct error *);
 /* Whether dialect, options and every rule make sense: patterns and templates compile, groups and
  * steps exist, operations are known. ERR_ARGUMENT names the rule and the position. */
 enum status ruleset_check(const struct ruleset *, struct error *);

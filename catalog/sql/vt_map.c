@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/map/ruleset.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/map_trees.h"
 #include "catalog/sql/rowid.h"
@@ -106,6 +107,7 @@ struct map_cursor {
     sqlite3_vtab_cursor base; /* first */
     const struct dialect *dialect;
     void (*settle)(struct map_task *);
+    const char *fault;     /* of the set's options; NULL: none */
     uint64_t used;         /* columns, a bit each */
     bool by_leaf;          /* each leaf is settled by itself */
     struct map_task set;   /* without checkpoints */
@@ -385,6 +387,16 @@ static void task_reset(struct map_cursor *c)
     c->row = 0;
 }
 
+/* What the task comes to. Of a set whose options make no sense every row is an error. */
+static void settle_task(struct map_cursor *c)
+{
+    c->settle(&c->task);
+    for (size_t i = 0; c->fault && i < c->task.rows; i++) {
+        c->task.row[i].status = "error";
+        c->task.row[i].error = (struct map_text){c->fault, strlen(c->fault)};
+    }
+}
+
 /* Settle some more leaves of a source, each by itself. */
 static int settle_batch(struct map_cursor *c)
 {
@@ -395,7 +407,7 @@ static int settle_batch(struct map_cursor *c)
     if (rc == SQLITE_DONE)
         map_read_end(&t->statements, &c->reading);
     if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-        c->settle(&c->task);
+        settle_task(c);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
@@ -426,7 +438,7 @@ static int settle_all(struct map_cursor *c)
                          c->dialect->from_model ? NULL : rules_of(c), c->target.count > 1,
                          &c->task, &c->task.source);
     if (rc == SQLITE_OK)
-        c->settle(&c->task);
+        settle_task(c);
     return rc;
 }
 
@@ -533,6 +545,18 @@ static int load_checkpoints(struct map_cursor *c)
     return rc == SQLITE_OK && !assigns ? restored_target(&c->target, target) : rc;
 }
 
+/* What is wrong with the set's options, in its arena. */
+static int find_fault(struct map_cursor *c)
+{
+    struct error err = {.offset = NO_OFFSET};
+    if (!c->set.options ||
+        ruleset_check_options(c->dialect->name, c->set.options, false, &err) == OK)
+        return SQLITE_OK;
+    c->fault = map_say(&c->set, "ValueError: %s", err.message).at;
+    error_clear(&err);
+    return c->set.failed ? SQLITE_NOMEM : SQLITE_OK;
+}
+
 static int cursor_begin(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
@@ -552,7 +576,9 @@ static int cursor_begin(struct map_cursor *c)
     c->by_leaf = c->dialect->by_leaf && c->dialect->trial != MAP_PATH &&
                  view == c->dialect->view && !c->set.asks_winners && !map_strict(&c->set);
     c->questions++;
-    rc = load_checkpoints(c);
+    rc = find_fault(c);
+    if (rc == SQLITE_OK)
+        rc = load_checkpoints(c);
     if (rc == SQLITE_OK && !is_bound(c))
         rc = find_rules(c, set_name(c));
     return rc == SQLITE_OK ? cursor_seek(c) : rc;
@@ -741,39 +767,9 @@ static const sqlite3_module map_module = {
     .xRowid = map_rowid,
 };
 
-/* dialect_is(dialect, what): whether a dialect belongs to a view ('translation', 'assignment',
- * 'conversion'), tries patterns so ('match', 'fullmatch', 'path'), leaves a model its own value
- * where there is none ('fills'), wants every rule to decide something ('required'). */
-static void dialect_is(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    const char *name = (const char *)sqlite3_value_text(argv[0]);
-    const char *what = (const char *)sqlite3_value_text(argv[1]);
-    const struct dialect *d = name ? dialect_find(name) : NULL;
-    if (!name || !what)
-        return;
-    const struct {
-        const char *word;
-        bool so;
-    } is[] = {
-        {"translation", d && d->view == MAP_TRANSLATION},
-        {"assignment", d && d->view == MAP_ASSIGNMENT},
-        {"conversion", d && d->view == MAP_CONVERSION},
-        {"match", d && d->trial == MAP_MATCH},
-        {"fullmatch", d && d->trial == MAP_FULLMATCH},
-        {"path", d && d->trial == MAP_PATH},
-        {"fills", d && d->fills},
-        {"required", d && d->required},
-    };
-    for (size_t i = 0; i < sizeof(is) / sizeof(is[0]); i++)
-        if (strcmp(is[i].word, what) == 0)
-            sqlite3_result_int(context, is[i].so);
-}
-
 int sql_register_map(sqlite3 *db)
 {
-    int rc = sqlite3_create_function_v2(db, "dialect_is", 2, SQL_FLAGS_PURE, NULL,
-                                        dialect_is, NULL, NULL, NULL);
+    int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]);
          i++)
         rc =

@@ -2,4 +2,4 @@
 -- severity: error
 -- advice: mend the rule, or the names it is for
 SELECT rule, place, ifnull(new_name, old_name) AS name, error AS detail
-FROM mapping WHERE status = 'error'
+FROM mapping CROSS JOIN option WHERE status = 'error' AND fault IS NULL

@@ -4,3 +4,9 @@
 -- One for whatever is left may find nothing left.
 SELECT rule, 0 AS place, NULL AS name, detail
 FROM idle WHERE detail IS NULL OR pattern IN ('.*', '(.*)', '(?s:.*)', '(?s:(.*))')
+UNION ALL
+SELECT ord, 0, NULL,
+       'no leaf of the model gets a value by it: there is none, it is ignored, or a later rule writes there'
+FROM rule CROSS JOIN option CROSS JOIN given g
+WHERE rule.ruleset = g.ruleset AND g.target IS NOT NULL AND dialect_is(dialect, 'path')
+  AND ord NOT IN (SELECT rule FROM mapping WHERE rule IS NOT NULL AND status <> 'missing')

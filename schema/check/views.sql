@@ -4,10 +4,11 @@
 given(ruleset, source, target, bound) AS MATERIALIZED (
   SELECT :ruleset, :source, $target, rule_bound(:ruleset, :source)
 ),
-option(dialect, renames, required, restores, strict) AS MATERIALIZED (
+option(dialect, renames, required, restores, strict, last, fault) AS MATERIALIZED (
   SELECT dialect, NOT dialect_is(dialect, 'assignment'),
          dialect_is(dialect, 'required') AND ifnull(options ->> 'require_all', 1),
-         ifnull(options ->> 'restore', 0), options ->> 'mode' IS 'strict'
+         ifnull(options ->> 'restore', 0), options ->> 'mode' IS 'strict',
+         dialect_is(dialect, 'last'), options_fault(dialect, options)
   FROM ruleset WHERE name = (SELECT ruleset FROM given)
 ),
 -- What the map does, in one form for all dialects.
@@ -59,7 +60,10 @@ asked(name) AS MATERIALIZED (
 -- Rules that decide no name, and what takes one that they would match.
 idle(rule, pattern, detail) AS MATERIALIZED (
   SELECT u.ord, u.pattern,
-         (SELECT 'rule ' || rule_match(g.bound, name) || ' matches ' || name || ' first'
+         (SELECT iif(last,
+                     'rule ' || (SELECT rule FROM mapping WHERE new_name = name AND rule IS NOT NULL)
+                       || ' overrules it for ' || name,
+                     'rule ' || rule_match(g.bound, name) || ' matches ' || name || ' first')
           FROM asked WHERE rule_status(g.bound, name, u.ord) <> 'unmatched' LIMIT 1)
   FROM given g CROSS JOIN option CROSS JOIN rule u
   WHERE u.ruleset = g.ruleset AND NOT dialect_is(dialect, 'path') AND u.ord NOT IN (SELECT rule FROM used)

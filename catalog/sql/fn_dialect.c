@@ -1,0 +1,65 @@
+/*
+ * fn_dialect.c - what the kinds of maps are, as SQL functions:
+ *
+ *   dialect_is(dialect, what)          whether a dialect belongs to a view ('translation',
+ *                                      'assignment', 'conversion'), tries patterns so ('match',
+ *                                      'fullmatch', 'path'), leaves a model its own value where
+ *                                      there is none ('fills'), wants every rule to decide
+ *                                      something ('required'), has the last rule decide that
+ *                                      fits ('last'; else it is the first)
+ *   options_fault(dialect, options)    what is wrong with a set's options; NULL: nothing, or the
+ *                                      dialect is not known
+ */
+#include <string.h>
+
+#include "catalog/map/dialect.h"
+#include "catalog/map/ruleset.h"
+#include "catalog/sql/extension.h"
+
+static void dialect_is(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const char *name = (const char *)sqlite3_value_text(argv[0]);
+    const char *what = (const char *)sqlite3_value_text(argv[1]);
+    const struct dialect *d = name ? dialect_find(name) : NULL;
+    if (!name || !what)
+        return;
+    const struct {
+        const char *word;
+        bool so;
+    } is[] = {
+        {"translation", d && d->view == MAP_TRANSLATION},
+        {"assignment", d && d->view == MAP_ASSIGNMENT},
+        {"conversion", d && d->view == MAP_CONVERSION},
+        {"match", d && d->trial == MAP_MATCH},
+        {"fullmatch", d && d->trial == MAP_FULLMATCH},
+        {"path", d && d->trial == MAP_PATH},
+        {"fills", d && d->fills},
+        {"required", d && d->required},
+        {"last", d && (d->each || d->trial == MAP_PATH)},
+    };
+    for (size_t i = 0; i < sizeof(is) / sizeof(is[0]); i++)
+        if (strcmp(is[i].word, what) == 0)
+            sqlite3_result_int(context, is[i].so);
+}
+
+static void options_fault(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const char *dialect = (const char *)sqlite3_value_text(argv[0]);
+    const char *options = (const char *)sqlite3_value_text(argv[1]);
+    struct error err = {.offset = NO_OFFSET};
+    if (dialect && options && ruleset_check_options(dialect, options, true, &err) != OK)
+        sqlite3_result_text(context, err.message, -1, SQLITE_TRANSIENT);
+    error_clear(&err);
+}
+
+int sql_register_dialect(sqlite3 *db)
+{
+    static const struct sql_function functions[] = {
+        {"dialect_is", 2, dialect_is},
+        {"options_fault", 2, options_fault},
+        {NULL, 0, NULL},
+    };
+    return sql_register_pure(db, functions);
+}
