@@ -118,7 +118,7 @@ static enum status index_all(struct importing *im, struct writer *w,
     };
     x.threads_each = work.threads / work_threads(&work);
     if (!x.reuse)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory left to index");
+        return error_memory(err);
     work_run(&work, err);
     reuse_free(x.reuse);
     return err->status;

@@ -16,10 +16,11 @@ static inline enum status lint_refused(enum status status)
 }
 
 /* NOLINTBEGIN(readability-identifier-naming): they stand for functions */
-#define error_set(...)    lint_refused(error_set(__VA_ARGS__))
-#define error_errno(...)  lint_refused(error_errno(__VA_ARGS__))
-#define error_code(...)   lint_refused(error_code(__VA_ARGS__))
-#define error_memory(...) lint_refused(error_memory(__VA_ARGS__))
+#define error_set(...)       lint_refused(error_set(__VA_ARGS__))
+#define error_errno(...)     lint_refused(error_errno(__VA_ARGS__))
+#define error_code(...)      lint_refused(error_code(__VA_ARGS__))
+#define error_memory(...)    lint_refused(error_memory(__VA_ARGS__))
+#define error_memory_at(...) lint_refused(error_memory_at(__VA_ARGS__))
 /* NOLINTEND(readability-identifier-naming) */
 
 #endif

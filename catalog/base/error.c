@@ -35,7 +35,12 @@ enum status error_set(struct error *err, enum status status, const char *source,
 
 enum status error_memory(struct error *err)
 {
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory");
+    return error_memory_at(err, NULL);
+}
+
+enum status error_memory_at(struct error *err, const char *source)
+{
+    return error_set(err, ERR_MEMORY, source, NO_OFFSET, "no memory");
 }
 
 enum status error_errno(struct error *err, int code, const char *source,

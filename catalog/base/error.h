@@ -44,8 +44,9 @@ struct error {
 /* Record an error and return `status`. `source` may be NULL. */
 enum status error_set(struct error *err, enum status status, const char *source,
                       uint64_t offset, const char *fmt, ...) PRINTF_LIKE(5, 6);
-/* ERR_MEMORY, "no memory", which is about no file. */
+/* ERR_MEMORY, "no memory": about no file, or while `source` was read or written. */
 enum status error_memory(struct error *err);
+enum status error_memory_at(struct error *err, const char *source);
 
 /* Record a failed system call: appends the text of errno value `code`. */
 enum status error_errno(struct error *err, int code, const char *source,

@@ -181,7 +181,7 @@ static enum status fail(struct running *r, struct error *err)
 {
     return atomic_load(&r->stopped)
                ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
-               : error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory left");
+               : error_memory(err);
 }
 
 static enum status take_all(struct running *r, struct error *err)

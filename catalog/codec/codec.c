@@ -100,7 +100,7 @@ static enum status take_strings(struct source *s, const char *rest, const char *
         return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET,
                          "codec step after \"strings\"");
     *strings = strdup(argument);
-    return *strings ? OK : error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+    return *strings ? OK : error_memory_at(err, s->name);
 }
 
 enum status codec_chain_open(struct source *inner, const char *chain, struct source **out,
@@ -144,7 +144,7 @@ enum status codec_bad_argument(struct source *inner, const char *name,
 
 enum status codec_no_memory(struct source *inner, struct error *err)
 {
-    error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
+    error_memory_at(err, inner->name);
     source_close(inner);
     return err->status;
 }

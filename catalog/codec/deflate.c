@@ -70,7 +70,7 @@ static void *create_stream(int wrap, const struct codec_step *step, struct error
 {
     void *state = zlib_new(wrap);
     if (!state)
-        error_set(err, ERR_MEMORY, step->name, NO_OFFSET, "no memory");
+        error_memory_at(err, step->name);
     return state;
 }
 

@@ -34,7 +34,7 @@ static enum status add_run(struct field_source *s, const struct message_field *f
                          "a list in more than %zu pieces", RUNS_MAX);
     struct run *runs = list_grow(s->runs, s->count, &s->space, sizeof(*runs));
     if (!runs)
-        return error_set(err, ERR_MEMORY, s->inner->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, s->inner->name);
     s->runs = runs;
     s->runs[s->count++] = (struct run){f->at, s->base.size};
     s->base.size += f->len;

@@ -51,7 +51,7 @@ static enum status add_list(struct lists_source *s, const char *chain, struct er
     const size_t had = (size_t)s->base.size, more = (size_t)list->size;
     uint8_t *bytes = realloc(s->bytes, had + more + 1);
     if (!bytes) {
-        error_set(err, ERR_MEMORY, s->inner->name, NO_OFFSET, "no memory");
+        error_memory_at(err, s->inner->name);
     } else {
         s->bytes = bytes;
         s->base.size += more;

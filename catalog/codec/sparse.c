@@ -131,7 +131,7 @@ static uint8_t *read_all(const struct source *s, uint64_t offset, uint64_t len,
     }
     uint8_t *bytes = malloc(len ? (size_t)len : 1);
     if (!bytes)
-        error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+        error_memory_at(err, s->name);
     else if (source_read(s, offset, bytes, (size_t)len, err) != OK) {
         free(bytes);
         return NULL;
@@ -382,7 +382,7 @@ static enum status fill(struct sparse_source *s, const struct sparse *p,
     s->count = entries;
     s->entries = calloc(entries ? (size_t)entries : 1, sizeof(*s->entries));
     if (!s->entries)
-        return error_set(err, ERR_MEMORY, s->inner->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, s->inner->name);
     if (!(s->values = read_all(s->inner, p->values, bytes, err)))
         return err->status;
     if (p->kind == 'o')

@@ -89,7 +89,7 @@ static enum status decode(struct stream_source *s, uint8_t *dst, size_t len, siz
     if (result == STREAM_ENDS)
         return next_stream(s, err);
     if (result == STREAM_NO_MEMORY)
-        return error_set(err, ERR_MEMORY, s->base.name, NO_OFFSET, "no memory");
+        return error_memory_at(err, s->base.name);
     if (result == STREAM_DAMAGED)
         return error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
                          "%s data is damaged%s%s", codec, message ? ": " : "",
@@ -190,7 +190,7 @@ static enum status open_exact(struct source *inner, const struct stream_codec *c
                          (unsigned long long)size);
     struct stream_source *s = calloc(1, sizeof(*s));
     if (!s)
-        return error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, inner->name);
     struct codec_step step = {.codec = codec->codec, .name = inner->name};
     source_descriptor(inner, &step.offset);
     s->state = codec->create(&step, err);

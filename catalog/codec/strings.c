@@ -191,7 +191,7 @@ static const uint8_t *window_at(struct window *w, uint64_t offset, size_t len,
         free(w->bytes);
         w->space = 0;
         if (!(w->bytes = malloc(want))) {
-            error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+            error_memory_at(err, s->name);
             return NULL;
         }
         w->space = want;
@@ -277,8 +277,7 @@ static enum status make_marks(struct strings *t, struct error *err)
                          (unsigned long long)t->count,
                          (unsigned long long)t->source->size);
     t->marks = calloc((size_t)(t->count / MARK_EVERY + 1), sizeof(*t->marks));
-    return t->marks ? OK
-                    : error_set(err, ERR_MEMORY, t->source->name, NO_OFFSET, "no memory");
+    return t->marks ? OK : error_memory_at(err, t->source->name);
 }
 
 static enum status open_tf(struct strings *t, struct error *err)
@@ -380,7 +379,7 @@ static enum status open_fixed(struct strings *t, struct error *err)
                          (unsigned long long)t->source->size);
     if (t->encoding.kind == NUMPY_TEXT && t->count &&
         !(t->utf8 = malloc(width ? (size_t)width : 1)))
-        return error_set(err, ERR_MEMORY, t->source->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, t->source->name);
     return OK;
 }
 

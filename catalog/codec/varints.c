@@ -31,7 +31,7 @@ static enum status add_mark(struct varints_source *v, uint64_t at, struct error 
     uint64_t *marks =
         list_grow(v->marks, (size_t)v->mark_count, &v->mark_space, sizeof(*marks));
     if (!marks)
-        return error_set(err, ERR_MEMORY, v->inner->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, v->inner->name);
     v->marks = marks;
     v->marks[v->mark_count++] = at;
     return OK;

@@ -43,7 +43,7 @@ static enum status read_all(const struct source *s, uint8_t **out, struct error 
                          (unsigned long long)s->size, (unsigned long long)WHOLE_MOST);
     uint8_t *bytes = malloc((size_t)s->size + !s->size);
     if (!bytes)
-        return error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, s->name);
     if (source_read(s, 0, bytes, (size_t)s->size, err) != OK) {
         free(bytes);
         return err->status;
@@ -63,7 +63,7 @@ enum status codec_open_whole(struct source *inner, const struct codec *codec,
     struct whole_source *w = calloc(1, sizeof(*w));
     enum status status;
     if (!decoder || !w)
-        status = error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
+        status = error_memory_at(err, inner->name);
     else
         status = read_all(inner, &stored, err);
     if (status == OK) {

@@ -10,11 +10,6 @@ static enum status refuse(struct error *err, const char *why)
     return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s", why);
 }
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for a composed tensor");
-}
-
 /* --- shapes ------------------------------------------------------------------------------ */
 
 enum status compose_shape(const struct operation *join, uint64_t count, uint64_t *shape,
@@ -137,7 +132,7 @@ static enum status read_part(const struct composer *from, struct arena *arena,
     struct stored_tensor *t = arena_alloc(arena, sizeof(*t));
     elements_of(&part, text, len);
     if (!t)
-        return no_memory(err);
+        return error_memory(err);
     if (elements_next(&part, &at, &n) <= 0)
         return refuse(err, "a part is a list of an id and operations");
     argument_read(&id, at, n);
@@ -163,7 +158,7 @@ static enum status read_parts(const struct recipe *r, const struct composer *fro
         void *grown =
             arena_grow(arena, c->part, (size_t)c->count, &space, sizeof(*c->part));
         if (!grown)
-            return no_memory(err);
+            return error_memory(err);
         c->part = grown;
         memset(&c->part[c->count], 0, sizeof(*c->part));
         if (read_part(from, arena, at, len, &c->part[c->count], err) != OK)
@@ -245,7 +240,7 @@ static enum status result(const struct recipe *r, struct composition *c,
     dtype_find(compose_result(first->dtype.name), &t.dtype);
     t.shape = arena_array(arena, rank + 1, sizeof(*t.shape));
     if (!t.shape)
-        return no_memory(err);
+        return error_memory(err);
     memcpy(t.shape, shape, rank * sizeof(*shape));
     if (!shape_elements(shape, rank, &t.elements) ||
         !dtype_nbytes(&t.dtype, t.elements, &t.nbytes))
@@ -261,7 +256,7 @@ enum status compose(const char *recipe, const struct composer *from, struct aren
     struct recipe r = {0};
     struct composition *c = arena_alloc(arena, sizeof(*c));
     if (!c)
-        return no_memory(err);
+        return error_memory(err);
     if (read_recipe(&r, recipe, arena, err) != OK ||
         read_parts(&r, from, arena, c, err) != OK)
         return err->status;

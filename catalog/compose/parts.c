@@ -43,12 +43,6 @@ static bool halve(const char *operations, bool (*wanted)(const struct operation 
     return err->status == OK && out->middle.len;
 }
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET,
-                     "no memory for the parts of a tensor");
-}
-
 static const char *keep(struct arena *arena, struct text *text)
 {
     const char *kept = text_str(text) ? arena_copy(arena, text->at, text->len) : NULL;
@@ -79,7 +73,7 @@ static void add_part(struct division *d, const char *label, const char *operatio
     text_add(&ops, h->after.at + 1, h->after.len - 1);
     const char *kept = keep(d->arena, &ops);
     if (!grown || !kept || !label) {
-        no_memory(d->err);
+        error_memory(d->err);
         return;
     }
     d->part = grown;
@@ -201,7 +195,7 @@ enum status join_of(const char *operations, struct arena *arena,
         out->before = keep(arena, &h.before);
         out->after = keep(arena, &h.after);
         if (!out->join || !out->before || !out->after)
-            no_memory(err);
+            error_memory(err);
     }
     halves_release(&h);
     return err->status;

@@ -94,7 +94,7 @@ static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
     bool immutable = mode == DB_READ && on_read_only_system(path);
     char *uri = uri_of(path, immutable ? "?immutable=1" : "");
     if (!uri)
-        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+        return error_memory_at(err, path);
     /* One connection is one thread's; sqlite3_interrupt() may come from any. */
     int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
                 (mode == DB_READ     ? SQLITE_OPEN_READONLY

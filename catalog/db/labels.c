@@ -47,11 +47,6 @@ struct labelling {
     struct error *err;
 };
 
-static enum status no_memory(struct labelling *l)
-{
-    return error_set(l->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for names");
-}
-
 /* --- tails ------------------------------------------------------------------------------ */
 
 /* A text and where its shortest tail goes. */
@@ -114,7 +109,7 @@ static enum status find_tails(struct labelling *l)
     struct tail *list = arena_array(&l->arena, l->count + 1, sizeof(*list));
     size_t runs = 0;
     if (!list)
-        return no_memory(l);
+        return error_memory(l->err);
     for (size_t i = 0; i < l->count; i++)
         list[i] =
             (struct tail){l->list[i].path, strlen(l->list[i].path), &l->list[i].tail};
@@ -234,7 +229,7 @@ static enum status make_name(struct labelling *l, struct labelled *c)
         c->name = text_str(&t) ? arena_copy(&l->arena, t.at, t.len) : NULL;
     }
     text_release(&t);
-    return c->name ? OK : no_memory(l);
+    return c->name ? OK : error_memory(l->err);
 }
 
 /* Mark all that share a name; *any: there are some. */
@@ -248,7 +243,7 @@ static enum status find_taken(struct labelling *l, bool *any)
         bool added;
         uint64_t *first = strmap_add(&names, c->name, strlen(c->name), &added);
         if (!first)
-            status = no_memory(l);
+            status = error_memory(l->err);
         else if (added)
             *first = i;
         else
@@ -314,7 +309,7 @@ static enum status read_rows(struct labelling *l)
     }
     sqlite3_finalize(s);
     return rc == SQLITE_DONE    ? OK
-           : rc == SQLITE_NOMEM ? no_memory(l)
+           : rc == SQLITE_NOMEM ? error_memory(l->err)
                                 : db_error(l->db, "cannot name the checkpoints", l->err);
 }
 

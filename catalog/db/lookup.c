@@ -71,7 +71,7 @@ enum status lookup_open(sqlite3 *db, struct lookup **out, struct error *err)
 {
     struct lookup *l = calloc(1, sizeof(*l));
     if (!l)
-        return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+        return error_memory_at(err, "catalog");
     l->db = db;
     *out = l;
     return OK;
@@ -87,11 +87,6 @@ void lookup_close(struct lookup *l)
     sqlite3_finalize(l->file);
     sqlite3_finalize(l->sums);
     free(l);
-}
-
-static enum status no_memory(struct finding *f)
-{
-    return error_set(f->err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
 }
 
 static enum status damaged(struct finding *f, const char *what)
@@ -125,7 +120,7 @@ static bool keep_text(struct finding *f, sqlite3_stmt *s, int column, const char
     if (text)
         *out = arena_copy(f->arena, text, (size_t)sqlite3_column_bytes(s, column));
     if (!*out && sqlite3_column_type(s, column) != SQLITE_NULL)
-        no_memory(f);
+        error_memory_at(f->err, "catalog");
     return f->err->status == OK;
 }
 
@@ -156,7 +151,7 @@ static enum status parse_strides(struct finding *f, const char *json)
     struct stored_tensor *t = f->t;
     t->strides = arena_array(f->arena, t->rank ? t->rank : 1, sizeof(*t->strides));
     if (!t->strides)
-        return no_memory(f);
+        return error_memory_at(f->err, "catalog");
     const char *at = *json == '[' ? json + 1 : NULL;
     for (unsigned d = 0; at && d < t->rank; d++) {
         if (d && *at++ != ',')
@@ -174,7 +169,7 @@ static enum status take_extents(struct finding *f, sqlite3_stmt *s, int at)
     const void *blob = sqlite3_column_blob(s, at + EXTENTS);
     char *packed = arena_copy(f->arena, blob, len);
     if (!packed)
-        return no_memory(f);
+        return error_memory_at(f->err, "catalog");
     struct extent_list list;
     if (extents_unpack((struct bytes){(const uint8_t *)packed, len}, t->shape, t->rank,
                        f->arena, &list, f->err) != OK)
@@ -192,7 +187,7 @@ static enum status take_range(struct finding *f, sqlite3_stmt *s, int at)
     uint64_t file = number(s, at + FILE_AT);
     t->extents = arena_alloc(f->arena, sizeof(*t->extents));
     if (!t->extents)
-        return no_memory(f);
+        return error_memory_at(f->err, "catalog");
     bool none = sqlite3_column_type(s, at + FILE_AT) == SQLITE_NULL || file >= NO_FILE;
     t->extents[0] = (struct extent){
         .file = none ? NO_FILE : (uint32_t)file,
@@ -344,7 +339,7 @@ static enum status take_files(struct finding *f)
     uint32_t *wanted = files_wanted(f, &count);
     struct stored_file *files = arena_array(f->arena, (size_t)count + 1, sizeof(*files));
     if (!wanted || !files)
-        return no_memory(f);
+        return error_memory_at(f->err, "catalog");
     for (uint32_t i = 0; i < count; i++)
         if (take_file(f, wanted[i], &files[i]) != OK)
             return f->err->status;
@@ -372,7 +367,7 @@ static enum status read_sums(struct finding *f, sqlite3_blob *blob)
     uint8_t *bytes = arena_array(f->arena, t->extent_count + 1, 4);
     t->sums = arena_array(f->arena, t->extent_count + 1, sizeof(*t->sums));
     if (!bytes || !t->sums)
-        return no_memory(f);
+        return error_memory_at(f->err, "catalog");
     if (sqlite3_blob_read(blob, bytes, (int)(t->extent_count * 4), (int)(first * 4)) !=
         SQLITE_OK)
         return db_error(f->lookup->db, "cannot read checksums", f->err);
@@ -458,7 +453,7 @@ enum status lookup_name(struct lookup *l, int64_t id, struct text *out, bool *fo
     *found = rows > 0;
     if (*found && !text_add(out, sqlite3_column_text(l->name, 0),
                             (size_t)sqlite3_column_bytes(l->name, 0)))
-        no_memory(&f);
+        error_memory_at(f.err, "catalog");
     sqlite3_reset(l->name);
     return err->status;
 }

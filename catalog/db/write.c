@@ -212,7 +212,7 @@ static enum status learn_names(struct writer *w, struct error *err)
     }
     rc = sqlite3_finalize(s);
     if (!kept)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for tensor names");
+        return error_memory(err);
     w->names_known = rc == SQLITE_OK;
     return rc == SQLITE_OK ? OK : db_error(w->db, "cannot read the catalog", err);
 }

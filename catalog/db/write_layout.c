@@ -47,7 +47,7 @@ static enum status intern(struct writer *w, struct bytes name, const struct hash
 {
     uint32_t *value = name_map_add(&w->names, key);
     if (!value)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for tensor names");
+        return error_memory(err);
     *id = *value;
     if (*id)
         return OK;
@@ -86,7 +86,7 @@ static enum status intern_all(struct writer *w, const struct batch_layout *l,
     if (bound_names(w, count, err) != OK)
         return err->status;
     if (!name_map_reserve(&w->names, (size_t)count))
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for tensor names");
+        return error_memory(err);
     if (count > w->name_space) {
         int64_t *ids = realloc(w->name_ids, count * sizeof(*ids));
         if (!ids)

@@ -110,7 +110,7 @@ static void open_map(struct flax_tree *tree)
     tree->map = arena_grow(&l->plan->arena, tree->map, tree->depth, &tree->space,
                            sizeof(*tree->map));
     if (!tree->map) {
-        error_set(l->err, ERR_MEMORY, l->path, NO_OFFSET, "no memory");
+        error_memory_at(l->err, l->path);
         return;
     }
     text_addc(&tree->text, (char)0xdf);
@@ -165,7 +165,7 @@ static void put_leaf(struct flax_tree *tree, struct export_tensor *t)
     lay_tensor(tree->l, t);
     text_reset(&tree->before);
     if (!text_adds(&tree->before, t->name))
-        error_set(tree->l->err, ERR_MEMORY, tree->l->path, NO_OFFSET, "no memory");
+        error_memory_at(tree->l->err, tree->l->path);
 }
 
 static enum status lay_out(struct export_layout *l, struct error *err)

@@ -12,11 +12,6 @@ bool lay_ok(const struct export_layout *l)
     return l->err->status == OK;
 }
 
-static void no_memory(struct export_layout *l)
-{
-    error_set(l->err, ERR_MEMORY, l->path, NO_OFFSET, "no memory");
-}
-
 static void too_large(struct export_layout *l)
 {
     error_set(l->err, ERR_UNSUPPORTED, l->file_path, NO_OFFSET,
@@ -41,7 +36,7 @@ static void flush_text(struct export_layout *l)
 {
     struct bytes text = {(const uint8_t *)l->text.at, l->text.len};
     if (lay_ok(l) && l->text.failed)
-        no_memory(l);
+        error_memory_at(l->err, l->path);
     if (lay_ok(l) && text.len)
         export_rows_add_text(l->rows, file_now(l), l->text_at, text, l->err);
     text_reset(&l->text);
@@ -61,7 +56,7 @@ void lay_text(struct export_layout *l, const void *bytes, size_t len)
 void lay_add(struct export_layout *l, struct text *text)
 {
     if (text->failed)
-        no_memory(l);
+        error_memory_at(l->err, l->path);
     else
         lay_text(l, text->at, text->len);
     text_reset(text);
@@ -125,7 +120,7 @@ void lay_file(struct export_layout *l, const char *path)
     l->file_path = path ? strdup(path) : NULL;
     l->files++;
     if (!l->file_path)
-        no_memory(l);
+        error_memory_at(l->err, l->path);
 }
 
 void lay_finish(struct export_layout *l)
@@ -188,7 +183,7 @@ static void add_span(struct export_layout *l, struct spans *s, uint64_t first,
     void *list =
         arena_grow(&l->plan->arena, s->list, s->count, &s->space, sizeof(*s->list));
     if (!list) {
-        no_memory(l);
+        error_memory_at(l->err, l->path);
         return;
     }
     s->list = list;
@@ -234,6 +229,6 @@ const char *lay_part_path(struct export_layout *l, uint32_t part, uint32_t count
         path.failed ? NULL : arena_copy(&l->plan->arena, path.at, path.len);
     text_release(&path);
     if (!kept)
-        no_memory(l);
+        error_memory_at(l->err, l->path);
     return kept;
 }

@@ -246,7 +246,7 @@ static void put_members(struct export_layout *l, struct text *out)
         if (member_init(&m, t, at))
             put_local(l, out, &m, t);
         else
-            error_set(l->err, ERR_MEMORY, l->path, NO_OFFSET, "no memory");
+            error_memory_at(l->err, l->path);
         t->lead_len = (uint32_t)(l->at - at);
         lay_tensor(l, t);
         member_release(&m);
@@ -266,7 +266,7 @@ static void put_directory(struct export_layout *l, struct text *out)
         if (member_init(&m, t, member_at(t)))
             put_entry(l, out, &m, t);
         else
-            error_set(l->err, ERR_MEMORY, l->path, NO_OFFSET, "no memory");
+            error_memory_at(l->err, l->path);
         member_release(&m);
     }
     export_scan_close(scan);

@@ -45,12 +45,6 @@ static void refuse_error(struct refusals *r, const char *name, const struct erro
     refuse_tensor(r, name, "%s", error_text(err, text, sizeof(text)));
 }
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET,
-                     "no memory for the plan of the export");
-}
-
 static bool is_inexact(const struct dtype *d)
 {
     return d->kind == DTYPE_FLOAT || d->kind == DTYPE_COMPLEX || d->kind == DTYPE_BLOCK;
@@ -82,7 +76,7 @@ static enum status plan_append(struct export_plan *p, const struct stored_tensor
     text_reset(&p->last_shape);
     text_adds(&p->last_name, s->name);
     if (!shape_print(&p->last_shape, s->shape, s->rank) || !text_str(&p->last_name))
-        return no_memory(err);
+        return error_memory(err);
     if (!p->rows && export_rows_open(&p->rows, err) != OK)
         return err->status;
     if (export_rows_add(p->rows, &t, err) == OK) {
@@ -122,7 +116,7 @@ enum status export_plan_add(struct export_plan *p, int64_t id, const char *recip
     struct stored_tensor stored = {0};
     struct error why = {.offset = NO_OFFSET};
     if (!p->files && !(p->files = file_cache_new()))
-        return no_memory(err);
+        return error_memory(err);
     enum status status =
         p->loader.load(p->loader.context, id, recipe, &arena, &stored, &why);
     stored.cache = p->files;
@@ -161,7 +155,7 @@ enum status export_plan_cast(struct export_plan *p, const char *dtype, struct er
     p->cast = arena_copy(&p->arena, dtype, strlen(dtype));
     p->uncast = all ? 0 : p->count - p->inexact;
     if (!p->cast)
-        return no_memory(err);
+        return error_memory(err);
     return p->rows ? export_rows_cast(p->rows, &to, all ? any_dtype : is_inexact, err)
                    : OK;
 }
@@ -206,7 +200,7 @@ static enum status check_collisions(struct export_plan *p, struct error *err)
         if (same)
             refuse_collision(&p->refusals, t->name, t->old_name, t->checkpoint);
         if (!keep_row(&before, t, same)) {
-            no_memory(err);
+            error_memory(err);
             break;
         }
     }

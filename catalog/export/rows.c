@@ -110,16 +110,10 @@ struct export_scan {
     uint64_t shape[TENSOR_RANK_MAX];
 };
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET,
-                     "no memory for the plan of the export");
-}
-
 static enum status failed(struct export_rows *rows, struct error *err)
 {
     if (sqlite3_errcode(rows->db) == SQLITE_NOMEM)
-        return no_memory(err);
+        return error_memory(err);
     return error_set(err, ERR_IO, NULL, NO_OFFSET,
                      "the plan of the export cannot be kept in a temporary file: %s",
                      sqlite3_errmsg(rows->db));
@@ -153,7 +147,7 @@ enum status export_rows_open(struct export_rows **out, struct error *err)
 {
     struct export_rows *rows = calloc(1, sizeof(*rows));
     if (!rows)
-        return no_memory(err);
+        return error_memory(err);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2("", &rows->db, flags, NULL) != SQLITE_OK ||
         sqlite3_create_collation_v2(rows->db, "tree", SQLITE_UTF8, NULL, compare_in_tree,
@@ -271,7 +265,7 @@ static enum status insert(struct export_rows *rows, sqlite3_stmt *s,
 {
     struct text shape = {0};
     if (!bind(rows, s, t, &shape)) {
-        no_memory(err);
+        error_memory(err);
     } else {
         if (placed) {
             sqlite3_bind_int64(s, PART, t->file);
@@ -362,7 +356,7 @@ enum status export_rows_cast(struct export_rows *rows, const struct dtype *to,
 {
     uint64_t number = 0;
     if (!number_of_dtype(rows, to, &number))
-        return no_memory(err);
+        return error_memory(err);
     for (size_t i = 0; err->status == OK && i < rows->dtype_names.count; i++)
         if (i != number && which(&rows->dtypes[i]))
             change(rows, "UPDATE chosen SET converted = ?1 WHERE converted = ?2", number,
@@ -402,7 +396,7 @@ enum status export_rows_find_pair(struct export_rows *rows, const char *suffix,
         *longer = arena_copy(arena, sqlite3_column_text(s, 1),
                              (size_t)sqlite3_column_bytes(s, 1));
         if (!*name || !*longer)
-            no_memory(err);
+            error_memory(err);
     } else if (rc != SQLITE_DONE) {
         failed(rows, err);
     }
@@ -428,7 +422,7 @@ enum status export_scan_open(struct export_rows *rows, enum export_order order,
 {
     struct export_scan *scan = calloc(1, sizeof(*scan));
     if (!scan)
-        return no_memory(err);
+        return error_memory(err);
     scan->rows = rows;
     if (sqlite3_prepare_v2(rows->db, scans[order], -1, &scan->statement, NULL) !=
         SQLITE_OK) {
@@ -508,7 +502,7 @@ enum status export_scan_next(struct export_scan *scan, struct export_tensor **t,
     if (rc != SQLITE_ROW)
         return failed(scan->rows, err);
     if (!read_row(scan))
-        return no_memory(err);
+        return error_memory(err);
     *t = &scan->tensor;
     return OK;
 }
@@ -526,7 +520,7 @@ enum status export_items_open(struct export_rows *rows, enum export_what what,
 {
     struct export_items *items = calloc(1, sizeof(*items));
     if (!items)
-        return no_memory(err);
+        return error_memory(err);
     *items = (struct export_items){.rows = rows, .what = what};
     if (sqlite3_prepare_v2(rows->db, scan_what[what], -1, &items->statement, NULL) !=
         SQLITE_OK) {
@@ -582,6 +576,6 @@ bool export_items_next(struct export_items *items, struct export_item *out,
     }
     read_item(s, items->what, out);
     if ((items->what == EXPORT_FILES && !out->path) || (out->text.len && !out->text.at))
-        no_memory(err);
+        error_memory(err);
     return err->status == OK;
 }

@@ -232,7 +232,7 @@ static void put_index(struct export_layout *l, const char *const *paths)
     if (text_str(&text))
         lay_file(l, text_str(&text));
     else
-        error_set(l->err, ERR_MEMORY, l->path, NO_OFFSET, "no memory");
+        error_memory_at(l->err, l->path);
     text_reset(&text);
     text_addf(&text, "{\n  \"metadata\": {\n    \"total_size\": %llu\n  },\n",
               (unsigned long long)nbytes);
@@ -250,7 +250,7 @@ static enum status lay_out(struct export_layout *l, struct error *err)
     const struct export_span *spans = lay_spans(l, &count);
     const char **paths = arena_array(&l->plan->arena, count, sizeof(*paths));
     if (!paths)
-        return error_set(err, ERR_MEMORY, l->path, NO_OFFSET, "no memory");
+        return error_memory_at(err, l->path);
     for (uint32_t i = 0; i < count; i++) {
         paths[i] = lay_part_path(l, i, count);
         put_part(l, spans[i], paths[i]);

@@ -122,7 +122,7 @@ static struct flow *flow_new(struct pump *p, const struct export_tensor *tensor,
     const struct export_loader *loader = &plan->loader;
     struct flow *f = calloc(1, sizeof(*f));
     if (!f || !keep_tensor(f, tensor))
-        error_set(err, ERR_MEMORY, tensor->checkpoint, NO_OFFSET, "no memory");
+        error_memory_at(err, tensor->checkpoint);
     else if (loader->load(loader->context, tensor->id, tensor->recipe, &f->arena,
                           &f->stored, err) == OK &&
              !same_as_planned(&f->stored, tensor))
@@ -234,7 +234,7 @@ static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
         return name_tensor(f, err);
     if (p->stream->crc32s &&
         !(f->sums = arena_array(&f->arena, (size_t)f->blocks, sizeof(*f->sums))))
-        error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+        error_memory_at(err, t->checkpoint);
     return err->status;
 }
 

@@ -26,12 +26,6 @@ struct writing {
     uint32_t *crc32s;        /* by place; NULL: not wanted */
 };
 
-static enum status no_memory(const struct writing *w, struct error *err)
-{
-    error_set(err, ERR_MEMORY, w->path, NO_OFFSET, "no memory");
-    return ERR_MEMORY;
-}
-
 /* --- the layout ------------------------------------------------------------------------- */
 
 static enum status lay_out(struct writing *w, struct error *err)
@@ -52,7 +46,7 @@ static enum status lay_out(struct writing *w, struct error *err)
         w->crc32s =
             arena_array(&w->plan->arena, (size_t)w->plan->count, sizeof(*w->crc32s));
         if (!w->crc32s)
-            return no_memory(w, err);
+            return error_memory_at(err, w->path);
     }
     return err->status;
 }
@@ -151,14 +145,14 @@ static enum status create_files(struct writing *w, struct error *err)
     struct export_item file;
     w->names = arena_array(&w->plan->arena, w->layout.files, sizeof(*w->names));
     if (!w->names)
-        return no_memory(w, err);
+        return error_memory_at(err, w->path);
     if (export_items_open(w->plan->rows, EXPORT_FILES, &items, err) != OK)
         return err->status;
     while (export_items_next(items, &file, err)) {
         const char *name = base_name(file.path);
         w->names[file.file] = arena_copy(&w->plan->arena, name, strlen(name));
         if (!w->names[file.file])
-            no_memory(w, err);
+            error_memory_at(err, w->path);
         else
             staging_create(w->staging, w->names[file.file], file.size, err);
     }
@@ -242,7 +236,7 @@ static enum status write_each(struct writing *w, struct texts *t, struct error *
     while (export_items_next(t->texts, &text, err)) {
         text_reset(&t->bytes);
         if (!text_add(&t->bytes, text.text.at, text.text.len))
-            return no_memory(w, err);
+            return error_memory_at(err, w->path);
         while (t->has_sum && t->sum.file == text.file && t->sum.sum.at >= text.at &&
                t->sum.sum.at < text.at + text.text.len) {
             put_sum(w, t, text.at);

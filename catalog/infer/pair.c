@@ -264,7 +264,7 @@ enum status infer_pairs(struct infer_task *t, struct error *err)
             good = infer_add(t, (struct infer_pair){.a = INFER_NONE, .b = i});
     if (good && t->pairs)
         qsort(t->pair, t->pairs, sizeof(*t->pair), by_a);
-    return good ? OK : error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory to infer");
+    return good ? OK : error_memory(err);
 }
 
 struct infer_item *infer_items(struct infer_task *t)

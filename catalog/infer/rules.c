@@ -702,7 +702,7 @@ enum status infer_rules(const struct infer_item *item, size_t count, struct rule
         return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                          "no rules can say this: a name is longer than a pattern may be");
     if (!best.dialect)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for the rules");
+        return error_memory(err);
     *set = best;
     return OK;
 }

@@ -290,7 +290,7 @@ static enum status read_list(sqlite3 *db, int64_t checkpoint, struct arena *aren
             arena_grow(arena, out->at, out->count, &space, sizeof(*grown));
         rc = SQLITE_OK;
         if (!grown) {
-            error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory to infer");
+            error_memory(err);
             break;
         }
         out->at = grown;
@@ -329,7 +329,7 @@ static void infer(sqlite3 *db, struct inferring *i, struct error *err)
     if (item)
         infer_rules(item, t->a.count, &r->set, err);
     else
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory to infer");
+        error_memory(err);
 }
 
 enum status infer_run(sqlite3 *db, int64_t a, int64_t b, struct inferred *r,

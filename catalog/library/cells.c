@@ -26,11 +26,6 @@ struct ckptdb_cells {
     const ckptdb_tensor *of;
 };
 
-static enum status no_memory(const struct stored_tensor *t, struct error *err)
-{
-    return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
-}
-
 /* What has no numbers of its own is shown as float32. */
 static void choose_dtype(ckptdb_cells *c, const struct dtype *to)
 {
@@ -59,7 +54,7 @@ static enum status open_numbers(ckptdb_cells *c, const struct dtype *to,
                          "elements of dtype %s have no values", own->name);
     c->in = malloc((size_t)in);
     c->out = same ? c->in : malloc((size_t)out);
-    return c->in && c->out ? OK : no_memory(c->tensor, err);
+    return c->in && c->out ? OK : error_memory_at(err, c->tensor->checkpoint);
 }
 
 static void open_cells(ckptdb_cells *c, const struct dtype *to, struct error *err)
@@ -87,7 +82,7 @@ enum ckptdb_status ckptdb_cells_open(const ckptdb_tensor *t,
     ckptdb_cells *c = calloc(1, sizeof(*c));
     *out = NULL;
     if (!c)
-        no_memory(&t->stored, &err);
+        error_memory_at(&err, t->stored.checkpoint);
     if (c && tensor_check_slices(t, slices, &err) == OK) {
         c->of = t;
         c->tensor = &t->stored;
@@ -287,6 +282,6 @@ enum ckptdb_status ckptdb_cell(ckptdb_cells *c, uint64_t position,
     *text = text_str(&c->spelled);
     *len = c->spelled.len;
     if (err.status == OK && !*text)
-        no_memory(c->tensor, &err);
+        error_memory_at(&err, c->tensor->checkpoint);
     return tensor_end(c->of, &err, error);
 }

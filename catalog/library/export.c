@@ -266,7 +266,7 @@ static enum status give_plan(struct exporting *x)
 {
     sqlite3_stmt *rows = export_rows_listing(x->plan.rows);
     if (!rows)
-        return error_set(x->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for the plan");
+        return error_memory(x->err);
     x->options->planned(x->options->context, rows);
     return OK;
 }

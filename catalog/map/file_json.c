@@ -144,7 +144,7 @@ static bool read_rule(struct form_text *f, const struct form_value *v, int64_t n
     }
     good = good && count >= 2;
     if (good && (!rule.pattern || !ruleset_add(f->set, rule)))
-        error_set(f->err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
+        error_memory_at(f->err, f->path);
     form_walk_end(&w);
     text_release(&key);
     return good;

@@ -91,7 +91,7 @@ static void read(struct form_text *f)
                                                      .pattern = REST,
                                                      .replacement = REST_GIVES});
     if (!room)
-        error_set(f->err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
+        error_memory_at(f->err, f->path);
     form_walk_end(&w);
     text_release(&key);
 }

@@ -28,7 +28,7 @@ static void read_pairs(struct form_text *f, const struct form_value *pairs)
         if (value.type == JSON_STRING)
             rule.replacement = form_string(set->arena, &value);
         if (!rule.pattern || !ruleset_add(set, rule))
-            error_set(f->err, ERR_MEMORY, f->path, NO_OFFSET, "no memory");
+            error_memory_at(f->err, f->path);
     }
     form_walk_end(&w);
     text_release(&key);

@@ -179,7 +179,7 @@ enum status form_read(const struct form *form, const char *text, const char *pat
     set->options = "{}";
     form->read(&f);
     if (err->status == OK && (!set->dialect || !set->options))
-        error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+        error_memory_at(err, path);
     return err->status;
 }
 

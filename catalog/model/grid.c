@@ -450,7 +450,7 @@ enum status grid_unpack(struct cursor *c, const uint64_t *shape, unsigned rank,
     else
         unpack_values(&u, &g, flags);
     if (u.no_memory)
-        return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+        return error_memory_at(err, "catalog");
     if (!cursor_ok(c) || (g.in_files && g.separator != '.' && g.separator != '/') ||
         !grid_valid(&g, shape, rank))
         return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET,

@@ -197,7 +197,7 @@ static enum status unpack_grid(struct cursor *c, const uint64_t *shape, unsigned
 {
     struct grid *grid = arena_alloc(arena, sizeof(*grid));
     if (!grid)
-        return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+        return error_memory_at(err, "catalog");
     if (grid_unpack(c, shape, rank, arena, grid, err) == OK)
         *out = (struct extent_list){.grid = grid};
     return err->status;
@@ -219,10 +219,10 @@ enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned 
         return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET, "extent list cut short");
     list.at = arena_array(arena, list.count ? list.count : 1, sizeof(*list.at));
     if (!list.at || (u.flags & EXTENTS_CODECS && !unpack_codecs(&c, arena, &u.codecs)))
-        return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+        return error_memory_at(err, "catalog");
     for (uint64_t i = 0; i < list.count; i++) {
         if (!unpack_one(&u, &list.at[i]))
-            return error_set(err, ERR_MEMORY, "catalog", NO_OFFSET, "no memory");
+            return error_memory_at(err, "catalog");
         if (!cursor_ok(&c))
             return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET,
                              "extent list cut short");

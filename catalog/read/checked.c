@@ -53,7 +53,7 @@ static enum status sum_range(const struct source *s, uint64_t at, uint64_t end,
 {
     uint8_t *block = pages_alloc(BLOCK_BYTES);
     if (!block)
-        return error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, s->name);
     while (at < end) {
         size_t len = end - at < BLOCK_BYTES ? (size_t)(end - at) : BLOCK_BYTES;
         if (source_read(s, at, block, len, err) != OK)
@@ -139,7 +139,7 @@ enum status source_open_checked(struct source *inner, const struct checksum *sum
 {
     struct checked_source *c = sum->before <= inner->size ? calloc(1, sizeof(*c)) : NULL;
     if (!c) {
-        error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
+        error_memory_at(err, inner->name);
         source_close(inner);
         return err->status;
     }

@@ -25,7 +25,7 @@ enum status chunks_open(const struct stored_tensor *t, struct chunks **out,
         c->counts = calloc(t->rank + 1, sizeof(*c->counts));
     if (!c || !c->counts) {
         free(c);
-        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+        return error_memory_at(err, t->checkpoint);
     }
     c->tensor = t;
     c->grid = t->grid;
@@ -108,7 +108,7 @@ static enum status open_file(struct chunks *c, uint64_t index, struct source **o
     grid_key(c->grid, t->shape, t->rank, index, &path);
     const char *name = text_str(&path);
     if (!name)
-        error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+        error_memory_at(err, t->checkpoint);
     else if (source_open_file(name, 0, out, NULL, err) == ERR_MISSING)
         file_gone(name, err);
     else if (err->status == ERR_UNSUPPORTED)

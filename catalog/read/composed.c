@@ -109,7 +109,7 @@ static enum status open_source(const struct stored_tensor *t, struct source **ou
 {
     struct part_source *s = calloc(1, sizeof(*s));
     if (!s)
-        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+        return error_memory_at(err, t->checkpoint);
     if (reader_open(t, &s->reader, err) != OK) {
         free(s);
         return err->status;

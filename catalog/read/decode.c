@@ -46,11 +46,6 @@ struct decode {
     struct team *team; /* NULL until wanted */
 };
 
-static enum status no_memory(const struct decode *d, struct error *err)
-{
-    return error_set(err, ERR_MEMORY, d->tensor->checkpoint, NO_OFFSET, "no memory");
-}
-
 /* --- opening ---------------------------------------------------------------------------- */
 
 static enum status check_chain(struct decode *d, const char *chain, struct error *err)
@@ -69,7 +64,8 @@ static enum status cut_chain(struct decode *d, struct error *err)
         return OK;
     d->decodes = true;
     d->chain = strndup(d->tensor->codec, len);
-    return d->chain ? check_chain(d, d->chain, err) : no_memory(d, err);
+    return d->chain ? check_chain(d, d->chain, err)
+                    : error_memory_at(err, d->tensor->checkpoint);
 }
 
 /* The steps between elements of a chunk, and how many there are. */
@@ -153,7 +149,7 @@ static enum status take_fill(struct decode *d, struct error *err)
     struct bytes fill = d->tensor->grid->fill;
     d->fill = calloc(1, d->unit);
     if (!d->fill)
-        return no_memory(d, err);
+        return error_memory_at(err, d->tensor->checkpoint);
     bool text = d->tensor->dtype.kind == DTYPE_STRING;
     if (text ? !strings_put(d->tensor->codec, fill, d->fill)
              : fill.len && fill.len != d->unit)
@@ -174,7 +170,7 @@ enum status decode_open(const struct stored_tensor *t, size_t unit,
 {
     struct decode *d = calloc(1, sizeof(*d));
     if (!d)
-        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+        return error_memory_at(err, t->checkpoint);
     d->tensor = t;
     d->unit = unit;
     d->level = &t->grid->level[t->grid->levels - 1];
@@ -184,7 +180,7 @@ enum status decode_open(const struct stored_tensor *t, size_t unit,
     d->strides = calloc(t->rank + 1, sizeof(*d->strides));
     d->still = calloc(t->rank + 1, sizeof(*d->still));
     if (!d->strides || !d->still)
-        no_memory(d, err);
+        error_memory_at(err, d->tensor->checkpoint);
     else if (cut_chain(d, err) == OK && measure(d, err) == OK &&
              measure_others(d, err) == OK && take_fill(d, err) == OK)
         chunks_open(t, &d->chunks, err);
@@ -318,7 +314,7 @@ static enum status read_stored(const struct decode *d, struct worker *w,
         w->room = 0;
         w->stored = pages_alloc((size_t)room);
         if (!w->stored)
-            return no_memory(d, err);
+            return error_memory_at(err, d->tensor->checkpoint);
         w->room = room;
     }
     return source_read(s, 0, w->stored, (size_t)s->size, err);
@@ -335,7 +331,7 @@ static enum status decode_at_once(const struct decode *d, struct worker *w,
                          "%llu stored bytes are too many for a chunk of %llu",
                          (unsigned long long)s->size, (unsigned long long)d->bytes);
     if (!w->decoder && !(w->decoder = block_decoder_new()))
-        return no_memory(d, err);
+        return error_memory_at(err, d->tensor->checkpoint);
     if (read_stored(d, w, s, err) != OK)
         return err->status;
     block.stored = (struct bytes){w->stored, (size_t)s->size};
@@ -361,7 +357,7 @@ static enum status do_at_once(const struct decode_job *j, struct worker *w,
     if (in_place(j, g))
         return decode_at_once(d, w, c, j->dst + g->to * d->unit, err);
     if (!w->scratch && !(w->scratch = pages_alloc((size_t)d->bytes)))
-        return no_memory(d, err);
+        return error_memory_at(err, d->tensor->checkpoint);
     if (decode_at_once(d, w, c, w->scratch, err) != OK)
         return err->status;
     if (j->dst) {
@@ -626,7 +622,7 @@ enum status decode_to_stream(struct decode *d, const struct slice *slices,
         return OK;
     struct chunk_source *c = calloc(1, sizeof(*c) + d->tensor->rank * sizeof(c->at[0]));
     if (!c)
-        return no_memory(d, err);
+        return error_memory_at(err, d->tensor->checkpoint);
     c->decode = d;
     band_cell(&j.cells, 0, c->at);
     place(&j, c->at, d->strides, &g);

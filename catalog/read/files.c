@@ -324,7 +324,7 @@ enum status file_set_open(const struct stored_tensor *t, struct file_set **out,
     if (o.set)
         o.set->tensor = t;
     if (!o.set || !o.seen)
-        error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+        error_memory_at(err, t->checkpoint);
     else
         open_all(&o, err);
     free(o.seen);
@@ -341,7 +341,7 @@ enum status tensor_files_as_indexed(const struct stored_tensor *t, struct error 
     struct opening o = {
         .set = &set, .seen = calloc(t->file_count + 1, 1), .only_looks = true};
     if (!o.seen)
-        error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+        error_memory_at(err, t->checkpoint);
     else
         open_all(&o, err);
     free(o.seen);

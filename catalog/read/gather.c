@@ -218,7 +218,7 @@ enum status gather_run(struct gather *g, const struct source *s, uint8_t *dst,
     uint64_t index[64] = {0};
     uint8_t *buffer = NULL;
     if (p.loaded && !p.direct && !(buffer = pages_alloc((size_t)(p.span * g->unit))))
-        return error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, s->name);
     enum status status;
     do
         status = load(g, &p, s, buffer, dst, err);
@@ -331,7 +331,7 @@ enum status gather_to_file(struct gather *g, const struct source *s, int fd,
     part = part < g->dim[outer].count ? part : g->dim[outer].count;
     struct pieces p = {s, pages_alloc((size_t)(part * inside * g->unit)), fd, what};
     if (!p.buffer)
-        return error_set(err, ERR_MEMORY, what, NO_OFFSET, "no memory");
+        return error_memory_at(err, what);
     do {
         struct gather piece = *g;
         piece.rank = g->rank - outer;

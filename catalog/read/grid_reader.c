@@ -101,7 +101,7 @@ static uint64_t bands_memory(const struct grid_reader *g)
 static enum status fill_memory(struct grid_reader *g, struct error *err)
 {
     if (!buffer_grow(&g->memory, g->band.end - g->band.begin))
-        return error_set(err, ERR_MEMORY, g->base.name, NO_OFFSET, "no memory");
+        return error_memory_at(err, g->base.name);
     if (decode_to_memory(g->decode, g->slices, &g->band.box, bands_memory(g),
                          g->memory.at, err) == OK)
         g->kind = BAND_MEMORY;
@@ -379,7 +379,7 @@ enum status grid_reader_open(const struct stored_tensor *t, size_t unit,
         g->slices = calloc(t->rank + 1, sizeof(*g->slices));
     if (!g || !g->slices) {
         free(g);
-        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+        return error_memory_at(err, t->checkpoint);
     }
     for (unsigned i = 0; i < AHEAD_BANDS; i++)
         g->queue[i] = &g->ahead[i];

@@ -75,7 +75,7 @@ enum status kept_take(struct kept_cache *c, const struct stored_tensor *t,
 {
     struct kept_tensor *k = find(c, t->id);
     if (!k)
-        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+        return error_memory_at(err, t->checkpoint);
     pthread_mutex_lock(&k->making);
     if (!k->source)
         make(t, &k->source, err);

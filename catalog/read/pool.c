@@ -34,7 +34,7 @@ enum status pool_open(const struct stored_tensor *t, struct pool **out, struct e
         p->fine = calloc(t->extent_count ? t->extent_count : 1, sizeof(*p->fine));
     if (!p || (sums && !p->fine)) {
         free(p);
-        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+        return error_memory_at(err, t->checkpoint);
     }
     pthread_mutex_init(&p->lock, NULL);
     p->tensor = t;

@@ -11,7 +11,7 @@
 
 enum status reader_no_memory(const struct stored_tensor *t, struct error *err)
 {
-    return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+    return error_memory_at(err, t->checkpoint);
 }
 
 /* --- opening ---------------------------------------------------------------------------- */

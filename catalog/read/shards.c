@@ -42,7 +42,7 @@ enum status shards_open(const struct stored_tensor *t, struct shards **out,
 {
     struct shards *s = calloc(1, sizeof(*s));
     if (!s)
-        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+        return error_memory_at(err, t->checkpoint);
     s->tensor = t;
     pthread_mutex_init(&s->lock, NULL);
     *out = s;
@@ -140,12 +140,6 @@ void shard_drop(struct shards *s, struct shard *shard)
 
 /* --- reading an index ------------------------------------------------------------------- */
 
-static enum status no_memory(const struct shard *s, struct error *err)
-{
-    return error_set(err, ERR_MEMORY, s->source ? s->source->name : NULL, NO_OFFSET,
-                     "no memory");
-}
-
 /* Where the shard's first byte is in its file. */
 static uint64_t file_offset(const struct shard *s)
 {
@@ -187,7 +181,7 @@ static enum status read_index(struct shard *s, const struct grid_level *level,
     uint64_t at = level->index_first ? 0 : s->end;
     s->index = malloc((size_t)s->index_bytes + 1);
     if (!s->index)
-        return no_memory(s, err);
+        return error_memory_at(err, s->source ? s->source->name : NULL);
     if (source_read(s->source, at, s->index, (size_t)s->index_bytes, err) != OK ||
         !level->index_summed)
         return err->status;
@@ -223,7 +217,7 @@ static enum status load(struct shard *s, const struct grid *g, struct error *err
     s->big = level->index_big;
     s->inside = calloc(s->rank + 1, sizeof(*s->inside));
     if (!s->inside)
-        return no_memory(s, err);
+        return error_memory_at(err, s->source ? s->source->name : NULL);
     return measure(s, g, err) == OK ? read_index(s, level, err) : err->status;
 }
 
@@ -235,8 +229,7 @@ enum status shards_add(struct shards *shards, struct shard_name name,
     if (!s) {
         source_close(source);
         shard_drop(shards, outer);
-        return error_set(err, ERR_MEMORY, shards->tensor->checkpoint, NO_OFFSET,
-                         "no memory");
+        return error_memory_at(err, shards->tensor->checkpoint);
     }
     *s = (struct shard){.name = name,
                         .level = name.inner == SHARD_OUTER ? 0 : 1,

@@ -32,7 +32,7 @@ enum status string_grid_open(const struct stored_tensor *t, struct string_grid *
 {
     struct string_grid *g = calloc(1, sizeof(*g));
     if (!g)
-        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+        return error_memory_at(err, t->checkpoint);
     g->tensor = t;
     g->level = &t->grid->level[t->grid->levels - 1];
     if (!shape_elements(g->level->shape, t->rank, &g->elements))

@@ -26,11 +26,6 @@ struct tensor_stream {
     uint64_t run_at, run_len; /* elements */
 };
 
-static enum status no_memory(const struct stored_tensor *t, struct error *err)
-{
-    return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
-}
-
 static bool same_dtype(const struct dtype *a, const struct dtype *b)
 {
     return strcmp(a->name, b->name) == 0;
@@ -45,7 +40,7 @@ static enum status keep_slices(struct tensor_stream *s, const struct slice *slic
         return OK;
     s->slices = calloc(t->rank + 1, sizeof(*slices));
     if (!s->slices)
-        return no_memory(t, err);
+        return error_memory_at(err, t->checkpoint);
     memcpy(s->slices, slices, t->rank * sizeof(*slices));
     return OK;
 }
@@ -72,7 +67,7 @@ static enum status make_room(struct tensor_stream *s, struct error *err)
     s->run = s->picks ? pages_alloc((size_t)out) : NULL;
     return s->in && (s->out || !s->converts) && (s->run || !s->picks)
                ? OK
-               : no_memory(s->tensor, err);
+               : error_memory_at(err, s->tensor->checkpoint);
 }
 
 enum status tensor_stream_open(const struct stored_tensor *t, const struct slice *slices,
@@ -81,7 +76,7 @@ enum status tensor_stream_open(const struct stored_tensor *t, const struct slice
 {
     struct tensor_stream *s = calloc(1, sizeof(*s));
     if (!s)
-        return no_memory(t, err);
+        return error_memory_at(err, t->checkpoint);
     s->tensor = t;
     s->dtype = to ? *to : t->dtype;
     s->converts = !same_dtype(&s->dtype, &t->dtype);

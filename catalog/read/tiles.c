@@ -123,7 +123,7 @@ enum status tiles_open(const struct stored_tensor *t, struct tiles **out,
     struct tiles *tiles =
         calloc(1, sizeof(*tiles) + t->extent_count * sizeof(struct tile));
     if (!tiles)
-        return error_set(err, ERR_MEMORY, t->checkpoint, NO_OFFSET, "no memory");
+        return error_memory_at(err, t->checkpoint);
     for (uint64_t i = 0; i < t->extent_count; i++) {
         const struct extent *e = &t->extents[i];
         const uint64_t *shape = e->shape ? e->shape : t->shape;

@@ -120,8 +120,7 @@ static void push_capture(struct pyreader *p, size_t pos, const struct name *name
     struct group *grown =
         arena_grow(&p->memory, p->group, s->groups, &p->group_space, sizeof(*grown));
     if (!grown) {
-        error_set(p->err, ERR_MEMORY, NULL, NO_OFFSET,
-                  "no memory for a pattern's groups");
+        error_memory(p->err);
         return;
     }
     p->group = grown;
@@ -130,8 +129,7 @@ static void push_capture(struct pyreader *p, size_t pos, const struct name *name
         bool added = false;
         uint64_t *was = strmap_add(&s->names, name->at, name->len, &added);
         if (!was)
-            error_set(p->err, ERR_MEMORY, NULL, NO_OFFSET,
-                      "no memory for a group's name");
+            error_memory(p->err);
         else if (added)
             *was = s->groups;
         else {
@@ -221,7 +219,7 @@ static uint32_t read_condition_number(struct pyreader *p, struct name name)
     struct condition *grown = arena_grow(&p->memory, p->condition, p->conditions,
                                          &p->condition_space, sizeof(*grown));
     if (!grown) {
-        error_set(p->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for a condition");
+        error_memory(p->err);
         return 0;
     }
     p->condition = grown;

@@ -160,7 +160,7 @@ static void check_whole(struct pyreader *p)
     if (!reader_failed(p) && p->unsupported)
         error_set(p->err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s", p->unsupported);
     if (!reader_failed(p) && !text_str(p->out))
-        error_set(p->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for a pattern");
+        error_memory(p->err);
 }
 
 static void read_whole(struct pyreader *p)
@@ -197,7 +197,7 @@ enum status pysyntax_read(const char *pattern, size_t len, struct pysyntax *out,
     out->source = malloc(len + 1);
     if (!p || !out->source) {
         free(p);
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for a pattern");
+        return error_memory(err);
     }
     if (len)
         memcpy(out->source, pattern, len);

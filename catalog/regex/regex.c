@@ -34,12 +34,6 @@ static enum status pcre_error(struct error *err, enum status status, int code)
     return error_set(err, status, NULL, NO_OFFSET, "PCRE2: %s", (char *)message);
 }
 
-static enum status no_memory(struct error *err)
-{
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET,
-                     "no memory for a regular expression");
-}
-
 /*
  * What PCRE2 10.42 concludes of a pattern, to find beginnings of matches sooner, is wrong where
  * the pattern has
@@ -69,7 +63,7 @@ static enum status compile_pcre(struct regex *re, enum regex_how how, bool misle
         options |= PCRE2_NO_START_OPTIMIZE;
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     if (!context)
-        return no_memory(err);
+        return error_memory(err);
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     int code = 0;
     size_t offset = 0;
@@ -94,7 +88,7 @@ static enum status prepare_match(struct regex *re, struct error *err)
     re->match = pcre2_match_data_create_from_pattern(re->code, NULL);
     re->limits = pcre2_match_context_create(NULL);
     if (!re->match || !re->limits)
-        return no_memory(err);
+        return error_memory(err);
     re->span = pcre2_get_ovector_pointer(re->match);
     pcre2_set_match_limit(re->limits, MATCH_LIMIT);
     pcre2_set_heap_limit(re->limits, HEAP_LIMIT_KIB);
@@ -108,7 +102,7 @@ enum status regex_compile(const char *pattern, size_t len, enum regex_how how,
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "the pattern is not UTF-8");
     struct regex *re = calloc(1, sizeof(*re));
     if (!re)
-        return no_memory(err);
+        return error_memory(err);
     enum status status = pysyntax_read(pattern, len, &re->syntax, err);
     if (status == OK)
         status = compile_pcre(re, how, start_misleads(pattern, len, how), err);

@@ -33,7 +33,7 @@ static void add_piece(struct reader *r, struct piece piece)
     struct template *t = r->to;
     struct piece *grown = list_grow(t->pieces, t->count, &t->space, sizeof(*grown));
     if (!grown) {
-        error_set(r->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for a template");
+        error_memory(r->err);
         return;
     }
     t->pieces = grown;
@@ -153,7 +153,7 @@ enum status template_compile(const char *text, size_t len, const struct regex *r
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "the template is not UTF-8");
     struct template *to = calloc(1, sizeof(*to));
     if (!to)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for a template");
+        return error_memory(err);
     struct reader r = {.to = to, .re = re, .err = err};
     tokens_open(&r.in, text, len, err);
     while (r.in.next.chars && err->status == OK) {
@@ -164,7 +164,7 @@ enum status template_compile(const char *text, size_t len, const struct regex *r
             add_source(&r, t);
     }
     if (to->literals.failed)
-        error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for a template");
+        error_memory(err);
     if (index_error)
         *index_error = err->code && strcmp(err->code, "IndexError") == 0;
     if (err->status == OK)

@@ -90,7 +90,7 @@ static enum status entry_new(const char *pattern, size_t len, enum regex_how how
 {
     struct cached_regex *e = calloc(1, sizeof(*e) + len);
     if (!e)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for a pattern");
+        return error_memory(err);
     e->how = how;
     e->len = len;
     if (len)
@@ -172,8 +172,7 @@ enum status cached_template(struct cached_regex *e, const char *text, size_t len
     } else {
         t = malloc(sizeof(*t) + len);
         if (!t)
-            return error_set(err, ERR_MEMORY, NULL, NO_OFFSET,
-                             "no memory for a template");
+            return error_memory(err);
         t->len = len;
         if (len)
             memcpy(t->text, text, len);

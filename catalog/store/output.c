@@ -124,7 +124,7 @@ static enum status open_directory(struct output *o, struct error *err)
     char *directory =
         slash ? strndup(o->path, (size_t)(slash - o->path) + 1) : strdup(".");
     if (!directory)
-        return error_set(err, ERR_MEMORY, o->path, NO_OFFSET, "no memory");
+        return error_memory_at(err, o->path);
     o->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (o->directory < 0) {
         error_errno(err, errno, o->path, "cannot open its directory");
@@ -174,7 +174,7 @@ enum status output_open(const char *path, const struct output_io *io, struct out
     size_t size = strlen(path) + 1;
     struct output *o = calloc(1, sizeof(*o) + size);
     if (!o)
-        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+        return error_memory_at(err, path);
     memcpy(o->path, path, size);
     o->io = io ? io : &output_system;
     o->fd = o->directory = -1;

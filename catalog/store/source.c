@@ -53,7 +53,7 @@ enum status source_open_view(const struct source *inner, uint64_t offset, uint64
                          (unsigned long long)size, (unsigned long long)inner->size);
     struct range_source *r = calloc(1, sizeof(*r));
     if (!r)
-        return error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, inner->name);
     r->base = (struct source){&range_ops, size, inner->name, inner->sequential};
     r->inner = inner;
     r->offset = offset;

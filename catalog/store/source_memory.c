@@ -34,12 +34,12 @@ enum status source_open_memory(const char *name, struct bytes bytes, bool copy,
 {
     struct memory_source *m = calloc(1, sizeof(*m));
     if (!m)
-        return error_set(err, ERR_MEMORY, name, NO_OFFSET, "no memory");
+        return error_memory_at(err, name);
     m->name = strdup(name);
     m->owned = copy ? malloc(bytes.len ? bytes.len : 1) : NULL;
     if (!m->name || (copy && !m->owned)) {
         memory_close(&m->base);
-        return error_set(err, ERR_MEMORY, name, NO_OFFSET, "no memory");
+        return error_memory_at(err, name);
     }
     if (copy && bytes.len)
         memcpy(m->owned, bytes.at, bytes.len);

@@ -47,7 +47,7 @@ static enum status fill_file(struct spill_source *p, const struct source *inner,
 {
     uint8_t *block = pages_alloc(BLOCK_BYTES);
     if (!block)
-        error_set(err, ERR_MEMORY, p->name, NO_OFFSET, "no memory");
+        error_memory_at(err, p->name);
     else
         p->fd = temporary_open(p->name, err);
     for (uint64_t at = 0; p->fd >= 0 && at < inner->size;) {
@@ -67,7 +67,7 @@ static enum status fill_memory(struct spill_source *p, const struct source *inne
 {
     p->at = pages_alloc((size_t)inner->size);
     if (!p->at)
-        return error_set(err, ERR_MEMORY, p->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, p->name);
     return source_read(inner, 0, p->at, (size_t)inner->size, err);
 }
 
@@ -83,14 +83,14 @@ enum status source_open_spill_within(struct source *inner, uint64_t memory,
     enum status status;
     struct spill_source *p = calloc(1, sizeof(*p));
     if (!p) {
-        error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
+        error_memory_at(err, inner->name);
         source_close(inner);
         return err->status;
     }
     p->fd = -1;
     p->name = strdup(inner->name);
     if (!p->name)
-        status = error_set(err, ERR_MEMORY, inner->name, NO_OFFSET, "no memory");
+        status = error_memory_at(err, inner->name);
     else if (inner->size <= memory)
         status = fill_memory(p, inner, err);
     else

@@ -55,7 +55,7 @@ static enum status open_directory(struct staging *s, struct error *err)
     char *directory =
         slash ? strndup(s->path, (size_t)(slash - s->path) + 1) : strdup(".");
     if (!directory)
-        return error_set(err, ERR_MEMORY, s->path, NO_OFFSET, "no memory");
+        return error_memory_at(err, s->path);
     s->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(directory);
     if (s->directory < 0) {
@@ -99,7 +99,7 @@ enum status staging_open(const char *path, const struct output_io *io,
     size_t size = strlen(path) + 1;
     struct staging *s = calloc(1, sizeof(*s) + size);
     if (!s)
-        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+        return error_memory_at(err, path);
     memcpy(s->path, path, size);
     while (size > 2 && s->path[size - 2] == '/') /* "x.zarr/" */
         s->path[--size - 1] = '\0';
@@ -218,7 +218,7 @@ static enum status open_slot(struct staging *s, struct slot *slot, const char *n
     if (slot->name)
         return OK;
     close(fd);
-    return error_set(err, ERR_MEMORY, s->path, NO_OFFSET, "no memory");
+    return error_memory_at(err, s->path);
 }
 
 static struct slot *take_slot(struct staging *s, const char *name, struct error *err)
@@ -328,7 +328,7 @@ enum status staging_commit_file(struct staging *s, const char *name, bool replac
     struct text from = {0};
     text_addf(&from, "%s/%s", s->temporary, name);
     if (!text_str(&from))
-        error_set(err, ERR_MEMORY, name, NO_OFFSET, "no memory");
+        error_memory_at(err, name);
     else if (s->io->rename(s->directory, text_str(&from), name, replace) != 0) {
         if (errno == EEXIST && !replace)
             error_set(err, ERR_ARGUMENT, name, NO_OFFSET,

@@ -98,7 +98,7 @@ static enum status files_open(const char *path, int flags, struct source **out,
     size_t len = strlen(path) + 1;
     f = malloc(sizeof(*f) + len);
     if (!f) {
-        error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+        error_memory_at(err, path);
         goto fail;
     }
     memcpy(f->path, path, len);

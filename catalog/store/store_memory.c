@@ -99,7 +99,7 @@ enum status memory_mount(const char *name, const struct memory_file *files, size
     struct tree *t = calloc(1, sizeof(*t) + count * sizeof(*files));
     if (!t || !(t->name = strdup(name))) {
         free_tree(t);
-        return error_set(err, ERR_MEMORY, name, NO_OFFSET, "no memory");
+        return error_memory_at(err, name);
     }
     t->count = count;
     if (count)

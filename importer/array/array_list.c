@@ -72,7 +72,7 @@ static bool see_entry(void *context, const struct directory_entry *e)
 {
     const struct listing_to *to = context;
     if (!list_entry(to->arena, to->listing, e))
-        error_set(to->err, ERR_MEMORY, to->path, NO_OFFSET, "no memory");
+        error_memory_at(to->err, to->path);
     return to->err->status == OK;
 }
 
@@ -107,7 +107,7 @@ enum status array_read(struct arena *arena, const char *path, struct bytes *out,
         error_set(err, ERR_LIMIT, path, NO_OFFSET, "metadata of more than %llu bytes",
                   (unsigned long long)LIMIT_ZARR_METADATA);
     else if (!(bytes = arena_alloc(arena, s->size ? s->size : 1)))
-        error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+        error_memory_at(err, path);
     else if (source_read(s, 0, bytes, s->size, err) == OK)
         *out = (struct bytes){bytes, s->size};
     source_close(s);
@@ -131,7 +131,7 @@ struct keys {
 
 static bool no_memory(struct keys *k)
 {
-    error_set(k->err, ERR_MEMORY, k->root, NO_OFFSET, "no memory to list chunks");
+    error_memory_at(k->err, k->root);
     return false;
 }
 

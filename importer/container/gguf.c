@@ -258,7 +258,7 @@ static enum status read_more(struct gguf *g, const struct source *s, size_t len)
 {
     uint8_t *head = realloc(g->head, len ? len : 1);
     if (!head)
-        return error_set(g->err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+        return error_memory_at(g->err, s->name);
     g->head = head;
     if (source_read(s, g->len, head + g->len, len - g->len, g->err) == OK)
         g->len = len;

@@ -58,7 +58,7 @@ enum status hdf5_corrupt(const struct hdf5 *h, struct error *err, uint64_t addre
 
 enum status hdf5_no_memory(const struct hdf5 *h, struct error *err)
 {
-    return error_set(err, ERR_MEMORY, h->source->name, NO_OFFSET, "no memory");
+    return error_memory_at(err, h->source->name);
 }
 
 /* --- reading ------------------------------------------------------------------------------ */

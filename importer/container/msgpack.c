@@ -65,8 +65,7 @@ enum status msgpack_open(struct msgpack *m, const struct source *source,
     *m = (struct msgpack){.source = source, .err = err, .end = source->size};
     m->buffer = arena_alloc(arena, PORTION_MOST);
     m->window = m->buffer;
-    return m->buffer ? OK
-                     : error_set(err, ERR_MEMORY, source->name, NO_OFFSET, "no memory");
+    return m->buffer ? OK : error_memory_at(err, source->name);
 }
 
 void msgpack_head(struct msgpack *m, struct bytes head, uint64_t size, struct error *err)

@@ -7,7 +7,7 @@
 
 enum status ocdbt_no_memory(struct error *err)
 {
-    return error_set(err, ERR_MEMORY, NULL, NO_OFFSET, "no memory for an OCDBT database");
+    return error_memory(err);
 }
 
 bool ocdbt_path_is_safe(const char *at, size_t len)

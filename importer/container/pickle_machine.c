@@ -21,7 +21,7 @@ bool pickle_fail(struct machine *m, enum status status, const char *what)
 
 bool pickle_no_memory(struct machine *m)
 {
-    error_set(m->err, ERR_MEMORY, m->source->name, NO_OFFSET, "no memory for a pickle");
+    error_memory_at(m->err, m->source->name);
     return false;
 }
 

@@ -92,12 +92,6 @@ static void block_release(struct block *b)
     free(b->key.at);
 }
 
-static enum status no_memory(const struct sstable *t, struct error *err)
-{
-    return error_set(err, ERR_MEMORY, t->source->name, NO_OFFSET,
-                     "no memory for a block");
-}
-
 /* --- blocks ----------------------------------------------------------------------------- */
 
 static enum status check_size(const struct sstable *t, uint64_t offset, uint64_t size,
@@ -161,7 +155,7 @@ static enum status decode_block(const struct sstable *t, struct block *b,
                          (unsigned long long)len,
                          (unsigned long long)LIMIT_SSTABLE_BLOCK);
     if (!buffer_reserve(&b->decoded, (size_t)len + 1))
-        return no_memory(t, err);
+        return error_memory_at(err, t->source->name);
     if (!snappy_decode(content, b->decoded.at, (size_t)len))
         return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
                          "the Snappy data of a table block is damaged");
@@ -196,7 +190,7 @@ static enum status fill_window(const struct sstable *t, struct block *b, uint64_
     uint64_t len = need > HEADS_A_READ * t->head ? need : HEADS_A_READ * t->head;
     len = len < left ? len : left;
     if (!buffer_reserve(&b->stored, (size_t)len))
-        return no_memory(t, err);
+        return error_memory_at(err, t->source->name);
     if (source_read(t->source, b->next, b->stored.at, (size_t)len, err) != OK)
         return err->status;
     b->entries = cursor_over((struct bytes){b->stored.at, (size_t)len}, b->next);
@@ -219,7 +213,7 @@ static enum status load_block(const struct sstable *t, struct block *b, uint64_t
         return err->status;
     size_t len = (size_t)size;
     if (!buffer_reserve(&b->stored, len + TRAILER_BYTES))
-        return no_memory(t, err);
+        return error_memory_at(err, t->source->name);
     if (source_read(t->source, offset, b->stored.at, len + TRAILER_BYTES, err) != OK)
         return err->status;
     uint32_t crc = crc32c_unmask(load_u32le(b->stored.at + len + 1));
@@ -310,7 +304,7 @@ static enum status next_entry(const struct sstable *t, struct block *b,
     size_t shared = (size_t)entry.shared, len = shared + entry.fresh.len;
     size_t old = b->key_len - shared;
     if (!buffer_reserve(&b->key, len + 1))
-        return no_memory(t, err);
+        return error_memory_at(err, t->source->name);
     size_t common = old < entry.fresh.len ? old : entry.fresh.len;
     int order = common ? memcmp(b->key.at + shared, entry.fresh.at, common) : 0;
     *ordered = order < 0 || (order == 0 && old <= entry.fresh.len);
@@ -379,7 +373,7 @@ enum status sstable_open(const struct source *source, struct sstable **out,
     uint64_t offset = 0, size = 0;
     struct sstable *t = calloc(1, sizeof(*t));
     if (!t)
-        return error_set(err, ERR_MEMORY, source->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, source->name);
     t->source = source;
     t->data.entries = cursor_over((struct bytes){0}, 0);
     if (read_footer(t, &offset, &size, err) != OK ||

@@ -37,7 +37,7 @@ bool zarr_bad(struct zarr_parsing *z, const struct zarr_value *v, const char *fm
 
 bool zarr_no_memory(struct zarr_parsing *z)
 {
-    error_set(z->err, ERR_MEMORY, z->source, NO_OFFSET, "no memory for zarr metadata");
+    error_memory_at(z->err, z->source);
     return false;
 }
 

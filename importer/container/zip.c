@@ -54,12 +54,6 @@ static enum status corrupt(const struct source *s, uint64_t offset, struct error
     return error_set(err, ERR_CORRUPT, s->name, offset, "bad zip: %s", what);
 }
 
-static enum status no_memory(const struct source *s, struct error *err)
-{
-    return error_set(err, ERR_MEMORY, s->name, NO_OFFSET,
-                     "no memory for the zip directory");
-}
-
 /* --- the end records -------------------------------------------------------------------- */
 
 /* Position of the end record in the file's tail: the last one whose comment ends with the
@@ -162,7 +156,7 @@ static enum status locate(const struct source *s, struct directory *d, uint64_t 
     size_t len = s->size < most ? (size_t)s->size : most;
     uint8_t *tail = malloc(len ? len : 1);
     if (!tail)
-        return no_memory(s, err);
+        return error_memory_at(err, s->name);
     if (source_read(s, s->size - len, tail, len, err) == OK)
         read_end(s, tail, len, d, trailing, err);
     free(tail);
@@ -222,7 +216,7 @@ static enum status read_entry(const struct source *s, struct cursor *c,
         return corrupt(s, at, err, "a directory entry lacks its zip64 sizes");
     m->name_len = name_len;
     if (!(m->name = arena_copy(arena, name.at, name_len)))
-        return no_memory(s, err);
+        return error_memory_at(err, s->name);
     return OK;
 }
 
@@ -265,7 +259,7 @@ static enum status check_overlap(const struct zip *z, struct arena *arena,
 {
     const struct zip_member **order = arena_array(arena, z->count + 1, sizeof(*order));
     if (!order)
-        return no_memory(z->source, err);
+        return error_memory_at(err, z->source->name);
     for (uint64_t i = 0; i < z->count; i++)
         order[i] = &z->members[i];
     qsort(order, z->count, sizeof(*order), by_header);
@@ -292,7 +286,7 @@ static enum status read_entries(struct zip *z, const struct directory *d,
             locate_data(s, m, d->offset, err) != OK)
             break;
         if (!strmap_add(&names, m->name, m->name_len, &added)) {
-            no_memory(s, err);
+            error_memory_at(err, s->name);
         } else if (!added) {
             error_set(err, ERR_CORRUPT, s->name, m->header,
                       "bad zip: two members are named \"%.200s\"", m->name);
@@ -316,7 +310,7 @@ enum status zip_open(const struct source *source, struct arena *arena, struct zi
     z.count = d.entries;
     z.members = arena_array(arena, (size_t)d.entries + 1, sizeof(*z.members));
     if (!bytes || !z.members)
-        return no_memory(source, err);
+        return error_memory_at(err, source->name);
     if (source_read(source, d.offset, bytes, (size_t)d.bytes, err) != OK ||
         read_entries(&z, &d, (struct bytes){bytes, (size_t)d.bytes}, arena, err) != OK ||
         check_overlap(&z, arena, err) != OK)

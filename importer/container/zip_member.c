@@ -26,11 +26,6 @@
 /* Stored bytes that are read for a member's head at first: a whole block of bzip2. */
 #define HEAD_STORED ((uint64_t)1 << 20)
 
-static enum status no_memory(const struct zip *z, struct error *err)
-{
-    return error_set(err, ERR_MEMORY, z->source->name, NO_OFFSET, "no memory");
-}
-
 enum status zip_check(const struct zip *z, const struct zip_member *m, struct error *err)
 {
     const char *where = z->source->name;
@@ -102,7 +97,7 @@ static enum status inflate_head(const struct zip *z, const struct zip_member *m,
     int state = Z_OK;
     z_stream stream = {0};
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-        return no_memory(z, err);
+        return error_memory_at(err, z->source->name);
     *got = 0;
     while (*got < len && state == Z_OK && err->status == OK) {
         if (!stream.avail_in && done < m->stored) {
@@ -147,7 +142,7 @@ static enum status decode_head(const struct zip *z, const struct zip_run *run,
     const struct codec_step step = {name, argument, z->source->name, run->offset, &state};
     struct codec_size size;
     if (!stored)
-        return no_memory(z, err);
+        return error_memory_at(err, z->source->name);
     if (!codec->size(argument, take, &size))
         error_set(err, ERR_UNSUPPORTED, z->source->name, run->offset,
                   "a zip member is coded as no reader takes it: \"%s\"", run->codec);
@@ -208,7 +203,7 @@ enum status zip_read(const struct zip *z, const struct zip_member *m, uint64_t l
                          (unsigned long long)m->size, (unsigned long long)limit);
     uint8_t *bytes = arena_alloc(arena, (size_t)m->size);
     if (!bytes)
-        return no_memory(z, err);
+        return error_memory_at(err, z->source->name);
     if (zip_head(z, m, bytes, (size_t)m->size, &got, err) != OK)
         return err->status;
     if (got != m->size)

@@ -308,7 +308,7 @@ enum status flax_open(struct flax_tree *t, struct job *job, const struct source 
         .path.limit = LIMIT_NAME_BYTES,
     };
     if (!text_adds(&t->path, ""))
-        return error_set(job->err, ERR_MEMORY, source->name, NO_OFFSET, "no memory");
+        return error_memory_at(job->err, source->name);
     return msgpack_open(&t->reader, source, job->arena, job->err);
 }
 

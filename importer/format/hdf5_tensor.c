@@ -31,7 +31,7 @@ static int name_shown(const struct emission *e)
 
 static enum status emission_no_memory(struct emission *e)
 {
-    return error_set(e->err, ERR_MEMORY, e->tree->path, NO_OFFSET, "no memory");
+    return error_memory_at(e->err, e->tree->path);
 }
 
 /* Why there is no row: not a tensor, or nothing that this file has. */

@@ -23,7 +23,7 @@ static enum status enter_group(struct hdf5_tree *t, const struct hdf5_object *o,
 {
     struct hdf5_level *l = calloc(1, sizeof(*l));
     if (!l)
-        return error_set(err, ERR_MEMORY, t->path, NO_OFFSET, "no memory");
+        return error_memory_at(err, t->path);
     l->above = t->top;
     l->address = o->address;
     l->name_len = t->name.len;

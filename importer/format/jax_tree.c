@@ -94,7 +94,7 @@ static bool fail(struct parsing *p, const char *message)
 
 static bool no_memory(struct parsing *p)
 {
-    error_set(p->err, ERR_MEMORY, p->source, NO_OFFSET, "no memory for a tree");
+    error_memory_at(p->err, p->source);
     return false;
 }
 

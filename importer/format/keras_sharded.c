@@ -292,7 +292,7 @@ static enum status read_keras_index(struct job *job, const struct json_value **o
                          (unsigned long long)LIMIT_HEADER_BYTES);
     uint8_t *bytes = arena_alloc(job->arena, (size_t)s->size + 1);
     if (!bytes)
-        return error_set(job->err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+        return error_memory_at(job->err, s->name);
     if (source_read(s, 0, bytes, (size_t)s->size, job->err) != OK)
         return job->err->status;
     struct bytes text = {bytes, (size_t)s->size};

@@ -309,7 +309,7 @@ static enum status names_index(struct job *job)
                          (unsigned long long)LIMIT_HEADER_BYTES);
     uint8_t *bytes = arena_alloc(job->arena, (size_t)s->size);
     if (!bytes)
-        return error_set(job->err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+        return error_memory_at(job->err, s->name);
     if (source_read(s, 0, bytes, (size_t)s->size, job->err) != OK)
         return job->err->status;
     struct bytes text = {bytes, (size_t)s->size};

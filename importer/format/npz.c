@@ -62,7 +62,7 @@ static enum status read_head(struct job *job, const struct zip *z,
         return err->status;
     uint8_t *bytes = arena_alloc(job->arena, (size_t)size);
     if (!bytes)
-        return error_set(err, ERR_MEMORY, where, NO_OFFSET, "no memory");
+        return error_memory_at(err, where);
     if (zip_head(z, m, bytes, (size_t)size, &got, err) != OK ||
         npy_head_parse((struct bytes){bytes, got}, where, job->arena, head, err) != OK)
         return err->status;

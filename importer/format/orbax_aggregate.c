@@ -85,7 +85,7 @@ enum status orbax_aggregate_read(struct orbax_item *item, const char *directory)
     struct source *s = NULL;
     const char *path = orbax_path(job->arena, directory, AGGREGATE_FILE);
     if (!path)
-        return error_set(job->err, ERR_MEMORY, directory, NO_OFFSET, "no memory");
+        return error_memory_at(job->err, directory);
     if (!path_is(path, ENTRY_FILE))
         return OK;
     if (job_open_path(job, path, "data", &s, &a.sink.file, &err) != OK) {

@@ -61,12 +61,6 @@ struct listing {
     bool keys_lost; /* nodes could not be read, nobody knows what was in them */
 };
 
-static enum status no_memory(struct listing *l)
-{
-    return error_set(l->job->err, ERR_MEMORY, l->directory, NO_OFFSET,
-                     "no memory left to index this checkpoint");
-}
-
 static void report_damage(void *context, bool warning, const struct error *error)
 {
     struct listing *l = context;
@@ -106,7 +100,7 @@ static enum status open_file(struct listing *l, uint32_t number, const char *nam
     struct listed_file *f = file_slot(l, number);
     const char *path = orbax_path(l->arena, l->directory, name);
     if (!f || !path)
-        return no_memory(l);
+        return error_memory_at(l->job->err, l->directory);
     source_open_file(path, SOURCE_HEADERS, &s, &identity, err);
     if (s && (stray_is_pointer(s, err) || err->status != OK)) {
         source_close(s);
@@ -130,7 +124,7 @@ static enum status value_file(struct listing *l, uint32_t number, uint32_t *file
     struct listed_file *f = file_slot(l, number);
     struct source *s = NULL;
     if (!f)
-        return no_memory(l);
+        return error_memory_at(l->job->err, l->directory);
     if (!f->known) {
         if (open_file(l, number, ocdbt_file(l->db, number), &s, &err) != OK)
             return l->job->err->status;
@@ -150,7 +144,7 @@ static enum status open_for_database(void *context, uint32_t number, const char 
 {
     struct listing *l = context;
     if (open_file(l, number, path, out, err) != OK)
-        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+        return error_memory_at(err, path);
     l->files[number].said |= !*out; /* the reader reports it */
     return err->status;
 }
@@ -241,7 +235,7 @@ static enum status parse(struct listing *l, struct bytes text, int version,
     uint64_t *known =
         strmap_keep(&l->parsed, l->arena, (const char *)text.at, text.len, &kept, &added);
     if (!known)
-        return no_memory(l);
+        return error_memory_at(l->job->err, l->directory);
     if (*known && l->metadata[*known - 1]->version == (unsigned)version) {
         *out = l->metadata[*known - 1];
         return OK;
@@ -250,11 +244,11 @@ static enum status parse(struct listing *l, struct bytes text, int version,
                             sizeof(*l->metadata));
     struct zarr_array *a = arena_alloc(l->job->arena, sizeof(*a));
     if (!list || !a)
-        return no_memory(l);
+        return error_memory_at(l->job->err, l->directory);
     l->metadata = list;
     if (zarr_parse(text, (unsigned)version, l->directory, l->job->arena, a, &err) != OK) {
         report_array(l, key, &err);
-        return err.status == ERR_MEMORY ? no_memory(l) : OK;
+        return err.status == ERR_MEMORY ? error_memory_at(l->job->err, l->directory) : OK;
     }
     *group = a->kind == ZARR_GROUP;
     if (*group)
@@ -280,7 +274,7 @@ static enum status read_metadata(struct listing *l, const struct ocdbt_entry *e,
         return OK;
     if (!text.at && ocdbt_value(l->db, e, LIMIT_JSON_SIDE_FILE, &text, &err) != OK) {
         report_array(l, key, &err);
-        return err.status == ERR_MEMORY ? no_memory(l) : OK;
+        return err.status == ERR_MEMORY ? error_memory_at(l->job->err, l->directory) : OK;
     }
     return parse(l, text, version, key, out, group);
 }
@@ -294,7 +288,7 @@ static enum status add_array(struct listing *l, struct bytes key,
     uint64_t *at =
         strmap_keep(&l->arrays, l->arena, (const char *)key.at, key.len, &kept, &added);
     if (!at)
-        return no_memory(l);
+        return error_memory_at(l->job->err, l->directory);
     if (!added) { /* of another process, or in both versions */
         struct orbax_array *known = &s->arrays[*at - 1];
         if (known->array && array && known->array != array)
@@ -309,7 +303,7 @@ static enum status add_array(struct listing *l, struct bytes key,
     void *list = arena_grow(l->arena, s->arrays, s->array_count, &l->array_space,
                             sizeof(*s->arrays));
     if (!list)
-        return no_memory(l);
+        return error_memory_at(l->job->err, l->directory);
     s->arrays = list;
     s->arrays[s->array_count++] =
         (struct orbax_array){.key = kept,
@@ -332,13 +326,13 @@ static enum status add_loose(struct listing *l, const struct ocdbt_entry *e)
     void *list = arena_grow(l->arena, l->loose, l->loose_count, &l->loose_space,
                             sizeof(*l->loose));
     if (!x.key || !list)
-        return no_memory(l);
+        return error_memory_at(l->job->err, l->directory);
     l->loose = list;
     if (e->value.at) {
         x.value.offset = 0;
         x.value.bytes = arena_copy(l->arena, e->value.at, e->value.len);
         if (!x.value.bytes)
-            return no_memory(l);
+            return error_memory_at(l->job->err, l->directory);
     }
     if (value_file(l, e->file, &x.value.file, &lost) != OK)
         return l->job->err->status;
@@ -378,7 +372,7 @@ static bool take_database(struct listing *l, const char *directory, struct error
     if (err->status != OK) { /* a limit, or no memory: what was found stays */
         report_from_database(l, false, err);
         if (err->status == ERR_MEMORY)
-            no_memory(l);
+            error_memory_at(l->job->err, l->directory);
     }
     ocdbt_close(l->db);
     l->db = NULL;
@@ -433,7 +427,7 @@ static enum status give_values(struct listing *l)
     struct grid_value *values =
         arena_array(l->arena, l->loose_count + 1, sizeof(*values));
     if (!values)
-        return no_memory(l);
+        return error_memory_at(l->job->err, l->directory);
     for (uint64_t i = 0; i < s->array_count; i++) {
         s->arrays[i].values = values;
         values += s->arrays[i].count;
@@ -496,7 +490,7 @@ static bool take_processes(struct listing *l)
         struct error err = {.offset = NO_OFFSET};
         const char *directory = orbax_path(l->arena, l->store->directory, names[i]);
         if (!directory)
-            no_memory(l);
+            error_memory_at(l->job->err, l->directory);
         else if (take_database(l, directory, &err))
             any = true;
         else
@@ -540,7 +534,7 @@ static enum status sort_arrays(struct listing *l)
     for (uint64_t i = 0; l->databases > 1 && i < s->array_count; i++) {
         uint64_t *at = strmap_get(&l->arrays, s->arrays[i].key, s->arrays[i].len);
         if (!at)
-            return no_memory(l);
+            return error_memory_at(l->job->err, l->directory);
         *at = i + 1;
     }
     return OK;

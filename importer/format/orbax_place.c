@@ -210,7 +210,7 @@ struct place {
 
 static enum status place_no_memory(struct place *p)
 {
-    return error_set(p->job->err, ERR_MEMORY, p->directory, NO_OFFSET, "no memory");
+    return error_memory_at(p->job->err, p->directory);
 }
 
 static enum status state_step_file(struct place *p, const char *directory,

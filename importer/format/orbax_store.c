@@ -19,12 +19,6 @@
 #define STRINGS_FILE  "_strings.json"
 #define STRINGS_CODEC "strings:vlen"
 
-static enum status no_memory(struct orbax_store *s)
-{
-    return error_set(s->job->err, ERR_MEMORY, s->directory, NO_OFFSET,
-                     "no memory left to index this checkpoint");
-}
-
 /* --- files -------------------------------------------------------------------------- */
 
 char *orbax_path(struct arena *arena, const char *directory, const char *name)
@@ -49,7 +43,7 @@ static enum status read_whole(const struct source *s, struct arena *arena,
                          (unsigned long long)LIMIT_TREE_FILE);
     uint8_t *bytes = arena_alloc(arena, (size_t)s->size + 1);
     if (!bytes)
-        return error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, s->name);
     if (source_read(s, 0, bytes, (size_t)s->size, err) == OK)
         *out = (struct bytes){bytes, (size_t)s->size};
     return err->status;
@@ -112,14 +106,14 @@ static enum status load_strings(struct orbax_store *s)
     struct json j;
     const char *path = orbax_path(s->job->arena, s->directory, STRINGS_FILE);
     if (!path)
-        return no_memory(s);
+        return error_memory_at(s->job->err, s->directory);
     if (open_there(s->job, path, "data", &source, &s->string_file, &err) == OK &&
         source && read_whole(source, &s->arena, &text, &err) == OK) {
         json_init(&j, cursor_over(text, 0), &s->arena, path, &err);
         read_strings(s, &j);
     }
     if (err.status == ERR_MEMORY)
-        return no_memory(s);
+        return error_memory_at(s->job->err, s->directory);
     if (err.status != OK)
         job_issue_error(s->job, ISSUE_ERROR, &err);
     return OK;
@@ -133,7 +127,7 @@ static enum status emit_string(struct orbax_store *s, const struct orbax_string 
     uint8_t *bytes = arena_alloc(s->job->arena, stored);
     struct extent *extent = arena_alloc(s->job->arena, sizeof(*extent));
     if (!bytes || !extent || string->value.len > UINT32_MAX)
-        return no_memory(s);
+        return error_memory_at(s->job->err, s->directory);
     store_u32le(bytes, 1);
     store_u32le(bytes + 4, (uint32_t)string->value.len);
     memcpy(bytes + 8, string->value.at, string->value.len);
@@ -157,14 +151,14 @@ static enum status add_keys(struct orbax_store *s)
     uint64_t count = orbax_store_count(s);
     s->used = arena_array(&s->arena, count ? count : 1, sizeof(*s->used));
     if (!s->used)
-        return no_memory(s);
+        return error_memory_at(s->job->err, s->directory);
     for (uint64_t i = 0; i < count; i++) {
         size_t len;
         bool added;
         const char *key = orbax_store_key(s, i, &len);
         uint64_t *at = strmap_add(&s->keys, key, len, &added);
         if (!at)
-            return no_memory(s);
+            return error_memory_at(s->job->err, s->directory);
         if (added)
             *at = i + 1;
     }

@@ -238,7 +238,7 @@ enum status orbax_tree_read(struct job *job, const char *directory,
     *out = (struct orbax_tree){0};
     const char *path = orbax_path(job->arena, directory, TREE_FILE);
     if (!path)
-        return error_set(job->err, ERR_MEMORY, directory, NO_OFFSET, "no memory");
+        return error_memory_at(job->err, directory);
     if (orbax_read(job, path, "index", &arena, &text, &err) == OK && text.at) {
         json_init(&r.json, cursor_over(text, 0), &arena, path, &err);
         r.json.python = true;
@@ -248,7 +248,7 @@ enum status orbax_tree_read(struct job *job, const char *directory,
     text_release(&r.name);
     arena_release(&arena);
     if (err.status == ERR_MEMORY)
-        return error_set(job->err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+        return error_memory_at(job->err, path);
     /* Half a tree is none: then the arrays are named by their keys. */
     if (err.status != OK)
         job_issue_error(job, out->known ? ISSUE_WARNING : ISSUE_ERROR, &err);

@@ -441,8 +441,7 @@ enum status safetensors_load(const struct source *s, struct arena *arena,
     }
     uint8_t *bytes = arena_room(arena, (size_t)len);
     if (!bytes)
-        return error_set(err, ERR_MEMORY, s->name, NO_OFFSET,
-                         "no memory for a safetensors header");
+        return error_memory_at(err, s->name);
     *text = (struct bytes){bytes, (size_t)len};
     return source_read(s, LENGTH_BYTES, bytes, (size_t)len, err);
 }

@@ -22,7 +22,7 @@ bool torch_fail(struct torch_tree *t, struct error *err, const char *code,
 
 bool torch_no_memory(struct torch_tree *t, struct error *err)
 {
-    error_set(err, ERR_MEMORY, t->job->path, NO_OFFSET, "no memory");
+    error_memory_at(err, t->job->path);
     return false;
 }
 

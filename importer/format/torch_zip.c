@@ -49,7 +49,7 @@ static enum status add_member(struct torch_zip *z, struct strmap *folded, uint64
     uint64_t *at = lower ? strmap_add(&z->members, name, len, &added) : NULL;
     uint64_t *same = at ? strmap_add(folded, lower, len, &added) : NULL;
     if (!same)
-        return error_set(err, ERR_MEMORY, z->zip.source->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, z->zip.source->name);
     *at = i;
     return added ? OK
                  : refuse(z, err, m->header,

@@ -24,11 +24,6 @@ struct weight_stray {
     uint32_t shard;
 };
 
-static enum status no_memory(struct error *err, const char *source)
-{
-    return error_set(err, ERR_MEMORY, source, NO_OFFSET, "no memory for a weight map");
-}
-
 /* --- names ------------------------------------------------------------------------------ */
 
 /* The stem of an index's name: "model", "model.fp16"; false: not named like an index. */
@@ -134,14 +129,14 @@ static bool find_shard(struct reading *r, uint32_t *shard)
                                 sizeof(*m->shards));
         char *kept = arena_copy(m->arena, name.at, name.len);
         if (!list || !kept)
-            return no_memory(r->json.err, r->json.source), false;
+            return error_memory_at(r->json.err, r->json.source), false;
         m->shards = list;
         m->shards[m->shard_count] =
             (struct weight_shard){.name = kept, .lost = !is_plain_name(name)};
         *at = m->shard_count++;
     }
     if (!at)
-        return no_memory(r->json.err, r->json.source), false;
+        return error_memory_at(r->json.err, r->json.source), false;
     *shard = (uint32_t)*at;
     return true;
 }
@@ -159,7 +154,7 @@ static bool read_weight(struct reading *r)
         return false;
     uint64_t *at = strmap_add(&m->names, (const char *)name.at, name.len, &added);
     if (!at)
-        return no_memory(r->json.err, r->json.source), false;
+        return error_memory_at(r->json.err, r->json.source), false;
     if (!added) {
         if (r->job)
             job_issue(r->job, ISSUE_WARNING, NULL, where, "duplicate-name",
@@ -171,7 +166,7 @@ static bool read_weight(struct reading *r)
     void *list =
         arena_grow(m->arena, m->weights, m->count, &r->weight_space, sizeof(*m->weights));
     if (!list)
-        return no_memory(r->json.err, r->json.source), false;
+        return error_memory_at(r->json.err, r->json.source), false;
     m->weights = list;
     *at = m->count;
     m->weights[m->count++] =
@@ -294,7 +289,7 @@ static enum status parse(struct job *job, struct bytes text, const char *source,
     bool ok = read_index(&r);
     strmap_release(&r.shards);
     if (ok && !sort_shards(out))
-        no_memory(err, source);
+        error_memory_at(err, source);
     else if (err->status == ERR_CORRUPT)
         error_code(err, "bad-index");
     return err->status;
@@ -365,7 +360,7 @@ enum status weight_map_read(struct job *job, const char *suffix, struct weight_m
                          (unsigned long long)LIMIT_HEADER_BYTES);
     uint8_t *bytes = arena_alloc(job->arena, (size_t)s->size);
     if (!bytes)
-        return no_memory(job->err, s->name);
+        return error_memory_at(job->err, s->name);
     struct bytes text = {bytes, (size_t)s->size};
     if (source_read(s, 0, bytes, text.len, job->err) == OK &&
         parse(job, text, s->name, job->arena, out, job->err) == OK)
@@ -421,7 +416,7 @@ static bool make_tails(struct job *job, struct weight_map *m)
         uint64_t *at = strmap_add(&m->tails, slash + 1,
                                   w->len - (size_t)(slash + 1 - w->name), &added);
         if (!at)
-            return no_memory(job->err, job->path), false;
+            return error_memory_at(job->err, job->path), false;
         *at = added ? i : AMBIGUOUS;
     }
     return true;
@@ -459,7 +454,7 @@ bool weight_map_wants(struct job *job, struct weight_map *m, uint32_t shard,
     void *list = arena_grow(m->arena, m->strays, m->stray_count, &m->stray_space,
                             sizeof(*m->strays));
     if (!list) {
-        no_memory(job->err, job->path);
+        error_memory_at(job->err, job->path);
         return false;
     }
     m->strays = list;

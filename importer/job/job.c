@@ -12,8 +12,7 @@
 
 enum status job_no_memory(struct job *job)
 {
-    return error_set(job->err, ERR_MEMORY, job->path, NO_OFFSET,
-                     "no memory left to index this checkpoint");
+    return error_memory_at(job->err, job->path);
 }
 
 /* --- issues ----------------------------------------------------------------------------- */
@@ -172,7 +171,7 @@ static struct source *open_part(struct job *job, const char *path, const char *r
     if (job_add_file(job, path, role, s ? &identity : NULL, file) == OK)
         return s;
     source_close(s);
-    error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+    error_memory_at(err, path);
     return NULL;
 }
 
@@ -183,7 +182,7 @@ enum status job_open_path(struct job *job, const char *path, const char *role,
     if (!opened)
         return err->status;
     if (job_keep_source(job, opened) != OK)
-        return error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+        return error_memory_at(err, path);
     *source = opened;
     return OK;
 }

@@ -171,7 +171,7 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
     struct batch *b = calloc(1, sizeof(*b));
     if (!b) {
         source_close(request->source);
-        return error_set(err, ERR_MEMORY, request->path, NO_OFFSET, "no memory");
+        return error_memory_at(err, request->path);
     }
     b->arena.ceiling = LIMIT_ARENA_BYTES;
     struct job_private p = {.request = request};

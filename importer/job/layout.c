@@ -376,8 +376,7 @@ enum status layout_finish(struct job *job, struct error *err)
     struct batch_layout *l = job_inside(job)->layout;
     /* Folding takes most memory: nothing is kept of sums then. */
     if (pack_all(job) != OK || layout_fold(job, l) != OK || add_up(job, l) != OK)
-        return error_set(err, ERR_MEMORY, job->path, NO_OFFSET,
-                         "no memory left to index this checkpoint");
+        return error_memory_at(err, job->path);
     l->logical = digest_logical(l);
     l->placement = digest_placement(l);
     return OK;

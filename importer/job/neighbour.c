@@ -26,7 +26,7 @@ static enum status read_text(struct job *job, const char *name, struct bytes *te
                          (unsigned long long)LIMIT_JSON_SIDE_FILE);
     uint8_t *bytes = arena_alloc(job->arena, (size_t)s->size);
     if (!bytes)
-        return error_set(err, ERR_MEMORY, s->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, s->name);
     *text = (struct bytes){bytes, (size_t)s->size};
     return source_read(s, 0, bytes, text->len, err);
 }

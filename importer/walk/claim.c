@@ -50,14 +50,14 @@ enum status claim_read(struct claim *claim, uint64_t limit, uint8_t **bytes, siz
     uint8_t *buffer = NULL;
     const char *path = listing_path(c->listing, claim->name);
     if (!path)
-        return error_set(err, ERR_MEMORY, claim->name, NO_OFFSET, "no memory");
+        return error_memory_at(err, claim->name);
     if (source_open_file(path, 0, &s, NULL, err) != OK)
         return err->status;
     if (s->size > limit)
         error_set(err, ERR_LIMIT, path, NO_OFFSET, "larger than %llu bytes",
                   (unsigned long long)limit);
     else if (!(buffer = malloc(s->size ? s->size : 1)))
-        error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+        error_memory_at(err, path);
     else if (source_read(s, 0, buffer, s->size, err) == OK)
         *len = s->size;
     source_close(s);

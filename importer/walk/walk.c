@@ -336,7 +336,7 @@ static enum status push_directory(struct walker *w, char *real, struct error *er
 {
     checkpoint_around(real);
     if (add_root(w, real) != OK)
-        return error_set(err, ERR_MEMORY, real, NO_OFFSET, "no memory");
+        return error_memory_at(err, real);
     push(w, real, NULL, true);
     return OK;
 }
@@ -355,7 +355,7 @@ static enum status push_name(struct walker *w, const char *path, bool exists,
     } else {
         char *only = arena_copy(&w->walk->arena, place.name, strlen(place.name));
         if (!only || add_root(w, place.path) != OK)
-            error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+            error_memory_at(err, path);
         else
             push(w, place.directory, only, false);
     }
@@ -374,7 +374,7 @@ static enum status push_argument(struct walker *w, const char *path, struct erro
         return push_name(w, path, true, err);
     char *real = path_resolve(path);
     if (!real)
-        error_set(err, ERR_MEMORY, path, NO_OFFSET, "no memory");
+        error_memory_at(err, path);
     else
         push_directory(w, real, err);
     free(real);
@@ -522,8 +522,7 @@ static enum status run(struct walker *w, struct error *err)
     sort_units(w);
     sort_results(w->walk);
     if (w->failed)
-        return error_set(err, ERR_MEMORY, NULL, NO_OFFSET,
-                         "no memory left to list so many files");
+        return error_memory(err);
     return OK;
 }
 
