@@ -264,8 +264,8 @@ static bool tick(void *context, uint64_t files)
     return !interrupted(o);
 }
 
-static enum status choose(struct importing *im, struct import_report *report,
-                          struct error *err)
+static enum status import_choose(struct importing *im, struct import_report *report,
+                                 struct error *err)
 {
     const struct walk *walk = im->walk;
     im->todo = calloc(walk->unit_count + 1, sizeof(*im->todo));
@@ -289,8 +289,8 @@ static void count_plan(struct importing *im, struct import_report *report)
     }
 }
 
-static enum status run(struct importing *im, struct sqlite3 *db,
-                       struct import_report *report, struct error *err)
+static enum status import_walked(struct importing *im, struct sqlite3 *db,
+                                 struct import_report *report, struct error *err)
 {
     const struct import_options *options = im->options;
     struct known *known = NULL;
@@ -305,7 +305,7 @@ static enum status run(struct importing *im, struct sqlite3 *db,
     };
     walk_paths(options->paths, options->path_count, &walk_options, &im->walk, err);
     report->walk = im->walk;
-    if (err->status == OK && choose(im, report, err) == OK) {
+    if (err->status == OK && import_choose(im, report, err) == OK) {
         if (options->dry_run || !db) {
             count_plan(im, report);
             report_vanished(im, known, NULL, report, err);
@@ -332,7 +332,7 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
         text_addf(&looker, " -%s", unread_kinds[i].name);
     struct importing im = {.options = options, .looker = text_str(&looker)};
     if (im.looker)
-        run(&im, db, report, err);
+        import_walked(&im, db, report, err);
     else
         error_memory(err);
     text_release(&looker);

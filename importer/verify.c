@@ -279,7 +279,7 @@ static enum status add_checkpoint(struct verifier *v, sqlite3_stmt *s, struct er
     return err->status;
 }
 
-static enum status load(struct verifier *v, size_t *skipped, struct error *err)
+static enum status verify_load(struct verifier *v, size_t *skipped, struct error *err)
 {
     static const char sql[] =
         "SELECT c.id, c.path, c.format, (SELECT f.path FROM files f WHERE f.id = c.id << 24),"
@@ -369,7 +369,7 @@ enum status verify_run(sqlite3 *catalog, const struct verify_options *options,
 {
     struct verifier v = {.options = options, .catalog = catalog};
     *skipped = 0;
-    if (load(&v, skipped, err) == OK && v.count && open_fresh(&v, err) == OK &&
+    if (verify_load(&v, skipped, err) == OK && v.count && open_fresh(&v, err) == OK &&
         verify_index(&v, err) == OK && verify_attach(&v, err) == OK)
         verify_each(&v, err);
     if (err->status == OK && !v.count)

@@ -18,7 +18,7 @@ struct names {
     size_t space;
 };
 
-static bool add_name(void *context, const struct directory_entry *e)
+static bool verify_index_add_name(void *context, const struct directory_entry *e)
 {
     struct names *n = context;
     if (e->kind != ENTRY_FILE)
@@ -43,7 +43,7 @@ enum status verify_siblings(struct verifier *v, struct verified *c,
     if (!directory)
         return error_memory(err);
     c->directory = c->primary;
-    if (directory_list(c->primary, 0, NULL, add_name, &n, &ignored) != OK) {
+    if (directory_list(c->primary, 0, NULL, verify_index_add_name, &n, &ignored) != OK) {
         c->directory = directory;
         if (before && strcmp(before->directory, directory) == 0) {
             c->siblings = before->siblings;
@@ -52,7 +52,7 @@ enum status verify_siblings(struct verifier *v, struct verified *c,
         }
         n.count = 0;
         error_clear(&ignored);
-        directory_list(directory, 0, NULL, add_name, &n, &ignored);
+        directory_list(directory, 0, NULL, verify_index_add_name, &n, &ignored);
     }
     names_sort(n.at, n.count);
     c->siblings = n.at;

@@ -94,7 +94,7 @@ static void print_version(FILE *out)
 
 /* --- reading the command line ------------------------------------------------------------- */
 
-static int refuse(const char *why, const char *word)
+static int program_refuse(const char *why, const char *word)
 {
     complain("%s: %s (ckptdb --help)", why, word);
     return STATUS_TROUBLE;
@@ -119,7 +119,7 @@ static int unknown_option(const char *word)
         }
     }
     if (!best)
-        return refuse("no such option", word);
+        return program_refuse("no such option", word);
     complain("no such option: %s; the nearest is --%s", word, best);
     return STATUS_TROUBLE;
 }
@@ -133,7 +133,7 @@ static int add_action(struct request *q, bool file, const char *what)
 static int set_once(const char **slot, const char *value, const char *name)
 {
     if (*slot)
-        return refuse("given twice", name);
+        return program_refuse("given twice", name);
     *slot = value;
     return STATUS_FINE;
 }
@@ -143,7 +143,8 @@ static int take_option(struct request *q, struct session *s, const char *name,
                        const char *value)
 {
     if (strcmp(name, "-d") == 0)
-        return *value ? set_once(&q->catalog, value, name) : refuse("needs a path", name);
+        return *value ? set_once(&q->catalog, value, name)
+                      : program_refuse("needs a path", name);
     if (strcmp(name, "-c") == 0)
         return add_action(q, false, value);
     if (strcmp(name, "-f") == 0)
@@ -173,7 +174,7 @@ static int read_option(struct request *q, struct session *s, int argc, char **ar
                                      : word;
     if (strncmp(word, "--", 2) == 0 && mode_find(word + 2, &mode)) {
         if (s->mode != MODE_AUTO && s->mode != mode)
-            return refuse("only one way to print rows can be chosen", word);
+            return program_refuse("only one way to print rows can be chosen", word);
         s->mode = mode;
         q->mode_given = word;
         return STATUS_FINE;
@@ -183,12 +184,12 @@ static int read_option(struct request *q, struct session *s, int argc, char **ar
         if (strlen(o->name) != len || memcmp(o->name, word, len) != 0)
             continue;
         if (!o->argument)
-            return word[len] ? refuse("takes no value", o->name)
+            return word[len] ? program_refuse("takes no value", o->name)
                              : take_option(q, s, o->name, "");
         if (word[len])
             return take_option(q, s, o->name, word + len + 1);
         if (*at + 1 >= argc)
-            return refuse("needs a value", word);
+            return program_refuse("needs a value", word);
         return take_option(q, s, o->name, argv[++*at]);
     }
     return unknown_option(word);
@@ -207,7 +208,7 @@ static int unknown_command(const char *word)
 {
     const char *near = command_nearest(word, false);
     if (!near)
-        return refuse("no such command", word);
+        return program_refuse("no such command", word);
     complain("no such command: %s; the nearest is %s", word, near);
     return STATUS_TROUBLE;
 }
@@ -260,9 +261,10 @@ static int read_arguments(struct request *q, struct session *s, int argc, char *
     if (status != STATUS_FINE || !q->command)
         return status;
     if (q->action_count > 0)
-        return refuse("a command word and SQL exclude each other", q->command->name);
+        return program_refuse("a command word and SQL exclude each other",
+                              q->command->name);
     if (q->keep_going)
-        return refuse("means nothing for a single command", "--keep-going");
+        return program_refuse("means nothing for a single command", "--keep-going");
     if (q->mode_given && q->command->no_rows)
         return command_refuses_mode(q->command, q->mode_given);
     return status;
@@ -340,14 +342,14 @@ static int run_shell(struct session *s, bool rc)
     return s->quit ? s->quit_status : status;
 }
 
-static int run(struct session *s, const struct request *q)
+static int program_run(struct session *s, const struct request *q)
 {
     if (q->help || q->version) {
         (q->help ? print_help : print_version)(stdout);
         return STATUS_FINE;
     }
     if (!set_color(s, q->color))
-        return refuse("--color is auto, always or never", q->color);
+        return program_refuse("--color is auto, always or never", q->color);
     if (!s->catalog) {
         complain("neither $CKPTDB nor $HOME says where the catalog is: give -d FILE");
         return STATUS_TROUBLE;
@@ -401,7 +403,7 @@ int main(int argc, char **argv)
         s.readonly = q.readonly;
         s.keep_going = q.keep_going;
         status = completes ? run_complete(&s, argc - 2, (const char *const *)argv + 2)
-                           : run(&s, &q);
+                           : program_run(&s, &q);
     }
     if (!session_flush(&s))
         status = STATUS_TROUBLE;

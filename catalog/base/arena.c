@@ -34,7 +34,7 @@ static struct arena_page *page_new(struct arena *a, size_t size)
 }
 
 /* Not zeroed: for what is written at once. */
-static void *take(struct arena *a, size_t size)
+static void *arena_cut(struct arena *a, size_t size)
 {
     if (size > SIZE_MAX - ALIGN)
         return NULL;
@@ -59,13 +59,13 @@ static void *take(struct arena *a, size_t size)
 
 void *arena_alloc(struct arena *a, size_t size)
 {
-    void *at = take(a, size);
+    void *at = arena_cut(a, size);
     return at ? memset(at, 0, size) : NULL;
 }
 
 void *arena_room(struct arena *a, size_t size)
 {
-    return take(a, size);
+    return arena_cut(a, size);
 }
 
 void *arena_array(struct arena *a, size_t count, size_t size)
@@ -79,7 +79,7 @@ char *arena_copy(struct arena *a, const void *bytes, size_t len)
 {
     if (len == SIZE_MAX)
         return NULL;
-    char *copy = take(a, len + 1);
+    char *copy = arena_cut(a, len + 1);
     if (!copy)
         return NULL;
     if (len)
@@ -95,7 +95,7 @@ void *arena_grow(struct arena *a, void *array, size_t count, size_t *space, size
     size_t wanted = *space ? *space * 2 : 16;
     if (wanted < *space || wanted > SIZE_MAX / size)
         return NULL;
-    void *larger = take(a, wanted * size);
+    void *larger = arena_cut(a, wanted * size);
     if (!larger)
         return NULL;
     if (count)

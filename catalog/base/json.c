@@ -45,20 +45,20 @@ bool json_fail(struct json *j, enum status status, const char *code, const char 
     return false;
 }
 
-static bool bad(struct json *j, const char *what)
+static bool json_bad(struct json *j, const char *what)
 {
     return json_fail(j, ERR_CORRUPT, NULL, "bad JSON: %s", what);
 }
 
 /* The next byte without moving; 0 at the end (a NUL is no JSON either). */
-static uint8_t peek(const struct json *j)
+static uint8_t json_peek(const struct json *j)
 {
     return cursor_left(&j->cursor) ? *j->cursor.at : 0;
 }
 
 static void skip_space(struct json *j)
 {
-    if (peek(j) > ' ')
+    if (json_peek(j) > ' ')
         return;
     const uint8_t *at = j->cursor.at;
     size_t left = cursor_left(&j->cursor), n = 0;
@@ -100,7 +100,7 @@ static bool find_quote(struct json *j, bool *escaped)
     struct cursor *c = &j->cursor;
     for (;;) {
         cursor_take(c, plain_run(c->at, cursor_left(c)));
-        uint8_t byte = peek(j);
+        uint8_t byte = json_peek(j);
         if (byte == '"')
             return true;
         if (byte == '\\') {
@@ -109,15 +109,15 @@ static bool find_quote(struct json *j, bool *escaped)
         } else if (byte >= 0x80) {
             size_t step = (size_t)utf8_length(c->at, cursor_left(c));
             if (!step)
-                return bad(j, "a string is not UTF-8");
+                return json_bad(j, "a string is not UTF-8");
             cursor_take(c, step);
         } else if (!cursor_left(c)) {
-            return bad(j, "the text ends inside a string");
+            return json_bad(j, "the text ends inside a string");
         } else {
-            return bad(j, "a control character in a string");
+            return json_bad(j, "a control character in a string");
         }
         if (!cursor_ok(c))
-            return bad(j, "the text ends inside a string");
+            return json_bad(j, "the text ends inside a string");
     }
 }
 
@@ -154,7 +154,7 @@ static bool read_code_point(struct cursor *c, uint32_t *code)
 }
 
 /* At most 4 bytes, and never more than the escape that spelled it took. */
-static size_t put_utf8(uint8_t *out, uint32_t code)
+static size_t json_put_utf8(uint8_t *out, uint32_t code)
 {
     if (code < 0x80) {
         out[0] = (uint8_t)code;
@@ -169,14 +169,14 @@ static size_t put_utf8(uint8_t *out, uint32_t code)
 }
 
 /* One escape, its backslash read: bytes written, 0 if there is no such escape. */
-static size_t read_escape(struct cursor *c, uint8_t *out)
+static size_t json_read_escape(struct cursor *c, uint8_t *out)
 {
     static const char names[] = "\"\\/bfnrt";
     static const char values[] = "\"\\/\b\f\n\r\t";
     uint8_t name = cursor_u8(c);
     uint32_t code;
     if (name == 'u')
-        return read_code_point(c, &code) ? put_utf8(out, code) : 0;
+        return read_code_point(c, &code) ? json_put_utf8(out, code) : 0;
     const char *found = name ? strchr(names, name) : NULL;
     if (!found)
         return 0;
@@ -199,9 +199,9 @@ static bool unescape(struct json *j, struct bytes raw)
             continue;
         }
         cursor_u8(&c);
-        size_t written = read_escape(&c, out + len);
+        size_t written = json_read_escape(&c, out + len);
         if (!written)
-            return bad(j, "an escape in a string that means nothing");
+            return json_bad(j, "an escape in a string that means nothing");
         len += written;
     }
     j->text = (struct bytes){out, len};
@@ -265,22 +265,22 @@ static size_t special_length(const uint8_t *at, size_t left)
     return 0;
 }
 
-static bool read_number(struct json *j)
+static bool json_read_number(struct json *j)
 {
     size_t len = number_length(j->cursor.at, cursor_left(&j->cursor));
     if (!len && j->python)
         len = special_length(j->cursor.at, cursor_left(&j->cursor));
     if (!len)
-        return bad(j, "a number that is not written as JSON writes them");
+        return json_bad(j, "a number that is not written as JSON writes them");
     j->text = cursor_take(&j->cursor, len);
     return true;
 }
 
-static bool read_word(struct json *j, const char *word)
+static bool json_read_word(struct json *j, const char *word)
 {
     size_t len = strlen(word);
     struct bytes got = cursor_take(&j->cursor, len);
-    return (got.at && memcmp(got.at, word, len) == 0) || bad(j, "an unknown word");
+    return (got.at && memcmp(got.at, word, len) == 0) || json_bad(j, "an unknown word");
 }
 
 /* --- tokens ----------------------------------------------------------------------------- */
@@ -317,11 +317,11 @@ static enum json_type close_level(struct json *j)
     return finished(j, object ? JSON_OBJECT_END : JSON_ARRAY_END);
 }
 
-static enum json_type read_value(struct json *j)
+static enum json_type json_read_value(struct json *j)
 {
     bool ok;
     enum json_type type;
-    uint8_t byte = peek(j);
+    uint8_t byte = json_peek(j);
     switch (byte) {
     case '{':
     case '[':
@@ -332,34 +332,34 @@ static enum json_type read_value(struct json *j)
         break;
     case 't':
         type = JSON_TRUE;
-        ok = read_word(j, "true");
+        ok = json_read_word(j, "true");
         break;
     case 'f':
         type = JSON_FALSE;
-        ok = read_word(j, "false");
+        ok = json_read_word(j, "false");
         break;
     case 'n':
         type = JSON_NULL;
-        ok = read_word(j, "null");
+        ok = json_read_word(j, "null");
         break;
     default:
         type = JSON_NUMBER;
-        ok = read_number(j);
+        ok = json_read_number(j);
     }
     return ok ? finished(j, type) : JSON_FAIL;
 }
 
-static enum json_type read_key(struct json *j)
+static enum json_type json_read_key(struct json *j)
 {
-    if (peek(j) != '"') {
-        bad(j, "a key in quotes expected");
+    if (json_peek(j) != '"') {
+        json_bad(j, "a key in quotes expected");
         return JSON_FAIL;
     }
     if (!read_string(j))
         return JSON_FAIL;
     skip_space(j);
-    if (peek(j) != ':') {
-        bad(j, "':' expected after a key");
+    if (json_peek(j) != ':') {
+        json_bad(j, "':' expected after a key");
         return JSON_FAIL;
     }
     cursor_take(&j->cursor, 1);
@@ -370,7 +370,7 @@ static enum json_type read_key(struct json *j)
 static enum json_type at_end(struct json *j)
 {
     if (cursor_left(&j->cursor)) {
-        bad(j, "more text after the value");
+        json_bad(j, "more text after the value");
         return JSON_FAIL;
     }
     return j->type = JSON_END;
@@ -379,9 +379,9 @@ static enum json_type at_end(struct json *j)
 /* A comma or the end of the level was expected here. True: it was a comma. */
 static bool read_comma(struct json *j)
 {
-    if (peek(j) != ',') {
+    if (json_peek(j) != ',') {
         j->at = cursor_offset(&j->cursor);
-        return bad(j, "',' or the end of an object or array expected");
+        return json_bad(j, "',' or the end of an object or array expected");
     }
     cursor_take(&j->cursor, 1);
     skip_space(j);
@@ -399,18 +399,18 @@ enum json_type json_next(struct json *j)
     if (j->state == WANT_NOTHING)
         return at_end(j);
     if (!cursor_left(&j->cursor)) {
-        bad(j, "the text ends before its value does");
+        json_bad(j, "the text ends before its value does");
         return JSON_FAIL;
     }
     bool may_end = j->state == WANT_COMMA_OR_END || j->state == WANT_KEY_OR_END ||
                    j->state == WANT_VALUE_OR_END;
-    if (may_end && peek(j) == (inside_object(j) ? '}' : ']'))
+    if (may_end && json_peek(j) == (inside_object(j) ? '}' : ']'))
         return close_level(j);
     if (j->state == WANT_COMMA_OR_END && !read_comma(j))
         return JSON_FAIL;
     if (j->state == WANT_KEY || j->state == WANT_KEY_OR_END)
-        return read_key(j);
-    return read_value(j);
+        return json_read_key(j);
+    return json_read_value(j);
 }
 
 bool json_want(struct json *j, enum json_type type, const char *what)

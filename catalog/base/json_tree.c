@@ -10,7 +10,7 @@ struct nest {
     unsigned depth;
 };
 
-static bool keep(struct json *j, struct bytes *text)
+static bool json_tree_keep(struct json *j, struct bytes *text)
 {
     char *copy = arena_copy(j->arena, j->text.at, j->text.len);
     *text = (struct bytes){(const uint8_t *)copy, j->text.len};
@@ -20,12 +20,13 @@ static bool keep(struct json *j, struct bytes *text)
 }
 
 /* The value whose first token was just read; NULL without memory. */
-static struct json_value *value_of(struct json *j, const char *key)
+static struct json_value *json_tree_value_of(struct json *j, const char *key)
 {
     struct json_value *v = arena_alloc(j->arena, sizeof(*v));
     if (!v)
         error_memory(j->err);
-    if (!v || ((j->type == JSON_STRING || j->type == JSON_NUMBER) && !keep(j, &v->text)))
+    if (!v || ((j->type == JSON_STRING || j->type == JSON_NUMBER) &&
+               !json_tree_keep(j, &v->text)))
         return NULL;
     v->type = j->type;
     v->key = key;
@@ -60,10 +61,10 @@ const struct json_value *json_tree(struct bytes text, struct arena *arena,
         if (type == JSON_OBJECT_END || type == JSON_ARRAY_END) {
             nest.depth -= nest.depth > 0;
         } else if (type == JSON_KEY) {
-            if (!keep(&j, &key))
+            if (!json_tree_keep(&j, &key))
                 return NULL;
         } else {
-            struct json_value *v = value_of(&j, (const char *)key.at);
+            struct json_value *v = json_tree_value_of(&j, (const char *)key.at);
             if (!v)
                 return NULL;
             key.at = NULL;

@@ -15,8 +15,8 @@
 #define SEED_SHAPE UINT64_C(0xE7037ED1A0B428DB)
 
 /* Where the child of `parent` for a component is in the index, or would be. */
-static uint32_t *find(const struct module_tree *t, uint32_t parent, const char *name,
-                      size_t len)
+static uint32_t *module_tree_find(const struct module_tree *t, uint32_t parent,
+                                  const char *name, size_t len)
 {
     size_t mask = t->index_space - 1;
     size_t i = hash_bytes(name, len, hash_seed() + parent * SEED_DTYPE) & mask;
@@ -36,11 +36,11 @@ static bool grow_index(struct module_tree *t)
     t->index_space *= t->index ? 2 : 1;
     t->index = calloc(t->index_space, sizeof(*t->index));
     for (uint32_t i = 1; t->index && i < t->count; i++)
-        *find(t, t->nodes[i].parent, t->nodes[i].name, t->nodes[i].len) = i;
+        *module_tree_find(t, t->nodes[i].parent, t->nodes[i].name, t->nodes[i].len) = i;
     return t->index != NULL;
 }
 
-static bool grow(struct module_tree *t)
+static bool module_tree_grow(struct module_tree *t)
 {
     struct module *nodes = list_grow(t->nodes, t->count, &t->space, sizeof(*nodes));
     t->nodes = nodes ? nodes : t->nodes;
@@ -130,7 +130,8 @@ static uint32_t add_kind(struct module_tree *t, const char *dtype, const char *s
 
 /* The position of a kind; 0 without memory. Models have few, and the next tensor's is often the one of
  * the last. */
-static uint32_t kind_of(struct module_tree *t, const char *dtype, const char *shape)
+static uint32_t module_tree_kind_of(struct module_tree *t, const char *dtype,
+                                    const char *shape)
 {
     uint32_t *near = t->borrows ? &t->kind_near[(uintptr_t)shape / 16 % MODULE_KINDS_NEAR]
                                 : &t->kind_last;
@@ -180,7 +181,9 @@ static uint32_t node_of(struct module_tree *t, const char *name, size_t len)
                                 ? memchr(name + begin, t->separator, len - begin)
                                 : NULL;
         size_t end = found ? (size_t)(found - name) : len;
-        uint32_t *child = grow(t) ? find(t, node, name + begin, end - begin) : NULL;
+        uint32_t *child = module_tree_grow(t)
+                              ? module_tree_find(t, node, name + begin, end - begin)
+                              : NULL;
         if (child && !*child && !own) {
             from = begin;
             own = arena_copy(&t->arena, name + begin, len - begin);
@@ -203,7 +206,7 @@ bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
                      const char *shape, uint64_t parameters, uint64_t nbytes)
 {
     size_t len = strlen(name);
-    uint32_t kind = kind_of(t, dtype, shape);
+    uint32_t kind = module_tree_kind_of(t, dtype, shape);
     uint32_t node = kind && len < MODULE_NAME_BYTES ? node_of(t, name, len) : 0;
     text_reset(&t->last);
     if (!node || !text_add(&t->last, name, len))
@@ -218,7 +221,7 @@ bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
 
 /* Children are after their parents, so one walk back adds everything up. The order of
  * children does not count in the hash: files may hold two layers in different order. */
-static void add_up(struct module_tree *t)
+static void module_tree_add_up(struct module_tree *t)
 {
     for (uint32_t i = t->count; i-- > 1;) {
         struct module *m = &t->nodes[i], *parent = &t->nodes[m->parent];
@@ -299,7 +302,7 @@ static bool fold(struct folding *f, uint32_t at)
 }
 
 /* The number in the name of a node that has one. */
-static uint64_t number_of(const struct module *m)
+static uint64_t module_tree_number_of(const struct module *m)
 {
     size_t begin, end;
     uint64_t number = 0;
@@ -342,9 +345,9 @@ static bool label_group(const struct module_tree *t, const struct module *m,
     size_t count = 0, begin, end;
     if (!numbers)
         return false;
-    numbers[count++] = number_of(m);
+    numbers[count++] = module_tree_number_of(m);
     for (uint32_t i = m->like; i; i = t->nodes[i].like)
-        numbers[count++] = number_of(&t->nodes[i]);
+        numbers[count++] = module_tree_number_of(&t->nodes[i]);
     qsort(numbers, count, sizeof(*numbers), compare_numbers);
     find_number(m->name, m->len, &begin, &end);
     text_add(label, m->name, begin);
@@ -377,7 +380,7 @@ bool module_tree_finish(struct module_tree *t)
 {
     struct folding f = {.tree = t};
     bool good = true;
-    add_up(t);
+    module_tree_add_up(t);
     for (uint32_t i = 1; i < t->count && good; i++)
         good = fold(&f, i);
     strmap_release(&f.groups);
@@ -394,7 +397,8 @@ uint32_t module_tree_shown(const struct module_tree *t, const char *name)
     uint32_t node = 0;
     for (unsigned depth = 0; depth < MODULE_DEPTH; depth++) {
         const char *found = depth + 1 < MODULE_DEPTH ? strchr(name, t->separator) : NULL;
-        node = *find(t, node, name, found ? (size_t)(found - name) : strlen(name));
+        node = *module_tree_find(t, node, name,
+                                 found ? (size_t)(found - name) : strlen(name));
         if (node && t->nodes[node].folded)
             node = t->nodes[node].leader;
         if (!node || !found)
@@ -432,7 +436,7 @@ static uint32_t only_child(const struct module_tree *t, const struct module *m)
 }
 
 /* The node and, while it has nothing but one child, that child with it. */
-static uint32_t join(struct walk *w, uint32_t node)
+static uint32_t module_tree_join(struct walk *w, uint32_t node)
 {
     const struct module_tree *t = w->tree;
     text_reset(&w->label);
@@ -447,7 +451,7 @@ static uint32_t join(struct walk *w, uint32_t node)
 }
 
 /* Go to the next node in `*visit`; false at the end. */
-static bool step(struct walk *w, struct module_visit *visit)
+static bool module_tree_step(struct walk *w, struct module_visit *visit)
 {
     const struct module_tree *t = w->tree;
     while (w->depth > 0 && !w->at[w->depth])
@@ -458,7 +462,7 @@ static bool step(struct walk *w, struct module_visit *visit)
     uint32_t node = w->at[depth];
     w->at[depth] = skip_folded(t, t->nodes[node].next);
     w->rail[depth - 1] = w->at[depth] != 0;
-    node = join(w, node);
+    node = module_tree_join(w, node);
     w->path.len = w->path_end[depth - 1];
     if (depth > 1)
         text_addc(&w->path, t->separator);
@@ -487,7 +491,7 @@ bool module_tree_modules(struct module_tree *t,
     struct walk w = {.tree = t, .depth = 1, .apart = true};
     struct module_visit visit;
     w.at[1] = skip_folded(t, t->nodes[0].first);
-    while (step(&w, &visit))
+    while (module_tree_step(&w, &visit))
         if (t->nodes[visit.node].first)
             see(context, &visit, &t->nodes[visit.node]);
     return walk_end(&w);
@@ -499,7 +503,7 @@ bool module_tree_visit(struct module_tree *t,
     struct walk w = {.tree = t, .depth = 1};
     struct module_visit visit;
     w.at[1] = skip_folded(t, t->nodes[0].first);
-    while (step(&w, &visit))
+    while (module_tree_step(&w, &visit))
         see(context, &visit);
     return walk_end(&w);
 }

@@ -6,19 +6,19 @@
 #include "catalog/base/search.h"
 
 /* Of an element: its name, the first that it has. */
-static const char *name_of(const void *element)
+static const char *names_name_of(const void *element)
 {
     return *(const char *const *)element;
 }
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(name_of(a), name_of(b));
+    return strcmp(names_name_of(a), names_name_of(b));
 }
 
-static int compare(const void *name, const void *element)
+static int names_compare(const void *name, const void *element)
 {
-    return strcmp(name, name_of(element));
+    return strcmp(name, names_name_of(element));
 }
 
 uint64_t names_from(const char *const *names, uint64_t count, const char *name)
@@ -40,7 +40,7 @@ void names_sort(const char **names, uint64_t count)
 
 void *named_find(const void *list, uint64_t count, size_t size, const char *name)
 {
-    return count ? bsearch(name, list, (size_t)count, size, compare) : NULL;
+    return count ? bsearch(name, list, (size_t)count, size, names_compare) : NULL;
 }
 
 void named_sort(void *list, uint64_t count, size_t size)

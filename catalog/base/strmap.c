@@ -48,8 +48,8 @@ struct hash_key hash_key(const void *bytes, size_t len)
         {(uint32_t)hash.low64, (uint32_t)(hash.low64 >> 32), (uint32_t)hash.high64}};
 }
 
-static struct strmap_entry *find(const struct strmap *m, const char *key, size_t len,
-                                 uint64_t hash)
+static struct strmap_entry *strmap_find(const struct strmap *m, const char *key,
+                                        size_t len, uint64_t hash)
 {
     size_t mask = m->space - 1;
     for (size_t i = hash & mask;; i = (i + 1) & mask) {
@@ -70,7 +70,7 @@ static bool resize(struct strmap *m, size_t space)
     for (size_t i = 0; i < m->space; i++) {
         const struct strmap_entry *e = &m->slots[i];
         if (e->key)
-            *find(&larger, e->key, e->len, e->hash) = *e;
+            *strmap_find(&larger, e->key, e->len, e->hash) = *e;
     }
     free(m->slots);
     *m = larger;
@@ -85,15 +85,15 @@ bool strmap_reserve(struct strmap *m, size_t keys)
     return space <= m->space || resize(m, space);
 }
 
-static struct strmap_entry *add(struct strmap *m, const char *key, size_t len,
-                                bool *added)
+static struct strmap_entry *strmap_add_key(struct strmap *m, const char *key, size_t len,
+                                           bool *added)
 {
     if (!m->seed)
         m->seed = hash_seed();
     if ((m->count + 1) * 4 > m->space * 3 && !resize(m, m->space ? m->space * 2 : 64))
         return NULL;
     uint64_t hash = hash_bytes(key, len, m->seed);
-    struct strmap_entry *e = find(m, key, len, hash);
+    struct strmap_entry *e = strmap_find(m, key, len, hash);
     *added = !e->key;
     if (*added) {
         *e = (struct strmap_entry){key, len, hash, 0};
@@ -104,14 +104,14 @@ static struct strmap_entry *add(struct strmap *m, const char *key, size_t len,
 
 uint64_t *strmap_add(struct strmap *m, const char *key, size_t len, bool *added)
 {
-    struct strmap_entry *e = add(m, key, len, added);
+    struct strmap_entry *e = strmap_add_key(m, key, len, added);
     return e ? &e->value : NULL;
 }
 
 uint64_t *strmap_keep(struct strmap *m, struct arena *arena, const char *key, size_t len,
                       const char **kept, bool *added)
 {
-    struct strmap_entry *e = add(m, key, len, added);
+    struct strmap_entry *e = strmap_add_key(m, key, len, added);
     if (e && *added && !(e->key = arena_copy(arena, key, len))) {
         m->count--; /* the slot is free again */
         return NULL;
@@ -125,7 +125,7 @@ uint64_t *strmap_get(const struct strmap *m, const char *key, size_t len)
 {
     if (!m->space)
         return NULL;
-    struct strmap_entry *e = find(m, key, len, hash_bytes(key, len, m->seed));
+    struct strmap_entry *e = strmap_find(m, key, len, hash_bytes(key, len, m->seed));
     return e->key ? &e->value : NULL;
 }
 

@@ -53,7 +53,7 @@ static bool find_desk(const struct team *t, unsigned most, unsigned *desk)
     return false;
 }
 
-static struct task begin(struct team *t)
+static struct task team_begin(struct team *t)
 {
     struct task task = {.job = open_job(t)};
     struct team_job *j = task.job;
@@ -68,7 +68,7 @@ static struct task begin(struct team *t)
 }
 
 /* Lets go of the lock meanwhile. */
-static void run(struct team *t, struct task task)
+static void team_run(struct team *t, struct task task)
 {
     struct team_job *j = task.job;
     pthread_mutex_unlock(&t->lock);
@@ -82,7 +82,7 @@ static void run(struct team *t, struct task task)
         pthread_cond_signal(&t->done);
 }
 
-static void leave(struct team *t, struct team_job *job)
+static void team_leave(struct team *t, struct team_job *job)
 {
     struct team_job **at = &t->first;
     while (*at != job)
@@ -102,9 +102,9 @@ static void thread_main(void *argument)
     struct team *t = argument;
     pthread_mutex_lock(&t->lock);
     while (!t->ends) {
-        struct task task = begin(t);
+        struct task task = team_begin(t);
         if (task.job)
-            run(t, task);
+            team_run(t, task);
         else
             pthread_cond_wait(&t->work, &t->lock);
     }
@@ -153,9 +153,9 @@ void team_add(struct team *t, struct team_job *job)
 static void wait_for(struct team *t, const struct team_job *job)
 {
     while (job->begun < job->count || job->active) {
-        struct task task = begin(t);
+        struct task task = team_begin(t);
         if (task.job)
-            run(t, task);
+            team_run(t, task);
         else
             pthread_cond_wait(&t->done, &t->lock);
     }
@@ -165,7 +165,7 @@ void team_finish(struct team *t, struct team_job *job)
 {
     pthread_mutex_lock(&t->lock);
     wait_for(t, job);
-    leave(t, job);
+    team_leave(t, job);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -175,6 +175,6 @@ void team_drop(struct team *t, struct team_job *job)
     job->begun = job->count;
     while (job->active)
         pthread_cond_wait(&t->done, &t->lock);
-    leave(t, job);
+    team_leave(t, job);
     pthread_mutex_unlock(&t->lock);
 }

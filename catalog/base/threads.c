@@ -28,7 +28,7 @@ unsigned threads_cores(void)
     return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
 }
 
-static void *enter(void *argument)
+static void *threads_enter(void *argument)
 {
     struct threads *t = argument;
     t->run(t->argument);
@@ -50,7 +50,7 @@ struct threads *threads_start(unsigned count, void (*run)(void *), void *argumen
     pthread_sigmask(SIG_BLOCK, &all, &old);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     while (t->count < count && t->count < THREADS_MAX &&
-           pthread_create(&t->id[t->count], &attr, enter, t) == 0)
+           pthread_create(&t->id[t->count], &attr, threads_enter, t) == 0)
         t->count++;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attr);

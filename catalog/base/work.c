@@ -177,7 +177,7 @@ static void make_some(void *argument)
         handoff_stop(r->handoff);
 }
 
-static enum status fail(struct running *r, struct error *err)
+static enum status work_fail(struct running *r, struct error *err)
 {
     return atomic_load(&r->stopped)
                ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
@@ -190,7 +190,7 @@ static enum status take_all(struct running *r, struct error *err)
     for (uint64_t i = 0; i < w->count && err->status == OK; i++) {
         void *thing = handoff_take(r->handoff);
         if (!thing)
-            return fail(r, err);
+            return work_fail(r, err);
         w->take(w->context, i, thing, err);
         w->drop(thing);
     }
@@ -205,7 +205,7 @@ static enum status run_alone(struct running *r, struct error *err)
         uint64_t bytes;
         void *thing = is_stopped(r) ? NULL : w->make(w->context, i, &bytes);
         if (!thing)
-            return fail(r, err);
+            return work_fail(r, err);
         w->take(w->context, i, thing, err);
         w->drop(thing);
     }

@@ -41,8 +41,8 @@ static const struct source_ops append_ops = {.read_at = append_read,
                                              .close = append_close};
 
 /* "4096,520,deflate:2048+swap:8" */
-static bool parse(const char *argument, uint64_t *offset, uint64_t *len,
-                  char chain[CODEC_STEP_BYTES])
+static bool append_parse(const char *argument, uint64_t *offset, uint64_t *len,
+                         char chain[CODEC_STEP_BYTES])
 {
     char number[24];
     uint64_t *const numbers[] = {offset, len};
@@ -68,7 +68,7 @@ static enum status append_open(struct source *inner, const char *argument,
     char chain[CODEC_STEP_BYTES];
     uint64_t offset, len, size;
     struct append_source *s;
-    if (!parse(argument, &offset, &len, chain) || offset > inner->size ||
+    if (!append_parse(argument, &offset, &len, chain) || offset > inner->size ||
         len > inner->size - offset)
         return codec_bad_argument(inner, "append", argument, err);
     if (!(s = calloc(1, sizeof(*s))))

@@ -32,7 +32,7 @@ struct bitshuffled {
     enum compressor compressor;
 };
 
-static bool take_number(const char **at, uint64_t most, uint64_t *out)
+static bool bitshuffle_take_number(const char **at, uint64_t most, uint64_t *out)
 {
     char *end;
     if (**at < '0' || **at > '9')
@@ -44,9 +44,10 @@ static bool take_number(const char **at, uint64_t most, uint64_t *out)
 
 static bool parse_bitshuffled(const char *at, struct bitshuffled *b)
 {
-    if (!take_number(&at, UINT64_MAX - 1, &b->size) || *at++ != ',' ||
-        !take_number(&at, ELEMENT_BYTES, &b->element) || !b->element || *at++ != ',' ||
-        !take_number(&at, UINT32_MAX, &b->block) || b->block % 8)
+    if (!bitshuffle_take_number(&at, UINT64_MAX - 1, &b->size) || *at++ != ',' ||
+        !bitshuffle_take_number(&at, ELEMENT_BYTES, &b->element) || !b->element ||
+        *at++ != ',' || !bitshuffle_take_number(&at, UINT32_MAX, &b->block) ||
+        b->block % 8)
         return false;
     if (!b->block) {
         b->block = BLOCK_TARGET / b->element / 8 * 8;
@@ -148,7 +149,7 @@ static enum status unpack_blocks(struct unpacking *u, uint8_t *out)
 }
 
 /* The head of compressed blocks says their size, too. */
-static enum status read_head(struct unpacking *u, struct bitshuffled *b)
+static enum status bitshuffle_read_head(struct unpacking *u, struct bitshuffled *b)
 {
     if (u->end - u->at < HEADER_BYTES)
         return codec_corrupt(u->step, u->err, "is too short for its head");
@@ -172,7 +173,7 @@ static enum status bitshuffle_decode(const struct codec_step *step, struct bytes
     if (!parse_bitshuffled(step->argument, &b))
         return codec_corrupt(step, err, "bad argument");
     *made = (size_t)b.size;
-    if (b.compressor != AS_IT_IS && read_head(&u, &b) != OK)
+    if (b.compressor != AS_IT_IS && bitshuffle_read_head(&u, &b) != OK)
         return err->status;
     if (b.size > room || !b.size)
         return OK;

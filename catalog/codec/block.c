@@ -75,7 +75,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static enum status no_memory(struct run *r, uint64_t bytes)
+static enum status block_no_memory(struct run *r, uint64_t bytes)
 {
     return error_set(r->err, ERR_MEMORY, r->step.name, r->step.offset,
                      "%s: no memory for %llu decoded bytes", r->step.codec,
@@ -117,7 +117,7 @@ static enum status reserve(struct run *r, uint64_t room)
     s->len = 0;
     s->at = room <= SIZE_MAX ? pages_alloc((size_t)room) : NULL;
     if (!s->at)
-        return no_memory(r, room);
+        return block_no_memory(r, room);
     s->len = (size_t)room;
     return OK;
 }

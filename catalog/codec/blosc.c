@@ -80,7 +80,8 @@ struct settings {
 };
 
 /* The number before the next comma or the end. */
-static bool take_number(const char **at, unsigned least, unsigned most, unsigned *out)
+static bool blosc_take_number(const char **at, unsigned least, unsigned most,
+                              unsigned *out)
 {
     char *end;
     if (**at < '0' || **at > '9')
@@ -102,8 +103,9 @@ static bool read_settings(const char *argument, struct settings *out)
     memcpy(out->codec, argument, len);
     out->codec[len] = '\0';
     const char *at = argument + len + 1;
-    return take_number(&at, 0, 9, &out->level) && take_number(&at, 0, 2, &out->shuffle) &&
-           take_number(&at, 1, 255, &out->width) && !*at && at[-1] != ',';
+    return blosc_take_number(&at, 0, 9, &out->level) &&
+           blosc_take_number(&at, 0, 2, &out->shuffle) &&
+           blosc_take_number(&at, 1, 255, &out->width) && !*at && at[-1] != ',';
 }
 
 static bool blosc_bound(const char *argument, uint64_t in, uint64_t *most)

@@ -2,7 +2,7 @@
 
 #include "catalog/codec/codec.h"
 
-static bool parse(const char *argument, uint64_t *at, uint64_t *len)
+static bool cut_parse(const char *argument, uint64_t *at, uint64_t *len)
 {
     char first[CODEC_STEP_BYTES];
     const char *comma = strchr(argument, ',');
@@ -17,7 +17,7 @@ static enum status cut_open(struct source *inner, const char *argument,
                             struct source **out, struct error *err)
 {
     uint64_t at, len;
-    if (!parse(argument, &at, &len))
+    if (!cut_parse(argument, &at, &len))
         return codec_bad_argument(inner, "cut", argument, err);
     if (at > inner->size || len > inner->size - at) {
         error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,

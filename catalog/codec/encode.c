@@ -35,8 +35,8 @@ static enum status run_step(struct encoder_step *s, struct bytes in, uint8_t *ou
 
 /* Nothing at all is encoded, so that bad settings and absent libraries show before the first file
  * is made. */
-static enum status add_step(struct encoder *e, const char *chain, const char *name,
-                            const char *argument, struct error *err)
+static enum status encode_add_step(struct encoder *e, const char *chain, const char *name,
+                                   const char *argument, struct error *err)
 {
     struct encoder_step *s = &e->steps[e->count];
     const struct codec *codec = codec_find(name);
@@ -67,7 +67,7 @@ enum status encoder_open(const char *chain, struct encoder **out, struct error *
     if (!e)
         return error_memory(err);
     while (err->status == OK && codec_chain_next(&rest, name, &argument))
-        add_step(e, chain, name, argument, err);
+        encode_add_step(e, chain, name, argument, err);
     if (err->status == OK)
         *out = e;
     else
@@ -87,7 +87,7 @@ void encoder_close(struct encoder *e)
     free(e);
 }
 
-static bool make_room(struct encoder *e, unsigned room, uint64_t bytes)
+static bool encode_make_room(struct encoder *e, unsigned room, uint64_t bytes)
 {
     if (bytes <= e->rooms[room].space)
         return true;
@@ -105,7 +105,8 @@ enum status encoder_run(struct encoder *e, struct bytes in, struct bytes *out,
         struct encoder_step *s = &e->steps[i];
         uint64_t bound;
         size_t made = 0;
-        if (!s->codec->bound(s->text, out->len, &bound) || !make_room(e, i % 2, bound))
+        if (!s->codec->bound(s->text, out->len, &bound) ||
+            !encode_make_room(e, i % 2, bound))
             return error_memory(err);
         if (run_step(s, *out, e->rooms[i % 2].at, (size_t)bound, &made, err) != OK)
             return err->status;

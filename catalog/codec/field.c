@@ -24,8 +24,8 @@ struct field_source {
     size_t count, space;
 };
 
-static enum status add_run(struct field_source *s, const struct message_field *f,
-                           struct error *err)
+static enum status field_add_run(struct field_source *s, const struct message_field *f,
+                                 struct error *err)
 {
     if (!f->len)
         return OK;
@@ -46,7 +46,7 @@ static enum status find_runs(struct field_source *s, uint64_t number, struct err
     struct message m = message_over(s->inner);
     struct message_field f;
     while (message_next(&m, &f, err) == OK && f.number)
-        if (f.number == number && add_run(s, &f, err) != OK)
+        if (f.number == number && field_add_run(s, &f, err) != OK)
             break;
     return err->status;
 }

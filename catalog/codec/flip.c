@@ -37,7 +37,7 @@ static void flip_close(struct source *base)
 
 static const struct source_ops flip_ops = {.read_at = flip_read, .close = flip_close};
 
-static bool parse(const char *argument, uint64_t *width, uint64_t *byte)
+static bool flip_parse(const char *argument, uint64_t *width, uint64_t *byte)
 {
     char first[CODEC_STEP_BYTES];
     const char *comma = strchr(argument, ',');
@@ -53,7 +53,7 @@ static enum status flip_open(struct source *inner, const char *argument,
                              struct source **out, struct error *err)
 {
     uint64_t width, byte;
-    if (!parse(argument, &width, &byte))
+    if (!flip_parse(argument, &width, &byte))
         return codec_bad_argument(inner, "flip", argument, err);
     struct flip_source *s = calloc(1, sizeof(*s));
     if (!s)

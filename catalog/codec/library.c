@@ -35,7 +35,7 @@ static void keep_why(struct library *l)
         snprintf(l->why, sizeof(l->why), "%s", why);
 }
 
-static bool load(struct library *l)
+static bool library_load(struct library *l)
 {
     void *handle = NULL;
     l->why[0] = '\0';
@@ -60,7 +60,7 @@ static const void *library_of(struct library *l, const struct codec_step *step,
     pthread_mutex_lock(&lock);
     const time_t now = time(NULL);
     if (!l->loaded && l->tried != now) {
-        l->loaded = load(l);
+        l->loaded = library_load(l);
         l->tried = now;
     }
     bool loaded = l->loaded;

@@ -18,7 +18,7 @@ struct lists_source {
 };
 
 /* A number of up to three digits, and what ends it. */
-static bool take_number(const char **at, const char *ends, unsigned *out)
+static bool lists_take_number(const char **at, const char *ends, unsigned *out)
 {
     const size_t len = strspn(*at, "0123456789");
     if (!len || len > 3 || !strchr(ends, (*at)[len]))
@@ -30,11 +30,11 @@ static bool take_number(const char **at, const char *ends, unsigned *out)
 }
 
 /* The chain that makes one list of the message; false: no such argument. Moves *at on. */
-static bool chain_of(const char **at, char chain[CODEC_STEP_BYTES])
+static bool lists_chain_of(const char **at, char chain[CODEC_STEP_BYTES])
 {
     unsigned outer, field, width;
-    if (!take_number(at, ".", &outer) || !take_number(at, ".", &field) ||
-        !take_number(at, ",", &width))
+    if (!lists_take_number(at, ".", &outer) || !lists_take_number(at, ".", &field) ||
+        !lists_take_number(at, ",", &width))
         return false;
     snprintf(chain, CODEC_STEP_BYTES,
              width ? "field:%u|field:%u|varints:%u" : "field:%u|field:%u", outer, field,
@@ -90,7 +90,7 @@ static enum status lists_open(struct source *inner, const char *argument,
     s->base = (struct source){&lists_ops, 0, inner->name, false};
     s->inner = inner;
     for (const char *at = argument; *at;)
-        if (!chain_of(&at, chain)) {
+        if (!lists_chain_of(&at, chain)) {
             free(s->bytes);
             free(s);
             return codec_bad_argument(inner, "lists", argument, err);

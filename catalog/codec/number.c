@@ -224,7 +224,7 @@ static const struct word *take_word(const char **at)
     return NULL;
 }
 
-static bool take_number(const char **at, double *value)
+static bool number_take_number(const char **at, double *value)
 {
     char *end;
     *value = strtod(*at, &end);
@@ -254,8 +254,8 @@ static bool delta_parse(const char *argument, struct filter *f)
 
 static bool fixedscaleoffset_parse(const char *argument, struct filter *f)
 {
-    return take_number(&argument, &f->scale) && take_number(&argument, &f->offset) &&
-           take_words(argument, f);
+    return number_take_number(&argument, &f->scale) &&
+           number_take_number(&argument, &f->offset) && take_words(argument, f);
 }
 
 /* --- filters: on one tile, where `last` is what they keep for the next one ---------------- */
@@ -371,10 +371,10 @@ static enum status broken_element(const struct codec_step *step, const struct fi
                          f->from->bytes);
 }
 
-static void run(const struct filter *f,
-                void (*do_tile)(const struct filter *, const uint8_t *, size_t, uint8_t *,
-                                union last *),
-                struct bytes in, uint8_t *out)
+static void number_run(const struct filter *f,
+                       void (*do_tile)(const struct filter *, const uint8_t *, size_t,
+                                       uint8_t *, union last *),
+                       struct bytes in, uint8_t *out)
 {
     size_t count = in.len / f->from->bytes;
     /* Nothing added to -0 is changed; as an integer it is taken for none. */
@@ -404,7 +404,7 @@ static void run(const struct filter *f,
             return broken_element(step, &f, in.len, err);                                \
         *made = in.len / f.from->bytes * f.to->bytes;                                    \
         if (*made <= room)                                                               \
-            run(&f, x##_tile, in, out);                                                  \
+            number_run(&f, x##_tile, in, out);                                           \
         return OK;                                                                       \
     }                                                                                    \
     const struct codec codec_##x = {                                                     \

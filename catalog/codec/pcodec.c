@@ -39,7 +39,7 @@ struct pco {
 
 /* --- the head ------------------------------------------------------------------------------- */
 
-static pco_fault read_head(struct pco *p)
+static pco_fault pcodec_read_head(struct pco *p)
 {
     struct pco_bits *b = &p->bits;
     p->uniform = 0;
@@ -140,7 +140,7 @@ static pco_fault read_delta(struct pco *p)
     return p->delta.states || p->major < 3 ? NULL : "differences of order 0";
 }
 
-static void lay_out(struct pco *p)
+static void pcodec_lay_out(struct pco *p)
 {
     const bool dict = p->mode.kind == PCO_DICT;
     p->used[DELTA] = p->delta.kind == PCO_LOOKBACK;
@@ -160,7 +160,7 @@ static void lay_out(struct pco *p)
 static pco_fault read_tables(struct pco *p)
 {
     pco_fault fault = NULL;
-    lay_out(p);
+    pcodec_lay_out(p);
     for (unsigned i = 0; i < SEQUENCES && !fault; i++)
         if (p->used[i])
             fault = pco_read_bins(&p->latents[i], p->numbers, p->weight, &p->bits);
@@ -187,7 +187,7 @@ static pco_fault read_sequence(struct pco *p, enum sequence which, unsigned stor
     return pco_read_batch(l, p->latents[DELTA].value, stored, count, &p->bits);
 }
 
-static pco_fault read_numbers(struct pco *p, uint8_t *out)
+static pco_fault pcodec_read_numbers(struct pco *p, uint8_t *out)
 {
     pco_fault fault = NULL;
     uint64_t left = p->numbers;
@@ -231,24 +231,25 @@ static enum status check_window(struct pco *p, struct error *err)
                      p->delta.window, PCO_WINDOW_LOG);
 }
 
-static enum status fail(const struct pco *p, pco_fault fault, struct error *err)
+static enum status pcodec_fail(const struct pco *p, pco_fault fault, struct error *err)
 {
     return codec_corrupt(p->step, err, "%s (byte %llu)", fault,
                          (unsigned long long)(p->bits.at / 8));
 }
 
 /* The next chunk into `out`; *made 0: there is none, above `room`: it does not fit. */
-static enum status read_chunk(struct pco *p, uint8_t *out, size_t room, size_t *made,
-                              struct error *err)
+static enum status pcodec_read_chunk(struct pco *p, uint8_t *out, size_t room,
+                                     size_t *made, struct error *err)
 {
     uint8_t byte = (uint8_t)pco_take(&p->bits, 8);
     *made = 0;
     if (pco_over(&p->bits))
-        return fail(p, "ends without the byte that ends it", err);
+        return pcodec_fail(p, "ends without the byte that ends it", err);
     if (!byte)
         return OK;
     if (!pco_type_find(byte, &p->type) || (p->uniform && byte != p->uniform))
-        return fail(p, "numbers of a type that is not known, or not the file's", err);
+        return pcodec_fail(p, "numbers of a type that is not known, or not the file's",
+                           err);
     p->numbers = pco_take(&p->bits, 24) + 1;
     *made = (size_t)p->numbers * (p->type.width / 8);
     if (*made > room)
@@ -261,8 +262,8 @@ static enum status read_chunk(struct pco *p, uint8_t *out, size_t room, size_t *
     if (!fault)
         fault = read_tables(p);
     if (!fault)
-        fault = read_numbers(p, out);
-    return fault ? fail(p, fault, err) : OK;
+        fault = pcodec_read_numbers(p, out);
+    return fault ? pcodec_fail(p, fault, err) : OK;
 }
 
 static enum status pcodec_decode(const struct codec_step *step, struct bytes in,
@@ -277,14 +278,14 @@ static enum status pcodec_decode(const struct codec_step *step, struct bytes in,
     p->step = step;
     p->bits = (struct pco_bits){.in = in};
     size_t some = 1;
-    pco_fault fault = read_head(p);
+    pco_fault fault = pcodec_read_head(p);
     *made = 0;
     if (fault)
-        return fail(p, fault, err);
+        return pcodec_fail(p, fault, err);
     if (check_known(p, err) != OK)
         return err->status;
     while (some && *made <= room) {
-        if (read_chunk(p, out + *made, room - *made, &some, err) != OK)
+        if (pcodec_read_chunk(p, out + *made, room - *made, &some, err) != OK)
             return err->status;
         *made = some > room - *made ? room + 1 : *made + some;
     }

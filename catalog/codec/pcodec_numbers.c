@@ -49,7 +49,7 @@ static inline uint64_t ordered(const struct pco_type *type, uint64_t place)
     return place ^ (middle | (~positive & (middle - 1)));
 }
 
-static inline uint64_t place_of(const struct pco_type *type, uint64_t bits)
+static inline uint64_t pcodec_numbers_place_of(const struct pco_type *type, uint64_t bits)
 {
     const uint64_t middle = middle_of(type);
     return bits & middle ? pco_low(~bits, type->width) : bits ^ middle;
@@ -119,7 +119,8 @@ static void join_multiples(const struct pco_mode *m, const struct pco_type *type
         uint64_t number = type->width == 64   ? multiple_64(first[i], base)
                           : type->width == 32 ? multiple_32(first[i], base)
                                               : multiple_16(half, first[i], base);
-        first[i] = pco_low(place_of(type, number) + (second[i] ^ middle), type->width);
+        first[i] = pco_low(pcodec_numbers_place_of(type, number) + (second[i] ^ middle),
+                           type->width);
     }
 }
 

@@ -33,7 +33,7 @@ static const struct {
 };
 
 /* "8388608/3/0/2": up to four numbers; how many. 0: something else. */
-static unsigned read_numbers(char *text, uint64_t numbers[4])
+static unsigned rawlzma_read_numbers(char *text, uint64_t numbers[4])
 {
     unsigned count = 0;
     for (char *end; text; text = end) {
@@ -85,7 +85,7 @@ static bool add_branch(struct filters *f, const char *name, uint64_t start)
 }
 
 /* "lzma2=8388608" */
-static bool add_filter(struct filters *f, char *text)
+static bool rawlzma_add_filter(struct filters *f, char *text)
 {
     uint64_t numbers[4] = {0};
     char *equals = strchr(text, '=');
@@ -94,7 +94,7 @@ static bool add_filter(struct filters *f, char *text)
     if (f->count == LZMA_FILTERS_MAX || !equals)
         return false;
     *equals = '\0';
-    unsigned count = read_numbers(equals + 1, numbers);
+    unsigned count = rawlzma_read_numbers(equals + 1, numbers);
     if (strcmp(text, "lzma1") == 0)
         return count == 4 && add_lzma(f, LZMA_FILTER_LZMA1, numbers);
     if (strcmp(text, "lzma2") == 0)
@@ -104,7 +104,8 @@ static bool add_filter(struct filters *f, char *text)
     return count == 1 && add_branch(f, text, numbers[0]);
 }
 
-static bool parse(const char *argument, struct codec_size *size, struct filters *f)
+static bool rawlzma_parse(const char *argument, struct codec_size *size,
+                          struct filters *f)
 {
     char text[CODEC_STEP_BYTES];
     size_t len = strlen(argument);
@@ -122,7 +123,7 @@ static bool parse(const char *argument, struct codec_size *size, struct filters 
         end = strchr(at, ',');
         if (end)
             *end++ = '\0';
-        if (!add_filter(f, at))
+        if (!rawlzma_add_filter(f, at))
             return false;
     }
     f->list[f->count].id = LZMA_VLI_UNKNOWN;
@@ -133,7 +134,7 @@ static bool rawlzma_size(const char *argument, uint64_t in, struct codec_size *s
 {
     struct filters f;
     (void)in;
-    return parse(argument, size, &f);
+    return rawlzma_parse(argument, size, &f);
 }
 
 /* No dictionary need be larger than what comes out; a larger one that is stated costs nothing. */
@@ -161,7 +162,7 @@ static enum status rawlzma_decode(const struct codec_step *step, struct bytes in
     struct filters f;
     if (!lib)
         return err->status;
-    if (!parse(step->argument, &size, &f))
+    if (!rawlzma_parse(step->argument, &size, &f))
         return codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
     bound_dictionary(&f, room);
     const bool may_end = f.unmarked && room >= size.most; /* where the room is filled */

@@ -30,7 +30,7 @@ bool snappy_length(struct bytes block, uint64_t *len)
 }
 
 /* Little-endian number of 1 to 4 bytes. */
-static uint32_t take_number(struct cursor *c, unsigned width)
+static uint32_t snappy_take_number(struct cursor *c, unsigned width)
 {
     uint32_t value = 0;
     for (unsigned i = 0; i < width; i++)
@@ -46,7 +46,7 @@ static bool put_literal(struct cursor *c, uint8_t tag, struct output *o)
 {
     uint64_t len = tag >> 2;
     if (len >= 60)
-        len = take_number(c, (unsigned)len - 59);
+        len = snappy_take_number(c, (unsigned)len - 59);
     struct bytes literal = cursor_take(c, len + 1);
     if (!literal.at || literal.len > (size_t)(o->end - o->at))
         return false;
@@ -63,7 +63,7 @@ static bool put_copy(struct cursor *c, uint8_t tag, struct output *o)
         len = (size_t)(tag >> 2 & 7) + 4;
         back = (size_t)(tag >> 5) << 8 | cursor_u8(c);
     } else {
-        back = take_number(c, (tag & 3) == 2 ? 2 : 4);
+        back = snappy_take_number(c, (tag & 3) == 2 ? 2 : 4);
     }
     if (!cursor_ok(c) || back == 0 || back > (size_t)(o->at - o->begin) ||
         len > (size_t)(o->end - o->at))

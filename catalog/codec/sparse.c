@@ -53,7 +53,7 @@ struct sparse_source {
 
 /* --- the argument ----------------------------------------------------------------------- */
 
-static bool take_number(const char **at, char end, uint64_t *out)
+static bool sparse_take_number(const char **at, char end, uint64_t *out)
 {
     const char *c = *at;
     if (*c < '0' || *c > '9')
@@ -75,7 +75,7 @@ static bool take_shape(const char **at, char end, uint64_t *out, unsigned *rank)
     for (*rank = 0; *rank < DIMS_MAX;) {
         size_t len = strspn(*at, "0123456789");
         bool last = (*at)[len] == end;
-        if (!take_number(at, (char)(last ? end : 'x'), &out[(*rank)++]))
+        if (!sparse_take_number(at, (char)(last ? end : 'x'), &out[(*rank)++]))
             return false;
         if (last)
             return true;
@@ -83,7 +83,7 @@ static bool take_shape(const char **at, char end, uint64_t *out, unsigned *rank)
     return false;
 }
 
-static bool parse(const char *at, struct sparse *s)
+static bool sparse_parse(const char *at, struct sparse *s)
 {
     *s = (struct sparse){.kind = at[0]};
     if ((s->kind != 'o' && s->kind != 'r' && s->kind != 'c') || at[1] != ',' || !at[2] ||
@@ -91,15 +91,20 @@ static bool parse(const char *at, struct sparse *s)
         return false;
     s->add = at[2];
     at += 4;
-    if (!take_number(&at, ',', &s->width) || !take_number(&at, ',', &s->count) ||
-        !take_number(&at, ',', &s->values) || !take_number(&at, ',', &s->run) ||
-        !take_shape(&at, ',', s->shape, &s->rank) || !take_number(&at, ',', &s->index))
+    if (!sparse_take_number(&at, ',', &s->width) ||
+        !sparse_take_number(&at, ',', &s->count) ||
+        !sparse_take_number(&at, ',', &s->values) ||
+        !sparse_take_number(&at, ',', &s->run) ||
+        !take_shape(&at, ',', s->shape, &s->rank) ||
+        !sparse_take_number(&at, ',', &s->index))
         return false;
     if (s->add == 'c' && s->width != 8 && s->width != 16)
         return false;
     if (s->kind == 'o')
-        return take_number(&at, ',', &s->s0) && take_number(&at, '\0', &s->s1);
-    return take_number(&at, ',', &s->other) && take_number(&at, ',', &s->s0) &&
+        return sparse_take_number(&at, ',', &s->s0) &&
+               sparse_take_number(&at, '\0', &s->s1);
+    return sparse_take_number(&at, ',', &s->other) &&
+           sparse_take_number(&at, ',', &s->s0) &&
            take_shape(&at, '\0', s->block, &s->block_rank) && s->rank >= 2 &&
            s->block_rank == 2 && (s->s0 == 4 || s->s0 == 8) && s->block[0] && s->block[1];
 }
@@ -116,17 +121,17 @@ static bool dense_size(const struct sparse *s, uint64_t *bytes)
 
 /* --- entries ---------------------------------------------------------------------------- */
 
-static enum status bad(const struct source *s, struct error *err, const char *what)
+static enum status sparse_bad(const struct source *s, struct error *err, const char *what)
 {
     return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "sparse: %s", what);
 }
 
 /* The whole of a run of the source, in memory; NULL after an error. */
-static uint8_t *read_all(const struct source *s, uint64_t offset, uint64_t len,
-                         struct error *err)
+static uint8_t *sparse_read_all(const struct source *s, uint64_t offset, uint64_t len,
+                                struct error *err)
 {
     if (offset > s->size || len > s->size - offset) {
-        bad(s, err, "its parts reach past its bytes");
+        sparse_bad(s, err, "its parts reach past its bytes");
         return NULL;
     }
     uint8_t *bytes = malloc(len ? (size_t)len : 1);
@@ -151,14 +156,14 @@ static enum status read_coordinates(const struct source *s, const struct sparse 
     /* The indexes as one run of the source, in any order. */
     if (!mul_u64(p->rank - 1, p->s0, &last) || !mul_u64(p->count - 1, p->s1, &reach) ||
         !add_u64(last, reach, &last) || !mul_u64(last + 1, 8, &last))
-        return bad(s, err, "impossible strides of its indexes");
-    uint8_t *raw = read_all(s, p->index, last, err);
+        return sparse_bad(s, err, "impossible strides of its indexes");
+    uint8_t *raw = sparse_read_all(s, p->index, last, err);
     for (uint64_t i = 0; raw && i < p->count && err->status == OK; i++) {
         uint64_t place = 0;
         for (unsigned d = 0; d < p->rank; d++) {
             uint64_t index = load_u64le(raw + 8 * (d * p->s0 + i * p->s1));
             if (index >= p->shape[d])
-                bad(s, err, "an index past its dimension");
+                sparse_bad(s, err, "an index past its dimension");
             place = place * p->shape[d] + index;
         }
         out[i] = (struct entry){place * p->run, i * p->run};
@@ -185,8 +190,8 @@ static uint64_t index_at(const struct sparse *p, const uint8_t *list, uint64_t i
 
 /* Entries [begin, end), which are those of row or column `outer` of a batch whose first element
  * is at `place`. */
-static enum status read_row(struct compressed *c, uint64_t place, uint64_t outer,
-                            uint64_t begin, uint64_t end, struct error *err)
+static enum status sparse_read_row(struct compressed *c, uint64_t place, uint64_t outer,
+                                   uint64_t begin, uint64_t end, struct error *err)
 {
     const struct sparse *p = c->p;
     const bool by_rows = p->kind == 'r';
@@ -194,7 +199,7 @@ static enum status read_row(struct compressed *c, uint64_t place, uint64_t outer
     for (uint64_t k = begin; k < end; k++) {
         const uint64_t other = index_at(p, c->other, k);
         if (other >= c->inner || c->made >= p->count * br)
-            return bad(c->source, err, "an index past its dimension");
+            return sparse_bad(c->source, err, "an index past its dimension");
         const uint64_t row = (by_rows ? outer : other) * br;
         const uint64_t col = (by_rows ? other : outer) * bc;
         for (uint64_t r = 0; r < br; r++)
@@ -215,8 +220,8 @@ static enum status read_batch(struct compressed *c, uint64_t batch, uint64_t eac
     for (uint64_t o = 0; o < c->outer; o++, begin = end) {
         end = index_at(p, c->ptr, ptr + o + 1);
         if (end < begin || end > each)
-            return bad(c->source, err, "entries that are not in order");
-        if (read_row(c, place, o, first + begin, first + end, err) != OK)
+            return sparse_bad(c->source, err, "entries that are not in order");
+        if (sparse_read_row(c, place, o, first + begin, first + end, err) != OK)
             return err->status;
     }
     return OK;
@@ -228,9 +233,9 @@ static enum status read_batches(struct compressed *c, uint64_t batches, struct e
     uint64_t pointers, others;
     if (!add_u64(c->outer, 1, &pointers) || !mul_u64(pointers, batches, &pointers) ||
         !mul_u64(pointers, p->s0, &pointers) || !mul_u64(p->count, p->s0, &others))
-        return bad(c->source, err, "its parts reach past its bytes");
-    c->ptr = read_all(c->source, p->index, pointers, err);
-    c->other = c->ptr ? read_all(c->source, p->other, others, err) : NULL;
+        return sparse_bad(c->source, err, "its parts reach past its bytes");
+    c->ptr = sparse_read_all(c->source, p->index, pointers, err);
+    c->other = c->ptr ? sparse_read_all(c->source, p->other, others, err) : NULL;
     for (uint64_t b = 0; b < batches && err->status == OK; b++)
         read_batch(c, b, p->count / batches, err);
     free(c->ptr);
@@ -251,19 +256,20 @@ static enum status read_compressed(const struct source *s, const struct sparse *
     for (unsigned d = 0; d + 2 < p->rank; d++)
         batches *= p->shape[d]; /* less than the elements, of which there are some */
     if (c.rows % br || c.cols % bc)
-        return bad(s, err, "blocks that do not fill it");
+        return sparse_bad(s, err, "blocks that do not fill it");
     if (p->count % batches)
-        return bad(s, err, "batches of different size");
+        return sparse_bad(s, err, "batches of different size");
     c.outer = p->kind == 'r' ? c.rows / br : c.cols / bc;
     c.inner = p->kind == 'r' ? c.cols / bc : c.rows / br;
     if (read_batches(&c, batches, err) != OK)
         return err->status;
-    return c.made == p->count * br ? OK : bad(s, err, "entries that belong to no row");
+    return c.made == p->count * br ? OK
+                                   : sparse_bad(s, err, "entries that belong to no row");
 }
 
 /* --- adding up -------------------------------------------------------------------------- */
 
-static int by_place(const void *a, const void *b)
+static int sparse_by_place(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
     if (x->place != y->place)
@@ -313,11 +319,11 @@ static void add_zero(uint8_t *values, uint64_t bytes, char add, uint64_t unit)
 }
 
 /* Sort; entries of one place become one. `unit`: bytes of what is added at once. */
-static enum status settle(struct sparse_source *s, char add, uint64_t unit,
-                          struct error *err)
+static enum status sparse_settle(struct sparse_source *s, char add, uint64_t unit,
+                                 struct error *err)
 {
     uint64_t kept = 0;
-    qsort(s->entries, (size_t)s->count, sizeof(*s->entries), by_place);
+    qsort(s->entries, (size_t)s->count, sizeof(*s->entries), sparse_by_place);
     for (uint64_t i = 0; i < s->count; i++) {
         struct entry *e = &s->entries[i];
         if (!kept || s->entries[kept - 1].place != e->place) {
@@ -370,20 +376,20 @@ static void sparse_close(struct source *base)
 static const struct source_ops sparse_ops = {.read_at = sparse_read,
                                              .close = sparse_close};
 
-static enum status fill(struct sparse_source *s, const struct sparse *p,
-                        struct error *err)
+static enum status sparse_fill(struct sparse_source *s, const struct sparse *p,
+                               struct error *err)
 {
     uint64_t rows = p->kind == 'o' ? 1 : p->block[0];
     uint64_t inside = p->kind == 'o' ? 1 : p->block[1], entries, bytes;
     if (!mul_u64(p->count, rows, &entries) || !mul_u64(inside, p->run, &s->run) ||
         !mul_u64(s->run, p->width, &s->run) || !mul_u64(entries, s->run, &bytes) ||
         entries > s->inner->size)
-        return bad(s->inner, err, "more entries than there are bytes");
+        return sparse_bad(s->inner, err, "more entries than there are bytes");
     s->count = entries;
     s->entries = calloc(entries ? (size_t)entries : 1, sizeof(*s->entries));
     if (!s->entries)
         return error_memory_at(err, s->inner->name);
-    if (!(s->values = read_all(s->inner, p->values, bytes, err)))
+    if (!(s->values = sparse_read_all(s->inner, p->values, bytes, err)))
         return err->status;
     if (p->kind == 'o')
         read_coordinates(s->inner, p, s->entries, err);
@@ -393,7 +399,7 @@ static enum status fill(struct sparse_source *s, const struct sparse *p,
     if (err->status != OK || !s->run)
         return err->status;
     add_zero(s->values, bytes, p->add, unit);
-    return settle(s, p->add, unit, err);
+    return sparse_settle(s, p->add, unit, err);
 }
 
 static enum status sparse_open(struct source *inner, const char *argument,
@@ -401,7 +407,7 @@ static enum status sparse_open(struct source *inner, const char *argument,
 {
     struct sparse p;
     uint64_t size;
-    if (!parse(argument, &p) || !dense_size(&p, &size))
+    if (!sparse_parse(argument, &p) || !dense_size(&p, &size))
         return codec_bad_argument(inner, "sparse", argument, err);
     struct sparse_source *s = calloc(1, sizeof(*s));
     if (!s)
@@ -413,7 +419,7 @@ static enum status sparse_open(struct source *inner, const char *argument,
         *out = &s->base;
         return OK;
     }
-    if (fill(s, &p, err) != OK) {
+    if (sparse_fill(s, &p, err) != OK) {
         sparse_close(&s->base);
         return err->status;
     }

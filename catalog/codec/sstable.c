@@ -25,8 +25,8 @@ enum block_type {
     BLOCK_SNAPPY = 1
 };
 
-static enum status fail(const struct source *s, enum status status, const char *what,
-                        struct error *err)
+static enum status sstable_fail(const struct source *s, enum status status,
+                                const char *what, struct error *err)
 {
     uint64_t begin;
     source_descriptor(s, &begin);
@@ -34,19 +34,21 @@ static enum status fail(const struct source *s, enum status status, const char *
 }
 
 /* Read and verify: content and trailer, malloc'ed. */
-static enum status read_block(const struct source *s, uint8_t **out, struct error *err)
+static enum status sstable_read_block(const struct source *s, uint8_t **out,
+                                      struct error *err)
 {
     if (s->size < TRAILER_BYTES)
-        return fail(s, ERR_CORRUPT, "without its trailer", err);
+        return sstable_fail(s, ERR_CORRUPT, "without its trailer", err);
     if (s->size - TRAILER_BYTES > DECODED_MAX)
-        return fail(s, ERR_LIMIT, "of more than 64 MiB", err);
+        return sstable_fail(s, ERR_LIMIT, "of more than 64 MiB", err);
     size_t size = (size_t)s->size;
     uint8_t *block = malloc(size);
     if (!block)
-        return fail(s, ERR_MEMORY, "and no memory for it", err);
+        return sstable_fail(s, ERR_MEMORY, "and no memory for it", err);
     if (source_read(s, 0, block, size, err) == OK &&
         crc32c_unmask(load_u32le(block + size - 4)) != crc32c_extend(0, block, size - 4))
-        fail(s, ERR_CHECKSUM, "does not have its checksum: the file is damaged", err);
+        sstable_fail(s, ERR_CHECKSUM, "does not have its checksum: the file is damaged",
+                     err);
     if (err->status == OK)
         *out = block;
     else
@@ -54,19 +56,19 @@ static enum status read_block(const struct source *s, uint8_t **out, struct erro
     return err->status;
 }
 
-static enum status decode(const struct source *s, struct bytes content,
-                          struct source **out, struct error *err)
+static enum status sstable_decode(const struct source *s, struct bytes content,
+                                  struct source **out, struct error *err)
 {
     uint64_t len = 0;
     if (!snappy_length(content, &len))
-        return fail(s, ERR_CORRUPT, "is not the Snappy data it says it is", err);
+        return sstable_fail(s, ERR_CORRUPT, "is not the Snappy data it says it is", err);
     if (len > DECODED_MAX)
-        return fail(s, ERR_LIMIT, "decodes to more than 64 MiB", err);
+        return sstable_fail(s, ERR_LIMIT, "decodes to more than 64 MiB", err);
     uint8_t *decoded = malloc(len ? (size_t)len : 1);
     if (!decoded)
-        return fail(s, ERR_MEMORY, "and no memory for it", err);
+        return sstable_fail(s, ERR_MEMORY, "and no memory for it", err);
     if (!snappy_decode(content, decoded, (size_t)len))
-        fail(s, ERR_CORRUPT, "has damaged Snappy data", err);
+        sstable_fail(s, ERR_CORRUPT, "has damaged Snappy data", err);
     else
         source_open_memory(s->name, (struct bytes){decoded, (size_t)len}, true, out, err);
     free(decoded);
@@ -79,15 +81,16 @@ static enum status sstable_open(struct source *inner, const char *argument,
     uint8_t *block = NULL;
     if (*argument)
         return codec_bad_argument(inner, "sstable", argument, err);
-    if (read_block(inner, &block, err) == OK) {
+    if (sstable_read_block(inner, &block, err) == OK) {
         struct bytes content = {block, (size_t)inner->size - TRAILER_BYTES};
         uint8_t type = block[content.len];
         if (type == BLOCK_RAW)
             source_open_memory(inner->name, content, true, out, err);
         else if (type == BLOCK_SNAPPY)
-            decode(inner, content, out, err);
+            sstable_decode(inner, content, out, err);
         else
-            fail(inner, ERR_UNSUPPORTED, "is compressed by an unknown method", err);
+            sstable_fail(inner, ERR_UNSUPPORTED, "is compressed by an unknown method",
+                         err);
     }
     free(block);
     source_close(inner);

@@ -71,8 +71,8 @@ static enum status next_stream(struct stream_source *s, struct error *err)
 }
 
 /* One call of the library: decodes up to `len` bytes into dst; *got says how many. */
-static enum status decode(struct stream_source *s, uint8_t *dst, size_t len, size_t *got,
-                          struct error *err)
+static enum status stream_decode(struct stream_source *s, uint8_t *dst, size_t len,
+                                 size_t *got, struct error *err)
 {
     const char *codec = s->codec->codec, *message = NULL;
     *got = 0;
@@ -106,7 +106,7 @@ static enum status decode_all(struct stream_source *s, uint8_t *dst, size_t len,
 {
     while (len) {
         size_t got;
-        if (decode(s, dst, len, &got, err) != OK)
+        if (stream_decode(s, dst, len, &got, err) != OK)
             return err->status;
         if (!got && s->ended)
             return error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
@@ -142,7 +142,7 @@ static enum status check_end(struct stream_source *s, struct error *err)
 {
     while (!s->ended) {
         size_t got;
-        if (decode(s, s->skip, 1, &got, err) != OK)
+        if (stream_decode(s, s->skip, 1, &got, err) != OK)
             return err->status;
         if (got)
             return error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),

@@ -479,7 +479,7 @@ static enum status vlen_at(struct strings *t, uint64_t index, struct bytes *out,
     return out->at ? OK : err->status;
 }
 
-static size_t put_utf8(uint8_t *at, uint32_t c)
+static size_t strings_put_utf8(uint8_t *at, uint32_t c)
 {
     if (c < 0x80) {
         at[0] = (uint8_t)c;
@@ -517,7 +517,7 @@ static enum status numpy_text(struct strings *t, uint64_t index, const uint8_t *
             return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
                              "string %llu has a character beyond Unicode",
                              (unsigned long long)index);
-        len += put_utf8(t->utf8 + len, c);
+        len += strings_put_utf8(t->utf8 + len, c);
     }
     *out = (struct bytes){t->utf8, len};
     return OK;

@@ -48,8 +48,8 @@ static void swap_all(uint8_t *at, size_t len, unsigned width)
 }
 
 /* Part of one element: `len` bytes from `offset`, which end inside it. */
-static enum status read_part(const struct swap_source *s, uint64_t offset, uint8_t *dst,
-                             size_t len, struct error *err)
+static enum status swap_read_part(const struct swap_source *s, uint64_t offset,
+                                  uint8_t *dst, size_t len, struct error *err)
 {
     uint8_t element[WIDTH_MAX];
     size_t within = offset % s->width;
@@ -69,7 +69,7 @@ static enum status swap_read(const struct source *base, uint64_t offset, void *d
         size_t within = offset % s->width, n = len - len % s->width;
         if (within || !n) {
             n = s->width - within < len ? s->width - within : len;
-            if (read_part(s, offset, at, n, err) != OK)
+            if (swap_read_part(s, offset, at, n, err) != OK)
                 return err->status;
         } else {
             size_t most = BLOCK_BYTES - BLOCK_BYTES % s->width;

@@ -158,7 +158,7 @@ static void put_split(struct szip_reader *r, uint32_t end, unsigned low)
         r->samples[i] |= take_bits(r, low);
 }
 
-static void read_block(struct szip_reader *r)
+static void szip_read_block(struct szip_reader *r)
 {
     const struct szip_line *p = r->p;
     uint32_t first = r->count, at = r->block++, end = (at + 1) * p->block;
@@ -181,7 +181,7 @@ static void read_block(struct szip_reader *r)
 
 /* Differences to what they are differences from: folded, so that small ones of either sign are
  * small, and beyond the nearer end of the range go on in one direction. */
-static void add_up(struct szip_reader *r)
+static void szip_add_up(struct szip_reader *r)
 {
     uint32_t most = (UINT32_C(1) << r->p->bits) - 1, last = r->samples[0];
     for (uint32_t i = 1; i < r->count; i++) {
@@ -221,15 +221,15 @@ static enum status read_lines(struct szip_reader *r, uint8_t *out)
         uint64_t wanted = samples - done < p->line ? samples - done : p->line;
         r->count = r->block = 0;
         while (r->count < wanted && r->err->status == OK)
-            read_block(r);
+            szip_read_block(r);
         /* The rest of a line that is filled up has blocks, too. */
         while (done + wanted < samples && r->count < p->blocks * p->block &&
                r->err->status == OK)
-            read_block(r);
+            szip_read_block(r);
         if (r->err->status != OK)
             return r->err->status;
         if (p->mask & OPTION_NN)
-            add_up(r);
+            szip_add_up(r);
         for (uint64_t i = 0; i < wanted; i++)
             put_sample(p, out, done + i, r->samples[i]);
         done += wanted;

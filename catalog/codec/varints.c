@@ -117,7 +117,7 @@ static enum status next_number(struct stream *s, uint64_t *value, struct error *
 }
 
 /* Does the number fit, as a signed or as an unsigned one? */
-static bool fits(uint64_t value, unsigned width)
+static bool varints_fits(uint64_t value, unsigned width)
 {
     if (width == WIDTH_MAX)
         return true;
@@ -142,7 +142,7 @@ static enum status varints_read(const struct source *base, uint64_t offset, void
     for (; len; first++) {
         if (next_number(&s, &value, err) != OK)
             return err->status;
-        if (!fits(value, v->width))
+        if (!varints_fits(value, v->width))
             return error_set(err, ERR_CORRUPT, base->name, NO_OFFSET,
                              "integer %llu does not fit in %u bytes",
                              (unsigned long long)first, v->width);

@@ -35,7 +35,8 @@ static void whole_close(struct source *base)
 
 static const struct source_ops whole_ops = {.read_at = whole_read, .close = whole_close};
 
-static enum status read_all(const struct source *s, uint8_t **out, struct error *err)
+static enum status whole_read_all(const struct source *s, uint8_t **out,
+                                  struct error *err)
 {
     if (s->size > WHOLE_MOST)
         return error_set(err, ERR_LIMIT, s->name, NO_OFFSET,
@@ -65,7 +66,7 @@ enum status codec_open_whole(struct source *inner, const struct codec *codec,
     if (!decoder || !w)
         status = error_memory_at(err, inner->name);
     else
-        status = read_all(inner, &stored, err);
+        status = whole_read_all(inner, &stored, err);
     if (status == OK) {
         source_descriptor(inner, &block.offset);
         block.stored = (struct bytes){stored, (size_t)inner->size};

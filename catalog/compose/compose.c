@@ -5,7 +5,7 @@
 
 #include "catalog/convert/convert.h"
 
-static enum status refuse(struct error *err, const char *why)
+static enum status compose_refuse(struct error *err, const char *why)
 {
     return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s", why);
 }
@@ -19,7 +19,7 @@ enum status compose_shape(const struct operation *join, uint64_t count, uint64_t
     if (view_axis(*rank + stack, join, 0, axis, err) != OK)
         return err->status;
     if (stack && *rank == VIEW_RANK_MAX)
-        return refuse(err, "too many axes");
+        return compose_refuse(err, "too many axes");
     if (stack) {
         memmove(shape + *axis + 1, shape + *axis, (*rank - *axis) * sizeof(*shape));
         ++*rank;
@@ -39,8 +39,8 @@ enum status compose_reshape(const char *operations, uint64_t *shape, unsigned *r
     elements_of(&all, operations, strlen(operations));
     while (operations_next(&all, &o, err) > 0) {
         if (!operation_only_shapes(&o))
-            return refuse(err,
-                          "behind stack and concat stand only reshape, flatten and cast");
+            return compose_refuse(
+                err, "behind stack and concat stand only reshape, flatten and cast");
         if (view_apply(&v, &o, err) != OK)
             break;
     }
@@ -92,7 +92,7 @@ struct recipe {
 };
 
 /* The text [at, at + len) with a NUL behind it; NULL for `null` and without memory. */
-static const char *keep(struct arena *arena, const char *at, size_t len)
+static const char *compose_keep(struct arena *arena, const char *at, size_t len)
 {
     return len == 4 && memcmp(at, "null", 4) == 0 ? NULL : arena_copy(arena, at, len);
 }
@@ -109,21 +109,21 @@ static enum status read_recipe(struct recipe *r, const char *text, struct arena 
     while (count < 3 && elements_next(&whole, &element[count], &lens[count]) > 0)
         count++;
     if (count < 3 || lens[0] > INT32_MAX || lens[1] > INT32_MAX)
-        return refuse(err, "a recipe is a JSON list of parts, join, operations");
+        return compose_refuse(err, "a recipe is a JSON list of parts, join, operations");
     argument_read(&r->parts, element[0], lens[0]);
     argument_read(&null, element[1], lens[1]);
     if (null.list && operation_read(element[1], lens[1], &r->join, err) < 0)
         return err->status;
     if (null.list && !operation_joins(&r->join))
-        return refuse(err, "parts are joined by stack or concat");
-    r->operations = keep(arena, element[2], lens[2]);
+        return compose_refuse(err, "parts are joined by stack or concat");
+    r->operations = compose_keep(arena, element[2], lens[2]);
     return OK;
 }
 
 /* [ID, OPERATIONS]. */
-static enum status read_part(const struct composer *from, struct arena *arena,
-                             const char *text, size_t len, struct composed_part *out,
-                             struct error *err)
+static enum status compose_read_part(const struct composer *from, struct arena *arena,
+                                     const char *text, size_t len,
+                                     struct composed_part *out, struct error *err)
 {
     struct elements part;
     struct argument id;
@@ -134,11 +134,11 @@ static enum status read_part(const struct composer *from, struct arena *arena,
     if (!t)
         return error_memory(err);
     if (elements_next(&part, &at, &n) <= 0)
-        return refuse(err, "a part is a list of an id and operations");
+        return compose_refuse(err, "a part is a list of an id and operations");
     argument_read(&id, at, n);
     if (!id.whole || elements_next(&part, &at, &n) <= 0)
-        return refuse(err, "a part is a list of an id and operations");
-    operations = keep(arena, at, n);
+        return compose_refuse(err, "a part is a list of an id and operations");
+    operations = compose_keep(arena, at, n);
     if (from->load(from->context, id.integer, arena, t, err) != OK ||
         view_init(&out->view, t->shape, t->rank, err) != OK)
         return err->status;
@@ -161,13 +161,14 @@ static enum status read_parts(const struct recipe *r, const struct composer *fro
             return error_memory(err);
         c->part = grown;
         memset(&c->part[c->count], 0, sizeof(*c->part));
-        if (read_part(from, arena, at, len, &c->part[c->count], err) != OK)
+        if (compose_read_part(from, arena, at, len, &c->part[c->count], err) != OK)
             return err->status;
         c->count++;
     }
     if (!c->count || (c->count > 1 && !r->join.len))
-        return refuse(err, c->count ? "several parts, and no word how to join them"
-                                    : "a recipe without parts");
+        return compose_refuse(err, c->count
+                                       ? "several parts, and no word how to join them"
+                                       : "a recipe without parts");
     return OK;
 }
 
@@ -200,7 +201,8 @@ static enum status join_parts(const struct recipe *r, struct composition *c,
     for (uint64_t i = 0; i < c->count; i++) {
         struct composed_part *p = &c->part[i];
         if (!parts_agree(&c->part[0], p, concat ? axis : VIEW_RANK_MAX))
-            return refuse(err, "parts of other shapes or dtypes cannot be joined");
+            return compose_refuse(err,
+                                  "parts of other shapes or dtypes cannot be joined");
         p->axis = axis;
         p->length = 1;
         for (unsigned a = axis; a < p->view.rank; a++)
@@ -208,7 +210,7 @@ static enum status join_parts(const struct recipe *r, struct composition *c,
         p->place = c->length;
         if (!add_u64(c->length, p->length, &c->length) ||
             (concat && !add_u64(size, p->view.shape[axis], &size)))
-            return refuse(err, "the shape overflows");
+            return compose_refuse(err, "the shape overflows");
     }
     if (concat)
         shape[axis] = size;
@@ -244,7 +246,7 @@ static enum status result(const struct recipe *r, struct composition *c,
     memcpy(t.shape, shape, rank * sizeof(*shape));
     if (!shape_elements(shape, rank, &t.elements) ||
         !dtype_nbytes(&t.dtype, t.elements, &t.nbytes))
-        return refuse(err, "the shape overflows");
+        return compose_refuse(err, "the shape overflows");
     if (compose_dtype(&t.dtype, c->scale, err) == OK)
         *out = t;
     return err->status;

@@ -54,7 +54,7 @@ int elements_next(struct elements *e, const char **at, size_t *len)
     return 1;
 }
 
-static bool read_number(struct argument *a)
+static bool operation_read_number(struct argument *a)
 {
     char text[64], *end;
     if (!a->len || a->len >= sizeof(text) || strspn(a->at, "0123456789+-.eE") < a->len)
@@ -80,7 +80,7 @@ void argument_read(struct argument *a, const char *at, size_t len)
         a->len -= 2;
     }
     if (!a->list)
-        read_number(a);
+        operation_read_number(a);
 }
 
 static int wrong(struct error *err, const char *what, const char *at, size_t len)

@@ -43,7 +43,7 @@ static bool halve(const char *operations, bool (*wanted)(const struct operation 
     return err->status == OK && out->middle.len;
 }
 
-static const char *keep(struct arena *arena, struct text *text)
+static const char *parts_keep(struct arena *arena, struct text *text)
 {
     const char *kept = text_str(text) ? arena_copy(arena, text->at, text->len) : NULL;
     text_release(text);
@@ -60,7 +60,7 @@ struct division {
     struct error *err;
 };
 
-static void add_part(struct division *d, const char *label, const char *operation)
+static void parts_add_part(struct division *d, const char *label, const char *operation)
 {
     const struct halves *h = &d->halves;
     struct text ops = {0};
@@ -71,7 +71,7 @@ static void add_part(struct division *d, const char *label, const char *operatio
     text_adds(&ops, operation);
     text_adds(&ops, ops.len > 1 && h->after.len > 2 ? "," : "");
     text_add(&ops, h->after.at + 1, h->after.len - 1);
-    const char *kept = keep(d->arena, &ops);
+    const char *kept = parts_keep(d->arena, &ops);
     if (!grown || !kept || !label) {
         error_memory(d->err);
         return;
@@ -84,7 +84,7 @@ static void add_counted(struct division *d, uint64_t number, const char *operati
 {
     char label[32];
     int len = snprintf(label, sizeof(label), "%" PRIu64, number);
-    add_part(d, arena_copy(d->arena, label, (size_t)len), operation);
+    parts_add_part(d, arena_copy(d->arena, label, (size_t)len), operation);
 }
 
 /* A label that stands in a list, as text. */
@@ -119,7 +119,7 @@ static void unstack(struct division *d, const struct view *v)
     }
 }
 
-static void split(struct division *d, const struct view *v)
+static void parts_split(struct division *d, const struct view *v)
 {
     const struct operation *o = &d->halves.middle;
     uint64_t size[OPERATION_LIST_MAX], at = 0;
@@ -139,7 +139,7 @@ static void split(struct division *d, const struct view *v)
                  (unsigned long long)at, (unsigned long long)(at + size[i]));
         labelled = labelled && elements_next(&labels, &label, &len) > 0;
         if (labelled)
-            add_part(d, label_of(d, label, len), piece);
+            parts_add_part(d, label_of(d, label, len), piece);
         else
             add_counted(d, i, piece);
     }
@@ -152,7 +152,7 @@ static void copies(struct division *d)
     size_t len;
     argument_elements(&labels, &d->halves.middle.argument[0]);
     while (d->err->status == OK && elements_next(&labels, &label, &len) > 0)
-        add_part(d, label_of(d, label, len), "");
+        parts_add_part(d, label_of(d, label, len), "");
 }
 
 enum status parts_of(const char *operations, const char *shape, struct arena *arena,
@@ -167,7 +167,7 @@ enum status parts_of(const char *operations, const char *shape, struct arena *ar
         if (d.halves.middle.kind == OPERATION_UNSTACK)
             unstack(&d, &v);
         else if (d.halves.middle.kind == OPERATION_SPLIT)
-            split(&d, &v);
+            parts_split(&d, &v);
         else
             copies(&d);
     }
@@ -191,9 +191,9 @@ enum status join_of(const char *operations, struct arena *arena,
                   h.middle.argument[0].at);
         out->counted = h.middle.arguments > 1 && key->whole;
         out->key = out->counted ? key->integer : 0;
-        out->join = keep(arena, &join);
-        out->before = keep(arena, &h.before);
-        out->after = keep(arena, &h.after);
+        out->join = parts_keep(arena, &join);
+        out->before = parts_keep(arena, &h.before);
+        out->after = parts_keep(arena, &h.after);
         if (!out->join || !out->before || !out->after)
             error_memory(err);
     }

@@ -21,7 +21,7 @@ uint64_t view_elements(const struct view *v)
 }
 
 /* Lay the shape out in C order. False: too many elements. */
-static bool lay_out(struct view *v)
+static bool view_lay_out(struct view *v)
 {
     uint64_t step = 1;
     v->offset = 0;
@@ -47,7 +47,7 @@ enum status view_init(struct view *v, const uint64_t *shape, unsigned rank,
                          VIEW_RANK_MAX, rank);
     if (rank)
         memcpy(v->shape, shape, rank * sizeof(*shape));
-    if (!lay_out(v))
+    if (!view_lay_out(v))
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "the shape overflows");
     return OK;
 }
@@ -126,7 +126,7 @@ static enum status permute(struct view *v, const struct operation *o, struct err
 /* --- other shapes ------------------------------------------------------------------------ */
 
 /* Dims that continue each other become one, also across axes; `out` gets their number. */
-static unsigned merge(const struct view *v, struct view_dim *out)
+static unsigned view_merge(const struct view *v, struct view_dim *out)
 {
     unsigned kept = 0;
     for (unsigned d = 0; d < v->first[v->rank]; d++) {
@@ -144,10 +144,10 @@ static unsigned merge(const struct view *v, struct view_dim *out)
 }
 
 /* Cut the dims into those of the shape; false: an axis would cut across two of them. */
-static bool cut(struct view *v, const uint64_t *shape, unsigned rank)
+static bool view_cut(struct view *v, const uint64_t *shape, unsigned rank)
 {
     struct view_dim from[VIEW_DIMS_MAX] = {{0, 0}};
-    unsigned count = merge(v, from), at = 0, i = 0;
+    unsigned count = view_merge(v, from), at = 0, i = 0;
     for (unsigned a = 0; a < rank; a++) {
         v->first[a] = at;
         for (uint64_t need = shape[a]; need > 1;) {
@@ -172,7 +172,7 @@ static enum status set_shape(struct view *v, const uint64_t *shape, unsigned ran
 {
     struct view cutted = *v;
     bool empty = view_elements(v) == 0;
-    if (!empty && !cut(&cutted, shape, rank))
+    if (!empty && !view_cut(&cutted, shape, rank))
         return impossible(
             o, "it would cut across axes that were put together; reshape before that",
             err);
@@ -180,14 +180,14 @@ static enum status set_shape(struct view *v, const uint64_t *shape, unsigned ran
     v->rank = rank;
     if (rank)
         memmove(v->shape, shape, rank * sizeof(*shape));
-    if (empty && !lay_out(v))
+    if (empty && !view_lay_out(v))
         return impossible(o, "the shape overflows", err);
     return OK;
 }
 
 /* The sizes as numbers: 0 keeps an axis, -1 is what is left. */
-static enum status read_sizes(const struct view *v, const struct operation *o,
-                              uint64_t *shape, unsigned *rank, struct error *err)
+static enum status view_read_sizes(const struct view *v, const struct operation *o,
+                                   uint64_t *shape, unsigned *rank, struct error *err)
 {
     int64_t sizes[OPERATION_LIST_MAX] = {0};
     uint64_t known = 1, elements = view_elements(v);
@@ -220,7 +220,7 @@ static enum status reshape(struct view *v, const struct operation *o, struct err
 {
     uint64_t shape[VIEW_RANK_MAX] = {0};
     unsigned rank;
-    if (read_sizes(v, o, shape, &rank, err) != OK)
+    if (view_read_sizes(v, o, shape, &rank, err) != OK)
         return err->status;
     return set_shape(v, shape, rank, o, err);
 }
@@ -267,7 +267,7 @@ static void go_to(struct view *v, unsigned axis, uint64_t index)
     }
 }
 
-static enum status take(struct view *v, const struct operation *o, struct error *err)
+static enum status view_take(struct view *v, const struct operation *o, struct error *err)
 {
     const struct argument *index = &o->argument[1];
     unsigned axis;
@@ -283,8 +283,9 @@ static enum status take(struct view *v, const struct operation *o, struct error 
 }
 
 /* [start, stop) of an axis: if it has several dims, of the outer one, or an element. */
-static enum status narrow(struct view *v, unsigned axis, uint64_t start, uint64_t stop,
-                          const struct operation *o, struct error *err)
+static enum status view_narrow(struct view *v, unsigned axis, uint64_t start,
+                               uint64_t stop, const struct operation *o,
+                               struct error *err)
 {
     uint64_t inner = 1, count = stop - start;
     struct view_dim *dim = &v->dim[v->first[axis]];
@@ -322,7 +323,7 @@ static enum status slice(struct view *v, const struct operation *o, struct error
     }
     if (bound[1] < bound[0])
         return impossible(o, "it ends before it begins", err);
-    return narrow(v, axis, (uint64_t)bound[0], (uint64_t)bound[1], o, err);
+    return view_narrow(v, axis, (uint64_t)bound[0], (uint64_t)bound[1], o, err);
 }
 
 enum status view_split(const struct operation *o, uint64_t size,
@@ -379,7 +380,7 @@ static enum status zeros(struct view *v, const struct operation *o, struct error
                 return impossible(o, "a size is negative", err);
         }
     }
-    return lay_out(v) ? OK : impossible(o, "the shape overflows", err);
+    return view_lay_out(v) ? OK : impossible(o, "the shape overflows", err);
 }
 
 enum status view_apply(struct view *v, const struct operation *o, struct error *err)
@@ -396,7 +397,7 @@ enum status view_apply(struct view *v, const struct operation *o, struct error *
     case OPERATION_FLATTEN:
         return flatten(v, o, err);
     case OPERATION_TAKE:
-        return take(v, o, err);
+        return view_take(v, o, err);
     case OPERATION_SLICE:
         return slice(v, o, err);
     case OPERATION_SCALE:
@@ -423,6 +424,6 @@ enum status view_apply_all(struct view *v, const char *operations, struct error 
 bool view_is_run(const struct view *v)
 {
     struct view_dim dim[VIEW_DIMS_MAX];
-    unsigned count = merge(v, dim);
+    unsigned count = view_merge(v, dim);
     return count == 0 || (count == 1 && dim[0].step == 1);
 }

@@ -68,7 +68,7 @@ static enum status cast_block(struct cast *c, struct bytes *block, struct error 
     return err->status;
 }
 
-static enum status fill(struct feed *f, struct error *err)
+static enum status compare_fill(struct feed *f, struct error *err)
 {
     if (f->block.len || tensor_stream_next(f->stream, &f->block, err) != OK)
         return err->status;
@@ -78,7 +78,7 @@ static enum status fill(struct feed *f, struct error *err)
 }
 
 /* The next number, whose 8 bytes are what the streams give. */
-static uint64_t take(struct feed *f)
+static uint64_t compare_take(struct feed *f)
 {
     const uint64_t bits = load_u64le(f->block.at);
     f->block.at += sizeof(bits);
@@ -86,7 +86,7 @@ static uint64_t take(struct feed *f)
     return bits;
 }
 
-static double real_of(uint64_t bits)
+static double compare_real_of(uint64_t bits)
 {
     double x;
     memcpy(&x, &bits, sizeof(x));
@@ -102,7 +102,7 @@ static void add_sums(struct sums *s, double a, double b, double d)
     s->dd += d * d;
 }
 
-static void add(struct sums *s, double a, double b)
+static void compare_add(struct sums *s, double a, double b)
 {
     if (isnan(a) || isnan(b)) {
         s->out->nans += isnan(a) != isnan(b);
@@ -134,7 +134,7 @@ static void common_dtype(const struct dtype *a, const struct dtype *b, struct dt
         dtype_find("float64", out);
 }
 
-static void finish(const struct sums *s)
+static void compare_finish(const struct sums *s)
 {
     struct comparison *c = s->out;
     c->rel_l2 = s->dd == 0 ? 0 : sqrt(s->dd) / sqrt(s->aa);
@@ -160,11 +160,13 @@ static enum status open_cast(const struct stored_tensor *a, const struct dtype *
 static void add_all(struct feed *x, struct feed *y, const struct dtype *wide,
                     struct sums *s, struct error *err)
 {
-    while (fill(x, err) == OK && fill(y, err) == OK && x->block.len && y->block.len) {
+    while (compare_fill(x, err) == OK && compare_fill(y, err) == OK && x->block.len &&
+           y->block.len) {
         if (wide->kind == DTYPE_FLOAT)
-            add(s, real_of(take(x)), real_of(take(y)));
+            compare_add(s, compare_real_of(compare_take(x)),
+                        compare_real_of(compare_take(y)));
         else
-            add_integers(s, take(x), take(y), wide->kind == DTYPE_INT);
+            add_integers(s, compare_take(x), compare_take(y), wide->kind == DTYPE_INT);
     }
 }
 
@@ -188,6 +190,6 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
     tensor_stream_close(x.stream);
     tensor_stream_close(y.stream);
     cast_release(&cast);
-    finish(&s);
+    compare_finish(&s);
     return err->status;
 }

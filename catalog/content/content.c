@@ -69,8 +69,8 @@ static void give_sha256(struct run *run, const struct stored_tensor *t,
     run->each(run->work->context, hex, t->name);
 }
 
-static enum status take_outcome(void *context, const struct sweep_part *t, void *thing,
-                                struct error *err)
+static enum status content_take_outcome(void *context, const struct sweep_part *t,
+                                        void *thing, struct error *err)
 {
     struct run *run = context;
     const struct part_outcome *o = thing;
@@ -106,15 +106,16 @@ static enum status take_outcome(void *context, const struct sweep_part *t, void 
 
 /* --- sweeps --------------------------------------------------------------------------------- */
 
-static void *make_outcome(void *context, const struct sweep_part *t, uint64_t *bytes)
+static void *content_make_outcome(void *context, const struct sweep_part *t,
+                                  uint64_t *bytes)
 {
     const struct run *run = context;
     return part_read(t, run->algorithm == CONTENT_HASH ? PART_HASHED : PART_SHA256,
                      bytes);
 }
 
-static enum status prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
-                           struct error *err)
+static enum status content_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
+                                   struct error *err)
 {
     return sqlite3_prepare_v2(db, sql, -1, out, NULL) == SQLITE_OK
                ? OK
@@ -142,8 +143,8 @@ static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
         .context = run,
         .as_stored = true,
         .part = run->algorithm == CONTENT_HASH ? part_bytes : NULL,
-        .make = make_outcome,
-        .take = take_outcome,
+        .make = content_make_outcome,
+        .take = content_take_outcome,
         .drop = free,
         .watcher = run->work->context,
         .stop = run->work->stop,
@@ -179,10 +180,10 @@ static enum status keep_checkpoint(sqlite3 *db, int64_t checkpoint,
     sqlite3_stmt *s = NULL;
     char text[DIGEST_TEXT];
     digest_print(hash, text);
-    if (prepare(db,
-                "INSERT OR REPLACE INTO checkpoint_hashes"
-                " SELECT id, ?2 FROM checkpoints WHERE id = ?1",
-                &s, err) == OK) {
+    if (content_prepare(db,
+                        "INSERT OR REPLACE INTO checkpoint_hashes"
+                        " SELECT id, ?2 FROM checkpoints WHERE id = ?1",
+                        &s, err) == OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
         sqlite3_bind_text(s, 2, text, -1, SQLITE_TRANSIENT);
         db_step(db, s, "cannot keep a hash", err);
@@ -199,7 +200,7 @@ static enum status hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error
     int rc = SQLITE_DONE;
     if (!d)
         return error_memory(err);
-    if (prepare(db, lines_sql, &s, err) == OK) {
+    if (content_prepare(db, lines_sql, &s, err) == OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
         while ((rc = sqlite3_step(s)) == SQLITE_ROW)
             digest_update(d, sqlite3_column_text(s, 0),
@@ -219,7 +220,7 @@ static enum status hash_if_whole(const struct content_work *w, int64_t checkpoin
 {
     sqlite3_stmt *s = NULL;
     bool whole = !w->twins;
-    if (!whole && prepare(w->db, unhashed_sql, &s, err) == OK) {
+    if (!whole && content_prepare(w->db, unhashed_sql, &s, err) == OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
         whole = sqlite3_step(s) == SQLITE_ROW && !sqlite3_column_int(s, 0);
     }
@@ -241,7 +242,8 @@ static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     sqlite3_stmt *s = NULL;
     bool known = false;
-    if (prepare(db, "SELECT 1 FROM checkpoint_hashes WHERE id = ?1", &s, err) == OK) {
+    if (content_prepare(db, "SELECT 1 FROM checkpoint_hashes WHERE id = ?1", &s, err) ==
+        OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
         known = sqlite3_step(s) == SQLITE_ROW;
     }
@@ -253,13 +255,14 @@ static enum status compute(const struct content_work *w, int64_t checkpoint,
                            bool *complete, struct error *err)
 {
     struct run run = {.work = w, .algorithm = CONTENT_HASH};
-    if (prepare(w->db, "INSERT OR IGNORE INTO content_hashes(hash) VALUES (?1)", &run.put,
-                err) == OK &&
-        prepare(w->db,
-                /* No SELECT of rows: before a trigger it would make a table of them. */
-                "INSERT OR REPLACE INTO tensor_hashes"
-                " VALUES (?1, (SELECT id FROM content_hashes WHERE hash = ?2))",
-                &run.link, err) == OK)
+    if (content_prepare(w->db, "INSERT OR IGNORE INTO content_hashes(hash) VALUES (?1)",
+                        &run.put, err) == OK &&
+        content_prepare(
+            w->db,
+            /* No SELECT of rows: before a trigger it would make a table of them. */
+            "INSERT OR REPLACE INTO tensor_hashes"
+            " VALUES (?1, (SELECT id FROM content_hashes WHERE hash = ?2))",
+            &run.link, err) == OK)
         run_checkpoint(&run, checkpoint, w->again, NULL, err);
     sqlite3_finalize(run.put);
     sqlite3_finalize(run.link);

@@ -7,7 +7,7 @@
 #define KEEP_SECONDS 2
 #define KEEP_BYTES   (UINT64_C(1) << 32)
 
-static enum status begin(const struct content_work *w, struct error *err)
+static enum status keep_begin_work(const struct content_work *w, struct error *err)
 {
     if (w->begun)
         *w->begun = time(NULL);
@@ -16,7 +16,7 @@ static enum status begin(const struct content_work *w, struct error *err)
 
 enum status keep_begin(const struct content_work *w, struct error *err)
 {
-    return sqlite3_get_autocommit(w->db) ? begin(w, err) : OK;
+    return sqlite3_get_autocommit(w->db) ? keep_begin_work(w, err) : OK;
 }
 
 enum status content_commit(sqlite3 *db, struct error *err)
@@ -45,7 +45,8 @@ enum status keep_bytes(const struct content_work *w, int64_t checkpoint, uint64_
         return OK;
     *since = 0;
     char *before = content_stamp(w->db, checkpoint, err), *after = NULL;
-    if (err->status == OK && content_commit(w->db, err) == OK && begin(w, err) == OK)
+    if (err->status == OK && content_commit(w->db, err) == OK &&
+        keep_begin_work(w, err) == OK)
         after = content_stamp(w->db, checkpoint, err);
     if (err->status == OK && (!before || !after || strcmp(before, after) != 0))
         error_set(

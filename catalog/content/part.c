@@ -19,9 +19,9 @@ uint64_t part_blocks(uint64_t len)
 }
 
 /* Read a part's bytes in order; `use` gets them, in runs that never cross a block's end. */
-static enum status read_bytes(const struct sweep_part *t, struct reader *r, uint8_t *room,
-                              void (*use)(void *, struct bytes), void *context,
-                              struct error *err)
+static enum status part_read_bytes(const struct sweep_part *t, struct reader *r,
+                                   uint8_t *room, void (*use)(void *, struct bytes),
+                                   void *context, struct error *err)
 {
     for (uint64_t at = 0; at < t->len;) {
         const uint64_t in_block = DIGEST_BLOCK - at % DIGEST_BLOCK, left = t->len - at;
@@ -62,7 +62,7 @@ static void hash(const struct sweep_part *t, struct reader *r, uint8_t *room,
         error_memory(&o->err);
         return;
     }
-    read_bytes(t, r, room, hash_bytes_of_block, &d, &o->err);
+    part_read_bytes(t, r, room, hash_bytes_of_block, &d, &o->err);
     if (d.in_block)
         digest_end(d.digest, d.out);
     digest_free(d.digest);
@@ -78,11 +78,11 @@ static void sha256(const struct sweep_part *t, struct reader *r, uint8_t *room,
 {
     struct sha256_ctx sha;
     sha256_init(&sha);
-    read_bytes(t, r, room, sha256_bytes, &sha, &o->err);
+    part_read_bytes(t, r, room, sha256_bytes, &sha, &o->err);
     sha256_digest(&sha, SHA256_DIGEST_SIZE, o->blocks[0].at);
 }
 
-static void leave(void *context, struct bytes b)
+static void part_leave(void *context, struct bytes b)
 {
     (void)context;
     (void)b;
@@ -103,8 +103,8 @@ static void check_strings(struct reader *r, struct part_outcome *o)
 
 /* -------------------------------------------------------------------------------------------- */
 
-static void read_part(const struct sweep_part *t, enum part_reading reading,
-                      uint8_t *room, struct part_outcome *o)
+static void part_read_part(const struct sweep_part *t, enum part_reading reading,
+                           uint8_t *room, struct part_outcome *o)
 {
     struct reader *r = NULL;
     if (reader_open(t->tensor, &r, &o->err) != OK) {
@@ -118,7 +118,7 @@ static void read_part(const struct sweep_part *t, enum part_reading reading,
     else if (reading == PART_HASHED)
         hash(t, r, room, o);
     else
-        read_bytes(t, r, room, leave, NULL, &o->err);
+        part_read_bytes(t, r, room, part_leave, NULL, &o->err);
     /* What was read from end to end has been verified on the way. */
     if (o->err.status == OK && t->start == 0 && t->last)
         reader_verify(r, &o->err);
@@ -135,7 +135,7 @@ struct part_outcome *part_read(const struct sweep_part *t, enum part_reading rea
         calloc(1, sizeof(*o) + (size_t)blocks * sizeof(o->blocks[0]));
     uint8_t *room = malloc((size_t)(t->len < READ_BYTES ? t->len : READ_BYTES) + 1);
     if (o && room)
-        read_part(t, reading, room, o);
+        part_read_part(t, reading, room, o);
     else if (o)
         error_memory(&o->err);
     free(room);

@@ -101,7 +101,7 @@ void stat_grid_join(struct stat_grid *a, const struct stat_grid *b)
 
 /* --- as bins -------------------------------------------------------------------------------- */
 
-static void add_number(struct text *out, const struct dtype *d, double value)
+static void stat_grid_add_number(struct text *out, const struct dtype *d, double value)
 {
     char digits[40];
     const size_t len = element_print(d, &value, 0, digits, sizeof(digits));
@@ -141,14 +141,14 @@ void stat_grid_print(struct text *out, const struct stat_grid *grid, uint64_t nu
         count += *count_of(&g, cell);
         /* What holds one number alone, which is an edge, joins its neighbour. */
         if (cell < last && end > g.least && !(cell + 1 == last && end == g.most)) {
-            add_number(&edges, &d, edge + 0.0);
+            stat_grid_add_number(&edges, &d, edge + 0.0);
             add_count(&counts, count);
             edge = end;
             count = 0;
         }
     }
-    add_number(&edges, &d, edge + 0.0);
-    add_number(&edges, &d, g.most + 0.0);
+    stat_grid_add_number(&edges, &d, edge + 0.0);
+    stat_grid_add_number(&edges, &d, g.most + 0.0);
     add_count(&counts, count);
     text_addf(out, "{\"edges\":[%s],\"counts\":[%s]}", text_str(&edges),
               text_str(&counts));

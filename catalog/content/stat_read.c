@@ -34,7 +34,7 @@ const struct stat_kernels *stat_kernels(void)
 
 /* --- dtypes --------------------------------------------------------------------------------- */
 
-static bool is_number(const struct dtype *d)
+static bool stat_read_is_number(const struct dtype *d)
 {
     return d->kind == DTYPE_BOOL || d->kind == DTYPE_INT || d->kind == DTYPE_UINT ||
            d->kind == DTYPE_FLOAT || d->kind == DTYPE_COMPLEX || d->kind == DTYPE_BLOCK;
@@ -59,7 +59,7 @@ enum stat_way stat_way(const struct stored_tensor *t)
                         (d->kind == DTYPE_FLOAT && d->bits <= 32) ||
                         (d->kind != DTYPE_COMPLEX && d->bits <= 16);
     enum stat_way way = narrow ? STAT_32 : STAT_64;
-    if (!is_number(d))
+    if (!stat_read_is_number(d))
         return STAT_NONE;
     wide(d, way, &to);
     if (converter_find(d, &to, &c, &ignored) != OK)
@@ -83,14 +83,14 @@ double stat_tiny(const struct dtype *d)
     return f ? ldexp(1, 1 - (int)f->bias) : 0;
 }
 
-static uint64_t bytes_of(const struct dtype *d, uint64_t elements)
+static uint64_t stat_read_bytes_of(const struct dtype *d, uint64_t elements)
 {
     return (elements + d->block_elems - 1) / d->block_elems * d->block_bytes;
 }
 
 uint64_t stat_part_bytes(const struct stored_tensor *t)
 {
-    return bytes_of(&t->dtype, STAT_GROUP);
+    return stat_read_bytes_of(&t->dtype, STAT_GROUP);
 }
 
 /* --- tables --------------------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ static void table_give(struct stat_tables *t, struct table *given)
     pthread_mutex_unlock(&t->lock);
 }
 
-static bool push(struct stat_outcome *o, uint32_t code, uint64_t count)
+static bool stat_read_push(struct stat_outcome *o, uint32_t code, uint64_t count)
 {
     struct stat_count *codes =
         list_grow(o->codes, o->code_count, &o->code_space, sizeof(*codes));
@@ -159,7 +159,7 @@ static bool empty_one(uint32_t *at, uint32_t code, struct stat_outcome *o)
 {
     const uint64_t count = (uint64_t)at[code] + at[TABLE + code];
     at[code] = at[TABLE + code] = 0;
-    return !count || push(o, code, count);
+    return !count || stat_read_push(o, code, count);
 }
 
 /* Most of a table is empty: it is looked at in runs. */
@@ -188,7 +188,7 @@ static bool empty_8(uint32_t *at, struct stat_outcome *o)
             count += table[code];
             table[code] = 0;
         }
-        fine = (!count || push(o, code, count)) && fine;
+        fine = (!count || stat_read_push(o, code, count)) && fine;
     }
     return fine;
 }
@@ -294,7 +294,7 @@ static enum status count_bytes(struct counting *c, const uint8_t *from, uint64_t
     for (uint64_t i = 0; i < elements; i += STAT_BLOCK) {
         const uint64_t left = elements - i;
         const size_t count = (size_t)(left < STAT_BLOCK ? left : STAT_BLOCK);
-        const uint8_t *at = from + bytes_of(d, i);
+        const uint8_t *at = from + stat_read_bytes_of(d, i);
         if (c->way == STAT_CODES && d->bits == 8)
             count_codes_8(c->codes, at, count);
         else if (c->way == STAT_CODES)
@@ -309,15 +309,16 @@ static enum status count_bytes(struct counting *c, const uint8_t *from, uint64_t
     return err->status;
 }
 
-static enum status read_part(struct counting *c, struct reader *r, uint64_t elements,
-                             struct error *err)
+static enum status stat_read_part(struct counting *c, struct reader *r, uint64_t elements,
+                                  struct error *err)
 {
     const struct dtype *d = &c->part->tensor->dtype;
     const uint64_t most = (uint64_t)READ_BLOCKS * STAT_BLOCK;
     const uint64_t values = !c->converted           ? 0
                             : elements < STAT_BLOCK ? elements
                                                     : STAT_BLOCK;
-    uint8_t *room = malloc((size_t)bytes_of(d, elements < most ? elements : most) + 1);
+    uint8_t *room =
+        malloc((size_t)stat_read_bytes_of(d, elements < most ? elements : most) + 1);
     c->numbers = malloc((size_t)values * 2 * sizeof(*c->numbers) + 1);
     if (!room || !c->numbers) {
         free(room);
@@ -325,9 +326,9 @@ static enum status read_part(struct counting *c, struct reader *r, uint64_t elem
     }
     for (uint64_t done = 0; done < elements && err->status == OK;) {
         const uint64_t left = elements - done, count = left < most ? left : most;
-        struct bytes got = {.len = (size_t)bytes_of(d, count)};
-        if (reader_borrow(r, NULL, c->part->start + bytes_of(d, done), room, &got, err) ==
-            OK)
+        struct bytes got = {.len = (size_t)stat_read_bytes_of(d, count)};
+        if (reader_borrow(r, NULL, c->part->start + stat_read_bytes_of(d, done), room,
+                          &got, err) == OK)
             count_bytes(c, got.at, count, err);
         done += count;
     }
@@ -349,7 +350,7 @@ static enum status count_numbers(struct counting *c, struct reader *r)
     const uint64_t elements = elements_of(c->part);
     o->group_count = (size_t)((elements + STAT_GROUP - 1) / STAT_GROUP);
     o->groups = calloc(o->group_count + 1, sizeof(*o->groups));
-    return o->groups ? read_part(c, r, elements, &o->err) : error_memory(&o->err);
+    return o->groups ? stat_read_part(c, r, elements, &o->err) : error_memory(&o->err);
 }
 
 /* Of small tensors writing it takes longer than all else: many threads do it. */
@@ -372,7 +373,7 @@ static enum status count_by_code(struct stat_tables *tables, struct counting *c,
     if (!table)
         return error_memory(&o->err);
     c->codes = table->at;
-    read_part(c, r, elements_of(c->part), &o->err);
+    stat_read_part(c, r, elements_of(c->part), &o->err);
     if (!empty_table(c->codes, &c->part->tensor->dtype, o))
         error_memory(&o->err);
     table_give(tables, table);

@@ -135,7 +135,8 @@ static void bind_sums(sqlite3_stmt *s, const struct stored_tensor *t,
     sqlite3_bind_int64(s, 14, t->id);
 }
 
-static enum status keep(struct run *run, const struct stored_tensor *t, struct error *err)
+static enum status stats_keep(struct run *run, const struct stored_tensor *t,
+                              struct error *err)
 {
     struct text own = {0}, *histogram = run->histogram ? run->histogram : &own;
     sqlite3 *db = run->work->db;
@@ -184,7 +185,7 @@ static enum status end_tensor(struct run *run, const struct stored_tensor *t,
     if (run->failed || run->absent)
         forget(run, t, err);
     else
-        keep(run, t, err);
+        stats_keep(run, t, err);
     if (err->status == OK)
         begin_tensor(run);
     return err->status == OK ? keep_bytes(run->work, t->id >> TENSOR_ORD_BITS, t->nbytes,
@@ -200,7 +201,8 @@ static uint64_t part_of_numbers(const struct stored_tensor *t)
                                                                 : UINT64_MAX;
 }
 
-static void *make_outcome(void *context, const struct sweep_part *p, uint64_t *bytes)
+static void *stats_make_outcome(void *context, const struct sweep_part *p,
+                                uint64_t *bytes)
 {
     return stat_read(((struct run *)context)->tables, p, bytes);
 }
@@ -231,8 +233,8 @@ static void drop_outcome(void *outcome)
     stat_outcome_free(outcome);
 }
 
-static enum status take_outcome(void *context, const struct sweep_part *p, void *thing,
-                                struct error *err)
+static enum status stats_take_outcome(void *context, const struct sweep_part *p,
+                                      void *thing, struct error *err)
 {
     struct run *run = context;
     struct stat_outcome *o = thing;
@@ -293,8 +295,8 @@ static enum status sweep_checkpoint(struct run *run, int64_t checkpoint,
         .threads = w->threads,
         .context = run,
         .part = part_of_numbers,
-        .make = make_outcome,
-        .take = take_outcome,
+        .make = stats_make_outcome,
+        .take = stats_take_outcome,
         .drop = drop_outcome,
         .watcher = w->context,
         .stop = w->stop,
@@ -308,7 +310,7 @@ static enum status sweep_checkpoint(struct run *run, int64_t checkpoint,
     return err->status;
 }
 
-static enum status prepare(struct run *run, struct error *err)
+static enum status stats_prepare(struct run *run, struct error *err)
 {
     static const char put[] =
         "INSERT INTO statistics(elements, finite, zeros, nans, infs, subnormals, min, max,"
@@ -339,7 +341,8 @@ enum status content_stats(const struct content_work *w, int64_t checkpoint,
     struct run run = {.work = w, .complete = true};
     const bool current = content_is_current(w, checkpoint, err);
     if (current && keep_begin(w, err) == OK &&
-        (w->again || share(w->db, checkpoint, err) == OK) && prepare(&run, err) == OK)
+        (w->again || share(w->db, checkpoint, err) == OK) &&
+        stats_prepare(&run, err) == OK)
         sweep_checkpoint(&run, checkpoint, regex, err);
     sqlite3_finalize(run.put);
     sqlite3_finalize(run.link);

@@ -31,7 +31,7 @@ bool sweep_parts_are_cheap(const struct stored_tensor *t)
 
 /* --- batches -------------------------------------------------------------------------------- */
 
-static bool add_part(struct sweeping *s, struct sweep_part part)
+static bool sweep_add_part(struct sweeping *s, struct sweep_part part)
 {
     struct sweep_part *list =
         arena_grow(&s->arena, s->parts, s->part_count, &s->part_space, sizeof(*list));
@@ -48,11 +48,11 @@ static bool add_parts(struct sweeping *s, struct stored_tensor *t)
     const uint64_t part = w->part ? w->part(t) : UINT64_MAX;
     uint64_t start = 0;
     while (t->nbytes - start > part) {
-        if (!add_part(s, (struct sweep_part){t, start, part, false}))
+        if (!sweep_add_part(s, (struct sweep_part){t, start, part, false}))
             return false;
         start += part;
     }
-    return add_part(s, (struct sweep_part){t, start, t->nbytes - start, true});
+    return sweep_add_part(s, (struct sweep_part){t, start, t->nbytes - start, true});
 }
 
 static enum status load_tensor(struct sweeping *s, int64_t id, struct error *err)
@@ -84,8 +84,8 @@ static void *make_part(void *context, uint64_t number, uint64_t *bytes)
     return s->sweep->make(s->sweep->context, &s->parts[number], bytes);
 }
 
-static enum status take_part(void *context, uint64_t number, void *thing,
-                             struct error *err)
+static enum status sweep_take_part(void *context, uint64_t number, void *thing,
+                                   struct error *err)
 {
     struct sweeping *s = context;
     const struct sweep *w = s->sweep;
@@ -111,7 +111,7 @@ static enum status run_batches(struct sweeping *s, struct error *err)
                                .threads = s->sweep->threads,
                                .context = s,
                                .make = make_part,
-                               .take = take_part,
+                               .take = sweep_take_part,
                                .drop = s->sweep->drop,
                                .stop = stop};
         if (s->part_count && work_run(&w, err) != OK)

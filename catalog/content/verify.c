@@ -11,7 +11,8 @@ struct verifying {
     bool failed; /* the tensor at hand */
 };
 
-static void *make_outcome(void *context, const struct sweep_part *t, uint64_t *bytes)
+static void *verify_make_outcome(void *context, const struct sweep_part *t,
+                                 uint64_t *bytes)
 {
     const struct verifying *v = context;
     return part_read(t, v->work->hash ? PART_HASHED : PART_CHECKED, bytes);
@@ -54,8 +55,8 @@ static enum status compare_hash(struct verifying *v, const struct stored_tensor 
     return v->failed ? v->work->found(v->work->context, t->name, &what, err) : OK;
 }
 
-static enum status take_outcome(void *context, const struct sweep_part *t, void *thing,
-                                struct error *err)
+static enum status verify_take_outcome(void *context, const struct sweep_part *t,
+                                       void *thing, struct error *err)
 {
     struct verifying *v = context;
     const struct verify_data *w = v->work;
@@ -91,8 +92,8 @@ enum status verify_data(const struct verify_data *w, struct error *err)
         .context = &v,
         .as_stored = true,
         .part = part_bytes,
-        .make = make_outcome,
-        .take = take_outcome,
+        .make = verify_make_outcome,
+        .take = verify_take_outcome,
         .drop = free,
         .watcher = w->context,
         .stop = w->stop,

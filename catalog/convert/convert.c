@@ -153,8 +153,8 @@ static enum kernel complex_kernel(const struct dtype *d)
     return d->bits == 32 ? K(complex_16) : d->bits == 64 ? K(complex_32) : K(complex_64);
 }
 
-static enum status refuse(const struct dtype *from, const struct dtype *to,
-                          const char *reason, struct error *err)
+static enum status convert_refuse(const struct dtype *from, const struct dtype *to,
+                                  const char *reason, struct error *err)
 {
     return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "cannot convert %s to %s: %s",
                      from->name, to->name, reason);
@@ -185,16 +185,17 @@ enum status converter_find(const struct dtype *from, const struct dtype *to,
         return OK;
     }
     if (from->kind == DTYPE_COMPLEX && to->kind != DTYPE_COMPLEX)
-        return refuse(from, to, "that would drop the imaginary part", err);
+        return convert_refuse(from, to, "that would drop the imaginary part", err);
 
     const struct dtype part_from = part_of(from), part_to = part_of(to);
     const struct route *in = route_find(&part_from), *route_out = route_find(&part_to);
     if (!in || !route_out)
-        return refuse(from, to, unroutable(in ? to : from), err);
+        return convert_refuse(from, to, unroutable(in ? to : from), err);
     if (to->kind == DTYPE_BLOCK)
-        return refuse(from, to, "nothing is quantised here", err);
+        return convert_refuse(from, to, "nothing is quantised here", err);
     if (from->kind == DTYPE_BLOCK && !ggml_decoder(from->name))
-        return refuse(from, to, "such blocks are ggml's own, not those of files", err);
+        return convert_refuse(from, to, "such blocks are ggml's own, not those of files",
+                              err);
 
     plan(&c, &part_from, in, &part_to, route_out);
     if (from->kind == DTYPE_COMPLEX)

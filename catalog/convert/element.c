@@ -29,7 +29,7 @@ static uint64_t bits_at(const uint8_t *data, uint64_t index, unsigned bits)
     }
 }
 
-static double real_of(const char *name, unsigned bits, uint64_t code)
+static double element_real_of(const char *name, unsigned bits, uint64_t code)
 {
     if (bits == 64)
         return double_of(code);
@@ -78,12 +78,13 @@ enum element_type element_get(const struct dtype *d, const void *data, uint64_t 
     case DTYPE_FLOAT:
         if (bits == 6)
             return ELEMENT_NONE;
-        out->real = real_of(d->name, bits, bits_at(data, index, bits));
+        out->real = element_real_of(d->name, bits, bits_at(data, index, bits));
         return ELEMENT_REAL;
     case DTYPE_COMPLEX:
-        out->real = real_of(part_name(d), bits / 2, bits_at(data, 2 * index, bits / 2));
-        out->imaginary =
-            real_of(part_name(d), bits / 2, bits_at(data, 2 * index + 1, bits / 2));
+        out->real =
+            element_real_of(part_name(d), bits / 2, bits_at(data, 2 * index, bits / 2));
+        out->imaginary = element_real_of(part_name(d), bits / 2,
+                                         bits_at(data, 2 * index + 1, bits / 2));
         return ELEMENT_COMPLEX;
     default:
         return ELEMENT_NONE;

@@ -136,7 +136,8 @@ static bool is_from(const struct schema_file *f, const char *first)
 /* Run every schema/NN_*.sql from the number `first` on; the indexes of a new catalog wait
  * (01_indexes.sql). Mark it as of this version, and install what is shipped. A scratch catalog
  * has no maps. */
-static enum status fill(sqlite3 *db, const char *first, bool scratch, struct error *err)
+static enum status db_fill(sqlite3 *db, const char *first, bool scratch,
+                           struct error *err)
 {
     enum status status = OK;
     for (const struct schema_file *f = schema_files; status == OK && f->path; f++) {
@@ -198,7 +199,7 @@ static enum status create(sqlite3 *db, bool scratch, struct error *err)
         return err->status;
     status = look_empty(db, &empty, err);
     if (status == OK && empty)
-        status = fill(db, FIRST, scratch, err);
+        status = db_fill(db, FIRST, scratch, err);
     if (end(db, status, err) != OK)
         return err->status;
     return db_exec(db, "PRAGMA synchronous=FULL", err);
@@ -219,7 +220,7 @@ static enum status renew(sqlite3 *db, struct error *err)
             drop_old(db, f->text, "VIEW", err) != OK)
             status = err->status;
     if (needed && status == OK)
-        status = fill(db, LATER, false, err);
+        status = db_fill(db, LATER, false, err);
     if (needed && status == OK)
         status = labels_renew(db, err);
     if (needed && status == OK)

@@ -5,7 +5,7 @@
 
 #include "catalog/db/db.h"
 
-static char *keep(struct known *k, sqlite3_stmt *s, int column)
+static char *known_keep(struct known *k, sqlite3_stmt *s, int column)
 {
     return arena_copy(&k->arena, sqlite3_column_text(s, column),
                       (size_t)sqlite3_column_bytes(s, column));
@@ -26,8 +26,8 @@ static bool add_checkpoint(struct known *k, sqlite3_stmt *s)
 {
     bool added;
     struct known_checkpoint c = {.id = sqlite3_column_int64(s, 0),
-                                 .path = keep(k, s, 1),
-                                 .format = keep(k, s, 2),
+                                 .path = known_keep(k, s, 1),
+                                 .format = known_keep(k, s, 2),
                                  .stale = sqlite3_column_type(s, 3) == SQLITE_NULL};
     if (!c.path || !c.format)
         return false;
@@ -64,7 +64,7 @@ static bool add_checkpoint_file(struct known *k, sqlite3_stmt *s, uint32_t *owne
     if (c->file_count++ == 0)
         c->first_file = k->file_count;
     struct known_file f = {
-        .path = keep(k, s, 1),
+        .path = known_keep(k, s, 1),
         .present = sqlite3_column_type(s, 2) != SQLITE_NULL,
         .checkpoint = *owner,
         .position = (uint32_t)(id & 0xFFFFFF),
@@ -79,16 +79,17 @@ static bool add_checkpoint_file(struct known *k, sqlite3_stmt *s, uint32_t *owne
 static bool add_passed(struct known *k, sqlite3_stmt *s, uint32_t *unused)
 {
     (void)unused;
-    return add_file(k, (struct known_file){
-                           .path = keep(k, s, 0),
-                           .present = true,
-                           .identity = {(uint64_t)sqlite3_column_int64(s, 1),
-                                        sqlite3_column_int64(s, 2),
-                                        (uint64_t)sqlite3_column_int64(s, 3),
-                                        (uint64_t)sqlite3_column_int64(s, 4)},
-                           .kind = sqlite3_column_bytes(s, 5) ? keep(k, s, 5) : NULL,
-                           .checkpoint = KNOWN_NONE,
-                       });
+    return add_file(
+        k,
+        (struct known_file){
+            .path = known_keep(k, s, 0),
+            .present = true,
+            .identity = {(uint64_t)sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2),
+                         (uint64_t)sqlite3_column_int64(s, 3),
+                         (uint64_t)sqlite3_column_int64(s, 4)},
+            .kind = sqlite3_column_bytes(s, 5) ? known_keep(k, s, 5) : NULL,
+            .checkpoint = KNOWN_NONE,
+        });
 }
 
 static bool add_one_checkpoint(struct known *k, sqlite3_stmt *s, uint32_t *unused)

@@ -202,7 +202,7 @@ static void add_hub(struct text *t, const struct hub *h)
 /* --- names ------------------------------------------------------------------------------ */
 
 /* Does the checkpoint have a form between its tail and the short one? */
-static enum form settle(const struct labelled *c, enum form form)
+static enum form labels_settle(const struct labelled *c, enum form form)
 {
     if (form <= FORM_FULL && !c->hub.repo && !c->run_tail)
         return FORM_TAIL;
@@ -212,7 +212,7 @@ static enum form settle(const struct labelled *c, enum form form)
 static enum status make_name(struct labelling *l, struct labelled *c)
 {
     struct text t = {0};
-    c->form = settle(c, c->form);
+    c->form = labels_settle(c, c->form);
     if (c->form == FORM_PATH) {
         c->name = c->path;
     } else if (c->form == FORM_TAIL) {
@@ -274,7 +274,7 @@ static enum status make_names(struct labelling *l)
 
 /* --- rows ------------------------------------------------------------------------------- */
 
-static const char *keep(struct labelling *l, sqlite3_stmt *s, int column)
+static const char *labels_keep(struct labelling *l, sqlite3_stmt *s, int column)
 {
     const unsigned char *text = sqlite3_column_text(s, column);
     return text ? arena_copy(&l->arena, text, (size_t)sqlite3_column_bytes(s, column))
@@ -292,12 +292,12 @@ static enum status read_rows(struct labelling *l)
     while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         struct labelled c = {
             .id = sqlite3_column_int64(s, 0),
-            .path = keep(l, s, 1),
-            .old = keep(l, s, 2),
-            .run = keep(l, s, 3),
+            .path = labels_keep(l, s, 1),
+            .old = labels_keep(l, s, 2),
+            .run = labels_keep(l, s, 3),
             .has_step = sqlite3_column_type(s, 4) != SQLITE_NULL,
             .step = sqlite3_column_int64(s, 4),
-            .item = keep(l, s, 5),
+            .item = labels_keep(l, s, 5),
         };
         struct labelled *list =
             arena_grow(&l->arena, l->list, l->count, &l->space, sizeof(*list));

@@ -97,7 +97,8 @@ static enum status damaged(struct finding *f, const char *what)
 }
 
 /* Prepare on first use, bind `id` and step: 1 a row, 0 none, -1 an error. */
-static int find(struct finding *f, sqlite3_stmt **s, const char *sql, sqlite3_int64 id)
+static int lookup_find(struct finding *f, sqlite3_stmt **s, const char *sql,
+                       sqlite3_int64 id)
 {
     sqlite3 *db = f->lookup->db;
     int rc = *s ? SQLITE_OK
@@ -113,7 +114,8 @@ static int find(struct finding *f, sqlite3_stmt **s, const char *sql, sqlite3_in
 }
 
 /* A copy of a text column; NULL for NULL. */
-static bool keep_text(struct finding *f, sqlite3_stmt *s, int column, const char **out)
+static bool lookup_keep_text(struct finding *f, sqlite3_stmt *s, int column,
+                             const char **out)
 {
     const unsigned char *text = sqlite3_column_text(s, column);
     *out = NULL;
@@ -124,7 +126,7 @@ static bool keep_text(struct finding *f, sqlite3_stmt *s, int column, const char
     return f->err->status == OK;
 }
 
-static uint64_t number(sqlite3_stmt *s, int column)
+static uint64_t lookup_number(sqlite3_stmt *s, int column)
 {
     return (uint64_t)sqlite3_column_int64(s, column);
 }
@@ -184,15 +186,15 @@ static enum status take_extents(struct finding *f, sqlite3_stmt *s, int at)
 static enum status take_range(struct finding *f, sqlite3_stmt *s, int at)
 {
     struct stored_tensor *t = f->t;
-    uint64_t file = number(s, at + FILE_AT);
+    uint64_t file = lookup_number(s, at + FILE_AT);
     t->extents = arena_alloc(f->arena, sizeof(*t->extents));
     if (!t->extents)
         return error_memory_at(f->err, "catalog");
     bool none = sqlite3_column_type(s, at + FILE_AT) == SQLITE_NULL || file >= NO_FILE;
     t->extents[0] = (struct extent){
         .file = none ? NO_FILE : (uint32_t)file,
-        .offset = number(s, at + START),
-        .stored = number(s, at + STORED),
+        .offset = lookup_number(s, at + START),
+        .stored = lookup_number(s, at + STORED),
     };
     t->extent_count = 1;
     f->first_sum_plus_1 = (uint64_t)(t->id & TENSOR_ORD_MASK) + 1;
@@ -207,8 +209,8 @@ static enum status take_place(struct finding *f, sqlite3_stmt *s, int at)
     if (storage < STORAGE_NONE || storage > STORAGE_INLINE)
         return damaged(f, "storage");
     t->storage = (enum storage)storage;
-    if (!keep_text(f, s, at + CODEC, &t->codec) ||
-        !keep_text(f, s, at + STRIDES, &strides) ||
+    if (!lookup_keep_text(f, s, at + CODEC, &t->codec) ||
+        !lookup_keep_text(f, s, at + STRIDES, &strides) ||
         (strides && parse_strides(f, strides) != OK))
         return f->err->status;
     if (t->storage == STORAGE_RANGE)
@@ -220,13 +222,14 @@ static enum status take_tensor(struct finding *f, sqlite3_stmt *s, bool *placed)
 {
     struct stored_tensor *t = f->t;
     const char *dtype, *shape;
-    if (!keep_text(f, s, PATH, &t->checkpoint) || !keep_text(f, s, NAME, &t->name) ||
-        !keep_text(f, s, DTYPE, &dtype) || !keep_text(f, s, SHAPE, &shape))
+    if (!lookup_keep_text(f, s, PATH, &t->checkpoint) ||
+        !lookup_keep_text(f, s, NAME, &t->name) ||
+        !lookup_keep_text(f, s, DTYPE, &dtype) || !lookup_keep_text(f, s, SHAPE, &shape))
         return f->err->status;
     *placed = sqlite3_column_int(s, PLACED) != 0;
     dtype_find(dtype ? dtype : "?", &t->dtype);
-    t->elements = number(s, ELEMENTS);
-    t->nbytes = number(s, NBYTES);
+    t->elements = lookup_number(s, ELEMENTS);
+    t->nbytes = lookup_number(s, NBYTES);
     if (shape && !shape_parse(shape, f->arena, &t->shape, &t->rank))
         return damaged(f, "shape");
     return *placed ? OK : take_place(f, s, PLACE);
@@ -234,7 +237,7 @@ static enum status take_tensor(struct finding *f, sqlite3_stmt *s, bool *placed)
 
 /* --- files ------------------------------------------------------------------------------ */
 
-static int by_number(const void *a, const void *b)
+static int lookup_by_number(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return x < y ? -1 : x > y;
@@ -261,7 +264,7 @@ static uint32_t *files_wanted(struct finding *f, uint32_t *count)
         if (!n || list[n - 1] != *file)
             list[n++] = *file;
     if (n > 1)
-        qsort(list, n, sizeof(*list), by_number);
+        qsort(list, n, sizeof(*list), lookup_by_number);
     for (uint64_t i = 0; i < n; i++)
         if (!kept || list[kept - 1] != list[i])
             list[kept++] = list[i];
@@ -274,22 +277,23 @@ static enum status take_file(struct finding *f, uint32_t position,
 {
     struct lookup *l = f->lookup;
     sqlite3_int64 checkpoint = f->t->id >> TENSOR_ORD_BITS;
-    int found = position > TENSOR_ORD_MASK
-                    ? 0
-                    : find(f, &l->file, find_file,
-                           (checkpoint << TENSOR_ORD_BITS) + (sqlite3_int64)position);
+    int found =
+        position > TENSOR_ORD_MASK
+            ? 0
+            : lookup_find(f, &l->file, find_file,
+                          (checkpoint << TENSOR_ORD_BITS) + (sqlite3_int64)position);
     if (found == 0)
         damaged(f, "file");
-    if (found > 0 && keep_text(f, l->file, 0, &out->path)) {
+    if (found > 0 && lookup_keep_text(f, l->file, 0, &out->path)) {
         bool known = sqlite3_column_type(l->file, 1) != SQLITE_NULL;
         out->present = out->checked = known;
         out->identity = (struct file_identity){
-            .size = number(l->file, 1),
+            .size = lookup_number(l->file, 1),
             .mtime_ns = sqlite3_column_int64(l->file, 2),
-            .inode = number(l->file, 3),
-            .device = number(l->file, 4),
+            .inode = lookup_number(l->file, 3),
+            .device = lookup_number(l->file, 4),
         };
-        out->base = number(l->file, 5);
+        out->base = lookup_number(l->file, 5);
     }
     sqlite3_reset(l->file);
     return f->err->status;
@@ -345,7 +349,8 @@ static enum status take_files(struct finding *f)
             return f->err->status;
     uint64_t next = 0;
     for (uint32_t *file; (file = next_file(t, &next));) {
-        const uint32_t *at = bsearch(file, wanted, count, sizeof(*wanted), by_number);
+        const uint32_t *at =
+            bsearch(file, wanted, count, sizeof(*wanted), lookup_by_number);
         *file = (uint32_t)(at - wanted);
     }
     t->files = files;
@@ -383,8 +388,8 @@ static enum status take_sums(struct finding *f)
     sqlite3_int64 checkpoint = f->t->id >> TENSOR_ORD_BITS;
     if (!f->first_sum_plus_1 || !f->t->extent_count)
         return OK;
-    int found = find(f, &l->sums, find_sums, checkpoint);
-    if (found > 0 && keep_text(f, l->sums, 0, &f->t->sum_kind)) {
+    int found = lookup_find(f, &l->sums, find_sums, checkpoint);
+    if (found > 0 && lookup_keep_text(f, l->sums, 0, &f->t->sum_kind)) {
         if (sqlite3_blob_open(l->db, "main", "checksums", "sums", checkpoint, 0, &blob) ==
             SQLITE_OK)
             read_sums(f, blob);
@@ -401,7 +406,7 @@ static enum status take_sums(struct finding *f)
 static enum status take_placement(struct finding *f)
 {
     struct lookup *l = f->lookup;
-    int found = find(f, &l->placement, find_placement, f->t->id);
+    int found = lookup_find(f, &l->placement, find_placement, f->t->id);
     if (found == 0)
         damaged(f, "placement");
     if (found > 0)
@@ -416,7 +421,7 @@ enum status lookup_tensor(struct lookup *l, int64_t id, struct arena *arena,
     bool placed = false;
     struct stored_tensor tensor = {.id = id, .from_catalog = true};
     struct finding f = {.lookup = l, .arena = arena, .t = &tensor, .err = err};
-    int found = find(&f, &l->tensor, find_tensor, id);
+    int found = lookup_find(&f, &l->tensor, find_tensor, id);
     if (found == 0)
         error_set(err, ERR_ARGUMENT, "catalog", NO_OFFSET, "there is no tensor %lld",
                   (long long)id);
@@ -449,7 +454,7 @@ enum status lookup_name(struct lookup *l, int64_t id, struct text *out, bool *fo
                         struct error *err)
 {
     struct finding f = {.lookup = l, .err = err};
-    int rows = find(&f, &l->name, find_name, id);
+    int rows = lookup_find(&f, &l->name, find_name, id);
     *found = rows > 0;
     if (*found && !text_add(out, sqlite3_column_text(l->name, 0),
                             (size_t)sqlite3_column_bytes(l->name, 0)))

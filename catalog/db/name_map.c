@@ -38,7 +38,8 @@ static size_t home(const struct name_map *m, const struct hash_key *k)
     return k->word[0] & (m->space - 1); /* there are fewer slots than ids */
 }
 
-static struct name_slot *find(const struct name_map *m, const struct hash_key *key)
+static struct name_slot *name_map_find(const struct name_map *m,
+                                       const struct hash_key *key)
 {
     size_t i = home(m, key);
     while (m->slots[i].id && memcmp(&m->slots[i].key, key, sizeof(*key)) != 0)
@@ -60,7 +61,7 @@ bool name_map_reserve(struct name_map *m, size_t more)
         if (i + AHEAD < m->space)
             name_map_prefetch(&larger, &m->slots[i + AHEAD].key);
         if (m->slots[i].id)
-            *find(&larger, &m->slots[i].key) = m->slots[i];
+            *name_map_find(&larger, &m->slots[i].key) = m->slots[i];
     }
     slots_free(m->slots, m->space);
     *m = larger;
@@ -71,7 +72,7 @@ uint32_t *name_map_add(struct name_map *m, const struct hash_key *name)
 {
     if (!name_map_reserve(m, 1))
         return NULL;
-    struct name_slot *slot = find(m, name);
+    struct name_slot *slot = name_map_find(m, name);
     if (!slot->id) {
         slot->key = *name;
         m->count++;

@@ -16,8 +16,9 @@ static sqlite3_int64 edition(const char *text)
     return (sqlite3_int64)(h >> 2 | 1);
 }
 
-static enum status run(sqlite3 *db, const char *sql, const char *name,
-                       sqlite3_int64 number, sqlite3_int64 *value, struct error *err)
+static enum status rules_install_run(sqlite3 *db, const char *sql, const char *name,
+                                     sqlite3_int64 number, sqlite3_int64 *value,
+                                     struct error *err)
 {
     sqlite3_stmt *s = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
@@ -39,12 +40,13 @@ static enum status install(sqlite3 *db, const char *name, const char *sql,
     enum status status = db_exec(db, "SAVEPOINT install", err);
     if (status != OK)
         return status;
-    status = run(db, "DELETE FROM ruleset WHERE name = ?1", name, 0, NULL, err);
+    status =
+        rules_install_run(db, "DELETE FROM ruleset WHERE name = ?1", name, 0, NULL, err);
     if (status == OK)
         status = db_exec(db, sql, err);
     if (status == OK)
-        status = run(db, "UPDATE ruleset SET shipped = ?2 WHERE name = ?1", name,
-                     edition(sql), NULL, err);
+        status = rules_install_run(db, "UPDATE ruleset SET shipped = ?2 WHERE name = ?1",
+                                   name, edition(sql), NULL, err);
     if (status != OK)
         sqlite3_exec(db, "ROLLBACK TO install", NULL, NULL, NULL);
     sqlite3_exec(db, "RELEASE install", NULL, NULL, NULL);
@@ -62,8 +64,8 @@ enum status rules_install(sqlite3 *db, struct error *err)
         if (!name)
             return error_memory(err);
         sqlite3_int64 held = -1; /* not there */
-        status =
-            run(db, "SELECT shipped FROM ruleset WHERE name = ?1", name, 0, &held, err);
+        status = rules_install_run(db, "SELECT shipped FROM ruleset WHERE name = ?1",
+                                   name, 0, &held, err);
         if (status == OK && held != 0 && held != edition(f->text))
             status = install(db, name, f->text, err);
         sqlite3_free(name);

@@ -248,7 +248,7 @@ static enum status learn(struct writer *w, struct error *err)
                            : db_build_indexes(w->db, err);
 }
 
-static enum status begin(struct writer *w, struct error *err)
+static enum status write_begin(struct writer *w, struct error *err)
 {
     if (w->in_transaction)
         return OK;
@@ -259,7 +259,7 @@ static enum status begin(struct writer *w, struct error *err)
     return learn(w, err);
 }
 
-static enum status commit(struct writer *w, struct error *err)
+static enum status write_commit(struct writer *w, struct error *err)
 {
     if (!w->in_transaction)
         return OK;
@@ -279,7 +279,7 @@ static void enter_wal(struct writer *w)
 }
 
 /* Is there anything to read yet? If not, the first rows go straight to where they stay. */
-static bool is_empty(sqlite3 *db)
+static bool write_is_empty(sqlite3 *db)
 {
     return next_id(db, "names") == 1 && next_id(db, "layouts") == 1;
 }
@@ -320,13 +320,13 @@ enum status writer_open(sqlite3 *db, const char *looker,
         goto fail;
     if (wait)
         sqlite3_busy_handler(db, wait, context);
-    if (!is_empty(db))
+    if (!write_is_empty(db))
         enter_wal(w);
     if (feed_register(db, &w->feed) != SQLITE_OK) {
         db_error(db, "cannot start the writer", err);
         goto fail;
     }
-    if (begin(w, err) == OK && take_over(w, looker, err) == OK) {
+    if (write_begin(w, err) == OK && take_over(w, looker, err) == OK) {
         w->blank = is_blank(w, err);
         *out = w;
         return OK;
@@ -523,7 +523,7 @@ static enum status commit_if_due(struct writer *w, struct error *err)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (now.tv_sec - w->committed.tv_sec < COMMIT_SECONDS || commit(w, err) != OK)
+    if (now.tv_sec - w->committed.tv_sec < COMMIT_SECONDS || write_commit(w, err) != OK)
         return err->status;
     if (!w->wal)
         enter_wal(w);
@@ -533,7 +533,7 @@ static enum status commit_if_due(struct writer *w, struct error *err)
 enum status writer_put(struct writer *w, const struct batch *b, struct error *err)
 {
     int64_t id = -1;
-    if (begin(w, err) != OK || (!w->blank && clear_paths(w, b, err) != OK))
+    if (write_begin(w, err) != OK || (!w->blank && clear_paths(w, b, err) != OK))
         return err->status;
     if (b->path) {
         sqlite3_stmt *s = writer_statement(w, FIND_CHECKPOINT);
@@ -575,7 +575,7 @@ enum status writer_put(struct writer *w, const struct batch *b, struct error *er
 enum status writer_drop(struct writer *w, int64_t checkpoint, struct error *err)
 {
     char sql[160];
-    if (begin(w, err) != OK || clear_own(w, checkpoint, err) != OK)
+    if (write_begin(w, err) != OK || clear_own(w, checkpoint, err) != OK)
         return err->status;
     w->unnamed = true;
     snprintf(
@@ -587,7 +587,7 @@ enum status writer_drop(struct writer *w, int64_t checkpoint, struct error *err)
 
 enum status writer_clear_walked(struct writer *w, const char *root, struct error *err)
 {
-    if (begin(w, err) != OK)
+    if (write_begin(w, err) != OK)
         return err->status;
     sqlite3_stmt *s = writer_statement(w, CLEAR_WALKED);
     writer_bind_text(s, 1, root);
@@ -606,12 +606,12 @@ enum status writer_vanished(struct writer *w, int64_t checkpoint, const char *pa
                    "`ckptdb relocate OLD NEW` follows it where it was moved",
     };
     struct batch b = {.issues = &issue, .issue_count = 1};
-    return begin(w, err) == OK ? put_issues(w, &b, checkpoint, err) : err->status;
+    return write_begin(w, err) == OK ? put_issues(w, &b, checkpoint, err) : err->status;
 }
 
 enum status writer_clear_notes(struct writer *w, int64_t checkpoint, struct error *err)
 {
-    if (begin(w, err) != OK || w->blank)
+    if (write_begin(w, err) != OK || w->blank)
         return err->status;
     sqlite3_stmt *s = writer_statement(w, CLEAR_NOTES);
     sqlite3_bind_int64(s, 1, checkpoint);
@@ -622,7 +622,7 @@ enum status writer_note(struct writer *w, const char *checkpoint,
                         const struct batch_issue *issue, struct error *err)
 {
     struct batch b = {.issues = (struct batch_issue *)issue, .issue_count = 1};
-    if (begin(w, err) != OK)
+    if (write_begin(w, err) != OK)
         return err->status;
     sqlite3_stmt *s = writer_statement(w, FIND_CHECKPOINT);
     writer_bind_text(s, 1, checkpoint);
@@ -634,7 +634,7 @@ enum status writer_forget_passed(struct writer *w, const char *path, struct erro
 {
     struct batch_file file = {.path = path};
     struct batch b = {.files = &file, .file_count = 1};
-    return begin(w, err) == OK ? clear_paths(w, &b, err) : err->status;
+    return write_begin(w, err) == OK ? clear_paths(w, &b, err) : err->status;
 }
 
 /* Layouts, names and facts that no checkpoint uses any more. */
@@ -658,7 +658,7 @@ static const char drop_orphans[] =
     "DELETE FROM long_facts WHERE id >> 24 NOT IN (SELECT id FROM metas);"
     "DELETE FROM long_texts WHERE id NOT IN (SELECT text FROM long_facts)";
 
-static void release(struct writer *w)
+static void write_release(struct writer *w)
 {
     for (int i = 0; i < STATEMENTS; i++)
         sqlite3_finalize(w->statement[i]);
@@ -682,15 +682,15 @@ static void leave_wal(sqlite3 *db)
 
 enum status writer_close(struct writer *w, struct error *err)
 {
-    if (w->orphans && begin(w, err) == OK)
+    if (w->orphans && write_begin(w, err) == OK)
         db_exec(w->db, drop_orphans, err);
-    if (err->status == OK && w->unnamed && begin(w, err) == OK)
+    if (err->status == OK && w->unnamed && write_begin(w, err) == OK)
         labels_renew(w->db, err);
     sqlite3 *db = w->db;
     if (err->status == OK && w->in_transaction && !w->wal)
         db_build_indexes(db, err);
-    if (err->status == OK && commit(w, err) == OK) {
-        release(w);
+    if (err->status == OK && write_commit(w, err) == OK) {
+        write_release(w);
         leave_wal(db);
         return db_repair(db, err);
     }
@@ -705,6 +705,6 @@ void writer_abort(struct writer *w)
     sqlite3 *db = w->db;
     if (w->in_transaction)
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    release(w);
+    write_release(w);
     leave_wal(db);
 }

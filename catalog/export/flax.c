@@ -29,7 +29,8 @@ static bool has_dtype(const struct dtype *d)
            strcmp(d->name, "complex32") != 0;
 }
 
-static bool holds(const struct export_tensor *t, struct text *why, const char **instead)
+static bool export_flax_holds(const struct export_tensor *t, struct text *why,
+                              const char **instead)
 {
     if (t->rank > RANK_MAX)
         return !text_addf(why, "%u dimensions; NumPy has at most %d", t->rank, RANK_MAX);
@@ -168,7 +169,7 @@ static void put_leaf(struct flax_tree *tree, struct export_tensor *t)
         error_memory_at(tree->l->err, tree->l->path);
 }
 
-static enum status lay_out(struct export_layout *l, struct error *err)
+static enum status export_flax_lay_out(struct export_layout *l, struct error *err)
 {
     struct flax_tree tree = {.l = l};
     struct export_scan *scan = NULL;
@@ -199,7 +200,7 @@ const struct exporter exporter_flax = {
     .name = "flax",
     .suffix = ".msgpack",
     .summary = "Flax's msgpack, as flax.serialization reads it",
-    .holds = holds,
+    .holds = export_flax_holds,
     .check = export_check_tree,
-    .lay_out = lay_out,
+    .lay_out = export_flax_lay_out,
 };

@@ -18,7 +18,7 @@ static void too_large(struct export_layout *l)
               "more bytes than a file can have");
 }
 
-static void advance(struct export_layout *l, uint64_t bytes)
+static void export_layout_advance(struct export_layout *l, uint64_t bytes)
 {
     if (!add_u64(l->at, bytes, &l->at) || l->at > INT64_MAX)
         too_large(l);
@@ -50,7 +50,7 @@ void lay_text(struct export_layout *l, const void *bytes, size_t len)
     if (l->text.len >= TEXT_BYTES)
         flush_text(l);
     text_add(&l->text, bytes, len);
-    advance(l, len);
+    export_layout_advance(l, len);
 }
 
 void lay_add(struct export_layout *l, struct text *text)
@@ -66,7 +66,7 @@ void lay_zeros(struct export_layout *l, uint64_t count)
 {
     if (!lay_ok(l))
         return;
-    advance(l, count);
+    export_layout_advance(l, count);
     flush_text(l);
 }
 
@@ -136,7 +136,7 @@ void lay_release(struct export_layout *l)
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-static void place(struct export_layout *l, struct export_tensor *t)
+static void export_layout_place(struct export_layout *l, struct export_tensor *t)
 {
     t->number = l->placed++;
     l->nbytes += t->nbytes;
@@ -151,10 +151,10 @@ void lay_tensor(struct export_layout *l, struct export_tensor *t)
     t->file = file_now(l);
     t->offset = l->at;
     t->piece = t->run = 0;
-    advance(l, t->nbytes);
+    export_layout_advance(l, t->nbytes);
     l->text_at = l->at;
     if (lay_ok(l))
-        place(l, t);
+        export_layout_place(l, t);
 }
 
 void lay_pieces(struct export_layout *l, struct export_tensor *t)
@@ -166,7 +166,7 @@ void lay_pieces(struct export_layout *l, struct export_tensor *t)
     if (bytes > l->piece_bytes)
         l->piece_bytes = bytes;
     if (lay_ok(l))
-        place(l, t);
+        export_layout_place(l, t);
 }
 
 /* --- parts ------------------------------------------------------------------------------ */

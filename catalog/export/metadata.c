@@ -22,7 +22,7 @@ void metadata_add(struct export_metadata *m, const char *key, const char *value)
     m->list[m->count++] = pair;
 }
 
-static int compare(const void *a, const void *b)
+static int export_metadata_compare(const void *a, const void *b)
 {
     const struct metadata_pair *p = a, *q = b;
     int order = strcmp(p->key, q->key);
@@ -36,7 +36,7 @@ const char *const *metadata_pairs(struct export_metadata *m)
     if (!pairs || m->failed)
         return NULL;
     if (m->count)
-        qsort(m->list, m->count, sizeof(*m->list), compare);
+        qsort(m->list, m->count, sizeof(*m->list), export_metadata_compare);
     for (size_t i = 0; i < m->count; i++) {
         if (i + 1 < m->count && strcmp(m->list[i].key, m->list[i + 1].key) == 0)
             continue;

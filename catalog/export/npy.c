@@ -19,7 +19,7 @@ bool export_numpy_holds(const struct export_tensor *t, struct text *why,
                                                       : "NumPy has no such dtype");
 }
 
-static enum status lay_out(struct export_layout *l, struct error *err)
+static enum status export_npy_lay_out(struct export_layout *l, struct error *err)
 {
     struct text header = {0};
     struct export_scan *scan = NULL;
@@ -43,5 +43,5 @@ const struct exporter exporter_npy = {
     .summary = "NumPy, one tensor",
     .most = 1,
     .holds = export_numpy_holds,
-    .lay_out = lay_out,
+    .lay_out = export_npy_lay_out,
 };

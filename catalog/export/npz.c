@@ -71,7 +71,8 @@ static void put_short(struct text *out, uint64_t v)
     put32(out, v < FULL32 ? (uint32_t)v : FULL32);
 }
 
-static bool holds(const struct export_tensor *t, struct text *why, const char **instead)
+static bool export_npz_holds(const struct export_tensor *t, struct text *why,
+                             const char **instead)
 {
     if (strlen(t->name) + strlen(".npy") > NAME_MAX_ZIP)
         return !text_adds(why, "a name in a zip archive has at most 65535 bytes");
@@ -272,7 +273,7 @@ static void put_directory(struct export_layout *l, struct text *out)
     export_scan_close(scan);
 }
 
-static enum status lay_out(struct export_layout *l, struct error *err)
+static enum status export_npz_lay_out(struct export_layout *l, struct error *err)
 {
     struct text out = {0};
     lay_file(l, l->path);
@@ -286,7 +287,7 @@ static enum status lay_out(struct export_layout *l, struct error *err)
 }
 
 /* numpy.load() takes a key for a member's full name first. */
-static enum status check(struct export_plan *p, struct error *err)
+static enum status export_npz_check(struct export_plan *p, struct error *err)
 {
     const char *name, *longer;
     if (export_rows_find_pair(p->rows, ".npy", &p->arena, &name, &longer, err) == OK &&
@@ -302,7 +303,7 @@ const struct exporter exporter_npz = {
     .name = "npz",
     .suffix = ".npz",
     .summary = "NumPy, any number of tensors, not compressed",
-    .holds = holds,
-    .check = check,
-    .lay_out = lay_out,
+    .holds = export_npz_holds,
+    .check = export_npz_check,
+    .lay_out = export_npz_lay_out,
 };

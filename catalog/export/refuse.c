@@ -23,7 +23,7 @@ static struct refusal *find_cause(struct refusals *r, const char *cause)
     return one;
 }
 
-static void add(struct refusals *r, const char *name, const char *cause)
+static void export_refuse_add(struct refusals *r, const char *name, const char *cause)
 {
     r->count++;
     struct refusal *one = find_cause(r, cause);
@@ -46,7 +46,7 @@ void refuse(struct refusals *r, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(cause, sizeof(cause), fmt, args);
     va_end(args);
-    add(r, NULL, cause);
+    export_refuse_add(r, NULL, cause);
 }
 
 void refuse_tensor(struct refusals *r, const char *name, const char *fmt, ...)
@@ -56,7 +56,7 @@ void refuse_tensor(struct refusals *r, const char *name, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(cause, sizeof(cause), fmt, args);
     va_end(args);
-    add(r, name, cause);
+    export_refuse_add(r, name, cause);
 }
 
 static void add_escaped(struct text *out, const struct text *raw)

@@ -445,13 +445,13 @@ void export_scan_close(struct export_scan *scan)
     free(scan);
 }
 
-static const char *column_text(sqlite3_stmt *s, int column)
+static const char *export_rows_column_text(sqlite3_stmt *s, int column)
 {
     return (const char *)sqlite3_column_text(s, column);
 }
 
 /* The numbers of "[2,3]", which was printed here. */
-static unsigned read_shape(const char *text, uint64_t *shape)
+static unsigned export_rows_read_shape(const char *text, uint64_t *shape)
 {
     unsigned rank = 0;
     for (const char *at = text + 1; *at && *at != ']'; at += *at == ',')
@@ -459,17 +459,18 @@ static unsigned read_shape(const char *text, uint64_t *shape)
     return rank;
 }
 
-static bool read_row(struct export_scan *scan)
+static bool export_rows_read_row(struct export_scan *scan)
 {
     sqlite3_stmt *s = scan->statement;
     struct export_tensor *t = &scan->tensor;
-    const char *name = column_text(s, NAME), *old = column_text(s, OLD_NAME);
-    const char *shape = column_text(s, SHAPE);
+    const char *name = export_rows_column_text(s, NAME),
+               *old = export_rows_column_text(s, OLD_NAME);
+    const char *shape = export_rows_column_text(s, SHAPE);
     if (!name || !shape || (!old && sqlite3_column_type(s, OLD_NAME) != SQLITE_NULL))
         return false;
     *t = (struct export_tensor){
         .id = sqlite3_column_int64(s, ID),
-        .recipe = column_text(s, RECIPE),
+        .recipe = export_rows_column_text(s, RECIPE),
         .number = (uint64_t)sqlite3_column_int64(s, NUMBER) - 1,
         .name = name,
         .old_name = old ? old : name,
@@ -477,7 +478,7 @@ static bool read_row(struct export_scan *scan)
         .from = scan->rows->dtypes[sqlite3_column_int64(s, FROM)],
         .to = scan->rows->dtypes[sqlite3_column_int64(s, TO)],
         .shape = scan->shape,
-        .rank = read_shape(shape, scan->shape),
+        .rank = export_rows_read_shape(shape, scan->shape),
         .elements = (uint64_t)sqlite3_column_int64(s, ELEMENTS),
         .source_file = (uint32_t)sqlite3_column_int64(s, FILE_AT),
         .source_offset = (uint64_t)sqlite3_column_int64(s, START),
@@ -501,7 +502,7 @@ enum status export_scan_next(struct export_scan *scan, struct export_tensor **t,
         return OK;
     if (rc != SQLITE_ROW)
         return failed(scan->rows, err);
-    if (!read_row(scan))
+    if (!export_rows_read_row(scan))
         return error_memory(err);
     *t = &scan->tensor;
     return OK;
@@ -548,7 +549,7 @@ static void read_item(sqlite3_stmt *s, enum export_what what, struct export_item
     *out = (struct export_item){.file = (uint32_t)column_u64(s, 0)};
     switch (what) {
     case EXPORT_FILES:
-        out->path = column_text(s, 1);
+        out->path = export_rows_column_text(s, 1);
         out->size = column_u64(s, 2);
         break;
     case EXPORT_TEXTS:

@@ -76,7 +76,8 @@ static bool is_paired(const struct dtype *d)
     return strcmp(d->name, "float4_e2m1fn_x2") == 0;
 }
 
-static bool holds(const struct export_tensor *t, struct text *why, const char **instead)
+static bool export_safetensors_holds(const struct export_tensor *t, struct text *why,
+                                     const char **instead)
 {
     if (strcmp(t->name, METADATA_NAME) == 0)
         return !text_adds(why, "the format keeps its new name for itself");
@@ -111,7 +112,8 @@ static void add_metadata(struct text *out, const char *const *metadata)
     text_addc(out, '}');
 }
 
-static void add_tensor(struct text *out, const struct export_tensor *t, uint64_t offset)
+static void export_safetensors_add_tensor(struct text *out, const struct export_tensor *t,
+                                          uint64_t offset)
 {
     text_json(out, t->name, strlen(t->name));
     text_addf(out, ":{\"dtype\":\"%s\",\"shape\":[",
@@ -149,7 +151,7 @@ static void put_entries(struct export_layout *l, struct export_span span)
     const char *comma = text.len > 1 ? "," : "";
     while (scan && export_scan_next(scan, &t, l->err) == OK && t) {
         text_adds(&text, comma);
-        add_tensor(&text, t, offset);
+        export_safetensors_add_tensor(&text, t, offset);
         lay_add(l, &text);
         if (!add_u64(offset, t->nbytes, &offset))
             error_set(l->err, ERR_UNSUPPORTED, l->path, NO_OFFSET,
@@ -244,7 +246,7 @@ static void put_index(struct export_layout *l, const char *const *paths)
     text_release(&text);
 }
 
-static enum status lay_out(struct export_layout *l, struct error *err)
+static enum status export_safetensors_lay_out(struct export_layout *l, struct error *err)
 {
     uint32_t count;
     const struct export_span *spans = lay_spans(l, &count);
@@ -270,7 +272,7 @@ const struct exporter exporter_safetensors = {
     .parts = true,
     .keeps_metadata = true,
     .own_metadata = own_metadata,
-    .holds = holds,
+    .holds = export_safetensors_holds,
     .rank = rank,
-    .lay_out = lay_out,
+    .lay_out = export_safetensors_lay_out,
 };

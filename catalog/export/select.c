@@ -97,8 +97,8 @@ static const struct query assignment = {
 };
 
 /* Prepare exactly one statement that reads. `whose` is said before what SQLite says. */
-static enum status prepare(sqlite3 *db, const char *sql, const char *whose,
-                           sqlite3_stmt **out, struct error *err)
+static enum status export_select_prepare(sqlite3 *db, const char *sql, const char *whose,
+                                         sqlite3_stmt **out, struct error *err)
 {
     const char *rest = "";
     sqlite3_stmt *extra = NULL;
@@ -125,7 +125,7 @@ static enum status check_where(sqlite3 *db, const char *where, struct error *err
     if (!text_str(&sql))
         error_memory(err);
     else
-        prepare(db, text_str(&sql), "--where", &statement, err);
+        export_select_prepare(db, text_str(&sql), "--where", &statement, err);
     sqlite3_finalize(statement);
     text_release(&sql);
     return err->status;
@@ -138,8 +138,8 @@ struct kind {
     bool restores; /* adds what T5X's importer adds */
 };
 
-static enum status kind_of(sqlite3 *db, const struct selection *want, struct kind *out,
-                           struct error *err)
+static enum status export_select_kind_of(sqlite3 *db, const struct selection *want,
+                                         struct kind *out, struct error *err)
 {
     sqlite3_stmt *s = NULL;
     if (sqlite3_prepare_v2(db,
@@ -172,7 +172,7 @@ static enum status choose_query(sqlite3 *db, const struct selection *want,
     *query = &tensors;
     if (!want->map)
         return OK;
-    if (kind_of(db, want, &kind, err) != OK)
+    if (export_select_kind_of(db, want, &kind, err) != OK)
         return err->status;
     *query = kind.assigns     ? &assignment
              : kind.converts  ? &conversion
@@ -212,7 +212,8 @@ static enum status prepare_selection(sqlite3 *db, const struct selection *want,
     if (!text_str(&sql))
         error_memory(err);
     else
-        prepare(db, text_str(&sql), want->where ? "--where" : want->map, out, err);
+        export_select_prepare(db, text_str(&sql), want->where ? "--where" : want->map,
+                              out, err);
     text_release(&sql);
     if (err->status != OK)
         return err->status;
@@ -261,15 +262,16 @@ static enum status add_row(struct export_plan *p, const struct made *m, struct e
     return err->status;
 }
 
-static void note(struct selection_note *n, const char *name)
+static void export_select_note(struct selection_note *n, const char *name)
 {
     if (!n->count++ && name)
         strncat(n->first, name, sizeof(n->first) - 1);
 }
 
-static enum status take_row(sqlite3_stmt *s, const struct selection *want,
-                            struct export_plan *p, struct selection_notes *notes,
-                            struct error *err)
+static enum status export_select_take_row(sqlite3_stmt *s, const struct selection *want,
+                                          struct export_plan *p,
+                                          struct selection_notes *notes,
+                                          struct error *err)
 {
     const char *old = column_name(s, OLD_NAME), *new_name = column_name(s, NEW_NAME);
     const char *status = column_name(s, STATUS), *why = column_name(s, WHY);
@@ -288,12 +290,12 @@ static enum status take_row(sqlite3_stmt *s, const struct selection *want,
                 p,
                 &(struct made){.id = sqlite3_column_int64(s, FALLBACK), .name = new_name},
                 err);
-        note(&notes->absent, new_name);
+        export_select_note(&notes->absent, new_name);
     } else if (sqlite3_column_type(s, TENSOR_ID) == SQLITE_NULL) {
         notes->leaves++;
     } else {
         if (!sqlite3_column_int(s, IN_TARGET))
-            note(&notes->extra, new_name);
+            export_select_note(&notes->extra, new_name);
         return add_row(p,
                        &(struct made){sqlite3_column_int64(s, TENSOR_ID),
                                       column_name(s, RECIPE), new_name,
@@ -355,7 +357,7 @@ enum status selection_run(sqlite3 *db, const struct selection *want,
     uint64_t row = 0;
     int rc = SQLITE_DONE;
     *notes = (struct selection_notes){0};
-    if (want->sql ? prepare(db, want->sql, "--sql", &s, err) != OK
+    if (want->sql ? export_select_prepare(db, want->sql, "--sql", &s, err) != OK
                   : prepare_selection(db, want, &s, err) != OK)
         return err->status;
     if (want->sql && find_columns(s, &columns, err) != OK)
@@ -364,7 +366,7 @@ enum status selection_run(sqlite3 *db, const struct selection *want,
         if (want->sql)
             take_users_row(s, &columns, ++row, plan, err);
         else
-            take_row(s, want, plan, notes, err);
+            export_select_take_row(s, want, plan, notes, err);
     }
     if (err->status == OK && rc == SQLITE_INTERRUPT)
         error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");

@@ -238,7 +238,7 @@ static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
     return err->status;
 }
 
-static uint64_t bytes_of(const struct dtype *d, uint64_t elements)
+static uint64_t export_stream_bytes_of(const struct dtype *d, uint64_t elements)
 {
     uint64_t nbytes = 0;
     dtype_nbytes(d, elements, &nbytes);
@@ -251,9 +251,9 @@ static enum status produce(struct worker *w, const struct flow *f, uint64_t firs
                            uint64_t count, uint8_t *room, struct bytes *out)
 {
     const struct export_tensor *t = &f->tensor;
-    struct bytes read = {.len = (size_t)bytes_of(&t->from, count)};
-    uint64_t from = bytes_of(&t->from, first);
-    out->len = (size_t)bytes_of(&t->to, count);
+    struct bytes read = {.len = (size_t)export_stream_bytes_of(&t->from, count)};
+    uint64_t from = export_stream_bytes_of(&t->from, first);
+    out->len = (size_t)export_stream_bytes_of(&t->to, count);
     out->at = room ? room : w->converted;
     if (!f->converts && room)
         reader_read(f->reader, from, room, out->len, &w->error);
@@ -279,7 +279,7 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
     uint64_t count = f->count - first < f->step ? f->count - first : f->step;
     struct bytes out = {.len = (size_t)count};
     if (f->converts) {
-        to = bytes_of(&t->to, first);
+        to = export_stream_bytes_of(&t->to, first);
         produce(w, f, first, count, NULL, &out);
     } else {
         reader_borrow(f->reader, NULL, first, w->read, &out, &w->error);
@@ -333,7 +333,7 @@ static enum status fill_piece(struct worker *w, const struct flow *f, uint64_t f
             return w->error.status;
         made += out.len;
     }
-    *piece = (struct bytes){w->piece, (size_t)bytes_of(&t->to, t->piece)};
+    *piece = (struct bytes){w->piece, (size_t)export_stream_bytes_of(&t->to, t->piece)};
     memset(w->piece + made, 0, piece->len - made);
     return OK;
 }
@@ -346,7 +346,7 @@ static enum status piece_run(struct worker *w, struct flow *f, uint64_t number,
     uint64_t per_run = pieces_per_run(t), within = number % per_run * t->piece;
     uint64_t left = t->run - within, count = left < t->piece ? left : t->piece;
     struct bytes piece = {0}, stored = {0};
-    *len = (size_t)bytes_of(&t->to, count);
+    *len = (size_t)export_stream_bytes_of(&t->to, count);
     if (find_encoder(w, t) != OK ||
         fill_piece(w, f, number / per_run * t->run + within, count, &piece) != OK ||
         encoder_run(w->encoder, piece, &stored, &w->error) != OK)
@@ -372,7 +372,8 @@ static enum status do_block(struct worker *w, struct flow *f, uint64_t block, si
 static uint32_t flow_sum(const struct flow *f)
 {
     uLong sum = f->sums[0];
-    uint64_t step = f->converts ? bytes_of(&f->tensor.to, f->step) : f->step;
+    uint64_t step =
+        f->converts ? export_stream_bytes_of(&f->tensor.to, f->step) : f->step;
     uint64_t last = f->tensor.nbytes - (f->blocks - 1) * step;
     for (uint64_t i = 1; i < f->blocks; i++)
         sum = crc32_combine(sum, f->sums[i], (z_off_t)(i + 1 < f->blocks ? step : last));
@@ -513,7 +514,7 @@ static bool pump_done(struct pump *p, struct flow *f, const struct loss *loss, s
 }
 
 /* Take and do blocks until there are none. */
-static void work(struct worker *w)
+static void export_stream_work(struct worker *w)
 {
     struct pump *p = w->pump;
     struct flow *f;
@@ -549,7 +550,7 @@ static bool run_worker(struct pump *p)
     w.piece = piece ? pages_alloc(piece) : NULL;
     bool ready = w.read && w.converted && (w.piece || !piece);
     if (ready)
-        work(&w);
+        export_stream_work(&w);
     encoder_close(w.encoder);
     text_release(&w.chain);
     text_release(&w.text);

@@ -28,7 +28,7 @@ struct writing {
 
 /* --- the layout ------------------------------------------------------------------------- */
 
-static enum status lay_out(struct writing *w, struct error *err)
+static enum status export_write_lay_out(struct writing *w, struct error *err)
 {
     struct export_layout *l = &w->layout;
     *l = (struct export_layout){
@@ -290,7 +290,7 @@ static enum status commit_parts(struct writing *w, struct error *err)
 }
 
 /* Everything is on the disk before the first name is given. */
-static enum status commit(struct writing *w, struct error *err)
+static enum status export_write_commit(struct writing *w, struct error *err)
 {
     const struct export_options *options = w->options;
     if (options->sync && sync_all(w, err) != OK)
@@ -335,13 +335,13 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
         .plan = plan, .exporter = exporter, .options = options, .path = path};
     if (!plan->count)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no tensor is selected");
-    if (check_settings(exporter, options, err) == OK && lay_out(&w, err) == OK &&
-        check_paths(&w, err) == OK) {
+    if (check_settings(exporter, options, err) == OK &&
+        export_write_lay_out(&w, err) == OK && check_paths(&w, err) == OK) {
         if (dry && plan->lossy && options->loss)
             stream_data(&w, err);
         else if (!dry && open_outputs(&w, err) == OK && stream_data(&w, err) == OK &&
                  write_texts(&w, err) == OK)
-            commit(&w, err);
+            export_write_commit(&w, err);
     }
     lay_release(&w.layout);
     output_close(w.output);

@@ -64,8 +64,8 @@ static bool holds_name(const char *name, unsigned version, struct text *why)
     return true;
 }
 
-static bool holds(const struct export_tensor *t, unsigned version, struct text *why,
-                  const char **instead)
+static bool export_zarr_holds(const struct export_tensor *t, unsigned version,
+                              struct text *why, const char **instead)
 {
     if (!holds_name(t->name, version, why))
         return false;
@@ -97,7 +97,7 @@ static void put_file(struct hierarchy *z, const char *folder, size_t len,
     lay_file(z->l, text_str(&z->path));
 }
 
-static void add_group(struct hierarchy *z)
+static void export_zarr_add_group(struct hierarchy *z)
 {
     text_adds(&z->json, z->how.version == 2
                             ? "{\"zarr_format\":2}"
@@ -130,7 +130,7 @@ static void each_group(struct hierarchy *z, const char *name,
 static void put_group(struct hierarchy *z, const char *name, size_t len)
 {
     put_file(z, name, len, z->how.version == 2 ? ".zgroup" : "zarr.json");
-    add_group(z);
+    export_zarr_add_group(z);
     lay_add(z->l, &z->json);
 }
 
@@ -189,7 +189,7 @@ static void add_key(struct hierarchy *z, const char *name, size_t len, const cha
 static void list_group(struct hierarchy *z, const char *name, size_t len)
 {
     add_key(z, name, len, z->how.version == 2 ? ".zgroup" : "");
-    add_group(z);
+    export_zarr_add_group(z);
     lay_add(z->l, &z->json);
 }
 
@@ -216,7 +216,7 @@ static void put_root_v2(struct hierarchy *z)
         return;
     lay_file(z->l, ".zmetadata");
     text_adds(&z->json, "{\"metadata\":{\".zgroup\":");
-    add_group(z);
+    export_zarr_add_group(z);
     z->listed = true;
     if (attributes_of(z)) {
         text_adds(&z->json, ",\".zattrs\":");
@@ -258,7 +258,8 @@ static enum status try_codec(const struct zarr_how *how, struct error *err)
     return err->status;
 }
 
-static enum status lay_out(struct export_layout *l, unsigned version, struct error *err)
+static enum status export_zarr_lay_out(struct export_layout *l, unsigned version,
+                                       struct error *err)
 {
     struct hierarchy z = {.l = l, .common = true};
     if (zarr_settings(l->options, version, &z.how, err) != OK ||
@@ -325,11 +326,11 @@ static const char *const marks_v3[] = {"zarr.json", NULL};
     static bool holds_v##v(const struct export_tensor *t, struct text *why,              \
                            const char **instead)                                         \
     {                                                                                    \
-        return holds(t, v, why, instead);                                                \
+        return export_zarr_holds(t, v, why, instead);                                    \
     }                                                                                    \
     static enum status lay_out_v##v(struct export_layout *l, struct error *err)          \
     {                                                                                    \
-        return lay_out(l, v, err);                                                       \
+        return export_zarr_lay_out(l, v, err);                                           \
     }                                                                                    \
     static bool path_v##v(const struct export_options *options,                          \
                           const struct export_tensor *t, uint64_t piece,                 \

@@ -81,7 +81,7 @@ static const struct {
 };
 #define NAMES (sizeof(names) / sizeof(names[0]))
 
-static size_t name_of(const struct dtype *d)
+static size_t zarr_node_name_of(const struct dtype *d)
 {
     size_t i = 0;
     while (i < NAMES && strcmp(names[i].dtype, d->name) != 0)
@@ -92,7 +92,7 @@ static size_t name_of(const struct dtype *d)
 bool zarr_has_dtype(const struct dtype *d)
 {
     char descr[64];
-    if (name_of(d) < NAMES)
+    if (zarr_node_name_of(d) < NAMES)
         return true;
     if (!npy_descr(d, descr))
         return false;
@@ -101,14 +101,14 @@ bool zarr_has_dtype(const struct dtype *d)
 
 bool zarr_is_common(const struct dtype *d)
 {
-    size_t i = name_of(d);
+    size_t i = zarr_node_name_of(d);
     return i == NAMES || strchr("<|", *names[i].v2);
 }
 
 static void add_type_v2(const struct dtype *d, struct text *out)
 {
     char descr[64];
-    size_t i = name_of(d);
+    size_t i = zarr_node_name_of(d);
     if (i < NAMES)
         text_addf(out, "\"%s\"", names[i].v2);
     else if (npy_descr(d, descr))
@@ -135,7 +135,7 @@ static void add_time_v3(const struct dtype *d, struct text *out)
 
 static void add_type_v3(const struct dtype *d, struct text *out)
 {
-    size_t i = name_of(d);
+    size_t i = zarr_node_name_of(d);
     if (d->kind == DTYPE_TIME)
         add_time_v3(d, out);
     else if (d->kind == DTYPE_VOID)

@@ -108,7 +108,7 @@ struct edges {
     size_t before, after;
 };
 
-static bool is_word(char c)
+static bool infer_fuse_is_word(char c)
 {
     return isalnum((unsigned char)c) != 0;
 }
@@ -120,11 +120,11 @@ static bool find_edges(const char *a, const char *b, struct edges *e)
     size_t before = 0, after = 0;
     while (before < least && a[before] == b[before])
         before++;
-    while (before && is_word(a[before - 1]))
+    while (before && infer_fuse_is_word(a[before - 1]))
         before--;
     while (after < least - before && a[n - 1 - after] == b[m - 1 - after])
         after++;
-    while (after && is_word(a[n - after]))
+    while (after && infer_fuse_is_word(a[n - after]))
         after--;
     *e = (struct edges){before, after};
     return n > before + after && m > before + after &&
@@ -134,7 +134,7 @@ static bool find_edges(const char *a, const char *b, struct edges *e)
            !memchr(b + before, '/', m - before - after);
 }
 
-static const char *name_of(const struct fitting *s, size_t fit)
+static const char *infer_fuse_name_of(const struct fitting *s, size_t fit)
 {
     return layers_at(s->g, !s->f.of_b, s->fits[fit])->name;
 }
@@ -143,8 +143,8 @@ static bool are_siblings(const struct fitting *s, size_t a, size_t b,
                          const struct edges *like)
 {
     struct edges e;
-    return find_edges(name_of(s, a), name_of(s, b), &e) && e.before == like->before &&
-           e.after == like->after;
+    return find_edges(infer_fuse_name_of(s, a), infer_fuse_name_of(s, b), &e) &&
+           e.before == like->before && e.after == like->after;
 }
 
 /* A sibling, and what tells it from the others. */
@@ -165,7 +165,7 @@ static size_t list_siblings(const struct fitting *s, size_t first,
             continue;
         if (i < first)
             return 0;
-        const char *name = name_of(s, i);
+        const char *name = infer_fuse_name_of(s, i);
         out[count++] = (struct sibling){.label = name + like->before,
                                         .len = strlen(name) - like->before - like->after,
                                         .layers = s->fits[i],
@@ -242,7 +242,7 @@ static int place_by_custom(const struct sibling *x)
     return -1;
 }
 
-static int by_place(const void *a, const void *b)
+static int infer_fuse_by_place(const void *a, const void *b)
 {
     const struct sibling *x = a, *y = b;
     return x->place != y->place ? (x->place > y->place) - (x->place < y->place)
@@ -252,7 +252,7 @@ static int by_place(const void *a, const void *b)
 /* The siblings that have a place become the pieces; false where they are not what the whole is. */
 static bool put_pieces(struct fitting *s, struct sibling *x, size_t count)
 {
-    qsort(x, count, sizeof(*x), by_place);
+    qsort(x, count, sizeof(*x), infer_fuse_by_place);
     s->f.pieces = 0;
     for (size_t i = 0; i < count; i++) {
         if (x[i].place < 0)
@@ -316,7 +316,7 @@ static bool try_siblings(struct fusing *all, struct fitting *s, size_t first)
     bool good = true;
     for (size_t i = first + 1; good && i < s->count; i++) {
         bool told = false;
-        if (!find_edges(name_of(s, first), name_of(s, i), &e))
+        if (!find_edges(infer_fuse_name_of(s, first), infer_fuse_name_of(s, i), &e))
             continue;
         for (size_t k = first + 1; k < i && !told; k++)
             told = are_siblings(s, first, k, &e);

@@ -215,7 +215,8 @@ static bool add_shape(struct text *t, const struct infer_tensor *x, bool turned)
 }
 
 /* Put them in order, and say which shapes they have. */
-static bool describe(struct guessing *g, bool of_b, struct layers *l, size_t left)
+static bool infer_guess_describe(struct guessing *g, bool of_b, struct layers *l,
+                                 size_t left)
 {
     const struct infer_list *list = of_b ? &g->task->b : &g->task->a;
     struct arena *arena = g->task->arena;
@@ -261,7 +262,7 @@ static bool list_layers(struct guessing *g, bool of_b)
             good = add_layer(g, of_b, (uint32_t)i, &keys, room);
     strmap_release(&keys);
     for (size_t i = 0; good && i < g->side[of_b].count; i++)
-        good = describe(g, of_b, &g->side[of_b].layers[i], list->count);
+        good = infer_guess_describe(g, of_b, &g->side[of_b].layers[i], list->count);
     return room && good;
 }
 
@@ -285,7 +286,7 @@ static int by_candidate(const void *x, const void *y)
 }
 
 /* Whether they could be one; *turned: as matrices turned around. */
-static bool fits(const struct layers *a, const struct layers *b, bool *turned)
+static bool infer_guess_fits(const struct layers *a, const struct layers *b, bool *turned)
 {
     *turned = false;
     if (a->count != b->count)
@@ -341,7 +342,7 @@ static bool take_stack(struct guessing *g, const struct candidate *c)
     return kept && good;
 }
 
-static bool take(struct guessing *g, const struct candidate *c)
+static bool infer_guess_take(struct guessing *g, const struct candidate *c)
 {
     struct layers *a = &g->side[0].layers[c->a], *b = &g->side[1].layers[c->b];
     bool good = true;
@@ -371,7 +372,7 @@ static bool could_be(const struct guessing *g, const struct layers *a,
     if (a->used || b->used)
         return false;
     if (!c->stacked)
-        return fits(a, b, &c->turned);
+        return infer_guess_fits(a, b, &c->turned);
     return fits_stack(g, true, b, a, &c->axis) || fits_stack(g, false, a, b, &c->axis);
 }
 
@@ -416,7 +417,7 @@ static bool match_layers(struct guessing *g, bool stacked)
     if (list.count)
         qsort(list.at, list.count, sizeof(*list.at), by_candidate);
     for (size_t i = 0; good && i < list.count; i++)
-        good = take(g, &list.at[i]);
+        good = infer_guess_take(g, &list.at[i]);
     return good;
 }
 

@@ -310,7 +310,7 @@ static void keep_cut(struct cutting *c, bool stacked)
     }
 }
 
-static bool cut(struct cutting *c)
+static bool infer_pieces_cut(struct cutting *c)
 {
     for (c->axis = 0; c->axis < c->whole->rank && !transforms_stopped(c->x); c->axis++) {
         const bool stacked = cut_stack(c, false), run = !stacked && cut_run(c);
@@ -338,7 +338,7 @@ void transform_pieces(struct transforms *x, bool of_b, uint32_t *class)
         if (transforms_used(x, of_b, i) || !c.whole->hash || !c.whole->shape ||
             !c.whole->dtype || c.whole->rank > INFER_RANK_MAX)
             continue;
-        const bool found = cut(&c);
+        const bool found = infer_pieces_cut(&c);
         hits += found;
         misses += !found;
         if (!hits && misses > MISSES_MAX)

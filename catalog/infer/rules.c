@@ -387,7 +387,7 @@ static void put_key(struct writing *w, uint32_t at, struct text *out)
     text_release(&key);
 }
 
-static const char *keep_text(struct inference *f, struct text *t)
+static const char *infer_rules_keep_text(struct inference *f, struct text *t)
 {
     const char *kept = t->len ? arena_copy(f->set->arena, t->at, t->len) : NULL;
     f->failed = f->failed || t->failed || (t->len && !kept);
@@ -401,7 +401,7 @@ static const char *ops_of(struct writing *w, uint32_t key)
     for (const char *at = w->f->words.word[w->d->ops].at; *at; at++)
         *at == '%' && key < w->d->news ? put_key(w, key + 1, &ops)
                                        : (void)text_addc(&ops, *at);
-    return keep_text(w->f, &ops);
+    return infer_rules_keep_text(w->f, &ops);
 }
 
 static void write_rule(struct inference *f, const struct draft *d)
@@ -417,9 +417,9 @@ static void write_rule(struct inference *f, const struct draft *d)
     rule.ops = ops_of(&w, key);
     if (w.compute.len)
         text_addc(&w.compute, ']');
-    rule.compute = keep_text(f, &w.compute);
-    rule.pattern = keep_text(f, &w.pattern);
-    rule.replacement = keep_text(f, &replacement);
+    rule.compute = infer_rules_keep_text(f, &w.compute);
+    rule.pattern = infer_rules_keep_text(f, &w.pattern);
+    rule.replacement = infer_rules_keep_text(f, &replacement);
     if (!rule.replacement && !d->drops)
         rule.replacement = "";
     rule.pattern = rule.pattern ? rule.pattern : "";
@@ -456,7 +456,7 @@ static void write_rules(struct inference *f, struct drafts *d)
         text_addf(&options, "{\n  \"tables\": {%s}}", text_str(&f->tables));
     else
         text_adds(&options, "{}");
-    f->set->options = keep_text(f, &options);
+    f->set->options = infer_rules_keep_text(f, &options);
 }
 
 /* --- the proof --------------------------------------------------------------------------------- */

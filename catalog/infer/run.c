@@ -107,8 +107,9 @@ static enum status hash_sample(const struct stored_tensor *t, const struct dtype
     return err->status;
 }
 
-static enum status load(struct inferring *i, const struct infer_probe *p,
-                        struct arena *arena, struct stored_tensor *out, struct error *err)
+static enum status infer_run_load(struct inferring *i, const struct infer_probe *p,
+                                  struct arena *arena, struct stored_tensor *out,
+                                  struct error *err)
 {
     const int64_t id = (i->checkpoint[p->of_b] << 24) + (int64_t)p->at;
     struct text recipe = {0};
@@ -147,13 +148,13 @@ struct reading {
     struct error err;
 };
 
-static void describe(struct inferring *i, const struct infer_probe *p,
-                     struct arena *arena, struct probing *out)
+static void infer_run_describe(struct inferring *i, const struct infer_probe *p,
+                               struct arena *arena, struct probing *out)
 {
     *out = (struct probing){.probe = p, .err = {.offset = NO_OFFSET}};
     if (p->dtype)
         dtype_find(p->dtype, &out->to);
-    load(i, p, arena, &out->tensor, &out->err);
+    infer_run_load(i, p, arena, &out->tensor, &out->err);
 }
 
 static void read_probe(const struct probing *p, struct reading *out)
@@ -237,7 +238,7 @@ static enum status digest_tensors(void *context, const struct infer_probe *probe
         const size_t n = count - from < most ? count - from : most;
         struct arena arena = {0};
         for (size_t k = 0; k < n; k++)
-            describe(i, &probe[from + k], &arena, &at[k]);
+            infer_run_describe(i, &probe[from + k], &arena, &at[k]);
         run_round(&(struct round){i, at, out + from}, n, err);
         arena_release(&arena);
     }
@@ -253,7 +254,8 @@ static const char *keep_column(struct arena *arena, sqlite3_stmt *s, int column)
     return text ? arena_copy(arena, text, strlen(text)) : NULL;
 }
 
-static bool read_row(struct arena *arena, sqlite3_stmt *s, struct infer_tensor *t)
+static bool infer_run_read_row(struct arena *arena, sqlite3_stmt *s,
+                               struct infer_tensor *t)
 {
     const char *shape;
     t->name = keep_column(arena, s, 0);
@@ -295,7 +297,7 @@ static enum status read_list(sqlite3 *db, int64_t checkpoint, struct arena *aren
         }
         out->at = grown;
         out->at[out->count] = (struct infer_tensor){0};
-        if (!read_row(arena, s, &out->at[out->count])) {
+        if (!infer_run_read_row(arena, s, &out->at[out->count])) {
             error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                       "a tensor's name has a NUL character, which no rule can have");
             break;
@@ -310,7 +312,7 @@ static enum status read_list(sqlite3 *db, int64_t checkpoint, struct arena *aren
 
 /* --- all of it --------------------------------------------------------------------------------- */
 
-static void infer(sqlite3 *db, struct inferring *i, struct error *err)
+static void infer_run_all(sqlite3 *db, struct inferring *i, struct error *err)
 {
     struct inferred *r = i->out;
     struct infer_task *t = &r->task;
@@ -338,7 +340,7 @@ enum status infer_run(sqlite3 *db, int64_t a, int64_t b, struct inferred *r,
     struct inferring i = {.out = r, .checkpoint = {a, b}};
     r->task = (struct infer_task){.arena = &r->arena};
     r->set = (struct ruleset){.arena = &r->arena, .name = "inferred"};
-    infer(db, &i, err);
+    infer_run_all(db, &i, err);
     if (i.lookup)
         lookup_close(i.lookup);
     file_cache_free(i.cache);

@@ -27,7 +27,8 @@ static struct infer_digest *digests_of(struct transforms *x, const struct infer_
 }
 
 /* Work digests out at once, on all cores, that are then asked for one by one. */
-static void look_ahead(struct transforms *x, const struct infer_probe *p, size_t count)
+static void infer_sample_look_ahead(struct transforms *x, const struct infer_probe *p,
+                                    size_t count)
 {
     const struct infer_digest *d = count ? digests_of(x, p, count) : NULL;
     struct text key = {0};
@@ -168,13 +169,13 @@ void sample_ahead(struct transforms *x, const char *dtype, const char *shape,
                   struct infer_probe *p, size_t count)
 {
     size_t found = 0;
-    look_ahead(x, p, count);
+    infer_sample_look_ahead(x, p, count);
     for (size_t i = 0; i < count && !transforms_stopped(x); i++)
         if (find_sample(x, dtype, shape, &p[i])) {
             p[found] = p[i];
             p[found++].sample = false;
         }
-    look_ahead(x, p, found);
+    infer_sample_look_ahead(x, p, found);
 }
 
 uint32_t sample_find(struct transforms *x, const char *dtype, const char *shape,

@@ -12,7 +12,7 @@
 #include "catalog/base/text.h"
 #include "catalog/infer/draft.h"
 
-static int by_place(const void *a, const void *b)
+static int infer_widen_by_place(const void *a, const void *b)
 {
     const struct draft_place *x = a, *y = b;
     if (x->key != y->key)
@@ -23,11 +23,11 @@ static int by_place(const void *a, const void *b)
 void draft_places_sort(struct draft_place *place, size_t count)
 {
     if (count)
-        qsort(place, count, sizeof(*place), by_place);
+        qsort(place, count, sizeof(*place), infer_widen_by_place);
 }
 
 /* Whether a component of the name begins at token `at`. */
-static bool begins(const struct words *w, const struct draft *d, uint32_t at)
+static bool infer_widen_begins(const struct words *w, const struct draft *d, uint32_t at)
 {
     const struct word *before =
         at && d->old[at - 1].kind == TOKEN_TEXT ? &w->word[d->old[at - 1].id] : NULL;
@@ -96,7 +96,7 @@ static void list_tails(struct widening *w, uint32_t number, const struct draft *
         new = draft_mix_token(new, &d->new[i]);
     for (uint32_t left = tail; left > 0; left--) {
         const uint32_t at = d->olds - left, to = d->news - left;
-        if (begins(w->drafts->words, d, at) &&
+        if (infer_widen_begins(w->drafts->words, d, at) &&
             largest_group(d, to) <= groups_before(d, at))
             add_place(w, (struct draft_place){draft_mix(draft_mix(old, new), d->ops),
                                               number, at, to});
@@ -111,7 +111,7 @@ static void keep_prefixes(struct widening *w, const struct draft *d)
     uint64_t old = w->seed;
     bool added;
     for (uint32_t i = 0; i <= d->olds && !w->failed; i++) {
-        if (begins(w->drafts->words, d, i)) {
+        if (infer_widen_begins(w->drafts->words, d, i)) {
             const char *kept;
             w->failed = !strmap_keep(&w->kept, w->drafts->words->arena,
                                      (const char *)&old, sizeof(old), &kept, &added);
@@ -125,7 +125,7 @@ static void list_prefixes(struct widening *w, uint32_t number, const struct draf
 {
     uint64_t old = w->seed;
     for (uint32_t i = 0; i < d->olds; i++) {
-        if (begins(w->drafts->words, d, i) &&
+        if (infer_widen_begins(w->drafts->words, d, i) &&
             !strmap_get(&w->kept, (const char *)&old, sizeof(old)))
             add_place(w, (struct draft_place){draft_mix(old, 1), number, i, 0});
         old = draft_mix_token(old, &d->old[i]);

@@ -133,7 +133,8 @@ static enum status read_near(ckptdb_cells *c, uint64_t begin, uint64_t len,
 }
 
 /* Have `position` in memory. */
-static enum status load(ckptdb_cells *c, uint64_t position, struct error *err)
+static enum status library_cells_load(ckptdb_cells *c, uint64_t position,
+                                      struct error *err)
 {
     const struct dtype *own = &c->tensor->dtype;
     uint64_t begin = 0, len = 0, all = c->packed ? c->tensor->elements : c->count;
@@ -254,14 +255,14 @@ static void put_number(const ckptdb_cells *c, uint64_t index, enum ckptdb_spelli
         text_adds(out, word_for(token, style));
 }
 
-static void put_cell(ckptdb_cells *c, uint64_t position, enum ckptdb_spelling style,
-                     struct error *err)
+static void library_cells_put_cell(ckptdb_cells *c, uint64_t position,
+                                   enum ckptdb_spelling style, struct error *err)
 {
     struct bytes s;
     if (c->strings || c->packed)
         position = position_in_tensor(c, position);
     if (!c->strings) {
-        if (load(c, position, err) == OK)
+        if (library_cells_load(c, position, err) == OK)
             put_number(c, position - c->block_at, style, &c->spelled);
     } else if (string_at(c->strings, position, &s, err) == OK) {
         put_string(&c->spelled, s, style);
@@ -278,7 +279,7 @@ enum ckptdb_status ckptdb_cell(ckptdb_cells *c, uint64_t position,
         error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET, "there is no element %llu",
                   (unsigned long long)position);
     else
-        put_cell(c, position, style, &err);
+        library_cells_put_cell(c, position, style, &err);
     *text = text_str(&c->spelled);
     *len = c->spelled.len;
     if (err.status == OK && !*text)

@@ -106,7 +106,7 @@ static enum status find_exporter(struct exporting *x)
     return x->exporter ? OK : refuse_format(x);
 }
 
-static enum status check_options(struct exporting *x)
+static enum status library_export_check_options(struct exporting *x)
 {
     const struct ckptdb_export_options *o = x->options;
     const struct exporter *e = x->exporter;
@@ -125,7 +125,7 @@ static enum status check_options(struct exporting *x)
 }
 
 /* A copy must not pass for the whole of a checkpoint that never was whole. */
-static enum status check_whole(struct exporting *x)
+static enum status library_export_check_whole(struct exporting *x)
 {
     static const char sql[] =
         "SELECT c.name, coalesce(c.state, 'damaged'), (SELECT i.path || ': ' || i.message"
@@ -225,8 +225,8 @@ static enum status make_plan(struct exporting *x)
 
 /* What the export says of itself: the source's own, where it comes from, what its format always
  * says, and last what the user says. */
-static enum status describe(struct exporting *x, struct arena *arena,
-                            const char *const **out)
+static enum status library_export_describe(struct exporting *x, struct arena *arena,
+                                           const char *const **out)
 {
     struct export_metadata all = {.arena = arena};
     const char *const *own = x->exporter->own_metadata;
@@ -291,7 +291,7 @@ static enum status write_plan(struct exporting *x)
         .loss = &loss,
         .warning = warning,
     };
-    if (describe(x, &arena, &how.metadata) == OK)
+    if (library_export_describe(x, &arena, &how.metadata) == OK)
         export_write(&x->plan, x->exporter, x->path, &how, o->dry_run, x->err);
     arena_release(&arena);
     if (x->err->status != OK)
@@ -322,8 +322,8 @@ enum ckptdb_status ckptdb_export(ckptdb *c, const char *path,
         .plan = {.loader = {shelf_begin, shelf_end, shelf_load, c}, .partial = o.partial},
         .err = &err,
     };
-    if (find_exporter(&x) == OK && check_options(&x) == OK && check_whole(&x) == OK &&
-        make_plan(&x) == OK)
+    if (find_exporter(&x) == OK && library_export_check_options(&x) == OK &&
+        library_export_check_whole(&x) == OK && make_plan(&x) == OK)
         write_plan(&x);
     export_plan_release(&x.plan);
     return library_end(&err, error);

@@ -65,7 +65,8 @@ static char *run_of_name(const char *name)
     return at ? strndup(name, (size_t)(at - name)) : NULL;
 }
 
-static void take_row(struct search *s, sqlite3_stmt *row, char **run, int64_t *step)
+static void library_find_take_row(struct search *s, sqlite3_stmt *row, char **run,
+                                  int64_t *step)
 {
     const char *here = library_text(row, 2);
     const int64_t now = sqlite3_column_int64(row, 3);
@@ -91,7 +92,7 @@ static void search_run(struct search *s, sqlite3_stmt *row)
     int64_t step = 0;
     s->count = 0;
     while (library_row(s->catalog, row, s->err))
-        take_row(s, row, &run, &step);
+        library_find_take_row(s, row, &run, &step);
     sqlite3_finalize(row);
     free(run);
 }
@@ -116,7 +117,7 @@ static bool search_text(struct search *s, const char *sql, const char *text)
 }
 
 /* All digits, and no more than an id can have. */
-static bool is_number(const char *text)
+static bool library_find_is_number(const char *text)
 {
     size_t len = strlen(text);
     return len > 0 && len <= 18 && strspn(text, "0123456789") == len;
@@ -216,7 +217,7 @@ static bool search_run_step(struct search *s, const char *name)
     if (!run || !step) {
         error_memory(s->err);
         settled = true;
-    } else if ((n.latest = strcmp(step, "latest") == 0) || is_number(step)) {
+    } else if ((n.latest = strcmp(step, "latest") == 0) || library_find_is_number(step)) {
         n.number = n.latest ? 0 : strtoll(step, NULL, 10);
         settled = (!is_relative(run) && search_step_of(s, run, &n)) ||
                   ((real = realpath(run, NULL)) && search_step_of(s, real, &n));
@@ -229,7 +230,7 @@ static bool search_run_step(struct search *s, const char *name)
 
 static bool search_word(struct search *s, const char *word)
 {
-    return (is_number(word) &&
+    return (library_find_is_number(word) &&
             search_settled(s, library_query(s->catalog, s->err, by_id, "i",
                                             (int64_t)strtoll(word, NULL, 10)))) ||
            search_text(s, by_name, word) || search_text(s, by_path, word) ||

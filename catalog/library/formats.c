@@ -24,7 +24,7 @@ struct listing {
 };
 
 /* False: no more is wanted. */
-static bool give(const struct listing *l, const struct known *k)
+static bool library_formats_give(const struct listing *l, const struct known *k)
 {
     struct text options = {0};
     const char *suffixes = k->read && k->read->suffixes ? k->read->suffixes : "";
@@ -59,15 +59,17 @@ void ckptdb_formats(bool (*each)(void *, const struct ckptdb_format *), void *co
     const struct listing l = {each, context};
     for (size_t i = 0; formats[i]; i++)
         if (formats[i]->index &&
-            !give(&l, &(struct known){formats[i]->name, formats[i],
-                                      exporter_find(formats[i]->name), NULL}))
+            !library_formats_give(&l,
+                                  &(struct known){formats[i]->name, formats[i],
+                                                  exporter_find(formats[i]->name), NULL}))
             return;
     for (size_t i = 0; exporters[i]; i++)
         if (!is_read(exporters[i]->name) &&
-            !give(&l, &(struct known){exporters[i]->name, NULL, exporters[i], NULL}))
+            !library_formats_give(
+                &l, &(struct known){exporters[i]->name, NULL, exporters[i], NULL}))
             return;
     for (const struct unread_kind *k = unread_kinds; k->name; k++)
-        if (k->what && !give(&l, &(struct known){k->name, NULL, NULL, k}))
+        if (k->what && !library_formats_give(&l, &(struct known){k->name, NULL, NULL, k}))
             return;
 }
 

@@ -52,7 +52,8 @@ static void add_extent(struct text *json, const struct stored_tensor *t, uint64_
     text_addc(json, '}');
 }
 
-static void describe(struct text *json, const struct stored_tensor *t, uint64_t extents)
+static void library_places_describe(struct text *json, const struct stored_tensor *t,
+                                    uint64_t extents)
 {
     const bool plain = t->storage == STORAGE_RANGE && !t->sums;
     text_addf(json, "{\"plain\":%s,\"count\":%llu,\"codec\":", plain ? "true" : "false",
@@ -82,7 +83,7 @@ enum ckptdb_status ckptdb_tensor_places(const ckptdb_tensor *t, uint64_t most,
     struct error err = {.offset = NO_OFFSET};
     struct text out = {0};
     const uint64_t count = t->stored.extent_count;
-    describe(&out, &t->stored, count < most ? count : most);
+    library_places_describe(&out, &t->stored, count < most ? count : most);
     *json = text_steal(&out);
     if (!*json)
         error_memory(&err);

@@ -297,8 +297,8 @@ static void close_stream(ckptdb_stream *s)
     arena_release(&s->arena);
 }
 
-static void read_all(struct tensor_stream *s, const ckptdb_tensor *t, uint8_t *to,
-                     uint64_t size, struct error *err)
+static void library_tensor_read_all(struct tensor_stream *s, const ckptdb_tensor *t,
+                                    uint8_t *to, uint64_t size, struct error *err)
 {
     struct bytes block;
     if (tensor_stream_nbytes(s) != size) {
@@ -320,7 +320,7 @@ enum ckptdb_status ckptdb_read(const ckptdb_tensor *t, const struct ckptdb_slice
     struct error err = {.offset = NO_OFFSET};
     ckptdb_stream s = {.tensor = t};
     if (open_stream(&s, slices, dtype, &err) == OK)
-        read_all(s.blocks, t, buffer, size, &err);
+        library_tensor_read_all(s.blocks, t, buffer, size, &err);
     close_stream(&s);
     return tensor_end(t, &err, error);
 }

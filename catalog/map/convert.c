@@ -40,8 +40,8 @@ struct conversion {
 /* --- pieces ------------------------------------------------------------------------------ */
 
 /* The row of a piece; NULL: no memory. */
-static struct map_row *add_piece(struct conversion *c, const struct map_leaf *leaf,
-                                 size_t nth)
+static struct map_row *convert_add_piece(struct conversion *c,
+                                         const struct map_leaf *leaf, size_t nth)
 {
     struct map_row *row = map_add(c->task, "ok");
     struct piece *grown =
@@ -58,7 +58,8 @@ static struct map_row *add_piece(struct conversion *c, const struct map_leaf *le
     return row;
 }
 
-static void fail(struct conversion *c, struct map_row *row, const struct error *err)
+static void convert_fail(struct conversion *c, struct map_row *row,
+                         const struct error *err)
 {
     row->status = "error";
     row->error = map_say(c->task, "ValueError: %s", err->message);
@@ -69,7 +70,7 @@ static void add_one(struct conversion *c, const struct map_leaf *leaf,
                     const struct map_match *by, const struct error *misfit)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct map_row *row = add_piece(c, leaf, 0);
+    struct map_row *row = convert_add_piece(c, leaf, 0);
     if (!row)
         return;
     struct piece *piece = &c->piece[c->pieces - 1];
@@ -90,7 +91,7 @@ static void add_one(struct conversion *c, const struct map_leaf *leaf,
     map_operate(c->task, row, leaf->dtype);
     row->dtype = map_dtype(by, leaf);
     if (misfit->status != OK)
-        fail(c, row, misfit);
+        convert_fail(c, row, misfit);
 }
 
 static void add_parts(struct conversion *c, const struct map_leaf *leaf,
@@ -98,7 +99,7 @@ static void add_parts(struct conversion *c, const struct map_leaf *leaf,
                       size_t count)
 {
     for (size_t i = 0; i < count && !c->task->failed; i++) {
-        struct map_row *row = add_piece(c, leaf, i);
+        struct map_row *row = convert_add_piece(c, leaf, i);
         if (!row)
             return;
         const struct rule_result *name = rules_apply_part(c->task->engine, part[i].label,
@@ -119,7 +120,7 @@ static void add_parts(struct conversion *c, const struct map_leaf *leaf,
 static void add_nothing(struct conversion *c, const struct map_leaf *leaf,
                         const struct map_match *by)
 {
-    struct map_row *row = add_piece(c, leaf, 0);
+    struct map_row *row = convert_add_piece(c, leaf, 0);
     if (!row)
         return;
     row->by = by;
@@ -128,14 +129,14 @@ static void add_nothing(struct conversion *c, const struct map_leaf *leaf,
     row->error = by && by->outcome == RULE_ERROR ? by->text : (struct map_text){0};
 }
 
-static void add_leaf(struct conversion *c, const struct map_leaf *leaf)
+static void convert_add_leaf(struct conversion *c, const struct map_leaf *leaf)
 {
     const struct map_match *by = leaf->matches ? &c->task->match[leaf->match] : NULL;
     struct operation_part *part = NULL;
     struct error err = {.offset = NO_OFFSET};
     size_t count = 0;
     if (!by && c->keeps) {
-        struct map_row *row = add_piece(c, leaf, 0);
+        struct map_row *row = convert_add_piece(c, leaf, 0);
         if (row)
             row->new_name = leaf->name;
         return;
@@ -200,7 +201,7 @@ struct summary {
     bool doubled, several_rules, differently, unlike;
 };
 
-static int by_number(const void *a, const void *b)
+static int convert_by_number(const void *a, const void *b)
 {
     const int64_t *x = a, *y = b;
     return (*x > *y) - (*x < *y);
@@ -217,7 +218,7 @@ static bool has_double(struct conversion *c, const struct group *g, size_t count
         if (c->piece[i - 1].how.counted)
             key[n++] = c->piece[i - 1].how.key;
     if (key)
-        qsort(key, n, sizeof(*key), by_number);
+        qsort(key, n, sizeof(*key), convert_by_number);
     for (size_t i = 1; key && i < n; i++)
         doubled = doubled || key[i] == key[i - 1];
     return doubled;
@@ -378,7 +379,8 @@ static void add_json(struct text *out, const char *json)
     }
 }
 
-static void add_tensor(struct conversion *c, struct text *out, const struct map_row *row)
+static void convert_add_tensor(struct conversion *c, struct text *out,
+                               const struct map_row *row)
 {
     bool tensor = row->old->kind == MAP_TENSOR;
     text_addf(out, tensor ? "[%lld," : "[null,",
@@ -399,7 +401,7 @@ static const char *recipe_of(struct conversion *c, const struct group *g)
         by_key[c->piece[i - 1].how.key] = i - 1; /* 0, 1, 2, ..., as was checked */
     for (size_t i = 0; i < g->count; i++) {
         text_adds(&out, i ? "," : "[[");
-        add_tensor(c, &out, row_of(c, by_key[i]));
+        convert_add_tensor(c, &out, row_of(c, by_key[i]));
     }
     text_adds(&out, "],");
     const struct operation_join *how = &c->piece[by_key[0]].how;
@@ -416,7 +418,7 @@ static void settle_single(struct conversion *c, struct map_row *row)
     if (!row->ops || map_is(row, "error"))
         return;
     text_adds(&out, "[[");
-    add_tensor(c, &out, row);
+    convert_add_tensor(c, &out, row);
     text_adds(&out, "],null,null]");
     row->recipe = map_keep(c->task, &out).at;
 }
@@ -453,7 +455,7 @@ static void settle_joined(struct conversion *c, struct map_row *row,
     row->shape = err.status == OK && shape.len ? map_keep(c->task, &shape).at : NULL;
     text_release(&shape);
     if (!map_is(row, "error") && !g->error.at && err.status != OK)
-        fail(c, row, &err);
+        convert_fail(c, row, &err);
     if (!map_is(row, "error") && !g->error.at && row->part == 0)
         row->recipe = recipe;
 }
@@ -479,7 +481,7 @@ static void convert(struct conversion *c)
     struct map_task *t = c->task;
     map_reserve(t, t->source.count);
     for (size_t i = 0; i < t->source.count && !t->failed; i++)
-        add_leaf(c, &t->source.leaf[i]);
+        convert_add_leaf(c, &t->source.leaf[i]);
     for (size_t i = 0; i < c->pieces && !t->failed; i++)
         group_piece(c, i);
     for (size_t i = 0; i < c->groups && !t->failed; i++)
@@ -491,7 +493,7 @@ static void convert(struct conversion *c)
             t->row[i].note = "no rule matches; kept";
 }
 
-static void settle(struct map_task *t)
+static void convert_settle(struct map_task *t)
 {
     struct conversion c = {
         .task = t,
@@ -508,5 +510,5 @@ const struct dialect dialect_convert = {
     .trial = MAP_FULLMATCH,
     .divides = true,
     .options = "mode tables settings unmatched ",
-    .settle = settle,
+    .settle = convert_settle,
 };

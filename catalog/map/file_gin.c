@@ -13,7 +13,7 @@ struct gin {
     const char *why;
 };
 
-static bool refuse(struct gin *g, const char *why)
+static bool gin_refuse(struct gin *g, const char *why)
 {
     if (!g->why)
         g->why = why;
@@ -31,7 +31,7 @@ static void skip(struct gin *g)
     }
 }
 
-static bool is_word(char c)
+static bool gin_is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            c == '_';
@@ -44,9 +44,9 @@ static const char *next_binding(const char *begin, const char *from)
     static const char word[] = "assignment_map";
     for (const char *at = from; (at = strstr(at, word)); at++) {
         const char *line = at, *end = at + strlen(word);
-        while (line > begin && (is_word(line[-1]) || strchr("./@ \t\r", line[-1])))
+        while (line > begin && (gin_is_word(line[-1]) || strchr("./@ \t\r", line[-1])))
             line--;
-        if ((line > begin && line[-1] != '\n') || (at > begin && is_word(at[-1])))
+        if ((line > begin && line[-1] != '\n') || (at > begin && gin_is_word(at[-1])))
             continue;
         end += strspn(end, " \t");
         if (*end == '=' && end[1] != '=')
@@ -58,7 +58,7 @@ static const char *next_binding(const char *begin, const char *from)
 /* --- strings ---------------------------------------------------------------------------------- */
 
 /* One escape of a plain Python string, behind its backslash. */
-static bool read_escape(struct gin *g, struct text *out)
+static bool gin_read_escape(struct gin *g, struct text *out)
 {
     static const char from[] = "abfnrtv\\'\"", to[] = "\a\b\f\n\r\t\v\\'\"";
     const char *known = *g->at ? strchr(from, *g->at) : NULL;
@@ -72,7 +72,7 @@ static bool read_escape(struct gin *g, struct text *out)
     }
     if (*g->at == 'x' || *g->at == 'u' || *g->at == 'U' || *g->at == 'N' ||
         (*g->at >= '0' && *g->at <= '7'))
-        return refuse(g, "an escape by number: write the character itself");
+        return gin_refuse(g, "an escape by number: write the character itself");
     return text_addc(out, '\\'); /* unknown ones stay as they are */
 }
 
@@ -85,7 +85,7 @@ static bool read_string(struct gin *g, struct text *out)
     const char close[] = {quote, quote, quote};
     for (g->at += quotes; *g->at && strncmp(g->at, close, quotes) != 0;) {
         if (*g->at == '\n' && quotes == 1)
-            return refuse(g, "a string that does not end on its line");
+            return gin_refuse(g, "a string that does not end on its line");
         if (*g->at != '\\') {
             text_addc(out, *g->at++);
         } else if (raw) { /* a quote behind it does not end the string */
@@ -94,12 +94,12 @@ static bool read_string(struct gin *g, struct text *out)
                 text_addc(out, *g->at++);
         } else {
             g->at++;
-            if (!read_escape(g, out))
+            if (!gin_read_escape(g, out))
                 return false;
         }
     }
     if (!*g->at)
-        return refuse(g, "a string that does not end");
+        return gin_refuse(g, "a string that does not end");
     g->at += quotes;
     return true;
 }
@@ -115,7 +115,7 @@ static const char *read_strings(struct gin *g, struct ruleset_rule *rule)
 {
     struct text value = {0};
     const char *copy = NULL;
-    bool good = at_string(g) || refuse(g, "no string, but a macro or an expression");
+    bool good = at_string(g) || gin_refuse(g, "no string, but a macro or an expression");
     while (good && at_string(g)) {
         good = read_string(g, &value);
         skip(g);
@@ -125,14 +125,14 @@ static const char *read_strings(struct gin *g, struct ruleset_rule *rule)
         rule->nul = rule->nul || strlen(text_str(&value)) != value.len;
     }
     if (good && !copy)
-        refuse(g, "no memory");
+        gin_refuse(g, "no memory");
     text_release(&value);
     return copy;
 }
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-static bool take(struct gin *g, char c)
+static bool gin_take(struct gin *g, char c)
 {
     skip(g);
     bool found = *g->at == c;
@@ -145,48 +145,48 @@ static bool read_pair(struct gin *g)
 {
     struct ruleset_rule rule = {.ord = (int64_t)g->set->rules + 1};
     char close = *g->at == '[' ? ']' : ')';
-    if (!take(g, '(') && !take(g, '['))
-        return refuse(g, "no pair (new name, old name)");
+    if (!gin_take(g, '(') && !gin_take(g, '['))
+        return gin_refuse(g, "no pair (new name, old name)");
     rule.pattern = read_strings(g, &rule);
-    if (!rule.pattern || !take(g, ','))
-        return refuse(g, "no pair (new name, old name)");
-    if (strncmp(g->at, "None", 4) == 0 && !is_word(g->at[4]))
+    if (!rule.pattern || !gin_take(g, ','))
+        return gin_refuse(g, "no pair (new name, old name)");
+    if (strncmp(g->at, "None", 4) == 0 && !gin_is_word(g->at[4]))
         g->at += 4;
     else if (!(rule.replacement = read_strings(g, &rule)))
         return false;
-    take(g, ',');
-    if (!take(g, close))
-        return refuse(g, "a pair that does not end");
-    return ruleset_add(g->set, rule) || refuse(g, "no memory");
+    gin_take(g, ',');
+    if (!gin_take(g, close))
+        return gin_refuse(g, "a pair that does not end");
+    return ruleset_add(g->set, rule) || gin_refuse(g, "no memory");
 }
 
-static bool read_pairs(struct gin *g)
+static bool gin_read_pairs(struct gin *g)
 {
     skip(g);
     char close = *g->at == '[' ? ']' : ')';
-    if (!take(g, '[') && !take(g, '('))
-        return refuse(g, "no list of pairs, but a macro or an expression");
-    while (!take(g, close)) {
+    if (!gin_take(g, '[') && !gin_take(g, '('))
+        return gin_refuse(g, "no list of pairs, but a macro or an expression");
+    while (!gin_take(g, close)) {
         if (!read_pair(g))
             return false;
-        if (!take(g, ',') && *g->at != close)
-            return refuse(g, "a comma is missing");
+        if (!gin_take(g, ',') && *g->at != close)
+            return gin_refuse(g, "a comma is missing");
     }
     return true;
 }
 
-static bool recognise(const char *text)
+static bool gin_recognise(const char *text)
 {
     return *text != '{' && next_binding(text, text) != NULL;
 }
 
 /* Of several bindings the last counts. */
-static void read(struct form_text *f)
+static void gin_read(struct form_text *f)
 {
     struct gin g = {.set = f->set, .begin = f->text, .at = f->text};
     for (const char *at = f->text; (at = next_binding(f->text, at));)
         g.at = at;
-    if (!read_pairs(&g))
+    if (!gin_read_pairs(&g))
         form_refuse_at(f, g.at, "%s", g.why);
 }
 
@@ -225,7 +225,7 @@ static bool is_usual(const char *key, const struct form_value *v)
            (strcmp(key, "is_resuming") == 0 && v->type == JSON_FALSE);
 }
 
-static void check(const struct ruleset *set, struct error *err)
+static void gin_check(const struct ruleset *set, struct error *err)
 {
     struct form_walk w = {0};
     struct text key = {0};
@@ -238,9 +238,9 @@ static void check(const struct ruleset *set, struct error *err)
     text_release(&key);
 }
 
-static void write(const struct ruleset *set, struct text *out, struct error *err)
+static void gin_write(const struct ruleset *set, struct text *out, struct error *err)
 {
-    check(set, err);
+    gin_check(set, err);
     text_adds(out, "utils.RestoreCheckpointConfig.assignment_map = [\n");
     for (size_t i = 0; i < set->rules; i++) {
         text_adds(out, "    (");
@@ -257,7 +257,7 @@ const struct form form_gin = {
     .dialect = &dialect_t5x_assignment,
     .holds = "assignment maps of T5X",
     .names_alone = true,
-    .recognise = recognise,
-    .read = read,
-    .write = write,
+    .recognise = gin_recognise,
+    .read = gin_read,
+    .write = gin_write,
 };

@@ -7,7 +7,7 @@
 
 #include "catalog/map/form.h"
 
-static bool recognise(const char *text)
+static bool json_form_recognise(const char *text)
 {
     return *text == '{';
 }
@@ -202,7 +202,7 @@ static void read_members(struct form_text *f)
         read_rules(f, &rules);
 }
 
-static void read(struct form_text *f)
+static void json_form_read(struct form_text *f)
 {
     if (is_json(f))
         read_members(f);
@@ -238,7 +238,8 @@ static void write_rule(const struct ruleset_rule *r, int64_t number, struct text
     text_addc(out, ']');
 }
 
-static void write(const struct ruleset *set, struct text *out, struct error *err)
+static void json_form_write(const struct ruleset *set, struct text *out,
+                            struct error *err)
 {
     for (size_t i = 0; i < set->rules; i++)
         if (!is_list(set->rule[i].compute) || !is_list(set->rule[i].ops))
@@ -259,7 +260,7 @@ static void write(const struct ruleset *set, struct text *out, struct error *err
 
 const struct form form_json = {
     .name = "json",
-    .recognise = recognise,
-    .read = read,
-    .write = write,
+    .recognise = json_form_recognise,
+    .read = json_form_read,
+    .write = json_form_write,
 };

@@ -16,7 +16,7 @@
 #define REST       "(?s:(.*))" /* the last rule's pattern */
 #define REST_GIVES "\\1"
 
-static bool recognise(const char *text)
+static bool key_mapping_recognise(const char *text)
 {
     struct form_walk w = {0};
     struct text key = {0};
@@ -60,8 +60,8 @@ static const char *step_of(struct arena *arena, const char *key, const char *val
     return copy;
 }
 
-static bool add(struct ruleset *set, const struct text *key,
-                const struct form_value *value)
+static bool key_mapping_add(struct ruleset *set, const struct text *key,
+                            const struct form_value *value)
 {
     struct ruleset_rule rule = {.ord = (int64_t)set->rules + 1,
                                 .pattern = wrapped(set->arena, key)};
@@ -78,14 +78,14 @@ static bool add(struct ruleset *set, const struct text *key,
     return rule.pattern && ruleset_add(set, rule);
 }
 
-static void read(struct form_text *f)
+static void key_mapping_read(struct form_text *f)
 {
     struct form_walk w = {0};
     struct text key = {0};
     struct form_value value;
     bool room = true;
     while (room && form_next(&w, f->text, strlen(f->text), &key, &value))
-        room = add(f->set, &key, &value);
+        room = key_mapping_add(f->set, &key, &value);
     room = room &&
            ruleset_add(f->set, (struct ruleset_rule){.ord = (int64_t)f->set->rules + 1,
                                                      .pattern = REST,
@@ -114,8 +114,8 @@ static const char *key_of(struct arena *arena, const struct ruleset_rule *r)
 }
 
 /* The template of the rule's one step, in the arena; NULL: the rule was not made of a key. */
-static const char *value_of(struct arena *arena, const struct ruleset_rule *r,
-                            const char *key)
+static const char *key_mapping_value_of(struct arena *arena, const struct ruleset_rule *r,
+                                        const char *key)
 {
     struct form_walk outer = {0}, inner = {0};
     struct text name = {0};
@@ -148,11 +148,11 @@ static bool is_good(struct arena *arena, const struct ruleset_rule *r)
     const char *key = key_of(arena, r);
     if (!key || strcmp(key, "dialect") == 0)
         return false;
-    return r->replacement ? value_of(arena, r, key) != NULL
+    return r->replacement ? key_mapping_value_of(arena, r, key) != NULL
                           : !form_has(r->compute) && !form_has(r->ops);
 }
 
-static void check_options(const struct ruleset *set, struct error *err)
+static void key_mapping_check_options(const struct ruleset *set, struct error *err)
 {
     struct form_walk w = {0};
     struct text key = {0};
@@ -166,9 +166,9 @@ static void check_options(const struct ruleset *set, struct error *err)
     text_release(&key);
 }
 
-static void check(const struct ruleset *set, struct error *err)
+static void key_mapping_check(const struct ruleset *set, struct error *err)
 {
-    check_options(set, err);
+    key_mapping_check_options(set, err);
     if (!set->rules)
         form_cannot(err, "json", "there is no rule, and an empty object says nothing");
     for (size_t i = 1; i < set->rules && err->status == OK; i++)
@@ -194,16 +194,18 @@ static void check(const struct ruleset *set, struct error *err)
     }
 }
 
-static void write(const struct ruleset *set, struct text *out, struct error *err)
+static void key_mapping_write(const struct ruleset *set, struct text *out,
+                              struct error *err)
 {
-    check(set, err);
+    key_mapping_check(set, err);
     if (err->status != OK)
         return;
     text_adds(out, "{\n");
     for (size_t i = 0; i + 1 < set->rules; i++) {
         const struct ruleset_rule *r = &set->rule[i];
         const char *key = key_of(set->arena, r);
-        const char *value = r->replacement ? value_of(set->arena, r, key) : NULL;
+        const char *value =
+            r->replacement ? key_mapping_value_of(set->arena, r, key) : NULL;
         text_adds(out, "  ");
         text_json(out, key, strlen(key));
         text_adds(out, ": ");
@@ -220,7 +222,7 @@ const struct form form_key_mapping = {
     .name = "key_mapping",
     .dialect = &dialect_t5x_translator,
     .holds = "key mappings of Hugging Face",
-    .recognise = recognise,
-    .read = read,
-    .write = write,
+    .recognise = key_mapping_recognise,
+    .read = key_mapping_read,
+    .write = key_mapping_write,
 };

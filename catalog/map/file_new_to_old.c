@@ -5,7 +5,7 @@
 
 #include "catalog/map/form.h"
 
-static bool recognise(const char *text)
+static bool new_to_old_recognise(const char *text)
 {
     size_t len = strlen(text);
     enum json_type dialect = form_member(text, len, "dialect").type;
@@ -13,7 +13,7 @@ static bool recognise(const char *text)
            form_member(text, len, "new_to_old").type == JSON_OBJECT;
 }
 
-static void read_pairs(struct form_text *f, const struct form_value *pairs)
+static void new_to_old_read_pairs(struct form_text *f, const struct form_value *pairs)
 {
     struct form_walk w = {0};
     struct text key = {0};
@@ -34,7 +34,7 @@ static void read_pairs(struct form_text *f, const struct form_value *pairs)
     text_release(&key);
 }
 
-static void read(struct form_text *f)
+static void new_to_old_read(struct form_text *f)
 {
     struct form_walk w = {0};
     struct text key = {0}, options = {0};
@@ -43,7 +43,7 @@ static void read(struct form_text *f)
     while (f->err->status == OK &&
            form_next(&w, f->text, strlen(f->text), &key, &value)) {
         if (strcmp(text_str(&key), "new_to_old") == 0) {
-            read_pairs(f, &value);
+            new_to_old_read_pairs(f, &value);
         } else {
             const char *copy = form_copy(f->set->arena, &value);
             text_adds(&options, options.len > 1 ? "," : "");
@@ -68,7 +68,7 @@ static bool is_before(const struct ruleset *set, size_t i)
     return false;
 }
 
-static void check_options(const struct ruleset *set, struct error *err)
+static void new_to_old_check_options(const struct ruleset *set, struct error *err)
 {
     static const char *const own[] = {"dialect", "new_to_old"};
     for (size_t i = 0; i < 2; i++)
@@ -77,9 +77,9 @@ static void check_options(const struct ruleset *set, struct error *err)
                         own[i]);
 }
 
-static void check(const struct ruleset *set, struct error *err)
+static void new_to_old_check(const struct ruleset *set, struct error *err)
 {
-    check_options(set, err);
+    new_to_old_check_options(set, err);
     for (size_t i = 0; i < set->rules; i++)
         if (!set->rule[i].replacement)
             form_cannot(err, "json", "rule %lld has no old path",
@@ -90,12 +90,13 @@ static void check(const struct ruleset *set, struct error *err)
                         (long long)set->rule[i].ord);
 }
 
-static void write(const struct ruleset *set, struct text *out, struct error *err)
+static void new_to_old_write(const struct ruleset *set, struct text *out,
+                             struct error *err)
 {
     struct form_walk w = {0};
     struct text key = {0};
     struct form_value value;
-    check(set, err);
+    new_to_old_check(set, err);
     if (err->status != OK)
         return;
     text_adds(out, "{\"new_to_old\": {\n");
@@ -124,7 +125,7 @@ const struct form form_new_to_old = {
     .dialect = &dialect_kauldron,
     .holds = "maps of Kauldron",
     .names_alone = true,
-    .recognise = recognise,
-    .read = read,
-    .write = write,
+    .recognise = new_to_old_recognise,
+    .read = new_to_old_read,
+    .write = new_to_old_write,
 };

@@ -6,7 +6,7 @@
 
 #include "catalog/map/form.h"
 
-static bool recognise(const char *text)
+static bool sql_form_recognise(const char *text)
 {
     (void)text;
     return true;
@@ -28,7 +28,7 @@ static void quote(struct text *out, const char *value)
     text_addc(out, '\'');
 }
 
-static void write(const struct ruleset *set, struct text *out, struct error *err)
+static void sql_form_write(const struct ruleset *set, struct text *out, struct error *err)
 {
     (void)err;
     text_adds(out, "INSERT INTO ruleset(name, dialect, options) VALUES (");
@@ -58,6 +58,6 @@ static void write(const struct ruleset *set, struct text *out, struct error *err
 
 const struct form form_sql = {
     .name = "sql",
-    .recognise = recognise,
-    .write = write,
+    .recognise = sql_form_recognise,
+    .write = sql_form_write,
 };

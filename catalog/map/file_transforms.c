@@ -10,7 +10,7 @@
 
 #define FALLBACK "{\"use_fallback\": true}"
 
-static bool recognise(const char *text)
+static bool transforms_recognise(const char *text)
 {
     size_t len = strlen(text);
     struct form_value dialect = form_member(text, len, "dialect");
@@ -98,8 +98,8 @@ static const char *stranger(const struct form_value *v)
 }
 
 /* The leaf as a rule; what is wrong with it, or NULL. */
-static const char *read_leaf(struct reading *r, const struct form_value *v,
-                             struct ruleset_rule *rule)
+static const char *transforms_read_leaf(struct reading *r, const struct form_value *v,
+                                        struct ruleset_rule *rule)
 {
     struct form_value from, fallback, ops;
     const char *fault = v->type == JSON_OBJECT ? stranger(v) : "is no transform";
@@ -125,14 +125,15 @@ static const char *read_leaf(struct reading *r, const struct form_value *v,
     return NULL;
 }
 
-static void add_leaf(struct reading *r, const char *path, const char *turn,
-                     const struct form_value *v)
+static void transforms_add_leaf(struct reading *r, const char *path, const char *turn,
+                                const struct form_value *v)
 {
     struct arena *arena = r->f->set->arena;
     struct transform t = {.path = path, .turn = turn, .rule = {.pattern = path}};
     struct transform *grown =
         arena_grow(arena, r->leaf, r->count, &r->space, sizeof(*r->leaf));
-    const char *fault = grown && path && turn ? read_leaf(r, v, &t.rule) : NULL;
+    const char *fault =
+        grown && path && turn ? transforms_read_leaf(r, v, &t.rule) : NULL;
     if (!grown || !path || !turn) {
         form_refuse(r->f, "no memory");
         return;
@@ -163,7 +164,7 @@ static void read_node(struct reading *r, const char *path,
             *turn ? joined(arena, path, "/", name) : joined(arena, "", "", name);
         const char *order = joined(arena, turn, *turn ? "\1" : "", list ? place : name);
         if (is_leaf(&value))
-            add_leaf(r, below, order, &value);
+            transforms_add_leaf(r, below, order, &value);
         else if (below && order)
             r->nested = true, read_node(r, below, order, &value);
     }
@@ -171,7 +172,7 @@ static void read_node(struct reading *r, const char *path,
     text_release(&key);
 }
 
-static int by_turn(const void *a, const void *b)
+static int transforms_by_turn(const void *a, const void *b)
 {
     return strcmp(((const struct transform *)a)->turn,
                   ((const struct transform *)b)->turn);
@@ -192,7 +193,7 @@ static void add_rules(struct reading *r)
 {
     struct ruleset *set = r->f->set;
     if (r->count)
-        qsort(r->leaf, r->count, sizeof(*r->leaf), by_turn);
+        qsort(r->leaf, r->count, sizeof(*r->leaf), transforms_by_turn);
     for (size_t i = 0; i < r->count && r->f->err->status == OK; i++) {
         struct transform *t = &r->leaf[i];
         r->ordered = r->ordered || (r->nested && i > 0 && sorts_otherwise(&t[-1], t));
@@ -249,7 +250,7 @@ static void check_members(struct form_text *f)
     text_release(&key);
 }
 
-static void read(struct form_text *f)
+static void transforms_read(struct form_text *f)
 {
     struct reading r = {.f = f};
     struct form_value tree = form_member(f->text, strlen(f->text), "transforms");
@@ -277,8 +278,8 @@ static int by_order(const void *a, const void *b)
     return order ? order : (x->rule->ord > y->rule->ord) - (x->rule->ord < y->rule->ord);
 }
 
-static bool split(struct arena *arena, const struct ruleset_rule *rule, bool nested,
-                  struct branch *out)
+static bool transforms_split(struct arena *arena, const struct ruleset_rule *rule,
+                             bool nested, struct branch *out)
 {
     char *copy = arena_copy(arena, rule->pattern, strlen(rule->pattern));
     char *order = arena_copy(arena, rule->pattern, strlen(rule->pattern));
@@ -330,7 +331,7 @@ static void check_branches(const struct branch *b, size_t count, struct error *e
                     (long long)b[i].rule->ord);
 }
 
-static void check(const struct ruleset *set, struct error *err)
+static void transforms_check(const struct ruleset *set, struct error *err)
 {
     if (form_member(set->options, strlen(set->options), "ordered").type == JSON_TRUE)
         form_cannot(err, "json", "transforms has no place for an order of its rules");
@@ -378,13 +379,14 @@ static bool is_nested(const struct ruleset *set)
            (v.type == JSON_NUMBER && !(v.len == 1 && *v.at == '0'));
 }
 
-static void write(const struct ruleset *set, struct text *out, struct error *err)
+static void transforms_write(const struct ruleset *set, struct text *out,
+                             struct error *err)
 {
     struct branch *b = arena_array(set->arena, set->rules + 1, sizeof(*b));
-    check(set, err);
+    transforms_check(set, err);
     bool nested = err->status == OK && is_nested(set), room = b != NULL;
     for (size_t i = 0; room && i < set->rules; i++)
-        room = split(set->arena, &set->rule[i], nested, &b[i]);
+        room = transforms_split(set->arena, &set->rule[i], nested, &b[i]);
     if (!room) {
         error_memory(err);
         return;
@@ -408,7 +410,7 @@ const struct form form_transforms = {
     .name = "transforms",
     .dialect = &dialect_orbax,
     .holds = "transforms of Orbax",
-    .recognise = recognise,
-    .read = read,
-    .write = write,
+    .recognise = transforms_recognise,
+    .read = transforms_read,
+    .write = transforms_write,
 };

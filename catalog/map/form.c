@@ -84,7 +84,7 @@ void form_cannot(struct error *err, const char *form, const char *fmt, ...)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static struct bytes bytes_of(const char *text, size_t len)
+static struct bytes form_bytes_of(const char *text, size_t len)
 {
     return (struct bytes){(const uint8_t *)text, len};
 }
@@ -96,7 +96,7 @@ bool form_next(struct form_walk *w, const char *text, size_t len, struct text *k
     if (!w->begun) {
         w->begun = true;
         w->err = (struct error){.offset = NO_OFFSET};
-        json_init(j, cursor_over(bytes_of(text, len), 0), &w->arena, NULL, &w->err);
+        json_init(j, cursor_over(form_bytes_of(text, len), 0), &w->arena, NULL, &w->err);
         json_next(j);
     }
     text_reset(key);
@@ -136,13 +136,14 @@ struct form_value form_member(const char *text, size_t len, const char *key)
     return found;
 }
 
-static const char *copied(struct arena *arena, const struct form_value *v, bool decoded)
+static const char *form_copied(struct arena *arena, const struct form_value *v,
+                               bool decoded)
 {
     struct arena scratch = {0};
     struct error err = {.offset = NO_OFFSET};
     struct json j;
     struct text out = {0};
-    json_init(&j, cursor_over(bytes_of(v->at, v->len), 0), &scratch, NULL, &err);
+    json_init(&j, cursor_over(form_bytes_of(v->at, v->len), 0), &scratch, NULL, &err);
     json_next(&j);
     if (decoded && j.type == JSON_STRING)
         text_add(&out, j.text.at, j.text.len);
@@ -156,12 +157,12 @@ static const char *copied(struct arena *arena, const struct form_value *v, bool 
 
 const char *form_string(struct arena *arena, const struct form_value *v)
 {
-    return copied(arena, v, true);
+    return form_copied(arena, v, true);
 }
 
 const char *form_copy(struct arena *arena, const struct form_value *v)
 {
-    return copied(arena, v, false);
+    return form_copied(arena, v, false);
 }
 
 bool form_has(const char *list)

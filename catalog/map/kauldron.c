@@ -201,7 +201,8 @@ static void grow_from(struct loader *l, const struct entry *e, struct map_text a
 
 /* A subtree of the source where the model has a leaf. Later rules may write into it: a path from
  * the end of a list leads elsewhere once its length is another. */
-static void grow(struct loader *l, const struct map_leaf *leaf, const struct outcome *o)
+static void kauldron_grow(struct loader *l, const struct map_leaf *leaf,
+                          const struct outcome *o)
 {
     struct map_task *t = l->task;
     size_t first = t->rows, kept;
@@ -227,7 +228,7 @@ static void settle_leaf(struct loader *l, const struct map_leaf *leaf)
     struct outcome o = decide(l, leaf);
     bool tensor = leaf->kind == MAP_TENSOR, failed = o.error.at != NULL;
     if (o.entry && !failed && o.what == GROWN) {
-        grow(l, leaf, &o);
+        kauldron_grow(l, leaf, &o);
         return;
     }
     bool taken = o.entry && !failed && o.what == MAPPED && o.old;
@@ -259,7 +260,7 @@ static bool reaches(struct loader *l, const struct entry *e)
 }
 
 /* A path's name, if it is one. */
-static struct map_text name_of(struct loader *l, const struct kontext *path)
+static struct map_text kauldron_name_of(struct loader *l, const struct kontext *path)
 {
     struct map_text name = {0};
     if (!path->good || path->globs)
@@ -276,8 +277,8 @@ static void say_fault(struct loader *l, const struct entry *e)
     if (!error.at || reaches(l, e))
         return;
     struct map_row *row = map_add(l->task, "error");
-    row->new_name = name_of(l, &e->new);
-    row->old_name = name_of(l, &e->old);
+    row->new_name = kauldron_name_of(l, &e->new);
+    row->old_name = kauldron_name_of(l, &e->old);
     row->rule = e->rule->ord;
     row->error = error;
 }
@@ -323,7 +324,7 @@ static void say_rest(struct loader *l)
 
 /* --- all --------------------------------------------------------------------------------- */
 
-static void finish(struct loader *l)
+static void kauldron_finish(struct loader *l)
 {
     struct map_task *t = l->task;
     bool strict = map_strict(t);
@@ -341,7 +342,7 @@ static void finish(struct loader *l)
     }
 }
 
-static void load(struct loader *l)
+static void kauldron_load(struct loader *l)
 {
     struct map_task *t = l->task;
     for (int tensors = 1; tensors >= 0; tensors--)
@@ -349,10 +350,10 @@ static void load(struct loader *l)
             if ((t->target.leaf[i].kind == MAP_TENSOR) == tensors)
                 settle_leaf(l, &t->target.leaf[i]);
     say_rest(l);
-    finish(l);
+    kauldron_finish(l);
 }
 
-static void settle(struct map_task *t)
+static void kauldron_settle(struct map_task *t)
 {
     struct loader l = {.task = t};
     bool good = kauldron_index_nodes(t, &l.old, &t->source) &&
@@ -361,7 +362,7 @@ static void settle(struct map_task *t)
                 kauldron_read_filters(&l, "ignore_model_keys", &l.model);
     l.ignores = l.restored.given || l.model.given;
     if (good && kauldron_read_entries(&l))
-        load(&l);
+        kauldron_load(&l);
     else
         t->failed = true;
     kauldron_filters_release(&l.restored);
@@ -380,5 +381,5 @@ const struct dialect dialect_kauldron = {
     .containers = true,
     .fills = true,
     .options = "mode tables ignore_restored_keys ignore_model_keys ",
-    .settle = settle,
+    .settle = kauldron_settle,
 };

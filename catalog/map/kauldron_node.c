@@ -170,8 +170,8 @@ static bool slice(struct map_task *t, const struct strmap *nodes,
 }
 
 /* One part further; false: there is nothing. */
-static bool enter(struct map_task *t, const struct strmap *nodes,
-                  const struct kontext_part *part, struct found *f)
+static bool kauldron_node_enter(struct map_task *t, const struct strmap *nodes,
+                                const struct kontext_part *part, struct found *f)
 {
     if (part->kind == KONTEXT_SLICE)
         return slice(t, nodes, part, f);
@@ -203,7 +203,7 @@ bool kauldron_look_up(struct map_task *t, const struct strmap *nodes,
     bool found = !kontext_fault(path, &text);
     *out = (struct found){0};
     for (size_t i = 0; found && i < path->parts; i++)
-        if (!enter(t, nodes, &path->part[i], out)) {
+        if (!kauldron_node_enter(t, nodes, &path->part[i], out)) {
             found = false;
             struct text printed = {0};
             kontext_print(path, &printed);

@@ -8,7 +8,8 @@
 
 /* --- what the options ignore ------------------------------------------------------------- */
 
-static bool add_filter(struct loader *l, struct filters *f, struct map_text pattern)
+static bool kauldron_rule_add_filter(struct loader *l, struct filters *f,
+                                     struct map_text pattern)
 {
     struct kontext path;
     struct text text = {0};
@@ -40,7 +41,7 @@ bool kauldron_read_filters(struct loader *l, const char *option, struct filters 
     struct map_text *pattern;
     size_t count = map_list(l->task, option, &pattern);
     for (size_t i = 0; i < count; i++)
-        if (!add_filter(l, f, pattern[i]))
+        if (!kauldron_rule_add_filter(l, f, pattern[i]))
             return false;
     return true;
 }
@@ -130,14 +131,14 @@ static bool has_restored(struct loader *l, const struct entry *e)
     return false;
 }
 
-static void fail(struct entry *e, enum step step, struct map_text error)
+static void kauldron_rule_fail(struct entry *e, enum step step, struct map_text error)
 {
     e->error = error;
     e->step = step;
 }
 
 /* Look both paths up, and see whether the rule can be carried out at all. */
-static bool read_entry(struct loader *l, struct entry *e)
+static bool kauldron_rule_read_entry(struct loader *l, struct entry *e)
 {
     struct map_task *t = l->task;
     struct found new, old;
@@ -149,7 +150,7 @@ static bool read_entry(struct loader *l, struct entry *e)
     bool has_new = kauldron_look_up(t, &l->new, &e->new, &new, &error);
     e->target = new.place;
     if (!has_new)
-        fail(e, STEP_NEW, error);
+        kauldron_rule_fail(e, STEP_NEW, error);
     bool has_old = kauldron_look_up(t, &l->old, &e->old, &old, &error);
     e->origin = old.place;
     e->sliced = old.sliced;
@@ -157,17 +158,18 @@ static bool read_entry(struct loader *l, struct entry *e)
     e->picks = old.picks;
     e->found = has_new && has_old;
     if (has_new && !has_old)
-        fail(e, STEP_OLD, error);
+        kauldron_rule_fail(e, STEP_OLD, error);
     if (!e->found)
         return true;
     const struct map_leaf *leaf =
         e->sliced ? NULL : kauldron_leaf_at(&t->source, &l->old, e->origin);
     if (l->ignores && l->restored.error.at && has_restored(l, e))
-        fail(e, STEP_OLD, l->restored.error);
+        kauldron_rule_fail(e, STEP_OLD, l->restored.error);
     else if (l->ignores && leaf && leaf->kind == MAP_TENSOR &&
              !kauldron_is_ignored(l, &l->restored, (struct map_text){0}))
-        fail(e, STEP_OLD,
-             map_say(t, "ValueError: Error trying to mutate path : Path is empty"));
+        kauldron_rule_fail(
+            e, STEP_OLD,
+            map_say(t, "ValueError: Error trying to mutate path : Path is empty"));
     else
         kauldron_write_entry(l, e);
     return true;
@@ -191,7 +193,7 @@ bool kauldron_read_entries(struct loader *l)
                 struct entry *e = &l->entry[l->entries++];
                 e->rule = &t->rule[i];
                 e->late = late;
-                if (!read_entry(l, e))
+                if (!kauldron_rule_read_entry(l, e))
                     return false;
             }
     }

@@ -55,7 +55,8 @@ static bool is_leaf_of_source(struct loader *l, struct spot spot)
 }
 
 /* What is at a spot; of a list, *length too. */
-static enum spot_kind kind_of(struct loader *l, struct spot spot, int64_t *length)
+static enum spot_kind kauldron_write_kind_of(struct loader *l, struct spot spot,
+                                             int64_t *length)
 {
     static const enum spot_kind kinds[] = {
         [MAP_TENSOR] = SPOT_TENSOR,
@@ -165,11 +166,12 @@ static bool step_into(struct loader *l, struct entry *e, size_t i, struct spot *
     struct spot next = step_to(l, *at, (struct map_text){part->text, part->len});
     bool last = i + 1 == e->new.parts;
     int64_t length, n;
-    if (!is_leaf_of_source(l, *at) && kind_of(l, next, &length) != SPOT_NOWHERE) {
+    if (!is_leaf_of_source(l, *at) &&
+        kauldron_write_kind_of(l, next, &length) != SPOT_NOWHERE) {
         *at = next;
         return true;
     }
-    enum spot_kind kind = kind_of(l, *at, &length);
+    enum spot_kind kind = kauldron_write_kind_of(l, *at, &length);
     if (kind == SPOT_LIST && part->kind == KONTEXT_NUMBER) {
         n = strtoll(part->text, NULL, 10);
         if (n < 0 && (last ? n > -length : n >= -length)) {

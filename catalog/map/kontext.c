@@ -22,7 +22,7 @@ static void skip_spaces(struct parser *p)
         p->at++;
 }
 
-static bool take(struct parser *p, char c)
+static bool kontext_take(struct parser *p, char c)
 {
     skip_spaces(p);
     bool found = p->at < p->end && *p->at == c;
@@ -30,7 +30,7 @@ static bool take(struct parser *p, char c)
     return found;
 }
 
-static bool is_word(unsigned char c)
+static bool kontext_is_word(unsigned char c)
 {
     return c >= 0x80 || c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
            (c >= 'A' && c <= 'Z');
@@ -70,12 +70,13 @@ static bool take_name(struct parser *p)
     if (p->at < p->end && (*p->at == '-' || *p->at == '+'))
         p->at++;
     bool number = p->at != from || (p->at < p->end && is_digit(*p->at));
-    while (p->at < p->end && (number ? is_digit(*p->at) : is_word((unsigned char)*p->at)))
+    while (p->at < p->end &&
+           (number ? is_digit(*p->at) : kontext_is_word((unsigned char)*p->at)))
         p->at++;
     size_t len = (size_t)(p->at - from);
     if (number)
         return add_integer(p, from, len) &&
-               !(p->at < p->end && is_word((unsigned char)*p->at));
+               !(p->at < p->end && kontext_is_word((unsigned char)*p->at));
     return len && pytext_isidentifier(from, len) && text_add(&p->text, from, len);
 }
 
@@ -183,7 +184,8 @@ static bool take_bound(struct parser *p, unsigned which)
 static bool take_slice(struct parser *p)
 {
     p->part.kind = KONTEXT_SLICE;
-    return take(p, ':') && take_bound(p, 1) && (!take(p, ':') || take_bound(p, 2)) &&
+    return kontext_take(p, ':') && take_bound(p, 1) &&
+           (!kontext_take(p, ':') || take_bound(p, 2)) &&
            !(p->part.has[2] && p->part.bound[2] == 0);
 }
 
@@ -205,7 +207,7 @@ static bool take_literal(struct parser *p)
     }
     p->at = from;
     p->part.has[0] = false;
-    while (p->at < p->end && (is_word((unsigned char)*p->at) || *p->at == '-' ||
+    while (p->at < p->end && (kontext_is_word((unsigned char)*p->at) || *p->at == '-' ||
                               (*p->at == '+' && p->at == from)))
         p->at++;
     size_t len = (size_t)(p->at - from);
@@ -217,16 +219,16 @@ static bool take_literal(struct parser *p)
 
 /* --- paths ------------------------------------------------------------------------------- */
 
-static bool take_part(struct parser *p, bool first)
+static bool kontext_take_part(struct parser *p, bool first)
 {
     p->part = (struct kontext_part){.kind = KONTEXT_KEY};
     text_reset(&p->text);
-    if (take(p, '['))
-        return take_literal(p) && take(p, ']');
-    return (first || take(p, '.')) && take_name(p);
+    if (kontext_take(p, '['))
+        return take_literal(p) && kontext_take(p, ']');
+    return (first || kontext_take(p, '.')) && take_name(p);
 }
 
-static bool add_part(struct parser *p, struct kontext *k)
+static bool kontext_add_part(struct parser *p, struct kontext *k)
 {
     struct kontext_part *grown =
         arena_grow(p->arena, k->part, k->parts, &p->space, sizeof(*k->part));
@@ -248,8 +250,8 @@ bool kontext_parse(struct arena *arena, const char *text, size_t len, struct kon
     *out = (struct kontext){.source = text, .len = len, .good = utf8_valid(text, len)};
     skip_spaces(&p);
     for (bool first = true; memory && out->good && p.at < p.end; first = false) {
-        out->good = take_part(&p, first);
-        memory = !out->good || add_part(&p, out);
+        out->good = kontext_take_part(&p, first);
+        memory = !out->good || kontext_add_part(&p, out);
         skip_spaces(&p);
     }
     out->stopped = (size_t)(p.at - text);
@@ -312,7 +314,7 @@ void kontext_print(const struct kontext *k, struct text *out)
 }
 
 /* Whether a component of a name is a number as int() prints it. */
-static bool is_number(const char *at, size_t len)
+static bool kontext_is_number(const char *at, size_t len)
 {
     size_t sign = len && *at == '-';
     for (size_t i = sign; i < len; i++)
@@ -327,7 +329,7 @@ void kontext_print_name(const char *name, size_t len, struct text *out)
     while (len) {
         const char *slash = memchr(name, '/', (size_t)(end - name));
         size_t part = (size_t)((slash ? slash : end) - name);
-        if (is_number(name, part))
+        if (kontext_is_number(name, part))
             text_addf(out, "[%.*s]", (int)part, name);
         else
             print_key(name, part, out);

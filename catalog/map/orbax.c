@@ -49,7 +49,7 @@ static int rank_of(char c, bool nested)
     return nested && c == '/' ? 1 : (unsigned char)c;
 }
 
-static int by_turn(const void *a, const void *b)
+static int orbax_by_turn(const void *a, const void *b)
 {
     const struct ordered *x = a, *y = b;
     const char *p = x->rule->pattern, *q = y->rule->pattern;
@@ -70,7 +70,7 @@ static bool find_turns(struct transforms *t)
     for (size_t i = 0; i < task->rules; i++)
         rule[i] = (struct ordered){&task->rule[i], t->nested};
     if (!t->ordered) /* else they are in the order in which they act */
-        qsort(rule, task->rules, sizeof(*rule), by_turn);
+        qsort(rule, task->rules, sizeof(*rule), orbax_by_turn);
     for (size_t i = 0; i < task->rules; i++)
         t->turn[rule[i].rule - task->rule] = i;
     return true;
@@ -172,7 +172,7 @@ static void transform_leaf(struct transforms *t, const struct map_leaf *leaf)
 }
 
 /* A leaf that no transform matches. */
-static void keep_leaf(struct transforms *t, const struct map_leaf *leaf)
+static void orbax_keep_leaf(struct transforms *t, const struct map_leaf *leaf)
 {
     const struct map_leaf *own = t->default_to_original ? original(t, leaf->name) : NULL;
     struct map_row *row = map_add(t->task, own ? "kept" : "missing");
@@ -184,7 +184,7 @@ static void keep_leaf(struct transforms *t, const struct map_leaf *leaf)
 }
 
 /* In mode strict what is surprising is an error, and so is a rule that matches nothing. */
-static void refuse(struct transforms *t)
+static void orbax_refuse(struct transforms *t)
 {
     struct map_task *task = t->task;
     for (size_t i = 0; i < task->rows; i++)
@@ -203,7 +203,7 @@ static void refuse(struct transforms *t)
     }
 }
 
-static void settle(struct map_task *task)
+static void orbax_settle(struct map_task *task)
 {
     struct transforms t = {
         .task = task,
@@ -219,10 +219,10 @@ static void settle(struct map_task *task)
         if (leaf->kind == MAP_TENSOR && leaf->matches)
             transform_leaf(&t, leaf);
         else if (leaf->kind == MAP_TENSOR)
-            keep_leaf(&t, leaf);
+            orbax_keep_leaf(&t, leaf);
     }
     if (t.strict && !task->failed)
-        refuse(&t);
+        orbax_refuse(&t);
     strmap_release(&t.old);
 }
 
@@ -234,5 +234,5 @@ const struct dialect dialect_orbax = {
     .each = true,
     .fills = true,
     .options = "mode tables default_to_original nested ordered ",
-    .settle = settle,
+    .settle = orbax_settle,
 };

@@ -163,7 +163,7 @@ static size_t count_digits(struct run number)
 }
 
 /* Only ASCII digits, and some. */
-static bool is_plain(struct run number)
+static bool rule_step_is_plain(struct run number)
 {
     for (size_t i = 0; i < number.len; i++)
         if (number.at[i] < '0' || number.at[i] > '9')
@@ -172,13 +172,13 @@ static bool is_plain(struct run number)
 }
 
 /* str(int()) of argument `i` as the step's value. */
-static bool number_of(struct rules *s, struct rule *r, size_t at, unsigned i)
+static bool rule_step_number_of(struct rules *s, struct rule *r, size_t at, unsigned i)
 {
     struct step *step = &r->step[at];
     struct run number;
     if (!rules_expand(s, r, at, &step->arg[i], &step->own, &number))
         return false;
-    bool plain = is_plain(number);
+    bool plain = rule_step_is_plain(number);
     size_t digits = plain ? number.len : count_digits(number);
     if (digits > INT_DIGITS) {
         rules_fail(s, "ValueError: ");
@@ -225,7 +225,7 @@ static bool run_index(struct rules *s, struct rule *r, size_t at)
     struct step *step = &r->step[at];
     const struct value *list;
     size_t count;
-    if (!find_entry(s, r, at, &list, &count) || !number_of(s, r, at, 1))
+    if (!find_entry(s, r, at, &list, &count) || !rule_step_number_of(s, r, at, 1))
         return false;
     bool minus = *step->value.at == '-';
     uint64_t n =
@@ -322,7 +322,7 @@ bool rules_run_step(struct rules *s, struct rule *r, size_t at)
     case STEP_TABLE:
         return run_table(s, r, at);
     case STEP_INT:
-        return number_of(s, r, at, 0);
+        return rule_step_number_of(s, r, at, 0);
     case STEP_INDEX:
         return run_index(s, r, at);
     case STEP_IF:
@@ -344,9 +344,10 @@ bool rules_run_step(struct rules *s, struct rule *r, size_t at)
 }
 
 /* A number as JSON has it, of one that may have zeros in front. */
-static bool add_number(struct rules *s, struct run number)
+static bool rule_step_add_number(struct rules *s, struct run number)
 {
-    for (; number.len > 1 && *number.at == '0' && is_plain(number); number.len--)
+    for (; number.len > 1 && *number.at == '0' && rule_step_is_plain(number);
+         number.len--)
         number.at++;
     bool good = number.len > 0 && number.len < 40;
     for (size_t i = 0; good && i < number.len; i++)
@@ -369,7 +370,7 @@ bool rules_run_ops(struct rules *s, struct rule *r)
         if (!p->number)
             rules_append(&s->ops, number);
         else if (!rules_expand(s, r, r->steps, &p->text, &s->key, &number) ||
-                 !add_number(s, number))
+                 !rule_step_add_number(s, number))
             return false;
     }
     return !s->ops.failed || rules_fail(s, "MemoryError: out of memory");

@@ -39,7 +39,8 @@ static bool next_reference(const struct rule *r, size_t steps, const struct expa
     return false;
 }
 
-static void add_piece(struct rules *s, struct expansion *e, struct piece piece)
+static void rule_template_add_piece(struct rules *s, struct expansion *e,
+                                    struct piece piece)
 {
     struct piece *grown =
         arena_grow(&s->arena, e->piece, e->count, &e->space, sizeof(*e->piece));
@@ -73,13 +74,13 @@ static void add_template(struct rules *s, const struct rule *r, struct expansion
             return;
         }
     }
-    add_piece(s, e, piece);
+    rule_template_add_piece(s, e, piece);
 }
 
 /* The whole template, its references to steps replaced by group 0 written in as many
  * characters: what is wrong with it is then said with its place in the whole. */
-static void check_whole(struct rules *s, const struct rule *r, size_t steps,
-                        struct expansion *e)
+static void rule_template_check_whole(struct rules *s, const struct rule *r, size_t steps,
+                                      struct expansion *e)
 {
     struct text whole = {0};
     struct reference ref;
@@ -109,10 +110,11 @@ void rules_prepare(struct rules *s, const struct rule *r, size_t steps,
     struct reference ref;
     size_t at = 0;
     if (next_reference(r, steps, e, 0, &ref))
-        check_whole(s, r, steps, e);
+        rule_template_check_whole(s, r, steps, e);
     for (; !e->fault && next_reference(r, steps, e, at, &ref); at = ref.end) {
         add_template(s, r, e, e->source + at, ref.begin - at);
-        add_piece(s, e, (struct piece){.kind = PIECE_STEP, .number = ref.step});
+        rule_template_add_piece(s, e,
+                                (struct piece){.kind = PIECE_STEP, .number = ref.step});
     }
     add_template(s, r, e, e->source + at, e->len - at);
     e->ready = true;

@@ -126,8 +126,8 @@ static bool add_tables(struct rules *rules, struct arena *arena, const char *opt
 
 /* --- compiling: steps and operations -------------------------------------------------------------- */
 
-static bool add_step(struct rules *rules, struct arena *arena,
-                     const struct form_value *step)
+static bool ruleset_add_step(struct rules *rules, struct arena *arena,
+                             const struct form_value *step)
 {
     struct form_walk w = {0};
     struct text unused = {0};
@@ -151,7 +151,7 @@ static bool add_steps(struct rules *rules, struct arena *arena, const char *comp
     struct form_value step;
     bool room = true;
     while (room && form_next(&w, compute, strlen(compute), &unused, &step))
-        room = add_step(rules, arena, &step);
+        room = ruleset_add_step(rules, arena, &step);
     form_walk_end(&w);
     text_release(&unused);
     return room;
@@ -271,7 +271,7 @@ static bool is_text(const struct form_value *v, const char *word)
 }
 
 /* What an option must be; NULL: it is. */
-static const char *wanted(const char *key, const struct form_value *v)
+static const char *ruleset_wanted(const char *key, const struct form_value *v)
 {
     if (strcmp(key, "mode") == 0)
         return is_text(v, "compat") || is_text(v, "strict") ? NULL
@@ -345,7 +345,7 @@ static enum status check_option(const struct dialect *d, const char *key,
     text_addf(&word, "%s ", key);
     const char *name = text_str(&word) ? strstr(d->options, word.at) : NULL;
     bool known = name && (name == d->options || name[-1] == ' ') && !strchr(key, ' ');
-    const char *want = known ? wanted(key, value) : NULL;
+    const char *want = known ? ruleset_wanted(key, value) : NULL;
     if (word.failed)
         error_memory(err);
     else if (!known)

@@ -111,8 +111,8 @@ static void add_remedy(struct text *t, const struct declared *d)
 }
 
 /* `said` is by the option or the metadata key `who`. */
-static bool take(struct resolving *r, const struct declared *d, struct setting *s,
-                 const char *who, const char *said)
+static bool setting_take(struct resolving *r, const struct declared *d, struct setting *s,
+                         const char *who, const char *said)
 {
     struct text why = {0};
     if (!d->number || whole(said)) {
@@ -136,7 +136,7 @@ static void take_stated(struct resolving *r, const struct declared *d, struct se
         if (!said)
             continue;
         s->stated = true;
-        if (!who && take(r, d, s, d->from[i], said)) {
+        if (!who && setting_take(r, d, s, d->from[i], said)) {
             who = d->from[i];
         } else if (who && strcmp(s->value, said) != 0) {
             struct text why = {0};
@@ -198,7 +198,7 @@ static void resolve(struct resolving *r, const struct declared *d)
         if (!given)
             error_memory(r->err);
         else
-            take(r, d, &s, "--set", given);
+            setting_take(r, d, &s, "--set", given);
     }
     if (!s.value && !s.fault && like && like->stated)
         s.value = like->value, s.fault = like->fault;

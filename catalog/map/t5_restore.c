@@ -144,7 +144,8 @@ static struct item *item_called(struct restoring *r, struct map_text name)
 }
 
 /* Put a value into the dict: of a key that is there it takes the place. */
-static void put(struct restoring *r, struct map_text name, int64_t turn, size_t leaf)
+static void t5_restore_put(struct restoring *r, struct map_text name, int64_t turn,
+                           size_t leaf)
 {
     bool added;
     uint64_t *value = strmap_add(&r->index, name.at, name.len, &added);
@@ -194,12 +195,12 @@ static void add_zeros(struct restoring *r)
         int64_t turn = (INT64_C(1) << 60) + r->item[i].turn * 4;
         if (owner.new_name.len < 6 || memcmp(owner.new_name.at, "target", 6) != 0)
             continue;
-        put(r, slot(r, &owner, "m"), turn, ZEROS);
+        t5_restore_put(r, slot(r, &owner, "m"), turn, ZEROS);
         if (has_slot(r, &owner, "v", items)) {
-            put(r, slot(r, &owner, "v_row"), turn + 1, ZEROS);
-            put(r, slot(r, &owner, "v_col"), turn + 2, ZEROS);
+            t5_restore_put(r, slot(r, &owner, "v_row"), turn + 1, ZEROS);
+            t5_restore_put(r, slot(r, &owner, "v_col"), turn + 2, ZEROS);
         } else if (has_slot(r, &owner, "v_row", items)) {
-            put(r, slot(r, &owner, "v"), turn + 3, ZEROS);
+            t5_restore_put(r, slot(r, &owner, "v"), turn + 3, ZEROS);
         }
     }
 }
@@ -242,18 +243,18 @@ static void correct(struct restoring *r, struct regex *layer,
     }
 }
 
-static int by_turn(const void *a, const void *b)
+static int t5_restore_by_turn(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
     return (x->turn > y->turn) - (x->turn < y->turn);
 }
 
 /* Of the keys that become one, the last to enter is kept, at the place of the first. */
-static void merge(struct restoring *r)
+static void t5_restore_merge(struct restoring *r)
 {
     bool added;
     if (r->items)
-        qsort(r->item, r->items, sizeof(*r->item), by_turn);
+        qsort(r->item, r->items, sizeof(*r->item), t5_restore_by_turn);
     for (size_t i = 0; i < r->items && !r->task->failed; i++) {
         struct item *item = &r->item[i];
         uint64_t *value = strmap_add(&r->renamed, item->name.at, item->name.len, &added);
@@ -295,7 +296,7 @@ static void correct_biases(struct restoring *r)
     template_free(plain);
     regex_free(layer);
     if (!r->task->failed)
-        merge(r);
+        t5_restore_merge(r);
 }
 
 /* --- 4: the model has the last word on names and shapes ----------------------------------- */
@@ -381,7 +382,7 @@ static void update_state(struct restoring *r)
 
 /* --- all --------------------------------------------------------------------------------- */
 
-static int by_place(const void *a, const void *b)
+static int t5_restore_by_place(const void *a, const void *b)
 {
     const struct map_row *x = a, *y = b;
     int x_bad = !is_ok(x), y_bad = !is_ok(y);
@@ -399,7 +400,7 @@ static void restore(struct restoring *r)
     struct map_task *t = r->task;
     for (size_t i = 0; i < r->leaves && !t->failed; i++)
         if (is_ok(&r->leaf[i]))
-            put(r, r->leaf[i].new_name, r->leaf[i].turn, i);
+            t5_restore_put(r, r->leaf[i].new_name, r->leaf[i].turn, i);
     add_zeros(r);
     if (!t->failed)
         correct_biases(r);
@@ -416,7 +417,7 @@ void t5_restore(struct map_task *t)
     if (!failed && !unmatched)
         restore(&r);
     if (t->rows)
-        qsort(t->row, t->rows, sizeof(*t->row), by_place);
+        qsort(t->row, t->rows, sizeof(*t->row), t5_restore_by_place);
     strmap_release(&r.index);
     strmap_release(&r.renamed);
     strmap_release(&r.model);

@@ -91,7 +91,8 @@ static struct map_text no_such_parameter(struct assignment *a, struct map_text n
     return map_keep(a->task, &out);
 }
 
-static struct map_row *keep_leaf(struct assignment *a, const struct map_leaf *leaf)
+static struct map_row *t5x_assignment_keep_leaf(struct assignment *a,
+                                                const struct map_leaf *leaf)
 {
     struct map_row *row = map_add(a->task, "kept");
     row->new_name = row->old_name = leaf->name;
@@ -125,7 +126,7 @@ static void keep_own(struct assignment *a, const struct map_leaf *leaf,
         map_add(a->task, "missing")->new_name = leaf->name;
         return;
     }
-    struct map_row *row = keep_leaf(a, own);
+    struct map_row *row = t5x_assignment_keep_leaf(a, own);
     if (!a->taken[own - a->task->source.leaf])
         return;
     row->turn = turn(PASS_AGAIN, leaf->place);
@@ -157,7 +158,7 @@ static void take_old(struct assignment *a, const struct map_leaf *leaf,
     if (a->strict)
         row->error = map_say(
             a->task, "ValueError: the source's own value of this name replaces it");
-    keep_leaf(a, own)->turn = turn(PASS_RULES, leaf->place);
+    t5x_assignment_keep_leaf(a, own)->turn = turn(PASS_RULES, leaf->place);
 }
 
 /* `next` as of leaf_called(). */
@@ -199,14 +200,14 @@ static void keep_surplus(struct assignment *a)
     for (size_t i = 0; i < source->count; i++) {
         const struct map_leaf *leaf = &source->leaf[i];
         if (!a->taken[i] && !a->shown[i])
-            keep_leaf(a, leaf)->note = "the target has no such name";
+            t5x_assignment_keep_leaf(a, leaf)->note = "the target has no such name";
     }
 }
 
 static void keep_source(struct assignment *a)
 {
     for (size_t i = 0; i < a->task->source.count; i++)
-        keep_leaf(a, &a->task->source.leaf[i]);
+        t5x_assignment_keep_leaf(a, &a->task->source.leaf[i]);
 }
 
 /* Which leaf of the source a rule takes for each name of the target. */
@@ -464,7 +465,7 @@ static void assign(struct assignment *a)
         make_tree(a);
 }
 
-static void settle(struct map_task *t)
+static void t5x_assignment_settle(struct map_task *t)
 {
     struct assignment a = {
         .task = t,
@@ -491,5 +492,5 @@ const struct dialect dialect_t5x_assignment = {
     .trial = MAP_FULLMATCH,
     .required = true,
     .options = "mode tables require_all is_resuming ",
-    .settle = settle,
+    .settle = t5x_assignment_settle,
 };

@@ -23,7 +23,7 @@ static void find_winners(struct map_task *t)
 }
 
 /* In mode strict a name that is lost is an error. */
-static void refuse(struct map_task *t)
+static void t5x_translator_refuse(struct map_task *t)
 {
     for (size_t i = 0; i < t->rows && !t->failed; i++) {
         struct map_row *row = &t->row[i];
@@ -56,7 +56,7 @@ static void translate(struct map_task *t, const struct map_leaf *leaf)
     map_operate(t, row, leaf->dtype);
 }
 
-static void settle(struct map_task *t)
+static void t5x_translator_settle(struct map_task *t)
 {
     bool strict = map_strict(t);
     map_reserve(t, t->source.count);
@@ -65,7 +65,7 @@ static void settle(struct map_task *t)
     if (strict || t->asks_winners)
         find_winners(t);
     if (strict)
-        refuse(t);
+        t5x_translator_refuse(t);
     for (size_t i = 0; t->asks_winners && i < t->rows; i++)
         if (t->row[i].loses && map_is(&t->row[i], "ok"))
             t->row[i].note = "hidden by a later name that becomes the same";
@@ -77,6 +77,6 @@ const struct dialect dialect_t5x_translator = {
     .trial = MAP_MATCH,
     .by_leaf = true,
     .options = "mode tables restore ",
-    .settle = settle,
+    .settle = t5x_translator_settle,
     .restore = t5_restore,
 };

@@ -206,7 +206,7 @@ enum {
     WITH_CODEC = 16
 };
 
-static void put(struct text *out, uint64_t v)
+static void grid_put(struct text *out, uint64_t v)
 {
     uint8_t code[VARINT_MAX];
     text_add(out, code, varint_put(code, v));
@@ -214,7 +214,7 @@ static void put(struct text *out, uint64_t v)
 
 static void put_bytes(struct text *out, const void *bytes, size_t len)
 {
-    put(out, len);
+    grid_put(out, len);
     if (len)
         text_add(out, bytes, len);
 }
@@ -222,10 +222,10 @@ static void put_bytes(struct text *out, const void *bytes, size_t len)
 static void pack_level(struct text *out, const struct grid_level *l, unsigned rank)
 {
     for (unsigned d = 0; d < rank; d++)
-        put(out, l->shape[d]);
-    put(out, (l->order ? ORDERED : 0U) | (l->index_first ? INDEX_FIRST : 0U) |
-                 (l->index_summed ? INDEX_SUMMED : 0U) | (l->index_big ? INDEX_BIG : 0U) |
-                 (l->codec ? WITH_CODEC : 0U));
+        grid_put(out, l->shape[d]);
+    grid_put(out, (l->order ? ORDERED : 0U) | (l->index_first ? INDEX_FIRST : 0U) |
+                      (l->index_summed ? INDEX_SUMMED : 0U) |
+                      (l->index_big ? INDEX_BIG : 0U) | (l->codec ? WITH_CODEC : 0U));
     if (l->order)
         text_add(out, l->order, rank);
     if (l->codec)
@@ -235,21 +235,21 @@ static void pack_level(struct text *out, const struct grid_level *l, unsigned ra
 static void pack_runs(struct text *out, const struct grid *g)
 {
     uint64_t end = 0;
-    put(out, g->directory);
+    grid_put(out, g->directory);
     if (g->metadata != GRID_NO_FILE)
-        put(out, g->metadata);
+        grid_put(out, g->metadata);
     text_addc(out, g->separator);
-    put(out, g->run_count);
+    grid_put(out, g->run_count);
     for (uint64_t i = 0; i < g->run_count; i++) {
-        put(out, g->runs[i].first - end);
-        put(out, g->runs[i].count);
+        grid_put(out, g->runs[i].first - end);
+        grid_put(out, g->runs[i].count);
         end = g->runs[i].first + g->runs[i].count;
     }
 }
 
 static void pack_codecs(struct text *out, const struct own_codecs *list)
 {
-    put(out, list->count);
+    grid_put(out, list->count);
     for (unsigned i = 0; i < list->count; i++)
         put_bytes(out, list->at[i], strlen(list->at[i]));
 }
@@ -261,24 +261,24 @@ static void pack_values(struct text *out, const struct grid *g, struct own_codec
     if (codecs->count)
         pack_codecs(out, codecs);
     if (g->metadata != GRID_NO_FILE)
-        put(out, g->metadata);
-    put(out, g->value_count);
+        grid_put(out, g->metadata);
+    grid_put(out, g->value_count);
     for (uint64_t i = 0; i < g->value_count; i++) {
         const struct grid_value *v = &g->values[i];
         bool in_line = grid_value_inline(v);
         if (codecs->count)
-            put(out, v->codec ? own_codec_number(codecs, v->codec) + 1 : 0);
-        put(out, v->index - last);
-        put(out, in_line ? 0 : (uint64_t)v->file + 1);
-        put(out, v->stored);
+            grid_put(out, v->codec ? own_codec_number(codecs, v->codec) + 1 : 0);
+        grid_put(out, v->index - last);
+        grid_put(out, in_line ? 0 : (uint64_t)v->file + 1);
+        grid_put(out, v->stored);
         last = v->index;
         if (in_line && sources)
-            put(out, v->file == GRID_NO_FILE ? 0 : (uint64_t)v->file + 1);
+            grid_put(out, v->file == GRID_NO_FILE ? 0 : (uint64_t)v->file + 1);
         if (in_line) {
             text_add(out, v->stored ? v->bytes : "", v->stored);
             continue;
         }
-        put(out, zigzag((int64_t)(v->offset - end)));
+        grid_put(out, zigzag((int64_t)(v->offset - end)));
         end = v->offset + v->stored;
     }
 }
@@ -297,10 +297,11 @@ bool grid_pack(struct text *out, const struct grid *g, unsigned rank)
     struct own_codecs codecs;
     if (!own_codecs_of(g, &codecs))
         return false;
-    put(out, (g->in_files ? IN_FILES : 0U) | (g->prefixed ? PREFIXED : 0U) |
-                 (g->incomplete ? INCOMPLETE : 0U) | (metadata ? WITH_METADATA : 0U) |
-                 (codecs.count ? OWN_CODECS : 0U) | (sources ? WITH_SOURCES : 0U));
-    put(out, g->levels);
+    grid_put(out, (g->in_files ? IN_FILES : 0U) | (g->prefixed ? PREFIXED : 0U) |
+                      (g->incomplete ? INCOMPLETE : 0U) |
+                      (metadata ? WITH_METADATA : 0U) | (codecs.count ? OWN_CODECS : 0U) |
+                      (sources ? WITH_SOURCES : 0U));
+    grid_put(out, g->levels);
     for (unsigned l = 0; l < g->levels; l++)
         pack_level(out, &g->level[l], rank);
     put_bytes(out, g->fill.at, g->fill.len);

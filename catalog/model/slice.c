@@ -32,7 +32,7 @@ static void skip_blanks(const char **at)
 }
 
 /* An optional sign and digits; false where there is no number. */
-static bool take_number(const char **at, int64_t *value)
+static bool slice_take_number(const char **at, int64_t *value)
 {
     const char *c = *at;
     bool minus = *c == '-';
@@ -62,7 +62,7 @@ static bool take_char(const char **at, char c)
 }
 
 /* One part; *at is left at its comma or the end. */
-static const char *take_part(const char **at, struct part *p)
+static const char *slice_take_part(const char **at, struct part *p)
 {
     *p = (struct part){.kind = PART_SLICE, .step = 1};
     skip_blanks(at);
@@ -72,13 +72,13 @@ static const char *take_part(const char **at, struct part *p)
         skip_blanks(at);
         return NULL;
     }
-    p->has_start = take_number(at, &p->start);
+    p->has_start = slice_take_number(at, &p->start);
     if (!take_char(at, ':')) {
         p->kind = PART_INDEX;
         return p->has_start ? NULL : "a number, a:b:c or ... is wanted between commas";
     }
-    p->has_stop = take_number(at, &p->stop);
-    if (take_char(at, ':') && take_number(at, &p->step) && p->step == 0)
+    p->has_stop = slice_take_number(at, &p->stop);
+    if (take_char(at, ':') && slice_take_number(at, &p->step) && p->step == 0)
         return "a step cannot be zero";
     return NULL;
 }
@@ -133,7 +133,7 @@ static enum status count_parts(const char *text, unsigned *count, bool *ellipsis
     skip_blanks(&at);
     while (*at) {
         struct part p;
-        const char *wrong = take_part(&at, &p);
+        const char *wrong = slice_take_part(&at, &p);
         if (wrong)
             return bad_slice(text, wrong, err);
         if (p.kind == PART_ELLIPSIS && *ellipsis)
@@ -166,7 +166,7 @@ enum status slice_parse(const char *text, const uint64_t *shape, unsigned rank,
     skip_blanks(&at);
     while (*at) {
         struct part p;
-        take_part(&at, &p);
+        slice_take_part(&at, &p);
         take_char(&at, ',');
         if (p.kind == PART_ELLIPSIS) {
             axis = rank - (count - axis);

@@ -6,7 +6,7 @@
 #include "catalog/base/cursor.h"
 #include "catalog/base/text.h"
 
-static void put(struct text *out, uint64_t v)
+static void tensor_put(struct text *out, uint64_t v)
 {
     uint8_t code[VARINT_MAX];
     text_add(out, code, varint_put(code, v));
@@ -31,9 +31,9 @@ static bool own_of(const struct extent *list, uint64_t count, struct own_codecs 
 
 static void pack_codecs(struct text *out, const struct own_codecs *list)
 {
-    put(out, list->count);
+    tensor_put(out, list->count);
     for (unsigned i = 0; i < list->count; i++) {
-        put(out, strlen(list->at[i]));
+        tensor_put(out, strlen(list->at[i]));
         text_adds(out, list->at[i]);
     }
 }
@@ -42,15 +42,15 @@ static void pack_strides(struct text *out, const int64_t *strides, unsigned rank
 {
     text_addc(out, strides ? 1 : 0);
     for (unsigned d = 0; strides && d < rank; d++)
-        put(out, zigzag(strides[d]));
+        tensor_put(out, zigzag(strides[d]));
 }
 
 static void pack_box(struct text *out, const struct extent *e, unsigned rank)
 {
     for (unsigned d = 0; d < rank; d++)
-        put(out, e->origin ? e->origin[d] : 0);
+        tensor_put(out, e->origin ? e->origin[d] : 0);
     for (unsigned d = 0; d < rank; d++)
-        put(out, e->shape[d]);
+        tensor_put(out, e->shape[d]);
 }
 
 /* `end`: of the extent before. */
@@ -58,13 +58,13 @@ static void pack_one(struct text *out, const struct extent *e, unsigned rank,
                      unsigned flags, uint64_t end)
 {
     if (!(flags & EXTENTS_INLINE) || flags & EXTENTS_FROM)
-        put(out, e->file == NO_FILE ? 0 : (uint64_t)e->file + 1);
+        tensor_put(out, e->file == NO_FILE ? 0 : (uint64_t)e->file + 1);
     if (!(flags & EXTENTS_INLINE))
-        put(out, zigzag((int64_t)(e->offset - end)));
-    put(out, e->stored);
+        tensor_put(out, zigzag((int64_t)(e->offset - end)));
+    tensor_put(out, e->stored);
     if (flags & EXTENTS_CUTS) {
-        put(out, e->cut_at);
-        put(out, e->cut_len);
+        tensor_put(out, e->cut_at);
+        tensor_put(out, e->cut_len);
     }
     if (flags & EXTENTS_INLINE)
         text_add(out, e->bytes, e->stored);
@@ -81,15 +81,15 @@ bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
     struct own_codecs codecs = {.count = 0};
     if (!own_of(list, count, &codecs, &flags))
         return false;
-    put(out, flags);
-    put(out, first_sum_plus_1);
-    put(out, count);
+    tensor_put(out, flags);
+    tensor_put(out, first_sum_plus_1);
+    tensor_put(out, count);
     if (flags & EXTENTS_CODECS)
         pack_codecs(out, &codecs);
     for (uint64_t i = 0; i < count; i++) {
         const struct extent *e = &list[i];
         if (flags & EXTENTS_CODECS)
-            put(out, e->codec ? own_codec_number(&codecs, e->codec) + 1 : 0);
+            tensor_put(out, e->codec ? own_codec_number(&codecs, e->codec) + 1 : 0);
         pack_one(out, e, rank, flags, end);
         end = e->offset + e->stored;
     }
@@ -98,7 +98,7 @@ bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
 
 bool extents_pack_grid(struct text *out, const struct grid *grid, unsigned rank)
 {
-    put(out, EXTENTS_GRID);
+    tensor_put(out, EXTENTS_GRID);
     return grid_pack(out, grid, rank);
 }
 

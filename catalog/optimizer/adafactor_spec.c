@@ -164,7 +164,7 @@ static const char *keys_of(struct run *r, const struct json_value *spec)
     return all ? run_repr(r, all) : "null";
 }
 
-static bool read_part(struct run *r, struct part *p, bool filtered)
+static bool adafactor_spec_read_part(struct run *r, struct part *p, bool filtered)
 {
     bool good;
     if (filtered && value_null(p->filter))
@@ -194,7 +194,8 @@ static bool read_part(struct run *r, struct part *p, bool filtered)
 }
 
 /* What a spec of one kind alone holds; NULL: it is of another kind, or of several. */
-static const struct json_value *kind_of(const struct json_value *spec, const char *kind)
+static const struct json_value *adafactor_spec_kind_of(const struct json_value *spec,
+                                                       const char *kind)
 {
     const struct json_value *v = json_get(spec, kind);
     bool axes = json_get(spec, "axes") != NULL;
@@ -215,16 +216,16 @@ bool adafactor_read_parts(struct adafactor *a)
     for (const struct json_value *m = multi ? multi->first : NULL; m; m = m->next, p++) {
         p->spec = json_get(m, "optimizer");
         p->filter = json_get(m, "filter");
-        p->args = kind_of(p->spec, "adafactor");
-        p->optax = p->args ? NULL : kind_of(p->spec, "optax");
+        p->args = adafactor_spec_kind_of(p->spec, "adafactor");
+        p->optax = p->args ? NULL : adafactor_spec_kind_of(p->spec, "optax");
         p->axes = json_get(p->spec, "axes");
         p->axes = value_null(p->axes) ? axes : p->axes;
-        if (!read_part(r, p, true))
+        if (!adafactor_spec_read_part(r, p, true))
             return false;
     }
     if (multi)
         return true;
     p->args = json_get(r->spec, "adafactor");
     p->axes = axes;
-    return read_part(r, p, false);
+    return adafactor_spec_read_part(r, p, false);
 }

@@ -52,7 +52,7 @@ static bool is(struct piece p, const char *word)
     return p.len == strlen(word) && memcmp(p.at, word, p.len) == 0;
 }
 
-static bool is_number(struct piece p)
+static bool chain_is_number(struct piece p)
 {
     for (size_t i = 0; i < p.len; i++)
         if (p.at[i] < '0' || p.at[i] > '9')
@@ -61,7 +61,7 @@ static bool is_number(struct piece p)
 }
 
 /* Take the first component off. */
-static struct piece take(struct piece *path)
+static struct piece chain_take(struct piece *path)
 {
     const char *slash = path->len ? memchr(path->at, '/', path->len) : NULL;
     const struct piece first = {path->at, slash ? (size_t)(slash - path->at) : path->len};
@@ -108,10 +108,10 @@ static struct held_slot *slot_called(struct link *l, struct piece name)
 static bool take_leaf(struct chain *c, const struct optimizer_leaf *leaf,
                       struct piece path)
 {
-    struct piece name = {"", 0}, first = take(&path);
+    struct piece name = {"", 0}, first = chain_take(&path);
     if (!is_slot(c->run.tables, first)) {
         name = first;
-        first = take(&path);
+        first = chain_take(&path);
     }
     struct link *l = link_called(c, name);
     struct held_slot *s = l ? slot_called(l, first) : NULL;
@@ -146,8 +146,8 @@ static bool take_leaves(struct chain *c, const struct optimizer_place *p)
 
 /* --- who keeps that ---------------------------------------------------------------------------- */
 
-static bool fits(const struct chain *c, const struct optax_slot *s,
-                 const struct held_slot *h)
+static bool chain_fits(const struct chain *c, const struct optax_slot *s,
+                       const struct held_slot *h)
 {
     if (strcmp(s->scope, "one") == 0 || h->alone)
         return strcmp(s->scope, "one") == 0 && h->alone;
@@ -170,7 +170,7 @@ static bool keeps(const struct chain *c, const struct link *l,
             continue;
         bool held = false;
         for (size_t k = 0; k < l->slots && !held; k++)
-            held = is(l->slot[k].name, s->slot) && fits(c, s, &l->slot[k]);
+            held = is(l->slot[k].name, s->slot) && chain_fits(c, s, &l->slot[k]);
         if (!held)
             return false;
         found++;
@@ -229,7 +229,7 @@ static bool find_maker(struct chain *c, struct link *l)
 
 /* --- the spec ---------------------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b)
+static int chain_by_number(const void *a, const void *b)
 {
     const struct link *x = a, *y = b;
     const long p = strtol(x->name.at, NULL, 10), q = strtol(y->name.at, NULL, 10);
@@ -261,7 +261,7 @@ static void put_label(struct text *out, const struct chain *c, bool named)
 static bool put_numbered(struct text *out, struct chain *c)
 {
     long place = 0;
-    qsort(c->link, c->links, sizeof(c->link[0]), by_number);
+    qsort(c->link, c->links, sizeof(c->link[0]), chain_by_number);
     text_adds(out, "{\"optax\": {\"chain\": [");
     for (size_t i = 0; i < c->links; i++, place++) {
         const long number = strtol(c->link[i].name.at, NULL, 10);
@@ -294,7 +294,7 @@ static enum status write_chain(struct chain *c, struct optimizer_chain *out)
     struct text label = {0}, spec = {0};
     bool numbered = true, bare = c->links == 1 && !c->link[0].name.len;
     for (size_t i = 0; i < c->links; i++)
-        numbered = numbered && is_number(c->link[i].name);
+        numbered = numbered && chain_is_number(c->link[i].name);
     bool good = true;
     if (bare) {
         text_addf(&label, "optax.%s", c->link[0].made_by->name);

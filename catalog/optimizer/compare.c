@@ -73,7 +73,7 @@ static size_t folder_length(const char *name, size_t len)
 }
 
 /* The name of a row, in c->name; NULL without memory. */
-static const char *name_of(struct compare *c, const struct optimizer_row *row)
+static const char *compare_name_of(struct compare *c, const struct optimizer_row *row)
 {
     text_reset(&c->name);
     optimizer_row_name(row, &c->name);
@@ -92,8 +92,9 @@ static uint64_t null_above(const struct compare *c, const struct strmap *map,
     return c->held->at[*at - 1].null ? *at : 0;
 }
 
-static bool note(struct compare *c, enum optimizer_problem problem,
-                 const struct optimizer_row *row, const struct optimizer_leaf *leaf)
+static bool compare_note(struct compare *c, enum optimizer_problem problem,
+                         const struct optimizer_row *row,
+                         const struct optimizer_leaf *leaf)
 {
     struct optimizer_differences *d = c->out;
     struct optimizer_difference *at =
@@ -125,8 +126,8 @@ static bool compare_row(struct compare *c, size_t place)
 {
     const struct optimizer_row *row = &c->wanted->at[place];
     if (row->error && !row->path)
-        return note(c, PROBLEM_ERROR, row, NULL);
-    const char *name = name_of(c, row);
+        return compare_note(c, PROBLEM_ERROR, row, NULL);
+    const char *name = compare_name_of(c, row);
     if (!name)
         return false;
     const uint64_t *at = strmap_get(&c->held->names, name, c->name.len);
@@ -140,7 +141,7 @@ static bool compare_row(struct compare *c, size_t place)
         problem = PROBLEM_NULL;
     else if (!at && c->covers[c->held->count + place])
         problem = PROBLEM_NONE;
-    return problem == PROBLEM_NONE || note(c, problem, row, leaf);
+    return problem == PROBLEM_NONE || compare_note(c, problem, row, leaf);
 }
 
 /* The same of a leaf that nobody wants. */
@@ -150,7 +151,7 @@ static bool compare_leaf(struct compare *c, size_t place)
     if (c->met[place] || c->covers[place])
         return true;
     bool hollow = c->nulls.count && null_above(c, &c->nulls, leaf->name, leaf->len);
-    return note(c, hollow ? PROBLEM_NULL : PROBLEM_UNEXPECTED, NULL, leaf);
+    return compare_note(c, hollow ? PROBLEM_NULL : PROBLEM_UNEXPECTED, NULL, leaf);
 }
 
 /* Which null leaves the other side has tensors below. (Mostly there are none.) */
@@ -161,7 +162,7 @@ static bool find_covers(struct compare *c)
         const struct optimizer_row *row = &c->wanted->at[i];
         if (!row->path || (!c->held->nulls && !row_null(row)))
             continue;
-        const char *name = name_of(c, row), *kept;
+        const char *name = compare_name_of(c, row), *kept;
         uint64_t above = name && c->held->nulls
                              ? null_above(c, &c->held->names, name, c->name.len)
                              : 0;

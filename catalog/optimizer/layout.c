@@ -192,7 +192,8 @@ static void list_folders(const struct finder *f, struct piece parent, struct fol
 }
 
 /* A folder as a path; the parent itself where `child` is empty. */
-static struct piece join(const struct finder *f, struct piece parent, struct piece child)
+static struct piece state_layout_join(const struct finder *f, struct piece parent,
+                                      struct piece child)
 {
     if (parent.len == 0 || child.len == 0)
         return child.len ? child : parent;
@@ -257,7 +258,7 @@ static bool find_folder(const struct finder *f, struct piece *folder, bool *foun
     *found = false;
     for (size_t k = 0; k <= folders.count; k++) {
         struct piece none = {"", 0}, one = k < folders.count ? folders.at[k] : none;
-        struct piece path = join(f, parent, one);
+        struct piece path = state_layout_join(f, parent, one);
         size_t hits;
         if (!path.at || !count_hits(f, path, &hits))
             return false;
@@ -319,7 +320,8 @@ static struct piece usual_folder(const struct finder *f, struct piece parent)
     static const char *const usual[] = {"params", "target", "model"};
     for (size_t k = 0; k < sizeof(usual) / sizeof(usual[0]); k++) {
         struct folders in;
-        struct piece path = join(f, parent, (struct piece){usual[k], strlen(usual[k])});
+        struct piece path =
+            state_layout_join(f, parent, (struct piece){usual[k], strlen(usual[k])});
         if (!path.at)
             return path;
         list_folders(f, path, &in);
@@ -449,7 +451,7 @@ static bool add_place(struct finder *f, struct piece root, const struct folders 
     return true;
 }
 
-static bool has(const struct folders *folders, const char *name)
+static bool state_layout_has(const struct folders *folders, const char *name)
 {
     for (size_t i = 0; i < folders->count; i++)
         if (is(folders->at[i], name))
@@ -465,11 +467,13 @@ static bool is_inner(const struct finder *f, struct piece folder)
     for (size_t i = 0; i < in.count; i++)
         if (is_integer(in.at[i]))
             return true;
-    return has(&in, "inner_state") || has(&in, "inner_states") ||
-           has(&in, "inner_opt_state");
+    return state_layout_has(&in, "inner_state") ||
+           state_layout_has(&in, "inner_states") ||
+           state_layout_has(&in, "inner_opt_state");
 }
 
-static bool visit(struct finder *f, struct piece folder, bool filtered, unsigned depth);
+static bool state_layout_visit(struct finder *f, struct piece folder, bool filtered,
+                               unsigned depth);
 
 /* A place for each label of a multi_transform. */
 static bool visit_labels(struct finder *f, struct piece folder, unsigned depth)
@@ -477,9 +481,10 @@ static bool visit_labels(struct finder *f, struct piece folder, unsigned depth)
     struct folders labels;
     list_folders(f, folder, &labels);
     for (size_t i = 0; i < labels.count; i++) {
-        struct piece label = join(f, folder, labels.at[i]);
-        struct piece inner = join(f, label, (struct piece){"inner_state", 11});
-        if (!label.at || !inner.at || !visit(f, inner, true, depth))
+        struct piece label = state_layout_join(f, folder, labels.at[i]);
+        struct piece inner =
+            state_layout_join(f, label, (struct piece){"inner_state", 11});
+        if (!label.at || !inner.at || !state_layout_visit(f, inner, true, depth))
             return false;
     }
     return true;
@@ -491,13 +496,13 @@ static bool visit_links(struct finder *f, const struct folders *links, bool filt
 {
     found->count = 0;
     for (size_t i = 0; i < links->count; i++) {
-        struct piece link = join(f, links->parent, links->at[i]);
+        struct piece link = state_layout_join(f, links->parent, links->at[i]);
         if (!link.at)
             return false;
         if (is_slot(f, links->at[i]) || !is_inner(f, link))
             continue;
         found->at[found->count++] = links->at[i];
-        if (!visit(f, link, filtered, depth))
+        if (!state_layout_visit(f, link, filtered, depth))
             return false;
     }
     return true;
@@ -518,7 +523,8 @@ static bool holds_more(const struct finder *f, struct piece folder,
     return false;
 }
 
-static bool visit(struct finder *f, struct piece folder, bool filtered, unsigned depth)
+static bool state_layout_visit(struct finder *f, struct piece folder, bool filtered,
+                               unsigned depth)
 {
     struct folders in;
     list_folders(f, folder, &in);
@@ -527,16 +533,17 @@ static bool visit(struct finder *f, struct piece folder, bool filtered, unsigned
         return true;
     if (depth > DEPTH_MAX)
         return add_place(f, folder, NULL, filtered);
-    if (has(&in, "inner_states"))
-        inner = join(f, folder, (struct piece){"inner_states", 12});
-    else if (has(&in, "inner_opt_state"))
-        inner = join(f, folder, (struct piece){"inner_opt_state", 15});
-    else if (has(&in, "inner_state"))
-        inner = join(f, folder, (struct piece){"inner_state", 11});
-    if (has(&in, "inner_states"))
+    if (state_layout_has(&in, "inner_states"))
+        inner = state_layout_join(f, folder, (struct piece){"inner_states", 12});
+    else if (state_layout_has(&in, "inner_opt_state"))
+        inner = state_layout_join(f, folder, (struct piece){"inner_opt_state", 15});
+    else if (state_layout_has(&in, "inner_state"))
+        inner = state_layout_join(f, folder, (struct piece){"inner_state", 11});
+    if (state_layout_has(&in, "inner_states"))
         return inner.at && visit_labels(f, inner, depth + 1);
     if (inner.at)
-        return visit(f, inner, filtered || !has(&in, "inner_opt_state"), depth + 1);
+        return state_layout_visit(
+            f, inner, filtered || !state_layout_has(&in, "inner_opt_state"), depth + 1);
     struct folders links;
     if (!visit_links(f, &in, filtered, depth + 1, &links))
         return false;
@@ -597,7 +604,7 @@ enum status optimizer_find_layout(const struct optimizer_held *leaves,
         fine = add_t5x(&f, t5x_params);
     } else if (find_named_root(&f) || (leaves->count && is_bare_state(&f))) {
         find_value(&f);
-        fine = find_params(&f) && visit(&f, f.root, false, 0);
+        fine = find_params(&f) && state_layout_visit(&f, f.root, false, 0);
     }
     strmap_release(&f.names);
     optimizer_release_params(&f.params);

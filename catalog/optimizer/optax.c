@@ -44,7 +44,7 @@ static bool late_fault(struct optax *o, const char *text)
     return text && run_add(&late, (struct optimizer_row){.error = text});
 }
 
-static bool add(struct optax *o, struct optimizer_row row)
+static bool optax_add(struct optax *o, struct optimizer_row row)
 {
     return o->check || run_add(o->run, row);
 }
@@ -76,7 +76,7 @@ static bool add_dimensions(struct optax *o, struct optimizer_row row)
     for (unsigned k = 0; s && k < s->rank; k++) {
         row.slot = run_textf(o->run, "/%u", k);
         row.shape = run_textf(o->run, "[%llu]", (unsigned long long)s->size[k]);
-        if (!row.slot || !row.shape || !add(o, row))
+        if (!row.slot || !row.shape || !optax_add(o, row))
             return false;
     }
     return true;
@@ -94,14 +94,14 @@ static bool add_for_param(struct optax *o, const struct node *n,
         const struct json_value *axes = axes_of(o->axes, row.param);
         row.shape = s ? s->text : NULL;
         row.axes = axes ? run_json(o->run, axes) : NULL;
-        return (!axes || row.axes) && add(o, row);
+        return (!axes || row.axes) && optax_add(o, row);
     }
     row.shape = slot->shape;
     if (slot->shape[0] != '[' && s)
         row.shape = factored_shape(o, n, slot, s);
     else if (!s)
         row.shape = NULL;
-    return (!s || row.shape) && add(o, row);
+    return (!s || row.shape) && optax_add(o, row);
 }
 
 /* The dtype that a slot says; NULL: the parameter's. */
@@ -122,7 +122,7 @@ static bool add_slot(struct optax *o, const struct node *n, const struct optax_s
         return false;
     if (strcmp(slot->scope, "one") == 0) {
         row.shape = slot->shape;
-        return add(o, row);
+        return optax_add(o, row);
     }
     for (size_t i = 0; i < n->members->count; i++) {
         row.param = n->members->at[i];
@@ -239,7 +239,7 @@ static bool add_hyperparam(struct optax *o, const struct node *n, const struct a
         row.dtype = "int32";
     else if (!class && number)
         row.dtype = number;
-    return row.path && add(o, row);
+    return row.path && optax_add(o, row);
 }
 
 static bool add_hyperparams(struct optax *o, const struct node *n,

@@ -19,7 +19,7 @@ const struct optax_function *optax_function_called(const struct run *r, const ch
     return name ? function_called(r, name, strlen(name)) : NULL;
 }
 
-static struct arg *find(const struct args *args, const char *name, size_t len)
+static struct arg *optax_args_find(const struct args *args, const char *name, size_t len)
 {
     for (size_t i = 0; i < args->count; i++)
         if (strncmp(args->at[i].name, name, len) == 0 && !args->at[i].name[len])
@@ -29,14 +29,14 @@ static struct arg *find(const struct args *args, const char *name, size_t len)
 
 const struct json_value *args_get(const struct args *args, const char *name, size_t len)
 {
-    const struct arg *a = find(args, name, len);
+    const struct arg *a = optax_args_find(args, name, len);
     return a ? a->value : NULL;
 }
 
 bool args_set(struct run *r, struct args *args, const char *name, size_t len,
               const struct json_value *value)
 {
-    struct arg *a = find(args, name, len);
+    struct arg *a = optax_args_find(args, name, len);
     if (!a) {
         struct arg *more = arena_array(r->arena, args->count + 1, sizeof(*more));
         if (!more)
@@ -106,7 +106,7 @@ static bool condition(const struct args *args, const char *text, size_t len)
 }
 
 /* The first place of `what` in the text; `len` where it is not there. */
-static size_t place_of(const char *text, size_t len, const char *what)
+static size_t optax_args_place_of(const char *text, size_t len, const char *what)
 {
     size_t size = strlen(what);
     for (size_t at = 0; at + size <= len; at++)
@@ -119,7 +119,7 @@ bool args_when(const struct args *args, const char *when, size_t len)
 {
     static const char between[] = " and ";
     while (when && len > 0) {
-        size_t one = place_of(when, len, between);
+        size_t one = optax_args_place_of(when, len, between);
         if (!condition(args, when, one))
             return false;
         one += one < len ? strlen(between) : 0;
@@ -134,7 +134,8 @@ static bool rename_args(struct run *r, const char *text, size_t len,
                         const struct args *from, struct args *out)
 {
     while (len > 0) {
-        size_t pair = place_of(text, len, " "), to = place_of(text, pair, "=");
+        size_t pair = optax_args_place_of(text, len, " "),
+               to = optax_args_place_of(text, pair, "=");
         size_t skip = to < pair;
         const struct json_value *v = args_get(from, text + to + skip, pair - to - skip);
         if (!args_set(r, out, text, to, v))
@@ -159,7 +160,7 @@ static bool link_args(struct run *r, const struct optax_function *f, const char 
         return false;
     for (size_t i = 0; i < given.count; i++)
         if (!value_null(given.at[i].value) ||
-            find(out, given.at[i].name, strlen(given.at[i].name)))
+            optax_args_find(out, given.at[i].name, strlen(given.at[i].name)))
             if (!args_set(r, out, given.at[i].name, strlen(given.at[i].name),
                           given.at[i].value))
                 return false;
@@ -172,9 +173,10 @@ bool chain_next(struct run *r, const char **chain, const struct args *args,
     *found = false;
     while (*chain && **chain && !*found) {
         const char *text = *chain;
-        size_t len = place_of(text, strlen(text), ", ");
+        size_t len = optax_args_place_of(text, strlen(text), ", ");
         *chain += len + (text[len] ? strlen(", ") : 0);
-        size_t head = place_of(text, len, " if "), name = place_of(text, head, "(");
+        size_t head = optax_args_place_of(text, len, " if "),
+               name = optax_args_place_of(text, head, "(");
         size_t when = head + (head < len ? strlen(" if ") : 0);
         if (!args_when(args, text + when, len - when))
             continue;

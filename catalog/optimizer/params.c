@@ -5,7 +5,7 @@
 #include "catalog/optimizer/optimizer.h"
 
 /* The dimensions of "[2,3]", into the shape. False where it is no such text. */
-static bool read_sizes(struct optimizer_shape *shape)
+static bool params_read_sizes(struct optimizer_shape *shape)
 {
     const char *at = shape->text;
     if (*at++ != '[')
@@ -52,7 +52,7 @@ static bool keep_shape(struct optimizer_params *p, const char *text,
         if (!s || !size)
             return false;
         *s = (struct optimizer_shape){.text = kept, .size = size};
-        if (read_sizes(s)) {
+        if (params_read_sizes(s)) {
             order_sizes(s);
             *at = (uintptr_t)s;
         }

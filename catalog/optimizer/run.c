@@ -34,7 +34,7 @@ bool run_add(struct run *r, struct optimizer_row row)
 }
 
 /* Into the arena; the text is empty then. */
-static const char *settle(struct run *r, struct text *text)
+static const char *optimizer_run_settle(struct run *r, struct text *text)
 {
     const char *copy =
         text_str(text) ? arena_copy(r->arena, text_str(text), text->len) : NULL;
@@ -81,7 +81,7 @@ const char *run_json(struct run *r, const struct json_value *v)
 {
     struct text out = {0};
     json_write(v, &out);
-    return settle(r, &out);
+    return optimizer_run_settle(r, &out);
 }
 
 const char *run_plain(struct run *r, const struct json_value *v)
@@ -94,7 +94,7 @@ const char *run_repr(struct run *r, const char *text)
     struct text out = {0};
     if (text)
         pytext_repr(&out, text, strlen(text));
-    return settle(r, &out);
+    return optimizer_run_settle(r, &out);
 }
 
 const char *run_shape(struct run *r, const struct optimizer_shape *shape,
@@ -107,7 +107,7 @@ const char *run_shape(struct run *r, const struct optimizer_shape *shape,
             text_addf(&out, "%s%llu", out.len > 1 ? "," : "",
                       (unsigned long long)shape->size[k]);
     text_addc(&out, ']');
-    return settle(r, &out);
+    return optimizer_run_settle(r, &out);
 }
 
 const char *run_shape_without(struct run *r, const struct optimizer_shape *shape,

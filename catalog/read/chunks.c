@@ -65,7 +65,7 @@ static void box_of(const struct chunks *c, unsigned level, const uint64_t *at,
 }
 
 /* The index of its value. */
-static uint64_t value_of(const struct chunks *c, const uint64_t *at)
+static uint64_t chunks_value_of(const struct chunks *c, const uint64_t *at)
 {
     uint64_t box[TENSOR_RANK_MAX], index = 0;
     box_of(c, 0, at, box);
@@ -77,7 +77,7 @@ static uint64_t value_of(const struct chunks *c, const uint64_t *at)
 bool chunks_between(const struct chunks *c, const uint64_t *low, const uint64_t *high)
 {
     const struct grid *g = c->grid;
-    uint64_t first = value_of(c, low), last = value_of(c, high);
+    uint64_t first = chunks_value_of(c, low), last = chunks_value_of(c, high);
     uint64_t at;
     if (g->in_files) {
         PARTITION_POINT(at, g->run_count, g->runs[at].first + g->runs[at].count <= first);
@@ -99,8 +99,8 @@ void chunk_error(const struct chunks *c, const uint64_t *at, struct error *err)
 
 /* --- values ----------------------------------------------------------------------------- */
 
-static enum status open_file(struct chunks *c, uint64_t index, struct source **out,
-                             struct error *err)
+static enum status chunks_open_file(struct chunks *c, uint64_t index, struct source **out,
+                                    struct error *err)
 {
     const struct stored_tensor *t = c->tensor;
     struct text path = {0};
@@ -133,7 +133,7 @@ static enum status open_value(struct chunks *c, uint64_t index, struct source **
     *out = NULL;
     *codec = NULL;
     if (c->grid->in_files)
-        return grid_holds(c->grid, index) ? open_file(c, index, out, err) : OK;
+        return grid_holds(c->grid, index) ? chunks_open_file(c, index, out, err) : OK;
     const struct grid_value *v = grid_value_at(c->grid, index);
     if (v)
         *codec = v->codec;
@@ -184,7 +184,7 @@ enum status chunk_take(struct chunks *c, const uint64_t *at, struct chunk *out,
     uint64_t box[TENSOR_RANK_MAX];
     struct shard *shard = NULL;
     struct source *source = NULL;
-    struct shard_name name = {value_of(c, at), SHARD_OUTER};
+    struct shard_name name = {chunks_value_of(c, at), SHARD_OUTER};
     *out = (struct chunk){0};
     if (c->last == 0)
         return open_value(c, name.value, &out->source, &out->codec, err);

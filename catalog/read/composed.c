@@ -128,8 +128,8 @@ static enum status open_source(const struct stored_tensor *t, struct source **ou
 }
 
 /* Decoded once, for reading in any order. */
-static enum status decode(const struct stored_tensor *t, struct source **out,
-                          struct error *err)
+static enum status composed_decode(const struct stored_tensor *t, struct source **out,
+                                   struct error *err)
 {
     struct source *s = NULL;
     if (open_source(t, &s, err) != OK)
@@ -151,8 +151,9 @@ static enum status open_part(const struct composed *c, uint64_t i, struct open_p
     }
     source_close(s);
     if (!t->cache)
-        return decode(t, &out->source, err);
-    return kept_take(file_cache_kept(t->cache), t, decode, &out->kept, &out->source, err);
+        return composed_decode(t, &out->source, err);
+    return kept_take(file_cache_kept(t->cache), t, composed_decode, &out->kept,
+                     &out->source, err);
 }
 
 static void close_part(const struct composed *c, uint64_t i)

@@ -69,7 +69,7 @@ static enum status cut_chain(struct decode *d, struct error *err)
 }
 
 /* The steps between elements of a chunk, and how many there are. */
-static bool lay_out(struct decode *d, uint64_t *elements)
+static bool decode_lay_out(struct decode *d, uint64_t *elements)
 {
     unsigned rank = d->tensor->rank;
     *elements = 1;
@@ -115,10 +115,10 @@ static void measure_chain(struct decode *d, const char *chain)
     d->memory = memory > d->memory ? memory : d->memory;
 }
 
-static enum status measure(struct decode *d, struct error *err)
+static enum status decode_measure(struct decode *d, struct error *err)
 {
     uint64_t elements;
-    if (!lay_out(d, &elements) || !mul_u64(elements, d->unit, &d->bytes) ||
+    if (!decode_lay_out(d, &elements) || !mul_u64(elements, d->unit, &d->bytes) ||
         d->bytes > INT64_MAX / 4 / SHRINK_MOST)
         return error_set(err, ERR_LIMIT, d->tensor->checkpoint, NO_OFFSET,
                          "a chunk of the tensor is too large");
@@ -181,7 +181,7 @@ enum status decode_open(const struct stored_tensor *t, size_t unit,
     d->still = calloc(t->rank + 1, sizeof(*d->still));
     if (!d->strides || !d->still)
         error_memory_at(err, d->tensor->checkpoint);
-    else if (cut_chain(d, err) == OK && measure(d, err) == OK &&
+    else if (cut_chain(d, err) == OK && decode_measure(d, err) == OK &&
              measure_others(d, err) == OK && take_fill(d, err) == OK)
         chunks_open(t, &d->chunks, err);
     if (err->status == OK)
@@ -264,8 +264,8 @@ struct decode_job {
 };
 
 /* What of the chunk at a place goes where. */
-static void place(const struct decode_job *j, const uint64_t *at, const int64_t *strides,
-                  struct gather *out)
+static void decode_place(const struct decode_job *j, const uint64_t *at,
+                         const int64_t *strides, struct gather *out)
 {
     const struct decode *d = j->decode;
     uint64_t origin[TENSOR_RANK_MAX];
@@ -276,7 +276,7 @@ static void place(const struct decode_job *j, const uint64_t *at, const int64_t 
     box_gather(j->box, j->slices, &part, out);
 }
 
-static const char *chain_of(const struct decode *d, const struct chunk *c)
+static const char *decode_chain_of(const struct decode *d, const struct chunk *c)
 {
     return c->codec ? c->codec : d->chain;
 }
@@ -288,7 +288,7 @@ static enum status open_stream(const struct decode *d, const struct chunk *c,
     const struct source *stored = c->source;
     struct source *s = NULL;
     if (source_open_view(stored, 0, stored->size, &s, err) != OK ||
-        codec_chain_open(s, chain_of(d, c), &s, NULL, err) != OK)
+        codec_chain_open(s, decode_chain_of(d, c), &s, NULL, err) != OK)
         return err->status;
     if (s->size == d->bytes) {
         *out = s;
@@ -324,7 +324,7 @@ static enum status decode_at_once(const struct decode *d, struct worker *w,
                                   const struct chunk *c, uint8_t *out, struct error *err)
 {
     const struct source *s = c->source;
-    struct block block = {.chain = chain_of(d, c), .name = s->name};
+    struct block block = {.chain = decode_chain_of(d, c), .name = s->name};
     source_descriptor(s, &block.offset);
     if (s->size > d->stored_most)
         return error_set(err, ERR_CORRUPT, s->name, block.offset,
@@ -391,7 +391,7 @@ static enum status do_fill(const struct decode_job *j, const uint64_t *at,
     const struct decode *d = j->decode;
     struct source *s = NULL;
     struct gather g;
-    place(j, at, d->still, &g);
+    decode_place(j, at, d->still, &g);
     if (j->dst) {
         gather_copy(&g, d->fill, j->dst);
     } else if (!d->fill_is_zero &&
@@ -412,7 +412,7 @@ static enum status do_chunk(const struct decode_job *j, struct worker *w, uint64
     struct gather g;
     band_cell(&j->cells, number, at);
     if (chunk_take(d->chunks, at, &chunk, err) == OK) {
-        place(j, at, d->strides, &g);
+        decode_place(j, at, d->strides, &g);
         if (!chunk.source)
             do_fill(j, at, err);
         else if (j->at_once)
@@ -428,7 +428,7 @@ static enum status do_chunk(const struct decode_job *j, struct worker *w, uint64
 
 /* --- all of them ------------------------------------------------------------------------ */
 
-static void fail(struct decode_job *j, uint64_t number, const struct error *err)
+static void decode_fail(struct decode_job *j, uint64_t number, const struct error *err)
 {
     pthread_mutex_lock(&j->lock);
     if (number < j->failed) {
@@ -445,7 +445,7 @@ static bool run_chunks(void *context, unsigned desk, uint64_t from, uint64_t to)
     struct error err = {.offset = NO_OFFSET};
     for (uint64_t i = from; i < to && err.status == OK; i++)
         if (do_chunk(j, &j->decode->worker[desk], i, &err) != OK)
-            fail(j, i, &err);
+            decode_fail(j, i, &err);
     return !j->stop;
 }
 
@@ -466,7 +466,7 @@ static unsigned plan(struct decode_job *j, uint64_t taken, uint64_t each)
 }
 
 /* A job that nobody works on yet. */
-static void prepare(struct decode_job *j, uint64_t taken, uint64_t each)
+static void decode_prepare(struct decode_job *j, uint64_t taken, uint64_t each)
 {
     const struct decode *d = j->decode;
     uint64_t at[TENSOR_RANK_MAX];
@@ -474,7 +474,7 @@ static void prepare(struct decode_job *j, uint64_t taken, uint64_t each)
     band_cells(j->slices, j->box, d->level->shape, &j->cells);
     if (j->cells.count == 1) {
         band_cell(&j->cells, 0, at);
-        place(j, at, d->strides, &g);
+        decode_place(j, at, d->strides, &g);
         each = in_place(j, &g) ? 0 : each; /* no scratch memory */
     }
     j->failed = UINT64_MAX;
@@ -506,10 +506,10 @@ static enum status outcome(struct decode_job *j, struct error *err)
     return err->status;
 }
 
-static enum status run(struct decode_job *j, uint64_t taken, uint64_t each,
-                       struct error *err)
+static enum status decode_run(struct decode_job *j, uint64_t taken, uint64_t each,
+                              struct error *err)
 {
-    prepare(j, taken, each);
+    decode_prepare(j, taken, each);
     struct team *team = j->team.most > 1 ? team_of(j->decode, j->team.most - 1) : NULL;
     if (team) {
         team_add(team, &j->team);
@@ -525,14 +525,14 @@ enum status decode_to_memory(struct decode *d, const struct slice *slices,
                              struct error *err)
 {
     struct decode_job j = {.decode = d, .slices = slices, .box = box, .dst = dst};
-    return run(&j, taken, d->bytes, err);
+    return decode_run(&j, taken, d->bytes, err);
 }
 
 enum status decode_to_file(struct decode *d, const struct slice *slices,
                            const struct box *box, int fd, struct error *err)
 {
     struct decode_job j = {.decode = d, .slices = slices, .box = box, .fd = fd};
-    return run(&j, 0, d->bytes + PIECE_BYTES, err);
+    return decode_run(&j, 0, d->bytes + PIECE_BYTES, err);
 }
 
 struct decode_job *decode_begin(struct decode *d, const struct slice *slices,
@@ -542,7 +542,7 @@ struct decode_job *decode_begin(struct decode *d, const struct slice *slices,
     if (!j)
         return NULL;
     *j = (struct decode_job){.decode = d, .slices = slices, .box = box, .dst = dst};
-    prepare(j, taken, d->bytes);
+    decode_prepare(j, taken, d->bytes);
     /* Also where only one is to decode: the caller is to do something else meanwhile. */
     struct team *team = team_of(d, j->team.most > 2 ? j->team.most - 1 : 1);
     if (!team) {
@@ -625,7 +625,7 @@ enum status decode_to_stream(struct decode *d, const struct slice *slices,
         return error_memory_at(err, d->tensor->checkpoint);
     c->decode = d;
     band_cell(&j.cells, 0, c->at);
-    place(&j, c->at, d->strides, &g);
+    decode_place(&j, c->at, d->strides, &g);
     if (gather_is_run(&g) && open_chunk(c, err) == OK && c->stream) {
         c->begin = g.from * d->unit;
         c->base = (struct source){&chunk_ops, box->units * d->unit, c->stream->name,

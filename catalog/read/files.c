@@ -21,8 +21,8 @@ struct file_set {
     struct source *source[]; /* one a file of the tensor; NULL: not needed or not kept */
 };
 
-static enum status check(const struct stored_file *file, const struct file_identity *now,
-                         struct error *err)
+static enum status files_check(const struct stored_file *file,
+                               const struct file_identity *now, struct error *err)
 {
     const struct file_identity *then = &file->identity;
     if (!file->checked || file_same(now, then))
@@ -69,7 +69,7 @@ static enum status open_checked(const struct stored_file *file, struct source **
         return file_gone(file->path, err);
     if (status == ERR_UNSUPPORTED && file->checked)
         return file_replaced(file->path, err);
-    if (status == OK && check(file, &now, err) != OK) {
+    if (status == OK && files_check(file, &now, err) != OK) {
         source_close(source);
         return err->status;
     }
@@ -87,7 +87,7 @@ enum status file_as_indexed(const struct stored_file *file, struct error *err)
     enum status status = file_identify(file->path, &now, err);
     if (status == ERR_MISSING && file->checked)
         return file_gone(file->path, err);
-    return status == OK ? check(file, &now, err) : status;
+    return status == OK ? files_check(file, &now, err) : status;
 }
 
 /* --- files that stay open --------------------------------------------------------------- */
@@ -138,7 +138,8 @@ void file_cache_free(struct file_cache *c)
 
 /* The slot that has the file as it was indexed, or one that can be given up; NULL: all others
  * are in use. */
-static struct cached_file *find_slot(struct file_cache *c, const struct stored_file *file)
+static struct cached_file *files_find_slot(struct file_cache *c,
+                                           const struct stored_file *file)
 {
     struct cached_file *best = NULL;
     for (size_t i = 0; i < CACHED; i++) {
@@ -172,7 +173,7 @@ static enum status look_again(struct cached_file *f, const struct stored_file *f
 static enum status take_cached(struct file_cache *c, const struct stored_file *file,
                                struct source **out, struct error *err)
 {
-    struct cached_file *f = find_slot(c, file);
+    struct cached_file *f = files_find_slot(c, file);
     bool there = f && f->source && strcmp(f->source->name, file->path) == 0 &&
                  file_same(&f->identity, &file->identity);
     if (there)
@@ -250,7 +251,7 @@ static enum status check_file(struct opening *o, uint32_t at, struct error *err)
     return file_as_indexed(file, err);
 }
 
-static enum status open_file(struct opening *o, uint32_t at, struct error *err)
+static enum status files_open_file(struct opening *o, uint32_t at, struct error *err)
 {
     const struct stored_tensor *t = o->set->tensor;
     struct source *source = NULL;
@@ -293,7 +294,7 @@ static enum status open_grid(struct opening *o, struct error *err)
     /* First the files that are read: one that is open need not be looked at again. */
     for (uint64_t i = 0; err->status == OK && i < g->value_count; i++)
         if (!grid_value_inline(&g->values[i]))
-            open_file(o, g->values[i].file, err);
+            files_open_file(o, g->values[i].file, err);
     for (uint64_t i = 0; err->status == OK && i < g->value_count; i++)
         if (grid_value_inline(&g->values[i]))
             check_inline(o, g->values[i].file, err);
@@ -309,7 +310,7 @@ static enum status open_all(struct opening *o, struct error *err)
         if (t->storage == STORAGE_INLINE)
             check_inline(o, t->extents[i].file, err);
         else
-            open_file(o, t->extents[i].file, err);
+            files_open_file(o, t->extents[i].file, err);
     }
     return err->status;
 }

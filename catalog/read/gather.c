@@ -48,7 +48,7 @@ static void sort_by_source(struct gather *g)
 }
 
 /* Two dimensions of which the outer continues the inner are one. */
-static void join(struct gather *g)
+static void gather_join(struct gather *g)
 {
     unsigned kept = 0;
     for (unsigned d = 0; d < g->rank; d++) {
@@ -72,7 +72,7 @@ bool gather_is_run(const struct gather *g)
     if (!drop_and_turn(&joined))
         return true;
     sort_by_source(&joined);
-    join(&joined);
+    gather_join(&joined);
     const struct gather_dim *dim = joined.dim;
     return !joined.rank || (joined.rank == 1 && dim->from == 1 && dim->to == 1);
 }
@@ -155,8 +155,8 @@ static void copy_units(uint8_t *to, int64_t to_step, const uint8_t *from,
 }
 
 /* Step an odometer over dim[0, rank); adds to the positions. False when it is through. */
-static bool advance(const struct gather_dim *dim, unsigned rank, uint64_t *index,
-                    uint64_t *from, uint64_t *to)
+static bool gather_advance(const struct gather_dim *dim, unsigned rank, uint64_t *index,
+                           uint64_t *from, uint64_t *to)
 {
     for (unsigned d = rank; d-- > 0;) {
         *from += (uint64_t)dim[d].from;
@@ -182,13 +182,13 @@ static void scatter(const struct gather_dim *dim, unsigned rank, uint64_t count,
     do
         copy_units(dst + (int64_t)to * (int64_t)unit, last->to * (int64_t)unit,
                    buffer + from * unit, last->from * (int64_t)unit, last->count, unit);
-    while (advance(part, rank - 1, index, &from, &to));
+    while (gather_advance(part, rank - 1, index, &from, &to));
 }
 
 /* One setting of the outer dimensions: everything of the loaded ones. */
-static enum status load(const struct gather *g, const struct plan *p,
-                        const struct source *s, uint8_t *buffer, uint8_t *dst,
-                        struct error *err)
+static enum status gather_load(const struct gather *g, const struct plan *p,
+                               const struct source *s, uint8_t *buffer, uint8_t *dst,
+                               struct error *err)
 {
     if (!p->loaded || p->direct)
         return source_read(s, g->from * g->unit, dst + g->to * g->unit,
@@ -213,7 +213,7 @@ enum status gather_run(struct gather *g, const struct source *s, uint8_t *dst,
     if (!drop_and_turn(g))
         return OK;
     sort_by_source(g);
-    join(g);
+    gather_join(g);
     struct plan p = plan_of(g);
     uint64_t index[64] = {0};
     uint8_t *buffer = NULL;
@@ -221,8 +221,9 @@ enum status gather_run(struct gather *g, const struct source *s, uint8_t *dst,
         return error_memory_at(err, s->name);
     enum status status;
     do
-        status = load(g, &p, s, buffer, dst, err);
-    while (status == OK && advance(g->dim, g->rank - p.loaded, index, &g->from, &g->to));
+        status = gather_load(g, &p, s, buffer, dst, err);
+    while (status == OK &&
+           gather_advance(g->dim, g->rank - p.loaded, index, &g->from, &g->to));
     free(buffer);
     return status;
 }
@@ -236,14 +237,14 @@ void gather_copy(struct gather *g, const uint8_t *from, uint8_t *dst)
     if (!drop_and_turn(g))
         return;
     sort_by_source(g);
-    join(g);
+    gather_join(g);
     unsigned outer = g->rank ? g->rank - 1 : 0;
     const struct gather_dim *last = g->rank ? &g->dim[outer] : &one;
     int64_t unit = (int64_t)g->unit;
     do
         copy_units(dst + g->to * g->unit, last->to * unit, from + g->from * g->unit,
                    last->from * unit, last->count, g->unit);
-    while (advance(g->dim, outer, index, &g->from, &g->to));
+    while (gather_advance(g->dim, outer, index, &g->from, &g->to));
 }
 
 /* --- into a file ------------------------------------------------------------------------ */
@@ -295,7 +296,7 @@ static enum status move_piece(const struct pieces *p, struct gather out,
         if (temporary_write(p->fd, out.to * out.unit, p->buffer + out.from * out.unit,
                             (size_t)run * out.unit, p->what, err) != OK)
             return err->status;
-    while (advance(out.dim, outer, index, &out.from, &out.to));
+    while (gather_advance(out.dim, outer, index, &out.from, &out.to));
     return OK;
 }
 
@@ -321,7 +322,7 @@ enum status gather_to_file(struct gather *g, const struct source *s, int fd,
     if (!drop_and_turn(g))
         return OK;
     sort_by_source(g);
-    join(g);
+    gather_join(g);
     if (!g->rank)
         g->dim[g->rank++] = (struct gather_dim){.count = 1};
     unsigned outer = g->rank - 1; /* this one in parts, those after it as a whole */
@@ -337,7 +338,7 @@ enum status gather_to_file(struct gather *g, const struct source *s, int fd,
         piece.rank = g->rank - outer;
         memmove(piece.dim, g->dim + outer, piece.rank * sizeof(*piece.dim));
         move_in_parts(&p, piece, part, err);
-    } while (err->status == OK && advance(g->dim, outer, index, &g->from, &g->to));
+    } while (err->status == OK && gather_advance(g->dim, outer, index, &g->from, &g->to));
     free(p.buffer);
     return err->status;
 }

@@ -329,8 +329,8 @@ static bool same_slices(const struct grid_reader *g, const struct slice *slices)
     return true;
 }
 
-static enum status choose(struct grid_reader *g, const struct slice *slices,
-                          struct error *err)
+static enum status grid_reader_choose(struct grid_reader *g, const struct slice *slices,
+                                      struct error *err)
 {
     uint64_t bits;
     char step[CODEC_STEP_BYTES];
@@ -358,7 +358,8 @@ enum status grid_reader_slice(struct grid_reader *g, const struct slice *slices,
     for (unsigned d = 0; !slices && d < g->tensor->rank; d++)
         whole[d] = (struct slice){.count = g->tensor->shape[d], .step = 1};
     slices = slices ? slices : whole;
-    if (!(g->chosen && same_slices(g, slices)) && choose(g, slices, err) != OK)
+    if (!(g->chosen && same_slices(g, slices)) &&
+        grid_reader_choose(g, slices, err) != OK)
         return err->status;
     *out = g->packed ? g->packed : &g->base;
     return OK;

@@ -47,7 +47,7 @@ void kept_cache_free(struct kept_cache *c)
 }
 
 /* The tensor's entry, counted as used and put to the front; NULL without memory. */
-static struct kept_tensor *find(struct kept_cache *c, int64_t id)
+static struct kept_tensor *kept_find(struct kept_cache *c, int64_t id)
 {
     pthread_mutex_lock(&c->lock);
     struct kept_tensor **at = &c->first;
@@ -73,7 +73,7 @@ enum status kept_take(struct kept_cache *c, const struct stored_tensor *t,
                       kept_maker *make, struct kept_tensor **out, struct source **source,
                       struct error *err)
 {
-    struct kept_tensor *k = find(c, t->id);
+    struct kept_tensor *k = kept_find(c, t->id);
     if (!k)
         return error_memory_at(err, t->checkpoint);
     pthread_mutex_lock(&k->making);

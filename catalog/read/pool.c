@@ -133,7 +133,7 @@ static enum status open_extent(struct pool *p, uint64_t i, bool random,
 }
 
 /* The slot of an extent, one that can be reused, or -1. */
-static int find_slot(const struct pool *p, uint64_t extent, bool random)
+static int pool_find_slot(const struct pool *p, uint64_t extent, bool random)
 {
     int best = -1;
     for (int i = 0; i < SLOTS; i++) {
@@ -151,7 +151,7 @@ enum status pool_take(struct pool *p, uint64_t extent, bool random, struct lease
 {
     struct source *source = NULL;
     pthread_mutex_lock(&p->lock);
-    int at = find_slot(p, extent, random);
+    int at = pool_find_slot(p, extent, random);
     struct slot *s = at >= 0 ? &p->slot[at] : NULL;
     if (s && s->source && s->extent == extent && !(random && s->source->sequential)) {
         source = s->source;

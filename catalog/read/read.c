@@ -38,7 +38,7 @@ static enum status check_kind(const struct stored_tensor *t, struct error *err)
 }
 
 /* Unit, block and size. */
-static enum status measure(struct reader *r, struct error *err)
+static enum status read_measure(struct reader *r, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     uint64_t width = t->dtype.block_bytes;
@@ -70,7 +70,7 @@ enum status reader_open(const struct stored_tensor *t, struct reader **out,
     pthread_mutex_init(&r->units.lock, NULL);
     r->units.next = UINT64_MAX;
     r->tensor = t;
-    if (measure(r, err) != OK)
+    if (read_measure(r, err) != OK)
         ;
     else if (t->grid)
         reader_open_grid(r, err);

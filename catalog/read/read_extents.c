@@ -169,7 +169,7 @@ static bool any_strides(const struct stored_tensor *t)
     return any;
 }
 
-static enum status cut(struct reader *r, struct error *err)
+static enum status read_extents_cut(struct reader *r, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     r->flat = is_flat(t);
@@ -207,7 +207,7 @@ static enum status look_at_first(struct reader *r, struct error *err)
 enum status reader_open_extents(struct reader *r, struct error *err)
 {
     r->ops = &extents_ops;
-    if (units_open(r, err) == OK && cut(r, err) == OK &&
+    if (units_open(r, err) == OK && read_extents_cut(r, err) == OK &&
         pool_open(r->tensor, &r->pool, err) == OK)
         look_at_first(r, err);
     return err->status;

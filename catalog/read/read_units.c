@@ -80,9 +80,9 @@ static enum status read_units(struct reader *r, uint64_t position, uint64_t coun
 }
 
 /* Units of a slice, or (slices NULL) of the whole. */
-static enum status read_part(struct reader *r, const struct slice *slices,
-                             uint64_t position, uint64_t count, uint8_t *dst,
-                             struct error *err)
+static enum status read_units_read_part(struct reader *r, const struct slice *slices,
+                                        uint64_t position, uint64_t count, uint8_t *dst,
+                                        struct error *err)
 {
     if (!count)
         return OK;
@@ -99,14 +99,15 @@ static enum status read_inside(struct reader *r, const struct slice *slices,
     uint8_t *unit = malloc(r->unit);
     if (!unit)
         return reader_no_memory(r->tensor, err);
-    if (read_part(r, slices, start / r->unit, 1, unit, err) == OK)
+    if (read_units_read_part(r, slices, start / r->unit, 1, unit, err) == OK)
         memcpy(dst, unit + start % r->unit, len);
     free(unit);
     return err->status;
 }
 
-static enum status read_bytes(struct reader *r, const struct slice *slices,
-                              uint64_t start, uint8_t *dst, size_t len, struct error *err)
+static enum status read_units_read_bytes(struct reader *r, const struct slice *slices,
+                                         uint64_t start, uint8_t *dst, size_t len,
+                                         struct error *err)
 {
     size_t within = start % r->unit;
     if (within) {
@@ -119,7 +120,7 @@ static enum status read_bytes(struct reader *r, const struct slice *slices,
     }
     uint64_t units = len / r->unit;
     size_t rest = len % r->unit;
-    if (read_part(r, slices, start / r->unit, units, dst, err) != OK || !rest)
+    if (read_units_read_part(r, slices, start / r->unit, units, dst, err) != OK || !rest)
         return err->status;
     return read_inside(r, slices, start + units * r->unit, dst + units * r->unit, rest,
                        err);
@@ -139,5 +140,5 @@ enum status units_read(struct reader *r, const struct slice *slices, uint64_t st
         bytes *= slices[d].count;
     if (slices && (!add_u64(start, len, &end) || end > bytes))
         return reader_past_end(r, bytes, err);
-    return len ? read_bytes(r, slices, start, dst, len, err) : OK;
+    return len ? read_units_read_bytes(r, slices, start, dst, len, err) : OK;
 }

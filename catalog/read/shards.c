@@ -74,7 +74,7 @@ void shards_close(struct shards *s)
 
 /* The functions of this part are called with the lock held. */
 
-static struct shard *find(struct shards *s, struct shard_name name)
+static struct shard *shards_find_kept(struct shards *s, struct shard_name name)
 {
     for (struct shard *at = s->first; at; at = at->next)
         if (at->name.value == name.value && at->name.inner == name.inner) {
@@ -105,7 +105,7 @@ static struct shard *give_up_one(struct shards *s)
 }
 
 /* Put a shard into the list. Returns those that had to go, linked. */
-static struct shard *keep(struct shards *s, struct shard *shard)
+static struct shard *shards_keep(struct shards *s, struct shard *shard)
 {
     struct shard *gone = NULL, *given;
     while ((s->count >= KEPT || s->bytes + shard->index_bytes > KEPT_BYTES) &&
@@ -124,7 +124,7 @@ static struct shard *keep(struct shards *s, struct shard *shard)
 struct shard *shards_find(struct shards *s, struct shard_name name)
 {
     pthread_mutex_lock(&s->lock);
-    struct shard *found = find(s, name);
+    struct shard *found = shards_find_kept(s, name);
     pthread_mutex_unlock(&s->lock);
     return found;
 }
@@ -149,7 +149,8 @@ static uint64_t file_offset(const struct shard *s)
 }
 
 /* How large the index must be, and where the chunks may lie. */
-static enum status measure(struct shard *s, const struct grid *g, struct error *err)
+static enum status shards_measure(struct shard *s, const struct grid *g,
+                                  struct error *err)
 {
     const struct grid_level *own = &g->level[s->level], *next = own + 1;
     uint64_t entries = 1, bytes = 0;
@@ -175,8 +176,8 @@ static enum status measure(struct shard *s, const struct grid *g, struct error *
     return OK;
 }
 
-static enum status read_index(struct shard *s, const struct grid_level *level,
-                              struct error *err)
+static enum status shards_read_index(struct shard *s, const struct grid_level *level,
+                                     struct error *err)
 {
     uint64_t at = level->index_first ? 0 : s->end;
     s->index = malloc((size_t)s->index_bytes + 1);
@@ -207,7 +208,7 @@ static struct source *decode_whole(struct source *s, const char *codec, struct e
     return s;
 }
 
-static enum status load(struct shard *s, const struct grid *g, struct error *err)
+static enum status shards_load(struct shard *s, const struct grid *g, struct error *err)
 {
     const struct grid_level *level = &g->level[s->level];
     s->source = decode_whole(s->source, level->codec, err);
@@ -218,7 +219,8 @@ static enum status load(struct shard *s, const struct grid *g, struct error *err
     s->inside = calloc(s->rank + 1, sizeof(*s->inside));
     if (!s->inside)
         return error_memory_at(err, s->source ? s->source->name : NULL);
-    return measure(s, g, err) == OK ? read_index(s, level, err) : err->status;
+    return shards_measure(s, g, err) == OK ? shards_read_index(s, level, err)
+                                           : err->status;
 }
 
 enum status shards_add(struct shards *shards, struct shard_name name,
@@ -237,15 +239,15 @@ enum status shards_add(struct shards *shards, struct shard_name name,
                         .source = source,
                         .outer = outer,
                         .rank = shards->tensor->rank};
-    if (load(s, shards->tensor->grid, err) != OK) {
+    if (shards_load(s, shards->tensor->grid, err) != OK) {
         shard_free(s);
         shard_drop(shards, outer);
         return err->status;
     }
     pthread_mutex_lock(&shards->lock);
-    struct shard *other = find(shards, name); /* another thread was faster */
+    struct shard *other = shards_find_kept(shards, name); /* another thread was faster */
     if (!other) {
-        gone = keep(shards, s);
+        gone = shards_keep(shards, s);
     } else {
         gone = s;
         if (outer)

@@ -81,8 +81,8 @@ static enum status open_strings(struct string_grid *g, const struct chunk *chunk
     return strings_open(s, g->tensor->codec, g->elements, &k->strings, err);
 }
 
-static enum status keep(struct string_grid *g, const uint64_t *at, uint64_t number,
-                        struct kept *slot, struct error *err)
+static enum status string_grid_keep(struct string_grid *g, const uint64_t *at,
+                                    uint64_t number, struct kept *slot, struct error *err)
 {
     struct chunk chunk;
     struct kept k = {.number = number + 1};
@@ -120,7 +120,7 @@ enum status string_grid_at(struct string_grid *g, uint64_t index, struct bytes *
         position = position * chunk[axis] + inside[axis];
     }
     struct kept *k = &g->kept[number % KEPT];
-    if (k->number != number + 1 && keep(g, at, number, k, err) != OK)
+    if (k->number != number + 1 && string_grid_keep(g, at, number, k, err) != OK)
         return err->status;
     if (k->strings)
         return strings_at(k->strings, position, out, err);

@@ -160,8 +160,9 @@ static bool find_in(const struct stored_tensor *t, const struct extent *e,
 }
 
 /* Find an element among several extents. */
-static enum status locate(const struct reader *r, uint64_t at, uint64_t *extent,
-                          uint64_t *position, struct error *err)
+static enum status string_table_locate(const struct reader *r, uint64_t at,
+                                       uint64_t *extent, uint64_t *position,
+                                       struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     uint64_t index[TENSOR_RANK_MAX], rest = at, candidate, end;
@@ -191,7 +192,8 @@ enum status string_at(struct string_table *t, uint64_t index, struct bytes *out,
         return strings_at(t->all, index, out, err);
     if (t->reader->texts)
         return string_grid_at(t->reader->texts, index, out, err);
-    if (t->reader->tiles && locate(t->reader, index, &extent, &position, err) != OK)
+    if (t->reader->tiles &&
+        string_table_locate(t->reader, index, &extent, &position, err) != OK)
         return err->status;
     if (run_of(t, extent, &run, err) != OK)
         return err->status;

@@ -45,7 +45,7 @@ static enum status keep_slices(struct tensor_stream *s, const struct slice *slic
     return OK;
 }
 
-static enum status make_room(struct tensor_stream *s, struct error *err)
+static enum status tensor_stream_make_room(struct tensor_stream *s, struct error *err)
 {
     uint64_t in = 0, out = 0, wide;
     const struct dtype *from = &s->tensor->dtype;
@@ -86,7 +86,7 @@ enum status tensor_stream_open(const struct stored_tensor *t, const struct slice
         error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
                   "strings have no fixed size (tensor_values() gives them)");
     else if (!s->converts || converter_find(&t->dtype, to, &s->converter, err) == OK)
-        make_room(s, err);
+        tensor_stream_make_room(s, err);
 
 done:
     if (err->status == OK)
@@ -123,8 +123,8 @@ uint64_t tensor_stream_nbytes(const struct tensor_stream *s)
     return s->nbytes;
 }
 
-static enum status read_block(struct tensor_stream *s, uint64_t count,
-                              struct bytes *block, struct error *err)
+static enum status tensor_stream_read_block(struct tensor_stream *s, uint64_t count,
+                                            struct bytes *block, struct error *err)
 {
     uint64_t start = 0, nbytes = 0;
     dtype_nbytes(&s->tensor->dtype, s->at, &start);
@@ -185,7 +185,7 @@ enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block,
                    : err->status;
     if (s->picks)
         return pick_block(s, count, block, err);
-    if (read_block(s, count, block, err) != OK)
+    if (tensor_stream_read_block(s, count, block, err) != OK)
         return err->status;
     if (s->converts) {
         if (converter_run(&s->converter, block->at, s->out, count, s->at, err) != OK)

@@ -63,7 +63,7 @@ uint32_t pyescape_octal(struct pyreader *p, struct token t, unsigned more)
 }
 
 /* \0 and three octal digits are a character, other numbers a group. */
-static void read_number(struct pyreader *p, struct token t)
+static void pyescape_read_number(struct pyreader *p, struct token t)
 {
     if (t.c == '0') {
         pyset_literal(p, pyescape_octal(p, t, 2));
@@ -107,7 +107,7 @@ void pyescape_read(struct pyreader *p, struct token t)
         put_boundary(p, t.c == 'b');
         reader_add(p, ITEM_POSITION, WIDTH_NONE);
     } else if (token_escapes_digit(t)) {
-        read_number(p, t);
+        pyescape_read_number(p, t);
     } else {
         uint32_t c = pyescape_char(p, t);
         if (!reader_failed(p))

@@ -101,7 +101,7 @@ static void read_flags_off(struct pyreader *p, unsigned *off)
 
 /* --- groups ------------------------------------------------------------------------ */
 
-static struct frame *push(struct pyreader *p, enum frame_kind kind, size_t pos)
+static struct frame *pygroup_push(struct pyreader *p, enum frame_kind kind, size_t pos)
 {
     if (p->depth == NESTING_MAX) {
         error_set(p->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
@@ -142,7 +142,7 @@ static void push_capture(struct pyreader *p, size_t pos, const struct name *name
             text_release(&message);
         }
     }
-    struct frame *f = push(p, FRAME_CAPTURE, pos);
+    struct frame *f = pygroup_push(p, FRAME_CAPTURE, pos);
     if (f)
         f->group = s->groups;
     text_addc(p->out, '(');
@@ -150,7 +150,7 @@ static void push_capture(struct pyreader *p, size_t pos, const struct name *name
 
 static void push_behind(struct pyreader *p, size_t pos, const char *opening)
 {
-    struct frame *f = push(p, FRAME_BEHIND, pos);
+    struct frame *f = pygroup_push(p, FRAME_BEHIND, pos);
     text_adds(p->out, opening);
     if (!f || p->in_behind)
         return;
@@ -238,7 +238,7 @@ static void read_condition(struct pyreader *p, struct token open)
     if (!group)
         return;
     check_behind(p, group);
-    push(p, FRAME_CONDITION, open.pos);
+    pygroup_push(p, FRAME_CONDITION, open.pos);
     text_addf(p->out, "(?(%u)", group);
 }
 
@@ -269,7 +269,7 @@ static void read_flags(struct pyreader *p, struct token open, struct token t)
     if (on & off)
         tokens_error(&p->in, p->in.next.pos - 1,
                      "bad inline flags: flag turned on and off");
-    f = reader_failed(p) ? NULL : push(p, FRAME_PLAIN, open.pos);
+    f = reader_failed(p) ? NULL : pygroup_push(p, FRAME_PLAIN, open.pos);
     if (!f)
         return;
     if (on & FLAGS_TYPE)
@@ -312,7 +312,7 @@ void pygroup_open(struct pyreader *p, struct token open)
         tokens_error(&p->in, p->in.next.pos, "unexpected end of pattern");
     } else if (token_in(t, "=!:>")) {
         text_addf(p->out, "(?%c", (int)t.c);
-        push(p, token_in(t, "=!") ? FRAME_AHEAD : FRAME_PLAIN, open.pos);
+        pygroup_push(p, token_in(t, "=!") ? FRAME_AHEAD : FRAME_PLAIN, open.pos);
     } else if (token_is(t, 'P')) {
         read_extension(p, open);
     } else if (token_is(t, '#')) {

@@ -152,7 +152,7 @@ static void read_token(struct pyreader *p, struct token t)
     }
 }
 
-static void check_whole(struct pyreader *p)
+static void pysyntax_check_whole(struct pyreader *p)
 {
     pygroup_check(p);
     if (p->frames[0].flags & FLAG_T)
@@ -182,7 +182,7 @@ static void read_whole(struct pyreader *p)
         if (!taken)
             tokens_take(&p->in);
     }
-    check_whole(p);
+    pysyntax_check_whole(p);
 }
 
 enum status pysyntax_read(const char *pattern, size_t len, struct pysyntax *out,

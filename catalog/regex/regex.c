@@ -165,8 +165,8 @@ static bool grow_stack(struct regex *re)
 }
 
 /* `text` is known to be UTF-8, and `start` to be between two of its characters. */
-static int run(struct regex *re, const char *text, size_t len, size_t start,
-               uint32_t options, struct error *err)
+static int regex_run(struct regex *re, const char *text, size_t len, size_t start,
+                     uint32_t options, struct error *err)
 {
     PCRE2_SPTR subject = (PCRE2_SPTR)(text ? text : "");
     int rc = 0;
@@ -201,12 +201,12 @@ int regex_exec(struct regex *re, const char *text, size_t len, size_t start,
                   "a search cannot begin at byte %zu of %zu", start, len);
         return -1;
     }
-    return run(re, text, len, start, 0, err);
+    return regex_run(re, text, len, start, 0, err);
 }
 
 int regex_exec_known(struct regex *re, const char *text, size_t len, struct error *err)
 {
-    return run(re, text, len, 0, 0, err);
+    return regex_run(re, text, len, 0, 0, err);
 }
 
 uint64_t regex_letters(const char *text, size_t len)
@@ -239,7 +239,7 @@ int regex_exec_next(struct regex *re, const char *text, size_t len, struct error
     size_t begin = 0, end = 0;
     if (!regex_span(re, 0, &begin, &end))
         return 0;
-    return run(re, text, len, end, begin == end ? PCRE2_NOTEMPTY_ATSTART : 0, err);
+    return regex_run(re, text, len, end, begin == end ? PCRE2_NOTEMPTY_ATSTART : 0, err);
 }
 
 bool regex_span(const struct regex *re, unsigned group, size_t *begin, size_t *end)

@@ -28,7 +28,7 @@ struct reader {
     struct error *err;
 };
 
-static void add_piece(struct reader *r, struct piece piece)
+static void template_add_piece(struct reader *r, struct piece piece)
 {
     struct template *t = r->to;
     struct piece *grown = list_grow(t->pieces, t->count, &t->space, sizeof(*grown));
@@ -48,7 +48,7 @@ static void grow_literal(struct reader *r, size_t before)
     if (t->count && t->pieces[t->count - 1].group == LITERAL)
         t->pieces[t->count - 1].len += len;
     else
-        add_piece(r, (struct piece){LITERAL, len});
+        template_add_piece(r, (struct piece){LITERAL, len});
 }
 
 static void add_char(struct reader *r, uint32_t c)
@@ -65,12 +65,13 @@ static void add_source(struct reader *r, struct token t)
     grow_literal(r, before);
 }
 
-static void add_group(struct reader *r, uint64_t group, const char *digits, size_t pos)
+static void template_add_group(struct reader *r, uint64_t group, const char *digits,
+                               size_t pos)
 {
     if (group > regex_groups(r->re))
         tokens_error(&r->in, pos, "invalid group reference %s", digits);
     else
-        add_piece(r, (struct piece){(unsigned)group, 0});
+        template_add_piece(r, (struct piece){(unsigned)group, 0});
 }
 
 static void add_numbered(struct reader *r, struct name name)
@@ -79,8 +80,9 @@ static void add_numbered(struct reader *r, struct name name)
     if (!pytext_int(name.at, name.len, &digits) || digits.at[0] == '-')
         tokens_name_error(&r->in, "bad character in group name", name);
     else
-        add_group(r, digits.len > 10 ? UINT64_MAX : strtoull(digits.at, NULL, 10),
-                  digits.at, name.pos);
+        template_add_group(r,
+                           digits.len > 10 ? UINT64_MAX : strtoull(digits.at, NULL, 10),
+                           digits.at, name.pos);
     text_release(&digits);
 }
 
@@ -102,12 +104,12 @@ static void read_group(struct reader *r)
     if (group < 0)
         tokens_index_error(&r->in, "unknown group name", name);
     else
-        add_piece(r, (struct piece){(unsigned)group, 0});
+        template_add_piece(r, (struct piece){(unsigned)group, 0});
 }
 
 /* A number after a backslash: an octal character if it starts with 0 or has three octal
  * digits, else a group of one or two digits. */
-static void read_number(struct reader *r, struct token t)
+static void template_read_number(struct reader *r, struct token t)
 {
     struct tokens ahead = r->in;
     uint32_t c = t.c - '0';
@@ -128,16 +130,16 @@ static void read_number(struct reader *r, struct token t)
         char digits[3] = {(char)t.c};
         if (token_in(r->in.next, DIGITS))
             digits[1] = (char)tokens_take(&r->in).c;
-        add_group(r, strtoull(digits, NULL, 10), digits, t.pos + 1);
+        template_add_group(r, strtoull(digits, NULL, 10), digits, t.pos + 1);
     }
 }
 
-static void read_escape(struct reader *r, struct token t)
+static void template_read_escape(struct reader *r, struct token t)
 {
     if (t.c == 'g')
         read_group(r);
     else if (token_escapes_digit(t))
-        read_number(r, t);
+        template_read_number(r, t);
     else if (escape_control(t.c))
         add_char(r, escape_control(t.c));
     else if (token_escapes_letter(t))
@@ -159,7 +161,7 @@ enum status template_compile(const char *text, size_t len, const struct regex *r
     while (r.in.next.chars && err->status == OK) {
         struct token t = tokens_take(&r.in);
         if (err->status == OK && t.chars == 2)
-            read_escape(&r, t);
+            template_read_escape(&r, t);
         else if (err->status == OK)
             add_source(&r, t);
     }

@@ -10,7 +10,7 @@
 #include "catalog/sql/extension.h"
 #include "catalog/sql/fn_data.h"
 
-static void add_number(struct text *out, const char *key, double x)
+static void compare_add_number(struct text *out, const char *key, double x)
 {
     if (isfinite(x))
         text_addf(out, "\"%s\":%.17g,", key, x);
@@ -18,13 +18,13 @@ static void add_number(struct text *out, const char *key, double x)
         text_addf(out, "\"%s\":null,", key);
 }
 
-static void give(sqlite3_context *ctx, const struct comparison *c)
+static void compare_give(sqlite3_context *ctx, const struct comparison *c)
 {
     struct text out = {0};
     text_addc(&out, '{');
-    add_number(&out, "max_abs", c->max_abs);
-    add_number(&out, "rel_l2", c->rel_l2);
-    add_number(&out, "cosine", c->cosine);
+    compare_add_number(&out, "max_abs", c->max_abs);
+    compare_add_number(&out, "rel_l2", c->rel_l2);
+    compare_add_number(&out, "cosine", c->cosine);
     text_addf(&out, "\"unequal\":%llu,\"nans\":%llu,", (unsigned long long)c->unequal,
               (unsigned long long)c->nans);
     text_addf(&out, "\"lost\":{\"out_of_range\":%llu,\"to_zero\":%llu,\"to_nan\":%llu}}",
@@ -82,7 +82,7 @@ static void tensor_distance(sqlite3_context *ctx, int argc, sqlite3_value **argv
         has_numbers(&b)) {
         const enum status status = tensor_compare(&a, as, &b, &watch, &c, &err);
         if (status == OK)
-            give(ctx, &c);
+            compare_give(ctx, &c);
         else if (status == ERR_MISSING || status == ERR_UNSUPPORTED)
             error_clear(&err);
         else if (status != ERR_INTERRUPTED)

@@ -107,8 +107,8 @@ static enum status wanted_dtype(int argc, sqlite3_value **argv, struct dtype *ro
                      name, near ? "; the nearest is " : "", near ? near : "");
 }
 
-static void read_tensor(sqlite3_context *ctx, int argc, sqlite3_value **argv,
-                        consumer *consume)
+static void data_read_tensor(sqlite3_context *ctx, int argc, sqlite3_value **argv,
+                             consumer *consume)
 {
     struct arena arena = {0};
     struct error err = {.offset = NO_OFFSET};
@@ -144,12 +144,12 @@ done:
 
 static void tensor_bytes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    read_tensor(ctx, argc, argv, give_bytes);
+    data_read_tensor(ctx, argc, argv, give_bytes);
 }
 
 static void tensor_sha256(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    read_tensor(ctx, argc, argv, give_sha256);
+    data_read_tensor(ctx, argc, argv, give_sha256);
 }
 
 int sql_register_data(sqlite3 *db)

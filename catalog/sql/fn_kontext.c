@@ -11,7 +11,7 @@
 #include "catalog/map/kontext.h"
 #include "catalog/sql/extension.h"
 
-static void give(sqlite3_context *context, struct text *t)
+static void kontext_give(sqlite3_context *context, struct text *t)
 {
     if (text_str(t))
         sqlite3_result_text(context, text_str(t), (int)t->len, SQLITE_TRANSIENT);
@@ -20,8 +20,8 @@ static void give(sqlite3_context *context, struct text *t)
 }
 
 /* False: NULL, or no memory. */
-static bool parse(sqlite3_context *context, sqlite3_value *value, struct arena *arena,
-                  struct kontext *path)
+static bool kontext_parse_value(sqlite3_context *context, sqlite3_value *value,
+                                struct arena *arena, struct kontext *path)
 {
     const char *text = (const char *)sqlite3_value_text(value);
     bool good =
@@ -37,14 +37,15 @@ static void kontext_name(sqlite3_context *context, int argc, sqlite3_value **arg
     struct arena arena = {0};
     struct kontext path;
     struct text out = {0};
-    bool named = parse(context, argv[0], &arena, &path) && path.good && !path.globs;
+    bool named =
+        kontext_parse_value(context, argv[0], &arena, &path) && path.good && !path.globs;
     for (size_t i = 0; named && i < path.parts; i++) {
         named = path.part[i].kind != KONTEXT_SLICE;
         text_adds(&out, i ? "/" : "");
         text_add(&out, path.part[i].text, path.part[i].len);
     }
     if (named)
-        give(context, &out);
+        kontext_give(context, &out);
     text_release(&out);
     arena_release(&arena);
 }
@@ -55,8 +56,9 @@ static void kontext_error(sqlite3_context *context, int argc, sqlite3_value **ar
     struct arena arena = {0};
     struct kontext path;
     struct text out = {0};
-    if (parse(context, argv[0], &arena, &path) && kontext_fault(&path, &out))
-        give(context, &out);
+    if (kontext_parse_value(context, argv[0], &arena, &path) &&
+        kontext_fault(&path, &out))
+        kontext_give(context, &out);
     text_release(&out);
     arena_release(&arena);
 }
@@ -69,7 +71,7 @@ static void kontext_path(sqlite3_context *context, int argc, sqlite3_value **arg
     if (!text || !utf8_valid(text, strlen(text)))
         return;
     kontext_print_name(text, strlen(text), &out);
-    give(context, &out);
+    kontext_give(context, &out);
     text_release(&out);
 }
 
@@ -80,9 +82,9 @@ static void filter(sqlite3_context *context, int argc, sqlite3_value **argv)
     struct arena arena = {0};
     struct kontext path;
     struct text out = {0};
-    if (parse(context, argv[0], &arena, &path) && path.good) {
+    if (kontext_parse_value(context, argv[0], &arena, &path) && path.good) {
         kontext_filter(&path, &out);
-        give(context, &out);
+        kontext_give(context, &out);
     }
     text_release(&out);
     arena_release(&arena);

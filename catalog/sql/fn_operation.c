@@ -12,12 +12,12 @@
 #include "catalog/compose/shapes.h"
 #include "catalog/sql/extension.h"
 
-static const char *text_of(sqlite3_value *v)
+static const char *operation_text_of(sqlite3_value *v)
 {
     return (const char *)sqlite3_value_text(v);
 }
 
-static void give(sqlite3_context *context, struct text *t)
+static void operation_give(sqlite3_context *context, struct text *t)
 {
     if (t->failed)
         sqlite3_result_error_nomem(context);
@@ -30,27 +30,27 @@ static void give_error(sqlite3_context *context, const struct error *err)
 {
     struct text t = {0};
     text_addf(&t, "ValueError: %s", err->message);
-    give(context, &t);
+    operation_give(context, &t);
 }
 
 static void operation_shape(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    const char *ops = text_of(argv[0]), *shape = text_of(argv[1]);
+    const char *ops = operation_text_of(argv[0]), *shape = operation_text_of(argv[1]);
     struct error err = {.offset = NO_OFFSET};
     struct text out = {0};
     if (ops && shape && shapes_after(ops, shape, NULL, &out, &err) == OK)
-        give(context, &out);
+        operation_give(context, &out);
     text_release(&out);
 }
 
 static void operation_error(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    const char *ops = text_of(argv[0]), *shape = text_of(argv[1]);
+    const char *ops = operation_text_of(argv[0]), *shape = operation_text_of(argv[1]);
     struct error err = {.offset = NO_OFFSET};
     struct text out = {0};
-    if (ops && shapes_after(ops, shape, text_of(argv[2]), &out, &err) != OK)
+    if (ops && shapes_after(ops, shape, operation_text_of(argv[2]), &out, &err) != OK)
         give_error(context, &err);
     text_release(&out);
 }

@@ -44,7 +44,7 @@ static bool get_string(sqlite3_context *ctx, sqlite3_value *value, struct string
 }
 
 /* Report c->err as "pattern 'P': MESSAGE". */
-static void fail(struct call *c, const char *what, sqlite3_value *value)
+static void regex_fail(struct call *c, const char *what, sqlite3_value *value)
 {
     struct text quoted = {0};
     struct string s = {"", 0};
@@ -101,7 +101,7 @@ static bool call_open(struct call *c, sqlite3_context *ctx, int argc,
     c->len = text.len;
     if (regex_cache_borrow(sqlite3_user_data(ctx), pattern.at, pattern.len, how,
                            &c->entry, &c->err) != OK) {
-        fail(c, "pattern", argv[0]);
+        regex_fail(c, "pattern", argv[0]);
         return false;
     }
     c->regex = cached_regex(c->entry);
@@ -113,7 +113,7 @@ static int call_exec(struct call *c)
 {
     int found = regex_exec(c->regex, c->text, c->len, 0, &c->err);
     if (found < 0)
-        fail(c, "pattern", c->pattern);
+        regex_fail(c, "pattern", c->pattern);
     return found;
 }
 
@@ -181,7 +181,7 @@ static int find_group(struct call *c, sqlite3_value *value)
     if (group >= 0 && group <= regex_groups(c->regex))
         return (int)group;
     error_set(&c->err, ERR_ARGUMENT, NULL, NO_OFFSET, "the pattern has no such group");
-    fail(c, "group", value);
+    regex_fail(c, "group", value);
     return -1;
 }
 
@@ -207,7 +207,7 @@ static const struct template *find_template(struct call *c, sqlite3_value *value
     if (!get_string(c->ctx, value, &s))
         return NULL;
     if (cached_template(c->entry, s.at, s.len, &t, &c->err) != OK)
-        fail(c, "template", value);
+        regex_fail(c, "template", value);
     return t;
 }
 
@@ -239,7 +239,7 @@ static void replace_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         if (regex_replace(c.regex, t, c.text, c.len, &out, &c.err) >= 0)
             result_text(&c, &out);
         else
-            fail(&c, "pattern", c.pattern);
+            regex_fail(&c, "pattern", c.pattern);
         text_release(&out);
     }
     regex_cache_return(c.entry);
@@ -281,7 +281,7 @@ static const struct {
     {"regexp_error", 1, 2, error_fn},
 };
 
-static void release(void *cache)
+static void regex_release(void *cache)
 {
     regex_cache_free(cache);
 }
@@ -295,7 +295,7 @@ int sql_register_regex(sqlite3 *db)
              n++)
             rc = sqlite3_create_function_v2(db, functions[i].name, n, SQL_FLAGS_PURE,
                                             regex_cache_share(cache), functions[i].run,
-                                            NULL, NULL, release);
+                                            NULL, NULL, regex_release);
     regex_cache_free(cache);
     return rc;
 }

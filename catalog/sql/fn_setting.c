@@ -40,7 +40,7 @@ static void given_drop(void *shared)
     free(g);
 }
 
-static const char *text_of(sqlite3_value *value)
+static const char *setting_text_of(sqlite3_value *value)
 {
     return (const char *)sqlite3_value_text(value);
 }
@@ -49,7 +49,7 @@ static void map_set(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     struct given *g = sqlite3_user_data(context);
-    const char *key = text_of(argv[0]), *value = text_of(argv[1]);
+    const char *key = setting_text_of(argv[0]), *value = setting_text_of(argv[1]);
     for (unsigned i = g->count; i-- > 0;)
         if (!key || strcmp(g->key[i], key) == 0)
             given_forget(g, i);
@@ -97,7 +97,7 @@ static const char *metadata_value(void *context, const char *key, struct arena *
     return value;
 }
 
-static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
+static sqlite3_stmt *setting_prepare(sqlite3 *db, const char *sql)
 {
     sqlite3_stmt *s = NULL;
     sqlite3_prepare_v2(db, sql, -1, &s, NULL);
@@ -107,8 +107,9 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
 /* The options of a set that has settings, in the arena; empty where it has none. */
 static struct bytes declaring(sqlite3 *db, const char *ruleset, struct arena *arena)
 {
-    sqlite3_stmt *s = prepare(db, "SELECT options FROM main.ruleset WHERE name = ?1"
-                                  " AND instr(options, '\"settings\"')");
+    sqlite3_stmt *s =
+        setting_prepare(db, "SELECT options FROM main.ruleset WHERE name = ?1"
+                            " AND instr(options, '\"settings\"')");
     struct bytes options = {0};
     sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
     if (s && sqlite3_step(s) == SQLITE_ROW) {
@@ -124,16 +125,17 @@ static void rule_bound(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     sqlite3 *db = sqlite3_context_db_handle(context);
-    const char *ruleset = text_of(argv[0]);
+    const char *ruleset = setting_text_of(argv[0]);
     struct arena arena = {0};
     struct settings settings = {0};
     struct error err = {.offset = NO_OFFSET};
     struct text bound = {0};
     struct bytes options = ruleset ? declaring(db, ruleset, &arena) : (struct bytes){0};
     if (options.at) {
-        struct asking asking = {sqlite3_user_data(context),
-                                prepare(db, "SELECT value FROM main.metadata"
-                                            " WHERE checkpoint_id = ?2 AND key = ?1")};
+        struct asking asking = {
+            sqlite3_user_data(context),
+            setting_prepare(db, "SELECT value FROM main.metadata"
+                                " WHERE checkpoint_id = ?2 AND key = ?1")};
         struct setting_source source = {&asking, given_value, metadata_value};
         sqlite3_bind_value(asking.fact, 2, argv[1]);
         if (!asking.fact)

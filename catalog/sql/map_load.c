@@ -29,7 +29,7 @@ enum {
     KIND
 };
 
-static const char *column(sqlite3_stmt *s, int i)
+static const char *map_load_column(sqlite3_stmt *s, int i)
 {
     return (const char *)sqlite3_column_text(s, i);
 }
@@ -43,7 +43,7 @@ static struct map_text copy_text(struct map_task *t, const char *text, size_t le
 
 static struct map_text copy(struct map_task *t, sqlite3_stmt *s, int i)
 {
-    const char *text = column(s, i);
+    const char *text = map_load_column(s, i);
     return text ? copy_text(t, text, (size_t)sqlite3_column_bytes(s, i))
                 : (struct map_text){0};
 }
@@ -101,28 +101,28 @@ static bool match_leaf(struct loading *l, struct map_leaf *leaf, const char *nam
 
 /* --- leaves ------------------------------------------------------------------------------ */
 
-static enum map_kind kind_of(sqlite3_stmt *s)
+static enum map_kind map_load_kind_of(sqlite3_stmt *s)
 {
     if (sqlite3_column_int(s, IS_TENSOR))
         return MAP_TENSOR;
-    const char *kind = column(s, KIND);
+    const char *kind = map_load_column(s, KIND);
     return !kind ? MAP_NULL : strcmp(kind, "dict") == 0 ? MAP_EMPTY_DICT : MAP_EMPTY_LIST;
 }
 
 static void read_values(struct loading *l, struct map_leaf *leaf, sqlite3_stmt *s)
 {
-    const char *dtype = column(s, DTYPE);
+    const char *dtype = map_load_column(s, DTYPE);
     if (!dtype || !l->dtype || strcmp(dtype, l->dtype) != 0)
         l->dtype = intern(l, dtype);
     leaf->dtype = l->dtype;
-    leaf->shape = intern(l, column(s, SHAPE));
+    leaf->shape = intern(l, map_load_column(s, SHAPE));
 }
 
-static bool add_leaf(struct loading *l, sqlite3_stmt *s)
+static bool map_load_add_leaf(struct loading *l, sqlite3_stmt *s)
 {
     const struct map_reading *how = l->how;
     bool values = how->wants & MAP_WANTS_VALUES;
-    enum map_kind kind = values ? kind_of(s) : MAP_TENSOR;
+    enum map_kind kind = values ? map_load_kind_of(s) : MAP_TENSOR;
     bool container = kind == MAP_EMPTY_DICT || kind == MAP_EMPTY_LIST;
     if (container && (how->rules || !how->dialect->containers))
         return true;
@@ -138,7 +138,7 @@ static bool add_leaf(struct loading *l, sqlite3_stmt *s)
         .match = (uint32_t)l->matches,
         .kind = kind,
     };
-    const char *name = column(s, NAME);
+    const char *name = map_load_column(s, NAME);
     size_t len = (size_t)sqlite3_column_bytes(s, NAME);
     if (!name)
         return false;
@@ -150,7 +150,7 @@ static bool add_leaf(struct loading *l, sqlite3_stmt *s)
     return !how->rules || match_leaf(l, leaf, name, len);
 }
 
-static int by_place(const void *a, const void *b)
+static int map_load_by_place(const void *a, const void *b)
 {
     const struct map_leaf *x = a, *y = b;
     return x->place < y->place ? -1 : x->place > y->place;
@@ -166,8 +166,8 @@ void map_statements_release(struct map_statements *m)
     }
 }
 
-static int prepare(struct map_statements *m, enum map_statement which, const char *sql,
-                   sqlite3_stmt **out)
+static int map_load_prepare(struct map_statements *m, enum map_statement which,
+                            const char *sql, sqlite3_stmt **out)
 {
     int rc = m->at[which] ? SQLITE_OK
                           : sqlite3_prepare_v2(m->db, sql, -1, &m->at[which], NULL);
@@ -184,7 +184,7 @@ static const char *file_called(const char *path)
 }
 
 /* The end of a statement that was stepped until `rc`. */
-static int finish(sqlite3_stmt *s, bool memory, int rc)
+static int map_load_finish(sqlite3_stmt *s, bool memory, int rc)
 {
     sqlite3_reset(s);
     sqlite3_clear_bindings(s);
@@ -204,10 +204,10 @@ int map_read_begin(struct map_statements *m, sqlite3_int64 checkpoint,
     static const char names[] =
         "SELECT place, name FROM leaf WHERE checkpoint_id = :checkpoint_id";
     enum map_statement which = statement_of(how);
-    int rc =
-        prepare(m, which,
-                which == MAP_SELECT_NAMES ? names : file_called("schema/query/tree.sql"),
-                &how->leaves);
+    int rc = map_load_prepare(
+        m, which,
+        which == MAP_SELECT_NAMES ? names : file_called("schema/query/tree.sql"),
+        &how->leaves);
     if (rc != SQLITE_OK)
         return rc;
     m->at[which] = NULL; /* nobody else's until the end */
@@ -221,10 +221,10 @@ int map_read_next(struct map_reading *how, size_t most, struct map_task *t,
     int rc = SQLITE_ROW;
     while (!t->failed && l.tree.count < most &&
            (rc = sqlite3_step(how->leaves)) == SQLITE_ROW)
-        t->failed = !add_leaf(&l, how->leaves) || t->failed;
+        t->failed = !map_load_add_leaf(&l, how->leaves) || t->failed;
     strmap_release(&l.texts);
     if (!l.sorted)
-        qsort(l.tree.leaf, l.tree.count, sizeof(*l.tree.leaf), by_place);
+        qsort(l.tree.leaf, l.tree.count, sizeof(*l.tree.leaf), map_load_by_place);
     *out = l.tree;
     if (how->rules)
         t->match = l.match;
@@ -236,7 +236,7 @@ void map_read_end(struct map_statements *m, struct map_reading *how)
     enum map_statement which = statement_of(how);
     if (!how->leaves)
         return;
-    finish(how->leaves, true, SQLITE_DONE);
+    map_load_finish(how->leaves, true, SQLITE_DONE);
     if (m->at[which])
         sqlite3_finalize(how->leaves);
     else
@@ -244,8 +244,9 @@ void map_read_end(struct map_statements *m, struct map_reading *how)
     how->leaves = NULL;
 }
 
-static int load(struct map_statements *m, struct map_reading *how,
-                sqlite3_int64 checkpoint, struct map_task *t, struct map_tree *out)
+static int map_load_all(struct map_statements *m, struct map_reading *how,
+                        sqlite3_int64 checkpoint, struct map_task *t,
+                        struct map_tree *out)
 {
     int rc = map_read_begin(m, checkpoint, how);
     if (rc == SQLITE_OK)
@@ -259,7 +260,7 @@ int map_load_leaves(struct map_statements *m, const struct dialect *d,
                     struct map_tree *out)
 {
     struct map_reading how = {d, rules, MAP_WANTS_ALL, NULL};
-    return load(m, &how, checkpoint, t, out);
+    return map_load_all(m, &how, checkpoint, t, out);
 }
 
 int map_load_tree(struct map_statements *m, sqlite3_int64 checkpoint, struct map_task *t,
@@ -267,7 +268,7 @@ int map_load_tree(struct map_statements *m, sqlite3_int64 checkpoint, struct map
 {
     static const struct dialect any = {.containers = true};
     struct map_reading how = {&any, NULL, MAP_WANTS_ALL, NULL};
-    return load(m, &how, checkpoint, t, out);
+    return map_load_all(m, &how, checkpoint, t, out);
 }
 
 bool map_match_leaves(const struct dialect *d, struct rules *rules, struct map_task *t,
@@ -315,13 +316,13 @@ static int load_rules(struct map_statements *m, const char *ruleset, struct map_
         " FROM main.rule WHERE ruleset = ?1 ORDER BY ord";
     sqlite3_stmt *s;
     size_t space = 0;
-    int rc = prepare(m, MAP_SELECT_RULES, sql, &s);
+    int rc = map_load_prepare(m, MAP_SELECT_RULES, sql, &s);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
     while (!t->failed && (rc = sqlite3_step(s)) == SQLITE_ROW)
         t->failed = !add_rule(t, &space, s) || t->failed;
-    return finish(s, !t->failed, rc);
+    return map_load_finish(s, !t->failed, rc);
 }
 
 int map_load_set(struct map_statements *m, const char *ruleset, struct map_task *t,
@@ -330,15 +331,15 @@ int map_load_set(struct map_statements *m, const char *ruleset, struct map_task 
     static const char sql[] = "SELECT dialect, options FROM main.ruleset WHERE name = ?1";
     sqlite3_stmt *s;
     *out = NULL;
-    int rc = prepare(m, MAP_SELECT_SET, sql, &s);
+    int rc = map_load_prepare(m, MAP_SELECT_SET, sql, &s);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
     while (!t->failed && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        *out = dialect_find(column(s, 0) ? column(s, 0) : "");
+        *out = dialect_find(map_load_column(s, 0) ? map_load_column(s, 0) : "");
         t->options = copy(t, s, 1).at;
     }
-    rc = finish(s, !t->failed, rc);
+    rc = map_load_finish(s, !t->failed, rc);
     return rc == SQLITE_OK && *out ? load_rules(m, ruleset, t) : rc;
 }
 
@@ -347,15 +348,15 @@ int map_load_bound(struct map_statements *m, const char *ruleset,
 {
     sqlite3_stmt *s;
     *out = NULL;
-    int rc = prepare(m, MAP_SELECT_BOUND, "SELECT rule_bound(?1, ?2)", &s);
+    int rc = map_load_prepare(m, MAP_SELECT_BOUND, "SELECT rule_bound(?1, ?2)", &s);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 2, checkpoint);
     while ((rc = sqlite3_step(s)) == SQLITE_ROW)
-        if (column(s, 0))
-            *out = strdup(column(s, 0));
-    return finish(s, *out || rc != SQLITE_DONE, rc);
+        if (map_load_column(s, 0))
+            *out = strdup(map_load_column(s, 0));
+    return map_load_finish(s, *out || rc != SQLITE_DONE, rc);
 }
 
 /* --- sources ----------------------------------------------------------------------------- */
@@ -371,8 +372,9 @@ int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_sou
     size_t space = 0;
     bool memory = true;
     int rc =
-        id ? prepare(m, MAP_SELECT_SOURCE, SELECT_SOURCES "WHERE id = ?1", &s)
-           : prepare(m, MAP_SELECT_SOURCES, SELECT_SOURCES "ORDER BY layout, id", &s);
+        id ? map_load_prepare(m, MAP_SELECT_SOURCE, SELECT_SOURCES "WHERE id = ?1", &s)
+           : map_load_prepare(m, MAP_SELECT_SOURCES, SELECT_SOURCES "ORDER BY layout, id",
+                              &s);
     if (rc != SQLITE_OK)
         return rc;
     if (id)
@@ -387,5 +389,5 @@ int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_sou
             (struct map_source){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
                                 sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
     }
-    return finish(s, memory, rc);
+    return map_load_finish(s, memory, rc);
 }

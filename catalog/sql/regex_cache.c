@@ -104,7 +104,7 @@ static enum status entry_new(const char *pattern, size_t len, enum regex_how how
 }
 
 /* Put an entry into an empty place of its set, or that of the one longest unused. */
-static void settle(struct cached_regex **set, struct cached_regex *e)
+static void regex_cache_settle(struct cached_regex **set, struct cached_regex *e)
 {
     struct cached_regex **best = NULL;
     for (size_t k = 0; k < WAYS; k++) {
@@ -137,7 +137,7 @@ enum status regex_cache_borrow(struct regex_cache *c, const char *pattern, size_
         if (status != OK)
             return status;
         e->hash = hash;
-        settle(set, e);
+        regex_cache_settle(set, e);
     }
     e->borrowed++;
     e->used = ++c->clock;

@@ -20,7 +20,7 @@ static bool finished(sqlite3_stmt *s, int rc)
     return sqlite3_finalize(s) == SQLITE_OK && rc == SQLITE_DONE;
 }
 
-static const char *column(sqlite3_stmt *s, int i)
+static const char *rule_load_column(sqlite3_stmt *s, int i)
 {
     return (const char *)sqlite3_column_text(s, i);
 }
@@ -39,7 +39,7 @@ bool rule_load_rows(sqlite3 *db, const char *bound, struct text *out)
     int rc = SQLITE_ERROR;
     while (name && s && (rc = sqlite3_step(s)) == SQLITE_ROW)
         for (int i = 0; i < 5; i++) {
-            const char *text = column(s, i);
+            const char *text = rule_load_column(s, i);
             int len = sqlite3_column_bytes(s, i);
             text_addf(out, "%d:", text ? len : -1);
             text_add(out, text ? text : "", (size_t)len);

@@ -5,16 +5,16 @@
 #include "catalog/db/db.h"
 #include "catalog/db/schema.h"
 
-static const char *column(sqlite3_stmt *s, int i)
+static const char *rules_store_column(sqlite3_stmt *s, int i)
 {
     return (const char *)sqlite3_column_text(s, i);
 }
 
 /* A text in the set's arena; *nul where it has a NUL in it. */
-static const char *copied(struct ruleset *set, sqlite3_stmt *s, int i, bool *nul,
-                          bool *room)
+static const char *rules_store_copied(struct ruleset *set, sqlite3_stmt *s, int i,
+                                      bool *nul, bool *room)
 {
-    const char *text = column(s, i);
+    const char *text = rules_store_column(s, i);
     size_t len = (size_t)sqlite3_column_bytes(s, i);
     const char *copy = text ? arena_copy(set->arena, text, len) : NULL;
     *nul = *nul || (text && strlen(text) != len);
@@ -22,8 +22,8 @@ static const char *copied(struct ruleset *set, sqlite3_stmt *s, int i, bool *nul
     return copy;
 }
 
-static enum status prepare(sqlite3 *db, const char *sql, const char *argument,
-                           sqlite3_stmt **out, struct error *err)
+static enum status rules_store_prepare(sqlite3 *db, const char *sql, const char *argument,
+                                       sqlite3_stmt **out, struct error *err)
 {
     if (sqlite3_prepare_v2(db, sql, -1, out, NULL) != SQLITE_OK ||
         sqlite3_bind_text(*out, 1, argument, -1, SQLITE_STATIC) != SQLITE_OK)
@@ -38,13 +38,14 @@ static enum status fetch_set(sqlite3 *db, const char *name, struct ruleset *set,
 {
     sqlite3_stmt *s = NULL;
     bool nul = false, room = true;
-    if (prepare(db, "SELECT dialect, options FROM main.ruleset WHERE name = ?1", name, &s,
-                err) == OK) {
+    if (rules_store_prepare(db,
+                            "SELECT dialect, options FROM main.ruleset WHERE name = ?1",
+                            name, &s, err) == OK) {
         int rc = sqlite3_step(s);
         if (rc == SQLITE_ROW) {
             set->name = arena_copy(set->arena, name, strlen(name));
-            set->dialect = copied(set, s, 0, &nul, &room);
-            set->options = copied(set, s, 1, &nul, &room);
+            set->dialect = rules_store_copied(set, s, 0, &nul, &room);
+            set->options = rules_store_copied(set, s, 1, &nul, &room);
             if (!room || !set->name || !set->dialect || !set->options)
                 error_memory(err);
         } else if (rc == SQLITE_DONE) {
@@ -64,16 +65,17 @@ static enum status fetch_rules(sqlite3 *db, const char *name, struct ruleset *se
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;
     bool room = true;
-    if (prepare(db,
-                "SELECT ord, pattern, replacement, compute, ops FROM main.rule"
-                " WHERE ruleset = ?1 ORDER BY ord",
-                name, &s, err) == OK)
+    if (rules_store_prepare(
+            db,
+            "SELECT ord, pattern, replacement, compute, ops FROM main.rule"
+            " WHERE ruleset = ?1 ORDER BY ord",
+            name, &s, err) == OK)
         while (room && (rc = sqlite3_step(s)) == SQLITE_ROW) {
             struct ruleset_rule r = {.ord = sqlite3_column_int64(s, 0)};
-            r.pattern = copied(set, s, 1, &r.nul, &room);
-            r.replacement = copied(set, s, 2, &r.nul, &room);
-            r.compute = copied(set, s, 3, &r.nul, &room);
-            r.ops = copied(set, s, 4, &r.nul, &room);
+            r.pattern = rules_store_copied(set, s, 1, &r.nul, &room);
+            r.replacement = rules_store_copied(set, s, 2, &r.nul, &room);
+            r.compute = rules_store_copied(set, s, 3, &r.nul, &room);
+            r.ops = rules_store_copied(set, s, 4, &r.nul, &room);
             room = room && ruleset_add(set, r);
         }
     if (!room)
@@ -94,7 +96,7 @@ enum status rules_fetch(sqlite3 *db, const char *name, struct ruleset *set,
 
 /* --- in ------------------------------------------------------------------------------------------ */
 
-static bool run(sqlite3_stmt *s)
+static bool rules_store_run(sqlite3_stmt *s)
 {
     bool done = sqlite3_step(s) == SQLITE_DONE;
     sqlite3_reset(s);
@@ -109,7 +111,7 @@ static bool insert_rules(sqlite3_stmt *s, const struct ruleset *set)
         sqlite3_bind_int64(s, 2, r->ord);
         for (int k = 0; k < 4; k++)
             sqlite3_bind_text(s, 3 + k, text[k], -1, SQLITE_STATIC);
-        if (!run(s))
+        if (!rules_store_run(s))
             return false;
     }
     return true;
@@ -132,7 +134,7 @@ static bool insert_all(sqlite3 *db, const char *name, const struct ruleset *set)
             sqlite3_bind_text(s, 2, set->dialect, -1, SQLITE_STATIC);
             sqlite3_bind_text(s, 3, set->options, -1, SQLITE_STATIC);
         }
-        good = good && (i < 2 ? run(s) : insert_rules(s, set));
+        good = good && (i < 2 ? rules_store_run(s) : insert_rules(s, set));
         sqlite3_finalize(s);
     }
     return good;
@@ -167,16 +169,17 @@ static enum status scratch_open(sqlite3 **db, struct error *err)
 }
 
 /* The name of the set to take, in the arena: `name`, or the only one there is. */
-static const char *choose(sqlite3 *db, const char *path, const char *name,
-                          struct arena *arena, struct error *err)
+static const char *rules_store_choose(sqlite3 *db, const char *path, const char *name,
+                                      struct arena *arena, struct error *err)
 {
     static const char sql[] =
         "SELECT name, NULL FROM ruleset WHERE name = ?1 UNION ALL"
         " SELECT iif(count(*) = 1, max(name), NULL), group_concat(name, ', ') FROM ruleset LIMIT 1";
     sqlite3_stmt *s = NULL;
     const char *chosen = NULL;
-    if (prepare(db, sql, name, &s, err) == OK && sqlite3_step(s) == SQLITE_ROW) {
-        const char *found = column(s, 0), *all = column(s, 1);
+    if (rules_store_prepare(db, sql, name, &s, err) == OK &&
+        sqlite3_step(s) == SQLITE_ROW) {
+        const char *found = rules_store_column(s, 0), *all = rules_store_column(s, 1);
         if (found && !(chosen = arena_copy(arena, found, strlen(found))))
             error_memory(err);
         else if (!found && all)
@@ -200,7 +203,7 @@ enum status rules_from_sql(const char *sql, const char *path, const char *name,
         error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "%s",
                   message ? message : "no memory");
     if (err->status == OK)
-        chosen = choose(db, path, name, set->arena, err);
+        chosen = rules_store_choose(db, path, name, set->arena, err);
     if (chosen)
         rules_fetch(db, chosen, set, err);
     sqlite3_free(message);

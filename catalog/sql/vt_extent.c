@@ -104,7 +104,7 @@ static int extent_open(sqlite3_vtab *t, sqlite3_vtab_cursor **out)
     return SQLITE_OK;
 }
 
-static void empty(struct extent_cursor *c)
+static void extent_vt_empty(struct extent_cursor *c)
 {
     sqlite3_finalize(c->ids);
     arena_release(&c->arena);
@@ -113,12 +113,12 @@ static void empty(struct extent_cursor *c)
 
 static int extent_close(sqlite3_vtab_cursor *base)
 {
-    empty((struct extent_cursor *)base);
+    extent_vt_empty((struct extent_cursor *)base);
     free(base);
     return SQLITE_OK;
 }
 
-static int fail(struct extent_cursor *c, const struct error *err)
+static int extent_vt_fail(struct extent_cursor *c, const struct error *err)
 {
     char text[sizeof(err->source) + sizeof(err->message) + 64];
     if (err->status == ERR_MEMORY)
@@ -134,7 +134,7 @@ static struct keeper *keeper_of(struct extent_cursor *c)
 }
 
 /* A tensor that is not there has no extents. */
-static int load(struct extent_cursor *c, int64_t id)
+static int extent_vt_load(struct extent_cursor *c, int64_t id)
 {
     struct error err = {.offset = NO_OFFSET};
     arena_release(&c->arena);
@@ -144,7 +144,8 @@ static int load(struct extent_cursor *c, int64_t id)
     struct lookup *l = keeper_lookup(keeper_of(c), &err);
     if (l)
         lookup_tensor(l, id, &c->arena, &c->tensor, &err);
-    return err.status == OK || err.status == ERR_ARGUMENT ? SQLITE_OK : fail(c, &err);
+    return err.status == OK || err.status == ERR_ARGUMENT ? SQLITE_OK
+                                                          : extent_vt_fail(c, &err);
 }
 
 static uint64_t extents_of(const struct stored_tensor *t)
@@ -153,14 +154,14 @@ static uint64_t extents_of(const struct stored_tensor *t)
 }
 
 /* To the next tensor that has extents, if the one at hand has none left. */
-static int settle(struct extent_cursor *c)
+static int extent_vt_settle(struct extent_cursor *c)
 {
     while (c->at >= extents_of(&c->tensor)) {
         int rc = c->ids ? sqlite3_step(c->ids) : SQLITE_DONE;
         c->done = rc != SQLITE_ROW;
         if (c->done)
             return rc == SQLITE_DONE ? SQLITE_OK : rc;
-        if ((rc = load(c, sqlite3_column_int64(c->ids, 0))) != SQLITE_OK)
+        if ((rc = extent_vt_load(c, sqlite3_column_int64(c->ids, 0))) != SQLITE_OK)
             return rc;
     }
     return SQLITE_OK;
@@ -172,12 +173,12 @@ static int extent_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     (void)text, (void)argc;
     struct extent_cursor *c = (struct extent_cursor *)base;
     int rc = SQLITE_OK;
-    empty(c);
+    extent_vt_empty(c);
     if (plan == ALL)
         rc = sqlite3_prepare_v2(keeper_db(keeper_of(c)), all_ids, -1, &c->ids, NULL);
     else if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
-        rc = load(c, sqlite3_value_int64(argv[0]));
-    return rc == SQLITE_OK ? settle(c) : rc;
+        rc = extent_vt_load(c, sqlite3_value_int64(argv[0]));
+    return rc == SQLITE_OK ? extent_vt_settle(c) : rc;
 }
 
 static int extent_next(sqlite3_vtab_cursor *base)
@@ -189,7 +190,7 @@ static int extent_next(sqlite3_vtab_cursor *base)
         c->run++;
         c->within = 0;
     }
-    return settle(c);
+    return extent_vt_settle(c);
 }
 
 static int extent_eof(sqlite3_vtab_cursor *base)

@@ -273,7 +273,7 @@ static bool is_used(const struct map_cursor *c, enum column column)
 }
 
 /* What of the matches the columns in use are made of. A translation is often asked for little. */
-static unsigned wanted(const struct map_cursor *c)
+static unsigned map_vt_wanted(const struct map_cursor *c)
 {
     const struct map_table *t = (const struct map_table *)c->base.pVtab;
     bool operates = is_used(c, COLUMN_DTYPE) || is_used(c, COLUMN_SHAPE) ||
@@ -473,12 +473,12 @@ static int next_task(struct map_cursor *c)
     c->task.rows = c->row = 0;
     if (rc != SQLITE_OK || !c->by_leaf)
         return rc;
-    c->reading = (struct map_reading){c->dialect, rules_of(c), wanted(c), NULL};
+    c->reading = (struct map_reading){c->dialect, rules_of(c), map_vt_wanted(c), NULL};
     return map_read_begin(&t->statements, c->source.list[c->source.first].id,
                           &c->reading);
 }
 
-static int settle(struct map_cursor *c)
+static int map_vt_settle(struct map_cursor *c)
 {
     int rc = c->reading.leaves ? SQLITE_OK : next_task(c);
     if (rc == SQLITE_OK)
@@ -499,7 +499,7 @@ static int cursor_seek(struct map_cursor *c)
 {
     int rc = SQLITE_OK;
     while (rc == SQLITE_OK && c->row == c->task.rows && has_more(c))
-        rc = settle(c);
+        rc = map_vt_settle(c);
     return rc;
 }
 
@@ -585,7 +585,7 @@ static int cursor_begin(struct map_cursor *c)
 }
 
 /* An argument is missing. */
-static int refuse(sqlite3_vtab *table, enum given given)
+static int map_vt_refuse(sqlite3_vtab *table, enum given given)
 {
     static const char *const name[] = {"ruleset", "source", "target_id", "strict"};
     sqlite3_free(table->zErrMsg);
@@ -602,7 +602,7 @@ static int map_filter(sqlite3_vtab_cursor *base, int set, const char *used, int 
     c->used = strtoull(used, NULL, 16);
     for (int given = 0; given < GIVEN; given++)
         if (t->function->needs[given] && !(set >> given & 1))
-            return refuse(&t->base, given);
+            return map_vt_refuse(&t->base, given);
     for (int i = 0; i < argc; i++)
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
             return SQLITE_OK;
@@ -622,7 +622,7 @@ static int map_eof(sqlite3_vtab_cursor *base)
 
 /* With the NUL that is after it, unless another is inside, SQLite need not copy it again to
  * put one there. */
-static void give(sqlite3_context *context, struct map_text text)
+static void map_vt_give(sqlite3_context *context, struct map_text text)
 {
     if (text.at && strlen(text.at) == text.len)
         sqlite3_result_text(context, text.at, -1, SQLITE_TRANSIENT);
@@ -651,10 +651,10 @@ static void give_text_column(sqlite3_context *context, const struct map_row *row
     switch (i) {
     case COLUMN_NAME:
     case COLUMN_NEW_NAME:
-        give(context, row->new_name);
+        map_vt_give(context, row->new_name);
         break;
     case COLUMN_OLD_NAME:
-        give(context, row->old_name);
+        map_vt_give(context, row->old_name);
         break;
     case COLUMN_ORIGIN:
         give_string(context, row->origin);
@@ -675,7 +675,7 @@ static void give_text_column(sqlite3_context *context, const struct map_row *row
         sqlite3_result_text(context, row->status, -1, SQLITE_STATIC);
         break;
     case COLUMN_ERROR:
-        give(context, row->error);
+        map_vt_give(context, row->error);
         break;
     case COLUMN_NOTE:
         give_string(context, row->note);

@@ -126,25 +126,25 @@ static int read_tables(sqlite3 *db, struct arena *arena, struct optimizer_tables
     return rc;
 }
 
-static const char *column_text(sqlite3_stmt *s, int i)
+static const char *optimizer_vt_column_text(sqlite3_stmt *s, int i)
 {
     return (const char *)sqlite3_column_text(s, i);
 }
 
 static bool take_param(struct question_cursor *c, sqlite3_stmt *s)
 {
-    const char *name = column_text(s, 0);
-    return name &&
-           optimizer_add_param(&c->params, name, (size_t)sqlite3_column_bytes(s, 0),
-                               column_text(s, 1), column_text(s, 2));
+    const char *name = optimizer_vt_column_text(s, 0);
+    return name && optimizer_add_param(
+                       &c->params, name, (size_t)sqlite3_column_bytes(s, 0),
+                       optimizer_vt_column_text(s, 1), optimizer_vt_column_text(s, 2));
 }
 
 static bool take_leaf(struct question_cursor *c, sqlite3_stmt *s)
 {
-    const char *name = column_text(s, 0);
-    struct optimizer_leaf leaf = {name, (size_t)sqlite3_column_bytes(s, 0),
-                                  column_text(s, 1), column_text(s, 2),
-                                  sqlite3_column_int(s, 3) != 0};
+    const char *name = optimizer_vt_column_text(s, 0);
+    struct optimizer_leaf leaf = {
+        name, (size_t)sqlite3_column_bytes(s, 0), optimizer_vt_column_text(s, 1),
+        optimizer_vt_column_text(s, 2), sqlite3_column_int(s, 3) != 0};
     return name && optimizer_add_leaf(&c->held, &leaf);
 }
 
@@ -183,8 +183,8 @@ static void forget(struct question_cursor *c)
     c->loaded = false;
 }
 
-static int load(struct question_cursor *c, const struct question_table *t,
-                sqlite3_int64 checkpoint)
+static int optimizer_vt_load(struct question_cursor *c, const struct question_table *t,
+                             sqlite3_int64 checkpoint)
 {
     if (c->loaded && c->checkpoint == checkpoint)
         return SQLITE_OK;
@@ -208,7 +208,7 @@ static int load(struct question_cursor *c, const struct question_table *t,
 
 /* --- the functions ----------------------------------------------------------------------------- */
 
-static void give(sqlite3_context *context, const char *text)
+static void optimizer_vt_give(sqlite3_context *context, const char *text)
 {
     if (text)
         sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
@@ -245,10 +245,10 @@ static void state_column(struct question_cursor *c, sqlite3_context *context, in
     if (column == 0)
         give_text(context, &name, row->path != NULL);
     else
-        give(context, column == 1   ? row->shape
-                      : column == 2 ? row->dtype
-                      : column == 3 ? row->axes
-                                    : row->error);
+        optimizer_vt_give(context, column == 1   ? row->shape
+                                   : column == 2 ? row->dtype
+                                   : column == 3 ? row->axes
+                                                 : row->error);
 }
 
 static enum status run_filter(struct question_cursor *c, struct bytes text,
@@ -264,7 +264,7 @@ static void filter_column(struct question_cursor *c, sqlite3_context *context, i
     if (column == 0)
         sqlite3_result_int64(context, strtoll(row->path, NULL, 10));
     else if (column == 2)
-        give(context, row->error);
+        optimizer_vt_give(context, row->error);
     else if (row->param)
         sqlite3_result_text(context, row->param->name, (int)row->param->len,
                             SQLITE_TRANSIENT);
@@ -292,7 +292,7 @@ static void diff_column(struct question_cursor *c, sqlite3_context *context, int
     const struct optimizer_difference *d = &c->differences.at[at];
     struct text text = {0};
     if (column == 1)
-        give(context, optimizer_problem_name(d->problem));
+        optimizer_vt_give(context, optimizer_problem_name(d->problem));
     else if (column == 4)
         sqlite3_result_int64(context, (sqlite3_int64)at);
     else
@@ -355,7 +355,7 @@ static void give_first(sqlite3_context *context, const struct optimizer_differen
 static void give_place(sqlite3_context *context, const struct optimizer_place *place)
 {
     const char *root = place->params.root;
-    give(context, root && !*root ? "." : root);
+    optimizer_vt_give(context, root && !*root ? "." : root);
 }
 
 static void score_column(struct question_cursor *c, sqlite3_context *context, int column,
@@ -396,7 +396,7 @@ static void chain_column(struct question_cursor *c, sqlite3_context *context, in
     if (column == 2)
         give_place(context, s->place);
     else
-        give(context, column ? s->chain.spec : s->chain.label);
+        optimizer_vt_give(context, column ? s->chain.spec : s->chain.label);
 }
 
 static const struct question questions[] = {
@@ -477,7 +477,7 @@ static int question_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
     return SQLITE_OK;
 }
 
-static void empty(struct question_cursor *c)
+static void optimizer_vt_empty(struct question_cursor *c)
 {
     sqlite3_value_free(c->text);
     c->text = NULL;
@@ -492,13 +492,13 @@ static void empty(struct question_cursor *c)
 static int question_close(sqlite3_vtab_cursor *base)
 {
     struct question_cursor *c = (struct question_cursor *)base;
-    empty(c);
+    optimizer_vt_empty(c);
     forget(c);
     free(c);
     return SQLITE_OK;
 }
 
-static int fail(struct question_cursor *c, int rc, const char *message)
+static int optimizer_vt_fail(struct question_cursor *c, int rc, const char *message)
 {
     sqlite3_free(c->base.pVtab->zErrMsg);
     c->base.pVtab->zErrMsg = sqlite3_mprintf("%s", message);
@@ -512,14 +512,14 @@ static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none
     struct question_cursor *c = (struct question_cursor *)base;
     const struct question_table *t = (const struct question_table *)base->pVtab;
     struct error err = {.offset = NO_OFFSET};
-    empty(c);
+    optimizer_vt_empty(c);
     c->at = SIZE_MAX;
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
         sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return SQLITE_OK;
-    int rc = load(c, t, sqlite3_value_int64(argv[1]));
+    int rc = optimizer_vt_load(c, t, sqlite3_value_int64(argv[1]));
     if (rc != SQLITE_OK)
-        return fail(c, rc, sqlite3_errmsg(t->db));
+        return optimizer_vt_fail(c, rc, sqlite3_errmsg(t->db));
     c->text = sqlite3_value_dup(argv[0]);
     const uint8_t *text = c->text ? sqlite3_value_text(c->text) : NULL;
     if (!text)
@@ -529,7 +529,7 @@ static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none
     c->at = 0;
     if (status == ERR_MEMORY)
         return SQLITE_NOMEM;
-    return status == OK ? SQLITE_OK : fail(c, SQLITE_ERROR, err.message);
+    return status == OK ? SQLITE_OK : optimizer_vt_fail(c, SQLITE_ERROR, err.message);
 }
 
 static int question_next(sqlite3_vtab_cursor *base)

@@ -313,7 +313,7 @@ static int query_next(sqlite3_vtab_cursor *base)
 }
 
 /* A parameter is missing. */
-static int refuse(sqlite3_vtab *table, const char *name)
+static int query_vt_refuse(sqlite3_vtab *table, const char *name)
 {
     sqlite3_free(table->zErrMsg);
     table->zErrMsg = sqlite3_mprintf("say which %s: %s = ...", name, name);
@@ -334,7 +334,7 @@ static int query_filter(sqlite3_vtab_cursor *base, int set, const char *columns,
             return SQLITE_OK;
     for (int i = 0; i < q->parameters; i++)
         if (q->parameter[i].required && !(set >> i & 1))
-            return refuse(base->pVtab, q->parameter[i].name + 1);
+            return query_vt_refuse(base->pVtab, q->parameter[i].name + 1);
     int rc = cursor_prepare(c, strtoull(columns, NULL, 16));
     if (rc != SQLITE_OK)
         return cursor_error(c, rc);

@@ -53,7 +53,7 @@ struct values_cursor {
     uint8_t *in, *out;            /* out == in: not converted */
 };
 
-static int fail(sqlite3_vtab_cursor *c, const struct error *err)
+static int values_vt_fail(sqlite3_vtab_cursor *c, const struct error *err)
 {
     char text[sizeof(err->source) + sizeof(err->message) + 64];
     if (err->status == ERR_MEMORY)
@@ -125,7 +125,7 @@ static int values_open(sqlite3_vtab *t, sqlite3_vtab_cursor **out)
     return SQLITE_OK;
 }
 
-static void empty(struct values_cursor *c)
+static void values_vt_empty(struct values_cursor *c)
 {
     string_table_close(c->strings);
     reader_close(c->reader);
@@ -138,7 +138,7 @@ static void empty(struct values_cursor *c)
 
 static int values_close(sqlite3_vtab_cursor *base)
 {
-    empty((struct values_cursor *)base);
+    values_vt_empty((struct values_cursor *)base);
     free(base);
     return SQLITE_OK;
 }
@@ -190,8 +190,8 @@ static enum status start(struct values_cursor *c, struct keeper *k, sqlite3_valu
 }
 
 /* Limit the cursor to [start, start + count). */
-static enum status narrow(struct values_cursor *c, int given, sqlite3_value **argv,
-                          struct error *err)
+static enum status values_vt_narrow(struct values_cursor *c, int given,
+                                    sqlite3_value **argv, struct error *err)
 {
     sqlite3_int64 from = 0, count = INT64_MAX;
     if (given & 2)
@@ -209,7 +209,7 @@ static enum status narrow(struct values_cursor *c, int given, sqlite3_value **ar
 }
 
 /* Have position c->at in memory. */
-static enum status load(struct values_cursor *c, struct error *err)
+static enum status values_vt_load(struct values_cursor *c, struct error *err)
 {
     const struct dtype *d = &c->tensor.dtype;
     uint64_t block = d->block_elems ? d->block_elems : 1, begin, len;
@@ -237,10 +237,10 @@ static enum status load(struct values_cursor *c, struct error *err)
 static int load_or_fail(struct values_cursor *c)
 {
     struct error err = {.offset = NO_OFFSET};
-    if (c->strings || load(c, &err) == OK)
+    if (c->strings || values_vt_load(c, &err) == OK)
         return SQLITE_OK;
     tensor_error(&c->tensor, &err);
-    return fail(&c->base, &err);
+    return values_vt_fail(&c->base, &err);
 }
 
 static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text, int argc,
@@ -249,12 +249,12 @@ static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text,
     (void)text, (void)argc;
     struct values_cursor *c = (struct values_cursor *)base;
     struct error err = {.offset = NO_OFFSET};
-    empty(c);
+    values_vt_empty(c);
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
         return SQLITE_OK;
     if (start(c, ((struct values_table *)base->pVtab)->keeper, argv[0], &err) != OK ||
-        narrow(c, given, argv + 1, &err) != OK)
-        return fail(base, &err);
+        values_vt_narrow(c, given, argv + 1, &err) != OK)
+        return values_vt_fail(base, &err);
     return load_or_fail(c);
 }
 
@@ -266,7 +266,7 @@ static int verify(struct values_cursor *c)
                            tensor_files_as_indexed(&c->tensor, &err) == OK))
         return SQLITE_OK;
     tensor_error(&c->tensor, &err);
-    return fail(&c->base, &err);
+    return values_vt_fail(&c->base, &err);
 }
 
 static int values_next(sqlite3_vtab_cursor *base)
@@ -306,7 +306,7 @@ static int give_string(sqlite3_context *ctx, struct values_cursor *c)
     struct bytes s;
     if (string_at(c->strings, c->at, &s, &err) != OK) {
         tensor_error(&c->tensor, &err);
-        return fail(&c->base, &err);
+        return values_vt_fail(&c->base, &err);
     }
     if (utf8_valid((const char *)s.at, s.len) && !memchr(s.at, '\0', s.len))
         sqlite3_result_text64(ctx, (const char *)s.at, s.len, SQLITE_TRANSIENT,

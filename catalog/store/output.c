@@ -143,7 +143,7 @@ static enum status open_directory(struct output *o, struct error *err)
 }
 
 /* A file that has no name yet cannot be taken for a leftover. */
-static enum status open_file(struct output *o, struct error *err)
+static enum status output_open_file(struct output *o, struct error *err)
 {
     leftover_sweep(o->directory);
     o->fd = o->io->open_unnamed(o->directory);
@@ -178,7 +178,7 @@ enum status output_open(const char *path, const struct output_io *io, struct out
     memcpy(o->path, path, size);
     o->io = io ? io : &output_system;
     o->fd = o->directory = -1;
-    if (open_directory(o, err) != OK || open_file(o, err) != OK) {
+    if (open_directory(o, err) != OK || output_open_file(o, err) != OK) {
         output_close(o);
         return err->status;
     }
@@ -227,7 +227,7 @@ enum status output_sync(struct output *o, struct error *err)
 }
 
 /* Where a name can only be had by a link, one that may replace comes in two steps. */
-static int commit(struct output *o, bool replace)
+static int output_give_name(struct output *o, bool replace)
 {
     if (!o->temporary[0]) {
         if (!replace)
@@ -246,7 +246,7 @@ static int commit(struct output *o, bool replace)
 
 enum status output_commit(struct output *o, bool replace, struct error *err)
 {
-    if (commit(o, replace) == 0)
+    if (output_give_name(o, replace) == 0)
         return OK;
     if (errno == EEXIST && !replace)
         return error_set(err, ERR_ARGUMENT, o->path, NO_OFFSET,

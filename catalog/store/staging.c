@@ -118,7 +118,7 @@ enum status staging_open(const char *path, const struct output_io *io,
 /* --- files ------------------------------------------------------------------------------ */
 
 /* The folders above a file, of which any may be there. */
-static bool make_folders(struct staging *s, const char *name)
+static bool staging_make_folders(struct staging *s, const char *name)
 {
     char *path = strdup(name);
     bool ok = path != NULL;
@@ -134,7 +134,7 @@ static bool make_folders(struct staging *s, const char *name)
 static int make_file(struct staging *s, const char *name)
 {
     int fd = s->io->open_named(s->folder, name);
-    if (fd < 0 && errno == ENOENT && make_folders(s, name))
+    if (fd < 0 && errno == ENOENT && staging_make_folders(s, name))
         fd = s->io->open_named(s->folder, name);
     return fd;
 }
@@ -185,7 +185,7 @@ enum status staging_create(struct staging *s, const char *name, uint64_t size,
 /* --- files that stay open ---------------------------------------------------------------- */
 
 /* The slot of a file, else the unused one that was used longest ago, else NULL. With the lock. */
-static struct slot *find_slot(struct staging *s, const char *name)
+static struct slot *staging_find_slot(struct staging *s, const char *name)
 {
     struct slot *oldest = NULL;
     for (int i = 0; i < OPEN_MAX_FILES; i++) {
@@ -225,7 +225,7 @@ static struct slot *take_slot(struct staging *s, const char *name, struct error 
 {
     struct slot *slot;
     pthread_mutex_lock(&s->lock);
-    while (!(slot = find_slot(s, name)))
+    while (!(slot = staging_find_slot(s, name)))
         pthread_cond_wait(&s->unused, &s->lock);
     bool there = slot->name && strcmp(slot->name, name) == 0;
     bool ok = there || open_slot(s, slot, name, err) == OK;

@@ -64,7 +64,7 @@ static struct file_identity identity_of(const struct stat *st)
     };
 }
 
-static enum entry_kind kind_of(const struct stat *st)
+static enum entry_kind store_files_kind_of(const struct stat *st)
 {
     return S_ISREG(st->st_mode)   ? ENTRY_FILE
            : S_ISDIR(st->st_mode) ? ENTRY_FOLDER
@@ -150,7 +150,7 @@ static bool look_at_entry(int fd, struct directory_entry *e)
         return true;
     }
     e->identity = identity_of(&st);
-    e->kind = kind_of(&st);
+    e->kind = store_files_kind_of(&st);
     return true;
 }
 
@@ -201,7 +201,7 @@ static enum status files_look(const char *path, enum entry_kind *kind,
     struct stat st;
     if (stat(path, &st) != 0)
         return open_failed(err, errno, path);
-    *kind = kind_of(&st);
+    *kind = store_files_kind_of(&st);
     *identity = identity_of(&st);
     return OK;
 }

@@ -165,7 +165,7 @@ static size_t first_from(const struct tree *t, const char *path)
     return at;
 }
 
-static bool find_place(const char *path, struct place *out)
+static bool store_memory_find_place(const char *path, struct place *out)
 {
     out->tree = tree_of(path, &out->path);
     if (!out->tree)
@@ -200,7 +200,7 @@ static enum status memory_open(const char *path, int flags, struct source **out,
 {
     struct place p;
     (void)flags;
-    if (!find_place(path, &p))
+    if (!store_memory_find_place(path, &p))
         return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file");
     if (p.kind != ENTRY_FILE)
         return error_set(err, ERR_UNSUPPORTED, path, NO_OFFSET, "not a regular file");
@@ -213,7 +213,7 @@ static enum status memory_look(const char *path, enum entry_kind *kind,
                                struct file_identity *identity, struct error *err)
 {
     struct place p;
-    if (!find_place(path, &p))
+    if (!store_memory_find_place(path, &p))
         return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file");
     *kind = p.kind;
     *identity = identity_of(&p);
@@ -227,7 +227,7 @@ static enum status memory_list(const char *path, int flags, struct file_identity
     struct place p;
     char name[NAME_MAX + 1];
     (void)flags;
-    if (!find_place(path, &p) || p.kind != ENTRY_FOLDER)
+    if (!store_memory_find_place(path, &p) || p.kind != ENTRY_FOLDER)
         return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such directory");
     if (own)
         *own = identity_of(&p);
@@ -260,7 +260,7 @@ static char *memory_resolve(const char *path)
     while (len && path[len - 1] == '/')
         len--;
     char *copy = strndup(path, len);
-    if (copy && find_place(copy, &p))
+    if (copy && store_memory_find_place(copy, &p))
         return copy;
     free(copy);
     errno = ENOENT;

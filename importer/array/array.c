@@ -52,7 +52,7 @@ static void check_absent(struct job *job, struct emission *e)
     e->grid.incomplete = true;
 }
 
-static enum status emit(struct job *job, struct emission *e)
+static enum status array_emit(struct job *job, struct emission *e)
 {
     const struct zarr_array *a = e->array;
     struct tensor_claim claim = {
@@ -84,7 +84,8 @@ static enum status emit(struct job *job, struct emission *e)
 
 /* --- in directories --------------------------------------------------------------------- */
 
-static bool join(struct text *path, const char *root, const char *below, const char *name)
+static bool array_join(struct text *path, const char *root, const char *below,
+                       const char *name)
 {
     text_reset(path);
     text_adds(path, root);
@@ -105,18 +106,18 @@ static enum status record(struct job *job, const char *root, const struct array_
     bool primary = !job->source && !*s->path && strcmp(root, job->path) == 0;
     if (primary)
         job_role(job, g->directory = 0, "chunks");
-    else if (!join(&path, root, s->path, "") ||
+    else if (!array_join(&path, root, s->path, "") ||
              job_seen(job, text_str(&path), "chunks", s->found ? &s->identity : NULL,
                       &g->directory) != OK)
         status = job_no_memory(job);
     g->metadata = GRID_NO_FILE;
     if (status == OK && s->metadata_name &&
-        (!join(&path, root, s->path, s->metadata_name) ||
+        (!array_join(&path, root, s->path, s->metadata_name) ||
          job_seen(job, text_str(&path), "index", &s->metadata_identity, &g->metadata) !=
              OK))
         status = job_no_memory(job);
     for (uint64_t i = 0; i < s->inside_count && status == OK; i++)
-        if (!join(&path, root, s->inside[i].path, "") ||
+        if (!array_join(&path, root, s->inside[i].path, "") ||
             job_seen(job, text_str(&path), "chunks", &s->inside[i].identity, &file) != OK)
             status = job_no_memory(job);
     text_release(&path);
@@ -162,7 +163,7 @@ enum status array_emit_site(struct job *job, const char *root, const struct arra
                          .len = len,
                          .dtype = dtype,
                          .stored_unknown = true};
-    if (!join(&where, root, s->path, "")) {
+    if (!array_join(&where, root, s->path, "")) {
         text_release(&where);
         return job_no_memory(job);
     }
@@ -176,7 +177,7 @@ enum status array_emit_site(struct job *job, const char *root, const struct arra
     if (status == OK && s->has_metadata) {
         report_site(job, s, e.where, &e);
         e.grid.incomplete |= s->problem != NULL;
-        status = emit(job, &e);
+        status = array_emit(job, &e);
     }
     text_release(&where);
     return status;
@@ -207,7 +208,7 @@ struct array_site *array_tree_find(const struct array_tree *tree, const char *pa
 
 /* --- in lists --------------------------------------------------------------------------- */
 
-static int by_index(const void *a, const void *b)
+static int array_by_index(const void *a, const void *b)
 {
     uint64_t x = ((const struct grid_value *)a)->index;
     uint64_t y = ((const struct grid_value *)b)->index;
@@ -221,7 +222,7 @@ enum status array_emit_values(struct job *job, const struct zarr_array *a, uint3
     struct emission e = {
         .array = a, .grid = a->grid, .name = (const char *)name.at, .len = name.len};
     if (count)
-        qsort(values, (size_t)count, sizeof(*values), by_index);
+        qsort(values, (size_t)count, sizeof(*values), array_by_index);
     e.grid.in_files = false;
     e.grid.metadata = list;
     e.grid.values = values;
@@ -229,5 +230,5 @@ enum status array_emit_values(struct job *job, const struct zarr_array *a, uint3
     for (uint64_t i = 0; i < count; i++)
         if (!add_u64(e.stored, values[i].stored, &e.stored) || e.stored > INT64_MAX)
             e.stored = INT64_MAX;
-    return emit(job, &e);
+    return array_emit(job, &e);
 }

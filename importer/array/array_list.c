@@ -33,8 +33,8 @@ const char *array_below(struct arena *arena, const char *path, const char *name)
     return out;
 }
 
-static bool add_name(struct arena *arena, const char ***list, uint64_t *count,
-                     size_t *space, const char *name)
+static bool array_list_add_name(struct arena *arena, const char ***list, uint64_t *count,
+                                size_t *space, const char *name)
 {
     const char *kept = arena_copy(arena, name, strlen(name));
     void *larger = arena_grow(arena, *list, *count, space, sizeof(**list));
@@ -57,18 +57,20 @@ static bool list_entry(struct arena *arena, struct array_listing *l,
                        const struct directory_entry *e)
 {
     if (e->kind == ENTRY_FILE)
-        return add_name(arena, &l->files, &l->file_count, &l->file_space, e->name);
+        return array_list_add_name(arena, &l->files, &l->file_count, &l->file_space,
+                                   e->name);
     if (e->kind != ENTRY_FOLDER)
-        return add_name(arena, &l->odd, &l->odd_count, &l->odd_space, e->name);
+        return array_list_add_name(arena, &l->odd, &l->odd_count, &l->odd_space, e->name);
     if (!e->linked)
-        return add_name(arena, &l->dirs, &l->dir_count, &l->dir_space, e->name);
+        return array_list_add_name(arena, &l->dirs, &l->dir_count, &l->dir_space,
+                                   e->name);
     l->links++;
     if (!l->link || strcmp(e->name, l->link) < 0)
         l->link = arena_copy(arena, e->name, strlen(e->name));
     return l->link;
 }
 
-static bool see_entry(void *context, const struct directory_entry *e)
+static bool array_list_see_entry(void *context, const struct directory_entry *e)
 {
     const struct listing_to *to = context;
     if (!list_entry(to->arena, to->listing, e))
@@ -84,7 +86,7 @@ enum status array_list(struct arena *arena, const char *root, const char *path,
     *l = (struct array_listing){0};
     if (!array_path(whole, root, path, ""))
         return error_set(err, ERR_IO, root, NO_OFFSET, "a path that is too long");
-    return directory_list(whole, 0, &l->identity, see_entry, &to, err);
+    return directory_list(whole, 0, &l->identity, array_list_see_entry, &to, err);
 }
 
 bool array_listed(const struct array_listing *l, const char *name)
@@ -129,7 +131,7 @@ struct keys {
     struct error *err;
 };
 
-static bool no_memory(struct keys *k)
+static bool array_list_no_memory(struct keys *k)
 {
     error_memory_at(k->err, k->root);
     return false;
@@ -149,7 +151,7 @@ static bool stranger(struct keys *k, const char *key)
     if (s->stranger && strcmp(key, s->stranger) > 0)
         return true;
     s->stranger = arena_copy(k->arena, key, strlen(key));
-    return s->stranger || no_memory(k);
+    return s->stranger || array_list_no_memory(k);
 }
 
 static bool take_key(struct keys *k, const char *key)
@@ -163,7 +165,7 @@ static bool take_key(struct keys *k, const char *key)
     void *larger =
         arena_grow(k->scratch, k->indexes, k->count, &k->space, sizeof(*k->indexes));
     if (!larger)
-        return no_memory(k);
+        return array_list_no_memory(k);
     k->indexes = larger;
     k->indexes[k->count++] = index;
     return true;
@@ -183,7 +185,7 @@ static bool stack(struct keys *k, const char *key)
     void *larger =
         arena_grow(k->scratch, k->stack, k->stacked, &k->stack_space, sizeof(*k->stack));
     if (!larger)
-        return no_memory(k);
+        return array_list_no_memory(k);
     k->stack = larger;
     k->stack[k->stacked++] = key;
     return true;
@@ -204,7 +206,7 @@ static bool take_odd(struct keys *k, const char *key, const char *name)
     uint64_t index;
     const char *whole = array_below(k->arena, key, name);
     if (!whole)
-        return no_memory(k);
+        return array_list_no_memory(k);
     if (!zarr_key_index(&s->array, whole, strlen(whole), &index))
         return true;
     s->no_files++;
@@ -233,7 +235,7 @@ static bool take_inside(struct keys *k, const char *key, const struct array_list
                               sizeof(*s->inside));
     const char *path = array_below(k->arena, s->path, key);
     if (!larger || !path)
-        return no_memory(k);
+        return array_list_no_memory(k);
     s->inside = larger;
     s->inside[s->inside_count++] = (struct array_directory){path, l->identity};
     if (!take_all_odd(k, key, l))
@@ -241,12 +243,12 @@ static bool take_inside(struct keys *k, const char *key, const struct array_list
     for (uint64_t i = 0; i < l->file_count; i++) {
         const char *name = array_below(k->scratch, key, l->files[i]);
         if (!name || !take_key(k, name))
-            return no_memory(k);
+            return array_list_no_memory(k);
     }
     for (uint64_t i = 0; i < l->dir_count; i++) {
         const char *name = array_below(k->scratch, key, l->dirs[i]);
         if (!name)
-            return no_memory(k);
+            return array_list_no_memory(k);
         if (!(array_begins_key(&s->array, components(key), l->dirs[i])
                   ? stack(k, name)
                   : stranger(k, name)))
@@ -255,7 +257,7 @@ static bool take_inside(struct keys *k, const char *key, const struct array_list
     return true;
 }
 
-static int by_number(const void *a, const void *b)
+static int array_list_by_number(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -267,12 +269,12 @@ static bool make_runs(struct keys *k)
     struct array_site *s = k->site;
     uint64_t runs = 0;
     if (k->count)
-        qsort(k->indexes, (size_t)k->count, sizeof(*k->indexes), by_number);
+        qsort(k->indexes, (size_t)k->count, sizeof(*k->indexes), array_list_by_number);
     for (uint64_t i = 0; i < k->count; i++)
         runs += i == 0 || k->indexes[i] != k->indexes[i - 1] + 1;
     s->runs = arena_array(k->arena, (size_t)(runs ? runs : 1), sizeof(*s->runs));
     if (!s->runs)
-        return no_memory(k);
+        return array_list_no_memory(k);
     for (uint64_t i = 0; i < k->count; i++) {
         if (i == 0 || k->indexes[i] != k->indexes[i - 1] + 1)
             s->runs[s->run_count++] = (struct grid_run){k->indexes[i], 0};
@@ -326,11 +328,11 @@ enum status array_find_values(struct arena *arena, struct arena *scratch,
         struct error problem = {.offset = NO_OFFSET};
         struct array_listing l;
         if (!path)
-            ok = no_memory(&k);
+            ok = array_list_no_memory(&k);
         else if (array_list(scratch, root, path, &l, &problem) == OK)
             ok = take_inside(&k, key, &l);
         else
-            ok = array_keep_problem(arena, site, &problem) || no_memory(&k);
+            ok = array_keep_problem(arena, site, &problem) || array_list_no_memory(&k);
     }
     if (!ok || !make_runs(&k))
         return err->status;

@@ -48,7 +48,7 @@ struct scan {
     bool failed; /* no memory */
 };
 
-static void fail(struct scan *s)
+static void array_tree_fail(struct scan *s)
 {
     pthread_mutex_lock(&s->lock);
     s->failed = true;
@@ -57,11 +57,11 @@ static void fail(struct scan *s)
 }
 
 /* The path lives in an arena that outlives the scan. */
-static void push(struct scan *s, struct arena *arena, const char *path)
+static void array_tree_push(struct scan *s, struct arena *arena, const char *path)
 {
     struct task *t = arena_alloc(arena, sizeof(*t));
     if (!t) {
-        fail(s);
+        array_tree_fail(s);
         return;
     }
     pthread_mutex_lock(&s->lock);
@@ -72,7 +72,7 @@ static void push(struct scan *s, struct arena *arena, const char *path)
     pthread_mutex_unlock(&s->lock);
 }
 
-static struct task *pop(struct scan *s)
+static struct task *array_tree_pop(struct scan *s)
 {
     pthread_mutex_lock(&s->lock);
     while (!s->tasks && s->open_tasks && !s->failed)
@@ -173,7 +173,7 @@ static bool add_site(struct node *n, const struct array_site *site)
     return true;
 }
 
-static bool add_group(struct node *n)
+static bool array_tree_add_group(struct node *n)
 {
     struct found *f = n->found;
     struct array_tree *t = &f->tree;
@@ -210,7 +210,7 @@ static bool push_below(struct node *n, const struct zarr_array *array)
         const char *path = array_below(&n->found->arena, n->path, name);
         if (!path)
             return false;
-        push(n->scan, &n->found->arena, path);
+        array_tree_push(n->scan, &n->found->arena, path);
     }
     return true;
 }
@@ -318,7 +318,7 @@ static bool take_node(struct node *n)
         !add_links(n))
         return false;
     if (!is_array)
-        return note_foreign(n, &foreign) && add_group(n) &&
+        return note_foreign(n, &foreign) && array_tree_add_group(n) &&
                (foreign || push_below(n, NULL));
     if (site.has_metadata && array_find_values(&f->arena, &f->scratch, n->scan->root,
                                                &site, &n->listing, &err) != OK)
@@ -326,16 +326,16 @@ static bool take_node(struct node *n)
     return add_site(n, &site) && push_below(n, site.has_metadata ? &site.array : NULL);
 }
 
-static void work(void *argument)
+static void array_tree_work(void *argument)
 {
     struct scan *s = argument;
     struct found *f = calloc(1, sizeof(*f));
     if (!f) {
-        fail(s);
+        array_tree_fail(s);
         return;
     }
     f->arena.ceiling = f->scratch.ceiling = s->ceiling;
-    for (struct task *t; (t = pop(s)); done(s)) {
+    for (struct task *t; (t = array_tree_pop(s)); done(s)) {
         struct node n = {.scan = s, .found = f, .path = t->path};
         struct array_site site = {.path = t->path, .found = true};
         n.problem.offset = NO_OFFSET;
@@ -349,7 +349,7 @@ static void work(void *argument)
                  array_keep_problem(&f->arena, &site, &n.problem) && add_site(&n, &site));
         arena_release(&f->scratch);
         if (!ok)
-            fail(s);
+            array_tree_fail(s);
     }
     pthread_mutex_lock(&s->lock);
     f->next = s->found;
@@ -390,7 +390,7 @@ static bool take_found(struct array_tree *tree, const struct array_tree *t)
                   t->attribute_count, sizeof(*t->attributes));
 }
 
-static bool merge(struct scan *s, struct arena *arena, struct array_tree *tree)
+static bool array_tree_merge(struct scan *s, struct arena *arena, struct array_tree *tree)
 {
     uint64_t sites = 1, groups = 1, attributes = 1;
     for (const struct found *f = s->found; f; f = f->next) {
@@ -412,7 +412,7 @@ static bool merge(struct scan *s, struct arena *arena, struct array_tree *tree)
     return true;
 }
 
-static void release(struct scan *s)
+static void array_tree_release(struct scan *s)
 {
     for (struct found *f = s->found, *next; f; f = next) {
         next = f->next;
@@ -546,7 +546,7 @@ static enum status take_consolidated(struct job *job, const char *root,
 
 static enum status put_together(struct scan *s, struct job *job, struct array_tree *tree)
 {
-    if (s->failed || !merge(s, job->arena, tree))
+    if (s->failed || !array_tree_merge(s, job->arena, tree))
         return job_no_memory(job);
     for (const struct found *f = s->found; f; f = f->next)
         if (take_consolidated(job, s->root, f, tree) != OK)
@@ -570,13 +570,13 @@ enum status array_tree_scan(struct job *job, const char *root, struct array_tree
         return status;
     pthread_mutex_init(&s.lock, NULL);
     pthread_cond_init(&s.changed, NULL);
-    push(&s, job->arena, "");
+    array_tree_push(&s, job->arena, "");
     struct threads *threads =
-        job->threads > 1 ? threads_start(job->threads - 1, work, &s) : NULL;
-    work(&s);
+        job->threads > 1 ? threads_start(job->threads - 1, array_tree_work, &s) : NULL;
+    array_tree_work(&s);
     threads_join(threads);
     if (put_together(&s, job, &tree) == OK)
         *out = tree;
-    release(&s);
+    array_tree_release(&s);
     return job->err->status;
 }

@@ -27,12 +27,12 @@ static uint64_t multiply(uint64_t a, uint64_t b)
     return sum >= PRIME ? sum - PRIME : sum;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t tiling_add_modulo(uint64_t a, uint64_t b)
 {
     return a + b >= PRIME ? a + b - PRIME : a + b;
 }
 
-static uint64_t number_of(const struct tiling *t, unsigned dimension, uint64_t at)
+static uint64_t tiling_number_of(const struct tiling *t, unsigned dimension, uint64_t at)
 {
     uint64_t point[2] = {dimension, at};
     return hash_bytes(point, sizeof(point), t->seed) % PRIME;
@@ -44,8 +44,9 @@ static uint64_t product_of(const struct tiling *t, const uint64_t *origin,
     uint64_t product = 1;
     for (unsigned d = 0; d < t->rank; d++) {
         uint64_t start = origin ? origin[d] : 0;
-        uint64_t before = number_of(t, d, start), after = number_of(t, d, start + box[d]);
-        product = multiply(product, add(after, PRIME - before));
+        uint64_t before = tiling_number_of(t, d, start),
+                 after = tiling_number_of(t, d, start + box[d]);
+        product = multiply(product, tiling_add_modulo(after, PRIME - before));
     }
     return product;
 }
@@ -60,7 +61,7 @@ bool tiling_add(struct tiling *t, const uint64_t *origin, const uint64_t *box)
     for (unsigned d = 0; d < t->rank; d++)
         if (box[d] > t->shape[d] || origin[d] > t->shape[d] - box[d])
             return false;
-    t->sum = add(t->sum, product_of(t, origin, box));
+    t->sum = tiling_add_modulo(t->sum, product_of(t, origin, box));
     return true;
 }
 

@@ -191,7 +191,7 @@ bool gguf_tensor(struct gguf *g, struct gguf_tensor *t)
 /* --- the whole header --------------------------------------------------------------------- */
 
 /* Magic, version and counts. */
-static bool begin(struct gguf *g, struct bytes head)
+static bool gguf_begin(struct gguf *g, struct bytes head)
 {
     g->cursor = cursor_over(head, 0);
     g->bad = g->odd_bools = false;
@@ -239,7 +239,7 @@ static bool walk(struct gguf *g, struct bytes head)
 {
     struct gguf_pair pair;
     struct gguf_tensor tensor;
-    if (!begin(g, head))
+    if (!gguf_begin(g, head))
         return false;
     while (gguf_pair(g, &pair))
         if (is_alignment(&pair) && !note_alignment(g, &pair))
@@ -297,7 +297,7 @@ enum status gguf_open(struct gguf *g, const struct source *s, struct error *err)
             return err->status;
         const struct bytes head = {g->head, g->len};
         if (walk(g, head)) {
-            begin(g, head);
+            gguf_begin(g, head);
             return OK;
         }
         if (g->bad)

@@ -447,7 +447,7 @@ static enum status walk_index(struct chunk_walk *w)
     }
 }
 
-static int by_index(const void *a, const void *b)
+static int hdf5_chunk_by_index(const void *a, const void *b)
 {
     const struct hdf5_chunk *x = a, *y = b;
     return (x->index > y->index) - (x->index < y->index);
@@ -474,7 +474,7 @@ enum status hdf5_chunks(struct hdf5 *h, const struct hdf5_dataset *d,
     for (size_t i = 1; i < out->count; i++)
         sorted = sorted && out->at[i - 1].index < out->at[i].index;
     if (!sorted)
-        qsort(out->at, out->count, sizeof(*out->at), by_index);
+        qsort(out->at, out->count, sizeof(*out->at), hdf5_chunk_by_index);
     for (size_t i = 1; i < out->count && err->status == OK; i++)
         if (out->at[i - 1].index == out->at[i].index)
             index_damaged(&w, d->address, "a chunk that is there twice");

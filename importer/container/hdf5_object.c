@@ -95,7 +95,8 @@ static enum status read_messages(struct header *r, struct cursor c)
     return r->err->status;
 }
 
-static enum status read_block(struct header *r, struct block b, uint64_t prefix)
+static enum status hdf5_object_read_block(struct header *r, struct block b,
+                                          uint64_t prefix)
 {
     struct bytes all;
     if (!r->new) {
@@ -173,11 +174,11 @@ enum status hdf5_object(struct hdf5 *h, uint64_t address, struct arena *arena,
     if (err->status != OK || add_block(&r, first.address, first.len) != OK)
         return err->status;
     for (size_t i = 0; i < r.block_count && err->status == OK; i++)
-        read_block(&r, r.blocks[i], i ? 0 : prefix);
+        hdf5_object_read_block(&r, r.blocks[i], i ? 0 : prefix);
     return err->status;
 }
 
-static bool has(const struct hdf5_object *o, unsigned type)
+static bool hdf5_object_has(const struct hdf5_object *o, unsigned type)
 {
     for (size_t i = 0; i < o->count; i++)
         if (o->messages[i].type == type)
@@ -187,11 +188,12 @@ static bool has(const struct hdf5_object *o, unsigned type)
 
 enum hdf5_kind hdf5_kind(const struct hdf5_object *o)
 {
-    if (has(o, MESSAGE_LAYOUT))
+    if (hdf5_object_has(o, MESSAGE_LAYOUT))
         return HDF5_DATASET;
-    if (has(o, MESSAGE_SYMBOLS) || has(o, MESSAGE_LINK_INFO) || has(o, MESSAGE_LINK))
+    if (hdf5_object_has(o, MESSAGE_SYMBOLS) || hdf5_object_has(o, MESSAGE_LINK_INFO) ||
+        hdf5_object_has(o, MESSAGE_LINK))
         return HDF5_GROUP;
-    return has(o, MESSAGE_TYPE) ? HDF5_NAMED_TYPE : HDF5_NOTHING;
+    return hdf5_object_has(o, MESSAGE_TYPE) ? HDF5_NAMED_TYPE : HDF5_NOTHING;
 }
 
 /* --- shared messages ---------------------------------------------------------------------- */

@@ -102,7 +102,7 @@ static size_t pointer_bytes(const struct tree2 *t, unsigned depth)
 
 /* How wide the numbers in internal nodes are: as wide as the most that nodes of this size can
  * hold. */
-static void measure(struct tree2 *t)
+static void hdf5_tree_measure(struct tree2 *t)
 {
     uint64_t most = t->node > NODE2_EXTRA ? (t->node - NODE2_EXTRA) / t->record : 0;
     uint64_t all = most;
@@ -184,6 +184,6 @@ enum status hdf5_tree2(struct hdf5 *h, uint64_t address, unsigned type,
     arena_release(&arena);
     if (t.type != type || !t.record || t.depth > DEPTH_MAX)
         return hdf5_corrupt(h, err, address, "no B-tree of this kind");
-    measure(&t);
+    hdf5_tree_measure(&t);
     return root == HDF5_UNDEFINED ? OK : walk_tree2(&t, root, count, t.depth);
 }

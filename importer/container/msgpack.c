@@ -40,7 +40,7 @@ static const struct head {
 
 /* --- bytes ------------------------------------------------------------------------------ */
 
-static const char *name_of(const struct msgpack *m)
+static const char *msgpack_name_of(const struct msgpack *m)
 {
     return m->source ? m->source->name : NULL;
 }
@@ -53,7 +53,7 @@ bool msgpack_fail(struct msgpack *m, uint64_t offset, enum status status,
     va_start(args, fmt);
     vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
-    error_set(m->err, status, name_of(m), offset, "%s", message);
+    error_set(m->err, status, msgpack_name_of(m), offset, "%s", message);
     if (code)
         error_code(m->err, code);
     return false;
@@ -104,7 +104,7 @@ static bool in_window(const struct msgpack *m, uint64_t at, uint64_t len)
 }
 
 /* The next `len` bytes, 8 at most; m->at moves after them. NULL: there are none. */
-static const uint8_t *take(struct msgpack *m, size_t len)
+static const uint8_t *msgpack_take(struct msgpack *m, size_t len)
 {
     if (m->cut || m->err->status != OK)
         return NULL;
@@ -120,9 +120,9 @@ static const uint8_t *take(struct msgpack *m, size_t len)
     return at;
 }
 
-static bool take_number(struct msgpack *m, unsigned width, uint64_t *value)
+static bool msgpack_take_number(struct msgpack *m, unsigned width, uint64_t *value)
 {
-    const uint8_t *at = take(m, width);
+    const uint8_t *at = msgpack_take(m, width);
     *value = 0;
     for (unsigned i = 0; at && i < width; i++)
         *value = *value << 8 | at[i];
@@ -146,7 +146,7 @@ static bool set_count(struct msgpack *m, struct msgpack_item *item, uint64_t cou
 static bool set_payload(struct msgpack *m, struct msgpack_item *item, uint64_t len)
 {
     const uint8_t *kind = NULL;
-    if (item->type == MSGPACK_EXTENSION && !(kind = take(m, 1)))
+    if (item->type == MSGPACK_EXTENSION && !(kind = msgpack_take(m, 1)))
         return false;
     if (kind)
         item->kind = (int8_t)*kind;
@@ -220,7 +220,7 @@ bool msgpack_next(struct msgpack *m, struct msgpack_item *item)
 {
     uint64_t number;
     *item = (struct msgpack_item){.offset = m->at};
-    const uint8_t *at = take(m, 1);
+    const uint8_t *at = msgpack_take(m, 1);
     if (!at)
         return false;
     uint8_t first = *at;
@@ -235,7 +235,7 @@ bool msgpack_next(struct msgpack *m, struct msgpack_item *item)
     if (item->type <= MSGPACK_BOOL)
         return true;
     number = h->fixed;
-    return (!h->width || take_number(m, h->width, &number)) &&
+    return (!h->width || msgpack_take_number(m, h->width, &number)) &&
            set_value(m, item, number, h->width);
 }
 

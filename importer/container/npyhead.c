@@ -42,8 +42,8 @@ struct literal {
     unsigned item; /* bytes of an element; 0 until descr was read */
 };
 
-static bool fail(struct literal *l, enum status status, const char *code,
-                 const char *message)
+static bool npyhead_fail(struct literal *l, enum status status, const char *code,
+                         const char *message)
 {
     error_set(l->err, status, l->source, cursor_offset(&l->c), "%s", message);
     if (code)
@@ -51,26 +51,27 @@ static bool fail(struct literal *l, enum status status, const char *code,
     return false;
 }
 
-static bool bad(struct literal *l, const char *message)
+static bool npyhead_bad(struct literal *l, const char *message)
 {
-    return fail(l, ERR_CORRUPT, "bad-header", message);
+    return npyhead_fail(l, ERR_CORRUPT, "bad-header", message);
 }
 
 /* --- words ------------------------------------------------------------------------------ */
 
-static uint8_t peek(const struct literal *l)
+static uint8_t npyhead_peek(const struct literal *l)
 {
     return cursor_left(&l->c) ? *l->c.at : 0;
 }
 
 static uint8_t peek_word(struct literal *l)
 {
-    while (peek(l) == ' ' || peek(l) == '\t' || peek(l) == '\n' || peek(l) == '\r')
+    while (npyhead_peek(l) == ' ' || npyhead_peek(l) == '\t' || npyhead_peek(l) == '\n' ||
+           npyhead_peek(l) == '\r')
         cursor_take(&l->c, 1);
-    return peek(l);
+    return npyhead_peek(l);
 }
 
-static bool take(struct literal *l, uint8_t byte)
+static bool npyhead_take(struct literal *l, uint8_t byte)
 {
     if (peek_word(l) != byte || !cursor_left(&l->c))
         return false;
@@ -80,21 +81,21 @@ static bool take(struct literal *l, uint8_t byte)
 
 /* A quoted string of at most NUMPY_TYPE_BYTES - 1 bytes. All words that mean something are plain
  * ASCII, so that an escape cannot be part of one. */
-static bool read_word(struct literal *l, char word[NUMPY_TYPE_BYTES])
+static bool npyhead_read_word(struct literal *l, char word[NUMPY_TYPE_BYTES])
 {
     size_t len = 0;
     uint8_t quote = peek_word(l);
     if (quote != '\'' && quote != '"')
-        return bad(l, "a quoted string expected in the npy header");
+        return npyhead_bad(l, "a quoted string expected in the npy header");
     cursor_take(&l->c, 1);
     for (;;) {
         uint8_t byte = cursor_u8(&l->c);
         if (!cursor_ok(&l->c))
-            return bad(l, "the npy header ends inside a string");
+            return npyhead_bad(l, "the npy header ends inside a string");
         if (byte == quote)
             break;
         if (byte < 0x20 || byte > 0x7E || byte == '\\' || len == NUMPY_TYPE_BYTES - 1)
-            return bad(l, "a string in the npy header that NumPy does not write");
+            return npyhead_bad(l, "a string in the npy header that NumPy does not write");
         word[len++] = (char)byte;
     }
     word[len] = '\0';
@@ -117,7 +118,7 @@ static bool set_type(struct literal *l, const struct numpy_type *type)
     l->head->dtype = arena_copy(l->arena, type->dtype, strlen(type->dtype));
     l->head->codec = *codec ? arena_copy(l->arena, codec, strlen(codec)) : NULL;
     return (l->head->dtype && (l->head->codec || !*codec)) ||
-           fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
+           npyhead_fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
 }
 
 static bool read_descr(struct literal *l)
@@ -125,19 +126,19 @@ static bool read_descr(struct literal *l)
     char descr[NUMPY_TYPE_BYTES] = "", message[NUMPY_TYPE_BYTES + 64];
     struct numpy_type type;
     if (peek_word(l) == '[')
-        return fail(l, ERR_UNSUPPORTED, "structured-dtype",
-                    "a structured dtype: its records are no plain tensor");
-    if (!read_word(l, descr))
+        return npyhead_fail(l, ERR_UNSUPPORTED, "structured-dtype",
+                            "a structured dtype: its records are no plain tensor");
+    if (!npyhead_read_word(l, descr))
         return false;
     const char *code = descr + (*descr && strchr("<>|=", *descr) != NULL);
     if (*code == 'O' && strspn(code + 1, "0123456789") == strlen(code + 1))
-        return fail(l, ERR_UNSUPPORTED, "object-dtype",
-                    "object dtype: the data is a pickle, which is not executed");
+        return npyhead_fail(l, ERR_UNSUPPORTED, "object-dtype",
+                            "object dtype: the data is a pickle, which is not executed");
     if (numpy_type_parse(descr, &type))
         return set_type(l, &type);
     snprintf(message, sizeof(message), "descr '%s' is not a type that NumPy knows",
              descr);
-    return fail(l, ERR_UNSUPPORTED, "unknown-dtype", message);
+    return npyhead_fail(l, ERR_UNSUPPORTED, "unknown-dtype", message);
 }
 
 /* --- the other two keys ----------------------------------------------------------------- */
@@ -145,12 +146,12 @@ static bool read_descr(struct literal *l)
 static bool read_order(struct literal *l)
 {
     peek_word(l);
-    bool value = peek(l) == 'T';
+    bool value = npyhead_peek(l) == 'T';
     struct bytes word = cursor_take(&l->c, value ? 4 : 5);
     l->fortran = value;
     if (word.at && memcmp(word.at, value ? "True" : "False", word.len) == 0)
         return true;
-    return bad(l, "fortran_order in the npy header is neither True nor False");
+    return npyhead_bad(l, "fortran_order in the npy header is neither True nor False");
 }
 
 static bool read_dimension(struct literal *l, uint64_t *value)
@@ -158,43 +159,43 @@ static bool read_dimension(struct literal *l, uint64_t *value)
     size_t digits = 0;
     *value = 0;
     if (peek_word(l) == '-')
-        return bad(l, "a negative dimension in the npy header");
-    for (; peek(l) >= '0' && peek(l) <= '9'; digits++) {
+        return npyhead_bad(l, "a negative dimension in the npy header");
+    for (; npyhead_peek(l) >= '0' && npyhead_peek(l) <= '9'; digits++) {
         uint64_t digit = (uint64_t)(cursor_u8(&l->c) - '0');
         if (!mul_u64(*value, 10, value) || !add_u64(*value, digit, value) ||
             *value > INT64_MAX)
-            return bad(l, "a dimension in the npy header is over 2^63 - 1");
+            return npyhead_bad(l, "a dimension in the npy header is over 2^63 - 1");
     }
     if (!digits)
-        return bad(l, "shape in the npy header is not a tuple of whole numbers");
-    if (peek(l) == 'L')
+        return npyhead_bad(l, "shape in the npy header is not a tuple of whole numbers");
+    if (npyhead_peek(l) == 'L')
         cursor_take(&l->c, 1);
     return true;
 }
 
 /* "()", "(3,)", "(2, 3)"; "(3)" would be a number. */
-static bool read_shape(struct literal *l)
+static bool npyhead_read_shape(struct literal *l)
 {
     uint64_t shape[TENSOR_RANK_MAX];
     unsigned rank = 0;
     bool comma = true;
-    if (!take(l, '('))
-        return bad(l, "shape in the npy header is not a tuple");
-    while (!take(l, ')')) {
+    if (!npyhead_take(l, '('))
+        return npyhead_bad(l, "shape in the npy header is not a tuple");
+    while (!npyhead_take(l, ')')) {
         if (!comma || rank == TENSOR_RANK_MAX)
-            return bad(l,
-                       "shape in the npy header is not a tuple of at most 254 numbers");
+            return npyhead_bad(
+                l, "shape in the npy header is not a tuple of at most 254 numbers");
         if (!read_dimension(l, &shape[rank++]))
             return false;
-        comma = take(l, ',');
+        comma = npyhead_take(l, ',');
     }
     if (rank == 1 && !comma)
-        return bad(l, "shape in the npy header is a number, not a tuple");
+        return npyhead_bad(l, "shape in the npy header is a number, not a tuple");
     struct npy_head *h = l->head;
     h->rank = rank;
     h->shape = arena_array(l->arena, rank ? rank : 1, sizeof(*h->shape));
     if (!h->shape)
-        return fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
+        return npyhead_fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
     memcpy(h->shape, shape, rank * sizeof(*shape));
     return true;
 }
@@ -210,56 +211,59 @@ static bool read_pair(struct literal *l)
     } keys[] = {
         {"descr", KEY_DESCR, read_descr},
         {"fortran_order", KEY_ORDER, read_order},
-        {"shape", KEY_SHAPE, read_shape},
+        {"shape", KEY_SHAPE, npyhead_read_shape},
     };
     char name[NUMPY_TYPE_BYTES];
-    if (!read_word(l, name))
+    if (!npyhead_read_word(l, name))
         return false;
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         if (strcmp(name, keys[i].name) != 0)
             continue;
         if (l->seen & keys[i].key)
-            return bad(l, "a key occurs twice in the npy header");
+            return npyhead_bad(l, "a key occurs twice in the npy header");
         l->seen |= keys[i].key;
-        return take(l, ':') ? keys[i].read(l) : bad(l, "':' expected in the npy header");
+        return npyhead_take(l, ':') ? keys[i].read(l)
+                                    : npyhead_bad(l, "':' expected in the npy header");
     }
-    return bad(l, "the npy header has a key that is not descr, fortran_order or shape");
+    return npyhead_bad(
+        l, "the npy header has a key that is not descr, fortran_order or shape");
 }
 
 static bool read_dict(struct literal *l)
 {
     bool comma = true;
-    if (!take(l, '{'))
-        return bad(l, "the npy header is not a dict");
-    while (!take(l, '}')) {
+    if (!npyhead_take(l, '{'))
+        return npyhead_bad(l, "the npy header is not a dict");
+    while (!npyhead_take(l, '}')) {
         if (!comma)
-            return bad(l, "',' or '}' expected in the npy header");
+            return npyhead_bad(l, "',' or '}' expected in the npy header");
         if (!read_pair(l))
             return false;
-        comma = take(l, ',');
+        comma = npyhead_take(l, ',');
     }
     peek_word(l);
     if (cursor_left(&l->c))
-        return bad(l, "more text after the dict of the npy header");
+        return npyhead_bad(l, "more text after the dict of the npy header");
     if (l->seen != KEY_ALL)
-        return bad(l, !(l->seen & KEY_SHAPE)   ? "the npy header has no shape"
-                      : !(l->seen & KEY_DESCR) ? "the npy header has no descr"
-                                               : "the npy header has no fortran_order");
+        return npyhead_bad(l, !(l->seen & KEY_SHAPE) ? "the npy header has no shape"
+                              : !(l->seen & KEY_DESCR)
+                                  ? "the npy header has no descr"
+                                  : "the npy header has no fortran_order");
     return true;
 }
 
 /* Sizes, and strides for Fortran order where it differs from C order. */
-static bool measure(struct literal *l)
+static bool npyhead_measure(struct literal *l)
 {
     struct npy_head *h = l->head;
     if (!shape_elements(h->shape, h->rank, &h->items) ||
         !mul_u64(h->items, l->item, &h->nbytes) || h->nbytes > INT64_MAX)
-        return bad(l, "the shape in the npy header needs more than 2^63 bytes");
+        return npyhead_bad(l, "the shape in the npy header needs more than 2^63 bytes");
     if (!l->fortran || h->rank < 2 || h->items < 2)
         return true;
     h->strides = arena_array(l->arena, h->rank, sizeof(*h->strides));
     if (!h->strides)
-        return fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
+        return npyhead_fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
     int64_t stride = 1;
     for (unsigned d = 0; d < h->rank; d++) {
         h->strides[d] = stride;
@@ -310,7 +314,7 @@ enum status npy_head_parse(struct bytes head, const char *source, struct arena *
         .head = &h,
     };
     cursor_take(&l.c, head.at[NPY_MAGIC_BYTES] == 1 ? 10 : 12);
-    if (!read_dict(&l) || !measure(&l))
+    if (!read_dict(&l) || !npyhead_measure(&l))
         return err->status;
     *out = h;
     return OK;

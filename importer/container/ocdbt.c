@@ -84,7 +84,7 @@ static enum status limit_hit(struct ocdbt_place at, const char *what, uint64_t m
 
 /* --- nodes ------------------------------------------------------------------------------ */
 
-static int compare(struct bytes a, struct bytes b)
+static int ocdbt_compare(struct bytes a, struct bytes b)
 {
     size_t common = a.len < b.len ? a.len : b.len;
     int order = common ? memcmp(a.at, b.at, common) : 0;
@@ -97,13 +97,13 @@ static struct bytes text_tail(const struct text *t, size_t from)
 }
 
 /* Read the next entry of `n`, a node of level `l`, and make its key. */
-static bool advance(struct level *l, struct ocdbt_node *n, struct ocdbt_item *item,
-                    bool *ascends)
+static bool ocdbt_advance(struct level *l, struct ocdbt_node *n, struct ocdbt_item *item,
+                          bool *ascends)
 {
     bool first = n->left == n->count;
     ocdbt_node_next(n, item);
     size_t kept = l->prefix + item->shared;
-    *ascends = first || compare(text_tail(&l->key, kept), item->fresh) < 0;
+    *ascends = first || ocdbt_compare(text_tail(&l->key, kept), item->fresh) < 0;
     l->key.len = kept;
     return text_add(&l->key, item->fresh.at, item->fresh.len);
 }
@@ -113,9 +113,9 @@ static bool advance(struct level *l, struct ocdbt_node *n, struct ocdbt_item *it
 static bool begins_well(const struct ocdbt *db, const struct level *l)
 {
     struct bytes key = text_tail(&l->key, 0);
-    if (db->depth && compare(key, text_tail(&l[-1].key, 0)) < 0)
+    if (db->depth && ocdbt_compare(key, text_tail(&l[-1].key, 0)) < 0)
         return false;
-    return !db->any || compare(key, text_tail(&db->last, 0)) > 0;
+    return !db->any || ocdbt_compare(key, text_tail(&db->last, 0)) > 0;
 }
 
 /* Go once through a node: are its keys in order, how many entries are below it, which files
@@ -130,7 +130,7 @@ static enum status check_node(struct ocdbt *db, struct level *l, uint64_t *keys,
     for (uint64_t i = 0; i < n.table.count; i++)
         l->files[i].number = FILE_NOT_NEEDED;
     while (n.left) {
-        if (!advance(l, &n, &item, &ascends))
+        if (!ocdbt_advance(l, &n, &item, &ascends))
             return ocdbt_no_memory(err);
         if (!ascends || l->key.len > OCDBT_KEY_BYTES ||
             (n.left + 1 == n.count && !begins_well(db, l)))
@@ -246,8 +246,8 @@ static enum status find_node(struct ocdbt *db, const struct place *p, struct sou
 
 /* Make a node the innermost level; its keys begin with the first `prefix` bytes of the key in
  * hand. */
-static enum status enter(struct ocdbt *db, const struct place *p, size_t prefix,
-                         struct error *err)
+static enum status ocdbt_enter(struct ocdbt *db, const struct place *p, size_t prefix,
+                               struct error *err)
 {
     struct level *l = &db->levels[db->depth];
     struct source *s = NULL;
@@ -299,10 +299,10 @@ static enum status enter_root(struct ocdbt *db, const struct ocdbt_manifest_read
     for (size_t i = 0; i < count; i++)
         files[i].number = i == root->file ? FILE_NEEDED : FILE_NOT_NEEDED;
     if (number_table(db, m->is.table, (struct bytes){0}, files, m->at, err) == OK)
-        enter(db,
-              &(struct place){files[root->file], root->offset, root->length, root->keys,
-                              m->is.height},
-              0, err);
+        ocdbt_enter(db,
+                    &(struct place){files[root->file], root->offset, root->length,
+                                    root->keys, m->is.height},
+                    0, err);
     free(files);
     return err->status;
 }
@@ -366,7 +366,7 @@ static enum status enter_or_report(struct ocdbt *db, const struct place *p, size
     const struct text *key = &db->levels[db->depth - 1].key;
     struct error lost = {.offset = NO_OFFSET};
     char what[256];
-    if (enter(db, p, prefix, &lost) == OK)
+    if (ocdbt_enter(db, p, prefix, &lost) == OK)
         return OK;
     if (ocdbt_fatal(lost.status)) {
         *err = lost;
@@ -379,7 +379,7 @@ static enum status enter_or_report(struct ocdbt *db, const struct place *p, size
     return OK;
 }
 
-static enum status leave(struct ocdbt *db, struct level *l, struct error *err)
+static enum status ocdbt_leave(struct ocdbt *db, struct level *l, struct error *err)
 {
     if (l->node.height == 0) {
         db->last.len = 0;
@@ -395,9 +395,9 @@ static enum status leave(struct ocdbt *db, struct level *l, struct error *err)
     return OK;
 }
 
-static enum status give(struct ocdbt *db, const struct level *l,
-                        const struct ocdbt_item *item, struct ocdbt_entry *out,
-                        struct error *err)
+static enum status ocdbt_give(struct ocdbt *db, const struct level *l,
+                              const struct ocdbt_item *item, struct ocdbt_entry *out,
+                              struct error *err)
 {
     static const uint8_t nothing[1];
     struct ocdbt_place at = {db->store.known[0].path, NO_OFFSET};
@@ -427,14 +427,14 @@ enum status ocdbt_next(struct ocdbt *db, struct ocdbt_entry *out, struct error *
     while (db->depth) {
         struct level *l = &db->levels[db->depth - 1];
         if (!l->node.left) {
-            if (leave(db, l, err) != OK)
+            if (ocdbt_leave(db, l, err) != OK)
                 return err->status;
             continue;
         }
-        if (!advance(l, &l->node, &item, &ascends))
+        if (!ocdbt_advance(l, &l->node, &item, &ascends))
             return ocdbt_no_memory(err);
         if (l->node.height == 0)
-            return give(db, l, &item, out, err);
+            return ocdbt_give(db, l, &item, out, err);
         const struct ocdbt_reference *below = &item.elsewhere;
         struct place p = {l->files[below->file], below->offset, below->length,
                           below->keys, l->node.height - 1};

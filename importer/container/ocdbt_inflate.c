@@ -20,7 +20,7 @@ bool buffer_reserve(struct buffer *b, size_t len)
 }
 
 /* Room for more than there is; one byte past `most` tells that it was not enough. */
-static bool grow(struct buffer *b, size_t packed, uint64_t most)
+static bool ocdbt_inflate_grow(struct buffer *b, size_t packed, uint64_t most)
 {
     size_t want = b->space * 2, limit = (size_t)most + 1;
     if (want < FIRST_BYTES)
@@ -47,7 +47,7 @@ enum status ocdbt_inflate(struct inflater *z, struct bytes packed, uint64_t most
             return error_set(err, ERR_LIMIT, at.name, at.offset,
                              "decodes to more than %llu bytes, the most that is read",
                              (unsigned long long)most);
-        if (decoded.pos == decoded.size && !grow(out, packed.len, most))
+        if (decoded.pos == decoded.size && !ocdbt_inflate_grow(out, packed.len, most))
             return error_set(err, ERR_MEMORY, at.name, at.offset, "no memory for a node");
         decoded.dst = out->at;
         decoded.size = out->space;

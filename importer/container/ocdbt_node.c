@@ -98,7 +98,7 @@ enum status ocdbt_frame(struct bytes frame, uint32_t magic, struct ocdbt_place p
 /* --- columns ---------------------------------------------------------------------------- */
 
 /* Pass over a column of `count` numbers, none above `most`; gives where it begins. */
-static struct cursor column(struct cursor *c, uint64_t count, uint64_t most)
+static struct cursor ocdbt_node_column(struct cursor *c, uint64_t count, uint64_t most)
 {
     struct cursor begin = *c;
     if (count > cursor_left(c))
@@ -129,7 +129,7 @@ static uint64_t sum_of(struct cursor column, uint64_t count)
 /* The last of the next `count` numbers of a column; the cursor moves after it. */
 static uint64_t last_of(struct cursor *c, uint64_t count, uint64_t most)
 {
-    struct cursor column_begin = column(c, count, most);
+    struct cursor column_begin = ocdbt_node_column(c, count, most);
     uint64_t last = 0;
     for (uint64_t i = 0; i < count && cursor_ok(c); i++)
         last = cursor_varint(&column_begin);
@@ -160,9 +160,9 @@ static bool table_parse(struct cursor *c, struct ocdbt_table *out)
 {
     struct ocdbt_table t = {.count = cursor_varint(c)};
     t.left = t.count;
-    t.shared = column(c, t.count ? t.count - 1 : 0, SMALL);
-    t.fresh = column(c, t.count, SMALL);
-    t.bases = column(c, t.count, SMALL);
+    t.shared = ocdbt_node_column(c, t.count ? t.count - 1 : 0, SMALL);
+    t.fresh = ocdbt_node_column(c, t.count, SMALL);
+    t.bases = ocdbt_node_column(c, t.count, SMALL);
     if (!cursor_ok(c) || !paths_fit(t))
         return false;
     t.text = byte_column(c, sum_of(t.fresh, t.count));
@@ -240,10 +240,10 @@ static const char *history_parse(struct cursor *c, unsigned arity,
     uint64_t count = cursor_varint(c);
     if (count > 63 / arity - 1)
         return "it has more branches of older versions than there can be";
-    struct cursor generations = column(c, count, UINT64_MAX);
-    column(c, count, table->count - 1);
+    struct cursor generations = ocdbt_node_column(c, count, UINT64_MAX);
+    ocdbt_node_column(c, count, table->count - 1);
     for (unsigned i = 0; i < 3; i++)
-        column(c, count, UINT64_MAX);
+        ocdbt_node_column(c, count, UINT64_MAX);
     for (uint64_t i = 0; i < count; i++)
         cursor_u64le(c);
     struct bytes heights = cursor_take(c, count);
@@ -311,7 +311,7 @@ static bool range_fits(uint64_t offset, uint64_t length)
 static const char *leaf_parse(struct cursor *c, struct ocdbt_node *n)
 {
     uint64_t elsewhere = 0, inside = 0;
-    n->lengths = column(c, n->count, UINT64_MAX);
+    n->lengths = ocdbt_node_column(c, n->count, UINT64_MAX);
     n->kinds = byte_column(c, n->count);
     if (!cursor_ok(c))
         return "its lengths of values are damaged";
@@ -326,8 +326,8 @@ static const char *leaf_parse(struct cursor *c, struct ocdbt_node *n)
     }
     if (elsewhere && n->table.count == 0)
         return "a value of it is in no file";
-    n->files = column(c, elsewhere, n->table.count - 1);
-    n->offsets = column(c, elsewhere, UINT64_MAX);
+    n->files = ocdbt_node_column(c, elsewhere, n->table.count - 1);
+    n->offsets = ocdbt_node_column(c, elsewhere, UINT64_MAX);
     n->values = byte_column(c, inside);
     if (!cursor_ok(c))
         return "its values are damaged";
@@ -344,12 +344,12 @@ static const char *leaf_parse(struct cursor *c, struct ocdbt_node *n)
 
 static const char *inner_parse(struct cursor *c, struct ocdbt_node *n)
 {
-    n->files = column(c, n->count, n->table.count - 1);
-    n->offsets = column(c, n->count, UINT64_MAX);
-    n->lengths = column(c, n->count, UINT64_MAX);
-    n->keys = column(c, n->count, UINT64_MAX);
-    column(c, n->count, UINT64_MAX);
-    column(c, n->count, UINT64_MAX);
+    n->files = ocdbt_node_column(c, n->count, n->table.count - 1);
+    n->offsets = ocdbt_node_column(c, n->count, UINT64_MAX);
+    n->lengths = ocdbt_node_column(c, n->count, UINT64_MAX);
+    n->keys = ocdbt_node_column(c, n->count, UINT64_MAX);
+    ocdbt_node_column(c, n->count, UINT64_MAX);
+    ocdbt_node_column(c, n->count, UINT64_MAX);
     return cursor_ok(c) && n->table.count ? NULL : "its list of nodes is damaged";
 }
 
@@ -364,9 +364,9 @@ const char *ocdbt_node_parse(struct bytes body, unsigned height, struct ocdbt_no
     n.count = n.left = cursor_varint32(&c);
     if (n.count == 0 || n.count > ENTRIES_MAX)
         return "it has no entries, or more than a node may have";
-    n.shared = column(&c, n.count - 1, SMALL);
-    n.fresh = column(&c, n.count, SMALL);
-    n.common = n.height ? column(&c, n.count, SMALL) : c;
+    n.shared = ocdbt_node_column(&c, n.count - 1, SMALL);
+    n.fresh = ocdbt_node_column(&c, n.count, SMALL);
+    n.common = n.height ? ocdbt_node_column(&c, n.count, SMALL) : c;
     if (!cursor_ok(&c) || !keys_fit(n))
         return "the lengths of its keys are damaged";
     n.text = byte_column(&c, sum_of(n.fresh, n.count));

@@ -182,7 +182,7 @@ static bool fixed_nodes(struct machine *m)
     return true;
 }
 
-static bool run(struct machine *m)
+static bool pickle_interpret(struct machine *m)
 {
     m->stack = malloc(STACK_START * sizeof(*m->stack));
     m->stack_space = m->stack ? STACK_START : 0;
@@ -218,7 +218,7 @@ enum status pickle_run(const struct source *source, uint64_t offset, uint64_t ba
     else if (offset > source->size)
         pickle_cut_short(&m);
     else
-        run(&m);
+        pickle_interpret(&m);
     out->end = m.at;
     free(m.window);
     free(m.stack);

@@ -21,8 +21,9 @@ static const struct {
 };
 
 /* "module.name" of today; false without memory. */
-static bool spell(struct machine *m, const char *module, size_t module_len,
-                  const char *name, size_t name_len, struct pickle_global *out)
+static bool pickle_build_spell(struct machine *m, const char *module, size_t module_len,
+                               const char *name, size_t name_len,
+                               struct pickle_global *out)
 {
     for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
         if (strlen(modules[i].old) == module_len &&
@@ -52,7 +53,7 @@ static bool push_global(struct machine *m, const char *module, size_t module_len
     struct pickle *p = m->p;
     struct pickle_global found = {0};
     bool added;
-    if (!spell(m, module, module_len, name, name_len, &found))
+    if (!pickle_build_spell(m, module, module_len, name, name_len, &found))
         return false;
     uint64_t *at = strmap_add(&p->global_names, found.name, found.len, &added);
     if (!at)

@@ -128,7 +128,7 @@ static bool hex_digits(const char *at, size_t count, uint32_t *value)
     return true;
 }
 
-static size_t put_utf8(char *to, uint32_t c)
+static size_t pickle_literal_put_utf8(char *to, uint32_t c)
 {
     if (c < 0x80)
         return to[0] = (char)c, 1;
@@ -170,7 +170,7 @@ bool pickle_push_raw_unicode(struct machine *m)
                 return pickle_fail(m, ERR_CORRUPT, "a text with a bad escape");
             i += 1 + digits;
         }
-        made += put_utf8(text + made, c);
+        made += pickle_literal_put_utf8(text + made, c);
     }
     text[made] = '\0';
     return pickle_push_text(m, text, made, 0);

@@ -4,7 +4,7 @@
 
 #define DIGITS_MAX 18 /* of any number: no overflow */
 
-static bool number(const char **at, unsigned digits, uint64_t *value)
+static bool shard_name_number(const char **at, unsigned digits, uint64_t *value)
 {
     size_t len = strspn(*at, "0123456789");
     if (len < digits || len == 0 || len > DIGITS_MAX)
@@ -20,11 +20,11 @@ bool shard_number(const char *text, unsigned digits, struct shard_name *out)
 {
     static const char of[] = "-of-";
     struct shard_name s = {.rest = text + 1};
-    if (*text != '-' || !number(&s.rest, digits, &s.part) ||
+    if (*text != '-' || !shard_name_number(&s.rest, digits, &s.part) ||
         strncmp(s.rest, of, sizeof(of) - 1) != 0)
         return false;
     s.rest += sizeof(of) - 1;
-    if (!number(&s.rest, digits, &s.count))
+    if (!shard_name_number(&s.rest, digits, &s.count))
         return false;
     *out = s;
     return true;

@@ -247,8 +247,8 @@ struct raw_entry {
 };
 
 /* Read up to the value. */
-static enum status read_key(const struct sstable *t, struct block *b,
-                            struct raw_entry *entry, struct error *err)
+static enum status sstable_read_key(const struct sstable *t, struct block *b,
+                                    struct raw_entry *entry, struct error *err)
 {
     if (b->windowed && fill_window(t, b, t->head, err) != OK)
         return err->status;
@@ -277,8 +277,9 @@ static enum status read_key(const struct sstable *t, struct block *b,
 }
 
 /* The value, or what the window has of it, and then the place of the next entry. */
-static enum status read_value(const struct sstable *t, struct block *b, uint64_t len,
-                              struct bytes *value, struct error *err)
+static enum status sstable_read_value(const struct sstable *t, struct block *b,
+                                      uint64_t len, struct bytes *value,
+                                      struct error *err)
 {
     struct cursor *c = &b->entries;
     uint64_t left = cursor_left(c), at = cursor_offset(c);
@@ -298,7 +299,7 @@ static enum status next_entry(const struct sstable *t, struct block *b,
 {
     struct raw_entry entry = {0};
     struct bytes value = {0};
-    if (read_key(t, b, &entry, err) != OK)
+    if (sstable_read_key(t, b, &entry, err) != OK)
         return err->status;
     uint64_t at = cursor_offset(&b->entries);
     size_t shared = (size_t)entry.shared, len = shared + entry.fresh.len;
@@ -312,7 +313,7 @@ static enum status next_entry(const struct sstable *t, struct block *b,
         memcpy(b->key.at + shared, entry.fresh.at, entry.fresh.len);
     b->key_len = len;
     b->started = true;
-    if (read_value(t, b, entry.value_len, &value, err) != OK)
+    if (sstable_read_value(t, b, entry.value_len, &value, err) != OK)
         return err->status;
     *out = (struct sstable_entry){
         .key = {b->key.at, len},

@@ -172,7 +172,7 @@ static bool need(struct zarr_parsing *z, const struct zarr_member *members)
 }
 
 /* The shape of the level 0 boxes, which must have as many numbers as the array's. */
-static bool read_chunks(struct zarr_parsing *z, const struct zarr_value *v)
+static bool zarr_read_chunks(struct zarr_parsing *z, const struct zarr_value *v)
 {
     struct zarr_array *a = z->array;
     struct grid_level *level = &a->grid.level[0];
@@ -268,7 +268,7 @@ static bool parse_v2(struct zarr_parsing *z, const struct zarr_value *text)
     a->separator_guessed = m[SEPARATOR].value.type == JSON_FAIL;
     return need(z, needed) &&
            zarr_numbers(z, &m[SHAPE].value, "shape", &a->shape, &a->rank) &&
-           read_chunks(z, &m[CHUNKS].value) && read_order(z, &m[ORDER].value) &&
+           zarr_read_chunks(z, &m[CHUNKS].value) && read_order(z, &m[ORDER].value) &&
            read_separator(z, &m[SEPARATOR].value, '.') &&
            zarr_type_v2(z, &m[DTYPE].value) &&
            zarr_chain_v2(z, &m[FILTERS].value, &m[COMPRESSOR].value) &&
@@ -312,7 +312,7 @@ static bool read_grid(struct zarr_parsing *z, const struct zarr_value *v)
         return zarr_unreadable(z, "its chunk grid \"%s\" is not known here", name);
     if (configuration.type != JSON_OBJECT)
         return zarr_bad(z, v, "a regular chunk grid without a chunk_shape");
-    return zarr_members(z, &configuration, m, NULL) && read_chunks(z, &m[0].value);
+    return zarr_members(z, &configuration, m, NULL) && zarr_read_chunks(z, &m[0].value);
 }
 
 static bool read_keys(struct zarr_parsing *z, const struct zarr_value *v)
@@ -353,7 +353,7 @@ static bool must_understand(struct zarr_parsing *z, struct bytes name,
                            (int)(name.len < 64 ? name.len : 64), (const char *)name.at);
 }
 
-static bool is_empty(const struct zarr_value *v)
+static bool zarr_is_empty(const struct zarr_value *v)
 {
     if (v->type == JSON_FAIL || v->type == JSON_NULL)
         return true;
@@ -411,7 +411,7 @@ static bool parse_v3(struct zarr_parsing *z, const struct zarr_value *text)
         return zarr_bad(z, &m[NODE].value, "node_type is neither array nor group");
     struct zarr_member needed[NEEDED + 1] = {{0}};
     memcpy(needed, m, NEEDED * sizeof(*m));
-    if (!is_empty(&m[TRANSFORMERS].value))
+    if (!zarr_is_empty(&m[TRANSFORMERS].value))
         zarr_unreadable(z, "it has storage transformers, which are not known here");
     return need(z, needed) &&
            zarr_numbers(z, &m[SHAPE].value, "shape", &a->shape, &a->rank) &&
@@ -502,7 +502,7 @@ bool zarr_next_node(struct json *j, unsigned version, struct bytes *path,
 /* --- keys ------------------------------------------------------------------------------- */
 
 /* A decimal number without sign or leading zeros at the front of `at`; its length or 0. */
-static size_t read_index(const char *at, size_t len, uint64_t *value)
+static size_t zarr_read_index(const char *at, size_t len, uint64_t *value)
 {
     size_t n = 0;
     *value = 0;
@@ -540,7 +540,7 @@ bool zarr_key_index(const struct zarr_array *a, const char *key, size_t len,
             key++;
             len--;
         }
-        size_t digits = read_index(key, len, &at);
+        size_t digits = zarr_read_index(key, len, &at);
         if (!digits || at >= count || !mul_u64(*index, count, index) ||
             !add_u64(*index, at, index))
             return false;

@@ -340,7 +340,7 @@ static bool complex_fill(struct json *j, const struct dtype *d, uint8_t *out)
 }
 
 /* Bytes as base64 or as a list of numbers. Returns how many, or SIZE_MAX. */
-static size_t read_bytes(struct json *j, uint8_t *out, size_t room)
+static size_t zarr_type_read_bytes(struct json *j, uint8_t *out, size_t room)
 {
     size_t made = 0;
     if (j->type == JSON_STRING)
@@ -371,7 +371,7 @@ static bool number_as_text(struct zarr_parsing *z, const struct json *j)
 }
 
 /* Texts of a fixed width cut off what is too long, as NumPy does. */
-static bool keep_text(struct zarr_parsing *z, const uint8_t *text, size_t len)
+static bool zarr_type_keep_text(struct zarr_parsing *z, const uint8_t *text, size_t len)
 {
     const char *strings = z->type.strings;
     const bool chars = *strings == 'U';
@@ -392,18 +392,18 @@ static bool string_fill(struct zarr_parsing *z, struct json *j)
     if (j->type == JSON_NUMBER || j->type == JSON_TRUE || j->type == JSON_FALSE)
         return number_as_text(z, j);
     if (!z->fill_is_bytes)
-        return j->type == JSON_STRING ? keep_text(z, j->text.at, j->text.len)
+        return j->type == JSON_STRING ? zarr_type_keep_text(z, j->text.at, j->text.len)
                                       : bad_fill(z);
     size_t room = j->type == JSON_STRING ? j->text.len : cursor_left(&j->cursor);
     uint8_t *out = arena_alloc(z->arena, room ? room : 1);
     if (!out)
         return zarr_no_memory(z);
-    size_t len = read_bytes(j, out, room);
+    size_t len = zarr_type_read_bytes(j, out, room);
     if (len == SIZE_MAX)
         return bad_fill(z);
     while (*z->type.strings == 'S' && len && !out[len - 1])
         len--;
-    return keep_text(z, out, len);
+    return zarr_type_keep_text(z, out, len);
 }
 
 bool zarr_fill(struct zarr_parsing *z, const struct zarr_value *v)
@@ -422,7 +422,7 @@ bool zarr_fill(struct zarr_parsing *z, const struct zarr_value *v)
     if (d->kind == DTYPE_STRING)
         return string_fill(z, &j);
     bool known = d->kind == DTYPE_VOID
-                     ? read_bytes(&j, element, sizeof(element)) == z->type.item
+                     ? zarr_type_read_bytes(&j, element, sizeof(element)) == z->type.item
                  : d->kind == DTYPE_COMPLEX ? complex_fill(&j, d, element)
                                             : number_fill(&j, d, element);
     if (z->err->status != OK)

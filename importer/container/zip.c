@@ -149,8 +149,8 @@ static enum status read_end(const struct source *s, const uint8_t *tail, size_t 
     return OK;
 }
 
-static enum status locate(const struct source *s, struct directory *d, uint64_t *trailing,
-                          struct error *err)
+static enum status zip_locate(const struct source *s, struct directory *d,
+                              uint64_t *trailing, struct error *err)
 {
     size_t most = END_BYTES + UINT16_MAX;
     size_t len = s->size < most ? (size_t)s->size : most;
@@ -189,9 +189,9 @@ static bool widen(struct zip_member *m, struct bytes extra)
     return cursor_ok(&c);
 }
 
-static enum status read_entry(const struct source *s, struct cursor *c,
-                              struct arena *arena, struct zip_member *m,
-                              struct error *err)
+static enum status zip_read_entry(const struct source *s, struct cursor *c,
+                                  struct arena *arena, struct zip_member *m,
+                                  struct error *err)
 {
     uint64_t at = cursor_offset(c);
     uint32_t magic = cursor_u32le(c);
@@ -282,7 +282,7 @@ static enum status read_entries(struct zip *z, const struct directory *d,
     for (uint64_t i = 0; i < d->entries && err->status == OK; i++) {
         struct zip_member *m = &z->members[i];
         bool added = false;
-        if (read_entry(s, &c, arena, m, err) != OK ||
+        if (zip_read_entry(s, &c, arena, m, err) != OK ||
             locate_data(s, m, d->offset, err) != OK)
             break;
         if (!strmap_add(&names, m->name, m->name_len, &added)) {
@@ -304,7 +304,7 @@ enum status zip_open(const struct source *source, struct arena *arena, struct zi
 {
     struct zip z = {.source = source};
     struct directory d = {0};
-    if (locate(source, &d, &z.trailing, err) != OK)
+    if (zip_locate(source, &d, &z.trailing, err) != OK)
         return err->status;
     uint8_t *bytes = arena_alloc(arena, (size_t)d.bytes);
     z.count = d.entries;

@@ -117,8 +117,8 @@ struct place {
     uint64_t offset, length;
 };
 
-static bool find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets,
-                       unsigned rank, struct place *out, struct error *err)
+static bool dcp_find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets,
+                           unsigned rank, struct place *out, struct error *err)
 {
     const struct pickle *p = &d->pickle;
     const char *key = place_key(d, name, offsets, rank);
@@ -331,13 +331,14 @@ static bool read_box(struct dcp *d, pickle_ref chunk, unsigned rank, struct dcp_
            torch_no_memory(&d->tree, err);
 }
 
-static bool read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
-                       const struct dcp_box *box, struct piece *out, struct error *err)
+static bool dcp_read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
+                           const struct dcp_box *box, struct piece *out,
+                           struct error *err)
 {
     const struct chunk chunk = {dtype, box};
     struct place place;
     struct shard *s;
-    if (!find_place(d, name, box->origin, box->rank, &place, err))
+    if (!dcp_find_place(d, name, box->origin, box->rank, &place, err))
         return false;
     if (!(s = find_shard(d, place.path)))
         return false; /* the job has failed */
@@ -349,8 +350,8 @@ static bool read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
 }
 
 /* All its chunks as pieces; false after setting *err. */
-static bool read_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata,
-                        struct dcp_pieces *out, struct error *err)
+static bool dcp_read_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata,
+                            struct dcp_pieces *out, struct error *err)
 {
     const struct pickle *p = &d->pickle;
     uint64_t shape[TENSOR_RANK_MAX];
@@ -368,7 +369,7 @@ static bool read_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata,
         if (dcp_box_empty(box))
             continue;
         struct piece piece = {&out->extents[out->count], &out->sums[out->count]};
-        if (!read_chunk(d, name, out->dtype, box, &piece, err))
+        if (!dcp_read_chunk(d, name, out->dtype, box, &piece, err))
             return false;
         out->count++;
     }
@@ -380,7 +381,7 @@ static void state_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata)
     const struct pickle_node *n = pickle_at(&d->pickle, name);
     struct error err = {.offset = NO_OFFSET};
     struct dcp_pieces pieces = {.file = d->tree.run.file};
-    read_tensor(d, name, metadata, &pieces, &err);
+    dcp_read_tensor(d, name, metadata, &pieces, &err);
     if (d->job->err->status == OK)
         dcp_pieces_emit(d->job, n->text, n->count, &pieces, &err);
 }
@@ -394,7 +395,7 @@ static void state_object(struct dcp *d, pickle_ref name)
     struct shard *s;
     struct item item;
     char what[320];
-    if (find_place(d, name, NULL, 0, &place, &err)) {
+    if (dcp_find_place(d, name, NULL, 0, &place, &err)) {
         if (!(s = find_shard(d, place.path)) || s->image)
             return;
         if (open_item(d, s, &place, &item, &err)) {
@@ -432,7 +433,7 @@ static enum status state_all(struct dcp *d)
     return d->job->err->status;
 }
 
-static enum status emit(struct torch_tree *t, const struct tensor_claim *claim)
+static enum status dcp_emit(struct torch_tree *t, const struct tensor_claim *claim)
 {
     return job_tensor(t->job, claim);
 }
@@ -473,7 +474,7 @@ static enum status dcp_index(struct job *job)
                                   .pickle = &d->pickle,
                                   .source = s,
                                   .run = {.file = file},
-                                  .emit = emit};
+                                  .emit = dcp_emit};
     job_sum_kind(job, "crc32");
     pickle_run(s, 0, 0, job->arena, &d->pickle, job->err);
     torch_globals_learn(&d->tree); /* after an error too */

@@ -68,8 +68,8 @@ static bool overlap(const struct dcp_box *a, const struct dcp_box *b)
 }
 
 /* Boxes within the whole, as many elements as it, and none over another: they fill it. */
-static enum status check(const struct job *job, const struct dcp_pieces *p,
-                         struct dcp_box *sorted, struct error *err)
+static enum status dcp_box_check(const struct job *job, const struct dcp_pieces *p,
+                                 struct dcp_box *sorted, struct error *err)
 {
     uint64_t all, sum = 0, compared = 0;
     if (!shape_elements(p->shape, p->rank, &all))
@@ -141,7 +141,7 @@ enum status dcp_pieces_emit(struct job *job, const char *name, size_t len,
         struct dcp_box *sorted = calloc(p->count + 1, sizeof(*sorted));
         if (!sorted)
             return job_no_memory(job);
-        check(job, p, sorted, err);
+        dcp_box_check(job, p, sorted, err);
         free(sorted);
     }
     if (err->status == ERR_MEMORY || err->status == ERR_IO) {

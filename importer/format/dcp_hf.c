@@ -73,7 +73,7 @@ struct offsets {
     size_t used, space;
 };
 
-static bool add_number(struct arena *arena, struct offsets *o, uint64_t value)
+static bool dcp_hf_add_number(struct arena *arena, struct offsets *o, uint64_t value)
 {
     void *list = arena_grow(arena, o->numbers, o->used, &o->space, sizeof(*o->numbers));
     if (list) {
@@ -88,10 +88,11 @@ static bool read_offsets(struct json *j, struct offsets *o, uint64_t *at)
     enum json_type type;
     uint64_t value;
     *at = o->used;
-    if (!json_want(j, JSON_ARRAY, "a list of offsets") || !add_number(j->arena, o, 0))
+    if (!json_want(j, JSON_ARRAY, "a list of offsets") ||
+        !dcp_hf_add_number(j->arena, o, 0))
         return false;
     while ((type = json_next(j)) == JSON_NUMBER)
-        if (!json_u64(j, &value) || !add_number(j->arena, o, value))
+        if (!json_u64(j, &value) || !dcp_hf_add_number(j->arena, o, value))
             return json_fail(j, ERR_CORRUPT, NULL, "an offset expected");
     o->numbers[*at] = o->used - *at - 1;
     return type == JSON_ARRAY_END;
@@ -139,7 +140,7 @@ static enum status load_offsets(struct job *job, const struct safetensors_header
 
 /* --- pieces ----------------------------------------------------------------------------- */
 
-static struct found *find(struct hf *hf, const struct safetensors_tensor *t)
+static struct found *dcp_hf_find(struct hf *hf, const struct safetensors_tensor *t)
 {
     bool added;
     uint64_t *at = strmap_add(&hf->names, t->name, t->name_len, &added);
@@ -157,13 +158,13 @@ static struct found *find(struct hf *hf, const struct safetensors_tensor *t)
     return &hf->found[*at];
 }
 
-static enum status add_piece(struct hf *hf, const struct safetensors_tensor *t,
-                             const struct offsets *o, uint32_t file)
+static enum status dcp_hf_add_piece(struct hf *hf, const struct safetensors_tensor *t,
+                                    const struct offsets *o, uint32_t file)
 {
     struct arena *arena = hf->job->arena;
     uint64_t zeros[TENSOR_RANK_MAX] = {0};
     const uint64_t *at = strmap_get(&o->names, t->name, t->name_len), *origin = zeros;
-    struct found *f = find(hf, t);
+    struct found *f = dcp_hf_find(hf, t);
     struct piece *piece = arena_alloc(arena, sizeof(*piece));
     if (!f || !piece)
         return job_no_memory(hf->job);
@@ -198,7 +199,7 @@ static enum status read_shard(struct hf *hf, const char *name)
         job_base(job, file, 8 + text.len);
         safetensors_report(job, s->name, &h);
         for (uint64_t i = 0; i < h.count && job->err->status == OK; i++)
-            add_piece(hf, &h.tensors[i], &offsets, file);
+            dcp_hf_add_piece(hf, &h.tensors[i], &offsets, file);
     } else {
         job_issue_error(job, ISSUE_ERROR, &err);
     }

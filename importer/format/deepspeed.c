@@ -57,7 +57,7 @@ struct deepspeed {
 /* --- names of files ------------------------------------------------------------------------- */
 
 /* "rank_12_" at *at: the number after `word`, of which the rest is moved to. */
-static bool take_number(const char **at, const char *word, unsigned *out)
+static bool deepspeed_take_number(const char **at, const char *word, unsigned *out)
 {
     const size_t len = strlen(word), digits = strlen(word) <= strlen(*at)
                                                   ? strspn(*at + len, "0123456789")
@@ -73,8 +73,8 @@ static bool parse_zero(const char *at, struct part_file *out)
 {
     if (strncmp(at, "bf16_", 5) == 0)
         at += 5;
-    if (!take_number(&at, "zero_pp_rank_", &out->dp) ||
-        !take_number(&at, "_mp_rank_", &out->mp))
+    if (!deepspeed_take_number(&at, "zero_pp_rank_", &out->dp) ||
+        !deepspeed_take_number(&at, "_mp_rank_", &out->mp))
         return false;
     out->part = strcmp(at, "_optim_states.pt") == 0   ? PART_OPTIM
                 : strcmp(at, "_model_states.pt") == 0 ? PART_STAGE3
@@ -87,15 +87,16 @@ static bool parse_part(const char *name, struct part_file *out)
     const char *at = name;
     unsigned layer;
     *out = (struct part_file){.name = name};
-    if (take_number(&at, "mp_rank_", &out->mp))
+    if (deepspeed_take_number(&at, "mp_rank_", &out->mp))
         out->part = strcmp(at, "_model_states.pt") == 0 ? PART_MODEL : PART_NONE;
     else if (parse_zero(name, out))
         return true;
-    else if (take_number(&at, "layer_", &layer) && take_number(&at, "-model_", &out->mp))
+    else if (deepspeed_take_number(&at, "layer_", &layer) &&
+             deepspeed_take_number(&at, "-model_", &out->mp))
         out->part = strcmp(at, "-model_states.pt") == 0 ? PART_LAYER : PART_NONE;
-    else if ((at = name, take_number(&at, "layer_", &layer)) &&
-             take_number(&at, "_expert_", &out->dp) &&
-             take_number(&at, "_mp_rank_", &out->mp))
+    else if ((at = name, deepspeed_take_number(&at, "layer_", &layer)) &&
+             deepspeed_take_number(&at, "_expert_", &out->dp) &&
+             deepspeed_take_number(&at, "_mp_rank_", &out->mp))
         out->part = strcmp(at, "_model_states.pt") == 0 ? PART_EXPERT : PART_NONE;
     return out->part != PART_NONE;
 }
@@ -158,8 +159,8 @@ static pickle_ref dict_of(const struct pickle *p, pickle_ref ref)
     return ref && pickle_kind(p, ref) == PICKLE_DICT ? ref : 0;
 }
 
-static bool add_group(struct deepspeed *d, const struct pickle *p, pickle_ref group,
-                      unsigned number)
+static bool deepspeed_add_group(struct deepspeed *d, const struct pickle *p,
+                                pickle_ref group, unsigned number)
 {
     uint64_t shape[TENSOR_RANK_MAX];
     pickle_ref name;
@@ -202,12 +203,12 @@ static void learn_params(struct torch_tree *t)
     if (!shapes || d->zero.param_count)
         return;
     if (dict_of(p, shapes)) {
-        add_group(d, p, dict_of(p, shapes), 0);
+        deepspeed_add_group(d, p, dict_of(p, shapes), 0);
         return;
     }
     pickle_ref group;
     for (uint32_t i = 0; (group = pickle_item(p, shapes, i)); i++)
-        if (!add_group(d, p, dict_of(p, group), i))
+        if (!deepspeed_add_group(d, p, dict_of(p, group), i))
             return;
 }
 
@@ -255,7 +256,7 @@ static bool parse_flat(const char *name, const char **slot, unsigned *group)
                  {"optimizer_state_dict.optimizer_state_dict.state.", false}};
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         const char *at = name;
-        if (!take_number(&at, forms[i].before, group))
+        if (!deepspeed_take_number(&at, forms[i].before, group))
             continue;
         *slot = forms[i].weights ? "fp32" : at + 1;
         return forms[i].weights ? !*at : *at == '.' && at[1] && !strchr(at + 1, '.');
@@ -264,8 +265,9 @@ static bool parse_flat(const char *name, const char **slot, unsigned *group)
 }
 
 /* A rank's elements, of a group or of one parameter. */
-static enum status add_run(struct torch_tree *t, struct zero *z, struct zero_run *run,
-                           const struct tensor_claim *claim)
+static enum status deepspeed_add_run(struct torch_tree *t, struct zero *z,
+                                     struct zero_run *run,
+                                     const struct tensor_claim *claim)
 {
     struct deepspeed *d = t->set;
     struct dtype dtype;
@@ -295,7 +297,7 @@ static enum status emit_flat(struct torch_tree *t, const struct tensor_claim *cl
     run.slot = arena_copy(t->job->arena, run.slot, strlen(run.slot));
     if (!run.slot)
         return job_no_memory(t->job);
-    return add_run(t, &d->zero, &run, claim);
+    return deepspeed_add_run(t, &d->zero, &run, claim);
 }
 
 static enum status emit_model(struct torch_tree *t, const struct tensor_claim *claim)
@@ -311,7 +313,7 @@ static enum status emit_model(struct torch_tree *t, const struct tensor_claim *c
             zero_frozen_find(&d->frozen, claim->name + frozen, claim->name_len - frozen);
         struct zero_run run = {.slot = z && z->param_count ? z->params[0].name : ""};
         if (z)
-            return add_run(t, z, &run, claim);
+            return deepspeed_add_run(t, z, &run, claim);
     }
     /* Stage 3 leaves an empty tensor in the place of every weight. */
     if (d->file->dp || !shape_elements(claim->shape, claim->rank, &elements) || !elements)
@@ -350,7 +352,7 @@ static void lose_part(struct deepspeed *d, struct part_file *f, const struct err
         *d->job->err = *err;
 }
 
-static enum status read_part(struct deepspeed *d, struct part_file *f)
+static enum status deepspeed_read_part(struct deepspeed *d, struct part_file *f)
 {
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
@@ -444,7 +446,7 @@ static enum status read_model(struct deepspeed *d, unsigned mp)
         if (d->files[i].mp != mp)
             continue;
         optim |= d->files[i].part == PART_OPTIM;
-        read_part(d, &d->files[i]);
+        deepspeed_read_part(d, &d->files[i]);
     }
     if (d->job->err->status == OK)
         put_frozen(d, mp);

@@ -162,7 +162,7 @@ static enum status emit_placeholder(struct flax_file *f, const struct flax_leaf 
 
 /* --- indexing --------------------------------------------------------------------------- */
 
-static enum status see_leaf(void *context, const struct flax_leaf *leaf)
+static enum status flax_see_leaf(void *context, const struct flax_leaf *leaf)
 {
     struct flax_file *f = context;
     if (is_placeholder(leaf))
@@ -220,7 +220,7 @@ static enum status begins_stream(struct job *job, bool *stream)
 static enum status flax_index_file(struct job *job)
 {
     struct flax_file f = {.sink = {.job = job, .source = job->source}};
-    const struct flax_visitor visitor = {.leaf = see_leaf, .context = &f};
+    const struct flax_visitor visitor = {.leaf = flax_see_leaf, .context = &f};
     bool stream = false;
     if (begins_stream(job, &stream) == OK && stream)
         walk_stream(job, &visitor);

@@ -24,7 +24,7 @@
 
 #include "catalog/model/tensor.h"
 
-static bool read_shape(struct msgpack *m, struct flax_array *a)
+static bool flax_array_read_shape(struct msgpack *m, struct flax_array *a)
 {
     struct msgpack_item shape, item;
     if (!msgpack_want(m, &shape, MSGPACK_ARRAY, "the shape of an array"))
@@ -44,7 +44,7 @@ static bool read_shape(struct msgpack *m, struct flax_array *a)
     return true;
 }
 
-static bool read_dtype(struct msgpack *m, struct flax_array *a)
+static bool flax_array_read_dtype(struct msgpack *m, struct flax_array *a)
 {
     struct msgpack_item item;
     if (!msgpack_next(m, &item))
@@ -70,7 +70,8 @@ static bool read_parts(struct msgpack *m, struct flax_array *a)
         return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
                             "an array has a shape, a dtype and a buffer, not %llu parts",
                             (unsigned long long)item.count);
-    if (!read_shape(m, a) || !read_dtype(m, a) || !msgpack_next(m, &item))
+    if (!flax_array_read_shape(m, a) || !flax_array_read_dtype(m, a) ||
+        !msgpack_next(m, &item))
         return false;
     if (!msgpack_is_text(&item))
         return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
@@ -149,7 +150,8 @@ static bool read_chunked_shape(struct msgpack *m, struct flax_array *a)
     return true;
 }
 
-static bool read_chunk(struct msgpack *m, struct flax_array *a, uint64_t position)
+static bool flax_array_read_chunk(struct msgpack *m, struct flax_array *a,
+                                  uint64_t position)
 {
     struct msgpack_item item;
     struct flax_array chunk = {.rank = 0};
@@ -169,7 +171,8 @@ static bool read_chunk(struct msgpack *m, struct flax_array *a, uint64_t positio
     return true;
 }
 
-static bool read_chunks(struct msgpack *m, struct arena *arena, struct flax_array *a)
+static bool flax_array_read_chunks(struct msgpack *m, struct arena *arena,
+                                   struct flax_array *a)
 {
     struct msgpack_item chunks;
     uint64_t position;
@@ -185,7 +188,8 @@ static bool read_chunks(struct msgpack *m, struct arena *arena, struct flax_arra
         return msgpack_fail(m, NO_OFFSET, ERR_MEMORY, NULL,
                             "no memory for the chunks of an array");
     for (uint64_t i = 0; i < chunks.count; i++)
-        if (!read_position(m, chunks.count, &position) || !read_chunk(m, a, position))
+        if (!read_position(m, chunks.count, &position) ||
+            !flax_array_read_chunk(m, a, position))
             return false;
     return true;
 }
@@ -202,7 +206,7 @@ bool flax_chunks_read(struct msgpack *m, struct arena *arena, struct flax_array 
         if (!has_shape && msgpack_is(m, &item, "shape"))
             has_shape = read_chunked_shape(m, a);
         else if (!has_chunks && msgpack_is(m, &item, "chunks"))
-            has_chunks = read_chunks(m, arena, a);
+            has_chunks = flax_array_read_chunks(m, arena, a);
         else
             return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
                                 "a chunked array has a shape and chunks, each once");

@@ -18,7 +18,7 @@ struct weighing {
     bool refused; /* msgpack, but not of Flax */
 };
 
-static bool refuse(struct weighing *w)
+static bool flax_evidence_refuse(struct weighing *w)
 {
     w->refused = true;
     return false;
@@ -34,12 +34,12 @@ static bool weigh_key(struct weighing *w)
     if (key.type == MSGPACK_UNSIGNED || key.type == MSGPACK_NEGATIVE)
         return true;
     if (!msgpack_is_text(&key))
-        return refuse(w);
+        return flax_evidence_refuse(w);
     if (key.len > sizeof(text))
         return true;
     if (!msgpack_read(&w->m, &key, text))
         return false;
-    return utf8_valid(text, (size_t)key.len) || refuse(w);
+    return utf8_valid(text, (size_t)key.len) || flax_evidence_refuse(w);
 }
 
 static bool weigh_extension(struct weighing *w, const struct msgpack_item *item)
@@ -48,7 +48,7 @@ static bool weigh_extension(struct weighing *w, const struct msgpack_item *item)
     if (item->kind == FLAX_EXTENSION_COMPLEX)
         return true;
     if (!flax_is_array(item))
-        return refuse(w);
+        return flax_evidence_refuse(w);
     w->array = flax_array_read(&w->m, item, &array);
     return w->array;
 }
@@ -62,9 +62,9 @@ static bool weigh_value(struct weighing *w)
     if (item.type == MSGPACK_EXTENSION)
         return weigh_extension(w, &item);
     if (!map && item.type != MSGPACK_ARRAY) /* a lone number may be anything */
-        return w->depth > 0 || refuse(w);
+        return w->depth > 0 || flax_evidence_refuse(w);
     if (w->depth == FLAX_DEPTH_MAX)
-        return refuse(w);
+        return flax_evidence_refuse(w);
     w->levels[w->depth].left = item.count;
     w->levels[w->depth++].map = map;
     return true;

@@ -31,7 +31,7 @@ struct flax_shard {
     uint32_t shard;
 };
 
-static enum status see_leaf(void *context, const struct flax_leaf *leaf)
+static enum status flax_index_see_leaf(void *context, const struct flax_leaf *leaf)
 {
     struct flax_shard *s = context;
     struct job *job = s->sink.job;
@@ -45,7 +45,7 @@ static enum status see_leaf(void *context, const struct flax_leaf *leaf)
 }
 
 /* A shard that is broken in its middle has good tensors before that; they stay. */
-static void index_shard(struct job *job, struct weight_map *m, uint32_t shard)
+static void flax_index_shard(struct job *job, struct weight_map *m, uint32_t shard)
 {
     struct error err = {.offset = NO_OFFSET}, *jobs = job->err;
     struct flax_shard s = {.sink.job = job, .map = m, .shard = shard};
@@ -54,18 +54,19 @@ static void index_shard(struct job *job, struct weight_map *m, uint32_t shard)
         return;
     s.sink.source = source;
     job->err = &err;
-    flax_walk(job, source, &(struct flax_visitor){.leaf = see_leaf, .context = &s});
+    flax_walk(job, source,
+              &(struct flax_visitor){.leaf = flax_index_see_leaf, .context = &s});
     job->err = jobs;
     if (err.status != OK)
         weight_map_lose(job, m, shard, &err);
 }
 
-static enum status index_set(struct job *job)
+static enum status flax_index_set(struct job *job)
 {
     struct weight_map m;
     if (weight_map_read(job, SUFFIX, &m) == OK)
         for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
-            index_shard(job, &m, i);
+            flax_index_shard(job, &m, i);
     weight_map_finish(job, &m);
     return job->err->status;
 }
@@ -80,5 +81,5 @@ const struct format format_flax_index = {
     .probe = index_probe,
     .loaded_first = index_shadow,
     .claim = index_claim,
-    .index = index_set,
+    .index = flax_index_set,
 };

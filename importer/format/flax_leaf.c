@@ -39,7 +39,7 @@ static bool find_text(const char *name, char *codec, size_t space, uint64_t *wid
     return true;
 }
 
-static bool is_plain(enum dtype_kind kind)
+static bool flax_leaf_is_plain(enum dtype_kind kind)
 {
     return kind == DTYPE_BOOL || kind == DTYPE_INT || kind == DTYPE_UINT ||
            kind == DTYPE_FLOAT || kind == DTYPE_COMPLEX || kind == DTYPE_TIME ||
@@ -56,7 +56,7 @@ const char *flax_dtype(struct job *job, const char *name, const char **codec,
     *width = 0;
     if (find_text(name, step, sizeof(step), width)) {
         dtype_find(name = "string", &found);
-    } else if (is_plain(found.kind) && dtype_sized(&found)) {
+    } else if (flax_leaf_is_plain(found.kind) && dtype_sized(&found)) {
         *width = found.bits < 8 ? 1 : found.bits / 8u;
         if (found.bits < 8)
             snprintf(step, sizeof(step), "unpack:%u", found.bits);
@@ -106,8 +106,8 @@ static bool add_box(struct boxes *b, uint64_t first, unsigned d, uint64_t count)
 
 /* A flat run of elements as boxes: the largest that begins there, one after the other. There
  * are at most two in a dimension. */
-static bool add_run(struct boxes *b, const struct flax_run *run, uint64_t first,
-                    uint64_t width)
+static bool flax_leaf_add_run(struct boxes *b, const struct flax_run *run, uint64_t first,
+                              uint64_t width)
 {
     const struct flax_array *a = b->array;
     uint64_t offset = run->offset;
@@ -153,7 +153,7 @@ static enum status claim_chunks(struct flax_sink *s, const struct flax_array *a,
         stride *= a->shape[d];
     }
     for (uint64_t i = 0; i < a->run_count; i++) {
-        if (!add_run(&b, &a->runs[i], first, width))
+        if (!flax_leaf_add_run(&b, &a->runs[i], first, width))
             return s->job->err->status;
         if (s->box_bytes > most)
             return error_set(s->job->err, ERR_LIMIT, s->source->name, a->runs[i].offset,
@@ -282,7 +282,7 @@ static void state_number(struct job *job, const struct msgpack_item *item,
     }
 }
 
-static enum status state_fact(struct flax_sink *s, const struct flax_leaf *leaf)
+static enum status flax_leaf_state_fact(struct flax_sink *s, const struct flax_leaf *leaf)
 {
     struct text key = {.limit = LIMIT_FACT_KEY};
     char pair[80];
@@ -313,7 +313,7 @@ enum status flax_leaf_emit(void *sink, const struct flax_leaf *leaf)
     case FLAX_LIST:
         return job_node(s->job, leaf->name, leaf->name_len, "list");
     default:
-        return state_fact(s, leaf);
+        return flax_leaf_state_fact(s, leaf);
     }
 }
 

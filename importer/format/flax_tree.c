@@ -18,7 +18,7 @@
 /* A name for a message, cut at a length that fits: "%.*s". */
 #define SHOWN(t) (int)((t)->path.len < 200 ? (t)->path.len : 200), (t)->path.at
 
-static bool no_memory(struct msgpack *m)
+static bool flax_tree_no_memory(struct msgpack *m)
 {
     return msgpack_fail(m, NO_OFFSET, ERR_MEMORY, NULL, "no memory for a tree of arrays");
 }
@@ -43,14 +43,14 @@ static bool is_new(struct flax_tree *t, bool *added)
 {
     const char *kept;
     if (!strmap_keep(&t->paths, t->job->arena, t->path.at, t->path.len, &kept, added))
-        return no_memory(&t->reader);
+        return flax_tree_no_memory(&t->reader);
     if (!*added)
         job_issue(t->job, ISSUE_ERROR, t->source->name, t->reader.at, "duplicate-name",
                   "\"%.*s\" occurs twice", SHOWN(t));
     return true;
 }
 
-static bool visit(struct flax_tree *t, struct flax_leaf *leaf)
+static bool flax_tree_visit(struct flax_tree *t, struct flax_leaf *leaf)
 {
     bool added = true;
     leaf->name = t->path.at;
@@ -68,7 +68,8 @@ static bool visit(struct flax_tree *t, struct flax_leaf *leaf)
 
 /* Read something that must not end the walk when it is wrong; `read` has the reader's error
  * for itself, and says so. */
-static bool report(struct flax_tree *t, const struct error *err, const char *code)
+static bool flax_tree_report(struct flax_tree *t, const struct error *err,
+                             const char *code)
 {
     if (err->status == ERR_IO || err->status == ERR_MEMORY) {
         *t->job->err = *err;
@@ -88,12 +89,12 @@ static bool visit_array(struct flax_tree *t, const struct msgpack_item *item)
     bool ok = flax_array_read(&t->reader, item, &array);
     t->reader.err = t->job->err;
     if (!ok)
-        return report(t, &err, "bad-array");
-    return visit(t,
-                 &(struct flax_leaf){.kind = FLAX_ARRAY, .item = item, .array = &array});
+        return flax_tree_report(t, &err, "bad-array");
+    return flax_tree_visit(
+        t, &(struct flax_leaf){.kind = FLAX_ARRAY, .item = item, .array = &array});
 }
 
-static bool real_of(const struct msgpack_item *item, double *value)
+static bool flax_tree_real_of(const struct msgpack_item *item, double *value)
 {
     *value = item->type == MSGPACK_REAL       ? item->real
              : item->type == MSGPACK_NEGATIVE ? (double)item->integer
@@ -114,14 +115,14 @@ static bool visit_complex(struct flax_tree *t, const struct msgpack_item *item)
     m->end = item->data + item->len;
     bool ok = msgpack_want(m, &part, MSGPACK_ARRAY, "a complex number") &&
               part.count == 2 && msgpack_next(m, &part) &&
-              real_of(&part, &leaf.complex[0]) && msgpack_next(m, &part) &&
-              real_of(&part, &leaf.complex[1]) && m->at == m->end;
+              flax_tree_real_of(&part, &leaf.complex[0]) && msgpack_next(m, &part) &&
+              flax_tree_real_of(&part, &leaf.complex[1]) && m->at == m->end;
     if (!ok)
         msgpack_fail(m, item->offset, ERR_CORRUPT, NULL, "not a complex number");
     m->at = item->data + item->len;
     m->end = end;
     m->err = t->job->err;
-    return ok ? visit(t, &leaf) : report(t, &err, "bad-number");
+    return ok ? flax_tree_visit(t, &leaf) : flax_tree_report(t, &err, "bad-number");
 }
 
 static bool visit_extension(struct flax_tree *t, const struct msgpack_item *item)
@@ -160,10 +161,10 @@ static bool visit_chunked(struct flax_tree *t, const struct msgpack_item *map,
                                  "a chunked array has a shape and chunks, and no more");
     m->err = t->job->err;
     if (ok)
-        return visit(
+        return flax_tree_visit(
             t, &(struct flax_leaf){.kind = FLAX_ARRAY, .item = map, .array = &array});
     m->at = start;
-    return report(t, &err, "bad-chunks") && msgpack_skip(m, map);
+    return flax_tree_report(t, &err, "bad-chunks") && msgpack_skip(m, map);
 }
 
 /* The same for what the visitor has a use for. */
@@ -209,7 +210,7 @@ static bool read_map(struct flax_tree *t, const struct msgpack_item *map)
 {
     bool taken;
     if (map->count == 0)
-        return visit(t, &(struct flax_leaf){.kind = FLAX_DICT, .item = map});
+        return flax_tree_visit(t, &(struct flax_leaf){.kind = FLAX_DICT, .item = map});
     if (!visit_chunked(t, map, &taken))
         return false;
     if (!taken && !offer_map(t, map, &taken))
@@ -217,7 +218,7 @@ static bool read_map(struct flax_tree *t, const struct msgpack_item *map)
     return taken || open_level(t, map);
 }
 
-static bool read_value(struct flax_tree *t)
+static bool flax_tree_read_value(struct flax_tree *t)
 {
     struct msgpack_item item;
     if (!msgpack_next(&t->reader, &item))
@@ -228,7 +229,7 @@ static bool read_value(struct flax_tree *t)
         return read_map(t, &item);
     case MSGPACK_ARRAY:
         leaf.kind = FLAX_LIST;
-        return item.count ? open_level(t, &item) : visit(t, &leaf);
+        return item.count ? open_level(t, &item) : flax_tree_visit(t, &leaf);
     case MSGPACK_EXTENSION:
         return visit_extension(t, &item);
     case MSGPACK_NIL:
@@ -241,7 +242,7 @@ static bool read_value(struct flax_tree *t)
     default:
         break;
     }
-    return visit(t, &leaf);
+    return flax_tree_visit(t, &leaf);
 }
 
 static bool add_key(struct flax_tree *t, const struct msgpack_item *key)
@@ -269,7 +270,7 @@ static bool leave_out(struct flax_tree *t, const struct msgpack_item *key)
            msgpack_skip(&t->reader, &value);
 }
 
-static bool read_entry(struct flax_tree *t, struct flax_level *l)
+static bool flax_tree_read_entry(struct flax_tree *t, struct flax_level *l)
 {
     struct msgpack_item key = {.type = MSGPACK_UNSIGNED, .number = l->next++};
     l->left--;
@@ -281,17 +282,17 @@ static bool read_entry(struct flax_tree *t, struct flax_level *l)
         return leave_out(t, &key);
     if (t->depth > 1 || l->path)
         text_addc(&t->path, '/');
-    return add_key(t, &key) && read_value(t);
+    return add_key(t, &key) && flax_tree_read_value(t);
 }
 
 enum status flax_value(struct flax_tree *t)
 {
     t->depth = 0;
-    bool ok = read_value(t);
+    bool ok = flax_tree_read_value(t);
     while (ok && t->depth) {
         struct flax_level *l = &t->levels[t->depth - 1];
         if (l->left)
-            ok = read_entry(t, l);
+            ok = flax_tree_read_entry(t, l);
         else
             t->depth--;
     }

@@ -168,7 +168,7 @@ static enum status state_pair(struct part *p, struct set *set,
 }
 
 /* A key that repeats makes the file mean two things: ggml refuses it. */
-static enum status read_pairs(struct part *p, struct set *set)
+static enum status gguf_read_pairs(struct part *p, struct set *set)
 {
     struct gguf_pair pair;
     struct text room = {0};
@@ -213,7 +213,7 @@ static void apply_shape(struct part *p, struct gguf_tensor *t)
 }
 
 /* The dtype, and how many bytes the tensor takes: whole blocks in every row. */
-static enum status measure(struct part *p, struct entry *e)
+static enum status gguf_measure(struct part *p, struct entry *e)
 {
     const struct gguf_tensor *t = &e->t;
     const size_t known = sizeof(types) / sizeof(types[0]);
@@ -241,7 +241,7 @@ static enum status measure(struct part *p, struct entry *e)
     return OK;
 }
 
-static enum status read_tensors(struct part *p)
+static enum status gguf_read_tensors(struct part *p)
 {
     size_t space = 0;
     struct gguf_tensor t;
@@ -253,7 +253,7 @@ static enum status read_tensors(struct part *p)
         p->entries = list;
         struct entry *e = &list[p->count++];
         *e = (struct entry){.t = t};
-        if (measure(p, e) != OK)
+        if (gguf_measure(p, e) != OK)
             return p->job->err->status;
         apply_shape(p, &e->t);
     }
@@ -412,8 +412,8 @@ static enum status index_part(struct job *job, struct set *set, uint32_t file,
                               const struct source *s, struct part *p)
 {
     *p = (struct part){.job = job, .file = file, .path = s->name};
-    if (gguf_open(&p->g, s, job->err) == OK && read_pairs(p, set) == OK &&
-        read_tensors(p) == OK && check_end(p, s) == OK && check_places(p) == OK) {
+    if (gguf_open(&p->g, s, job->err) == OK && gguf_read_pairs(p, set) == OK &&
+        gguf_read_tensors(p) == OK && check_end(p, s) == OK && check_places(p) == OK) {
         report_oddities(p);
         emit_tensors(p);
         set->tensors += p->count;
@@ -491,9 +491,9 @@ static enum status part_at(struct job *job, struct set *set, const char *name,
 }
 
 /* One issue for all parts that are missing, and a row of `file` for the first of them. */
-static void report_missing(struct job *job, const char *first_name,
-                           const struct shard_name *own, const bool *there,
-                           uint64_t known)
+static void gguf_report_missing(struct job *job, const char *first_name,
+                                const struct shard_name *own, const bool *there,
+                                uint64_t known)
 {
     uint64_t missing = 0;
     struct text name = {0};
@@ -557,7 +557,7 @@ static enum status index_split(struct job *job, struct set *set, const struct pa
     check_split(job, first, own);
     if (index_others(job, set, name, own, there, known) != OK)
         return job->err->status;
-    report_missing(job, name, own, there, known);
+    gguf_report_missing(job, name, own, there, known);
     if (first->split_tensors && first->split_tensors != set->tensors)
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "split-disagrees",
                   "split.tensors.count is %" PRIu64 ", the files have %" PRIu64,

@@ -40,7 +40,7 @@ static double half_of(uint64_t bits)
     return bits >> 15 ? -size : size;
 }
 
-static bool real_of(const char *dtype, uint64_t bits, double *out)
+static bool hdf5_facts_real_of(const char *dtype, uint64_t bits, double *out)
 {
     uint32_t low = (uint32_t)bits;
     float f;
@@ -62,7 +62,7 @@ static bool real_of(const char *dtype, uint64_t bits, double *out)
 }
 
 /* The value of one element; complex numbers and raw bytes are none. */
-static struct number number_of(const struct hdf5_type *t, const uint8_t *at)
+static struct number hdf5_facts_number_of(const struct hdf5_type *t, const uint8_t *at)
 {
     struct number n = {.kind = IS_NOTHING};
     unsigned len = t->item;
@@ -78,7 +78,7 @@ static struct number number_of(const struct hdf5_type *t, const uint8_t *at)
             n.bits |= UINT64_MAX << 8 * len;
     } else if (strncmp(t->dtype, "uint", 4) == 0) {
         n.kind = IS_UNSIGNED;
-    } else if (real_of(t->dtype, n.bits, &n.real)) {
+    } else if (hdf5_facts_real_of(t->dtype, n.bits, &n.real)) {
         n.kind = IS_REAL;
     }
     return n;
@@ -96,7 +96,7 @@ static enum status state_scalar(struct fact *f, struct bytes element)
         f->tree->fact_bytes += text.len;
         return job_meta_text(job, key, (const char *)text.at, text.len);
     }
-    struct number n = number_of(&f->a->type, element.at);
+    struct number n = hdf5_facts_number_of(&f->a->type, element.at);
     switch (n.kind) {
     case IS_BOOL:
         return job_meta_text(job, key, n.bits ? "true" : "false", n.bits ? 4 : 5);
@@ -126,7 +126,7 @@ static bool put_element(struct fact *f, struct bytes element, struct text *out)
     if (f->a->type.class != HDF5_PLAIN)
         return hdf5_text(&f->tree->h, &f->a->type, element, &text, f->err) == OK &&
                text_json(out, (const char *)text.at, text.len);
-    struct number n = number_of(&f->a->type, element.at);
+    struct number n = hdf5_facts_number_of(&f->a->type, element.at);
     switch (n.kind) {
     case IS_BOOL:
         return text_adds(out, n.bits ? "true" : "false");
@@ -183,7 +183,7 @@ static enum status state_list(struct fact *f, const uint64_t *shape, unsigned ra
     return f->err->status;
 }
 
-static enum status state_fact(struct fact *f)
+static enum status hdf5_facts_state_fact(struct fact *f)
 {
     const struct hdf5_attribute *a = f->a;
     uint64_t shape[2 * HDF5_RANK_MAX], count = 1;
@@ -230,7 +230,7 @@ static enum status state_one(struct hdf5_tree *t, const struct hdf5_attribute *a
             (unsigned long long)LIMIT_FACTS_BYTES, text_str(key));
         return OK;
     }
-    if (state_fact(&f) != OK && t->job->err->status == OK) {
+    if (hdf5_facts_state_fact(&f) != OK && t->job->err->status == OK) {
         if (status_passes(why.status) || why.status == ERR_LIMIT) {
             *err = why;
             return err->status;

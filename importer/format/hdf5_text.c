@@ -66,8 +66,9 @@ static void place_chunk(struct gathering *g, const uint8_t *chunk, uint64_t inde
     }
 }
 
-static enum status read_chunk(struct gathering *g, struct block_decoder *decoder,
-                              const struct hdf5_chunk *c, uint8_t *room)
+static enum status hdf5_text_read_chunk(struct gathering *g,
+                                        struct block_decoder *decoder,
+                                        const struct hdf5_chunk *c, uint8_t *room)
 {
     char chain[CHAIN_BYTES];
     const struct source *s = g->tree->h.source;
@@ -91,7 +92,7 @@ static enum status read_chunk(struct gathering *g, struct block_decoder *decoder
     return g->err->status;
 }
 
-static enum status read_chunks(struct gathering *g)
+static enum status hdf5_text_read_chunks(struct gathering *g)
 {
     struct hdf5_chunks list;
     struct block_decoder *decoder = block_decoder_new();
@@ -103,7 +104,7 @@ static enum status read_chunks(struct gathering *g)
         else if (!decoder || !(room = malloc((size_t)g->d->chunk_bytes)))
             gathering_fails(g, ERR_MEMORY, "no memory");
         for (size_t i = 0; i < list.count && g->err->status == OK; i++)
-            read_chunk(g, decoder, &list.at[i], room);
+            hdf5_text_read_chunk(g, decoder, &list.at[i], room);
     }
     free(list.at);
     free(room);
@@ -146,7 +147,7 @@ enum status hdf5_tree_strings(struct hdf5_tree *t, const struct hdf5_dataset *d,
     g.elements = calloc((size_t)count + 1, d->type.item ? d->type.item : 1);
     if (!g.elements)
         return gathering_fails(&g, ERR_MEMORY, "no memory");
-    if ((d->layout == HDF5_CHUNKED ? read_chunks(&g) : read_run(&g)) == OK &&
+    if ((d->layout == HDF5_CHUNKED ? hdf5_text_read_chunks(&g) : read_run(&g)) == OK &&
         put_texts(&g, &all) == OK) {
         const char *kept = arena_copy(t->job->arena, all.at, all.len);
         *out = (struct bytes){(const uint8_t *)kept, all.len};

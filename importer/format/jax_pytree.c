@@ -36,7 +36,7 @@ static int jax_pytree_probe(const struct probe_dir *p)
     return probe_holds(&file, JAX_TREE_KEY) ? 8 * (int)strlen(JAX_TREE_KEY) : 0;
 }
 
-static enum status read_tree(struct pytree *t)
+static enum status jax_pytree_read_tree(struct pytree *t)
 {
     struct job *job = t->job;
     struct bytes text;
@@ -66,7 +66,7 @@ static enum status open_store(struct pytree *t)
 }
 
 /* An array that is not stored: what its leaf says of it is listed. */
-static enum status emit_lost(struct pytree *t, const struct jax_leaf *leaf)
+static enum status jax_pytree_emit_lost(struct pytree *t, const struct jax_leaf *leaf)
 {
     struct dtype dtype = {.kind = DTYPE_UNKNOWN};
     if (leaf->dtype)
@@ -91,7 +91,7 @@ static enum status emit_leaf(struct pytree *t, const struct jax_leaf *leaf)
     if (position != ORBAX_NONE)
         return orbax_store_emit(&t->store, position, leaf->name, leaf->len);
     if (leaf->array)
-        return emit_lost(t, leaf);
+        return jax_pytree_emit_lost(t, leaf);
     if (strcmp(leaf->type, "null") == 0)
         return job_node(t->job, leaf->name, leaf->len, "null");
     if (t->values++ == 0)
@@ -99,7 +99,7 @@ static enum status emit_leaf(struct pytree *t, const struct jax_leaf *leaf)
     return OK;
 }
 
-static void report(struct pytree *t)
+static void jax_pytree_report(struct pytree *t)
 {
     uint64_t count = orbax_store_count(&t->store), unnamed = 0;
     for (uint64_t i = 0; t->store.used && i < count; i++)
@@ -123,12 +123,12 @@ static void report(struct pytree *t)
 static enum status jax_pytree_index(struct job *job)
 {
     struct pytree t = {.job = job};
-    if (read_tree(&t) == OK && open_store(&t) == OK) {
+    if (jax_pytree_read_tree(&t) == OK && open_store(&t) == OK) {
         job_expect(job, t.tree.count);
         for (uint64_t i = 0; i < t.tree.count && job->err->status == OK; i++)
             emit_leaf(&t, &t.tree.leaves[i]);
         if (job->err->status == OK)
-            report(&t);
+            jax_pytree_report(&t);
     }
     orbax_store_release(&t.store);
     return job->err->status;

@@ -85,14 +85,14 @@ struct parsing {
     size_t id_space;
 };
 
-static bool fail(struct parsing *p, const char *message)
+static bool jax_tree_fail(struct parsing *p, const char *message)
 {
     error_set(p->err, ERR_CORRUPT, p->source, NO_OFFSET, "%s", message);
     error_code(p->err, "bad-tree");
     return false;
 }
 
-static bool no_memory(struct parsing *p)
+static bool jax_tree_no_memory(struct parsing *p)
 {
     error_memory_at(p->err, p->source);
     return false;
@@ -101,7 +101,7 @@ static bool no_memory(struct parsing *p)
 /* --- the tree ----------------------------------------------------------------------- */
 
 /* A leaf, or a node without children, at the path in hand. */
-static bool add_leaf(struct parsing *p, const char *empty)
+static bool jax_tree_add_leaf(struct parsing *p, const char *empty)
 {
     struct jax_tree *t = p->tree;
     p->name_bytes += p->path.len;
@@ -119,7 +119,7 @@ static bool add_leaf(struct parsing *p, const char *empty)
     void *list = arena_grow(p->arena, t->leaves, t->count, &p->space, sizeof(*t->leaves));
     const char *name = arena_copy(p->arena, p->path.at, p->path.len);
     if (!list || !name)
-        return no_memory(p);
+        return jax_tree_no_memory(p);
     t->leaves = list;
     t->leaves[t->count++] =
         (struct jax_leaf){.name = name, .len = p->path.len, .empty = empty};
@@ -141,7 +141,7 @@ static void name_child(struct parsing *p, const struct bytes *key)
 }
 
 /* Make a node, whose path is the one in hand, the innermost. */
-static struct node *push(struct parsing *p)
+static struct node *jax_tree_push(struct parsing *p)
 {
     if (p->depth == LIMIT_JSON_DEPTH) {
         error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET,
@@ -153,7 +153,7 @@ static struct node *push(struct parsing *p)
     return n;
 }
 
-static void pop(struct parsing *p)
+static void jax_tree_pop(struct parsing *p)
 {
     p->depth--;
     p->path.len = p->nodes[p->depth].path;
@@ -229,12 +229,12 @@ static bool flat_node(struct parsing *p, struct flat *f, uint64_t table)
     uint64_t vector = flat_vector(f, flat_field(f, table, 1), &count);
     uint64_t names_at = flat_vector(f, flat_field(f, table, 2), &names);
     if (f->failed || kind > KIND_CUSTOM || (kind == KIND_DICT && names != count))
-        return fail(p, "the tree of names is damaged");
+        return jax_tree_fail(p, "the tree of names is damaged");
     if (kind == KIND_LEAF)
-        return add_leaf(p, NULL);
+        return jax_tree_add_leaf(p, NULL);
     if (kind == KIND_NONE || count == 0)
-        return add_leaf(p, empty[kind]);
-    struct node *n = push(p);
+        return jax_tree_add_leaf(p, empty[kind]);
+    struct node *n = jax_tree_push(p);
     if (!n)
         return false;
     n->count = count;
@@ -253,7 +253,7 @@ static bool flat_tree(struct parsing *p, struct bytes all)
         struct node *n = &p->nodes[p->depth - 1];
         uint64_t child = n->children * 4;
         if (n->children == n->count) {
-            pop(p);
+            jax_tree_pop(p);
             continue;
         }
         struct bytes key = {0};
@@ -263,7 +263,7 @@ static bool flat_tree(struct parsing *p, struct bytes all)
         uint64_t table = flat_follow(&f, n->vector + child);
         /* A table takes 4 bytes and more; fewer: some are in the tree twice. */
         if (f.failed || ++nodes > all.len / 4)
-            return fail(p, "the tree of names is damaged");
+            return jax_tree_fail(p, "the tree of names is damaged");
         if (!flat_node(p, &f, table))
             return false;
     }
@@ -275,10 +275,10 @@ static bool parse_flat(struct parsing *p, struct bytes text)
     size_t room = text.len / 4 * 3;
     uint8_t *bytes = arena_alloc(p->arena, room ? room : 1);
     if (!bytes)
-        return no_memory(p);
+        return jax_tree_no_memory(p);
     size_t len = base64_decode(text, bytes, room);
     if (len == SIZE_MAX)
-        return fail(p, "the tree of names is not base64");
+        return jax_tree_fail(p, "the tree of names is not base64");
     return flat_tree(p, (struct bytes){bytes, len});
 }
 
@@ -299,7 +299,7 @@ static bool json_keys(struct parsing *p, struct json *j, struct node *n)
             void *list =
                 arena_grow(p->arena, n->keys, n->key_count, &space, sizeof(*n->keys));
             if (!list)
-                return no_memory(p);
+                return jax_tree_no_memory(p);
             n->keys = list;
             n->keys[n->key_count++] = j->text;
         } else if (!json_skip(j)) {
@@ -333,17 +333,17 @@ static bool json_member(struct parsing *p, struct json *j, struct node *n)
 
 static bool json_end(struct parsing *p, const struct node *n)
 {
-    bool done = n->leaf ? add_leaf(p, NULL) : true;
+    bool done = n->leaf ? jax_tree_add_leaf(p, NULL) : true;
     if (!n->leaf && n->children == 0)
-        done = add_leaf(p, n->none ? "null" : n->dict ? "dict" : "list");
-    pop(p);
+        done = jax_tree_add_leaf(p, n->none ? "null" : n->dict ? "dict" : "list");
+    jax_tree_pop(p);
     return done;
 }
 
 /* The object in hand is the root. */
 static bool json_tree(struct parsing *p, struct json *j)
 {
-    if (!push(p))
+    if (!jax_tree_push(p))
         return false;
     while (p->depth) {
         struct node *n = &p->nodes[p->depth - 1];
@@ -358,9 +358,9 @@ static bool json_tree(struct parsing *p, struct json *j)
             p->path.len = n->path;
         } else if (type == JSON_OBJECT) {
             name_child(p, n->children < n->key_count ? &n->keys[n->children] : NULL);
-            good = push(p) != NULL;
+            good = jax_tree_push(p) != NULL;
         } else {
-            return fail(p, "a child of a node of the tree is no node");
+            return jax_tree_fail(p, "a child of a node of the tree is no node");
         }
         if (!good)
             return false;
@@ -381,7 +381,7 @@ static bool read_ids(struct parsing *p, struct json *j)
         void *list =
             arena_grow(p->arena, p->ids, p->id_count, &p->id_space, sizeof(*p->ids));
         if (!list)
-            return no_memory(p);
+            return jax_tree_no_memory(p);
         p->ids = list;
         p->ids[p->id_count++] = type == JSON_NULL ? null : j->text;
     }
@@ -409,17 +409,18 @@ static bool read_type(struct parsing *p, struct jax_leaf *leaf)
     char *list = arena_copy(p->arena, shape, strcspn(shape, "]") + (*shape == '['));
     leaf->dtype = arena_copy(p->arena, dtype, len);
     if (!list || !leaf->dtype)
-        return no_memory(p);
+        return jax_tree_no_memory(p);
     leaf->array = shape_parse(list, p->arena, &leaf->shape, &leaf->rank);
-    return leaf->array || fail(p, "the type of a leaf is damaged");
+    return leaf->array || jax_tree_fail(p, "the type of a leaf is damaged");
 }
 
-static bool is_number(const char *text)
+static bool jax_tree_is_number(const char *text)
 {
     return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-static bool read_leaf(struct parsing *p, struct jax_leaf *leaf, uint64_t position)
+static bool jax_tree_read_leaf(struct parsing *p, struct jax_leaf *leaf,
+                               uint64_t position)
 {
     struct bytes id = p->ids[position];
     char number[24];
@@ -427,15 +428,15 @@ static bool read_leaf(struct parsing *p, struct jax_leaf *leaf, uint64_t positio
     char *type = arena_copy(p->arena, id.at, id.len);
     leaf->key = arena_copy(p->arena, number, strlen(number));
     if (!type || !leaf->key)
-        return no_memory(p);
+        return jax_tree_no_memory(p);
     if (strlen(type) != id.len)
-        return fail(p, "the type of a leaf is damaged");
+        return jax_tree_fail(p, "the type of a leaf is damaged");
     leaf->type = type;
     char *arrow = strstr(type, ID_ARROW);
     if (arrow) {
         *arrow = '\0';
         leaf->key = arrow + strlen(ID_ARROW);
-    } else if (is_number(type)) {
+    } else if (jax_tree_is_number(type)) {
         leaf->key = type;
         leaf->array = true;
     }
@@ -451,17 +452,17 @@ static bool read_leaves(struct parsing *p)
             continue;
         if (position == p->id_count)
             break;
-        if (!read_leaf(p, leaf, position++))
+        if (!jax_tree_read_leaf(p, leaf, position++))
             return false;
     }
     uint64_t leaves = 0;
     for (uint64_t i = 0; i < p->tree->count; i++)
         leaves += !p->tree->leaves[i].empty;
     return leaves == p->id_count ||
-           fail(p, "the tree has other leaves than the list of leaves");
+           jax_tree_fail(p, "the tree has other leaves than the list of leaves");
 }
 
-static bool read_file(struct parsing *p, struct json *j)
+static bool jax_tree_read_file(struct parsing *p, struct json *j)
 {
     bool tree = false, ids = false;
     if (!json_want(j, JSON_OBJECT, "a tree"))
@@ -473,7 +474,7 @@ static bool read_file(struct parsing *p, struct json *j)
             enum json_type type = json_next(j);
             good = type == JSON_STRING   ? parse_flat(p, j->text)
                    : type == JSON_OBJECT ? json_tree(p, j)
-                                         : fail(p, "the tree of names is none");
+                                         : jax_tree_fail(p, "the tree of names is none");
         } else if (json_is(j, LEAVES_KEY) && !ids) {
             ids = true;
             good = read_ids(p, j);
@@ -485,7 +486,7 @@ static bool read_file(struct parsing *p, struct json *j)
     }
     if (j->type != JSON_OBJECT_END || !json_want(j, JSON_END, "the end"))
         return false;
-    return (tree && ids) || fail(p, "a tree or its list of leaves is missing");
+    return (tree && ids) || jax_tree_fail(p, "a tree or its list of leaves is missing");
 }
 
 enum status jax_tree_parse(struct bytes json, const char *source, struct arena *arena,
@@ -501,7 +502,7 @@ enum status jax_tree_parse(struct bytes json, const char *source, struct arena *
                         .tree = &tree};
     json_init(&j, cursor_over(json, 0), arena, source, err);
     text_adds(&p.path, "");
-    if (read_file(&p, &j) && read_leaves(&p))
+    if (jax_tree_read_file(&p, &j) && read_leaves(&p))
         *out = tree;
     text_release(&p.path);
     return err->status;

@@ -28,7 +28,7 @@
 #define INFLATED_LEAST ((uint64_t)64 << 20) /* bytes of a compressed member, at least; */
 #define INFLATED_TIMES 64                   /* else of so many times those stored */
 
-static bool ends_in(const char *text, size_t len, const char *suffix)
+static bool keras_ends_in(const char *text, size_t len, const char *suffix)
 {
     size_t n = strlen(suffix);
     return len >= n && memcmp(text + len - n, suffix, n) == 0;
@@ -38,7 +38,7 @@ static bool ends_in(const char *text, size_t len, const char *suffix)
  * the file's have to do. */
 static int keras_probe(const struct probe *p)
 {
-    bool named = ends_in(p->name, strlen(p->name), ".keras");
+    bool named = keras_ends_in(p->name, strlen(p->name), ".keras");
     if (p->head.len < NAME_AT || memcmp(p->head.at, LOCAL_MAGIC, 4) != 0)
         return 0;
     size_t len = load_u16le(p->head.at + 26), n = strlen(METADATA);
@@ -122,17 +122,17 @@ static enum status add_weights(struct job *job, const struct zip *z,
     return err.status;
 }
 
-static enum status add_member(struct job *job, const struct zip *z,
-                              const struct zip_member *m)
+static enum status keras_add_member(struct job *job, const struct zip *z,
+                                    const struct zip_member *m)
 {
     if (strcmp(m->name, METADATA) == 0)
         return json_facts(job, z, m, "");
     if (strcmp(m->name, CONFIG) == 0)
         return json_facts(job, z, m, CONFIG ":");
-    if (ends_in(m->name, m->name_len, ".weights.h5") &&
+    if (keras_ends_in(m->name, m->name_len, ".weights.h5") &&
         !memchr(m->name, '/', m->name_len))
         return add_weights(job, z, m);
-    if (ends_in(m->name, m->name_len, ".npz"))
+    if (keras_ends_in(m->name, m->name_len, ".npz"))
         job_issue(job, ISSUE_ERROR, NULL, m->header, "unsupported",
                   "weights as pickled objects (%.100s) are not read", m->name);
     return OK;
@@ -150,7 +150,7 @@ static enum status keras_index(struct job *job)
         return error_code(job->err, "bad-keras");
     }
     for (uint64_t i = 0; i < z.count; i++)
-        if (add_member(job, &z, &z.members[i]) != OK)
+        if (keras_add_member(job, &z, &z.members[i]) != OK)
             return job->err->status;
     return OK;
 }

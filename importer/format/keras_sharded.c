@@ -44,7 +44,7 @@ struct keras_set {
     const char *stray;
 };
 
-static bool is_plain(const char *name)
+static bool keras_sharded_is_plain(const char *name)
 {
     return *name && !strpbrk(name, "/\\") && strcmp(name, ".") != 0 &&
            strcmp(name, "..") != 0;
@@ -195,7 +195,7 @@ static enum status index_keras_shard(struct keras_set *s, size_t i)
     struct source *source = NULL;
     uint32_t file;
     s->shard = s->shards[i];
-    if (!is_plain(s->shard)) {
+    if (!keras_sharded_is_plain(s->shard)) {
         error_set(&err, ERR_CORRUPT, s->job->path, NO_OFFSET,
                   "not the name of a file beside the index");
         error_code(&err, "bad-shard-name");

@@ -31,17 +31,17 @@ struct names {
     const char *unknown; /* the first dtype that nobody knows; NULL: none */
 };
 
-static bool no_memory(struct names *n)
+static bool names_no_memory(struct names *n)
 {
     return json_fail(&n->json, ERR_MEMORY, NULL, "no memory for a name");
 }
 
-static bool bad(struct names *n, const char *message)
+static bool names_bad(struct names *n, const char *message)
 {
     return json_fail(&n->json, ERR_CORRUPT, "bad-names", "%s", message);
 }
 
-static bool emit(struct names *n, struct tensor_claim *t)
+static bool names_emit(struct names *n, struct tensor_claim *t)
 {
     t->storage = STORAGE_NONE;
     if (job_tensor(n->job, t) == OK)
@@ -81,49 +81,49 @@ static bool is_dtype(struct names *n, struct bytes text)
 static bool set_dtype(struct names *n, struct bytes text, struct tensor_claim *t)
 {
     if (!text.len || memchr(text.at, '\0', text.len))
-        return bad(n, "this is no name of a dtype");
+        return names_bad(n, "this is no name of a dtype");
     t->dtype_unknown = false;
     t->dtype = dtype_named(n, text);
-    return t->dtype || no_memory(n);
+    return t->dtype || names_no_memory(n);
 }
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-static bool read_shape(struct names *n, struct tensor_claim *t)
+static bool names_read_shape(struct names *n, struct tensor_claim *t)
 {
     uint64_t shape[TENSOR_RANK_MAX];
     enum json_type type = json_next(&n->json);
     if (type == JSON_NULL)
         return true;
     if (type != JSON_ARRAY)
-        return type != JSON_FAIL && bad(n, "a shape is a list of numbers, or null");
+        return type != JSON_FAIL && names_bad(n, "a shape is a list of numbers, or null");
     while ((type = json_next(&n->json)) != JSON_ARRAY_END) {
         if (type == JSON_FAIL)
             return false;
         if (t->rank == TENSOR_RANK_MAX || !json_u64(&n->json, &shape[t->rank]))
-            return bad(n, "a shape is a list of at most 254 whole numbers");
+            return names_bad(n, "a shape is a list of at most 254 whole numbers");
         t->rank++;
     }
     uint64_t *kept = arena_array(n->job->arena, t->rank ? t->rank : 1, sizeof(*kept));
     if (!kept)
-        return no_memory(n);
+        return names_no_memory(n);
     memcpy(kept, shape, t->rank * sizeof(*shape));
     t->shape = kept;
     t->shape_unknown = false;
     return true;
 }
 
-static bool read_dtype(struct names *n, struct tensor_claim *t)
+static bool names_read_dtype(struct names *n, struct tensor_claim *t)
 {
     enum json_type type = json_next(&n->json);
     if (type == JSON_NULL)
         return true;
     if (type != JSON_STRING)
-        return type != JSON_FAIL && bad(n, "a dtype is a text, or null");
+        return type != JSON_FAIL && names_bad(n, "a dtype is a text, or null");
     return set_dtype(n, n->json.text, t);
 }
 
-static bool read_entry(struct names *n)
+static bool names_read_entry(struct names *n)
 {
     enum json_type type;
     bool has_dtype = false, has_shape = false;
@@ -137,24 +137,24 @@ static bool read_entry(struct names *n)
     while ((type = json_next(&n->json)) == JSON_KEY) {
         bool dtype = json_is(&n->json, "dtype"), shape = json_is(&n->json, "shape");
         if (!dtype && !shape)
-            return bad(n, "a tensor has a dtype and a shape, and nothing else");
+            return names_bad(n, "a tensor has a dtype and a shape, and nothing else");
         if ((dtype && has_dtype) || (shape && has_shape))
-            return bad(n, "a key occurs twice in a tensor");
+            return names_bad(n, "a key occurs twice in a tensor");
         has_dtype |= dtype;
         has_shape |= shape;
-        if (!(dtype ? read_dtype(n, &t) : read_shape(n, &t)))
+        if (!(dtype ? names_read_dtype(n, &t) : names_read_shape(n, &t)))
             return false;
     }
-    return type == JSON_OBJECT_END && emit(n, &t);
+    return type == JSON_OBJECT_END && names_emit(n, &t);
 }
 
-static bool read_tensors(struct names *n)
+static bool names_read_tensors(struct names *n)
 {
     enum json_type type;
     if (!json_want(&n->json, JSON_OBJECT, "an object of tensors"))
         return false;
     while ((type = json_next(&n->json)) == JSON_KEY)
-        if (!read_entry(n))
+        if (!names_read_entry(n))
             return false;
     return type == JSON_OBJECT_END;
 }
@@ -163,7 +163,7 @@ static bool read_tensors(struct names *n)
 
 /* "float32[2,3]", "float32", "?", "?[2]". Brackets that are no shape belong to the dtype:
  * "datetime64[s]". */
-static bool read_leaf(struct names *n)
+static bool names_read_leaf(struct names *n)
 {
     uint64_t *shape;
     struct bytes text = n->json.text;
@@ -173,7 +173,7 @@ static bool read_leaf(struct names *n)
                              .shape_unknown = true};
     char *leaf = arena_copy(n->job->arena, text.at, text.len);
     if (!leaf)
-        return no_memory(n);
+        return names_no_memory(n);
     char *bracket = strrchr(leaf, '[');
     if (bracket && shape_parse(bracket, n->job->arena, &shape, &t.rank)) {
         t.shape = shape;
@@ -182,8 +182,9 @@ static bool read_leaf(struct names *n)
     }
     bool unknown = text.len == 1 && text.at[0] == '?';
     if (!unknown && memchr(text.at, '[', text.len) && !is_dtype(n, text))
-        return bad(n, "a leaf is \"dtype[shape]\" with a shape like [2,3], or \"?\"");
-    return (unknown || set_dtype(n, text, &t)) && emit(n, &t);
+        return names_bad(n,
+                         "a leaf is \"dtype[shape]\" with a shape like [2,3], or \"?\"");
+    return (unknown || set_dtype(n, text, &t)) && names_emit(n, &t);
 }
 
 static bool node(struct names *n, const char *kind)
@@ -226,7 +227,7 @@ static bool close_level(struct names *n)
     return !l->empty || node(n, l->array ? "list" : "dict");
 }
 
-static bool read_value(struct names *n, enum json_type type)
+static bool names_read_value(struct names *n, enum json_type type)
 {
     if (!count_item(n))
         return false;
@@ -236,15 +237,15 @@ static bool read_value(struct names *n, enum json_type type)
         n->levels[n->depth++] = (struct level){n->path.len, 0, type == JSON_ARRAY, true};
         return true;
     case JSON_STRING:
-        return read_leaf(n);
+        return names_read_leaf(n);
     case JSON_NULL:
         return node(n, "null");
     default:
-        return bad(n, "a leaf is \"dtype[shape]\", \"?\", null, {} or []");
+        return names_bad(n, "a leaf is \"dtype[shape]\", \"?\", null, {} or []");
     }
 }
 
-static bool read_tree(struct names *n)
+static bool names_read_tree(struct names *n)
 {
     bool ok = text_adds(&n->path, "");
     do {
@@ -256,14 +257,14 @@ static bool read_tree(struct names *n)
         else if (type == JSON_OBJECT_END || type == JSON_ARRAY_END)
             ok = close_level(n);
         else
-            ok = read_value(n, type);
+            ok = names_read_value(n, type);
     } while (ok && n->depth);
     return ok;
 }
 
 /* --- the file --------------------------------------------------------------------------- */
 
-static bool read_file(struct names *n)
+static bool names_read_file(struct names *n)
 {
     enum json_type type;
     struct json *j = &n->json;
@@ -274,19 +275,19 @@ static bool read_file(struct names *n)
         bool ok;
         if (json_is(j, "ckptdb"))
             ok = json_want(j, JSON_STRING, "\"names\"") &&
-                 (json_is(j, "names") || bad(n, "\"ckptdb\" is not \"names\""));
+                 (json_is(j, "names") || names_bad(n, "\"ckptdb\" is not \"names\""));
         else if (json_is(j, "tensors") && !tensors)
-            ok = tensors = read_tensors(n);
+            ok = tensors = names_read_tensors(n);
         else if (json_is(j, "tree") && !tree)
-            ok = tree = read_tree(n);
+            ok = tree = names_read_tree(n);
         else
-            ok = bad(n, "keys are \"ckptdb\", \"tensors\" and \"tree\", each once");
+            ok = names_bad(n, "keys are \"ckptdb\", \"tensors\" and \"tree\", each once");
         if (!ok)
             return false;
     }
     if (type != JSON_OBJECT_END || !json_want(j, JSON_END, "the end"))
         return false;
-    return tensors || tree || bad(n, "neither \"tensors\" nor \"tree\"");
+    return tensors || tree || names_bad(n, "neither \"tensors\" nor \"tree\"");
 }
 
 /* Its own mark, wherever the object begins with it or not. */
@@ -314,7 +315,7 @@ static enum status names_index(struct job *job)
         return job->err->status;
     struct bytes text = {bytes, (size_t)s->size};
     json_init(&n.json, cursor_over(text, 0), job->arena, s->name, job->err);
-    if (!read_file(&n) && job->err->status == ERR_CORRUPT)
+    if (!names_read_file(&n) && job->err->status == ERR_CORRUPT)
         error_code(job->err, "bad-names");
     else if (job->err->status == OK && n.unknown)
         job_issue(job, ISSUE_WARNING, s->name, NO_OFFSET, "unknown-dtype",

@@ -22,7 +22,7 @@ static int npy_probe(const struct probe *p)
     return magic ? 8 * NPY_MAGIC_BYTES : 0;
 }
 
-static enum status read_head(struct job *job, struct npy_head *head)
+static enum status npy_read_head(struct job *job, struct npy_head *head)
 {
     const struct source *s = job->source;
     uint8_t start[NPY_FIXED_BYTES];
@@ -59,7 +59,7 @@ static enum status check_size(struct job *job, const struct npy_head *head)
 static enum status npy_index(struct job *job)
 {
     struct npy_head head = {0};
-    if (read_head(job, &head) != OK || check_size(job, &head) != OK)
+    if (npy_read_head(job, &head) != OK || check_size(job, &head) != OK)
         return job->err->status;
 
     const char *slash = strrchr(job->path, '/');

@@ -25,7 +25,7 @@
 #define SUFFIX_BYTES    4
 #define CODEC_MAX       (ZIP_CODEC_BYTES + 96) /* bytes of a chain of at most four steps */
 
-static bool ends_in(const void *text, size_t len, const char *suffix)
+static bool npz_ends_in(const void *text, size_t len, const char *suffix)
 {
     size_t n = strlen(suffix);
     return len >= n && memcmp((const char *)text + len - n, suffix, n) == 0;
@@ -35,7 +35,7 @@ static bool ends_in(const void *text, size_t len, const char *suffix)
  * first member is no array, goes by its own name. */
 static int npz_probe(const struct probe *p)
 {
-    bool named = ends_in(p->name, strlen(p->name), ".npz");
+    bool named = npz_ends_in(p->name, strlen(p->name), ".npz");
     if (p->head.len < 22)
         return 0;
     if (memcmp(p->head.at, EMPTY_ZIP_MAGIC, 4) == 0)
@@ -43,15 +43,15 @@ static int npz_probe(const struct probe *p)
     if (p->head.len < 30 || memcmp(p->head.at, LOCAL_MAGIC, 4) != 0)
         return 0;
     size_t len = load_u16le(p->head.at + 26);
-    if (len <= p->head.len - 30 && ends_in(p->head.at + 30, len, SUFFIX))
+    if (len <= p->head.len - 30 && npz_ends_in(p->head.at + 30, len, SUFFIX))
         return 64;
     return named ? 32 : 0;
 }
 
 /* The header of a member, its array's size checked against the member's. */
-static enum status read_head(struct job *job, const struct zip *z,
-                             const struct zip_member *m, struct npy_head *head,
-                             struct error *err)
+static enum status npz_read_head(struct job *job, const struct zip *z,
+                                 const struct zip_member *m, struct npy_head *head,
+                                 struct error *err)
 {
     uint8_t start[NPY_FIXED_BYTES];
     const char *where = job->source->name;
@@ -98,8 +98,8 @@ static const char *codec_of(struct job *job, const struct zip_member *m,
     return kept;
 }
 
-static enum status add_tensor(struct job *job, const struct zip_member *m,
-                              const struct zip_run *run, const struct npy_head *head)
+static enum status npz_add_tensor(struct job *job, const struct zip_member *m,
+                                  const struct zip_run *run, const struct npy_head *head)
 {
     bool whole = m->size == head->size + head->nbytes; /* what the checksum covers */
     struct tensor_claim t = {
@@ -128,19 +128,19 @@ static enum status add_tensor(struct job *job, const struct zip_member *m,
     return job->err->status == OK ? job_tensor(job, &t) : job->err->status;
 }
 
-static enum status add_member(struct job *job, const struct zip *z,
-                              const struct zip_member *m)
+static enum status npz_add_member(struct job *job, const struct zip *z,
+                                  const struct zip_member *m)
 {
     struct error err = {.offset = NO_OFFSET};
     struct npy_head head = {0};
     struct zip_run run;
-    if (!ends_in(m->name, m->name_len, SUFFIX)) {
-        if (!ends_in(m->name, m->name_len, "/"))
+    if (!npz_ends_in(m->name, m->name_len, SUFFIX)) {
+        if (!npz_ends_in(m->name, m->name_len, "/"))
             job_issue(job, ISSUE_WARNING, NULL, m->header, "not-an-array",
                       "member \"%.200s\" is not a NumPy array: left out", m->name);
         return OK;
     }
-    if (zip_run(z, m, &run, &err) != OK || read_head(job, z, m, &head, &err) != OK) {
+    if (zip_run(z, m, &run, &err) != OK || npz_read_head(job, z, m, &head, &err) != OK) {
         if (err.status == ERR_MEMORY || err.status == ERR_IO) {
             *job->err = err;
             return err.status;
@@ -155,7 +155,7 @@ static enum status add_member(struct job *job, const struct zip *z,
         job_issue(job, ISSUE_WARNING, NULL, m->data, "trailing-bytes",
                   "%llu bytes after the array in member \"%.200s\" are not part of it",
                   (unsigned long long)(m->size - end), m->name);
-    return add_tensor(job, m, &run, &head);
+    return npz_add_tensor(job, m, &run, &head);
 }
 
 static enum status npz_index(struct job *job)
@@ -166,7 +166,7 @@ static enum status npz_index(struct job *job)
     job_trailing(job, NULL, job->source->size - z.trailing, z.trailing, "the archive");
     job_sum_kind(job, "crc32");
     for (uint64_t i = 0; i < z.count; i++)
-        if (add_member(job, &z, &z.members[i]) != OK)
+        if (npz_add_member(job, &z, &z.members[i]) != OK)
             return job->err->status;
     return OK;
 }

@@ -36,7 +36,7 @@ static bool text_is(struct bytes text, const char *word)
 }
 
 /* A key and a value of external_data. */
-static void read_entry(struct onnx *o, struct place *p)
+static void onnx_external_read_entry(struct onnx *o, struct place *p)
 {
     struct bytes key, value;
     onnx_pair(o, &key, &value);
@@ -57,7 +57,7 @@ static bool read_place(struct onnx *o, struct message_range tensor, struct place
         if (f.number != 13 || f.wire != WIRE_BYTES)
             continue;
         const struct message_range all = onnx_enter(o, onnx_contents(&f));
-        read_entry(o, p);
+        onnx_external_read_entry(o, p);
         onnx_leave(o, all);
     }
     onnx_leave(o, outer);

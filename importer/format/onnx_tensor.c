@@ -67,7 +67,7 @@ struct tensor {
     struct list lists[17]; /* by field number: 4, 5, 6, 7, 9, 10, 11, 13 */
 };
 
-static const char *shown(struct bytes name, char room[208])
+static const char *onnx_tensor_shown(struct bytes name, char room[208])
 {
     snprintf(room, 208, "%.*s", (int)(name.len < 200 ? name.len : 200),
              (const char *)name.at);
@@ -121,7 +121,7 @@ static struct list only(const struct message_field *f)
     return l;
 }
 
-static bool read_tensor(struct onnx *o, struct message_range range, struct tensor *t)
+static bool onnx_read_tensor(struct onnx *o, struct message_range range, struct tensor *t)
 {
     struct message_field f;
     uint64_t number;
@@ -195,7 +195,7 @@ static bool place_inside(struct onnx *o, const struct tensor *t,
     if ((!typed->fields && !strings) || !list_fits(h, typed, nbytes)) {
         job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "size-mismatch",
                   "tensor \"%s\": its data is not as long as its shape and dtype need",
-                  shown(t->name, room));
+                  onnx_tensor_shown(t->name, room));
         return false;
     }
     const bool direct = typed->fields == 1 && typed->wire == WIRE_BYTES && !strings;
@@ -210,7 +210,7 @@ static bool place_inside(struct onnx *o, const struct tensor *t,
 /* --- emitting ------------------------------------------------------------------------------- */
 
 /* A name that another graph has is told apart by a number: graphs have their own names. */
-static bool name_of(struct onnx *o, struct bytes *name)
+static bool onnx_tensor_name_of(struct onnx *o, struct bytes *name)
 {
     struct job *job = o->job;
     struct text apart = {0};
@@ -235,8 +235,8 @@ static bool name_of(struct onnx *o, struct bytes *name)
 }
 
 /* The type, elements and bytes of a tensor; false after an issue. */
-static bool measure(struct onnx *o, const struct tensor *t, const char *name,
-                    const struct holder **holder, uint64_t *nbytes)
+static bool onnx_tensor_measure(struct onnx *o, const struct tensor *t, const char *name,
+                                const struct holder **holder, uint64_t *nbytes)
 {
     static const struct holder unknown = {NULL, 0, 0};
     struct dtype dtype;
@@ -274,14 +274,14 @@ static void emit_unknown(struct onnx *o, const struct tensor *t, const char *nam
         job_tensor(o->job, claim);
 }
 
-static void emit(struct onnx *o, struct tensor *t)
+static void onnx_tensor_emit(struct onnx *o, struct tensor *t)
 {
     const struct holder *holder;
     uint64_t nbytes;
     char room[208], codec[CODEC_BYTES] = "";
-    const char *name = shown(t->name, room);
+    const char *name = onnx_tensor_shown(t->name, room);
     struct tensor_claim claim = {.shape = t->shape, .rank = t->rank};
-    if (!measure(o, t, name, &holder, &nbytes))
+    if (!onnx_tensor_measure(o, t, name, &holder, &nbytes))
         return;
     if (t->segmented) {
         job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "unsupported",
@@ -298,7 +298,7 @@ static void emit(struct onnx *o, struct tensor *t)
     if (!(t->external ? onnx_external(o, t->range, name, &claim, nbytes)
                       : place_inside(o, t, &claim, holder, nbytes, codec)))
         return;
-    if (!name_of(o, &t->name))
+    if (!onnx_tensor_name_of(o, &t->name))
         return;
     claim.name = (const char *)t->name.at;
     claim.name_len = t->name.len;
@@ -308,11 +308,11 @@ static void emit(struct onnx *o, struct tensor *t)
 void onnx_tensor(struct onnx *o, struct message_range range, struct bytes name)
 {
     struct tensor t;
-    if (!read_tensor(o, range, &t))
+    if (!onnx_read_tensor(o, range, &t))
         return;
     if (name.at)
         t.name = name;
-    emit(o, &t);
+    onnx_tensor_emit(o, &t);
 }
 
 /* --- sparse tensors ------------------------------------------------------------------------- */
@@ -334,7 +334,8 @@ static bool read_sparse(struct onnx *o, struct message_range range, struct spars
         if (f.number == 3)
             read_dims(o, &s->dense, &f);
         else if (f.wire == WIRE_BYTES && (f.number == 1 || f.number == 2) && ++s->parts)
-            read_tensor(o, onnx_contents(&f), f.number == 1 ? &s->values : &s->indices);
+            onnx_read_tensor(o, onnx_contents(&f),
+                             f.number == 1 ? &s->values : &s->indices);
     }
     onnx_leave(o, outer);
     return o->job->err->status == OK;
@@ -430,8 +431,8 @@ void onnx_sparse(struct onnx *o, struct message_range range, struct bytes name)
         if (!h || !sparse_chain(s, h, &chain))
             job_issue(o->job, ISSUE_WARNING, NULL, range.at, "unsupported",
                       "the sparse tensor \"%s\" is of a kind that is not read",
-                      shown(name, room));
-        else if (name_of(o, &name))
+                      onnx_tensor_shown(name, room));
+        else if (onnx_tensor_name_of(o, &name))
             job_tensor(o->job, &(struct tensor_claim){.name = (const char *)name.at,
                                                       .name_len = name.len,
                                                       .dtype = h->dtype,

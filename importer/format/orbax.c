@@ -93,7 +93,7 @@ static int orbax_probe(const struct probe_dir *p)
 /* --- the tree ----------------------------------------------------------------------- */
 
 /* Nothing is stored for a tensor. */
-static enum status emit_lost(struct orbax_item *o, const char *name, size_t len)
+static enum status orbax_emit_lost(struct orbax_item *o, const char *name, size_t len)
 {
     if (o->missing++ == 0)
         o->first_missing = arena_copy(o->job->arena, name, len);
@@ -107,7 +107,7 @@ enum status orbax_item_emit(struct orbax_item *o, const char *key, size_t key_le
                             const char *name, size_t len)
 {
     uint64_t position = orbax_store_find(&o->store, key, key_len);
-    return position == ORBAX_NONE ? emit_lost(o, name, len)
+    return position == ORBAX_NONE ? orbax_emit_lost(o, name, len)
                                   : orbax_store_emit(&o->store, position, name, len);
 }
 
@@ -119,7 +119,7 @@ static enum status emit_absent(struct orbax_item *o, struct orbax_leaf *leaf)
     if (!o->marked && orbax_tree_mark_inner(o->job, &o->tree) != OK)
         return o->job->err->status;
     o->marked = true;
-    return leaf->inner ? OK : emit_lost(o, leaf->name, leaf->len);
+    return leaf->inner ? OK : orbax_emit_lost(o, leaf->name, leaf->len);
 }
 
 static enum status emit_leaf(struct orbax_item *o, struct orbax_leaf *leaf)
@@ -153,7 +153,7 @@ static enum status emit_rest(struct orbax_item *o)
     return o->job->err->status;
 }
 
-static void report(struct orbax_item *o)
+static void orbax_report(struct orbax_item *o)
 {
     bool none = !orbax_store_count(&o->store);
     if (o->missing && !o->store.broken)
@@ -208,7 +208,7 @@ static enum status index_item(struct orbax_item *o)
     for (uint64_t i = 0; i < o->tree.count && o->job->err->status == OK; i++)
         emit_leaf(o, &o->tree.leaves[i]);
     if (o->job->err->status == OK && emit_rest(o) == OK) {
-        report(o);
+        orbax_report(o);
         report_no_tree(o);
         orbax_padding_read(o);
     }

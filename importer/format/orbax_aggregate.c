@@ -44,7 +44,7 @@ static bool is_placeholder(struct aggregate *a, const struct flax_leaf *leaf)
     return false;
 }
 
-static enum status note(struct aggregate *a, const struct flax_leaf *leaf)
+static enum status orbax_aggregate_note(struct aggregate *a, const struct flax_leaf *leaf)
 {
     struct job *job = a->sink.job;
     const char *kept;
@@ -55,10 +55,10 @@ static enum status note(struct aggregate *a, const struct flax_leaf *leaf)
     return OK;
 }
 
-static enum status see_leaf(void *context, const struct flax_leaf *leaf)
+static enum status orbax_aggregate_see_leaf(void *context, const struct flax_leaf *leaf)
 {
     struct aggregate *a = context;
-    if (note(a, leaf) != OK)
+    if (orbax_aggregate_note(a, leaf) != OK)
         return a->sink.job->err->status;
     if (!is_placeholder(a, leaf))
         return a->sink.job->err->status == OK ? flax_leaf_emit(&a->sink, leaf)
@@ -79,7 +79,7 @@ enum status orbax_aggregate_read(struct orbax_item *item, const char *directory)
 {
     struct aggregate a = {
         .sink.job = item->job, .item = item, .key.limit = LIMIT_NAME_BYTES};
-    const struct flax_visitor visitor = {.leaf = see_leaf, .context = &a};
+    const struct flax_visitor visitor = {.leaf = orbax_aggregate_see_leaf, .context = &a};
     struct job *job = item->job;
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;

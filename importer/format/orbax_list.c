@@ -92,8 +92,9 @@ static struct listed_file *file_slot(struct listing *l, uint32_t number)
 
 /* Open a file of the database and record it, if that was not done. *out is NULL when it
  * is not there, or only a pointer to it; *err then says so. */
-static enum status open_file(struct listing *l, uint32_t number, const char *name,
-                             struct source **out, struct error *err)
+static enum status orbax_list_open_file(struct listing *l, uint32_t number,
+                                        const char *name, struct source **out,
+                                        struct error *err)
 {
     struct file_identity identity;
     struct source *s = NULL;
@@ -126,7 +127,7 @@ static enum status value_file(struct listing *l, uint32_t number, uint32_t *file
     if (!f)
         return error_memory_at(l->job->err, l->directory);
     if (!f->known) {
-        if (open_file(l, number, ocdbt_file(l->db, number), &s, &err) != OK)
+        if (orbax_list_open_file(l, number, ocdbt_file(l->db, number), &s, &err) != OK)
             return l->job->err->status;
         source_close(s);
         f = file_slot(l, number);
@@ -143,7 +144,7 @@ static enum status open_for_database(void *context, uint32_t number, const char 
                                      struct source **out, struct error *err)
 {
     struct listing *l = context;
-    if (open_file(l, number, path, out, err) != OK)
+    if (orbax_list_open_file(l, number, path, out, err) != OK)
         return error_memory_at(err, path);
     l->files[number].said |= !*out; /* the reader reports it */
     return err->status;
@@ -159,7 +160,7 @@ struct names {
     size_t space;
 };
 
-static bool add_name(void *context, const struct directory_entry *e)
+static bool orbax_list_add_name(void *context, const struct directory_entry *e)
 {
     struct names *n = context;
     if (strncmp(e->name, n->prefix, strlen(n->prefix)) != 0)
@@ -179,7 +180,7 @@ static const char **names_in(struct arena *arena, const char *directory,
 {
     struct names n = {.arena = arena, .prefix = prefix};
     struct error ignored = {.offset = NO_OFFSET};
-    directory_list(directory, 0, NULL, add_name, &n, &ignored);
+    directory_list(directory, 0, NULL, orbax_list_add_name, &n, &ignored);
     names_sort(n.at, n.count);
     *count = n.count;
     return n.at;
@@ -226,8 +227,9 @@ static void report_array(struct listing *l, struct bytes key, struct error *err)
 
 /* Parse metadata unless the same was parsed before. *out NULL: it is wrong (an issue), or
  * a group's. */
-static enum status parse(struct listing *l, struct bytes text, int version,
-                         struct bytes key, struct zarr_array **out, bool *group)
+static enum status orbax_list_parse(struct listing *l, struct bytes text, int version,
+                                    struct bytes key, struct zarr_array **out,
+                                    bool *group)
 {
     bool added;
     const char *kept;
@@ -260,9 +262,10 @@ static enum status parse(struct listing *l, struct bytes text, int version,
 }
 
 /* The metadata of the array at hand; *out NULL: it cannot be had, which was said. */
-static enum status read_metadata(struct listing *l, const struct ocdbt_entry *e,
-                                 int version, struct bytes key, struct zarr_array **out,
-                                 bool *group)
+static enum status orbax_list_read_metadata(struct listing *l,
+                                            const struct ocdbt_entry *e, int version,
+                                            struct bytes key, struct zarr_array **out,
+                                            bool *group)
 {
     struct error err = {.offset = NO_OFFSET};
     struct bytes text = e->value;
@@ -276,7 +279,7 @@ static enum status read_metadata(struct listing *l, const struct ocdbt_entry *e,
         report_array(l, key, &err);
         return err.status == ERR_MEMORY ? error_memory_at(l->job->err, l->directory) : OK;
     }
-    return parse(l, text, version, key, out, group);
+    return orbax_list_parse(l, text, version, key, out, group);
 }
 
 static enum status add_array(struct listing *l, struct bytes key,
@@ -350,7 +353,7 @@ static enum status take_entry(struct listing *l, const struct ocdbt_entry *e)
         return add_loose(l, e);
     if (version < 0)
         return OK;
-    if (read_metadata(l, e, version, key, &array, &group) != OK)
+    if (orbax_list_read_metadata(l, e, version, key, &array, &group) != OK)
         return l->job->err->status;
     return group ? OK : add_array(l, key, array);
 }
@@ -382,7 +385,7 @@ static bool take_database(struct listing *l, const char *directory, struct error
 /* --- values to their arrays --------------------------------------------------------- */
 
 /* Try the parts of a key from its end: what is before them may be an array. */
-static void place(struct listing *l, struct loose *x)
+static void orbax_list_place(struct listing *l, struct loose *x)
 {
     size_t begin = x->len + 1;
     for (unsigned parts = 0; parts < PARTS_MAX && begin > 0; parts++) {
@@ -399,7 +402,7 @@ static void place(struct listing *l, struct loose *x)
     }
 }
 
-static int by_index(const void *a, const void *b)
+static int orbax_list_by_index(const void *a, const void *b)
 {
     const struct grid_value *x = a, *y = b;
     if (x->index != y->index)
@@ -414,7 +417,7 @@ static void drop_repeated(struct orbax_array *a)
 {
     uint64_t kept = 0;
     if (a->count)
-        qsort(a->values, a->count, sizeof(*a->values), by_index);
+        qsort(a->values, a->count, sizeof(*a->values), orbax_list_by_index);
     for (uint64_t i = 0; i < a->count; i++)
         if (!kept || a->values[kept - 1].index != a->values[i].index)
             a->values[kept++] = a->values[i];
@@ -456,7 +459,7 @@ static enum status place_values(struct listing *l)
     const struct loose *first = NULL;
     uint64_t strangers = 0;
     for (uint64_t i = 0; i < l->loose_count; i++) {
-        place(l, &l->loose[i]);
+        orbax_list_place(l, &l->loose[i]);
         strangers += l->loose[i].array == ORBAX_NONE;
         if (!first && l->loose[i].array == ORBAX_NONE)
             first = &l->loose[i];

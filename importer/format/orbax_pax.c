@@ -69,7 +69,7 @@ static bool state_shape(struct padding *p, const uint64_t *shape, unsigned rank,
 }
 
 /* Is an array stored in another shape than its true one? */
-static bool compare(struct padding *p, const uint64_t *shape, unsigned rank)
+static bool orbax_pax_compare(struct padding *p, const uint64_t *shape, unsigned rank)
 {
     const struct orbax_store *store = &p->item->store;
     const char *key = text_str(&p->key);
@@ -87,7 +87,7 @@ static bool compare(struct padding *p, const uint64_t *shape, unsigned rank)
 }
 
 /* The true shape of the array that the innermost object stands for. */
-static bool read_shape(struct padding *p)
+static bool orbax_pax_read_shape(struct padding *p)
 {
     uint64_t shape[TENSOR_RANK_MAX] = {0};
     unsigned rank = 0;
@@ -99,7 +99,7 @@ static bool read_shape(struct padding *p)
             return json_fail(&p->json, ERR_CORRUPT, NULL, "this is no shape");
     if (type != JSON_ARRAY_END)
         return json_fail(&p->json, ERR_CORRUPT, NULL, "a shape is a list of numbers");
-    return compare(p, shape, rank);
+    return orbax_pax_compare(p, shape, rank);
 }
 
 static bool read_next(struct padding *p, enum json_type type)
@@ -107,7 +107,7 @@ static bool read_next(struct padding *p, enum json_type type)
     switch (type) {
     case JSON_KEY:
         if (json_is(&p->json, "unpadded_shape"))
-            return read_shape(p);
+            return orbax_pax_read_shape(p);
         return set_key(p, p->json.text.at, p->json.text.len);
     case JSON_OBJECT:
     case JSON_ARRAY:
@@ -125,7 +125,7 @@ static bool read_next(struct padding *p, enum json_type type)
 }
 
 /* The tree, whose first token is still to be read. */
-static bool read_tree(struct padding *p)
+static bool orbax_pax_read_tree(struct padding *p)
 {
     if (!json_want(&p->json, JSON_OBJECT, "a tree of arrays"))
         return false;
@@ -136,13 +136,13 @@ static bool read_tree(struct padding *p)
     return true;
 }
 
-static bool read_file(struct padding *p)
+static bool orbax_pax_read_file(struct padding *p)
 {
     if (json_next(&p->json) != JSON_OBJECT)
         return true;
     while (json_next(&p->json) == JSON_KEY) {
         bool tree = json_is(&p->json, TREE_KEY);
-        if (tree ? !read_tree(p)
+        if (tree ? !orbax_pax_read_tree(p)
                  : json_next(&p->json) == JSON_FAIL || !json_skip(&p->json))
             return false;
     }
@@ -182,7 +182,7 @@ enum status orbax_padding_read(struct orbax_item *item)
     if (orbax_read(job, path, "config", &arena, &text, &err) == OK && text.at) {
         json_init(&p.json, cursor_over(text, 0), &arena, path, &err);
         p.json.python = true;
-        read_file(&p);
+        orbax_pax_read_file(&p);
     }
     text_release(&p.key);
     arena_release(&arena);

@@ -45,7 +45,7 @@ static bool is_object(struct json j)
 }
 
 /* The first token of the next value; JSON_NULL for empty objects, too. */
-static enum json_type look_ahead(struct json j)
+static enum json_type orbax_place_look_ahead(struct json j)
 {
     struct error ignored = {.offset = NO_OFFSET};
     j.err = &ignored;
@@ -61,7 +61,7 @@ static bool state_members(struct job *job, struct json *j, const char *prefix)
     struct text key = {.limit = LIMIT_FACT_KEY};
     bool good = json_next(j) == JSON_OBJECT;
     while (good && json_next(j) == JSON_KEY) {
-        enum json_type type = look_ahead(*j);
+        enum json_type type = orbax_place_look_ahead(*j);
         text_reset(&key);
         text_adds(&key, prefix);
         text_add(&key, j->text.at, j->text.len);
@@ -180,8 +180,8 @@ static bool step_of_name(const char *name, int64_t *step)
 }
 
 /* The directory above, and the last component; false at the root. */
-static bool split(struct arena *arena, const char *path, const char **above,
-                  const char **name)
+static bool orbax_place_split(struct arena *arena, const char *path, const char **above,
+                              const char **name)
 {
     const char *slash = strrchr(path, '/');
     if (!slash || !slash[1])
@@ -260,11 +260,12 @@ static bool look_around(struct place *p)
 {
     struct arena *arena = p->job->arena;
     const char *parent;
-    if (!split(arena, p->directory, &p->above, &p->name))
+    if (!orbax_place_split(arena, p->directory, &p->above, &p->name))
         return false;
     p->item =
         has_file(arena, p->above, STEP_FILE) && !has_file(arena, p->directory, STEP_FILE);
-    p->steps = split(arena, p->above, &p->run, &parent) && step_of_name(parent, &p->step);
+    p->steps = orbax_place_split(arena, p->above, &p->run, &parent) &&
+               step_of_name(parent, &p->step);
     return true;
 }
 

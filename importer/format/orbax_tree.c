@@ -44,12 +44,12 @@ struct reading {
     const char *empty;
 };
 
-static bool bad(struct reading *r, const char *what)
+static bool orbax_tree_bad(struct reading *r, const char *what)
 {
     return json_fail(&r->json, ERR_CORRUPT, "bad-metadata", "%s", what);
 }
 
-static bool no_memory(struct reading *r)
+static bool orbax_tree_no_memory(struct reading *r)
 {
     return json_fail(&r->json, ERR_MEMORY, NULL, "no memory for the tree");
 }
@@ -83,29 +83,32 @@ static bool read_component(struct reading *r)
         }
         type = json_next(&r->json);
         if (has_key || (type != JSON_STRING && type != JSON_NUMBER))
-            return bad(r, "a component of a path has one key, which is a text");
+            return orbax_tree_bad(r,
+                                  "a component of a path has one key, which is a text");
         has_key = true;
         if (!add_component(r))
             return false;
     }
-    return type == JSON_OBJECT_END && (has_key || bad(r, "a component without a key"));
+    return type == JSON_OBJECT_END &&
+           (has_key || orbax_tree_bad(r, "a component without a key"));
 }
 
 static bool read_path(struct reading *r)
 {
     enum json_type type;
     if (r->has_path)
-        return bad(r, "a leaf has two paths");
+        return orbax_tree_bad(r, "a leaf has two paths");
     r->has_path = true;
     if (!json_want(&r->json, JSON_ARRAY, "a list of components"))
         return false;
     while ((type = json_next(&r->json)) == JSON_OBJECT)
         if (!read_component(r))
             return false;
-    return type == JSON_ARRAY_END || (type != JSON_FAIL && bad(r, "not a component"));
+    return type == JSON_ARRAY_END ||
+           (type != JSON_FAIL && orbax_tree_bad(r, "not a component"));
 }
 
-static bool read_value(struct reading *r)
+static bool orbax_tree_read_value(struct reading *r)
 {
     enum json_type type;
     if (!json_want(&r->json, JSON_OBJECT, "an object"))
@@ -124,7 +127,7 @@ static bool read_value(struct reading *r)
     return type == JSON_OBJECT_END;
 }
 
-static bool keep_leaf(struct reading *r)
+static bool orbax_tree_keep_leaf(struct reading *r)
 {
     struct orbax_tree *t = r->tree;
     struct arena *arena = r->job->arena;
@@ -132,7 +135,7 @@ static bool keep_leaf(struct reading *r)
     const char *name = arena_copy(arena, text_str(&r->name), r->name.len);
     void *list = arena_grow(arena, t->leaves, t->count, &r->space, sizeof(*t->leaves));
     if (!list || !key || !name)
-        return no_memory(r);
+        return orbax_tree_no_memory(r);
     t->leaves = list;
     t->leaves[t->count++] = (struct orbax_leaf){
         .key = key,
@@ -145,7 +148,7 @@ static bool keep_leaf(struct reading *r)
     return true;
 }
 
-static bool read_leaf(struct reading *r)
+static bool orbax_tree_read_leaf(struct reading *r)
 {
     enum json_type type;
     text_reset(&r->key);
@@ -160,14 +163,15 @@ static bool read_leaf(struct reading *r)
         if (json_is(&r->json, "key_metadata"))
             good = read_path(r);
         else if (json_is(&r->json, "value_metadata"))
-            good = read_value(r);
+            good = orbax_tree_read_value(r);
         else
             good = json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
         if (!good)
             return false;
     }
     return type == JSON_OBJECT_END &&
-           (r->has_path ? keep_leaf(r) : bad(r, "a leaf without a path"));
+           (r->has_path ? orbax_tree_keep_leaf(r)
+                        : orbax_tree_bad(r, "a leaf without a path"));
 }
 
 /* --- the file ----------------------------------------------------------------------- */
@@ -176,11 +180,11 @@ static bool read_leaves(struct reading *r)
 {
     enum json_type type;
     if (r->tree->known)
-        return bad(r, "tree_metadata occurs twice");
+        return orbax_tree_bad(r, "tree_metadata occurs twice");
     if (!json_want(&r->json, JSON_OBJECT, "an object of leaves"))
         return false;
     while ((type = json_next(&r->json)) == JSON_KEY)
-        if (!read_leaf(r))
+        if (!orbax_tree_read_leaf(r))
             return false;
     r->tree->known = type == JSON_OBJECT_END;
     return r->tree->known;
@@ -204,7 +208,7 @@ static bool read_storing(struct reading *r)
     return r->json.type != JSON_FAIL && json_skip(&r->json);
 }
 
-static bool read_file(struct reading *r)
+static bool orbax_tree_read_file(struct reading *r)
 {
     enum json_type type;
     if (!json_want(&r->json, JSON_OBJECT, "an object"))
@@ -242,7 +246,7 @@ enum status orbax_tree_read(struct job *job, const char *directory,
     if (orbax_read(job, path, "index", &arena, &text, &err) == OK && text.at) {
         json_init(&r.json, cursor_over(text, 0), &arena, path, &err);
         r.json.python = true;
-        read_file(&r);
+        orbax_tree_read_file(&r);
     }
     text_release(&r.key);
     text_release(&r.name);

@@ -44,7 +44,7 @@ static bool find_nothing(struct torch_tree *t, const struct torch_key *key,
                       "its storage \"%.40s\" is not in the pickle", key->key);
 }
 
-static enum status emit(struct torch_tree *t, const struct tensor_claim *claim)
+static enum status pickle_emit(struct torch_tree *t, const struct tensor_claim *claim)
 {
     return job_tensor(t->job, claim);
 }
@@ -59,7 +59,7 @@ static enum status pickle_index(struct job *job)
         .source = job->source,
         .run = {.stored = job->source->size, .size = job->source->size},
         .find = find_nothing,
-        .emit = emit};
+        .emit = pickle_emit};
     pickle_run(job->source, 0, 0, job->arena, &pickle, job->err);
     torch_globals_learn(&t); /* after an error too: what it names is worth knowing */
     if (job->err->status == OK && pickle.end < job->source->size)

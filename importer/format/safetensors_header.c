@@ -61,12 +61,13 @@ struct parser {
     bool has_metadata;
 };
 
-static bool bad(struct parser *p, const char *code, const char *message)
+static bool safetensors_header_bad(struct parser *p, const char *code,
+                                   const char *message)
 {
     return json_fail(&p->json, ERR_CORRUPT, code, "%s", message);
 }
 
-static bool no_memory(struct parser *p)
+static bool safetensors_header_no_memory(struct parser *p)
 {
     return json_fail(&p->json, ERR_MEMORY, NULL, "no memory for a safetensors header");
 }
@@ -81,7 +82,8 @@ enum field {
 };
 
 /* *bits is 0 for a dtype that is only known by its name. */
-static bool read_dtype(struct parser *p, struct safetensors_tensor *t, unsigned *bits)
+static bool safetensors_header_read_dtype(struct parser *p, struct safetensors_tensor *t,
+                                          unsigned *bits)
 {
     const struct json *j = &p->json;
     if (!json_want(&p->json, JSON_STRING, "a dtype in quotes"))
@@ -94,10 +96,10 @@ static bool read_dtype(struct parser *p, struct safetensors_tensor *t, unsigned 
         }
     }
     if (j->text.len > DTYPE_LEN_MAX || memchr(j->text.at, '\0', j->text.len))
-        return bad(p, "bad-header", "this is no name of a dtype");
+        return safetensors_header_bad(p, "bad-header", "this is no name of a dtype");
     char *name = arena_alloc(p->arena, j->text.len + sizeof("unknown()"));
     if (!name)
-        return no_memory(p);
+        return safetensors_header_no_memory(p);
     memcpy(name, "unknown(", 8);
     memcpy(name + 8, j->text.at, j->text.len);
     name[8 + j->text.len] = ')';
@@ -108,14 +110,15 @@ static bool read_dtype(struct parser *p, struct safetensors_tensor *t, unsigned 
     return true;
 }
 
-static bool read_size(struct parser *p, uint64_t *value)
+static bool safetensors_header_read_size(struct parser *p, uint64_t *value)
 {
     if (json_u64(&p->json, value) && *value <= INT64_MAX)
         return true;
-    return bad(p, "bad-header", "a whole number from 0 to 2^63 - 1 expected");
+    return safetensors_header_bad(p, "bad-header",
+                                  "a whole number from 0 to 2^63 - 1 expected");
 }
 
-static bool read_shape(struct parser *p, struct safetensors_tensor *t)
+static bool safetensors_header_read_shape(struct parser *p, struct safetensors_tensor *t)
 {
     uint64_t shape[RANK_MAX];
     enum json_type type;
@@ -126,13 +129,14 @@ static bool read_shape(struct parser *p, struct safetensors_tensor *t)
         if (type == JSON_FAIL)
             return false;
         if (t->rank == RANK_MAX)
-            return bad(p, "bad-header", "a shape of more than 64 dimensions");
-        if (!read_size(p, &shape[t->rank++]))
+            return safetensors_header_bad(p, "bad-header",
+                                          "a shape of more than 64 dimensions");
+        if (!safetensors_header_read_size(p, &shape[t->rank++]))
             return false;
     }
     t->shape = arena_array(p->lists, t->rank ? t->rank : 1, sizeof(*t->shape));
     if (!t->shape)
-        return no_memory(p);
+        return safetensors_header_no_memory(p);
     memcpy(t->shape, shape, t->rank * sizeof(*shape));
     return true;
 }
@@ -142,11 +146,13 @@ static bool read_offsets(struct parser *p, struct safetensors_tensor *t)
     struct json *j = &p->json;
     if (!json_want(j, JSON_ARRAY, "data_offsets in brackets") ||
         !json_want(j, JSON_NUMBER, "the first of two offsets") ||
-        !read_size(p, &t->begin) ||
+        !safetensors_header_read_size(p, &t->begin) ||
         !json_want(j, JSON_NUMBER, "the second of two offsets") ||
-        !read_size(p, &t->end) || !json_want(j, JSON_ARRAY_END, "the end of two offsets"))
+        !safetensors_header_read_size(p, &t->end) ||
+        !json_want(j, JSON_ARRAY_END, "the end of two offsets"))
         return false;
-    return t->begin <= t->end || bad(p, "bad-header", "data that ends before it begins");
+    return t->begin <= t->end ||
+           safetensors_header_bad(p, "bad-header", "data that ends before it begins");
 }
 
 static bool check_bytes(struct parser *p, const struct safetensors_tensor *t,
@@ -154,13 +160,15 @@ static bool check_bytes(struct parser *p, const struct safetensors_tensor *t,
 {
     uint64_t elements, total;
     if (!shape_elements(t->shape, t->rank, &elements) || !mul_u64(elements, bits, &total))
-        return bad(p, "shape-overflow", "a shape of more than 2^64 bits");
+        return safetensors_header_bad(p, "shape-overflow",
+                                      "a shape of more than 2^64 bits");
     if (total % 8)
-        return bad(p, "size-mismatch", "elements that do not fill whole bytes");
+        return safetensors_header_bad(p, "size-mismatch",
+                                      "elements that do not fill whole bytes");
     if (total / 8 != t->end - t->begin)
-        return bad(p, "size-mismatch",
-                   "dtype and shape need another number of bytes than "
-                   "data_offsets give");
+        return safetensors_header_bad(p, "size-mismatch",
+                                      "dtype and shape need another number of bytes than "
+                                      "data_offsets give");
     return true;
 }
 
@@ -173,13 +181,13 @@ static bool read_field(struct parser *p, struct safetensors_tensor *t, unsigned 
                      : json_is(j, "data_offsets") ? FIELD_OFFSETS
                                                   : 0;
     if (*seen & field)
-        return bad(p, "bad-header", "a key occurs twice in a tensor");
+        return safetensors_header_bad(p, "bad-header", "a key occurs twice in a tensor");
     *seen |= field;
     switch (field) {
     case FIELD_DTYPE:
-        return read_dtype(p, t, bits);
+        return safetensors_header_read_dtype(p, t, bits);
     case FIELD_SHAPE:
-        return read_shape(p, t);
+        return safetensors_header_read_shape(p, t);
     case FIELD_OFFSETS:
         return read_offsets(p, t);
     default:
@@ -201,7 +209,8 @@ static bool read_fields(struct parser *p, struct safetensors_tensor *t, unsigned
     if (type == JSON_FAIL)
         return false;
     return seen == FIELD_ALL ||
-           bad(p, "bad-header", "a tensor without dtype, shape or data_offsets");
+           safetensors_header_bad(p, "bad-header",
+                                  "a tensor without dtype, shape or data_offsets");
 }
 
 /*
@@ -278,7 +287,7 @@ static bool read_usual(struct parser *p, struct safetensors_tensor *t, unsigned 
     return true;
 }
 
-static bool read_tensor(struct parser *p, struct bytes name)
+static bool safetensors_header_read_tensor(struct parser *p, struct bytes name)
 {
     struct safetensors_header *h = p->header;
     struct safetensors_tensor t = {.name = (const char *)name.at, .name_len = name.len};
@@ -290,7 +299,7 @@ static bool read_tensor(struct parser *p, struct bytes name)
     void *list =
         arena_grow(p->lists, h->tensors, h->count, &p->tensor_space, sizeof(*h->tensors));
     if (!list)
-        return no_memory(p);
+        return safetensors_header_no_memory(p);
     h->tensors = list;
     h->tensors[h->count++] = t;
     return true;
@@ -298,12 +307,12 @@ static bool read_tensor(struct parser *p, struct bytes name)
 
 /* --- the header ------------------------------------------------------------------------- */
 
-static bool add_name(struct parser *p, struct strmap *names)
+static bool safetensors_header_add_name(struct parser *p, struct strmap *names)
 {
     bool added;
     const struct json *j = &p->json;
     if (!strmap_add(names, (const char *)j->text.at, j->text.len, &added))
-        return no_memory(p);
+        return safetensors_header_no_memory(p);
     return added || json_fail(&p->json, ERR_CORRUPT, "duplicate-name",
                               "\"%.*s\" occurs twice in the header",
                               (int)(j->text.len < 200 ? j->text.len : 200),
@@ -315,28 +324,30 @@ static bool read_fact(struct parser *p)
     struct safetensors_header *h = p->header;
     struct bytes key = p->json.text;
     if (memchr(key.at, '\0', key.len))
-        return bad(p, "bad-header", "a key of __metadata__ holds a NUL character");
+        return safetensors_header_bad(p, "bad-header",
+                                      "a key of __metadata__ holds a NUL character");
     if (!json_want(&p->json, JSON_STRING, "a text in __metadata__"))
         return false;
     void *list =
         arena_grow(p->arena, h->facts, h->fact_count, &p->fact_space, sizeof(*h->facts));
     if (!list)
-        return no_memory(p);
+        return safetensors_header_no_memory(p);
     h->facts = list;
     h->facts[h->fact_count++] = (struct safetensors_fact){key, p->json.text};
     return true;
 }
 
-static bool read_metadata(struct parser *p)
+static bool safetensors_header_read_metadata(struct parser *p)
 {
     struct strmap keys = {0};
     enum json_type type = json_next(&p->json);
     if (type == JSON_NULL)
         return true;
-    bool ok = type == JSON_OBJECT ||
-              bad(p, "bad-header", "__metadata__ is not an object of texts");
+    bool ok =
+        type == JSON_OBJECT ||
+        safetensors_header_bad(p, "bad-header", "__metadata__ is not an object of texts");
     while (ok && (type = json_next(&p->json)) != JSON_OBJECT_END)
-        ok = type == JSON_KEY && add_name(p, &keys) && read_fact(p);
+        ok = type == JSON_KEY && safetensors_header_add_name(p, &keys) && read_fact(p);
     strmap_release(&keys);
     return ok;
 }
@@ -348,10 +359,11 @@ static bool read_header(struct parser *p)
         return false;
     while ((type = json_next(&p->json)) == JSON_KEY) {
         struct bytes name = p->json.text;
-        if (!add_name(p, &p->names))
+        if (!safetensors_header_add_name(p, &p->names))
             return false;
-        if (!(json_is(&p->json, "__metadata__") ? read_metadata(p)
-                                                : read_tensor(p, name)))
+        if (!(json_is(&p->json, "__metadata__")
+                  ? safetensors_header_read_metadata(p)
+                  : safetensors_header_read_tensor(p, name)))
             return false;
     }
     return type == JSON_OBJECT_END &&
@@ -399,7 +411,7 @@ static bool check_cover(struct parser *p)
     bool ordered = is_ordered(h); /* as writers order the header, mostly */
     const struct safetensors_tensor **order = ordered ? NULL : sorted(p);
     if (!ordered && !order)
-        return no_memory(p);
+        return safetensors_header_no_memory(p);
     for (uint64_t i = 0; i < h->count; i++) {
         const struct safetensors_tensor *t = ordered ? &h->tensors[i] : order[i];
         if (t->begin != h->data_end) {
@@ -489,7 +501,7 @@ enum status safetensors_facts(struct bytes text, const char *source, struct aren
     json_init(&p.json, cursor_over(text, LENGTH_BYTES), arena, source, err);
     if (json_want(&p.json, JSON_OBJECT, "the header's object") &&
         json_next(&p.json) == JSON_KEY && json_is(&p.json, "__metadata__") &&
-        read_metadata(&p)) {
+        safetensors_header_read_metadata(&p)) {
         size_t used = (size_t)(p.json.cursor.at - text.at);
         *rest = (struct bytes){text.at + used, text.len - used};
     }

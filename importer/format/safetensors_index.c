@@ -27,8 +27,9 @@ static enum status index_claim(struct claim *c)
 /* What a shard states of itself. Most shards say the same, and it is stated once; what differs
  * from what the index or an earlier shard says is under the shard's name, "SHARD:KEY", as a
  * neighbour's facts do. */
-static enum status state_fact(struct job *job, struct weight_map *m, const char *shard,
-                              const struct safetensors_fact *f)
+static enum status safetensors_index_state_fact(struct job *job, struct weight_map *m,
+                                                const char *shard,
+                                                const struct safetensors_fact *f)
 {
     struct bytes before;
     struct text key = {0};
@@ -60,11 +61,12 @@ static enum status emit_shard(struct job *job, struct weight_map *m, uint32_t sh
             return job->err->status;
     }
     for (uint64_t i = 0; i < h->fact_count && job->err->status == OK; i++)
-        state_fact(job, m, m->shards[shard].name, &h->facts[i]);
+        safetensors_index_state_fact(job, m, m->shards[shard].name, &h->facts[i]);
     return job->err->status;
 }
 
-static enum status index_shard(struct job *job, struct weight_map *m, uint32_t shard)
+static enum status safetensors_index_shard(struct job *job, struct weight_map *m,
+                                           uint32_t shard)
 {
     struct error err = {.offset = NO_OFFSET};
     struct safetensors_header header;
@@ -84,12 +86,12 @@ static enum status index_shard(struct job *job, struct weight_map *m, uint32_t s
     return emit_shard(job, m, shard, file, &header);
 }
 
-static enum status index_set(struct job *job)
+static enum status safetensors_index_set(struct job *job)
 {
     struct weight_map m;
     if (weight_map_read(job, SUFFIX, &m) == OK)
         for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
-            index_shard(job, &m, i);
+            safetensors_index_shard(job, &m, i);
     weight_map_finish(job, &m);
     return job->err->status;
 }
@@ -104,5 +106,5 @@ const struct format format_safetensors_index = {
     .probe = index_probe,
     .loaded_first = index_shadow,
     .claim = index_claim,
-    .index = index_set,
+    .index = safetensors_index_set,
 };

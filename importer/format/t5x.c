@@ -32,7 +32,7 @@
 
 /* --- recognising ------------------------------------------------------------------------ */
 
-static bool holds(struct bytes head, const char *word)
+static bool t5x_holds(struct bytes head, const char *word)
 {
     return probe_holds(&(struct probe){.head = head}, word);
 }
@@ -53,12 +53,12 @@ static bool has_version(struct bytes head, uint64_t size)
 
 static int weigh(struct bytes head, uint64_t size)
 {
-    bool spec = holds(head, "\xA6"
-                            "driver") &&
-                holds(head, "\xA7"
-                            "kvstore") &&
-                holds(head, "\xA8"
-                            "metadata");
+    bool spec = t5x_holds(head, "\xA6"
+                                "driver") &&
+                t5x_holds(head, "\xA7"
+                                "kvstore") &&
+                t5x_holds(head, "\xA8"
+                                "metadata");
     bool wanted = spec || has_version(head, size);
     return wanted && flax_evidence(head, size) ? 80 : 0;
 }
@@ -293,7 +293,7 @@ static enum status see_map(void *context, const struct flax_leaf *leaf, bool *ta
     return t->sink.job->err->status;
 }
 
-static enum status see_leaf(void *context, const struct flax_leaf *leaf)
+static enum status t5x_see_leaf(void *context, const struct flax_leaf *leaf)
 {
     struct t5x *t = context;
     struct flax_leaf named = renamed(leaf);
@@ -320,7 +320,8 @@ static enum status open_tree(struct job *job, struct t5x *t)
 static enum status t5x_index(struct job *job)
 {
     struct t5x t = {.sink.job = job};
-    const struct flax_visitor visitor = {.leaf = see_leaf, .map = see_map, .context = &t};
+    const struct flax_visitor visitor = {
+        .leaf = t5x_see_leaf, .map = see_map, .context = &t};
     if (open_tree(job, &t) == OK)
         flax_walk(job, t.sink.source, &visitor);
     strmap_release(&t.folders);

@@ -146,7 +146,7 @@ static const struct member {
 #define MEMBERS (sizeof(members) / sizeof(members[0]))
 
 /* The members that are there; `seen` gets a bit for each that need not be added. */
-static bool read_metadata(struct msgpack *m, struct text *out, unsigned *seen)
+static bool t5x_spec_read_metadata(struct msgpack *m, struct text *out, unsigned *seen)
 {
     struct msgpack_item map, key;
     if (!msgpack_next(m, &map) || map.type != MSGPACK_MAP)
@@ -188,7 +188,7 @@ struct reading {
     bool has_metadata;
 };
 
-static bool read_word(struct msgpack *m, char *out)
+static bool t5x_spec_read_word(struct msgpack *m, char *out)
 {
     struct msgpack_item item;
     memset(out, 0, T5X_WORD_MAX + 1);
@@ -276,16 +276,16 @@ static bool read_context(struct reading *r)
     return msgpack_next(r->m, &item) && msgpack_skip(r->m, &item);
 }
 
-static bool read_entry(struct reading *r)
+static bool t5x_spec_read_entry(struct reading *r)
 {
     struct msgpack_item key;
     struct t5x_spec *s = r->spec;
     if (!msgpack_next(r->m, &key) || !msgpack_is_text(&key))
         return false;
     if (msgpack_is(r->m, &key, "driver"))
-        return read_word(r->m, s->driver);
+        return t5x_spec_read_word(r->m, s->driver);
     if (msgpack_is(r->m, &key, "dtype"))
-        return read_word(r->m, s->dtype);
+        return t5x_spec_read_word(r->m, s->dtype);
     if (msgpack_is(r->m, &key, "path"))
         return read_path(r->m, &s->path);
     if (msgpack_is(r->m, &key, "kvstore"))
@@ -301,7 +301,7 @@ static bool read_entry(struct reading *r)
     text_reset(&s->metadata);
     r->seen = 0;
     r->has_metadata = true;
-    return read_metadata(r->m, &s->metadata, &r->seen);
+    return t5x_spec_read_metadata(r->m, &s->metadata, &r->seen);
 }
 
 bool t5x_spec_read(struct msgpack *m, const struct msgpack_item *map, struct t5x_spec *s)
@@ -309,7 +309,7 @@ bool t5x_spec_read(struct msgpack *m, const struct msgpack_item *map, struct t5x
     *s = (struct t5x_spec){.path.limit = T5X_PATH_MAX, .metadata.limit = T5X_PATH_MAX};
     struct reading r = {.m = m, .spec = s};
     for (uint64_t i = 0; i < map->count; i++)
-        if (!read_entry(&r))
+        if (!t5x_spec_read_entry(&r))
             return false;
     if (strcmp(s->driver, "cast") == 0 && s->has_base)
         return true;

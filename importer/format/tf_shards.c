@@ -129,7 +129,8 @@ static const char *find_lookalike(struct tf_shards *s, const char *missing)
     return found;
 }
 
-static void report_missing(struct tf_shards *s, const char *path, const struct error *why)
+static void tf_shards_report_missing(struct tf_shards *s, const char *path,
+                                     const struct error *why)
 {
     char hint[256] = "";
     const bool absent = why->status == ERR_MISSING && !why->code;
@@ -176,7 +177,7 @@ enum status tf_shards_file(struct tf_shards *s, uint32_t shard, uint32_t *file)
     if (!path || job_file(s->job, path, "data", &found, &why) == ERR_MEMORY)
         job_no_memory(s->job);
     else if (why.status != OK)
-        report_missing(s, path, &why);
+        tf_shards_report_missing(s, path, &why);
     one->file = found + 1;
     *file = found;
     text_release(&text);

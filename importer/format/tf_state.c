@@ -15,7 +15,7 @@
 
 #define TRAIN_DS "train_ds"
 
-static bool begins(struct bytes head, const char *text)
+static bool tf_state_begins(struct bytes head, const char *text)
 {
     size_t len = strlen(text);
     return head.len >= len && memcmp(head.at, text, len) == 0;
@@ -34,7 +34,7 @@ static int tf_state_probe(const struct probe *p)
     static const char *const texts[] = {"model_checkpoint_path:",
                                         "all_model_checkpoint_paths:"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        if (begins(p->head, texts[i]))
+        if (tf_state_begins(p->head, texts[i]))
             return 8 * (int)strlen(texts[i]);
     return is_data_index(p->name) ? 8 * (int)strlen(TRAIN_DS "--of-.index") : 0;
 }

@@ -175,7 +175,7 @@ static bool same_shape(const struct tf_run *a, const struct tf_run *b)
 }
 
 /* A tensor that a shard lists; it may have slices in others too. */
-static enum status add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
+static enum status tf_v1_add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
 {
     struct bytes name = {m->name.data, m->name.len};
     struct tensor t = {.run.dtype = tf_dtype_plain(m->type), .listed = m->n_slice};
@@ -234,7 +234,7 @@ static enum status take_meta_field(struct v1 *v, const struct source *in,
     if (f->number == META_TENSOR) {
         const Tf__SavedSliceMeta *m =
             unpack(v, &tf__saved_slice_meta__descriptor, in, f, err);
-        status = m ? add_tensor(v, m)
+        status = m ? tf_v1_add_tensor(v, m)
                    : error_set(err, ERR_CORRUPT, in->name, NO_OFFSET,
                                "the list of tensors is damaged");
     } else if (f->number == META_VERSIONS) {
@@ -407,8 +407,8 @@ static struct arrangement arrangement_of(const struct tensor *t)
     return a;
 }
 
-static const char *chain_of(struct v1 *v, const struct tensor *t,
-                            const struct arrangement *a)
+static const char *tf_v1_chain_of(struct v1 *v, const struct tensor *t,
+                                  const struct arrangement *a)
 {
     char steps[TF_V1_STEPS] = "", chain[TF_V1_STEPS + 16];
     if (!(a->packed && a->plain))
@@ -453,11 +453,12 @@ static struct fault check_pieces(const struct tensor *t)
     return (struct fault){0};
 }
 
-static enum status place(struct v1 *v, const struct tensor *t, struct tensor_claim *claim)
+static enum status tf_v1_place(struct v1 *v, const struct tensor *t,
+                               struct tensor_claim *claim)
 {
     struct arrangement a = arrangement_of(t);
     struct extent *list = arena_array(v->job->arena, t->count, sizeof(*list));
-    claim->codec = chain_of(v, t, &a);
+    claim->codec = tf_v1_chain_of(v, t, &a);
     if (!list || !claim->codec)
         return job_no_memory(v->job);
     for (size_t i = 0; i < t->count; i++) {
@@ -479,7 +480,7 @@ static enum status place(struct v1 *v, const struct tensor *t, struct tensor_cla
     return OK;
 }
 
-static enum status emit(struct v1 *v, const struct tensor *t)
+static enum status tf_v1_emit(struct v1 *v, const struct tensor *t)
 {
     struct tensor_claim claim = {
         .name = (const char *)t->name.at,
@@ -495,7 +496,7 @@ static enum status emit(struct v1 *v, const struct tensor *t)
     if (fault.code)
         job_issue(v->job, ISSUE_ERROR, NULL, NO_OFFSET, fault.code,
                   "tensor \"%.*s\" %s: listed without data", SHOWN(t->name), fault.what);
-    else if (place(v, t, &claim) != OK)
+    else if (tf_v1_place(v, t, &claim) != OK)
         return v->job->err->status;
     return job_tensor(v->job, &claim);
 }
@@ -618,7 +619,7 @@ static enum status add_graph(struct v1 *v)
 static enum status emit_all(struct v1 *v)
 {
     for (size_t i = 0; i < v->count; i++)
-        if (emit(v, &v->tensors[i]) != OK)
+        if (tf_v1_emit(v, &v->tensors[i]) != OK)
             return v->job->err->status;
     if (v->orphans)
         job_issue(v->job, ISSUE_WARNING, NULL, NO_OFFSET, "orphan-slices",

@@ -13,7 +13,7 @@
 
 #define LOCAL_MAGIC "PK\3\4"
 
-static bool ends_in(const char *name, const char *suffix)
+static bool torch_ends_in(const char *name, const char *suffix)
 {
     size_t len = strlen(name), n = strlen(suffix);
     return len >= n && strcmp(name + len - n, suffix) == 0;
@@ -57,7 +57,7 @@ static bool is_archive(const struct probe *p)
 /* Shards of a distributed checkpoint are several archives in a row: not files of torch.save. */
 static int torch_probe(const struct probe *p)
 {
-    if (ends_in(p->name, ".distcp"))
+    if (torch_ends_in(p->name, ".distcp"))
         return 0;
     if (is_archive(p) || torch_program_magic(p->head))
         return 64;
@@ -65,8 +65,8 @@ static int torch_probe(const struct probe *p)
         return 96;
     if (torch_tar_magic(p->head))
         return 64;
-    bool named =
-        ends_in(p->name, ".pt") || ends_in(p->name, ".pth") || ends_in(p->name, ".pt2");
+    bool named = torch_ends_in(p->name, ".pt") || torch_ends_in(p->name, ".pth") ||
+                 torch_ends_in(p->name, ".pt2");
     return named && p->head.len >= 4 && memcmp(p->head.at, LOCAL_MAGIC, 4) == 0 ? 8 : 0;
 }
 

@@ -41,8 +41,8 @@ static bool part_of(struct torch_tree *t, const struct torch_run *run, uint64_t 
 }
 
 /* Append a step to a run that it makes `size` bytes of. */
-static bool add_step(struct torch_tree *t, struct torch_run *run, const char *step,
-                     uint64_t size, struct error *err)
+static bool torch_embedded_add_step(struct torch_tree *t, struct torch_run *run,
+                                    const char *step, uint64_t size, struct error *err)
 {
     char chain[CHAIN_BYTES];
     int n = snprintf(chain, sizeof(chain), "%s%s%s:%llu", run->codec ? run->codec : "",
@@ -118,7 +118,8 @@ static bool text_run(struct torch_tree *t, const struct pickle_node *n, bool enc
         return inline_run(t, bytes, out, err);
     if (!part_of(t, &t->run, offset, n->count, out, err))
         return false;
-    return bytes.len == n->count || add_step(t, out, "latin1", bytes.len, err);
+    return bytes.len == n->count ||
+           torch_embedded_add_step(t, out, "latin1", bytes.len, err);
 }
 
 bool torch_bytes_run(struct torch_tree *t, pickle_ref ref, struct torch_run *out,
@@ -154,8 +155,8 @@ bool torch_bytes_source(struct torch_tree *t, pickle_ref ref, struct source **ou
 }
 
 /* The one storage of a legacy file in a byte string. */
-static bool load(struct torch_tree *t, pickle_ref bytes, struct torch_embedded *out,
-                 struct error *err)
+static bool torch_embedded_load(struct torch_tree *t, pickle_ref bytes,
+                                struct torch_embedded *out, struct error *err)
 {
     struct source *source = NULL;
     struct torch_run all = {0};
@@ -201,7 +202,7 @@ bool torch_embedded(struct torch_tree *t, pickle_ref call, struct torch_key *key
         *new = (struct torch_embedded){.run = {.lost = true}};
         pickle_ref bytes =
             pickle_item(t->pickle, pickle_at(t->pickle, call)->call->args, 0);
-        if (!load(t, bytes, new, err)) {
+        if (!torch_embedded_load(t, bytes, new, err)) {
             new->run.lost = true;
             return false;
         }

@@ -49,7 +49,7 @@ struct listing {
 };
 
 /* {"as_int": N}, {"as_expr": …} or N: the value whose first token comes next. */
-static bool read_size(struct listing *l, uint64_t *value)
+static bool torch_export_read_size(struct listing *l, uint64_t *value)
 {
     struct json *j = &l->json;
     enum json_type type = json_next(j);
@@ -71,7 +71,7 @@ static bool read_size(struct listing *l, uint64_t *value)
            (found || json_fail(j, ERR_CORRUPT, NULL, "a size that is not a number"));
 }
 
-static bool read_sizes(struct listing *l, uint64_t *out, unsigned *count)
+static bool torch_export_read_sizes(struct listing *l, uint64_t *out, unsigned *count)
 {
     struct json *j = &l->json;
     *count = 0;
@@ -84,15 +84,15 @@ static bool read_sizes(struct listing *l, uint64_t *out, unsigned *count)
             return json_next(j) == JSON_ARRAY_END;
         if (*count == TENSOR_RANK_MAX)
             return json_fail(j, ERR_LIMIT, NULL, "too many dimensions");
-        if (!read_size(l, &out[(*count)++]))
+        if (!torch_export_read_size(l, &out[(*count)++]))
             return false;
     }
 }
 
-static bool read_dtype(struct listing *l)
+static bool torch_export_read_dtype(struct listing *l)
 {
     uint64_t number = 0;
-    if (!read_size(l, &number))
+    if (!torch_export_read_size(l, &number))
         return false;
     l->tensor.dtype = number < sizeof(scalar_types) / sizeof(scalar_types[0])
                           ? scalar_types[number]
@@ -105,7 +105,7 @@ static bool read_strides(struct listing *l)
     struct torch_tensor *x = &l->tensor;
     uint64_t strides[TENSOR_RANK_MAX] = {0};
     unsigned count;
-    if (!read_sizes(l, strides, &count))
+    if (!torch_export_read_sizes(l, strides, &count))
         return false;
     for (unsigned d = 0; d < count; d++)
         x->strides[d] = strides[d] <= INT64_MAX ? (int64_t)strides[d] : INT64_MAX;
@@ -122,17 +122,17 @@ static bool read_meta(struct listing *l)
         return false;
     while ((type = json_next(j)) == JSON_KEY) {
         if (json_is(j, "dtype")) {
-            if (!read_dtype(l))
+            if (!torch_export_read_dtype(l))
                 return false;
         } else if (json_is(j, "sizes")) {
-            if (!read_sizes(l, x->shape, &x->rank))
+            if (!torch_export_read_sizes(l, x->shape, &x->rank))
                 return false;
             l->sized = true;
         } else if (json_is(j, "strides")) {
             if (!read_strides(l))
                 return false;
         } else if (json_is(j, "storage_offset")) {
-            if (!read_size(l, &x->offset))
+            if (!torch_export_read_size(l, &x->offset))
                 return false;
         } else if (json_next(j) == JSON_FAIL || !json_skip(j)) {
             return false;
@@ -141,7 +141,7 @@ static bool read_meta(struct listing *l)
     return type == JSON_OBJECT_END;
 }
 
-static bool read_entry(struct listing *l)
+static bool torch_export_read_entry(struct listing *l)
 {
     struct json *j = &l->json;
     enum json_type type;
@@ -170,7 +170,7 @@ static bool read_entry(struct listing *l)
     return type == JSON_OBJECT_END;
 }
 
-static bool place(struct listing *l, struct error *err)
+static bool torch_export_place(struct listing *l, struct error *err)
 {
     char name[256];
     struct torch_tensor *x = &l->tensor;
@@ -210,7 +210,7 @@ static bool emit_entry(struct listing *l)
         return torch_no_memory(t, t->job->err);
     if (!added) /* constants repeat names of weights */
         return true;
-    place(l, &err);
+    torch_export_place(l, &err);
     torch_emit(t, kept, l->name.len, x, &err);
     return t->job->err->status == OK;
 }
@@ -231,7 +231,7 @@ static bool read_config(struct listing *l)
             return false;
         while ((type = json_next(j)) == JSON_KEY) {
             l->name = j->text;
-            if (!read_entry(l) || !emit_entry(l))
+            if (!torch_export_read_entry(l) || !emit_entry(l))
                 return false;
         }
         if (type != JSON_OBJECT_END)

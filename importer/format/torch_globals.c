@@ -89,7 +89,7 @@ static bool in_module(const struct pickle_global *g, const char *module)
     return g->module_len == strlen(module) && memcmp(g->name, module, g->module_len) == 0;
 }
 
-static bool begins(const struct pickle_global *g, const char *prefix)
+static bool torch_globals_begins(const struct pickle_global *g, const char *prefix)
 {
     return strncmp(g->name, prefix, strlen(prefix)) == 0;
 }
@@ -116,9 +116,9 @@ static enum torch_meaning meaning_of(const struct pickle_global *g)
     for (size_t i = 0; i < COUNT(known); i++)
         if (strcmp(known[i].name, g->name) == 0)
             return known[i].meaning;
-    if (begins(g, "torch.nn.modules.") && name[0] >= 'A' && name[0] <= 'Z')
+    if (torch_globals_begins(g, "torch.nn.modules.") && name[0] >= 'A' && name[0] <= 'Z')
         return TORCH_MODULE;
-    return begins(g, "__torch__.") ? TORCH_SCRIPT : TORCH_UNKNOWN;
+    return torch_globals_begins(g, "__torch__.") ? TORCH_SCRIPT : TORCH_UNKNOWN;
 }
 
 enum torch_meaning torch_meaning_of(const struct pickle *p, pickle_ref ref)

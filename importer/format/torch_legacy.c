@@ -20,8 +20,8 @@ bool torch_legacy_magic(struct bytes head)
            memcmp(head.at + at, magic, sizeof(magic)) == 0;
 }
 
-static enum status refuse(struct torch_tree *t, struct error *err, uint64_t offset,
-                          const char *what)
+static enum status torch_legacy_refuse(struct torch_tree *t, struct error *err,
+                                       uint64_t offset, const char *what)
 {
     error_set(err, ERR_CORRUPT, t->path ? t->path : t->job->path, offset, "%s", what);
     return error_code(err, "bad-torch");
@@ -47,9 +47,9 @@ static enum status read_preamble(struct torch_tree *t, uint64_t *at, struct erro
                         : i == 1 ? torch_number(&p, p.root, &version) && version == 1001
                                  : true;
             if (!fits)
-                refuse(t, err, begin,
-                       i ? "not the protocol version 1001 of torch.save"
-                         : "not the magic number of torch.save");
+                torch_legacy_refuse(t, err, begin,
+                                    i ? "not the protocol version 1001 of torch.save"
+                                      : "not the magic number of torch.save");
         }
         pickle_release(&p);
         if (err->status != OK)
@@ -85,22 +85,23 @@ static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l,
             l->storages[*at] = (struct torch_legacy_storage){
                 key.key, key.len, key.dtype, dtype.block_bytes, NO_OFFSET, 0};
         } else if (l->storages[*at].dtype != key.dtype) {
-            return refuse(t, err, t->run.offset,
-                          "a storage has elements of two kinds: where the next one "
-                          "begins cannot be known");
+            return torch_legacy_refuse(
+                t, err, t->run.offset,
+                "a storage has elements of two kinds: where the next one "
+                "begins cannot be known");
         }
     }
     return OK;
 }
 
 /* Where each storage of the list lies. What cannot be understood ends it. */
-static void locate(struct torch_tree *t, struct torch_legacy *l,
-                   const struct pickle *keys)
+static void torch_legacy_locate(struct torch_tree *t, struct torch_legacy *l,
+                                const struct pickle *keys)
 {
     const struct pickle_node *list = pickle_at(keys, keys->root);
     uint64_t at = l->end;
     if (list->kind != PICKLE_LIST) {
-        refuse(t, &l->broken, at, "no list of storages follows the object");
+        torch_legacy_refuse(t, &l->broken, at, "no list of storages follows the object");
         return;
     }
     for (uint32_t i = 0; i < list->count; i++) {
@@ -111,14 +112,14 @@ static void locate(struct torch_tree *t, struct torch_legacy *l,
             key->kind == PICKLE_TEXT ? strmap_get(&l->keys, key->text, key->count) : NULL;
         struct torch_legacy_storage *s = known ? &l->storages[*known] : NULL;
         if (!s || s->offset != NO_OFFSET) {
-            refuse(t, &l->broken, at,
-                   s ? "a storage occurs twice in the list of storages"
-                     : "the list of storages names one that nothing uses");
+            torch_legacy_refuse(t, &l->broken, at,
+                                s ? "a storage occurs twice in the list of storages"
+                                  : "the list of storages names one that nothing uses");
             return;
         }
         if (t->source->size < at || t->source->size - at < sizeof(head) ||
             source_read(t->source, at, head, sizeof(head), &l->broken) != OK) {
-            refuse(t, &l->broken, at, "the file ends before its storages");
+            torch_legacy_refuse(t, &l->broken, at, "the file ends before its storages");
             error_code(&l->broken, "truncated");
             return;
         }
@@ -127,7 +128,7 @@ static void locate(struct torch_tree *t, struct torch_legacy *l,
         if (s->count > INT64_MAX || !mul_u64(s->count, s->bytes, &bytes) ||
             !add_u64(s->offset, bytes, &at)) {
             s->offset = NO_OFFSET;
-            refuse(t, &l->broken, at, "a storage of an impossible size");
+            torch_legacy_refuse(t, &l->broken, at, "a storage of an impossible size");
             return;
         }
         l->end = at;
@@ -170,7 +171,7 @@ enum status torch_legacy_read(struct torch_tree *t, uint64_t offset,
     if (err->status != OK || learn_storages(t, out, err) != OK)
         return err->status;
     if (next_pickle(t, &out->end, &keys, &out->broken) == OK)
-        locate(t, out, &keys);
+        torch_legacy_locate(t, out, &keys);
     pickle_release(&keys);
     return OK;
 }

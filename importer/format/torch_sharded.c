@@ -38,7 +38,8 @@ static enum status emit_wanted(struct torch_tree *t, const struct tensor_claim *
     return job_tensor(t->job, claim);
 }
 
-static enum status index_shard(struct job *job, struct weight_map *m, uint32_t number)
+static enum status torch_sharded_index_shard(struct job *job, struct weight_map *m,
+                                             uint32_t number)
 {
     struct error err = {.offset = NO_OFFSET};
     struct shard shard = {m, number};
@@ -57,13 +58,13 @@ static enum status index_shard(struct job *job, struct weight_map *m, uint32_t n
     return job->err->status;
 }
 
-static enum status index_set(struct job *job)
+static enum status torch_sharded_index_set(struct job *job)
 {
     struct weight_map m;
     job_sum_kind(job, "crc32");
     if (weight_map_read(job, SUFFIX, &m) == OK)
         for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
-            index_shard(job, &m, i);
+            torch_sharded_index_shard(job, &m, i);
     weight_map_finish(job, &m);
     return job->err->status;
 }
@@ -77,5 +78,5 @@ const struct format format_torch_sharded = {
     .beside = {"config.json", "generation_config.json"},
     .probe = sharded_probe,
     .claim = sharded_claim,
-    .index = index_set,
+    .index = torch_sharded_index_set,
 };

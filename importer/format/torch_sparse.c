@@ -60,8 +60,8 @@ static bool read_layout(const struct pickle *p, pickle_ref ref, struct parts *ou
     return false;
 }
 
-static bool read_part(struct torch_tree *t, pickle_ref ref, struct torch_tensor *out,
-                      struct error *err)
+static bool torch_sparse_read_part(struct torch_tree *t, pickle_ref ref,
+                                   struct torch_tensor *out, struct error *err)
 {
     if (!torch_is_tensor(t->pickle, ref) ||
         torch_callee(t->pickle, ref) == TORCH_REBUILD_SPARSE)
@@ -99,8 +99,8 @@ static bool reach(struct torch_tree *t, const struct torch_tensor *x, bool in_or
     return true;
 }
 
-static bool place_of(struct torch_tree *t, const struct torch_tensor *x, bool in_order,
-                     struct place *out, struct error *err)
+static bool torch_sparse_place_of(struct torch_tree *t, const struct torch_tensor *x,
+                                  bool in_order, struct place *out, struct error *err)
 {
     struct dtype dtype;
     uint64_t elements = 0, last;
@@ -274,7 +274,8 @@ static bool put_run(struct torch_tree *t, struct parts *s, struct torch_tensor *
             continue;
         if (s->part[i].run.file != s->part[VALUES].run.file)
             return unsupported(t, err, "whose parts are in different files");
-        if (!place_of(t, &s->part[i], !is_coo(s) || i == VALUES, &place[i], err))
+        if (!torch_sparse_place_of(t, &s->part[i], !is_coo(s) || i == VALUES, &place[i],
+                                   err))
             return false;
         first = place[i].begin < first ? place[i].begin : first;
         last = place[i].end > last ? place[i].end : last;
@@ -302,12 +303,14 @@ bool torch_sparse_read(struct torch_tree *t, pickle_ref args, struct torch_tenso
     const bool coo = is_coo(s);
     if (!torch_numbers(p, pickle_item(p, data, coo ? 2 : 3), x->shape, &x->rank))
         return torch_fail(t, err, "bad-tensor", "its shape is not a list of sizes");
-    if (!read_part(t, pickle_item(p, data, coo ? 1 : 2), &s->part[VALUES], err))
+    if (!torch_sparse_read_part(t, pickle_item(p, data, coo ? 1 : 2), &s->part[VALUES],
+                                err))
         return false;
     x->dtype = s->part[VALUES].dtype;
     x->known = x->sparse = true;
-    if (!read_part(t, pickle_item(p, data, 0), &s->part[INDEX], err) ||
-        (!coo && !read_part(t, pickle_item(p, data, 1), &s->part[OTHER], err)))
+    if (!torch_sparse_read_part(t, pickle_item(p, data, 0), &s->part[INDEX], err) ||
+        (!coo &&
+         !torch_sparse_read_part(t, pickle_item(p, data, 1), &s->part[OTHER], err)))
         return false;
     return (coo ? check_coo(t, s, x, err) : check_compressed(t, s, x, err)) &&
            put_run(t, s, x, err);

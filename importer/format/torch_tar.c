@@ -69,7 +69,7 @@ bool torch_tar_magic(struct bytes head)
            member_of(head.at) >= 0;
 }
 
-static bool fail(struct tar *tar, uint64_t at, const char *what)
+static bool torch_tar_fail(struct tar *tar, uint64_t at, const char *what)
 {
     error_set(tar->err, ERR_CORRUPT, tar->source->name, at, "bad tar: %s", what);
     error_code(tar->err, "bad-torch");
@@ -77,7 +77,7 @@ static bool fail(struct tar *tar, uint64_t at, const char *what)
 }
 
 /* Octal digits; base 256 and anything else is no size that torch wrote. */
-static bool read_size(const uint8_t *header, uint64_t *size)
+static bool torch_tar_read_size(const uint8_t *header, uint64_t *size)
 {
     *size = 0;
     for (int i = 124; i < 136 && header[i] && header[i] != ' '; i++) {
@@ -99,12 +99,12 @@ static bool read_directory(struct tar *tar)
             return false;
         if (!header[0])
             break;
-        if (!read_size(header, &size) || size > tar->source->size - at - BLOCK)
-            return fail(tar, at, "a member ends past the end of the file");
+        if (!torch_tar_read_size(header, &size) || size > tar->source->size - at - BLOCK)
+            return torch_tar_fail(tar, at, "a member ends past the end of the file");
         int which = member_of(header);
         if (which > 0) {
             if (members[which]->size)
-                return fail(tar, at, "a member occurs twice");
+                return torch_tar_fail(tar, at, "a member occurs twice");
             *members[which] = (struct member){at + BLOCK, size};
         }
         at += BLOCK + (size + BLOCK - 1) / BLOCK * BLOCK;
@@ -112,7 +112,7 @@ static bool read_directory(struct tar *tar)
             break;
     }
     return (tar->pickle_in.size && tar->storages_in.size) ||
-           fail(tar, 0, "no members \"pickle\" and \"storages\"");
+           torch_tar_fail(tar, 0, "no members \"pickle\" and \"storages\"");
 }
 
 /* A key as text: it is a number, or a text. */
@@ -146,9 +146,9 @@ static bool next_count(struct tar *tar, const struct source *s, uint64_t base,
                        uint64_t *at, uint64_t *count)
 {
     struct pickle p;
-    bool ok =
-        next_pickle(tar, s, base, at, &p) &&
-        (torch_number(&p, p.root, count) || fail(tar, base, "a count is no number"));
+    bool ok = next_pickle(tar, s, base, at, &p) &&
+              (torch_number(&p, p.root, count) ||
+               torch_tar_fail(tar, base, "a count is no number"));
     pickle_release(&p);
     return ok;
 }
@@ -166,7 +166,7 @@ static bool add_storage(struct tar *tar, const char *key, const struct tar_stora
     if (!at || !list)
         return torch_no_memory(tar->t, tar->err);
     if (!added)
-        return fail(tar, tar->storages_in.at, "a storage occurs twice");
+        return torch_tar_fail(tar, tar->storages_in.at, "a storage occurs twice");
     tar->storages = list;
     *at = tar->storage_count;
     tar->storages[tar->storage_count++] = *new;
@@ -181,10 +181,11 @@ static bool read_storage(struct tar *tar, const struct source *s, uint64_t *at)
     char key[64];
     uint8_t head[8];
     uint64_t bytes;
-    bool ok = next_pickle(tar, s, tar->storages_in.at, at, &p) &&
-              ((key_text(&p, pickle_item(&p, p.root, 0), key, sizeof(key)) &&
-                torch_meaning_of(&p, pickle_item(&p, p.root, 2)) == TORCH_STORAGE) ||
-               fail(tar, tar->storages_in.at, "a storage without key and class"));
+    bool ok =
+        next_pickle(tar, s, tar->storages_in.at, at, &p) &&
+        ((key_text(&p, pickle_item(&p, p.root, 0), key, sizeof(key)) &&
+          torch_meaning_of(&p, pickle_item(&p, p.root, 2)) == TORCH_STORAGE) ||
+         torch_tar_fail(tar, tar->storages_in.at, "a storage without key and class"));
     if (ok)
         new.dtype = torch_dtype_of(&p, pickle_item(&p, p.root, 2));
     pickle_release(&p);
@@ -195,7 +196,7 @@ static bool read_storage(struct tar *tar, const struct source *s, uint64_t *at)
     new.count = load_u64le(head);
     *at += sizeof(head);
     if (!mul_u64(new.count, dtype.block_bytes, &bytes) || bytes > s->size - *at)
-        return fail(tar, tar->storages_in.at + *at, "a storage is cut short");
+        return torch_tar_fail(tar, tar->storages_in.at + *at, "a storage is cut short");
     new.run.offset = tar->storages_in.at + *at;
     new.run.stored = new.run.size = bytes;
     *at += bytes;
@@ -220,7 +221,8 @@ static bool read_views(struct tar *tar, const struct source *s, uint64_t *at)
         if (!found || !torch_number(&p, pickle_item(&p, view, 2), &offset) ||
             !torch_number(&p, pickle_item(&p, view, 3), &count) ||
             !add_u64(offset, count, &end) || end > tar->storages[*found].count) {
-            ok = fail(tar, tar->storages_in.at, "a view of a storage reaches past it");
+            ok = torch_tar_fail(tar, tar->storages_in.at,
+                                "a view of a storage reaches past it");
             break;
         }
         struct tar_storage new = tar->storages[*found];
@@ -252,15 +254,16 @@ static bool read_storages(struct tar *tar)
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-static bool read_numbers(struct tar *tar, const struct source *s, uint64_t *at,
-                         struct tar_tensor *x)
+static bool torch_tar_read_numbers(struct tar *tar, const struct source *s, uint64_t *at,
+                                   struct tar_tensor *x)
 {
     uint8_t head[8], raw[(2 * TORCH_RANK + 1) * 8];
     if (source_read(s, *at, head, sizeof(head), tar->err) != OK)
         return false;
     x->rank = load_u32le(head);
     if (x->rank > TORCH_RANK)
-        return fail(tar, tar->tensors_in.at + *at, "a tensor of more than 64 dimensions");
+        return torch_tar_fail(tar, tar->tensors_in.at + *at,
+                              "a tensor of more than 64 dimensions");
     size_t len = (2 * (size_t)x->rank + 1) * 8;
     *at += sizeof(head);
     if (source_read(s, *at, raw, len, tar->err) != OK)
@@ -274,14 +277,15 @@ static bool read_numbers(struct tar *tar, const struct source *s, uint64_t *at,
         x->shape[d] = load_u64le(raw + 8 * (size_t)d);
         uint64_t stride = load_u64le(raw + 8 * ((size_t)x->rank + d));
         if (x->shape[d] > INT64_MAX || stride > INT64_MAX)
-            return fail(tar, tar->tensors_in.at + *at, "a negative size or stride");
+            return torch_tar_fail(tar, tar->tensors_in.at + *at,
+                                  "a negative size or stride");
         x->strides[d] = (int64_t)stride;
     }
     x->offset = load_u64le(raw + len - 8);
     return true;
 }
 
-static bool read_tensor(struct tar *tar, const struct source *s, uint64_t *at)
+static bool torch_tar_read_tensor(struct tar *tar, const struct source *s, uint64_t *at)
 {
     struct pickle p;
     struct tar_tensor new = {0};
@@ -291,14 +295,14 @@ static bool read_tensor(struct tar *tar, const struct source *s, uint64_t *at)
     bool ok = next_pickle(tar, s, tar->tensors_in.at, at, &p) &&
               ((key_text(&p, pickle_item(&p, p.root, 0), key, sizeof(key)) &&
                 key_text(&p, pickle_item(&p, p.root, 1), storage, sizeof(storage))) ||
-               fail(tar, tar->tensors_in.at, "a tensor without its keys"));
+               torch_tar_fail(tar, tar->tensors_in.at, "a tensor without its keys"));
     pickle_release(&p);
-    if (!ok || !read_numbers(tar, s, at, &new))
+    if (!ok || !torch_tar_read_numbers(tar, s, at, &new))
         return false;
     const uint64_t *in = strmap_get(&tar->storage_keys, storage, strlen(storage));
     if (!in)
-        return fail(tar, tar->tensors_in.at + *at,
-                    "a tensor of a storage that is not there");
+        return torch_tar_fail(tar, tar->tensors_in.at + *at,
+                              "a tensor of a storage that is not there");
     new.storage = *in;
     uint64_t *to =
         strmap_keep(&tar->tensor_keys, tar->t->arena, key, strlen(key), &kept, &added);
@@ -312,7 +316,7 @@ static bool read_tensor(struct tar *tar, const struct source *s, uint64_t *at)
     return true;
 }
 
-static bool read_tensors(struct tar *tar)
+static bool torch_tar_read_tensors(struct tar *tar)
 {
     struct source *s = NULL;
     uint64_t at = 0, count = 0;
@@ -323,7 +327,7 @@ static bool read_tensors(struct tar *tar)
         return false;
     bool ok = next_count(tar, s, tar->tensors_in.at, &at, &count);
     for (uint64_t i = 0; ok && i < count; i++)
-        ok = read_tensor(tar, s, &at);
+        ok = torch_tar_read_tensor(tar, s, &at);
     source_close(s);
     return ok;
 }
@@ -390,7 +394,7 @@ enum status torch_tar_state(struct torch_tree *t, const struct source *s,
     struct tar tar = {.t = t, .source = s, .err = err};
     struct pickle pickle = {0};
     struct source *member = NULL;
-    if (read_directory(&tar) && read_storages(&tar) && read_tensors(&tar) &&
+    if (read_directory(&tar) && read_storages(&tar) && torch_tar_read_tensors(&tar) &&
         source_open_view(s, tar.pickle_in.at, tar.pickle_in.size, &member, err) == OK) {
         t->pickle = &pickle;
         t->source = member;

@@ -127,8 +127,8 @@ static bool read_storage(struct torch_tree *t, pickle_ref ref, struct torch_key 
 }
 
 /* After dtype and shape are known: where the bytes are, which may fail. */
-static bool place(struct torch_tree *t, const struct torch_key *key,
-                  struct torch_tensor *out, struct error *err)
+static bool torch_tensor_place(struct torch_tree *t, const struct torch_key *key,
+                               struct torch_tensor *out, struct error *err)
 {
     uint64_t bound = key->bytes;
     if (out->meta)
@@ -196,7 +196,7 @@ static bool read_rebuild(struct torch_tree *t, pickle_ref args, bool v3,
     /* torch turns round what the class of a storage tells, not bytes without one */
     out->swap = t->big_endian && key.dtype ? dtype_swap_width(&dtype) : 1;
     out->known = true;
-    return place(t, &key, out, err);
+    return torch_tensor_place(t, &key, out, err);
 }
 
 static bool read_meta(struct torch_tree *t, pickle_ref args, struct torch_tensor *out,

@@ -79,7 +79,7 @@ struct walk {
     struct torch_tensor tensor; /* large: not one a call */
 };
 
-static bool push(struct walk *w, struct frame f)
+static bool torch_tree_push(struct walk *w, struct frame f)
 {
     struct frame *frames = list_grow(w->frames, w->depth, &w->space, sizeof(*frames));
     if (!frames)
@@ -91,7 +91,7 @@ static bool push(struct walk *w, struct frame f)
 
 /* --- first pass ------------------------------------------------------------------------- */
 
-static void leave(struct pickle *p, struct walk *w)
+static void torch_tree_leave(struct pickle *p, struct walk *w)
 {
     struct pickle_node *n = pickle_at(p, w->frames[--w->depth].node);
     if (w->depth)
@@ -99,7 +99,7 @@ static void leave(struct pickle *p, struct walk *w)
             n->flags & (HAS_TENSOR | HAS_DICT);
 }
 
-static void enter(struct pickle *p, struct walk *w, pickle_ref ref)
+static void torch_tree_enter(struct pickle *p, struct walk *w, pickle_ref ref)
 {
     struct pickle_node *n = pickle_at(p, ref);
     n->flags |= SEEN;
@@ -108,31 +108,31 @@ static void enter(struct pickle *p, struct walk *w, pickle_ref ref)
     if ((n->kind == PICKLE_DICT && n->count) ||
         (n->kind == PICKLE_CALL && (n->call->state || n->call->dict)))
         n->flags |= HAS_DICT;
-    push(w, (struct frame){.node = ref});
+    torch_tree_push(w, (struct frame){.node = ref});
 }
 
-static enum status look_ahead(struct walk *w)
+static enum status torch_tree_look_ahead(struct walk *w)
 {
     struct pickle *p = w->t->pickle;
-    enter(p, w, p->root);
+    torch_tree_enter(p, w, p->root);
     while (w->depth && w->t->job->err->status == OK) {
         struct frame *top = &w->frames[w->depth - 1];
         pickle_ref child, node = top->node;
         if (!child_of(p, node, top->next++, &child)) {
-            leave(p, w);
+            torch_tree_leave(p, w);
             continue;
         }
         if (pickle_at(p, child)->flags & SEEN)
             pickle_at(p, node)->flags |=
                 pickle_at(p, child)->flags & (HAS_TENSOR | HAS_DICT);
         else if (child)
-            enter(p, w, child);
+            torch_tree_enter(p, w, child);
     }
     w->depth = 0;
     return w->t->job->err->status;
 }
 
-static bool has(const struct pickle *p, pickle_ref ref, unsigned flags)
+static bool torch_tree_has(const struct pickle *p, pickle_ref ref, unsigned flags)
 {
     return pickle_at(p, ref)->flags & flags;
 }
@@ -201,7 +201,7 @@ static bool claim_name(struct walk *w, struct text *out)
     return true;
 }
 
-static enum status add_tensor(struct walk *w, pickle_ref ref)
+static enum status torch_tree_add_tensor(struct walk *w, pickle_ref ref)
 {
     struct torch_tree *t = w->t;
     struct error err = {.offset = NO_OFFSET};
@@ -230,10 +230,10 @@ static bool go_into(struct walk *w, pickle_ref node, enum frame_kind kind)
 {
     if (!node)
         return true;
-    return push(w, (struct frame){.node = node,
-                                  .kind = (uint8_t)kind,
-                                  .joined = w->joined,
-                                  .name_len = w->name.len});
+    return torch_tree_push(w, (struct frame){.node = node,
+                                             .kind = (uint8_t)kind,
+                                             .joined = w->joined,
+                                             .name_len = w->name.len});
 }
 
 static bool is_module(const struct pickle *p, pickle_ref ref)
@@ -304,9 +304,10 @@ static bool enter_call(struct walk *w, pickle_ref ref)
 {
     const struct pickle *p = w->t->pickle;
     const struct pickle_call *call = pickle_at(p, ref)->call;
-    bool tensors = has(p, ref, HAS_TENSOR);
+    bool tensors = torch_tree_has(p, ref, HAS_TENSOR);
     bool named = call->state && pickle_kind(p, call->state) == PICKLE_DICT;
-    pickle_ref args = tensors && has(p, call->args, HAS_TENSOR) ? call->args : 0;
+    pickle_ref args =
+        tensors && torch_tree_has(p, call->args, HAS_TENSOR) ? call->args : 0;
     pickle_ref state = 0, more = 0;
     if (torch_callee(p, ref) == TORCH_DICT)
         return enter_dict(w, call);
@@ -368,7 +369,7 @@ static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
     struct pickle *p = w->t->pickle;
     size_t depth = w->depth;
     bool ok;
-    if (has(p, ref, OPEN))
+    if (torch_tree_has(p, ref, OPEN))
         return true; /* a cycle */
     if (is_module(p, ref)) {
         if (!within_module)
@@ -393,7 +394,7 @@ static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
 }
 
 /* One value under the name that is spelt out. */
-static void visit(struct walk *w, pickle_ref ref, bool module)
+static void torch_tree_visit(struct walk *w, pickle_ref ref, bool module)
 {
     struct torch_tree *t = w->t;
     const struct pickle *p = t->pickle;
@@ -401,7 +402,7 @@ static void visit(struct walk *w, pickle_ref ref, bool module)
     if (!within_limits(w))
         return;
     if (torch_is_tensor(p, ref)) {
-        add_tensor(w, ref);
+        torch_tree_add_tensor(w, ref);
         if (!w->tensor.opaque || !is_call(p, ref))
             return;
     }
@@ -409,7 +410,7 @@ static void visit(struct walk *w, pickle_ref ref, bool module)
         enter_container(w, ref, true);
         return;
     }
-    bool inside = has(p, ref, HAS_TENSOR | (t->no_facts ? 0 : HAS_DICT));
+    bool inside = torch_tree_has(p, ref, HAS_TENSOR | (t->no_facts ? 0 : HAS_DICT));
     if (inside && n->kind == PICKLE_CALL && torch_fact_call(t, &w->name, ref))
         return;
     if (inside) {
@@ -421,8 +422,8 @@ static void visit(struct walk *w, pickle_ref ref, bool module)
     torch_fact_value(t, &w->name, ref);
 }
 
-static void spell(struct walk *w, const struct frame *f, pickle_ref key,
-                  uint32_t position)
+static void torch_tree_spell(struct walk *w, const struct frame *f, pickle_ref key,
+                             uint32_t position)
 {
     w->name.len = f->name_len;
     if (f->joined)
@@ -467,15 +468,15 @@ static bool step_buffers(struct walk *w, struct frame *f)
             pickle_is_text(p, out, pickle_at(p, key)->text))
             return true;
     struct frame now = *f;
-    spell(w, &now, key, 0);
+    torch_tree_spell(w, &now, key, 0);
     w->joined = true;
     if (torch_is_tensor(p, value))
-        visit(w, value, false);
+        torch_tree_visit(w, value, false);
     return true;
 }
 
 /* The next child of the top frame; false at its end. */
-static bool step(struct walk *w)
+static bool torch_tree_step(struct walk *w)
 {
     const struct pickle *p = w->t->pickle;
     struct frame *f = &w->frames[w->depth - 1];
@@ -499,12 +500,12 @@ static bool step(struct walk *w)
     }
     if (pairs && is_overwritten(p, n, now.next))
         return true;
-    spell(w, &now, key, now.next);
+    torch_tree_spell(w, &now, key, now.next);
     w->joined = true;
     if (now.kind == FRAME_PARAMETERS ? torch_is_tensor(p, value)
         : now.kind == FRAME_MODULES  ? is_module(p, value)
                                      : true)
-        visit(w, value, now.kind == FRAME_MODULES);
+        torch_tree_visit(w, value, now.kind == FRAME_MODULES);
     return true;
 }
 
@@ -513,10 +514,10 @@ static void walk(struct walk *w)
     struct torch_tree *t = w->t;
     text_adds(&w->name, t->prefix ? t->prefix : "");
     w->joined = t->prefix != NULL;
-    visit(w, t->pickle->root, false);
+    torch_tree_visit(w, t->pickle->root, false);
     while (w->depth && t->job->err->status == OK && !t->stopped) {
         size_t depth = w->depth;
-        if (step(w))
+        if (torch_tree_step(w))
             continue;
         pickle_ref owner = w->frames[depth - 1].owner;
         if (owner)
@@ -530,7 +531,7 @@ enum status torch_tree_state(struct torch_tree *t)
     struct walk w = {.t = t};
     if (t->look)
         t->look(t);
-    if (look_ahead(&w) == OK)
+    if (torch_tree_look_ahead(&w) == OK)
         walk(&w);
     if (t->without_data && t->job->err->status == OK)
         job_issue(

@@ -42,8 +42,9 @@ static bool reach(const struct torch_tensor *x, uint64_t *last)
     return *last < INT64_MAX / 16;
 }
 
-static bool measure(struct torch_tree *t, const struct torch_tensor *x,
-                    const struct dtype *dtype, struct span *out, struct error *err)
+static bool torch_view_measure(struct torch_tree *t, const struct torch_tensor *x,
+                               const struct dtype *dtype, struct span *out,
+                               struct error *err)
 {
     uint64_t elements, last = 0, end;
     *out = (struct span){.in_order = true};
@@ -70,7 +71,7 @@ static bool measure(struct torch_tree *t, const struct torch_tensor *x,
                       (unsigned long long)end, (unsigned long long)x->bound);
 }
 
-static void add_step(struct text *chain, const char *step)
+static void torch_view_add_step(struct text *chain, const char *step)
 {
     if (chain->len)
         text_addc(chain, '|');
@@ -91,25 +92,25 @@ static void value_steps(const struct torch_tensor *x, const struct dtype *dtype,
     unsigned width = dtype_swap_width(dtype);
     if (x->swap > 1) {
         snprintf(step, sizeof(step), "swap:%u", x->swap);
-        add_step(chain, step);
+        torch_view_add_step(chain, step);
     }
     if (x->conjugate && dtype->kind == DTYPE_COMPLEX) {
         snprintf(step, sizeof(step), "flip:%u,%u", 2 * width, 2 * width - 1);
-        add_step(chain, step);
+        torch_view_add_step(chain, step);
     }
     if (x->negative) {
         snprintf(step, sizeof(step), "flip:%u,%u", width, width - 1);
-        add_step(chain, step);
+        torch_view_add_step(chain, step);
     }
     if (x->strings) {
         snprintf(step, sizeof(step), "strings:%s", x->strings);
-        add_step(chain, step);
+        torch_view_add_step(chain, step);
     }
 }
 
 /* Which bytes of the run, and the steps before those of the values. */
-static void place(const struct torch_run *run, const struct span *span,
-                  struct text *chain, struct extent *out)
+static void torch_view_place(const struct torch_run *run, const struct span *span,
+                             struct text *chain, struct extent *out)
 {
     bool whole = span->begin == 0 && span->len == run->size;
     char step[64];
@@ -120,11 +121,11 @@ static void place(const struct torch_run *run, const struct span *span,
         out->bytes = run->inlined + span->begin;
     if (!run->codec)
         return;
-    add_step(chain, run->codec);
+    torch_view_add_step(chain, run->codec);
     if (!whole) {
         snprintf(step, sizeof(step), "cut:%llu,%llu", (unsigned long long)span->begin,
                  (unsigned long long)span->len);
-        add_step(chain, step);
+        torch_view_add_step(chain, step);
     }
 }
 
@@ -160,9 +161,9 @@ bool torch_place(struct torch_tree *t, const struct torch_tensor *x, struct exte
     if (x->negative && !can_be_negated(&dtype))
         return torch_fail(t, err, "unsupported", "%s whose negation torch left for later",
                           dtype.name);
-    if (!x->sparse && !measure(t, x, &dtype, &span, err))
+    if (!x->sparse && !torch_view_measure(t, x, &dtype, &span, err))
         return false;
-    place(&x->run, &span, &chain, out);
+    torch_view_place(&x->run, &span, &chain, out);
     value_steps(x, &dtype, &chain);
     bool ok = copy_to_job(t, x, &span, &chain, out, err);
     text_release(&chain);
@@ -170,8 +171,8 @@ bool torch_place(struct torch_tree *t, const struct torch_tensor *x, struct exte
 }
 
 /* Why a tensor has a row without data, or none, is an issue of its own. */
-static enum status emit_lost(struct torch_tree *t, struct tensor_claim *claim,
-                             const struct error *why)
+static enum status torch_view_emit_lost(struct torch_tree *t, struct tensor_claim *claim,
+                                        const struct error *why)
 {
     struct error e = *why;
     char what[320];
@@ -236,13 +237,13 @@ enum status torch_emit(struct torch_tree *t, const char *name, size_t len,
                                  .storage = STORAGE_NONE,
                                  .unique = true};
     if (why && why->status != OK)
-        return emit_lost(t, &claim, why);
+        return torch_view_emit_lost(t, &claim, why);
     if (x->meta)
         count_without_data(t, name);
     if (x->meta || x->run.lost)
         return t->emit(t, &claim);
     if (!torch_place(t, x, &place, &err))
-        return emit_lost(t, &claim, &err);
+        return torch_view_emit_lost(t, &claim, &err);
     if (put_place(t, &x->run, &place, &claim) != OK)
         return t->job->err->status;
     return t->emit(t, &claim);

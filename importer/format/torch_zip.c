@@ -10,8 +10,8 @@
 
 #define VERSION_MAX 10 /* of the archive; torch reads no later one */
 
-static enum status refuse(const struct torch_zip *z, struct error *err, uint64_t offset,
-                          const char *what)
+static enum status torch_zip_refuse(const struct torch_zip *z, struct error *err,
+                                    uint64_t offset, const char *what)
 {
     error_set(err, ERR_CORRUPT, z->zip.source->name, offset, "%s", what);
     return error_code(err, "bad-torch");
@@ -33,8 +33,8 @@ static const struct zip_member *named(const struct torch_zip *z, const char *nam
 
 /* torch finds names without regard to case, so that two which differ in nothing else are one
  * for it. */
-static enum status add_member(struct torch_zip *z, struct strmap *folded, uint64_t i,
-                              struct error *err)
+static enum status torch_zip_add_member(struct torch_zip *z, struct strmap *folded,
+                                        uint64_t i, struct error *err)
 {
     const struct zip_member *m = &z->zip.members[i];
     bool added = true;
@@ -52,23 +52,23 @@ static enum status add_member(struct torch_zip *z, struct strmap *folded, uint64
         return error_memory_at(err, z->zip.source->name);
     *at = i;
     return added ? OK
-                 : refuse(z, err, m->header,
-                          "two members have names that differ in case alone");
+                 : torch_zip_refuse(z, err, m->header,
+                                    "two members have names that differ in case alone");
 }
 
 static enum status add_members(struct torch_zip *z, struct error *err)
 {
     struct strmap folded = {0};
     if (!z->zip.count)
-        return refuse(z, err, NO_OFFSET, "an empty zip archive");
+        return torch_zip_refuse(z, err, NO_OFFSET, "an empty zip archive");
     const char *slash = memchr(z->zip.members[0].name, '/', z->zip.members[0].name_len);
     if (!slash)
-        return refuse(z, err, z->zip.members[0].header,
-                      "a zip archive without the folder that torch.save makes");
+        return torch_zip_refuse(z, err, z->zip.members[0].header,
+                                "a zip archive without the folder that torch.save makes");
     z->root = z->zip.members[0].name;
     z->root_len = (size_t)(slash - z->root);
     for (uint64_t i = 0; i < z->zip.count && err->status == OK; i++)
-        add_member(z, &folded, i, err);
+        torch_zip_add_member(z, &folded, i, err);
     strmap_release(&folded);
     return err->status;
 }
@@ -102,7 +102,8 @@ static enum status check_version(struct torch_tree *t, const struct torch_zip *z
     const char *digits = text + strspn(text, " \t\n\v\f\r");
     const unsigned version = (unsigned)strtoul(digits, &end, 10);
     if (end == digits || *end || end - digits > 9)
-        return refuse(z, err, NO_OFFSET, "the archive's version is not a number");
+        return torch_zip_refuse(z, err, NO_OFFSET,
+                                "the archive's version is not a number");
     if (version < 1 || version > VERSION_MAX)
         return error_set(err, ERR_UNSUPPORTED, z->zip.source->name, NO_OFFSET,
                          "version %u of torch's archives: 1 to %d can be read", version,
@@ -157,9 +158,10 @@ enum status torch_zip_open(struct torch_tree *t, const struct source *source,
     if (!short_text(out, "byteorder", text, sizeof(text)) || strcmp(text, "little") == 0)
         return OK;
     out->big_endian = strcmp(text, "big") == 0;
-    return out->big_endian ? OK
-                           : refuse(out, err, NO_OFFSET,
-                                    "the archive's byte order is neither big nor little");
+    return out->big_endian
+               ? OK
+               : torch_zip_refuse(out, err, NO_OFFSET,
+                                  "the archive's byte order is neither big nor little");
 }
 
 void torch_zip_close(struct torch_zip *z)
@@ -226,8 +228,8 @@ enum status torch_zip_run(struct torch_tree *t, struct torch_zip *z,
 {
     const struct zip_member *m = named(z, "data.pkl");
     if (!m)
-        return refuse(z, err, NO_OFFSET,
-                      "a zip archive without the data.pkl of torch.save");
+        return torch_zip_refuse(z, err, NO_OFFSET,
+                                "a zip archive without the data.pkl of torch.save");
     report_pickles(t, z);
     if (open_pickle(t, z, m, err) != OK || !torch_zip_member_run(t, z, m, &t->run, err))
         return err->status;

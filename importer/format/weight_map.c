@@ -210,7 +210,7 @@ enum status weight_map_fact(struct weight_map *m, struct bytes key, struct bytes
 }
 
 /* All of it is facts; total_size is also remembered. */
-static bool read_metadata(struct reading *r)
+static bool weight_map_read_metadata(struct reading *r)
 {
     struct json *j = &r->json;
     struct json again = *j;
@@ -234,7 +234,7 @@ static bool read_metadata(struct reading *r)
     return type == JSON_OBJECT_END && (!r->job || facts_state(r->job, &again, "", '.'));
 }
 
-static bool read_index(struct reading *r)
+static bool weight_map_read_index(struct reading *r)
 {
     struct json *j = &r->json;
     enum json_type type;
@@ -249,7 +249,7 @@ static bool read_index(struct reading *r)
         has_map |= map;
         has_metadata |= metadata;
         bool ok = map        ? read_weights(r)
-                  : metadata ? read_metadata(r)
+                  : metadata ? weight_map_read_metadata(r)
                              : json_next(j) != JSON_FAIL && json_skip(j);
         if (!ok)
             return false;
@@ -280,13 +280,14 @@ static bool sort_shards(struct weight_map *m)
     return true;
 }
 
-static enum status parse(struct job *job, struct bytes text, const char *source,
-                         struct arena *arena, struct weight_map *out, struct error *err)
+static enum status weight_map_parse(struct job *job, struct bytes text,
+                                    const char *source, struct arena *arena,
+                                    struct weight_map *out, struct error *err)
 {
     *out = (struct weight_map){.arena = arena};
     struct reading r = {.job = job, .map = out};
     json_init(&r.json, cursor_over(text, 0), arena, source, err);
-    bool ok = read_index(&r);
+    bool ok = weight_map_read_index(&r);
     strmap_release(&r.shards);
     if (ok && !sort_shards(out))
         error_memory_at(err, source);
@@ -304,7 +305,8 @@ enum status weight_map_claim(struct claim *c, const char *suffix)
     uint8_t *bytes = NULL;
     size_t len;
     if (claim_read(c, LIMIT_HEADER_BYTES, &bytes, &len, &err) == OK &&
-        parse(NULL, (struct bytes){bytes, len}, c->name, &arena, &m, &err) == OK)
+        weight_map_parse(NULL, (struct bytes){bytes, len}, c->name, &arena, &m, &err) ==
+            OK)
         for (uint32_t i = 0; i < m.shard_count; i++)
             if (!m.shards[i].lost)
                 claim_take(c, m.shards[i].name);
@@ -363,7 +365,7 @@ enum status weight_map_read(struct job *job, const char *suffix, struct weight_m
         return error_memory_at(job->err, s->name);
     struct bytes text = {bytes, (size_t)s->size};
     if (source_read(s, 0, bytes, text.len, job->err) == OK &&
-        parse(job, text, s->name, job->arena, out, job->err) == OK)
+        weight_map_parse(job, text, s->name, job->arena, out, job->err) == OK)
         report_extra(job, out, suffix);
     return job->err->status;
 }
@@ -476,7 +478,7 @@ static void report_strays(struct job *job, const struct weight_map *m)
     }
 }
 
-static void report_missing(struct job *job, const struct weight_map *m)
+static void weight_map_report_missing(struct job *job, const struct weight_map *m)
 {
     for (uint64_t i = 0; i < m->count; i++) {
         const struct weight *w = &m->weights[i];
@@ -492,7 +494,7 @@ void weight_map_finish(struct job *job, struct weight_map *m)
 {
     if (job->err->status == OK) {
         report_strays(job, m);
-        report_missing(job, m);
+        weight_map_report_missing(job, m);
         if (m->has_total && !m->any_lost && m->total != (double)m->nbytes)
             job_issue(
                 job, ISSUE_WARNING, NULL, NO_OFFSET, "total-size",

@@ -37,13 +37,13 @@ static bool is_of_another_format(const struct probe_dir *p)
            probe_dir_has_file(p, "pytreedef.json");
 }
 
-static bool holds(struct bytes head, const char *word)
+static bool zarr_holds(struct bytes head, const char *word)
 {
     struct probe p = {.head = head};
     return head.at && probe_holds(&p, word);
 }
 
-static bool ends_in(const char *name, const char *end)
+static bool zarr_ends_in(const char *name, const char *end)
 {
     size_t len = strlen(name), n = strlen(end);
     return len >= n && strcmp(name + len - n, end) == 0;
@@ -98,7 +98,7 @@ static bool holds_arrays(const struct probe_dir *p)
         const char *name = p->dirs[i];
         if (*name == '.')
             continue;
-        if (ends_in(name, ".zarr") || !child_is_array(p, name))
+        if (zarr_ends_in(name, ".zarr") || !child_is_array(p, name))
             return false;
         seen++;
     }
@@ -110,7 +110,7 @@ static bool is_levanter(const struct probe_dir *p)
     if (!p->dir_count || !probe_dir_has_file(p, "metadata.json"))
         return false;
     struct bytes head = p->peek(p, "metadata.json");
-    return holds(head, "\"step\"") && holds(head, "\"timestamp\"");
+    return zarr_holds(head, "\"step\"") && zarr_holds(head, "\"timestamp\"");
 }
 
 static int probe_dir(const struct probe_dir *p)
@@ -171,7 +171,7 @@ static bool is_bare(struct job *job)
 }
 
 /* The name of a node: its path, but for the '~' that stands for '/' where no groups are. */
-static const char *shown(struct job *job, const char *path, bool bare)
+static const char *zarr_shown(struct job *job, const char *path, bool bare)
 {
     char *name = arena_copy(job->arena, path, strlen(path));
     for (char *at = name; bare && at && (at = strchr(at, '~'));)
@@ -186,8 +186,8 @@ static void state_attributes(struct job *job, const struct array_attributes *a, 
     struct text key = {.limit = LIMIT_FACT_KEY}, file = {0};
     struct json j;
     if (*a->path)
-        text_addf(&key,
-                  "%s:", shown(job, a->path, bare) ? shown(job, a->path, bare) : "");
+        text_addf(&key, "%s:",
+                  zarr_shown(job, a->path, bare) ? zarr_shown(job, a->path, bare) : "");
     text_addf(&file, "%s%s%s/%s", job->path, *a->path ? "/" : "", a->path, a->file);
     if (text_str(&key) && text_str(&file)) {
         json_init(&j, cursor_over(a->text, 0), job->arena, text_str(&file), &err);
@@ -221,7 +221,7 @@ static enum status emit_all(struct job *job, const struct array_tree *tree, bool
     job_expect(job, tree->count);
     for (uint64_t i = 0; i < tree->count; i++) {
         const struct array_site *site = &tree->sites[i];
-        const char *name = shown(job, site->path, bare);
+        const char *name = zarr_shown(job, site->path, bare);
         if (!name)
             return job_no_memory(job);
         if (array_emit_site(job, job->path, site, name, strlen(name), NULL) != OK)

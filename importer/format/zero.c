@@ -101,7 +101,7 @@ static void put_box(struct cutter *c, unsigned dims, uint64_t elements)
 
 /* Elements [from, to) of a block that has the dimensions from `dim` on: its first row as far as it
  * is not whole, whole rows, and the rest. */
-static void cut(struct cutter *c, unsigned dim, uint64_t from, uint64_t to)
+static void zero_cut(struct cutter *c, unsigned dim, uint64_t from, uint64_t to)
 {
     const struct dcp_pieces *p = c->out;
     uint64_t row = 1;
@@ -120,7 +120,7 @@ static void cut(struct cutter *c, unsigned dim, uint64_t from, uint64_t to)
             put_box(c, dim + 1, rows * row);
         } else {
             const uint64_t left = to - first * row;
-            cut(c, dim + 1, in_row, left < row ? left : row);
+            zero_cut(c, dim + 1, in_row, left < row ? left : row);
             rows = 1;
         }
         from = (first + rows) * row;
@@ -128,8 +128,8 @@ static void cut(struct cutter *c, unsigned dim, uint64_t from, uint64_t to)
 }
 
 /* `len` elements of a run, which are those from `from` on of the parameter. */
-static void take(struct tape *t, const struct zero_run *run, uint64_t skip, uint64_t from,
-                 uint64_t len, struct dcp_pieces *out)
+static void zero_take(struct tape *t, const struct zero_run *run, uint64_t skip,
+                      uint64_t from, uint64_t len, struct dcp_pieces *out)
 {
     struct dtype dtype;
     dtype_find(t->dtype, &dtype);
@@ -139,7 +139,7 @@ static void take(struct tape *t, const struct zero_run *run, uint64_t skip, uint
                        .width = dtype.block_bytes,
                        .arena = t->z->job->arena,
                        .boxes = t->boxes};
-    cut(&c, 0, from, from + len);
+    zero_cut(&c, 0, from, from + len);
     if (c.failed)
         zero_no_memory(t->z);
 }
@@ -154,7 +154,7 @@ static bool take_next(struct tape *t, const struct zero_param *p, struct dcp_pie
         const uint64_t left = run->elements - t->taken, want = p->elements - done;
         const uint64_t len = left < want ? left : want;
         if (len)
-            take(t, run, t->taken, done, len, out);
+            zero_take(t, run, t->taken, done, len, out);
         done += len;
         t->taken += len;
         if (t->taken == run->elements) {
@@ -178,7 +178,7 @@ static bool take_share(struct tape *t, const struct zero_param *p, unsigned rank
         const uint64_t len = there < left ? there : left;
         const uint64_t own = from < p->elements ? p->elements - from : 0;
         if (len && own) /* the last ranks may have padding */
-            take(t, run, t->taken, from, len < own ? len : own, out);
+            zero_take(t, run, t->taken, from, len < own ? len : own, out);
         from += len;
         left -= len;
         t->taken += len;
@@ -209,7 +209,7 @@ static bool take_shares(struct tape *t, const struct zero_param *p,
 }
 
 /* The boxes that a parameter is made of; false where the runs end before it does. */
-static bool fill(struct tape *t, const struct zero_param *p, struct dcp_pieces *out)
+static bool zero_fill(struct tape *t, const struct zero_param *p, struct dcp_pieces *out)
 {
     const struct tape before = *t;
     uint64_t boxes = 0;
@@ -240,7 +240,7 @@ static enum status emit_param(struct tape *t, const struct zero_param *p)
         text_release(&name);
         return zero_no_memory(z);
     }
-    if (!t->lost && !fill(t, p, &pieces)) {
+    if (!t->lost && !zero_fill(t, p, &pieces)) {
         t->lost = true;
         job_issue(z->job, ISSUE_ERROR, NULL, NO_OFFSET, "size-mismatch",
                   "the ranks' %s ends before parameter \"%.200s\" is complete; it and "
@@ -261,7 +261,7 @@ static enum status emit_param(struct tape *t, const struct zero_param *p)
 
 /* --- all ------------------------------------------------------------------------------------ */
 
-static int by_place(const void *a, const void *b)
+static int zero_by_place(const void *a, const void *b)
 {
     const struct zero_run *x = *(struct zero_run *const *)a,
                           *y = *(struct zero_run *const *)b;
@@ -283,7 +283,7 @@ static bool gather(struct zero *z, const char *slot, struct tape *out)
         if (strcmp(z->runs[i].slot, slot) == 0)
             out->run[out->count++] = &z->runs[i];
     if (out->count)
-        qsort(out->run, out->count, sizeof(struct zero_run *), by_place);
+        qsort(out->run, out->count, sizeof(struct zero_run *), zero_by_place);
     out->dtype = out->count ? out->run[0]->dtype : "float32";
     bool even = out->count % z->ranks == 0;
     for (size_t i = 0; i < out->count; i++)

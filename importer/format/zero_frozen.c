@@ -6,7 +6,7 @@
  */
 #include "importer/format/zero.h"
 
-static bool no_memory(struct zero_frozen *f)
+static bool zero_frozen_no_memory(struct zero_frozen *f)
 {
     job_no_memory(f->job);
     return false;
@@ -19,14 +19,14 @@ bool zero_frozen_add(struct zero_frozen *f, const char *name, size_t len,
     const char *kept;
     uint64_t *at = strmap_keep(&f->index, f->job->arena, name, len, &kept, &added);
     if (!at)
-        return no_memory(f);
+        return zero_frozen_no_memory(f);
     if (!added)
         return true;
     *at = f->count;
     void *list =
         arena_grow(f->job->arena, f->params, f->count, &f->space, sizeof(*f->params));
     if (!list)
-        return no_memory(f);
+        return zero_frozen_no_memory(f);
     f->params = list;
     struct zero *z = &f->params[f->count++];
     *z = (struct zero){

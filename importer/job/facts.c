@@ -71,7 +71,7 @@ static bool state_leaf(struct facts *f)
 }
 
 /* Go into an object, unless it is empty: that is a leaf. Keys follow. */
-static bool enter(struct facts *f)
+static bool facts_enter(struct facts *f)
 {
     struct json ahead = *f->json;
     struct error ignored = {.offset = NO_OFFSET};
@@ -82,7 +82,7 @@ static bool enter(struct facts *f)
     return true;
 }
 
-static bool read_key(struct facts *f, char separator)
+static bool facts_read_key(struct facts *f, char separator)
 {
     const struct json *j = f->json;
     size_t outer = f->outer[f->depth - 1];
@@ -105,11 +105,11 @@ bool facts_state(struct job *job, struct json *j, const char *key, char separato
         if (type == JSON_FAIL)
             ok = false;
         else if (type == JSON_KEY)
-            ok = read_key(&f, separator);
+            ok = facts_read_key(&f, separator);
         else if (type == JSON_OBJECT_END)
             f.depth--;
         else
-            ok = type == JSON_OBJECT ? enter(&f) : state_leaf(&f);
+            ok = type == JSON_OBJECT ? facts_enter(&f) : state_leaf(&f);
     } while (ok && f.depth);
     text_release(&f.key);
     return ok;

@@ -140,7 +140,7 @@ static void report_inside(struct job *job, const struct job_request *request)
                   (unsigned long long)count, first);
 }
 
-static enum status run(struct job *job, const struct job_request *request)
+static enum status job_run_format(struct job *job, const struct job_request *request)
 {
     struct job_private *p = job_inside(job);
     if (open_primary(job, request) != OK)
@@ -192,7 +192,7 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
         source_close(request->source);
         job_no_memory(&job);
     } else {
-        run(&job, request);
+        job_run_format(&job, request);
     }
     p.last_words = true;
     if (p.issues_dropped)

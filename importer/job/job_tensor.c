@@ -231,8 +231,8 @@ static void check_data(struct job *job, struct tensor_claim *t, const char *name
 }
 
 /* False after an issue. */
-static bool measure(struct job *job, const struct tensor_claim *t, const char *name,
-                    struct measured *m)
+static bool job_tensor_measure(struct job *job, const struct tensor_claim *t,
+                               const char *name, struct measured *m)
 {
     *m = (struct measured){.counted = true};
     const struct dtype *dtype = t->dtype_unknown ? NULL : dtype_of(job, t);
@@ -291,8 +291,8 @@ static enum status keep_sums(struct job *job, const struct tensor_claim *t)
     return OK;
 }
 
-static void *copied(struct arena *arena, const void *from, size_t count, size_t size,
-                    bool *failed)
+static void *job_tensor_copied(struct arena *arena, const void *from, size_t count,
+                               size_t size, bool *failed)
 {
     if (!from)
         return NULL;
@@ -364,7 +364,8 @@ static const struct batch_kind *new_kind(struct job *job, const struct tensor_cl
         return k;
     text_reset(text);
     shape_print(text, t->shape, t->rank);
-    k->shape = copied(job->arena, t->shape, t->rank, sizeof(*t->shape), &failed);
+    k->shape =
+        job_tensor_copied(job->arena, t->shape, t->rank, sizeof(*t->shape), &failed);
     k->shape_text = text_str(text) ? arena_copy(job->arena, text->at, text->len) : NULL;
     return failed || !k->shape_text ? NULL : k;
 }
@@ -409,8 +410,9 @@ static struct batch_coding *keep_coding(struct job *job, const struct tensor_cla
         return NULL;
     }
     *c = (struct batch_coding){
-        copied(job->arena, t->codec, t->codec ? strlen(t->codec) + 1 : 0, 1, failed),
-        copied(job->arena, t->strides, t->rank, sizeof(*t->strides), failed),
+        job_tensor_copied(job->arena, t->codec, t->codec ? strlen(t->codec) + 1 : 0, 1,
+                          failed),
+        job_tensor_copied(job->arena, t->strides, t->rank, sizeof(*t->strides), failed),
         packed_grid(job, t, failed),
     };
     return c;
@@ -466,7 +468,8 @@ enum status job_tensor(struct job *job, const struct tensor_claim *claim)
         return job->err->status;
     if (!(name = arena_copy(job->arena, name, len)))
         return job_no_memory(job);
-    if (!measure(job, &t, name, &m) || (!t.unique && !name_is_new(job, name, len)))
+    if (!job_tensor_measure(job, &t, name, &m) ||
+        (!t.unique && !name_is_new(job, name, len)))
         return job->err->status;
     if (t.grid)
         check_grid(job, &t, &grid, name);

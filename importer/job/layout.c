@@ -84,7 +84,7 @@ struct summing {
 };
 
 /* Where a module of this name is in the index, or would be. */
-static uint32_t *find(const struct summing *s, const char *key, size_t len)
+static uint32_t *job_layout_find(const struct summing *s, const char *key, size_t len)
 {
     size_t mask = s->space * 2 - 1, i = hash_bytes(key, len, hash_seed()) & mask;
     for (; s->index[i]; i = (i + 1) & mask) {
@@ -104,7 +104,7 @@ static size_t first_space(uint64_t tensors)
     return space;
 }
 
-static bool make_room(struct summing *s)
+static bool job_layout_make_room(struct summing *s)
 {
     size_t space = s->space ? s->space * 2 : s->first;
     if (s->count < s->space)
@@ -121,7 +121,7 @@ static bool make_room(struct summing *s)
         return false;
     s->space = space;
     for (uint64_t i = 0; i < s->count; i++)
-        *find(s, list[i].module, list[i].len) = (uint32_t)i + 1;
+        *job_layout_find(s, list[i].module, list[i].len) = (uint32_t)i + 1;
     return true;
 }
 
@@ -150,9 +150,9 @@ static uint32_t characters(const char *text, size_t len)
 static struct batch_module *sum_for(struct summing *s, const char *key, size_t len,
                                     uint32_t depth, uint64_t tensor)
 {
-    if (!make_room(s))
+    if (!job_layout_make_room(s))
         return NULL;
-    uint32_t *at = find(s, key, len);
+    uint32_t *at = job_layout_find(s, key, len);
     if (*at)
         return &s->list[*at - 1];
     *at = (uint32_t)s->count + 1;
@@ -232,7 +232,7 @@ static uint64_t fold_modules(const struct batch_layout *l, struct summing *s)
     return s->count - kept;
 }
 
-static enum status add_up(struct job *job, struct batch_layout *l)
+static enum status job_layout_add_up(struct job *job, struct batch_layout *l)
 {
     struct summing modules = {.first = first_space(l->tensor_count)};
     struct summing dtypes = {.first = first_space(0)};
@@ -375,7 +375,8 @@ enum status layout_finish(struct job *job, struct error *err)
 {
     struct batch_layout *l = job_inside(job)->layout;
     /* Folding takes most memory: nothing is kept of sums then. */
-    if (pack_all(job) != OK || layout_fold(job, l) != OK || add_up(job, l) != OK)
+    if (pack_all(job) != OK || layout_fold(job, l) != OK ||
+        job_layout_add_up(job, l) != OK)
         return error_memory_at(err, job->path);
     l->logical = digest_logical(l);
     l->placement = digest_placement(l);

@@ -65,7 +65,8 @@ void reuse_free(struct reuse *r)
     free(r);
 }
 
-static struct shared_layout *find(struct reuse *r, struct bytes header, uint64_t hash)
+static struct shared_layout *reuse_find(struct reuse *r, struct bytes header,
+                                        uint64_t hash)
 {
     for (struct shared_layout *s = r->bucket[hash % BUCKETS]; s; s = s->next)
         if (s->hash == hash && s->header.len == header.len &&
@@ -83,7 +84,7 @@ bool job_reuse(struct job *job, struct bytes header, uint64_t *data_end)
         return false;
     uint64_t hash = hash_bytes(header.at, header.len, r->seed);
     pthread_mutex_lock(&r->lock);
-    struct shared_layout *s = find(r, header, hash);
+    struct shared_layout *s = reuse_find(r, header, hash);
     if (s)
         atomic_fetch_add(&s->users, 1);
     pthread_mutex_unlock(&r->lock);
@@ -125,7 +126,7 @@ void reuse_publish(struct job *job)
     uint64_t hash = hash_bytes(p->offered.at, p->offered.len, r->seed);
     pthread_mutex_lock(&r->lock);
     struct shared_layout *s = NULL;
-    if (r->kept + b->arena.used <= KEPT_BYTES_MAX && !find(r, p->offered, hash))
+    if (r->kept + b->arena.used <= KEPT_BYTES_MAX && !reuse_find(r, p->offered, hash))
         s = calloc(1, sizeof(*s));
     if (s) {
         *s = (struct shared_layout){

@@ -7,7 +7,7 @@
 static const char *const prefixes[] = {"checkpoint", "ckpt", "global_step", "step",
                                        "iter"};
 
-static bool number(const char *at, const char *end, int64_t *value)
+static bool step_number(const char *at, const char *end, int64_t *value)
 {
     if (at < end && (*at == '-' || *at == '_'))
         at++;
@@ -32,7 +32,7 @@ bool step_of_folder(const char *path, int64_t *step, size_t *run_length)
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         size_t len = strlen(prefixes[i]);
         if ((size_t)(end - begin) > len && memcmp(begin, prefixes[i], len) == 0 &&
-            number(begin + len, end, step)) {
+            step_number(begin + len, end, step)) {
             *run_length = (size_t)(begin - 1 - path);
             return true;
         }

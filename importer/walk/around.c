@@ -10,7 +10,7 @@
 
 #include "importer/walk/walk_private.h"
 
-static bool see_entry(void *context, const struct directory_entry *e)
+static bool around_see_entry(void *context, const struct directory_entry *e)
 {
     return (e->kind != ENTRY_FILE && e->kind != ENTRY_FOLDER) || listing_add(context, e);
 }
@@ -20,7 +20,7 @@ static const struct format *format_of(const char *path)
     struct arena arena = {0};
     struct error ignored = {.offset = NO_OFFSET};
     struct listing l = {.path = path, .arena = &arena};
-    bool listed = directory_list(path, 0, NULL, see_entry, &l, &ignored) == OK;
+    bool listed = directory_list(path, 0, NULL, around_see_entry, &l, &ignored) == OK;
     listing_sort(&l);
     const struct format *format = listed ? directory_format(&l, &ignored) : NULL;
     arena_release(&arena);

@@ -15,7 +15,7 @@ struct claiming {
     bool found_only; /* the one name asked for is among the claimed */
 };
 
-static void take(struct claiming *c, struct entry *e)
+static void claim_one_entry(struct claiming *c, struct entry *e)
 {
     if (!e || e == c->primary)
         return;
@@ -28,7 +28,7 @@ static void take(struct claiming *c, struct entry *e)
 void claim_take(struct claim *claim, const char *name)
 {
     struct claiming *c = claim->taken;
-    take(c, listing_file(c->listing, name));
+    claim_one_entry(c, listing_file(c->listing, name));
 }
 
 void claim_take_prefix(struct claim *claim, const char *prefix,
@@ -39,7 +39,7 @@ void claim_take_prefix(struct claim *claim, const char *prefix,
     uint64_t low = names_from(claim->names, claim->count, prefix);
     for (; low < claim->count && strncmp(claim->names[low], prefix, len) == 0; low++)
         if (!fits || fits(claim->names[low] + len))
-            take(c, &c->listing->files[low]);
+            claim_one_entry(c, &c->listing->files[low]);
 }
 
 enum status claim_read(struct claim *claim, uint64_t limit, uint8_t **bytes, size_t *len,
@@ -86,7 +86,7 @@ static void claim_as_before(const struct known *k, struct listing *l,
     for (uint32_t i = 0; i < known->file_count; i++) {
         const char *slash = strrchr(k->files[known->first_file + i].path, '/');
         if (slash)
-            take(c, listing_file(l, slash + 1));
+            claim_one_entry(c, listing_file(l, slash + 1));
     }
 }
 

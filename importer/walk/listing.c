@@ -12,8 +12,8 @@ const char *walk_join(struct arena *arena, const char *directory, const char *na
     return path ? path_join(path, directory, name) : NULL;
 }
 
-static bool add(struct arena *arena, struct entry **list, uint64_t *count, size_t *space,
-                const struct directory_entry *e)
+static bool listing_add_entry(struct arena *arena, struct entry **list, uint64_t *count,
+                              size_t *space, const struct directory_entry *e)
 {
     void *larger = arena_grow(arena, *list, *count, space, sizeof(**list));
     const char *name = arena_copy(arena, e->name, strlen(e->name));
@@ -28,8 +28,9 @@ static bool add(struct arena *arena, struct entry **list, uint64_t *count, size_
 bool listing_add(struct listing *l, const struct directory_entry *e)
 {
     return e->kind == ENTRY_FOLDER
-               ? add(l->arena, &l->dirs, &l->dir_count, &l->dir_space, e)
-               : add(l->arena, &l->files, &l->file_count, &l->file_space, e);
+               ? listing_add_entry(l->arena, &l->dirs, &l->dir_count, &l->dir_space, e)
+               : listing_add_entry(l->arena, &l->files, &l->file_count, &l->file_space,
+                                   e);
 }
 
 void listing_sort(struct listing *l)

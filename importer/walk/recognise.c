@@ -101,7 +101,7 @@ bool listing_asks_for(const struct listing *l, const struct entry *e)
 }
 
 /* Files without a suffix are known by their content alone. */
-static bool wanted(const struct listing *l, const struct entry *e)
+static bool recognise_wanted(const struct listing *l, const struct entry *e)
 {
     if (listing_asks_for(l, e) || named_like_a_set(e->name))
         return true;
@@ -139,7 +139,7 @@ static bool look_up(struct walker *w, struct listing *l)
     for (uint64_t i = 0; i < l->file_count; i++) {
         struct entry *e = &l->files[i];
         const char *path = listing_path(l, e->name);
-        if (!path || !wanted(l, e) || unfinished_name(e->name))
+        if (!path || !recognise_wanted(l, e) || unfinished_name(e->name))
             continue;
         e->known = unchanged_row(k, path, &e->identity);
         if (known_is_primary(e->known))
@@ -168,7 +168,7 @@ static void probe_some(void *argument)
             e->known && e->known->checkpoint == KNOWN_NONE && !listing_asks_for(l, e);
         bool settled =
             passed || (e->known && e->format) || is_part(p->walker->options->known, l, e);
-        if (!settled && !e->probed && !e->claimed && wanted(l, e) &&
+        if (!settled && !e->probed && !e->claimed && recognise_wanted(l, e) &&
             !unfinished_name(e->name))
             probe(p->walker, l, e);
     }
@@ -355,8 +355,8 @@ static void settle_passed(struct walker *w, struct listing *l, struct entry *e,
         walk_add_passed(w, path, e);
 }
 
-static void settle(struct walker *w, struct listing *l, struct folder *f, struct entry *e,
-                   bool claims_only)
+static void recognise_settle(struct walker *w, struct listing *l, struct folder *f,
+                             struct entry *e, bool claims_only)
 {
     const char *path = listing_path(l, e->name);
     if (!path) {
@@ -420,7 +420,7 @@ struct looking {
     struct error *trouble; /* why a file could not be looked into: the first */
 };
 
-static struct bytes peek(const struct probe_dir *p, const char *path)
+static struct bytes recognise_peek(const struct probe_dir *p, const char *path)
 {
     struct looking *looking = p->looking;
     struct listing *l = looking->listing;
@@ -459,7 +459,7 @@ const struct format *directory_format(struct listing *l, struct error *trouble)
         .file_count = l->file_count,
         .dirs = dirs,
         .dir_count = l->dir_count,
-        .peek = peek,
+        .peek = recognise_peek,
         .looking = &looking,
     };
     return files && dirs ? format_for_dir(&p) : NULL;
@@ -515,8 +515,8 @@ bool recognise(struct walker *w, struct listing *l)
     struct folder folder = {.dirty = dirty};
     pthread_mutex_lock(&w->lock);
     for (uint64_t i = 0; i < l->file_count; i++)
-        if (wanted(l, &l->files[i]))
-            settle(w, l, &folder, &l->files[i], claims_only[i]);
+        if (recognise_wanted(l, &l->files[i]))
+            recognise_settle(w, l, &folder, &l->files[i], claims_only[i]);
     report_unread(w, l);
     pthread_mutex_unlock(&w->lock);
     return false;

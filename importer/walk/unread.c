@@ -40,7 +40,7 @@ static const struct line lines[] = {
 #undef TAR
 };
 
-static bool holds(struct bytes head, const struct sign *s)
+static bool unread_holds(struct bytes head, const struct sign *s)
 {
     return s->offset <= head.len && s->len <= head.len - s->offset &&
            memcmp(head.at + s->offset, s->bytes, s->len) == 0;
@@ -92,7 +92,7 @@ const char *unread_kind_of(const struct probe *p, const struct source *s,
 {
     for (size_t i = 0; unread_kinds[i].name && err->status == OK; i++) {
         const struct line *line = &lines[i];
-        if (holds(p->head, &line->first) && holds(p->head, &line->second) &&
+        if (unread_holds(p->head, &line->first) && unread_holds(p->head, &line->second) &&
             (!line->member || tar_holds(s, line->member, err)))
             return unread_kinds[i].name;
     }

@@ -30,7 +30,8 @@ static bool seen_before(struct walker *w, const struct file_identity *identity)
 }
 
 /* Queue a directory once, whatever links lead to it. `only` NULL: all that is below it. */
-static void push(struct walker *w, const char *path, const char *only, bool recursive)
+static void walk_push(struct walker *w, const char *path, const char *only,
+                      bool recursive)
 {
     enum entry_kind kind;
     struct file_identity identity;
@@ -54,7 +55,7 @@ static void push(struct walker *w, const char *path, const char *only, bool recu
     pthread_mutex_unlock(&w->lock);
 }
 
-static struct task *pop(struct walker *w)
+static struct task *walk_pop(struct walker *w)
 {
     pthread_mutex_lock(&w->lock);
     while (!w->tasks && w->open_tasks && !w->stopped)
@@ -139,7 +140,7 @@ struct reading {
     int refused; /* the directory does not let its entries be looked at: errno */
 };
 
-static bool see_entry(void *context, const struct directory_entry *e)
+static bool walk_see_entry(void *context, const struct directory_entry *e)
 {
     struct reading *r = context;
     struct walker *w = r->walker;
@@ -190,7 +191,7 @@ static bool list_directory(struct walker *w, struct listing *l)
 {
     struct error err = {.offset = NO_OFFSET};
     struct reading r = {.walker = w, .listing = l};
-    directory_list(l->path, DIRECTORY_IDENTIFY, NULL, see_entry, &r, &err);
+    directory_list(l->path, DIRECTORY_IDENTIFY, NULL, walk_see_entry, &r, &err);
     if (err.status == OK && r.refused)
         error_errno(&err, r.refused, l->path, "cannot look at what is in this directory");
     if (err.status == ERR_MISSING)
@@ -221,15 +222,15 @@ static void enter_below(struct walker *w, const struct listing *l)
             walk_issue(w, path, true, "unfinished", "an unfinished save: not indexed");
             pthread_mutex_unlock(&w->lock);
         } else if (!never_entered(e->name, hub_cache)) {
-            push(w, path, NULL, true);
+            walk_push(w, path, NULL, true);
         }
     }
 }
 
-static void work(void *argument)
+static void walk_work(void *argument)
 {
     struct walker *w = argument;
-    for (struct task *t; (t = pop(w)); done(w)) {
+    for (struct task *t; (t = walk_pop(w)); done(w)) {
         struct arena arena = {0};
         struct listing l = {.path = t->path,
                             .asked = t->only ? ASKED_FILE : ASKED_ALL,
@@ -297,8 +298,8 @@ struct place {
     const char *name; /* in `path` */
 };
 
-static enum status find_place(const char *path, bool exists, struct place *out,
-                              struct error *err)
+static enum status walk_find_place(const char *path, bool exists, struct place *out,
+                                   struct error *err)
 {
     char given[PATH_MAX];
     snprintf(given, sizeof(given), "%s", path);
@@ -326,7 +327,7 @@ enum status walk_find(const char *path, struct error *err)
     struct file_identity identity;
     struct error missing = {.offset = NO_OFFSET};
     if (path_look(path, &kind, &identity, &missing) != OK)
-        find_place(path, false, &place, err);
+        walk_find_place(path, false, &place, err);
     free(place.directory);
     return err->status;
 }
@@ -337,7 +338,7 @@ static enum status push_directory(struct walker *w, char *real, struct error *er
     checkpoint_around(real);
     if (add_root(w, real) != OK)
         return error_memory_at(err, real);
-    push(w, real, NULL, true);
+    walk_push(w, real, NULL, true);
     return OK;
 }
 
@@ -346,7 +347,7 @@ static enum status push_name(struct walker *w, const char *path, bool exists,
                              struct error *err)
 {
     struct place place = {0};
-    if (find_place(path, exists, &place, err) != OK) {
+    if (walk_find_place(path, exists, &place, err) != OK) {
         free(place.directory);
         return err->status;
     }
@@ -357,7 +358,7 @@ static enum status push_name(struct walker *w, const char *path, bool exists,
         if (!only || add_root(w, place.path) != OK)
             error_memory_at(err, path);
         else
-            push(w, place.directory, only, false);
+            walk_push(w, place.directory, only, false);
     }
     free(place.directory);
     return err->status;
@@ -511,11 +512,12 @@ static void sort_results(struct walk *walk)
     walk->unread_count = kept;
 }
 
-static enum status run(struct walker *w, struct error *err)
+static enum status walk_run(struct walker *w, struct error *err)
 {
-    struct threads *threads =
-        w->options->threads > 1 ? threads_start(w->options->threads - 1, work, w) : NULL;
-    work(w);
+    struct threads *threads = w->options->threads > 1
+                                  ? threads_start(w->options->threads - 1, walk_work, w)
+                                  : NULL;
+    walk_work(w);
     threads_join(threads);
     if (w->interrupted)
         return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
@@ -541,7 +543,7 @@ enum status walk_paths(const char *const *paths, int count,
     for (int i = 0; i < count && err->status == OK; i++)
         push_argument(&w, paths[i], err);
     if (err->status == OK)
-        run(&w, err);
+        walk_run(&w, err);
     pthread_cond_destroy(&w.changed);
     pthread_mutex_destroy(&w.lock);
     strmap_release(&w.visited);

@@ -63,7 +63,7 @@ struct counts {
 };
 
 /* Run a statement that gives no rows; it is finalized. */
-static bool run(struct session *s, sqlite3_stmt *stmt)
+static bool diff_run_step(struct session *s, sqlite3_stmt *stmt)
 {
     const bool good = stmt && sqlite3_step(stmt) == SQLITE_DONE;
     if (stmt && !good && !session_interrupted)
@@ -80,15 +80,15 @@ struct comparing {
     bool all; /* rows of what is alike are wanted */
 };
 
-static bool compare(struct session *s, const struct comparing *c)
+static bool diff_compare(struct session *s, const struct comparing *c)
 {
     sqlite3_stmt *stmt;
-    if (!run(s, session_prepare(s, "DROP TABLE IF EXISTS temp.difference", "")))
+    if (!diff_run_step(s, session_prepare(s, "DROP TABLE IF EXISTS temp.difference", "")))
         return false;
     stmt = c->all ? session_prepare(s, compare_sql, "iisii", c->a, c->b, c->map,
                                     (int64_t)c->values, (int64_t)c->bytes)
                   : session_prepare(s, differing_sql, "ii", c->a, c->b);
-    return run(s, stmt);
+    return diff_run_step(s, stmt);
 }
 
 /* Of the rows that are kept: the same, unread, different. */
@@ -202,7 +202,7 @@ static bool give_settings(struct session *s, const struct args *args, int64_t a)
     return map ? settings_give(s, args, map, a) == STATUS_FINE : !args->pairs;
 }
 
-static int show(struct session *s, const struct args *args)
+static int diff_show(struct session *s, const struct args *args)
 {
     const bool all = args->value[ALL];
     if (args->value[TREE] || (s->mode == MODE_AUTO && s->out_is_terminal))
@@ -232,9 +232,9 @@ static int diff_run(struct session *s, const struct args *args)
         return STATUS_TROUBLE;
     if (how.bytes && !hash_both(s, how.a, how.b, threads, &status))
         return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
-    if (!compare(s, &how) || !count_rows(s, &how, &c))
+    if (!diff_compare(s, &how) || !count_rows(s, &how, &c))
         return session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
-    status = show(s, args);
+    status = diff_show(s, args);
     if (status != STATUS_FINE)
         return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
     if (how.map)

@@ -40,8 +40,8 @@ static const char *option(const struct args *args, const char *name)
 /* Keys and values of an option that was given any number of times, cut at their '=' in `room`, which
  * has PAIR_BYTES, then NULL. False: they are too long. */
 #define PAIR_BYTES 8192
-static bool read_pairs(const struct args *args, const char *name, char *room,
-                       const char *list[2 * PAIRS_MAX + 1])
+static bool export_read_pairs(const struct args *args, const char *name, char *room,
+                              const char *list[2 * PAIRS_MAX + 1])
 {
     size_t count = 0, used = 0;
     for (int i = 0; i < args->pairs; i++) {
@@ -91,7 +91,7 @@ static bool check_usage(const struct args *args)
 }
 
 /* "5GB", "500MiB", "1000" to bytes. */
-static bool read_size(const char *text, uint64_t *bytes)
+static bool export_read_size(const char *text, uint64_t *bytes)
 {
     if (text && !(*bytes = ckptdb_size(text))) {
         complain("--shard-size %s: not a number of bytes", text);
@@ -163,9 +163,10 @@ static int export_run(struct session *s, const struct args *args)
         .metadata = metadata,
         .settings = settings,
     };
-    if (!check_usage(args) || !read_size(option(args, "--shard-size"), &o.shard_size) ||
-        !read_pairs(args, "--option", words[0], settings) ||
-        !read_pairs(args, "--meta", words[1], metadata))
+    if (!check_usage(args) ||
+        !export_read_size(option(args, "--shard-size"), &o.shard_size) ||
+        !export_read_pairs(args, "--option", words[0], settings) ||
+        !export_read_pairs(args, "--meta", words[1], metadata))
         return STATUS_TROUBLE;
     if (!find_checkpoints(s, args, &o))
         return STATUS_NO;

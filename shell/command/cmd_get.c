@@ -167,7 +167,7 @@ static enum status write_text(struct get *g, struct error *err)
 
 /* --- the command ------------------------------------------------------------------------ */
 
-static bool ends_in(const char *path, const char *suffix)
+static bool get_ends_in(const char *path, const char *suffix)
 {
     size_t len = strlen(path), tail = strlen(suffix);
     return len >= tail && strcasecmp(path + len - tail, suffix) == 0;
@@ -201,7 +201,7 @@ static const struct format *find_format(const char *name, const char *path)
     const size_t count = sizeof(output_formats) / sizeof(output_formats[0]);
     for (size_t i = 0; i < count; i++)
         if (name ? strcmp(output_formats[i].name, name) == 0
-                 : path && ends_in(path, output_formats[i].suffix))
+                 : path && get_ends_in(path, output_formats[i].suffix))
             return &output_formats[i];
     if (name)
         complain("--format %s: text, json, csv, npy or raw", name);
@@ -265,7 +265,7 @@ static enum status read_slice(struct get *g, const char *text, struct error *err
     return OK;
 }
 
-static int fail(const struct error *err)
+static int get_fail(const struct error *err)
 {
     if (err->status == ERR_INTERRUPTED)
         return STATUS_INTERRUPTED;
@@ -286,7 +286,7 @@ static int get_tensor(struct get *g, const struct args *args)
             sink_finish(&g->sink, &err);
         progress_free(g->progress);
     }
-    int status = err.status == OK ? STATUS_FINE : fail(&err);
+    int status = err.status == OK ? STATUS_FINE : get_fail(&err);
     sink_close(&g->sink);
     return status;
 }

@@ -18,7 +18,7 @@ struct showing {
     struct text found_json, issues_json; /* members of lists */
 };
 
-static void show(void *context, const char *doing, uint64_t done, uint64_t total)
+static void import_show(void *context, const char *doing, uint64_t done, uint64_t total)
 {
     struct showing *s = context;
     if (strcmp(doing, "waiting") == 0) {
@@ -214,7 +214,7 @@ static int import_command(struct session *session, const struct args *args)
         .context = &showing,
     };
     const struct ckptdb_watch watch = {
-        .size = sizeof(watch), .context = &showing, .progress = show};
+        .size = sizeof(watch), .context = &showing, .progress = import_show};
     const char *jobs = args_option(&command_import, args, "--jobs");
     options.found = options.dry_run ? show_found : NULL;
     if (jobs && !parse_jobs(jobs, &options.threads)) {

@@ -42,7 +42,7 @@ static int list(struct session *s, const struct args *args)
         "");
 }
 
-static int show(struct session *s, const struct args *args)
+static int map_show(struct session *s, const struct args *args)
 {
     char *dialect = session_dialect(s, args->operand[1]);
     if (!dialect)
@@ -56,7 +56,7 @@ static int show(struct session *s, const struct args *args)
                         "s", args->operand[1]);
 }
 
-static int load(struct session *s, const struct args *args)
+static int map_load_command(struct session *s, const struct args *args)
 {
     if (s->readonly) {
         complain("map load writes the catalog, and --readonly forbids that");
@@ -136,7 +136,7 @@ static int run_set(struct session *s, const struct args *args, const char *diale
                      name, source, 0);
 }
 
-static int run(struct session *s, const struct args *args)
+static int map_run_command(struct session *s, const struct args *args)
 {
     char *dialect = session_dialect(s, args->operand[1]);
     int status = STATUS_NO;
@@ -168,7 +168,7 @@ static const char show_to_people[] =
     "  iif(value ->> 2 IS NULL, key, -1) ORDER BY min(key)";
 
 /* Findings, and status 1 where one is more than a note. */
-static int check(struct session *s, const struct args *args)
+static int map_check_command(struct session *s, const struct args *args)
 {
     const char *name = args->operand[1], *target = args->value[TARGET];
     char *dialect = session_dialect(s, name);
@@ -213,7 +213,7 @@ static int why(struct session *s, const struct args *args)
     return map_why(s, args, args->value[MAP], args->value[TARGET]);
 }
 
-static int infer(struct session *s, const struct args *args)
+static int map_infer_command(struct session *s, const struct args *args)
 {
     return map_infer(s, &(struct map_infer){.a = args->operand[1],
                                             .b = args->operand[2],
@@ -255,17 +255,17 @@ static const struct verb {
     unsigned options; /* that it takes, a bit each */
     int (*run)(struct session *, const struct args *);
 } verbs[] = {
-    {"load", "load NAME FILE", 2, CKPTDB_CREATE, 0, load},
+    {"load", "load NAME FILE", 2, CKPTDB_CREATE, 0, map_load_command},
     {"list", "list", 0, CKPTDB_READ, 0, list},
-    {"show", "show NAME [--format F]", 1, CKPTDB_READ, 1 << FORMAT, show},
+    {"show", "show NAME [--format F]", 1, CKPTDB_READ, 1 << FORMAT, map_show},
     {"run", "run NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ,
-     1 << TARGET | 1 << SET, run},
+     1 << TARGET | 1 << SET, map_run_command},
     {"check", "check NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ,
-     1 << TARGET | 1 << SET, check},
+     1 << TARGET | 1 << SET, map_check_command},
     {"why", "why CHECKPOINT NAME [--map RULESET] [--target MODEL]", 2, CKPTDB_READ,
      1 << TARGET | 1 << SET | 1 << MAP, why},
     {"infer", "infer A B [-o FILE] [--name RULESET] [--jobs N]", 2, CKPTDB_WRITE,
-     1 << NAME | 1 << OUT | 1 << JOBS, infer},
+     1 << NAME | 1 << OUT | 1 << JOBS, map_infer_command},
     {"delete", "delete NAME", 1, CKPTDB_WRITE, 0, delete},
 };
 

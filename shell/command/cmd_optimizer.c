@@ -33,7 +33,7 @@ static bool known(struct session *s, const char *name)
     return found;
 }
 
-static int show(struct session *s, const struct args *args)
+static int optimizer_show(struct session *s, const struct args *args)
 {
     if (!known(s, args->operand[1]))
         return STATUS_NO;
@@ -78,7 +78,7 @@ static bool store(struct session *s, const char *name, const char *spec)
     return stored;
 }
 
-static int load(struct session *s, const struct args *args)
+static int optimizer_load(struct session *s, const struct args *args)
 {
     const char *name = args->operand[1], *path = args->operand[2];
     struct text file = {0};
@@ -171,7 +171,7 @@ static sqlite3_stmt *infer_all(struct session *s, sqlite3_int64 checkpoint)
     " value ->> 6 AS dtype, value ->> 7 AS \"null\", value ->> 8 AS error,"              \
     " value ->> 9 AS first"
 
-static int infer(struct session *s, const struct args *args)
+static int optimizer_infer(struct session *s, const struct args *args)
 {
     sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[1]);
     sqlite3_stmt *stmt = checkpoint ? infer_all(s, checkpoint) : NULL;
@@ -197,12 +197,12 @@ static const struct verb {
     bool opens;   /* opens the catalog itself, to write it */
     int (*run)(struct session *, const struct args *);
 } verbs[] = {
-    {"load", "load NAME FILE", 2, true, load},
+    {"load", "load NAME FILE", 2, true, optimizer_load},
     {"list", "list", 0, false, list},
-    {"show", "show NAME", 1, false, show},
+    {"show", "show NAME", 1, false, optimizer_show},
     {"delete", "delete NAME", 1, true, delete_one},
     {"verify-state", "verify-state NAME CHECKPOINT", 2, false, verify_state},
-    {"infer", "infer CHECKPOINT", 1, false, infer},
+    {"infer", "infer CHECKPOINT", 1, false, optimizer_infer},
 };
 
 static int optimizer_run(struct session *s, const struct args *args)

@@ -172,13 +172,14 @@ static char separator_of(struct session *s, sqlite3_int64 checkpoint)
     return separator;
 }
 
-static const char *text_of(sqlite3_stmt *stmt, int column)
+static const char *tree_text_of(sqlite3_stmt *stmt, int column)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, column);
     return text ? text : "";
 }
 
-static int fill(struct session *s, sqlite3_int64 checkpoint, struct module_tree *tree)
+static int tree_fill(struct session *s, sqlite3_int64 checkpoint,
+                     struct module_tree *tree)
 {
     sqlite3_stmt *stmt = session_prepare(s,
                                          "SELECT name, dtype, shape, elements, nbytes,"
@@ -191,7 +192,7 @@ static int fill(struct session *s, sqlite3_int64 checkpoint, struct module_tree 
     bool good = true;
     while (good && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
         good = module_tree_add(
-            tree, text_of(stmt, 0), text_of(stmt, 1), text_of(stmt, 2),
+            tree, tree_text_of(stmt, 0), tree_text_of(stmt, 1), tree_text_of(stmt, 2),
             sqlite3_column_int(stmt, 5) ? 0 : (uint64_t)sqlite3_column_int64(stmt, 3),
             (uint64_t)sqlite3_column_int64(stmt, 4));
     good = good && module_tree_finish(tree);
@@ -223,7 +224,7 @@ static int tree_run(struct session *s, const struct args *args)
     if (!checkpoint)
         return STATUS_NO;
     if (module_tree_init(&tree, separator_of(s, checkpoint), 0))
-        status = fill(s, checkpoint, &tree);
+        status = tree_fill(s, checkpoint, &tree);
     if (status == STATUS_FINE)
         status = s->mode == MODE_AUTO ? draw(&d) : print_rows(&d);
     text_release(&d.text);

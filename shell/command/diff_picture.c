@@ -45,7 +45,7 @@ static const char rows_sql[] =
     "  WHEN status = 'value' THEN 2 ELSE 3 END"
     " FROM temp.difference WHERE ?1 OR status NOT IN ('same', 'unread') ORDER BY rowid";
 
-static const char *column_text(sqlite3_stmt *s, int column)
+static const char *diff_picture_column_text(sqlite3_stmt *s, int column)
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
     return text ? text : "";
@@ -70,8 +70,9 @@ static bool add_rows(struct picture *p, sqlite3_stmt *rows)
 {
     bool good = true;
     while (good && sqlite3_step(rows) == SQLITE_ROW)
-        good = module_tree_add(&p->tree, column_text(rows, 0), column_text(rows, 1),
-                               column_text(rows, 2), 0,
+        good = module_tree_add(&p->tree, diff_picture_column_text(rows, 0),
+                               diff_picture_column_text(rows, 1),
+                               diff_picture_column_text(rows, 2), 0,
                                (uint64_t)sqlite3_column_int64(rows, 3));
     sqlite3_reset(rows);
     return good && module_tree_finish(&p->tree);
@@ -86,7 +87,7 @@ static bool add_distances(struct picture *p, sqlite3_stmt *rows)
                      most = sqlite3_column_double(rows, 5);
         const bool known = sqlite3_column_int(rows, 6) != 0;
         const int rank = sqlite3_column_int(rows, 7);
-        uint32_t node = module_tree_shown(&p->tree, column_text(rows, 0));
+        uint32_t node = module_tree_shown(&p->tree, diff_picture_column_text(rows, 0));
         for (; node; node = p->tree.nodes[node].parent) {
             struct apart *a = &p->apart[node];
             a->rank = rank > a->rank ? rank : a->rank;
@@ -156,7 +157,7 @@ static size_t draw_branch(struct picture *p, const struct module_visit *v)
     return text_str(&p->line) ? text_width(p->line.at, p->line.len) : 0;
 }
 
-static void measure(void *context, const struct module_visit *v)
+static void diff_picture_measure(void *context, const struct module_visit *v)
 {
     struct picture *p = context;
     size_t width = draw_branch(p, v);
@@ -191,7 +192,7 @@ static int draw_picture(struct picture *p)
 {
     if (!p->tree.nodes[0].tensors)
         return STATUS_FINE;
-    if (!module_tree_visit(&p->tree, measure, p)) {
+    if (!module_tree_visit(&p->tree, diff_picture_measure, p)) {
         complain("no memory for the tree");
         return STATUS_TROUBLE;
     }
@@ -230,7 +231,7 @@ static void add_reason(struct session *s, const char *status, const char *what,
     sqlite3_int64 count = 0;
     int shown = 0;
     while (stmt && shown < NAMES_SHOWN && sqlite3_step(stmt) == SQLITE_ROW) {
-        const char *name = column_text(stmt, 1);
+        const char *name = diff_picture_column_text(stmt, 1);
         count = sqlite3_column_int64(stmt, 0);
         if (!shown++)
             text_addf(out, "%s%lld %s (", out->len ? ", " : "", count, what);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* One KEY=VALUE to the map. */
-static int give(struct session *s, const char *ruleset, const char *text)
+static int settings_give_one(struct session *s, const char *ruleset, const char *text)
 {
     struct ckptdb_error err;
     char *key = strdup(text), *equals = key ? strchr(key, '=') : NULL;
@@ -35,7 +35,7 @@ int settings_give(struct session *s, const struct args *args, const char *rulese
     }
     for (int i = 0; i < args->pairs && status == STATUS_FINE; i++)
         if (strcmp(args->pair[i].option, "--set") == 0)
-            status = give(s, ruleset, args->pair[i].text);
+            status = settings_give_one(s, ruleset, args->pair[i].text);
     return status;
 }
 

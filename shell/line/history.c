@@ -19,7 +19,7 @@ static void replace(char *text, char from, char to)
 }
 
 /* Make the folders above `path`, for the user alone. */
-static void make_folders(char *path)
+static void history_make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -41,7 +41,7 @@ char *history_path(void)
         return NULL;
     char *result = text_steal(&path);
     if (result)
-        make_folders(result);
+        history_make_folders(result);
     return result;
 }
 

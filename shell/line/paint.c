@@ -27,7 +27,7 @@ static size_t plain_character(const char *at, size_t left)
 }
 
 /* Step over the character that takes `step` bytes; 0: a newline. */
-static void advance(const struct painting *p, struct place *at, bool newline)
+static void paint_advance(const struct painting *p, struct place *at, bool newline)
 {
     if (newline || ++at->column == p->columns) {
         at->row++;
@@ -46,7 +46,7 @@ static bool find_places(const struct painting *p, struct place *cursor, struct p
         step = newline ? 1 : plain_character(p->line + i, p->len - i);
         if (step == 0)
             return false;
-        advance(p, &at, newline);
+        paint_advance(p, &at, newline);
     }
     if (p->cursor >= p->len)
         *cursor = at;
@@ -77,7 +77,7 @@ void paint(const struct painting *p, struct text *out)
             text_adds(out, colors[color = p->what[i]]);
         if (!newline)
             text_add(out, p->line + i, step);
-        advance(p, &at, newline);
+        paint_advance(p, &at, newline);
         if (at.row != row)
             text_adds(out, "\r\033[B");
     }

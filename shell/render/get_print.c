@@ -10,8 +10,9 @@
 #define LINE_COLUMNS   75          /* NumPy's */
 #define PROGRESS_EVERY 4096
 
-static enum status put_cell(const struct printing *p, uint64_t position,
-                            enum ckptdb_spelling how, struct text *out, struct error *err)
+static enum status get_print_put_cell(const struct printing *p, uint64_t position,
+                                      enum ckptdb_spelling how, struct text *out,
+                                      struct error *err)
 {
     struct ckptdb_error error;
     const char *text;
@@ -57,7 +58,8 @@ enum status print_json(const struct printing *p, struct error *err)
         repeat(out, ']', i ? ends : 0);
         text_adds(out, i ? (ends ? ",\n" : ",") : "");
         repeat(out, '[', ends);
-        if (put_cell(p, i, CKPTDB_AS_JSON, out, err) != OK || go_on(p, i, err) != OK)
+        if (get_print_put_cell(p, i, CKPTDB_AS_JSON, out, err) != OK ||
+            go_on(p, i, err) != OK)
             return err->status;
     }
     repeat(out, ']', count ? p->rank : 0);
@@ -71,7 +73,7 @@ enum status print_csv(const struct printing *p, struct error *err)
     uint64_t count = ckptdb_cells_count(p->cells);
     uint64_t columns = p->rank > 1 ? p->shape[p->rank - 1] : 1;
     for (uint64_t i = 0; i < count; i++) {
-        if (put_cell(p, i, CKPTDB_AS_CSV, out, err) != OK)
+        if (get_print_put_cell(p, i, CKPTDB_AS_CSV, out, err) != OK)
             return err->status;
         text_addc(out, (i + 1) % columns ? ',' : '\n');
         if (go_on(p, i, err) != OK)
@@ -97,7 +99,7 @@ static bool has_gap(const struct printing *p, unsigned d)
     return p->summary && p->shape[d] > 2 * EDGE;
 }
 
-static uint64_t shown(const struct printing *p, unsigned d)
+static uint64_t get_print_shown(const struct printing *p, unsigned d)
 {
     return has_gap(p, d) ? 2 * EDGE + 1 : p->shape[d];
 }
@@ -108,7 +110,7 @@ static bool in_gap(const struct walk *w, unsigned d)
 }
 
 /* What is at the walk's index: a gap in the outermost dimension that is in one. */
-static void settle(struct walk *w)
+static void get_print_settle(struct walk *w)
 {
     for (w->depth = 0; w->depth < w->p->rank && !in_gap(w, w->depth); w->depth++)
         continue;
@@ -121,19 +123,19 @@ static uint64_t position(const struct walk *w)
     for (unsigned d = 0; d < w->p->rank; d++) {
         uint64_t i = w->index[d];
         if (has_gap(w->p, d) && i > EDGE)
-            i += w->p->shape[d] - shown(w->p, d);
+            i += w->p->shape[d] - get_print_shown(w->p, d);
         at = at * w->p->shape[d] + i;
     }
     return at;
 }
 
 /* To the next thing shown. The dimension that moved, or -1 at the end. */
-static int step(struct walk *w)
+static int get_print_step(struct walk *w)
 {
     unsigned d = w->depth < w->p->rank ? w->depth + 1 : w->p->rank;
     while (d-- > 0) {
-        if (++w->index[d] < shown(w->p, d)) {
-            settle(w);
+        if (++w->index[d] < get_print_shown(w->p, d)) {
+            get_print_settle(w);
             return (int)d;
         }
         w->index[d] = 0;
@@ -141,14 +143,14 @@ static int step(struct walk *w)
     return -1;
 }
 
-static enum status spell(struct walk *w, struct text *token, struct error *err)
+static enum status get_print_spell(struct walk *w, struct text *token, struct error *err)
 {
     text_reset(token);
     if (w->depth < w->p->rank) {
         text_adds(token, "...");
         return OK;
     }
-    if (put_cell(w->p, position(w), CKPTDB_AS_TEXT, token, err) != OK)
+    if (get_print_put_cell(w->p, position(w), CKPTDB_AS_TEXT, token, err) != OK)
         return err->status;
     return token->failed ? error_memory(err) : OK;
 }
@@ -185,15 +187,15 @@ static enum status print_walk(struct walk *w, struct text *token, struct error *
     struct text *out = &w->p->sink->pending;
     unsigned rank = w->p->rank, open = rank;
     int moved;
-    settle(w);
+    get_print_settle(w);
     for (;;) {
         repeat(out, '[', open);
         w->column += open;
-        if (spell(w, token, err) != OK)
+        if (get_print_spell(w, token, err) != OK)
             return err->status;
         put_token(w, token);
         unsigned depth = w->depth;
-        if (go_on(w->p, w->printed++, err) != OK || (moved = step(w)) < 0)
+        if (go_on(w->p, w->printed++, err) != OK || (moved = get_print_step(w)) < 0)
             break;
         unsigned closed = (depth < rank ? depth + 1 : rank) - (unsigned)moved - 1;
         repeat(out, ']', closed);
@@ -206,16 +208,17 @@ static enum status print_walk(struct walk *w, struct text *token, struct error *
 }
 
 /* The widest of all that will be shown. */
-static enum status measure(struct walk *w, struct text *token, struct error *err)
+static enum status get_print_measure(struct walk *w, struct text *token,
+                                     struct error *err)
 {
-    settle(w);
+    get_print_settle(w);
     do {
-        if (spell(w, token, err) != OK)
+        if (get_print_spell(w, token, err) != OK)
             return err->status;
         size_t columns = text_width(token->at, token->len);
         if (w->depth == w->p->rank && columns > w->width)
             w->width = columns;
-    } while (step(w) >= 0);
+    } while (get_print_step(w) >= 0);
     return OK;
 }
 
@@ -225,13 +228,14 @@ enum status print_text(const struct printing *p, struct error *err)
     struct walk w = {.p = p, .index = calloc(p->rank + 1, sizeof(uint64_t))};
     uint64_t count = 1;
     for (unsigned d = 0; d < p->rank; d++)
-        count = shown(p, d) && count > UINT64_MAX / shown(p, d) ? UINT64_MAX
-                                                                : count * shown(p, d);
+        count = get_print_shown(p, d) && count > UINT64_MAX / get_print_shown(p, d)
+                    ? UINT64_MAX
+                    : count * get_print_shown(p, d);
     if (!w.index)
         error_memory(err);
     else if (!ckptdb_cells_count(p->cells))
         text_adds(&p->sink->pending, "[]\n");
-    else if (count > ALIGNED_MOST || measure(&w, &token, err) == OK)
+    else if (count > ALIGNED_MOST || get_print_measure(&w, &token, err) == OK)
         print_walk(&w, &token, err);
     text_release(&token);
     free(w.index);

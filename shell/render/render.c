@@ -16,7 +16,7 @@
 
 /* --- values ------------------------------------------------------------------------------- */
 
-static void add_number(struct text *out, sqlite3_int64 value)
+static void render_add_number(struct text *out, sqlite3_int64 value)
 {
     char digits[24], *at = digits + sizeof(digits);
     uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
@@ -32,7 +32,7 @@ static void add_number(struct text *out, sqlite3_int64 value)
 void text_add_real(struct text *out, double value, bool json)
 {
     if (fabs(value) < 1e15 && value == floor(value) && !signbit(value)) {
-        add_number(out, (sqlite3_int64)value);
+        render_add_number(out, (sqlite3_int64)value);
         text_add(out, ".0", 2);
         return;
     }
@@ -146,7 +146,7 @@ static void add_integer(struct render *r, struct text *out, int column,
     else if (meaning == MEANS_COUNT)
         text_adds(out, human_count((uint64_t)value, human));
     else
-        add_number(out, value);
+        render_add_number(out, value);
 }
 
 void cell_text(struct render *r, int column, struct text *out, struct cell *cell)
@@ -184,7 +184,7 @@ static void json_value(sqlite3_stmt *stmt, int column, struct text *out)
     if (type == SQLITE_NULL) {
         text_adds(out, "null");
     } else if (type == SQLITE_INTEGER) {
-        add_number(out, sqlite3_column_int64(stmt, column));
+        render_add_number(out, sqlite3_column_int64(stmt, column));
     } else if (type == SQLITE_FLOAT) {
         text_add_real(out, sqlite3_column_double(stmt, column), true);
     } else if (type == SQLITE_BLOB) {
@@ -339,7 +339,7 @@ static void print_window(struct render *r, bool last)
 }
 
 /* The row that the statement is on becomes cells. False without memory. */
-static bool take_row(struct render *r)
+static bool render_take_row(struct render *r)
 {
     size_t columns = (size_t)r->columns;
     if (r->rows == r->space) {
@@ -406,7 +406,7 @@ static bool render_row(struct render *r)
         r->done++;
         return json != NULL;
     }
-    if (!take_row(r))
+    if (!render_take_row(r))
         return false;
     if (!aligned(r->mode) || r->rows >= WINDOW_ROWS || r->text.len >= WINDOW_BYTES)
         print_window(r, false);

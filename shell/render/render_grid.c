@@ -56,8 +56,8 @@ static void put_spaces(FILE *out, size_t count)
 
 /* One cell between its sides. What is too wide is cut: names and paths, which say most at their end,
  * on the left, text with blanks on the right. */
-static void put_cell(struct render *r, int column, const char *at, size_t len,
-                     size_t width, bool right)
+static void render_grid_put_cell(struct render *r, int column, const char *at, size_t len,
+                                 size_t width, bool right)
 {
     size_t room = r->widths[column], begin = 0, end = len;
     bool given = column < WIDTHS_MAX && r->width_given[column] > 0;
@@ -88,7 +88,7 @@ static void put_header(struct render *r, const struct grid_style *style)
         const char *name = r->headers ? r->names[i] : "";
         size_t len = strlen(name);
         fprintf(r->out, "%s%s", style->side, r->color ? "\033[1m" : "");
-        put_cell(r, i, name, len, text_width(name, len), false);
+        render_grid_put_cell(r, i, name, len, text_width(name, len), false);
         fputs(r->color ? "\033[0m" : "", r->out);
     }
     fprintf(r->out, "%s\n", style->side);
@@ -140,7 +140,8 @@ static void put_rows(struct render *r, const struct grid_style *style)
                 continue;
             bool dim = cell->null && r->color;
             fprintf(r->out, "%s%s", style->side, dim ? "\033[2m" : "");
-            put_cell(r, i, cell_at(r, cell), cell->len, cell->width, cell->right);
+            render_grid_put_cell(r, i, cell_at(r, cell), cell->len, cell->width,
+                                 cell->right);
             fputs(dim ? "\033[0m" : "", r->out);
         }
         fprintf(r->out, "%s\n", style->side);
@@ -216,7 +217,7 @@ static bool shorten_odd_names(struct render *r)
     return false;
 }
 
-static bool is_empty(const struct render *r, int column)
+static bool render_grid_is_empty(const struct render *r, int column)
 {
     for (size_t row = 0; row < r->rows; row++)
         if (!r->cells[row * (size_t)r->columns + (size_t)column].null)
@@ -274,7 +275,7 @@ static bool leave_one_out(struct render *r)
         shown++;
         if (i > 0 && !empty && keep_of(r, i) == KEEP_NOT)
             victim = i;
-        empty = empty || (victim == i && is_empty(r, i));
+        empty = empty || (victim == i && render_grid_is_empty(r, i));
     }
     if (shown <= SHOWN_MIN || victim <= 0)
         return false;
@@ -310,7 +311,7 @@ static bool cut_texts(struct render *r, size_t least)
 }
 
 /* One step: first what loses nothing, then columns, at last the ends of what is left. */
-static void narrow(struct render *r)
+static void render_grid_narrow(struct render *r)
 {
     if (r->listing ? shorten_path(r) : cut_texts(r, TEXT_MIN))
         return;
@@ -326,7 +327,7 @@ static bool fit_screen(struct render *r)
     while (r->screen && total_width(r) > r->screen && !r->cut) {
         if (r->whole)
             return false;
-        narrow(r);
+        render_grid_narrow(r);
     }
     return true;
 }
@@ -340,7 +341,7 @@ static bool has_number(const struct render *r, int column)
 }
 
 /* True where the widths had to change. */
-static bool measure(struct render *r)
+static bool render_grid_measure(struct render *r)
 {
     bool wider = r->done == 0;
     for (int i = 0; i < r->columns; i++)
@@ -356,7 +357,7 @@ void grid_window(struct render *r, bool last)
 {
     const struct grid_style *style = &styles[r->mode];
     if (r->rows > 0 || r->done == 0) {
-        if (measure(r)) {
+        if (render_grid_measure(r)) {
             if (r->done > 0)
                 put_line(r, &style->bottom);
             if (!fit_screen(r) && r->may_switch && r->done == 0) {

@@ -43,7 +43,7 @@ static void read_descriptor(int fd, const char *path, struct text *out, struct e
 }
 
 /* A pipe must not make us wait for its other end. */
-static bool read_file(const char *path, struct text *out)
+static bool read_text_file(const char *path, struct text *out)
 {
     struct error err = {.offset = NO_OFFSET};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -64,5 +64,5 @@ bool read_text(const char *path, struct text *out)
 {
     if (!out->limit)
         out->limit = FILE_MOST;
-    return strcmp(path, "-") == 0 ? read_stdin(out) : read_file(path, out);
+    return strcmp(path, "-") == 0 ? read_stdin(out) : read_text_file(path, out);
 }

@@ -108,7 +108,7 @@ static void say_missing(const char *path)
 }
 
 /* Make the folders above a path, as `mkdir -p` does. What fails is reported by who opens. */
-static void make_folders(const char *path)
+static void session_make_folders(const char *path)
 {
     struct text part = {0};
     for (const char *c = path; *c; c++) {
@@ -127,7 +127,7 @@ bool session_open(struct session *s, enum ckptdb_mode mode)
     ckptdb *catalog;
     bool made = mode == CKPTDB_CREATE && access(s->catalog, F_OK) != 0;
     if (mode == CKPTDB_CREATE && s->default_place)
-        make_folders(s->catalog);
+        session_make_folders(s->catalog);
     ckptdb_open(s->catalog, mode, &catalog, &err);
     if (catalog && made && s->interactive)
         complain("made a new catalog, %s", s->catalog);
