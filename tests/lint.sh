@@ -66,6 +66,13 @@ absent 'functions that overrun, share state or hide errors' \
     none catalog importer shell tests
 absent 'nothing unfinished' '\b(TODO|FIXME|XXX)\b' none catalog importer shell tests
 
+# A search for a function of one file finds that one: no third file has a function of its own by that name.
+git ls-files 'catalog/*.c' 'importer/*.c' 'shell/*.c' |
+    xargs grep -oE '^static [a-z][a-z0-9_ ]*[ *]+[a-z0-9_]+\(' | sed 's/:.*[ *]/ /; s/($//' | sort -u |
+    awk '{ files[$2] = files[$2] " " $1; n[$2]++ } END { for (f in n) if (n[f] > 2) print f " in" files[f] }' >"$log/found"
+[ ! -s "$log/found" ]
+verdict 'no function of one file is called as those of two others' $?
+
 nm -D --defined-only build/ckptdb.so | awk '{print $3}' | sort >"$log/exports"
 printf '%s\n' sqlite3_ckptdb_init sqlite3_ckptdb_noread_init | diff - "$log/exports" >"$log/found"
 verdict 'ckptdb.so exports its two doors alone' $?

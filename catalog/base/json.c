@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "catalog/base/limits.h"
+#include "catalog/base/text.h"
 
 /* What may come next. */
 enum state {
@@ -153,22 +154,8 @@ static bool read_code_point(struct cursor *c, uint32_t *code)
     return true;
 }
 
-/* At most 4 bytes, and never more than the escape that spelled it took. */
-static size_t json_put_utf8(uint8_t *out, uint32_t code)
-{
-    if (code < 0x80) {
-        out[0] = (uint8_t)code;
-        return 1;
-    }
-    size_t more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    static const uint8_t lead[] = {0, 0xC0, 0xE0, 0xF0};
-    out[0] = (uint8_t)(lead[more] | code >> (6 * more));
-    for (size_t i = 1; i <= more; i++)
-        out[i] = (uint8_t)(0x80 | (code >> (6 * (more - i)) & 0x3F));
-    return more + 1;
-}
-
-/* One escape, its backslash read: bytes written, 0 if there is no such escape. */
+/* One escape, its backslash read: bytes written, 0 if there is no such escape. Never more than
+ * the escape took. */
 static size_t json_read_escape(struct cursor *c, uint8_t *out)
 {
     static const char names[] = "\"\\/bfnrt";
@@ -176,7 +163,7 @@ static size_t json_read_escape(struct cursor *c, uint8_t *out)
     uint8_t name = cursor_u8(c);
     uint32_t code;
     if (name == 'u')
-        return read_code_point(c, &code) ? json_put_utf8(out, code) : 0;
+        return read_code_point(c, &code) ? utf8_put(out, code) : 0;
     const char *found = name ? strchr(names, name) : NULL;
     if (!found)
         return 0;

@@ -186,3 +186,24 @@ void text_release(struct text *t)
     free(t->at);
     *t = (struct text){.limit = t->limit};
 }
+
+size_t utf8_put(void *to, uint32_t code)
+{
+    static const uint8_t lead[] = {0, 0xC0, 0xE0, 0xF0};
+    uint8_t *out = to;
+    if (code < 0x80) {
+        out[0] = (uint8_t)code;
+        return 1;
+    }
+    const size_t more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    out[0] = (uint8_t)(lead[more] | code >> (6 * more));
+    for (size_t i = 1; i <= more; i++)
+        out[i] = (uint8_t)(0x80 | (code >> (6 * (more - i)) & 0x3F));
+    return more + 1;
+}
+
+bool text_ends_in(const void *text, size_t len, const char *suffix)
+{
+    const size_t n = strlen(suffix);
+    return len >= n && memcmp((const char *)text + len - n, suffix, n) == 0;
+}

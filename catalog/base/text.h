@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "catalog/base/error.h"
 
@@ -50,5 +51,10 @@ void text_release(struct text *t);
  * Surrogates, overlong forms and values above U+10FFFF are not valid. */
 int utf8_length(const unsigned char *at, size_t left);
 bool utf8_valid(const char *bytes, size_t len);
+/* Write the UTF-8 of a code point up to U+10FFFF, surrogates too: 1 to 4 bytes. */
+size_t utf8_put(void *to, uint32_t code);
+
+/* Whether `text`, of `len` bytes, ends in `suffix`. */
+bool text_ends_in(const void *text, size_t len, const char *suffix);
 
 #endif

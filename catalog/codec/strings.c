@@ -479,30 +479,6 @@ static enum status vlen_at(struct strings *t, uint64_t index, struct bytes *out,
     return out->at ? OK : err->status;
 }
 
-static size_t strings_put_utf8(uint8_t *at, uint32_t c)
-{
-    if (c < 0x80) {
-        at[0] = (uint8_t)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        at[0] = (uint8_t)(0xC0 | c >> 6);
-        at[1] = (uint8_t)(0x80 | (c & 0x3F));
-        return 2;
-    }
-    if (c < 0x10000) {
-        at[0] = (uint8_t)(0xE0 | c >> 12);
-        at[1] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-        at[2] = (uint8_t)(0x80 | (c & 0x3F));
-        return 3;
-    }
-    at[0] = (uint8_t)(0xF0 | c >> 18);
-    at[1] = (uint8_t)(0x80 | (c >> 12 & 0x3F));
-    at[2] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-    at[3] = (uint8_t)(0x80 | (c & 0x3F));
-    return 4;
-}
-
 /* Lone surrogates, which Python can hold, come out as three bytes that are not UTF-8. */
 static enum status numpy_text(struct strings *t, uint64_t index, const uint8_t *ucs4,
                               struct bytes *out, struct error *err)
@@ -517,7 +493,7 @@ static enum status numpy_text(struct strings *t, uint64_t index, const uint8_t *
             return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
                              "string %llu has a character beyond Unicode",
                              (unsigned long long)index);
-        len += strings_put_utf8(t->utf8 + len, c);
+        len += utf8_put(t->utf8 + len, c);
     }
     *out = (struct bytes){t->utf8, len};
     return OK;

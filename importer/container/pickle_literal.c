@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/text.h"
 #include "importer/container/pickle_private.h"
 
 /* --- numbers and texts ------------------------------------------------------------------ */
@@ -128,28 +129,6 @@ static bool hex_digits(const char *at, size_t count, uint32_t *value)
     return true;
 }
 
-static size_t pickle_literal_put_utf8(char *to, uint32_t c)
-{
-    if (c < 0x80)
-        return to[0] = (char)c, 1;
-    if (c < 0x800) {
-        to[0] = (char)(0xc0 | c >> 6);
-        to[1] = (char)(0x80 | (c & 0x3f));
-        return 2;
-    }
-    if (c < 0x10000) {
-        to[0] = (char)(0xe0 | c >> 12);
-        to[1] = (char)(0x80 | (c >> 6 & 0x3f));
-        to[2] = (char)(0x80 | (c & 0x3f));
-        return 3;
-    }
-    to[0] = (char)(0xf0 | c >> 18);
-    to[1] = (char)(0x80 | (c >> 12 & 0x3f));
-    to[2] = (char)(0x80 | (c >> 6 & 0x3f));
-    to[3] = (char)(0x80 | (c & 0x3f));
-    return 4;
-}
-
 bool pickle_push_raw_unicode(struct machine *m)
 {
     size_t len = 0, made = 0;
@@ -170,7 +149,7 @@ bool pickle_push_raw_unicode(struct machine *m)
                 return pickle_fail(m, ERR_CORRUPT, "a text with a bad escape");
             i += 1 + digits;
         }
-        made += pickle_literal_put_utf8(text + made, c);
+        made += utf8_put(text + made, c);
     }
     text[made] = '\0';
     return pickle_push_text(m, text, made, 0);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/text.h"
 #include "catalog/codec/codec.h"
 #include "importer/container/zip.h"
 #include "importer/format/hdf5_tree.h"
@@ -28,17 +29,11 @@
 #define INFLATED_LEAST ((uint64_t)64 << 20) /* bytes of a compressed member, at least; */
 #define INFLATED_TIMES 64                   /* else of so many times those stored */
 
-static bool keras_ends_in(const char *text, size_t len, const char *suffix)
-{
-    size_t n = strlen(suffix);
-    return len >= n && memcmp(text + len - n, suffix, n) == 0;
-}
-
 /* The first member is metadata.json, whose first key is keras_version; deflated, its name and
  * the file's have to do. */
 static int keras_probe(const struct probe *p)
 {
-    bool named = keras_ends_in(p->name, strlen(p->name), ".keras");
+    bool named = text_ends_in(p->name, strlen(p->name), ".keras");
     if (p->head.len < NAME_AT || memcmp(p->head.at, LOCAL_MAGIC, 4) != 0)
         return 0;
     size_t len = load_u16le(p->head.at + 26), n = strlen(METADATA);
@@ -129,10 +124,10 @@ static enum status keras_add_member(struct job *job, const struct zip *z,
         return json_facts(job, z, m, "");
     if (strcmp(m->name, CONFIG) == 0)
         return json_facts(job, z, m, CONFIG ":");
-    if (keras_ends_in(m->name, m->name_len, ".weights.h5") &&
+    if (text_ends_in(m->name, m->name_len, ".weights.h5") &&
         !memchr(m->name, '/', m->name_len))
         return add_weights(job, z, m);
-    if (keras_ends_in(m->name, m->name_len, ".npz"))
+    if (text_ends_in(m->name, m->name_len, ".npz"))
         job_issue(job, ISSUE_ERROR, NULL, m->header, "unsupported",
                   "weights as pickled objects (%.100s) are not read", m->name);
     return OK;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalog/base/text.h"
 #include "importer/container/npyhead.h"
 #include "importer/container/zip.h"
 #include "importer/job/job.h"
@@ -25,17 +26,11 @@
 #define SUFFIX_BYTES    4
 #define CODEC_MAX       (ZIP_CODEC_BYTES + 96) /* bytes of a chain of at most four steps */
 
-static bool npz_ends_in(const void *text, size_t len, const char *suffix)
-{
-    size_t n = strlen(suffix);
-    return len >= n && memcmp((const char *)text + len - n, suffix, n) == 0;
-}
-
 /* The first member's name tells (u16 at 26, name at 30); a zip without members, or whose
  * first member is no array, goes by its own name. */
 static int npz_probe(const struct probe *p)
 {
-    bool named = npz_ends_in(p->name, strlen(p->name), ".npz");
+    bool named = text_ends_in(p->name, strlen(p->name), ".npz");
     if (p->head.len < 22)
         return 0;
     if (memcmp(p->head.at, EMPTY_ZIP_MAGIC, 4) == 0)
@@ -43,7 +38,7 @@ static int npz_probe(const struct probe *p)
     if (p->head.len < 30 || memcmp(p->head.at, LOCAL_MAGIC, 4) != 0)
         return 0;
     size_t len = load_u16le(p->head.at + 26);
-    if (len <= p->head.len - 30 && npz_ends_in(p->head.at + 30, len, SUFFIX))
+    if (len <= p->head.len - 30 && text_ends_in(p->head.at + 30, len, SUFFIX))
         return 64;
     return named ? 32 : 0;
 }
@@ -134,8 +129,8 @@ static enum status npz_add_member(struct job *job, const struct zip *z,
     struct error err = {.offset = NO_OFFSET};
     struct npy_head head = {0};
     struct zip_run run;
-    if (!npz_ends_in(m->name, m->name_len, SUFFIX)) {
-        if (!npz_ends_in(m->name, m->name_len, "/"))
+    if (!text_ends_in(m->name, m->name_len, SUFFIX)) {
+        if (!text_ends_in(m->name, m->name_len, "/"))
             job_issue(job, ISSUE_WARNING, NULL, m->header, "not-an-array",
                       "member \"%.200s\" is not a NumPy array: left out", m->name);
         return OK;

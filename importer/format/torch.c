@@ -8,16 +8,11 @@
  */
 #include <string.h>
 
+#include "catalog/base/text.h"
 #include "importer/format/torch_file.h"
 #include "importer/format/torch_legacy.h"
 
 #define LOCAL_MAGIC "PK\3\4"
-
-static bool torch_ends_in(const char *name, const char *suffix)
-{
-    size_t len = strlen(name), n = strlen(suffix);
-    return len >= n && strcmp(name + len - n, suffix) == 0;
-}
 
 /* The first member's name (u16 length at 26, name at 30) is ROOT/ and one of torch's. */
 static bool is_archive(const struct probe *p)
@@ -57,7 +52,8 @@ static bool is_archive(const struct probe *p)
 /* Shards of a distributed checkpoint are several archives in a row: not files of torch.save. */
 static int torch_probe(const struct probe *p)
 {
-    if (torch_ends_in(p->name, ".distcp"))
+    const size_t len = strlen(p->name);
+    if (text_ends_in(p->name, len, ".distcp"))
         return 0;
     if (is_archive(p) || torch_program_magic(p->head))
         return 64;
@@ -65,8 +61,8 @@ static int torch_probe(const struct probe *p)
         return 96;
     if (torch_tar_magic(p->head))
         return 64;
-    bool named = torch_ends_in(p->name, ".pt") || torch_ends_in(p->name, ".pth") ||
-                 torch_ends_in(p->name, ".pt2");
+    bool named = text_ends_in(p->name, len, ".pt") ||
+                 text_ends_in(p->name, len, ".pth") || text_ends_in(p->name, len, ".pt2");
     return named && p->head.len >= 4 && memcmp(p->head.at, LOCAL_MAGIC, 4) == 0 ? 8 : 0;
 }
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalog/base/text.h"
 #include "importer/array/array.h"
 #include "importer/job/facts.h"
 #include "importer/job/step.h"
@@ -41,12 +42,6 @@ static bool zarr_holds(struct bytes head, const char *word)
 {
     struct probe p = {.head = head};
     return head.at && probe_holds(&p, word);
-}
-
-static bool zarr_ends_in(const char *name, const char *end)
-{
-    size_t len = strlen(name), n = strlen(end);
-    return len >= n && strcmp(name + len - n, end) == 0;
 }
 
 /* Is it the beginning of a JSON object with this key of its own? Those of objects inside (a
@@ -98,7 +93,7 @@ static bool holds_arrays(const struct probe_dir *p)
         const char *name = p->dirs[i];
         if (*name == '.')
             continue;
-        if (zarr_ends_in(name, ".zarr") || !child_is_array(p, name))
+        if (text_ends_in(name, strlen(name), ".zarr") || !child_is_array(p, name))
             return false;
         seen++;
     }
