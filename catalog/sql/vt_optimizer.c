@@ -10,8 +10,8 @@
  *   optimizer_filter(filters, checkpoint)    what each of a JSON list of filters selects
  *
  * Both arguments must be given; where one is NULL there are no rows. A cursor keeps what it has read
- * of a checkpoint, and the tables of schema/51_optimizer_tables.sql, for as long as a statement runs:
- * one that asks for many optimizers of one checkpoint reads them once.
+ * of a checkpoint, and optax_function and the other tables of what is known, for as long as a statement
+ * runs: one that asks for many optimizers of one checkpoint reads them once.
  */
 #include <stdlib.h>
 #include <string.h>

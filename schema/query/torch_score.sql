@@ -1,5 +1,5 @@
 -- torch_score.sql - how far the state that a checkpoint of PyTorch holds is from what an optimizer of
--- the view torch_state would keep: STATE.PARAMETER.SLOT, where STATE ends in "state" and PARAMETER is
+-- torch_state would keep: STATE.PARAMETER.SLOT, where STATE ends in "state" and PARAMETER is
 -- a number or a name. Parameters with the same slots are compared once. No rows: there is no state.
 WITH
   leaf_name(name, path, rank) AS MATERIALIZED (

@@ -1,0 +1,14 @@
+-- optax_unregistered.sql - of whose axes T5X makes none: the class of the state, and when it is that.
+WITH row(transformation, state, "when") AS (VALUES
+    ('inject_hyperparams', 'InjectStatefulHyperparamsState', NULL),
+    ('scale_by_rms', 'ScaleByRmsWithCountState', 'bias_correction true'),
+    ('scale_by_stddev', 'ScaleByRStdDevWithCountState', 'bias_correction true'),
+    ('scale_by_amsgrad', 'ScaleByAmsgradState', NULL),
+    ('scale_by_adadelta', 'ScaleByAdaDeltaState', NULL),
+    ('scale_by_adan', 'ScaleByAdanState', NULL),
+    ('scale_by_novograd', 'ScaleByNovogradState', NULL),
+    ('scale_by_rprop', 'ScaleByRpropState', NULL),
+    ('scale_by_optimistic_gradient', 'ScaleByOptimisticGradientState', NULL),
+    ('scale_by_factored_rms', 'FactoredState', NULL)
+)
+SELECT * FROM row
