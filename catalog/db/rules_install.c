@@ -53,7 +53,7 @@ static enum status install(sqlite3 *db, const char *name, const char *sql,
     return status;
 }
 
-enum status rules_install(sqlite3 *db, struct error *err)
+static enum status renew_sets(sqlite3 *db, struct error *err)
 {
     enum status status = OK;
     for (const struct schema_file *f = schema_files; status == OK && f->path; f++) {
@@ -70,5 +70,19 @@ enum status rules_install(sqlite3 *db, struct error *err)
             status = install(db, name, f->text, err);
         sqlite3_free(name);
     }
+    return status;
+}
+
+/* All in one transaction: a lock of the file for each set is what a command would wait for. */
+enum status rules_install(sqlite3 *db, struct error *err)
+{
+    enum status status = db_exec(db, "SAVEPOINT shipped", err);
+    if (status != OK)
+        return status;
+    status = renew_sets(db, err);
+    if (status == OK)
+        status = db_exec(db, "RELEASE shipped", err);
+    if (status != OK)
+        sqlite3_exec(db, "ROLLBACK TO shipped; RELEASE shipped", NULL, NULL, NULL);
     return status;
 }
