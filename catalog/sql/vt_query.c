@@ -13,11 +13,14 @@
  *   each_COLUMN     (one at most) an integer, or a text of integers, "7,8,9": the row is repeated
  *                   for each of them, in a column COLUMN. What layouts share is so worked out once.
  *
-   id              (a column so called) tells the rows apart, whatever is given (rowid.h)
+ *   id              (a column so called) tells the rows apart, whatever is given (rowid.h)
  *
  * Parameters that are no columns are hidden columns, in the order of their first use. Where
  * a value given is NULL there are no rows. Columns that nobody asks for are left out of the
  * SELECT, so that the expressions of a query SQLite can flatten cost nothing unused.
+ *
+ * To know its columns costs preparing it once more. A long one says them beforehand, in two lines of its
+ * head: "-- columns: a, b" and "-- parameters: :c, $d" (tests/unit/test_query.c holds them to the query).
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -88,55 +91,109 @@ static void add_column(struct text *table, const char *name, const char *mark)
     text_addf(table, "\"%s", mark);
 }
 
-/* The name of a column of the function. */
-static const char *column_name(sqlite3_stmt *s, int i, bool *each)
+/* The name of a column of the function, of that of the SELECT. */
+static const char *shown_name(const char *name, bool *each)
 {
-    const char *name = sqlite3_column_name(s, i);
     *each = strncmp(name, EACH, strlen(EACH)) == 0;
     return name + (*each ? strlen(EACH) : 0);
 }
 
-static int column_called(sqlite3_stmt *s, const char *name)
+static int column_called(const struct query *q, const char *name)
 {
     bool each;
-    for (int i = 0; i < sqlite3_column_count(s); i++)
-        if (sqlite3_stricmp(column_name(s, i, &each), name) == 0)
+    for (int i = 0; i < q->columns; i++)
+        if (sqlite3_stricmp(shown_name(q->column[i], &each), name) == 0)
             return i;
     return -1;
 }
 
-/* Columns and parameters, as the SELECT has them; the declaration into `table`. */
-static bool query_describe(struct query *q, sqlite3_stmt *s, struct text *table)
+static bool take_column(struct query *q, const char *name, size_t len)
 {
-    int hidden = sqlite3_column_count(s);
-    bool each;
+    if (q->columns == COLUMNS_MAX || !(q->column[q->columns] = strndup(name, len)))
+        return false;
+    q->columns++;
+    return true;
+}
+
+static bool take_parameter(struct query *q, const char *name, size_t len)
+{
+    struct parameter *p = &q->parameter[q->parameters];
+    if (q->parameters == PARAMETERS_MAX)
+        return false;
+    *p = (struct parameter){.name = strndup(name, len), .required = name[0] == ':'};
+    q->parameters += p->name != NULL;
+    return p->name != NULL;
+}
+
+/* Each of a list of names, which ends its line. */
+static bool take_line(struct query *q, const char *at,
+                      bool (*take)(struct query *, const char *, size_t))
+{
+    bool good = true;
+    while (good && *at != '\n') {
+        const size_t len = strcspn(at, ",\n");
+        good = take(q, at, len);
+        at += len;
+        at += strspn(at, ", ");
+    }
+    return good;
+}
+
+static bool take_statement(struct query *q, sqlite3_stmt *s)
+{
+    bool good = true;
+    for (int i = 0; good && i < sqlite3_column_count(s); i++) {
+        const char *name = sqlite3_column_name(s, i);
+        good = name && take_column(q, name, strlen(name));
+    }
+    for (int i = 1; good && i <= sqlite3_bind_parameter_count(s); i++) {
+        const char *name = sqlite3_bind_parameter_name(s, i);
+        good = name && take_parameter(q, name, strlen(name));
+    }
+    return good;
+}
+
+/* Where its columns and parameters are: the declaration into `table`. */
+static bool query_describe(struct query *q, struct text *table)
+{
+    int hidden = q->columns;
     q->each = -1;
-    q->id = column_called(s, "id");
-    while (q->columns < hidden && q->columns < COLUMNS_MAX) {
-        int i = q->columns++;
-        const char *name = column_name(s, i, &each);
+    q->id = column_called(q, "id");
+    for (int i = 0; i < q->columns; i++) {
+        bool each;
+        const char *name = shown_name(q->column[i], &each);
         add_column(table, name, each ? " INTEGER" : "");
         if (each)
             q->each = i;
-        q->column[i] = strdup(sqlite3_column_name(s, i));
-        if (!q->column[i])
-            return false;
     }
-    for (int i = 1; i <= sqlite3_bind_parameter_count(s); i++) {
-        const char *name = sqlite3_bind_parameter_name(s, i);
-        if (!name || q->parameters == PARAMETERS_MAX)
-            return false;
-        struct parameter *p = &q->parameter[q->parameters];
-        *p = (struct parameter){strdup(name), column_called(s, name + 1), name[0] == ':'};
-        if (!p->name)
-            return false;
-        q->parameters++;
+    for (int i = 0; i < q->parameters; i++) {
+        struct parameter *p = &q->parameter[i];
+        p->column = column_called(q, p->name + 1);
         if (p->column >= 0)
             continue;
         p->column = hidden++;
-        add_column(table, name + 1, " HIDDEN");
+        add_column(table, p->name + 1, " HIDDEN");
     }
     return text_addc(table, ')');
+}
+
+static int query_names(struct query *q, const char *name, char **message)
+{
+    static const char columns[] = "\n-- columns: ", parameters[] = "\n-- parameters: ";
+    const char *column = strstr(q->sql, columns), *parameter = strstr(q->sql, parameters);
+    sqlite3_stmt *s = NULL;
+    if (column && parameter)
+        return take_line(q, column + strlen(columns), take_column) &&
+                       take_line(q, parameter + strlen(parameters), take_parameter)
+                   ? SQLITE_OK
+                   : SQLITE_NOMEM;
+    int rc = sqlite3_prepare_v2(q->db, q->sql, -1, &s, NULL);
+    if (rc != SQLITE_OK)
+        *message = sqlite3_mprintf("%s: %s", name, sqlite3_errmsg(q->db));
+    else if (!take_statement(q, s))
+        rc = SQLITE_NOMEM;
+    sqlite3_finalize(s);
+    return rc;
 }
 
 static int query_connect(sqlite3 *db, void *file, int argc, const char *const *argv,
@@ -145,17 +202,13 @@ static int query_connect(sqlite3 *db, void *file, int argc, const char *const *a
     (void)argc;
     struct query *q = calloc(1, sizeof(*q));
     struct text table = {0};
-    sqlite3_stmt *s = NULL;
     if (!q)
         return SQLITE_NOMEM;
     q->db = db;
     q->sql = ((const struct schema_file *)file)->text;
-    int rc = sqlite3_prepare_v2(db, q->sql, -1, &s, NULL);
-    if (rc != SQLITE_OK)
-        *message = sqlite3_mprintf("%s: %s", argv[0], sqlite3_errmsg(db));
-    else if (!query_describe(q, s, &table))
+    int rc = query_names(q, argv[0], message);
+    if (rc == SQLITE_OK && !query_describe(q, &table))
         rc = SQLITE_NOMEM;
-    sqlite3_finalize(s);
     if (rc == SQLITE_OK)
         rc = sqlite3_declare_vtab(db, table.at);
     if (rc == SQLITE_OK)

@@ -1,6 +1,8 @@
 -- mapped.sql - mapped(checkpoint_id, ruleset): what a rule set makes of a checkpoint's tensors. `recipe`
 -- (catalog/compose/compose.h) says how, where more is done than renaming; a row of several tensors
 -- has the first of them. What the rule set drops has no row; what is in error has, as far as it is known.
+-- columns: tensor_id, recipe, new_name, dtype, shape, nbytes, renamed_only
+-- parameters: :checkpoint_id, :ruleset
 WITH given(checkpoint_id, ruleset) AS (SELECT :checkpoint_id, :ruleset), -- their order as arguments
 made(tensor_id, recipe, new_name, dtype, shape) AS (
   SELECT tensor_id, '[[[' || tensor_id || ',' || ops || ']],null,null]', new_name, dtype, shape
