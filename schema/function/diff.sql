@@ -5,40 +5,53 @@
 --
 -- Hashes tell contents apart where both are known. A tensor of one side alone whose contents a tensor
 -- of the other side alone has is `renamed`. Names and contents are compared by their numbers; texts are
--- looked up for the rows that are shown. (The signs take affinities away: without them, and the hint,
--- SQLite copies all of side_a before it joins.)
+-- looked up for the rows that are shown. With `different`, only the few positions that unlike() finds are
+-- looked at.
+-- columns: status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b, tensor_a, tensor_b, hash_a, hash_b
+-- parameters: :a, :b, $ruleset, $different
 WITH
-  given(a, b, ruleset) AS (SELECT :a, :b, $ruleset), -- their order as arguments
-  side(a, b) AS ( -- where their layouts' tensors begin
+  given(a, b, ruleset, different) AS (SELECT :a, :b, $ruleset, $different), -- their order as arguments
+  side(a, b) AS MATERIALIZED ( -- where their layouts' tensors begin
     SELECT (SELECT layout << 24 FROM checkpoints WHERE id = :a), (SELECT layout << 24 FROM checkpoints WHERE id = :b)
   ),
-  place AS MATERIALIZED (SELECT ord FROM unlike(:a, :b)),
+  place AS MATERIALIZED (SELECT ord FROM unlike(:a, :b) WHERE $different = 1 AND $ruleset IS NULL),
   made(own, key, hashed, recipe, dtype, shape, nbytes) AS MATERIALIZED (
-    SELECT (SELECT a FROM side) + (tensor_id & 16777215), (SELECT id FROM names WHERE name = new_name),
+    SELECT a + (tensor_id & 16777215), (SELECT id FROM names WHERE name = new_name),
            iif(renamed_only, tensor_id, NULL), recipe, dtype, shape, nbytes
-    FROM mapped(:a, $ruleset)
+    FROM side CROSS JOIN mapped(:a, $ruleset)
   ),
-  -- `own` is the tensor of a's layout that a row is of, `hashed` the one whose hash the row has.
-  side_a(own, key, hashed, recipe, dtype, shape, nbytes) AS NOT MATERIALIZED (
-    SELECT +id, +name, (:a << 24) + (id & 16777215), NULL, +dtype, +shape, +nbytes FROM layout_tensors
-    WHERE $ruleset IS NULL AND id BETWEEN (SELECT a FROM side) AND (SELECT a + 16777215 FROM side)
-      AND ($different IS NOT 1 OR id & 16777215 IN place)
+  -- `own` is the tensor of a's layout that a row is of, `hashed` the one whose hash the row has. (The
+  -- signs take affinities away, and of what has a LIMIT SQLite does not join each arm by itself: both are
+  -- time.)
+  side_a(b, own, key, hashed, recipe, dtype, shape, nbytes) AS NOT MATERIALIZED (
+    SELECT b, +id, +name, (:a << 24) + (id & 16777215), NULL, +dtype, +shape, +nbytes
+    FROM side CROSS JOIN layout_tensors ON id BETWEEN a AND a + 16777215
+    WHERE $ruleset IS NULL AND $different IS NOT 1
     UNION ALL
-    SELECT +own, +key, +hashed, +recipe, +dtype, +shape, +nbytes FROM made
+    SELECT b, +id, +name, (:a << 24) + ord, NULL, +dtype, +shape, +nbytes
+    FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = a + ord
+    UNION ALL
+    SELECT b, own, key, hashed, recipe, dtype, shape, nbytes FROM side CROSS JOIN made
+    LIMIT -1
+  ),
+  side_b(id) AS NOT MATERIALIZED (
+    SELECT +id FROM side CROSS JOIN layout_tensors ON id BETWEEN b AND b + 16777215
+    WHERE $different IS NOT 1 OR $ruleset IS NOT NULL
+    UNION ALL
+    SELECT +id FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = b + ord
+    LIMIT -1
   ),
   named AS MATERIALIZED (
-    SELECT x.*, y.id AS b,
+    SELECT x.own, x.hashed, x.recipe, x.dtype, x.shape, x.nbytes, y.id AS b,
            CASE WHEN y.id IS NULL THEN 'only_a'
                 WHEN x.shape <> y.shape THEN 'shape' -- what is not known differs from nothing
                 WHEN x.dtype <> y.dtype THEN 'dtype'
                 WHEN h.hash <> g.hash THEN 'value'
                 ELSE iif(h.hash = g.hash, 'same', 'unread') END AS status
     FROM side_a x
-    LEFT JOIN layout_tensors y
-      ON y.name = x.key AND y.id BETWEEN (SELECT b FROM side) AND (SELECT b + 16777215 FROM side)
+    LEFT JOIN layout_tensors y ON y.name = x.key AND y.id BETWEEN x.b AND x.b + 16777215
     LEFT JOIN tensor_hashes h ON h.id = x.hashed
     LEFT JOIN tensor_hashes g ON g.id = (:b << 24) + (y.id & 16777215)
-    WHERE $different IS NOT 1 OR status NOT IN ('same', 'unread')
   ),
   alone_a AS (
     SELECT x.*, hash, row_number() OVER (PARTITION BY hash ORDER BY own) AS nth
@@ -46,16 +59,12 @@ WITH
   ),
   alone_b AS (
     SELECT y.id, hash, row_number() OVER (PARTITION BY hash ORDER BY y.id) AS nth
-    FROM layout_tensors y
-    LEFT JOIN layout_tensors x
-      ON $ruleset IS NULL AND x.name = y.name AND x.id BETWEEN (SELECT a FROM side) AND (SELECT a + 16777215 FROM side)
-    LEFT JOIN tensor_hashes h ON h.id = (:b << 24) + (y.id & 16777215)
-    WHERE y.id BETWEEN (SELECT b FROM side) AND (SELECT b + 16777215 FROM side)
-      AND ($different IS NOT 1 OR $ruleset IS NOT NULL OR y.id & 16777215 IN place)
-      AND x.id IS NULL AND y.name NOT IN (SELECT key FROM made WHERE key IS NOT NULL)
+    FROM side_b y LEFT JOIN tensor_hashes h ON h.id = (:b << 24) + (y.id & 16777215)
+    WHERE y.id NOT IN (SELECT b FROM named WHERE b IS NOT NULL)
   ),
   pair AS (
-    SELECT status, own, hashed, recipe, dtype, shape, nbytes, b FROM named WHERE b IS NOT NULL
+    SELECT status, own, hashed, recipe, dtype, shape, nbytes, b FROM named
+    WHERE b IS NOT NULL AND ($different IS NOT 1 OR status NOT IN ('same', 'unread'))
     UNION ALL
     SELECT iif(own IS NULL, 'only_b', iif(id IS NULL, 'only_a', 'renamed')), own, hashed, recipe, dtype, shape, nbytes, id
     FROM alone_a FULL JOIN alone_b USING (hash, nth)

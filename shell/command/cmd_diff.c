@@ -98,34 +98,49 @@ static const char count_rows_sql[] =
     " FROM temp.difference";
 
 /* Where only what differs is kept, B's other tensors are alike; of those none is unread once all are
- * hashed, and all are where no tensor of one side is. */
+ * hashed, and all are where no tensor of one side is. Else (NULL) they are counted. */
 static const char count_others_sql[] =
     "WITH side(id, tensors, hashed) AS ("
-    "  SELECT id, tensors, (SELECT count(*) FROM tensor_hashes h"
-    "                       WHERE h.id BETWEEN c.id << 24 AND (c.id << 24) + 16777215)"
-    "  FROM checkpoint c)"
-    " SELECT alike - unread, unread, different FROM"
-    " (SELECT alike, different,"
-    "         CASE WHEN a.hashed = 0 OR b.hashed = 0 THEN alike"
-    "              WHEN a.hashed = a.tensors AND b.hashed = b.tensors THEN 0"
-    "              ELSE (SELECT count(*) FROM diff(?1, ?2) WHERE status = 'unread') END AS unread"
-    "  FROM (SELECT (SELECT tensors FROM checkpoint WHERE id = ?2) - count(name_b) AS alike,"
-    "               count(*) AS different FROM temp.difference)"
-    "  JOIN side a ON a.id = ?1 JOIN side b ON b.id = ?2)";
+    "  SELECT c.id, l.tensors, (SELECT count(*) FROM tensor_hashes h"
+    "                           WHERE h.id BETWEEN c.id << 24 AND (c.id << 24) + 16777215)"
+    "  FROM checkpoints c JOIN layouts l ON l.id = c.layout)"
+    " SELECT alike, CASE WHEN a.hashed = 0 OR b.hashed = 0 THEN alike"
+    "                    WHEN a.hashed = a.tensors AND b.hashed = b.tensors THEN 0 END, different"
+    " FROM side a JOIN side b JOIN"
+    " (SELECT (SELECT tensors FROM side WHERE id = ?2) - count(name_b) AS alike, count(*) AS different"
+    "  FROM temp.difference) WHERE a.id = ?1 AND b.id = ?2";
+
+static const char count_unread_sql[] =
+    "SELECT count(*) FROM diff(?1, ?2) WHERE status = 'unread'";
+
+/* The numbers of a statement's one row, and whether any is not known; it is finalized. */
+static bool take_numbers(struct session *s, sqlite3_stmt *stmt, sqlite3_int64 *out,
+                         int count, bool *unknown)
+{
+    const bool good = stmt && sqlite3_step(stmt) == SQLITE_ROW;
+    if (stmt && !good)
+        complain("%s", sqlite3_errmsg(s->db));
+    for (int i = 0; good && i < count; i++) {
+        out[i] = sqlite3_column_int64(stmt, i);
+        *unknown |= sqlite3_column_type(stmt, i) == SQLITE_NULL;
+    }
+    sqlite3_finalize(stmt);
+    return good;
+}
 
 /* How many rows of each kind; false after saying why not. */
 static bool count_rows(struct session *s, const struct comparing *how, struct counts *c)
 {
+    sqlite3_int64 n[3] = {0};
+    bool unknown = false;
     sqlite3_stmt *stmt = how->all
                              ? session_prepare(s, count_rows_sql, "")
                              : session_prepare(s, count_others_sql, "ii", how->a, how->b);
-    const bool good = stmt && sqlite3_step(stmt) == SQLITE_ROW;
-    if (stmt && !good)
-        complain("%s", sqlite3_errmsg(s->db));
-    if (good)
-        *c = (struct counts){sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
-                             sqlite3_column_int64(stmt, 2)};
-    sqlite3_finalize(stmt);
+    bool good = take_numbers(s, stmt, n, 3, &unknown);
+    if (good && unknown && !how->all)
+        good = take_numbers(s, session_prepare(s, count_unread_sql, "ii", how->a, how->b),
+                            &n[1], 1, &unknown);
+    *c = (struct counts){n[0] - (how->all ? 0 : n[1]), n[1], n[2]};
     return good;
 }
 
