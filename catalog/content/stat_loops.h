@@ -74,19 +74,102 @@ TARGET static double middle(double a, double b, double c)
 
 /* --- cells ---------------------------------------------------------------------------------- */
 
-#define TALLIED 8   /* cells at once: their counts stay in registers */
-#define RUN     128 /* vectors that a count of 8 bits holds */
-
-/* One more where a cell is the one wanted. */
-TARGET static inline uint8_v tally(uint8_v counts, uint8_v cells, uint8_v wanted)
+/* One by one, in tables of which neighbours take turns: none waits for the other. */
+TARGET static void count_cells_singly(const uint8_t *cells, size_t count,
+                                      struct stat_grid *grid)
 {
-#if VECTOR == 64
-    return (uint8_v)_mm512_mask_sub_epi8(
-        (__m512i)counts, _mm512_cmpeq_epi8_mask((__m512i)cells, (__m512i)wanted),
-        (__m512i)counts, _mm512_set1_epi8(-1));
-#else
-    return counts - (uint8_v)(cells == wanted);
-#endif
+    uint32_t tables[4][STAT_CELLS] = {{0}};
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (unsigned k = 0; k < 4; k++)
+            tables[k][cells[i + k]]++;
+    for (; i < count; i++)
+        tables[0][cells[i]]++;
+    for (unsigned c = 0; c < STAT_CELLS; c++)
+        grid->counts[c] +=
+            (uint64_t)tables[0][c] + tables[1][c] + tables[2][c] + tables[3][c];
+}
+
+#if VECTOR > 16
+
+/* Eight cells at once: a cell becomes its bit in a byte, by a table of 16 bytes, and the bits of a
+ * place in 16 vectors are added as by full adders, so that the bytes that count grow once in 16.
+ *
+ *   cells of 8 to 15     9 -> 0x02   12 -> 0x10   3 -> 0   31 -> 0
+ *   adder, of 3 vectors  a ^ b ^ c, and what is carried: the majority of a, b, c
+ */
+#    define TALLIED 8   /* cells at once: their counts stay in registers */
+#    define ADDED   16  /* vectors from one carry of sixteens to the next */
+#    define RUN     128 /* vectors that a count of 8 bits holds */
+
+#    if VECTOR == 64
+#        define LOOK_UP(table, at)                                                       \
+            (uint8_v) _mm512_shuffle_epi8((__m512i)(table), (__m512i)(at))
+#        define XOR3(a, b, c)                                                            \
+            (uint8_v) _mm512_ternarylogic_epi32((__m512i)(a), (__m512i)(b),              \
+                                                (__m512i)(c), 0x96)
+#        define MAJORITY(a, b, c)                                                        \
+            (uint8_v) _mm512_ternarylogic_epi32((__m512i)(a), (__m512i)(b),              \
+                                                (__m512i)(c), 0xE8)
+#        define COUNT_BIT(counts, bits, bit)                                             \
+            (uint8_v) _mm512_mask_sub_epi8(                                              \
+                (__m512i)(counts),                                                       \
+                _mm512_test_epi8_mask((__m512i)(bits), (__m512i)(bit)),                  \
+                (__m512i)(counts), _mm512_set1_epi8(-1))
+#    else
+#        define LOOK_UP(table, at)                                                       \
+            (uint8_v) _mm256_shuffle_epi8((__m256i)(table), (__m256i)(at))
+#        define XOR3(a, b, c)     ((a) ^ (b) ^ (c))
+#        define MAJORITY(a, b, c) (((a) & (b)) | (((a) ^ (b)) & (c)))
+#        define COUNT_BIT(counts, bits, bit)                                             \
+            ((counts) - (uint8_v)(((bits) & (bit)) == (bit)))
+#    endif
+
+/* Add two vectors of bits to the sums of a place; what is carried. */
+TARGET static inline uint8_v add_bits(uint8_v *sums, uint8_v a, uint8_v b)
+{
+    const uint8_v carried = MAJORITY(*sums, a, b);
+    *sums = XOR3(*sums, a, b);
+    return carried;
+}
+
+/* Eight cells that are counted: of the bits that come, how many are in each place of a vector, modulo 16. */
+struct adder {
+    uint8_v table;
+    uint8_t flip; /* 0: of the lower 16 cells, 16: of the others */
+    uint8_v ones, twos, fours, eights;
+};
+
+/* A place in the table whose highest bit is set gives 0. */
+TARGET static inline uint8_v bits_of(const struct adder *s, const uint8_t *cells)
+{
+    uint8_v v;
+    memcpy(&v, cells, sizeof(v));
+    return LOOK_UP(s->table, (v ^ s->flip) + 0x70);
+}
+
+/* Add so many vectors of cells; what is carried. */
+TARGET static inline uint8_v add_2(struct adder *s, const uint8_t *cells)
+{
+    return add_bits(&s->ones, bits_of(s, cells), bits_of(s, cells + VECTOR));
+}
+
+TARGET static inline uint8_v add_4(struct adder *s, const uint8_t *cells)
+{
+    const uint8_v carried = add_2(s, cells);
+    return add_bits(&s->twos, carried, add_2(s, cells + (size_t)2 * VECTOR));
+}
+
+TARGET static inline uint8_v add_8(struct adder *s, const uint8_t *cells)
+{
+    const uint8_v carried = add_4(s, cells);
+    return add_bits(&s->fours, carried, add_4(s, cells + (size_t)4 * VECTOR));
+}
+
+TARGET static inline uint8_v add_16(struct adder *s, const uint8_t *cells)
+{
+    const uint8_v carried = add_8(s, cells);
+    return add_bits(&s->eights, carried, add_8(s, cells + (size_t)8 * VECTOR));
 }
 
 TARGET static inline uint64_t total(uint8_v counts)
@@ -99,45 +182,48 @@ TARGET static inline uint64_t total(uint8_v counts)
     return all;
 }
 
-/* How often TALLIED cells come, the first of them `from`, in up to RUN vectors of cells. */
+/* How often TALLIED cells come, the first of them `from`, in up to RUN vectors of cells, a multiple of
+ * ADDED. */
 TARGET static void tally_cells(const uint8_t *cells, size_t vectors, unsigned from,
-                               uint64_t out[TALLIED])
+                               uint64_t *out)
 {
-    uint8_v counts[TALLIED], wanted[TALLIED];
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < TALLIED; i++) {
-        counts[i] = (uint8_v){0};
-        wanted[i] = (uint8_v){0} + (uint8_t)((from + i) % STAT_CELLS);
-    }
-    for (size_t at = 0; at < vectors; at++) {
-        uint8_v v;
-        memcpy(&v, cells + at * VECTOR, sizeof(v));
-#pragma GCC unroll 8
-        for (unsigned i = 0; i < TALLIED; i++)
-            counts[i] = tally(counts[i], v, wanted[i]);
-    }
-#pragma GCC unroll 8
+    uint8_v counts[TALLIED] = {{0}}, bit[TALLIED];
+    struct adder s = {.flip = from & 16};
+    for (unsigned i = 0; i < VECTOR; i++)
+        s.table[i] =
+            i % 16 / TALLIED == from % 16 / TALLIED ? (uint8_t)(1 << i % TALLIED) : 0;
     for (unsigned i = 0; i < TALLIED; i++)
-        out[i] = total(counts[i]);
+        bit[i] = (uint8_v){0} + (uint8_t)(1 << i);
+    for (size_t at = 0; at < vectors; at += ADDED) {
+        const uint8_v carried = add_16(&s, cells + at * VECTOR);
+#    pragma GCC unroll 8
+        for (unsigned i = 0; i < TALLIED; i++)
+            counts[i] = COUNT_BIT(counts[i], carried, bit[i]);
+    }
+    const uint8_v rest[] = {s.eights, s.fours, s.twos, s.ones};
+    for (unsigned i = 0; i < TALLIED; i++) {
+        for (unsigned k = 0; k < 4; k++)
+            counts[i] = COUNT_BIT(counts[i] + counts[i], rest[k], bit[i]);
+        out[i] += total(counts[i]);
+    }
 }
 
-/* Add how often each of the cells between the least and the greatest number comes. */
-TARGET static void count_cells(const uint8_t *cells, size_t vectors,
-                               const struct stat_sums *s, struct stat_grid *grid)
+TARGET static void count_cells(const uint8_t *cells, size_t count, struct stat_grid *grid)
 {
-    const int64_t from = stat_grid_cell(grid, s->least);
-    const unsigned count = (unsigned)(stat_grid_cell(grid, s->most) - from) + 1;
-    for (size_t run = 0; run < vectors; run += RUN) {
-        const size_t here = vectors - run < RUN ? vectors - run : RUN;
-        for (unsigned c = 0; c < count; c += TALLIED) {
-            const unsigned first = (unsigned)((uint64_t)from + c) % STAT_CELLS;
-            uint64_t have[TALLIED];
-            tally_cells(cells + run * VECTOR, here, first, have);
-            for (unsigned i = 0; i < TALLIED && c + i < count; i++)
-                grid->counts[(first + i) % STAT_CELLS] += have[i];
-        }
-    }
+    const size_t vectors = count / VECTOR / ADDED * ADDED;
+    for (size_t run = 0; run < vectors; run += RUN)
+        for (unsigned from = 0; from < STAT_CELLS; from += TALLIED)
+            tally_cells(cells + run * VECTOR, vectors - run < RUN ? vectors - run : RUN,
+                        from, grid->counts + from);
+    count_cells_singly(cells + vectors * VECTOR, count - vectors * VECTOR, grid);
 }
+
+#else
+TARGET static void count_cells(const uint8_t *cells, size_t count, struct stat_grid *grid)
+{
+    count_cells_singly(cells, count, grid);
+}
+#endif
 
 /* --- float and double ----------------------------------------------------------------------- */
 

@@ -171,7 +171,7 @@ TARGET static void OF(of)(const void *values, size_t count, double tiny,
     finish(&lanes, &seen, count, (double)first, out);
     stat_grid_cover(grid, out->least, out->most);
     OF(find_cells)(at, whole, (NUMBER)ldexp(1, -grid->exponent), cells);
-    count_cells(cells, whole / VECTOR, out, grid);
+    count_cells(cells, whole, grid);
     grid->counts[(uint64_t)stat_grid_cell(grid, (double)first) % STAT_CELLS] -=
         whole - seen.finite;
 }

@@ -15,10 +15,10 @@ static uint32_t random_bits(void)
     return (uint32_t)(state >> 16);
 }
 
-#define KINDS 8
+#define KINDS 9
 
 /* Of kind 0: near 0; 1: far from it and alike; 2: any code; 3: none is finite; 4: one outlier; 5: ends
- * of cells; 6: subnormal; 7: one NaN, which is the middle one. */
+ * of cells; 6: subnormal; 7: one NaN, which is the middle one; 8: all alike. */
 static float any_float(unsigned kind, size_t i)
 {
     const uint32_t bits = random_bits();
@@ -39,8 +39,10 @@ static float any_float(unsigned kind, size_t i)
         return (float)(int)(bits & 31) / 16 - 1 + (bits & 32 ? 0 : 0.001F);
     case 6:
         return (bits & 1 ? 1e-44F : -1e-40F) * (float)(bits >> 1 & 7);
-    default:
+    case 7:
         return i == 8192 / 2 ? NAN : (float)(bits & 0xFFFF) - 20;
+    default:
+        return 0.5F;
     }
 }
 
@@ -161,8 +163,9 @@ static void assert_kernels(const struct stat_kernels *k, const struct numbers *n
 
 static void test_kernels(void **unused)
 {
-    static const size_t counts[] = {1,  2,  7,   15,  16,   17,   63,   64,
-                                    65, 80, 511, 512, 4096, 8184, 8191, 8192};
+    static const size_t counts[] = {1,    2,    7,    15,   16,   17,   63,
+                                    64,   65,   80,   511,  512,  1023, 1024,
+                                    1088, 4096, 8128, 8184, 8191, 8192};
     struct numbers *n = malloc(sizeof(*n));
     (void)unused;
     for (unsigned kind = 0; kind < KINDS; kind++)
