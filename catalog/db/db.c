@@ -125,7 +125,7 @@ static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
  * its tables are made IF NOT EXISTS. */
 #define FIRST "00"
 #define LATER "02"
-#define MAPS  "15" /* from here on maps, optimizers, and what drops rows */
+#define MORE  "12" /* from here on what a scratch catalog has no use for */
 
 static bool is_from(const struct schema_file *f, const char *first)
 {
@@ -135,14 +135,14 @@ static bool is_from(const struct schema_file *f, const char *first)
 
 /* Run every schema/NN_*.sql from the number `first` on; the indexes of a new catalog wait
  * (01_indexes.sql). Mark it as of this version, and install what is shipped. A scratch catalog
- * has no maps. */
+ * has neither maps nor views of contents. */
 static enum status db_fill(sqlite3 *db, const char *first, bool scratch,
                            struct error *err)
 {
     enum status status = OK;
     for (const struct schema_file *f = schema_files; status == OK && f->path; f++) {
         if (is_from(f, first) && !strstr(f->path, "/01_") &&
-            !(scratch && is_from(f, MAPS)))
+            !(scratch && is_from(f, MORE)))
             status = db_exec(db, f->text, err);
     }
     char pragmas[128];
@@ -339,10 +339,17 @@ static bool indexes_missing(sqlite3 *db)
     return missing != 0;
 }
 
+/* That nobody else sees: it has no maps, and is of no older program. */
+static bool is_scratch(sqlite3 *db)
+{
+    const char *file = sqlite3_db_filename(db, "main");
+    return !file || !*file;
+}
+
 enum status db_repair(sqlite3 *db, struct error *err)
 {
     sqlite3_busy_timeout(db, 0);
-    enum status status = rules_install(db, err);
+    enum status status = is_scratch(db) ? OK : rules_install(db, err);
     if (status == OK && indexes_missing(db))
         status = db_build_indexes(db, err);
     sqlite3_busy_timeout(db, DB_BUSY_MS);
