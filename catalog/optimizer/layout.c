@@ -565,24 +565,45 @@ static bool is_t5x(const struct optimizer_held *leaves)
     return false;
 }
 
-static bool add_t5x(struct finder *f, const struct optimizer_params *params)
+static bool begins(const char *name, size_t len, const char *folder)
 {
-    struct optimizer_place *place =
-        new_place(f, (struct piece){T5X_ROOT, strlen(T5X_ROOT)});
-    if (!place)
-        return false;
-    place->params.root = NULL;
+    return len > strlen(folder) && memcmp(name, folder, strlen(folder)) == 0;
+}
+
+/* Whether T5X keeps parameters under target/; else all tensors are some, but for the state itself. */
+static bool has_target(const struct optimizer_held *leaves)
+{
+    for (size_t i = 0; i < leaves->count; i++)
+        if (begins(leaves->at[i].name, leaves->at[i].len, "target/"))
+            return true;
+    return false;
+}
+
+static bool add_t5x_params(struct finder *f, const struct optimizer_params *params)
+{
+    struct optimizer_place *place = NULL;
+    const bool target = has_target(f->leaves);
     for (size_t i = 0; i < params->count; i++) {
         const struct optimizer_param *p = &params->at[i];
-        if (!optimizer_add_param(&place->params, p->name, p->len,
-                                 p->shape ? p->shape->text : NULL, p->dtype))
+        if (!target && begins(p->name, p->len, "state/"))
+            continue;
+        if (!place && (place = new_place(f, (struct piece){"", 0})))
+            place->params.root = NULL;
+        if (!place || !optimizer_add_param(&place->params, p->name, p->len,
+                                           p->shape ? p->shape->text : NULL, p->dtype))
             return false;
     }
-    for (size_t i = 0; i < f->leaves->count; i++) {
+    return true;
+}
+
+static bool add_t5x(struct finder *f, const struct optimizer_params *params)
+{
+    if (!add_t5x_params(f, params))
+        return false;
+    for (size_t i = 0; f->out->count && i < f->leaves->count; i++) {
         const struct optimizer_leaf *leaf = &f->leaves->at[i];
-        if (leaf->len > strlen("state/") &&
-            memcmp(leaf->name, "state/", strlen("state/")) == 0 &&
-            !optimizer_add_leaf(&place->held, leaf))
+        if (begins(leaf->name, leaf->len, "state/") &&
+            !optimizer_add_leaf(&f->out->at->held, leaf))
             return false;
     }
     return true;
@@ -604,7 +625,8 @@ enum status optimizer_find_layout(const struct optimizer_held *leaves,
         fine = add_t5x(&f, t5x_params);
     } else if (find_named_root(&f) || (leaves->count && is_bare_state(&f))) {
         find_value(&f);
-        fine = find_params(&f) && state_layout_visit(&f, f.root, false, 0);
+        fine = find_params(&f) &&
+               (!f.params.count || state_layout_visit(&f, f.root, false, 0));
     }
     strmap_release(&f.names);
     optimizer_release_params(&f.params);

@@ -28,7 +28,7 @@ struct optimizer_layout {
 };
 
 /* `leaves` are all of a checkpoint's, in its order; `t5x_params` its parameters where it is T5X's.
- * No place: there is no state. Names that both are of must outlive the layout. */
+ * No place: there is no state, or no parameter that it could be of: every optimizer would fit. Names that both are of must outlive the layout. */
 enum status optimizer_find_layout(const struct optimizer_held *leaves,
                                   const struct optimizer_params *t5x_params,
                                   const struct optimizer_tables *,

@@ -2,7 +2,7 @@
 -- that a checkpoint holds: those of the table `optimizer`, and the usual ones, optimizer_candidate
 -- and torch_state. The best come first; of those that do not fit, how many names differ in what,
 -- and the first difference. Where none fits, a chain of bare transformations may (state_chain_rows). `place` is the folder with a state that is not T5X's; there may be
--- several. No rows: there is no state.
+-- several. No rows: there is no state, or no parameters that it would be of.
 WITH
   given(checkpoint) AS MATERIALIZED (SELECT :checkpoint),
   candidate(optimizer, spec, own) AS (

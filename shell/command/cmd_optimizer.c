@@ -179,7 +179,9 @@ static int optimizer_infer(struct session *s, const struct args *args)
         return STATUS_NO;
     int status = STATUS_NO;
     if (sqlite3_column_int64(stmt, 1) == 0)
-        complain("%s holds no state of an optimizer that is known", args->operand[1]);
+        complain(
+            "%s holds no state of an optimizer that is known, or no parameters beside it",
+            args->operand[1]);
     else
         status = render_query(s,
                               sqlite3_column_int64(stmt, 2)
@@ -241,7 +243,7 @@ const struct command command_optimizer = {
         "verify-state shows in what a checkpoint's own state, under state/, differs:\n"
         "status 1 where it does. infer tries the usual optimizers and those loaded on the\n"
         "state that T5X, Flax, Orbax, NNX or PyTorch wrote; the best come first; status 1\n"
-        "where there is no state.\n\n"
+        "where there is no state, or none of the parameters that it would be of.\n\n"
         "  ckptdb optimizer load mine mine.json\n"
         "  ckptdb optimizer verify-state mine run@latest\n"
         "  ckptdb optimizer infer run@latest\n"

@@ -74,9 +74,13 @@ infer torch_lion "$(torch optimizer.state. exp_avg)"
 infer torch_by_name "$(torch optim.state.layers. exp_avg exp_avg_sq)"
 infer transformers_adafactor state.0.exp_avg_sq_row:4 state.0.exp_avg_sq_col:4 state.1.exp_avg_sq:4 state.{0,1}.step:
 infer bitsandbytes state.0.{state1:64\,64,state2:64\,64,qmap1:256,qmap2:256,absmax1:2,absmax2:2} state.1.{state1:4,state2:4}
+infer t5x_no_target enc/kernel:64,32 state/step::int32 state/param_states/0/{mu,nu}/enc/kernel:64,32 state/param_states/0/count::int32
 echo '-- none'
 infer model "${m[@]}" step::int32
 infer t5x target/enc/kernel:64,32
+infer t5x_step_alone state/step::int32
+infer t5x_no_params state/step::int32 state/param_states/enc/kernel/m:64,32
+infer counter_alone step::int32 opt_state/0/count::int32
 infer torch_model model.layers.0.state_proj.weight:4,4
 "$ckptdb" --list "SELECT count(*) FROM infer_optimizer($(id model))"
 echo '-- delete'
