@@ -147,14 +147,14 @@ static enum status open_cast(const struct stored_tensor *a, const struct dtype *
                              struct error *err)
 {
     if (!as || strcmp(as->name, a->dtype.name) == 0)
-        return tensor_stream_open(a, NULL, wide, &f->stream, err);
+        return tensor_stream_open(a, NULL, NULL, wide, &f->stream, err);
     c->counts = loss_possible(&a->dtype, as);
     c->elements = a->elements;
     f->cast = c;
     if (converter_find(&a->dtype, as, &c->narrow, err) != OK ||
         converter_find(as, wide, &c->widen, err) != OK)
         return err->status;
-    return tensor_stream_open(a, NULL, c->counts ? &a->dtype : as, &f->stream, err);
+    return tensor_stream_open(a, NULL, NULL, c->counts ? &a->dtype : as, &f->stream, err);
 }
 
 static void add_all(struct feed *x, struct feed *y, const struct dtype *wide,
@@ -185,7 +185,7 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
         return error_set(err, ERR_ARGUMENT, a->checkpoint, NO_OFFSET,
                          "the tensors have not as many elements");
     if (open_cast(a, as, &wide, &cast, &x, err) == OK &&
-        tensor_stream_open(b, NULL, &wide, &y.stream, err) == OK)
+        tensor_stream_open(b, NULL, NULL, &wide, &y.stream, err) == OK)
         add_all(&x, &y, &wide, &s, err);
     tensor_stream_close(x.stream);
     tensor_stream_close(y.stream);

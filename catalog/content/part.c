@@ -107,7 +107,7 @@ static void part_read_part(const struct sweep_part *t, enum part_reading reading
                            uint8_t *room, struct part_outcome *o)
 {
     struct reader *r = NULL;
-    if (reader_open(t->tensor, &r, &o->err) != OK) {
+    if (reader_open(t->tensor, t->files, &r, &o->err) != OK) {
         o->absent = t->tensor->storage == STORAGE_NONE || o->err.status == ERR_MISSING;
         return;
     }

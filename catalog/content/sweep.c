@@ -14,7 +14,7 @@ struct sweeping {
     const struct sweep *sweep;
     struct arena arena; /* of a batch */
     struct lookup *lookup;
-    struct file_cache *cache;
+    struct file_cache *files;
     struct stored_tensor *tensors;
     struct sweep_part *parts;
     size_t tensor_count, part_count, part_space;
@@ -48,11 +48,12 @@ static bool add_parts(struct sweeping *s, struct stored_tensor *t)
     const uint64_t part = w->part ? w->part(t) : UINT64_MAX;
     uint64_t start = 0;
     while (t->nbytes - start > part) {
-        if (!sweep_add_part(s, (struct sweep_part){t, start, part, false}))
+        if (!sweep_add_part(s, (struct sweep_part){t, start, part, false, s->files}))
             return false;
         start += part;
     }
-    return sweep_add_part(s, (struct sweep_part){t, start, t->nbytes - start, true});
+    return sweep_add_part(
+        s, (struct sweep_part){t, start, t->nbytes - start, true, s->files});
 }
 
 static enum status load_tensor(struct sweeping *s, int64_t id, struct error *err)
@@ -63,7 +64,6 @@ static enum status load_tensor(struct sweeping *s, int64_t id, struct error *err
     if (lookup_tensor(s->lookup, id, &s->arena, t, err) != OK ||
         (w->as_stored && tensor_as_stored(t, &s->arena, err) != OK))
         return err->status;
-    t->cache = s->cache;
     s->tensor_count++;
     return add_parts(s, t) ? OK : error_memory(err);
 }
@@ -169,16 +169,16 @@ static enum status list_ids(struct sweeping *s, struct error *err)
 
 enum status sweep_run(const struct sweep *w, struct error *err)
 {
-    struct sweeping s = {.sweep = w, .cache = file_cache_new()};
+    struct sweeping s = {.sweep = w, .files = file_cache_new()};
     s.tensors = calloc(BATCH_TENSORS, sizeof(*s.tensors));
-    if (!s.cache || !s.tensors)
+    if (!s.files || !s.tensors)
         error_memory(err);
     else if (list_ids(&s, err) == OK && lookup_open(w->db, &s.lookup, err) == OK)
         run_batches(&s, err);
     if (s.lookup)
         lookup_close(s.lookup);
     arena_release(&s.arena);
-    file_cache_free(s.cache);
+    file_cache_free(s.files);
     free(s.tensors);
     free(s.ids);
     return err->status;

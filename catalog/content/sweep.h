@@ -18,7 +18,8 @@
 struct sweep_part {
     struct stored_tensor *tensor;
     uint64_t start, len;
-    bool last; /* of its tensor */
+    bool last;                /* of its tensor */
+    struct file_cache *files; /* for reader_open() */
 };
 
 struct sweep {

@@ -103,7 +103,7 @@ static bool can_be_read(struct export_plan *p, const struct stored_tensor *s)
             &p->refusals, s->name,
             "dtype %.60s cannot be exported; --names or --where can leave it out",
             s->dtype.name);
-    else if (reader_open(s, &reader, &err) != OK)
+    else if (reader_open(s, p->files, &reader, &err) != OK)
         refuse_error(&p->refusals, s->name, &err);
     reader_close(reader);
     return reader != NULL;
@@ -119,7 +119,6 @@ enum status export_plan_add(struct export_plan *p, int64_t id, const char *recip
         return error_memory(err);
     enum status status =
         p->loader.load(p->loader.context, id, recipe, &arena, &stored, &why);
-    stored.cache = p->files;
     if (status == ERR_MEMORY)
         *err = why;
     else if (status != OK)

@@ -133,7 +133,6 @@ static struct flow *flow_new(struct pump *p, const struct export_tensor *tensor,
         flow_close(f);
         return NULL;
     }
-    f->stored.cache = plan->files;
     return f;
 }
 
@@ -227,7 +226,7 @@ static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
         f->count = 0;
     f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
     f->blocks = blocks_of(f);
-    if (reader_open(&f->stored, &f->reader, err) != OK)
+    if (reader_open(&f->stored, p->stream->plan->files, &f->reader, err) != OK)
         return name_tensor(f, err);
     f->memory = reader_memory(f->reader);
     if (f->converts && converter_find(&t->from, &t->to, &f->converter, err) != OK)

@@ -15,7 +15,7 @@
 struct inferring {
     struct inferred *out;
     struct lookup *lookup;
-    struct file_cache *cache;
+    struct file_cache *files;
     int64_t checkpoint[2];
 };
 
@@ -59,15 +59,16 @@ static enum status hash_stream(struct tensor_stream *s, struct digest *d,
     return err->status;
 }
 
-static enum status hash_whole(const struct stored_tensor *t, const struct dtype *to,
-                              struct digest_block *out, struct error *err)
+static enum status hash_whole(const struct stored_tensor *t, struct file_cache *files,
+                              const struct dtype *to, struct digest_block *out,
+                              struct error *err)
 {
     struct tensor_stream *s = NULL;
     struct digest *d = digest_new();
     struct digest_fold *f = digest_fold_new();
     if (!d || !f)
         error_memory(err);
-    else if (tensor_stream_open(t, NULL, to, &s, err) == OK)
+    else if (tensor_stream_open(t, files, NULL, to, &s, err) == OK)
         hash_stream(s, d, f, out, err);
     tensor_stream_close(s);
     digest_fold_free(f);
@@ -76,8 +77,9 @@ static enum status hash_whole(const struct stored_tensor *t, const struct dtype 
 }
 
 /* Some elements, evenly spread: the same places of any tensor of as many. */
-static enum status hash_sample(const struct stored_tensor *t, const struct dtype *to,
-                               struct digest_block *out, struct error *err)
+static enum status hash_sample(const struct stored_tensor *t, struct file_cache *files,
+                               const struct dtype *to, struct digest_block *out,
+                               struct error *err)
 {
     struct converter converter;
     struct reader *r = NULL;
@@ -87,7 +89,7 @@ static enum status hash_sample(const struct stored_tensor *t, const struct dtype
     if (from->block_elems != 1 || from->block_bytes > 16 || (to && to->block_bytes > 16))
         return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "elements are packed");
     if ((to && converter_find(from, to, &converter, err) != OK) ||
-        reader_open(t, &r, err) != OK)
+        reader_open(t, files, &r, err) != OK)
         return err->status;
     d = digest_new();
     if (!d)
@@ -116,7 +118,6 @@ static enum status infer_run_load(struct inferring *i, const struct infer_probe 
     if (!p->ops) {
         if (lookup_tensor(i->lookup, id, arena, out, err) == OK)
             tensor_as_stored(out, arena, err);
-        out->cache = i->cache;
         return err->status;
     }
     text_addf(&recipe, "[[[%lld,%s]],null,null]", (long long)id, p->ops);
@@ -157,16 +158,17 @@ static void infer_run_describe(struct inferring *i, const struct infer_probe *p,
     infer_run_load(i, p, arena, &out->tensor, &out->err);
 }
 
-static void read_probe(const struct probing *p, struct reading *out)
+static void read_probe(const struct probing *p, struct file_cache *files,
+                       struct reading *out)
 {
     const struct dtype *to = p->probe->dtype ? &p->to : NULL;
     out->err = p->err;
     if (out->err.status != OK)
         return;
     if (p->probe->sample && p->tensor.elements > SAMPLE_WHOLE)
-        hash_sample(&p->tensor, to, &out->hash, &out->err);
+        hash_sample(&p->tensor, files, to, &out->hash, &out->err);
     else
-        hash_whole(&p->tensor, to, &out->hash, &out->err);
+        hash_whole(&p->tensor, files, to, &out->hash, &out->err);
 }
 
 /* What cannot be done with a tensor is no digest. What cannot be read is no answer at all. */
@@ -189,7 +191,7 @@ static void *make_reading(void *context, uint64_t number, uint64_t *bytes)
     struct reading *made = calloc(1, sizeof(*made));
     *bytes = sizeof(*made);
     if (made)
-        read_probe(&r->at[number], made);
+        read_probe(&r->at[number], r->inferring->files, made);
     return made;
 }
 
@@ -221,7 +223,7 @@ static enum status run_round(struct round *r, size_t count, struct error *err)
         return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
     if (count > 1)
         return work_run(&w, err);
-    read_probe(r->at, &one);
+    read_probe(r->at, r->inferring->files, &one);
     return take_reading(&one, r->out, err);
 }
 
@@ -321,8 +323,8 @@ static void infer_run_all(sqlite3 *db, struct inferring *i, struct error *err)
         read_list(db, i->checkpoint[1], &r->arena, &t->b, err) != OK ||
         lookup_open(db, &i->lookup, err) != OK)
         return;
-    i->cache = file_cache_new();
-    if (!r->names_only && i->cache)
+    i->files = file_cache_new();
+    if (!r->names_only && i->files)
         t->digest = digest_tensors;
     t->context = i;
     if (infer_pairs(t, err) != OK)
@@ -343,7 +345,7 @@ enum status infer_run(sqlite3 *db, int64_t a, int64_t b, struct inferred *r,
     infer_run_all(db, &i, err);
     if (i.lookup)
         lookup_close(i.lookup);
-    file_cache_free(i.cache);
+    file_cache_free(i.files);
     return err->status;
 }
 

@@ -60,7 +60,7 @@ static enum status open_numbers(ckptdb_cells *c, const struct dtype *to,
 static void open_cells(ckptdb_cells *c, const struct dtype *to, struct error *err)
 {
     const struct stored_tensor *t = c->tensor;
-    if (reader_open(t, &c->reader, err) != OK)
+    if (reader_open(t, NULL, &c->reader, err) != OK)
         return;
     if (t->dtype.kind != DTYPE_STRING)
         open_numbers(c, to, err);

@@ -287,7 +287,7 @@ static enum status open_stream(ckptdb_stream *s, const struct ckptdb_slice *slic
     if (err->status == OK && raw)
         tensor_as_stored(&s->bytes, &s->arena, err);
     if (err->status == OK && tensor_check_slices(t, slices, err) == OK)
-        tensor_stream_open(&s->bytes, tensor_slices(slices), to, &s->blocks, err);
+        tensor_stream_open(&s->bytes, NULL, tensor_slices(slices), to, &s->blocks, err);
     return err->status;
 }
 
@@ -380,7 +380,8 @@ enum ckptdb_status ckptdb_strings(const ckptdb_tensor *t,
     if (t->stored.dtype.kind != DTYPE_STRING)
         error_set(&err, ERR_ARGUMENT, t->stored.checkpoint, NO_OFFSET,
                   "not a tensor of strings, but of %s", t->stored.dtype.name);
-    else if (reader_open(&t->stored, &r, &err) == OK && reader_verify(r, &err) == OK)
+    else if (reader_open(&t->stored, NULL, &r, &err) == OK &&
+             reader_verify(r, &err) == OK)
         reader_strings(r, &table, &err);
     for (uint64_t i = 0; table && i < string_count(table); i++)
         if (string_at(table, i, &s, &err) != OK || !each(context, i, s.at, s.len))

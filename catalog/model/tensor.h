@@ -116,8 +116,6 @@ struct stored_tensor {
     uint32_t *sums;
     const struct stored_file *files;
     uint32_t file_count;
-    struct file_cache *cache; /* of the reader (read.h): files open for other tensors too;
-                                 NULL: none */
 };
 
 /*

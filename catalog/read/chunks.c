@@ -16,8 +16,8 @@ struct chunks {
     unsigned last;    /* level of the chunks */
 };
 
-enum status chunks_open(const struct stored_tensor *t, struct chunks **out,
-                        struct error *err)
+enum status chunks_open(const struct stored_tensor *t, struct file_cache *files,
+                        struct chunks **out, struct error *err)
 {
     uint64_t all;
     struct chunks *c = calloc(1, sizeof(*c));
@@ -33,7 +33,7 @@ enum status chunks_open(const struct stored_tensor *t, struct chunks **out,
     if (!grid_counts(t->shape, t->rank, t->grid->level[0].shape, c->counts, &all))
         error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
                   "the chunks of the tensor are no grid of it");
-    else if (file_set_open(t, &c->files, err) == OK)
+    else if (file_set_open(t, files, &c->files, err) == OK)
         shards_open(t, &c->shards, err);
     if (err->status == OK)
         *out = c;

@@ -5,13 +5,13 @@
 #ifndef CKPTDB_READ_CHUNKS_H
 #define CKPTDB_READ_CHUNKS_H
 
-#include "catalog/model/tensor.h"
+#include "catalog/read/read.h"
 
 struct chunks;
 
-/* Checks that the files are the ones that were indexed (files.h). The tensor has a grid. */
-enum status chunks_open(const struct stored_tensor *, struct chunks **out,
-                        struct error *err);
+/* Checks the files, as file_set_open() does. The tensor has a grid. */
+enum status chunks_open(const struct stored_tensor *, struct file_cache *,
+                        struct chunks **out, struct error *err);
 void chunks_close(struct chunks *);
 
 /* A chunk that is being read. */

@@ -37,10 +37,11 @@ struct open_part {
 struct composed {
     const struct stored_tensor *tensor;
     const struct composition *made;
-    size_t unit;     /* bytes of an element */
-    bool gathers;    /* reading front to back is not reading its parts so */
-    bool sequential; /* some part is read front to back */
-    uint64_t memory; /* of the reader of the part that takes most */
+    struct file_cache *files; /* NULL: none */
+    size_t unit;              /* bytes of an element */
+    bool gathers;             /* reading front to back is not reading its parts so */
+    bool sequential;          /* some part is read front to back */
+    uint64_t memory;          /* of the reader of the part that takes most */
     struct converter widen, narrow; /* where it scales */
     pthread_mutex_t lock;           /* over the parts that are opened */
     struct open_part *part;
@@ -104,13 +105,13 @@ static enum status decode_blocks(struct part_source *s, const struct stored_tens
     return converter_find(&t->dtype, &single, &s->decode, err);
 }
 
-static enum status open_source(const struct stored_tensor *t, struct source **out,
-                               struct error *err)
+static enum status open_source(const struct stored_tensor *t, struct file_cache *files,
+                               struct source **out, struct error *err)
 {
     struct part_source *s = calloc(1, sizeof(*s));
     if (!s)
         return error_memory_at(err, t->checkpoint);
-    if (reader_open(t, &s->reader, err) != OK) {
+    if (reader_open(t, files, &s->reader, err) != OK) {
         free(s);
         return err->status;
     }
@@ -128,11 +129,12 @@ static enum status open_source(const struct stored_tensor *t, struct source **ou
 }
 
 /* Decoded once, for reading in any order. */
-static enum status composed_decode(const struct stored_tensor *t, struct source **out,
+static enum status composed_decode(const struct stored_tensor *t,
+                                   struct file_cache *files, struct source **out,
                                    struct error *err)
 {
     struct source *s = NULL;
-    if (open_source(t, &s, err) != OK)
+    if (open_source(t, files, &s, err) != OK)
         return err->status;
     return source_open_spill_within(s, DECODED_BYTES, out, err);
 }
@@ -143,24 +145,23 @@ static enum status open_part(const struct composed *c, uint64_t i, struct open_p
 {
     const struct stored_tensor *t = c->made->part[i].tensor;
     struct source *s = NULL;
-    if (open_source(t, &s, err) != OK)
+    if (open_source(t, c->files, &s, err) != OK)
         return err->status;
     if (!c->gathers || !s->sequential) {
         out->source = s;
         return OK;
     }
     source_close(s);
-    if (!t->cache)
-        return composed_decode(t, &out->source, err);
-    return kept_take(file_cache_kept(t->cache), t, composed_decode, &out->kept,
-                     &out->source, err);
+    if (!c->files)
+        return composed_decode(t, NULL, &out->source, err);
+    return kept_take(c->files, t, composed_decode, &out->kept, &out->source, err);
 }
 
 static void close_part(const struct composed *c, uint64_t i)
 {
     struct open_part *p = &c->part[i];
     if (p->kept)
-        kept_give(file_cache_kept(c->made->part[i].tensor->cache), p->kept);
+        kept_give(c->files, p->kept);
     else
         source_close(p->source);
 }
@@ -183,10 +184,9 @@ static enum status try_parts(struct composed *c, struct error *err)
     for (uint64_t i = 0; i < c->made->count && err->status == OK; i++) {
         const struct composed_part *p = &c->made->part[i];
         struct reader *r = NULL;
-        p->tensor->cache = c->tensor->cache;
         if (p->view.zeros)
             continue;
-        if (reader_open(p->tensor, &r, err) == OK) {
+        if (reader_open(p->tensor, c->files, &r, err) == OK) {
             uint64_t memory = reader_memory(r);
             c->sequential = c->sequential || reader_sequential(r);
             c->memory = c->memory < memory ? memory : c->memory;
@@ -344,7 +344,7 @@ static enum status composed_verify(struct reader *composed, struct error *err)
     for (uint64_t i = 0; i < made->count && err->status == OK; i++) {
         const struct composed_part *p = &made->part[i];
         struct reader *r = NULL;
-        if (!p->view.zeros && reader_open(p->tensor, &r, err) == OK &&
+        if (!p->view.zeros && reader_open(p->tensor, composed->files, &r, err) == OK &&
             reader_verify(r, err) != OK)
             error_prefix(err, p->tensor->name);
         reader_close(r);
@@ -384,6 +384,7 @@ enum status reader_open_composed(struct reader *r, struct error *err)
     r->ops = &composed_ops;
     r->composed = c;
     c->tensor = t;
+    c->files = r->files;
     c->made = t->composition;
     c->unit = t->dtype.block_bytes;
     c->gathers = c->made->count > 1 || !view_is_run(&c->made->part[0].view);

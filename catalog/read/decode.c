@@ -164,9 +164,9 @@ static enum status take_fill(struct decode *d, struct error *err)
     return OK;
 }
 
-enum status decode_open(const struct stored_tensor *t, size_t unit,
-                        const struct grid_limits *limits, struct decode **out,
-                        struct error *err)
+enum status decode_open(const struct stored_tensor *t, struct file_cache *files,
+                        size_t unit, const struct grid_limits *limits,
+                        struct decode **out, struct error *err)
 {
     struct decode *d = calloc(1, sizeof(*d));
     if (!d)
@@ -183,7 +183,7 @@ enum status decode_open(const struct stored_tensor *t, size_t unit,
         error_memory_at(err, d->tensor->checkpoint);
     else if (cut_chain(d, err) == OK && decode_measure(d, err) == OK &&
              measure_others(d, err) == OK && take_fill(d, err) == OK)
-        chunks_open(t, &d->chunks, err);
+        chunks_open(t, files, &d->chunks, err);
     if (err->status == OK)
         *out = d;
     else

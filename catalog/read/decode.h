@@ -13,7 +13,7 @@
 struct decode;
 
 /* `unit`: bytes of an element. Checks the tensor's files. */
-enum status decode_open(const struct stored_tensor *, size_t unit,
+enum status decode_open(const struct stored_tensor *, struct file_cache *, size_t unit,
                         const struct grid_limits *, struct decode **out,
                         struct error *err);
 void decode_close(struct decode *);

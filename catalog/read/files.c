@@ -18,7 +18,8 @@
 
 struct file_set {
     const struct stored_tensor *tensor;
-    struct source *source[]; /* one a file of the tensor; NULL: not needed or not kept */
+    struct file_cache *files; /* NULL: none */
+    struct source *source[];  /* one a file of the tensor; NULL: not needed or not kept */
 };
 
 static enum status files_check(const struct stored_file *file,
@@ -261,12 +262,12 @@ static enum status files_open_file(struct opening *o, uint32_t at, struct error 
     if (!file || o->seen[at])
         return err->status;
     o->seen[at] = 1;
-    if (file_open(t->cache, file, &source, err) != OK)
+    if (file_open(o->set->files, file, &source, err) != OK)
         return err->status;
     if (o->kept++ < KEPT_OPEN)
         o->set->source[at] = source;
     else
-        file_close(t->cache, source);
+        file_close(o->set->files, source);
     return OK;
 }
 
@@ -315,15 +316,17 @@ static enum status open_all(struct opening *o, struct error *err)
     return err->status;
 }
 
-enum status file_set_open(const struct stored_tensor *t, struct file_set **out,
-                          struct error *err)
+enum status file_set_open(const struct stored_tensor *t, struct file_cache *files,
+                          struct file_set **out, struct error *err)
 {
     struct opening o = {
         .seen = calloc(t->file_count + 1, 1),
         .set = calloc(1, sizeof(*o.set) + t->file_count * sizeof(struct source *)),
     };
-    if (o.set)
+    if (o.set) {
         o.set->tensor = t;
+        o.set->files = files;
+    }
     if (!o.set || !o.seen)
         error_memory_at(err, t->checkpoint);
     else
@@ -352,7 +355,7 @@ enum status tensor_files_as_indexed(const struct stored_tensor *t, struct error 
 void file_set_close(struct file_set *f)
 {
     for (uint32_t i = 0; f && f->tensor && i < f->tensor->file_count; i++)
-        file_close(f->tensor->cache, f->source[i]);
+        file_close(f->files, f->source[i]);
     free(f);
 }
 

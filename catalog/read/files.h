@@ -4,15 +4,15 @@
 #ifndef CKPTDB_READ_FILES_H
 #define CKPTDB_READ_FILES_H
 
-#include "catalog/model/tensor.h"
+#include "catalog/read/read.h"
 
 struct file_set;
 
-/* Opens and checks every file that an extent of the tensor, or a value of its grid, lies in;
+/* Opens and checks (or takes from the cache, where there is one) every file that an extent of the tensor, or a value of its grid, lies in;
  * checks the directory of a grid in files, and the metadata in it. ERR_CHANGED for one that
  * is not as it was or is gone; ERR_MISSING for one that was missing then. */
-enum status file_set_open(const struct stored_tensor *, struct file_set **out,
-                          struct error *err);
+enum status file_set_open(const struct stored_tensor *, struct file_cache *,
+                          struct file_set **out, struct error *err);
 void file_set_close(struct file_set *);
 
 /* Whether a file or directory that is not opened is as it was: the same errors. */

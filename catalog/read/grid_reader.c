@@ -367,9 +367,9 @@ enum status grid_reader_slice(struct grid_reader *g, const struct slice *slices,
 
 /* ---------------------------------------------------------------------------------------- */
 
-enum status grid_reader_open(const struct stored_tensor *t, size_t unit,
-                             const struct grid_limits *limits, struct grid_reader **out,
-                             struct error *err)
+enum status grid_reader_open(const struct stored_tensor *t, struct file_cache *files,
+                             size_t unit, const struct grid_limits *limits,
+                             struct grid_reader **out, struct error *err)
 {
     if (unit > UNIT_BYTES)
         return error_set(err, ERR_LIMIT, t->checkpoint, NO_OFFSET,
@@ -391,7 +391,7 @@ enum status grid_reader_open(const struct stored_tensor *t, size_t unit,
     g->limits =
         limits ? *limits
                : (struct grid_limits){.budget = BUDGET_BYTES, .ahead_least = AHEAD_LEAST};
-    if (decode_open(t, unit, &g->limits, &g->decode, err) != OK) {
+    if (decode_open(t, files, unit, &g->limits, &g->decode, err) != OK) {
         grid_reader_close(g);
         return err->status;
     }

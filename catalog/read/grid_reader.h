@@ -27,9 +27,9 @@ struct grid_limits {
 
 /* `unit`: bytes of an element; of strings, the fixed width. Limits may be NULL. The tensor
  * must outlive the reader. */
-enum status grid_reader_open(const struct stored_tensor *, size_t unit,
-                             const struct grid_limits *, struct grid_reader **out,
-                             struct error *err);
+enum status grid_reader_open(const struct stored_tensor *, struct file_cache *,
+                             size_t unit, const struct grid_limits *,
+                             struct grid_reader **out, struct error *err);
 void grid_reader_close(struct grid_reader *);
 
 /* The most that it will hold, in bytes. */

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "catalog/read/files.h"
+
 #define IDLE_MOST 2 /* kept though nobody uses them: one for each of two threads */
 
 struct kept_tensor {
@@ -69,20 +71,20 @@ static struct kept_tensor *kept_find(struct kept_cache *c, int64_t id)
     return k;
 }
 
-enum status kept_take(struct kept_cache *c, const struct stored_tensor *t,
+enum status kept_take(struct file_cache *files, const struct stored_tensor *t,
                       kept_maker *make, struct kept_tensor **out, struct source **source,
                       struct error *err)
 {
-    struct kept_tensor *k = kept_find(c, t->id);
+    struct kept_tensor *k = kept_find(file_cache_kept(files), t->id);
     if (!k)
         return error_memory_at(err, t->checkpoint);
     pthread_mutex_lock(&k->making);
     if (!k->source)
-        make(t, &k->source, err);
+        make(t, files, &k->source, err);
     struct source *made = k->source;
     pthread_mutex_unlock(&k->making);
     if (!made) {
-        kept_give(c, k);
+        kept_give(files, k);
         return err->status;
     }
     *out = k;
@@ -90,8 +92,9 @@ enum status kept_take(struct kept_cache *c, const struct stored_tensor *t,
     return OK;
 }
 
-void kept_give(struct kept_cache *c, struct kept_tensor *given)
+void kept_give(struct file_cache *files, struct kept_tensor *given)
 {
+    struct kept_cache *c = file_cache_kept(files);
     unsigned idle = 0;
     if (!given)
         return;

@@ -7,7 +7,7 @@
 #ifndef CKPTDB_READ_KEPT_H
 #define CKPTDB_READ_KEPT_H
 
-#include "catalog/model/tensor.h"
+#include "catalog/read/read.h"
 
 struct kept_cache;
 struct kept_tensor;
@@ -18,11 +18,11 @@ void kept_cache_free(struct kept_cache *);
 /* The elements of a tensor as a source for any order of reading: made by `make`, unless
  * it is there or somebody is making it, who is then waited for. *source is kept until
  * kept_give(). Any number of threads. */
-typedef enum status kept_maker(const struct stored_tensor *, struct source **out,
-                               struct error *err);
-enum status kept_take(struct kept_cache *, const struct stored_tensor *, kept_maker *make,
+typedef enum status kept_maker(const struct stored_tensor *, struct file_cache *,
+                               struct source **out, struct error *err);
+enum status kept_take(struct file_cache *, const struct stored_tensor *, kept_maker *make,
                       struct kept_tensor **out, struct source **source,
                       struct error *err);
-void kept_give(struct kept_cache *, struct kept_tensor *);
+void kept_give(struct file_cache *, struct kept_tensor *);
 
 #endif

@@ -26,7 +26,8 @@ struct pool {
     uint64_t clock;
 };
 
-enum status pool_open(const struct stored_tensor *t, struct pool **out, struct error *err)
+enum status pool_open(const struct stored_tensor *t, struct file_cache *files,
+                      struct pool **out, struct error *err)
 {
     bool sums = t->sums && t->sum_kind && checksum_known(t->sum_kind);
     struct pool *p = calloc(1, sizeof(*p));
@@ -38,7 +39,7 @@ enum status pool_open(const struct stored_tensor *t, struct pool **out, struct e
     }
     pthread_mutex_init(&p->lock, NULL);
     p->tensor = t;
-    enum status status = file_set_open(t, &p->files, err);
+    enum status status = file_set_open(t, files, &p->files, err);
     if (status == OK)
         *out = p;
     else

@@ -4,12 +4,13 @@
 #ifndef CKPTDB_READ_POOL_H
 #define CKPTDB_READ_POOL_H
 
-#include "catalog/model/tensor.h"
+#include "catalog/read/read.h"
 
 struct pool;
 
-/* Opens and checks the tensor's files (files.h). */
-enum status pool_open(const struct stored_tensor *, struct pool **out, struct error *err);
+/* Opens and checks the tensor's files, as file_set_open() does. */
+enum status pool_open(const struct stored_tensor *, struct file_cache *,
+                      struct pool **out, struct error *err);
 void pool_close(struct pool *);
 
 struct lease {

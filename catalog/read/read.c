@@ -59,8 +59,8 @@ static enum status read_measure(struct reader *r, struct error *err)
     return OK;
 }
 
-enum status reader_open(const struct stored_tensor *t, struct reader **out,
-                        struct error *err)
+enum status reader_open(const struct stored_tensor *t, struct file_cache *files,
+                        struct reader **out, struct error *err)
 {
     if (check_kind(t, err) != OK)
         return err->status;
@@ -70,6 +70,7 @@ enum status reader_open(const struct stored_tensor *t, struct reader **out,
     pthread_mutex_init(&r->units.lock, NULL);
     r->units.next = UINT64_MAX;
     r->tensor = t;
+    r->files = files;
     if (read_measure(r, err) != OK)
         ;
     else if (t->grid)

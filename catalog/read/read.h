@@ -14,19 +14,18 @@
 
 struct reader;
 
-/* Files that stay open from one tensor to the next, for those whose `cache` it is: a caller
- * with many. Whether they still are what was indexed is looked at every now and then. Any
- * number of threads.
- * NULL without memory; it must outlive the readers. */
+/* Files that stay open from one tensor to the next, for a caller that reads many. Whether they
+ * still are what was indexed is looked at again every now and then. Any number of threads.
+ * NULL without memory; it must outlive the readers that it was given to. */
 struct file_cache;
 struct file_cache *file_cache_new(void);
 void file_cache_free(struct file_cache *);
 
 /* Prepare to read `tensor`, which must outlive the reader. Opens and checks its files
- * (ERR_CHANGED, ERR_MISSING, ERR_IO). ERR_UNSUPPORTED for storage none and dtypes without
- * bytes. Reads no data yet. */
-enum status reader_open(const struct stored_tensor *tensor, struct reader **out,
-                        struct error *err);
+ * (ERR_CHANGED, ERR_MISSING, ERR_IO), or takes them from `files` (NULL: they are its own).
+ * ERR_UNSUPPORTED for storage none and dtypes without bytes. Reads no data yet. */
+enum status reader_open(const struct stored_tensor *tensor, struct file_cache *files,
+                        struct reader **out, struct error *err);
 void reader_close(struct reader *);
 
 /* The logical bytes [start, start + len) of the tensor. Threads: any number at once, unless

@@ -208,7 +208,7 @@ enum status reader_open_extents(struct reader *r, struct error *err)
 {
     r->ops = &extents_ops;
     if (units_open(r, err) == OK && read_extents_cut(r, err) == OK &&
-        pool_open(r->tensor, &r->pool, err) == OK)
+        pool_open(r->tensor, r->files, &r->pool, err) == OK)
         look_at_first(r, err);
     return err->status;
 }

@@ -77,6 +77,6 @@ enum status reader_open_grid(struct reader *r, struct error *err)
     r->block = 1;
     r->unit = unit ? (size_t)unit : 1;
     r->sequential = true;
-    return unit ? grid_reader_open(r->tensor, r->unit, NULL, &r->grid, err)
-                : string_grid_open(r->tensor, &r->texts, err);
+    return unit ? grid_reader_open(r->tensor, r->files, r->unit, NULL, &r->grid, err)
+                : string_grid_open(r->tensor, r->files, &r->texts, err);
 }

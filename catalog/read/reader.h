@@ -48,10 +48,11 @@ struct units {
 struct reader {
     const struct reader_ops *ops;
     const struct stored_tensor *tensor;
-    size_t unit;     /* bytes */
-    uint64_t block;  /* elements of a unit */
-    uint64_t nbytes; /* logical; of strings, what reader_read_padded() gives */
-    bool shaped;     /* it can be cut in units */
+    struct file_cache *files; /* NULL: none */
+    size_t unit;              /* bytes */
+    uint64_t block;           /* elements of a unit */
+    uint64_t nbytes;          /* logical; of strings, what reader_read_padded() gives */
+    bool shaped;              /* it can be cut in units */
     bool sequential;
     struct units units;
 

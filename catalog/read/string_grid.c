@@ -27,8 +27,8 @@ struct string_grid {
     unsigned hand; /* what to give up next */
 };
 
-enum status string_grid_open(const struct stored_tensor *t, struct string_grid **out,
-                             struct error *err)
+enum status string_grid_open(const struct stored_tensor *t, struct file_cache *files,
+                             struct string_grid **out, struct error *err)
 {
     struct string_grid *g = calloc(1, sizeof(*g));
     if (!g)
@@ -39,7 +39,7 @@ enum status string_grid_open(const struct stored_tensor *t, struct string_grid *
         error_set(err, ERR_LIMIT, t->checkpoint, NO_OFFSET,
                   "a chunk of the tensor is too large");
     else
-        chunks_open(t, &g->chunks, err);
+        chunks_open(t, files, &g->chunks, err);
     if (err->status == OK)
         *out = g;
     else

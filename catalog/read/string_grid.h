@@ -7,13 +7,13 @@
 #ifndef CKPTDB_READ_STRING_GRID_H
 #define CKPTDB_READ_STRING_GRID_H
 
-#include "catalog/model/tensor.h"
+#include "catalog/read/read.h"
 
 struct string_grid;
 
 /* Checks the tensor's files. */
-enum status string_grid_open(const struct stored_tensor *, struct string_grid **out,
-                             struct error *err);
+enum status string_grid_open(const struct stored_tensor *, struct file_cache *,
+                             struct string_grid **out, struct error *err);
 void string_grid_close(struct string_grid *);
 
 /* String `index`, in C order; valid until the next call. One thread at a time. */

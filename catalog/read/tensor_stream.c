@@ -70,9 +70,9 @@ static enum status tensor_stream_make_room(struct tensor_stream *s, struct error
                : error_memory_at(err, s->tensor->checkpoint);
 }
 
-enum status tensor_stream_open(const struct stored_tensor *t, const struct slice *slices,
-                               const struct dtype *to, struct tensor_stream **out,
-                               struct error *err)
+enum status tensor_stream_open(const struct stored_tensor *t, struct file_cache *files,
+                               const struct slice *slices, const struct dtype *to,
+                               struct tensor_stream **out, struct error *err)
 {
     struct tensor_stream *s = calloc(1, sizeof(*s));
     if (!s)
@@ -80,7 +80,7 @@ enum status tensor_stream_open(const struct stored_tensor *t, const struct slice
     s->tensor = t;
     s->dtype = to ? *to : t->dtype;
     s->converts = !same_dtype(&s->dtype, &t->dtype);
-    if (reader_open(t, &s->reader, err) != OK || keep_slices(s, slices, err) != OK)
+    if (reader_open(t, files, &s->reader, err) != OK || keep_slices(s, slices, err) != OK)
         goto done;
     if (t->dtype.kind == DTYPE_STRING)
         error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,

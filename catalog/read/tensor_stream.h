@@ -2,7 +2,7 @@
  * tensor_stream.h - a tensor or a slice of one from front to back, in blocks, of the dtype wanted.
  *
  *   struct tensor_stream *s;
- *   tensor_stream_open(&tensor, slices, &dtype, &s, err)
+ *   tensor_stream_open(&tensor, NULL, slices, &dtype, &s, err)
  *   while ((status = tensor_stream_next(s, &block, err)) == OK && block.len)
  *       use(block);
  *   tensor_stream_close(s);
@@ -19,10 +19,10 @@
 struct tensor_stream;
 
 /* `slices` NULL: all of it; `to` NULL: the tensor's own dtype. The tensor must outlive the
- * stream, `slices` need not. Statuses are those of reader_open() and converter_find(). */
-enum status tensor_stream_open(const struct stored_tensor *, const struct slice *slices,
-                               const struct dtype *to, struct tensor_stream **out,
-                               struct error *err);
+ * stream, and so must `files` (as for reader_open()), `slices` need not. Statuses are those of reader_open() and converter_find(). */
+enum status tensor_stream_open(const struct stored_tensor *, struct file_cache *files,
+                               const struct slice *slices, const struct dtype *to,
+                               struct tensor_stream **out, struct error *err);
 void tensor_stream_close(struct tensor_stream *);
 
 const struct dtype *tensor_stream_dtype(const struct tensor_stream *);

@@ -128,7 +128,7 @@ static void data_read_tensor(sqlite3_context *ctx, int argc, sqlite3_value **arg
         goto done;
     if (wanted_dtype(argc, argv, &room, &to, &err) == OK &&
         (to || tensor_as_stored(&t, &arena, &err) == OK)) {
-        absent = tensor_stream_open(&t, NULL, to, &s, &err) == ERR_MISSING;
+        absent = tensor_stream_open(&t, NULL, NULL, to, &s, &err) == ERR_MISSING;
         if (s)
             consume(ctx, s, &err);
     }

@@ -173,7 +173,7 @@ static enum status start(struct values_cursor *c, struct keeper *k, sqlite3_valu
         return err->status;
     if (!tensor_has_values(&c->tensor))
         return OK;
-    enum status status = reader_open(&c->tensor, &c->reader, err);
+    enum status status = reader_open(&c->tensor, NULL, &c->reader, err);
     if (status == ERR_MISSING) {
         error_clear(err);
         return OK;

@@ -152,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .checkpoint = "fuzzed", .name = "t", .storage = STORAGE_INLINE};
     struct error err = {.offset = NO_OFFSET};
     struct reader *r = NULL;
-    if (describe(&c, &arena, &t) && reader_open(&t, &r, &err) == OK) {
+    if (describe(&c, &arena, &t) && reader_open(&t, NULL, &r, &err) == OK) {
         if (t.dtype.kind == DTYPE_STRING)
             read_strings(r);
         else if (t.dtype.kind == DTYPE_BLOCK)

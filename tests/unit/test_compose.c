@@ -342,7 +342,7 @@ static bool compare(struct stock *s, const char *recipe, const struct array *wan
         assert_int_equal(t.rank, want->rank);
         for (unsigned d = 0; d < t.rank; d++)
             assert_int_equal(t.shape[d], want->shape[d]);
-        if (reader_open(&t, &r, &err) != OK)
+        if (reader_open(&t, NULL, &r, &err) != OK)
             fail_msg("%s: %s", recipe, err.message);
         compare_reads(r, want);
         compare_slice(r, want);
@@ -509,7 +509,7 @@ static void values(void **state)
         float got[6];
         print_message("%s\n", cases[i].recipe);
         assert_int_equal(OK, compose(cases[i].recipe, &composer, &arena, &t, &err));
-        assert_int_equal(OK, reader_open(&t, &r, &err));
+        assert_int_equal(OK, reader_open(&t, NULL, &r, &err));
         assert_int_equal(OK, reader_read(r, 0, got, sizeof(got), &err));
         assert_memory_equal(got, cases[i].want, sizeof(got));
         reader_close(r);

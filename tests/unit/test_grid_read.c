@@ -96,7 +96,7 @@ static void compare_grid_reader(const struct world *w)
     struct grid_reader *g = NULL;
     if (random_below(4) == 0)
         limits.budget = 1 + random_below(300);
-    if (grid_reader_open(&w->t, w->unit, &limits, &g, &err) != OK)
+    if (grid_reader_open(&w->t, NULL, w->unit, &limits, &g, &err) != OK)
         fail_msg("%s: %s", err.source, err.message);
     for (int i = 0; i < 4; i++) {
         size_t len;
@@ -134,7 +134,7 @@ static void compare_reader(const struct world *w)
     struct slice slices[RANK_MOST];
     struct reader *r = NULL;
     size_t len;
-    if (reader_open(&w->t, &r, &err) != OK)
+    if (reader_open(&w->t, NULL, &r, &err) != OK)
         fail_msg("%s: %s", err.source, err.message);
     assert_true(reader_sequential(r));
     whole_slices(w, slices);
@@ -231,7 +231,7 @@ static void read_large(const struct world *w)
         struct source *s = NULL;
         uint8_t *got = malloc(w->t.nbytes);
         assert_non_null(got);
-        assert_int_equal(grid_reader_open(&w->t, w->unit, &limits, &g, &err), OK);
+        assert_int_equal(grid_reader_open(&w->t, NULL, w->unit, &limits, &g, &err), OK);
         assert_int_equal(grid_reader_slice(g, NULL, &s, &err), OK);
         if (source_read(s, 0, got, w->t.nbytes, &err) != OK)
             fail_msg("%s: %s", err.source, err.message);
@@ -337,7 +337,8 @@ static void strings_in_chunks(void **state)
         struct reader *r = NULL;
         struct string_table *table = NULL;
         make_strings(&w, i & 1 ? 5 : 0, i & 2);
-        if (reader_open(&w.t, &r, &err) != OK || reader_strings(r, &table, &err) != OK)
+        if (reader_open(&w.t, NULL, &r, &err) != OK ||
+            reader_strings(r, &table, &err) != OK)
             fail_msg("%s: %s: %s", w.codec, err.source, err.message);
         assert_int_equal(string_count(table), STRINGS);
         for (uint64_t k = 0; k < 3 * STRINGS; k++) {
@@ -424,7 +425,7 @@ static void strings_inline(void **state)
         struct bytes s;
         print_message("%s\n", cases[i].name);
         dtype_find("string", &t.dtype);
-        assert_int_equal(reader_open(&t, &r, &err), OK);
+        assert_int_equal(reader_open(&t, NULL, &r, &err), OK);
         assert_int_equal(reader_strings(r, &table, &err), cases[i].status);
         if (table) {
             assert_int_equal(string_at(table, 2, &s, &err), OK);
@@ -784,13 +785,13 @@ static void damage_is_reported(void **state)
         uint8_t got[144];
         print_message("%s\n", cases[i].name);
         lay_out(&d, cases[i].layout);
-        assert_int_equal(reader_open(&d.w.t, &r, &err), OK);
+        assert_int_equal(reader_open(&d.w.t, NULL, &r, &err), OK);
         assert_int_equal(reader_read(r, 0, got, sizeof(got), &err), OK);
         assert_memory_equal(got, d.w.expected, sizeof(got));
         reader_close(r);
         r = NULL;
         cases[i].harm(&d);
-        if (reader_open(&d.w.t, &r, &err) != cases[i].open)
+        if (reader_open(&d.w.t, NULL, &r, &err) != cases[i].open)
             fail_msg("%s: %s", err.source, err.message);
         if (r) {
             assert_int_equal(reader_read(r, 0, got, sizeof(got), &err), cases[i].read);
@@ -820,7 +821,7 @@ static void lowest_chunk_wins(void **state)
         memcpy(strrchr(d.path, '/'), "/0.1", sizeof("/0.1"));
         unlink(d.path);
         folder_is_fine(&d);
-        assert_int_equal(grid_reader_open(&d.w.t, 4, &limits, &g, &err), OK);
+        assert_int_equal(grid_reader_open(&d.w.t, NULL, 4, &limits, &g, &err), OK);
         assert_int_equal(grid_reader_slice(g, NULL, &s, &err), OK);
         assert_int_equal(source_read(s, 0, got, sizeof(got), &err), ERR_CHANGED);
         assert_non_null(strstr(err.message, "chunk [0,1]: gone"));
@@ -865,7 +866,7 @@ static void endless_grid(void **state)
     struct slice slices[2] = {{(UINT64_C(1) << 39) - 1, 3, 1}, {2, 3, 3}};
     struct reader *r = NULL;
     uint8_t got[9];
-    assert_int_equal(reader_open(&w.t, &r, &err), OK);
+    assert_int_equal(reader_open(&w.t, NULL, &r, &err), OK);
     assert_int_equal(reader_read_slice(r, slices, 0, got, 9, &err), OK);
     assert_memory_equal(got, "\7\7\7\7!\7\7\7\7", 9);
     assert_int_equal(reader_read(r, (UINT64_C(1) << 59) + 4, got, 3, &err), OK);
@@ -900,7 +901,7 @@ static void highest_rank(void **state)
         shape[d] = box[d] = 1;
     shape[100] = 3;
     box[100] = box[200] = 2;
-    assert_int_equal(reader_open(&t, &r, &err), OK);
+    assert_int_equal(reader_open(&t, NULL, &r, &err), OK);
     assert_int_equal(reader_read(r, 0, got, 3, &err), OK);
     assert_memory_equal(got, "ac\0", 3);
     reader_close(r);
@@ -934,7 +935,7 @@ static void packed_as_stored(void **state)
     struct reader *r = NULL;
     uint8_t got[9];
     dtype_find("int4", &t.dtype);
-    assert_int_equal(reader_open(&t, &r, &err), OK);
+    assert_int_equal(reader_open(&t, NULL, &r, &err), OK);
     assert_int_equal(reader_read(r, 0, got, 5, &err), OK);
     assert_memory_equal(got, "\x21\x3f\xf4\xff\x05", 5);
     assert_int_equal(reader_read(r, 1, got, 3, &err), OK);
@@ -942,7 +943,7 @@ static void packed_as_stored(void **state)
     reader_close(r);
     r = NULL;
     assert_int_equal(tensor_as_stored(&t, &arena, &err), OK);
-    assert_int_equal(reader_open(&t, &r, &err), OK);
+    assert_int_equal(reader_open(&t, NULL, &r, &err), OK);
     assert_int_equal(reader_read(r, 0, got, 9, &err), OK);
     assert_memory_equal(got, "\1\2\17\3\4\17\17\17\5", 9);
     reader_close(r);

@@ -216,7 +216,7 @@ static void random_pieces(void **state)
         random_state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
         make_pieces(&p);
         pack_and_back(&p, &arena);
-        if (reader_open(&p.t, &r, &err) != OK)
+        if (reader_open(&p.t, NULL, &r, &err) != OK)
             fail_msg("%u: %s: %s", seed, err.source, err.message);
         read_parts(r, &p, p.expected);
         read_backward(r, &p);
@@ -270,7 +270,7 @@ static void refused(void **state)
         uint8_t got[8];
         print_message("# %zu\n", i);
         dtype_find(cases[i].dtype, &t.dtype);
-        assert_int_equal(reader_open(&t, &r, &err), cases[i].open);
+        assert_int_equal(reader_open(&t, NULL, &r, &err), cases[i].open);
         if (r)
             assert_int_equal(reader_read(r, 0, got, 4 * t.dtype.block_bytes, &err),
                              cases[i].read);

@@ -294,7 +294,7 @@ static void test_layouts(void **state)
         lay[i % 4](m);
         if (random_below(4) == 0)
             deflate_store(m);
-        if (reader_open(&m->t, &r, &err) != OK)
+        if (reader_open(&m->t, NULL, &r, &err) != OK)
             printf("# layout %d: %s\n", i, err.message);
         assert_int_equal(OK, err.status);
         read_parts(m, r);
@@ -330,7 +330,7 @@ static void test_bands(void **state)
     dtype_find("uint32", &t.dtype);
     struct error err = {.offset = NO_OFFSET};
     struct reader *r = NULL;
-    assert_int_equal(OK, reader_open(&t, &r, &err));
+    assert_int_equal(OK, reader_open(&t, NULL, &r, &err));
     assert_true(reader_sequential(r));
     for (uint32_t at = 0; at < ROWS * COLUMNS; at += 5000) {
         uint32_t n = ROWS * COLUMNS - at < 5000 ? ROWS * COLUMNS - at : 5000;
@@ -413,7 +413,7 @@ static void test_threads(void **state)
         sums[i] = (uint32_t)crc32_z(0, m->store[i], m->extent[i].stored);
     }
     struct reader *r = NULL;
-    assert_int_equal(OK, reader_open(&m->t, &r, &err));
+    assert_int_equal(OK, reader_open(&m->t, NULL, &r, &err));
     for (uint64_t i = 0; i < THREADS; i++) {
         task[i] = (struct task){r, m, i * 12345, false};
         assert_int_equal(0, pthread_create(&thread[i], NULL, read_around, &task[i]));
@@ -476,7 +476,7 @@ static void test_tilings(void **state)
         struct error err = {.offset = NO_OFFSET};
         struct reader *r = NULL;
         printf("# %s\n", tilings[i].what);
-        enum status status = reader_open(&t, &r, &err);
+        enum status status = reader_open(&t, NULL, &r, &err);
         assert_int_equal(tilings[i].message ? ERR_CORRUPT : OK, status);
         if (tilings[i].message)
             assert_non_null(strstr(err.message, tilings[i].message));
@@ -615,7 +615,7 @@ static void test_refusals(void **state)
         struct reader *r = NULL;
         dtype_find(cases[i].dtype, &t.dtype);
         printf("# %s\n", cases[i].what);
-        assert_int_equal(cases[i].status, reader_open(&t, &r, &err));
+        assert_int_equal(cases[i].status, reader_open(&t, NULL, &r, &err));
         reader_close(r);
     }
 }
@@ -642,7 +642,7 @@ static void test_strides_outside(void **state)
         struct error err = {.offset = NO_OFFSET};
         struct reader *r = NULL;
         dtype_find("int8", &t.dtype);
-        assert_int_equal(OK, reader_open(&t, &r, &err));
+        assert_int_equal(OK, reader_open(&t, NULL, &r, &err));
         assert_int_equal(ERR_CORRUPT, reader_read(r, 0, got, 6, &err));
         reader_close(r);
     }
@@ -665,7 +665,7 @@ static void test_packed(void **state)
     struct error err = {.offset = NO_OFFSET};
     struct reader *r = NULL;
     dtype_find("int4", &t.dtype);
-    assert_int_equal(OK, reader_open(&t, &r, &err));
+    assert_int_equal(OK, reader_open(&t, NULL, &r, &err));
     struct slice whole_blocks[2] = {{2, 2, -2}, {2, 2, 1}},
                  cut[2] = {{0, 3, 1}, {1, 2, 1}};
     assert_int_equal(OK, reader_read_slice(r, whole_blocks, 0, got, 2, &err));

@@ -328,7 +328,7 @@ static enum status use(const struct stored_tensor *t, struct error *err)
     struct slice slices[2] = {{t->shape[0] - 1, t->shape[0] / 2, -2},
                               {3, COLUMNS / 7, 5}};
     uint64_t size = slice_elements(slices, 2) * 4;
-    if (reader_open(t, &r, err) != OK)
+    if (reader_open(t, NULL, &r, err) != OK)
         goto done;
     if (t->dtype.kind == DTYPE_STRING) {
         use_strings(r, err);
@@ -421,7 +421,7 @@ static void test_plain(void **state)
         t.sums = NULL;
         if (!cases[i].codec || *cases[i].codec)
             t.codec = cases[i].codec;
-        assert_int_equal(OK, reader_open(&t, &r, &err));
+        assert_int_equal(OK, reader_open(&t, NULL, &r, &err));
         assert_int_equal(cases[i].plain, reader_plain(r, &fd, &offset));
         if (cases[i].plain)
             assert_int_equal(cases[i].offset, offset);
@@ -447,7 +447,8 @@ static void test_checksums(void **state)
         w.sums[t.extent_count - 1] ^= 0x100;
         assert_int_equal(ERR_CHECKSUM, use(&t, &err)); /* on the way */
         error_clear(&err);
-        if (reader_open(&t, &r, &err) == OK) /* not in one that must be decoded to open */
+        if (reader_open(&t, NULL, &r, &err) ==
+            OK) /* not in one that must be decoded to open */
             assert_int_equal(ERR_CHECKSUM, reader_verify(r, &err));
         assert_int_equal(ERR_CHECKSUM, err.status);
         reader_close(r);
@@ -464,7 +465,7 @@ static void test_verified_once(void **state)
     struct error err = {.offset = NO_OFFSET};
     world_make(&w);
     be_pieces(&w, &t);
-    assert_int_equal(OK, reader_open(&t, &r, &err));
+    assert_int_equal(OK, reader_open(&t, NULL, &r, &err));
     assert_int_equal(OK, reader_read(r, 0, got, BYTES, &err));
     bytes_read = 0;
     assert_int_equal(OK, reader_verify(r, &err));
@@ -476,7 +477,7 @@ static enum status open_now(const struct stored_tensor *t, struct error *err)
 {
     struct reader *r = NULL;
     error_clear(err);
-    enum status status = reader_open(t, &r, err);
+    enum status status = reader_open(t, NULL, &r, err);
     reader_close(r);
     return status;
 }
@@ -524,7 +525,7 @@ static void test_shrinking_file(void **state)
     struct error err = {.offset = NO_OFFSET};
     world_make(&w);
     be_flat(&w, &t);
-    assert_int_equal(OK, reader_open(&t, &r, &err));
+    assert_int_equal(OK, reader_open(&t, NULL, &r, &err));
     assert_int_equal(0, truncate("plain", 100));
     assert_int_equal(ERR_IO, reader_read(r, 0, got, BYTES, &err));
     reader_close(r);
@@ -568,7 +569,7 @@ static void test_slice_reads_little(void **state)
         struct error err = {.offset = NO_OFFSET};
         struct reader *r = NULL;
         bytes_read = 0;
-        assert_int_equal(OK, reader_open(&t, &r, &err));
+        assert_int_equal(OK, reader_open(&t, NULL, &r, &err));
         assert_int_equal(OK,
                          reader_read_slice(r, cases[i].slices, 0, got,
                                            slice_elements(cases[i].slices, 2) * 4, &err));
@@ -591,7 +592,7 @@ static void test_slice_of_pieces(void **state)
     be_pieces(&w, &t);
     t.sums = NULL;
     bytes_read = 0;
-    assert_int_equal(OK, reader_open(&t, &r, &err));
+    assert_int_equal(OK, reader_open(&t, NULL, &r, &err));
     assert_int_equal(OK, reader_read_slice(r, slices, 0, got, 2 * COLUMNS * 4, &err));
     assert_int_equal(2 * COLUMNS * 4, bytes_read);
     reader_close(r);
@@ -630,10 +631,9 @@ static enum status read_through(struct file_cache *cache, struct stored_file *fi
                                 .extents = &extent,
                                 .extent_count = 1,
                                 .files = file,
-                                .file_count = 1,
-                                .cache = cache};
+                                .file_count = 1};
     dtype_find("uint8", &t->dtype);
-    if (reader_open(t, out, &err) == OK)
+    if (reader_open(t, cache, out, &err) == OK)
         reader_read(*out, 0, got, 4, &err);
     return err.status;
 }
