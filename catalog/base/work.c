@@ -13,6 +13,10 @@
 
 #define WINDOW       UINT64_C(256)
 #define WINDOW_BYTES (UINT64_C(32) << 20)
+/* Things that wait for a busy taker: from so many on only as many threads make more as there are
+ * cores beside its own, so that it is not kept waiting for a core; at so few all go on. */
+#define PLENTY (WINDOW / 8)
+#define FEW    (WINDOW / 16)
 /* Room for what the threads hold beyond the window when it is stopped. */
 #define RING (WINDOW + THREADS_MAX)
 
@@ -29,7 +33,10 @@ struct handoff {
     pthread_cond_t ready; /* the next thing is there: for the taker */
     pthread_cond_t room;  /* there is room again: for the makers */
     uint64_t total, claimed, taken, bytes, bytes_max;
-    unsigned waiting; /* makers, for room */
+    uint64_t ready_count;    /* things put and not yet taken */
+    unsigned waiting;        /* makers, for room or for their turn */
+    unsigned making, beside; /* makers at work; as many as do not disturb the taker */
+    bool idle;               /* the taker waits for the next thing */
     bool stopped;
     struct slot slot[RING];
 };
@@ -42,18 +49,33 @@ static struct handoff *handoff_new(uint64_t total, uint64_t bytes_max)
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->ready, NULL);
     pthread_cond_init(&h->room, NULL);
+    unsigned cores = threads_cores();
+    h->beside = cores > 1 ? cores - 1 : 1;
     h->total = total;
     h->bytes_max = bytes_max;
     return h;
+}
+
+static bool can_claim(const struct handoff *h)
+{
+    return !h->stopped && h->claimed < h->total;
 }
 
 /* Claim the next number to make; false: all are claimed, or it was stopped. */
 static bool handoff_claim(struct handoff *h, uint64_t *number)
 {
     pthread_mutex_lock(&h->lock);
-    bool more = !h->stopped && h->claimed < h->total;
-    if (more)
+    while (can_claim(h) && !h->idle && h->making >= h->beside &&
+           h->ready_count >= PLENTY) {
+        h->waiting++;
+        pthread_cond_wait(&h->room, &h->lock);
+        h->waiting--;
+    }
+    bool more = can_claim(h);
+    if (more) {
         *number = h->claimed++;
+        h->making++;
+    }
     pthread_mutex_unlock(&h->lock);
     return more;
 }
@@ -69,6 +91,8 @@ static void handoff_put(struct handoff *h, uint64_t number, void *thing, uint64_
         h->waiting--;
     }
     h->slot[number % RING] = (struct slot){thing, bytes, true};
+    h->ready_count++;
+    h->making--;
     h->bytes += bytes;
     if (number == h->taken)
         pthread_cond_signal(&h->ready);
@@ -79,7 +103,8 @@ static void handoff_put(struct handoff *h, uint64_t number, void *thing, uint64_
 static bool much_room(const struct handoff *h, uint64_t bytes_before)
 {
     uint64_t half = h->bytes_max / 2;
-    return h->taken % (WINDOW / 4) == 0 || (bytes_before > half && h->bytes <= half);
+    return h->taken % (WINDOW / 4) == 0 || h->ready_count == FEW ||
+           (bytes_before > half && h->bytes <= half);
 }
 
 /* The things in order; NULL after the last, or when stopped and it was never made. */
@@ -89,15 +114,18 @@ static void *handoff_take(struct handoff *h)
     struct slot *s = &h->slot[h->taken % RING];
     while (!s->ready && h->taken < (h->stopped ? h->claimed : h->total)) {
         /* or when one of them may hold the next. */
+        h->idle = true;
         if (h->waiting)
             pthread_cond_broadcast(&h->room);
         pthread_cond_wait(&h->ready, &h->lock);
     }
+    h->idle = false;
     void *thing = NULL;
     if (s->ready) {
         uint64_t before = h->bytes;
         thing = s->thing;
         h->bytes -= s->bytes;
+        h->ready_count--;
         *s = (struct slot){0};
         h->taken++;
         if (h->waiting && much_room(h, before))

@@ -3,7 +3,9 @@
  */
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
+#include "catalog/base/threads.h"
 #include "catalog/base/work.h"
 #include "tests/unit/unit.h"
 
@@ -106,11 +108,63 @@ static void no_more_threads_than_things(void **state)
     assert_int_equal(work_threads(&(struct work){.count = 500, .threads = 500}), 64);
 }
 
+/* --- a slow taker ----------------------------------------------------------------------- */
+
+#define FAR_AHEAD 64
+
+static atomic_uint making;
+static atomic_bool was_far_ahead, crowded;
+
+static void *make_beside(void *context, uint64_t number, uint64_t *bytes)
+{
+    struct trial *t = context;
+    unsigned others = threads_cores() > 1 ? threads_cores() - 1 : 1;
+    bool many = atomic_fetch_add(&making, 1) + 1 > others;
+    sched_yield();
+    if (number > atomic_load(&t->taken) + FAR_AHEAD) {
+        atomic_store(&was_far_ahead, true);
+        if (many)
+            atomic_store(&crowded, true);
+    }
+    void *thing = make(context, number, bytes);
+    atomic_fetch_sub(&making, 1);
+    return thing;
+}
+
+/* The first is held until many are made. */
+static enum status take_slowly(void *context, uint64_t number, void *thing,
+                               struct error *err)
+{
+    while (number == 0 && atomic_load(&alive) < 2 * FAR_AHEAD)
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    return take(context, number, thing, err);
+}
+
+/* Where many things wait for the taker, makers leave it a core. */
+static void a_slow_taker_keeps_its_core(void **state)
+{
+    (void)state;
+    struct error err = {.offset = NO_OFFSET};
+    struct trial t = {UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
+    struct work w = {.count = 600,
+                     .threads = 8,
+                     .context = &t,
+                     .make = make_beside,
+                     .take = take_slowly,
+                     .drop = drop,
+                     .stop = stop};
+    assert_int_equal(work_run(&w, &err), OK);
+    assert_int_equal(t.taken, 600);
+    assert_true(was_far_ahead);
+    assert_false(crowded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_in_order),
         cmocka_unit_test(no_more_threads_than_things),
+        cmocka_unit_test(a_slow_taker_keeps_its_core),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
