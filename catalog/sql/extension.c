@@ -51,18 +51,32 @@ int sql_register_pure(sqlite3 *db, const struct sql_function *f)
     return rc;
 }
 
-int sql_given(const sqlite3_index_info *info, int column, bool *unusable)
+static bool waits_for_none(sqlite3_index_info *info, int i)
+{
+    sqlite3_value *value = NULL;
+    return sqlite3_vtab_in(info, i, -1) ||
+           (sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK && value);
+}
+
+int sql_prefer(sqlite3_index_info *info, int before, int after)
+{
+    return before >= 0 && waits_for_none(info, before) ? before : after;
+}
+
+int sql_given(sqlite3_index_info *info, int column, bool *unusable)
 {
     int found = -1;
+    bool elsewhere = false;
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *c = &info->aConstraint[i];
         if (c->iColumn != column || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
             continue;
         if (c->usable)
-            found = i;
+            found = sql_prefer(info, found, i);
         else
-            *unusable = true;
+            elsewhere = true;
     }
+    *unusable = *unusable || (elsewhere && found < 0);
     return found;
 }
 

@@ -33,9 +33,13 @@ int sql_register_pure(sqlite3 *, const struct sql_function *);
 int sql_register_table(sqlite3 *, const char *name, const sqlite3_module *, void *aux);
 
 /* The constraint that gives a column (mostly a hidden one: an argument) its value; -1: none.
- * *unusable is set, and else left alone: one does in another plan, for which xBestIndex answers
- * SQLITE_CONSTRAINT. */
-int sql_given(const sqlite3_index_info *, int column, bool *unusable);
+ * *unusable is set, and else left alone: none does, but one in another plan, for which xBestIndex
+ * answers SQLITE_CONSTRAINT. An argument left out is another call, so that holds of those that may be
+ * left out, too. */
+int sql_given(sqlite3_index_info *, int column, bool *unusable);
+/* Of two constraints that give the same (`before` -1: there is one), the one that waits for no other
+ * table: with the other SQLite (3.40) overlooks plans, to the last. */
+int sql_prefer(sqlite3_index_info *, int before, int after);
 
 /* Register everything, or (reads false) all that opens no file. An SQLite code. */
 int sql_register_all(sqlite3 *, bool reads);

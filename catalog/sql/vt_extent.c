@@ -78,18 +78,15 @@ enum {
 static int extent_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 {
     (void)t;
+    bool unusable = false;
+    int at = sql_given(info, TENSOR_ID, &unusable);
     info->idxNum = ALL;
     info->estimatedCost = 1e9;
-    for (int i = 0; i < info->nConstraint; i++) {
-        if (info->aConstraint[i].iColumn != TENSOR_ID || !info->aConstraint[i].usable ||
-            info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
-            continue;
-        info->aConstraintUsage[i].argvIndex = 1;
-        info->aConstraintUsage[i].omit = 1;
+    if (at >= 0) { /* Compared by SQLite, too: 7.5 is no id. */
+        info->aConstraintUsage[at].argvIndex = 1;
         info->idxNum = ONE;
         info->estimatedCost = 10;
         info->estimatedRows = 10;
-        break;
     }
     return SQLITE_OK;
 }

@@ -195,7 +195,7 @@ static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         int given = c->op == SQLITE_INDEX_CONSTRAINT_EQ ? given_by(c->iColumn) : -1;
         unusable = unusable || (given >= 0 && !c->usable);
         if (given >= 0 && c->usable)
-            at[given] = i;
+            at[given] = sql_prefer(info, at[given], i);
     }
     info->estimatedCost = COST_OF_ONE;
     for (int given = 0; given < GIVEN; given++) {

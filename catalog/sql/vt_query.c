@@ -13,7 +13,8 @@
  *   each_COLUMN     (one at most) an integer, or a text of integers, "7,8,9": the row is repeated
  *                   for each of them, in a column COLUMN. What layouts share is so worked out once.
  *
- *   id              (a column so called) tells the rows apart, whatever is given (rowid.h)
+ *   id              (a column so called) tells the rows apart, whatever is given (rowid.h). Where a
+ *                   parameter may be given by a column, or not, it must be there
  *
  * Parameters that are no columns are hidden columns, in the order of their first use. Where
  * a value given is NULL there are no rows. Columns that nobody asks for are left out of the
@@ -22,6 +23,7 @@
  * To know its columns costs preparing it once more. A long one says them beforehand, in two lines of its
  * head: "-- columns: a, b" and "-- parameters: :c, $d" (tests/unit/test_query.c holds them to the query).
  */
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +171,7 @@ static bool query_describe(struct query *q, struct text *table)
     for (int i = 0; i < q->parameters; i++) {
         struct parameter *p = &q->parameter[i];
         p->column = column_called(q, p->name + 1);
+        assert(p->required || p->column < 0 || q->id >= 0);
         if (p->column >= 0)
             continue;
         p->column = hidden++;
@@ -239,7 +242,7 @@ static int query_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
             info->aConstraintUsage[at].argvIndex = ++given;
             info->aConstraintUsage[at].omit = p->column >= q->columns;
             info->idxNum |= 1 << i;
-        } else if (p->required && unusable) {
+        } else if (unusable && (p->required || p->column >= q->columns)) {
             return SQLITE_CONSTRAINT;
         } else {
             info->estimatedCost *= p->required ? COST_OF_NONE : 1e6;

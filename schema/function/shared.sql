@@ -15,7 +15,8 @@ WITH own AS MATERIALIZED (
   WHERE NOT EXISTS (SELECT 1 FROM tensor_hashes z WHERE z.hash = y.hash AND z.id BETWEEN y.id >> 24 << 24 AND y.id - 1)
   GROUP BY y.id >> 24, o.checkpoint_id  -- (Sorts quicker by what differs.)
 )
-SELECT p.checkpoint_id, a.name AS checkpoint, p.other_id, b.name AS other, p.tensors, p.nbytes
+SELECT p.checkpoint_id, a.name AS checkpoint, p.other_id, b.name AS other, p.tensors, p.nbytes,
+       (p.checkpoint_id << 31) + p.other_id AS id
 FROM pair p
 JOIN labels a ON a.id = p.checkpoint_id
 JOIN labels b ON b.id = p.other_id

@@ -49,3 +49,12 @@ END
 "$CKPTDB_BIN" "SELECT count(*) FROM tensor_values WHERE of_tensor = 1 << 24 AND position < 3 OR of_tensor = (1 << 24) + 1 AND position < 4"
 "$CKPTDB_BIN" "SELECT count(*) FROM extent WHERE tensor_id = 2 << 24 AND ordinal < 9 OR tensor_id = (2 << 24) + 1 AND stored > 0"
 "$CKPTDB_BIN" "SELECT count(*) FROM tensors_of"
+cp -r "$TESTS/fixtures/real/safetensors/llama_tiny/data" again
+"$CKPTDB_BIN" import again 2>/dev/null
+"$CKPTDB_BIN" hash 1 4 >/dev/null
+"$CKPTDB_BIN" "SELECT count(c.id), count(s.other_id), count(*) FROM checkpoint c FULL JOIN shared s ON s.checkpoint_id = c.id"
+echo '-- an argument that comes from another table, from a list, or is left out'
+"$CKPTDB_BIN" "SELECT count(*) FROM diff d, ruleset r WHERE d.a = 2 AND d.b = 3 AND d.ruleset = r.name AND r.name = 'to'"
+"$CKPTDB_BIN" "SELECT count(*) FROM mapped m, tensors_of t WHERE m.checkpoint_id = t.checkpoint_id AND m.checkpoint_id IN (2, 3)
+  AND m.ruleset IN ('to', 'none') AND t.of = m.checkpoint_id AND t.id = m.tensor_id"
+"$CKPTDB_BIN" "SELECT count(*) FROM extent WHERE tensor_id = (2 << 24) + 0.5"
