@@ -364,7 +364,12 @@ struct ckptdb_content_options {
 /* What comes of all of these is kept in the catalog, little by little: after CKPTDB_INTERRUPTED they go
  * on where they were. Tensors that cannot be read are said to the watch, and *all (NULL: not wanted)
  * is false. Progress is "hashing", "reading", "SHA-256", "verifying" (bytes) or "checking"
- * (checkpoints). */
+ * (checkpoints).
+ *
+ * Of a catalog that was opened with CKPTDB_READ nothing is kept, which is said to the watch: the results
+ * are in the views of this connection alone, which show none of other checkpoints, until
+ * ckptdb_content_forget() or the next of these. */
+void ckptdb_content_forget(ckptdb *);
 
 /* Hashes of tensors and checkpoints: columns `hash`, views `content`, `duplicate`. */
 enum ckptdb_status ckptdb_hash(ckptdb *, const struct ckptdb_content_options *, bool *all,

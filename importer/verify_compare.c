@@ -1,6 +1,7 @@
 /*
  * verify_compare.c - the second part of a verification: what was read anew, compared with the catalog.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/text.h"
@@ -9,24 +10,15 @@
 enum status verify_attach(struct verifier *v, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    struct text uri = {0};
-    const char *path = sqlite3_db_filename(v->catalog, "main");
-    text_adds(&uri, "file:");
-    for (const char *c = path; c && *c; c++) {
-        if (strchr("%?#", *c))
-            text_addf(&uri, "%%%02X", (unsigned char)*c);
-        else
-            text_addc(&uri, *c);
-    }
-    text_adds(&uri, "?mode=ro");
-    if (!text_str(&uri))
+    char *uri = db_uri(sqlite3_db_filename(v->catalog, "main"), true);
+    if (!uri)
         error_memory(err);
     else if (verify_prepare(v->fresh, "ATTACH ?1 AS known", &s, err) == OK) {
-        sqlite3_bind_text(s, 1, text_str(&uri), -1, SQLITE_STATIC);
+        sqlite3_bind_text(s, 1, uri, -1, SQLITE_STATIC);
         db_step(v->fresh, s, "cannot verify", err);
     }
     sqlite3_finalize(s);
-    text_release(&uri);
+    free(uri);
     return err->status == OK ? db_exec(v->fresh, verify_sql("views.sql"), err)
                              : err->status;
 }

@@ -10,6 +10,7 @@
 #include "catalog/base/text.h"
 #include "catalog/db/folds.h"
 #include "catalog/db/labels.h"
+#include "catalog/db/overlay.h"
 #include "catalog/db/rules_install.h"
 #include "catalog/db/schema.h"
 
@@ -55,21 +56,6 @@ static enum status pragma_integer(sqlite3 *db, const char *sql, sqlite3_int64 *v
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, NULL, err);
 }
 
-/* A file: URI of `path`, for the immutable flag. */
-static char *uri_of(const char *path, const char *query)
-{
-    struct text uri = {0};
-    text_adds(&uri, "file:");
-    for (const char *c = path; *c; c++) {
-        if (strchr("%?#", *c))
-            text_addf(&uri, "%%%02X", (unsigned char)*c);
-        else
-            text_addc(&uri, *c);
-    }
-    text_adds(&uri, query);
-    return text_steal(&uri);
-}
-
 /* Opening a pipe would wait for its other end. */
 static bool is_no_file(const char *path)
 {
@@ -83,6 +69,21 @@ static bool on_read_only_system(const char *path)
     return statvfs(path, &fs) == 0 && (fs.f_flag & ST_RDONLY);
 }
 
+char *db_uri(const char *path, bool reads)
+{
+    struct text uri = {0};
+    text_adds(&uri, "file:");
+    for (const char *c = path; *c; c++) {
+        if (strchr("%?#", *c))
+            text_addf(&uri, "%%%02X", (unsigned char)*c);
+        else
+            text_addc(&uri, *c);
+    }
+    if (reads)
+        text_adds(&uri, on_read_only_system(path) ? "?mode=ro&immutable=1" : "?mode=ro");
+    return text_steal(&uri);
+}
+
 static bool may_create(enum db_mode mode)
 {
     return mode == DB_CREATE || mode == DB_SCRATCH;
@@ -91,8 +92,7 @@ static bool may_create(enum db_mode mode)
 static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
                            struct error *err)
 {
-    bool immutable = mode == DB_READ && on_read_only_system(path);
-    char *uri = uri_of(path, immutable ? "?immutable=1" : "");
+    char *uri = db_uri(path, mode == DB_READ);
     if (!uri)
         return error_memory_at(err, path);
     /* One connection is one thread's; sqlite3_interrupt() may come from any. */
@@ -121,13 +121,7 @@ static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
     return OK;
 }
 
-/* Of the files schema/NN_*.sql, the first, and the first that an older catalog gets, too:
- * its tables are made IF NOT EXISTS. */
-#define FIRST "00"
-#define LATER "02"
-#define MORE  "12" /* from here on what a scratch catalog has no use for */
-
-static bool is_from(const struct schema_file *f, const char *first)
+bool schema_is_from(const struct schema_file *f, const char *first)
 {
     const char *number = f->path + strlen("schema/");
     return *number >= '0' && *number <= '9' && strncmp(number, first, 2) >= 0;
@@ -141,8 +135,8 @@ static enum status db_fill(sqlite3 *db, const char *first, bool scratch,
 {
     enum status status = OK;
     for (const struct schema_file *f = schema_files; status == OK && f->path; f++) {
-        if (is_from(f, first) && !strstr(f->path, "/01_") &&
-            !(scratch && is_from(f, MORE)))
+        if (schema_is_from(f, first) && !strstr(f->path, "/01_") &&
+            !(scratch && schema_is_from(f, SCHEMA_MORE)))
             status = db_exec(db, f->text, err);
     }
     char pragmas[128];
@@ -199,7 +193,7 @@ static enum status create(sqlite3 *db, bool scratch, struct error *err)
         return err->status;
     status = look_empty(db, &empty, err);
     if (status == OK && empty)
-        status = db_fill(db, FIRST, scratch, err);
+        status = db_fill(db, SCHEMA_FIRST, scratch, err);
     if (end(db, status, err) != OK)
         return err->status;
     return db_exec(db, "PRAGMA synchronous=FULL", err);
@@ -220,78 +214,12 @@ static enum status renew(sqlite3 *db, struct error *err)
             drop_old(db, f->text, "VIEW", err) != OK)
             status = err->status;
     if (needed && status == OK)
-        status = db_fill(db, LATER, false, err);
+        status = db_fill(db, SCHEMA_LATER, false, err);
     if (needed && status == OK)
         status = labels_renew(db, err);
     if (needed && status == OK)
         status = folds_renew(db, err);
     return end(db, status, err);
-}
-
-/* Whether the file has the table. */
-static bool has_table(sqlite3 *db, const char *name, size_t len)
-{
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(
-            db, "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?1", -1,
-            &s, NULL) == SQLITE_OK)
-        sqlite3_bind_text(s, 1, name, (int)len, SQLITE_STATIC);
-    bool has = s && sqlite3_step(s) == SQLITE_ROW;
-    sqlite3_finalize(s);
-    return has;
-}
-
-/* After "CREATE ": the table that is made, or that an index is made of. NULL: a view. */
-static const char *table_of(const char *statement, size_t *len)
-{
-    const char *before = strncmp(statement, "VIEW ", 5) == 0    ? NULL
-                         : strncmp(statement, "TABLE ", 6) == 0 ? " EXISTS "
-                                                                : " ON ";
-    const char *name = before ? strstr(statement, before) : NULL;
-    name = name ? name + strlen(before) : NULL;
-    *len = name ? strcspn(name, " (") : 0;
-    return name;
-}
-
-/* Append SQL whose views, and tables that the file lacks, are this connection's own. */
-static void add_temporary(sqlite3 *db, struct text *out, const char *sql)
-{
-    static const char create[] = "\nCREATE ";
-    const char *at = strstr(sql, create);
-    while (at) {
-        const char *statement = at + strlen(create);
-        size_t len;
-        const char *table = table_of(statement, &len);
-        at = strstr(statement, create);
-        if (table && has_table(db, table, len))
-            continue;
-        text_adds(out, create);
-        if (!table || strncmp(statement, "TABLE ", 6) == 0)
-            text_adds(out, "TEMP ");
-        text_add(out, statement, at ? (size_t)(at - statement) : strlen(statement));
-    }
-}
-
-/* The same for a connection that only reads: its own views, and what it has of tables that
- * the file lacks, are before those of the file. */
-static enum status overlay(sqlite3 *db, struct error *err)
-{
-    for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++) {
-        struct text temporary = {0};
-        if (!is_from(f, LATER) || strstr(f->text, "\nCREATE TRIGGER "))
-            continue;
-        add_temporary(db, &temporary, f->text);
-        if (text_str(&temporary))
-            db_exec(db, text_str(&temporary), err);
-        else
-            error_memory(err);
-        text_release(&temporary);
-    }
-    if (err->status == OK && !has_table(db, "labels", strlen("labels")))
-        labels_renew(db, err);
-    if (err->status == OK && !has_table(db, "layout_folds", strlen("layout_folds")))
-        folds_renew(db, err);
-    return err->status;
 }
 
 /* SQLite sorts what fills its cache, and merges that: where it fits into the processor's cache, in half
@@ -410,7 +338,7 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
                          version, CATALOG_VERSION);
     /* What else changes between versions is done here, where `version` is less. */
     if (version < CATALOG_VERSION &&
-        (mode == DB_READ ? overlay(db, err) : renew(db, err)) != OK)
+        (mode == DB_READ ? overlay_old(db, err) : renew(db, err)) != OK)
         return err->status;
     return mode == DB_WRITE || (mode != DB_READ && cut_short) ? db_repair(db, err) : OK;
 }

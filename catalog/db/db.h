@@ -28,6 +28,9 @@ enum db_mode {
 enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(sqlite3 *),
                          sqlite3 **out, struct error *err);
 void db_close(sqlite3 *);
+/* A file: URI of a path, to ATTACH it, too; `reads`: for reading alone, on a read-only file system as well.
+ * To be freed; NULL without memory. */
+char *db_uri(const char *path, bool reads);
 
 enum status db_build_indexes(sqlite3 *, struct error *err);
 /* Bring shipped maps up to date and build the indexes that a killed import has not. Where

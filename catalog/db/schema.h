@@ -4,11 +4,22 @@
 #ifndef CKPTDB_SCHEMA_H
 #define CKPTDB_SCHEMA_H
 
+#include <stdbool.h>
+
 struct schema_file {
     const char *path; /* "schema/00_core.sql"; NULL ends the table */
     const char *text;
 };
 
 extern const struct schema_file schema_files[];
+
+/* Whether it is schema/NN_*.sql, and NN not before `first`. */
+bool schema_is_from(const struct schema_file *, const char *first);
+
+/* The first; the first that an older catalog gets, too (its tables are made IF NOT EXISTS); and from
+ * where on a scratch catalog has no use for them. */
+#define SCHEMA_FIRST "00"
+#define SCHEMA_LATER "02"
+#define SCHEMA_MORE  "12"
 
 #endif

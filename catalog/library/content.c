@@ -6,6 +6,7 @@
 #include "catalog/content/content.h"
 #include "catalog/content/stats.h"
 #include "catalog/content/twins.h"
+#include "catalog/db/overlay.h"
 #include "catalog/export/refuse.h"
 #include "catalog/library/library.h"
 #include "importer/verify.h"
@@ -30,6 +31,36 @@ static void work_progress(void *context, uint64_t done, uint64_t total)
     const struct ckptdb_watch *watch = &w->catalog->watch;
     if (watch->progress)
         watch->progress(watch->context, w->doing, done, total);
+}
+
+/* Where the catalog is not written, results are this connection's own. */
+static enum status begin_results(const ckptdb *c, enum overlay_results kind,
+                                 const struct ckptdb_content_options *o,
+                                 struct error *err)
+{
+    /* What could have an equal one is compared with what all checkpoints have. */
+    return overlay_wanted(c->db)
+               ? overlay_begin(c->db, kind, o->twins ? NULL : o->checkpoints, o->count,
+                               err)
+               : OK;
+}
+
+static void say_not_kept(const ckptdb *c, int changes)
+{
+    if (overlay_wanted(c->db) && sqlite3_total_changes(c->db) != changes)
+        library_say(
+            c, "what was computed is not kept: the catalog is open for reading alone");
+}
+
+void ckptdb_content_forget(ckptdb *c)
+{
+    struct error ignored = {.offset = NO_OFFSET};
+    const struct ckptdb_watch watch = c->watch;
+    if (!overlay_wanted(c->db))
+        return;
+    ckptdb_watch(c, NULL); /* who interrupted the work wants it forgotten, too */
+    overlay_end(c->db, &ignored);
+    ckptdb_watch(c, watch.size ? &watch : NULL);
 }
 
 /* A tensor, or (NULL) the checkpoint. */
@@ -92,13 +123,16 @@ enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *g
     bool complete;
     library_take(&o, sizeof(o), given, given->size);
     const struct content_work work = work_of(&w, &o, &begun);
-    if (o.twins)
+    begin_results(c, OVERLAY_HASHES, &o, &err);
+    if (o.twins && err.status == OK)
         twins_find(c->db, &err);
+    const int before = sqlite3_total_changes(c->db);
     for (size_t i = 0; i < o.count && err.status == OK; i++) {
         content_hash(&work, o.checkpoints[i], &complete, &err);
         say_trouble(&w, o.checkpoints[i]);
     }
     content_commit(c->db, &err);
+    say_not_kept(c, before);
     if (all)
         *all = !w.trouble;
     return library_end(&err, error);
@@ -115,11 +149,14 @@ enum ckptdb_status ckptdb_statistics(ckptdb *c,
     bool complete;
     library_take(&o, sizeof(o), given, given->size);
     const struct content_work work = work_of(&w, &o, &begun);
+    begin_results(c, OVERLAY_STATISTICS, &o, &err);
+    const int before = sqlite3_total_changes(c->db);
     for (size_t i = 0; i < o.count && err.status == OK; i++) {
         content_stats(&work, o.checkpoints[i], o.names, &complete, &err);
         say_trouble(&w, o.checkpoints[i]);
     }
     content_commit(c->db, &err);
+    say_not_kept(c, before);
     if (all)
         *all = !w.trouble;
     return library_end(&err, error);
@@ -167,6 +204,14 @@ static void verify_renewed(void *context, const char *path)
                 path);
 }
 
+static void verify_and_keep(const ckptdb *c, const struct verify_options *options,
+                            size_t *skipped, struct error *err)
+{
+    const int before = sqlite3_total_changes(c->db);
+    verify_run(c->db, options, skipped, err);
+    say_not_kept(c, before);
+}
+
 enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options *given,
                                  uint64_t *skipped, struct ckptdb_error *error)
 {
@@ -190,8 +235,8 @@ enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options 
     if (!file || !*file) /* what is read anew is compared by a second connection */
         error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                   "only a catalog in a file is verified");
-    else
-        verify_run(c->db, &options, &before, &err);
+    else if (begin_results(c, OVERLAY_DAMAGE, &o, &err) == OK)
+        verify_and_keep(c, &options, &before, &err);
     if (skipped)
         *skipped = before;
     return library_end(&err, error);

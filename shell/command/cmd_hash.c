@@ -35,10 +35,11 @@ void bar_end(struct byte_bar *b)
     session_watch(b->session->open, NULL);
 }
 
-int content_status(const struct ckptdb_error *err, bool all, const char *kept)
+int content_status(const struct session *s, const struct ckptdb_error *err, bool all,
+                   const char *kept)
 {
     if (err->status == CKPTDB_INTERRUPTED) {
-        complain("%s", kept);
+        complain("interrupted%s", s->db_mode == CKPTDB_READ ? "" : kept);
         return STATUS_INTERRUPTED;
     }
     if (err->status != CKPTDB_OK) {
@@ -86,7 +87,7 @@ int hash_request(struct session *s, const struct hash_request *r)
     bar_begin(&bar, s);
     ckptdb_hash(s->open, &o, &all, &err);
     bar_end(&bar);
-    return content_status(&err, all, "interrupted; what was hashed so far is kept");
+    return content_status(s, &err, all, "; what was hashed so far is kept");
 }
 
 static int hash_all(struct session *s, const struct hash_request *r)
@@ -138,7 +139,7 @@ static int manifest(struct session *s, const struct hash_request *r, const char 
     bar_begin(&bar, s);
     ckptdb_sha256(s->open, &o, &all, &err);
     bar_end(&bar);
-    int status = content_status(&err, all, "interrupted; nothing was written");
+    int status = content_status(s, &err, all, "; nothing was written");
     if (status == STATUS_FINE && !text_str(&lines)) {
         complain("no memory");
         status = STATUS_TROUBLE;
@@ -204,7 +205,8 @@ const struct command command_hash = {
         "The hash is of a tensor's values alone: equal in every container, sharding, chunking\n"
         "and compression. It is kept in the catalog (columns `hash` of tensor and checkpoint,\n"
         "view `content` to look one up) until the file is imported anew. What is known is not\n"
-        "computed again; interrupted, it goes on where it was. Without CHECKPOINT: all.\n"
+        "computed again; interrupted, it goes on where it was. A catalog that cannot be written keeps\n"
+        "nothing, which is said. Without CHECKPOINT: all.\n"
         "\n"
         "It finds copies, and proves nothing against somebody who wants to deceive: for that,\n"
         "--sha256 prints a manifest of one checkpoint, as sha256sum does.\n"

@@ -60,7 +60,7 @@ static int count_all(struct session *s, const struct hash_request *r, const char
     bar_begin(&bar, s);
     ckptdb_statistics(s->open, &o, &all, &err);
     bar_end(&bar);
-    return content_status(&err, all, "interrupted; what was computed so far is kept");
+    return content_status(s, &err, all, "; what was computed so far is kept");
 }
 
 /* The checkpoints of a run with more than one step, in the order of steps: by its path, else by
@@ -165,8 +165,9 @@ const struct command command_stats = {
     .help =
         "Of each tensor whose name REGEX is found in: kept in the catalog (view `stats`) until the\n"
         "file is imported anew. What is known is not computed again, and tensors with one hash\n"
-        "(`ckptdb hash`) share what is known. In place of CHECKPOINT the folder of a run shows each\n"
-        "tensor through its steps; without one, all checkpoints.\n"
+        "(`ckptdb hash`) share what is known. A catalog that cannot be written keeps nothing, which is\n"
+        "said. In place of CHECKPOINT the folder of a run shows each tensor through its steps; without\n"
+        "one, all checkpoints.\n"
         "\n"
         "NaN and infinities are counted, and left out of the rest. Complex numbers count by their\n"
         "magnitude, bool as 0 and 1, block types dequantised; strings have no row.\n"
@@ -178,6 +179,6 @@ const struct command command_stats = {
         "  ckptdb \"SELECT checkpoint, name, max FROM stats WHERE max(max, -min) > 20 * std\"\n",
     .options = options,
     .max_args = 2,
-    .catalog = CATALOG_WRITE,
+    .catalog = CATALOG_KEEP,
     .run = stats_run,
 };

@@ -10,7 +10,7 @@
 #include "shell/command/hashing.h"
 #include "shell/session/read_text.h"
 
-#define GOES_ON "interrupted; the next verify goes on after what is verified"
+#define GOES_ON "; the next verify goes on after what is verified"
 
 static int verify_all(struct session *s, const struct hash_request *r, bool quick)
 {
@@ -30,7 +30,7 @@ static int verify_all(struct session *s, const struct hash_request *r, bool quic
         complain("%" PRIu64
                  " checkpoint%s verified before an interruption: --again begins anew",
                  skipped, skipped == 1 ? " was" : "s were");
-    return content_status(&err, true, GOES_ON);
+    return content_status(s, &err, true, GOES_ON);
 }
 
 /* --- manifests ------------------------------------------------------------------------------ */
@@ -170,7 +170,7 @@ static int check_lines(struct manifest *m, unsigned threads)
     if (err.status == CKPTDB_OK) /* of what could not be read the lines are left over */
         report_rest(m, end);
     sqlite3_finalize(m->put);
-    return m->failed ? STATUS_TROUBLE : content_status(&err, true, GOES_ON);
+    return m->failed ? STATUS_TROUBLE : content_status(s, &err, true, GOES_ON);
 }
 
 static int check_manifest(struct session *s, const struct hash_request *r,
@@ -277,7 +277,8 @@ const struct command command_verify = {
         "Headers and indexes are read anew and compared with the catalog, and all data is read:\n"
         "every checksum that a format stores, every codec, and the hashes that the catalog has\n"
         "(`ckptdb hash`). What is wrong is a row, also of the view `damage`, and makes the exit\n"
-        "status 1. Interrupted, it goes on where it was. Without CHECKPOINT: all.\n"
+        "status 1. Interrupted, it goes on where it was. A catalog that cannot be written keeps nothing,\n"
+        "which is said. Without CHECKPOINT: all.\n"
         "\n"
         "What formats can tell of a flipped bit in their data:\n"
         "  all of it     npz, Keras, torch's zip form and DCP, TensorFlow (both versions), zarr with\n"
@@ -294,6 +295,6 @@ const struct command command_verify = {
     .options = options,
     .min_args = 0,
     .max_args = -1,
-    .catalog = CATALOG_WRITE,
+    .catalog = CATALOG_KEEP,
     .run = verify_command,
 };

@@ -444,6 +444,8 @@ int command_run(struct session *s, const struct command *c, int argc,
         status = open_for(s, c);
     if (status == STATUS_FINE)
         status = run_paged(s, c, &args);
+    if (s->open)
+        ckptdb_content_forget(s->open);
     settings_forget(s);
 done:
     if (p.mode_given)

@@ -28,8 +28,9 @@ void show_bytes(void *context, const char *doing, uint64_t done, uint64_t total)
 void bar_begin(struct byte_bar *, struct session *);
 void bar_end(struct byte_bar *);
 /* What work on contents ended with: STATUS_NO where not all could be read. `kept`: what is said of an
- * interruption. */
-int content_status(const struct ckptdb_error *, bool all, const char *kept);
+ * interruption, where anything is. */
+int content_status(const struct session *, const struct ckptdb_error *, bool all,
+                   const char *kept);
 
 /* Hash them. STATUS_NO where something could not be read, which was said; STATUS_INTERRUPTED. */
 int hash_request(struct session *, const struct hash_request *);

@@ -16,6 +16,24 @@ run hash a.npz --sha256
 run map infer a.npz b.npz
 run map infer a.npz b.npz --name mine
 run dedup
+echo '-- what is computed is shown, and not kept'
+"$CKPTDB_BIN" hash b.npz >/dev/null
+run hash a.npz
+run stats a.npz w
+run verify
+run verify a.npz --quick
+"$CKPTDB_BIN" hash a.npz --manifest m.txt
+sed 's/^./0/' m.txt >m2.txt
+run verify a.npz --manifest m2.txt
+"$CKPTDB_BIN" stats b.npz >/dev/null
+printf '.hash a.npz\n.stats a.npz w\n.verify a.npz\nSELECT name, hash FROM checkpoint; SELECT checkpoint, count(*) FROM stats GROUP BY 1; SELECT count(*) FROM verification; SELECT name FROM temp.sqlite_schema;\n' | "$CKPTDB_BIN" --readonly 2>&1
+echo '-- also where the catalog is of an older program'
+cp "$CKPTDB" old.db
+sqlite3 old.db 'PRAGMA user_version=3; DROP VIEW duplicate; DROP TABLE damages; DROP TABLE statistics; DROP TABLE tensor_statistics; DROP VIEW stats' 2>&1
+run -d old.db hash a.npz
+run -d old.db stats a.npz w
+run -d old.db verify
+run -d old.db dedup
 echo '-- all is hashed'
 "$CKPTDB_BIN" hash >/dev/null
 before=$(sha256sum "$CKPTDB")
@@ -26,8 +44,6 @@ run dedup --by checkpoint
 echo '-- what writes'
 run forget a.npz
 run forget a.npz --dry-run
-run verify
-run stats a.npz
 run import .
 run import . --dry-run
 run relocate "$PWD" /elsewhere
