@@ -30,12 +30,7 @@ static enum status compare_file(struct verifier *v, struct verified *c, sqlite3_
     const char *path = (const char *)sqlite3_column_text(s, 0);
     struct error what = {.offset = NO_OFFSET};
     struct file_identity now;
-    const struct file_identity then = {
-        .size = (uint64_t)sqlite3_column_int64(s, 1),
-        .mtime_ns = sqlite3_column_int64(s, 2),
-        .inode = (uint64_t)sqlite3_column_int64(s, 3),
-        .device = (uint64_t)sqlite3_column_int64(s, 4),
-    };
+    const struct file_identity then = db_identity(s, 1);
     if (file_identify(path, &now, &what) == OK && !file_same(&now, &then)) {
         if (now.size < then.size)
             error_set(&what, ERR_CHANGED, path, now.size,

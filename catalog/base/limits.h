@@ -2,13 +2,18 @@
  * limits.h - how much of anything a file may ask for. Hitting one is ERR_LIMIT, not
  * corruption; the message names the limit.
  */
-#ifndef CKPTDB_IMPORTER_LIMITS_H
-#define CKPTDB_IMPORTER_LIMITS_H
+#ifndef CKPTDB_BASE_LIMITS_H
+#define CKPTDB_BASE_LIMITS_H
 
 #include <stdint.h>
 
-#define LIMIT_TENSORS        UINT64_C(16777215)   /* of one checkpoint: ord has 24 bits */
-#define LIMIT_NAME_BYTES     UINT64_C(1048576)    /* of one tensor name */
+/* tensor.id is computed: checkpoint << 24 | position in the file's own order. Rows of layouts and
+ * files have such ids, too. (SQL spells the numbers: plain views have no constants.) */
+#define TENSOR_ORD_BITS 24
+#define TENSOR_ORD_MASK ((INT64_C(1) << TENSOR_ORD_BITS) - 1)
+
+#define LIMIT_TENSORS        ((uint64_t)TENSOR_ORD_MASK) /* of one checkpoint */
+#define LIMIT_NAME_BYTES     UINT64_C(1048576)           /* of one tensor name */
 #define LIMIT_NAMES_BYTES    UINT64_C(1073741824) /* of all names of a checkpoint */
 #define LIMIT_HEADER_BYTES   UINT64_C(100000000)  /* safetensors' own cap, tensor.rs */
 #define LIMIT_NPY_HEADER     UINT64_C(65536)      /* numpy writes at most some hundred */

@@ -25,10 +25,7 @@ static bool as_indexed(sqlite3_stmt *s, struct error *why)
         .path = (const char *)sqlite3_column_text(s, 0),
         .present = true,
         .checked = true,
-        .identity = {.size = (uint64_t)sqlite3_column_int64(s, 1),
-                     .mtime_ns = sqlite3_column_int64(s, 2),
-                     .inode = (uint64_t)sqlite3_column_int64(s, 3),
-                     .device = (uint64_t)sqlite3_column_int64(s, 4)},
+        .identity = db_identity(s, 1),
     };
     return file_as_indexed(&file, why) == OK;
 }

@@ -61,7 +61,7 @@ static enum status state_list(struct stating *s, struct error *err)
         const uint32_t sum = ord < count ? load_u32le(sums + ord * SUM_BYTES) : 0;
         if (!sum)
             continue;
-        sqlite3_bind_int64(s->keep, 1, (checkpoint << 24) + ord);
+        sqlite3_bind_int64(s->keep, 1, (checkpoint << TENSOR_ORD_BITS) + ord);
         sqlite3_bind_int64(s->keep, 2, sqlite3_column_int64(s->plain, 1));
         sqlite3_bind_value(s->keep, 3, sqlite3_column_value(s->lists, 1));
         sqlite3_bind_int64(s->keep, 4, sum);

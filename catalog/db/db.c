@@ -44,6 +44,24 @@ enum status db_exec(sqlite3 *db, const char *sql, struct error *err)
                                                                 : db_error(db, NULL, err);
 }
 
+struct file_identity db_identity(sqlite3_stmt *s, int at)
+{
+    return (struct file_identity){
+        .size = (uint64_t)sqlite3_column_int64(s, at),
+        .mtime_ns = sqlite3_column_int64(s, at + 1),
+        .inode = (uint64_t)sqlite3_column_int64(s, at + 2),
+        .device = (uint64_t)sqlite3_column_int64(s, at + 3),
+    };
+}
+
+void db_bind_identity(sqlite3_stmt *s, int at, const struct file_identity *f)
+{
+    sqlite3_bind_int64(s, at, (sqlite3_int64)f->size);
+    sqlite3_bind_int64(s, at + 1, f->mtime_ns);
+    sqlite3_bind_int64(s, at + 2, (sqlite3_int64)f->inode);
+    sqlite3_bind_int64(s, at + 3, (sqlite3_int64)f->device);
+}
+
 static enum status pragma_integer(sqlite3 *db, const char *sql, sqlite3_int64 *value,
                                   struct error *err)
 {

@@ -43,6 +43,10 @@ enum status db_exec(sqlite3 *, const char *sql, struct error *err);
 /* Run a statement whose rows nobody wants, and reset it; `doing` as for db_error(). */
 enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *err);
 
+/* Four columns from `at` on: size, mtime_ns, inode and device of a row of `files` or `passed`. */
+struct file_identity db_identity(sqlite3_stmt *, int at);
+void db_bind_identity(sqlite3_stmt *, int at, const struct file_identity *);
+
 /*
  * Everything the reader needs of one tensor, in `arena`. ERR_ARGUMENT when there is no such
  * id. The few statements are prepared when first wanted and kept with the lookup.

@@ -60,7 +60,7 @@ static void fold_layout(struct folding *f, sqlite3_int64 layout, const char *sep
                                (uint64_t)sqlite3_column_int64(f->tensors, 3),
                                (uint64_t)sqlite3_column_int64(f->tensors, 4));
     sqlite3_reset(f->tensors);
-    f->next = layout << 24;
+    f->next = layout << TENSOR_ORD_BITS;
     good = good && f->rc == SQLITE_DONE && module_tree_finish(&tree) &&
            module_tree_modules(&tree, put_fold, f);
     if (!good && f->rc == SQLITE_DONE)

@@ -56,9 +56,11 @@ static bool add_file(struct known *k, struct known_file f)
 static bool add_checkpoint_file(struct known *k, sqlite3_stmt *s, uint32_t *owner)
 {
     int64_t id = sqlite3_column_int64(s, 0);
-    while (*owner < k->checkpoint_count && k->checkpoints[*owner].id < id >> 24)
+    while (*owner < k->checkpoint_count &&
+           k->checkpoints[*owner].id < id >> TENSOR_ORD_BITS)
         ++*owner;
-    if (*owner == k->checkpoint_count || k->checkpoints[*owner].id != id >> 24)
+    if (*owner == k->checkpoint_count ||
+        k->checkpoints[*owner].id != id >> TENSOR_ORD_BITS)
         return true; /* an orphan of a damaged catalog: of no use here */
     struct known_checkpoint *c = &k->checkpoints[*owner];
     if (c->file_count++ == 0)
@@ -67,29 +69,24 @@ static bool add_checkpoint_file(struct known *k, sqlite3_stmt *s, uint32_t *owne
         .path = known_keep(k, s, 1),
         .present = sqlite3_column_type(s, 2) != SQLITE_NULL,
         .checkpoint = *owner,
-        .position = (uint32_t)(id & 0xFFFFFF),
+        .position = (uint32_t)(id & TENSOR_ORD_MASK),
     };
     if (!c->stale) /* else no file is what it was */
-        f.identity = (struct file_identity){
-            (uint64_t)sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3),
-            (uint64_t)sqlite3_column_int64(s, 4), (uint64_t)sqlite3_column_int64(s, 5)};
+        f.identity = db_identity(s, 2);
     return add_file(k, f);
 }
 
 static bool add_passed(struct known *k, sqlite3_stmt *s, uint32_t *unused)
 {
     (void)unused;
-    return add_file(
-        k,
-        (struct known_file){
-            .path = known_keep(k, s, 0),
-            .present = true,
-            .identity = {(uint64_t)sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2),
-                         (uint64_t)sqlite3_column_int64(s, 3),
-                         (uint64_t)sqlite3_column_int64(s, 4)},
-            .kind = sqlite3_column_bytes(s, 5) ? known_keep(k, s, 5) : NULL,
-            .checkpoint = KNOWN_NONE,
-        });
+    return add_file(k,
+                    (struct known_file){
+                        .path = known_keep(k, s, 0),
+                        .present = true,
+                        .identity = db_identity(s, 1),
+                        .kind = sqlite3_column_bytes(s, 5) ? known_keep(k, s, 5) : NULL,
+                        .checkpoint = KNOWN_NONE,
+                    });
 }
 
 static bool add_one_checkpoint(struct known *k, sqlite3_stmt *s, uint32_t *unused)

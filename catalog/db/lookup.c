@@ -287,12 +287,7 @@ static enum status take_file(struct finding *f, uint32_t position,
     if (found > 0 && lookup_keep_text(f, l->file, 0, &out->path)) {
         bool known = sqlite3_column_type(l->file, 1) != SQLITE_NULL;
         out->present = out->checked = known;
-        out->identity = (struct file_identity){
-            .size = lookup_number(l->file, 1),
-            .mtime_ns = sqlite3_column_int64(l->file, 2),
-            .inode = lookup_number(l->file, 3),
-            .device = lookup_number(l->file, 4),
-        };
+        out->identity = db_identity(l->file, 1);
         out->base = lookup_number(l->file, 5);
     }
     sqlite3_reset(l->file);

@@ -1,7 +1,6 @@
 /*
  * sqlite.h - SQLite's header, for the program (SQLITE_CORE) and for the loadable extension,
- * where every call goes through the host's table. Only catalog/sql, catalog/db and
- * catalog/write, and shell/, include it.
+ * where every call goes through the host's table. tests/lint.sh lists who may include it.
  */
 #ifndef CKPTDB_DB_SQLITE_H
 #define CKPTDB_DB_SQLITE_H

@@ -355,14 +355,6 @@ static enum status clear_own(struct writer *w, int64_t id, struct error *err)
     return db_exec(w->db, sql, err);
 }
 
-static void bind_identity(sqlite3_stmt *s, int at, const struct file_identity *f)
-{
-    sqlite3_bind_int64(s, at, (sqlite3_int64)f->size);
-    sqlite3_bind_int64(s, at + 1, f->mtime_ns);
-    sqlite3_bind_int64(s, at + 2, (sqlite3_int64)f->inode);
-    sqlite3_bind_int64(s, at + 3, (sqlite3_int64)f->device);
-}
-
 static enum status put_files(struct writer *w, const struct batch *b, int64_t id,
                              struct error *err)
 {
@@ -372,7 +364,7 @@ static enum status put_files(struct writer *w, const struct batch *b, int64_t id
         sqlite3_bind_int64(s, 1, (int64_t)((uint64_t)id << SHIFT) + (int64_t)i);
         writer_bind_text(s, 2, f->path);
         if (f->present)
-            bind_identity(s, 3, &f->identity);
+            db_bind_identity(s, 3, &f->identity);
         writer_bind_text(s, 7, f->role);
         sqlite3_bind_int64(s, 8, (sqlite3_int64)f->base);
         writer_finish(w, s, err);
@@ -405,7 +397,7 @@ static enum status put_passed(struct writer *w, const struct batch_file *list,
     for (uint64_t i = 0; i < count && err->status == OK; i++) {
         sqlite3_stmt *s = writer_statement(w, PUT_PASSED);
         writer_bind_text(s, 1, list[i].path);
-        bind_identity(s, 2, &list[i].identity);
+        db_bind_identity(s, 2, &list[i].identity);
         if (writer_finish(w, s, err) != OK || !list[i].kind)
             continue;
         s = writer_statement(w, PUT_UNREAD); /* a former row went with the replaced one */

@@ -113,7 +113,7 @@ static enum status infer_run_load(struct inferring *i, const struct infer_probe 
                                   struct arena *arena, struct stored_tensor *out,
                                   struct error *err)
 {
-    const int64_t id = (i->checkpoint[p->of_b] << 24) + (int64_t)p->at;
+    const int64_t id = (i->checkpoint[p->of_b] << TENSOR_ORD_BITS) + (int64_t)p->at;
     struct text recipe = {0};
     if (!p->ops) {
         if (lookup_tensor(i->lookup, id, arena, out, err) == OK)

@@ -63,9 +63,7 @@ static bool is_same(sqlite3_stmt *row)
 {
     struct error ignored = {.offset = NO_OFFSET};
     struct file_identity now;
-    const struct file_identity then = {
-        (uint64_t)sqlite3_column_int64(row, 1), sqlite3_column_int64(row, 2),
-        (uint64_t)sqlite3_column_int64(row, 3), (uint64_t)sqlite3_column_int64(row, 4)};
+    const struct file_identity then = db_identity(row, 1);
     const char *path = library_text(row, 0);
     return !path || (file_identify(path, &now, &ignored) == OK && file_same(&now, &then));
 }

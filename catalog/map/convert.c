@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/limits.h"
 #include "catalog/compose/parts.h"
 #include "catalog/map/dialect.h"
 
@@ -384,7 +385,8 @@ static void convert_add_tensor(struct conversion *c, struct text *out,
 {
     bool tensor = row->old->kind == MAP_TENSOR;
     text_addf(out, tensor ? "[%lld," : "[null,",
-              (long long)(c->task->source_id * ((int64_t)1 << 24) + map_ord(row->old)));
+              (long long)(c->task->source_id * ((int64_t)1 << TENSOR_ORD_BITS) +
+                          map_ord(row->old)));
     add_json(out, row->ops);
     text_addc(out, ']');
 }

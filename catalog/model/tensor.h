@@ -43,15 +43,12 @@
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
 #include "catalog/base/error.h"
+#include "catalog/base/limits.h"
 #include "catalog/model/dtype.h"
 #include "catalog/model/grid.h"
 #include "catalog/store/source.h"
 
 #define TENSOR_RANK_MAX 254 /* TensorFlow's; others allow less */
-
-/* tensor.id is computed: checkpoint << 24 | position in the file's own order. */
-#define TENSOR_ORD_BITS 24
-#define TENSOR_ORD_MASK ((INT64_C(1) << TENSOR_ORD_BITS) - 1)
 
 enum storage {
     STORAGE_NONE,

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/limits.h"
 #include "catalog/map/ruleset.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/map_trees.h"
@@ -708,8 +709,9 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
         break;
     case COLUMN_TENSOR_ID:
         if (tensor)
-            sqlite3_result_int64(context, (c->source.list[c->source.at].id << 24) +
-                                              map_ord(row->old));
+            sqlite3_result_int64(context,
+                                 (c->source.list[c->source.at].id << TENSOR_ORD_BITS) +
+                                     map_ord(row->old));
         break;
     case COLUMN_RULE:
         if (rule != NO_RULE)

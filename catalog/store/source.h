@@ -33,7 +33,8 @@ struct source {
                          decoder restarts); readers go front to back if they can */
 };
 
-/* What tells one state of a file from another. */
+/* What tells one state of a file from another (file_same()), as the catalog keeps it and the
+ * view `file` shows it. Inode and device say which file it is, size and mtime_ns in what state. */
 struct file_identity {
     uint64_t size;    /* bytes */
     int64_t mtime_ns; /* since 1970 */

@@ -6,8 +6,15 @@
  *
  * Everybody else asks through source_open_file(), directory_list(), file_identify() and what is
  * below, and does not know which store answers. To add one: a file store_NAME.c, a line in
- * stores.def. It chooses what an identity's numbers mean, so long as another state of a file has
- * others.
+ * stores.def.
+ *
+ * An identity (source.h) is four numbers and not a text of the store's own, since the view `file`
+ * shows them and SQL joins hard links by inode and device. A store that has an entity tag instead
+ * hashes it into inode and mtime_ns: a file in another state must only have another identity.
+ *
+ * There is no read_many(), for stores where each request is a round trip: both stores here answer
+ * at once, so nothing would call it. It belongs into struct source_ops, beside read_at; those that
+ * know several ranges in advance are read/gather.c and read/decode.c.
  */
 #ifndef CKPTDB_STORE_H
 #define CKPTDB_STORE_H
