@@ -7,8 +7,6 @@
 #include "catalog/base/json.h"
 #include "catalog/compose/compose.h"
 
-#define PARTS_MAX 1000000 /* that one tensor can become */
-
 /* Operations before, at and after the one that is looked for; before, after: whole lists. */
 struct halves {
     struct text before, after;
@@ -122,8 +120,9 @@ static void unstack(struct division *d, const struct view *v)
 static void parts_split(struct division *d, const struct view *v)
 {
     const struct operation *o = &d->halves.middle;
-    uint64_t size[OPERATION_LIST_MAX], at = 0;
-    unsigned axis = 0, count = 0;
+    uint64_t *size = NULL, at = 0;
+    unsigned axis = 0;
+    size_t count = 0;
     struct elements labels;
     const char *label;
     size_t len;
@@ -132,9 +131,9 @@ static void parts_split(struct division *d, const struct view *v)
     if (labelled)
         argument_elements(&labels, &o->argument[2]);
     if (view_axis(v->rank, o, 0, &axis, d->err) != OK ||
-        view_split(o, v->shape[axis], size, &count, d->err) != OK)
+        view_split(o, v->shape[axis], d->arena, &size, &count, d->err) != OK)
         return;
-    for (unsigned i = 0; i < count && d->err->status == OK; at += size[i++]) {
+    for (size_t i = 0; i < count && d->err->status == OK; at += size[i++]) {
         snprintf(piece, sizeof(piece), "[\"slice\",%u,%llu,%llu]", axis,
                  (unsigned long long)at, (unsigned long long)(at + size[i]));
         labelled = labelled && elements_next(&labels, &label, &len) > 0;

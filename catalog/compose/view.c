@@ -326,33 +326,63 @@ static enum status slice(struct view *v, const struct operation *o, struct error
     return view_narrow(v, axis, (uint64_t)bound[0], (uint64_t)bound[1], o, err);
 }
 
-enum status view_split(const struct operation *o, uint64_t size,
-                       uint64_t out[OPERATION_LIST_MAX], unsigned *count,
-                       struct error *err)
+/* So many equal pieces. */
+static enum status equal_pieces(const struct operation *o, uint64_t size,
+                                struct arena *arena, uint64_t **out, size_t *count,
+                                struct error *err)
 {
-    const struct argument *a = &o->argument[1];
-    int64_t sizes[OPERATION_LIST_MAX] = {0};
+    const int64_t pieces = o->argument[1].integer;
+    if (pieces < 1 || size % (uint64_t)pieces)
+        return impossible(o, "the axis cannot be cut in so many equal pieces", err);
+    if (pieces > PARTS_MAX)
+        return impossible(o, "that is more tensors than one can become", err);
+    *out = arena_array(arena, (size_t)pieces, sizeof(**out));
+    if (!*out)
+        return error_memory(err);
+    *count = (size_t)pieces;
+    for (size_t i = 0; i < *count; i++)
+        (*out)[i] = size / (uint64_t)pieces;
+    return OK;
+}
+
+static enum status listed_pieces(const struct operation *o, uint64_t size,
+                                 struct arena *arena, uint64_t **out, size_t *count,
+                                 struct error *err)
+{
+    struct elements list;
+    const char *at;
+    size_t len, space = 0;
     uint64_t sum = 0;
-    if (a->whole) {
-        if (a->integer < 1 || a->integer > OPERATION_LIST_MAX ||
-            size % (uint64_t)a->integer)
-            return impossible(o, "the axis cannot be cut in so many equal pieces", err);
-        *count = (unsigned)a->integer;
-        for (unsigned i = 0; i < *count; i++)
-            out[i] = size / *count;
-        return OK;
+    int more;
+    argument_elements(&list, &o->argument[1]);
+    while ((more = elements_next(&list, &at, &len)) > 0 && *count < PARTS_MAX) {
+        struct argument a;
+        uint64_t *grown = arena_grow(arena, *out, *count, &space, sizeof(**out));
+        if (!grown)
+            return error_memory(err);
+        *out = grown;
+        argument_read(&a, at, len);
+        if (!a.whole)
+            break;
+        if (a.integer < 0 || !add_u64(sum, (uint64_t)a.integer, &sum))
+            return impossible(o, "a size is negative", err);
+        (*out)[(*count)++] = (uint64_t)a.integer;
     }
-    if (!argument_integers(a, sizes, count) || !*count)
+    if (more || !*count)
         return impossible(o, "a number of pieces or a list of their sizes is wanted",
                           err);
-    for (unsigned i = 0; i < *count; i++) {
-        if (sizes[i] < 0 || !add_u64(sum, (uint64_t)sizes[i], &sum))
-            return impossible(o, "a size is negative", err);
-        out[i] = (uint64_t)sizes[i];
-    }
     return sum == size
                ? OK
                : impossible(o, "the sizes do not add up to that of the axis", err);
+}
+
+enum status view_split(const struct operation *o, uint64_t size, struct arena *arena,
+                       uint64_t **out, size_t *count, struct error *err)
+{
+    *out = NULL;
+    *count = 0;
+    return o->argument[1].whole ? equal_pieces(o, size, arena, out, count, err)
+                                : listed_pieces(o, size, arena, out, count, err);
 }
 
 /* --- values ------------------------------------------------------------------------------ */

@@ -14,6 +14,7 @@
 #ifndef CKPTDB_COMPOSE_VIEW_H
 #define CKPTDB_COMPOSE_VIEW_H
 
+#include "catalog/base/arena.h"
 #include "catalog/compose/operation.h"
 
 #define VIEW_RANK_MAX 32
@@ -48,10 +49,12 @@ enum status view_apply_all(struct view *, const char *operations, struct error *
 enum status view_axis(unsigned rank, const struct operation *, unsigned i, unsigned *axis,
                       struct error *err);
 
-/* The sizes of the pieces that a split asks for along an axis of `size`; *count of them. */
-enum status view_split(const struct operation *, uint64_t size,
-                       uint64_t out[OPERATION_LIST_MAX], unsigned *count,
-                       struct error *err);
+#define PARTS_MAX 1000000 /* that one tensor can become */
+
+/* The sizes of the pieces that a split asks for along an axis of `size`, in the arena; *count of
+ * them, at most PARTS_MAX. */
+enum status view_split(const struct operation *, uint64_t size, struct arena *,
+                       uint64_t **out, size_t *count, struct error *err);
 
 /* Elements; the shape's product, which fits. */
 uint64_t view_elements(const struct view *);

@@ -11,7 +11,7 @@
 #include "catalog/infer/transform.h"
 
 #define PIECES_MAX 65536
-#define SPLIT_MAX  64 /* sizes that an operation lists */
+#define SPLIT_MAX  4096 /* of sizes that differ: an operation lists them */
 #define TAKE_BYTES 96
 
 /* How what is cut out becomes a piece: its axes in another order, and another shape. */
@@ -39,10 +39,10 @@ struct cutting {
     size_t classes;
 };
 
-static void put_list(struct text *t, const uint64_t *number, unsigned count)
+static void put_list(struct text *t, const uint64_t *number, size_t count)
 {
     text_addc(t, '[');
-    for (unsigned i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         text_addf(t, "%s%llu", i ? "," : "", (unsigned long long)number[i]);
     text_addc(t, ']');
 }
@@ -284,7 +284,7 @@ static const char *ops_of_cut(const struct cutting *c, bool stacked)
         if (equal_sizes(c))
             text_addf(&t, "%zu", c->pieces);
         else
-            put_list(&t, c->size, (unsigned)c->pieces);
+            put_list(&t, c->size, c->pieces);
         text_adds(&t, "%]");
     }
     if (!c->of_b)

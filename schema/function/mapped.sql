@@ -1,14 +1,15 @@
 -- mapped.sql - mapped(checkpoint_id, ruleset): what a rule set makes of a checkpoint's tensors. `recipe`
 -- (catalog/compose/compose.h) says how, where more is done than renaming; a row of several tensors
--- has the first of them. What the rule set drops has no row; what is in error has, as far as it is known.
+-- has the first of them. What the rule set drops has no row; what is in error becomes nothing, and has no new
+-- name: what is like it in another checkpoint is not what is made of it.
 -- columns: tensor_id, recipe, new_name, dtype, shape, nbytes, renamed_only
 -- parameters: :checkpoint_id, :ruleset
 WITH given(checkpoint_id, ruleset) AS (SELECT :checkpoint_id, :ruleset), -- their order as arguments
 made(tensor_id, recipe, new_name, dtype, shape) AS (
-  SELECT tensor_id, '[[[' || tensor_id || ',' || ops || ']],null,null]', new_name, dtype, shape
+  SELECT tensor_id, '[[[' || tensor_id || ',' || ops || ']],null,null]', iif(status = 'error', NULL, new_name), dtype, shape
   FROM translation WHERE ruleset = :ruleset AND checkpoint_id = :checkpoint_id AND status <> 'dropped'
   UNION ALL
-  SELECT tensor_id, recipe, new_name, dtype, shape FROM conversion
+  SELECT tensor_id, recipe, iif(status = 'error', NULL, new_name), dtype, shape FROM conversion
   WHERE ruleset = :ruleset AND checkpoint_id = :checkpoint_id AND status <> 'dropped' AND (part = 0 OR status <> 'ok')
 )
 SELECT x.tensor_id, x.recipe, x.new_name, x.dtype, x.shape,
