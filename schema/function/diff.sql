@@ -6,7 +6,8 @@
 -- Hashes tell contents apart where both are known. A tensor of one side alone whose contents a tensor
 -- of the other side alone has is `renamed`. Names and contents are compared by their numbers; texts are
 -- looked up for the rows that are shown. With `different`, only the few positions that unlike() finds are
--- looked at.
+-- looked at. `own` is the tensor of a's layout that a row is of, `hashed` the one whose hash the row has.
+-- (Signs take affinities away, and what has a LIMIT is not joined arm by arm: both are time.)
 -- columns: status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b, tensor_a, tensor_b, hash_a, hash_b
 -- parameters: :a, :b, $ruleset, $different
 WITH
@@ -15,28 +16,20 @@ WITH
     SELECT (SELECT layout << 24 FROM checkpoints WHERE id = :a), (SELECT layout << 24 FROM checkpoints WHERE id = :b)
   ),
   place AS MATERIALIZED (SELECT ord FROM unlike(:a, :b) WHERE $different = 1 AND $ruleset IS NULL),
-  made(own, key, hashed, recipe, dtype, shape, nbytes) AS MATERIALIZED (
-    SELECT a + (tensor_id & 16777215), (SELECT id FROM names WHERE name = new_name),
-           iif(renamed_only, tensor_id, NULL), recipe, dtype, shape, nbytes
-    FROM side CROSS JOIN mapped(:a, $ruleset)
-  ),
-  -- `own` is the tensor of a's layout that a row is of, `hashed` the one whose hash the row has. (The
-  -- signs take affinities away, and of what has a LIMIT SQLite does not join each arm by itself: both are
-  -- time.)
   side_a(b, own, key, hashed, recipe, dtype, shape, nbytes) AS NOT MATERIALIZED (
     SELECT b, +id, +name, (:a << 24) + (id & 16777215), NULL, +dtype, +shape, +nbytes
-    FROM side CROSS JOIN layout_tensors ON id BETWEEN a AND a + 16777215
-    WHERE $ruleset IS NULL AND $different IS NOT 1
+    FROM side CROSS JOIN layout_tensors ON id BETWEEN a AND a + 16777215 WHERE $ruleset IS NULL AND $different IS NOT 1
     UNION ALL
     SELECT b, +id, +name, (:a << 24) + ord, NULL, +dtype, +shape, +nbytes
     FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = a + ord
     UNION ALL
-    SELECT b, own, key, hashed, recipe, dtype, shape, nbytes FROM side CROSS JOIN made
+    SELECT b, a + (tensor_id & 16777215), (SELECT id FROM names WHERE name = new_name),
+           iif(renamed_only, tensor_id, NULL), recipe, dtype, shape, nbytes
+    FROM side CROSS JOIN mapped(:a, $ruleset)
     LIMIT -1
   ),
   side_b(id) AS NOT MATERIALIZED (
-    SELECT +id FROM side CROSS JOIN layout_tensors ON id BETWEEN b AND b + 16777215
-    WHERE $different IS NOT 1 OR $ruleset IS NOT NULL
+    SELECT +id FROM side CROSS JOIN layout_tensors ON id BETWEEN b AND b + 16777215 WHERE $different IS NOT 1 OR $ruleset IS NOT NULL
     UNION ALL
     SELECT +id FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = b + ord
     LIMIT -1
@@ -50,8 +43,7 @@ WITH
                 ELSE iif(h.hash = g.hash, 'same', 'unread') END AS status
     FROM side_a x
     LEFT JOIN layout_tensors y ON y.name = x.key AND y.id BETWEEN x.b AND x.b + 16777215
-    LEFT JOIN tensor_hashes h ON h.id = x.hashed
-    LEFT JOIN tensor_hashes g ON g.id = (:b << 24) + (y.id & 16777215)
+    LEFT JOIN tensor_hashes h ON h.id = x.hashed LEFT JOIN tensor_hashes g ON g.id = (:b << 24) + (y.id & 16777215)
   ),
   alone_a AS (
     SELECT x.*, hash, row_number() OVER (PARTITION BY hash ORDER BY own) AS nth
@@ -73,8 +65,7 @@ SELECT status, na.name AS name_a, nb.name AS name_b, p.dtype AS dtype_a, y.dtype
        y.shape AS shape_b, p.nbytes AS nbytes_a, y.nbytes AS nbytes_b,
        coalesce(p.recipe, (:a << 24) + (own & 16777215)) AS tensor_a, (:b << 24) + (b & 16777215) AS tensor_b,
        (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash WHERE h.id = hashed) AS hash_a,
-       (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash
-        WHERE h.id = (:b << 24) + (b & 16777215)) AS hash_b
+       (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash WHERE h.id = (:b << 24) + (b & 16777215)) AS hash_b
 FROM pair p
 LEFT JOIN layout_tensors x ON x.id = p.own LEFT JOIN names na ON na.id = x.name
 LEFT JOIN layout_tensors y ON y.id = p.b LEFT JOIN names nb ON nb.id = y.name
