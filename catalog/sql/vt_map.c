@@ -6,6 +6,8 @@
  *   assignment_rows(ruleset, source, target_id)
  *   conversion_rows(ruleset, source)
  *   restore_rows(ruleset, source, target_id, strict)   target_id 0: without a model
+ *   translation_counts(ruleset, source), assignment_counts, conversion_counts: how many rows (`rows`) of
+ *   which status each checkpoint has of the above, none of which is made
  *
  * The source may also be given by `checkpoint_id = ...` or `source_id = ...`, the others by their
  * names; without a source every checkpoint is one, without the target of an assignment, too.
@@ -22,6 +24,7 @@
 #include "catalog/base/limits.h"
 #include "catalog/map/ruleset.h"
 #include "catalog/sql/extension.h"
+#include "catalog/sql/map_counts.h"
 #include "catalog/sql/map_trees.h"
 #include "catalog/sql/rowid.h"
 #include "catalog/sql/rule_cache.h"
@@ -54,6 +57,7 @@
     X(ERROR, "error TEXT")                                                               \
     X(NOTE, "note TEXT")                                                                 \
     X(WINS, "wins INTEGER")                                                              \
+    X(ROWS, "rows INTEGER")                                                              \
     X(RULESET, "ruleset HIDDEN")                                                         \
     X(SOURCE, "source HIDDEN")                                                           \
     X(TARGET, "target_id HIDDEN")                                                        \
@@ -79,14 +83,17 @@ struct map_function {
     const char *name;
     enum map_view view;
     bool needs[GIVEN];
+    bool counts; /* instead of rows */
 };
 
 static const struct map_function functions[] = {
-    {"translation_rows", MAP_TRANSLATION, {true, false, false, false}},
-    {"assignment_rows", MAP_ASSIGNMENT, {true, false, false, false}},
-
-    {"conversion_rows", MAP_CONVERSION, {true, false, false, false}},
-    {"restore_rows", MAP_RESTORE, {true, false, true, true}},
+    {"translation_rows", MAP_TRANSLATION, {true, false, false, false}, false},
+    {"assignment_rows", MAP_ASSIGNMENT, {true, false, false, false}, false},
+    {"conversion_rows", MAP_CONVERSION, {true, false, false, false}, false},
+    {"restore_rows", MAP_RESTORE, {true, false, true, true}, false},
+    {"translation_counts", MAP_TRANSLATION, {true, false, false, false}, true},
+    {"assignment_counts", MAP_ASSIGNMENT, {true, false, false, false}, true},
+    {"conversion_counts", MAP_CONVERSION, {true, false, false, false}, true},
 };
 
 struct map_table {
@@ -123,6 +130,7 @@ struct map_cursor {
     unsigned questions;         /* of the statement: sets, checkpoints */
     size_t row;
     size_t before; /* rows of the sources that the stream gave and that are gone */
+    struct map_counts counts; /* in place of rows: of the sources, from the beginning */
     sqlite3_value *argument[GIVEN];
 };
 
@@ -479,11 +487,29 @@ static int next_task(struct map_cursor *c)
                           &c->reading);
 }
 
+/* All that comes of some sources, as counts. */
+static int settle_counts(struct map_cursor *c)
+{
+    int rc = SQLITE_OK;
+    c->counts.rows = 0;
+    do {
+        rc = c->by_leaf ? settle_batch(c) : settle_all(c);
+        if (rc == SQLITE_OK)
+            map_counts_add(&c->counts, &c->task);
+    } while (rc == SQLITE_OK && !c->task.failed && c->reading.leaves);
+    c->task.row = c->counts.row;
+    c->task.rows = c->counts.rows;
+    return rc;
+}
+
 static int map_vt_settle(struct map_cursor *c)
 {
+    const struct map_table *t = (const struct map_table *)c->base.pVtab;
     int rc = c->reading.leaves ? SQLITE_OK : next_task(c);
     if (rc == SQLITE_OK)
-        rc = c->by_leaf ? settle_batch(c) : settle_all(c);
+        rc = t->function->counts ? settle_counts(c)
+             : c->by_leaf        ? settle_batch(c)
+                                 : settle_all(c);
     c->source.at = c->source.first;
     c->target.at = c->target.first;
     return rc == SQLITE_OK && c->task.failed ? SQLITE_NOMEM : cursor_error(c, rc);
@@ -728,6 +754,10 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
         break;
     case COLUMN_WINS:
         sqlite3_result_int(context, !row->loses);
+        break;
+    case COLUMN_ROWS:
+        sqlite3_result_int64(context,
+                             row == &c->counts.row[c->row] ? (int64_t)row->nth : 1);
         break;
     case COLUMN_TARGET:
         if (c->target.list[c->target.at].id || c->argument[GIVEN_TARGET])

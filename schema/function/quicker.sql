@@ -1,6 +1,6 @@
 -- quicker.sql - quicker(plan, statement): how to ask what a statement asks without listing all
--- tensors of the catalog, where its plan (lines as of EXPLAIN QUERY PLAN) says that it does. The
--- shell says so after statements that took long. No row: nothing is known.
+-- tensors of the catalog, or what maps make of them, where its plan (lines as of EXPLAIN QUERY PLAN)
+-- says that it does. The shell says so after statements that took long. No row: nothing is known.
 WITH
   -- What lists all tensors is a scan inside the view, before what an IN (SELECT ...) looks up;
   -- `statement` is what it may be asked for.
@@ -26,9 +26,14 @@ WITH
      'by_name has what checkpoints share once: '
      || 'SELECT shape, sum(checkpoints), sum(nbytes * checkpoints) FROM by_name GROUP BY shape'),
     (8, '\bSCAN [ctn]\b', '(?is)\b(count|sum|avg|total)\s*\(',
-     'sums of each checkpoint are kept: SELECT sum(tensors), sum(nbytes) FROM checkpoint')
+     'sums of each checkpoint are kept: SELECT sum(tensors), sum(nbytes) FROM checkpoint'),
+    (9, '\bSCAN x VIRTUAL TABLE',
+     '(?is)^(?!.*\b(new_name|old_name|tensor_id|dtype|shape|rule|ops|part|note|error|wins)\b)'
+     || '.*\bcount\s*\(.*\bFROM\s+(translation|assignment|conversion)\b',
+     'what maps make is counted without making it, by checkpoint_id (source_id, target_id) and status: SELECT '
+     || 'sum(rows) FROM ruleset r JOIN conversion_counts(r.name), assignment_counts(RULESET, SOURCE)')
   )
 SELECT advice FROM advice, (SELECT :plan AS whole)
 WHERE regexp(plan, substr(whole, 1, instr(whole || 'LIST SUBQUERY', 'LIST SUBQUERY'))) AND regexp(statement, :statement)
-  AND regexp('(?i)\btensor\b', :statement)
+  AND (ord = 9 OR regexp('(?i)\btensor\b', :statement))
 ORDER BY ord LIMIT 1

@@ -35,6 +35,22 @@ ask "SELECT count(*) FROM tensor WHERE name = 'global_step'"
 ask "SELECT count(*) FROM tensor WHERE checkpoint = '$(sed 's/[.]data.*//' file)'"
 ask "SELECT count(*) FROM file"
 ask "SELECT name FROM largest LIMIT 1"
+echo '-- rows of maps are counted without making them'
+"$CKPTDB_BIN" map load to2 - <<'END'
+{"dialect": "t5x-translator", "rules": [["(.*)_slot_.*", null], ["enc.*", "new/\\0"], ["(g.*)", "\\1"]]}
+END
+"$CKPTDB_BIN" map load fill - <<'END'
+{"dialect": "t5x-assignment", "rules": [["enc(.*)", "dec\\1"], ["gl.*", null]]}
+END
+pair "SELECT checkpoint_id, status, count(*) FROM translation WHERE ruleset = 'to2' GROUP BY 1, 2" \
+  "SELECT checkpoint_id, status, rows FROM translation_counts('to2') ORDER BY 1, 2"
+pair "SELECT status, count(*) FROM conversion GROUP BY 1" \
+  "SELECT status, sum(rows) FROM ruleset r JOIN conversion_counts(r.name) GROUP BY 1"
+pair "SELECT target_id, status, count(*) FROM assignment WHERE ruleset = 'fill' AND source_id = 2 GROUP BY 1, 2" \
+  "SELECT target_id, status, rows FROM assignment_counts('fill', 2) ORDER BY 1, 2"
+pair "SELECT source_id, count(*) FROM assignment WHERE ruleset = 'fill' AND target_id = 3 GROUP BY 1" \
+  "SELECT source_id, sum(rows) FROM assignment_counts WHERE ruleset = 'fill' AND target_id = 3 GROUP BY 1"
+ask "SELECT new_name, count(*) FROM conversion WHERE ruleset = 'llama_hf_to_gguf' GROUP BY 1 HAVING count(*) > 1"
 echo '-- a row is the same row however it is asked for: OR, FULL JOIN'
 "$CKPTDB_BIN" map load to - <<'END'
 {"dialect": "t5x-translator", "rules": [["(.*)", "new/\\1"]]}
