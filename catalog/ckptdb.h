@@ -386,6 +386,13 @@ enum ckptdb_status ckptdb_verify(ckptdb *, const struct ckptdb_content_options *
 enum ckptdb_status ckptdb_sha256(ckptdb *, const struct ckptdb_content_options *,
                                  bool *all, struct ckptdb_error *);
 
+/* Who is told how much of two tensors the SQL function tensor_distance(a, b, dtype, reading) has read:
+ * bound by sqlite3_bind_pointer() as a "ckptdb_reading". Bytes of both, and since it was last told. */
+struct ckptdb_reading {
+    void (*read)(void *context, uint64_t bytes);
+    void *context;
+};
+
 /* --- maps ---------------------------------------------------------------------------------- */
 
 /* What a map makes of one name. What is not known is NULL. */

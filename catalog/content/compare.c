@@ -16,6 +16,7 @@ struct sums {
 struct feed {
     struct tensor_stream *stream;
     struct bytes block;
+    const struct stored_tensor *tensor;
     const struct compare_watch *watch;
     struct cast *cast; /* NULL: the stream gives what is compared */
 };
@@ -68,11 +69,23 @@ static enum status cast_block(struct cast *c, struct bytes *block, struct error 
     return err->status;
 }
 
+/* Of the tensor, for the numbers of a block, before they are cast here. */
+static uint64_t bytes_of_block(const struct feed *f)
+{
+    const struct stored_tensor *t = f->tensor;
+    const unsigned bits = f->cast && f->cast->counts ? f->cast->narrow.from.bits
+                          : f->cast                  ? f->cast->widen.from.bits
+                                                     : 64;
+    const double elements = (double)f->block.len * 8 / bits;
+    return t->elements ? (uint64_t)(elements * (double)t->nbytes / (double)t->elements)
+                       : 0;
+}
+
 static enum status compare_fill(struct feed *f, struct error *err)
 {
     if (f->block.len || tensor_stream_next(f->stream, &f->block, err) != OK)
         return err->status;
-    if (f->watch && f->watch->read(f->watch->context, f->block.len, err) != OK)
+    if (f->watch && f->watch->read(f->watch->context, bytes_of_block(f), err) != OK)
         return err->status;
     return f->cast && f->block.len ? cast_block(f->cast, &f->block, err) : OK;
 }
@@ -176,7 +189,7 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
                            struct error *err)
 {
     struct dtype wide;
-    struct feed x = {.watch = watch}, y = {.watch = watch};
+    struct feed x = {.tensor = a, .watch = watch}, y = {.tensor = b, .watch = watch};
     struct sums s = {.out = out};
     struct cast cast = {.lost = &out->lost};
     *out = (struct comparison){0};

@@ -21,7 +21,7 @@ struct comparison {
     struct loss lost; /* by the cast of a */
 };
 
-/* Asked after every block that is read. */
+/* Asked after every block that is read of one of the two: so many bytes as the tensor has them. */
 struct compare_watch {
     void *context;
     enum status (*read)(void *context, uint64_t bytes, struct error *err);

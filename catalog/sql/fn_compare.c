@@ -1,11 +1,13 @@
 /*
  * fn_compare.c - tensor_distance(a, b[, dtype]): how far apart the values of two tensors are, the first cast
  * to dtype, as JSON: {"max_abs":…,"rel_l2":…,"cosine":…,"unequal":…,"nans":…,"lost":{"out_of_range":…,
- * "to_zero":…,"to_nan":…}}. NULL where one of them has no numbers to read.
+ * "to_zero":…,"to_nan":…}}. NULL where one of them has no numbers to read. A fourth argument is a struct
+ * ckptdb_reading (catalog/ckptdb.h) or NULL.
  */
 #include <math.h>
 
 #include "catalog/base/text.h"
+#include "catalog/ckptdb.h"
 #include "catalog/content/compare.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/fn_data.h"
@@ -40,11 +42,14 @@ static void compare_give(sqlite3_context *ctx, const struct comparison *c)
 struct asking {
     sqlite3 *db;
     uint64_t since;
+    const struct ckptdb_reading *reading; /* NULL: nobody */
 };
 
 static enum status ask(void *context, uint64_t bytes, struct error *err)
 {
     struct asking *a = context;
+    if (a->reading)
+        a->reading->read(a->reading->context, bytes);
     return keeper_ask(a->db, bytes, &a->since, err);
 }
 
@@ -71,7 +76,9 @@ static void tensor_distance(sqlite3_context *ctx, int argc, sqlite3_value **argv
     struct dtype room;
     const struct dtype *as = cast_of(argc, argv, &room);
     struct comparison c;
-    struct asking asking = {.db = sqlite3_context_db_handle(ctx)};
+    struct asking asking = {
+        .db = sqlite3_context_db_handle(ctx),
+        .reading = argc > 3 ? sqlite3_value_pointer(argv[3], "ckptdb_reading") : NULL};
     const struct compare_watch watch = {&asking, ask};
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
         sqlite3_value_type(argv[1]) == SQLITE_NULL)
@@ -97,7 +104,7 @@ int sql_register_compare(sqlite3 *db)
 {
     struct keeper *k = keeper_new(db, "ckptdb_distances");
     int rc = k ? SQLITE_OK : SQLITE_NOMEM;
-    for (int args = 2; args <= 3 && rc == SQLITE_OK; args++)
+    for (int args = 2; args <= 4 && rc == SQLITE_OK; args++)
         rc = sqlite3_create_function_v2(db, "tensor_distance", args, SQL_FLAGS_READS,
                                         keeper_hold(k), tensor_distance, NULL, NULL,
                                         keeper_drop);

@@ -30,24 +30,32 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-/* The rows are kept while they are counted and printed: distances cost reading. What was read and
- * is equal is the same. What a map makes has no hash: its values are compared in its place (?5). */
+/* The rows are kept while they are counted and printed: distances cost reading. What a map makes has no
+ * hash: its values are compared in its place (?5). */
 #define KEEP "CREATE TEMP TABLE difference AS SELECT"
-#define KEPT " name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b,"
-static const char compare_sql[] = KEEP
-    " CASE WHEN status = 'unread' AND distance IS NOT NULL"
-    "      THEN iif(distance ->> '$.unequal', 'value', 'same') ELSE status END AS status," KEPT
-    " distance FROM"
-    " (SELECT *, iif((?4 AND status IN ('value', 'dtype', 'unread'))"
-    "                OR (?5 AND status = 'unread' AND ?3 IS NOT NULL),"
-    "               tensor_distance(tensor_a, tensor_b, dtype_a), NULL) AS distance"
-    /* (A parameter that is NULL would be one that is not given: no rows.) */
-    "  FROM (SELECT * FROM diff(?1, ?2) WHERE ?3 IS NULL"
-    "        UNION ALL SELECT * FROM diff(?1, ?2, ?3)))";
+#define KEPT                                                                             \
+    " status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b,"
+static const char compare_sql[] =
+    KEEP KEPT " tensor_a, tensor_b, NULL AS distance,"
+              " (?4 AND status IN ('value', 'dtype', 'unread'))"
+              " OR (?5 AND status = 'unread' AND ?3 IS NOT NULL) AS wanted"
+              /* (A parameter that is NULL would be one that is not given: no rows.) */
+              " FROM (SELECT * FROM diff(?1, ?2) WHERE ?3 IS NULL"
+              "       UNION ALL SELECT * FROM diff(?1, ?2, ?3))";
 
 /* The same where what is alike is neither read nor listed: it is counted by what is left of B. */
 static const char differing_sql[] =
-    KEEP " status," KEPT " NULL AS distance FROM diff(?1, ?2) WHERE different = 1";
+    KEEP KEPT " NULL AS distance FROM diff(?1, ?2) WHERE different = 1";
+
+static const char bytes_sql[] =
+    "SELECT sum(nbytes_a + nbytes_b) FROM temp.difference WHERE wanted";
+/* What was read and is equal is the same. */
+static const char distances_sql[] =
+    "UPDATE temp.difference SET distance = tensor_distance(tensor_a, tensor_b, dtype_a, ?1)"
+    " WHERE wanted";
+static const char statuses_sql[] =
+    "UPDATE temp.difference SET status = iif(distance ->> '$.unequal', 'value', 'same')"
+    " WHERE status = 'unread' AND distance IS NOT NULL";
 
 #define ROWS "SELECT status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b"
 #define FROM_ROWS                                                                        \
@@ -80,6 +88,35 @@ struct comparing {
     bool all; /* rows of what is alike are wanted */
 };
 
+struct measuring {
+    struct progress *bar;
+    unsigned long long done, total; /* bytes */
+};
+
+static void show_read(void *context, uint64_t bytes)
+{
+    struct measuring *m = context;
+    progress_set(m->bar, m->done += bytes, m->total);
+}
+
+/* How far apart the values are, of the pairs of which that is wanted. */
+static bool diff_measure(struct session *s)
+{
+    struct measuring m = {0};
+    struct ckptdb_reading reading = {show_read, &m};
+    sqlite3_stmt *stmt = session_prepare(s, bytes_sql, "");
+    if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
+        m.total = (unsigned long long)sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    stmt = session_prepare(s, distances_sql, "");
+    if (stmt)
+        sqlite3_bind_pointer(stmt, 1, &reading, "ckptdb_reading", NULL);
+    m.bar = progress_new(s, "comparing", "B");
+    const bool good = diff_run_step(s, stmt);
+    progress_free(m.bar);
+    return good && diff_run_step(s, session_prepare(s, statuses_sql, ""));
+}
+
 static bool diff_compare(struct session *s, const struct comparing *c)
 {
     sqlite3_stmt *stmt;
@@ -88,7 +125,7 @@ static bool diff_compare(struct session *s, const struct comparing *c)
     stmt = c->all ? session_prepare(s, compare_sql, "iisii", c->a, c->b, c->map,
                                     (int64_t)c->values, (int64_t)c->bytes)
                   : session_prepare(s, differing_sql, "ii", c->a, c->b);
-    return diff_run_step(s, stmt);
+    return diff_run_step(s, stmt) && (!c->all || diff_measure(s));
 }
 
 /* Of the rows that are kept: the same, unread, different. */

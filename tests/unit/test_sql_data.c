@@ -1,3 +1,4 @@
+#include "catalog/ckptdb.h"
 #include "catalog/db/db.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/open.h"
@@ -185,6 +186,37 @@ static void test_damaged_rows(void **state)
     }
 }
 
+static void add_read(void *context, uint64_t bytes)
+{
+    *(uint64_t *)context += bytes;
+}
+
+/* Who compares two tensors is told of all of their bytes; a value that is no such pointer is nobody. */
+static void test_reading(void **unused)
+{
+    static const char *const ways[] = {"NULL", "'int32'", "'int8'", "'float16'"};
+    sqlite3 *db = catalog();
+    char sql[200], text[300];
+    (void)unused;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        uint64_t bytes = 0;
+        struct ckptdb_reading reading = {add_read, &bytes};
+        sqlite3_stmt *s = NULL;
+        snprintf(sql, sizeof(sql), "SELECT tensor_distance(117440512, 117440512, %s, ?1)",
+                 ways[i]);
+        assert_int_equal(SQLITE_OK, sqlite3_prepare_v2(db, sql, -1, &s, NULL));
+        sqlite3_bind_pointer(s, 1, &reading, "ckptdb_reading", NULL);
+        assert_int_equal(SQLITE_ROW, sqlite3_step(s));
+        assert_int_equal(bytes, 8);
+        sqlite3_finalize(s);
+    }
+    assert_non_null(
+        strstr(answer(db, "SELECT tensor_distance(117440512, 117440512, NULL, 7)", text,
+                      sizeof(text)),
+               "\"unequal\":0"));
+    assert_int_equal(SQLITE_OK, sqlite3_close(db));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_noread),
         cmocka_unit_test(test_close_in_the_middle),
         cmocka_unit_test(test_damaged_rows),
+        cmocka_unit_test(test_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
