@@ -1,7 +1,6 @@
 -- 10_views.sql - the public views that need nothing but SQLite 3.40.
 --
--- A tensor's id is checkpoint << 24 | ord. The two conditions that join layout_tensors
--- both ways (by range for one checkpoint, by shift for one name) are both needed.
+-- A tensor's id is checkpoint << 24 | ord.
 -- No JSON functions here: SQLite 3.40 refuses them in views where trusted_schema is off.
 
 CREATE VIEW checkpoint AS
@@ -14,47 +13,46 @@ FROM checkpoints c
 JOIN layouts l ON l.id = c.layout
 JOIN labels n ON n.id = c.id;
 
--- What only some questions want (where the bytes lie) comes from scalar subqueries, not from
--- outer joins: an aggregate over the view then never looks it up.
-CREATE VIEW tensor AS
-SELECT (c.id << 24) + (t.id & 16777215) AS id,
-       c.id AS checkpoint_id,
-       c.path AS checkpoint,
-       t.id & 16777215 AS ord,
-       n.name,
-       t.dtype,
-       t.shape,
-       iif(t.shape = '[]', 0, length(t.shape) - length(replace(t.shape, ',', '')) + 1)
-         AS rank,
-       t.elements,
-       t.nbytes,
-       iif(c.placed,
-           (SELECT p.stored FROM placements p WHERE p.id = (c.id << 24) + (t.id & 16777215)),
-           t.stored) AS stored,
-       CASE iif(c.placed,
-                (SELECT p.storage FROM placements p
-                 WHERE p.id = (c.id << 24) + (t.id & 16777215)),
-                t.storage)
-         WHEN 1 THEN 'range' WHEN 2 THEN 'pieces' WHEN 3 THEN 'chunks'
-         WHEN 4 THEN 'inline' ELSE 'none' END AS storage,
-       (SELECT f.path FROM files f
-        WHERE f.id = (c.id << 24) + iif(c.placed,
-            (SELECT p.file FROM placements p WHERE p.id = (c.id << 24) + (t.id & 16777215)),
-            t.file)) AS file,
-       iif(c.placed,
-           (SELECT p.start + f.base FROM placements p
-            JOIN files f ON f.id = (c.id << 24) + p.file
-            WHERE p.id = (c.id << 24) + (t.id & 16777215) AND p.storage = 1),
-           iif(t.storage = 1,
-               t.start + (SELECT f.base FROM files f WHERE f.id = (c.id << 24) + t.file),
-               NULL)) AS offset,
-       (SELECT h.hash FROM tensor_hashes x JOIN content_hashes h ON h.id = x.hash
-        WHERE x.id = (c.id << 24) + (t.id & 16777215)) AS hash
+-- Each tensor of each checkpoint: what its layout says of it, its place there (ord), its id, and the id
+-- of place 0, which the checkpoint's files count from. The views below are built on this one. Both conditions of the join are needed: the range finds the tensors
+-- of a checkpoint, the shift the checkpoints of a tensor that was found by its name.
+CREATE VIEW checkpoint_tensors AS
+SELECT c.id AS checkpoint_id, c.path, c.placed, c.id << 24 AS first_id,
+       (c.id << 24) + (t.id & 16777215) AS tensor_id, t.id & 16777215 AS ord, n.name,
+       t.dtype, t.shape, t.elements, t.nbytes, t.module, t.storage, t.file, t.start, t.stored
 FROM checkpoints c
 JOIN layout_tensors t
   ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
  AND c.layout = t.id >> 24
 JOIN names n ON n.id = t.name;
+
+-- What only some questions ask for (where the bytes lie) comes from scalar subqueries, not from
+-- outer joins: an aggregate over the view then never looks it up.
+CREATE VIEW tensor AS
+SELECT t.tensor_id AS id, t.checkpoint_id, t.path AS checkpoint, t.ord, t.name, t.dtype, t.shape,
+       iif(t.shape = '[]', 0, length(t.shape) - length(replace(t.shape, ',', '')) + 1)
+         AS rank,
+       t.elements,
+       t.nbytes,
+       iif(t.placed, (SELECT p.stored FROM placements p WHERE p.id = t.tensor_id), t.stored)
+         AS stored,
+       CASE iif(t.placed, (SELECT p.storage FROM placements p WHERE p.id = t.tensor_id),
+                t.storage)
+         WHEN 1 THEN 'range' WHEN 2 THEN 'pieces' WHEN 3 THEN 'chunks'
+         WHEN 4 THEN 'inline' ELSE 'none' END AS storage,
+       (SELECT f.path FROM files f
+        WHERE f.id = t.first_id + iif(t.placed,
+            (SELECT p.file FROM placements p WHERE p.id = t.tensor_id), t.file)) AS file,
+       iif(t.placed,
+           (SELECT p.start + f.base FROM placements p
+            JOIN files f ON f.id = t.first_id + p.file
+            WHERE p.id = t.tensor_id AND p.storage = 1),
+           iif(t.storage = 1,
+               t.start + (SELECT f.base FROM files f WHERE f.id = t.first_id + t.file),
+               NULL)) AS offset,
+       (SELECT h.hash FROM tensor_hashes x JOIN content_hashes h ON h.id = x.hash
+        WHERE x.id = t.tensor_id) AS hash
+FROM checkpoint_tensors t;
 
 CREATE VIEW file AS
 SELECT f.id, c.id AS checkpoint_id, f.path, f.size, f.mtime_ns, f.inode, f.device, f.role
@@ -107,21 +105,17 @@ JOIN layout_modules m
 JOIN names n ON n.id = m.name
 LEFT JOIN labels l ON l.id = c.id
 UNION ALL
-SELECT c.id,
+SELECT t.checkpoint_id,
        l.name,
-       substr(n.name, 1, t.module),
-       CAST(t.module + 1 - length(replace(substr(n.name, 1, t.module),
-                                          substr(n.name, t.module + 1, 1), '')) AS INTEGER),
+       substr(t.name, 1, t.module),
+       CAST(t.module + 1 - length(replace(substr(t.name, 1, t.module),
+                                          substr(t.name, t.module + 1, 1), '')) AS INTEGER),
        CAST(1 AS INTEGER),
        CAST(iif(t.dtype IN ('string', 'variant', 'resource'), 0, coalesce(t.elements, 0))
             AS INTEGER),
        CAST(coalesce(t.nbytes, 0) AS INTEGER)
-FROM checkpoints c
-JOIN layout_tensors t
-  ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
- AND c.layout = t.id >> 24
-JOIN names n ON n.id = t.name
-LEFT JOIN labels l ON l.id = c.id
+FROM checkpoint_tensors t
+LEFT JOIN labels l ON l.id = t.checkpoint_id
 WHERE t.module;
 
 -- Each distinct tensor of the catalog, and how many checkpoints have it: a question about all
@@ -135,13 +129,9 @@ JOIN names n ON n.id = t.name;
 
 -- The order is that of an index, so that LIMIT stops early.
 CREATE VIEW largest AS
-SELECT c.id AS checkpoint_id, l.name AS checkpoint, n.name, t.dtype, t.shape, t.nbytes
-FROM checkpoints c
-JOIN layout_tensors t
-  ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
- AND c.layout = t.id >> 24
-JOIN names n ON n.id = t.name
-LEFT JOIN labels l ON l.id = c.id
+SELECT t.checkpoint_id, l.name AS checkpoint, t.name, t.dtype, t.shape, t.nbytes
+FROM checkpoint_tensors t
+LEFT JOIN labels l ON l.id = t.checkpoint_id
 ORDER BY t.nbytes DESC;
 
 -- What lies on the disk, by run and folder. A file that several names lead to counts once, in the

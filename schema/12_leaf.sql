@@ -2,17 +2,8 @@
 -- file's order, which is that of `place`. Empty containers take no part. (+kind: SQLite
 -- would rather make an index of the whole table on it than take the range of ids.)
 CREATE VIEW leaf AS
-SELECT c.id AS checkpoint_id,
-       ((t.id & 16777215) << 25) + (1 << 24) AS place,
-       n.name,
-       (c.id << 24) + (t.id & 16777215) AS tensor_id,
-       t.dtype,
-       t.shape
-FROM checkpoints c
-JOIN layout_tensors t
-  ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
- AND c.layout = t.id >> 24
-JOIN names n ON n.id = t.name
+SELECT checkpoint_id, (ord << 25) + (1 << 24) AS place, name, tensor_id, dtype, shape
+FROM checkpoint_tensors
 UNION ALL
 SELECT c.id, (x.before << 25) + (x.id & 16777215), n.name, NULL, CAST(NULL AS TEXT),
        CAST(NULL AS TEXT)
