@@ -8,7 +8,7 @@
  *   gpt@100           name                     gpt@latest:default  RUN@latest, an item
  *   /runs/gpt/100     path                     runs                the only one in a folder
  *   ./gpt/100         of this folder           org/repo            of a Hugging Face cache
- *   gpt/100           last components
+ *   gpt/100           last components          gpt@100:model.pt    RUN@STEP, a file
  *
  * What is none of these may still be a path of this system that leads there by a symbolic link.
  */
@@ -27,17 +27,24 @@
 #define NAMED_BY(column)                                                                 \
     "(" column " = ?1 OR substr(" column ", -length(?1) - 1) = '/' || ?1)"
 
+/* One of several of a step: Orbax's items have names, others are files (model.safetensors,
+ * optimizer.pt). */
+#define HAS_ITEM(t)                                                                      \
+    "(?2 IS NULL OR " t ".item = ?2"                                                     \
+    " OR (" t ".item IS NULL AND substr(" t ".path, -length(?2) - 1) = '/' || ?2))"
+
 static const char by_id[] = ROWS "c.id = ?1";
 static const char by_name[] = ROWS "n.name = ?1";
 static const char by_path[] = ROWS "c.path = ?1";
 static const char by_suffix[] =
     ROWS "substr(c.path, -length(?1) - 1) = '/' || ?1" IN_ORDER;
 static const char by_step[] =
-    ROWS NAMED_BY("c.run") " AND c.step = ?3 AND c.item IS coalesce(?2, c.item)" IN_ORDER;
-static const char by_latest[] = ROWS NAMED_BY(
-    "c.run") " AND c.step = (SELECT max(step) "
-             "FROM checkpoints l WHERE l.run = c.run AND l.item IS coalesce(?2, l.item))"
-             " AND c.item IS coalesce(?2, c.item)" IN_ORDER;
+    ROWS NAMED_BY("c.run") " AND c.step = ?3 AND " HAS_ITEM("c") IN_ORDER;
+static const char by_latest[] =
+    ROWS NAMED_BY("c.run") " AND c.step = (SELECT max(step) "
+                           "FROM checkpoints l WHERE l.run = c.run AND " HAS_ITEM(
+                               "l") ")"
+                                    " AND " HAS_ITEM("c") IN_ORDER;
 static const char by_near_step[] = "SELECT * FROM (" ROWS NAMED_BY(
     "c.run") " AND c.step IS NOT NULL ORDER BY abs(c.step - ?2), c.path LIMIT 4)"
              " ORDER BY run, step";

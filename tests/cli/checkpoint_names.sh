@@ -51,3 +51,10 @@ forget --dry-run 'br[a]cket'
 forget --dry-run 'both[a]'
 forget --dry-run 'both[a]/*'
 forget --dry-run 'nosuch/*'
+echo "--- several files of a step"
+put trainer/checkpoint-{1,2}/{model,optimizer}.safetensors trainer/checkpoint-3/model.safetensors
+"$CKPTDB_BIN" import trainer 2>&1
+for each in trainer@1 trainer@1:model.safetensors trainer@latest:optimizer.safetensors \
+    trainer@latest/model.safetensors trainer@1:safetensors trainer@1:nosuch trainer@latest:nosuch; do
+    what "$each"
+done

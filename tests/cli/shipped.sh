@@ -116,7 +116,9 @@ cat >prefixes.json <<'END'
     "module.model.diffusion_model._orig_mod.g": null, "layers.0._orig_mod._orig_mod.h": null,
     "_fsdp_wrapped_module.i._fsdp_wrapped_module._checkpoint_wrapped_module.j": null,
     "model.k": null, "first_stage_model.l": null, "submodule.m": null, "n.module.o": null,
-    "module": null, "p._orig_mod": null, "modulex.q": null, "modules.0.r": null}}
+    "module": null, "p._orig_mod": null, "modulex.q": null, "modules.0.r": null,
+    "state_dict.module._orig_mod.s": null, "model_state_dict.t": null, "state_dict.model.diffusion_model.u": null,
+    "optimizer.state_dict.v": null, "my_state_dict.w": null, "state_dict": null}}
 END
 sed -i 's/: null/: {"dtype": "float32", "shape": [1]}/g' prefixes.json
 "$CKPTDB_BIN" import prefixes.json 2>/dev/null
