@@ -15,9 +15,9 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [BY] = {"--by", "WHAT", "sums instead: by checkpoint, run or pair"},
-    [AGAIN] = {"--again", NULL, "hash what is known, too"},
-    [JOBS] = {"--jobs", "N", "threads (default: one a core)"},
+    [BY] = {"--by", "WHAT", "sums instead of groups: by checkpoint, run or pair"},
+    [AGAIN] = {"--again", NULL, "also hash what is known"},
+    [JOBS] = {"--jobs", "N", "number of threads (default: one per core)"},
     {NULL, NULL, NULL},
 };
 
@@ -96,15 +96,16 @@ const struct command command_dedup = {
     .args = "[CHECKPOINT...] [--by WHAT] [--again] [--jobs N]",
     .summary = "find what is stored more than once",
     .help =
-        "Groups of equal tensors, the largest waste first: how many places hold one, and how many\n"
-        "bytes all but one of them take. Hard links, symbolic links to one file and tied tensors\n"
-        "share their place. Only tensors that could be equal are read: as many bytes, and where all\n"
-        "of that size state a checksum (torch, TensorFlow), the same one. What is hashed already is\n"
-        "not read again. Without CHECKPOINT: all.\n"
+        "Lists groups of equal tensors, the largest waste first: in how many places each\n"
+        "is stored, and how many bytes all places but one take. Hard links, symbolic\n"
+        "links to one file, and tied tensors share a place. Only tensors that could be\n"
+        "equal are read: those of the same size, and, if all of that size have a stored\n"
+        "checksum (torch, TensorFlow), of the same checksum. What is already hashed is\n"
+        "not read again. Without CHECKPOINT, all checkpoints.\n"
         "\n"
-        "--by checkpoint and --by run say whose copies they are: the place that was catalogued first\n"
-        "is the original. --by pair says which checkpoints share how much, as fine-tunes of one base\n"
-        "do.\n"
+        "--by checkpoint and --by run say whose copies they are; the place that was\n"
+        "imported first is the original. --by pair says how much each two checkpoints\n"
+        "share, such as fine-tunes of the same base.\n"
         "\n"
         "  ckptdb dedup\n"
         "  ckptdb dedup --by run\n"

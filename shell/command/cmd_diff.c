@@ -22,11 +22,12 @@ enum {
 static const struct option_spec options[] = {
     [MAP] = {"--map", "RULESET", "compare what this rule set makes of A"},
     [SET] = {"--set", PAIR, "a number that the map needs and A does not state"},
-    [BYTES] = {"--bytes", NULL, "compare contents too, by hash"},
-    [VALUES] = {"--values", NULL, "say how far apart: max_abs, rel_l2, cosine"},
-    [ALL] = {"--all", NULL, "list what is the same, too"},
-    [TREE] = {"--tree", NULL, "draw modules instead of rows, as a terminal gets"},
-    [JOBS] = {"--jobs", "N", "threads (default: one a core)"},
+    [BYTES] = {"--bytes", NULL, "also compare contents, by hash"},
+    [VALUES] = {"--values", NULL,
+                "say how far apart the contents are: max_abs, rel_l2, cosine"},
+    [ALL] = {"--all", NULL, "also list what is the same"},
+    [TREE] = {"--tree", NULL, "draw modules instead of rows, as on a terminal"},
+    [JOBS] = {"--jobs", "N", "number of threads (default: one per core)"},
     {NULL, NULL, NULL},
 };
 
@@ -304,14 +305,17 @@ const struct command command_diff = {
         "A B [--map RULESET [--set KEY=VALUE]...] [--bytes|--values] [--all] [--tree] [--jobs N]",
     .summary = "compare two checkpoints",
     .help =
-        "Names, dtypes and shapes; with --bytes also what the tensors hold, by hash (kept, so that\n"
-        "the next time nothing is read); with --values how far apart they are: the largest\n"
-        "absolute difference, the norm of b - a over that of a, the cosine. What is the same is\n"
-        "only counted. On a terminal, or with --tree, modules that differ alike are one line\n"
-        "(layers.{0..31}), and what differs most is first: names, dtypes and shapes, then values.\n"
-        "What a map casts is compared after the cast, and what that lost is said. Where one of the\n"
-        "two is a skeleton (names only), the last line says whether the other loads into it, and if\n"
-        "not, why. A and B may be steps of a run. Ends with 0 (the same), 1 (different) or 2.\n"
+        "Compares names, dtypes and shapes; with --bytes also the contents, by hash\n"
+        "(hashes are kept, so the next time nothing is read); with --values how far apart\n"
+        "the contents are:\n"
+        "the largest absolute difference, the norm of b - a relative to that of a, the\n"
+        "cosine. What is the same is only counted. On a terminal, or with --tree, modules\n"
+        "with the same differences share a line (layers.{0..31}), and what differs most\n"
+        "comes first: names, dtypes and shapes, then values. What a map casts is compared\n"
+        "after the cast, and the loss is reported. If one side is a skeleton (names\n"
+        "only), the last line says whether the other loads into it, and if not, why. A\n"
+        "and B may be steps of a run. The exit status is 0 (the same), 1 (different) or 2\n"
+        "(trouble).\n"
         "\n"
         "  ckptdb diff runs/gpt@1000 runs/gpt@2000 --values\n"
         "  ckptdb diff model.safetensors model.gguf --map llama_hf_to_gguf\n"

@@ -4,27 +4,24 @@
 #include "shell/command/settings.h"
 
 static const struct option_spec options[] = {
-    {"--format", "F", "as `formats` lists them; else OUT's suffix says it"},
+    {"--format", "F", "one that `formats` lists (default: by OUT's suffix)"},
     {"--names", "REGEX",
-     "only tensors in whose (old) name this is found, as Python searches"},
+     "only tensors whose (old) name this matches, as Python's re.search does"},
     {"--where", "SQL",
      "only tensors for which this is true: an expression over the columns "
      "of `tensor`"},
-    {"--map", "RULESET", "give them the names, and the dtypes, that a map makes"},
-    {"--target", "CHECKPOINT", "the model that an assigning map fills"},
+    {"--map", "RULESET", "give them the names and dtypes that a map says"},
+    {"--target", "CHECKPOINT", "the model to fill (assignment maps)"},
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     {"--dtype", "D", "convert to this dtype; a floating-point one leaves integers alone"},
     {"--sql", "SELECT",
-     "tensors by a query of your own: columns tensor_id, new_name and, if "
-     "you like, dtype"},
-    {"--partial", NULL, "of a checkpoint that is incomplete or damaged, what is there"},
-    {"--shard-size", "N",
-     "several files of at most so many bytes (5GB, 500MiB) and an index"},
-    {"--force", NULL, "write over what is there"},
-    {"--option", PAIR, "what only one format has to choose; `ckptdb formats` lists it"},
-    {"--meta", PAIR, "say this in the file's metadata"},
-    {"--no-meta", NULL,
-     "leave out the source's metadata, and where the export comes from"},
+     "tensors from a query: columns tensor_id, new_name and, optionally, dtype"},
+    {"--partial", NULL, "export what is there of an incomplete or damaged checkpoint"},
+    {"--shard-size", "N", "write files of at most N bytes (5GB, 500MiB) and an index"},
+    {"--force", NULL, "replace what is there"},
+    {"--option", PAIR, "an option of the format; `ckptdb formats` lists them"},
+    {"--meta", PAIR, "add this to the file's metadata"},
+    {"--no-meta", NULL, "leave out the source's metadata and the provenance"},
     {"--dry-run", NULL, "check everything, print the plan, write nothing"},
     {"--no-sync", NULL, "do not wait until everything is on the disk"},
     {NULL, NULL, NULL},
@@ -181,36 +178,29 @@ static int export_run(struct session *s, const struct args *args)
 const struct command command_export = {
     .name = "export",
     .args = "CHECKPOINT OUT [--names REGEX] [--map RULESET] ... | --sql SELECT OUT",
-    .summary = "write tensors, under their or other names, to a new file",
+    .summary = "write tensors to a new file, under their own or other names",
     .help =
-        "The format follows the suffix of OUT: .safetensors, .npz, .npy (one tensor), .zarr (a\n"
-        "folder, version 2; --format zarr3 for version 3), .msgpack (Flax).\n"
-        "Everything is checked before the first byte is written: two tensors of one "
-        "name, a\n"
-        "name that no rule matches, a file that changed since it was indexed, a dtype "
-        "that\n"
-        "the format does not have. OUT appears whole or not at all.\n"
+        "The suffix of OUT decides the format: .safetensors, .npz, .npy (one tensor),\n"
+        ".zarr (a folder, version 2; --format zarr3 for version 3), .msgpack (Flax).\n"
+        "Everything is checked before the first byte is written: two tensors of the same\n"
+        "name, a name that no rule matches, a file that changed since it was indexed, a\n"
+        "dtype that the format does not have. OUT appears complete or not at all.\n"
         "\n"
-        "--names and --where select by the names and columns of the source, also with a "
-        "map.\n"
-        "--dtype float32, bfloat16, ... converts floating-point tensors and leaves "
-        "integers\n"
-        "and bools as they are, as T5X and PyTorch do; where all selected are integers "
-        "they\n"
-        "are converted. Any other dtype is for all that is selected. What that loses is\n"
-        "counted, and with --dry-run read to be counted.\n"
-        "NumPy has no bfloat16 and no 8-bit floats: they are written as raw |V2 and |V1, "
-        "as\n"
-        "ml_dtypes does it; --dtype float32 makes them readable by NumPy alone.\n"
-        "In parts, a crash while the finished files get their names leaves parts "
-        "without\n"
-        "an index, never an index without its parts.\n"
+        "--names and --where look at the names and columns of the source, with a map too.\n"
+        "--dtype float32, bfloat16, ... converts floating-point tensors and leaves\n"
+        "integers and bools as they are, as T5X and PyTorch do; if only integers are\n"
+        "selected, they are converted. Any other dtype applies to everything selected.\n"
+        "Numbers that a conversion makes infinite, zero or NaN are counted; --dry-run\n"
+        "reads the tensors to count them.\n"
+        "\n"
+        "NumPy has no bfloat16 and no 8-bit floats: they are written as raw |V2 and |V1,\n"
+        "as ml_dtypes does; with --dtype float32 NumPy alone can read them. With\n"
+        "--shard-size, a crash while the finished files are being renamed leaves shards\n"
+        "without an index, never an index without its shards.\n"
         "\n"
         "  ckptdb export model.safetensors embed.npy --names '^model\\.embed' --dtype float32\n"
-        "  ckptdb export model.ckpt-1000 t5x.safetensors --map t5_to_t5x --names "
-        "'^(enc|dec)oder'\n"
-        "  ckptdb export --sql \"SELECT id AS tensor_id, 'layer.' || ord AS new_name FROM "
-        "tensor\n"
+        "  ckptdb export model.ckpt-1000 t5x.safetensors --map t5_to_t5x --names '^(enc|dec)oder'\n"
+        "  ckptdb export --sql \"SELECT id AS tensor_id, 'layer.' || ord AS new_name FROM tensor\n"
         "     WHERE checkpoint_id = 1 AND nbytes < 1000\" small.npz\n",
     .options = options,
     .min_args = 1,

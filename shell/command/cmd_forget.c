@@ -60,13 +60,12 @@ const struct command command_forget = {
     .name = "forget",
     .args = "CHECKPOINT... [--dry-run]",
     .summary = "drop checkpoints from the catalog",
-    .help = "Their files stay as they are; importing them again brings them back, under "
-            "new\n"
-            "ids. A CHECKPOINT may also be a glob over names and paths, as `ls` takes "
-            "it.\n"
-            "\n"
-            "  ckptdb forget runs/model.ckpt-1000\n"
-            "  ckptdb forget 'gpt-small@*' --dry-run",
+    .help =
+        "Their files are not touched; importing them again brings them back, under new\n"
+        "ids. A CHECKPOINT may also be a glob over names and paths, as for `ls`.\n"
+        "\n"
+        "  ckptdb forget runs/model.ckpt-1000\n"
+        "  ckptdb forget 'gpt-small@*' --dry-run",
     .options = options,
     .min_args = 1,
     .max_args = -1,

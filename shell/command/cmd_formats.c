@@ -43,10 +43,10 @@ const struct command command_formats = {
     .args = "",
     .summary = "list the formats that import reads and export writes",
     .help =
-        "A file is recognised by what is in it; the suffixes only decide whether one that\n"
-        "nothing recognises is worth a complaint, and which format export writes. The options\n"
-        "are those of export --option. What is neither read nor written, import counts and\n"
-        "passes over.\n"
+        "A file is recognised by its contents. Its suffix decides only whether a file\n"
+        "that nothing recognises is reported, and which format export writes. The options\n"
+        "are those of export --option. Files of kinds that are not read are counted by\n"
+        "import and skipped.\n"
         "\n"
         "  ckptdb formats\n"
         "  ckptdb formats --json",

@@ -13,13 +13,13 @@
 static const struct option_spec options[] = {
     {"--slice", "S", "part of it, as NumPy has it: '0, :, -3:, ::2' or '..., 1'"},
     {"--map", "RULESET",
-     "NAME is one that this rule set makes (translations, conversions)"},
+     "NAME is a name that this rule set gives (translations, conversions)"},
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     {"--dtype", "D", "convert the elements"},
     {"--format", "F",
-     "text, json, csv, npy or raw; else FILE's suffix says it, else text"},
-    {"-o", "FILE", "write to a file, which must not be there yet; - is standard output"},
-    {"--full", NULL, "text: all elements, on a terminal too"},
+     "text, json, csv, npy or raw (default: by FILE's suffix, else text)"},
+    {"-o", "FILE", "write to a new file; - is standard output"},
+    {"--full", NULL, "text: print all elements, on a terminal too"},
     {NULL, NULL, NULL},
 };
 
@@ -337,17 +337,16 @@ const struct command command_get = {
         "CHECKPOINT [NAME] [--map RULESET] [--slice S] [--dtype D] [--format F] [-o FILE]",
     .summary = "print a tensor, or write its elements to a file",
     .help =
-        "NAME may be left out where there is one tensor. Without --format the suffix of "
-        "FILE\n"
-        "decides: .txt, .json, .csv, .npy, .raw.\n\n"
-        "text looks as NumPy prints; on a terminal more than 1000 elements are shown in\n"
-        "part. json nests lists; NaN and infinities are null. csv has a line for each "
-        "row\n"
-        "of the last dimension. raw is C order, little-endian. Block types are shown\n"
-        "dequantised. Checksums that the file states are verified.\n\n"
+        "NAME may be left out if the checkpoint has only one tensor. Without --format the\n"
+        "suffix of FILE decides: .txt, .json, .csv, .npy, .raw.\n"
+        "\n"
+        "text looks as NumPy prints it; on a terminal, tensors of more than 1000 elements\n"
+        "are abbreviated. json is nested lists, in which NaN and infinities are null. csv\n"
+        "has one line for each row of the last dimension. raw is C order, little-endian.\n"
+        "Block types are dequantised. Checksums stored in the file are verified.\n"
+        "\n"
         "  ckptdb get llama/model.safetensors lm_head.weight --slice ':3, -4:'\n"
-        "  ckptdb get t5/checkpoint_1000 target/encoder/scale --dtype float32 -o "
-        "scale.npy\n"
+        "  ckptdb get t5/checkpoint_1000 target/encoder/scale --dtype float32 -o scale.npy\n"
         "  ckptdb get 3 step --format json\n"
         "  ckptdb get t5/model.ckpt-1000 target/token_embedder/embedding --map t5_to_t5x",
     .options = options,

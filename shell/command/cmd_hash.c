@@ -162,9 +162,9 @@ enum {
 static const struct option_spec options[] = {
     [SHA256] = {"--sha256", NULL,
                 "print the SHA-256 of each tensor of one checkpoint; keep nothing"},
-    [MANIFEST] = {"--manifest", "FILE", "write these lines to FILE"},
-    [AGAIN] = {"--again", NULL, "compute what is known, too"},
-    [JOBS] = {"--jobs", "N", "threads (default: one a core)"},
+    [MANIFEST] = {"--manifest", "FILE", "write this manifest to FILE"},
+    [AGAIN] = {"--again", NULL, "also compute what is known"},
+    [JOBS] = {"--jobs", "N", "number of threads (default: one per core)"},
     {NULL, NULL, NULL},
 };
 
@@ -200,16 +200,17 @@ static int hash_run(struct session *s, const struct args *args)
 const struct command command_hash = {
     .name = "hash",
     .args = "[CHECKPOINT...] [--sha256] [--manifest FILE] [--again] [--jobs N]",
-    .summary = "hash what the tensors hold, so that copies are found",
+    .summary = "hash the contents of tensors, so that copies are found",
     .help =
-        "The hash is of a tensor's values alone: equal in every container, sharding, chunking\n"
-        "and compression. It is kept in the catalog (columns `hash` of tensor and checkpoint,\n"
-        "view `content` to look one up) until the file is imported anew. What is known is not\n"
-        "computed again; interrupted, it goes on where it was. A catalog that cannot be written keeps\n"
-        "nothing, which is said. Without CHECKPOINT: all.\n"
+        "The hash depends on a tensor's values alone: it is the same in every container,\n"
+        "sharding, chunking and compression. It is kept in the catalog (column `hash` of\n"
+        "tensor and checkpoint; view `content` to look one up) until the file is imported\n"
+        "again. Known hashes are not computed again, so an interrupted run continues\n"
+        "where it stopped. If the catalog cannot be written, nothing is kept, and a\n"
+        "message says so. Without CHECKPOINT, all checkpoints are hashed.\n"
         "\n"
-        "It finds copies, and proves nothing against somebody who wants to deceive: for that,\n"
-        "--sha256 prints a manifest of one checkpoint, as sha256sum does.\n"
+        "The hash finds copies; it proves nothing against somebody who means to deceive.\n"
+        "For that, --sha256 prints a manifest of one checkpoint, as sha256sum does.\n"
         "\n"
         "  ckptdb hash model.safetensors\n"
         "  ckptdb \"SELECT checkpoint, name FROM tensor t JOIN content c ON c.tensor_id = t.id\n"

@@ -38,7 +38,7 @@ static int help_run(struct session *s, const struct args *args)
 const struct command command_help = {
     .name = "help",
     .args = "[COMMAND [VERB]]",
-    .summary = "what a command does",
+    .summary = "say what a command does",
     .help = "Without COMMAND it lists all of them.\n"
             "\n"
             "  ckptdb help import\n"

@@ -238,7 +238,7 @@ static int import_command(struct session *session, const struct args *args)
 
 static const struct option_spec import_options[] = {
     {"--prune", NULL, "drop checkpoints under PATH that are no longer there"},
-    {"--jobs", "N", "number of threads (default: four a core)"},
+    {"--jobs", "N", "number of threads (default: four per core)"},
     {"--dry-run", NULL, "only print what would be indexed"},
     {"--follow", NULL, "also enter linked directories (linked files always count)"},
     {NULL, NULL, NULL},
@@ -249,12 +249,13 @@ const struct command command_import = {
     .args = "PATH...",
     .summary = "index the checkpoints under some paths",
     .help =
-        "Reads headers and indexes only, never weights. Folders are searched; a file\n"
-        "stands for its checkpoint. What has not changed since it was indexed is not\n"
-        "opened again. Whatever is wrong is a row of the view `issue` and a line on\n"
-        "stderr, and makes the exit status 1; the rest is indexed all the same. Files of kinds\n"
-        "that are not read (TFLite, TensorRT, ...: see formats) are such an issue a folder,\n"
-        "and counted at the end. --json prints the counts and every issue as one object.\n"
+        "Only headers and indexes are read, never weights. Folders are searched; a file\n"
+        "given by name stands for the checkpoint it belongs to. What has not changed\n"
+        "since it was indexed is not opened again. Each problem becomes a row of the view\n"
+        "`issue` and a line on stderr, and makes the exit status 1; everything else is\n"
+        "still indexed. Files of kinds that ckptdb does not read (TFLite, TensorRT, ...:\n"
+        "see `formats`) give one such issue per folder, and are counted at the end.\n"
+        "--json prints the counts and all issues as one object.\n"
         "\n"
         "  ckptdb import ~/models ~/runs/t5\n"
         "  ckptdb import --prune ~/runs\n"

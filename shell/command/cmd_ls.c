@@ -102,10 +102,10 @@ const struct command command_ls = {
     .args = "[GLOB] [--sort COLUMN] [--columns LIST]",
     .summary = "list checkpoints",
     .help =
-        "GLOB names one or more whole components anywhere in a path, or a name: * is any\n"
-        "run of characters, also of '/', ? is one, [a-c] is one of these. A path, '.' too,\n"
-        "is what lies there.\n"
-        "A narrow terminal shows fewer columns.\n\n"
+        "GLOB matches one or more whole components anywhere in a path, or a name: * is\n"
+        "any text, also with '/', ? is one character, [a-c] is one of these. A path ('.'\n"
+        "too) lists what is in it. A narrow terminal shows fewer columns.\n"
+        "\n"
         "  ckptdb ls 't5_*'\n"
         "  ckptdb ls 'gpt-small@*' --sort 'step desc'\n"
         "  ckptdb --json ls '*.safetensors'",

@@ -13,11 +13,11 @@
 static const struct option_spec options[] = {
     {"--target", "CHECKPOINT", "the model to map onto (assignment maps)"},
     {"--set", PAIR, "run, check, why: a number that the checkpoint does not state"},
-    {"--map", "RULESET", "why: ask this one alone"},
+    {"--map", "RULESET", "why: ask only this rule set"},
     {"--format", "F", "show: sql, json, gin, key_mapping, new_to_old or transforms"},
     {"--name", "RULESET", "infer: keep the rules as this set"},
     {"-o", "FILE", "infer: write the rules to FILE, for map load"},
-    {"--jobs", "N", "infer: threads (default: one a core)"},
+    {"--jobs", "N", "infer: number of threads (default: one per core)"},
     {0},
 };
 enum {
@@ -320,23 +320,22 @@ const struct command command_map = {
         "| why CHECKPOINT NAME [--map RULESET] | infer CHECKPOINT CHECKPOINT | delete RULESET",
     .summary = "rename the tensors of checkpoints by rules",
     .help =
-        "load reads a rule set from a file, in place of one of that name: SQL, JSON, a "
-        "gin\n"
-        "file's assignment_map, Kauldron's new_to_old, Hugging Face's key_mapping:\n"
+        "load reads a rule set from a file and replaces the one of that name: SQL, JSON,\n"
+        "a gin file's assignment_map, Kauldron's new_to_old, Hugging Face's key_mapping:\n"
         "  {\"dialect\": \"t5x-assignment\", \"options\": {\"require_all\": true},\n"
         "   \"rules\": [[\"new name's regex\", \"old name's template\" or null], ...]}\n"
-        "show --format writes one as such a file.\n"
-        "run shows what becomes of every tensor, and ends with status 1 where the\n"
-        "original would fail. The same rows are in the views `translation` and\n"
-        "`assignment`.\n"
-        "check looks for what may be wrong: names no rule matches, collisions, rules "
-        "that\n"
-        "decide nothing, shapes a model does not have, patterns that hit inside a name.\n"
-        "Status 1 unless there are only notes. why tells which rule and which bytes "
-        "made\n"
-        "a tensor, or what is near a name that nothing makes.\n"
-        "infer finds the rules that make B of A: by equal contents, turned around, cut up, put\n"
-        "together or cast, then by shapes, order and names, and says what is only a guess.\n\n"
+        "show --format writes a rule set as such a file.\n"
+        "run shows what becomes of every tensor; its exit status is 1 if the original\n"
+        "program would fail. The views `translation` and `assignment` have the same rows.\n"
+        "check looks for probable mistakes: names that no rule matches, collisions, rules\n"
+        "that decide nothing, shapes that the model does not have, patterns that match\n"
+        "inside a name. Its exit status is 1 unless it finds only notes.\n"
+        "why says which rule and which bytes made a tensor, or, if nothing makes it,\n"
+        "which names are similar.\n"
+        "infer finds the rules that turn A into B: first by equal contents (also\n"
+        "transposed, split, joined or cast), then by shape, order and name. It says what\n"
+        "is only a guess.\n"
+        "\n"
         "  ckptdb map run t5_to_t5x t5/model.ckpt-1000\n"
         "  ckptdb map load mine mine.json\n"
         "  ckptdb map show mine --format gin >mine.gin\n"

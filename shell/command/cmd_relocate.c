@@ -32,10 +32,12 @@ const struct command command_relocate = {
     .name = "relocate",
     .args = "OLD NEW [--dry-run]",
     .summary = "change a path prefix, after files were moved",
-    .help = "Nothing on disk is touched. Files with the size and time that they had "
-            "count as\n"
-            "the same; others as changed: import the new place then.\n\n"
-            "  ckptdb relocate /mnt/old/models /mnt/new/models",
+    .help =
+        "Nothing on disk is touched. Files that still have the recorded size and\n"
+        "modification time count as unchanged. The others count as changed: import the\n"
+        "new place then.\n"
+        "\n"
+        "  ckptdb relocate /mnt/old/models /mnt/new/models",
     .options = options,
     .min_args = 2,
     .max_args = 2,

@@ -123,11 +123,11 @@ static int show_run(struct session *s, const struct args *args)
 const struct command command_show = {
     .name = "show",
     .args = "CHECKPOINT NAME",
-    .summary = "tell everything about one tensor",
+    .summary = "show everything about one tensor",
     .help =
-        "Where its bytes lie, how they are stored, what is wrong with them. With an "
-        "output\n"
-        "mode (--json) one row holds it all, extents and issues as JSON.\n\n"
+        "Where its bytes lie, how they are stored, and what is wrong with them. With an\n"
+        "output mode (--json) one row has everything, extents and issues as JSON.\n"
+        "\n"
         "  ckptdb show t5_small/checkpoint_1000 target/encoder/layers_0/mlp/wi/kernel",
     .min_args = 2,
     .max_args = 2,

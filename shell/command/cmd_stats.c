@@ -121,8 +121,8 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [AGAIN] = {"--again", NULL, "compute what is known, too"},
-    [JOBS] = {"--jobs", "N", "threads (default: one a core)"},
+    [AGAIN] = {"--again", NULL, "also compute what is known"},
+    [JOBS] = {"--jobs", "N", "number of threads (default: one per core)"},
     {NULL, NULL, NULL},
 };
 
@@ -161,16 +161,18 @@ static int stats_run(struct session *s, const struct args *args)
 const struct command command_stats = {
     .name = "stats",
     .args = "[CHECKPOINT [REGEX]] [--again] [--jobs N]",
-    .summary = "what the values are like: min, max, mean, std, NaN, histograms",
+    .summary = "describe the values: min, max, mean, std, NaN, histograms",
     .help =
-        "Of each tensor whose name REGEX is found in: kept in the catalog (view `stats`) until the\n"
-        "file is imported anew. What is known is not computed again, and tensors with one hash\n"
-        "(`ckptdb hash`) share what is known. A catalog that cannot be written keeps nothing, which is\n"
-        "said. In place of CHECKPOINT the folder of a run shows each tensor through its steps; without\n"
-        "one, all checkpoints.\n"
+        "For each tensor whose name matches REGEX anywhere. The statistics are kept in\n"
+        "the catalog (view `stats`) until the file is imported again. Known ones are not\n"
+        "computed again, and tensors with the same hash (`ckptdb hash`) share theirs. If\n"
+        "the catalog cannot be written, nothing is kept, and a message says so. In place\n"
+        "of CHECKPOINT, the folder of a run shows how each tensor changes from step to\n"
+        "step. Without CHECKPOINT, all checkpoints.\n"
         "\n"
-        "NaN and infinities are counted, and left out of the rest. Complex numbers count by their\n"
-        "magnitude, bool as 0 and 1, block types dequantised; strings have no row.\n"
+        "NaN and infinities are counted, and left out of everything else. A complex\n"
+        "number counts by its magnitude, bool as 0 and 1, block types dequantised;\n"
+        "strings have no row.\n"
         "\n"
         "  ckptdb stats model.safetensors 'mlp.*weight'\n"
         "  ckptdb stats runs/gpt 'layers.0.attn.q.weight$'\n"

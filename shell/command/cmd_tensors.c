@@ -19,8 +19,9 @@ const struct command command_tensors = {
     .args = "CHECKPOINT [REGEX]",
     .summary = "list the tensors of a checkpoint",
     .help =
-        "In the file's own order. REGEX searches the names as Python's re.search does.\n"
-        "nbytes counts the logical elements, whatever the file does to store them.\n\n"
+        "In the order of the file. REGEX searches the names as Python's re.search does.\n"
+        "nbytes counts the logical elements, however the file stores them.\n"
+        "\n"
         "  ckptdb tensors llama/model.safetensors 'layers\\.0\\.'\n"
         "  ckptdb --csv tensors 3",
     .min_args = 1,

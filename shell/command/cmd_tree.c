@@ -241,10 +241,11 @@ const struct command command_tree = {
     .name = "tree",
     .args = "CHECKPOINT [--depth N]",
     .summary = "show the modules of a checkpoint, with counts and bytes",
-    .help = "Layers that are alike are folded: layers.{0..31} stands for 32, and the "
-            "numbers\n"
-            "beside it and below it count them all.\n\n"
-            "  ckptdb tree llama/model.safetensors --depth 3",
+    .help =
+        "Layers with the same contents are folded: layers.{0..31} stands for 32 of them,\n"
+        "and the numbers beside and below it count all of them.\n"
+        "\n"
+        "  ckptdb tree llama/model.safetensors --depth 3",
     .options = options,
     .min_args = 1,
     .max_args = 1,

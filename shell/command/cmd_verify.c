@@ -201,11 +201,12 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [QUICK] = {"--quick", NULL, "headers, indexes and their checksums: no tensor data"},
+    [QUICK] = {"--quick", NULL,
+               "only headers, indexes and their checksums: no tensor data"},
     [MANIFEST] = {"--manifest", "FILE",
                   "one checkpoint: compare with what `hash --manifest` wrote"},
-    [AGAIN] = {"--again", NULL, "also what was verified before an interruption"},
-    [JOBS] = {"--jobs", "N", "threads (default: one a core)"},
+    [AGAIN] = {"--again", NULL, "also what an interrupted run has verified"},
+    [JOBS] = {"--jobs", "N", "number of threads (default: one per core)"},
     {NULL, NULL, NULL},
 };
 
@@ -274,20 +275,22 @@ const struct command command_verify = {
     .args = "[CHECKPOINT...] [--quick] [--manifest FILE] [--again] [--jobs N]",
     .summary = "find damage: checksums, headers, files that changed",
     .help =
-        "Headers and indexes are read anew and compared with the catalog, and all data is read:\n"
-        "every checksum that a format stores, every codec, and the hashes that the catalog has\n"
-        "(`ckptdb hash`). What is wrong is a row, also of the view `damage`, and makes the exit\n"
-        "status 1. Interrupted, it goes on where it was. A catalog that cannot be written keeps nothing,\n"
-        "which is said. Without CHECKPOINT: all.\n"
+        "Headers and indexes are read again and compared with the catalog, and all data\n"
+        "is read: every checksum that a format stores, every codec, and the hashes in the\n"
+        "catalog (`ckptdb hash`) are checked. Each problem is a row, also of the view\n"
+        "`damage`, and makes the exit status 1. An interrupted run continues where it\n"
+        "stopped. If the catalog cannot be written, nothing is kept, and a message says\n"
+        "so. Without CHECKPOINT, all checkpoints are verified.\n"
         "\n"
-        "What formats can tell of a flipped bit in their data:\n"
-        "  all of it     npz, Keras, torch's zip form and DCP, TensorFlow (both versions), zarr with\n"
-        "                crc32c, HDF5 with fletcher32\n"
-        "  compressed    zarr and OCDBT: what the codec notices (gzip, and zstd with a checksum,\n"
-        "                all; Blosc, LZ4 and plain zstd only what cannot be decoded)\n"
-        "  nothing       safetensors, npy, GGUF, ONNX, Flax, HDF5 else, torch's older forms, raw\n"
-        "                chunks: hash them once, then verify finds every bit\n"
-        "An absent chunk is no error of zarr's: verify knows which chunks there were at import.\n"
+        "Where a flipped bit in the data is found:\n"
+        "  always        npz, Keras, torch's zip form and DCP, TensorFlow (both versions), zarr\n"
+        "                with crc32c, HDF5 with fletcher32\n"
+        "  compressed    zarr and OCDBT: if the codec notices (gzip, and zstd with a checksum:\n"
+        "                always; Blosc, LZ4 and plain zstd: only if decoding fails)\n"
+        "  never         safetensors, npy, GGUF, ONNX, Flax, other HDF5, torch's older forms,\n"
+        "                raw chunks: hash them once, then verify finds every bit\n"
+        "A missing chunk is not an error in zarr; verify knows which chunks there were at\n"
+        "import.\n"
         "\n"
         "  ckptdb verify --quick\n"
         "  ckptdb verify runs/t5@1000\n"

@@ -94,10 +94,11 @@ static int timer_run(struct session *s, const struct args *args)
 const struct command command_timer = {
     .name = "timer",
     .args = "[on | off]",
-    .summary = "say after each statement how long it took",
+    .summary = "print after each statement how long it took",
     .help =
-        "And how to ask without listing all tensors of the catalog, where that is known; this\n"
-        "is also said, whether on or off, after statements that took over half a second of processor.",
+        "It also prints how to ask without listing all tensors of the catalog, where a way\n"
+        "is known. Even when off, that is printed after statements that took over half a\n"
+        "second of CPU time.",
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,
@@ -118,7 +119,7 @@ const struct command command_bail = {
     .summary = "whether a script ends at its first error",
     .help = "On at the start, unless the program was given --keep-going. A command that "
             "only\n"
-            "reports something (issues, differences) is no error.",
+            "only reports something (issues, differences) is not an error.",
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,
@@ -178,9 +179,9 @@ const struct command command_width = {
     .args = "[N...]",
     .summary = "how wide the columns of box and table are",
     .help =
-        "One number a column, of statements and commands alike; longer texts are cut. 0, and\n"
-        "columns without a number, are as wide as what is in them; .width alone is that for\n"
-        "all.\n"
+        "One number per column, for statements and commands alike; longer texts are cut. 0\n"
+        "means as wide as the contents need, and so do columns without a number. .width\n"
+        "alone resets all of them.\n"
         "\n"
         "  .width 40 0 12",
     .max_args = -1,

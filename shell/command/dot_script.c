@@ -53,7 +53,7 @@ static int quit_run(struct session *s, const struct args *args)
 const struct command command_quit = {
     .name = "quit",
     .args = "[STATUS]",
-    .summary = "leave, as Ctrl-D does",
+    .summary = "leave the shell, as Ctrl-D does",
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,

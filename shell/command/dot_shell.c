@@ -8,7 +8,7 @@
 #include "shell/command/command.h"
 
 static const struct option_spec open_options[] = {
-    {"--new", NULL, "make it, if it is not there"},
+    {"--new", NULL, "create it if it does not exist"},
     {0},
 };
 
@@ -32,7 +32,7 @@ static int open_run(struct session *s, const struct args *args)
 const struct command command_open = {
     .name = "open",
     .args = "FILE [--new]",
-    .summary = "another catalog in place of this one",
+    .summary = "open another catalog in place of this one",
     .help = "  .open others/catalog.db",
     .options = open_options,
     .min_args = 1,
@@ -61,8 +61,8 @@ static int shell_run(struct session *s, const struct args *args)
 const struct command command_shell = {
     .name = "shell",
     .args = "[COMMAND]",
-    .summary = "run a command of the system, or $SHELL",
-    .help = "The rest of the line is the command, as it stands.\n"
+    .summary = "run a system command, or $SHELL",
+    .help = "The rest of the line is the command, unchanged.\n"
             "\n"
             "  .shell ls -l runs | head",
     .max_args = 1,
