@@ -45,6 +45,16 @@ struct indexing {
     unsigned threads_each; /* of a job: few jobs may use what many would */
 };
 
+/* The files of a batch count as passed over. One that is missing does not: nobody looked at it, and
+ * that it is missing stays to be said. */
+static void remember(struct batch *b)
+{
+    b->passed = arena_array(&b->arena, b->file_count + 1, sizeof(*b->passed));
+    for (uint64_t i = 0; b->passed && i < b->file_count; i++)
+        if (b->files[i].present)
+            b->passed[b->passed_count++] = b->files[i];
+}
+
 static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
 {
     struct indexing *x = context;
@@ -64,10 +74,8 @@ static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
     /* A failed file is not opened again while it stays as it is, unless the trouble was the
      * machine's. An index is: it must go on claiming its shards. */
     if (batch && batch->failed && !status_passes(err.status) && !u->format->set &&
-        !u->known) {
-        batch->passed = batch->files;
-        batch->passed_count = batch->file_count;
-    }
+        !u->known)
+        remember(batch);
     *bytes = batch ? batch->arena.used : 0;
     return batch;
 }
@@ -242,8 +250,9 @@ static enum status write_all(struct importing *im, struct sqlite3 *db,
     struct writer *w = NULL;
     if (writer_open(db, im->looker, wait_for_turn, (void *)im->options, &w, err) != OK)
         return err->status;
-    if (write_walk(im, w, err) == OK && index_all(im, w, report, err) == OK &&
-        forget_passed(im, k, w, err) == OK && write_notes(im, w, err) == OK)
+    /* What is forgotten takes its issues with it: before there are new ones of the same paths. */
+    if (forget_passed(im, k, w, err) == OK && write_walk(im, w, err) == OK &&
+        index_all(im, w, report, err) == OK && write_notes(im, w, err) == OK)
         report_vanished(im, k, w, report, err);
     if (err->status != OK && err->status != ERR_INTERRUPTED) {
         writer_abort(w);

@@ -42,3 +42,15 @@ printf '{"metadata":{"total_size":2,"kind":"x"},"weight_map":{"a":"model-00001-o
     >case/model.safetensors.index.json
 "$CKPTDB_BIN" import case
 "$CKPTDB_BIN" --list "SELECT key, value FROM metadata"
+echo '--- a shard that is missing is missing in every import; once it is there, all is'
+rm -rf case "$CKPTDB"
+cp -r "$TESTS/fixtures/real/torch/dcp_two/data/sharded" case
+chmod -R u+w case
+mv case/__1_0.distcp away
+for import in 1 2 3; do
+    "$CKPTDB_BIN" import case
+    echo "status $?"
+done
+mv away case/__1_0.distcp
+"$CKPTDB_BIN" import case
+"$CKPTDB_BIN" "SELECT count(*) FROM issue"
