@@ -85,7 +85,7 @@ schema_sql := $(sort $(wildcard schema/*.sql)) $(sort $(wildcard schema/query/*.
               $(sort $(wildcard schema/rules/*.sql)) $G/schema/function/map_check.sql
 checks := $(sort $(wildcard schema/check/*))
 generated_c := $G/schema.c $(proto:schema/%.proto=$G/%.pb-c.c)
-generated_h := $(proto:schema/%.proto=$G/%.pb-c.h)
+generated_h := $(proto:schema/%.proto=$G/%.pb-c.h) $G/sources.h
 
 # The library, and what the program has besides.
 lib := $(patsubst %.c,$B/core/%.o,$(catalog_c) $(importer_c)) \
@@ -162,6 +162,12 @@ $G/schema.c: $(schema_sql) schema/embed.sh
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)sh schema/embed.sh $(schema_sql) >$@
+
+# Which program it is: what another one indexed is read anew by the next import.
+$G/sources.h: $(sort $(shell find catalog importer -name '*.[ch]' -o -name '*.def')) $(schema_sql)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)echo "#define CKPTDB_SOURCES \"$$(cat $^ | sha256sum | cut -c1-16)\"" >$@
 
 # --- what is missing ----------------------------------------------------------------------
 # Debian packages for building and testing; only their installation wants root or sudo.

@@ -4,15 +4,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "catalog/base/text.h"
 #include "catalog/base/threads.h"
 #include "catalog/base/version.h"
 #include "catalog/base/work.h"
 #include "catalog/db/known.h"
 #include "catalog/db/write.h"
 #include "importer/job/job_run.h"
-#include "importer/walk/unread.h"
 #include "importer/walk/walk.h"
+#include "sources.h"
 
 #define THREADS_A_CORE 4 /* headers of cold files are waited for, not computed */
 
@@ -81,12 +80,13 @@ static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
 }
 
 static void count_batch(struct import_report *r, const struct unit *u,
-                        const struct batch *b)
+                        const struct batch *b, bool kept)
 {
     r->failed += b->failed;
     r->failed_known += b->failed && u->known;
     r->added += !b->failed && !u->known;
-    r->changed += !b->failed && u->known;
+    r->changed += !b->failed && u->known && !kept;
+    r->unchanged += !b->failed && u->known && kept;
 }
 
 static enum status write_batch(void *context, uint64_t number, void *batch,
@@ -95,7 +95,7 @@ static enum status write_batch(void *context, uint64_t number, void *batch,
     struct indexing *x = context;
     const struct import_options *o = x->im->options;
     if (writer_put(x->writer, batch, err) == OK)
-        count_batch(x->report, x->im->todo[number], batch);
+        count_batch(x->report, x->im->todo[number], batch, writer_kept(x->writer));
     if (o->progress)
         o->progress(o->context, "indexing", number + 1, x->im->todo_count);
     return err->status;
@@ -332,18 +332,8 @@ static enum status import_walked(struct importing *im, struct sqlite3 *db,
 enum status import_run(struct sqlite3 *db, const struct import_options *options,
                        struct import_report *report, struct error *err)
 {
-    struct text looker = {0};
+    struct importing im = {.options = options,
+                           .looker = CKPTDB_VERSION " " CKPTDB_SOURCES};
     *report = (struct import_report){0};
-    text_adds(&looker, CKPTDB_VERSION);
-    for (size_t i = 0; formats[i]; i++)
-        text_addf(&looker, " %s", formats[i]->name);
-    for (size_t i = 0; unread_kinds[i].name; i++)
-        text_addf(&looker, " -%s", unread_kinds[i].name);
-    struct importing im = {.options = options, .looker = text_str(&looker)};
-    if (im.looker)
-        import_walked(&im, db, report, err);
-    else
-        error_memory(err);
-    text_release(&looker);
-    return err->status;
+    return import_walked(&im, db, report, err);
 }

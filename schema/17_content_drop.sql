@@ -1,6 +1,8 @@
 -- 17_content_drop.sql - a checkpoint that was indexed anew, or forgotten, has no hashes and statistics
 -- any more, and what verify found is not of it.
+-- (What another program indexed may turn out to be the same: catalog/db/write_outdated.c.)
 CREATE TRIGGER content_changed AFTER UPDATE OF imported ON checkpoints
+WHEN NOT EXISTS (SELECT 1 FROM outdated WHERE id = old.id)
 BEGIN
   DELETE FROM tensor_hashes WHERE id BETWEEN old.id << 24 AND (old.id << 24) + 16777215;
   DELETE FROM checkpoint_hashes WHERE id = old.id;
@@ -11,6 +13,7 @@ END;
 
 CREATE TRIGGER content_forgotten AFTER DELETE ON checkpoints
 BEGIN
+  DELETE FROM outdated WHERE id = old.id;
   DELETE FROM tensor_hashes WHERE id BETWEEN old.id << 24 AND (old.id << 24) + 16777215;
   DELETE FROM checkpoint_hashes WHERE id = old.id;
   DELETE FROM tensor_statistics WHERE id BETWEEN old.id << 24 AND (old.id << 24) + 16777215;

@@ -217,6 +217,19 @@ static enum status create(sqlite3 *db, bool scratch, struct error *err)
     return db_exec(db, "PRAGMA synchronous=FULL", err);
 }
 
+/* A view that was ours up to version 5. One of that name that a user made stays. */
+static enum status drop_retired(sqlite3 *db, struct error *err)
+{
+    sqlite3_int64 ours = 0;
+    if (pragma_integer(
+            db,
+            "SELECT count(*) FROM sqlite_schema WHERE name = 'copy' AND type = 'view'"
+            " AND sql LIKE '%FROM tensor_hashes GROUP BY hash HAVING%'",
+            &ours, err) != OK)
+        return err->status;
+    return ours ? db_exec(db, "DROP VIEW copy", err) : OK;
+}
+
 /* Views and triggers are code: those of an older program make way for ours. A user's own stay. */
 static enum status renew(sqlite3 *db, struct error *err)
 {
@@ -226,6 +239,8 @@ static enum status renew(sqlite3 *db, struct error *err)
         return status;
     status = pragma_integer(db, "PRAGMA user_version", &version, err);
     bool needed = status == OK && version < CATALOG_VERSION;
+    if (needed)
+        status = drop_retired(db, err);
     for (const struct schema_file *f = schema_files; needed && status == OK && f->path;
          f++)
         if (drop_old(db, f->text, "TRIGGER", err) != OK ||
@@ -352,7 +367,7 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
     if (version > CATALOG_VERSION)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                          "made by a newer ckptdb (catalog version %lld, this program "
-                         "knows %d)",
+                         "knows %d): use that program, or another catalog (-d FILE)",
                          version, CATALOG_VERSION);
     /* What else changes between versions is done here, where `version` is less. */
     if (version < CATALOG_VERSION &&

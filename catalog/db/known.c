@@ -28,7 +28,7 @@ static bool add_checkpoint(struct known *k, sqlite3_stmt *s)
     struct known_checkpoint c = {.id = sqlite3_column_int64(s, 0),
                                  .path = known_keep(k, s, 1),
                                  .format = known_keep(k, s, 2),
-                                 .stale = sqlite3_column_type(s, 3) == SQLITE_NULL};
+                                 .stale = sqlite3_column_int(s, 3) != 0};
     if (!c.path || !c.format)
         return false;
     uint64_t *at = strmap_add(&k->by_checkpoint, c.path, strlen(c.path), &added);
@@ -131,16 +131,6 @@ static bool looked_before(sqlite3 *db, const char *looker)
     return same;
 }
 
-static bool load_troubled(struct known *k, sqlite3 *db, bool same)
-{
-    return each_row(k, db,
-                    same ? "SELECT DISTINCT checkpoint FROM issues WHERE checkpoint > 0"
-                           "  AND code IN ('io', 'memory') ORDER BY checkpoint"
-                         : "SELECT DISTINCT checkpoint FROM issues WHERE checkpoint > 0"
-                           "  AND severity = 'error' ORDER BY checkpoint",
-                    mark_again);
-}
-
 static bool load_all(struct known *k, sqlite3 *db, const char *looker)
 {
     bool same = looked_before(db, looker);
@@ -154,15 +144,22 @@ static bool load_all(struct known *k, sqlite3 *db, const char *looker)
         arena_array(&k->arena, (size_t)checkpoints + 1, sizeof(*k->checkpoints));
     k->files = arena_array(&k->arena, (size_t)files + 1, sizeof(*k->files));
     return k->checkpoints && k->files &&
-           each_row(k, db,
-                    "SELECT c.id, c.path, c.format, n.state FROM checkpoints c"
-                    " LEFT JOIN labels n ON n.id = c.id ORDER BY c.id",
-                    add_one_checkpoint) &&
+           each_row(
+               k, db,
+               same
+                   ? "SELECT c.id, c.path, c.format, n.state IS NULL OR"
+                     "  c.id IN (SELECT id FROM outdated)"
+                     " FROM checkpoints c LEFT JOIN labels n ON n.id = c.id ORDER BY c.id"
+                   : "SELECT id, path, format, 1 FROM checkpoints ORDER BY id",
+               add_one_checkpoint) &&
            each_row(
                k, db,
                "SELECT id, path, size, mtime_ns, inode, device FROM files ORDER BY id",
                add_checkpoint_file) &&
-           load_troubled(k, db, same) &&
+           each_row(k, db,
+                    "SELECT DISTINCT checkpoint FROM issues WHERE checkpoint > 0"
+                    "  AND code IN ('io', 'memory') ORDER BY checkpoint",
+                    mark_again) &&
            (!same || each_row(k, db,
                               "SELECT p.path, size, mtime_ns, inode, device, kind"
                               " FROM passed p LEFT JOIN unread u ON u.path = p.path",

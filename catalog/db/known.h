@@ -32,7 +32,7 @@ struct known_checkpoint {
     const char *path, *format;
     bool again; /* something of it could not be read for a passing reason: look anew */
     uint32_t first_file, file_count; /* consecutive in files */
-    bool stale; /* an older program indexed it: it is to be indexed again */
+    bool stale; /* another program indexed it: it is to be indexed again */
 };
 
 struct known {
@@ -46,7 +46,7 @@ struct known {
 };
 
 /* `db` NULL: an empty one. `looker` is who asks (writer_open()): of what another one passed
- * over nothing is known, and what another one had trouble with is looked at anew. */
+ * over nothing is known, and what another one indexed is stale. */
 enum status known_load(struct sqlite3 *db, const char *looker, struct known **out,
                        struct error *err);
 void known_free(struct known *);

@@ -22,6 +22,7 @@ static const char *const state_names[] = {
 
 static const char *const statement_sql[STATEMENTS] = {
     [FIND_CHECKPOINT] = "SELECT id FROM checkpoints WHERE path = ?1",
+    [FIND_OUTDATED] = "SELECT 1 FROM outdated WHERE id = ?1",
     [PUT_CHECKPOINT] =
         "INSERT INTO checkpoints(id, path, format, run, step, item, layout, meta, placed,"
         " stored, files, mtime_ns, imported)"
@@ -299,7 +300,10 @@ static enum status take_over(struct writer *w, const char *looker, struct error 
     int64_t same = writer_find(w, s, err);
     if (err->status != OK || same > 0)
         return err->status;
-    if (db_exec(w->db, "DELETE FROM passed; DELETE FROM looked", err) != OK)
+    if (db_exec(w->db,
+                "DELETE FROM passed; DELETE FROM looked;"
+                "INSERT OR IGNORE INTO outdated SELECT id FROM checkpoints",
+                err) != OK)
         return err->status;
     s = writer_statement(w, PUT_LOOKER);
     writer_bind_text(s, 1, looker);
@@ -522,9 +526,41 @@ static enum status commit_if_due(struct writer *w, struct error *err)
     return OK;
 }
 
+static enum status put_found(struct writer *w, const struct batch *b, int64_t *id,
+                             struct error *err)
+{
+    bool outdated = false;
+    if (*id < 0)
+        *id = w->next_checkpoint++;
+    else if (write_outdated(w, *id, &outdated, err) != OK || clear_own(w, *id, err) != OK)
+        return err->status;
+    if (put_checkpoint(w, b, *id, err) == OK && put_files(w, b, *id, err) == OK &&
+        put_sums(w, b, *id, err) == OK && outdated)
+        write_renewed(w, *id, err);
+    return err->status;
+}
+
+/* What was catalogued stays, with the news of what became of it; but what is known of the contents
+ * (17_content_drop.sql) is of what it was. */
+static enum status put_failed(struct writer *w, const struct batch *b, int64_t id,
+                              struct error *err)
+{
+    char sql[80];
+    snprintf(sql, sizeof(sql), "DELETE FROM issues WHERE checkpoint = %lld",
+             (long long)id);
+    sqlite3_stmt *s = writer_statement(w, PUT_STATE);
+    sqlite3_bind_int64(s, 1, id);
+    writer_bind_text(s, 2, state_names[b->state]);
+    if (db_exec(w->db, sql, err) == OK && writer_finish(w, s, err) == OK &&
+        b->state != STATE_COMPLETE)
+        write_forget_content(w, id, err);
+    return err->status;
+}
+
 enum status writer_put(struct writer *w, const struct batch *b, struct error *err)
 {
     int64_t id = -1;
+    w->kept = false;
     if (write_begin(w, err) != OK || (!w->blank && clear_paths(w, b, err) != OK))
         return err->status;
     if (b->path) {
@@ -534,29 +570,11 @@ enum status writer_put(struct writer *w, const struct batch *b, struct error *er
         if (err->status != OK)
             return err->status;
     }
-    if (b->path && !b->failed) {
-        if (id < 0)
-            id = w->next_checkpoint++;
-        else if (clear_own(w, id, err) != OK)
-            return err->status;
-        if (put_checkpoint(w, b, id, err) != OK || put_files(w, b, id, err) != OK ||
-            put_sums(w, b, id, err) != OK)
-            return err->status;
-    } else if (id > 0) {
-        /* What was catalogued stays, with the news of what became of it; but what is known of the
-         * contents (17_content_drop.sql) is of what it was. */
-        char sql[160];
-        snprintf(sql, sizeof(sql),
-                 "DELETE FROM issues WHERE checkpoint = %lld;"
-                 "UPDATE checkpoints SET imported = imported WHERE id = %lld AND %d",
-                 (long long)id, (long long)id, b->state != STATE_COMPLETE);
-        sqlite3_stmt *s = writer_statement(w, PUT_STATE);
-        sqlite3_bind_int64(s, 1, id);
-        writer_bind_text(s, 2, state_names[b->state]);
-        if (db_exec(w->db, sql, err) != OK || writer_finish(w, s, err) != OK)
-            return err->status;
-    }
-    if (put_issues(w, b, id, err) != OK ||
+    if (b->path && !b->failed)
+        put_found(w, b, &id, err);
+    else if (id > 0)
+        put_failed(w, b, id, err);
+    if (err->status != OK || put_issues(w, b, id, err) != OK ||
         put_passed(w, b->passed, b->passed_count, err) != OK)
         return err->status;
     return commit_if_due(w, err);

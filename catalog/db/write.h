@@ -15,14 +15,17 @@ struct sqlite3;
 
 struct writer;
 
-/* `looker` names the program and the formats that it reads: files that another one looked at
- * and passed over may be checkpoints for this one, and are forgotten. `wait` is asked, with `context`, while another program is writing: true goes on waiting,
+/* `looker` is the program: files that another one passed over may be checkpoints for this one, and are
+ * forgotten; checkpoints that another one indexed are outdated until they are put. `wait` is asked, with `context`, while another program is writing: true goes on waiting,
  * false is ERR_BUSY. NULL: ten seconds. Several writers take turns between commits. */
 enum status writer_open(struct sqlite3 *, const char *looker,
                         int (*wait)(void *context, int times), void *context,
                         struct writer **out, struct error *err);
 /* Does not take the batch over. */
 enum status writer_put(struct writer *, const struct batch *, struct error *err);
+/* Whether the checkpoint that was last put had been indexed by another program, which found the same
+ * tensors in the same files: what is known of its contents is still known. */
+bool writer_kept(const struct writer *);
 /* Drop a checkpoint and what only it used. */
 enum status writer_drop(struct writer *, int64_t checkpoint, struct error *err);
 /* Checkpoints below `root` that were reported gone count as there again, until they are

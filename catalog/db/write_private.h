@@ -19,6 +19,7 @@
 /* Positions in the table of statements (write.c). */
 enum writer_statement_id {
     FIND_CHECKPOINT,
+    FIND_OUTDATED,
     PUT_CHECKPOINT,
     PUT_LABEL,
     PUT_STATE,
@@ -73,6 +74,7 @@ struct writer {
     size_t name_space;
     bool unnamed; /* what is catalogued has changed, and with it the names */
     bool indexes_wait, in_transaction, orphans;
+    bool kept;  /* the last one that was put: writer_kept() */
     bool blank; /* nothing that batches would clear away */
     bool wal;   /* tried, at least */
     struct timespec committed;
@@ -102,6 +104,13 @@ enum status writer_find_layout(struct writer *, const struct batch_layout *, int
                                bool *placed, struct error *err);
 enum status writer_put_placements(struct writer *, const struct batch_layout *,
                                   int64_t checkpoint, struct error *err);
+/* Before a checkpoint is written anew: whether another program indexed it. What that found is noted
+ * then, and compared by write_renewed(), after it. (write_outdated.c) */
+enum status write_outdated(struct writer *, int64_t checkpoint, bool *outdated,
+                           struct error *err);
+enum status write_renewed(struct writer *, int64_t checkpoint, struct error *err);
+/* Nothing is known any more of what its tensors hold. */
+enum status write_forget_content(struct writer *, int64_t checkpoint, struct error *err);
 /* The row of a batch's facts, made if it is new; -1 on failure. */
 int64_t writer_find_meta(struct writer *, const struct batch *, struct error *err);
 

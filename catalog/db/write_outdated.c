@@ -1,0 +1,85 @@
+/*
+ * write_outdated.c - checkpoints that another program indexed. It may have read them otherwise, so the
+ * next import reads them anew; where the same tensors are found in the same files, what is known of
+ * their contents (hashes, statistics) stays.
+ */
+#include <stdio.h>
+
+#include "catalog/db/write_private.h"
+
+static const char note[] =
+    "CREATE TEMP TABLE IF NOT EXISTS was_checkpoint AS SELECT * FROM checkpoints WHERE 0;"
+    "CREATE TEMP TABLE IF NOT EXISTS was_file AS SELECT * FROM files WHERE 0;"
+    "CREATE TEMP TABLE IF NOT EXISTS was_placement AS SELECT * FROM placements WHERE 0;"
+    "INSERT INTO was_checkpoint SELECT * FROM checkpoints WHERE id = %lld;"
+    "INSERT INTO was_file SELECT f.* FROM was_checkpoint w"
+    "  JOIN files f ON f.id BETWEEN w.id << 24 AND (w.id << 24) + 16777215;"
+    "INSERT INTO was_placement SELECT p.* FROM was_checkpoint w"
+    "  JOIN placements p ON p.id BETWEEN w.id << 24 AND (w.id << 24) + 16777215";
+
+/* Files that were not told of before, and what each is, make no difference. */
+static const char same[] =
+    "SELECT NOT EXISTS (SELECT id, layout, placed FROM was_checkpoint"
+    "    EXCEPT SELECT id, layout, placed FROM checkpoints WHERE id IN (SELECT id FROM was_checkpoint))"
+    "  AND NOT EXISTS (SELECT id, path, size, mtime_ns, inode, device, base FROM was_file"
+    "    EXCEPT SELECT id, path, size, mtime_ns, inode, device, base FROM files"
+    "    WHERE id IN (SELECT id FROM was_file))"
+    "  AND NOT EXISTS (SELECT * FROM was_placement"
+    "    EXCEPT SELECT * FROM placements WHERE id IN (SELECT id FROM was_placement))";
+
+static const char forget[] =
+    "DELETE FROM outdated WHERE id IN (SELECT id FROM was_checkpoint);"
+    "DELETE FROM was_checkpoint; DELETE FROM was_file; DELETE FROM was_placement";
+
+#define SQL_BYTES 1024
+
+bool writer_kept(const struct writer *w)
+{
+    return w->kept;
+}
+
+static bool is_outdated(struct writer *w, int64_t checkpoint, struct error *err)
+{
+    sqlite3_stmt *s = writer_statement(w, FIND_OUTDATED);
+    sqlite3_bind_int64(s, 1, checkpoint);
+    return writer_find(w, s, err) > 0;
+}
+
+/* The trigger content_changed does it, but of those that are outdated. */
+enum status write_forget_content(struct writer *w, int64_t checkpoint, struct error *err)
+{
+    char sql[SQL_BYTES];
+    bool outdated = is_outdated(w, checkpoint, err);
+    snprintf(sql, sizeof(sql),
+             "DELETE FROM outdated WHERE id = %lld;"
+             "UPDATE checkpoints SET imported = imported WHERE id = %lld;"
+             "INSERT INTO outdated SELECT %lld WHERE %d",
+             (long long)checkpoint, (long long)checkpoint, (long long)checkpoint,
+             outdated);
+    return err->status == OK ? db_exec(w->db, sql, err) : err->status;
+}
+
+enum status write_outdated(struct writer *w, int64_t checkpoint, bool *outdated,
+                           struct error *err)
+{
+    char sql[SQL_BYTES];
+    *outdated = is_outdated(w, checkpoint, err);
+    if (err->status != OK || !*outdated)
+        return err->status;
+    snprintf(sql, sizeof(sql), note, (long long)checkpoint);
+    return db_exec(w->db, sql, err);
+}
+
+enum status write_renewed(struct writer *w, int64_t checkpoint, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(w->db, same, -1, &s, NULL) != SQLITE_OK ||
+        sqlite3_step(s) != SQLITE_ROW)
+        db_error(w->db, "cannot compare with what was catalogued", err);
+    else
+        w->kept = sqlite3_column_int(s, 0) != 0;
+    sqlite3_finalize(s);
+    if (err->status == OK && db_exec(w->db, forget, err) == OK && !w->kept)
+        write_forget_content(w, checkpoint, err);
+    return err->status;
+}
