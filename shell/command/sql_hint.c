@@ -83,6 +83,15 @@ static bool explain(struct session *s, const char *statement, struct text *plan)
     return rc == SQLITE_DONE && text_str(plan);
 }
 
+void sql_not_known(struct session *s, const char *statement)
+{
+    sqlite3_stmt *stmt =
+        session_prepare(s, "SELECT said FROM not_known(?1)", "s", statement);
+    while (stmt && sqlite3_step(stmt) == SQLITE_ROW)
+        complain("%s", (const char *)sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+}
+
 void sql_quicker(struct session *s, const char *statement)
 {
     struct text plan = {0};

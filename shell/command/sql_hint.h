@@ -1,6 +1,6 @@
 /*
- * sql_hint.h - what may have been meant by a statement that SQLite refused, and how one that took
- * long is asked quicker.
+ * sql_hint.h - what may have been meant by a statement that SQLite refused, how one that took long is
+ * asked quicker, and what one asks for that was not worked out yet.
  */
 #ifndef CKPTDB_SHELL_SQL_HINT_H
 #define CKPTDB_SHELL_SQL_HINT_H
@@ -14,5 +14,9 @@ void sql_hint(struct session *, const char *message);
 /* How to ask what a statement asks without listing all tensors of the catalog, as far as
  * schema/function/quicker.sql knows; else nothing. */
 void sql_quicker(struct session *, const char *statement);
+
+/* That statistics, hashes or damage that a statement asks for are not known of all checkpoints
+ * (schema/function/not_known.sql): no rows would be taken for none. */
+void sql_not_known(struct session *, const char *statement);
 
 #endif

@@ -588,6 +588,24 @@ def case_listings_fit_the_screen(t):
     s.expect(r'"nbytes":4000000')
 
 
+def case_what_is_not_known_is_no_absence(t):
+    with open(t.path("m.safetensors"), "wb") as out:
+        header = b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+        out.write(struct.pack("<Q", len(header)) + header + struct.pack("<f", float("nan")))
+    s = t.ready()
+    s.line(".import .")
+    s.expect("1 new")
+    s.line("SELECT name FROM stats WHERE nans;")
+    s.expect("statistics are known of 0 of 1 checkpoints: ckptdb stats works out the rest")
+    s.line("stats m.safetensors")
+    s.expect(PROMPT)
+    s.line("SELECT name, 1 + 1 FROM stats WHERE nans;")
+    s.expect(r"│ w +│ +2 │")
+    s.line("SELECT 'the end';")
+    s.expect("the end")
+    equal("are known of" in s.output[s.output.index("1 + 1 FROM"):], False)
+
+
 def case_an_odd_name_takes_no_columns(t):
     for i in range(20):
         t.names(f"m{i}.json", {"w": [1]})

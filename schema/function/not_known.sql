@@ -1,0 +1,30 @@
+-- not_known.sql - not_known(statement): what a statement asks of statistics, hashes or damage that nobody has
+-- worked out yet: no rows of a checkpoint mean nothing then. The shell says so on a terminal. Of copies
+-- it is said where no hash is known at all: dedup hashes only what could be equal.
+WITH
+  given(statement) AS MATERIALIZED (SELECT :statement),
+  range(first, last) AS MATERIALIZED ( -- of checkpoints that have numbers
+    SELECT c.id << 24, (c.id << 24) + 16777215
+    FROM checkpoints c
+    WHERE c.format <> 'names'
+      AND EXISTS (SELECT 1 FROM layout_dtypes d WHERE d.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
+                  AND d.nbytes > 0 AND d.dtype NOT IN ('string', 'variant', 'resource'))
+  ),
+  asked(what, command, known, enough) AS (
+    SELECT 'statistics are', 'stats',
+           (SELECT count(*) FROM range
+            WHERE EXISTS (SELECT 1 FROM tensor_statistics WHERE id BETWEEN first AND last)), NULL
+    FROM given WHERE regexp('(?i)\b(from|join)\s+stats\b', statement)
+    UNION ALL
+    SELECT 'content hashes are', iif(copies, 'dedup', 'hash'),
+           (SELECT count(*) FROM range
+            WHERE EXISTS (SELECT 1 FROM tensor_hashes WHERE id BETWEEN first AND last)), iif(copies, 1, NULL)
+    FROM (SELECT statement, regexp('(?i)\b(from|join)\s+(duplicate|waste|shared)\b', statement) AS copies FROM given)
+    WHERE copies OR regexp('(?i)\bhash\b', statement)
+    UNION ALL
+    SELECT 'what verify found is', 'verify', (SELECT count(*) FROM range JOIN verifications v ON v.id = first >> 24), NULL
+    FROM given WHERE regexp('(?i)\b(from|join)\s+(damage|verification)\b', statement)
+  )
+SELECT what || ' known of ' || known || ' of ' || (SELECT count(*) FROM range) || ' checkpoints: '
+       || 'ckptdb ' || command || ' works out the rest' AS said
+FROM asked WHERE known < ifnull(enough, (SELECT count(*) FROM range))

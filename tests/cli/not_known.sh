@@ -1,0 +1,22 @@
+# What was not worked out yet is no absence: not_known() says of which checkpoints statistics, hashes and damage
+# are known; the shell says it on a terminal (tests/pty).
+"$CKPTDB_BIN" import "$TESTS/fixtures/real/safetensors/llama_tiny" "$TESTS/fixtures/real/tf/t5_mesh" 2>/dev/null
+# Neither of these has numbers to know something of.
+echo '{"ckptdb": "names", "tensors": {"w": {"dtype": "float32", "shape": [2]}}}' >model.json
+"$CKPTDB_BIN" import model.json "$TESTS/fixtures/real/onnx/strings" 2>/dev/null
+ask() {
+    for each in 'SELECT name FROM stats WHERE nans' 'select * from checkpoint c Join Stats s on s.checkpoint_id = c.id' \
+        "SELECT name FROM tensor WHERE hash = 'x'" 'SELECT * FROM duplicate' 'SELECT sum(nbytes) FROM waste' \
+        'SELECT * FROM damage' 'SELECT * FROM checkpoint' 'SELECT stats FROM t'; do
+        "$CKPTDB_BIN" --list "SELECT said FROM not_known('${each//\'/\'\'}')"
+    done
+}
+echo '-- nothing is known'
+ask
+echo '-- of one'
+"$CKPTDB_BIN" stats model.safetensors.index.json >/dev/null
+"$CKPTDB_BIN" verify model.safetensors.index.json
+ask
+echo '-- of all'
+for each in stats hash verify; do "$CKPTDB_BIN" $each >/dev/null; done
+ask
