@@ -117,8 +117,7 @@ const struct command command_bail = {
     .name = "bail",
     .args = "[on | off]",
     .summary = "whether a script ends at its first error",
-    .help = "On at the start, unless the program was given --keep-going. A command that "
-            "only\n"
+    .help = "On at the start, unless the program was started with --keep-going. A command that\n"
             "only reports something (issues, differences) is not an error.",
     .max_args = 1,
     .shell_only = true,
