@@ -141,7 +141,7 @@ int64_t *session_checkpoints(struct session *, const char *const *words, int cou
 /* For the help of commands. */
 #define CHECKPOINT_HELP                                                                  \
     "CHECKPOINT is a name or an id as `ls` shows it, a path or its last components, a\n" \
-    "folder that holds just one, RUN@STEP or RUN@latest (RUN@STEP:ITEM).\n"
+    "folder that holds exactly one, RUN@STEP or RUN@latest (RUN@STEP:ITEM).\n"
 
 /* The id of a tensor of a checkpoint; -1 after saying why not, with the nearest names. Without a
  * name (NULL) the only one is meant. */
