@@ -219,10 +219,11 @@ check-answers: all
 # --- fuzzing ------------------------------------------------------------------------------
 # One program a target, and one a format from the same fuzz_format.c. replay-NAME runs the kept
 # corpus without a fuzzer; fuzz-NAME runs libFuzzer on it.
-# Formats of folders are fuzzed with archives of files, mounted in memory, by fuzz_folder.c.
+# Formats of folders, and ONNX, whose data may lie beside it, are fuzzed with archives of files, mounted in
+# memory, by fuzz_folder.c.
 format_names := $(shell sed -n 's/^FORMAT(\(.*\))$$/importer\/format\/\1.c/p' importer/formats.def | \
                         xargs grep -l '\.probe = ' | sed 's/.*\/\(.*\)\.c/\1/')
-folder_names := $(shell sed -n 's/^FORMAT(\(.*\))$$/importer\/format\/\1.c/p' importer/formats.def | \
+folder_names := onnx $(shell sed -n 's/^FORMAT(\(.*\))$$/importer\/format\/\1.c/p' importer/formats.def | \
                         xargs grep -l '\.probe_dir = ' | sed 's/.*\/\(.*\)\.c/\1/')
 fuzz_names := $(filter-out format folder,$(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 replays := $(fuzz_names:%=$B/tests/fuzz/replay_%) $(format_names:%=$B/tests/fuzz/replay_format_%) \
