@@ -82,7 +82,8 @@ shell_c := $(sort $(shell find shell -name '*.c'))
 proto := $(sort $(wildcard schema/*.proto))
 schema_sql := $(sort $(wildcard schema/*.sql)) $(sort $(wildcard schema/query/*.sql)) \
               $(sort $(wildcard schema/function/*.sql)) $(sort $(wildcard schema/verify/*.sql)) \
-              $(sort $(wildcard schema/rules/*.sql)) $G/schema/function/map_check.sql
+              $(sort $(wildcard schema/rules/*.sql)) $(sort $(wildcard schema/upgrade/*.sql)) \
+              $G/schema/function/map_check.sql
 checks := $(sort $(wildcard schema/check/*))
 generated_c := $G/schema.c $(proto:schema/%.proto=$G/%.pb-c.c)
 generated_h := $(proto:schema/%.proto=$G/%.pb-c.h) $G/sources.h

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/db/overlay.h"
 #include "importer/verify_private.h"
 
 enum status verify_attach(struct verifier *v, struct error *err)
@@ -19,6 +20,9 @@ enum status verify_attach(struct verifier *v, struct error *err)
     }
     sqlite3_finalize(s);
     free(uri);
+    const bool apart = err->status == OK && overlay_names_apart(v->catalog, err);
+    if (err->status == OK)
+        db_exec(v->fresh, verify_sql(apart ? "known_apart.sql" : "known.sql"), err);
     return err->status == OK ? db_exec(v->fresh, verify_sql("views.sql"), err)
                              : err->status;
 }

@@ -4,12 +4,6 @@
 --
 -- Indexes are in 01_indexes.sql: a new catalog gets them after its first import.
 
--- Every tensor name, once.
-CREATE TABLE names (
-  id    INTEGER PRIMARY KEY,
-  name  TEXT NOT NULL
-) STRICT;
-
 -- What checkpoints share: names, dtypes, shapes, and how the bytes lie in their files.
 -- `logical` is a digest of names, dtypes, shapes and nodes; `placement` of the rest.
 CREATE TABLE layouts (
@@ -22,45 +16,7 @@ CREATE TABLE layouts (
   stored      INTEGER           -- NULL: not known without a look at every chunk
 ) STRICT;
 
--- The tensors of a layout. id = layout << 24 | position in the file's own order.
-CREATE TABLE layout_tensors (
-  id        INTEGER PRIMARY KEY,
-  name      INTEGER NOT NULL,   -- names.id
-  dtype     TEXT,               -- NULL: not known (names-only checkpoints)
-  shape     TEXT,               -- JSON; NULL: not known
-  elements  INTEGER,
-  nbytes    INTEGER,            -- logical bytes; NULL: the dtype has no size
-  module    INTEGER,            -- so many characters of the name are a module of it alone
-  storage   INTEGER NOT NULL,   -- 0 none, 1 range, 2 pieces, 3 chunks, 4 inline
-  file      INTEGER,            -- position in the checkpoint's files
-  start     INTEGER,            -- of a range, relative to the file's base
-  stored    INTEGER,
-  codec     TEXT,               -- steps from stored bytes to elements (codec.h)
-  strides   TEXT,               -- JSON, in elements; NULL: C order
-  extents   BLOB                -- packed list (tensor.h); NULL for a range
-) STRICT;
-
--- The empty leaves of trees. id as in layout_tensors; `before` tensors are before it.
-CREATE TABLE layout_nodes (
-  id      INTEGER PRIMARY KEY,
-  name    INTEGER NOT NULL,     -- names.id
-  kind    TEXT NOT NULL,        -- 'null', 'dict', 'list'
-  before  INTEGER NOT NULL
-) STRICT;
-
--- Sums kept at import. id = layout << 24 | k. A module is the first `length` characters of a
--- name below it. Most modules hold one tensor: of each tensor the longest such is no row
--- here, but layout_tensors.module.
-CREATE TABLE layout_modules (
-  id          INTEGER PRIMARY KEY,
-  name        INTEGER NOT NULL,   -- names.id
-  length      INTEGER NOT NULL,
-  depth       INTEGER NOT NULL,
-  tensors     INTEGER NOT NULL,
-  parameters  INTEGER NOT NULL,
-  nbytes      INTEGER NOT NULL
-) STRICT;
-
+-- Their tensors, nodes and modules: 02_layouts.sql. id = layout << 24 | k.
 CREATE TABLE layout_dtypes (
   id          INTEGER PRIMARY KEY,
   dtype       TEXT,

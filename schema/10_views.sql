@@ -18,13 +18,12 @@ JOIN labels n ON n.id = c.id;
 -- of a checkpoint, the shift the checkpoints of a tensor that was found by its name.
 CREATE VIEW checkpoint_tensors AS
 SELECT c.id AS checkpoint_id, c.path, c.placed, c.id << 24 AS first_id,
-       (c.id << 24) + (t.id & 16777215) AS tensor_id, t.id & 16777215 AS ord, n.name,
+       (c.id << 24) + (t.id & 16777215) AS tensor_id, t.id & 16777215 AS ord, t.name,
        t.dtype, t.shape, t.elements, t.nbytes, t.module, t.storage, t.file, t.start, t.stored
 FROM checkpoints c
 JOIN layout_tensors t
   ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
- AND c.layout = t.id >> 24
-JOIN names n ON n.id = t.name;
+ AND c.layout = t.id >> 24;
 
 -- What only some questions ask for (where the bytes lie) comes from scalar subqueries, not from
 -- outer joins: an aggregate over the view then never looks it up.
@@ -71,12 +70,11 @@ JOIN meta_facts m ON m.id BETWEEN c.meta << 24 AND (c.meta << 24) + 16777215
 LEFT JOIN labels l ON l.id = c.id;
 
 CREATE VIEW node AS
-SELECT c.id AS checkpoint_id, n.name, x.kind
+SELECT c.id AS checkpoint_id, x.name, x.kind
 FROM checkpoints c
 JOIN layout_nodes x
   ON x.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
- AND c.layout = x.id >> 24
-JOIN names n ON n.id = x.name;
+ AND c.layout = x.id >> 24;
 
 CREATE VIEW issue AS
 SELECT i.id, i.checkpoint AS checkpoint_id, l.name AS checkpoint, i.path, i.offset,
@@ -102,7 +100,7 @@ FROM checkpoints c
 JOIN layout_modules m
   ON m.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
  AND c.layout = m.id >> 24
-JOIN names n ON n.id = m.name
+JOIN layout_tensors n ON n.id = (c.layout << 24) + m.tensor
 LEFT JOIN labels l ON l.id = c.id
 UNION ALL
 SELECT t.checkpoint_id,
@@ -121,11 +119,10 @@ WHERE t.module;
 -- Each distinct tensor of the catalog, and how many checkpoints have it: a question about all
 -- tensors reads each layout once, as in sum(nbytes * checkpoints).
 CREATE VIEW by_name AS
-SELECT n.name, t.dtype, t.shape, t.elements, t.nbytes, l.checkpoints
+SELECT t.name, t.dtype, t.shape, t.elements, t.nbytes, l.checkpoints
 FROM (SELECT layout, count(*) AS checkpoints FROM checkpoints GROUP BY layout) l
 JOIN layout_tensors t
-  ON t.id BETWEEN l.layout << 24 AND (l.layout << 24) + 16777215
-JOIN names n ON n.id = t.name;
+  ON t.id BETWEEN l.layout << 24 AND (l.layout << 24) + 16777215;
 
 -- The order is that of an index, so that LIMIT stops early.
 CREATE VIEW largest AS

@@ -1,6 +1,6 @@
 -- 14_stats.sql - statistics, as a view. (Both conditions on ids: 10_views.sql says why.)
 CREATE VIEW stats AS
-SELECT c.id AS checkpoint_id, l.name AS checkpoint, x.id AS tensor_id, n.name, t.dtype, t.shape,
+SELECT c.id AS checkpoint_id, l.name AS checkpoint, x.id AS tensor_id, t.name, t.dtype, t.shape,
        s.elements, s.min, s.max, s.mean, s.std, s.l2, s.zeros, s.nans, s.infs, s.subnormals,
        s.histogram
 FROM checkpoints c
@@ -9,5 +9,4 @@ JOIN tensor_statistics x
  AND c.id = x.id >> 24
 JOIN statistics s ON s.id = x.statistics
 JOIN layout_tensors t ON t.id = (c.layout << 24) + (x.id & 16777215)
-JOIN names n ON n.id = t.name
 LEFT JOIN labels l ON l.id = c.id;

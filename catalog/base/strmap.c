@@ -41,13 +41,6 @@ uint64_t hash_bytes(const void *bytes, size_t len, uint64_t seed)
     return XXH3_64bits_withSeed(bytes, len, seed);
 }
 
-struct hash_key hash_key(const void *bytes, size_t len)
-{
-    XXH128_hash_t hash = XXH3_128bits_withSeed(bytes, len, hash_seed());
-    return (struct hash_key){
-        {(uint32_t)hash.low64, (uint32_t)(hash.low64 >> 32), (uint32_t)hash.high64}};
-}
-
 static struct strmap_entry *strmap_find(const struct strmap *m, const char *key,
                                         size_t len, uint64_t hash)
 {

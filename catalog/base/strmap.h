@@ -36,11 +36,4 @@ void strmap_release(struct strmap *);
 uint64_t hash_bytes(const void *bytes, size_t len, uint64_t seed); /* XXH3 */
 uint64_t hash_seed(void); /* chosen at random once a process, never 0 */
 
-/* 96 bits of XXH3 with the secret seed, which stand for the bytes: two of ten million strings
- * fall together once in 10^15 processes, and no file can arrange it. */
-struct hash_key {
-    uint32_t word[3];
-};
-struct hash_key hash_key(const void *bytes, size_t len);
-
 #endif

@@ -139,6 +139,14 @@ static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
     return OK;
 }
 
+const char *schema_text(const char *path)
+{
+    const struct schema_file *f = schema_files;
+    while (f->path && strcmp(f->path, path) != 0)
+        f++;
+    return f->text;
+}
+
 bool schema_is_from(const struct schema_file *f, const char *first)
 {
     const char *number = f->path + strlen("schema/");
@@ -230,31 +238,6 @@ static enum status drop_retired(sqlite3 *db, struct error *err)
     return ours ? db_exec(db, "DROP VIEW copy", err) : OK;
 }
 
-/* Views and triggers are code: those of an older program make way for ours. A user's own stay. */
-static enum status renew(sqlite3 *db, struct error *err)
-{
-    sqlite3_int64 version = 0;
-    enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
-    if (status != OK)
-        return status;
-    status = pragma_integer(db, "PRAGMA user_version", &version, err);
-    bool needed = status == OK && version < CATALOG_VERSION;
-    if (needed)
-        status = drop_retired(db, err);
-    for (const struct schema_file *f = schema_files; needed && status == OK && f->path;
-         f++)
-        if (drop_old(db, f->text, "TRIGGER", err) != OK ||
-            drop_old(db, f->text, "VIEW", err) != OK)
-            status = err->status;
-    if (needed && status == OK)
-        status = db_fill(db, SCHEMA_LATER, false, err);
-    if (needed && status == OK)
-        status = labels_renew(db, err);
-    if (needed && status == OK)
-        status = folds_renew(db, err);
-    return end(db, status, err);
-}
-
 /* SQLite sorts what fills its cache, and merges that: where it fits into the processor's cache, in half
  * the time. */
 #define SORT_KIB 4096
@@ -276,6 +259,43 @@ static enum status create_indexes(sqlite3 *db, struct error *err)
         if (strstr(f->path, "/01_"))
             db_exec(db, f->text, err);
     return err->status == OK ? size_cache(db, size, err) : err->status;
+}
+
+/* All that is of this version, and names where they are now (upgrade/names_begin.sql). */
+static enum status upgrade_names(sqlite3 *db, struct error *err)
+{
+    const bool apart = overlay_names_apart(db, err);
+    if (err->status == OK && apart)
+        db_exec(db, schema_text("schema/upgrade/names_begin.sql"), err);
+    if (err->status == OK && db_fill(db, SCHEMA_LATER, false, err) == OK && apart &&
+        db_exec(db, schema_text("schema/upgrade/names_end.sql"), err) == OK)
+        create_indexes(db, err);
+    return err->status;
+}
+
+/* Views and triggers are code: those of an older program make way for ours. A user's own stay. */
+static enum status renew(sqlite3 *db, struct error *err)
+{
+    sqlite3_int64 version = 0;
+    enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
+    if (status != OK)
+        return status;
+    status = pragma_integer(db, "PRAGMA user_version", &version, err);
+    bool needed = status == OK && version < CATALOG_VERSION;
+    if (needed)
+        status = drop_retired(db, err);
+    for (const struct schema_file *f = schema_files; needed && status == OK && f->path;
+         f++)
+        if (drop_old(db, f->text, "TRIGGER", err) != OK ||
+            drop_old(db, f->text, "VIEW", err) != OK)
+            status = err->status;
+    if (needed && status == OK)
+        status = upgrade_names(db, err);
+    if (needed && status == OK)
+        status = labels_renew(db, err);
+    if (needed && status == OK)
+        status = folds_renew(db, err);
+    return end(db, status, err);
 }
 
 enum status db_build_indexes(sqlite3 *db, struct error *err)

@@ -17,7 +17,6 @@ struct feed {
     void (*column)(const struct feed *, uint64_t row, int column, sqlite3_context *);
     const void *rows;
     int64_t base; /* for the column function: first id */
-    const void *extra;
     uint64_t from;
 };
 

@@ -12,11 +12,11 @@
 #include "catalog/db/db.h"
 
 static const char find_tensor[] =
-    "SELECT c.path, c.placed, n.name, t.dtype, t.shape, t.elements, t.nbytes,"
+    "SELECT c.path, c.placed, t.name, t.dtype, t.shape, t.elements, t.nbytes,"
     " t.storage, t.file, t.start, t.stored, t.codec, t.strides, t.extents"
     " FROM checkpoints c"
     " JOIN layout_tensors t ON t.id = (c.layout << 24) + (?1 & 16777215)"
-    " JOIN names n ON n.id = t.name WHERE c.id = ?1 >> 24";
+    " WHERE c.id = ?1 >> 24";
 enum {
     PATH,
     PLACED,
@@ -40,9 +40,9 @@ enum {
 };
 
 static const char find_name[] =
-    "SELECT n.name FROM checkpoints c"
+    "SELECT t.name FROM checkpoints c"
     " JOIN layout_tensors t ON t.id = (c.layout << 24) + (?1 & 16777215)"
-    " JOIN names n ON n.id = t.name WHERE c.id = ?1 >> 24";
+    " WHERE c.id = ?1 >> 24";
 
 static const char find_placement[] =
     "SELECT storage, file, start, stored, codec, strides, extents FROM placements"

@@ -89,8 +89,15 @@ static bool is_overlaid(const struct schema_file *f)
     return schema_is_from(f, SCHEMA_LATER) && !strstr(f->text, "\nCREATE TRIGGER ");
 }
 
+bool overlay_names_apart(sqlite3 *db, struct error *err)
+{
+    return has_table(db, "names", strlen("names"), err);
+}
+
 enum status overlay_old(sqlite3 *db, struct error *err)
 {
+    if (overlay_names_apart(db, err) && err->status == OK)
+        db_exec(db, schema_text("schema/upgrade/names_read.sql"), err);
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
         if (is_overlaid(f))
             overlay_file(db, f, THAT_ARE_LACKING, err);

@@ -12,6 +12,8 @@
 
 #include "catalog/db/db.h"
 
+/* Whether tensor names are in a table of their own, as they were before version 7. */
+bool overlay_names_apart(sqlite3 *, struct error *err);
 /* Of a catalog of an older version. */
 enum status overlay_old(sqlite3 *, struct error *err);
 

@@ -13,6 +13,8 @@ struct schema_file {
 
 extern const struct schema_file schema_files[];
 
+/* The text of one, by its path; NULL: there is none. */
+const char *schema_text(const char *path);
 /* Whether it is schema/NN_*.sql, and NN not before `first`. */
 bool schema_is_from(const struct schema_file *, const char *first);
 

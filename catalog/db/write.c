@@ -42,7 +42,6 @@ static const char *const statement_sql[STATEMENTS] = {
     [FIND_LONG_TEXT] = "SELECT id FROM long_texts WHERE digest = ?1",
     [PUT_LONG_TEXT] = "INSERT INTO long_texts(digest, text) VALUES (?1, ?2)",
     [PUT_LONG_FACT] = "INSERT INTO long_facts VALUES (?1, ?2)",
-    [FIND_NAME] = "SELECT id FROM names WHERE name = ?1",
     [PUT_FILE] = "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [PUT_ISSUE] = "INSERT INTO issues(checkpoint, path, offset, severity, code, message)"
                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -65,9 +64,8 @@ static const char *const statement_sql[STATEMENTS] = {
         " 'not-read')"
         " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'"
         " OR ?1 = '/')",
-    /* Without an id SQLite appends: it need not look for the place of each row. */
-    [FEED_NAMES] = "INSERT INTO names(name) SELECT c1 FROM ckptdb_feed",
     [FEED_TENSORS] = "INSERT INTO layout_tensors SELECT * FROM ckptdb_feed",
+    /* Without an id SQLite appends: it need not look for the place of each row. */
     [MORE_TENSORS] =
         "INSERT INTO layout_tensors(name, dtype, shape, elements, nbytes, module, "
         "storage,"
@@ -81,7 +79,7 @@ static const char *const statement_sql[STATEMENTS] = {
     [FEED_MODULES] =
         "INSERT INTO layout_modules SELECT c0, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
     [MORE_MODULES] =
-        "INSERT INTO layout_modules(name, length, depth, tensors, parameters, nbytes)"
+        "INSERT INTO layout_modules(tensor, length, depth, tensors, parameters, nbytes)"
         " SELECT c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
     [FEED_FOLDS] =
         "INSERT INTO layout_folds SELECT c0, c1, c2, c3, c4, c5 FROM ckptdb_feed",
@@ -198,26 +196,6 @@ static int64_t data_version(sqlite3 *db)
     return version;
 }
 
-/* All names of a catalog that was new a moment ago and has no index yet to find one by. */
-static enum status learn_names(struct writer *w, struct error *err)
-{
-    sqlite3_stmt *s = NULL;
-    int rc = sqlite3_prepare_v2(w->db, "SELECT id, name FROM names", -1, &s, NULL);
-    bool kept = true;
-    while (kept && rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) {
-        const unsigned char *name = sqlite3_column_text(s, 1);
-        struct hash_key key = hash_key(name, (size_t)sqlite3_column_bytes(s, 1));
-        uint32_t *id = name ? name_map_add(&w->names, &key) : NULL;
-        if ((kept = id != NULL))
-            *id = (uint32_t)sqlite3_column_int64(s, 0);
-    }
-    rc = sqlite3_finalize(s);
-    if (!kept)
-        return error_memory(err);
-    w->names_known = rc == SQLITE_OK;
-    return rc == SQLITE_OK ? OK : db_error(w->db, "cannot read the catalog", err);
-}
-
 void writer_size_cache(struct writer *w, bool indexed)
 {
     char sql[48];
@@ -227,26 +205,21 @@ void writer_size_cache(struct writer *w, bool indexed)
 }
 
 /* What the writer keeps in mind of the catalog holds until another program has written, or
- * the way of the journal has changed. Without its indexes, a catalog that is not new could not
- * be asked for names. */
+ * the way of the journal has changed: then a catalog that was new a moment ago goes on without its
+ * indexes. */
 static enum status learn(struct writer *w, struct error *err)
 {
     int64_t version = data_version(w->db);
     if (version == w->version && version >= 0)
         return OK;
     w->version = version;
-    w->next_name = next_id(w->db, "names");
     w->next_layout = next_id(w->db, "layouts");
     w->next_meta = next_id(w->db, "metas");
     w->next_checkpoint = next_id(w->db, "checkpoints");
-    name_map_release(&w->names);
     bool was_new = w->indexes_wait;
-    w->names_known = w->next_name == 1;
-    w->indexes_wait = w->names_known && w->next_layout == 1;
+    w->indexes_wait = w->next_layout == 1;
     writer_size_cache(w, !w->indexes_wait && !was_new);
-    return w->indexes_wait ? OK
-           : was_new       ? learn_names(w, err)
-                           : db_build_indexes(w->db, err);
+    return w->indexes_wait || was_new ? OK : db_build_indexes(w->db, err);
 }
 
 static enum status write_begin(struct writer *w, struct error *err)
@@ -282,7 +255,7 @@ static void enter_wal(struct writer *w)
 /* Is there anything to read yet? If not, the first rows go straight to where they stay. */
 static bool write_is_empty(sqlite3 *db)
 {
-    return next_id(db, "names") == 1 && next_id(db, "layouts") == 1;
+    return next_id(db, "layouts") == 1;
 }
 
 /* Is there nothing of earlier imports that a batch would have to clear away? */
@@ -319,7 +292,6 @@ enum status writer_open(sqlite3 *db, const char *looker,
         return error_memory(err);
     w->db = db;
     w->version = -1;
-    w->names_most = NAMES_MOST;
     if (db_repair(db, err) != OK)
         goto fail;
     if (wait)
@@ -647,7 +619,7 @@ enum status writer_forget_passed(struct writer *w, const char *path, struct erro
     return write_begin(w, err) == OK ? clear_paths(w, &b, err) : err->status;
 }
 
-/* Layouts, names and facts that no checkpoint uses any more. */
+/* Layouts and facts that no checkpoint uses any more. */
 static const char drop_orphans[] =
     "CREATE TEMP TABLE gone AS SELECT id FROM layouts"
     "  WHERE id NOT IN (SELECT layout FROM checkpoints);"
@@ -657,9 +629,6 @@ static const char drop_orphans[] =
     "DELETE FROM layout_folds WHERE id >> 24 IN (SELECT id FROM gone);"
     "DELETE FROM layout_dtypes WHERE id >> 24 IN (SELECT id FROM gone);"
     "DELETE FROM layouts WHERE id IN (SELECT id FROM gone);"
-    "DELETE FROM names WHERE (SELECT count(*) FROM gone) > 0"
-    "  AND id NOT IN (SELECT name FROM layout_tensors)"
-    "  AND id NOT IN (SELECT name FROM layout_nodes);"
     "DROP TABLE gone;"
     "DELETE FROM meta_facts WHERE id >> 24 NOT IN"
     "  (SELECT meta FROM checkpoints WHERE meta IS NOT NULL);"
@@ -674,8 +643,6 @@ static void write_release(struct writer *w)
         sqlite3_finalize(w->statement[i]);
     /* The module points into this struct. */
     sqlite3_create_module_v2(w->db, "ckptdb_feed", NULL, NULL, NULL);
-    name_map_release(&w->names);
-    free(w->name_ids);
     free(w);
 }
 

@@ -1,5 +1,5 @@
 /*
- * write_layout.c - what checkpoints share, into rows: names, layouts and their sums, facts.
+ * write_layout.c - what checkpoints share, into rows: layouts and their sums, facts.
  * Rows are fed from memory (feed.h), after the last one where they can be.
  */
 #include <nettle/sha2.h>
@@ -8,112 +8,6 @@
 
 #include "catalog/base/text.h"
 #include "catalog/db/write_private.h"
-
-/* --- names ------------------------------------------------------------------------------ */
-
-#define NAMES_AHEAD 8 /* are looked for while one is found */
-
-struct new_names {
-    struct bytes *list;
-    uint64_t count;
-    size_t space;
-};
-
-static void name_column(const struct feed *f, uint64_t row, int column,
-                        sqlite3_context *context)
-{
-    const struct bytes *name = (const struct bytes *)f->rows + row;
-    (void)column; /* c1 is the only one asked for */
-    sqlite3_result_text64(context, (const char *)name->at, name->len, SQLITE_STATIC,
-                          SQLITE_UTF8);
-}
-
-/* What the map does not hold any more is looked up in the catalog. */
-static enum status bound_names(struct writer *w, uint64_t more, struct error *err)
-{
-    if (w->names.count + more <= w->names_most)
-        return OK;
-    if (w->names_known && db_build_indexes(w->db, err) != OK)
-        return err->status;
-    writer_size_cache(w, true);
-    w->names_known = w->indexes_wait = false;
-    name_map_release(&w->names);
-    return OK;
-}
-
-/* The id of a name; new ones get the next id and wait in `fresh` to be written. */
-static enum status intern(struct writer *w, struct bytes name, const struct hash_key *key,
-                          struct new_names *fresh, int64_t *id, struct error *err)
-{
-    uint32_t *value = name_map_add(&w->names, key);
-    if (!value)
-        return error_memory(err);
-    *id = *value;
-    if (*id)
-        return OK;
-    *id = -1;
-    if (!w->names_known) {
-        sqlite3_stmt *s = writer_statement(w, FIND_NAME);
-        sqlite3_bind_text64(s, 1, (const char *)name.at, name.len, SQLITE_STATIC,
-                            SQLITE_UTF8);
-        *id = writer_find(w, s, err);
-    }
-    if (*id < 0 && err->status == OK) {
-        *id = w->next_name++;
-        if (fresh->count == fresh->space) {
-            size_t space = fresh->space ? fresh->space * 2 : 256;
-            struct bytes *list = realloc(fresh->list, space * sizeof(*list));
-            if (!list)
-                return error_memory(err);
-            fresh->list = list;
-            fresh->space = space;
-        }
-        fresh->list[fresh->count++] = name;
-    }
-    if (err->status == OK && *id > UINT32_MAX)
-        error_set(err, ERR_LIMIT, NULL, NO_OFFSET,
-                  "the catalog has too many tensor names");
-    if (err->status == OK)
-        *value = (uint32_t)*id;
-    return err->status;
-}
-
-static enum status intern_all(struct writer *w, const struct batch_layout *l,
-                              struct error *err)
-{
-    struct new_names fresh = {0};
-    uint64_t count = l->tensor_count + l->node_count;
-    if (bound_names(w, count, err) != OK)
-        return err->status;
-    if (!name_map_reserve(&w->names, (size_t)count))
-        return error_memory(err);
-    if (count > w->name_space) {
-        int64_t *ids = realloc(w->name_ids, count * sizeof(*ids));
-        if (!ids)
-            return error_memory(err);
-        w->name_ids = ids;
-        w->name_space = count;
-    }
-    for (uint64_t i = 0; err->status == OK && i < l->tensor_count; i++) {
-        const struct batch_tensor *t = &l->tensors[i];
-        struct bytes name = {(const uint8_t *)t->name, t->name_len};
-        if (i + NAMES_AHEAD < l->tensor_count)
-            name_map_prefetch(&w->names, &t[NAMES_AHEAD].key);
-        intern(w, name, &t->key, &fresh, &w->name_ids[i], err);
-    }
-    for (uint64_t i = 0; err->status == OK && i < l->node_count; i++) {
-        struct bytes name = {(const uint8_t *)l->nodes[i].name, strlen(l->nodes[i].name)};
-        struct hash_key key = hash_key(name.at, name.len);
-        intern(w, name, &key, &fresh, &w->name_ids[l->tensor_count + i], err);
-    }
-    if (err->status == OK)
-        writer_feed(w, FEED_NAMES,
-                    (struct feed){
-                        .count = fresh.count, .column = name_column, .rows = fresh.list},
-                    err);
-    free(fresh.list);
-    return err->status;
-}
 
 /* --- layouts ---------------------------------------------------------------------------- */
 
@@ -184,7 +78,7 @@ static void tensor_column(const struct feed *f, uint64_t row, int column,
         sqlite3_result_int64(context, f->base + (int64_t)row);
         break;
     case 1:
-        sqlite3_result_int64(context, ((const int64_t *)f->extra)[row]);
+        sqlite3_result_text64(context, t->name, t->name_len, SQLITE_STATIC, SQLITE_UTF8);
         break;
     case 2:
         result_string(context, t->kind->dtype_unknown ? NULL : t->kind->dtype);
@@ -224,7 +118,7 @@ static void node_column(const struct feed *f, uint64_t row, int column,
         sqlite3_result_int64(context, f->base + (int64_t)row);
         break;
     case 1:
-        sqlite3_result_int64(context, ((const int64_t *)f->extra)[row]);
+        result_string(context, n->name);
         break;
     case 2:
         result_string(context, n->kind);
@@ -234,7 +128,7 @@ static void node_column(const struct feed *f, uint64_t row, int column,
     }
 }
 
-/* id, name, length, depth, tensors, parameters, nbytes */
+/* id, tensor, length, depth, tensors, parameters, nbytes */
 static void module_column(const struct feed *f, uint64_t row, int column,
                           sqlite3_context *context)
 {
@@ -243,7 +137,7 @@ static void module_column(const struct feed *f, uint64_t row, int column,
     if (column == 0)
         sqlite3_result_int64(context, f->base + (int64_t)row);
     else if (column == 1)
-        sqlite3_result_int64(context, ((const int64_t *)f->extra)[m->first]);
+        sqlite3_result_int64(context, m->first);
     else if (column == 2)
         sqlite3_result_int64(context, m->length);
     else
@@ -305,19 +199,13 @@ static enum status put_layout(struct writer *w, const struct batch_layout *l, in
                               struct error *err)
 {
     int64_t base = (int64_t)((uint64_t)id << SHIFT);
-    if (put_layout_row(w, l, id, err) != OK || intern_all(w, l, err) != OK)
+    if (put_layout_row(w, l, id, err) != OK)
         return err->status;
-    const int64_t *names = w->name_ids;
-    struct feed tensors = {l->tensor_count, tensor_column, l->tensors, base, names, 0};
-    struct feed nodes = {l->node_count,
-                         node_column,
-                         l->nodes,
-                         base,
-                         names ? names + l->tensor_count : NULL,
-                         0};
-    struct feed modules = {l->module_count, module_column, l->modules, base, names, 0};
-    struct feed folds = {l->fold_count, fold_column, l->folds, base, NULL, 0};
-    struct feed dtypes = {l->dtype_count, dtype_column, l->dtypes, base, NULL, 0};
+    struct feed tensors = {l->tensor_count, tensor_column, l->tensors, base, 0};
+    struct feed nodes = {l->node_count, node_column, l->nodes, base, 0};
+    struct feed modules = {l->module_count, module_column, l->modules, base, 0};
+    struct feed folds = {l->fold_count, fold_column, l->folds, base, 0};
+    struct feed dtypes = {l->dtype_count, dtype_column, l->dtypes, base, 0};
     writer_feed_behind(w, FEED_TENSORS, all_plain(l) ? MORE_PLAIN_TENSORS : MORE_TENSORS,
                        tensors, err);
     if (err->status == OK)
@@ -357,12 +245,8 @@ enum status writer_find_layout(struct writer *w, const struct batch_layout *l,
 enum status writer_put_placements(struct writer *w, const struct batch_layout *l,
                                   int64_t checkpoint, struct error *err)
 {
-    struct feed rows = {l->tensor_count,
-                        placement_column,
-                        l->tensors,
-                        (int64_t)((uint64_t)checkpoint << SHIFT),
-                        NULL,
-                        0};
+    struct feed rows = {l->tensor_count, placement_column, l->tensors,
+                        (int64_t)((uint64_t)checkpoint << SHIFT), 0};
     return writer_feed(w, FEED_PLACEMENTS, rows, err);
 }
 
@@ -433,7 +317,7 @@ int64_t writer_find_meta(struct writer *w, const struct batch *b, struct error *
     if (writer_finish(w, s, err) == OK)
         writer_feed(w, FEED_FACTS,
                     (struct feed){b->meta_count, fact_column, b->metas,
-                                  (int64_t)((uint64_t)id << SHIFT), NULL, 0},
+                                  (int64_t)((uint64_t)id << SHIFT), 0},
                     err);
     for (uint64_t i = 0; i < b->meta_count && err->status == OK; i++)
         if (is_long(&b->metas[i]))

@@ -1,6 +1,6 @@
 /*
  * write_private.h - the inside of the writer: write.c has transactions and checkpoints,
- * write_layout.c what checkpoints share (names, layouts, facts).
+ * write_layout.c what checkpoints share (layouts, facts).
  */
 #ifndef CKPTDB_WRITE_PRIVATE_H
 #define CKPTDB_WRITE_PRIVATE_H
@@ -9,12 +9,10 @@
 
 #include "catalog/db/db.h"
 #include "catalog/db/feed.h"
-#include "catalog/db/name_map.h"
 #include "catalog/db/write.h"
 #include "catalog/model/batch.h"
 
-#define SHIFT      TENSOR_ORD_BITS
-#define NAMES_MOST ((size_t)6 << 20) /* 128 MiB */
+#define SHIFT TENSOR_ORD_BITS
 
 /* Positions in the table of statements (write.c). */
 enum writer_statement_id {
@@ -30,7 +28,6 @@ enum writer_statement_id {
     FIND_LONG_TEXT,
     PUT_LONG_TEXT,
     PUT_LONG_FACT,
-    FIND_NAME,
     PUT_FILE,
     PUT_ISSUE,
     PUT_PASSED,
@@ -44,7 +41,6 @@ enum writer_statement_id {
     FIND_LOOKER,
     PUT_LOOKER,
     CLEAR_WALKED,
-    FEED_NAMES,
     FEED_TENSORS,
     MORE_TENSORS,
     MORE_PLAIN_TENSORS,
@@ -65,14 +61,9 @@ struct writer {
     sqlite3 *db;
     sqlite3_stmt *statement[STATEMENTS];
     struct feed feed;
-    struct name_map names; /* seen in this import */
-    size_t names_most;     /* that the map may hold, about; NAMES_MOST */
-    bool names_known;      /* the map holds every name of the catalog */
-    int64_t next_name, next_layout, next_meta, next_checkpoint;
-    int64_t version;   /* of the data that these were read from, -1: none */
-    int64_t *name_ids; /* of the batch's tensors, then nodes */
-    size_t name_space;
-    bool unnamed; /* what is catalogued has changed, and with it the names */
+    int64_t next_layout, next_meta, next_checkpoint;
+    int64_t version; /* of the data that these were read from, -1: none */
+    bool unnamed;    /* what is catalogued has changed, and with it the names */
     bool indexes_wait, in_transaction, orphans;
     bool kept;  /* the last one that was put: writer_kept() */
     bool blank; /* nothing that batches would clear away */

@@ -11,7 +11,6 @@
 
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
-#include "catalog/base/strmap.h"
 #include "catalog/model/tensor.h"
 #include "catalog/store/source.h"
 
@@ -42,7 +41,6 @@ struct batch_tensor {
     struct batch_coding *coding; /* NULL: none */
     uint64_t offset;             /* range: relative to its file's base */
     uint64_t stored;
-    struct hash_key key; /* of the name */
     uint32_t name_len;
     uint32_t file;   /* NO_FILE: none */
     uint32_t module; /* characters of its name that are a module of it alone; 0: none */

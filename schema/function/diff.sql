@@ -4,7 +4,7 @@
 -- `WHERE different = 1` leaves out what is the same, or alike as far as that was looked at (`unread`).
 --
 -- Hashes tell contents apart where both are known. A tensor of one side alone whose contents a tensor
--- of the other side alone has is `renamed`. Names and contents are compared by their numbers; texts are
+-- of the other side alone has is `renamed`. Contents are compared by their numbers; their texts are
 -- looked up for the rows that are shown. With `different`, only the few positions that unlike() finds are
 -- looked at. `own` is the tensor of a's layout that a row is of, `hashed` the one whose hash the row has.
 -- (Signs take affinities away, and what has a LIMIT is not joined arm by arm: both are time.)
@@ -23,7 +23,7 @@ WITH
     SELECT b, +id, +name, (:a << 24) + ord, NULL, +dtype, +shape, +nbytes
     FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = a + ord
     UNION ALL
-    SELECT b, a + (tensor_id & 16777215), (SELECT id FROM names WHERE name = new_name),
+    SELECT b, a + (tensor_id & 16777215), new_name,
            iif(renamed_only, tensor_id, NULL), recipe, dtype, shape, nbytes
     FROM side CROSS JOIN mapped(:a, $ruleset)
     LIMIT -1
@@ -61,12 +61,12 @@ WITH
     SELECT iif(own IS NULL, 'only_b', iif(id IS NULL, 'only_a', 'renamed')), own, hashed, recipe, dtype, shape, nbytes, id
     FROM alone_a FULL JOIN alone_b USING (hash, nth)
   )
-SELECT status, na.name AS name_a, nb.name AS name_b, p.dtype AS dtype_a, y.dtype AS dtype_b, p.shape AS shape_a,
+SELECT status, x.name AS name_a, y.name AS name_b, p.dtype AS dtype_a, y.dtype AS dtype_b, p.shape AS shape_a,
        y.shape AS shape_b, p.nbytes AS nbytes_a, y.nbytes AS nbytes_b,
        coalesce(p.recipe, (:a << 24) + (own & 16777215)) AS tensor_a, (:b << 24) + (b & 16777215) AS tensor_b,
        (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash WHERE h.id = hashed) AS hash_a,
        (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash WHERE h.id = (:b << 24) + (b & 16777215)) AS hash_b
 FROM pair p
-LEFT JOIN layout_tensors x ON x.id = p.own LEFT JOIN names na ON na.id = x.name
-LEFT JOIN layout_tensors y ON y.id = p.b LEFT JOIN names nb ON nb.id = y.name
+LEFT JOIN layout_tensors x ON x.id = p.own
+LEFT JOIN layout_tensors y ON y.id = p.b
 ORDER BY own IS NULL, own, b

@@ -6,7 +6,7 @@ WITH
     WHERE k.id = :known AND f.id = :fresh AND k.sums <> f.sums
   ),
   numbered(ord) AS (
-    SELECT t.id & 16777215 FROM known.checkpoints c JOIN known.layout_tensors t
+    SELECT t.id & 16777215 FROM known.checkpoints c JOIN known_tensors t
     ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
     WHERE c.id = :known AND EXISTS (SELECT 1 FROM sums)
   )

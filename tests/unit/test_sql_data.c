@@ -22,13 +22,12 @@ static enum status add_source(sqlite3 *db, struct error *err)
 static sqlite3 *catalog(void)
 {
     static const char rows[] =
-        "INSERT INTO names VALUES (1, 'here'), (2, 'lost'), (3, 'strings');"
         "INSERT INTO layouts VALUES (1, x'01', x'01', 3, 4, 8, 4);"
         "INSERT INTO layout_tensors VALUES"
-        " (16777216, 1, 'int16', '[2]', 2, 4, NULL, 4, NULL, NULL, 4, NULL, NULL,"
+        " (16777216, 'here', 'int16', '[2]', 2, 4, NULL, 4, NULL, NULL, 4, NULL, NULL,"
         "  x'42000102040100feff'),"
-        " (16777217, 2, 'int16', '[2]', 2, 4, NULL, 1, 0, 0, 4, NULL, NULL, NULL),"
-        " (16777218, 3, 'string', '[1]', 1, NULL, NULL, 4, NULL, NULL, 1, 'strings:S1', "
+        " (16777217, 'lost', 'int16', '[2]', 2, 4, NULL, 1, 0, 0, 4, NULL, NULL, NULL),"
+        " (16777218, 'strings', 'string', '[1]', 1, NULL, NULL, 4, NULL, NULL, 1, 'strings:S1', "
         "NULL,"
         "  x'420001020161');"
         "INSERT INTO checkpoints VALUES (7, '/a/b', 'x', NULL, NULL, NULL, 1, NULL, 0, "

@@ -1,0 +1,43 @@
+-- 02_layouts.sql - what a layout consists of.
+--
+-- Names are texts here: a tensor is found by its name in one step, and read without another. Until
+-- version 7 they were numbers of a table of names (upgrade/names_begin.sql).
+
+-- The tensors of a layout. id = layout << 24 | position in the file's own order.
+CREATE TABLE IF NOT EXISTS layout_tensors (
+  id        INTEGER PRIMARY KEY,
+  name      TEXT NOT NULL,
+  dtype     TEXT,               -- NULL: not known (names-only checkpoints)
+  shape     TEXT,               -- JSON; NULL: not known
+  elements  INTEGER,
+  nbytes    INTEGER,            -- logical bytes; NULL: the dtype has no size
+  module    INTEGER,            -- so many characters of the name are a module of it alone
+  storage   INTEGER NOT NULL,   -- 0 none, 1 range, 2 pieces, 3 chunks, 4 inline
+  file      INTEGER,            -- position in the checkpoint's files
+  start     INTEGER,            -- of a range, relative to the file's base
+  stored    INTEGER,
+  codec     TEXT,               -- steps from stored bytes to elements (codec.h)
+  strides   TEXT,               -- JSON, in elements; NULL: C order
+  extents   BLOB                -- packed list (tensor.h); NULL for a range
+) STRICT;
+
+-- The empty leaves of trees. id as in layout_tensors; `before` tensors are before it.
+CREATE TABLE IF NOT EXISTS layout_nodes (
+  id      INTEGER PRIMARY KEY,
+  name    TEXT NOT NULL,
+  kind    TEXT NOT NULL,        -- 'null', 'dict', 'list'
+  before  INTEGER NOT NULL
+) STRICT;
+
+-- Sums kept at import. id = layout << 24 | k. A module is the first `length` characters of the
+-- name of a tensor below it. Most modules hold one tensor: of each tensor the longest such is no
+-- row here, but layout_tensors.module.
+CREATE TABLE IF NOT EXISTS layout_modules (
+  id          INTEGER PRIMARY KEY,
+  tensor      INTEGER NOT NULL,   -- the position of that tensor in the layout
+  length      INTEGER NOT NULL,
+  depth       INTEGER NOT NULL,
+  tensors     INTEGER NOT NULL,
+  parameters  INTEGER NOT NULL,
+  nbytes      INTEGER NOT NULL
+) STRICT;

@@ -1,0 +1,12 @@
+-- names_read.sql - the tables of 02_layouts.sql, of a catalog from before version 7 that is only read.
+CREATE TEMP VIEW layout_tensors AS
+SELECT t.id, n.name, t.dtype, t.shape, t.elements, t.nbytes, t.module, t.storage,
+       t.file, t.start, t.stored, t.codec, t.strides, t.extents
+FROM main.layout_tensors t JOIN main.names n ON n.id = t.name;
+CREATE TEMP VIEW layout_nodes AS
+SELECT x.id, n.name, x.kind, x.before FROM main.layout_nodes x JOIN main.names n ON n.id = x.name;
+CREATE TEMP VIEW layout_modules AS
+SELECT m.id, (SELECT min(t.id) & 16777215 FROM main.layout_tensors t WHERE t.name = m.name
+              AND t.id BETWEEN m.id >> 24 << 24 AND (m.id >> 24 << 24) + 16777215) AS tensor,
+       m.length, m.depth, m.tensors, m.parameters, m.nbytes
+FROM main.layout_modules m;
