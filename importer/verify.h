@@ -19,7 +19,7 @@
 struct verify_options {
     const int64_t *ids; /* of checkpoints */
     size_t count;
-    unsigned threads; /* 0: one a core */
+    unsigned threads; /* 0: one per core */
     bool quick;       /* not the third */
     bool again;       /* also what was verified before an interruption */
     void *context;    /* handed to the functions below */

@@ -1,5 +1,5 @@
 /*
- * verify_archive.c - the members of zip archives (npz, torch): every stored CRC-32, but those that
+ * verify_archive.c - the members of zip archives (npz, torch): every stored CRC-32 except those that
  * a tensor was read by. Pickles, versions and what else is beside tensors, storages of which
  * tensors are parts.
  */

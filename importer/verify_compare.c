@@ -123,7 +123,7 @@ enum status verify_compare(struct verifier *v, struct verified *c, struct error 
         layouts_agree(v, c, &agree, err) != OK ||
         (!agree && verify_grids(v, c, err) != OK) || c->changed)
         return err->status;
-    /* Where tensors are others, the checksums of others stand in their places. */
+    /* Where tensors have changed places, so have the checksums. */
     if (compare_by(v, c, agree ? "sum.sql" : "header.sql", err) == OK)
         compare_by(v, c, "fact.sql", err);
     return err->status;

@@ -65,7 +65,7 @@ CREATE TABLE placements (
   extents  BLOB
 ) STRICT;
 
--- Checksums that the files state: 4 bytes each, little-endian; one a tensor, then one for
+-- Checksums that the files state: 4 bytes each, little-endian; one per tensor, then one for
 -- each further extent (tensor.h).
 CREATE TABLE checksums (
   id    INTEGER PRIMARY KEY REFERENCES checkpoints(id) ON DELETE CASCADE,

@@ -91,8 +91,8 @@ JOIN layout_dtypes d
  AND c.layout = d.id >> 24
 LEFT JOIN labels l ON l.id = c.id;
 
--- A module of one tensor is mostly told of by the tensor's own row. (The casts let SQLite take
--- the two halves apart, so that each finds its rows by itself.)
+-- Most modules of one tensor have no row of their own: the tensor's row has what is needed. (The casts
+-- let SQLite take the two halves apart, so that each finds its rows by itself.)
 CREATE VIEW by_module AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint,
        substr(n.name, 1, m.length) AS module, m.depth, m.tensors, m.parameters, m.nbytes

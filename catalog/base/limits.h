@@ -16,7 +16,7 @@
 #define LIMIT_NAME_BYTES     UINT64_C(1048576)           /* of one tensor name */
 #define LIMIT_NAMES_BYTES    UINT64_C(1073741824) /* of all names of a checkpoint */
 #define LIMIT_HEADER_BYTES   UINT64_C(100000000)  /* safetensors' own cap, tensor.rs */
-#define LIMIT_NPY_HEADER     UINT64_C(65536)      /* numpy writes at most some hundred */
+#define LIMIT_NPY_HEADER     UINT64_C(65536)      /* numpy writes at most a few hundred */
 #define LIMIT_SSTABLE_BLOCK  UINT64_C(67108864)   /* decoded bytes of one table block */
 #define LIMIT_KEYS_FREE      UINT64_C(16777216)   /* key bytes of a table of any size, */
 #define LIMIT_KEY_GROWTH     UINT64_C(64)         /* and then this many a byte of it */

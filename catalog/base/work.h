@@ -24,7 +24,7 @@
 
 struct work {
     uint64_t count;        /* things; their numbers are 0 to count - 1 */
-    unsigned threads;      /* that make; 0: one a core */
+    unsigned threads;      /* that make; 0: one per core */
     uint64_t window_bytes; /* of things made and not yet taken; 0: a good number */
     void *context;         /* handed to all functions below but drop() */
     /* Make a thing; on any thread, several at once. *bytes (0 before) is the memory that it

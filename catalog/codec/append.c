@@ -1,6 +1,6 @@
 /*
  * append.c - after the bytes, what other steps make of a part of them: with
- * "append:4096,520,deflate:2048+swap:8" come, behind all bytes, those that inflating the 520 from
+ * "append:4096,520,deflate:2048+swap:8" come, after all bytes, those that inflating the 520 from
  * byte 4,096 on gives, turned round. For steps that want to look into several runs at once, some
  * of them encoded (sparse.c).
  */

@@ -1,5 +1,5 @@
 /*
- * checksum.c - checksums that stand with the bytes they are of, 4 bytes little-endian, last
+ * checksum.c - checksums stored with the bytes they are of: 4 bytes, little-endian, last
  * ("crc32c:end") or first ("crc32:start"). They are verified and left out.
  *
  *   crc32c, crc32, adler32   as everywhere

@@ -36,7 +36,7 @@
  *               has the numbers (tensor.h)
  *   field:F     a protobuf message: the contents of its fields of number F, one after the other
  *   varints:W   LEB128 numbers to integers of W bytes
- *   lists:F.G.W,...  lists in messages inside a protobuf message, one behind the other (lists.c)
+ *   lists:F.G.W,...  lists in messages inside a protobuf message, one after the other (lists.c)
  *   flip:W,B    reverse the top bit of byte B of every W: conjugates and negatives of floats
  *   latin1:N    UTF-8 text whose characters are N bytes (old pickles)
  *   append:A,N,STEPS  the bytes, then what STEPS (joined by '+') make of N of them (append.c)

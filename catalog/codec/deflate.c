@@ -14,7 +14,7 @@
 #define RATIO_MAX 1032
 #define PIECE_MAX ((size_t)1 << 30) /* zlib counts in 32 bits */
 
-/* zlib's words for what stands around the deflated bytes. */
+/* zlib's values for what is around the deflated bytes. */
 enum {
     RAW = -15,
     ZLIB = 15,

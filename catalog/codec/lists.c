@@ -1,5 +1,5 @@
 /*
- * lists.c - lists of numbers in messages inside a protobuf message, one list behind the other:
+ * lists.c - lists of numbers in messages inside a protobuf message, one list after the other:
  * "lists:1.9.0,2.7.8" has the contents of field 9 of the message in field 1, and then the varints
  * of field 7 of the one in field 2 as integers of 8 bytes (0: fixed width, taken as they are).
  *

@@ -1,5 +1,5 @@
 /*
- * rawlzma.c - LZMA without any header: what the encoder was told is told here, in its order:
+ * rawlzma.c - LZMA without any header: the encoder's settings are given here, in its order:
  * "rawlzma:4096,delta=4,lzma2=8388608".
  *
  *   lzma1=DICTIONARY/LC/LP/PB   lzma2=DICTIONARY   delta=DISTANCE

@@ -9,7 +9,7 @@
  * and '-' what else there is cannot be added to each other.
  *
  * W: bytes of an element. N: entries. VALUES: where their values lie, in bytes from the
- * beginning, one behind the other. RUN: elements of the dense dimensions at the end, which
+ * beginning, one after the other. RUN: elements of the dense dimensions at the end, which
  * an entry has together. SHAPE, BLOCK: numbers joined by 'x', SHAPE without those dimensions;
  * empty where there are no others.
  *   o: index d of entry i is the int64 at INDEX + 8 x (d x S0 + i x S1); entries of one place
@@ -172,7 +172,7 @@ static enum status read_coordinates(const struct source *s, const struct sparse 
     return err->status;
 }
 
-/* Compressed rows or columns: their entries become one a row of each block. */
+/* Compressed rows or columns: each entry becomes one for each row of the block. */
 struct compressed {
     const struct source *source;
     const struct sparse *p;

@@ -40,7 +40,7 @@ enum status compose_reshape(const char *operations, uint64_t *shape, unsigned *r
     while (operations_next(&all, &o, err) > 0) {
         if (!operation_only_shapes(&o))
             return compose_refuse(
-                err, "behind stack and concat stand only reshape, flatten and cast");
+                err, "only reshape, flatten and cast can follow stack and concat");
         if (view_apply(&v, &o, err) != OK)
             break;
     }
@@ -91,7 +91,7 @@ struct recipe {
     const char *operations; /* NULL: none */
 };
 
-/* The text [at, at + len) with a NUL behind it; NULL for `null` and without memory. */
+/* The text [at, at + len) with a NUL after it; NULL for `null` and without memory. */
 static const char *compose_keep(struct arena *arena, const char *at, size_t len)
 {
     return len == 4 && memcmp(at, "null", 4) == 0 ? NULL : arena_copy(arena, at, len);

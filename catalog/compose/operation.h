@@ -39,7 +39,7 @@ enum operation_kind {
 };
 
 struct argument {
-    const char *at; /* as it stands in the text; a string without its quotes */
+    const char *at; /* as in the text; a string without its quotes */
     size_t len;
     bool text, list, whole;
     int64_t integer; /* where `whole` */
@@ -55,7 +55,7 @@ struct operation {
     unsigned arguments;
 };
 
-/* Walks over the elements of a JSON list, each as it stands in the text. Not to be copied. */
+/* Walks over the elements of a JSON list, each as in the text. Not to be copied. */
 struct elements {
     const char *text, *rest; /* rest: after the last one */
     struct json json;
@@ -93,7 +93,7 @@ static inline bool operation_only_shapes(const struct operation *o)
            o->kind == OPERATION_FLATTEN;
 }
 
-/* A value as it stands in a text, as an argument. */
+/* A value of a text, as an argument. */
 void argument_read(struct argument *, const char *at, size_t len);
 
 /* The whole numbers of a list argument; false: it is none, or has too many. */

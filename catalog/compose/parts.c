@@ -85,7 +85,7 @@ static void add_counted(struct division *d, uint64_t number, const char *operati
     parts_add_part(d, arena_copy(d->arena, label, (size_t)len), operation);
 }
 
-/* A label that stands in a list, as text. */
+/* A label of a list, as text. */
 static const char *label_of(struct division *d, const char *at, size_t len)
 {
     struct json j;

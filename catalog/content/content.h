@@ -18,7 +18,7 @@ struct content_work {
     sqlite3 *db;
     time_t *
         begun; /* the transaction that is open; of the work on any number of checkpoints */
-    unsigned threads; /* 0: one a core */
+    unsigned threads; /* 0: one per core */
     bool again;       /* compute what is known, too */
     bool twins; /* only tensors that could have an equal one, as twins_find() found */
     /* NULL: never. Asked on any thread; true ends the work with ERR_INTERRUPTED. */

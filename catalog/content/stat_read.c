@@ -15,7 +15,7 @@
 #define READ_BLOCKS 16                  /* of STAT_BLOCK elements, read at once */
 #define CODES_FROM  (UINT64_C(1) << 16) /* elements: from here on codes are counted */
 #define TABLE       (1U << 16)          /* codes */
-#define TABLES_8    ((size_t)8)         /* of codes of 8 bits, one behind the other */
+#define TABLES_8    ((size_t)8)         /* of codes of 8 bits, one after the other */
 
 bool stat_scalar_only;
 

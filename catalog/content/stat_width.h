@@ -106,7 +106,7 @@ TARGET static bool OF(choose)(const uint8_t *values, size_t count, NUMBER *first
     return false;
 }
 
-/* Copy them, with `first` in place of what is not finite, and behind them; returns how many. */
+/* Copy them, with `first` in place of what is not finite, and after the last; returns how many. */
 TARGET static size_t OF(clean)(const uint8_t *values, size_t count, NUMBER first,
                                NUMBER *out)
 {

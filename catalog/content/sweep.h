@@ -28,7 +28,7 @@ struct sweep {
     const char
         *which; /* a condition on `tensor t` beside that of having bytes; NULL: all */
     const char *order; /* "t.ord"; NULL: as their bytes lie in the files */
-    unsigned threads;  /* 0: one a core */
+    unsigned threads;  /* 0: one per core */
     bool as_stored;    /* sub-byte elements that are stored one a byte are read so */
     void *context;     /* handed to make() and take() */
     /* Bytes of a part. NULL: tensors are not cut. */

@@ -30,7 +30,7 @@ static const char plain_sql[] =
     "  AND iif(c.placed, p.strides, t.strides) IS NULL"
     "  AND iif(c.placed, p.stored, t.stored) = t.nbytes";
 
-/* A size is told where all of its tensors state checksums of one kind. */
+/* A size is told apart where all of its tensors state checksums of one kind. */
 static const char told_sql[] =
     "INSERT INTO twin_sums SELECT nbytes, sum FROM twin_stated GROUP BY nbytes, sum HAVING count(*) > 1;"
     "UPDATE twin_sizes SET told = 1 FROM"

@@ -10,7 +10,7 @@
 struct verify_data {
     sqlite3 *db;
     int64_t checkpoint;
-    unsigned threads; /* 0: one a core */
+    unsigned threads; /* 0: one per core */
     /* A statement that gives the content hash that the tensor called ?1 is to have, or no
      * row; run on the caller's thread. NULL: none is known. */
     sqlite3_stmt *hash;

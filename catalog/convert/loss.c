@@ -17,7 +17,7 @@ enum class {
     IS_NAN = 4
 };
 
-/* The bits of the exponent; 0: told by no mask. */
+/* The bits of the exponent; 0: no mask tells. */
 static uint64_t exponent_of(const struct dtype *d, unsigned bits)
 {
     if (bits == 64)

@@ -21,7 +21,7 @@ enum form {
     FORM_PATH
 };
 
-/* Where a path stands in a Hugging Face cache. */
+/* Where a path is in a Hugging Face cache. */
 struct hub {
     const char *repo; /* "org--repo"; NULL: in none */
     size_t repo_len;

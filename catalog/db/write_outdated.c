@@ -17,7 +17,7 @@ static const char note[] =
     "INSERT INTO was_placement SELECT p.* FROM was_checkpoint w"
     "  JOIN placements p ON p.id BETWEEN w.id << 24 AND (w.id << 24) + 16777215";
 
-/* Files that were not told of before, and what each is, make no difference. */
+/* Files that were not listed before, and the roles of files, make no difference. */
 static const char same[] =
     "SELECT NOT EXISTS (SELECT id, layout, placed FROM was_checkpoint"
     "    EXCEPT SELECT id, layout, placed FROM checkpoints WHERE id IN (SELECT id FROM was_checkpoint))"

@@ -3,7 +3,7 @@
  *
  * The plan is complete before the first byte is written: every new name, dtype and shape is
  * known, collisions and changed sources have been refused. A format lays the files out
- * (layout.h): which text, which tensor's bytes and which checksums stand where. The core
+ * (layout.h): which text, which tensor's bytes and which checksums go where. The core
  * streams the data there on all cores in bounded memory, into files that get their names at
  * the end (catalog/store/output.h, staging.h). A format does no I/O.
  *
@@ -129,7 +129,7 @@ struct export_loss {
 struct export_options {
     bool force;                  /* write over what is there */
     bool sync;                   /* return when everything is on the disk */
-    unsigned threads;            /* 0: one a core */
+    unsigned threads;            /* 0: one per core */
     uint64_t shard_size;         /* most bytes of tensors in a file; 0: one file */
     const char *const *metadata; /* key, value, ..., NULL; sorted by key. NULL: none */
     const char *const *settings; /* key, value, ..., NULL, of the exporter. NULL: none */

@@ -15,7 +15,7 @@
  * floats "|V1". */
 bool npy_descr(const struct dtype *, char out[64]);
 
-/* Append a version 1.0 header for C order; its length is a multiple of 64, so data behind it
+/* Append a version 1.0 header for C order; its length is a multiple of 64, so data after it
  * is aligned where it is. */
 bool npy_header(struct text *out, const char *descr, const uint64_t *shape,
                 unsigned rank);

@@ -65,7 +65,7 @@ static void put64(struct text *out, uint64_t v)
     text_add(out, bytes, sizeof(bytes));
 }
 
-/* A size or an offset in 32 bits: all ones where it stands in a zip64 part. */
+/* A size or an offset in 32 bits: all ones where it is in a zip64 part. */
 static void put_short(struct text *out, uint64_t v)
 {
     put32(out, v < FULL32 ? (uint32_t)v : FULL32);

@@ -1,5 +1,5 @@
 /*
- * refuse.h - why an export is refused: a line a cause, not a line a tensor. One touched file, or
+ * refuse.h - why an export is refused: one line per cause, not per tensor. One touched file, or
  * one number that a map lacks, is one cause, of which the first tensors are named.
  */
 #ifndef CKPTDB_EXPORT_REFUSE_H

@@ -82,7 +82,7 @@ static const struct query restored_onto = RESTORE(
     "ifnull(" error ", 'its shape is ' || " shape                                        \
     " || ', in the model it is ' || " model ")"
 
-/* Where the source has no value the target's own stands in, except in T5X. */
+/* Where the source has no value, the target's own is taken, except in T5X. */
 static const struct query assignment = {
     .sql = "SELECT m.tensor_id, m.old_name, m.new_name, m.dtype, m.shape, " OF_SHAPE(
         "m.shape", "t.shape", "m.status",
@@ -104,7 +104,7 @@ static enum status export_select_prepare(sqlite3 *db, const char *sql, const cha
     sqlite3_stmt *extra = NULL;
     if (sqlite3_prepare_v2(db, sql, -1, out, &rest) != SQLITE_OK)
         return error_set(err, ERR_ARGUMENT, whose, NO_OFFSET, "%s", sqlite3_errmsg(db));
-    /* Comments and semicolons behind it prepare to nothing. */
+    /* Comments and semicolons after it prepare to nothing. */
     bool more = sqlite3_prepare_v2(db, rest, -1, &extra, NULL) != SQLITE_OK || extra;
     sqlite3_finalize(extra);
     if (!*out || more || !sqlite3_stmt_readonly(*out) || !sqlite3_column_count(*out)) {

@@ -2,7 +2,7 @@
  * stream.c - the threads of an export.
  *
  * A flow is one tensor under way. A worker takes the oldest block of the flows that are
- * open; where there is none it opens the next tensor. So small tensors go one a thread,
+ * open; where there is none it opens the next tensor. So small tensors go one to a thread,
  * a large one is shared by all, and reading moves forward through the sources.
  */
 #include "catalog/export/stream.h"
@@ -393,7 +393,7 @@ static enum status flow_finish(const struct stream *stream, struct flow *f,
 
 /* The functions below are called with the lock held. */
 
-/* Of several tensors that fail, the first in order is told of, whatever the threads do: those
+/* Of several tensors that fail, the first in order is reported, whatever the threads do: those
  * before it go on until they are done, or fail as well. */
 static void pump_fail(struct pump *p, uint64_t order, const struct error *err)
 {

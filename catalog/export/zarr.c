@@ -1,5 +1,5 @@
 /*
- * zarr.c - a folder that is a zarr group of version 2 or 3, a file a chunk.
+ * zarr.c - a folder that is a zarr group of version 2 or 3, with one file per chunk.
  *
  *   version 2                      version 3
  *   OUT/.zgroup                    OUT/zarr.json           the root, with the metadata of all
@@ -111,7 +111,7 @@ static const char *const *attributes_of(const struct hierarchy *z)
     return metadata && *metadata ? metadata : NULL;
 }
 
-/* Of the groups above a tensor, those that are not above the one before it: each is told to
+/* Of the groups above a tensor, those that are not above the one before it: each is passed to
  * `put`, with the length of its name. */
 static void each_group(struct hierarchy *z, const char *name,
                        void (*put)(struct hierarchy *, const char *name, size_t len))
@@ -357,6 +357,6 @@ static const char *const marks_v3[] = {"zarr.json", NULL};
         .piece_chain = chain_v##v,                                                       \
     };
 
-ZARR(2, zarr, ".zarr", "zarr version 2: a group, a file a chunk", marks_v2)
-ZARR(3, zarr3, ".zarr", "zarr version 3: a group, a file a chunk (read as zarr)",
+ZARR(2, zarr, ".zarr", "zarr version 2: a group, one file per chunk", marks_v2)
+ZARR(3, zarr3, ".zarr", "zarr version 3: a group, one file per chunk (read as zarr)",
      marks_v3)

@@ -155,7 +155,7 @@ struct sibling {
     int place; /* among the pieces; -1: it is none */
 };
 
-/* Those that differ from the first in the same place. 0: an earlier one is of them, and told of them. */
+/* Those that differ from the first in the same place. 0: an earlier one is of them, and has reported them. */
 static size_t list_siblings(const struct fitting *s, size_t first,
                             const struct edges *like, struct sibling *out)
 {

@@ -69,7 +69,7 @@ static struct parted parts_in_common(struct inference *f, const struct infer_ite
     return p;
 }
 
-/* What stands between head and tail in a part's name. */
+/* What is between head and tail in a part's name. */
 static const char *label_in(struct inference *f, const struct parted *p, const char *name)
 {
     size_t n;

@@ -19,7 +19,7 @@ struct inferred {
     /* In: */
     bool (*stop)(void *context); /* NULL: never. True ends with ERR_INTERRUPTED */
     void *context;
-    unsigned threads; /* 0: one a core */
+    unsigned threads; /* 0: one per core */
     bool names_only; /* read no tensor: pair by hashes that are known, shapes and names */
     /* Out: */
     struct infer_task task;

@@ -4,7 +4,7 @@
  *   layers_0/q  h.0.query     examples of one skeleton, layers_#/q, and one outcome, h.#.query:
  *   layers_1/q  h.1.query     the number in the new name is that of the old one
  *
- * Where names of one skeleton come to several outcomes, one of the numbers tells which, and stands in
+ * Where names of one skeleton come to several outcomes, one of the numbers tells which, and is in
  * the drafts as it is: layer_000 is attention and layer_001 is not.
  */
 #include <stdlib.h>

@@ -158,7 +158,7 @@ static char *catalogued_path(const char *name)
     return out;
 }
 
-/* A path of this system: as it stands in the catalog, or a folder that is a link itself. */
+/* A path of this system: as the catalog has it, or a folder that is a link itself. */
 static bool search_here(struct search *s, const char *name)
 {
     char *path = catalogued_path(name);

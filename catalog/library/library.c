@@ -123,7 +123,7 @@ static int stop_statement(void *context)
     return library_stopped(context);
 }
 
-/* Somebody who can stop the waiting is told of it, and need not be refused soon. */
+/* Somebody who can stop the waiting is told about it, and need not be refused soon. */
 int library_wait(void *context, int times)
 {
     ckptdb *c = context;

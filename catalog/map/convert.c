@@ -425,7 +425,7 @@ static void settle_single(struct conversion *c, struct map_row *row)
     row->recipe = map_keep(c->task, &out).at;
 }
 
-/* What is told of operations on a part: [BEFORE, JOIN, AFTER]. */
+/* What is said of operations on a part: [BEFORE, JOIN, AFTER]. */
 static const char *joined_ops(struct conversion *c, const struct map_row *row,
                               const struct operation_join *how)
 {

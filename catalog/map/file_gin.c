@@ -38,7 +38,7 @@ static bool gin_is_word(char c)
 }
 
 /* The value of the binding that begins at or after `from`; NULL: none. Before its name
- * stand scopes, modules and functions alone, so no comment or string is taken for one. */
+ * are scopes, modules and functions alone, so no comment or string is taken for one. */
 static const char *next_binding(const char *begin, const char *from)
 {
     static const char word[] = "assignment_map";
@@ -57,7 +57,7 @@ static const char *next_binding(const char *begin, const char *from)
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* One escape of a plain Python string, behind its backslash. */
+/* One escape of a plain Python string, after its backslash. */
 static bool gin_read_escape(struct gin *g, struct text *out)
 {
     static const char from[] = "abfnrtv\\'\"", to[] = "\a\b\f\n\r\t\v\\'\"";
@@ -88,7 +88,7 @@ static bool read_string(struct gin *g, struct text *out)
             return gin_refuse(g, "a string that does not end on its line");
         if (*g->at != '\\') {
             text_addc(out, *g->at++);
-        } else if (raw) { /* a quote behind it does not end the string */
+        } else if (raw) { /* a quote after it does not end the string */
             text_addc(out, *g->at++);
             if (*g->at)
                 text_addc(out, *g->at++);

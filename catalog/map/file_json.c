@@ -55,7 +55,7 @@ static const char *bad_escape(const char *at)
     return at;
 }
 
-/* Whether the text is JSON; else f is told where not, and of the usual cause. */
+/* Whether the text is JSON; else f is told where it is not, and the usual cause. */
 static bool is_json(struct form_text *f)
 {
     struct arena arena = {0};

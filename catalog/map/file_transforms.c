@@ -203,7 +203,7 @@ static void add_rules(struct reading *r)
     }
 }
 
-/* The options that are given, and `own`, which is told by the tree. */
+/* The options that are given, and `own`, which the tree decides. */
 static void read_options(struct form_text *f, const char *own)
 {
     struct form_value given = form_member(f->text, strlen(f->text), "options");

@@ -116,7 +116,7 @@ static const struct value *find_values(struct rules *s, struct step *step, struc
 /* --- steps --------------------------------------------------------------------------------- */
 
 /* The entry of the step's table for its first argument. *entry NULL: there is none, and
- * the step's second argument is to be taken. False: the error is told. */
+ * the step's second argument is to be taken. False: the error is reported. */
 static bool find_entry(struct rules *s, struct rule *r, size_t at,
                        const struct value **entry, size_t *count)
 {

@@ -53,7 +53,7 @@ static void rule_template_add_piece(struct rules *s, struct expansion *e,
     e->fault = "MemoryError: out of memory";
 }
 
-/* What stands between references to steps. */
+/* What is between references to steps. */
 static void add_template(struct rules *s, const struct rule *r, struct expansion *e,
                          const char *at, size_t len)
 {

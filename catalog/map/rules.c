@@ -180,7 +180,7 @@ static enum rule_outcome run_rule(struct rules *s, struct rule *r, struct run *o
         return RULE_ERROR;
     if (!rules_expand(s, r, r->steps, &r->replacement, &s->out, out))
         return RULE_ERROR;
-    if (out->at != s->out.at) { /* a run of something else, without a NUL behind it */
+    if (out->at != s->out.at) { /* a run of something else, without a NUL after it */
         rules_append(&s->out, *out);
         *out = (struct run){s->out.at, s->out.len};
     }
@@ -204,7 +204,7 @@ static void compile(struct rules *s, struct rule *r)
 }
 
 /* Whether the rule decides the name in s->name; if so, how, and *out is the new name. Errors
- * are told in s->out. */
+ * are in s->out. */
 static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome,
                    struct run *out)
 {

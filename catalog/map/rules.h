@@ -33,7 +33,7 @@ enum rule_outcome {
 struct rule_result {
     enum rule_outcome outcome;
     int64_t ord;      /* of the rule that decided; 0 when none did */
-    const char *text; /* the new name, or the error as "Type: text"; a NUL behind it */
+    const char *text; /* the new name, or the error as "Type: text"; a NUL after it */
     size_t len;
     const char *cast; /* dtype the rule casts to; NULL: none */
     const char *ops;  /* operations on the tensor, JSON, numbers filled in; NULL: none */

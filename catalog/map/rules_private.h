@@ -80,7 +80,7 @@ struct step {
     struct template *template;
 };
 
-/* Of the text of a rule's operations: as it stands, or the number that a template gives. */
+/* Of the text of a rule's operations: unchanged, or the number that a template gives. */
 struct op_piece {
     struct expansion text;
     bool number;
@@ -151,7 +151,7 @@ bool rules_fail(struct rules *, const char *fault);
 /* Cut the template up and compile it; groups of the first `steps` steps are there. */
 void rules_prepare(struct rules *, const struct rule *, size_t steps, struct expansion *);
 /* What the template makes of the match and the first `steps` steps; made in `buffer`, which
- * is emptied, where it is not just a run of something. False: the error is told. */
+ * is emptied, where it is not just a run of something. False: the error is reported. */
 bool rules_expand(struct rules *, struct rule *, size_t steps, struct expansion *,
                   struct text *buffer, struct run *out);
 
@@ -169,7 +169,7 @@ static inline void rules_append(struct text *t, struct run run)
 
 /* --- rule_step.c --------------------------------------------------------------------------- */
 
-/* All of these: false, and the error is told. */
+/* All of these: false, and the error is reported. */
 bool rules_run_step(struct rules *, struct rule *, size_t at);
 bool rules_run_ops(struct rules *, struct rule *);
 bool rules_compile_sub(struct rules *, struct step *);

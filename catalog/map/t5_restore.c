@@ -4,7 +4,7 @@
  * model's state.
  *
  * The original works on one dict: a value that replaces another keeps the other's place. It stops
- * at the first error; here all of the first step that has any are told, and the steps after it are
+ * at the first error; here all of the first step that has any are reported, and the steps after it are
  * not taken.
  */
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  *   3  names of the target that R lacks are taken from the source where it has them.
  * Then it refuses rules that decided nothing, and makes a tree of R, in which a later leaf
  * `a` replaces an earlier `a/b`, and a later `a/b` cannot enter an earlier leaf `a`.
- * Errors are looked for in this order, and only the first kind is told.
+ * Errors are looked for in this order, and only the first kind is reported.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -117,7 +117,7 @@ struct batch_layout {
     uint64_t tensor_count;
     struct batch_node *nodes;
     uint64_t node_count;
-    struct batch_module *modules; /* but those that batch_tensor.module tells of */
+    struct batch_module *modules; /* without those that batch_tensor.module describes */
     uint64_t module_count;
     struct batch_fold *folds;
     uint64_t fold_count;

@@ -112,7 +112,7 @@ bool grid_counts(const uint64_t *shape, unsigned rank, const uint64_t *box,
  * within the grid and ascending. */
 bool grid_valid(const struct grid *, const uint64_t *shape, unsigned rank);
 
-/* Where the value at `index` stands, and how much of its box lies inside the array: rank
+/* Where the value at `index` is, and how much of its box lies inside the array: rank
  * numbers each. */
 void grid_box(const struct grid *, const uint64_t *shape, unsigned rank, uint64_t index,
               uint64_t *origin, uint64_t *inside);

@@ -137,7 +137,7 @@ static enum status count_parts(const char *text, unsigned *count, bool *ellipsis
         if (wrong)
             return bad_slice(text, wrong, err);
         if (p.kind == PART_ELLIPSIS && *ellipsis)
-            return bad_slice(text, "only one ... can stand in it", err);
+            return bad_slice(text, "there can be only one ...", err);
         *ellipsis = *ellipsis || p.kind == PART_ELLIPSIS;
         *count += p.kind != PART_ELLIPSIS;
         if (*at && !take_char(&at, ','))

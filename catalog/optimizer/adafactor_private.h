@@ -19,7 +19,7 @@ enum word {
 enum rule_kind {
     RULE_UNFACTORED,
     RULE_HEURISTIC,
-    RULE_WORDS, /* one a dimension */
+    RULE_WORDS, /* one per dimension */
     RULE_MISSING,
 };
 

@@ -19,7 +19,8 @@
 struct file_set {
     const struct stored_tensor *tensor;
     struct file_cache *files; /* NULL: none */
-    struct source *source[];  /* one a file of the tensor; NULL: not needed or not kept */
+    struct source
+        *source[]; /* one per file of the tensor; NULL: not needed or not kept */
 };
 
 static enum status files_check(const struct stored_file *file,

@@ -83,7 +83,7 @@ static size_t before_checksum(const char *chain, const struct checksum *sum)
 }
 
 /* The bytes that the checksum is of, with the sum's own `before` bytes in front. *steps: the
- * chain, and then what of it follows. */
+ * chain, and then the rest of it. */
 static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum,
                                const char **steps, struct source **out, struct error *err)
 {

@@ -28,7 +28,7 @@ static uint32_t read_named(struct pyreader *p)
     return 0;
 }
 
-/* Escapes that are one character wherever they stand; digits and classes are done. */
+/* Escapes that are one character wherever they are; digits and classes are done. */
 uint32_t pyescape_char(struct pyreader *p, struct token t)
 {
     switch (t.c) {

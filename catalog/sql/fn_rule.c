@@ -66,7 +66,7 @@ static const struct rule_result *answer(sqlite3_context *context, int argc,
                     : rules_apply(rules, name, len);
 }
 
-/* A NUL is behind `text`. Unless another is inside, SQLite is told so, and need not copy it
+/* A NUL follows `text`. Unless another is inside, SQLite is told so, and need not copy it
  * again to put one there. */
 static void result_text(sqlite3_context *context, const char *text, size_t len)
 {

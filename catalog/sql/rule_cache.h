@@ -1,5 +1,5 @@
 /*
- * rule_cache.h - the rule sets that a connection has compiled, as long as their rows stand.
+ * rule_cache.h - the rule sets that a connection has compiled, as long as their rows do not change.
  *
  *   struct rule_set *set = rule_cache_find(cache, db, "t5_to_t5x", &why);   looks whether it still holds
  *   if (set)
@@ -25,7 +25,7 @@ struct rule_cache *rule_cache_hold(struct rule_cache *);
 /* As SQLite destroys what it is given: of any holder, NULL too. */
 void rule_cache_drop(void *);
 
-/* The set as it stands now, held by the caller too. `bound` is its name, or the name with settings
+/* The set as it is now, held by the caller too. `bound` is its name, or the name with settings
  * (catalog/map/setting.h). NULL, with the reason in *why, to be freed by sqlite3_free() (NULL: no
  * memory). */
 struct rule_set *rule_cache_find(struct rule_cache *, sqlite3 *, const char *bound,

@@ -1,6 +1,6 @@
 /*
  * vt_extent.c - tensor_extents: where the bytes of tensors lie, one row an extent. The view
- * `extent` stands over it. It reads the catalog only. Equality on tensor_id finds one
+ * `extent` is built on it. It reads the catalog only. Equality on tensor_id finds one
  * tensor; without it (after a LEFT JOIN SQLite does not pass it on) all are listed.
  */
 #include <stdlib.h>

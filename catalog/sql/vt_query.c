@@ -1,6 +1,6 @@
 /*
  * vt_query.c - schema/query/NAME.sql as the table-valued function NAME_rows, which a view
- * stands over, and schema/function/NAME.sql as NAME.
+ * is built on, and schema/function/NAME.sql as NAME.
  *
  * Such a file is one SELECT, which may use CTEs, windows and its parameters wherever a view
  * could not: SQLite does not push WHERE through those. It describes itself:

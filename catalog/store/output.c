@@ -19,7 +19,7 @@
 struct output {
     const struct output_io *io;
     int fd;
-    int directory;                 /* where it will stand */
+    int directory;                 /* where it will be */
     const char *name;              /* its last component, in path[] */
     char temporary[LEFTOVER_NAME]; /* its name until then; "": none */
     _Atomic uint64_t unsent;       /* bytes written since the disk was last set to work */

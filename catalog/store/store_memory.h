@@ -22,7 +22,7 @@ struct memory_file {
 };
 
 /* The files' paths and bytes must stay until it is unmounted, and nobody may be reading then.
- * ERR_ARGUMENT: a path that is none, one that stands there twice, one below a file, a NAME in use. */
+ * ERR_ARGUMENT: a path that is not valid, one that is given twice, one below a file, a NAME in use. */
 enum status memory_mount(const char *name, const struct memory_file *files, size_t count,
                          struct error *err);
 void memory_unmount(const char *name);

@@ -1,7 +1,7 @@
 /*
  * array.h - zarr arrays as tensors: metadata, and the values that a store holds.
  *
- * Stores come in two kinds: directories with a file a chunk (found in parallel), and
+ * Stores come in two kinds: directories with one file per chunk (found in parallel), and
  * key-value stores that list byte ranges (OCDBT).
  */
 #ifndef CKPTDB_IMPORTER_ARRAY_H

@@ -103,7 +103,7 @@ void gguf_close(struct gguf *);
 bool gguf_pair(struct gguf *, struct gguf_pair *);
 bool gguf_tensor(struct gguf *, struct gguf_tensor *);
 
-/* Whether an integer type's value is below 0, as it stands in `integer`. */
+/* Whether an integer type's value is below 0, as `integer` holds it. */
 bool gguf_negative(const struct gguf_value *);
 
 /* A value as JSON; what JSON has no number for is null. An array in one line. */

@@ -184,7 +184,7 @@ static enum status parse_layout(struct dataset_parsing *p, const struct hdf5_mes
 
 /* --- filters ------------------------------------------------------------------------------ */
 
-#define REGISTERED 256 /* the first id whose name is told in version 2 */
+#define REGISTERED 256 /* the first id whose name is stored in version 2 */
 
 static enum status parse_filter(struct dataset_parsing *p, struct cursor *c,
                                 unsigned version)

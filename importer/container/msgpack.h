@@ -14,7 +14,7 @@
  * compared with the bytes that are left, and so is every number of items, since each of
  * them takes a byte at least.
  *
- * After an error, which is in m->err, every call returns false as long as it stands
+ * After an error, which is in m->err, every call returns false until it is cleared
  * there. A caller that can go on puts another error and another place there.
  */
 #ifndef CKPTDB_IMPORTER_CONTAINER_MSGPACK_H

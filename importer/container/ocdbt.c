@@ -41,7 +41,7 @@ struct place {
     unsigned height;
 };
 
-/* A node on the way from the root to where the walk stands. */
+/* A node on the way from the root to where the walk is. */
 struct level {
     struct ocdbt_node node; /* what is left of it */
     uint32_t file;          /* that it is in */

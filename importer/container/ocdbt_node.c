@@ -358,7 +358,7 @@ const char *ocdbt_node_parse(struct bytes body, unsigned height, struct ocdbt_no
     struct cursor c = cursor_over(body, 0);
     struct ocdbt_node n = {.height = cursor_u8(&c)};
     if (cursor_ok(&c) && n.height != height)
-        return "it stands at another height of the tree than it says";
+        return "it is at another height of the tree than it says";
     if (!table_parse(&c, &n.table))
         return "its table of data files is damaged";
     n.count = n.left = cursor_varint32(&c);

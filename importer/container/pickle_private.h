@@ -54,7 +54,7 @@ bool pickle_cut_short(struct machine *m);
 /* The next `len` bytes, at most WINDOW_BYTES; valid until the next call. NULL at the end. */
 const uint8_t *pickle_take(struct machine *m, size_t len);
 bool pickle_take_number(struct machine *m, unsigned width, uint64_t *value);
-/* Memory for a text of `len` bytes; its place in the source stands in front of it. */
+/* Memory for a text of `len` bytes; its place in the source is stored in front of it. */
 char *pickle_text_room(struct machine *m, uint64_t len, uint64_t offset);
 /* The next `len` bytes as a text. */
 char *pickle_take_text(struct machine *m, uint64_t len);

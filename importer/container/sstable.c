@@ -51,7 +51,7 @@ struct buffer {
     size_t space;
 };
 
-/* A decoded block and where its reading stands. */
+/* A decoded block and how far it is read. */
 struct block {
     struct buffer stored, decoded;
     struct cursor entries;

@@ -410,7 +410,7 @@ bool zarr_add_codec(struct zarr_chain *c, const char *name,
     if (row == rows)
         return unknown_codec(c);
     if (!(known[row].places & places))
-        return zarr_unreadable(c->z, "its codec \"%s\" stands where none of its kind can",
+        return zarr_unreadable(c->z, "its codec \"%s\" is where none of its kind can be",
                                name);
     for (size_t i = 0; i < SETTINGS_MAX && known[row].settings[i]; i++)
         m[i].name = known[row].settings[i];

@@ -57,7 +57,7 @@ struct dcp {
     struct shard *shards;
     size_t shard_count, shard_space;
     struct text key;
-    struct torch_tensor tensor; /* large: not one a call */
+    struct torch_tensor tensor; /* large: not one per call */
 };
 
 /* --- the metadata ----------------------------------------------------------------------- */

@@ -46,7 +46,7 @@ struct flax_visitor {
     enum status (*leaf)(void *context, const struct flax_leaf *);
 
     /* A map, before its entries: leaf->item is its head, and the reader is before its
-     * first key. *taken true: it was a leaf of the visitor's own, and the reader stands
+     * first key. *taken true: it was a leaf of the visitor's own, and the reader is
      * after it. Else the reader is put back. NULL: no maps are leaves. */
     enum status (*map)(void *context, const struct flax_leaf *, bool *taken);
 

@@ -54,7 +54,7 @@ static const char *const types[] = {
 struct entry {
     struct gguf_tensor t;
     struct dtype dtype;
-    uint64_t nbytes; /* where it can be told */
+    uint64_t nbytes; /* where it is known */
     bool sized;
 };
 
@@ -301,7 +301,7 @@ static enum status check_end(struct part *p, const struct source *s)
     return OK;
 }
 
-/* ggml lays tensors one after the other, each padded; what is otherwise is told once. */
+/* ggml lays tensors one after the other, each padded; what is otherwise is reported once. */
 static enum status check_places(struct part *p)
 {
     struct entry **order = malloc((size_t)(p->count + 1) * sizeof(struct entry *));

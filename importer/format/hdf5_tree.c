@@ -50,7 +50,7 @@ static bool is_above(const struct hdf5_tree *t, uint64_t address)
     return false;
 }
 
-/* What is wrong with one object is told with its name; trouble of the machine, and what concerns
+/* What is wrong with one object is reported with its name; trouble of the machine, and what concerns
  * the whole file, goes on up. */
 static enum status told(struct hdf5_tree *t, struct error *why, struct error *err)
 {

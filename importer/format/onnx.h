@@ -32,7 +32,7 @@ struct onnx {
     struct strmap files;    /* location -> position + 1 in `external` */
     struct onnx_file *external;
     size_t external_count, external_space;
-    /* What is told once, with how often: */
+    /* What is reported once, with how often: */
     bool repeated_graph;
     uint64_t repeated_names, two_holders;
 };
@@ -65,7 +65,7 @@ void onnx_tensor(struct onnx *, struct message_range, struct bytes name);
 /* The same of a SparseTensorProto: one row with the dense shape. */
 void onnx_sparse(struct onnx *, struct message_range, struct bytes name);
 
-/* Report what is told once, and free what the walk has kept. */
+/* Report that, and free what the walk has kept. */
 void onnx_finish(struct onnx *);
 
 #endif

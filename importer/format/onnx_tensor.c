@@ -372,7 +372,7 @@ static char adding(const struct dtype *d)
 }
 
 /* Whether it is of a kind that the codec knows. Indices are one number an entry, into the
- * flattened tensor, or one a dimension. */
+ * flattened tensor, or one per dimension. */
 static bool sparse_known(const struct sparse *s, const struct dtype *dtype)
 {
     const unsigned rank = s->dense.rank;

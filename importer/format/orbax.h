@@ -1,7 +1,7 @@
 /*
  * orbax.h - the parts of an Orbax item, for the files that read it: orbax.c (the whole),
  * orbax_tree.c (what its tree is), orbax_store.c and orbax_list.c (what is stored),
- * orbax_aggregate.c (both in one file), orbax_place.c (what stands around it),
+ * orbax_aggregate.c (both in one file), orbax_place.c (what is around it),
  * orbax_pax.c (what Pax adds). Other formats that keep arrays as Orbax does use the store
  * alone.
  */
@@ -65,7 +65,7 @@ struct orbax_store {
     struct job *job;
     const char *directory;
     const char *processes; /* what the names of processes' directories begin with */
-    struct arena arena;    /* gone with the store */
+    struct arena arena;    /* freed with the store */
     bool listed;           /* arrays are in OCDBT databases, else in directories */
     struct orbax_array *arrays;
     struct array_tree tree;

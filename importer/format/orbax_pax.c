@@ -4,7 +4,7 @@
  *   STEP/state/                  the item
  *   STEP/metadata/metadata       {"version": ..., "train_state_metadata": TREE}
  *
- * TREE has the shape of the item's tree; in the place of an array stands
+ * TREE has the shape of the item's tree; in the place of an array is
  * {"_array_metadata_tag": ..., "dtype": ..., "unpadded_shape": [...], ...}. The stored
  * array may be larger, so that it divides among devices.
  *
@@ -17,7 +17,7 @@
 #include "importer/format/orbax.h"
 
 #define METADATA_FILE "metadata/metadata"
-#define TREE_KEY      "train_state_metadata" /* stands near the beginning */
+#define TREE_KEY      "train_state_metadata" /* is near the beginning */
 
 struct padding {
     struct orbax_item *item;

@@ -30,7 +30,7 @@
 #include "importer/job/facts.h"
 
 #define STEP_FILE       "_CHECKPOINT_METADATA"
-#define JSON_ITEM_BYTES 65536 /* of a JSON item whose facts are told; more is data */
+#define JSON_ITEM_BYTES 65536 /* of a JSON item that is read for facts; more is data */
 #define JSON_ITEMS      64    /* at most so many of a step, */
 #define STEP_ENTRIES    1000  /* among so many entries */
 #define FEW_ENTRIES     32    /* more are a folder of checkpoints, not of items */
@@ -220,7 +220,7 @@ static enum status state_step_file(struct place *p, const char *directory,
     return path ? state_file(p->job, path, prefix) : place_no_memory(p);
 }
 
-/* What the manager of all steps was told. */
+/* The settings of the manager of all steps. */
 static enum status state_root(struct place *p)
 {
     static const struct {

@@ -8,7 +8,7 @@
  *       optimizer/target      parameters
  *       optimizer/state       step, param_states: what the optimizer keeps of each
  *       flax_mutables         other collections of the model
- *     target.decoder.w/       large arrays: a zarr folder each; in the tree stands its
+ *     target.decoder.w/       large arrays: a zarr folder each; in the tree is its
  *                             TensorStore spec (t5x_spec.c)
  *     train_ds-...            where the input pipeline stood: no tensors
  *

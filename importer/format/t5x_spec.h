@@ -21,7 +21,7 @@ struct t5x_spec {
 };
 
 /* Is the map whose head was read, and whose first key comes next, a spec? Then *spec is filled
- * and the reader is after the map; else it stands anywhere. An error of the reader's own
+ * and the reader is after the map; else it is anywhere. An error of the reader's own
  * is set only where its bytes cannot be read. Release *spec in any case. */
 bool t5x_spec_read(struct msgpack *, const struct msgpack_item *map, struct t5x_spec *);
 /* Of a map that is none, from its first key on: was it meant for one? It has what makes T5X take

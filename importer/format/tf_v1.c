@@ -15,7 +15,7 @@
  * extent is the block, and the steps "sstable|cut" find the record in it. Integers are
  * varints, so they are counted here; no tensor's elements are read otherwise.
  *
- * There are no checksums but those of the blocks. Those of large raw blocks are not verified,
+ * Only the blocks have checksums. Those of large raw blocks are not verified,
  * for that would mean to read all tensors.
  *
  * Sources: tensorflow/core/util/saved_tensor_slice.proto, tensor_slice_writer.cc,

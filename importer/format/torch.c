@@ -89,7 +89,7 @@ static enum status index_zip(struct torch_tree *t, const struct source *s,
     return err->status;
 }
 
-/* What stands after the last storage: torch reads the first object alone. */
+/* What follows the last storage: torch reads the first object alone. */
 static void report_rest(struct torch_tree *t, uint64_t end)
 {
     uint8_t head[32];

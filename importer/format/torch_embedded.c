@@ -173,7 +173,7 @@ static bool torch_embedded_load(struct torch_tree *t, pickle_ref bytes,
               (out->key.bytes <= where.size ||
                torch_fail(t, err, "truncated", "its storage is cut short")) &&
               part_of(t, &all, where.offset, out->key.bytes, &out->run, err);
-    /* The key stands in this tree from now on, where it is nothing to be looked for. */
+    /* The key is in this tree from now on, where nothing looks for it. */
     out->key.node = 0;
     torch_legacy_release(&legacy);
     source_close(source);

@@ -78,7 +78,7 @@ struct place {
     char steps[ZIP_CODEC_BYTES + 16];
 };
 
-/* Elements between the first and behind the last of a part. */
+/* Elements from the first to the last of a part. */
 static bool reach(struct torch_tree *t, const struct torch_tensor *x, bool in_order,
                   uint64_t *elements, struct error *err)
 {
@@ -153,7 +153,7 @@ static char adds(const struct dtype *dtype)
     return dtype->bits == 16 ? 'h' : '-';
 }
 
-/* Dimensions of the values behind those of the entries (and of a block). */
+/* Dimensions of the values after those of the entries (and of a block). */
 static uint64_t dense_run(const struct torch_tensor *values, unsigned first)
 {
     uint64_t run = 1;

@@ -51,7 +51,7 @@ struct tar {
 
 static const char *const names[] = {"sys_info", "storages", "tensors", "pickle"};
 
-/* A header's name; "./" may stand before it. -1: none of torch's. */
+/* A header's name; "./" may precede it. -1: none of torch's. */
 static int member_of(const uint8_t *header)
 {
     const char *name = (const char *)header;

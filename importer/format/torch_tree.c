@@ -58,7 +58,7 @@ struct frame {
     uint32_t next;
     uint8_t kind;
     bool joined;     /* a '.' comes before its keys */
-    size_t name_len; /* of what stands before them */
+    size_t name_len; /* of what precedes them */
 };
 
 enum frame_kind {
@@ -76,7 +76,7 @@ struct walk {
     size_t depth, space;
     struct text name;
     bool joined;                /* the name has a part: what is below comes after a '.' */
-    struct torch_tensor tensor; /* large: not one a call */
+    struct torch_tensor tensor; /* large: not one per call */
 };
 
 static bool torch_tree_push(struct walk *w, struct frame f)

@@ -51,7 +51,7 @@ static bool torch_view_measure(struct torch_tree *t, const struct torch_tensor *
     if (!shape_elements(x->shape, x->rank, &elements))
         return torch_fail(t, err, "shape-overflow", "its shape is impossible");
     if (elements == 0) {
-        /* An empty tensor may stand at the very end of its storage. */
+        /* An empty tensor may be at the very end of its storage. */
         return true;
     }
     out->in_order = is_in_order(x);

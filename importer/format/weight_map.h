@@ -39,7 +39,7 @@ struct weight_map {
     struct weight *weights;
     uint64_t count;
     struct strmap names; /* weight name -> position */
-    struct strmap tails; /* behind its first '/' -> position; made when it is needed */
+    struct strmap tails; /* after its first '/' -> position; made when it is needed */
     bool has_tails;
     struct strmap facts;      /* keys stated so far -> position in the next */
     struct bytes *fact_texts; /* their values; of numbers and the like: empty */

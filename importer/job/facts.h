@@ -11,7 +11,7 @@
 #include "catalog/base/json.h"
 #include "importer/job/job.h"
 
-/* State the value that comes next in `j`. `key` is its key, or, for an object, what stands
+/* State the value that comes next in `j`. `key` is its key, or, for an object, what is
  * before its members' keys: `key` itself is used as it is, `separator` is between the
  * members' keys below it. Errors go to the job or to j->err, whoever noticed. */
 bool facts_state(struct job *, struct json *j, const char *key, char separator);

@@ -77,7 +77,7 @@ static void done(struct walker *w)
 
 /* --- reading one directory -------------------------------------------------------------- */
 
-/* Folders that hold copies of, or half of, what stands elsewhere. The Hugging Face cache
+/* Folders that hold copies of, or half of, what is elsewhere. The Hugging Face cache
  * notes in .no_exist, as empty files, what a repository does not have; Kauldron copies steps
  * that are being evaluated into _SNAPSHOTS-N. */
 static bool never_entered(const char *name, bool hub_cache)

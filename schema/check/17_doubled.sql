@@ -1,4 +1,4 @@
--- doubled: a part of the name now stands there twice
+-- doubled: a part of the name now occurs twice
 -- severity: warning
 -- advice: make the pattern take what is there already
 -- Up to three components that are there again.

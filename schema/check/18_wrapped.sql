@@ -1,6 +1,6 @@
 -- wrapped: the prefix of a wrapper is still there
 -- severity: warning
--- advice: take it off wherever it may stand: (?:module\.|_orig_mod\.)*
+-- advice: take it off wherever it may be: (?:module\.|_orig_mod\.)*
 -- What a torch module's wrappers put before its names, at the beginning and further in.
 WITH wrapper(name) AS (
   VALUES ('(^module|(^|[./])(_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module'

@@ -1,4 +1,4 @@
--- findings.sql - what map_check() shows of what the checks found: a row a finding, with the rule (ord;
+-- findings.sql - what map_check() shows of what the checks found: one row per finding, with the rule (ord;
 -- NULL: the whole map), how many names it concerns, and the first 20 of them as JSON.
 , numbered AS (
   SELECT *, row_number() OVER (PARTITION BY kind, rule ORDER BY place, name) AS k,

@@ -1,6 +1,6 @@
 -- merge_state.sql - merge_state(a, b[, overwrite]): T5X's merge_state. The leaves of state a, and
 -- those of b that a lacks; with overwrite, b's wherever both have one. Where a leaf of one
--- stands over leaves of the other, the tree is made in the order of a, then b: a later leaf
+-- is above leaves of the other, the tree is made in the order of a, then b: a later leaf
 -- takes the place of a subtree (it is `dropped`), a later subtree cannot enter a leaf.
 WITH
   given(a, b, overwrite) AS (SELECT :a, :b, ifnull($overwrite, 0)),

@@ -3,7 +3,7 @@
 -- module. (DataParallel, DDP, DeepSpeed) and model.diffusion_model. (latent diffusion) go where
 -- a name begins with them, once or many times, and so do state_dict. and model_state_dict., under
 -- which training scripts save a model beside its optimizer. The wrappers of torch.compile, FSDP and
--- activation checkpointing sit around inner modules too: those go wherever they stand.
+-- activation checkpointing sit around inner modules too: those go wherever they are.
 INSERT INTO ruleset(name, dialect, options) VALUES ('strip_prefixes', 'convert', '{
   "unmatched": "keep"
 }');

@@ -210,7 +210,7 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-/* A person is told that there is nothing, rather than shown no rows. */
+/* A person gets a line that says so, rather than no rows. */
 static int print_findings(struct session *s, const struct hash_request *r,
                           int status_so_far, bool *any)
 {

@@ -81,7 +81,7 @@ bool command_begins(const char *line, size_t len);
 bool command_has_verbs(const struct command *);
 /* The usage of one, "load RULESET FILE" (*len bytes); NULL: it has no such verb. */
 const char *command_verb(const struct command *, const char *verb, size_t *len);
-/* The first usage at or behind `at` in such an `args`; NULL: there is none. */
+/* The first usage at or after `at` in such an `args`; NULL: there is none. */
 const char *command_next_verb(const char *at, size_t *len);
 
 /* Print a command's page on `out`; with NULL the list of all. */

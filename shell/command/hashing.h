@@ -10,7 +10,7 @@
 struct hash_request {
     int64_t *ids; /* of checkpoints */
     size_t count;
-    unsigned threads;  /* 0: one a core */
+    unsigned threads;  /* 0: one per core */
     bool again, twins; /* of struct ckptdb_content_options */
 };
 

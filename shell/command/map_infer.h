@@ -10,7 +10,7 @@ struct map_infer {
     const char *a, *b;
     const char *name;    /* keep the rules as this set; NULL: do not */
     const char *file;    /* write them to this file; NULL: do not */
-    const char *threads; /* --jobs; NULL: one a core */
+    const char *threads; /* --jobs; NULL: one per core */
 };
 
 /* A status: 1 where a tensor of one side has none on the other; 2 where one could not be read. */

@@ -57,7 +57,7 @@ static int say_nothing_matches(struct session *s, const struct question *q)
     return STATUS_NO;
 }
 
-/* STATUS_FINE where the map can be asked so; else told why not. */
+/* STATUS_FINE if the map can be asked so; else the reason is printed. */
 static int check_map(struct session *s, const char *map, const char *target)
 {
     char *dialect = session_dialect(s, map);

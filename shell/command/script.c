@@ -14,10 +14,9 @@
 
 #define WORDS_MAX   256
 #define CONTEXT_MAX 72 /* bytes of the line that an error is shown in */
-#define LONG                                                                             \
-    0.5 /* seconds of processor, after which a person is told how to ask quicker */
+#define LONG        0.5 /* seconds of CPU time, after which a hint says how to ask faster */
 
-/* Where a unit stands. */
+/* Where a unit is. */
 struct origin {
     const char *name;
     unsigned line;

@@ -62,7 +62,7 @@ static void offer_options(struct wanted *w, const struct command *c)
         offer_modes(w, "--");
 }
 
-/* The word behind `count` others, of which words[0] is the command's. */
+/* The word after `count` others, of which words[0] is the command's. */
 static void complete_argument(struct wanted *w, const struct command *c,
                               const char *const *words, int count)
 {
@@ -81,7 +81,7 @@ static void complete_argument(struct wanted *w, const struct command *c,
     for (int i = 1; i < count; i++) {
         const struct option_spec *o = option_called(c, words[i]);
         if (words[i][0] != '-')
-            w->checkpoint = words[i]; /* a NAME comes behind its checkpoint */
+            w->checkpoint = words[i]; /* a NAME comes after its checkpoint */
         if (words[i][0] != '-' && position++ == 0)
             verb = words[i];
         i += o && o->argument;

@@ -1,6 +1,6 @@
 /*
  * complete.h - what a word could become, on the shell's line or on that of bash, zsh or fish: what
- * may stand where comes from the table of commands. Knows no terminal.
+ * may be where comes from the table of commands. Knows no terminal.
  */
 #ifndef CKPTDB_SHELL_COMPLETE_H
 #define CKPTDB_SHELL_COMPLETE_H
@@ -29,7 +29,7 @@ struct completion {
  * on with a statement, so it is no dot-command. */
 void complete_line(struct session *, const char *line, size_t len, bool continued,
                    struct completion *out);
-/* Complete the last of the words behind the program's name; `options` are its own. */
+/* Complete the last of the words after the program's name; `options` are its own. */
 void complete_words(struct session *, const struct option_spec *options,
                     const char *const *words, int count, struct completion *out);
 void completion_release(struct completion *);

@@ -124,7 +124,7 @@ static struct editor *editor_of(EditLine *line)
     return e;
 }
 
-/* '\1' stands around what takes no room. */
+/* '\1' is around what takes no room. */
 static char *prompt(EditLine *line)
 {
     static char plain[] = "ckptdb> ", more[] = "   ...> ";

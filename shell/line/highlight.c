@@ -91,7 +91,7 @@ struct scan {
     bool sql;    /* else a dot-command, which has no comments and no [names] */
 };
 
-/* What begins at s->at, and how long it is; s->inside is what comes behind it is in. */
+/* What begins at s->at, and how long it is; s->inside is what the text after it is in. */
 static enum highlight next_part(struct scan *s, size_t *step)
 {
     const char *at = s->line + s->at;

@@ -84,7 +84,7 @@ void offer_functions(struct wanted *w)
         " WHERE lower(substr(name, 1, length(?1))) = lower(?1) AND name GLOB '[a-z]*'");
 }
 
-/* The catalog's own: not those behind our views, nor SQLite's machinery. */
+/* The catalog's own: not those below our views, nor SQLite's machinery. */
 void offer_table_functions(struct wanted *w)
 {
     offer_rows(w, "SELECT name || '(' FROM pragma_module_list"
@@ -113,16 +113,16 @@ void offer_keywords(struct wanted *w)
     }
 }
 
-/* Where the level ends that begins `from` bytes into a name: behind the next separator. */
+/* Where the level ends that begins `from` bytes into a name: after the next separator. */
 static size_t level_end(const struct wanted *w, const char *name, size_t from)
 {
     size_t end = from + strcspn(name + from, w->levels);
     return end + (name[end] != '\0');
 }
 
-#define LAST "char(1114111)" /* sorts behind what may follow a prefix */
+#define LAST "char(1114111)" /* sorts after what may follow a prefix */
 
-/* The first name (or the `last`) of a table that begins with `prefix`, and comes behind `after`: a
+/* The first name (or the `last`) of a table that begins with `prefix`, and comes after `after`: a
  * name, or all names that begin with it where it ends in a separator. malloc'ed; NULL: none. */
 static char *next_name(struct wanted *w, const char *table, const char *prefix,
                        const char *after, bool last)

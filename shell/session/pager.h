@@ -21,7 +21,7 @@ void pager_end(struct session *);
 /* Whether the reader left before the end: what cannot be written then is no error. */
 bool pager_left(const struct session *);
 
-/* Where a message for people belongs, now: behind what is held, in the pager, or stderr. */
+/* Where a message for people belongs, now: after what is held, in the pager, or stderr. */
 FILE *pager_talk(void);
 
 #endif

@@ -152,7 +152,7 @@ sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint,
  * such set. */
 char *session_dialect(struct session *, const char *ruleset);
 
-/* What a map that renames makes of the checkpoint under this name. NULL, and told why: none. */
+/* What a map that renames makes of the checkpoint under this name. NULL, with the reason printed: none. */
 ckptdb_tensor *session_mapped(struct session *, const char *map, sqlite3_int64 checkpoint,
                               const char *name);
 

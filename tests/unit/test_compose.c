@@ -572,7 +572,7 @@ static void refused(void **state)
         {"[[[0,null],[0,null]],[\"stack\",3],null]", "no such axis"},
         {"[[[0,null],[0,null]],[\"take\",0,0],null]", "joined by stack or concat"},
         {"[[[0,null],[0,null]],[\"stack\",0],[[\"transpose\"]]]",
-         "behind stack and concat"},
+         "can follow stack and concat"},
         {"[[[0,[[\"transpose\"],[\"flatten\",0,1],[\"reshape\",[4,-1]]]]],null,null]",
          "cannot have this shape"},
         {"[[[1,[[\"transpose\"],[\"reshape\",[3,8]]]]],null,null]", "put together"},

@@ -386,7 +386,7 @@ static void bad_parents(void **state)
         {"a lower bound that is none", {{.key = "bb", .keys = 2}}, 1, 1,
          LOST("bb") ORDER},
         {"a height that is another", {{.key = "", .keys = 2}}, 1, 2,
-         LOST("") "an OCDBT node is damaged: it stands at another height of the tree than "
+         LOST("") "an OCDBT node is damaged: it is at another height of the tree than "
                   "it says\n"},
         {"a count that is another", {{.key = "", .keys = 3}}, 1, 1,
          ALL "--\nwarning: an OCDBT node has 2 entries below it where 3 should be\n"},
