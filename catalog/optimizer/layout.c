@@ -128,9 +128,12 @@ static bool is_bare_state(const struct finder *f)
             path = after(path, first);
             first = component(path);
         }
+        if (path.len == 0 && f->leaves->at[i].null)
+            continue;
         if (!is_field(f, first))
             return false;
-        moments = moments || is_slot(f, first) || is(first, "inner_state");
+        moments = moments || is_slot(f, first) || is(first, "inner_state") ||
+                  is(first, "inner_states") || is(first, "inner_opt_state");
     }
     return moments;
 }
@@ -412,15 +415,28 @@ static bool is_one_of(const struct folders *folders, struct piece name)
     return false;
 }
 
+/* What Orbax and Flax save as null of a tuple without anything in it: Optax's EmptyState, of a link that
+ * keeps nothing, and (inside of a slot, where there is a mask) its MaskedNode. */
+static bool is_empty_tuple(const struct finder *f, const struct optimizer_leaf *leaf,
+                           struct piece path, bool masked)
+{
+    bool moments = false;
+    for (; path.len && !moments; path = after(path, component(path)))
+        moments = is_slot(f, component(path));
+    return leaf->null && (masked || !moments);
+}
+
 /* The leaves below it but for those in the folders `without`, with their whole names; *met: the
  * parameters that they are of. */
 static bool take_leaves(struct finder *f, struct optimizer_place *place,
-                        struct piece root, const struct folders *without, bool *met)
+                        struct piece root, const struct folders *without, bool masked,
+                        bool *met)
 {
     for (size_t i = 0; i < f->leaves->count; i++) {
         struct optimizer_leaf leaf = f->leaves->at[i];
         struct piece path = below(f, &leaf, root);
-        if (!path.at || (without && is_one_of(without, component(path))))
+        if (!path.at || (without && is_one_of(without, component(path))) ||
+            is_empty_tuple(f, &leaf, path, masked))
             continue;
         uint64_t param = param_in(&f->names, path);
         if (param)
@@ -439,8 +455,12 @@ static bool add_place(struct finder *f, struct piece root, const struct folders 
 {
     struct optimizer_place *place = new_place(f, root);
     bool *met = arena_array(f->arena, f->params.count + 1, sizeof(*met));
-    if (!place || !met || !take_leaves(f, place, root, without, met))
+    if (!place || !met || !take_leaves(f, place, root, without, filtered, met))
         return false;
+    if (!place->held.count) { /* empty states alone tell nothing */
+        f->out->count--;
+        return true;
+    }
     for (size_t i = 0; i < f->params.count; i++) {
         const struct optimizer_param *p = &f->params.at[i];
         if ((!filtered || met[i]) &&

@@ -17,6 +17,10 @@ infer() {
     shift
     mapfile -t lines < <(printf '%s\n' "$@")
     names "$title.json" "${lines[@]}"
+    ranked "$title"
+}
+ranked() {
+    local title=$1
     echo "-- $title"
     "$ckptdb" optimizer infer "$title.json" >all 2>&1
     local status=$?
@@ -75,6 +79,23 @@ infer torch_by_name "$(torch optim.state.layers. exp_avg exp_avg_sq)"
 infer transformers_adafactor state.0.exp_avg_sq_row:4 state.0.exp_avg_sq_col:4 state.1.exp_avg_sq:4 state.{0,1}.step:
 infer bitsandbytes state.0.{state1:64\,64,state2:64\,64,qmap1:256,qmap2:256,absmax1:2,absmax2:2} state.1.{state1:4,state2:4}
 infer t5x_no_target enc/kernel:64,32 state/step::int32 state/param_states/0/{mu,nu}/enc/kernel:64,32 state/param_states/0/count::int32
+echo '-- empty states and masked parameters, which Orbax saves as null'
+tree() { # TITLE PARAMS STATE: JSON
+    echo "{\"ckptdb\": \"names\", \"tree\": {${2:+\"params\": $2, \"opt_state\":} $3}}" >"$1.json"
+    [ -n "$2" ] || echo "{\"ckptdb\": \"names\", \"tree\": $3}" >"$1.json"
+    "$ckptdb" import "$1.json" 2>/dev/null
+    ranked "$1"
+}
+w='{"kernel": "float32[64,32]", "bias": "float32[32]"}' k='{"kernel": "float32[64,32]", "bias": null}' c='"int32[]"'
+adam="{\"count\": $c, \"mu\": $w, \"nu\": $w}" half="{\"count\": $c, \"mu\": $k, \"nu\": $k}"
+tree null_adamw "$w" "[$adam, null, null]"
+tree null_clip_adamw "$w" "[null, [$adam, null, {\"count\": $c}]]"
+tree null_alone "" "{\"0\": null, \"1\": {\"0\": $adam, \"1\": null}}"
+tree null_masked "$w" "{\"inner_state\": [$half, null]}"
+tree null_labels "$w" "{\"inner_states\": {\"k\": {\"inner_state\": [$half, null, null]}, \"b\": {\"inner_state\": null}}}"
+tree null_labels_alone "" "{\"inner_states\": {\"k\": {\"inner_state\": [$half, null, null]}, \"b\": {\"inner_state\": null}}}"
+tree null_sgd "$w" "[null, null]"
+tree null_in_moments "$w" "[$half, null]"
 echo '-- none'
 infer model "${m[@]}" step::int32
 infer t5x target/enc/kernel:64,32
