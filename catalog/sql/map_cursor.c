@@ -1,0 +1,419 @@
+#include "catalog/sql/map_cursor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/map/ruleset.h"
+
+#define BATCH 128 /* leaves that are settled together where each is by itself */
+
+int map_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+    (void)base;
+    struct map_cursor *c = calloc(1, sizeof(*c));
+    if (!c)
+        return SQLITE_NOMEM;
+    *out = &c->base;
+    return SQLITE_OK;
+}
+
+static void cursor_reset(struct map_cursor *c)
+{
+    struct map_cursor again = {
+        .base = c->base, .trees = c->trees, .questions = c->questions};
+    map_read_end(&((struct map_table *)c->base.pVtab)->statements, &c->reading);
+    arena_release(&c->task.arena);
+    arena_release(&c->given.arena);
+    arena_release(&c->set.arena);
+    rule_set_drop(c->rules);
+    free(c->bound);
+    free(c->source.list);
+    free(c->target.list);
+    for (int i = 0; i < GIVEN; i++)
+        sqlite3_value_free(c->argument[i]);
+    *c = again;
+}
+
+int map_cursor_close(sqlite3_vtab_cursor *base)
+{
+    struct map_cursor *c = (struct map_cursor *)base;
+    cursor_reset(c);
+    map_trees_release(&c->trees);
+    free(c);
+    return SQLITE_OK;
+}
+
+static int cursor_error(struct map_cursor *c, int rc)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    if (rc == SQLITE_OK || rc == SQLITE_NOMEM || t->base.zErrMsg) /* which says it */
+        return rc;
+    t->base.zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(t->statements.db));
+    return rc;
+}
+
+/* What of the matches the columns in use are made of. A translation is often asked for little. */
+static unsigned map_cursor_wanted(const struct map_cursor *c)
+{
+    const struct map_table *t = (const struct map_table *)c->base.pVtab;
+    bool operates = map_cursor_uses(c, COLUMN_DTYPE) ||
+                    map_cursor_uses(c, COLUMN_SHAPE) || map_cursor_uses(c, COLUMN_OPS) ||
+                    map_cursor_uses(c, COLUMN_STATUS) || map_cursor_uses(c, COLUMN_ERROR);
+    if (t->function->view != MAP_TRANSLATION)
+        return MAP_WANTS_ALL;
+    return (map_cursor_uses(c, COLUMN_OLD_NAME) ? MAP_WANTS_NAMES : 0) |
+           (map_cursor_uses(c, COLUMN_IS_TENSOR) || map_cursor_uses(c, COLUMN_TENSOR_ID)
+                ? MAP_WANTS_VALUES
+                : 0) |
+           (operates ? MAP_WANTS_VALUES | MAP_WANTS_OPS : 0);
+}
+
+static const char *set_name(const struct map_cursor *c)
+{
+    return (const char *)sqlite3_value_text(c->argument[GIVEN_RULESET]);
+}
+
+/* Compile the rules, or find them compiled. */
+static int find_rules(struct map_cursor *c, const char *bound)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    char *why = NULL;
+    if (c->dialect->trial == MAP_PATH)
+        return SQLITE_OK;
+    rule_set_drop(c->rules);
+    c->rules = rule_cache_find(t->rules, t->statements.db, bound, &why);
+    if (c->rules)
+        return SQLITE_OK;
+    if (!why)
+        return SQLITE_NOMEM;
+    sqlite3_free(t->base.zErrMsg);
+    t->base.zErrMsg = why;
+    return SQLITE_ERROR;
+}
+
+static struct rules *rules_of(const struct map_cursor *c)
+{
+    return c->rules ? rule_set_rules(c->rules) : NULL;
+}
+
+/* Whether the set takes something from the metadata of checkpoints. */
+static bool is_bound(const struct map_cursor *c)
+{
+    return c->dialect->divides && c->set.options &&
+           strstr(c->set.options, "\"settings\"");
+}
+
+/* Have the rules as they are for this source. */
+static int bind_rules(struct map_cursor *c, const struct map_source *source)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    char *bound = NULL;
+    if (!is_bound(c) || (c->bound && c->meta == source->meta))
+        return SQLITE_OK;
+    int rc = map_load_bound(&t->statements, set_name(c), source->id, &bound);
+    if (rc == SQLITE_OK && (!c->bound || strcmp(c->bound, bound) != 0))
+        rc = find_rules(c, bound);
+    free(c->bound);
+    c->bound = bound;
+    c->meta = source->meta;
+    return rc;
+}
+
+/* Whether they are the same for another one. */
+static int bound_alike(struct map_cursor *c, const struct map_source *other, bool *alike)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    char *bound = NULL;
+    *alike = !is_bound(c) || c->meta == other->meta;
+    if (*alike)
+        return SQLITE_OK;
+    int rc = map_load_bound(&t->statements, set_name(c), other->id, &bound);
+    *alike = rc == SQLITE_OK && strcmp(bound, c->bound) == 0;
+    free(bound);
+    return rc;
+}
+
+static void next_layout(struct map_group *g)
+{
+    g->at = g->first = g->next++;
+    while (g->next < g->count && g->list[g->next].layout == g->list[g->first].layout)
+        g->next++;
+}
+
+/* On to the next sources that give the same. Recipes name tensors: each source has its own. */
+static int next_sources(struct map_cursor *c)
+{
+    struct map_group *g = &c->source;
+    next_layout(g);
+    size_t end = g->next;
+    int rc = bind_rules(c, &g->list[g->first]);
+    bool alike = !c->dialect->divides || !map_cursor_uses(c, COLUMN_RECIPE);
+    for (g->next = g->first + 1; rc == SQLITE_OK && alike && g->next < end;) {
+        rc = bound_alike(c, &g->list[g->next], &alike);
+        g->next += alike;
+    }
+    return rc;
+}
+
+static void task_reset(struct map_cursor *c)
+{
+    arena_release(&c->task.arena);
+    c->task = c->given;
+    c->task.arena = (struct arena){0};
+    c->task.source_id = c->source.list[c->source.first].id;
+    for (size_t i = 0; c->dialect->divides && i < c->task.rules; i++)
+        if (c->task.rule[i].operates)
+            c->task.engine = rules_of(c);
+    c->row = 0;
+}
+
+/* What the task comes to. Of a set whose options make no sense every row is an error. */
+static void settle_task(struct map_cursor *c)
+{
+    c->settle(&c->task);
+    for (size_t i = 0; c->fault && i < c->task.rows; i++) {
+        c->task.row[i].status = "error";
+        c->task.row[i].error = (struct map_text){c->fault, strlen(c->fault)};
+    }
+}
+
+/* Settle some more leaves of a source, each by itself. */
+static int settle_batch(struct map_cursor *c)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    c->before += c->task.rows;
+    task_reset(c);
+    int rc = map_read_next(&c->reading, BATCH, &c->task, &c->task.source);
+    if (rc == SQLITE_DONE)
+        map_read_end(&t->statements, &c->reading);
+    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+        settle_task(c);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* The leaves of a checkpoint; `again`: they will be asked for again. */
+static int load_leaves(struct map_cursor *c, const struct map_source *of,
+                       struct rules *rules, bool again, struct map_task *t,
+                       struct map_tree *out)
+{
+    struct map_statements *m = &((struct map_table *)c->base.pVtab)->statements;
+    const struct map_kept *kept = NULL;
+    int rc =
+        again || c->questions > 1 ? map_trees_get(&c->trees, m, of, &kept) : SQLITE_OK;
+    if (rc != SQLITE_OK || !kept)
+        return rc != SQLITE_OK ? rc
+                               : map_load_leaves(m, c->dialect, rules, of->id, t, out);
+    *out = kept->tree;
+    if (rules || !c->dialect->containers)
+        out->count = kept->leaves;
+    return !rules || map_match_leaves(c->dialect, rules, t, out) ? SQLITE_OK
+                                                                 : SQLITE_NOMEM;
+}
+
+/* Settle the map for the sources of a layout. */
+static int settle_all(struct map_cursor *c)
+{
+    task_reset(c);
+    int rc = load_leaves(c, &c->source.list[c->source.first],
+                         c->dialect->from_model ? NULL : rules_of(c), c->target.count > 1,
+                         &c->task, &c->task.source);
+    if (rc == SQLITE_OK)
+        settle_task(c);
+    return rc;
+}
+
+/* The target, if the map has one: as the rules match it, or as a model. */
+static int load_target(struct map_cursor *c)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    const struct map_source *target = &c->target.list[c->target.first];
+    struct rules *rules = c->dialect->from_model ? rules_of(c) : NULL;
+    arena_release(&c->given.arena);
+    c->given = c->set;
+    c->given.arena = (struct arena){0};
+    c->given.has_target = t->function->view == MAP_RESTORE && target->id;
+    return c->dialect->from_model || c->given.has_target
+               ? load_leaves(c, target, rules, false, &c->given, &c->given.target)
+               : SQLITE_OK;
+}
+
+/* On to sources, or to the first ones and other targets. */
+static int next_task(struct map_cursor *c)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    int rc = SQLITE_OK;
+    if (c->source.next == c->source.count) {
+        next_layout(&c->target);
+        c->source.next = 0;
+        rc = load_target(c);
+    }
+    if (rc == SQLITE_OK)
+        rc = next_sources(c);
+    c->before = 0;
+    c->task.rows = c->row = 0;
+    if (rc != SQLITE_OK || !c->by_leaf)
+        return rc;
+    c->reading =
+        (struct map_reading){c->dialect, rules_of(c), map_cursor_wanted(c), NULL};
+    return map_read_begin(&t->statements, c->source.list[c->source.first].id,
+                          &c->reading);
+}
+
+/* All that comes of some sources, as counts. */
+static int settle_counts(struct map_cursor *c)
+{
+    int rc = SQLITE_OK;
+    c->counts.rows = 0;
+    do {
+        rc = c->by_leaf ? settle_batch(c) : settle_all(c);
+        if (rc == SQLITE_OK)
+            map_counts_add(&c->counts, &c->task);
+    } while (rc == SQLITE_OK && !c->task.failed && c->reading.leaves);
+    c->task.row = c->counts.row;
+    c->task.rows = c->counts.rows;
+    return rc;
+}
+
+static int map_cursor_settle(struct map_cursor *c)
+{
+    const struct map_table *t = (const struct map_table *)c->base.pVtab;
+    int rc = c->reading.leaves ? SQLITE_OK : next_task(c);
+    if (rc == SQLITE_OK)
+        rc = t->function->counts ? settle_counts(c)
+             : c->by_leaf        ? settle_batch(c)
+                                 : settle_all(c);
+    c->source.at = c->source.first;
+    c->target.at = c->target.first;
+    return rc == SQLITE_OK && c->task.failed ? SQLITE_NOMEM : cursor_error(c, rc);
+}
+
+static bool has_more(const struct map_cursor *c)
+{
+    return c->reading.leaves || c->source.next < c->source.count ||
+           c->target.next < c->target.count;
+}
+
+/* On to sources that have rows, if the last ones have no more. */
+static int cursor_seek(struct map_cursor *c)
+{
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && c->row == c->task.rows && has_more(c))
+        rc = map_cursor_settle(c);
+    return rc;
+}
+
+int map_cursor_next(sqlite3_vtab_cursor *base)
+{
+    struct map_cursor *c = (struct map_cursor *)base;
+    if (++c->source.at < c->source.next)
+        return SQLITE_OK;
+    c->source.at = c->source.first;
+    if (++c->target.at < c->target.next)
+        return SQLITE_OK;
+    c->target.at = c->target.first;
+    c->row++;
+    return cursor_seek(c);
+}
+
+/* Without a target, or with one that is not there, a restored checkpoint has one as well: nothing. */
+static int restored_target(struct map_group *g, sqlite3_value *target)
+{
+    if (g->count)
+        return SQLITE_OK;
+    g->list = calloc(1, sizeof(*g->list));
+    if (!g->list)
+        return SQLITE_NOMEM;
+    g->list->id = target ? sqlite3_value_int64(target) : 0;
+    g->count = 1;
+    return SQLITE_OK;
+}
+
+/* The checkpoints that rows are for. Without a source there is nothing to ask. */
+static int load_checkpoints(struct map_cursor *c)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    bool assigns = t->function->view == MAP_ASSIGNMENT;
+    sqlite3_value *target = c->argument[GIVEN_TARGET];
+    int rc = map_load_sources(&t->statements, c->argument[GIVEN_SOURCE], &c->source.list,
+                              &c->source.count);
+    c->source.next = c->source.count;
+    if (rc != SQLITE_OK || !c->source.count)
+        return rc;
+    if (assigns || target)
+        rc = map_load_sources(&t->statements, target, &c->target.list, &c->target.count);
+    return rc == SQLITE_OK && !assigns ? restored_target(&c->target, target) : rc;
+}
+
+/* What is wrong with the set's options, in its arena. */
+static int find_fault(struct map_cursor *c)
+{
+    struct error err = {.offset = NO_OFFSET};
+    if (!c->set.options ||
+        ruleset_check_options(c->dialect->name, c->set.options, false, &err) == OK)
+        return SQLITE_OK;
+    c->fault = map_say(&c->set, "ValueError: %s", err.message).at;
+    error_clear(&err);
+    return c->set.failed ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+static int cursor_begin(struct map_cursor *c)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    enum map_view view = t->function->view;
+    int rc = map_load_set(&t->statements, set_name(c), &c->set, &c->dialect);
+    if (rc != SQLITE_OK || !c->dialect)
+        return rc;
+    c->settle = view == MAP_RESTORE        ? c->dialect->restore
+                : view == c->dialect->view ? c->dialect->settle
+                                           : NULL;
+    if (!c->settle)
+        return SQLITE_OK;
+    c->set.strict =
+        c->argument[GIVEN_STRICT] && sqlite3_value_int(c->argument[GIVEN_STRICT]) != 0;
+    c->set.asks_winners =
+        map_cursor_uses(c, COLUMN_WINS) || map_cursor_uses(c, COLUMN_NOTE);
+    /* What streams is the matches, of which paths have none. */
+    c->by_leaf = c->dialect->by_leaf && c->dialect->trial != MAP_PATH &&
+                 view == c->dialect->view && !c->set.asks_winners && !map_strict(&c->set);
+    c->questions++;
+    rc = find_fault(c);
+    if (rc == SQLITE_OK)
+        rc = load_checkpoints(c);
+    if (rc == SQLITE_OK && !is_bound(c))
+        rc = find_rules(c, set_name(c));
+    return rc == SQLITE_OK ? cursor_seek(c) : rc;
+}
+
+/* An argument is missing. */
+static int map_cursor_refuse(sqlite3_vtab *table, enum given given)
+{
+    static const char *const name[] = {"ruleset", "source", "target_id", "strict"};
+    sqlite3_free(table->zErrMsg);
+    table->zErrMsg = sqlite3_mprintf("say which %s: %s = ...", name[given], name[given]);
+    return SQLITE_ERROR;
+}
+
+int map_cursor_filter(sqlite3_vtab_cursor *base, int set, const char *used, int argc,
+                      sqlite3_value **argv)
+{
+    struct map_cursor *c = (struct map_cursor *)base;
+    struct map_table *t = (struct map_table *)base->pVtab;
+    cursor_reset(c);
+    c->used = strtoull(used, NULL, 16);
+    for (int given = 0; given < GIVEN; given++)
+        if (t->function->needs[given] && !(set >> given & 1))
+            return map_cursor_refuse(&t->base, given);
+    for (int i = 0; i < argc; i++)
+        if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
+            return SQLITE_OK;
+    for (int given = 0, at = 0; given < GIVEN; given++)
+        if (set >> given & 1 && !(c->argument[given] = sqlite3_value_dup(argv[at++])))
+            return SQLITE_NOMEM;
+    return cursor_error(c, cursor_begin(c));
+}
+
+int map_cursor_eof(sqlite3_vtab_cursor *base)
+{
+    const struct map_cursor *c = (const struct map_cursor *)base;
+    return c->row == c->task.rows && !has_more(c);
+}
