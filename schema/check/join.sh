@@ -1,6 +1,6 @@
 #!/bin/sh
-# join.sh - print map_check.sql: the views that checks look at (views.sql), the checks, and what is shown
-# of them (findings.sql). A check is a file NN_CODE.sql, shown in the order of NN:
+# join.sh - print map_check.sql: the views that checks look at (views.sql, views_rules.sql), the checks,
+# and what is shown of their findings (findings.sql). A check is a file NN_CODE.sql, shown in the order of NN:
 #
 #   -- CODE: what it means
 #   -- severity: error | warning | note [, error where every rule is required]
@@ -12,6 +12,8 @@ cd "$(dirname "$0")"
 echo "-- map_check(ruleset, source[, target]): what may be wrong with a map before a byte moves."
 echo 'WITH'
 cat views.sql
+echo ','
+cat views_rules.sql
 echo ', finding(kind, rule, place, name, detail) AS ('
 arm=
 for f in [0-9]*.sql; do
