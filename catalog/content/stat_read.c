@@ -403,7 +403,8 @@ struct stat_outcome *stat_read(struct stat_tables *tables, const struct sweep_pa
     wide(&t->dtype, c->way, &to);
     c->converted = strcmp(to.name, t->dtype.name) != 0 || t->dtype.kind == DTYPE_COMPLEX;
     o->absent = c->way == STAT_NONE;
-    if (!o->absent && converter_find(&t->dtype, &to, &c->converter, &o->err) == OK &&
+    if (!o->absent && !sweep_is_void(t, &o->err) &&
+        converter_find(&t->dtype, &to, &c->converter, &o->err) == OK &&
         reader_open(t, part->files, &r, &o->err) == OK &&
         (c->way == STAT_CODES ? count_by_code(tables, c, r) : count_numbers(c, r)) ==
             OK &&

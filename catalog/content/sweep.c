@@ -29,6 +29,24 @@ bool sweep_parts_are_cheap(const struct stored_tensor *t)
            (!t->codec || strncmp(t->codec, "swap:", 5) == 0);
 }
 
+#define VOID_BYTES (UINT64_C(1) << 40) /* from here on */
+#define VOID_RATIO 1024                /* of all bytes to those that lie in chunks */
+
+bool sweep_is_void(const struct stored_tensor *t, struct error *err)
+{
+    uint64_t chunk, inside;
+    if (!t->grid || t->nbytes < VOID_BYTES ||
+        !shape_elements(t->grid->level[0].shape, t->rank, &chunk) ||
+        !mul_u64(chunk, grid_value_total(t->grid), &inside) ||
+        inside > t->elements / VOID_RATIO)
+        return false;
+    error_set(
+        err, ERR_LIMIT, t->checkpoint, NO_OFFSET,
+        "it has %llu elements, of which chunks hold %llu: it is not read for the rest",
+        (unsigned long long)t->elements, (unsigned long long)inside);
+    return true;
+}
+
 /* --- batches -------------------------------------------------------------------------------- */
 
 static bool sweep_add_part(struct sweeping *s, struct sweep_part part)

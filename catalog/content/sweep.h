@@ -47,6 +47,10 @@ struct sweep {
 /* OK when all was taken; take()'s error; ERR_INTERRUPTED; ERR_MEMORY; what the catalog says. */
 enum status sweep_run(const struct sweep *, struct error *err);
 
+/* Whether next to nothing of a large tensor is stored: of an array without chunks a few bytes may say that
+ * it has any number of elements. ERR_LIMIT says so; nobody waits until all of them have been hashed. */
+bool sweep_is_void(const struct stored_tensor *, struct error *);
+
 /* Whether threads may read parts of it at once without decoding anything twice, and no checksum
  * wants it from end to end. */
 bool sweep_parts_are_cheap(const struct stored_tensor *);

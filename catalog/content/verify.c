@@ -11,11 +11,18 @@ struct verifying {
     bool failed; /* the tensor at hand */
 };
 
+/* What has no hash for its size is checked all the same. */
+static bool is_hashed(const struct verifying *v, const struct stored_tensor *t)
+{
+    struct error ignored = {.offset = NO_OFFSET};
+    return v->work->hash && t->dtype.kind != DTYPE_STRING && !sweep_is_void(t, &ignored);
+}
+
 static void *verify_make_outcome(void *context, const struct sweep_part *t,
                                  uint64_t *bytes)
 {
     const struct verifying *v = context;
-    return part_read(t, v->work->hash ? PART_HASHED : PART_CHECKED, bytes);
+    return part_read(t, is_hashed(v, t->tensor) ? PART_HASHED : PART_CHECKED, bytes);
 }
 
 /* What cannot be read was reported where the headers were looked at. */
@@ -32,7 +39,7 @@ static enum status compare_hash(struct verifying *v, const struct stored_tensor 
     struct error what = {.offset = NO_OFFSET};
     char text[DIGEST_TEXT];
     digest_fold_end(v->fold, &hash);
-    if (v->failed || t->dtype.kind == DTYPE_STRING)
+    if (v->failed || !is_hashed(v, t))
         return OK;
     digest_print(&hash, text);
     sqlite3_bind_text(s, 1, t->name, -1, SQLITE_STATIC);
@@ -69,7 +76,7 @@ static enum status verify_take_outcome(void *context, const struct sweep_part *t
             w->found(w->context, t->tensor->name, &o->err, err) != OK)
             return err->status;
     }
-    if (w->hash && !v->failed && t->tensor->dtype.kind != DTYPE_STRING)
+    if (!v->failed && is_hashed(v, t->tensor))
         digest_fold_add(v->fold, o->blocks, part_blocks(t->len));
     if (!t->last)
         return OK;

@@ -87,6 +87,29 @@ bool chunks_between(const struct chunks *c, const uint64_t *low, const uint64_t 
     return at < g->value_count && g->values[at].index <= last;
 }
 
+bool chunks_from(const struct chunks *c, const uint64_t *at, uint64_t *corner)
+{
+    const struct grid *g = c->grid;
+    const uint64_t *own = g->level[0].shape;
+    uint64_t first = 0, i;
+    for (unsigned d = 0; d < c->tensor->rank; d++)
+        first = first * c->counts[d] + at[d] / own[d];
+    if (g->in_files) {
+        PARTITION_POINT(i, g->run_count, g->runs[i].first + g->runs[i].count <= first);
+        if (i == g->run_count)
+            return false;
+        first = g->runs[i].first > first ? g->runs[i].first : first;
+    } else {
+        PARTITION_POINT(i, g->value_count, g->values[i].index < first);
+        if (i == g->value_count)
+            return false;
+        first = g->values[i].index;
+    }
+    for (unsigned d = c->tensor->rank; d-- > 0; first /= c->counts[d])
+        corner[d] = first % c->counts[d] * own[d];
+    return true;
+}
+
 void chunk_error(const struct chunks *c, const uint64_t *at, struct error *err)
 {
     struct text what = {.limit = 256};

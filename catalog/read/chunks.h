@@ -29,6 +29,10 @@ void chunk_give(struct chunks *, struct chunk *);
 /* False: between these two places, which are corners of a box, there is no chunk at all. */
 bool chunks_between(const struct chunks *, const uint64_t *low, const uint64_t *high);
 
+/* The corner, in elements, of the first box of level 0 with anything in it that is not before the one in
+ * which element `at` lies (C order); false: there is none. */
+bool chunks_from(const struct chunks *, const uint64_t *at, uint64_t *corner);
+
 /* "chunk [2,0]: " in front of an error's message. */
 void chunk_error(const struct chunks *, const uint64_t *at, struct error *err);
 

@@ -245,6 +245,20 @@ bool decode_nothing(const struct decode *d, const struct slice *slices,
     return !chunks_between(d->chunks, low, high);
 }
 
+bool decode_from(const struct decode *d, uint64_t position, uint64_t *out)
+{
+    const struct stored_tensor *t = d->tensor;
+    uint64_t at[TENSOR_RANK_MAX], corner[TENSOR_RANK_MAX], rest = position, first = 0;
+    for (unsigned k = t->rank; k-- > 0; rest /= t->shape[k])
+        at[k] = rest % t->shape[k];
+    if (!chunks_from(d->chunks, at, corner))
+        return false;
+    for (unsigned k = 0; k < t->rank; k++)
+        first = first * t->shape[k] + corner[k];
+    *out = first > position ? first : position;
+    return true;
+}
+
 /* --- one chunk -------------------------------------------------------------------------- */
 
 /* All chunks of a box. */

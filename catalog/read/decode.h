@@ -31,6 +31,10 @@ uint64_t decode_memory(const struct decode *, uint64_t bytes);
 /* Whether none of the chunks that the box touches is there. */
 bool decode_nothing(const struct decode *, const struct slice *, const struct box *);
 
+/* The first element from `position` on (C order, of all of the tensor) that may lie in a chunk; false:
+ * none does. */
+bool decode_from(const struct decode *, uint64_t position, uint64_t *out);
+
 /* The elements of the box, packed, in memory, of which the caller holds `taken` bytes, or at
  * the beginning of a cleared temporary file. One box at a time. */
 enum status decode_to_memory(struct decode *, const struct slice *, const struct box *,

@@ -249,11 +249,11 @@ static void repeat_fill(const struct grid_reader *g, uint64_t offset, uint8_t *d
                         size_t len)
 {
     const uint8_t *fill = decode_fill(g->decode);
-    size_t at = (size_t)(offset % g->unit);
-    for (size_t i = 0; i < len; i++) {
-        dst[i] = fill[at];
-        at = at + 1 < g->unit ? at + 1 : 0;
-    }
+    const size_t first = len < g->unit ? len : g->unit;
+    for (size_t i = 0; i < first; i++)
+        dst[i] = fill[(offset + i) % g->unit];
+    for (size_t i = first; i < len; i++) /* whatever the element, what is one before */
+        dst[i] = dst[i - g->unit];
 }
 
 /* Bytes of the band. */
@@ -306,6 +306,24 @@ const uint8_t *grid_reader_lend(struct grid_reader *g, uint64_t start, size_t le
         return NULL;
     go_ahead(g, start, start + len);
     return g->memory.at + (start - g->band.begin);
+}
+
+uint64_t grid_reader_from(struct grid_reader *g, uint64_t start)
+{
+    uint64_t at = start, position;
+    struct band band;
+    if (g->packed)
+        return start;
+    while (at < g->base.size) {
+        find_band(g, at, &band);
+        if (!decode_nothing(g->decode, g->slices, &band.box))
+            return at;
+        if (band.end >= g->base.size ||
+            !decode_from(g->decode, band.end / g->unit, &position))
+            return g->base.size;
+        at = position * g->unit;
+    }
+    return at;
 }
 
 /* The reader owns itself. */

@@ -40,6 +40,10 @@ uint64_t grid_reader_memory(const struct grid_reader *);
 enum status grid_reader_slice(struct grid_reader *, const struct slice *slices,
                               struct source **out, struct error *err);
 
+/* Of all of the tensor as a source: the first byte from `start` on that is in a band with a chunk; the
+ * source's size, where there is none. */
+uint64_t grid_reader_from(struct grid_reader *, uint64_t start);
+
 /* Bytes of that source that are in memory, or can be at once, as they are: good until the next
  * call. NULL where they are not, and where reading them fails. */
 const uint8_t *grid_reader_lend(struct grid_reader *, uint64_t start, size_t len);

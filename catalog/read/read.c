@@ -199,6 +199,11 @@ enum status reader_borrow(struct reader *r, const struct slice *slices, uint64_t
                   : reader_read(r, start, room, out->len, err);
 }
 
+uint64_t reader_from(struct reader *r, uint64_t start)
+{
+    return r->ops->from ? r->ops->from(r, start) : start;
+}
+
 bool reader_plain(const struct reader *r, int *fd, uint64_t *offset)
 {
     struct lease lease;

@@ -36,6 +36,10 @@ enum status reader_read(struct reader *, uint64_t start, void *dst, size_t len,
  * reader has them in memory: there they are until the next call, else in `room`. */
 enum status reader_borrow(struct reader *, const struct slice *slices, uint64_t start,
                           void *room, struct bytes *out, struct error *err);
+/* The first logical byte from `start` on for which something stored is read, or one before it: between is
+ * what an array holds where it has no chunk. The tensor's size, where there is none. Threads: as for
+ * reading. */
+uint64_t reader_from(struct reader *, uint64_t start);
 /* True where going back or sharing costs decoding again (a deflated member). */
 bool reader_sequential(const struct reader *);
 

@@ -27,6 +27,15 @@ static const uint8_t *grid_lend(struct reader *r, const struct slice *slices,
                : NULL;
 }
 
+static uint64_t grid_from(struct reader *r, uint64_t start)
+{
+    struct source *s = NULL;
+    struct error ignored = {.offset = NO_OFFSET}; /* the next read will tell */
+    return grid_reader_slice(r->grid, NULL, &s, &ignored) == OK
+               ? grid_reader_from(r->grid, start)
+               : start;
+}
+
 static uint64_t grid_memory(const struct reader *r)
 {
     return grid_reader_memory(r->grid);
@@ -42,8 +51,11 @@ static void texts_close(struct reader *r)
     string_grid_close(r->texts);
 }
 
-static const struct reader_ops grid_ops = {
-    .read = grid_read, .lend = grid_lend, .memory = grid_memory, .close = grid_close};
+static const struct reader_ops grid_ops = {.read = grid_read,
+                                           .lend = grid_lend,
+                                           .from = grid_from,
+                                           .memory = grid_memory,
+                                           .close = grid_close};
 static const struct reader_ops texts_ops = {.close = texts_close};
 
 /* Bytes of an element in the chunks of a grid; 0 where they differ. */

@@ -27,6 +27,8 @@ struct reader_ops {
      * NULL: they never are. */
     const uint8_t *(*lend)(struct reader *, const struct slice *, uint64_t start,
                            size_t len, struct error *err);
+    /* As reader_from(); NULL: all is stored. */
+    uint64_t (*from)(struct reader *, uint64_t start);
     /* NULL: what can be verified was verified where it was read. */
     enum status (*verify)(struct reader *, struct error *err);
     uint64_t (*memory)(const struct reader *); /* NULL: next to none */

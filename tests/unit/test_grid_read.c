@@ -128,6 +128,20 @@ static void borrow_parts(struct reader *r, const struct slice *slices,
     free(room);
 }
 
+/* What is passed over is fill, and nothing is left in the end. */
+static void pass_over(const struct world *w, struct reader *r, const uint8_t *want)
+{
+    for (uint64_t at = 0; at < w->t.nbytes;) {
+        const uint64_t next = reader_from(r, at);
+        assert_true(next >= at && next <= w->t.nbytes);
+        for (uint64_t i = at; i < next; i++)
+            assert_int_equal(want[i], w->fill[i % w->unit]);
+        if (at == 0 && next == 0 && !w->grid.value_count && !w->grid.run_count)
+            assert_int_equal(w->bits != 0, true);
+        at = next + 1 + random_below(random_below(2) ? 1 : 100);
+    }
+}
+
 static void compare_reader(const struct world *w)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -143,6 +157,7 @@ static void compare_reader(const struct world *w)
     assert_int_equal(reader_read(r, 0, got, len, &err), OK);
     assert_memory_equal(got, want, len);
     borrow_parts(r, NULL, want, len);
+    pass_over(w, r, want);
     assert_int_equal(reader_verify(r, &err), OK);
     assert_int_equal(reader_read(r, 1, got, len, &err), ERR_ARGUMENT);
     error_clear(&err);
@@ -873,6 +888,11 @@ static void endless_grid(void **state)
     assert_memory_equal(got, "\7!\7", 3);
     assert_int_equal(reader_read(r, (UINT64_C(1) << 60) - 3, got, 3, &err), OK);
     assert_memory_equal(got, "\7\7\7", 3);
+    /* What is not there is passed over, but for what a few bands hold. */
+    const uint64_t chunk = (UINT64_C(1) << 59) + 5, band = UINT64_C(1) << 25;
+    assert_in_range(reader_from(r, 0), chunk - band, chunk);
+    assert_int_equal(reader_from(r, chunk), chunk);
+    assert_int_equal(reader_from(r, chunk + band), UINT64_C(1) << 60);
     reader_close(r);
 }
 
