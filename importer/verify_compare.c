@@ -126,5 +126,7 @@ enum status verify_compare(struct verifier *v, struct verified *c, struct error 
     /* Where tensors have changed places, so have the checksums. */
     if (compare_by(v, c, agree ? "sum.sql" : "header.sql", err) == OK)
         compare_by(v, c, "fact.sql", err);
+    if (err->status == OK)
+        compare_by(v, c, "warning.sql", err);
     return err->status;
 }

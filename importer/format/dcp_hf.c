@@ -126,6 +126,7 @@ static bool read_info(struct json *j, struct offsets *o)
 static enum status load_offsets(struct job *job, const struct safetensors_header *h,
                                 const char *path, struct offsets *o, struct error *err)
 {
+    struct error lacking = {.offset = NO_OFFSET};
     for (uint64_t i = 0; i < h->fact_count; i++) {
         const struct safetensors_fact *f = &h->facts[i];
         struct json j;
@@ -135,6 +136,10 @@ static enum status load_offsets(struct job *job, const struct safetensors_header
         read_info(&j, o);
         return err->status;
     }
+    error_set(&lacking, ERR_CORRUPT, path, NO_OFFSET,
+              "it has no " INFO ": its tensors are taken to begin at 0, as PyTorch does");
+    error_code(&lacking, "no-offsets");
+    job_issue_error(job, ISSUE_WARNING, &lacking);
     return OK;
 }
 

@@ -4,10 +4,6 @@ SELECT NULL AS name,
        NULL AS offset,
        'metadata' AS code,
        'the fact ' || key || ' is no longer what it was when it was indexed' AS message
-FROM (SELECT m.key, m.value FROM known.checkpoints c
-      JOIN known.meta_facts m ON m.id BETWEEN c.meta << 24 AND (c.meta << 24) + 16777215
-      WHERE c.id = :known
+FROM (SELECT key, value FROM known.metadata WHERE checkpoint_id = :known
       EXCEPT
-      SELECT m.key, m.value FROM main.checkpoints c
-      JOIN main.meta_facts m ON m.id BETWEEN c.meta << 24 AND (c.meta << 24) + 16777215
-      WHERE c.id = :fresh)
+      SELECT key, value FROM main.metadata WHERE checkpoint_id = :fresh)

@@ -59,3 +59,28 @@ for command in verify hash stats; do
     timeout 60 "$CKPTDB_BIN" -d void.db $command 2>&1 | cut -f 1-4
     echo "$command: status ${PIPESTATUS[0]}"
 done
+echo '-- headers that are not as they were: facts of any length, and what was not warned of'
+mkdir facts && cd facts && python3 - <<'EOF'
+import json, struct
+for n in 1022, 1023, 1024, 1025, 70000:
+    head = json.dumps({"__metadata__": {"k": "x" * n}, "w": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}).encode()
+    with open("f%d.safetensors" % n, "wb") as f:
+        f.write(struct.pack("<Q", len(head)) + head + b"1")
+EOF
+cp -r "$TESTS/fixtures/real/torch/dcp_hf/data/hf" "$TESTS/fixtures/dcp/y_two" .
+"$CKPTDB_BIN" -d ../facts.db import . && "$CKPTDB_BIN" -d ../facts.db verify
+python3 - <<'EOF'
+import os
+def damage(path, old, new):
+    s, d = os.stat(path), open(path, "rb").read()
+    assert old in d
+    with open(path, "r+b") as f:
+        f.write(d.replace(old, new, 1))
+    os.utime(path, ns=(s.st_atime_ns, s.st_mtime_ns))
+for n in 1022, 1023, 1024, 1025, 70000:
+    damage("f%d.safetensors" % n, b"xxxxx", b"xxxxy")
+damage("hf/shard-00001-model-00001-of-00002.safetensors", b"DCP_SHARDING", b"DCP_SHARDIOG")
+damage("y_two/.metadata", b"ChunkStorageMetadata", b"ChunkStorageMetadat_")
+EOF
+"$CKPTDB_BIN" -d ../facts.db verify
+cd ..
