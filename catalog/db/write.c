@@ -20,6 +20,10 @@ static const char *const state_names[] = {
     [STATE_DAMAGED] = "damaged",
 };
 
+/* Rows that are fed. Whatever fails ends the transaction: for a way back to before the statement alone, SQLite
+ * would put each page that it touches into a file first, and in an index many rows touch many pages. */
+#define INSERT_ALL "INSERT OR ROLLBACK INTO "
+
 static const char *const statement_sql[STATEMENTS] = {
     [FIND_CHECKPOINT] = "SELECT id FROM checkpoints WHERE path = ?1",
     [FIND_OUTDATED] = "SELECT 1 FROM outdated WHERE id = ?1",
@@ -64,32 +68,32 @@ static const char *const statement_sql[STATEMENTS] = {
         " 'not-read')"
         " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'"
         " OR ?1 = '/')",
-    [FEED_TENSORS] = "INSERT INTO layout_tensors SELECT * FROM ckptdb_feed",
+    [FEED_TENSORS] = INSERT_ALL "layout_tensors SELECT * FROM ckptdb_feed",
     /* Without an id SQLite appends: it need not look for the place of each row. */
-    [MORE_TENSORS] =
-        "INSERT INTO layout_tensors(name, dtype, shape, elements, nbytes, module, "
-        "storage,"
-        " file, start, stored, codec, strides, extents)"
-        " SELECT c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13 FROM ckptdb_feed",
+    [MORE_TENSORS] = INSERT_ALL
+    "layout_tensors(name, dtype, shape, elements, nbytes, module, "
+    "storage,"
+    " file, start, stored, codec, strides, extents)"
+    " SELECT c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13 FROM ckptdb_feed",
     [MORE_PLAIN_TENSORS] =
-        "INSERT INTO layout_tensors(name, dtype, shape, elements, nbytes, module,"
-        " storage, file, start, stored)"
-        " SELECT c1, c2, c3, c4, c5, c6, 1, 0, c9, c10 FROM ckptdb_feed",
-    [FEED_NODES] = "INSERT INTO layout_nodes SELECT c0, c1, c2, c3 FROM ckptdb_feed",
+        INSERT_ALL "layout_tensors(name, dtype, shape, elements, nbytes, module,"
+                   " storage, file, start, stored)"
+                   " SELECT c1, c2, c3, c4, c5, c6, 1, 0, c9, c10 FROM ckptdb_feed",
+    [FEED_NODES] = INSERT_ALL "layout_nodes SELECT c0, c1, c2, c3 FROM ckptdb_feed",
     [FEED_MODULES] =
-        "INSERT INTO layout_modules SELECT c0, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
+        INSERT_ALL "layout_modules SELECT c0, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
     [MORE_MODULES] =
-        "INSERT INTO layout_modules(tensor, length, depth, tensors, parameters, nbytes)"
-        " SELECT c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
+        INSERT_ALL "layout_modules(tensor, length, depth, tensors, parameters, nbytes)"
+                   " SELECT c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
     [FEED_FOLDS] =
-        "INSERT INTO layout_folds SELECT c0, c1, c2, c3, c4, c5 FROM ckptdb_feed",
-    [MORE_FOLDS] = "INSERT INTO layout_folds(module, depth, tensors, parameters, nbytes)"
-                   " SELECT c1, c2, c3, c4, c5 FROM ckptdb_feed",
-    [FEED_DTYPES] =
-        "INSERT INTO layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
-    [FEED_FACTS] = "INSERT INTO meta_facts SELECT c0, c1, c2 FROM ckptdb_feed",
-    [FEED_PLACEMENTS] = "INSERT INTO placements"
-                        " SELECT c0, c1, c2, c3, c4, c5, c6, c7 FROM ckptdb_feed",
+        INSERT_ALL "layout_folds SELECT c0, c1, c2, c3, c4, c5 FROM ckptdb_feed",
+    [MORE_FOLDS] = INSERT_ALL "layout_folds(module, depth, tensors, parameters, nbytes)"
+                              " SELECT c1, c2, c3, c4, c5 FROM ckptdb_feed",
+    [FEED_DTYPES] = INSERT_ALL "layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
+    [FEED_FACTS] = INSERT_ALL "meta_facts SELECT c0, c1, c2 FROM ckptdb_feed",
+    [FEED_PLACEMENTS] =
+        INSERT_ALL "placements"
+                   " SELECT c0, c1, c2, c3, c4, c5, c6, c7 FROM ckptdb_feed",
 };
 
 /* --- small helpers ---------------------------------------------------------------------- */
