@@ -2,15 +2,15 @@
  * export.h - writing a selection of tensors to files.
  *
  * The plan is complete before the first byte is written: every new name, dtype and shape is
- * known, collisions and changed sources have been refused. A format lays the files out
- * (layout.h): which text, which tensor's bytes and which checksums go where. The core
- * streams the data there on all cores in bounded memory, into files that get their names at
- * the end (catalog/store/output.h, staging.h). A format does no I/O.
+ * known; collisions and changed sources have been refused. A format lays the files out
+ * (layout.h): which text, which tensor's bytes and which checksums go where. The core then
+ * streams the data there on all cores, in bounded memory, into files that get their names
+ * at the end (catalog/store/output.h, staging.h). A format does no I/O.
  *
  * To add a format: one file NAME.c, one line in exports.def.
  *
- * Memory does not grow with the number of tensors: they are rows (rows.h), and
- * everything else about a tensor is loaded when its turn comes, and dropped.
+ * Memory does not grow with the number of tensors: they are rows (rows.h), and everything
+ * else about a tensor is loaded when its turn comes, and dropped afterwards.
  */
 #ifndef CKPTDB_EXPORT_EXPORT_H
 #define CKPTDB_EXPORT_EXPORT_H
@@ -27,9 +27,9 @@ struct export_layout;
 struct export_plan;
 struct export_options;
 
-/* What only one format has to choose: --option KEY=VALUE. */
+/* An option of one format: --option KEY=VALUE. */
 struct export_setting {
-    const char *key, *values, *summary; /* with what is taken where nothing is stated */
+    const char *key, *values, *summary; /* with the default */
 };
 
 struct exporter {
@@ -38,22 +38,22 @@ struct exporter {
     const char *summary;
     const struct export_setting *settings; /* end with a NULL key; NULL: none */
     uint64_t most;                         /* tensors of one export; 0: any number */
-    bool parts;                            /* it can be cut into several files */
-    bool keeps_metadata;                   /* it has room for it; and always says: */
+    bool parts;                            /* it can be split into several files */
+    bool keeps_metadata;                   /* it can hold metadata, and always writes: */
     const char *const *own_metadata;       /* key, value, ..., NULL. NULL: nothing */
-    /* What is written is a folder. One of these files (NULL-terminated) is in every such folder:
-     * only a folder of this kind is ever written over. NULL: files. */
+    /* The output is a folder. Every such folder has one of these files (NULL-terminated): only a
+     * folder that has one is ever replaced. NULL: the output is files. */
     const char *const *folder_marks;
-    /* Add why the format cannot hold this tensor to `why`; *instead is set to a dtype that
-     * it could have, if there is one like it. */
+    /* Whether the format can hold this tensor. If not, the reason is added to `why`, and
+     * *instead is set to a similar dtype that it can hold, if there is one. */
     bool (*holds)(const struct export_tensor *, struct text *why, const char **instead);
-    /* What is wrong with all names together, to the refusals. NULL: nothing can be. */
+    /* Refuse problems with the names as a whole. NULL: there can be none. */
     enum status (*check)(struct export_plan *, struct error *err);
     /* EXPORT_BY_DTYPE orders by the rank of the dtype (NULL: all the same), then by name. */
     unsigned (*rank)(const struct dtype *);
     /* Say what the files are (layout.h). */
     enum status (*lay_out)(struct export_layout *, struct error *err);
-    /* Of tensors that lay_pieces() has cut up: append the path of a piece in the folder, and
+    /* For tensors that lay_pieces() has split: append the path of a piece in the folder, and
      * the chain that encodes it (catalog/codec/encode.h). */
     bool (*piece_path)(const struct export_options *, const struct export_tensor *,
                        uint64_t piece, struct text *out);
@@ -63,17 +63,17 @@ struct exporter {
 
 extern const struct exporter *const exporters[]; /* ends in NULL */
 
-/* A dtype that every format has and whose values include those of `d`, or come near them;
- * NULL for what is no number. */
+/* A dtype that every format has and whose values include those of `d`, or come close; NULL if `d`
+ * is not a number. */
 const char *export_dtype_instead(const struct dtype *d);
 
 /* By name, or by the suffix of a path; NULL. */
 const struct exporter *exporter_find(const char *name);
 const struct exporter *exporter_for_path(const char *path);
 
-/* Finds everything about a stored tensor, or about what a recipe (catalog/compose/compose.h)
- * makes, if it is not NULL; `out` lives in `arena`. Several load() in a row
- * stand between begin() and end() (NULL: none needed). */
+/* load() finds everything about a stored tensor, or about what a recipe (catalog/compose/compose.h)
+ * makes, if that is not NULL; `out` lives in `arena`. Calls of load() are between begin() and end()
+ * (NULL: not needed). */
 struct export_loader {
     enum status (*begin)(void *context, struct error *err);
     void (*end)(void *context);
@@ -90,8 +90,8 @@ struct export_plan {
     uint64_t count, inexact;  /* tensors; of them, floating-point, complex and blocks */
     const char *cast;         /* dtype for all, see export_plan_cast(); NULL: none */
     uint64_t uncast;          /* tensors that `cast` left alone */
-    bool partial;             /* leave out what has no bytes, do not refuse it, */
-    uint64_t left_out;        /* so many */
+    bool partial;             /* leave out what has no bytes, do not refuse it */
+    uint64_t left_out;        /* how many were left out */
     uint64_t lossy;           /* tensors whose conversion can lose numbers */
     struct text last_name, last_shape; /* what was added last: its old name; JSON */
     struct file_cache *files;          /* open ones, for all tensors */
@@ -99,8 +99,7 @@ struct export_plan {
 };
 
 /* Add a tensor, or what a recipe makes (NULL: none), under a new name (copied); `dtype` NULL: as
- * stored. What is wrong with it or
- * its files goes to the refusals; fails only with ERR_MEMORY. */
+ * stored. Problems with it or its files become refusals; fails only with ERR_MEMORY. */
 enum status export_plan_add(struct export_plan *, int64_t id, const char *recipe,
                             const char *new_name, const char *dtype, struct error *err);
 
@@ -110,8 +109,8 @@ enum status export_plan_add(struct export_plan *, int64_t id, const char *recipe
  * those. To any other: all tensors. */
 enum status export_plan_cast(struct export_plan *, const char *dtype, struct error *err);
 
-/* What is wrong with the whole: nothing or too much selected, names used twice, what the
- * format cannot hold, conversions that do not exist. To the refusals. */
+/* Refuse problems with the whole: nothing or too much selected, names used twice, what the format
+ * cannot hold, conversions that do not exist. */
 enum status export_plan_check(struct export_plan *, const struct exporter *,
                               struct error *err);
 
@@ -119,30 +118,30 @@ void export_plan_release(struct export_plan *);
 
 #define EXPORT_WARNING_BYTES 256
 
-/* What conversions lost, in all and by whom. */
+/* What conversions lost. */
 struct export_loss {
     struct loss all;
-    uint64_t tensors; /* that lost something, */
-    char first[200];  /* and the name of one of them */
+    uint64_t tensors; /* that lost something */
+    char first[200];  /* the name of one of these */
 };
 
 struct export_options {
-    bool force;                  /* write over what is there */
+    bool force;                  /* replace what is there */
     bool sync;                   /* return when everything is on the disk */
     unsigned threads;            /* 0: one per core */
     uint64_t shard_size;         /* most bytes of tensors in a file; 0: one file */
     const char *const *metadata; /* key, value, ..., NULL; sorted by key. NULL: none */
     const char *const *settings; /* key, value, ..., NULL, of the exporter. NULL: none */
     const struct output_io *io;  /* NULL: the system's */
-    /* Both from any thread, or NULL. Stops with ERR_INTERRUPTED where `stop` is true. */
+    /* Both from any thread, or NULL. Stops with ERR_INTERRUPTED if `stop` returns true. */
     bool (*stop)(void *context);
     void (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
-    /* Whether a path may be written to; asked for each before anything is. NULL: any. */
+    /* Whether a path may be written to; called for each before anything is written. NULL: any. */
     enum status (*guard)(void *context, const char *path, struct error *err);
     void *guard_context;
     struct export_loss *loss; /* to be filled in; or NULL */
-    char *warning; /* EXPORT_WARNING_BYTES, for what is odd but done; or NULL */
+    char *warning; /* EXPORT_WARNING_BYTES, for what is odd but not refused; or NULL */
 };
 
 /* The value of a setting; NULL: not stated. */
@@ -153,7 +152,7 @@ uint64_t export_size(const char *text);
 
 /* Lay the plan out and, unless `dry`, write it to `path` (with `dry`, what is converted is read, to
  * count what that would lose); several files and an index beside
- * it with shard_size. ERR_ARGUMENT where the output is in the way, or a setting is wrong. */
+ * it with shard_size. ERR_ARGUMENT if something is in the way of the output, or a setting is wrong. */
 enum status export_write(struct export_plan *, const struct exporter *, const char *path,
                          const struct export_options *, bool dry, struct error *err);
 

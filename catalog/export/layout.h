@@ -1,17 +1,17 @@
 /*
  * layout.h - the files of an export, as a format plans them.
  *
- * A file is segments in order: text, zeros, checksums, the bytes of tensors. Everything has its
- * place and size before the first byte is written, except what is compressed: that is in pieces
- * (lay_pieces()), each a file of its own. A .npy file:
+ * A file is a list of segments: text, zeros, checksums, the bytes of tensors. Everything has its
+ * place and size before the first byte is written, except compressed data, which is in pieces
+ * (lay_pieces()), each a file of its own. For example, a .npy file:
  *
  *   lay_file(l, l->path);
  *   lay_text(l, header.at, header.len);
  *   lay_tensor(l, t);
  *
- * What goes wrong goes to l->err, and from then on nothing here does anything: a format is a
- * straight line. Tensors come from scans of l->rows (rows.h), which has the texts as well: memory
- * does not grow with either.
+ * Errors go to l->err, and after the first one nothing here does anything, so a format need not check
+ * each call. Tensors come from scans of l->rows (rows.h), which has the texts too: memory does not
+ * grow with either.
  */
 #ifndef CKPTDB_EXPORT_LAYOUT_H
 #define CKPTDB_EXPORT_LAYOUT_H
@@ -23,7 +23,7 @@ struct export_layout {
     struct export_rows *rows; /* of the plan */
     const struct exporter *exporter;
     const struct export_options *options;
-    const char *path; /* of the file or folder that the user wants */
+    const char *path; /* of the file or folder to be written */
     struct error *err;
     uint64_t at;          /* bytes of the current file so far */
     uint64_t nbytes;      /* of the tensors of all files so far */
@@ -31,20 +31,20 @@ struct export_layout {
     uint32_t files;       /* begun so far */
     bool sums;            /* there are checksums */
     uint64_t piece_bytes; /* of the largest piece, not encoded; 0: there are none */
-    /* The layout's own: */
+    /* Private: */
     char *file_path;
-    struct text text; /* not yet among the rows, and where it begins */
+    struct text text; /* not yet in the rows, and where it begins */
     uint64_t text_at;
 };
 
 bool lay_ok(const struct export_layout *);
 
-/* Begin a file; the one before is complete. `path` is in the folder, where the format writes one,
- * else the path itself. */
+/* Begin a file; the previous one is complete. `path` is relative to the folder if the format writes
+ * one, else the path itself. */
 void lay_file(struct export_layout *, const char *path);
 
 void lay_text(struct export_layout *, const void *bytes, size_t len);
-/* JSON and the like: takes what `text` has and empties it. */
+/* The same for JSON and the like: takes the contents of `text` and empties it. */
 void lay_add(struct export_layout *, struct text *text);
 void lay_zeros(struct export_layout *, uint64_t count);
 /* Put text over zeros of this file. */
@@ -54,7 +54,7 @@ void lay_fill(struct export_layout *, uint64_t at, const void *bytes, size_t len
  * offset and number; `lead_len` is the caller's. */
 void lay_tensor(struct export_layout *, struct export_tensor *t);
 
-/* The same in files of their own: t->piece and t->run elements long (rows.h). */
+/* The same in files of its own, of t->piece and t->run elements (rows.h). */
 void lay_pieces(struct export_layout *, struct export_tensor *t);
 
 /* Four bytes: the CRC-32 of `before` and the data of the tensor with that number, which may
@@ -62,12 +62,12 @@ void lay_pieces(struct export_layout *, struct export_tensor *t);
 void lay_crc32(struct export_layout *, uint64_t tensor, uint64_t nbytes,
                struct bytes before);
 
-/* The tensors of the selection in spans of at most shard_size bytes; one span without. In the
- * plan's arena. */
+/* The tensors of the selection in spans of at most shard_size bytes, or in one span without a
+ * shard_size. In the plan's arena. */
 const struct export_span *lay_spans(struct export_layout *, uint32_t *count);
 
 /* "DIR/model.safetensors": "DIR/model-00001-of-00002.safetensors", in the plan's arena; the
- * path itself where `count` is 1. */
+ * path itself if `count` is 1. */
 const char *lay_part_path(struct export_layout *, uint32_t part, uint32_t count);
 
 /* Ready to be written. */

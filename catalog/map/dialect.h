@@ -1,9 +1,9 @@
 /*
- * dialect.h - what the original of a kind of map makes of the names that its rules match.
+ * dialect.h - what the original program of a kind of map makes of the names that its rules match.
  *
- * The rules of a set are tried on the names of a checkpoint (rules.h). A dialect gets what comes of it,
- * with the trees of the checkpoints and the rules, and settles what comes of them as the
- * original's dict or tree would: rows in, rows out, no SQLite. catalog/sql/vt_map.c is between.
+ * The rules of a set are tried on the names of a checkpoint (rules.h). A dialect gets the matches, the
+ * trees of the checkpoints and the rules, and settles what becomes of them as the original's dict or
+ * tree would: rows in, rows out, no SQLite. catalog/sql/map_cursor.c calls it.
  *
  * A new dialect is one file that defines a `const struct dialect`, and a line in dialects.def. One that
  * renames what rules match, and leaves all other names as they are:
@@ -25,7 +25,7 @@
  *       }
  *   }
  *
- * All that a settler makes lives in the arena of its task. Not for several threads at a time.
+ * Everything that a settler makes lives in the arena of its task. One thread at a time.
  */
 #ifndef CKPTDB_MAP_DIALECT_H
 #define CKPTDB_MAP_DIALECT_H
@@ -45,7 +45,7 @@ struct map_text {
     size_t len;
 };
 
-/* A rule that a leaf's name meets. */
+/* A rule that matches a leaf's name. */
 struct map_match {
     enum rule_outcome outcome;
     int64_t ord;
@@ -64,9 +64,9 @@ enum map_kind {
  * position in the file (map_ord()). */
 struct map_leaf {
     struct map_text name;
-    const char *dtype, *shape; /* NULL: it has none, or it is not known */
+    const char *dtype, *shape; /* NULL: none, or not known */
     int64_t place;
-    uint32_t match, matches; /* from there in map_task.match: those of its name */
+    uint32_t match, matches; /* its matches: so many from map_task.match[match] on */
     enum map_kind kind;
 };
 
@@ -75,7 +75,7 @@ static inline int64_t map_ord(const struct map_leaf *leaf)
     return leaf->place >> 25;
 }
 
-/* In the order of `place`; containers without anything in them come last. */
+/* In the order of `place`; empty containers come last. */
 struct map_tree {
     struct map_leaf *leaf;
     size_t count;
@@ -85,22 +85,22 @@ struct map_rule {
     int64_t ord;
     const char *pattern;
     struct map_text replacement;
-    bool operates; /* it has operations, be it casts alone */
+    bool operates; /* it has operations, even if only casts */
 };
 
 /* What becomes of a leaf. */
 struct map_row {
     const char *status;         /* a constant */
-    const struct map_leaf *old; /* whose value it is; NULL: nobody's */
+    const struct map_leaf *old; /* the leaf whose value it is; NULL: none */
     const struct map_match *by; /* gives the column `rule`; NULL: none */
     struct map_text new_name, old_name;
     const char *dtype, *shape, *ops;
     struct map_text error;
     const char *note;
-    int64_t rule; /* where `by` is NULL; NO_RULE: none */
-    /* Of a conversion: the row is number `nth` of those of its leaf, and its tensor is number
-     * `part` of the `parts` that make the result; part 0 has the recipe (compose.h), NULL where
-     * the result is just the tensor. */
+    int64_t rule; /* if `by` is NULL; NO_RULE: none */
+    /* For a conversion: the row is number `nth` of its leaf's rows, and its tensor is number `part`
+     * of the `parts` that make the result. Part 0 has the recipe (compose.h), which is NULL if
+     * the result is the tensor itself. */
     size_t nth;
     int64_t part, parts;
     const char *recipe;
@@ -111,8 +111,7 @@ struct map_row {
 
 #define NO_RULE INT64_MIN
 
-/* What operations make of a shape: texts, told apart by where they are. `after` NULL: the slot is
- * free. */
+/* What operations make of a shape; texts are compared by address. `after` NULL: the slot is free. */
 struct map_operated {
     const char *ops, *shape, *dtype, *after;
 };
@@ -125,18 +124,18 @@ struct map_task {
     size_t rules;
     struct map_tree source, target;
     const struct map_match *match; /* of the target's names, or else of the source's */
-    struct map_row *row;           /* what came of it, in order */
+    struct map_row *row;           /* the result, in order */
     size_t rows, row_space;
     int64_t source_id;
-    struct rules *engine; /* that made the matches; NULL unless the dialect divides */
-    struct map_operated operated[MAP_OPERATED]; /* lately */
-    bool has_target;                            /* restore: there is a model, */
-    bool strict;                                /* and it must have all names */
-    bool asks_winners; /* somebody wants to know which rows lose their name */
-    bool failed;       /* there was no memory */
+    struct rules *engine; /* that found the matches; NULL unless the dialect divides */
+    struct map_operated operated[MAP_OPERATED]; /* the latest */
+    bool has_target;                            /* restore: there is a model */
+    bool strict;       /* restore: the model must have all names */
+    bool asks_winners; /* the query asks which rows lose their name */
+    bool failed;       /* out of memory */
 };
 
-/* The view that shows what comes of a map. */
+/* The view that shows what a map makes. */
 enum map_view {
     MAP_TRANSLATION,
     MAP_ASSIGNMENT,
@@ -148,7 +147,7 @@ enum map_view {
 enum map_trial {
     MAP_MATCH,     /* re.match(pattern + '$', name) */
     MAP_FULLMATCH, /* re.fullmatch(pattern, name) */
-    MAP_PATH,      /* not at all: patterns are no regular expressions */
+    MAP_PATH,      /* not at all: patterns are not regular expressions */
 };
 
 struct dialect {
@@ -156,17 +155,16 @@ struct dialect {
     enum map_view view;
     bool from_model; /* rules go from the names of a target to those of a source */
     enum map_trial trial;
-    bool each;       /* all rules that match count; else the first alone */
-    bool containers; /* that are empty are leaves to it; else they take no part */
-    bool by_leaf;    /* a row depends on its leaf alone, but for who loses a name */
-    bool divides;    /* one name may become several; rows name the source's tensors */
-    bool fills;      /* of a model, what the source lacks keeps the model's own value */
+    bool each;       /* all matching rules count, not only the first */
+    bool containers; /* empty containers are leaves, too */
+    bool by_leaf; /* a row depends on its leaf alone, except for which row loses a name */
+    bool divides; /* one name may become several; rows name the source's tensors */
+    bool fills;   /* a model keeps its own value for what the source lacks */
     bool
         required; /* every rule must decide a name, unless the option require_all is false */
-    const char *options; /* that its sets may have, a space after each */
+    const char *options; /* that its sets may have, each followed by a space */
     void (*settle)(struct map_task *);
-    void (*restore)(
-        struct map_task *); /* for MAP_RESTORE; NULL: there is no such thing */
+    void (*restore)(struct map_task *); /* for MAP_RESTORE; NULL: not possible */
 };
 
 #define DIALECT(x) extern const struct dialect dialect_##x;
@@ -186,33 +184,32 @@ const struct map_rule *map_rule_of(const struct map_task *, int64_t ord);
 
 /* --- for settlers ------------------------------------------------------------------------ */
 
-/* An option of the rule set as SQL takes it for a truth; `otherwise`: it is not there or null. */
+/* An option of the rule set as a truth value of SQL; `otherwise` if it is missing or null. */
 bool map_flag(struct map_task *, const char *key, bool otherwise);
 /* Whether an option is this text. */
 bool map_says(struct map_task *, const char *key, const char *word);
 /* Whether the option `mode` is "strict". */
 bool map_strict(struct map_task *);
 
-/* The texts of a list option, in the arena; how many. */
+/* The texts of a list option, in the arena. Returns how many. */
 size_t map_list(struct map_task *, const char *key, struct map_text **out);
 
-/* A row with nothing in it but NO_RULE, at the end of the rows. Valid until the next one is
- * added. Never NULL. */
+/* Append a row, empty except for NO_RULE. Valid until the next one is added. Never NULL. */
 struct map_row *map_add(struct map_task *, const char *status);
-/* Room for as many rows as there will be, about: saves moving them. */
+/* Make room for about as many rows as there will be. */
 void map_reserve(struct map_task *, size_t rows);
 /* Make it the leaf's value: old, dtype, shape. */
 void map_take(struct map_row *, const struct map_leaf *);
 
 bool map_is(const struct map_row *, const char *status);
-/* The status of a leaf that a rule matches. */
+/* The status of a leaf that a rule matched. */
 const char *map_status(enum rule_outcome);
 
-/* The text, as a run of the arena; releases it. */
+/* Copy the text to the arena, and release it. */
 struct map_text map_keep(struct map_task *, struct text *);
 /* printf() into the arena. */
 struct map_text map_say(struct map_task *, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* In the order of the bytes. */
+/* Compares bytes, as memcmp() does. */
 int map_compare(struct map_text, struct map_text);
 /* Append a name as Python prints a str. */
 void map_repr(struct text *, struct map_text name);
@@ -228,7 +225,7 @@ const struct map_leaf *map_leaf_called(const struct map_tree *, const struct str
 /* The dtype that a rule makes of a leaf's. */
 const char *map_dtype(const struct map_match *, const struct map_leaf *);
 
-/* Do operations on the row's shape; where they cannot be done, the row is an error. `dtype` is
+/* Apply the operations to the row's shape; if that is not possible, the row becomes an error. `dtype` is
  * that of the stored tensor. */
 void map_operate(struct map_task *, struct map_row *, const char *dtype);
 

@@ -1,16 +1,16 @@
 /*
- * job.h - one checkpoint being indexed: what a format has to work with.
+ * job.h - one checkpoint being indexed, as a format sees it.
  *
  * A job belongs to one thread, owns one batch and never sees SQLite. The
  * job_*() functions check every claim once, so that no format can forget to:
- * names, shapes, sizes, ends of files, duplicates, limits. What is wrong with
- * one tensor becomes an issue and the rest goes on; what is wrong with the
- * whole is the format's return value.
+ * names, shapes, sizes, ends of files, duplicates, limits. A problem with one
+ * tensor becomes an issue, and the rest is still indexed; a problem with the
+ * whole checkpoint is the format's return value.
  *
- * Memory: everything handed to job_*() is copied into, or must live in,
+ * Memory: everything passed to job_*() is copied into, or must live in,
  * job->arena.
  *
- * This is for formats. Who runs jobs wants job_run.h; formats whose headers repeat, job_reuse.h.
+ * This header is for formats. job_run.h runs jobs; job_reuse.h is for formats whose headers repeat.
  */
 #ifndef CKPTDB_IMPORTER_JOB_H
 #define CKPTDB_IMPORTER_JOB_H
@@ -28,11 +28,11 @@ struct job {
     struct arena *arena;
     struct error *err;
     unsigned threads;    /* how many it may run at once, itself included; 1 or more */
-    struct batch *batch; /* formats do not touch it */
+    struct batch *batch; /* not for formats */
     void *private;       /* job.c's */
 };
 
-/* What a format says of one tensor. Zero-initialise; unset fields mean "none". */
+/* What a format says about one tensor. Zero-initialise it; unset fields mean "none". */
 struct tensor_claim {
     const char *name; /* need not end in NUL */
     size_t name_len;
@@ -46,66 +46,67 @@ struct tensor_claim {
     uint64_t stored; /* range: bytes in the file */
     const char *codec;
     const int64_t *strides;
-    const struct extent *extents; /* pieces, chunks, inline; with what is theirs alone */
+    const struct extent *extents; /* pieces, chunks, inline; with what is their own */
     uint64_t extent_count;
     const struct grid *grid; /* chunks: instead of extents (grid.h) */
     bool stored_unknown, shape_unknown, dtype_unknown;
-    const uint32_t *sums; /* one (range), or one an extent; NULL: none */
+    const uint32_t *sums; /* one (range), or one per extent; NULL: none */
     bool unique;          /* the format has made sure that no name repeats */
 };
 
-/* Emit a tensor. Checked: the name (UTF-8, else shown escaped with a warning; no NUL, else
- * an issue; not yet used in this checkpoint, else an issue), rank, the product of the
- * shape, that a range without a codec holds exactly the bytes of its shape and dtype, that
- * an extent without a codec holds what its own strides reach, and that all extents end inside their files (one that does not keeps its row, with an issue;
- * nobody can read it). Fails only with ERR_LIMIT or ERR_MEMORY. */
+/* Emit a tensor. Checked: the name (if it is not UTF-8, it is shown escaped, with a warning; if it
+ * has a NUL or is already used in this checkpoint, that is an issue), the rank, the product of the
+ * shape, that a range without a codec has exactly the bytes of its shape and dtype, that an extent
+ * without a codec has what its own strides reach, and that all extents end inside their files (a
+ * tensor whose extents do not keeps its row, with an issue, and cannot be read). Fails only with
+ * ERR_LIMIT or ERR_MEMORY. */
 enum status job_tensor(struct job *, const struct tensor_claim *);
 
-/* That so many tensors will come: room is made at once. A hint, and checked as one: give no
- * number that the file only states. */
+/* Announce how many tensors will come, so that room for them is made at once. It is a hint: do not
+ * pass a number that the file merely states. */
 void job_expect(struct job *, uint64_t tensors);
 
 /* Where the data of file `file` begins; added to all offsets in it. */
 void job_base(struct job *, uint32_t file, uint64_t base);
-/* "data" unless said; the primary file of a set is its "index". */
+/* The default role is "data"; the primary file of a set is its "index". */
 void job_role(struct job *, uint32_t file, const char *role);
 
 /* Open another file of the checkpoint. `name` is as found in a file, so it is not trusted:
  * relative, without "..", empty components, NUL or backslash, and only below the
  * directory of the primary file (symbolic links on disk are followed); else ERR_CORRUPT.
- * A missing one, or a git-lfs pointer in its place, is recorded as a missing file and gives
- * ERR_MISSING: *file is valid in that case too. The source lives as long as the job. Errors are put into *err (the
- * caller's own, so that a format may go on). */
+ * If it is missing, or a git-lfs pointer, it is recorded as a missing file, and the result is
+ * ERR_MISSING, with a valid *file. The source lives as long as the job. Errors go to *err, which is
+ * the caller's own, so that a format can continue. */
 enum status job_open(struct job *, const char *name, const char *role,
                      struct source **source, uint32_t *file, struct error *err);
 
-/* The same by a path that is trusted (made from the directory listing). */
+/* The same for a trusted path (made from the directory listing). */
 enum status job_open_path(struct job *, const char *path, const char *role,
                           struct source **source, uint32_t *file, struct error *err);
 
-/* The same for a file that indexing does not look into: recorded, not kept open. */
+/* The same for a file that is only recorded: indexing does not read it. */
 enum status job_file(struct job *, const char *path, const char *role, uint32_t *file,
                      struct error *err);
 
-/* The same for a file or directory whose identity the format has seen itself. */
+/* The same for a file or directory whose identity the format already knows. */
 enum status job_seen(struct job *, const char *path, const char *role,
                      const struct file_identity *, uint32_t *file);
 
 /* The files of the primary's directory, sorted bytewise; valid for the job's life. */
 const char *const *job_siblings(struct job *, uint64_t *count);
 
-/* A fact that the checkpoint states of itself (view `metadata`). A text need not be UTF-8: where it
- * is not, or has a NUL, it is shown escaped. A key must be. */
+/* A fact that the checkpoint states about itself (view `metadata`). A key must be UTF-8; a text that is
+ * not, or has a NUL, is shown escaped. */
 enum status job_meta_text(struct job *, const char *key, const char *text, size_t len);
 enum status job_meta_integer(struct job *, const char *key, int64_t value);
 enum status job_meta_real(struct job *, const char *key, double value);
 enum status job_meta_null(struct job *, const char *key);
 
-/* Read a small JSON file beside the checkpoint, if it is there, into facts under
- * "NAME:key" (config.json), flattened with '.'; trouble in it is a warning. */
+/* If there is a small JSON file of this name beside the checkpoint (config.json), turn it into facts
+ * "NAME:key", flattened with '.'. A problem with it is a warning. */
 void job_meta_neighbour(struct job *, const char *name);
-/* All that the format has `beside` it; where the job has failed they are only kept as files, so
- * that the same ones make nothing new at the next import. */
+/* The same for all files that the format lists as `beside` it. If the job has failed, they are only
+ * recorded, so that the next import finds nothing new. */
 void job_neighbours(struct job *);
 
 /* An empty leaf of a tree: kind "null", "dict" or "list". */
@@ -115,10 +116,10 @@ void job_step(struct job *, int64_t step);
 void job_run(struct job *, const char *run_directory, const char *item);
 void job_sum_kind(struct job *, const char *kind); /* "crc32c", "crc32" */
 
-/* ERR_MEMORY, into job->err: what a format returns where its own memory ends. */
+/* Sets job->err to ERR_MEMORY, which a format returns if it runs out of memory itself. */
 enum status job_no_memory(struct job *);
 
-/* Something wrong that does not stop the job. `path` NULL: the primary file. */
+/* Report a problem that does not stop the job. `path` NULL: the primary file. */
 enum issue_severity {
     ISSUE_ERROR,
     ISSUE_WARNING
@@ -126,7 +127,7 @@ enum issue_severity {
 void job_issue(struct job *, enum issue_severity, const char *path, uint64_t offset,
                const char *code, const char *fmt, ...) PRINTF_LIKE(6, 7);
 void job_issue_error(struct job *, enum issue_severity, const struct error *);
-/* The warning of bytes that are not used; `after` is "the archive". 0 bytes: none. */
+/* Warn about unused bytes; `after` is what they follow ("the archive"). 0 bytes: no warning. */
 void job_trailing(struct job *, const char *path, uint64_t offset, uint64_t bytes,
                   const char *after);
 
