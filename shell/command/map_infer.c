@@ -105,8 +105,8 @@ static void say_summary(const struct inferring *i)
         count_pairs(i, "content"), count_pairs(i, "name"), count_pairs(i, "guess"),
         count_pairs(i, "dropped"), count_pairs(i, "missing"));
     say_pairs(i, "guess", "only a guess");
-    say_pairs(i, "dropped", "dropped, B has nothing like it");
-    say_pairs(i, "missing", "missing, A has nothing like it");
+    say_pairs(i, "dropped", "dropped, nothing left in B is like it");
+    say_pairs(i, "missing", "missing, nothing left in A is like it");
 }
 
 /* --- the rules ----------------------------------------------------------------------------------- */
