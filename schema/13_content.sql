@@ -34,19 +34,31 @@ FROM files f LEFT JOIN (SELECT device, inode FROM files GROUP BY device, inode H
   ON l.device = f.device AND l.inode = f.inode
 WHERE l.inode IS NOT NULL OR f.inode IS NULL;
 
--- Contents that several tensors have. Mostly they are one tensor of one layout (`alike`), as where weights
--- are frozen: then each has a place of its own, but for linked files.
--- (CROSS: in the order of the index, which GROUP BY then need not sort.)
+-- Contents that several tensors have. Mostly they are `alike`: one tensor of one layout, as where weights are
+-- frozen, or of one dtype and shape under several layouts, of which none has it twice. Then each has a place
+-- of its own, but for linked files.
+-- (CROSS: in the order of the index, which GROUP BY then need not sort. IIF: no look-up where there are no links.)
 CREATE VIEW repeated AS
-WITH same_bytes AS (
+WITH same_bytes AS MATERIALIZED (
   SELECT x.hash, count(*) AS tensors, min(x.id) AS original,
-         max(c.id IN (SELECT checkpoint_id FROM linked)) AS linked,
+         max(iif((SELECT count(*) FROM linked), c.id IN (SELECT checkpoint_id FROM linked), 0)) AS linked,
          min((c.layout << 24) + (x.id & 16777215)) AS first, max((c.layout << 24) + (x.id & 16777215)) AS last
   FROM tensor_hashes x CROSS JOIN checkpoints c ON c.id = x.id >> 24
   WHERE x.hash IN (SELECT hash FROM tensor_hashes GROUP BY hash HAVING count(*) > 1)
   GROUP BY x.hash
+), several AS (
+  SELECT DISTINCT x.hash, (c.layout << 24) + (x.id & 16777215) AS layout_tensor
+  FROM same_bytes s CROSS JOIN tensor_hashes x ON x.hash = s.hash CROSS JOIN checkpoints c ON c.id = x.id >> 24
+  WHERE s.first <> s.last
+), kin AS (
+  SELECT s.hash FROM several s CROSS JOIN layout_tensors t ON t.id = s.layout_tensor
+  GROUP BY s.hash
+  HAVING count(*) = count(DISTINCT s.layout_tensor >> 24)
+     AND count(*) = count(t.dtype) AND min(t.dtype) = max(t.dtype)
+     AND count(*) = count(t.shape) AND min(t.shape) = max(t.shape)
 )
-SELECT hash AS content, tensors, original, first AS layout_tensor, first = last AS alike, linked
+SELECT hash AS content, tensors, original, first AS layout_tensor,
+       first = last OR hash IN (SELECT hash FROM kin) AS alike, linked
 FROM same_bytes;
 
 -- Equal tensors that are stored more than once. Places are looked up and counted only where some may be

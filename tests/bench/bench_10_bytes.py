@@ -97,27 +97,33 @@ def diff(bench, catalog):
                   [sys.executable, "-c", DIFF, *paths], 0.05, same=lambda a, b: len(b.splitlines()) == 1 and b"part7" in a)
 
 
-def dedup(bench, catalog, folder):
+def dedup(bench, catalog, folder, layouts):
+    """Runs whose every other tensor is frozen, under one layout or some: the first name is the layout's own."""
     os.mkdir(folder)
-    count = bench.count(CHECKPOINTS)
-    text = json.dumps({f"layers.{k // 10}.part{k % 10}": {"dtype": "U8", "shape": [4], "data_offsets": [4 * k, 4 * k + 4]}
-                       for k in range(TENSORS)}).encode()
-    text = struct.pack("<Q", len(text)) + text
+    count, of = bench.count(CHECKPOINTS), f", {layouts} layouts" * (layouts > 1)
+    texts = []
+    for own in range(layouts):
+        text = json.dumps({f"layers.{k // 10}.part{k % 10}" if k else f"head{own}":
+                           {"dtype": "U8", "shape": [4], "data_offsets": [4 * k, 4 * k + 4]} for k in range(TENSORS)}).encode()
+        texts.append(struct.pack("<Q", len(text)) + text)
     for i in range(count):
-        # Half of them is frozen.
         with open(f"{folder}/run_{i:05}.safetensors", "wb") as f:
-            f.write(text + b"".join(struct.pack("<I", k if k % 2 else i * TENSORS + k) for k in range(TENSORS)))
+            f.write(texts[i % layouts] + b"".join(struct.pack("<I", k if k % 2 else i * TENSORS + k) for k in range(TENSORS)))
     bench.run([bench.ckptdb, "-d", catalog, "import", folder])
     bench.run([bench.ckptdb, "-d", catalog, "hash"])
-    bench.compare(f"dedup of {count:,} hashed checkpoints", f"'{bench.ckptdb}' -d '{catalog}' dedup | wc -l",
+    bench.compare(f"dedup of {count:,} hashed checkpoints{of}", f"'{bench.ckptdb}' -d '{catalog}' dedup | wc -l",
                   ["sleep", str(2 * bench.scale)], 1)
     for by in ("--by checkpoint", "--by run", "--by pair run_00000.safetensors"):
-        bench.compare(f"dedup {by}", f"'{bench.ckptdb}' -d '{catalog}' dedup {by} | wc -l", ["sleep", str(2 * bench.scale)], 1)
+        bench.compare(f"dedup {by}{of}", f"'{bench.ckptdb}' -d '{catalog}' dedup {by} | wc -l",
+                      ["sleep", str(2 * bench.scale)], 1)
 
 
 def run(bench):
     names = {"read": ["hash, 1 thread", "hash, 2 threads", "SHA-256 manifest, 2 threads", "statistics, 2 threads"],
-             "verify": ["verify a TensorFlow checkpoint"], "diff": ["diff by names, 5,000 tensors"], "dedup": ["dedup of hashed", "dedup --by checkpoint", "dedup --by run", "dedup --by pair"]}
+             "verify": ["verify a TensorFlow checkpoint"], "diff": ["diff by names, 5,000 tensors"], 
+             "dedup": [f"{row}{of}" for of in ("", ", 20 layouts") for row in (
+                 f"dedup of {bench.count(CHECKPOINTS):,} hashed checkpoints", "dedup --by checkpoint", "dedup --by run",
+                 "dedup --by pair run_00000.safetensors")]}
     wanted = {part for part, rows in names.items() if any(map(bench.wants, rows))}
     if "read" in wanted:
         read(bench, str(bench.root / "bytes.db"), str(bench.root / "large.safetensors"),
@@ -128,4 +134,5 @@ def run(bench):
     if "diff" in wanted:
         diff(bench, str(bench.root / "diff.db"))
     if "dedup" in wanted:
-        dedup(bench, str(bench.root / "dedup.db"), str(bench.root / "many"))
+        for layouts in (1, 20):
+            dedup(bench, str(bench.root / f"dedup{layouts}.db"), str(bench.root / f"many{layouts}"), layouts)
