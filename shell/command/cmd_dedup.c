@@ -67,6 +67,38 @@ static const char groups_json_sql[] =
     "   WHERE t.value >> 24 IN (SELECT value FROM json_each(?1)))"
     " ORDER BY d.wasted DESC, d.hash";
 
+/* Each checkpoint's tensors beside all that hold the same: of thousands of steps with frozen weights that
+ * would take hours, so all pairs are refused beyond what takes a minute. */
+#define PAIRS_MOST 100000000
+
+static bool may_pair(struct session *s)
+{
+    sqlite3_int64 pairs = 0;
+    sqlite3_stmt *stmt = session_prepare(
+        s,
+        "SELECT sum(tensors * checkpoints) FROM"
+        " (SELECT count(*) AS tensors, count(DISTINCT id >> 24) AS checkpoints FROM tensor_hashes"
+        "  GROUP BY hash HAVING tensors > 1)",
+        "");
+    const bool good = stmt && sqlite3_step(stmt) == SQLITE_ROW;
+    if (good)
+        pairs = sqlite3_column_int64(stmt, 0);
+    else if (stmt && !session_interrupted)
+        complain("%s", sqlite3_errmsg(s->db));
+    sqlite3_finalize(stmt);
+    if (pairs > PAIRS_MOST)
+        complain(
+            "--by pair of all checkpoints would look at %lld pairs of equal tensors: say which"
+            " CHECKPOINT, or ask --by checkpoint",
+            (long long)pairs);
+    return good && pairs <= PAIRS_MOST;
+}
+
+static bool is_pairs(const struct args *args)
+{
+    return args->value[BY] && strcmp(args->value[BY], "pair") == 0;
+}
+
 static int dedup_run(struct session *s, const struct args *args)
 {
     struct hash_request request = {.twins = true, .again = args->value[AGAIN] != NULL};
@@ -81,7 +113,11 @@ static int dedup_run(struct session *s, const struct args *args)
     if (!request.ids)
         return STATUS_NO;
     int status = hash_request(s, &request);
-    if (status != STATUS_TROUBLE && hash_id_list(&request, &list)) {
+    const bool refused =
+        status != STATUS_TROUBLE && args->count == 0 && is_pairs(args) && !may_pair(s);
+    if (refused)
+        status = session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
+    if (!refused && status != STATUS_TROUBLE && hash_id_list(&request, &list)) {
         const int printed =
             render_query(s, answer, "si", text_str(&list), (int64_t)(args->count == 0));
         status = status ? status : printed;
@@ -105,7 +141,8 @@ const struct command command_dedup = {
         "\n"
         "--by checkpoint and --by run say whose copies they are; the place that was\n"
         "imported first is the original. --by pair says how much each two checkpoints\n"
-        "share, such as fine-tunes of the same base.\n"
+        "share, such as fine-tunes of the same base; name a CHECKPOINT where all of them\n"
+        "have more than 100 million pairs of equal tensors.\n"
         "\n"
         "  ckptdb dedup\n"
         "  ckptdb dedup --by run\n"
