@@ -120,7 +120,7 @@ def dedup(bench, catalog, folder, layouts):
 
 def run(bench):
     names = {"read": ["hash, 1 thread", "hash, 2 threads", "SHA-256 manifest, 2 threads", "statistics, 2 threads"],
-             "verify": ["verify a TensorFlow checkpoint"], "diff": ["diff by names, 5,000 tensors"], 
+             "verify": ["verify a TensorFlow checkpoint"], "diff": ["diff by names, 5,000 tensors"],
              "dedup": [f"{row}{of}" for of in ("", ", 20 layouts") for row in (
                  f"dedup of {bench.count(CHECKPOINTS):,} hashed checkpoints", "dedup --by checkpoint", "dedup --by run",
                  "dedup --by pair run_00000.safetensors")]}
