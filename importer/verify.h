@@ -1,7 +1,7 @@
 /*
  * verify.h - is what the catalog says of checkpoints still true?
  *
- *   1. Their headers and indexes are read anew, by the formats themselves, with every checksum that
+ *   1. Their headers and indexes are read again, by the formats themselves, with every checksum that
  *      these have, into a catalog that lasts as long as the work.
  *   2. What the two catalogs say is compared (schema/verify/): files, tensors, where they lie,
  *      chunks, facts, stated checksums.
@@ -27,7 +27,7 @@ struct verify_options {
         void *context); /* asked on any thread; true ends all with ERR_INTERRUPTED */
     /* How far it has come: "checkpoints", or "B". On the caller's thread. */
     void (*progress)(void *context, const char *unit, uint64_t done, uint64_t total);
-    /* A checkpoint that was imported anew meanwhile: it has no result. One that was forgotten needs
+    /* A checkpoint that was imported again meanwhile: it has no result. One that was forgotten needs
      * none. May be NULL. */
     void (*renewed)(void *context, const char *path);
 };

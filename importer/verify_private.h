@@ -51,7 +51,7 @@ enum status verify_siblings(struct verifier *, struct verified *,
                             const struct verified *before, struct error *err);
 enum status verify_index(struct verifier *, struct error *err);
 
-/* verify_compare.c: the catalog beside what was read anew; then one checkpoint at a time. */
+/* verify_compare.c: the catalog compared with what was read again; then one checkpoint at a time. */
 enum status verify_attach(struct verifier *, struct error *err);
 enum status verify_compare(struct verifier *, struct verified *, struct error *err);
 

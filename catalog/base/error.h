@@ -29,7 +29,7 @@ enum status {
     ERR_BUSY,        /* another program is writing the catalog */
     ERR_MEMORY,      /* no memory */
     ERR_ARGUMENT,    /* the caller asked for something that makes no sense */
-    ERR_INTERRUPTED, /* somebody pressed Ctrl-C */
+    ERR_INTERRUPTED, /* the user pressed Ctrl-C */
 };
 
 struct error {

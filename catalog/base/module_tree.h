@@ -38,7 +38,7 @@ struct module {
     uint32_t kind; /* of its own tensor: position in kinds; 0: it is no tensor itself */
     uint32_t len : 30;
     bool folded : 1; /* into another */
-    bool hidden : 1; /* below one that is folded into another: nobody asks for it */
+    bool hidden : 1; /* below one that is folded into another: not needed */
 };
 
 /* A dtype and a shape as texts. */
@@ -98,7 +98,7 @@ struct module_visit {
     unsigned depth;   /* 1: below the root */
     const bool *rail;
 };
-/* Visit the modules, which hold more than themselves, each by itself: none is written together with
+/* Visit the modules, which hold more than themselves, one by one: none is folded into
  * its only child. v->rail is of no use. */
 bool module_tree_modules(struct module_tree *,
                          void (*see)(void *, const struct module_visit *,

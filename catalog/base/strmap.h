@@ -27,7 +27,7 @@ uint64_t *strmap_add(struct strmap *, const char *key, size_t len, bool *added);
 /* The same, but an added key is copied into the arena, and *kept is that copy. */
 uint64_t *strmap_keep(struct strmap *, struct arena *, const char *key, size_t len,
                       const char **kept, bool *added);
-/* Room for so many keys, if they are known to come; false: no memory. */
+/* Make room for this many keys, if their number is known. False: no memory. */
 bool strmap_reserve(struct strmap *, size_t keys);
 /* NULL when it is not there. */
 uint64_t *strmap_get(const struct strmap *, const char *key, size_t len);

@@ -45,7 +45,7 @@ void team_grow(struct team *, unsigned threads);
 
 /* The job stays where it is until one of these two is called. */
 void team_add(struct team *, struct team_job *);
-/* All its pieces have been done, or one said that no more are to be. */
+/* All its pieces are done, or one asked to stop. */
 void team_finish(struct team *, struct team_job *);
 /* No more of its pieces are begun, and those that were have been done. */
 void team_drop(struct team *, struct team_job *);

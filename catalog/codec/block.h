@@ -32,7 +32,7 @@ void block_decoder_free(struct block_decoder *decoder);
 enum status block_decode(struct block_decoder *decoder, const struct block *block,
                          uint8_t *out, uint64_t out_len, struct error *err);
 
-/* The same where nobody knows the size (strings of varying length): at most `cap` bytes, into
+/* The same if the size is not known (strings of varying length): at most `cap` bytes, into
  * a buffer of malloc. */
 enum status block_decode_all(struct block_decoder *decoder, const struct block *block,
                              uint64_t cap, uint8_t **out, uint64_t *out_len,

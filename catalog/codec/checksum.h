@@ -1,4 +1,4 @@
-/* checksum.h - the checksums that are also wanted outside of chains. */
+/* checksum.h - the checksums that are also used outside chains. */
 #ifndef CKPTDB_CODEC_CHECKSUM_H
 #define CKPTDB_CODEC_CHECKSUM_H
 

@@ -21,7 +21,7 @@ struct comparison {
     struct loss lost; /* by the cast of a */
 };
 
-/* Asked after every block that is read of one of the two: so many bytes as the tensor has them. */
+/* Called after every block that is read of either: how many of the tensor's bytes it has. */
 struct compare_watch {
     void *context;
     enum status (*read)(void *context, uint64_t bytes, struct error *err);
@@ -29,7 +29,7 @@ struct compare_watch {
 
 /* `as` (NULL: as it is): a is cast to it before it is compared, as an export would.
  * ERR_ARGUMENT where they have not as many elements; ERR_UNSUPPORTED where values are no real
- * numbers; else the errors of reading and casting, and those of `watch` (NULL: nobody). */
+ * numbers; else the errors of reading and casting, and those of `watch` (NULL: none). */
 enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as,
                            const struct stored_tensor *b,
                            const struct compare_watch *watch, struct comparison *out,

@@ -23,7 +23,7 @@ struct content_work {
     bool twins; /* only tensors that could have an equal one, as twins_find() found */
     /* NULL: never. Asked on any thread; true ends the work with ERR_INTERRUPTED. */
     bool (*stop)(void *context);
-    /* Bytes read so far of those that there are to read; on the caller's thread. NULL: nobody. */
+    /* Bytes read so far of those that there are to read; on the caller's thread. NULL: none. */
     void (*progress)(void *context, uint64_t done, uint64_t total);
     /* A tensor that could not be read; the work goes on, without the checkpoint's hash. (What
      * has no bytes, for a shard was missing at import, is no trouble: it has no hash.)

@@ -13,7 +13,7 @@ bool content_is_current(const struct content_work *, int64_t checkpoint,
 
 /* Of checkpoints c: what content_stamp() gives. */
 #define CONTENT_STAMP "format('%d %d %d %s', c.imported, c.mtime_ns, c.layout, c.path)"
-/* What is another one once a checkpoint is imported anew, or moved; NULL: it is not in the catalog
+/* What is another one once a checkpoint is imported again, or moved; NULL: it is not in the catalog
  * (any more), or err is set. To be freed with sqlite3_free(). */
 char *content_stamp(sqlite3 *, int64_t checkpoint, struct error *err);
 

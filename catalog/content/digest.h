@@ -7,7 +7,7 @@
  * bytes. The hash is the digest of the only block, or, where there are more or none, XXH3-128
  * of the digests in a row. So the blocks of one tensor can be made on all cores.
  *
- * It finds copies. It proves nothing against somebody who wants two tensors to look alike.
+ * It finds copies. It proves nothing against somebody who means to make two tensors look alike.
  */
 #ifndef CKPTDB_CONTENT_DIGEST_H
 #define CKPTDB_CONTENT_DIGEST_H
@@ -27,7 +27,7 @@ struct digest_fold;
 struct digest_fold *digest_fold_new(void); /* NULL without memory */
 void digest_fold_add(struct digest_fold *, const struct digest_block *blocks,
                      uint64_t count);
-/* The hash of all blocks so far, which begins anew. */
+/* The hash of all blocks so far; then starts over. */
 void digest_fold_end(struct digest_fold *, struct digest_block *hash);
 void digest_fold_free(struct digest_fold *);
 

@@ -13,7 +13,7 @@
 struct digest_kernels {
     void *(*create)(void); /* NULL without memory */
     void (*update)(void *state, const void *bytes, size_t len);
-    /* The 16 bytes of the digest, of the greater half first; the state begins anew. */
+    /* The 16 bytes of the digest, the greater half first; the state starts over. */
     void (*end)(void *state, uint8_t *out);
     void (*free)(void *state);
 };

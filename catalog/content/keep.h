@@ -14,7 +14,7 @@ enum status keep_begin(const struct content_work *, struct error *err);
  * stays; the first error wins. */
 enum status keep_pause(const struct content_work *, struct error *err);
 
-/* Within a checkpoint, after so many bytes were read. *since: those since the last commit. Between two
+/* Within a checkpoint, after this many bytes were read. *since: those since the last commit. Between two
  * transactions others may write: ERR_CHANGED where the checkpoint is another one, for what was read
  * before is not of it. */
 enum status keep_bytes(const struct content_work *, int64_t checkpoint, uint64_t bytes,

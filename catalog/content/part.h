@@ -1,6 +1,6 @@
 /*
  * part.h - the bytes of a tensor, or of a part of one (sweep.h), read from end to end: checksums
- * and codecs are verified on the way, digests made if wanted.
+ * and codecs are verified on the way, digests computed on request.
  */
 #ifndef CKPTDB_CONTENT_PART_H
 #define CKPTDB_CONTENT_PART_H
@@ -27,7 +27,7 @@ struct part_outcome *part_read(const struct sweep_part *, enum part_reading,
 /* Bytes of a part (struct sweep) of which digests are made, or nothing. */
 uint64_t part_bytes(const struct stored_tensor *);
 
-/* DIGEST_BLOCKs of so many bytes. */
+/* How many DIGEST_BLOCKs this many bytes are. */
 uint64_t part_blocks(uint64_t len);
 
 #endif

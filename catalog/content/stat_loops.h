@@ -148,7 +148,7 @@ TARGET static inline uint8_v bits_of(const struct adder *s, const uint8_t *cells
     return LOOK_UP(s->table, (v ^ s->flip) + 0x70);
 }
 
-/* Add so many vectors of cells; what is carried. */
+/* Add this many vectors of cells; returns the carry. */
 TARGET static inline uint8_v add_2(struct adder *s, const uint8_t *cells)
 {
     return add_bits(&s->ones, bits_of(s, cells), bits_of(s, cells + VECTOR));

@@ -26,7 +26,7 @@
 #define STAT_GROUP (UINT64_C(1) << 23) /* elements */
 
 /* Those of all tensors of a checkpoint that have numbers, or of those whose name a Python regex is
- * found in (NULL: all). What is known is not computed again, unless the work says so; tensors
+ * found in (NULL: all). What is known is not computed again, unless the work asks for it; tensors
  * with the hash and dtype of one that has statistics share them. *complete: all could be read. */
 enum status content_stats(const struct content_work *, int64_t checkpoint,
                           const char *regex, bool *complete, struct error *err);

@@ -40,19 +40,19 @@ struct sweep {
     void (*drop)(void *thing);
     void *watcher;               /* handed to the two below */
     bool (*stop)(void *watcher); /* on any thread; NULL: never */
-    /* Bytes done of those that there are; NULL: nobody. */
+    /* Bytes done of those that there are; NULL: none. */
     void (*progress)(void *watcher, uint64_t done, uint64_t total);
 };
 
 /* OK when all was taken; take()'s error; ERR_INTERRUPTED; ERR_MEMORY; what the catalog says. */
 enum status sweep_run(const struct sweep *, struct error *err);
 
-/* Whether next to nothing of a large tensor is stored: of an array without chunks a few bytes may say that
- * it has any number of elements. ERR_LIMIT says so; nobody waits until all of them have been hashed. */
+/* Refuse a large tensor of which next to nothing is stored: a few bytes of an array without chunks can
+ * claim any number of elements. That is ERR_LIMIT, before anything is hashed. */
 bool sweep_is_void(const struct stored_tensor *, struct error *);
 
 /* Whether threads may read parts of it at once without decoding anything twice, and no checksum
- * wants it from end to end. */
+ * needs it from end to end. */
 bool sweep_parts_are_cheap(const struct stored_tensor *);
 
 #endif

@@ -15,7 +15,7 @@
  * become NaN, and what is not float32 is rounded to that first, as ml_dtypes does.
  *
  * ggml's blocks become float32 first, in ggml's own arithmetic (ggml.h); nothing becomes a
- * block. Time, void, strings and float6 (whose packing nobody has specified) convert only to
+ * block. Time, void, strings and float6 (whose packing is not specified anywhere) convert only to
  * themselves.
  *
  * Threads: everything here may be called from any number of them at once.

@@ -18,7 +18,7 @@
 /* One block to its elements; how many there are and how many bytes it has is in dtype.h. */
 typedef void ggml_decode(const uint8_t *block, float *out);
 
-/* NULL: no block type is called so ("q4_0"), or nobody knows its numbers. */
+/* NULL: there is no block type of this name ("q4_0"), or its encoding is not known. */
 ggml_decode *ggml_decoder(const char *dtype);
 
 #endif

@@ -18,7 +18,7 @@ enum db_mode {
                   starts at once: indexes that an interrupted first import left out wait for
                   db_build_indexes(). */
     DB_CREATE, /* the same, made if it is not there */
-    DB_SCRATCH, /* a new one that nobody else sees, of checkpoints and tensors alone: without maps
+    DB_SCRATCH, /* a new one of this connection alone, of checkpoints and tensors only: without maps
                    and optimizers, which take longer to make than all else */
 };
 
@@ -40,7 +40,7 @@ enum status db_repair(sqlite3 *, struct error *err);
 /* Set *err from the connection's last error; `doing` may be NULL. */
 enum status db_error(sqlite3 *, const char *doing, struct error *err);
 enum status db_exec(sqlite3 *, const char *sql, struct error *err);
-/* Run a statement whose rows nobody wants, and reset it; `doing` as for db_error(). */
+/* Run a statement, ignore its rows, and reset it; `doing` as for db_error(). */
 enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *err);
 
 /* Four columns from `at` on: size, mtime_ns, inode and device of a row of `files` or `passed`. */
@@ -49,7 +49,7 @@ void db_bind_identity(sqlite3_stmt *, int at, const struct file_identity *);
 
 /*
  * Everything the reader needs of one tensor, in `arena`. ERR_ARGUMENT when there is no such
- * id. The few statements are prepared when first wanted and kept with the lookup.
+ * id. Statements are prepared at first use and kept with the lookup.
  */
 struct lookup;
 enum status lookup_open(sqlite3 *, struct lookup **out, struct error *err);

@@ -30,7 +30,7 @@ struct known_file {
 struct known_checkpoint {
     int64_t id;
     const char *path, *format;
-    bool again; /* something of it could not be read for a passing reason: look anew */
+    bool again; /* a part could not be read for a passing reason: look again */
     uint32_t first_file, file_count; /* consecutive in files */
     bool stale; /* another program indexed it: it is to be indexed again */
 };

@@ -3,7 +3,7 @@
  * reads.
  *
  *   - The file is of an older program: it lacks tables, and its views are not ours.
- *   - What is computed cannot be kept in it: then the results are here, while they are wanted.
+ *   - What is computed cannot be kept in it: then the results are here, while they are needed.
  */
 #ifndef CKPTDB_DB_OVERLAY_H
 #define CKPTDB_DB_OVERLAY_H

@@ -16,8 +16,9 @@ struct sqlite3;
 struct writer;
 
 /* `looker` is the program: files that another one passed over may be checkpoints for this one, and are
- * forgotten; checkpoints that another one indexed are outdated until they are put. `wait` is asked, with `context`, while another program is writing: true goes on waiting,
- * false is ERR_BUSY. NULL: ten seconds. Several writers take turns between commits. */
+ * forgotten; checkpoints that another one indexed are outdated until they are put. `wait` is called, with
+ * `context`, while another program is writing: true continues waiting, false is ERR_BUSY. NULL: ten
+ * seconds. Several writers take turns between commits. */
 enum status writer_open(struct sqlite3 *, const char *looker,
                         int (*wait)(void *context, int times), void *context,
                         struct writer **out, struct error *err);
@@ -40,7 +41,7 @@ enum status writer_note(struct writer *, const char *checkpoint,
                         const struct batch_issue *, struct error *err);
 /* A file that was passed over is gone: forget it and its issues. */
 enum status writer_forget_passed(struct writer *, const char *path, struct error *err);
-/* Commit, build missing indexes, leave WAL mode where nobody reads, and free. */
+/* Commit, build missing indexes, leave WAL mode if nobody reads, and free. */
 enum status writer_close(struct writer *, struct error *err);
 /* After an error or Ctrl-C: keeps what was committed. */
 void writer_abort(struct writer *);

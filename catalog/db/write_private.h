@@ -95,7 +95,7 @@ enum status writer_find_layout(struct writer *, const struct batch_layout *, int
                                bool *placed, struct error *err);
 enum status writer_put_placements(struct writer *, const struct batch_layout *,
                                   int64_t checkpoint, struct error *err);
-/* Before a checkpoint is written anew: whether another program indexed it. What that found is noted
+/* Before a checkpoint is written again: whether another program indexed it. What that found is noted
  * then, and compared by write_renewed(), after it. (write_outdated.c) */
 enum status write_outdated(struct writer *, int64_t checkpoint, bool *outdated,
                            struct error *err);

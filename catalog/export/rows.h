@@ -40,7 +40,7 @@ struct export_tensor {
     uint64_t offset;   /* and where in it its data begins; */
     uint32_t lead_len; /* bytes right before it that are about it (a header of its own) */
     uint64_t piece;    /* elements of a piece, of which each is a file; 0: not cut up */
-    uint64_t run; /* elements after which pieces begin anew: one that would go on past
+    uint64_t run;      /* elements after which a new piece begins: one that would go past
                           it is filled up with zeros */
 };
 

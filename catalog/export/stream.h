@@ -21,7 +21,7 @@ struct stream {
     const char *const *names; /* by export_tensor.file, where tensors are not in pieces */
     uint64_t nbytes;          /* of all tensors, for progress */
     uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: there are none */
-    uint32_t *crc32s;         /* to be filled in, by place; NULL: not wanted */
+    uint32_t *crc32s;         /* to be filled in, by place; or NULL */
 };
 
 enum status stream_run(const struct stream *, struct error *err);

@@ -6,7 +6,7 @@
 
 #include "catalog/export/export.h"
 
-#define ZARR_CHUNK_BYTES ((uint64_t)8 << 20) /* of a chunk, where nobody says otherwise */
+#define ZARR_CHUNK_BYTES ((uint64_t)8 << 20) /* of a chunk, by default */
 #define ZARR_CHUNK_MOST  ((uint64_t)1 << 30)
 
 enum zarr_codec {

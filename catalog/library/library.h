@@ -27,7 +27,7 @@ enum ckptdb_status library_end(const struct error *, struct ckptdb_error *);
 /* A line to the watch. */
 void library_say(const ckptdb *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Whether the watch wants the work to end; `context` is a ckptdb. Any thread. */
+/* Whether the watch asks to stop; `context` is a ckptdb. Any thread. */
 bool library_stopped(void *context);
 
 /* SQLite's busy handler where the watch can stop; `context` is a ckptdb. */
@@ -46,7 +46,7 @@ bool library_row(const ckptdb *, sqlite3_stmt *, struct error *err);
 /* A column's text; NULL where it is null. */
 const char *library_text(sqlite3_stmt *, int column);
 
-/* The catalog's lookup, made when first wanted. */
+/* The catalog's lookup, made at first use. */
 enum status library_lookup(ckptdb *, struct lookup **out, struct error *err);
 
 /* The dialect of a map, to be freed with sqlite3_free(). NULL: ERR_MISSING. */

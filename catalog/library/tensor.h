@@ -12,7 +12,7 @@ struct ckptdb_tensor {
     struct arena arena;
     struct stored_tensor stored;
     struct ckptdb_tensor_info info;
-    struct dtype given; /* by a map: what it is read as where nothing else is said */
+    struct dtype given; /* by a map: what it is read as by default */
     bool casts;
 };
 

@@ -46,7 +46,7 @@ struct rules *ruleset_compile(const struct ruleset *, enum rules_shape);
 
 /* Whether the dialect has these options (JSON), and as what they are: ERR_ARGUMENT names the first
  * that it has not. `paths`: also the patterns among them, at which Kauldron looks only when it needs
- * one. Of a dialect that is not known nothing is said. */
+ * one. Sets of an unknown dialect are not checked. */
 enum status ruleset_check_options(const char *dialect, const char *options, bool paths,
                                   struct error *);
 /* Whether dialect, options and every rule make sense: patterns and templates compile, groups and

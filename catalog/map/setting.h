@@ -15,7 +15,7 @@
  * keys (`from`) that the checkpoint has, which must agree, else by `like` (the value of an earlier
  * setting, if the metadata has that one: the file is there and leaves this out), else by `ratio`
  * (one earlier setting divided by another, both not empty), else by `else`. A setting that nothing
- * says, that two keys say differently, or that is no number where one is wanted, has a fault:
+ * says, that two keys say differently, or that is not a number where one is needed, has a fault:
  * the error of each name whose rule asks for it.
  *
  * A rule set bound to settings travels through SQL as a text, setting_bind(), which every function

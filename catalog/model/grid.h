@@ -99,7 +99,7 @@ struct grid {
     /* Where a value or a chunk of a shard is absent, every element is `fill`: one element,
      * logical, little-endian (of strings: the text); empty: zeros. */
     struct bytes fill;
-    /* Import found values lost (and said so): nobody can read this tensor. */
+    /* Import found (and reported) lost values: the tensor cannot be read. */
     bool incomplete;
 };
 

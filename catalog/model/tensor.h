@@ -22,7 +22,7 @@
  * chain has a step "cut", whose numbers each extent has for itself: cut_at, cut_len.
  *
  * A run can differ from the tensor's other ones. Its own `codec` (of an extent, or of a
- * grid's value) takes the place of the tensor's: so are HDF5's filter masks said. The tensor
+ * grid's value) takes the place of the tensor's: this is how HDF5's filter masks are stated. The tensor
  * has "fletcher32:end|zlib:4096|shuffle:4", a chunk that was not deflated
  * "fletcher32:end|shuffle:4"; "" says no step at all. A last "unpack:" or "strings:" is of the
  * elements, the same for all runs, and is in the tensor's codec alone. A piece's

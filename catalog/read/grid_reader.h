@@ -2,7 +2,7 @@
  * grid_reader.h - a tensor in a grid of chunks, as bytes.
  *
  * Reading goes front to back. What is asked for, all or a slice, is cut into bands: runs of
- * the result, in C order, for which the same chunks are wanted. A read that enters a band
+ * the result, in C order, that need the same chunks. A read that enters a band
  * decodes all its chunks, on as many threads as there are cores, into the band's memory; so
  * every chunk is decoded once however reads are cut, and what no band touches is not read. The
  * next band is decoded while one is read.
@@ -36,7 +36,7 @@ void grid_reader_close(struct grid_reader *);
 uint64_t grid_reader_memory(const struct grid_reader *);
 
 /* Slices that lie inside the tensor (NULL: all of it) as a source: C order, packed. It is
- * the reader's, and good until the next call. One thread at a time. */
+ * the reader's, and valid until the next call. One thread at a time. */
 enum status grid_reader_slice(struct grid_reader *, const struct slice *slices,
                               struct source **out, struct error *err);
 
@@ -44,7 +44,7 @@ enum status grid_reader_slice(struct grid_reader *, const struct slice *slices,
  * source's size, where there is none. */
 uint64_t grid_reader_from(struct grid_reader *, uint64_t start);
 
-/* Bytes of that source that are in memory, or can be at once, as they are: good until the next
+/* Bytes of that source that are in memory, or can be at once, unchanged: valid until the next
  * call. NULL where they are not, and where reading them fails. */
 const uint8_t *grid_reader_lend(struct grid_reader *, uint64_t start, size_t len);
 

@@ -16,7 +16,7 @@ struct kept_cache *kept_cache_new(void);
 void kept_cache_free(struct kept_cache *);
 
 /* The elements of a tensor as a source for any order of reading: made by `make`, unless
- * it is there or somebody is making it, who is then waited for. *source is kept until
+ * it is there, or another thread is making it, which is then waited for. *source is kept until
  * kept_give(). Any number of threads. */
 typedef enum status kept_maker(const struct stored_tensor *, struct file_cache *,
                                struct source **out, struct error *err);

@@ -1,5 +1,5 @@
 /*
- * pool.h - the decoded extents of one tensor: opened when they are wanted, the last few kept.
+ * pool.h - the decoded extents of one tensor: opened on demand, the last few kept.
  */
 #ifndef CKPTDB_READ_POOL_H
 #define CKPTDB_READ_POOL_H

@@ -5,7 +5,7 @@
  * beginning or end an index, in C order of them, or in the order of its level:
  *
  *   each:  u64 offset from the shard's first byte, u64 bytes; both 2^64 - 1: absent
- *   u32le  CRC-32C of the index, where the grid says so
+ *   u32le  CRC-32C of the index, if the grid has one
  */
 #ifndef CKPTDB_READ_SHARDS_H
 #define CKPTDB_READ_SHARDS_H

@@ -1,5 +1,5 @@
 /*
- * tensor_stream.h - a tensor or a slice of one from front to back, in blocks, of the dtype wanted.
+ * tensor_stream.h - a tensor or a slice of one from front to back, in blocks, as any dtype.
  *
  *   struct tensor_stream *s;
  *   tensor_stream_open(&tensor, NULL, slices, &dtype, &s, err)
@@ -18,8 +18,9 @@
 
 struct tensor_stream;
 
-/* `slices` NULL: all of it; `to` NULL: the tensor's own dtype. The tensor must outlive the
- * stream, and so must `files` (as for reader_open()), `slices` need not. Statuses are those of reader_open() and converter_find(). */
+/* `slices` NULL: all of it; `to` NULL: the tensor's own dtype. The tensor and `files` (as for
+ * reader_open()) must outlive the stream, `slices` need not. Statuses are those of reader_open()
+ * and converter_find(). */
 enum status tensor_stream_open(const struct stored_tensor *, struct file_cache *files,
                                const struct slice *slices, const struct dtype *to,
                                struct tensor_stream **out, struct error *err);

@@ -27,7 +27,7 @@ struct lookup *keeper_lookup(struct keeper *, struct error *err);
 void keeper_result_error(sqlite3_context *, const char *what, const struct error *);
 
 /* A function that reads much asks now and then whether its statement is to end, which SQLite does only
- * between the steps of one: after so many bytes, *since the last time. ERR_INTERRUPTED. */
+ * between the steps of one: after this many bytes, *since the last time. ERR_INTERRUPTED. */
 enum status keeper_ask(sqlite3 *, uint64_t bytes, uint64_t *since, struct error *err);
 
 #endif

@@ -27,7 +27,7 @@ struct map_statements {
 
 void map_statements_release(struct map_statements *);
 
-/* What of leaves and matches is wanted: the rest is left out, and costs nothing. */
+/* Which parts of leaves and matches are needed: the rest is left out, and costs nothing. */
 enum {
     MAP_WANTS_NAMES = 1, /* of the leaves */
     MAP_WANTS_VALUES =
@@ -73,7 +73,7 @@ int map_read_next(struct map_reading *, size_t most, struct map_task *,
                   struct map_tree *);
 void map_read_end(struct map_statements *, struct map_reading *);
 
-/* All of them; `rules` may be NULL. Without rules also containers, if the dialect wants them. */
+/* All of them; `rules` may be NULL. Without rules also containers, if the dialect uses them. */
 int map_load_leaves(struct map_statements *, const struct dialect *, struct rules *,
                     sqlite3_int64 checkpoint, struct map_task *, struct map_tree *);
 /* The same without a dialect: with containers, and not matched. */

@@ -13,7 +13,7 @@
  *   }
  *
  * Two borrowers of the same pattern get the same struct regex: read the spans of a match
- * before somebody else on the connection can run.
+ * before anything else on the connection can run.
  */
 #ifndef CKPTDB_SQL_REGEX_CACHE_H
 #define CKPTDB_SQL_REGEX_CACHE_H
@@ -38,7 +38,7 @@ void regex_cache_return(struct cached_regex *);
 
 struct regex *cached_regex(const struct cached_regex *);
 
-/* A template for this pattern, good until the pattern is returned. Errors are those of
+/* A template for this pattern, valid until the pattern is returned. Errors are those of
  * template_compile(). */
 enum status cached_template(struct cached_regex *, const char *text, size_t len,
                             const struct template **out, struct error *err);

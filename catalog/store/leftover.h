@@ -4,7 +4,7 @@
  *   .tmp-ckptdb-0123456789abcdef01234567     beside the file or folder that will come of it
  *
  * The leading full stop and "tmp" mark it for people and for the importer. Its writer holds a
- * lock (flock) on it as long as it lives: one that can be locked belongs to nobody.
+ * lock (flock) on it as long as it lives: one that can be locked is a leftover.
  */
 #ifndef CKPTDB_STORE_LEFTOVER_H
 #define CKPTDB_STORE_LEFTOVER_H
@@ -15,11 +15,11 @@
 
 void leftover_name(char name[LEFTOVER_NAME]);
 
-/* Lock what was just made under such a name. False: somebody has taken it for a leftover in
+/* Lock what was just made under such a name. False: another program has taken it for a leftover in
  * between, and it is gone. True where the file system has no locks. */
 bool leftover_claim(int fd);
 
-/* Remove what nobody holds in this directory: files, and folders with all that is in them. */
+/* Remove leftovers in this directory: files, and folders with all that is in them. */
 void leftover_sweep(int directory);
 
 /* Remove a folder and all that is in it; symbolic links are not followed. */

@@ -1,5 +1,5 @@
 /*
- * output.h - a file that appears whole or not at all.
+ * output.h - a file that appears complete or not at all.
  *
  * It is written without a name where the file system can do that (O_TMPFILE), so that not
  * even a kill leaves anything behind; elsewhere under an unpredictable name beside its

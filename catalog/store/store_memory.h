@@ -21,7 +21,7 @@ struct memory_file {
     struct bytes bytes;
 };
 
-/* The files' paths and bytes must stay until it is unmounted, and nobody may be reading then.
+/* The files' paths and bytes must stay until it is unmounted, and nothing may be reading them then.
  * ERR_ARGUMENT: a path that is not valid, one that is given twice, one below a file, a NAME in use. */
 enum status memory_mount(const char *name, const struct memory_file *files, size_t count,
                          struct error *err);

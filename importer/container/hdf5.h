@@ -140,9 +140,9 @@ struct hdf5_type {
     const char *dtype; /* canonical; a constant or in the arena */
     uint32_t size;     /* bytes of an element as stored, array dimensions included */
     uint32_t item;     /* the same without these */
-    unsigned swap;     /* big-endian in units of so many bytes; 0: no */
+    unsigned swap;     /* big-endian, in units of this many bytes; 0: no */
     unsigned
-        narrow; /* integers of which only so many low bits count; 0: all. What the others
+        narrow; /* integers of which only this many low bits count; 0: all. What the others
                           are is not known unless the n-bit filter made them */
     enum hdf5_padding padding;
     unsigned rank; /* of an array type: dimensions that come after the dataset's */

@@ -11,7 +11,7 @@
 struct numpy_type {
     char dtype[NUMPY_TYPE_BYTES + 16]; /* canonical, or "unknown(X)" */
     unsigned item;                     /* bytes of an element */
-    unsigned swap; /* big-endian in units of so many bytes; 0: nothing to turn round */
+    unsigned swap; /* big-endian, in units of this many bytes; 0: not */
     char strings
         [NUMPY_TYPE_BYTES]; /* dtype string: "S5", "U2" (codec/strings.h); else "" */
 };

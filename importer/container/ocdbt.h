@@ -47,7 +47,7 @@ struct ocdbt_entry {
     struct bytes value; /* inline: the same; value.at NULL: in a file */
     uint32_t file; /* which it is in; of an inline value, the one that its node is in */
     uint64_t
-        offset; /* in a file: where in it; nobody has compared its end with the file's size */
+        offset; /* in a file: its offset; the end is not yet compared with the file's size */
     uint64_t length; /* of the value in bytes, in any case */
 };
 

@@ -44,7 +44,7 @@ struct ocdbt_path {
  * first). */
 void ocdbt_table_next(struct ocdbt_table *, struct ocdbt_path *path);
 
-/* Where a node is: in which file of the table, and what is said of it. */
+/* Where a node is: in which file of the table, and its summary. */
 struct ocdbt_reference {
     uint64_t file, offset, length;
     uint64_t keys; /* entries below it */
@@ -78,7 +78,7 @@ struct ocdbt_node {
 };
 
 struct ocdbt_item {
-    size_t shared;      /* the key begins with so many bytes of the key before it */
+    size_t shared;      /* the key begins with this many bytes of the previous key */
     struct bytes fresh; /* and goes on with these */
     struct bytes value; /* of a leaf: inline; at NULL: elsewhere */
     size_t common; /* of an inner node: bytes of the key that all keys below begin with */

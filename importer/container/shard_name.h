@@ -24,7 +24,7 @@
 
 struct shard_name {
     size_t stem;          /* bytes of the name before "-00001-of-00003" */
-    uint64_t part, count; /* as written; nothing is said of part < count */
+    uint64_t part, count; /* as written; part < count is not checked */
     const char *rest;     /* what follows the number, in the name; "" for nothing */
 };
 

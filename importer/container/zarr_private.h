@@ -14,7 +14,7 @@
 struct zarr_type {
     struct dtype dtype;
     unsigned item; /* bytes of an element; 0: they differ */
-    unsigned swap; /* byte order goes by units of so many bytes; 1: it means nothing */
+    unsigned swap; /* byte order applies to units of this many bytes; 1: none */
     bool big;      /* version 2: they are big-endian */
     char strings[NUMPY_TYPE_BYTES]; /* of strings:X; "" for all else */
 };

@@ -26,7 +26,7 @@ bool dcp_box_set(struct arena *, const uint64_t *origin, const uint64_t *shape,
                  unsigned rank, struct dcp_box *out);
 bool dcp_box_empty(const struct dcp_box *);
 
-/* The whole's shape (out->rank numbers) and room for so many pieces. */
+/* The whole's shape (out->rank numbers) and room for the pieces. */
 bool dcp_pieces_set(struct arena *, const uint64_t *shape, uint64_t room,
                     struct dcp_pieces *out);
 

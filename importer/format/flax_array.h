@@ -21,7 +21,7 @@
 /* Elements in C order, in runs of the file: all of the array, one after the other. */
 struct flax_run {
     uint64_t offset, len; /* in the file, in bytes */
-    uint64_t elements;    /* that it is said to be */
+    uint64_t elements;    /* as stated */
 };
 
 struct flax_array {

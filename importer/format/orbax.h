@@ -75,7 +75,7 @@ struct orbax_store {
     uint32_t string_file; /* the job's file that they are in */
     struct strmap keys;   /* to positions plus 1 */
     bool *used;           /* a flag a position: it has been given a name */
-    bool broken;          /* something of it could not be read, and that was said */
+    bool broken;          /* a part could not be read, and that was reported */
 };
 
 /* Find out what the item at `directory` holds. Release the store in any case. */

@@ -11,9 +11,9 @@
 #define T5X_PATH_MAX 4096 /* bytes of a path, and of the metadata */
 
 struct t5x_spec {
-    char driver[T5X_WORD_MAX + 1], dtype[T5X_WORD_MAX + 1]; /* "": not said */
+    char driver[T5X_WORD_MAX + 1], dtype[T5X_WORD_MAX + 1]; /* "": not stated */
     struct text path;     /* of the folder, as it is there */
-    struct text metadata; /* the JSON text of a complete .zarray; empty: not said */
+    struct text metadata; /* the JSON text of a complete .zarray; empty: not stated */
     bool has_kvstore, has_output;
     struct msgpack_item base; /* what a spec of the driver "cast" converts: a map, */
     uint64_t base_at;         /* and where its first key is */

@@ -118,7 +118,7 @@ struct torch_tree {
     uint64_t fact_bytes;
     uint64_t without_data; /* tensors on the device "meta" */
     char first_without[128];
-    bool stopped; /* a limit was hit: said once */
+    bool stopped; /* a limit was hit: reported once */
 };
 
 /* torch_globals.c */
@@ -142,7 +142,7 @@ struct torch_tensor {
     bool known;     /* dtype and shape are: it has a row, with data or without */
     bool meta, conjugate, negative;
     bool opaque;         /* no tensor that this program knows: what is in it may be */
-    unsigned swap;       /* big-endian in units of so many bytes; 1: not */
+    unsigned swap;       /* big-endian, in units of this many bytes; 1: not */
     const char *strings; /* "S5", of NumPy's texts; NULL: none */
     unsigned item;       /* bytes of an element that its dtype does not tell; else 0 */
     bool sparse;         /* the run's codec makes the dense values */

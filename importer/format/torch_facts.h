@@ -20,7 +20,7 @@ pickle_ref torch_list_of(const struct pickle *, pickle_ref);
  * its limit fails, which is seen at the end. */
 void torch_add_list(struct torch_tree *, pickle_ref list, struct text *);
 
-/* --- torch_facts.c: facts. `key` is any text; they stop at LIMIT_FACTS_BYTES, which is said once -- */
+/* --- torch_facts.c: facts. `key` is any text; they stop at LIMIT_FACTS_BYTES, which is reported once -- */
 
 void torch_fact_text(struct torch_tree *, const struct text *key, const char *text,
                      size_t len);

@@ -16,7 +16,7 @@
  * is taken over and nothing needs to be parsed; *data_end is then the end of the last
  * tensor's bytes relative to the base, to be compared with the file. Else remember the
  * bytes with job_reuse_offer() after a parse, when the facts stated so far are those of the header
- * and none of a neighbour; it counts only if the job ends without an issue. False: nobody will ask
+ * and none of a neighbour; it counts only if the job ends without an issue. False: not needed
  * for them. Else they must be in the arena when the job ends. */
 bool job_reuse(struct job *, struct bytes header, uint64_t *data_end);
 bool job_reuse_offer(struct job *, struct bytes header, uint64_t data_end);

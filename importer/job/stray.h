@@ -12,7 +12,7 @@
  * particular. */
 const char *stray_kind(const struct probe *);
 
-/* Whether a git-lfs pointer lies in the place of a part of a checkpoint; *err then says so
+/* Whether a git-lfs pointer lies in the place of a part of a checkpoint; *err is then set
  * (ERR_MISSING). False with an error where it cannot be read. */
 bool stray_is_pointer(const struct source *, struct error *err);
 

@@ -95,7 +95,7 @@ void walk_note(struct walker *, const char *checkpoint, const char *path,
 /* What is at a path, or below it, cannot be looked at: an issue, and nothing of it counts as
  * gone. Under the lock. */
 void walk_unseen(struct walker *, const char *path, const char *why);
-/* The same, because nobody wanted it to be: no issue. Takes the lock. */
+/* The same, since nobody asked for it: no issue. Takes the lock. */
 void walk_avoided(struct walker *, const char *path);
 
 /* Under the lock. */

@@ -1,5 +1,5 @@
 /*
- * hashing.h - hashing on behalf of a command: progress, Ctrl-C, what is said of trouble.
+ * hashing.h - hashing on behalf of a command: progress, Ctrl-C, messages about trouble.
  */
 #ifndef CKPTDB_SHELL_HASHING_H
 #define CKPTDB_SHELL_HASHING_H
@@ -14,10 +14,10 @@ struct hash_request {
     bool again, twins; /* of struct ckptdb_content_options */
 };
 
-/* --jobs as text (NULL: not given) to a number; says so and is false where it is none. */
+/* --jobs as text (NULL: not given) to a number; complains and returns false if it is none. */
 bool hash_jobs(const char *text, unsigned *threads);
 
-/* Bytes of `doing` on a bar, as struct ckptdb_watch wants it: the context is a struct byte_bar. */
+/* Bytes of `doing` on a bar, for struct ckptdb_watch: the context is a struct byte_bar. */
 struct byte_bar {
     struct session *session;
     struct progress *bar;
@@ -32,7 +32,7 @@ void bar_end(struct byte_bar *);
 int content_status(const struct session *, const struct ckptdb_error *, bool all,
                    const char *kept);
 
-/* Hash them. STATUS_NO where something could not be read, which was said; STATUS_INTERRUPTED. */
+/* Hash them. STATUS_NO if something could not be read, which was reported; STATUS_INTERRUPTED. */
 int hash_request(struct session *, const struct hash_request *);
 
 /* The ids as a JSON list, for a statement. */

@@ -9,7 +9,7 @@
 #include "catalog/base/text.h"
 #include "shell/session/session.h"
 
-#define ALIKE_NAMED 3 /* files that are said one by one; of more, a line for all */
+#define ALIKE_NAMED 3 /* files that are listed one by one; more of them share a line */
 
 struct alike_issues {
     struct text cause;      /* severity, folder and message, each with its NUL */
@@ -20,14 +20,14 @@ struct alike_issues {
 
 /* All zeros at first. */
 struct import_issues {
-    uint64_t shown, left;      /* lines said, and issues that are not */
+    uint64_t shown, left;      /* lines printed, and issues that were not */
     struct alike_issues alike; /* held back */
     struct text folder; /* what is left of the place of checkpoints that are gone, */
     struct text first;  /* the first of these below it, */
     uint64_t gone;      /* and how many there are */
 };
 
-/* In order of their paths; then the end, which says what is still to be said and frees. */
+/* In order of their paths; then the end, which prints the rest and frees. */
 void import_issues_add(struct import_issues *, const struct ckptdb_issue *);
 void import_issues_end(struct import_issues *);
 

@@ -45,7 +45,7 @@ enum header_choice {
 
 struct session {
     const char *catalog;      /* path; never NULL once options are read */
-    bool default_place;       /* nobody chose it: its folders are made with it */
+    bool default_place;       /* the default: its folders are made with it */
     bool catalog_given;       /* by -d */
     bool one_command;         /* the program runs one command word, and nothing else */
     ckptdb *open;             /* the catalog; NULL: not open yet */
@@ -89,7 +89,7 @@ bool session_open(struct session *, enum ckptdb_mode mode);
 /* Neither --readonly nor the system forbids to write to a catalog that is there. */
 bool session_may_write(const struct session *);
 /* The same for statements that may do anything: read-only if it must. Only a shell for people
- * makes a missing one, and says so. */
+ * creates a missing one, with a message. */
 bool session_open_for_sql(struct session *);
 void session_close(struct session *);
 /* Another catalog in place of the one that is open, which stays where that cannot be opened;
@@ -97,7 +97,7 @@ void session_close(struct session *);
 bool session_reopen(struct session *, const char *path, bool make);
 /* Everything, at the end. */
 void session_release(struct session *);
-/* Let Ctrl-C end what the library does, whose lines are said, as from the opening on; `progress` and
+/* Let Ctrl-C end what the library does, and print its lines, as from the opening on; `progress` and
  * its context as in struct ckptdb_watch, or NULL. */
 void session_watch(ckptdb *, const struct ckptdb_watch *progress);
 
