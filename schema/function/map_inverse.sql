@@ -11,7 +11,7 @@ WITH
     FROM option CROSS JOIN translation_rows((SELECT ruleset FROM given))
     WHERE dialect_is(dialect, 'translation') AND checkpoint_id = (SELECT source FROM given)
     UNION ALL
-    SELECT old_name, new_name, status, NULL
+    SELECT old_name, new_name, status, ops
     FROM option CROSS JOIN assignment_rows((SELECT ruleset FROM given),
       (SELECT source FROM given), (SELECT target FROM given))
     WHERE dialect_is(dialect, 'assignment') AND status <> 'missing'

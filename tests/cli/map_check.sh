@@ -60,6 +60,12 @@ echo '-- back'
 state new new/a/w new/a/b new/b/w new/c.x new/c/x global_step
 "$CKPTDB_BIN" map run back new.json
 "$CKPTDB_BIN" "SELECT * FROM map_inverse('collides', (SELECT id FROM checkpoint WHERE path LIKE '%/old.json'))"
+for dialect in orbax t5x-assignment; do
+    "$CKPTDB_BIN" "DELETE FROM ruleset WHERE name = 'turns'" "INSERT INTO ruleset(name, dialect) VALUES ('turns', '$dialect')" \
+        "INSERT INTO rule(ruleset, ord, pattern, replacement, ops) VALUES ('turns', 1, 'n/w', 'a/w', '[[\"transpose\"]]'), ('turns', 2, 'n/b', 'a/b', NULL)"
+    "$CKPTDB_BIN" --list "SELECT * FROM map_inverse('turns', (SELECT id FROM checkpoint WHERE path LIKE '%/old.json'),
+        (SELECT id FROM checkpoint WHERE path LIKE '%/model.json'))"
+done
 
 echo '-- why'
 for name in n/w a/w n/q a/zz; do
