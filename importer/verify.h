@@ -5,7 +5,7 @@
  *      these have, into a catalog that lasts as long as the work.
  *   2. What the two catalogs say is compared (schema/verify/): files, tensors, where they lie,
  *      chunks, facts, stated checksums.
- *   3. All data is read: stored checksums, codecs, members of archives that are no tensors, and
+ *   3. All data is read: stored checksums, codecs, members of archives that are not tensors, and
  *      the content hashes that the catalog has.
  *
  * Findings are rows of `damages`; `verifications` says when. What was verified before an

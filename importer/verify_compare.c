@@ -114,7 +114,7 @@ static enum status layouts_agree(struct verifier *v, const struct verified *c,
     return OK;
 }
 
-/* Where a file is another one, that says it all, but for chunks: they are no files of the
+/* Where a file is another one, that says it all, but for chunks: they are not files of the
  * catalog, and one that went away changes its directory. */
 enum status verify_compare(struct verifier *v, struct verified *c, struct error *err)
 {

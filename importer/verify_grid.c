@@ -1,5 +1,5 @@
 /*
- * verify_grid.c - chunks that the catalog knows of and that are gone. An absent chunk is no error
+ * verify_grid.c - chunks that the catalog knows of and that are gone. An absent chunk is not an error
  * of its format, which fills the place, so that only the catalog can tell.
  */
 #include <string.h>

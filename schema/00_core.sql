@@ -85,7 +85,7 @@ CREATE TABLE files (
   base      INTEGER NOT NULL    -- added to the offsets of tensors in this file
 ) STRICT;
 
--- Files that were looked at and are no part of a checkpoint: not opened again while they
+-- Files that were looked at and are not part of a checkpoint: not opened again while they
 -- stay as they are.
 CREATE TABLE passed (
   path      TEXT PRIMARY KEY,

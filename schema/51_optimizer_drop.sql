@@ -1,4 +1,4 @@
--- 51_optimizer_drop.sql - what is known of optimizers is no part of the catalog: it was views, which every
+-- 51_optimizer_drop.sql - what is known of optimizers is not part of the catalog: it was views, which every
 -- connection had to read at its start, and is table functions (function/optax_function.sql and others). Old
 -- views go, so that they do not hide these; DROP VIEW IF EXISTS would meet the function where there is none.
   CREATE VIEW IF NOT EXISTS optax_function AS SELECT 1; DROP VIEW optax_function;

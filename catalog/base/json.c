@@ -51,7 +51,7 @@ static bool json_bad(struct json *j, const char *what)
     return json_fail(j, ERR_CORRUPT, NULL, "bad JSON: %s", what);
 }
 
-/* The next byte without moving; 0 at the end (a NUL is no JSON either). */
+/* The next byte without moving; 0 at the end (a NUL is not JSON either). */
 static uint8_t json_peek(const struct json *j)
 {
     return cursor_left(&j->cursor) ? *j->cursor.at : 0;

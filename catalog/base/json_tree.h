@@ -27,7 +27,7 @@ struct json_value {
 
 const struct json_value *json_tree(struct bytes text, struct arena *, struct error *);
 
-/* The first of an object's values with this key. NULL also where the value is no object. */
+/* The first of an object's values with this key. NULL also where the value is not an object. */
 const struct json_value *json_get(const struct json_value *, const char *key);
 
 /* The type of a value; JSON_NULL of none. */

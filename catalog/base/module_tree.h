@@ -35,7 +35,8 @@ struct module {
         uint32_t copies; /* how many are folded into this, itself included */
         uint32_t leader; /* of one that is folded: into which */
     };
-    uint32_t kind; /* of its own tensor: position in kinds; 0: it is no tensor itself */
+    uint32_t
+        kind; /* of its own tensor: position in kinds; 0: it is not a tensor itself */
     uint32_t len : 30;
     bool folded : 1; /* into another */
     bool hidden : 1; /* below one that is folded into another: not needed */

@@ -33,7 +33,7 @@ static enum status read_header(const struct codec_step *step, struct bytes in,
     *nbytes = cursor_u32le(&c);
     uint32_t blocksize = cursor_u32le(&c), cbytes = cursor_u32le(&c);
     if (!cursor_ok(&c))
-        return codec_corrupt(step, err, "%zu bytes are no frame", in.len);
+        return codec_corrupt(step, err, "%zu bytes are not a frame", in.len);
     if (version < 1 || version > VERSION_MOST)
         return error_set(err, ERR_UNSUPPORTED, step->name, step->offset,
                          "%s: version %u of the format", step->codec, version);

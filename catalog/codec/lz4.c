@@ -17,7 +17,7 @@ static enum status lz4_decode(const struct codec_step *step, struct bytes in,
     if (!lib)
         return err->status;
     if (in.len < HEADER_BYTES || in.len > INT_MAX)
-        return codec_corrupt(step, err, "%zu bytes are no block", in.len);
+        return codec_corrupt(step, err, "%zu bytes are not a block", in.len);
     uint32_t size = load_u32le(in.at);
     *made = size;
     if (size > INT_MAX)

@@ -63,9 +63,9 @@ struct elements {
 };
 
 void elements_of(struct elements *, const char *text, size_t len);
-/* Of an argument; -1 is then the next one where it is no list. */
+/* Of an argument; -1 is then the next one where it is not a list. */
 void argument_elements(struct elements *, const struct argument *);
-/* The next one: 1. 0: that was the last. -1: it is no list. */
+/* The next one: 1. 0: that was the last. -1: it is not a list. */
 int elements_next(struct elements *, const char **at, size_t *len);
 
 /* The next operation of a list of them. 1: there is one. 0: that was the last. -1: *err says what is

@@ -30,7 +30,7 @@ struct operation_join {
     const char *before, *after; /* lists of operations */
 };
 
-/* Where the operations join. `out` is in the arena. ERR_ARGUMENT where it is no list of
+/* Where the operations join. `out` is in the arena. ERR_ARGUMENT where it is not a list of
  * operations, ERR_MEMORY. */
 enum status join_of(const char *operations, struct arena *, struct operation_join *out,
                     struct error *err);

@@ -11,7 +11,7 @@
 
 /* How the values of a dtype are counted. */
 enum stat_way {
-    STAT_NONE,  /* they are no numbers */
+    STAT_NONE,  /* they are not numbers */
     STAT_CODES, /* how often each code of 8 or 16 bits comes */
     STAT_32,    /* as float32, which holds them */
     STAT_64,    /* as float64 */

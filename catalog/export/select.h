@@ -35,7 +35,7 @@ struct selection_note {
 
 /* What is worth saying and yet no reason to refuse the plan. */
 struct selection_notes {
-    uint64_t leaves; /* left out: empty leaves of a tree, which are no tensors */
+    uint64_t leaves; /* left out: empty leaves of a tree, which are not tensors */
     struct selection_note absent; /* left out: names of the target that have no source */
     struct selection_note extra;  /* in the plan: names that the target has not */
 };

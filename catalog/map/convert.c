@@ -319,7 +319,7 @@ static void say_shared(struct conversion *c, const struct group *g,
         map_repr(out, name);
         text_adds(out, " in different ways");
     } else if (s->counted < g->count) {
-        text_adds(out, "ValueError: how parts follow each other is no whole number");
+        text_adds(out, "ValueError: how parts follow each other is not a whole number");
     } else if (s->doubled) {
         text_adds(out, "ValueError: two parts of ");
         map_repr(out, name);

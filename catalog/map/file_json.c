@@ -1,7 +1,7 @@
 /*
  * file_json.c - our own form: {"dialect": D, "options": {...}, "rules": [[PATTERN, REPLACEMENT or null,
  * {"ord": N, "compute": [...], "ops": [...]}], ...]}. Holds any set whose columns are JSON of the right
- * kinds. Also says what is wrong with a text that is no JSON.
+ * kinds. Also says what is wrong with a text that is not JSON.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@ static bool json_form_recognise(const char *text)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* The usual causes of a text that is no JSON, by what is at the place of the error. */
+/* The usual causes of a text that is not JSON, by what is at the place of the error. */
 static const char *cause(const char *text, const char *at, const char *otherwise)
 {
     const char *before = at;
@@ -75,7 +75,7 @@ static bool is_json(struct form_text *f)
             at = bad_escape(token);
         const char *why = err.message;
         why += strncmp(why, "bad JSON: ", 10) == 0 ? 10 : 0;
-        form_refuse_at(f, at, "this is no JSON: %s", cause(f->text, at, why));
+        form_refuse_at(f, at, "this is not JSON: %s", cause(f->text, at, why));
     }
     arena_release(&arena);
     return good;
@@ -193,9 +193,9 @@ static void read_members(struct form_text *f)
     if (!set->dialect)
         form_refuse(f, "\"dialect\" is missing");
     else if (options.type != JSON_OBJECT && options.type != JSON_FAIL)
-        form_refuse(f, "\"options\" is no object");
+        form_refuse(f, "\"options\" is not an object");
     else if (rules.type != JSON_ARRAY)
-        form_refuse(f, "\"rules\" is no list");
+        form_refuse(f, "\"rules\" is not a list");
     else if (stranger)
         form_refuse(f, "nobody knows \"%s\"", stranger);
     else
@@ -243,7 +243,7 @@ static void json_form_write(const struct ruleset *set, struct text *out,
 {
     for (size_t i = 0; i < set->rules; i++)
         if (!is_list(set->rule[i].compute) || !is_list(set->rule[i].ops))
-            form_cannot(err, "sql", "\"compute\" or \"ops\" of rule %lld is no list",
+            form_cannot(err, "sql", "\"compute\" or \"ops\" of rule %lld is not a list",
                         (long long)set->rule[i].ord);
     text_adds(out, "{\"dialect\": ");
     text_json(out, set->dialect, strlen(set->dialect));

@@ -22,7 +22,7 @@ static void new_to_old_read_pairs(struct form_text *f, const struct form_value *
     while (f->err->status == OK && form_next(&w, pairs->at, pairs->len, &key, &value)) {
         struct ruleset_rule rule = {.ord = (int64_t)set->rules + 1};
         if (value.type != JSON_STRING && value.type != JSON_NULL)
-            form_refuse(f, "the old path of \"%.200s\" is no text", text_str(&key));
+            form_refuse(f, "the old path of \"%.200s\" is not text", text_str(&key));
         rule.pattern = arena_copy(set->arena, text_str(&key), key.len);
         rule.nul = strlen(text_str(&key)) != key.len;
         if (value.type == JSON_STRING)

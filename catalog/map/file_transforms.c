@@ -60,7 +60,7 @@ static const char *joined(struct arena *arena, const char *a, const char *sep,
     return copy;
 }
 
-/* What a transform's original_key is as a template. NULL: it is no name. */
+/* What a transform's original_key is as a template. NULL: it is not a name. */
 static const char *original(struct reading *r, const struct form_value *v)
 {
     struct arena *arena = r->f->set->arena;
@@ -102,7 +102,7 @@ static const char *transforms_read_leaf(struct reading *r, const struct form_val
                                         struct ruleset_rule *rule)
 {
     struct form_value from, fallback, ops;
-    const char *fault = v->type == JSON_OBJECT ? stranger(v) : "is no transform";
+    const char *fault = v->type == JSON_OBJECT ? stranger(v) : "is not a transform";
     if (fault)
         return fault;
     from = form_member(v->at, v->len, "original_key");
@@ -116,10 +116,10 @@ static const char *transforms_read_leaf(struct reading *r, const struct form_val
         ((from.type != JSON_FAIL && from.type != JSON_NULL) || operates))
         return "has more than use_fallback";
     if (operates && ops.type != JSON_ARRAY)
-        return "has a value that is no list of operations";
+        return "has a value that is not a list of operations";
     rule->replacement = fallback.type == JSON_TRUE ? NULL : original(r, &from);
     if (fallback.type != JSON_TRUE && !rule->replacement)
-        return "has an original_key that is no name";
+        return "has an original_key that is not a name";
     if (operates)
         rule->ops = form_copy(r->f->set->arena, &ops);
     return NULL;
@@ -212,7 +212,7 @@ static void read_options(struct form_text *f, const char *own)
     struct form_value value;
     text_addc(&out, '{');
     if (given.type != JSON_FAIL && given.type != JSON_OBJECT)
-        form_refuse(f, "\"options\" is no object");
+        form_refuse(f, "\"options\" is not an object");
     while (given.type == JSON_OBJECT &&
            form_next(&w, given.at, given.len, &key, &value)) {
         const char *copy = form_copy(f->set->arena, &value);
@@ -338,7 +338,7 @@ static void transforms_check(const struct ruleset *set, struct error *err)
     for (size_t i = 0; i < set->rules; i++) {
         const struct ruleset_rule *r = &set->rule[i];
         if ((r->compute && *r->compute != '[') || (r->ops && *r->ops != '['))
-            form_cannot(err, "sql", "\"compute\" or \"ops\" of rule %lld is no list",
+            form_cannot(err, "sql", "\"compute\" or \"ops\" of rule %lld is not a list",
                         (long long)r->ord);
     }
     for (size_t i = 0; i < set->rules; i++) {

@@ -191,7 +191,7 @@ enum status form_write(const struct form *form, const struct ruleset *set,
         form_cannot(err, "json", "%s holds %s alone, and this set is of dialect %s",
                     form->name, form->holds, set->dialect);
     if (form->read && *set->options != '{')
-        form_cannot(err, "sql", "its options are no object");
+        form_cannot(err, "sql", "its options are not an object");
     for (size_t i = 0; i < set->rules; i++) {
         const struct ruleset_rule *r = &set->rule[i];
         if (r->nul)

@@ -38,7 +38,7 @@ struct form {
     /* Fills f->set, whose dialect is the form's, and whose options are none ("{}"), unless they are set
      * here. Errors go to f->err. NULL: files of SQL, which only a database reads. */
     void (*read)(struct form_text *f);
-    /* Sets that have a NUL, another dialect than the form's, or options that are no object do not
+    /* Sets that have a NUL, another dialect than the form's, or options that are not an object do not
      * come here. */
     void (*write)(const struct ruleset *, struct text *out, struct error *);
 };
@@ -78,7 +78,7 @@ struct form_value {
 };
 
 /* Walks over the members of an object or a list: a key ("" in a list), and the value. `state` is all
- * zeros at first. False: no more, or the text is no JSON (state->failed). */
+ * zeros at first. False: no more, or the text is not JSON (state->failed). */
 struct form_walk {
     struct json json;
     struct arena arena;
@@ -89,7 +89,7 @@ bool form_next(struct form_walk *, const char *text, size_t len, struct text *ke
                struct form_value *value);
 void form_walk_end(struct form_walk *);
 
-/* The first member of this name; JSON_FAIL: none, or the text is no JSON object. */
+/* The first member of this name; JSON_FAIL: none, or the text is not JSON object. */
 struct form_value form_member(const char *text, size_t len, const char *key);
 /* A string value decoded, or another value without white space, in the arena. NULL: no memory. */
 const char *form_string(struct arena *, const struct form_value *);

@@ -94,7 +94,7 @@ bool kauldron_is_position(struct map_text rest, size_t length);
 /* Whether the node is a list, as far as one can see: its children are numbers, with 0. */
 bool kauldron_is_list(struct map_task *t, const struct map_tree *tree,
                       const struct strmap *nodes, struct map_text place);
-/* How many elements; 0: it is no list, as far as one can see. */
+/* How many elements; 0: it is not a list, as far as one can see. */
 int64_t kauldron_list_length(struct map_task *t, const struct strmap *nodes,
                              struct map_text list);
 /* The node that a path leads to; else the error, as map_text. */

@@ -128,7 +128,7 @@ static bool find_entry(struct rules *s, struct rule *r, size_t at,
     if (v && v->listed != (step->form->kind == STEP_INDEX)) {
         rules_fail(s, v->listed
                           ? "ValueError: a list is looked up with index, not with table: "
-                          : "ValueError: what is no list is looked up with table: ");
+                          : "ValueError: what is not a list is looked up with table: ");
         text_adds(&s->out, step->table);
         return false;
     }

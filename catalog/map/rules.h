@@ -8,7 +8,7 @@
  *   step         slot: table `slots` at \3      step n: int of \2
  *   replacement  target/\1/layers_\g<n>\g<slot>
  *
- * Patterns and templates compile when first tried, so one that is never tried is no error.
+ * Patterns and templates compile when first tried, so one that is never tried is not an error.
  * schema/rules/README.md is the manual of steps. Not for more than one thread at a time.
  */
 #ifndef CKPTDB_MAP_RULES_H

@@ -367,7 +367,8 @@ enum status ruleset_check_options(const char *dialect, const char *options, bool
     struct text key = {0};
     struct form_value value;
     if (options[strspn(options, " \t\r\n")] != '{')
-        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "its options are no object");
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                         "its options are not an object");
     while (d && err->status == OK &&
            form_next(&w, options, strlen(options), &key, &value))
         if (check_option(d, text_str(&key), &value, err) == OK && paths &&

@@ -119,7 +119,7 @@ static bool setting_take(struct resolving *r, const struct declared *d, struct s
         s->value = said;
         return true;
     }
-    text_addf(&why, "ValueError: %s: %s says %.100s, which is no whole number above 0",
+    text_addf(&why, "ValueError: %s: %s says %.100s, which is not a whole number above 0",
               d->key, who, *said ? said : "nothing");
     if (strcmp(who, "--set") != 0)
         add_remedy(&why, d);

@@ -181,7 +181,7 @@ static bool adafactor_spec_read_part(struct run *r, struct part *p, bool filtere
                    shown);
     }
     if (p->args->type != JSON_OBJECT)
-        return run_fault(r, "'adafactor' is no object");
+        return run_fault(r, "'adafactor' is not an object");
     if (!check_arguments(r, p))
         return false;
     if (!value_true(json_get(p->args, "factored"), true) &&

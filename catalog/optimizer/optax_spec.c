@@ -111,11 +111,12 @@ static bool not_a_form(struct run *r, const struct json_value *tx)
 {
     const char *shown = run_json(r, tx);
     return shown &&
-           run_fault(r,
-                     "%s is no transformation: a spec has one of \"opt\", \"transform\", "
-                     "\"chain\", \"named_chain\", \"masked\", \"multi_transform\", "
-                     "\"inject_hyperparams\", \"multi_steps\" and \"apply_if_finite\"",
-                     shown);
+           run_fault(
+               r,
+               "%s is not a transformation: a spec has one of \"opt\", \"transform\", "
+               "\"chain\", \"named_chain\", \"masked\", \"multi_transform\", "
+               "\"inject_hyperparams\", \"multi_steps\" and \"apply_if_finite\"",
+               shown);
 }
 
 /* Of a form that has no name; true in *wrong: a fault was added. */
@@ -124,7 +125,7 @@ static bool judge_shape(struct run *r, enum form f, const struct json_value *tx,
 {
     *wrong = true;
     if (forms[f].list && value->type != JSON_ARRAY)
-        return run_fault(r, "'%s' is no list", forms[f].key);
+        return run_fault(r, "'%s' is not a list", forms[f].key);
     if (f == FORM_CHAIN && value->count == 0)
         return run_fault(r,
                          "ValueError: not enough values to unpack (expected 2, got 0)");
@@ -229,7 +230,7 @@ static bool judge(struct run *r, const struct json_value *tx)
         return false;
     if (!wrong && args && args->type != JSON_OBJECT) {
         const char *shown = run_json(r, args);
-        if (!shown || !run_fault(r, "\"args\" is no object: %s", shown))
+        if (!shown || !run_fault(r, "\"args\" is not an object: %s", shown))
             return false;
     }
     return judge_keys(r, f, tx) &&

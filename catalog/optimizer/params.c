@@ -36,7 +36,7 @@ static void order_sizes(struct optimizer_shape *s)
             s->second = k;
 }
 
-/* The one shape of this text. A text that is no shape: *shape is NULL. */
+/* The one shape of this text. A text that is not a shape: *shape is NULL. */
 static bool keep_shape(struct optimizer_params *p, const char *text,
                        const struct optimizer_shape **shape)
 {

@@ -43,8 +43,8 @@ static bool state(struct run *r)
         if (strcmp(kinds[i].key, form->key) != 0)
             continue;
         if (form->type != kinds[i].type)
-            return run_fault(r, "%s is no %s", shown,
-                             kinds[i].type == JSON_ARRAY ? "list" : "object");
+            return run_fault(r, "%s is not %s", shown,
+                             kinds[i].type == JSON_ARRAY ? "a list" : "an object");
         return (r->params->root && kinds[i].state != optax_state) || kinds[i].state(r);
     }
     return run_fault(r, "unknown optimizer %s: " KINDS, shown);
@@ -61,7 +61,7 @@ enum status optimizer_state(struct bytes spec, const struct optimizer_params *pa
     if (json.status == ERR_MEMORY)
         run_no_memory(&r);
     else if (!r.spec)
-        run_fault(&r, "the spec is no JSON: %s", json.message);
+        run_fault(&r, "the spec is not JSON: %s", json.message);
     else
         state(&r);
     run_end(&r);

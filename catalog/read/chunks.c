@@ -32,7 +32,7 @@ enum status chunks_open(const struct stored_tensor *t, struct file_cache *files,
     c->last = t->grid->levels - 1;
     if (!grid_counts(t->shape, t->rank, t->grid->level[0].shape, c->counts, &all))
         error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
-                  "the chunks of the tensor are no grid of it");
+                  "the chunks of the tensor are not a grid of it");
     else if (file_set_open(t, files, &c->files, err) == OK)
         shards_open(t, &c->shards, err);
     if (err->status == OK)

@@ -325,7 +325,7 @@ static void give_complex(sqlite3_context *ctx, const struct values_cursor *c,
     char *comma = strchr(printed, ',');
     if (!comma)
         return;
-    *comma = '\0'; /* what has a capital letter is no number: NaN, Infinity */
+    *comma = '\0'; /* what has a capital letter is not a number: NaN, Infinity */
     snprintf(json, sizeof(json), "[%s,%s", strpbrk(printed, "NI") ? "null" : printed + 1,
              strpbrk(comma + 1, "NI") ? "null]" : comma + 1);
     sqlite3_result_text(ctx, json, -1, SQLITE_TRANSIENT);

@@ -140,17 +140,18 @@ static void report_site(struct job *job, const struct array_site *s, const char 
         e->grid.incomplete = true;
     }
     if (s->no_files && e->grid.levels) {
-        job_issue(job, ISSUE_ERROR, where, NO_OFFSET, "bad-chunk",
-                  "chunks of tensor \"%.*s\" that are no files (folders, links that lead "
-                  "nowhere): %llu, the first is \"%.200s\"",
-                  len, e->name, (unsigned long long)s->no_files, s->no_file);
+        job_issue(
+            job, ISSUE_ERROR, where, NO_OFFSET, "bad-chunk",
+            "chunks of tensor \"%.*s\" that are not files (folders, links that lead "
+            "nowhere): %llu, the first is \"%.200s\"",
+            len, e->name, (unsigned long long)s->no_files, s->no_file);
         e->grid.incomplete = true;
     }
     if (s->strangers && e->grid.levels)
         job_issue(
             job, ISSUE_WARNING, where, NO_OFFSET, "stray-file",
-            "entries that are no chunks of array \"%.*s\": %llu, such as \"%.200s\"", len,
-            e->name, (unsigned long long)s->strangers, s->stranger);
+            "entries that are not chunks of array \"%.*s\": %llu, such as \"%.200s\"",
+            len, e->name, (unsigned long long)s->strangers, s->stranger);
 }
 
 enum status array_emit_site(struct job *job, const char *root, const struct array_site *s,

@@ -33,7 +33,7 @@ struct array_site {
     uint64_t inside_count;
     struct grid_run *runs; /* the values there are */
     uint64_t run_count;
-    uint64_t no_files;    /* entries with the name of a chunk that are no files, */
+    uint64_t no_files;    /* entries with the name of a chunk that are not files, */
     const char *no_file;  /* and the first of these names */
     uint64_t strangers;   /* files that are no key of the array, */
     const char *stranger; /* and the name of one of them */

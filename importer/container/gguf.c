@@ -229,7 +229,7 @@ static bool note_alignment(struct gguf *g, const struct gguf_pair *p)
                        KEY_ALIGNMENT " is not of type 4, uint32, but");
     if (!a || (a & (a - 1)) || a > ALIGN_MAX)
         return corrupt(g, p->offset, "bad-alignment", a,
-                       KEY_ALIGNMENT " is no power of two up to 2^30");
+                       KEY_ALIGNMENT " is not a power of two up to 2^30");
     g->alignment = a;
     return true;
 }

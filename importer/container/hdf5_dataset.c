@@ -46,7 +46,7 @@ static enum status parse_fill(struct dataset_parsing *p, const struct hdf5_messa
         return OK;
     struct bytes fill = cursor_take(&c, len);
     if (!cursor_ok(&c) || (len && len != p->out->type.size))
-        return dataset_damaged(p, "fill value is no element of it");
+        return dataset_damaged(p, "fill value is not an element of it");
     if (p->out->type.class != HDF5_VLEN_TEXT)
         p->out->fill = fill;
     return OK;

@@ -127,7 +127,7 @@ static bool read_descr(struct literal *l)
     struct numpy_type type;
     if (peek_word(l) == '[')
         return npyhead_fail(l, ERR_UNSUPPORTED, "structured-dtype",
-                            "a structured dtype: its records are no plain tensor");
+                            "a structured dtype: its records are not a plain tensor");
     if (!npyhead_read_word(l, descr))
         return false;
     const char *code = descr + (*descr && strchr("<>|=", *descr) != NULL);

@@ -12,7 +12,7 @@
 #include "importer/container/ocdbt_node.h"
 
 #define OCDBT_OPEN_FILES 16
-#define OCDBT_FILES_MOST (UINT32_MAX - 1) /* numbers from here on are no files' */
+#define OCDBT_FILES_MOST (UINT32_MAX - 1) /* numbers from here on are not files' */
 
 /* A file by its number; number 0 is the manifest. */
 struct ocdbt_file {

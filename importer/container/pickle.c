@@ -70,7 +70,7 @@ static bool run_value(struct machine *m, uint8_t op)
     case 'P':
         return pickle_push_persid(m, true);
     default:
-        return pickle_fail(m, ERR_CORRUPT, "a byte that is no opcode");
+        return pickle_fail(m, ERR_CORRUPT, "a byte that is not an opcode");
     }
 }
 

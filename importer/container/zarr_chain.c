@@ -95,7 +95,7 @@ static bool add_v2(struct zarr_chain *c, const struct zarr_value *v)
         {NULL, {0}},
     };
     if (v->type != JSON_OBJECT)
-        return zarr_bad(c->z, v, "a codec that is no object");
+        return zarr_bad(c->z, v, "a codec that is not an object");
     if (!zarr_members(c->z, v, m, NULL))
         return false;
     if (!zarr_word(c->z, &m[0].value, id, sizeof(id)))

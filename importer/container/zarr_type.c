@@ -58,7 +58,7 @@ static bool unknown_type(struct zarr_parsing *z, const char *name)
 static bool structured(struct zarr_parsing *z, const struct zarr_value *v)
 {
     error_set(z->err, ERR_UNSUPPORTED, z->source, v->at,
-              "a structured dtype: its records are no plain tensor");
+              "a structured dtype: its records are not a plain tensor");
     error_code(z->err, "structured-dtype");
     return false;
 }

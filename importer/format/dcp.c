@@ -292,7 +292,7 @@ static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *
     struct torch_tensor *x = &d->tensor;
     bool ok = open_item(d, s, place, &item, err) &&
               (torch_is_tensor(&item.pickle, item.pickle.root) ||
-               torch_fail(&d->tree, err, "bad-chunk", "its data is no tensor")) &&
+               torch_fail(&d->tree, err, "bad-chunk", "its data is not a tensor")) &&
               torch_tensor_read(&item.tree, item.pickle.root, x, err) &&
               (is_chunk(chunk, x->dtype, x->rank, x->shape) ||
                torch_fail(&d->tree, err, "bad-chunk",

@@ -280,7 +280,7 @@ static enum status deepspeed_add_run(struct torch_tree *t, struct zero *z,
     if (claim->storage != STORAGE_RANGE || (claim->codec && *claim->codec) ||
         claim->strides || !dtype_sized(&dtype) || dtype.block_elems != 1) {
         job_issue(t->job, ISSUE_ERROR, t->path, NO_OFFSET, "unsupported",
-                  "\"%.200s\" is no plain run of elements: its slot is listed without "
+                  "\"%.200s\" is not a plain run of elements: its slot is listed without "
                   "data",
                   claim->name);
         z->lost = true;

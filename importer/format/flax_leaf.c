@@ -238,7 +238,7 @@ static bool key_of(struct flax_sink *s, const struct flax_leaf *leaf, struct tex
         return leave_out(s, leaf, "has a path too long for a key");
     s->fact_bytes += key->len;
     return s->fact_bytes <= LIMIT_FACTS_BYTES ||
-           leave_out(s, leaf, "is more than is kept of values that are no arrays");
+           leave_out(s, leaf, "is more than is kept of values that are not arrays");
 }
 
 static void state_text(struct flax_sink *s, const struct flax_leaf *leaf, const char *key)

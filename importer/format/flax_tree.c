@@ -260,7 +260,7 @@ static bool add_key(struct flax_tree *t, const struct msgpack_item *key)
     return t->reader.err->status == OK;
 }
 
-/* An entry whose key is no name. */
+/* An entry whose key is not a name. */
 static bool leave_out(struct flax_tree *t, const struct msgpack_item *key)
 {
     struct msgpack_item value;

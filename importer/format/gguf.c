@@ -235,7 +235,7 @@ static enum status gguf_measure(struct part *p, struct entry *e)
     if (!e->sized && dtype_sized(&e->dtype))
         job_issue(
             p->job, ISSUE_ERROR, p->path, t->at, "bad-shape",
-            "tensor \"%.*s\": its shape is impossible, or its rows are no whole blocks of %s",
+            "tensor \"%.*s\": its shape is impossible, or its rows are not whole blocks of %s",
             (int)(t->name.len < 200 ? t->name.len : 200), (const char *)t->name.at,
             e->dtype.name);
     return OK;

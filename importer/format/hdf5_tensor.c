@@ -323,7 +323,7 @@ static enum status check_kind(struct emission *e, bool *left)
     const struct hdf5_type *t = &e->d.type;
     *left = true;
     if (t->class == HDF5_NO_TENSOR) {
-        snprintf(why, sizeof(why), "is no plain tensor: its elements are %s", t->what);
+        snprintf(why, sizeof(why), "is not a plain tensor: its elements are %s", t->what);
         return left_out(e, ISSUE_WARNING, "not-a-tensor", why);
     }
     if (e->d.space.null)

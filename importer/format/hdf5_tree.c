@@ -103,7 +103,7 @@ static enum status see_object(struct hdf5_tree *t, uint64_t address, struct erro
             break;
         case HDF5_NOTHING:
             error_set(err, ERR_CORRUPT, t->path, NO_OFFSET,
-                      "an object that is no group and no dataset");
+                      "an object that is neither a group nor a dataset");
             error_code(err, "bad-hdf5");
             break;
         }

@@ -6,7 +6,7 @@
  *   struct hdf5_tree t = {.job = job, .path = job->path};
  *   hdf5_tree_index(&t, job->source, err);
  *
- * Only hard links are followed. What is no plain tensor (compounds, references, lists), what
+ * Only hard links are followed. What is not a plain tensor (compounds, references, lists), what
  * lies in other files (external storage, virtual datasets) and links of other kinds are issues;
  * a link back to a group above is one, too.
  *

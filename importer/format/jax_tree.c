@@ -360,7 +360,7 @@ static bool json_tree(struct parsing *p, struct json *j)
             name_child(p, n->children < n->key_count ? &n->keys[n->children] : NULL);
             good = jax_tree_push(p) != NULL;
         } else {
-            return jax_tree_fail(p, "a child of a node of the tree is no node");
+            return jax_tree_fail(p, "a child of a node of the tree is not a node");
         }
         if (!good)
             return false;

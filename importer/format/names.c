@@ -81,7 +81,7 @@ static bool is_dtype(struct names *n, struct bytes text)
 static bool set_dtype(struct names *n, struct bytes text, struct tensor_claim *t)
 {
     if (!text.len || memchr(text.at, '\0', text.len))
-        return names_bad(n, "this is no name of a dtype");
+        return names_bad(n, "this is not the name of a dtype");
     t->dtype_unknown = false;
     t->dtype = dtype_named(n, text);
     return t->dtype || names_no_memory(n);
@@ -161,7 +161,7 @@ static bool names_read_tensors(struct names *n)
 
 /* --- tree ------------------------------------------------------------------------------- */
 
-/* "float32[2,3]", "float32", "?", "?[2]". Brackets that are no shape belong to the dtype:
+/* "float32[2,3]", "float32", "?", "?[2]". Brackets that are not a shape belong to the dtype:
  * "datetime64[s]". */
 static bool names_read_leaf(struct names *n)
 {

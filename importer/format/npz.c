@@ -9,7 +9,7 @@
  * elements, so it can be checked unless bytes follow the elements in the member.
  *
  * Source: numpy/lib/npyio.py (savez), container/zip.c.
- * Not read: members that are no arrays (NumPy gives them as bytes), object and structured
+ * Not read: members that are not arrays (NumPy gives them as bytes), object and structured
  * arrays: an issue each.
  */
 #include <stdio.h>
@@ -27,7 +27,7 @@
 #define CODEC_MAX       (ZIP_CODEC_BYTES + 96) /* bytes of a chain of at most four steps */
 
 /* The first member's name tells (u16 at 26, name at 30); a zip without members, or whose
- * first member is no array, goes by its own name. */
+ * first member is not an array, goes by its own name. */
 static int npz_probe(const struct probe *p)
 {
     bool named = text_ends_in(p->name, strlen(p->name), ".npz");

@@ -150,7 +150,7 @@ bool onnx_external(struct onnx *o, struct message_range tensor, const char *name
     if (!p.location.len || p.bad) {
         job_issue(o->job, ISSUE_ERROR, NULL, tensor.at, "bad-external",
                   "tensor \"%s\": its external data has %s", name,
-                  p.bad ? "an offset or a length that is no number" : "no location");
+                  p.bad ? "an offset or a length that is not a number" : "no location");
         return false;
     }
     struct onnx_file *file = external_file(o, p.location);

@@ -96,7 +96,7 @@ static bool orbax_pax_read_shape(struct padding *p)
         return type != JSON_FAIL && json_skip(&p->json);
     while ((type = json_next(&p->json)) == JSON_NUMBER)
         if (rank == TENSOR_RANK_MAX || !json_u64(&p->json, &shape[rank++]))
-            return json_fail(&p->json, ERR_CORRUPT, NULL, "this is no shape");
+            return json_fail(&p->json, ERR_CORRUPT, NULL, "this is not a shape");
     if (type != JSON_ARRAY_END)
         return json_fail(&p->json, ERR_CORRUPT, NULL, "a shape is a list of numbers");
     return orbax_pax_compare(p, shape, rank);

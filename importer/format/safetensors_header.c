@@ -96,7 +96,7 @@ static bool safetensors_header_read_dtype(struct parser *p, struct safetensors_t
         }
     }
     if (j->text.len > DTYPE_LEN_MAX || memchr(j->text.at, '\0', j->text.len))
-        return safetensors_header_bad(p, "bad-header", "this is no name of a dtype");
+        return safetensors_header_bad(p, "bad-header", "this is not the name of a dtype");
     char *name = arena_alloc(p->arena, j->text.len + sizeof("unknown()"));
     if (!name)
         return safetensors_header_no_memory(p);

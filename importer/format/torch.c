@@ -150,7 +150,7 @@ enum status torch_file_state(struct torch_tree *t, const struct source *s,
     else if (torch_program_magic(head))
         torch_program_state(t, s, err);
     else if (len < 4 || memcmp(bytes, "PK", 2) != 0)
-        error_set(err, ERR_CORRUPT, s->name, 0, "it is no file of torch.save");
+        error_set(err, ERR_CORRUPT, s->name, 0, "it is not a file of torch.save");
     else
         index_zip(t, s, err);
     torch_tree_release(t);

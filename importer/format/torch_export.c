@@ -201,7 +201,7 @@ static bool emit_entry(struct listing *l)
     bool added;
     if (!x->dtype || !l->sized || !l->strided) {
         job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "not-a-tensor",
-                  "\"%.*s\" is no tensor of a known dtype: left out",
+                  "\"%.*s\" is not a tensor of a known dtype: left out",
                   (int)(l->name.len < 200 ? l->name.len : 200), (const char *)l->name.at);
         return true;
     }

@@ -6,7 +6,7 @@
  *                                      (PyTorch 2.1 and 2.2 call it .json all the same)
  *   serialized_constants.pt            one more: other buffers and constants
  *
- * Example inputs are no part of the model.
+ * Example inputs are not part of the model.
  *
  * Source: torch/_export/__init__.py and torch/export/__init__.py of PyTorch 2.1 to 2.7.
  */

@@ -148,7 +148,7 @@ static bool next_count(struct tar *tar, const struct source *s, uint64_t base,
     struct pickle p;
     bool ok = next_pickle(tar, s, base, at, &p) &&
               (torch_number(&p, p.root, count) ||
-               torch_tar_fail(tar, base, "a count is no number"));
+               torch_tar_fail(tar, base, "a count is not a number"));
     pickle_release(&p);
     return ok;
 }

@@ -135,7 +135,7 @@ static void report_inside(struct job *job, const struct job_request *request)
     strmap_release(&own);
     if (count)
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "passed-over",
-                  "files that are named like checkpoints and are no part of this one: "
+                  "files that are named like checkpoints and are not part of this one: "
                   "%llu, such as \"%.200s\"; not looked at (import them by their names)",
                   (unsigned long long)count, first);
 }

@@ -171,7 +171,7 @@ static void check_grid(struct job *job, struct tensor_claim *t, struct grid *cop
     const struct grid *g = t->grid;
     if (!grid_valid(g, t->shape, t->rank)) {
         job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-chunks",
-                  "the chunks of tensor \"%.200s\" are no grid of it", name);
+                  "the chunks of tensor \"%.200s\" are not a grid of it", name);
         lose_data(t);
         return;
     }

@@ -74,7 +74,7 @@ static enum status pack_all(struct job *job)
 
 /* --- sums ------------------------------------------------------------------------------- */
 
-/* Most modules are folded away in the end: the list is no part of the batch. */
+/* Most modules are folded away in the end: the list is not part of the batch. */
 struct summing {
     struct batch_module *list;
     uint64_t count;

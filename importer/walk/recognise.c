@@ -341,7 +341,7 @@ static void note_shadow(struct walker *w, struct listing *l, const struct entry 
     text_release(&name);
 }
 
-/* What is no checkpoint of a format that is read. */
+/* What is not a checkpoint of a format that is read. */
 static void settle_passed(struct walker *w, struct listing *l, struct entry *e,
                           const char *path)
 {

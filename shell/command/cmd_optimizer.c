@@ -47,8 +47,8 @@ static bool spec_good(struct session *s, const char *path, const char *spec)
 {
     sqlite3_stmt *stmt = session_prepare(
         s,
-        "SELECT CASE WHEN NOT json_valid(?1) THEN 'this is no JSON'"
-        " WHEN json_type(?1) <> 'object' THEN 'the spec is no object' ELSE"
+        "SELECT CASE WHEN NOT json_valid(?1) THEN 'this is not JSON'"
+        " WHEN json_type(?1) <> 'object' THEN 'the spec is not an object' ELSE"
         " (SELECT error FROM optimizer_state_rows(?1, 0) WHERE error IS NOT NULL) END",
         "s", spec);
     if (!stmt)

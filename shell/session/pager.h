@@ -18,7 +18,7 @@ void pager_begin(struct session *);
 /* Waits until the reader is done. */
 void pager_end(struct session *);
 
-/* Whether the reader left before the end: what cannot be written then is no error. */
+/* Whether the reader left before the end: what cannot be written then is not an error. */
 bool pager_left(const struct session *);
 
 /* Where a message for people belongs, now: after what is held, in the pager, or stderr. */

@@ -84,6 +84,6 @@ echo '-- values without hashes tell, too'
 rm "$CKPTDB"; "$CKPTDB_BIN" import a.safetensors b.safetensors >/dev/null
 "$CKPTDB_BIN" diff a.safetensors b.safetensors --values --all
 cp a.safetensors d.safetensors; "$CKPTDB_BIN" import d.safetensors; "$CKPTDB_BIN" diff a.safetensors d.safetensors --values; echo "status $?"
-echo '-- a picture is no JSON'
+echo '-- a picture is not JSON'
 "$CKPTDB_BIN" diff 1 1 --tree --json
 echo "status $?"

@@ -5,7 +5,7 @@ echo '-- shapes are logical, bytes are those of blocks'
 "$CKPTDB_BIN" "SELECT name, dtype, shape, nbytes, stored FROM tensor WHERE checkpoint_id = 2"
 echo '-- a list is one fact'
 "$CKPTDB_BIN" "SELECT key, length(value), json_array_length(value) FROM metadata WHERE key = 'tokenizer.ggml.tokens'"
-echo '-- slices that are no whole blocks'
+echo '-- slices that are not whole blocks'
 "$CKPTDB_BIN" get quantised.gguf q8_3d --slice '1, 1:3, 3:9'
 "$CKPTDB_BIN" get quantised.gguf q8_3d --slice '1, 1:3, 3:9' --dtype float32 --format raw | od -An -f
 "$CKPTDB_BIN" get quantised.gguf q8_3d --slice '1, ::-1, ::-9' --dtype float16 --format npy -o a.npy

@@ -89,7 +89,7 @@ safetensors here/model.safetensors
 rm here/model-*
 imported here
 
-fresh 'chunks that are no files'
+fresh 'chunks that are not files'
 array here/side/a
 array here/side/b
 array here/side/c

@@ -1,4 +1,4 @@
-# Checkpoints of names: both forms, what is not known, and leaves that are no tensors.
+# Checkpoints of names: both forms, what is not known, and leaves that are not tensors.
 cat >flat.json <<'END'
 {"ckptdb": "names", "tensors": {
   "encoder/kernel": {"dtype": "float32", "shape": [2, 3]},

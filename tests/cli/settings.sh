@@ -62,7 +62,7 @@ first four --set num_attention_heads=2 --set num_key_value_heads=1 --set head_di
 first four --set num_attention_heads=2 --set num_key_value_heads=1
 first four --set num_key_value_heads=4
 first none --set num_key_value_heads=7
-echo '-- what is no number'
+echo '-- what is not a number'
 for each in text list odd; do
     echo "$each"
     "$CKPTDB_BIN" map run llama_hf_to_gguf $each/model.safetensors.index.json | grep q_proj | cut -f 2,10 | head -n 1

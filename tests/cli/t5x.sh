@@ -1,4 +1,4 @@
-# A run of T5X: its steps are folders; what is in them, and what is no checkpoint; what changes.
+# A run of T5X: its steps are folders; what is in them, and what is not a checkpoint; what changes.
 real=$TESTS/fixtures/real/jax
 mkdir -p run/checkpoint_9000.tmp-1690000000
 cp -r "$real/t5x_version2/data/checkpoint_7" "$real/t5x_no_zarray/data/checkpoint_3" run

@@ -64,7 +64,7 @@ sql "SELECT * FROM tensor_values($one)"
 rm fortran.npy
 sql "SELECT tensor_bytes($one)"
 
-# Names only: nothing to read, which is no error.
+# Names only: nothing to read, which is not an error.
 echo '{"ckptdb": "names", "tensors": {"a": {"dtype": "float32", "shape": [2]}}}' >names.json
 "$CKPTDB_BIN" import names.json >/dev/null
 sql "SELECT tensor_bytes(id), tensor_sha256(id), (SELECT count(*) FROM tensor_values(id)) FROM tensor WHERE name = 'a'"

@@ -371,7 +371,7 @@ def case_long_results_are_paged(t):
     s.line(".pager head -n 3")
     s.line(".pager")
     s.expect(r"\nhead -n 3\s")
-    s.line(many.format(100000))  # a reader that leaves is no error
+    s.line(many.format(100000))  # a reader that leaves is not an error
     s.expect(r"├─+┤\s+" + PROMPT)
     s.line(".pager off")
     s.line(many.format(60))

@@ -364,7 +364,7 @@ static const struct {
     HEAD("text", "\xC3\xA4 text", 7, 0),
     HEAD("another extension", "\x81\xa1x\xc7\x0f\x05", 10000, 0),
     HEAD("a key that is a list", "\x81\x90\x01", 3, 0),
-    HEAD("a key that is no text", "\x81\xa2\xff\xfe\x01", 5, 0),
+    HEAD("a key that is not text", "\x81\xa2\xff\xfe\x01", 5, 0),
     HEAD("zeros after", "\x8f\x00\x00\x00", 10000, 16),
     HEAD("nothing", "", 0, 0),
 };

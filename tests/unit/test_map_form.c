@@ -32,12 +32,12 @@ static const struct {
      "!transforms holds transforms of Orbax alone, and this set is of dialect t5x-translator; json "
      "holds it"},
     {"{\"new_to_old\": {\"a\": 1}}", "new_to_old", "json",
-     "!the old path of \"a\" is no text"},
+     "!the old path of \"a\" is not text"},
     {"{\"dialect\": \"orbax\", \"rules\": [[\"a\", \"b\\u0000\"]]}", "json", "sql",
      "!rule 1 has a NUL character, which no file holds"},
     {"{\"a\": 1}", "json", "json", "!\"dialect\" is missing"},
     {"{", "json", "json",
-     "!line 1, column 2: this is no JSON: the text ends before everything is closed"},
+     "!line 1, column 2: this is not JSON: the text ends before everything is closed"},
     {"", "sql", NULL, NULL},
     {"SELECT 1", "sql", NULL, NULL},
 };

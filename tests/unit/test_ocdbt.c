@@ -783,7 +783,7 @@ static enum status expand(unsigned blocks, uint64_t node_bytes)
 static void zstd_bombs(void **state)
 {
     (void)state;
-    assert_int_equal(expand(512, 0), ERR_CORRUPT); /* 64 MiB of zeros are no node */
+    assert_int_equal(expand(512, 0), ERR_CORRUPT); /* 64 MiB of zeros are not a node */
     assert_int_equal(expand(513, 0), ERR_LIMIT);
     assert_int_equal(expand(513, 100000000), ERR_CORRUPT);
     assert_int_equal(expand(2049, UINT32_MAX), ERR_LIMIT);

@@ -261,7 +261,7 @@ static const struct {
 } specs[] = {
     {"{}", "a spec has one of \"adafactor\", \"multi\" and \"optax\""},
     {"[]", "a spec has one of \"adafactor\", \"multi\" and \"optax\""},
-    {"{\"axes\": {}, \"multi\": {}}", "'multi' is no list"},
+    {"{\"axes\": {}, \"multi\": {}}", "'multi' is not a list"},
     {"{\"sgd\": {}}", "unknown optimizer 'sgd': a spec has one of \"adafactor\", \"multi\" and \"optax\""},
 };
 
