@@ -16,6 +16,15 @@ static void clean_copy(char *dst, size_t size, const char *src)
     text_release(&safe);
 }
 
+static _Thread_local unsigned long troubles;
+static _Thread_local struct error last_trouble;
+
+unsigned long error_troubles(const struct error **last)
+{
+    *last = troubles ? &last_trouble : NULL;
+    return troubles;
+}
+
 enum status error_set(struct error *err, enum status status, const char *source,
                       uint64_t offset, const char *fmt, ...)
 {
@@ -30,6 +39,10 @@ enum status error_set(struct error *err, enum status status, const char *source,
     err->offset = offset;
     clean_copy(err->message, sizeof(err->message), raw);
     clean_copy(err->source, sizeof(err->source), source ? source : "");
+    if (status == ERR_IO || status == ERR_MEMORY) {
+        troubles++;
+        last_trouble = *err;
+    }
     return status;
 }
 

@@ -60,6 +60,10 @@ enum status error_code(struct error *err, const char *code);
  * descriptors, permission), which says nothing of the bytes. Never to be remembered. */
 bool status_passes(enum status status);
 
+/* How often memory or reading has failed in this thread, and how it did the last time (NULL: never),
+ * whatever became of the error: who ignores errors may have taken one of these for an absence. */
+unsigned long error_troubles(const struct error **last);
+
 /* The word for issue.code: error_code()'s, else the status's. Passing trouble is always called
  * by its status. */
 const char *error_word(const struct error *err);

@@ -119,23 +119,26 @@ static bool mark_again(struct known *k, sqlite3_stmt *s, uint32_t *at)
     return true;
 }
 
-/* A catalog of an older version has no such table. */
-static bool looked_before(sqlite3 *db, const char *looker)
+static bool looked_before(sqlite3 *db, const char *looker, bool *looked)
 {
     sqlite3_stmt *s = NULL;
-    bool same = sqlite3_prepare_v2(db, "SELECT 1 FROM looked WHERE looker = ?1", -1, &s,
-                                   NULL) == SQLITE_OK &&
-                sqlite3_bind_text(s, 1, looker, -1, SQLITE_STATIC) == SQLITE_OK &&
-                sqlite3_step(s) == SQLITE_ROW;
+    int rc =
+        sqlite3_prepare_v2(db, "SELECT 1 FROM looked WHERE looker = ?1", -1, &s, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(s, 1, looker, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(s);
     sqlite3_finalize(s);
-    return same;
+    *looked = rc == SQLITE_ROW;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE;
 }
 
 static bool load_all(struct known *k, sqlite3 *db, const char *looker)
 {
-    bool same = looked_before(db, looker);
+    bool same;
     uint32_t checkpoints, files;
-    if (!count_rows(db, "SELECT count(*) FROM checkpoints", &checkpoints) ||
+    if (!looked_before(db, looker, &same) ||
+        !count_rows(db, "SELECT count(*) FROM checkpoints", &checkpoints) ||
         !count_rows(db,
                     "SELECT (SELECT count(*) FROM files) + (SELECT count(*) FROM passed)",
                     &files))

@@ -107,6 +107,8 @@ bool form_next(struct form_walk *w, const char *text, size_t len, struct text *k
     }
     *value = (struct form_value){j->type, text + j->at, 0};
     w->failed = j->type == JSON_FAIL || key->failed;
+    if (key->failed)
+        error_memory(&w->err);
     if (w->failed || j->type == JSON_OBJECT_END || j->type == JSON_ARRAY_END ||
         j->type == JSON_END)
         return false;
@@ -115,25 +117,30 @@ bool form_next(struct form_walk *w, const char *text, size_t len, struct text *k
     return !w->failed;
 }
 
-void form_walk_end(struct form_walk *w)
+bool form_walk_end(struct form_walk *w)
 {
     arena_release(&w->arena);
+    return w->err.status != ERR_MEMORY;
 }
 
+/* (Without an arena nothing is decoded, so that no memory is needed.) */
 struct form_value form_member(const char *text, size_t len, const char *key)
 {
-    struct form_walk w = {0};
-    struct text name = {0};
-    struct form_value value, found = {JSON_FAIL, NULL, 0};
-    while (text[strspn(text, " \t\r\n")] == '{' &&
-           form_next(&w, text, len, &name, &value))
-        if (found.type == JSON_FAIL && strcmp(text_str(&name), key) == 0)
+    struct json j;
+    struct error err = {.offset = NO_OFFSET};
+    struct form_value found = {JSON_FAIL, NULL, 0};
+    json_init(&j, cursor_over(form_bytes_of(text, len), 0), NULL, NULL, &err);
+    for (bool object = json_next(&j) == JSON_OBJECT;
+         object && json_next(&j) == JSON_KEY;) {
+        bool is = found.type == JSON_FAIL && json_is(&j, key);
+        json_next(&j);
+        struct form_value value = {j.type, text + j.at, 0};
+        json_skip(&j);
+        value.len = (size_t)cursor_offset(&j.cursor) - (size_t)(value.at - text);
+        if (is)
             found = value;
-    if (w.failed)
-        found.type = JSON_FAIL;
-    form_walk_end(&w);
-    text_release(&name);
-    return found;
+    }
+    return j.type == JSON_FAIL ? (struct form_value){JSON_FAIL, NULL, 0} : found;
 }
 
 static const char *form_copied(struct arena *arena, const struct form_value *v,
@@ -144,12 +151,13 @@ static const char *form_copied(struct arena *arena, const struct form_value *v,
     struct json j;
     struct text out = {0};
     json_init(&j, cursor_over(form_bytes_of(v->at, v->len), 0), &scratch, NULL, &err);
-    json_next(&j);
-    if (decoded && j.type == JSON_STRING)
+    if (json_next(&j) == JSON_STRING && decoded)
         text_add(&out, j.text.at, j.text.len);
-    else
+    else if (j.type != JSON_FAIL)
         json_copy(&j, &out);
-    const char *copy = text_str(&out) ? arena_copy(arena, text_str(&out), out.len) : NULL;
+    const char *copy = err.status == OK && text_str(&out)
+                           ? arena_copy(arena, text_str(&out), out.len)
+                           : NULL;
     text_release(&out);
     arena_release(&scratch);
     return copy;

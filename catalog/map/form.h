@@ -87,7 +87,8 @@ struct form_walk {
 };
 bool form_next(struct form_walk *, const char *text, size_t len, struct text *key,
                struct form_value *value);
-void form_walk_end(struct form_walk *);
+/* False: it ended for want of memory. */
+bool form_walk_end(struct form_walk *);
 
 /* The first member of this name; JSON_FAIL: none, or the text is not JSON object. */
 struct form_value form_member(const char *text, size_t len, const char *key);

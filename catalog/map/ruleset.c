@@ -49,14 +49,24 @@ bool ruleset_shape(const char *dialect, enum rules_shape *shape)
 
 /* --- compiling: tables -------------------------------------------------------------------------- */
 
-/* A value as SQL's json_each() gives it; NULL: JSON's null. */
-static const char *scalar(struct arena *arena, const struct form_value *v)
+/* A value as SQL's json_each() gives it; NULL: JSON's null. False: no memory. */
+static bool scalar(struct arena *arena, const struct form_value *v, const char **text)
 {
+    *text = NULL;
     if (v->type == JSON_NULL)
-        return NULL;
+        return true;
     if (v->type == JSON_TRUE || v->type == JSON_FALSE)
-        return v->type == JSON_TRUE ? "1" : "0";
-    return v->type == JSON_STRING ? form_string(arena, v) : form_copy(arena, v);
+        *text = v->type == JSON_TRUE ? "1" : "0";
+    else
+        *text = v->type == JSON_STRING ? form_string(arena, v) : form_copy(arena, v);
+    return *text != NULL;
+}
+
+static bool add_value(struct rules *rules, struct arena *arena, const char *table,
+                      const char *key, const struct form_value *v, bool listed)
+{
+    const char *text;
+    return scalar(arena, v, &text) && rules_add_value(rules, table, key, text, listed);
 }
 
 static bool add_listed(struct rules *rules, struct arena *arena, const char *table,
@@ -67,12 +77,12 @@ static bool add_listed(struct rules *rules, struct arena *arena, const char *tab
     struct form_value value;
     bool room = true, some = false;
     while (room && form_next(&w, list->at, list->len, &unused, &value)) {
-        room = rules_add_value(rules, table, key, scalar(arena, &value), true);
+        room = add_value(rules, arena, table, key, &value, true);
         some = true;
     }
+    room = form_walk_end(&w) && room;
     if (room && !some)
         room = rules_add_value(rules, table, key, NULL, true);
-    form_walk_end(&w);
     text_release(&unused);
     return room;
 }
@@ -98,10 +108,9 @@ static bool add_table(struct rules *rules, struct arena *arena, const char *tabl
             else if (room && *at == number && value.type == JSON_ARRAY)
                 room = add_listed(rules, arena, table, text_str(&key), &value);
             else if (room && *at == number)
-                room = rules_add_value(rules, table, text_str(&key),
-                                       scalar(arena, &value), false);
+                room = add_value(rules, arena, table, text_str(&key), &value, false);
         }
-        form_walk_end(&w);
+        room = form_walk_end(&w) && room;
     }
     strmap_release(&last);
     text_release(&key);
@@ -119,7 +128,7 @@ static bool add_tables(struct rules *rules, struct arena *arena, const char *opt
            form_next(&w, tables.at, tables.len, &table, &members))
         if (members.type == JSON_OBJECT)
             room = add_table(rules, arena, text_str(&table), &members);
-    form_walk_end(&w);
+    room = form_walk_end(&w) && room;
     text_release(&table);
     return room;
 }
@@ -134,14 +143,16 @@ static bool ruleset_add_step(struct rules *rules, struct arena *arena,
     struct form_value value;
     const char *word[WORDS_MAX];
     unsigned count = 0;
-    while (step->type == JSON_ARRAY && count < WORDS_MAX &&
+    bool room = true;
+    while (room && step->type == JSON_ARRAY && count < WORDS_MAX &&
            form_next(&w, step->at, step->len, &unused, &value)) {
-        const char *text = scalar(arena, &value);
+        const char *text;
+        room = scalar(arena, &value, &text);
         word[count++] = text ? text : "";
     }
-    form_walk_end(&w);
+    room = form_walk_end(&w) && room;
     text_release(&unused);
-    return rules_add_step(rules, word, count);
+    return room && rules_add_step(rules, word, count);
 }
 
 static bool add_steps(struct rules *rules, struct arena *arena, const char *compute)
@@ -152,7 +163,7 @@ static bool add_steps(struct rules *rules, struct arena *arena, const char *comp
     bool room = true;
     while (room && form_next(&w, compute, strlen(compute), &unused, &step))
         room = ruleset_add_step(rules, arena, &step);
-    form_walk_end(&w);
+    room = form_walk_end(&w) && room;
     text_release(&unused);
     return room;
 }
@@ -374,9 +385,10 @@ enum status ruleset_check_options(const char *dialect, const char *options, bool
         if (check_option(d, text_str(&key), &value, err) == OK && paths &&
             strncmp(key.at, "ignore_", 7) == 0 && value.type != JSON_NULL)
             check_filters(key.at, &value, err);
+    if (!form_walk_end(&w))
+        error_memory(err);
     if (err->status == OK && w.failed)
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "its options: %s", w.err.message);
-    form_walk_end(&w);
     text_release(&key);
     return err->status;
 }

@@ -74,7 +74,27 @@ static void map_set(sqlite3_context *context, int argc, sqlite3_value **argv)
 struct asking {
     const struct given *given;
     sqlite3_stmt *fact; /* ?1 is its key */
+    struct error *err;  /* why it could not be read, which is not that there is none */
 };
+
+/* The first column of the first row, in the arena; its `at` is NULL where there is none, or an error. */
+static struct bytes setting_read(sqlite3_stmt *s, struct arena *arena, struct error *err)
+{
+    struct bytes read = {0};
+    const int rc = sqlite3_step(s);
+    const unsigned char *text = rc == SQLITE_ROW ? sqlite3_column_text(s, 0) : NULL;
+    if (text) {
+        read.len = (size_t)sqlite3_column_bytes(s, 0);
+        read.at = (const uint8_t *)arena_copy(arena, text, read.len);
+    }
+    if ((text && !read.at) ||
+        (rc == SQLITE_ROW && !text && sqlite3_column_type(s, 0) != SQLITE_NULL))
+        error_memory(err);
+    else if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        error_set(err, rc == SQLITE_NOMEM ? ERR_MEMORY : ERR_IO, NULL, NO_OFFSET, "%s",
+                  sqlite3_errmsg(sqlite3_db_handle(s)));
+    return read;
+}
 
 static const char *given_value(void *context, const char *key)
 {
@@ -87,14 +107,11 @@ static const char *given_value(void *context, const char *key)
 
 static const char *metadata_value(void *context, const char *key, struct arena *arena)
 {
-    sqlite3_stmt *s = ((struct asking *)context)->fact;
-    const char *value = NULL;
-    sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
-    if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_text(s, 0))
-        value = arena_copy(arena, sqlite3_column_text(s, 0),
-                           (size_t)sqlite3_column_bytes(s, 0));
-    sqlite3_reset(s);
-    return value;
+    const struct asking *asking = context;
+    sqlite3_bind_text(asking->fact, 1, key, -1, SQLITE_STATIC);
+    struct bytes value = setting_read(asking->fact, arena, asking->err);
+    sqlite3_reset(asking->fact);
+    return (const char *)value.at;
 }
 
 static sqlite3_stmt *setting_prepare(sqlite3 *db, const char *sql)
@@ -105,20 +122,31 @@ static sqlite3_stmt *setting_prepare(sqlite3 *db, const char *sql)
 }
 
 /* The options of a set that has settings, in the arena; empty where it has none. */
-static struct bytes declaring(sqlite3 *db, const char *ruleset, struct arena *arena)
+static struct bytes declaring(sqlite3 *db, const char *ruleset, struct arena *arena,
+                              struct error *err)
 {
     sqlite3_stmt *s =
         setting_prepare(db, "SELECT options FROM main.ruleset WHERE name = ?1"
                             " AND instr(options, '\"settings\"')");
     struct bytes options = {0};
     sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
-    if (s && sqlite3_step(s) == SQLITE_ROW) {
-        options.len = (size_t)sqlite3_column_bytes(s, 0);
-        options.at =
-            (const uint8_t *)arena_copy(arena, sqlite3_column_text(s, 0), options.len);
-    }
+    if (s)
+        options = setting_read(s, arena, err);
+    else
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s", sqlite3_errmsg(db));
     sqlite3_finalize(s);
     return options;
+}
+
+static void setting_fail(sqlite3_context *context, const char *ruleset,
+                         const struct error *err)
+{
+    char *why = sqlite3_mprintf("settings of rule set '%s': %s", ruleset, err->message);
+    if (why && err->status != ERR_MEMORY)
+        sqlite3_result_error(context, why, -1);
+    else
+        sqlite3_result_error_nomem(context);
+    sqlite3_free(why);
 }
 
 static void rule_bound(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -128,14 +156,16 @@ static void rule_bound(sqlite3_context *context, int argc, sqlite3_value **argv)
     const char *ruleset = setting_text_of(argv[0]);
     struct arena arena = {0};
     struct settings settings = {0};
-    struct error err = {.offset = NO_OFFSET};
+    struct error err = {.offset = NO_OFFSET}, reading = {.offset = NO_OFFSET};
     struct text bound = {0};
-    struct bytes options = ruleset ? declaring(db, ruleset, &arena) : (struct bytes){0};
+    struct bytes options =
+        ruleset ? declaring(db, ruleset, &arena, &err) : (struct bytes){0};
     if (options.at) {
-        struct asking asking = {
-            sqlite3_user_data(context),
-            setting_prepare(db, "SELECT value FROM main.metadata"
-                                " WHERE checkpoint_id = ?2 AND key = ?1")};
+        struct asking asking = {sqlite3_user_data(context),
+                                setting_prepare(db,
+                                                "SELECT value FROM main.metadata"
+                                                " WHERE checkpoint_id = ?2 AND key = ?1"),
+                                &reading};
         struct setting_source source = {&asking, given_value, metadata_value};
         sqlite3_bind_value(asking.fact, 2, argv[1]);
         if (!asking.fact)
@@ -144,17 +174,15 @@ static void rule_bound(sqlite3_context *context, int argc, sqlite3_value **argv)
             settings_resolve(options, &source, &arena, &settings, &err);
         sqlite3_finalize(asking.fact);
     }
-    if (err.status != OK) {
-        char *why =
-            sqlite3_mprintf("settings of rule set '%s': %s", ruleset, err.message);
-        sqlite3_result_error(context, why ? why : "no memory", -1);
-        sqlite3_free(why);
-    } else if (ruleset && setting_bind(&bound, ruleset, &settings)) {
+    if (reading.status != OK)
+        err = reading;
+    if (err.status != OK)
+        setting_fail(context, ruleset, &err);
+    else if (ruleset && setting_bind(&bound, ruleset, &settings))
         sqlite3_result_text64(context, bound.at, bound.len, SQLITE_TRANSIENT,
                               SQLITE_UTF8);
-    } else if (ruleset) {
+    else if (ruleset)
         sqlite3_result_error_nomem(context);
-    }
     text_release(&bound);
     arena_release(&arena);
 }

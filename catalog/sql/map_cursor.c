@@ -351,6 +351,8 @@ static int find_fault(struct map_cursor *c)
     if (!c->set.options ||
         ruleset_check_options(c->dialect->name, c->set.options, false, &err) == OK)
         return SQLITE_OK;
+    if (err.status == ERR_MEMORY)
+        return SQLITE_NOMEM;
     c->fault = map_say(&c->set, "ValueError: %s", err.message).at;
     error_clear(&err);
     return c->set.failed ? SQLITE_NOMEM : SQLITE_OK;

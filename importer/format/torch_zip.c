@@ -73,15 +73,19 @@ static enum status add_members(struct torch_zip *z, struct error *err)
     return err->status;
 }
 
-/* A short member as text, without white space at its end; false where there is none. */
+/* A short member as text, without white space at its end; false where there is none, or it cannot be
+ * read for a passing reason, which is then in *err. */
 static bool short_text(const struct torch_zip *z, const char *name, char *out,
-                       size_t room)
+                       size_t room, struct error *err)
 {
     const struct zip_member *m = named(z, name);
-    struct error ignored = {.offset = NO_OFFSET};
+    struct error damage = {.offset = NO_OFFSET};
     size_t len = 0;
-    if (!m || zip_head(&z->zip, m, out, room - 1, &len, &ignored) != OK)
+    if (!m || zip_head(&z->zip, m, out, room - 1, &len, &damage) != OK) {
+        if (status_passes(damage.status) && err->status == OK)
+            *err = damage;
         return false;
+    }
     while (len && isspace((unsigned char)out[len - 1]))
         len--;
     out[len] = '\0';
@@ -93,8 +97,10 @@ static enum status check_version(struct torch_tree *t, const struct torch_zip *z
 {
     char text[32];
     char *end;
-    if (!short_text(z, ".data/version", text, sizeof(text)) &&
-        !short_text(z, "version", text, sizeof(text))) {
+    if (!short_text(z, ".data/version", text, sizeof(text), err) &&
+        !short_text(z, "version", text, sizeof(text), err)) {
+        if (err->status != OK)
+            return err->status;
         job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "no-version",
                   "the archive does not say its version: torch may refuse it");
         return OK;
@@ -152,11 +158,12 @@ enum status torch_zip_open(struct torch_tree *t, const struct source *source,
     *out = (struct torch_zip){.arena = t->arena, .file = file, .base = base};
     if (open_members(t, source, out, err) != OK)
         return err->status;
-    out->exported =
-        short_text(out, "archive_format", text, sizeof(text)) && strcmp(text, "pt2") == 0;
+    out->exported = short_text(out, "archive_format", text, sizeof(text), err) &&
+                    strcmp(text, "pt2") == 0;
     out->script = named(out, "constants.pkl") != NULL;
-    if (!short_text(out, "byteorder", text, sizeof(text)) || strcmp(text, "little") == 0)
-        return OK;
+    if (!short_text(out, "byteorder", text, sizeof(text), err) ||
+        strcmp(text, "little") == 0)
+        return err->status;
     out->big_endian = strcmp(text, "big") == 0;
     return out->big_endian
                ? OK

@@ -58,6 +58,26 @@ static void give_up(struct job *job)
     }
 }
 
+static bool tells_of_trouble(const struct batch *b)
+{
+    for (uint64_t i = 0; i < b->issue_count; i++)
+        if (strcmp(b->issues[i].code, status_name(ERR_IO)) == 0 ||
+            strcmp(b->issues[i].code, status_name(ERR_MEMORY)) == 0)
+            return true;
+    return false;
+}
+
+/* Memory or reading failed, and the format took what it was after for absent. With the issue the next
+ * import looks again. (Threads of a job report by themselves.) */
+static void report_trouble(struct job *job, unsigned long before)
+{
+    const struct error *last;
+    if (error_troubles(&last) == before || tells_of_trouble(job->batch))
+        return;
+    struct error trouble = *last;
+    job_issue_error(job, ISSUE_ERROR, &trouble);
+}
+
 static void close_all(struct job_private *p)
 {
     for (struct open_source *o = p->opened; o; o = o->next)
@@ -169,6 +189,8 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
                           struct error *err)
 {
     struct batch *b = calloc(1, sizeof(*b));
+    const struct error *last;
+    const unsigned long before = error_troubles(&last);
     if (!b) {
         source_close(request->source);
         return error_memory_at(err, request->path);
@@ -201,6 +223,8 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
                   (unsigned long long)p.issues_dropped);
     if (err->status != OK)
         give_up(&job);
+    else
+        report_trouble(&job, before);
     close_all(&p);
     if (err->status == OK && p.offered.len && !b->issue_count)
         reuse_publish(&job);
