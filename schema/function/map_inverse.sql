@@ -26,7 +26,8 @@ WITH
     GROUP BY new_name
   )
 SELECT row_number() OVER () AS ord,
-       regexp_replace('[][\\^$.|?*+(){}#&~\s-]', m.new_name, '\\\g<0>') AS pattern,
+       regexp_replace('[][\\^$.|?*+(){}#&~\s-]', m.new_name, '\\\g<0>')
+         || iif(n.new_name IS NULL, '', '\Z') AS pattern, -- '$' is before a final newline, too
        replace(m.old_name, '\', '\\') AS replacement,
        CASE WHEN m.status NOT IN ('ok', 'mapped', 'kept')
               THEN 'the tensor goes nowhere: it cannot come back'
@@ -34,3 +35,4 @@ SELECT row_number() OVER () AS ord,
             WHEN m.ops IS NOT NULL
               THEN 'a map back has to undo ' || m.ops || ' too' END AS error
 FROM mapping m LEFT JOIN owners o ON o.new_name = m.new_name
+LEFT JOIN owners n ON n.new_name = m.new_name || char(10)

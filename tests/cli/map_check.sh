@@ -66,6 +66,10 @@ for dialect in orbax t5x-assignment; do
     "$CKPTDB_BIN" --list "SELECT * FROM map_inverse('turns', (SELECT id FROM checkpoint WHERE path LIKE '%/old.json'),
         (SELECT id FROM checkpoint WHERE path LIKE '%/model.json'))"
 done
+state ends a 'a\n' 'b\n'
+map ends t5x-translator '(?s:(.*))' 'n/\1'
+"$CKPTDB_BIN" --list "SELECT pattern, replacement, error FROM map_inverse('ends', (SELECT id FROM checkpoint WHERE path LIKE '%/ends.json'))"
+"$CKPTDB_BIN" "DELETE FROM ruleset WHERE name = 'ends'"
 
 echo '-- why'
 for name in n/w a/w n/q a/zz; do
