@@ -6,7 +6,7 @@ int map_write(struct session *s, const char *name, const char *format)
     char *text;
     size_t len;
     if (s->one_command && s->mode != MODE_AUTO) {
-        complain("--format %s writes a file, not rows: no --json or its like", format);
+        complain("--format %s writes a file, not rows: no --json or the like", format);
         return STATUS_TROUBLE;
     }
     if (ckptdb_map_write(s->open, name, format, &text, &len, &err) != CKPTDB_OK) {

@@ -152,9 +152,9 @@ static enum status decode_to_out(struct run *r, struct codec_size size)
     uint64_t room = least(size.most, r->out_len);
     size_t made;
     if (size.exact && size.most != r->out_len)
-        return codec_corrupt(&r->step, r->err, "makes %llu bytes, where %llu are wanted",
-                             (unsigned long long)size.most,
-                             (unsigned long long)r->out_len);
+        return codec_corrupt(
+            &r->step, r->err, "makes %llu bytes, where %llu are expected",
+            (unsigned long long)size.most, (unsigned long long)r->out_len);
     if (r->codec->decode(&r->step, r->now, r->out, (size_t)room, &made, r->err) != OK)
         return r->err->status;
     if (made > room)

@@ -53,7 +53,7 @@ enum status zarr_settings(const struct export_options *options, unsigned version
                              zarr_codecs[i].level};
     if (chunk &&
         (!(out->chunk_bytes = export_size(chunk)) || out->chunk_bytes > ZARR_CHUNK_MOST))
-        return bad_setting("chunk", chunk, "a number of bytes up to 1GiB is wanted", err);
+        return bad_setting("chunk", chunk, "expected a number of bytes up to 1GiB", err);
     if (level &&
         !codec_level(level, zarr_codecs[i].least, zarr_codecs[i].most, &out->level))
         return bad_setting("level", level, "the codec has no such level", err);

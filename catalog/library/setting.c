@@ -35,7 +35,7 @@ static void check_setting(const ckptdb *c, const char *map, const char *key,
     const bool number = found && sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
     if (number && (!*value || strspn(value, "0123456789") != strlen(value)))
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s=%s: a whole number is wanted",
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s=%s: expected a whole number",
                   key, value);
     else if (!found)
         refuse_key(c, map, key, err);

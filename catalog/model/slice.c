@@ -75,7 +75,7 @@ static const char *slice_take_part(const char **at, struct part *p)
     p->has_start = slice_take_number(at, &p->start);
     if (!take_char(at, ':')) {
         p->kind = PART_INDEX;
-        return p->has_start ? NULL : "a number, a:b:c or ... is wanted between commas";
+        return p->has_start ? NULL : "expected a number, a:b:c or ... between commas";
     }
     p->has_stop = slice_take_number(at, &p->stop);
     if (take_char(at, ':') && slice_take_number(at, &p->step) && p->step == 0)
@@ -141,8 +141,7 @@ static enum status count_parts(const char *text, unsigned *count, bool *ellipsis
         *ellipsis = *ellipsis || p.kind == PART_ELLIPSIS;
         *count += p.kind != PART_ELLIPSIS;
         if (*at && !take_char(&at, ','))
-            return bad_slice(text, "a number, a:b:c or ... is wanted between commas",
-                             err);
+            return bad_slice(text, "expected a number, a:b:c or ... between commas", err);
     }
     return OK;
 }

@@ -274,7 +274,7 @@ static int diff_run(struct session *s, const struct args *args)
     int status = STATUS_FINE;
     how.all = how.map || how.values || args->value[ALL];
     if (args->value[TREE] && s->mode != MODE_AUTO) {
-        complain("--tree draws for people: it excludes --json and its like");
+        complain("--tree draws for people: it excludes --json and the like");
         return STATUS_TROUBLE;
     }
     if (!hash_jobs(args->value[JOBS], &threads) || !map_known(s, how.map))

@@ -67,12 +67,13 @@ static bool check_usage(const struct args *args)
     const bool sql = option(args, "--sql");
     for (size_t i = 0; sql && i < sizeof(others) / sizeof(others[0]); i++) {
         if (option(args, others[i])) {
-            complain("%s: not with --sql, which selects and names by itself", others[i]);
+            complain("%s: not with --sql, which selects and names tensors itself",
+                     others[i]);
             return false;
         }
     }
     if (args->count != (sql ? 1 : 2)) {
-        complain(sql ? "export --sql SELECT takes OUT alone"
+        complain(sql ? "export --sql SELECT takes only OUT"
                      : "export takes CHECKPOINT and OUT");
         return false;
     }

@@ -315,7 +315,7 @@ static int get_run(struct session *s, const struct args *args)
         return STATUS_TROUBLE;
     }
     if (map && !name) {
-        complain("--map %s: NAME is wanted, one of those that the map makes", map);
+        complain("--map %s: NAME is missing: one of those that the map makes", map);
         return STATUS_TROUBLE;
     }
     sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[0]);

@@ -175,7 +175,7 @@ bool hash_jobs(const char *text, unsigned *threads)
     *threads = (unsigned)value;
     if (!text || (*text && !*end && value >= 1 && value <= 1024))
         return true;
-    complain("--jobs wants a number from 1 to 1024, not '%s'", text);
+    complain("--jobs takes a number from 1 to 1024, not '%s'", text);
     return false;
 }
 
@@ -186,7 +186,7 @@ static int hash_run(struct session *s, const struct args *args)
     if (!hash_jobs(args->value[JOBS], &r.threads))
         return STATUS_TROUBLE;
     if (sums && s->mode != MODE_AUTO) {
-        complain("a manifest is lines of text: --json and its like have no meaning here");
+        complain("a manifest is lines of text: --json and the like have no meaning here");
         return STATUS_TROUBLE;
     }
     r.ids = session_checkpoints(s, args->operand, args->count, &r.count);

@@ -284,7 +284,7 @@ static bool usage_is_good(const struct verb *v, const struct args *args)
 /* Which there are, as `map` alone says. */
 static int say_verbs(void)
 {
-    complain("map wants one of:");
+    complain("map needs one of:");
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         complain("  map %s", verbs[i].usage);
     return STATUS_TROUBLE;
@@ -307,7 +307,7 @@ static int map_run(struct session *s, const struct args *args)
         return v->run(s, args);
     }
     complain(
-        "map has no '%s'; it has load, list, show, run, check, why, infer and delete",
+        "map has no '%s'; there are load, list, show, run, check, why, infer and delete",
         args->operand[0]);
     return STATUS_TROUBLE;
 }

@@ -219,9 +219,10 @@ static int optimizer_run(struct session *s, const struct args *args)
             return STATUS_TROUBLE;
         return v->run(s, args);
     }
-    complain("optimizer has no '%s'; it has load, list, show, delete, verify-state and "
-             "infer",
-             args->operand[0]);
+    complain(
+        "optimizer has no '%s'; there are load, list, show, delete, verify-state and "
+        "infer",
+        args->operand[0]);
     return STATUS_TROUBLE;
 }
 

@@ -183,7 +183,7 @@ static int check_manifest(struct session *s, const struct hash_request *r,
     const size_t len = text.len;
     m.text = text_steal(&text);
     if (read && (!m.text || strlen(m.text) != len))
-        complain("%s: it is empty, or no text", path);
+        complain("%s: it is empty, or not text", path);
     else if (read)
         status = check_lines(&m, r->threads);
     strmap_release(&m.lines);

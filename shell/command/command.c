@@ -355,7 +355,7 @@ static int check_operands(const struct command *c, const struct args *args)
         return usage(c);
     }
     if (c->max_args >= 0 && args->count > c->max_args) {
-        complain("%s: one argument too many: %s", c->name, args->operand[c->max_args]);
+        complain("%s: too many arguments: %s", c->name, args->operand[c->max_args]);
         return usage(c);
     }
     return STATUS_FINE;
@@ -372,7 +372,7 @@ bool verb_has_operands(const char *command, const char *usage, int operands,
     if (args->count <= operands)
         complain("%s %.*s: %.*s is missing", command, verb, usage, (int)len, missing);
     else
-        complain("%s %.*s: one argument too many: %s", command, verb, usage,
+        complain("%s %.*s: too many arguments: %s", command, verb, usage,
                  args->operand[operands + 1]);
     complain("usage: %s %s", command, usage);
     return false;

@@ -87,7 +87,7 @@ static int run_timed(struct session *s, sqlite3_stmt *stmt)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[1]);
     double worked = seconds_of(&cpu[1]) - seconds_of(&cpu[0]);
     if (s->timer)
-        fprintf(stderr, "%.3f s, %.3f s of processor\n",
+        fprintf(stderr, "%.3f s, %.3f s of CPU time\n",
                 seconds_of(&wall[1]) - seconds_of(&wall[0]), worked);
     if (sql && status == STATUS_FINE &&
         (s->timer || (worked > LONG && isatty(STDERR_FILENO))))

@@ -119,7 +119,7 @@ static sqlite3_int64 only_tensor(struct session *s, sqlite3_int64 checkpoint)
     else if (rc == SQLITE_ROW && sqlite3_column_int64(stmt, 1) == 0)
         complain("%s has no tensors", sqlite3_column_text(stmt, 0));
     else if (rc == SQLITE_ROW)
-        complain("%s has %lld tensors: say which NAME; `tensors` lists them, such as",
+        complain("%s has %lld tensors: give a NAME; `tensors` lists them, such as",
                  sqlite3_column_text(stmt, 0), (long long)sqlite3_column_int64(stmt, 1));
     else if (stmt)
         complain("%s", sqlite3_errmsg(s->db));

@@ -53,7 +53,7 @@ try export --sql "SELECT id AS tensor_id, upper(name) AS new_name FROM tensor WH
 look upper.safetensors
 try export --sql "SELECT id AS tensor_id, 'x' AS new_name, 'float16' AS dtype FROM tensor WHERE name = 'encoder.w' LIMIT 1" half.npy
 look half.npy
-try export --sql "SELECT id AS tensor_id, 'same' AS new_name FROM tensor WHERE name LIKE '%coder.w' LIMIT 2" x2.npz
+try export --sql "SELECT id AS tensor_id, 'same' AS new_name FROM tensor WHERE name LIKE '%coder.w' ORDER BY id LIMIT 2" x2.npz
 try export --sql "SELECT NULL AS tensor_id, 'a' AS new_name UNION ALL SELECT 1, NULL UNION ALL SELECT 'x', 'b' UNION ALL SELECT 1, 'c'" x2.npz
 try export --sql 'SELECT id FROM tensor' x2.npz
 try export --sql 'DELETE FROM ruleset' x2.npz
