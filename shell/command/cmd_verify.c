@@ -289,6 +289,8 @@ const struct command command_verify = {
         "                always; Blosc, LZ4 and plain zstd: only if decoding fails)\n"
         "  never         safetensors, npy, GGUF, ONNX, Flax, other HDF5, torch's older forms,\n"
         "                raw chunks: hash them once, then verify finds every bit\n"
+        "A flipped bit in a header without a checksum is found if it changes what is read, or\n"
+        "what an import would warn of: not in padding, or in a fact that is not read here.\n"
         "A missing chunk is not an error in zarr; verify knows which chunks there were at\n"
         "import.\n"
         "\n"
