@@ -1,6 +1,6 @@
 -- broken: the rule will fail as soon as a name comes to it
 -- severity: error
--- advice: mend its pattern, or its replacement
+-- advice: fix its pattern, or its replacement
 -- What steps name is no group of the pattern.
 SELECT rule, 0 AS place, NULL AS name, error AS detail
 FROM (
