@@ -94,10 +94,19 @@ bool overlay_names_apart(sqlite3 *db, struct error *err)
     return has_table(db, "names", strlen("names"), err);
 }
 
+enum status overlay_names(sqlite3 *db, struct error *err)
+{
+    static const char is_catalog[] =
+        "SELECT application_id = 0x636b7074 FROM pragma_application_id";
+    if (overlay_ask(db, is_catalog, NULL, 0, err) && overlay_names_apart(db, err) &&
+        err->status == OK)
+        db_exec(db, schema_text("schema/upgrade/names_read.sql"), err);
+    return err->status;
+}
+
 enum status overlay_old(sqlite3 *db, struct error *err)
 {
-    if (overlay_names_apart(db, err) && err->status == OK)
-        db_exec(db, schema_text("schema/upgrade/names_read.sql"), err);
+    overlay_names(db, err);
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
         if (is_overlaid(f))
             overlay_file(db, f, THAT_ARE_LACKING, err);

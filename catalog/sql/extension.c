@@ -82,6 +82,8 @@ int sql_given(sqlite3_index_info *info, int column, bool *unusable)
 
 #ifndef SQLITE_CORE
 
+#    include "catalog/db/overlay.h"
+
 #    define EXPORT      __attribute__((visibility("default")))
 #    define OLDEST_HOST 3040000 /* STRICT tables, ->>, and what the views use */
 
@@ -92,7 +94,13 @@ static int enter(sqlite3 *db, char **message, bool reads)
                                    sqlite3_libversion());
         return SQLITE_ERROR;
     }
-    return sql_register_all(db, reads);
+    struct error err = {.offset = NO_OFFSET};
+    int rc = sql_register_all(db, reads);
+    if (rc == SQLITE_OK && overlay_names(db, &err) != OK) {
+        *message = sqlite3_mprintf("%s", err.message);
+        rc = SQLITE_ERROR;
+    }
+    return rc;
 }
 
 EXPORT int sqlite3_ckptdb_init(sqlite3 *db, char **message,

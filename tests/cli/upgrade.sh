@@ -12,12 +12,18 @@ answers="SELECT name, state, tensors, nbytes, hash FROM checkpoint;
   SELECT count(*), sum(elements) FROM stats; SELECT name, findings FROM verification JOIN checkpoint c ON c.id = checkpoint_id;
   SELECT name FROM ruleset WHERE NOT shipped; SELECT name FROM optimizer; SELECT count(*) FROM translation WHERE ruleset = 'own';
   SELECT tensors, nbytes FROM shared"
+functions() { # in another program, with the extension
+    sqlite3 old.db ".load $(dirname "$(realpath "$CKPTDB_BIN")")/ckptdb" "SELECT tensor_name(1 << 24)" \
+        "SELECT name, shape FROM tensors_of(1)" "SELECT name_a, name_b FROM diff(1, 2)"
+}
 for version in 1 3 4; do
     echo "--- version $version"
     sed "s#WORK#$PWD#g" "$TESTS/catalogs/v$version.sql" | sqlite3 old.db
+    functions >extension 2>&1
     "$CKPTDB_BIN" -d old.db --readonly "$answers" >read
     "$CKPTDB_BIN" -d old.db 'CREATE VIEW mine AS SELECT 1; DROP VIEW mine' "$answers" >written
     cmp read written && tail -n +3 read
+    [ $version = 1 ] || { functions | cmp - extension && cat extension; } # (had no hashes: they say so)
     "$CKPTDB_BIN" -d old.db 'PRAGMA integrity_check; PRAGMA foreign_key_check'
     "$CKPTDB_BIN" -d old.db "$schema" | diff fresh - && echo 'the schema of a new one'
     rm old.db
