@@ -5,15 +5,15 @@
 -- parameters: :a, :b
 WITH
   given(a, b) AS (SELECT :a, :b), -- their order as arguments
-  -- Where their layouts' tensors begin, and how far apart these are.
+  -- Where their layouts' tensors begin, and how far apart these are; NULL: there is no such checkpoint.
   side(a, b, apart, tensors) AS (
-    SELECT x.layout << 24, y.layout << 24, (y.layout - x.layout) << 24, l.tensors
-    FROM checkpoints x JOIN checkpoints y ON y.id = :b JOIN layouts l ON l.id = x.layout
-    WHERE x.id = :a
+    SELECT x.layout << 24, y.layout << 24, (y.layout - x.layout) << 24, coalesce(l.tensors, 0)
+    FROM (SELECT 1) LEFT JOIN checkpoints x ON x.id = :a LEFT JOIN checkpoints y ON y.id = :b
+    LEFT JOIN layouts l ON l.id = x.layout
   )
 SELECT x.id - s.a AS ord
 FROM side s
-CROSS JOIN layout_tensors x ON s.apart AND x.id BETWEEN s.a AND s.a + 16777215
+CROSS JOIN layout_tensors x ON s.apart IS NOT 0 AND x.id BETWEEN s.a AND s.a + 16777215
 LEFT JOIN layout_tensors y ON y.id = x.id + s.apart
 WHERE y.name IS NOT x.name OR y.dtype IS NOT x.dtype OR y.shape IS NOT x.shape
 UNION

@@ -87,3 +87,8 @@ cp a.safetensors d.safetensors; "$CKPTDB_BIN" import d.safetensors; "$CKPTDB_BIN
 echo '-- a picture is not JSON'
 "$CKPTDB_BIN" diff 1 1 --tree --json
 echo "status $?"
+echo '-- of a checkpoint that is not there, nothing is alike'
+for pair in '1, 99' '99, 2' '98, 99'; do
+  "$CKPTDB_BIN" "SELECT group_concat(DISTINCT status), count(*) FROM diff($pair)" \
+    "SELECT group_concat(DISTINCT status), count(*) FROM diff($pair) WHERE different = 1"
+done
