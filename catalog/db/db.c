@@ -242,7 +242,7 @@ static enum status drop_retired(sqlite3 *db, struct error *err)
  * the time. */
 #define SORT_KIB 4096
 
-static enum status size_cache(sqlite3 *db, sqlite3_int64 size, struct error *err)
+enum status db_size_cache(sqlite3 *db, sqlite3_int64 size, struct error *err)
 {
     char sql[64];
     snprintf(sql, sizeof(sql), "PRAGMA cache_size=%lld", (long long)size);
@@ -253,12 +253,12 @@ static enum status create_indexes(sqlite3 *db, struct error *err)
 {
     sqlite3_int64 size = 0;
     if (pragma_integer(db, "PRAGMA cache_size", &size, err) != OK ||
-        size_cache(db, -SORT_KIB, err) != OK)
+        db_size_cache(db, -SORT_KIB, err) != OK)
         return err->status;
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
         if (strstr(f->path, "/01_"))
             db_exec(db, f->text, err);
-    return err->status == OK ? size_cache(db, size, err) : err->status;
+    return err->status == OK ? db_size_cache(db, size, err) : err->status;
 }
 
 /* All that is of this version, and names where they are now (upgrade/names_begin.sql). */

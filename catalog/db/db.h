@@ -43,6 +43,9 @@ enum status db_exec(sqlite3 *, const char *sql, struct error *err);
 /* Run a statement, ignore its rows, and reset it; `doing` as for db_error(). */
 enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *err);
 
+/* The pages that SQLite keeps; below 0: their KiB. */
+enum status db_size_cache(sqlite3 *, sqlite3_int64 size, struct error *err);
+
 /* Four columns from `at` on: size, mtime_ns, inode and device of a row of `files` or `passed`. */
 struct file_identity db_identity(sqlite3_stmt *, int at);
 void db_bind_identity(sqlite3_stmt *, int at, const struct file_identity *);

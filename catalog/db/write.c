@@ -202,10 +202,8 @@ static int64_t data_version(sqlite3 *db)
 
 void writer_size_cache(struct writer *w, bool indexed)
 {
-    char sql[48];
-    snprintf(sql, sizeof(sql), "PRAGMA cache_size=-%d",
-             indexed ? CACHE_INDEXED : CACHE_APPENDING);
-    sqlite3_exec(w->db, sql, NULL, NULL, NULL);
+    struct error ignored = {.offset = NO_OFFSET};
+    db_size_cache(w->db, indexed ? -CACHE_INDEXED : -CACHE_APPENDING, &ignored);
 }
 
 /* What the writer keeps in mind of the catalog holds until another program has written, or

@@ -1,19 +1,11 @@
 # What is stored twice: copies in other containers count, links and tied tensors do not.
 python3 - <<'EOF'
-import json, struct
-def save(path, tensors):
-    header, data, seen = {}, b"", {}
-    for name, raw in tensors:
-        if raw not in seen:
-            seen[raw] = len(data)
-            data += raw
-        header[name] = {"dtype": "F32", "shape": [len(raw) // 4], "data_offsets": [seen[raw], seen[raw] + len(raw)]}
-    text = json.dumps(header).encode()
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + data)
+import struct
+from make_safetensors import save
+def f32(*tensors): return [(name, "F32", [len(raw) // 4], raw) for name, raw in tensors]
 big, small, other = (struct.pack("<f", x) * n for x, n in ((1, 1000), (2, 10), (3, 1000)))
-save("base.safetensors", [("w", big), ("b", small), ("only", struct.pack("<f", 9) * 77)])
-save("tune.safetensors", [("model.w", big), ("model.b", small), ("head", other)])
+save("base.safetensors", f32(("w", big), ("b", small), ("only", struct.pack("<f", 9) * 77)))
+save("tune.safetensors", f32(("model.w", big), ("model.b", small), ("head", other)))
 EOF
 python3 "$TESTS/fixtures/make_npy.py" b.npy '<f4' '(10,)' '<f' 2 2 2 2 2 2 2 2 2 2
 ln base.safetensors hard.safetensors
