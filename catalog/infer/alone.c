@@ -112,7 +112,7 @@ static bool try_right(struct trial *t)
     return false;
 }
 
-static void remember(struct transforms *x, const char *ops)
+static void alone_remember(struct transforms *x, const char *ops)
 {
     for (unsigned i = 0; i < x->rights; i++)
         if (strcmp(x->right[i], ops) == 0)
@@ -180,7 +180,7 @@ static bool is_done(struct trial *t)
         return false;
     struct infer_pair p = {.a = (uint32_t)t->at, .b = t->found, .how = INFER_CONTENT};
     p.ops = keep_ops(t->x, t->ops, t->cast);
-    remember(t->x, t->ops);
+    alone_remember(t->x, t->ops);
     if (!p.ops || !infer_add(t->x->task, p))
         transforms_no_room(t->x);
     else if (is_news(t))

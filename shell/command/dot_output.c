@@ -117,8 +117,9 @@ const struct command command_bail = {
     .name = "bail",
     .args = "[on | off]",
     .summary = "whether a script ends at its first error",
-    .help = "On at the start, unless the program was started with --keep-going. A command that\n"
-            "only reports something (issues, differences) is not an error.",
+    .help =
+        "On at the start, unless the program was started with --keep-going. A command\n"
+        "that only reports something (issues, differences) is not an error.",
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,

@@ -47,7 +47,7 @@ rm -rf case "$CKPTDB"
 cp -r "$TESTS/fixtures/real/torch/dcp_two/data/sharded" case
 chmod -R u+w case
 mv case/__1_0.distcp away
-for import in 1 2 3; do
+for _ in 1 2 3; do
     "$CKPTDB_BIN" import case
     echo "status $?"
 done
