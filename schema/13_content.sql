@@ -107,7 +107,7 @@ links AS (
   SELECT x.id >> 24 AS checkpoint_id, t.nbytes
   FROM r JOIN layout_tensors t ON t.id = r.layout_tensor
   CROSS JOIN tensor_hashes x ON x.hash = r.content AND x.id > r.original
-  WHERE r.alike AND x.id NOT IN (SELECT tensor_id FROM links WHERE turn > 1)
+  WHERE r.alike AND (NOT r.linked OR x.id NOT IN (SELECT tensor_id FROM links WHERE turn > 1))
   UNION ALL
   SELECT first >> 24, nbytes FROM numbered WHERE turn > 1
 ), summed AS (
