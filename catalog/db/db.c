@@ -207,7 +207,7 @@ static enum status create(sqlite3 *db, bool scratch, struct error *err)
     /* There is nothing to lose yet: the first commit of rows waits for the disk. */
     sqlite3_busy_timeout(db, CREATE_MS);
     enum status status = db_exec(
-        db, "PRAGMA page_size=8192; PRAGMA synchronous=OFF; BEGIN IMMEDIATE", err);
+        db, "PRAGMA page_size=16384; PRAGMA synchronous=OFF; BEGIN IMMEDIATE", err);
     sqlite3_busy_timeout(db, DB_BUSY_MS);
     if (status == ERR_BUSY) {
         /* Filled by now, most likely, and being imported into. */

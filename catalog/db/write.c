@@ -250,7 +250,7 @@ static void enter_wal(struct writer *w)
     w->wal = true;
     sqlite3_exec(w->db,
                  "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-                 "PRAGMA wal_autocheckpoint=2000",
+                 "PRAGMA wal_autocheckpoint=1000",
                  NULL, NULL, NULL);
 }
 
