@@ -1,14 +1,13 @@
 /*
- * rules.c - drafts as rules: regular expressions, templates, steps, operations; and their proof by
- * running them over the names they are of.
+ * rules.c - drafts as rules: regular expressions, templates, steps, operations. Of several sets that
+ * pass the proof (proof.c), the shortest is taken.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/compose/operation.h"
-#include "catalog/infer/draft.h"
+#include "catalog/infer/inference.h"
 #include "catalog/map/dialect.h"
 
 #define PROOF_MAX                                                                        \
@@ -17,18 +16,6 @@
 #define PATTERN_MAX  65536 /* bytes, as regex.h has it */
 #define RULE_COST    64    /* bytes that a rule weighs beside its text */
 #define COMPARED_MAX 20000 /* names: of more, the first way that is right is taken */
-
-struct inference {
-    const struct infer_item *item;
-    const struct example *example; /* of each item */
-    size_t count;
-    struct words words;
-    struct ruleset *set;
-    struct text tables; /* members of the option "tables" */
-    struct strmap table_names;
-    bool converts, failed;
-    bool too_long; /* a pattern: these rules will not do */
-};
 
 bool draft_escape(struct text *out, const char *at, size_t len)
 {
@@ -42,13 +29,7 @@ bool draft_escape(struct text *out, const char *at, size_t len)
 
 /* --- examples ---------------------------------------------------------------------------------- */
 
-/* Tokens of a new name whose parts differ between `head` first and `tail` last tokens. */
-struct parted {
-    struct token *first;
-    size_t count, head, tail;
-};
-
-static struct parted parts_in_common(struct inference *f, const struct infer_item *item)
+struct parted infer_parted(struct inference *f, const struct infer_item *item)
 {
     struct parted p = {0};
     p.first = words_split(&f->words, item->made[0], &p.count);
@@ -69,8 +50,7 @@ static struct parted parts_in_common(struct inference *f, const struct infer_ite
     return p;
 }
 
-/* What is between head and tail in a part's name. */
-static const char *label_in(struct inference *f, const struct parted *p, const char *name)
+const char *infer_label(struct inference *f, const struct parted *p, const char *name)
 {
     size_t n;
     struct token *t = words_split(&f->words, name, &n);
@@ -78,8 +58,7 @@ static const char *label_in(struct inference *f, const struct parted *p, const c
                                        : "";
 }
 
-/* Labels that count up from *first. */
-static bool labels_count(const char *const *label, size_t count, unsigned long *first)
+bool infer_labels_count(const char *const *label, size_t count, unsigned long *first)
 {
     char expected[32];
     char *end;
@@ -117,7 +96,7 @@ static struct token part_token(struct inference *f, const struct infer_item *ite
     struct text fill = {0};
     struct token token = {TOKEN_PART, 0, 0};
     unsigned long first = 0;
-    const bool counts = labels_count(label, item->count, &first);
+    const bool counts = infer_labels_count(label, item->count, &first);
     const bool listed =
         item->form == INFER_COPIES || (item->form == INFER_SPLIT && !(counts && !first));
     if (listed) {
@@ -152,14 +131,14 @@ static struct token part_token(struct inference *f, const struct infer_item *ite
 static void example_of_parts(struct inference *f, const struct infer_item *item,
                              struct example *e)
 {
-    const struct parted p = parts_in_common(f, item);
+    const struct parted p = infer_parted(f, item);
     const char **label = arena_array(f->words.arena, item->count, sizeof(*label));
     e->new = arena_array(f->words.arena, p.count + 1, sizeof(*e->new));
     f->failed = f->failed || !p.first || !label || !e->new;
     if (f->failed)
         return;
     for (size_t i = 0; i < item->count; i++)
-        label[i] = label_in(f, &p, item->made[i]);
+        label[i] = infer_label(f, &p, item->made[i]);
     memcpy(e->new, p.first, p.head * sizeof(*e->new));
     e->new[p.head] = part_token(f, item, label, &e->ops);
     memcpy(e->new + p.head + 1, p.first + p.count - p.tail, p.tail * sizeof(*e->new));
@@ -459,131 +438,6 @@ static void write_rules(struct inference *f, struct drafts *d)
     f->set->options = infer_rules_keep_text(f, &options);
 }
 
-/* --- the proof --------------------------------------------------------------------------------- */
-
-/* Operations without white space and casts; the last cast after them. */
-static bool put_operations(const char *ops, struct text *out)
-{
-    struct elements all;
-    struct operation o;
-    struct error err = {.offset = NO_OFFSET};
-    const char *cast = "";
-    size_t cast_len = 0;
-    elements_of(&all, ops, strlen(ops));
-    while (operations_next(&all, &o, &err) > 0) {
-        if (o.kind == OPERATION_CAST) {
-            cast = o.argument[0].at;
-            cast_len = o.argument[0].len;
-            continue;
-        }
-        for (size_t i = 0; i < o.len; i++)
-            if (o.at[i] != ' ')
-                text_addc(out, o.at[i]);
-    }
-    text_addc(out, '|');
-    return text_add(out, cast, cast_len) && err.status == OK;
-}
-
-/* Whether a rule came to the operations that an item has. */
-static bool operates(struct inference *f, const struct rule_result *r,
-                     const struct infer_item *item)
-{
-    const char *ops = f->words.word[f->example[item - f->item].ops].at;
-    struct text filled = {0}, is = {0}, wanted = {0};
-    bool good = true;
-    for (; *ops; ops++)
-        if (*ops == '%' && item->form == INFER_JOIN)
-            text_addf(&filled, "%lld", (long long)item->key);
-        else
-            text_addc(&filled, *ops);
-    if (filled.len)
-        good = put_operations(text_str(&filled), &wanted);
-    else
-        text_addc(&wanted, '|');
-    good = good && put_operations(r->ops ? r->ops : "[]", &is) &&
-           (r->ops || !r->cast || text_adds(&is, r->cast)) && text_str(&wanted) &&
-           strcmp(text_str(&is), text_str(&wanted)) == 0;
-    text_release(&filled);
-    text_release(&is);
-    text_release(&wanted);
-    return good;
-}
-
-static bool makes(struct inference *f, const struct rule_result *r,
-                  const struct infer_item *item, const char *name)
-{
-    return r->outcome == RULE_OK && strlen(name) == r->len &&
-           memcmp(r->text, name, r->len) == 0 && operates(f, r, item);
-}
-
-/* What the parts of an item are called when rules are run: by number where they are unstacked, else as
- * the operation lists them. NULL: no memory. */
-static const char *const *labels_of(struct inference *f, const struct infer_item *item)
-{
-    const struct parted p = parts_in_common(f, item);
-    const char **label = arena_array(f->words.arena, item->count, sizeof(*label));
-    unsigned long first = 0;
-    for (size_t k = 0; label && k < item->count; k++)
-        label[k] = label_in(f, &p, item->made[k]);
-    if (!label || item->form != INFER_UNSTACK)
-        return label;
-    first = labels_count(label, item->count, &first) ? first : 0;
-    for (size_t k = 0; k < item->count; k++) {
-        char number[32];
-        const int len = snprintf(number, sizeof(number), "%lu", first + (unsigned long)k);
-        label[k] = arena_copy(f->words.arena, number, (size_t)len);
-        if (!label[k])
-            return NULL;
-    }
-    return label;
-}
-
-/* Whether the rules make of a name what they should; `used` marks those that decide. */
-static bool is_made(struct inference *f, struct rules *rules,
-                    const struct infer_item *item, bool *used)
-{
-    const size_t len = strlen(item->old);
-    const bool parted =
-        item->count && item->form != INFER_PLAIN && item->form != INFER_JOIN;
-    const char *const *label = parted ? labels_of(f, item) : NULL;
-    f->failed = f->failed || (parted && !label);
-    for (size_t i = 0; i < (parted ? item->count : 1) && !f->failed; i++) {
-        const struct rule_result *r =
-            parted ? rules_apply_part(rules, label[i], item->old, len)
-                   : rules_apply(rules, item->old, len);
-        if (item->count ? !makes(f, r, item, item->made[i]) : r->outcome != RULE_DROPPED)
-            return false;
-        used[r->ord] = true;
-    }
-    return !f->failed;
-}
-
-/* Which items the rules get wrong, marked; how many. Where there are none, rules that decide nothing
- * (a name's own rule came before them) go. */
-static size_t try_rules(struct inference *f, bool *wrong)
-{
-    const enum rules_shape shape = f->converts ? RULES_FULLMATCH : RULES_TRANSLATOR;
-    struct rules *rules = ruleset_compile(f->set, shape);
-    bool *used = arena_array(f->words.arena, f->set->rules + 1, sizeof(*used));
-    size_t count = 0, kept = 0;
-    f->failed = f->failed || !rules || !used;
-    for (size_t i = 0; !f->failed && i < f->count; i++) {
-        wrong[i] = !is_made(f, rules, &f->item[i], used);
-        count += wrong[i];
-    }
-    rules_free(rules);
-    for (size_t i = 0; !f->failed && !count && i < f->set->rules; i++) {
-        if (!used[i + 1])
-            continue;
-        f->set->rule[kept] = f->set->rule[i];
-        f->set->rule[kept].ord = (int64_t)kept + 1;
-        kept++;
-    }
-    if (!f->failed && !count)
-        f->set->rules = kept;
-    return count;
-}
-
 /* --- all of it --------------------------------------------------------------------------------- */
 
 /* Ways to make drafts fewer. No way is best always: the set that takes least to write is. The last one,
@@ -666,10 +520,10 @@ static bool infer_by(struct inference *f, const struct strategy *how, bool *wron
         return false;
     if ((uint64_t)d.count * f->count > PROOF_MAX)
         return !how->merges;
-    const size_t bad = try_rules(f, wrong);
+    const size_t bad = infer_try_rules(f, wrong);
     if (bad && (bad * 8 <= d.count || !how->merges)) {
         add_exceptions(f, &d, wrong);
-        return !f->failed && try_rules(f, wrong) == 0;
+        return !f->failed && infer_try_rules(f, wrong) == 0;
     }
     return !f->failed && bad == 0;
 }
