@@ -119,6 +119,7 @@ static void part_read_part(const struct sweep_part *t, enum part_reading reading
         o->absent = t->tensor->storage == STORAGE_NONE || o->err.status == ERR_MISSING;
         return;
     }
+    o->opened = true;
     if (t->tensor->dtype.kind == DTYPE_STRING)
         check_strings(r, o);
     else if (reading == PART_SHA256)

@@ -17,6 +17,7 @@ enum part_reading {
 struct part_outcome {
     struct error err;
     bool absent; /* it has no bytes to read, which import has reported */
+    bool opened; /* what is wrong is in its data */
     struct digest_block blocks[];
 };
 

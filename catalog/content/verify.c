@@ -25,10 +25,11 @@ static void *verify_make_outcome(void *context, const struct sweep_part *t,
     return part_read(t, is_hashed(v, t->tensor) ? PART_HASHED : PART_CHECKED, bytes);
 }
 
-/* What cannot be read was reported where the headers were looked at. */
+/* What cannot be read was reported where the headers were looked at: but for a chunk that says of itself
+ * what nobody can read. */
 static bool is_worth_a_word(const struct part_outcome *o)
 {
-    return !o->absent && o->err.status != ERR_UNSUPPORTED;
+    return !o->absent && (o->opened || o->err.status != ERR_UNSUPPORTED);
 }
 
 static enum status compare_hash(struct verifying *v, const struct stored_tensor *t,

@@ -59,7 +59,7 @@ for command in verify hash stats; do
     timeout 60 "$CKPTDB_BIN" -d void.db $command 2>&1 | cut -f 1-4
     echo "$command: status ${PIPESTATUS[0]}"
 done
-echo '-- headers that are not as they were: facts of any length, and what was not warned of'
+echo '-- headers that are not as they were: facts of any length, what was not warned of, a chunk of a version that is none'
 mkdir facts && cd facts && python3 - <<'EOF'
 import json, struct
 for n in 1022, 1023, 1024, 1025, 70000:
@@ -67,7 +67,7 @@ for n in 1022, 1023, 1024, 1025, 70000:
     with open("f%d.safetensors" % n, "wb") as f:
         f.write(struct.pack("<Q", len(head)) + head + b"1")
 EOF
-cp -r "$TESTS/fixtures/real/torch/dcp_hf/data/hf" "$TESTS/fixtures/dcp/y_two" .
+cp -r "$TESTS/fixtures/real/torch/dcp_hf/data/hf" "$TESTS/fixtures/dcp/y_two" "$TESTS/fixtures/zarr/y_filters" .
 "$CKPTDB_BIN" -d ../facts.db import . && "$CKPTDB_BIN" -d ../facts.db verify
 python3 - <<'EOF'
 import os
@@ -80,6 +80,8 @@ def damage(path, old, new):
 for n in 1022, 1023, 1024, 1025, 70000:
     damage("f%d.safetensors" % n, b"xxxxx", b"xxxxy")
 damage("hf/shard-00001-model-00001-of-00002.safetensors", b"DCP_SHARDING", b"DCP_SHARDIOG")
+first = open("y_filters/chain/2", "rb").read(4)
+damage("y_filters/chain/2", first, bytes([first[0] ^ 1]) + first[1:])
 damage("y_two/.metadata", b"ChunkStorageMetadata", b"ChunkStorageMetadat_")
 EOF
 "$CKPTDB_BIN" -d ../facts.db verify
