@@ -222,7 +222,7 @@ static enum status hash_if_whole(const struct content_work *w, int64_t checkpoin
     bool whole = !w->twins;
     if (!whole && content_prepare(w->db, unhashed_sql, &s, err) == OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
-        whole = sqlite3_step(s) == SQLITE_ROW && !sqlite3_column_int(s, 0);
+        whole = db_row(s, "hashes", err) && !sqlite3_column_int(s, 0);
     }
     sqlite3_finalize(s);
     return whole && err->status == OK ? hash_checkpoint(w->db, checkpoint, err)
@@ -245,7 +245,7 @@ static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
     if (content_prepare(db, "SELECT 1 FROM checkpoint_hashes WHERE id = ?1", &s, err) ==
         OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
-        known = sqlite3_step(s) == SQLITE_ROW;
+        known = db_row(s, "hashes", err);
     }
     sqlite3_finalize(s);
     return known;

@@ -44,7 +44,7 @@ static enum status compare_hash(struct verifying *v, const struct stored_tensor 
         return OK;
     digest_print(&hash, text);
     sqlite3_bind_text(s, 1, t->name, -1, SQLITE_STATIC);
-    if (sqlite3_step(s) == SQLITE_ROW &&
+    if (db_row(s, "hashes", err) &&
         strcmp((const char *)sqlite3_column_text(s, 0), text) != 0) {
         const struct extent *e = t->storage == STORAGE_RANGE ? t->extents : NULL;
         const struct stored_file *f = e && e->file != NO_FILE ? &t->files[e->file]
@@ -59,6 +59,8 @@ static enum status compare_hash(struct verifying *v, const struct stored_tensor 
         error_code(&what, "hash");
     }
     sqlite3_reset(s);
+    if (err->status != OK)
+        return err->status;
     v->failed = what.status != OK;
     return v->failed ? v->work->found(v->work->context, t->name, &what, err) : OK;
 }

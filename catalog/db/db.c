@@ -38,6 +38,14 @@ enum status db_step(sqlite3 *db, sqlite3_stmt *s, const char *doing, struct erro
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? OK : db_error(db, doing, err);
 }
 
+bool db_row(sqlite3_stmt *s, const char *doing, struct error *err)
+{
+    const int rc = sqlite3_step(s);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        db_error(sqlite3_db_handle(s), doing, err);
+    return rc == SQLITE_ROW;
+}
+
 enum status db_exec(sqlite3 *db, const char *sql, struct error *err)
 {
     return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK

@@ -42,6 +42,8 @@ enum status db_error(sqlite3 *, const char *doing, struct error *err);
 enum status db_exec(sqlite3 *, const char *sql, struct error *err);
 /* Run a statement, ignore its rows, and reset it; `doing` as for db_error(). */
 enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *err);
+/* Step to the next row. False: there is none, or *err says why it cannot be read: that is not the same. */
+bool db_row(sqlite3_stmt *, const char *doing, struct error *err);
 
 /* The pages that SQLite keeps; below 0: their KiB. */
 enum status db_size_cache(sqlite3 *, sqlite3_int64 size, struct error *err);

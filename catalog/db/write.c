@@ -174,14 +174,16 @@ enum status writer_feed_behind(struct writer *w, enum writer_statement_id first,
     return OK;
 }
 
-static int64_t next_id(sqlite3 *db, const char *table)
+/* -1: the error is told. Never a number that is taken. */
+static int64_t next_id(sqlite3 *db, const char *table, struct error *err)
 {
     char sql[96];
     sqlite3_stmt *s = NULL;
     snprintf(sql, sizeof(sql), "SELECT coalesce(max(id), 0) + 1 FROM %s", table);
-    int64_t id = 1;
-    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK &&
-        sqlite3_step(s) == SQLITE_ROW)
+    int64_t id = -1;
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
+        db_error(db, "cannot read what is catalogued", err);
+    else if (db_row(s, "cannot read what is catalogued", err))
         id = sqlite3_column_int64(s, 0);
     sqlite3_finalize(s);
     return id;
@@ -215,9 +217,13 @@ static enum status learn(struct writer *w, struct error *err)
     if (version == w->version && version >= 0)
         return OK;
     w->version = version;
-    w->next_layout = next_id(w->db, "layouts");
-    w->next_meta = next_id(w->db, "metas");
-    w->next_checkpoint = next_id(w->db, "checkpoints");
+    w->next_layout = next_id(w->db, "layouts", err);
+    w->next_meta = next_id(w->db, "metas", err);
+    w->next_checkpoint = next_id(w->db, "checkpoints", err);
+    if (err->status != OK) {
+        w->version = -1;
+        return err->status;
+    }
     bool was_new = w->indexes_wait;
     w->indexes_wait = w->next_layout == 1;
     writer_size_cache(w, !w->indexes_wait && !was_new);
@@ -257,7 +263,8 @@ static void enter_wal(struct writer *w)
 /* Is there anything to read yet? If not, the first rows go straight to where they stay. */
 static bool write_is_empty(sqlite3 *db)
 {
-    return next_id(db, "layouts") == 1;
+    struct error ignored = {.offset = NO_OFFSET};
+    return next_id(db, "layouts", &ignored) == 1;
 }
 
 /* Is there nothing of earlier imports that a batch would have to clear away? */

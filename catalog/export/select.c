@@ -149,7 +149,7 @@ static enum status export_select_kind_of(sqlite3 *db, const struct selection *wa
         return db_error(db, "rule sets", err);
     sqlite3_bind_text(s, 1, want->map, -1, SQLITE_STATIC);
     const char *dialect =
-        sqlite3_step(s) == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+        db_row(s, "rule sets", err) ? (const char *)sqlite3_column_text(s, 0) : NULL;
     const struct dialect *known = dialect ? dialect_find(dialect) : NULL;
     if (known)
         *out = (struct kind){known->view == MAP_ASSIGNMENT, known->view == MAP_CONVERSION,
@@ -390,13 +390,11 @@ static enum status add_own_metadata(sqlite3 *db, int64_t checkpoint,
                            -1, &s, NULL) != SQLITE_OK)
         return db_error(db, "metadata", err);
     sqlite3_bind_int64(s, 1, checkpoint);
-    while (sqlite3_step(s) == SQLITE_ROW) {
+    while (db_row(s, "metadata", err)) {
         const char *key = column_name(s, 0), *value = column_name(s, 1);
         if (key && value)
             metadata_add(out, key, value);
     }
-    if (sqlite3_errcode(db) != SQLITE_DONE && sqlite3_errcode(db) != SQLITE_OK)
-        db_error(db, "metadata", err);
     sqlite3_finalize(s);
     return err->status;
 }
@@ -410,11 +408,11 @@ static enum status add_hash(sqlite3 *db, int64_t checkpoint, struct export_metad
                            NULL) != SQLITE_OK)
         return db_error(db, "hashes", err);
     sqlite3_bind_int64(s, 1, checkpoint);
-    const char *hash = sqlite3_step(s) == SQLITE_ROW ? column_name(s, 0) : NULL;
+    const char *hash = db_row(s, "hashes", err) ? column_name(s, 0) : NULL;
     if (hash)
         metadata_add(out, "ckptdb_hash", hash);
     sqlite3_finalize(s);
-    return OK;
+    return err->status;
 }
 
 enum status selection_metadata(sqlite3 *db, const struct selection *want,

@@ -178,7 +178,7 @@ static const char *rules_store_choose(sqlite3 *db, const char *path, const char 
     sqlite3_stmt *s = NULL;
     const char *chosen = NULL;
     if (rules_store_prepare(db, sql, name, &s, err) == OK &&
-        sqlite3_step(s) == SQLITE_ROW) {
+        db_row(s, "rule sets", err)) {
         const char *found = rules_store_column(s, 0), *all = rules_store_column(s, 1);
         if (found && !(chosen = arena_copy(arena, found, strlen(found))))
             error_memory(err);

@@ -368,6 +368,44 @@ static void test_any_one_trouble(void **state)
     }
 }
 
+/* SQLite runs out of memory, sooner or later: the import says so, or it is as if nothing had failed. What
+ * was known of unchanged files (hashes, too) stays known, and what is new does not take the place of what
+ * is there. */
+static void test_catalog_without_memory(void **state)
+{
+    const struct place *p = *state;
+    put_safetensors(p, "1.safetensors", TWO, 24);
+    import(p, "", plain);
+    query(p, "INSERT INTO content_hashes VALUES (1, 'x');"
+             "INSERT INTO tensor_hashes SELECT id, 1 FROM tensor");
+    shell_out("cp %s %s.kept", p->catalog, p->catalog);
+    put_safetensors(p, "2.safetensors", OTHER, 24);
+    bool failed = true;
+    for (int at = 0; failed && at < 400; at++) {
+        sqlite3 *db = NULL;
+        struct error err = {.offset = NO_OFFSET};
+        struct import_report report = {0};
+        const char *paths[] = {p->root};
+        struct import_options options = plain;
+        options.paths = paths;
+        options.path_count = 1;
+        shell_out("rm -f %s-* && cp %s.kept %s", p->catalog, p->catalog, p->catalog);
+        assert_int_equal(db_open(p->catalog, DB_CREATE, &db, &err), OK);
+        sqlite3_hard_heap_limit64(sqlite3_memory_used() + (sqlite3_int64)at * 2048 + 1);
+        failed = import_run(db, &options, &report, &err) != OK;
+        sqlite3_hard_heap_limit64(0);
+        walk_free(report.walk);
+        db_close(db);
+        import(p, "", plain);
+        expect(p, "SELECT count(*), count(hash) FROM tensor", "3|2");
+        expect(
+            p,
+            "SELECT group_concat(tensors) FROM (SELECT tensors FROM checkpoint ORDER BY path)",
+            "2,1");
+    }
+    assert_false(failed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +418,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_other_formats, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_any_one_trouble, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_catalog_without_memory, place_setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
