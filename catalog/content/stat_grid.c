@@ -150,8 +150,10 @@ void stat_grid_print(struct text *out, const struct stat_grid *grid, uint64_t nu
     stat_grid_add_number(&edges, &d, edge + 0.0);
     stat_grid_add_number(&edges, &d, g.most + 0.0);
     add_count(&counts, count);
-    text_addf(out, "{\"edges\":[%s],\"counts\":[%s]}", text_str(&edges),
-              text_str(&counts));
+    if (text_str(&edges) && text_str(&counts))
+        text_addf(out, "{\"edges\":[%s],\"counts\":[%s]}", edges.at, counts.at);
+    else
+        out->failed = true;
     text_release(&edges);
     text_release(&counts);
 }

@@ -431,8 +431,10 @@ static void write_rules(struct inference *f, struct drafts *d)
     for (size_t i = 0; i < d->count && !f->failed; i++)
         write_rule(f, &d->at[i]);
     f->set->dialect = f->converts ? dialect_convert.name : dialect_t5x_translator.name;
-    if (f->tables.len)
-        text_addf(&options, "{\n  \"tables\": {%s}}", text_str(&f->tables));
+    if (f->tables.failed)
+        options.failed = true;
+    else if (f->tables.len)
+        text_addf(&options, "{\n  \"tables\": {%s}}", f->tables.at);
     else
         text_adds(&options, "{}");
     f->set->options = infer_rules_keep_text(f, &options);

@@ -161,7 +161,8 @@ static int print_object(struct inferring *i)
         text_addf(&out, ",\n \"%s\": ", lists[k]);
         put_pairs(i, lists[k], &out);
     }
-    text_addf(&out, ",\n \"check\": %s}", text_str(&i->check));
+    text_addf(&out, ",\n \"check\": %s}", text_str(&i->check) ? i->check.at : "null");
+    out.failed = out.failed || i->check.failed;
     for (size_t k = 0; i->session->mode == MODE_JSONL && k < out.len; k++)
         if (out.at[k] == '\n') /* between values: an object a line */
             out.at[k] = ' ';
