@@ -14,8 +14,9 @@ JOIN layouts l ON l.id = c.layout
 JOIN labels n ON n.id = c.id;
 
 -- Each tensor of each checkpoint: what its layout says of it, its place there (ord), its id, and the id
--- of place 0, which the checkpoint's files count from. The views below are built on this one. Both conditions of the join are needed: the range finds the tensors
--- of a checkpoint, the shift the checkpoints of a tensor that was found by its name.
+-- of place 0, which the checkpoint's files count from. The views below are built on this one.
+-- Both conditions of the join are needed: the range finds the tensors of a checkpoint, the shift
+-- the checkpoints of a tensor that was found by its name.
 CREATE VIEW checkpoint_tensors AS
 SELECT c.id AS checkpoint_id, c.path, c.placed, c.id << 24 AS first_id,
        (c.id << 24) + (t.id & 16777215) AS tensor_id, t.id & 16777215 AS ord, t.name,

@@ -187,11 +187,11 @@ static void offer_levels(struct wanted *w, const char *table)
 /* All of them while they are few, else by levels. */
 static void offer_names(struct wanted *w, const char *table)
 {
-    char *sql =
-        sqlite3_mprintf("SELECT count(*) FROM (SELECT 1 FROM \"%w\" WHERE name >= ?1"
-                        " AND name < ?1 || " LAST " LIMIT %d)",
-                        table, COMPLETION_SHOWN);
-    char *all = sqlite3_mprintf("SELECT name FROM \"%w\" WHERE name >= ?1"
+    char *sql = sqlite3_mprintf(
+        "SELECT count(*) FROM (SELECT DISTINCT name FROM \"%w\" WHERE name >= ?1"
+        " AND name < ?1 || " LAST " LIMIT %d)",
+        table, COMPLETION_SHOWN);
+    char *all = sqlite3_mprintf("SELECT DISTINCT name FROM \"%w\" WHERE name >= ?1"
                                 " AND name < ?1 || " LAST,
                                 table);
     sqlite3_stmt *stmt = NULL;
@@ -314,7 +314,7 @@ void offer_tensors(struct wanted *w)
                       " AND name >= ?1 AND name < ?1 || " LAST,
                       checkpoint);
     else
-        offer_names(w, "names");
+        offer_names(w, "layout_tensors");
 }
 
 void offer_rulesets(struct wanted *w)

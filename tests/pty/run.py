@@ -262,7 +262,7 @@ def case_completion_of_sql(t):
     s.send(CTRL_C)
     s.expect(PROMPT)
     s.send("select * from check" + TAB)
-    s.expect(r"checkpoint +checkpoint_hashes +checkpoints +checksums")
+    s.expect(r"checkpoint +checkpoint_tensors +checksums\s+checkpoint_hashes +checkpoints")
     s.expect(r"select \* from check")
 
 
