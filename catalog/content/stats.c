@@ -114,7 +114,8 @@ static void bind_real(sqlite3_stmt *s, int at, double value, bool known)
         sqlite3_bind_null(s, at);
 }
 
-static void bind_sums(sqlite3_stmt *s, const struct stored_tensor *t,
+/* False: no memory. */
+static bool bind_sums(sqlite3_stmt *s, const struct stored_tensor *t,
                       const struct stat_sums *x, const char *histogram)
 {
     const double n = (double)x->finite;
@@ -130,9 +131,10 @@ static void bind_sums(sqlite3_stmt *s, const struct stored_tensor *t,
     bind_real(s, 9, x->mean + 0.0, known);
     bind_real(s, 10, known ? sqrt(x->spread / n) : 0, known);
     bind_real(s, 11, sqrt(x->spread + n * (x->mean * x->mean)), known);
-    sqlite3_bind_text(s, 12, known ? histogram : NULL, -1, SQLITE_TRANSIENT);
-    sqlite3_bind_text(s, 13, t->dtype.name, -1, SQLITE_TRANSIENT);
     sqlite3_bind_int64(s, 14, t->id);
+    return sqlite3_bind_text(s, 12, known ? histogram : NULL, -1, SQLITE_TRANSIENT) ==
+               SQLITE_OK &&
+           sqlite3_bind_text(s, 13, t->dtype.name, -1, SQLITE_TRANSIENT) == SQLITE_OK;
 }
 
 static enum status stats_keep(struct run *run, const struct stored_tensor *t,
@@ -144,9 +146,7 @@ static enum status stats_keep(struct run *run, const struct stored_tensor *t,
         return err->status;
     if (run->sums.finite && !histogram->len)
         stat_grid_print(histogram, &run->grid, run->sums.finite);
-    if (text_str(histogram))
-        bind_sums(run->put, t, &run->sums, text_str(histogram));
-    else
+    if (!text_str(histogram) || !bind_sums(run->put, t, &run->sums, text_str(histogram)))
         error_memory(err);
     text_release(&own);
     if (err->status != OK)
