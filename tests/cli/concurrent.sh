@@ -20,6 +20,7 @@ exec 5>hold
 echo "BEGIN IMMEDIATE; SELECT 'mine';" >&5
 until_there mine held
 waits() {
+    : >out # or what the last one said is taken for this one's, which is not there yet
     "$CKPTDB_BIN" "$@" >out 2>&1 &
     until_there waiting out
     kill -INT $!
