@@ -161,7 +161,9 @@ static enum status state_items(struct job *job, const char *step, const char *ow
     for (size_t i = 0; i < f.count && items[i] && job->err->status == OK; i++) {
         char prefix[NAME_MAX + 2];
         snprintf(prefix, sizeof(prefix), "%s:", items[i]);
-        state_file(job, json_item(job->arena, step, items[i]), prefix);
+        const char *path = json_item(job->arena, step, items[i]);
+        if (path) /* it may be gone since it was listed */
+            state_file(job, path, prefix);
     }
     return job->err->status;
 }
