@@ -128,6 +128,13 @@ enum ckptdb_status ckptdb_open(const char *path, enum ckptdb_mode, ckptdb **out,
                                struct ckptdb_error *);
 void ckptdb_close(ckptdb *);
 
+struct ckptdb_watch;
+/* The same with the callbacks of ckptdb_watch() from the beginning: another program may have the catalog
+ * for itself already. CKPTDB_INTERRUPTED: `stop` ended the waiting for it. */
+enum ckptdb_status ckptdb_open_watched(const char *path, enum ckptdb_mode,
+                                       const struct ckptdb_watch *, ckptdb **out,
+                                       struct ckptdb_error *);
+
 /* Its connection, with all views and SQL functions (schema/README.md lists them), for everything that
  * has no function here. It is closed with the catalog. */
 struct sqlite3 *ckptdb_sqlite(ckptdb *);

@@ -131,8 +131,15 @@ static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
     if (rc != SQLITE_OK)
         return error_set(err, ERR_IO, path, NO_OFFSET, "cannot open the catalog: %s",
                          *db ? sqlite3_errmsg(*db) : "no memory");
-    sqlite3_busy_timeout(*db, DB_BUSY_MS);
     return OK;
+}
+
+static void wait_by(sqlite3 *db, const struct db_wait *wait)
+{
+    if (wait)
+        sqlite3_busy_handler(db, wait->wait, wait->context);
+    else
+        sqlite3_busy_timeout(db, DB_BUSY_MS);
 }
 
 /* Nothing is in it: no table, and no other program's mark. */
@@ -209,14 +216,15 @@ static enum status end(sqlite3 *db, enum status status, struct error *err)
 }
 
 /* Of several programs that start with the same new catalog, the first to lock it fills it. */
-static enum status create(sqlite3 *db, bool scratch, struct error *err)
+static enum status create(sqlite3 *db, bool scratch, const struct db_wait *wait,
+                          struct error *err)
 {
     bool empty = false;
     /* There is nothing to lose yet: the first commit of rows waits for the disk. */
     sqlite3_busy_timeout(db, CREATE_MS);
     enum status status = db_exec(
         db, "PRAGMA page_size=16384; PRAGMA synchronous=OFF; BEGIN IMMEDIATE", err);
-    sqlite3_busy_timeout(db, DB_BUSY_MS);
+    wait_by(db, wait);
     if (status == ERR_BUSY) {
         /* Filled by now, most likely, and being imported into. */
         struct error looking = {.offset = NO_OFFSET};
@@ -373,15 +381,16 @@ static enum status read_marks(sqlite3 *db, sqlite3_int64 *application,
 }
 
 static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mode,
-                                  bool cut_short, struct error *err)
+                                  const struct db_wait *wait, struct error *err)
 {
+    const bool cut_short = was_cut_short(path);
     sqlite3_int64 application = 0, version = 0;
     bool empty = false;
     if (read_marks(db, &application, &version, err) != OK)
         return err->status;
     if (application == 0 && may_create(mode)) {
         if (look_empty(db, &empty, err) != OK ||
-            (empty && create(db, mode == DB_SCRATCH, err) != OK))
+            (empty && create(db, mode == DB_SCRATCH, wait, err) != OK))
             return err->status;
         if (empty)
             return OK;
@@ -405,7 +414,7 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
 }
 
 enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(sqlite3 *),
-                         sqlite3 **out, struct error *err)
+                         const struct db_wait *wait, sqlite3 **out, struct error *err)
 {
     sqlite3 *db = NULL;
     bool exists = access(path, F_OK) == 0 || strcmp(path, ":memory:") == 0;
@@ -414,9 +423,9 @@ enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(s
                          "no such catalog; `ckptdb import PATH` makes one");
     if (exists && is_no_file(path))
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "not a file, so no catalog");
-    bool cut_short = was_cut_short(path);
     if (connect(path, mode, &db, err) != OK)
         goto fail;
+    wait_by(db, wait);
     if (functions(db) != SQLITE_OK) {
         db_error(db, "cannot register the SQL functions", err);
         goto fail;
@@ -424,8 +433,9 @@ enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(s
     /* trusted_schema stays on: SQLite 3.40 does not call its JSON functions innocuous, and
      * views need them. What reads files is DIRECTONLY, so a foreign schema cannot. */
     if (db_exec(db, "PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON", err) != OK ||
-        check_identity(db, path, mode, cut_short, err) != OK)
+        check_identity(db, path, mode, wait, err) != OK)
         goto fail;
+    sqlite3_busy_timeout(db, DB_BUSY_MS);
     *out = db;
     return OK;
 

@@ -22,11 +22,19 @@ enum db_mode {
                    and optimizers, which take longer to make than all else */
 };
 
+/* How to wait for another program that has the catalog locked: SQLite's busy handler, which sleeps
+ * and returns 0 to give up. */
+struct db_wait {
+    int (*wait)(void *context, int times);
+    void *context;
+};
+
 /* Open a catalog, with the SQL functions that its views need, which `functions` registers (an
- * SQLite code): catalog/sql/open.h gives all of them. ERR_ARGUMENT for a database that is no
+ * SQLite code): catalog/sql/open.h gives all of them. `wait` is for the opening alone; NULL: up to
+ * DB_BUSY_MS, as statements do. ERR_BUSY: it gave up. ERR_ARGUMENT for a database that is no
  * catalog (left as it is) or of a newer version; ERR_MISSING; ERR_IO. */
 enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(sqlite3 *),
-                         sqlite3 **out, struct error *err);
+                         const struct db_wait *wait, sqlite3 **out, struct error *err);
 void db_close(sqlite3 *);
 /* A file: URI of a path, to ATTACH it, too; `reads`: for reading alone, on a read-only file system as well.
  * To be freed; NULL without memory. */

@@ -56,8 +56,9 @@ void library_take(void *to, size_t to_size, const void *from, size_t size)
 
 /* --- a catalog ----------------------------------------------------------------------------- */
 
-enum ckptdb_status ckptdb_open(const char *path, enum ckptdb_mode mode, ckptdb **out,
-                               struct ckptdb_error *error)
+enum ckptdb_status ckptdb_open_watched(const char *path, enum ckptdb_mode mode,
+                                       const struct ckptdb_watch *watch, ckptdb **out,
+                                       struct ckptdb_error *error)
 {
     static const enum db_mode modes[] = {
         [CKPTDB_READ] = DB_READ,
@@ -67,18 +68,34 @@ enum ckptdb_status ckptdb_open(const char *path, enum ckptdb_mode mode, ckptdb *
     };
     struct error err = {.offset = NO_OFFSET};
     ckptdb *c = calloc(1, sizeof(*c));
+    const struct db_wait wait = {library_wait, c};
     *out = NULL;
+    if (c && watch)
+        library_take(&c->watch, sizeof(c->watch), watch, watch->size);
     if (!c)
         error_memory(&err);
     else if ((unsigned)mode >= sizeof(modes) / sizeof(modes[0]))
         error_set(&err, ERR_ARGUMENT, path, NO_OFFSET, "no such mode");
     else
-        db_open(path ? path : ":memory:", path ? modes[mode] : DB_CREATE, &c->db, &err);
-    if (err.status == OK)
+        db_open_waiting(path ? path : ":memory:", path ? modes[mode] : DB_CREATE,
+                        c->watch.stop ? &wait : NULL, &c->db, &err);
+    if (err.status == ERR_BUSY && library_stopped(c)) {
+        error_clear(&err);
+        error_set(&err, ERR_INTERRUPTED, path, NO_OFFSET, "interrupted");
+    }
+    if (err.status == OK) {
+        ckptdb_watch(c, watch);
         *out = c;
-    else
+    } else {
         free(c);
+    }
     return library_end(&err, error);
+}
+
+enum ckptdb_status ckptdb_open(const char *path, enum ckptdb_mode mode, ckptdb **out,
+                               struct ckptdb_error *error)
+{
+    return ckptdb_open_watched(path, mode, NULL, out, error);
 }
 
 void ckptdb_close(ckptdb *c)

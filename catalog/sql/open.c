@@ -7,7 +7,13 @@ static int all_functions(sqlite3 *db)
     return sql_register_all(db, true);
 }
 
+enum status db_open_waiting(const char *path, enum db_mode mode,
+                            const struct db_wait *wait, sqlite3 **out, struct error *err)
+{
+    return db_open_with(path, mode, all_functions, wait, out, err);
+}
+
 enum status db_open(const char *path, enum db_mode mode, sqlite3 **out, struct error *err)
 {
-    return db_open_with(path, mode, all_functions, out, err);
+    return db_open_waiting(path, mode, NULL, out, err);
 }

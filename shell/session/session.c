@@ -119,6 +119,16 @@ static void session_make_folders(const char *path)
     text_release(&part);
 }
 
+static struct ckptdb_watch watch_with(const struct ckptdb_watch *progress)
+{
+    struct ckptdb_watch watch = {.size = sizeof(watch)};
+    if (progress)
+        watch = *progress;
+    watch.stop = is_interrupted;
+    watch.say = say_line;
+    return watch;
+}
+
 bool session_open(struct session *s, enum ckptdb_mode mode)
 {
     if (s->db && (mode == CKPTDB_READ || s->db_mode != CKPTDB_READ))
@@ -128,7 +138,8 @@ bool session_open(struct session *s, enum ckptdb_mode mode)
     bool made = mode == CKPTDB_CREATE && access(s->catalog, F_OK) != 0;
     if (mode == CKPTDB_CREATE && s->default_place)
         session_make_folders(s->catalog);
-    ckptdb_open(s->catalog, mode, &catalog, &err);
+    const struct ckptdb_watch watch = watch_with(NULL);
+    ckptdb_open_watched(s->catalog, mode, &watch, &catalog, &err);
     if (catalog && made && s->interactive)
         complain("made a new catalog, %s", s->catalog);
     if (err.status == CKPTDB_MISSING && access(s->catalog, F_OK) != 0)
@@ -141,17 +152,12 @@ bool session_open(struct session *s, enum ckptdb_mode mode)
     s->open = catalog;
     s->db = ckptdb_sqlite(catalog);
     s->db_mode = mode;
-    session_watch(catalog, NULL);
     return true;
 }
 
 void session_watch(ckptdb *catalog, const struct ckptdb_watch *progress)
 {
-    struct ckptdb_watch watch = {.size = sizeof(watch)};
-    if (progress)
-        watch = *progress;
-    watch.stop = is_interrupted;
-    watch.say = say_line;
+    const struct ckptdb_watch watch = watch_with(progress);
     ckptdb_watch(catalog, &watch);
 }
 

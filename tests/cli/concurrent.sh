@@ -33,5 +33,12 @@ waits forget 1
 waits hash --again
 waits verify
 waits "DELETE FROM ruleset WHERE name = 'x'"
+echo '-- and so is who cannot even open the catalog'
+echo "COMMIT; BEGIN EXCLUSIVE; SELECT 'alone';" >&5
+until_there alone held
+waits ls
+waits import r1
+waits verify
+waits 'SELECT 1'
 exec 5>&-
 wait

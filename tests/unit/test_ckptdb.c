@@ -784,6 +784,43 @@ static void test_meanwhile(void **state)
     ckptdb_close(db);
 }
 
+/* Another program has the catalog for itself: who opens it is told so, and can stop. */
+static bool stop_once_told(void *context)
+{
+    return strstr(((struct heard *)context)->lines, "waiting") != NULL;
+}
+
+static void test_opening_waits(void **state)
+{
+    struct heard heard = {.stop = false};
+    const struct ckptdb_watch watch = {
+        .size = sizeof(watch), .context = &heard, .stop = stop_once_told, .say = hear};
+    struct ckptdb_error err;
+    char path[128];
+    ckptdb *db, *late;
+    (void)state;
+    snprintf(path, sizeof(path), "%s/catalog.db", own_folder);
+    assert_int_equal(ckptdb_open(path, CKPTDB_CREATE, &db, &err), CKPTDB_OK);
+    assert_int_equal(sqlite3_exec(ckptdb_sqlite(db), "BEGIN EXCLUSIVE", NULL, NULL, NULL),
+                     SQLITE_OK);
+    for (int mode = CKPTDB_READ; mode <= CKPTDB_USE; mode++) {
+        heard.lines[0] = 0;
+        assert_int_equal(
+            ckptdb_open_watched(path, (enum ckptdb_mode)mode, &watch, &late, &err),
+            CKPTDB_INTERRUPTED);
+        assert_null(late);
+        assert_non_null(strstr(heard.lines, "another program is writing the catalog"));
+    }
+    assert_int_equal(sqlite3_exec(ckptdb_sqlite(db), "COMMIT", NULL, NULL, NULL),
+                     SQLITE_OK);
+    heard.lines[0] = 0;
+    assert_int_equal(ckptdb_open_watched(path, CKPTDB_WRITE, &watch, &late, &err),
+                     CKPTDB_OK);
+    assert_string_equal(heard.lines, "");
+    ckptdb_close(late);
+    ckptdb_close(db);
+}
+
 static bool see_pair(void *context, const struct ckptdb_pair *p)
 {
     struct heard *h = context;
@@ -846,17 +883,18 @@ static void test_formats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_opening),   IN_FOLDER(test_finding),
-        IN_FOLDER(test_listing),   IN_FOLDER(test_slices),
-        IN_FOLDER(test_reading),   IN_FOLDER(test_stream),
-        IN_FOLDER(test_changed),   IN_FOLDER(test_changed_meanwhile),
-        IN_FOLDER(test_threads),   IN_FOLDER(test_maps),
-        IN_FOLDER(test_exporting), IN_FOLDER(test_stopping),
-        IN_FOLDER(test_settings),  cmocka_unit_test(test_words),
-        IN_FOLDER(test_cells),     IN_FOLDER(test_files),
-        IN_FOLDER(test_places),    IN_FOLDER(test_contents),
-        IN_FOLDER(test_meanwhile), IN_FOLDER(test_long_functions),
-        IN_FOLDER(test_inferring), cmocka_unit_test(test_formats),
+        IN_FOLDER(test_opening),        IN_FOLDER(test_finding),
+        IN_FOLDER(test_listing),        IN_FOLDER(test_slices),
+        IN_FOLDER(test_reading),        IN_FOLDER(test_stream),
+        IN_FOLDER(test_changed),        IN_FOLDER(test_changed_meanwhile),
+        IN_FOLDER(test_threads),        IN_FOLDER(test_maps),
+        IN_FOLDER(test_exporting),      IN_FOLDER(test_stopping),
+        IN_FOLDER(test_opening_waits),  IN_FOLDER(test_settings),
+        cmocka_unit_test(test_words),   IN_FOLDER(test_cells),
+        IN_FOLDER(test_files),          IN_FOLDER(test_places),
+        IN_FOLDER(test_contents),       IN_FOLDER(test_meanwhile),
+        IN_FOLDER(test_long_functions), IN_FOLDER(test_inferring),
+        cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
