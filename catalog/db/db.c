@@ -14,7 +14,11 @@
 #include "catalog/db/rules_install.h"
 #include "catalog/db/schema.h"
 
-#define CREATE_MS 1000 /* longer than making the tables takes */
+#define CREATE_MS      1000 /* longer than from the making of a file to its lock */
+#define CREATE_STEP_MS 20
+
+static const char being_written[] =
+    "another program is writing the catalog; try again later";
 
 enum status db_error(sqlite3 *db, const char *doing, struct error *err)
 {
@@ -24,9 +28,7 @@ enum status db_error(sqlite3 *db, const char *doing, struct error *err)
                          : (rc & 0xFF) == SQLITE_BUSY      ? ERR_BUSY
                                                            : ERR_IO;
     const char *file = sqlite3_db_filename(db, "main");
-    const char *what = status == ERR_BUSY
-                           ? "another program is writing the catalog; try again later"
-                           : sqlite3_errmsg(db);
+    const char *what = status == ERR_BUSY ? being_written : sqlite3_errmsg(db);
     return error_set(err, status, file, NO_OFFSET, "%s%s%s", doing ? doing : "",
                      doing ? ": " : "", what);
 }
@@ -142,16 +144,18 @@ static void wait_by(sqlite3 *db, const struct db_wait *wait)
         sqlite3_busy_timeout(db, DB_BUSY_MS);
 }
 
-/* Nothing is in it: no table, and no other program's mark. */
+/* Nothing is in it: no table, and no other program's mark. In one statement, as another program may fill
+ * it between two. */
 static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
 {
-    sqlite3_int64 marks = 0, tables = 0;
-    if (pragma_integer(db, "PRAGMA application_id", &marks, err) != OK ||
-        (marks == 0 && pragma_integer(db, "PRAGMA user_version", &marks, err) != OK) ||
-        pragma_integer(db, "SELECT count(*) FROM sqlite_schema", &tables, err) != OK)
-        return err->status;
-    *empty = marks == 0 && tables == 0;
-    return OK;
+    sqlite3_int64 nothing = 0;
+    if (pragma_integer(db,
+                       "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)"
+                       " AND (SELECT application_id FROM pragma_application_id) = 0"
+                       " AND (SELECT user_version FROM pragma_user_version) = 0",
+                       &nothing, err) == OK)
+        *empty = nothing != 0;
+    return err->status;
 }
 
 const char *schema_text(const char *path)
@@ -215,30 +219,87 @@ static enum status end(sqlite3 *db, enum status status, struct error *err)
     return status;
 }
 
-/* Of several programs that start with the same new catalog, the first to lock it fills it. */
+/* Wait once more for another program, of which SQLite's busy handler does not know: `times` so far. */
+static bool wait_again(const struct db_wait *wait, int times)
+{
+    if (wait)
+        return wait->wait(wait->context, times) != 0;
+    sqlite3_sleep(CREATE_STEP_MS);
+    return times < DB_BUSY_MS / CREATE_STEP_MS;
+}
+
+/* Of several programs that start with the same new catalog, the first to lock it fills it. *locked: that
+ * is this one; else it is filled by now. */
+static enum status lock_to_create(sqlite3 *db, const struct db_wait *wait, bool *locked,
+                                  struct error *err)
+{
+    sqlite3_busy_timeout(db, 0);
+    for (int times = 0;; times++) {
+        struct error looking = {.offset = NO_OFFSET};
+        bool empty = true;
+        /* There is nothing to lose yet: the first commit of rows waits for the disk. */
+        *locked = db_exec(db,
+                          "PRAGMA page_size=16384; PRAGMA synchronous=OFF;"
+                          " BEGIN IMMEDIATE",
+                          err) == OK;
+        if (err->status != ERR_BUSY)
+            break;
+        /* Filled, and being imported into. */
+        if (look_empty(db, &empty, &looking) == OK && !empty) {
+            error_clear(err);
+            break;
+        }
+        if (!wait_again(wait, times))
+            break;
+        error_clear(err);
+    }
+    wait_by(db, wait);
+    return err->status;
+}
+
 static enum status create(sqlite3 *db, bool scratch, const struct db_wait *wait,
                           struct error *err)
 {
-    bool empty = false;
-    /* There is nothing to lose yet: the first commit of rows waits for the disk. */
-    sqlite3_busy_timeout(db, CREATE_MS);
-    enum status status = db_exec(
-        db, "PRAGMA page_size=16384; PRAGMA synchronous=OFF; BEGIN IMMEDIATE", err);
-    wait_by(db, wait);
-    if (status == ERR_BUSY) {
-        /* Filled by now, most likely, and being imported into. */
-        struct error looking = {.offset = NO_OFFSET};
-        if (look_empty(db, &empty, &looking) == OK && !empty)
-            error_clear(err);
+    bool empty = false, locked = false;
+    if (lock_to_create(db, wait, &locked, err) != OK)
+        return err->status;
+    if (locked) {
+        enum status status = look_empty(db, &empty, err);
+        if (status == OK && empty)
+            status = db_fill(db, SCHEMA_FIRST, scratch, err);
+        if (end(db, status, err) != OK)
+            return err->status;
     }
-    if (status != OK)
-        return err->status;
-    status = look_empty(db, &empty, err);
-    if (status == OK && empty)
-        status = db_fill(db, SCHEMA_FIRST, scratch, err);
-    if (end(db, status, err) != OK)
-        return err->status;
     return db_exec(db, "PRAGMA synchronous=FULL", err);
+}
+
+/* Whether another program has the database locked to write to it. */
+static bool is_being_written(sqlite3 *db)
+{
+    sqlite3_file *file = NULL;
+    int reserved = 0;
+    return sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) ==
+               SQLITE_OK &&
+           file && file->pMethods &&
+           file->pMethods->xCheckReservedLock(file, &reserved) == SQLITE_OK && reserved;
+}
+
+/* An empty file may be a catalog that another program makes right now, and has not locked yet, or has not
+ * filled. Whatever else is in it, or nothing for long, nobody does. */
+static enum status await_creation(sqlite3 *db, const struct db_wait *wait,
+                                  struct error *err)
+{
+    bool empty = true;
+    for (int times = 0, idle = 0;; times++) {
+        if (look_empty(db, &empty, err) != OK || !empty)
+            return err->status;
+        idle = is_being_written(db) ? 0 : idle + 1;
+        if (idle > CREATE_MS / CREATE_STEP_MS)
+            return OK;
+        if (!wait_again(wait, times))
+            return error_set(err, ERR_BUSY, sqlite3_db_filename(db, "main"), NO_OFFSET,
+                             "%s", being_written);
+    }
 }
 
 /* A view that was ours up to version 5. One of that name that a user made stays. */
@@ -394,6 +455,8 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
             return err->status;
         if (empty)
             return OK;
+    } else if (application == 0 && await_creation(db, wait, err) != OK) {
+        return err->status;
     }
     /* Somebody may have filled it since, even between the reading of its two marks. */
     if (application == 0 && read_marks(db, &application, &version, err) != OK)
