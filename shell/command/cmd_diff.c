@@ -220,7 +220,7 @@ static void say_map_errors(struct session *s, const char *map, int64_t a)
         "  UNION ALL"
         "  SELECT error FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2 AND status = 'error')",
         "si", map, a);
-    if (stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int64(stmt, 0))
+    if (session_row(s, stmt) && sqlite3_column_int64(stmt, 0))
         complain("the map has errors for %lld names of the first, such as: %s",
                  (long long)sqlite3_column_int64(stmt, 0), sqlite3_column_text(stmt, 1));
     sqlite3_finalize(stmt);
@@ -236,7 +236,7 @@ static void say_losses(struct session *s)
         "         distance ->> '$.lost.to_nan' AS nan FROM temp.difference WHERE distance IS NOT NULL)"
         " WHERE big OR small OR nan",
         "");
-    if (stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int64(stmt, 3))
+    if (session_row(s, stmt) && sqlite3_column_int64(stmt, 3))
         complain("lost by the map's casts: out of range %lld, rounded to zero %lld,"
                  " became NaN %lld, in %lld tensors",
                  (long long)sqlite3_column_int64(stmt, 0),

@@ -12,17 +12,16 @@ static bool say_each(struct session *s, const int64_t *ids, size_t count, bool d
     for (size_t i = 0; i < count; i++) {
         sqlite3_stmt *row = session_prepare(
             s, "SELECT path FROM checkpoints WHERE id = ?1", "i", (int64_t)ids[i]);
-        if (!row)
-            return false;
-        const char *path = sqlite3_step(row) == SQLITE_ROW
-                               ? (const char *)sqlite3_column_text(row, 0)
-                               : NULL;
+        const char *path =
+            session_row(s, row) ? (const char *)sqlite3_column_text(row, 0) : NULL;
         if (path) {
             complain("%s %s", dry ? "would forget" : "forgetting", path);
             text_adds(json, i ? "," : "");
             text_json(json, path, strlen(path));
         }
         sqlite3_finalize(row);
+        if (s->unread)
+            return false;
     }
     return text_addf(json, "],\"checkpoints\":%zu}", count);
 }

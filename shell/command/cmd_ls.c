@@ -28,7 +28,7 @@ static bool is_column(struct session *s, const char *word)
     sqlite3_stmt *row = session_prepare(
         s, "SELECT 1 FROM pragma_table_info('checkpoint') WHERE name = ?1 COLLATE NOCASE",
         "s", word);
-    bool found = row && sqlite3_step(row) == SQLITE_ROW;
+    bool found = session_row(s, row);
     sqlite3_finalize(row);
     return found;
 }
@@ -52,10 +52,11 @@ static bool add_columns(struct session *s, struct text *sql, const char *list, b
         if (name < sizeof(word))
             memcpy(word, at, name);
         if (!(way_len == 0 || down || up) || !is_column(s, word)) {
-            complain(
-                "ls: checkpoints have no column \"%.*s\"; `.schema checkpoint` lists "
-                "them",
-                (int)(len < 60 ? len : 60), at);
+            if (!s->unread)
+                complain(
+                    "ls: checkpoints have no column \"%.*s\"; `.schema checkpoint` lists "
+                    "them",
+                    (int)(len < 60 ? len : 60), at);
             return false;
         }
         text_addf(sql, "%s%s%s", first ? "" : ", ", word, down ? " DESC" : "");

@@ -74,7 +74,7 @@ static int run_query(struct session *s, const char *rows, const char *bad,
         status == STATUS_FINE
             ? session_prepare(s, bad, "sii", name, (int64_t)checkpoint, (int64_t)target)
             : NULL;
-    if (stmt && sqlite3_step(stmt) != SQLITE_DONE)
+    if (session_row(s, stmt))
         status = STATUS_NO;
     sqlite3_finalize(stmt);
     return status;

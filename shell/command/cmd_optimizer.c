@@ -24,9 +24,9 @@ static bool known(struct session *s, const char *name)
 {
     sqlite3_stmt *stmt =
         session_prepare(s, "SELECT 1 FROM optimizer WHERE name = ?1", "s", name);
-    bool found = stmt && sqlite3_step(stmt) == SQLITE_ROW;
+    bool found = session_row(s, stmt);
     sqlite3_finalize(stmt);
-    if (stmt && !found) {
+    if (!found && !s->unread) {
         complain("no optimizer is called '%s'; `optimizer list` lists them", name);
         say_near(session_prepare(s, "SELECT name FROM optimizer", ""), name, false);
     }

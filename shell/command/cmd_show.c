@@ -42,7 +42,7 @@ static int show_row(struct session *s, const struct shown *t)
     sqlite3_stmt *issues =
         session_prepare(s, sql_issue_list, "iss", t->info->id, t->json, t->info->name);
     int status = STATUS_NO;
-    if (issues && sqlite3_step(issues) == SQLITE_ROW)
+    if (session_row(s, issues))
         status = render_query(s, sql_all, "isss", t->info->id, t->info->name, t->json,
                               (const char *)sqlite3_column_text(issues, 0));
     sqlite3_finalize(issues);
@@ -55,7 +55,7 @@ static int show_places(struct session *s, const struct shown *t)
     static const char sql[] = "SELECT ?1 ->> 'codec', ?1 ->> 'count', ?1 ->> 'plain'";
     sqlite3_stmt *row = session_prepare(s, sql, "s", t->json);
     int status = STATUS_NO;
-    if (row && sqlite3_step(row) == SQLITE_ROW) {
+    if (session_row(s, row)) {
         const char *codec = (const char *)sqlite3_column_text(row, 0);
         const sqlite3_int64 count = sqlite3_column_int64(row, 1);
         status = STATUS_FINE;
@@ -85,7 +85,7 @@ static int show_lists(struct session *s, const struct shown *t)
     if (status == STATUS_FINE)
         status = show_places(s, t);
     sqlite3_stmt *any = session_prepare(s, sql_issues, "iss", id, t->json, name);
-    bool has_issues = any && sqlite3_step(any) == SQLITE_ROW;
+    bool has_issues = session_row(s, any);
     sqlite3_finalize(any);
     if (status == STATUS_FINE && has_issues) {
         fputc('\n', s->out);

@@ -130,7 +130,7 @@ static const struct option_spec options[] = {
 static bool regex_is_good(struct session *s, const char *regex)
 {
     sqlite3_stmt *stmt = session_prepare(s, "SELECT regexp_error(?1)", "s", regex);
-    const bool asked = stmt && sqlite3_step(stmt) == SQLITE_ROW;
+    const bool asked = session_row(s, stmt);
     const bool good = asked && sqlite3_column_type(stmt, 0) == SQLITE_NULL;
     if (asked && !good)
         complain("%s", sqlite3_column_text(stmt, 0));

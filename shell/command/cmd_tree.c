@@ -159,7 +159,7 @@ static char separator_of(struct session *s, sqlite3_int64 checkpoint)
         "SELECT format, max(instr(name, '/') > 0), max(instr(name, '.') > 0)"
         " FROM checkpoints c JOIN tensor t ON t.checkpoint_id = c.id WHERE c.id = ?1",
         "i", (int64_t)checkpoint);
-    if (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+    if (session_row(s, stmt)) {
         const char *name = (const char *)sqlite3_column_text(stmt, 0);
         struct wanted_format format = {name ? name : "", separator};
         ckptdb_formats(see_format, &format);

@@ -223,8 +223,10 @@ static int print_findings(struct session *s, const struct hash_request *r,
                                 "SELECT EXISTS (SELECT 1 FROM json_each(?1) j"
                                 " JOIN damages d ON d.checkpoint = j.value)",
                                 "s", text_str(&list));
-    *any = count && sqlite3_step(count) == SQLITE_ROW && sqlite3_column_int(count, 0);
-    if (count && people && !*any) {
+    *any = session_row(s, count) && sqlite3_column_int(count, 0);
+    if (s->unread) {
+        status = STATUS_TROUBLE;
+    } else if (count && people && !*any) {
         status = STATUS_FINE;
         if (status_so_far == STATUS_FINE)
             complain("%zu checkpoint%s verified, nothing found", r->count,

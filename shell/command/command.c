@@ -422,6 +422,7 @@ int command_run(struct session *s, const struct command *c, int argc,
                 const char *const *argv)
 {
     enum output_mode mode_before = s->mode;
+    const bool unread_before = s->unread; /* of a .read that this is in */
     struct args args = {0};
     int status = STATUS_TROUBLE;
     const char **operands = calloc((size_t)argc + 1, sizeof(*operands));
@@ -431,6 +432,7 @@ int command_run(struct session *s, const struct command *c, int argc,
     }
     args.operand = operands;
     struct parse p = {.session = s, .command = c, .args = &args, .operands = operands};
+    s->unread = false;
     status = parse_words(&p, argc, argv);
     if (status == STATUS_FINE && p.help) {
         pager_begin(s);
@@ -444,10 +446,13 @@ int command_run(struct session *s, const struct command *c, int argc,
         status = open_for(s, c);
     if (status == STATUS_FINE)
         status = run_paged(s, c, &args);
+    if (s->unread)
+        status = session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
     if (s->open)
         ckptdb_content_forget(s->open);
     settings_forget(s);
 done:
+    s->unread = unread_before;
     if (p.mode_given)
         s->mode = mode_before;
     free(operands);

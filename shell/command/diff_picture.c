@@ -60,7 +60,7 @@ static char common_separator(struct session *s)
         "SELECT sum(instr(coalesce(name_a, name_b), '/') > 0) >"
         " sum(instr(coalesce(name_a, name_b), '.') > 0) FROM temp.difference",
         "");
-    if (stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0))
+    if (session_row(s, stmt) && sqlite3_column_int(stmt, 0))
         separator = '/';
     sqlite3_finalize(stmt);
     return separator;
@@ -69,20 +69,20 @@ static char common_separator(struct session *s)
 static bool add_rows(struct picture *p, sqlite3_stmt *rows)
 {
     bool good = true;
-    while (good && sqlite3_step(rows) == SQLITE_ROW)
+    while (good && session_row(p->session, rows))
         good = module_tree_add(&p->tree, diff_picture_column_text(rows, 0),
                                diff_picture_column_text(rows, 1),
                                diff_picture_column_text(rows, 2), 0,
                                (uint64_t)sqlite3_column_int64(rows, 3));
     sqlite3_reset(rows);
-    return good && module_tree_finish(&p->tree);
+    return good && !p->session->unread && module_tree_finish(&p->tree);
 }
 
 /* Put what is known of each tensor on the node that stands for it and on those above. */
 static bool add_distances(struct picture *p, sqlite3_stmt *rows)
 {
     p->apart = calloc(p->tree.count, sizeof(*p->apart));
-    while (p->apart && sqlite3_step(rows) == SQLITE_ROW) {
+    while (p->apart && session_row(p->session, rows)) {
         const double rel = sqlite3_column_double(rows, 4),
                      most = sqlite3_column_double(rows, 5);
         const bool known = sqlite3_column_int(rows, 6) != 0;
@@ -98,7 +98,7 @@ static bool add_distances(struct picture *p, sqlite3_stmt *rows)
             a->max_abs = fmax(a->max_abs, most);
         }
     }
-    return p->apart != NULL;
+    return p->apart && !p->session->unread;
 }
 
 /* --- in order of how much ------------------------------------------------------------------------ */
@@ -209,7 +209,7 @@ int diff_picture(struct session *s, bool all)
     if (rows && module_tree_init(&p.tree, common_separator(s), 0) && add_rows(&p, rows) &&
         add_distances(&p, rows) && sort_tree(&p))
         status = draw_picture(&p);
-    else if (rows)
+    else if (!s->unread)
         complain("no memory for the tree");
     sqlite3_finalize(rows);
     free(p.apart);
@@ -230,7 +230,7 @@ static void add_reason(struct session *s, const char *status, const char *what,
     sqlite3_stmt *stmt = session_prepare(s, sql, "s", status);
     sqlite3_int64 count = 0;
     int shown = 0;
-    while (stmt && shown < NAMES_SHOWN && sqlite3_step(stmt) == SQLITE_ROW) {
+    while (shown < NAMES_SHOWN && session_row(s, stmt)) {
         const char *name = diff_picture_column_text(stmt, 1);
         count = sqlite3_column_int64(stmt, 0);
         if (!shown++)
@@ -250,7 +250,7 @@ static char *skeleton_name(struct session *s, int64_t id, bool *skeleton)
     char *name = NULL;
     sqlite3_stmt *stmt = session_prepare(
         s, "SELECT name, format = 'names' FROM checkpoint WHERE id = ?1", "i", id);
-    if (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+    if (session_row(s, stmt)) {
         name = sqlite3_mprintf("%s", sqlite3_column_text(stmt, 0));
         *skeleton = sqlite3_column_int(stmt, 1);
     }
@@ -268,10 +268,11 @@ void diff_says_whether_it_loads(struct session *s, int64_t a, int64_t b)
         add_reason(s, into_b ? "only_b" : "only_a", "missing", &why);
         add_reason(s, into_b ? "only_a" : "only_b", "unexpected", &why);
         add_reason(s, "shape", "of another shape", &why);
-        complain("%s %s into %s: %s", into_b ? name_a : name_b,
-                 why.len ? "does not load" : "loads", into_b ? name_b : name_a,
-                 why.len ? text_str(&why)
-                         : "it has every name, and no other, with its shape");
+        if (!s->unread)
+            complain("%s %s into %s: %s", into_b ? name_a : name_b,
+                     why.len ? "does not load" : "loads", into_b ? name_b : name_a,
+                     why.len ? text_str(&why)
+                             : "it has every name, and no other, with its shape");
     }
     text_release(&why);
     sqlite3_free(name_a);

@@ -268,7 +268,7 @@ static void say_check(struct inferring *i)
         "  value ->> 'meaning', iif(value ->> 'names' IS NULL, '', ': '), value ->> 'names')"
         " FROM json_each(?1)";
     sqlite3_stmt *s = session_prepare(i->session, sql, "s", text_str(&i->check));
-    while (s && sqlite3_step(s) == SQLITE_ROW)
+    while (session_row(i->session, s))
         complain("map check: %s", sqlite3_column_text(s, 0));
     sqlite3_finalize(s);
 }
@@ -282,7 +282,7 @@ static bool all_hashed(struct inferring *i)
         i->session, "SELECT count(hash) = 2 FROM checkpoint WHERE id IN (?1, ?2)", "ii",
         i->a, i->b);
     const bool known =
-        s && sqlite3_step(s) == SQLITE_ROW && (sqlite3_column_int(s, 0) || i->a == i->b);
+        session_row(i->session, s) && (sqlite3_column_int(s, 0) || i->a == i->b);
     sqlite3_finalize(s);
     return known;
 }
@@ -296,6 +296,8 @@ static int hash_sides(struct inferring *i)
     i->threads = r.threads;
     if (session_may_write(i->session) || all_hashed(i))
         return hash_request(i->session, &r);
+    if (i->session->unread)
+        return STATUS_TROUBLE;
     complain("contents are not compared: they are not hashed, and the catalog is not to "
              "be written");
     return STATUS_FINE;

@@ -50,9 +50,12 @@ char *session_dialect(struct session *s, const char *ruleset)
         session_prepare(s, "SELECT dialect FROM ruleset WHERE name = ?1", "s", ruleset);
     if (!stmt)
         return NULL;
-    if (sqlite3_step(stmt) == SQLITE_ROW)
-        dialect = sqlite3_mprintf("%s", sqlite3_column_text(stmt, 0));
-    else {
+    if (session_row(s, stmt)) {
+        const unsigned char *text = sqlite3_column_text(stmt, 0);
+        dialect = text ? sqlite3_mprintf("%s", text) : NULL;
+        if (!dialect)
+            complain("no memory");
+    } else if (!s->unread) {
         complain("no rule set is called '%s'; `map list` lists them", ruleset);
         say_near(session_prepare(s, "SELECT name FROM ruleset", ""), ruleset, false);
     }

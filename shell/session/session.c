@@ -280,23 +280,39 @@ bool session_output(struct session *s, const char *target)
 
 /* --- queries ------------------------------------------------------------------------------ */
 
+/* What the connection says has gone wrong; an interruption is no news. */
+static void say_unread(struct session *s)
+{
+    if (!session_interrupted)
+        complain("%s", sqlite3_errmsg(s->db));
+    s->unread = s->failed = true;
+}
+
+bool session_row(struct session *s, sqlite3_stmt *stmt)
+{
+    const int rc = stmt ? sqlite3_step(stmt) : SQLITE_DONE;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        say_unread(s);
+    return rc == SQLITE_ROW;
+}
+
 sqlite3_stmt *session_vprepare(struct session *s, const char *sql, const char *types,
                                va_list args)
 {
     sqlite3_stmt *stmt;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) != SQLITE_OK) {
-        complain("%s", sqlite3_errmsg(s->db));
-        s->failed = true;
-        return NULL;
+    int rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
+    for (int i = 0; rc == SQLITE_OK && types[i]; i++) {
+        rc = types[i] == 'i' ? sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t))
+                             : sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *),
+                                                 -1, SQLITE_TRANSIENT);
+        if (rc == SQLITE_RANGE) /* of queries in one place, not all ask for as much */
+            rc = SQLITE_OK;
     }
-    for (int i = 0; types[i]; i++) {
-        if (types[i] == 'i')
-            sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t));
-        else
-            sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *), -1,
-                              SQLITE_TRANSIENT);
-    }
-    return stmt;
+    if (rc == SQLITE_OK)
+        return stmt;
+    say_unread(s);
+    sqlite3_finalize(stmt);
+    return NULL;
 }
 
 sqlite3_stmt *session_prepare(struct session *s, const char *sql, const char *types, ...)

@@ -64,7 +64,10 @@ struct session {
     bool timer;       /* .timer */
     bool failed;      /* the running command or statement could not do its work;
                                    a script stops here, as it does not after a mere "no" */
-    bool quit;        /* .quit was seen */
+    bool
+        unread; /* a statement of the running command failed, which was said: what it did not
+                                   find may be there, and the command ends with STATUS_TROUBLE */
+    bool quit; /* .quit was seen */
     int quit_status;
     unsigned reading;      /* how many .read are inside each other */
     bool settings;         /* session_set() gave some */
@@ -120,6 +123,10 @@ enum status error_taken(const struct ckptdb_error *, struct error *);
 sqlite3_stmt *session_prepare(struct session *, const char *sql, const char *types, ...);
 sqlite3_stmt *session_vprepare(struct session *, const char *sql, const char *types,
                                va_list);
+
+/* Step to the next row. False: there is none, or (`unread`, once the reason is printed) it cannot be read,
+ * or `stmt` is NULL. */
+bool session_row(struct session *, sqlite3_stmt *stmt);
 
 /* The id of a checkpoint named as users name them: an id, its name, a path as catalogued, a
  * unique suffix of one at a '/', a folder (or its suffix) that holds exactly one, RUN@STEP,
