@@ -307,7 +307,8 @@ enum ckptdb_status ckptdb_stream_next(ckptdb_stream *, const void **bytes, size_
 void ckptdb_stream_close(ckptdb_stream *);
 uint64_t ckptdb_stream_size(const ckptdb_stream *); /* total bytes */
 
-/* In place of a dtype: sub-byte elements that are stored one per byte are read as those bytes. */
+/* In place of a dtype: sub-byte elements that are stored one per byte are read as those bytes (not
+ * where a map casts them). */
 #define CKPTDB_AS_STORED "as stored"
 
 /* The strings of a tensor of dtype "string", in C order, until `each` returns false; they may

@@ -281,8 +281,10 @@ static enum status open_stream(ckptdb_stream *s, const struct ckptdb_slice *slic
 {
     const ckptdb_tensor *t = s->tensor;
     struct dtype room;
-    const bool raw = dtype && strcmp(dtype, CKPTDB_AS_STORED) == 0;
-    const struct dtype *to = raw ? NULL : tensor_dtype(t, dtype, &room, err);
+    const bool as_stored = dtype && strcmp(dtype, CKPTDB_AS_STORED) == 0;
+    const bool raw = as_stored && !t->casts; /* what a map casts is stored nowhere */
+    const struct dtype *to =
+        raw ? NULL : tensor_dtype(t, as_stored ? NULL : dtype, &room, err);
     s->bytes = t->stored;
     if (err->status == OK && raw)
         tensor_as_stored(&s->bytes, &s->arena, err);

@@ -40,6 +40,7 @@ for name in enc/layers_11/w head.T attn/q b m embed.weight good kept; do run get
 echo '-- get --map and the functions give what export wrote'
 run "SELECT count(*), sum(tensor_sha256(coalesce(c.recipe, c.tensor_id), t.dtype) = tensor_sha256(t.id)) FROM conversion c JOIN tensor t ON t.checkpoint_id = 2 AND t.name = c.new_name WHERE c.ruleset = 'c' AND c.checkpoint_id = 1 AND c.part = 0"
 run get m.safetensors head.T --map c --slice '1:, ::-1'
+for dtype in '' '--dtype float32'; do "$CKPTDB_BIN" -d c.db get m.safetensors head.T --map c $dtype --format raw -o - | od -An -v -tx1; done # as it is cast
 run get m.safetensors head --map c
 run get m.safetensors head.T --map cc
 run "SELECT group_concat(value) FROM tensor_values((SELECT recipe FROM conversion WHERE ruleset = 'c' AND checkpoint_id = 1 AND new_name = 'm' AND part = 0), 2, 3)"
