@@ -8,12 +8,11 @@
 
 static void clean_copy(char *dst, size_t size, const char *src)
 {
-    struct text safe = {.limit = size};
-    if (text_escape(&safe, src, strlen(src)) && text_str(&safe))
-        snprintf(dst, size, "%s", text_str(&safe));
-    else
+    /* In place, and never grown, as it ends at its limit: to tell an error takes no memory. */
+    struct text safe = {.at = dst, .space = size, .limit = size - 1};
+    *dst = '\0';
+    if (!text_escape(&safe, src, strlen(src)))
         snprintf(dst, size, "%s", "(a text too long to show)");
-    text_release(&safe);
 }
 
 static _Thread_local unsigned long troubles;

@@ -38,6 +38,8 @@ static bool halve(const char *operations, bool (*wanted)(const struct operation 
     }
     text_addc(&out->before, ']');
     text_addc(&out->after, ']');
+    if (out->before.failed || out->after.failed)
+        error_memory(err);
     return err->status == OK && out->middle.len;
 }
 

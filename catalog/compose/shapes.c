@@ -8,9 +8,11 @@ enum status shapes_read(const char *shape, uint64_t sizes[VIEW_RANK_MAX], unsign
                         struct error *err)
 {
     struct arena arena = {0};
-    uint64_t *found;
+    uint64_t *found = sizes;
     bool good = shape && shape_parse(shape, &arena, &found, rank);
-    if (!good || *rank > VIEW_RANK_MAX)
+    if (!found)
+        error_memory(err);
+    else if (!good || *rank > VIEW_RANK_MAX)
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   good ? "operations are done on tensors of %d axes at most"
                        : "a tensor whose shape is not known",

@@ -8,13 +8,13 @@
 #include "catalog/base/text.h"
 #include "catalog/compose/view.h"
 
-/* A shape of at most VIEW_RANK_MAX axes. ERR_ARGUMENT. */
+/* A shape of at most VIEW_RANK_MAX axes. ERR_ARGUMENT, ERR_MEMORY. */
 enum status shapes_read(const char *shape, uint64_t sizes[VIEW_RANK_MAX], unsigned *rank,
                         struct error *err);
 enum status shapes_view(const char *shape, struct view *, struct error *err);
 
 /* Append the shape after the operations, where it has one; and whether they can be done on
- * elements of this dtype (NULL: of any). ERR_ARGUMENT, ERR_UNSUPPORTED. */
+ * elements of this dtype (NULL: of any). ERR_ARGUMENT, ERR_UNSUPPORTED, ERR_MEMORY. */
 enum status shapes_after(const char *operations, const char *shape, const char *dtype,
                          struct text *out, struct error *err);
 

@@ -98,6 +98,7 @@ static bool is_made(struct inference *f, struct rules *rules,
         const struct rule_result *r =
             parted ? rules_apply_part(rules, label[i], item->old, len)
                    : rules_apply(rules, item->old, len);
+        f->failed = f->failed || r->no_memory;
         if (item->count ? !makes(f, r, item, item->made[i]) : r->outcome != RULE_DROPPED)
             return false;
         used[r->ord] = true;

@@ -62,6 +62,7 @@ static struct map_row *convert_add_piece(struct conversion *c,
 static void convert_fail(struct conversion *c, struct map_row *row,
                          const struct error *err)
 {
+    c->task->failed = c->task->failed || err->status == ERR_MEMORY;
     row->status = "error";
     row->error = map_say(c->task, "ValueError: %s", err->message);
 }
@@ -82,7 +83,8 @@ static void add_one(struct conversion *c, const struct map_leaf *leaf,
     row->ops = by->ops;
     if (by->ops !=
         c->last_ops) { /* of names that one rule matches it is mostly the same text */
-        join_of(by->ops, &c->task->arena, &c->last_join, &err);
+        if (join_of(by->ops, &c->task->arena, &c->last_join, &err) == ERR_MEMORY)
+            c->task->failed = true;
         c->last_ops = by->ops;
     }
     if (by->ops)
@@ -106,6 +108,7 @@ static void add_parts(struct conversion *c, const struct map_leaf *leaf,
         const struct rule_result *name = rules_apply_part(c->task->engine, part[i].label,
                                                           leaf->name.at, leaf->name.len);
         struct text copy = {0};
+        c->task->failed = c->task->failed || name->no_memory;
         text_add(&copy, name->text, name->len);
         row->by = by;
         row->new_name =
@@ -243,6 +246,7 @@ static const char *rest_of(struct conversion *c, const struct operation_join *ho
         return shape;
     join_shape(how->join, 0, shape, "[]", &rest, &err);
     const char *kept = err.status == OK ? map_keep(c->task, &rest).at : NULL;
+    c->task->failed = c->task->failed || err.status == ERR_MEMORY;
     text_release(&rest);
     return kept;
 }
@@ -345,7 +349,7 @@ static void check_group(struct conversion *c, struct group *g)
     struct summary s = summarize(c, g);
     s.doubled = g->joined == g->count && has_double(c, g, s.counted);
     say_shared(c, g, &s, &error);
-    if (error.len)
+    if (error.len || error.failed)
         g->error = map_keep(c->task, &error);
     text_release(&error);
     g->shape = s.shape;
@@ -454,7 +458,10 @@ static void settle_joined(struct conversion *c, struct map_row *row,
     row->ops = joined_ops(c, row, &piece->how);
     if (g->shape)
         join_shape(piece->how.join, g->size, g->shape, piece->how.after, &shape, &err);
-    row->shape = err.status == OK && shape.len ? map_keep(c->task, &shape).at : NULL;
+    row->shape = err.status == OK && (shape.len || shape.failed)
+                     ? map_keep(c->task, &shape).at
+                     : NULL;
+    c->task->failed = c->task->failed || err.status == ERR_MEMORY;
     text_release(&shape);
     if (!map_is(row, "error") && !g->error.at && err.status != OK)
         convert_fail(c, row, &err);

@@ -250,7 +250,8 @@ void map_operate(struct map_task *t, struct map_row *row, const char *dtype)
     struct text shape = {0};
     struct error err = {.offset = NO_OFFSET};
     shapes_after(row->ops, row->shape, dtype, &shape, &err);
-    const char *after = shape.len ? map_keep(t, &shape).at : NULL;
+    const char *after = shape.len || shape.failed ? map_keep(t, &shape).at : NULL;
+    t->failed = t->failed || err.status == ERR_MEMORY;
     if (err.status == OK)
         *known = (struct map_operated){row->ops, row->shape, dtype, after};
     row->shape = after;

@@ -40,7 +40,7 @@ bool rules_add_step(struct rules *s, const char *const *word, unsigned count)
             step->form = &step_forms[i];
     if (!step->form) {
         step->fault = rules_fault_of(s, "ValueError", "unknown step", operation);
-        return true;
+        return step->fault != rules_no_memory;
     }
     unsigned at = 2;
     if (step->form->table) {
@@ -50,7 +50,7 @@ bool rules_add_step(struct rules *s, const char *const *word, unsigned count)
     if (count < at + step->form->least || count > at + step->form->most) {
         step->fault = rules_fault_of(s, "ValueError",
                                      "wrong number of arguments for step", operation);
-        return true;
+        return step->fault != rules_no_memory;
     }
     for (; at < count; at++) {
         step->arg[step->args] = rules_expansion(s, word[at]);
@@ -197,6 +197,8 @@ static bool rule_step_number_of(struct rules *s, struct rule *r, size_t at, unsi
     }
     text_reset(&s->number);
     if (!pytext_int(number.at, number.len, &s->number)) {
+        if (s->number.failed)
+            return rules_fail(s, rules_no_memory);
         rules_fail(s, "ValueError: invalid literal for int() with base 10: ");
         pytext_repr(&s->out, number.at, number.len);
         return false;
@@ -204,7 +206,7 @@ static bool rule_step_number_of(struct rules *s, struct rule *r, size_t at, unsi
     text_reset(&step->own);
     text_add(&step->own, s->number.at, s->number.len);
     step->value = (struct run){step->own.at, step->own.len};
-    return !step->own.failed || rules_fail(s, "MemoryError: out of memory");
+    return !step->own.failed || rules_fail(s, rules_no_memory);
 }
 
 /* The decimal digits as a number; UINT64_MAX where they are more than Python takes for an
@@ -254,12 +256,13 @@ bool rules_compile_sub(struct rules *s, struct step *step)
 {
     struct error err = {0};
     const struct expansion *pattern = &step->arg[0], *template = &step->arg[1];
-    if (regex_compile(pattern->source, pattern->len, REGEX_SEARCH, &step->regex, &err) ==
-        OK)
+    if (step->regex || /* there was no memory for the template, then */
+        regex_compile(pattern->source, pattern->len, REGEX_SEARCH, &step->regex, &err) ==
+            OK)
         template_compile(template->source, template->len, step->regex, &step->template,
                          NULL, &err);
     if (err.status != OK)
-        step->fault = rules_fault_of(s, rules_class_of(&err), err.message, NULL);
+        step->fault = rules_fault_from(s, &err);
     return err.status == OK;
 }
 
@@ -268,19 +271,20 @@ static bool run_sub(struct rules *s, struct rule *r, size_t at)
     struct step *step = &r->step[at];
     struct run text;
     struct error err = {0};
-    if (!step->template && !rules_compile_sub(s, step))
-        return rules_fail(s, step->fault);
+    if (!step->template && !rules_compile_sub(s, step)) {
+        rules_fail(s, step->fault);
+        if (step->fault == rules_no_memory)
+            step->fault = NULL;
+        return false;
+    }
     if (!rules_expand(s, r, at, &step->arg[2], &s->key, &text))
         return false;
     text_reset(&step->own);
     if (regex_replace(step->regex, step->template, text.at, text.len, &step->own, &err) <
-        0) {
-        rules_fail(s, rules_class_of(&err));
-        text_addf(&s->out, ": %s", err.message);
-        return false;
-    }
+        0)
+        return rules_fail_match(s, &err);
     step->value = (struct run){step->own.at ? step->own.at : "", step->own.len};
-    return !step->own.failed || rules_fail(s, "MemoryError: out of memory");
+    return !step->own.failed || rules_fail(s, rules_no_memory);
 }
 
 static bool run_setting(struct rules *s, struct rule *r, size_t at)
@@ -373,5 +377,5 @@ bool rules_run_ops(struct rules *s, struct rule *r)
                  !rule_step_add_number(s, number))
             return false;
     }
-    return !s->ops.failed || rules_fail(s, "MemoryError: out of memory");
+    return !s->ops.failed || rules_fail(s, rules_no_memory);
 }

@@ -50,7 +50,7 @@ static void rule_template_add_piece(struct rules *s, struct expansion *e,
         return;
     }
     template_free(piece.template);
-    e->fault = "MemoryError: out of memory";
+    e->fault = rules_no_memory;
 }
 
 /* What is between references to steps. */
@@ -70,7 +70,7 @@ static void add_template(struct rules *s, const struct rule *r, struct expansion
     } else {
         piece.kind = PIECE_TEMPLATE;
         if (template_compile(at, len, r->regex, &piece.template, NULL, &err) != OK) {
-            e->fault = rules_fault_of(s, rules_class_of(&err), err.message, NULL);
+            e->fault = rules_fault_from(s, &err);
             return;
         }
     }
@@ -97,9 +97,9 @@ static void rule_template_check_whole(struct rules *s, const struct rule *r, siz
     struct template *checked = NULL;
     struct error err = {0};
     if (!text_str(&whole))
-        e->fault = "MemoryError: out of memory";
+        e->fault = rules_no_memory;
     else if (template_compile(whole.at, whole.len, r->regex, &checked, NULL, &err) != OK)
-        e->fault = rules_fault_of(s, rules_class_of(&err), err.message, NULL);
+        e->fault = rules_fault_from(s, &err);
     template_free(checked);
     text_release(&whole);
 }
@@ -138,8 +138,15 @@ bool rules_expand(struct rules *s, struct rule *r, size_t steps, struct expansio
 {
     if (!e->ready)
         rules_prepare(s, r, steps, e);
-    if (e->fault)
-        return rules_fail(s, e->fault);
+    if (e->fault) {
+        rules_fail(s, e->fault);
+        if (e->fault == rules_no_memory) {
+            rules_expansion_release(e);
+            e->fault = NULL;
+            e->ready = false;
+        }
+        return false;
+    }
     if (e->count == 1 && e->piece[0].kind != PIECE_TEMPLATE) {
         *out = piece_run(s, r, &e->piece[0]);
         return true;
@@ -154,5 +161,5 @@ bool rules_expand(struct rules *s, struct rule *r, size_t steps, struct expansio
         }
     }
     *out = (struct run){buffer->at ? buffer->at : "", buffer->len};
-    return buffer->failed ? rules_fail(s, "MemoryError: out of memory") : true;
+    return buffer->failed ? rules_fail(s, rules_no_memory) : true;
 }

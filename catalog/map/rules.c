@@ -4,6 +4,8 @@
 
 #include "catalog/base/search.h"
 
+const char rules_no_memory[] = "MemoryError: out of memory";
+
 struct rules *rules_new(enum rules_shape shape)
 {
     struct rules *s = calloc(1, sizeof(*s));
@@ -12,10 +14,11 @@ struct rules *rules_new(enum rules_shape shape)
     return s;
 }
 
-static void expansion_release(struct expansion *e)
+void rules_expansion_release(struct expansion *e)
 {
     for (size_t i = 0; i < e->count; i++)
         template_free(e->piece[i].template);
+    e->count = 0;
 }
 
 void rules_free(struct rules *s)
@@ -24,12 +27,12 @@ void rules_free(struct rules *s)
         return;
     for (size_t i = 0; i < s->count; i++) {
         struct rule *r = &s->rule[i];
-        expansion_release(&r->replacement);
+        rules_expansion_release(&r->replacement);
         for (size_t j = 0; j < r->ops; j++)
-            expansion_release(&r->op[j].text);
+            rules_expansion_release(&r->op[j].text);
         for (size_t j = 0; j < r->steps; j++) {
             for (unsigned k = 0; k < r->step[j].args; k++)
-                expansion_release(&r->step[j].arg[k]);
+                rules_expansion_release(&r->step[j].arg[k]);
             text_release(&r->step[j].own);
             template_free(r->step[j].template);
             regex_free(r->step[j].regex);
@@ -146,16 +149,33 @@ const char *rules_fault_of(struct rules *s, const char *type, const char *text,
     text_addf(&t, "%s: %s%s%s", type, text, detail ? " " : "", detail ? detail : "");
     const char *kept = rules_keep(s, text_str(&t));
     text_release(&t);
-    return kept ? kept : "MemoryError: out of memory";
+    return kept ? kept : rules_no_memory;
 }
 
-const char *rules_class_of(const struct error *err)
+static const char *rules_class_of(const struct error *err)
 {
     return err->code ? err->code : "error";
 }
 
+const char *rules_fault_from(struct rules *s, const struct error *err)
+{
+    return err->status == ERR_MEMORY
+               ? rules_no_memory
+               : rules_fault_of(s, rules_class_of(err), err->message, NULL);
+}
+
+bool rules_fail_match(struct rules *s, const struct error *err)
+{
+    if (err->status == ERR_MEMORY)
+        return rules_fail(s, rules_no_memory);
+    rules_fail(s, rules_class_of(err));
+    text_addf(&s->out, ": %s", err->message);
+    return false;
+}
+
 bool rules_fail(struct rules *s, const char *fault)
 {
+    s->lacked = s->lacked || fault == rules_no_memory;
     text_reset(&s->out);
     text_adds(&s->out, fault);
     return false;
@@ -195,11 +215,11 @@ static void compile(struct rules *s, struct rule *r)
     if (s->shape == RULES_TRANSLATOR)
         text_addc(&pattern, '$');
     if (!text_str(&pattern))
-        r->pattern_fault = "MemoryError: out of memory";
+        r->pattern_fault = rules_no_memory;
     else if (regex_compile(text_str(&pattern), pattern.len,
                            s->shape == RULES_TRANSLATOR ? REGEX_MATCH : REGEX_FULLMATCH,
                            &r->regex, &err) != OK)
-        r->pattern_fault = rules_fault_of(s, rules_class_of(&err), err.message, NULL);
+        r->pattern_fault = rules_fault_from(s, &err);
     text_release(&pattern);
 }
 
@@ -214,6 +234,8 @@ static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome,
     *outcome = RULE_ERROR;
     if (r->pattern_fault) {
         rules_fail(s, r->pattern_fault);
+        if (r->pattern_fault == rules_no_memory)
+            r->pattern_fault = NULL;
         return true;
     }
     if (s->known && s->name.len &&
@@ -224,12 +246,10 @@ static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome,
     int matched = s->known ? regex_exec_known(r->regex, s->name.at, s->name.len, &err)
                            : regex_exec(r->regex, s->name.at, s->name.len, 0, &err);
     s->known = matched >= 0;
-    if (matched < 0) {
-        rules_fail(s, rules_class_of(&err));
-        text_addf(&s->out, ": %s", err.message);
-    } else if (matched > 0) {
+    if (matched < 0)
+        rules_fail_match(s, &err);
+    else if (matched > 0)
         *outcome = run_rule(s, r, out);
-    }
     return matched != 0;
 }
 
@@ -242,12 +262,13 @@ static bool ask_rule(struct rules *s, struct rule *r, struct rule_result *result
         return false;
     if (outcome == RULE_ERROR)
         out = (struct run){s->out.at, s->out.len};
-    *result = (struct rule_result){outcome,
-                                   r->ord,
-                                   out.at,
-                                   out.len,
-                                   outcome == RULE_OK ? r->cast : NULL,
-                                   outcome == RULE_OK && r->ops ? s->ops.at : NULL};
+    *result =
+        (struct rule_result){.outcome = outcome,
+                             .ord = r->ord,
+                             .text = out.at,
+                             .len = out.len,
+                             .cast = outcome == RULE_OK ? r->cast : NULL,
+                             .ops = outcome == RULE_OK && r->ops ? s->ops.at : NULL};
     return true;
 }
 
@@ -273,9 +294,9 @@ static struct rule_result find_result(struct rules *s)
 
 static const struct rule_result *apply(struct rules *s, const char *name, size_t len)
 {
-    static const char no_memory[] = "MemoryError: out of memory";
     bool same = s->name.at && s->name.len == len && memcmp(s->name.at, name, len) == 0;
     text_reset(&s->out);
+    s->lacked = s->part.failed;
     if (!same) {
         text_reset(&s->name);
         text_add(&s->name, name, len);
@@ -284,10 +305,12 @@ static const struct rule_result *apply(struct rules *s, const char *name, size_t
     }
     if (!s->name.failed)
         s->result = find_result(s);
-    s->answered = !s->name.failed && !s->out.failed;
+    s->answered = !s->name.failed && !s->out.failed && !s->lacked;
     if (!s->answered)
-        s->result =
-            (struct rule_result){RULE_ERROR, 0, no_memory, strlen(no_memory), NULL, NULL};
+        s->result = (struct rule_result){.outcome = RULE_ERROR,
+                                         .text = rules_no_memory,
+                                         .len = strlen(rules_no_memory),
+                                         .no_memory = true};
     return &s->result;
 }
 

@@ -129,6 +129,7 @@ struct rules {
     bool known;       /* to be UTF-8 */
     uint64_t letters; /* regex_letters() of it */
     bool answered;
+    bool lacked;  /* memory, when the rules were asked last */
     bool dropped; /* by a step of the rule that ran last */
     bool one;     /* by the rule `asked` alone */
     int64_t asked;
@@ -141,13 +142,18 @@ struct expansion rules_expansion(struct rules *, const char *source);
 /* "Type: text" that lives as long as the rules. */
 const char *rules_fault_of(struct rules *, const char *type, const char *text,
                            const char *detail);
-/* The class of the exception that Python raises. */
-const char *rules_class_of(const struct error *err);
+/* The same of an error, under the class of the exception that Python raises. */
+const char *rules_fault_from(struct rules *, const struct error *err);
+/* The fault that is none of the rules': it is told by its address, and forgotten once told. */
+extern const char rules_no_memory[];
+/* Tell an error of a match. False. */
+bool rules_fail_match(struct rules *, const struct error *err);
 /* Tell the fault, which is then in s->out. False. */
 bool rules_fail(struct rules *, const char *fault);
 
 /* --- rule_template.c ----------------------------------------------------------------------- */
 
+void rules_expansion_release(struct expansion *);
 /* Cut the template up and compile it; groups of the first `steps` steps are there. */
 void rules_prepare(struct rules *, const struct rule *, size_t steps, struct expansion *);
 /* What the template makes of the match and the first `steps` steps; made in `buffer`, which

@@ -183,7 +183,8 @@ enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned 
  * product that overflows before it). */
 bool shape_elements(const uint64_t *shape, unsigned rank, uint64_t *elements);
 
-/* "[2,3]" to numbers (at most TENSOR_RANK_MAX) in the arena; false if it is not such a list. */
+/* "[2,3]" to numbers (at most TENSOR_RANK_MAX) in the arena; false if it is not such a list (*shape
+ * is left alone), or there is no memory (it is NULL). */
 bool shape_parse(const char *json, struct arena *arena, uint64_t **shape, unsigned *rank);
 bool shape_print(struct text *out, const uint64_t *shape, unsigned rank);
 

@@ -207,7 +207,10 @@ static uint32_t read_condition_number(struct pyreader *p, struct name name)
 {
     struct text digits = {0};
     uint64_t value = 0;
-    if (!pytext_int(name.at, name.len, &digits) || digits.at[0] == '-')
+    const bool number = pytext_int(name.at, name.len, &digits);
+    if (digits.failed)
+        error_memory(p->err);
+    else if (!number || digits.at[0] == '-')
         tokens_name_error(&p->in, "bad character in group name", name);
     else if (digits.at[0] == '0')
         tokens_error(&p->in, name.pos, "bad group number");

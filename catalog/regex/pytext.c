@@ -45,8 +45,16 @@ static bool fully_matches(const char *pattern, const char *at, size_t len)
     return yes;
 }
 
+/* Of ASCII it is known without asking PCRE2, which takes memory. */
 bool pytext_isidentifier(const char *at, size_t len)
 {
+    size_t i = 0;
+    while (i < len &&
+           (at[i] == '_' || (at[i] >= 'a' && at[i] <= 'z') ||
+            (at[i] >= 'A' && at[i] <= 'Z') || (i && at[i] >= '0' && at[i] <= '9')))
+        i++;
+    if (i == len || (unsigned char)at[i] < 0x80)
+        return i > 0 && i == len;
     return fully_matches("[_\\p{XIDS}]\\p{XIDC}*+", at, len);
 }
 

@@ -111,9 +111,12 @@ void tokens_error(struct tokens *s, size_t pos, const char *fmt, ...)
     struct text place = {0};
     text_addf(&place, " at position %zu", pos);
     add_line(s, pos, &place);
-    error_set(s->err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s%s", message,
-              text_str(&place) ? text_str(&place) : "");
-    error_code(s->err, "error");
+    if (text_str(&place)) {
+        error_set(s->err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s%s", message, place.at);
+        error_code(s->err, "error");
+    } else {
+        error_memory(s->err);
+    }
     text_release(&place);
 }
 
@@ -121,7 +124,10 @@ void tokens_name_error(struct tokens *s, const char *message, struct name name)
 {
     struct text repr = {0};
     pytext_repr(&repr, name.at, name.len);
-    tokens_error(s, name.pos, "%s %s", message, text_str(&repr) ? text_str(&repr) : "");
+    if (text_str(&repr))
+        tokens_error(s, name.pos, "%s %s", message, repr.at);
+    else
+        error_memory(s->err);
     text_release(&repr);
 }
 
@@ -129,9 +135,12 @@ void tokens_index_error(struct tokens *s, const char *message, struct name name)
 {
     struct text repr = {0};
     pytext_repr(&repr, name.at, name.len);
-    error_set(s->err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s %s", message,
-              text_str(&repr) ? text_str(&repr) : "");
-    error_code(s->err, "IndexError");
+    if (text_str(&repr)) {
+        error_set(s->err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s %s", message, repr.at);
+        error_code(s->err, "IndexError");
+    } else {
+        error_memory(s->err);
+    }
     text_release(&repr);
 }
 

@@ -77,7 +77,10 @@ static void template_add_group(struct reader *r, uint64_t group, const char *dig
 static void add_numbered(struct reader *r, struct name name)
 {
     struct text digits = {0};
-    if (!pytext_int(name.at, name.len, &digits) || digits.at[0] == '-')
+    const bool number = pytext_int(name.at, name.len, &digits);
+    if (digits.failed)
+        error_memory(r->err);
+    else if (!number || digits.at[0] == '-')
         tokens_name_error(&r->in, "bad character in group name", name);
     else
         template_add_group(r,

@@ -23,12 +23,15 @@ static void shape_elements_sql(sqlite3_context *ctx, int argc, sqlite3_value **a
 {
     (void)argc;
     struct arena arena = {0};
-    uint64_t *shape, elements;
+    uint64_t elements = 0, *shape = &elements;
     unsigned rank;
     const char *json = (const char *)sqlite3_value_text(argv[0]);
     if (!json)
         return;
-    if (!shape_parse(json, &arena, &shape, &rank))
+    const bool good = shape_parse(json, &arena, &shape, &rank);
+    if (!shape)
+        sqlite3_result_error_nomem(ctx);
+    else if (!good)
         sqlite3_result_error(ctx, "shape_elements: not a shape, which looks like [2,3]",
                              -1);
     else if (!shape_elements(shape, rank, &elements) || elements > INT64_MAX)

@@ -29,6 +29,8 @@ static void operation_give(sqlite3_context *context, struct text *t)
 static void give_error(sqlite3_context *context, const struct error *err)
 {
     struct text t = {0};
+    if (err->status == ERR_MEMORY)
+        t.failed = true;
     text_addf(&t, "ValueError: %s", err->message);
     operation_give(context, &t);
 }
@@ -41,6 +43,8 @@ static void operation_shape(sqlite3_context *context, int argc, sqlite3_value **
     struct text out = {0};
     if (ops && shape && shapes_after(ops, shape, NULL, &out, &err) == OK)
         operation_give(context, &out);
+    else if (err.status == ERR_MEMORY)
+        sqlite3_result_error_nomem(context);
     text_release(&out);
 }
 

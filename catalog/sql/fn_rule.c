@@ -53,6 +53,16 @@ static struct rules *rules_of(sqlite3_context *context, sqlite3_value **argv,
     return rule_set_rules(set);
 }
 
+/* Without memory there is no answer, and the statement fails. */
+static const struct rule_result *told(sqlite3_context *context,
+                                      const struct rule_result *r)
+{
+    if (!r->no_memory)
+        return r;
+    sqlite3_result_error_nomem(context);
+    return NULL;
+}
+
 /* The answer for (ruleset, name[, ord]); NULL: see rules_of(). */
 static const struct rule_result *answer(sqlite3_context *context, int argc,
                                         sqlite3_value **argv)
@@ -62,8 +72,9 @@ static const struct rule_result *answer(sqlite3_context *context, int argc,
     struct rules *rules = rules_of(context, argv, &name, &len);
     if (!rules)
         return NULL;
-    return argc > 2 ? rules_apply_one(rules, sqlite3_value_int64(argv[2]), name, len)
-                    : rules_apply(rules, name, len);
+    return told(context,
+                argc > 2 ? rules_apply_one(rules, sqlite3_value_int64(argv[2]), name, len)
+                         : rules_apply(rules, name, len));
 }
 
 /* A NUL follows `text`. Unless another is inside, SQLite is told so, and need not copy it
@@ -130,7 +141,8 @@ static void rule_part(sqlite3_context *context, int argc, sqlite3_value **argv)
     const char *name, *part = (const char *)sqlite3_value_text(argv[2]);
     size_t len;
     struct rules *rules = part ? rules_of(context, argv, &name, &len) : NULL;
-    const struct rule_result *r = rules ? rules_apply_part(rules, part, name, len) : NULL;
+    const struct rule_result *r =
+        rules ? told(context, rules_apply_part(rules, part, name, len)) : NULL;
     if (r && r->outcome == RULE_OK)
         result_text(context, r->text, r->len);
 }

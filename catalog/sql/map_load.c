@@ -68,6 +68,8 @@ static bool add_match(struct loading *l, struct map_leaf *leaf,
 {
     if (result->outcome == RULE_UNMATCHED)
         return true;
+    if (result->no_memory)
+        return false;
     struct map_match *grown = arena_grow(&l->task->arena, l->match, l->matches,
                                          &l->match_space, sizeof(*l->match));
     if (!grown)

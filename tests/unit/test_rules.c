@@ -3,6 +3,35 @@
 
 #define WORDS_MAX 6
 
+/* The allocation that fails, counted down to; the linker puts __wrap_X in the place of X (Makefile). */
+static unsigned long fail_in;
+
+static bool fails(void)
+{
+    return fail_in && --fail_in == 0;
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__real_realloc(void *at, size_t size);
+void *__wrap_realloc(void *at, size_t size);
+void *__wrap_realloc(void *at, size_t size)
+{
+    return fails() ? NULL : __real_realloc(at, size);
+}
+
 /*
  * One rule on one name. Steps are parted by "; ", their words by spaces; '' is an empty
  * word. The answer begins with '=' (the new name), '!' (the error), '-' (dropped) or '?'
@@ -134,6 +163,19 @@ static void add_tables(struct rules *r)
     assert_true(rules_add_setting(r, "size", NULL, "KeyError: size is not known"));
 }
 
+static void check_case(const struct rule_case *c, const struct rule_result *got)
+{
+    static const char marks[] = {
+        [RULE_UNMATCHED] = '?',
+        [RULE_OK] = '=',
+        [RULE_DROPPED] = '-',
+        [RULE_ERROR] = '!',
+    };
+    assert_int_equal(marks[got->outcome], c->answer[0]);
+    assert_int_equal(got->len, strlen(c->answer + 1));
+    assert_memory_equal(got->text, c->answer + 1, got->len);
+}
+
 static void check(struct rules *r, const char *name, size_t len,
                   enum rule_outcome outcome, const char *want)
 {
@@ -145,12 +187,6 @@ static void check(struct rules *r, const char *name, size_t len,
 
 static void one_rule(void **state)
 {
-    static const char marks[] = {
-        [RULE_UNMATCHED] = '?',
-        [RULE_OK] = '=',
-        [RULE_DROPPED] = '-',
-        [RULE_ERROR] = '!',
-    };
     (void)state;
     for (size_t i = 0; i < sizeof(rule_cases) / sizeof(rule_cases[0]); i++) {
         const struct rule_case *c = &rule_cases[i];
@@ -162,15 +198,44 @@ static void one_rule(void **state)
         add_tables(r);
         /* Fresh, as remembered, and made again. */
         for (int round = 0; round < 3; round++) {
-            enum rule_outcome outcome = RULE_UNMATCHED;
-            while (marks[outcome] != c->answer[0])
-                outcome++;
-            check(r, c->name, strlen(c->name), outcome, c->answer + 1);
+            check_case(c, rules_apply(r, c->name, strlen(c->name)));
             if (round == 1)
                 rules_apply(r, "another", 7);
         }
         rules_free(r);
     }
+}
+
+/* Each allocation of an answer fails once: either it is right all the same or it says that there was no
+ * memory, and it is right when asked again. */
+static void no_memory(void **state)
+{
+    (void)state;
+    unsigned long told = 0;
+    for (size_t i = 0; i < sizeof(rule_cases) / sizeof(rule_cases[0]); i++) {
+        const struct rule_case *c = &rule_cases[i];
+        print_message("%s\n", c->what);
+        bool more = true;
+        for (unsigned long at = 1; more; at++) {
+            struct rules *r = rules_new(c->shape);
+            assert_non_null(r);
+            assert_true(rules_add(r, 7, c->pattern, c->replacement, NULL, NULL));
+            add_steps(r, c->steps);
+            add_tables(r);
+            fail_in = at;
+            const struct rule_result *got = rules_apply(r, c->name, strlen(c->name));
+            more = fail_in == 0;
+            fail_in = 0;
+            told += got->no_memory;
+            if (!got->no_memory)
+                check_case(c, got);
+            got = rules_apply(r, c->name, strlen(c->name));
+            assert_false(got->no_memory);
+            check_case(c, got);
+            rules_free(r);
+        }
+    }
+    assert_true(told > 100);
 }
 
 static void first_rule_decides(void **state)
@@ -230,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_rule),
+        cmocka_unit_test(no_memory),
         cmocka_unit_test(first_rule_decides),
         cmocka_unit_test(numbers_have_a_limit),
         cmocka_unit_test(bytes_that_are_no_text),
