@@ -13,8 +13,7 @@ answers="SELECT name, state, tensors, nbytes, hash FROM checkpoint;
   SELECT name FROM ruleset WHERE NOT shipped; SELECT name FROM optimizer; SELECT count(*) FROM translation WHERE ruleset = 'own';
   SELECT tensors, nbytes FROM shared"
 functions() { # in another program, with the extension
-    sqlite3 old.db ".load $(dirname "$(realpath "$CKPTDB_BIN")")/ckptdb" "SELECT tensor_name(1 << 24)" \
-        "SELECT name, shape FROM tensors_of(1)" "SELECT name_a, name_b FROM diff(1, 2)"
+    bash "$TESTS/plain_sqlite.sh" old.db "SELECT tensor_name(1 << 24)" "SELECT name, shape FROM tensors_of(1)" "SELECT name_a, name_b FROM diff(1, 2)"
 }
 for version in 1 3 4; do
     echo "--- version $version"

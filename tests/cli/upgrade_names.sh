@@ -59,7 +59,7 @@ views -d old.db --readonly 2>&1 | cmp - new.txt && echo 'read only: the same'
 [ "$before" = "$(sha256sum old.db)" ] && echo 'the catalog is as it was'
 echo '-- by the functions of the extension'
 extension() { # (the views in old.db are not of an old program: those are in upgrade.sh)
-    sqlite3 -csv "$1" ".load $(dirname "$(realpath "$CKPTDB_BIN")")/ckptdb" "SELECT * FROM diff(1, 2) ORDER BY 2, 3" "SELECT tensor_name(1 << 24)"
+    bash "$TESTS/plain_sqlite.sh" -csv "$1" "SELECT * FROM diff(1, 2) ORDER BY 2, 3" "SELECT tensor_name(1 << 24)"
 }
 command -v sqlite3 >/dev/null || { echo "SKIP: there is no sqlite3"; exit 77; }
 extension "$CKPTDB" >functions 2>&1
