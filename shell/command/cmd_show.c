@@ -42,9 +42,14 @@ static int show_row(struct session *s, const struct shown *t)
     sqlite3_stmt *issues =
         session_prepare(s, sql_issue_list, "iss", t->info->id, t->json, t->info->name);
     int status = STATUS_NO;
-    if (session_row(s, issues))
-        status = render_query(s, sql_all, "isss", t->info->id, t->info->name, t->json,
-                              (const char *)sqlite3_column_text(issues, 0));
+    if (session_row(s, issues)) {
+        const char *list = (const char *)sqlite3_column_text(issues, 0);
+        if (list)
+            status = render_query(s, sql_all, "isss", t->info->id, t->info->name, t->json,
+                                  list);
+        else /* an array, if an empty one */
+            complain("no memory for the issues");
+    }
     sqlite3_finalize(issues);
     return status;
 }

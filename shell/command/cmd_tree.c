@@ -16,6 +16,7 @@ struct drawing {
     unsigned depth;   /* most levels shown */
     size_t names;     /* columns that the names take */
     struct text text; /* one line, or all rows as JSON */
+    bool lacked;      /* memory for a line */
 };
 
 /* --- as rows ------------------------------------------------------------------------------ */
@@ -45,9 +46,9 @@ static void add_row(void *context, const struct module_visit *v)
 static int print_rows(struct drawing *d)
 {
     text_addc(&d->text, '[');
-    module_tree_visit(d->tree, add_row, d);
+    const bool whole = module_tree_visit(d->tree, add_row, d);
     text_addc(&d->text, ']');
-    if (!text_str(&d->text)) {
+    if (!whole || !text_str(&d->text)) {
         complain("no memory for the tree");
         return STATUS_NO;
     }
@@ -71,6 +72,7 @@ static size_t draw_name(struct drawing *d, const struct module_visit *v)
         text_escape(&d->text, v->label, strlen(v->label));
     else
         text_adds(&d->text, "\"\"");
+    d->lacked = d->lacked || !text_str(&d->text);
     return text_str(&d->text) ? text_width(text_str(&d->text), d->text.len) : 0;
 }
 
@@ -124,11 +126,13 @@ static int draw(struct drawing *d)
     }
     fprintf(d->session->out, terminal ? "%*s%8s %10s %10s\n" : "%*s%8s %14s %15s\n",
             (int)d->names, "", "tensors", "parameters", "bytes");
-    module_tree_visit(d->tree, draw_line, d);
+    const bool whole = module_tree_visit(d->tree, draw_line, d);
     fprintf(d->session->out, "%-*s", (int)d->names, "all");
     draw_numbers(d, &d->tree->nodes[0]);
     fputc('\n', d->session->out);
-    return STATUS_FINE;
+    if (!whole || d->lacked)
+        complain("no memory for the tree");
+    return whole && !d->lacked ? STATUS_FINE : STATUS_NO;
 }
 
 /* --- the command -------------------------------------------------------------------------- */

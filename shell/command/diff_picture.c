@@ -197,7 +197,10 @@ static int draw_picture(struct picture *p)
         return STATUS_TROUBLE;
     }
     fprintf(p->session->out, "%*s%8s %10s\n", (int)p->names, "", "tensors", "bytes");
-    module_tree_visit(&p->tree, draw_node, p);
+    if (!module_tree_visit(&p->tree, draw_node, p)) {
+        complain("no memory for the tree");
+        return STATUS_TROUBLE;
+    }
     return session_flush(p->session) ? STATUS_FINE : STATUS_TROUBLE;
 }
 
