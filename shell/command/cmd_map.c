@@ -9,6 +9,7 @@
 #include "shell/command/settings.h"
 #include "shell/map_load.h"
 #include "shell/map_write.h"
+#include "shell/render/render.h"
 
 static const struct option_spec options[] = {
     {"--target", "CHECKPOINT", "the model to map onto (assignment maps)"},
@@ -197,8 +198,8 @@ static int map_check_command(struct session *s, const struct args *args)
     int status = STATUS_NO;
     if (sqlite3_step(stmt) == SQLITE_ROW) {
         bool people = s->out_is_terminal && s->mode == MODE_AUTO;
-        status = render_query(s, people ? show_to_people : show_findings, "s",
-                              sqlite3_column_text(stmt, 0));
+        status = render_json(s, people ? show_to_people : show_findings,
+                             (const char *)sqlite3_column_text(stmt, 0));
         if (status == STATUS_FINE && sqlite3_column_int(stmt, 1))
             status = STATUS_NO;
     } else {

@@ -6,6 +6,7 @@
 
 #include "catalog/base/text.h"
 #include "shell/command/command.h"
+#include "shell/render/render.h"
 #include "shell/session/read_text.h"
 #include "shell/session/resolve.h"
 
@@ -114,11 +115,11 @@ static int verify_state(struct session *s, const struct args *args)
         return STATUS_NO;
     int status = STATUS_NO;
     if (sqlite3_step(stmt) == SQLITE_ROW) {
-        status = render_query(s,
-                              "SELECT value ->> 0 AS name, value ->> 1 AS problem,"
-                              " value ->> 2 AS expected, value ->> 3 AS found,"
-                              " value ->> 4 AS hint FROM json_each(?1)",
-                              "s", sqlite3_column_text(stmt, 0));
+        status = render_json(s,
+                             "SELECT value ->> 0 AS name, value ->> 1 AS problem,"
+                             " value ->> 2 AS expected, value ->> 3 AS found,"
+                             " value ->> 4 AS hint FROM json_each(?1)",
+                             (const char *)sqlite3_column_text(stmt, 0));
         if (status == STATUS_FINE && sqlite3_column_int64(stmt, 1) > 0)
             status = STATUS_NO;
     } else {
@@ -183,11 +184,11 @@ static int optimizer_infer(struct session *s, const struct args *args)
             "%s holds no state of an optimizer that is known, or no parameters beside it",
             args->operand[1]);
     else
-        status = render_query(s,
-                              sqlite3_column_int64(stmt, 2)
-                                  ? INFERRED ", value ->> 10 AS place FROM json_each(?1)"
-                                  : INFERRED " FROM json_each(?1)",
-                              "s", sqlite3_column_text(stmt, 0));
+        status = render_json(s,
+                             sqlite3_column_int64(stmt, 2)
+                                 ? INFERRED ", value ->> 10 AS place FROM json_each(?1)"
+                                 : INFERRED " FROM json_each(?1)",
+                             (const char *)sqlite3_column_text(stmt, 0));
     sqlite3_finalize(stmt);
     return status;
 }
