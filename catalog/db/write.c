@@ -522,13 +522,17 @@ static enum status put_found(struct writer *w, const struct batch *b, int64_t *i
 }
 
 /* What was catalogued stays, with the news of what became of it; but what is known of the contents
- * (17_content_drop.sql) is of what it was. */
+ * (17_content_drop.sql) is of what it was. Trouble that passes is no news of that. */
 static enum status put_failed(struct writer *w, const struct batch *b, int64_t id,
                               struct error *err)
 {
     char sql[80];
     snprintf(sql, sizeof(sql), "DELETE FROM issues WHERE checkpoint = %lld",
              (long long)id);
+    if (b->passes) {
+        w->kept = true;
+        return db_exec(w->db, sql, err);
+    }
     sqlite3_stmt *s = writer_statement(w, PUT_STATE);
     sqlite3_bind_int64(s, 1, id);
     writer_bind_text(s, 2, state_names[b->state]);
@@ -551,7 +555,7 @@ enum status writer_put(struct writer *w, const struct batch *b, struct error *er
         if (err->status != OK)
             return err->status;
     }
-    if (b->path && !b->failed)
+    if (b->path && !b->failed && (id < 0 || !b->passes))
         put_found(w, b, &id, err);
     else if (id > 0)
         put_failed(w, b, id, err);

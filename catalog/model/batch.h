@@ -164,6 +164,9 @@ struct batch {
     /* No rows of tensors: issues only, and an older good row of this path is dropped as
        no longer there. */
     bool failed;
+    /* Something could not be read for a passing reason: an older row of this path stays as it is, with what
+       is known of its contents; a new one is written as far as it goes. */
+    bool passes;
     struct batch_file *passed; /* files that no format recognised, to be remembered */
     uint64_t passed_count;
 };

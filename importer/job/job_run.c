@@ -225,6 +225,7 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
         give_up(&job);
     else
         report_trouble(&job, before);
+    b->passes = tells_of_trouble(b);
     close_all(&p);
     if (err->status == OK && p.offered.len && !b->issue_count)
         reuse_publish(&job);

@@ -27,6 +27,9 @@ static bool listing_add_entry(struct arena *arena, struct entry **list, uint64_t
 
 bool listing_add(struct listing *l, const struct directory_entry *e)
 {
+    if (e->kind == ENTRY_UNKNOWN)
+        return listing_add_entry(l->arena, &l->unseen, &l->unseen_count, &l->unseen_space,
+                                 e);
     return e->kind == ENTRY_FOLDER
                ? listing_add_entry(l->arena, &l->dirs, &l->dir_count, &l->dir_space, e)
                : listing_add_entry(l->arena, &l->files, &l->file_count, &l->file_space,
@@ -37,6 +40,7 @@ void listing_sort(struct listing *l)
 {
     named_sort(l->files, l->file_count, sizeof(*l->files));
     named_sort(l->dirs, l->dir_count, sizeof(*l->dirs));
+    named_sort(l->unseen, l->unseen_count, sizeof(*l->unseen));
 }
 
 struct entry *listing_file(const struct listing *l, const char *name)
@@ -47,4 +51,10 @@ struct entry *listing_file(const struct listing *l, const char *name)
 struct entry *listing_dir(const struct listing *l, const char *name)
 {
     return (struct entry *)named_find(l->dirs, l->dir_count, sizeof(*l->dirs), name);
+}
+
+struct entry *listing_unseen(const struct listing *l, const char *name)
+{
+    return (struct entry *)named_find(l->unseen, l->unseen_count, sizeof(*l->unseen),
+                                      name);
 }

@@ -126,6 +126,8 @@ static bool is_part(const struct known *k, struct listing *l, const struct entry
     const char *primary = k->files[k->checkpoints[e->known->checkpoint].first_file].path;
     const char *slash = strrchr(primary, '/');
     const struct entry *p = slash ? listing_file(l, slash + 1) : NULL;
+    if (slash && listing_unseen(l, slash + 1))
+        return true; /* what it was it stays */
     return p && known_is_primary(p->known) &&
            p->known->checkpoint == e->known->checkpoint;
 }
@@ -186,21 +188,53 @@ static void probe_unknown(struct walker *w, struct listing *l, bool dirty)
 
 /* --- units ------------------------------------------------------------------------------ */
 
-static bool file_unchanged(struct listing *l, const struct known_file *f)
+/* Whether a file is what it was. In doubt where it cannot be looked at for a passing reason: why that is
+ * goes to *trouble, unless the listing has said so. */
+enum sameness {
+    SAME,
+    OTHER,
+    IN_DOUBT
+};
+
+static enum sameness file_sameness(struct listing *l, const struct known_file *f,
+                                   struct error *trouble)
 {
     const char *slash = strrchr(f->path, '/');
     size_t dir = strlen(l->path);
     struct file_identity now;
-    struct error ignored = {0};
+    struct error err = {.offset = NO_OFFSET};
+    bool same;
     if (slash && (size_t)(slash - f->path) == dir && memcmp(f->path, l->path, dir) == 0) {
+        if (listing_unseen(l, slash + 1))
+            return IN_DOUBT;
         const struct entry *e = listing_file(l, slash + 1);
         if (!e)
             e = listing_dir(l, slash + 1);
-        return e ? f->present && file_same(&f->identity, &e->identity) : !f->present;
+        same = e ? f->present && file_same(&f->identity, &e->identity) : !f->present;
+    } else if (file_identify(f->path, &now, &err) == OK) {
+        same = f->present && file_same(&f->identity, &now);
+    } else if (status_passes(err.status)) {
+        if (trouble->status == OK)
+            *trouble = err;
+        return IN_DOUBT;
+    } else {
+        same = !f->present;
     }
-    if (file_identify(f->path, &now, &ignored) != OK)
-        return !f->present;
-    return f->present && file_same(&f->identity, &now);
+    return same ? SAME : OTHER;
+}
+
+/* Whether all files of a checkpoint are what they were: one in doubt counts for all, so that what was known
+ * stays until it can be looked at. */
+static enum sameness files_sameness(struct listing *l, const struct known *k,
+                                    const struct known_checkpoint *c,
+                                    struct error *trouble)
+{
+    enum sameness all = SAME;
+    for (uint32_t i = 0; i < c->file_count && all != IN_DOUBT; i++) {
+        enum sameness one = file_sameness(l, &k->files[c->first_file + i], trouble);
+        all = one == SAME ? all : one;
+    }
+    return all;
 }
 
 static bool has_row(const struct known *k, const struct known_checkpoint *c,
@@ -238,15 +272,17 @@ static bool described_anew(struct listing *l, const struct unit *u, const struct
 
 /* Is the catalogued checkpoint what lies here now? */
 static bool unit_unchanged(struct walker *w, struct listing *l, const struct unit *u,
-                           const struct entry *primary, bool dirty)
+                           const struct entry *primary, bool dirty, struct error *trouble)
 {
     const struct known *k = w->options->known;
     const struct known_checkpoint *c = known_checkpoint(k, u->path);
-    if (!c || c->again || strcmp(c->format, u->format->name) != 0 || !c->file_count)
+    if (!c || strcmp(c->format, u->format->name) != 0 || !c->file_count)
         return false;
-    for (uint32_t i = 0; i < c->file_count; i++)
-        if (!file_unchanged(l, &k->files[c->first_file + i]))
-            return false;
+    enum sameness same = files_sameness(l, k, c, trouble);
+    if (same == IN_DOUBT)
+        return true;
+    if (same != SAME || c->again)
+        return false;
     if (described_anew(l, u, k, c))
         return false;
     /* A neighbour that is new may be a shard that its index now claims. */
@@ -378,7 +414,10 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
         return;
     const struct known_checkpoint *known = known_checkpoint(w->options->known, u.path);
     u.known = known ? known->id : 0;
-    u.unchanged = unit_unchanged(w, l, &u, e, f->dirty);
+    struct error trouble = {.offset = NO_OFFSET};
+    u.unchanged = unit_unchanged(w, l, &u, e, f->dirty, &trouble);
+    if (u.unchanged && trouble.status != OK)
+        walk_unseen(w, trouble.source, trouble.message);
     if (!f->siblings && !u.unchanged)
         f->siblings = listing_names(l, &w->walk->arena);
     u.siblings = f->siblings;
@@ -465,26 +504,47 @@ const struct format *directory_format(struct listing *l, struct error *trouble)
     return files && dirs ? format_for_dir(&p) : NULL;
 }
 
+/* Might the directory be a checkpoint, if what could not be looked at in it were files? */
+static bool perhaps_checkpoint(struct listing *l)
+{
+    struct listing all = *l;
+    struct error trouble = {.offset = NO_OFFSET};
+    if (!l->unseen_count)
+        return false;
+    all.files =
+        arena_array(l->arena, l->file_count + l->unseen_count, sizeof(*all.files));
+    if (!all.files)
+        return true;
+    if (l->file_count)
+        memcpy(all.files, l->files, l->file_count * sizeof(*all.files));
+    memcpy(all.files + l->file_count, l->unseen, l->unseen_count * sizeof(*all.files));
+    all.file_count += l->unseen_count;
+    listing_sort(&all);
+    return directory_format(&all, &trouble) || trouble.status != OK;
+}
+
 /* Is the directory one checkpoint, and do those below it belong to it, too? It is not looked into
- * while it is as it was. */
+ * while it is as it was, nor while that cannot be said. */
 static bool recognise_directory(struct walker *w, struct listing *l, bool *whole)
 {
     const struct known_checkpoint *known = known_checkpoint(w->options->known, l->path);
     char text[1200];
+    struct error trouble = {.offset = NO_OFFSET};
     struct unit u = {.path = l->path, .primary = l->path, .known = known ? known->id : 0};
     if (known && (u.format = format_named(known->format)) && u.format->probe_dir)
-        u.unchanged = unit_unchanged(w, l, &u, NULL, false);
-    struct error trouble = {.offset = NO_OFFSET};
-    bool was_one = u.format && u.format->probe_dir;
+        u.unchanged = unit_unchanged(w, l, &u, NULL, false, &trouble);
     *whole = true;
     if (!u.unchanged)
         u.format = directory_format(l, &trouble);
-    if (trouble.status != OK) {
+    if (trouble.status != OK || (!u.format && perhaps_checkpoint(l))) {
         /* Half of the evidence is no verdict: what it was it stays. */
         pthread_mutex_lock(&w->lock);
-        walk_unseen(w, l->path, error_text(&trouble, text, sizeof(text)));
+        walk_unseen(w, l->path,
+                    trouble.status == OK ? NULL
+                                         : error_text(&trouble, text, sizeof(text)));
         pthread_mutex_unlock(&w->lock);
-        return was_one || u.format;
+        if (!u.unchanged)
+            return true;
     }
     if (u.format) {
         add_directory_unit(w, l, u);

@@ -167,6 +167,7 @@ static bool walk_see_entry(void *context, const struct directory_entry *e)
         break;
     case ENTRY_UNKNOWN:
         report_unseen(w, path, e->trouble);
+        ok = listing_add(l, e);
         break;
     }
     if (!ok)

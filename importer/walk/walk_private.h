@@ -62,6 +62,9 @@ struct listing {
     struct entry *files, *dirs; /* sorted by name */
     uint64_t file_count, dir_count;
     size_t file_space, dir_space;
+    struct entry *unseen; /* there, but the system did not say what they are; sorted */
+    uint64_t unseen_count;
+    size_t unseen_space;
 };
 
 /* One issue a kind of what is not read in this directory. Under the lock. */
@@ -87,6 +90,7 @@ bool listing_add(struct listing *, const struct directory_entry *);
 void listing_sort(struct listing *);
 struct entry *listing_file(const struct listing *, const char *name);
 struct entry *listing_dir(const struct listing *, const char *name);
+struct entry *listing_unseen(const struct listing *, const char *name);
 
 /* Something to know about a found checkpoint; `path` is where it was noticed. Under the lock. */
 void walk_note(struct walker *, const char *checkpoint, const char *path,

@@ -301,6 +301,85 @@ static void test_other_formats(void **state)
     expect(p, "SELECT count(*) FROM looked", "1");
 }
 
+/* What was known of a checkpoint, its hashes included, outlasts that a part of it cannot be looked at,
+ * opened or read for once; that is an issue until it can. */
+static void test_known_stays(void **state)
+{
+    static const struct {
+        enum call call;
+        const char *where;
+        int code;
+        bool changed; /* it is written anew before, so that all is read again */
+    } cases[] = {
+        {LOOK, "m-00002-of-00002.safetensors", EIO, false},
+        {LOOK, "m-00002-of-00002.safetensors", ENOMEM, true},
+        {LOOK, "m.safetensors.index.json", EIO, false},
+        {OPEN, "/m-00002-of-00002.safetensors", EMFILE, true},
+        {OPEN, "/m-00002-of-00002.safetensors", EACCES, true},
+        {READ, "/m-00001-of-00002.safetensors", EIO, true},
+    };
+    static const char index[] =
+        "{\"weight_map\":{\"a.w\":\"m-00001-of-00002.safetensors\","
+        "\"a.b\":\"m-00001-of-00002.safetensors\","
+        "\"c\":\"m-00002-of-00002.safetensors\"}}   ";
+    static const char known[] =
+        "SELECT format, tensors, state, (SELECT count(*) FROM tensor_hashes WHERE id >> 24 = c.id)"
+        " FROM checkpoint c ORDER BY format";
+    struct import_options prune = {.prune = true};
+    const struct place *p = *state;
+    put_safetensors(p, "m-00001-of-00002.safetensors", TWO, 24);
+    put_safetensors(p, "m-00002-of-00002.safetensors", OTHER, 24);
+    put_array(p, "step/a");
+    put_array(p, "step/b");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        print_message("case %zu\n", i);
+        shell_out("rm -f %s*", p->catalog);
+        put_file(p, "m.safetensors.index.json", index, strlen(index) - 1);
+        import(p, "", plain);
+        query(p, "INSERT INTO content_hashes VALUES (1, 'x');"
+                 "INSERT INTO tensor_hashes SELECT id, 1 FROM tensor");
+        expect(p, known, "safetensors-sharded|3|complete|3 zarr|2|complete|2");
+        if (cases[i].changed)
+            put_file(p, "m.safetensors.index.json", index, strlen(index));
+        arm(cases[i].call, cases[i].where, cases[i].code, 1);
+        import(p, "", prune);
+        disarm();
+        expect(p, "SELECT count(*) > 0 FROM issue WHERE severity = 'error'", "1");
+        expect(p, known, "safetensors-sharded|3|complete|3 zarr|2|complete|2");
+        import(p, "", prune);
+        if (!cases[i].changed)
+            expect(p, known, "safetensors-sharded|3|complete|3 zarr|2|complete|2");
+        expect(p, "SELECT count(*) FROM issue", "0");
+    }
+}
+
+/* What of a directory cannot be looked at may be what makes one checkpoint of it: its parts do not come in
+ * by themselves. */
+static void test_directory_in_doubt(void **state)
+{
+    static const char *const fixtures[] = {"real/torch/dcp_two/data",
+                                           "real/jax/zarr3_groups/data"};
+    static const enum call calls[] = {LOOK, OPEN, READ};
+    static const char *const marks[] = {".metadata", "zarr.json"};
+    const struct place *p = *state;
+    for (size_t i = 0; i < 2; i++) {
+        shell_out("rm -rf %s/* %s*; cp -r $TESTS/fixtures/%s %s/", p->root, p->catalog,
+                  fixtures[i], p->root);
+        for (size_t k = 0; k < 3; k++) {
+            shell_out("rm -f %s*", p->catalog);
+            arm(calls[k], marks[i], EIO, 1);
+            import(p, "", plain);
+            disarm();
+            print_message("%s, call %zu\n", fixtures[i], k);
+            expect(p, "SELECT count(*) FROM checkpoint WHERE path NOT LIKE '%/tree.zarr'",
+                   "0");
+            expect(p, "SELECT count(*) > 0 FROM issue WHERE severity = 'error'", "1");
+            import(p, "", plain);
+            expect(p, "SELECT format FROM checkpoint", i == 0 ? "dcp dcp" : "zarr");
+        }
+    }
+}
+
 /* Everything that is catalogued. */
 static char *catalogued(const struct place *p)
 {
@@ -428,6 +507,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_trouble_with_evidence, place_setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_other_formats, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_known_stays, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_directory_in_doubt, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_any_one_trouble, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_statement_breaks_off, place_setup,
                                         teardown),
