@@ -110,20 +110,26 @@ static void no_more_threads_than_things(void **state)
 
 /* --- a slow taker ----------------------------------------------------------------------- */
 
-#define FAR_AHEAD 64
+/* So many wait for the taker that all who make more have begun since there were many. */
+#define MANY      64
+#define FIRST_FEW 8
 
 static atomic_uint making;
-static atomic_bool was_far_ahead, crowded;
+static atomic_bool held; /* the taker is busy with the first thing */
+static atomic_bool were_many, crowded;
 
 static void *make_beside(void *context, uint64_t number, uint64_t *bytes)
 {
-    struct trial *t = context;
-    unsigned others = threads_cores() > 1 ? threads_cores() - 1 : 1;
-    bool many = atomic_fetch_add(&making, 1) + 1 > others;
+    const unsigned others = threads_cores() > 1 ? threads_cores() - 1 : 1;
+    while (number >= FIRST_FEW && !atomic_load(&held) && !atomic_load(&were_many))
+        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    const bool many = atomic_load(&alive) >= MANY && atomic_load(&held);
+    const bool crowd = atomic_fetch_add(&making, 1) + 1 > others;
     sched_yield();
-    if (number > atomic_load(&t->taken) + FAR_AHEAD) {
-        atomic_store(&was_far_ahead, true);
-        if (many)
+    /* (Once the taker goes on it may wait for a thing, and then all make.) */
+    if (many && atomic_load(&held)) {
+        atomic_store(&were_many, true);
+        if (crowd)
             atomic_store(&crowded, true);
     }
     void *thing = make(context, number, bytes);
@@ -131,12 +137,16 @@ static void *make_beside(void *context, uint64_t number, uint64_t *bytes)
     return thing;
 }
 
-/* The first is held until many are made. */
+/* The first is held until many more are made. */
 static enum status take_slowly(void *context, uint64_t number, void *thing,
                                struct error *err)
 {
-    while (number == 0 && atomic_load(&alive) < 2 * FAR_AHEAD)
-        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    if (number == 0) {
+        atomic_store(&held, true);
+        while (atomic_load(&alive) < 2 * MANY || !atomic_load(&were_many))
+            nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+        atomic_store(&held, false);
+    }
     return take(context, number, thing, err);
 }
 
@@ -155,7 +165,7 @@ static void a_slow_taker_keeps_its_core(void **state)
                      .stop = stop};
     assert_int_equal(work_run(&w, &err), OK);
     assert_int_equal(t.taken, 600);
-    assert_true(was_far_ahead);
+    assert_true(were_many);
     assert_false(crowded);
 }
 
