@@ -70,11 +70,13 @@ enum ckptdb_status ckptdb_open_watched(const char *path, enum ckptdb_mode mode,
     ckptdb *c = calloc(1, sizeof(*c));
     const struct db_wait wait = {library_wait, c};
     *out = NULL;
-    if (c && watch)
-        library_take(&c->watch, sizeof(c->watch), watch, watch->size);
-    if (!c)
+    if (!c) {
         error_memory(&err);
-    else if ((unsigned)mode >= sizeof(modes) / sizeof(modes[0]))
+        return library_end(&err, error);
+    }
+    if (watch)
+        library_take(&c->watch, sizeof(c->watch), watch, watch->size);
+    if ((unsigned)mode >= sizeof(modes) / sizeof(modes[0]))
         error_set(&err, ERR_ARGUMENT, path, NO_OFFSET, "no such mode");
     else
         db_open_waiting(path ? path : ":memory:", path ? modes[mode] : DB_CREATE,
