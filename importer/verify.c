@@ -9,22 +9,11 @@
 #include "catalog/codec/codec.h"
 #include "catalog/content/current.h"
 #include "catalog/content/verify.h"
-#include "catalog/db/schema.h"
 #include "catalog/sql/open.h"
 #include "importer/job/job_run.h"
 #include "importer/verify_private.h"
 
 #define KEEP_SECONDS 2 /* so much work is lost to a kill, and to one checkpoint */
-
-const char *verify_sql(const char *name)
-{
-    static const char folder[] = "schema/verify/";
-    for (const struct schema_file *f = schema_files; f->path; f++)
-        if (strncmp(f->path, folder, strlen(folder)) == 0 &&
-            strcmp(f->path + strlen(folder), name) == 0)
-            return f->text;
-    return "";
-}
 
 enum status verify_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
                            struct error *err)

@@ -6,6 +6,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/db/overlay.h"
+#include "catalog/db/schema.h"
 #include "importer/verify_private.h"
 
 enum status verify_attach(struct verifier *v, struct error *err)
@@ -22,9 +23,13 @@ enum status verify_attach(struct verifier *v, struct error *err)
     free(uri);
     const bool apart = err->status == OK && overlay_names_apart(v->catalog, err);
     if (err->status == OK)
-        db_exec(v->fresh, verify_sql(apart ? "known_apart.sql" : "known.sql"), err);
-    return err->status == OK ? db_exec(v->fresh, verify_sql("views.sql"), err)
-                             : err->status;
+        db_exec(v->fresh,
+                schema_text(apart ? "schema/verify/known_apart.sql"
+                                  : "schema/verify/known.sql"),
+                err);
+    return err->status == OK
+               ? db_exec(v->fresh, schema_text("schema/verify/views.sql"), err)
+               : err->status;
 }
 
 /* In what a file is another one than that which was indexed. */
@@ -90,7 +95,7 @@ static enum status compare_by(struct verifier *v, const struct verified *c,
     struct text sql = {0};
     sqlite3_stmt *s = NULL;
     text_addf(&sql, "INSERT INTO temp.found SELECT :known, * FROM (\n%s)",
-              verify_sql(query));
+              schema_text(query));
     if (!text_str(&sql))
         error_memory(err);
     else if (verify_prepare(v->fresh, text_str(&sql), &s, err) == OK) {
@@ -106,7 +111,7 @@ static enum status layouts_agree(struct verifier *v, const struct verified *c,
                                  bool *agree, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    if (verify_prepare(v->fresh, verify_sql("same.sql"), &s, err) != OK)
+    if (verify_prepare(v->fresh, schema_text("schema/verify/same.sql"), &s, err) != OK)
         return err->status;
     bind_both(s, c);
     *agree = sqlite3_step(s) == SQLITE_ROW;
@@ -124,9 +129,10 @@ enum status verify_compare(struct verifier *v, struct verified *c, struct error 
         (!agree && verify_grids(v, c, err) != OK) || c->changed)
         return err->status;
     /* Where tensors have changed places, so have the checksums. */
-    if (compare_by(v, c, agree ? "sum.sql" : "header.sql", err) == OK)
-        compare_by(v, c, "fact.sql", err);
+    if (compare_by(v, c, agree ? "schema/verify/sum.sql" : "schema/verify/header.sql",
+                   err) == OK)
+        compare_by(v, c, "schema/verify/fact.sql", err);
     if (err->status == OK)
-        compare_by(v, c, "warning.sql", err);
+        compare_by(v, c, "schema/verify/warning.sql", err);
     return err->status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/db/schema.h"
 #include "catalog/store/directory.h"
 #include "importer/verify_private.h"
 
@@ -100,7 +101,8 @@ enum status verify_grids(struct verifier *v, const struct verified *c, struct er
     struct grids g = {.verifier = v, .checkpoint = c};
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;
-    if (sqlite3_prepare_v2(v->fresh, verify_sql("grid.sql"), -1, &s, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(v->fresh, schema_text("schema/verify/grid.sql"), -1, &s,
+                           NULL) != SQLITE_OK)
         return db_error(v->fresh, "cannot compare chunks", err);
     sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":known"), c->id);
     sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":fresh"), c->fresh);

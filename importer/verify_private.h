@@ -74,7 +74,4 @@ size_t verify_run_key(char *key, const char *path, uint64_t offset);
 /* Chunks that the catalog knows of and that are gone. */
 enum status verify_grids(struct verifier *, const struct verified *, struct error *err);
 
-/* The text of schema/verify/NAME.sql. */
-const char *verify_sql(const char *name);
-
 #endif
