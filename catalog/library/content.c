@@ -85,7 +85,7 @@ static void say_trouble(struct working *w, int64_t checkpoint)
     if (!w->causes.count)
         return;
     sqlite3_stmt *row = library_query(w->catalog, &ignored, sql, "i", checkpoint);
-    const char *name = library_row(w->catalog, row, &ignored) ? library_text(row, 0) : "";
+    const char *name = library_row(row, &ignored) ? library_text(row, 0) : "";
     refusals_print(&w->causes, &lines);
     for (char *at = text_str(&lines) ? lines.at : NULL, *end;
          at && (end = strchr(at, '\n')); at = end + 1) {

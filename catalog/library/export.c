@@ -137,7 +137,7 @@ static enum status library_export_check_whole(struct exporting *x)
     if (x->options->sql || x->options->partial)
         return OK;
     row = library_query(c, x->err, sql, "i", x->options->checkpoint);
-    if (library_row(c, row, x->err)) {
+    if (library_row(row, x->err)) {
         const char *why = library_text(row, 2);
         library_say(c, "%s is %s: %s", library_text(row, 0), library_text(row, 1),
                     why ? why : "see the view `issue`");

@@ -98,7 +98,7 @@ static void search_run(struct search *s, sqlite3_stmt *row)
     char *run = NULL;
     int64_t step = 0;
     s->count = 0;
-    while (library_row(s->catalog, row, s->err))
+    while (library_row(row, s->err))
         library_find_take_row(s, row, &run, &step);
     sqlite3_finalize(row);
     free(run);
@@ -275,7 +275,7 @@ enum ckptdb_status ckptdb_find_tensor(ckptdb *c, int64_t checkpoint, const char 
                               " AND name = ?2 ORDER BY id LIMIT 1";
     struct error err = {.offset = NO_OFFSET};
     sqlite3_stmt *row = library_query(c, &err, sql, "is", checkpoint, name);
-    if (library_row(c, row, &err))
+    if (library_row(row, &err))
         *id = sqlite3_column_int64(row, 0);
     else
         error_set(&err, ERR_MISSING, NULL, NO_OFFSET, "there is no tensor called %s",

@@ -92,7 +92,7 @@ static void give_issues(const ckptdb *c, const struct walk *walk, struct issues 
     sqlite3_stmt *row = beside ? library_query(c, err, sql, "") : NULL;
     if (!beside)
         error_memory(err);
-    while (library_row(c, row, err))
+    while (library_row(row, err))
         if (asked_for(walk, beside, library_text(row, 1)) ||
             asked_for(walk, beside, library_text(row, 4)))
             give_issue(all, row);

@@ -19,7 +19,7 @@ static enum status check_there(const ckptdb *c, int64_t id, struct error *err)
 {
     sqlite3_stmt *row =
         library_query(c, err, "SELECT 1 FROM checkpoints WHERE id = ?1", "i", id);
-    if (!library_row(c, row, err))
+    if (!library_row(row, err))
         error_set(err, ERR_MISSING, NULL, NO_OFFSET, "there is no checkpoint %lld",
                   (long long)id);
     sqlite3_finalize(row);

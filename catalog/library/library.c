@@ -204,12 +204,9 @@ sqlite3_stmt *library_query(const ckptdb *c, struct error *err, const char *sql,
     return stmt;
 }
 
-bool library_row(const ckptdb *c, sqlite3_stmt *stmt, struct error *err)
+bool library_row(sqlite3_stmt *stmt, struct error *err)
 {
-    const int code = stmt ? sqlite3_step(stmt) : SQLITE_DONE;
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        db_error(c->db, NULL, err);
-    return code == SQLITE_ROW;
+    return stmt && db_row(stmt, NULL, err);
 }
 
 const char *library_text(sqlite3_stmt *stmt, int column)

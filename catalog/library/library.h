@@ -42,7 +42,7 @@ void library_take(void *to, size_t to_size, const void *from, size_t size);
 sqlite3_stmt *library_query(const ckptdb *, struct error *err, const char *sql,
                             const char *types, ...);
 /* Step: true on a row. False at the end, or with *err set. */
-bool library_row(const ckptdb *, sqlite3_stmt *, struct error *err);
+bool library_row(sqlite3_stmt *, struct error *err);
 /* A column's text; NULL where it is null. */
 const char *library_text(sqlite3_stmt *, int column);
 

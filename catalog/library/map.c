@@ -14,7 +14,7 @@ char *library_dialect(const ckptdb *c, const char *map, struct error *err)
     sqlite3_stmt *row =
         library_query(c, err, "SELECT dialect FROM ruleset WHERE name = ?1", "s", map);
     char *dialect = NULL;
-    if (library_row(c, row, err)) {
+    if (library_row(row, err)) {
         dialect = sqlite3_mprintf("%s", library_text(row, 0));
         if (!dialect)
             error_memory(err);
@@ -66,7 +66,7 @@ enum ckptdb_status ckptdb_map(ckptdb *c, const struct ckptdb_map_options *given,
     const char *sql = dialect ? query_of(&o, dialect, &err) : "";
     sqlite3_stmt *row = library_query(c, &err, sql, "sii", o.map, o.checkpoint, o.target);
     bool more = true;
-    while (more && library_row(c, row, &err)) {
+    while (more && library_row(row, &err)) {
         const struct ckptdb_mapped mapped = {
             .old_name = library_text(row, 0),
             .new_name = library_text(row, 1),

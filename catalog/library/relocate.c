@@ -34,7 +34,7 @@ static int64_t move_column(const ckptdb *c, size_t place, const char *old,
         return 0;
     }
     sqlite3_stmt *stmt = library_query(c, err, text_str(&sql), "ss", old, new);
-    library_row(c, stmt, err);
+    library_row(stmt, err);
     sqlite3_finalize(stmt);
     text_release(&sql);
     if (err->status == ERR_IO) { /* one path for two of them */
@@ -58,7 +58,7 @@ static void recognise_file(const ckptdb *c, sqlite3_stmt *row, struct error *err
     sqlite3_stmt *update = library_query(
         c, err, "UPDATE files SET inode = ?2, device = ?3 WHERE id = ?1", "iii",
         (int64_t)sqlite3_column_int64(row, 0), (int64_t)now.inode, (int64_t)now.device);
-    library_row(c, update, err);
+    library_row(update, err);
     sqlite3_finalize(update);
 }
 
@@ -69,7 +69,7 @@ static void recognise_files(const ckptdb *c, const char *new, struct error *err)
                       "SELECT id, path, size, mtime_ns FROM files WHERE size IS NOT NULL"
                       " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/')",
                       "s", new);
-    while (err->status == OK && library_row(c, rows, err))
+    while (err->status == OK && library_row(rows, err))
         recognise_file(c, rows, err);
     sqlite3_finalize(rows);
 }
@@ -120,7 +120,7 @@ static bool holds_any(const ckptdb *c, const char *prefix, struct error *err)
     static const char sql[] = "SELECT 1 FROM checkpoints WHERE path = ?1 OR"
                               " substr(path, 1, length(?1) + 1) = ?1 || '/' LIMIT 1";
     sqlite3_stmt *any = library_query(c, err, sql, "s", prefix);
-    const bool found = library_row(c, any, err);
+    const bool found = library_row(any, err);
     sqlite3_finalize(any);
     return found;
 }

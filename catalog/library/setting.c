@@ -14,7 +14,7 @@ static void refuse_key(const ckptdb *c, const char *map, const char *key,
         "SELECT group_concat(key, ', ') FROM ruleset, json_each(options, '$.settings')"
         " WHERE name = ?1";
     sqlite3_stmt *row = library_query(c, err, sql, "s", map);
-    const char *has = library_row(c, row, err) ? library_text(row, 0) : NULL;
+    const char *has = library_row(row, err) ? library_text(row, 0) : NULL;
     if (!map)
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: no map has such a setting",
                   key);
@@ -31,7 +31,7 @@ static void check_setting(const ckptdb *c, const char *map, const char *key,
         "SELECT value ->> 'number' FROM ruleset, json_each(options, '$.settings')"
         " WHERE name = ifnull(?1, name) AND key = ?2";
     sqlite3_stmt *row = library_query(c, err, sql, "ss", map, key);
-    const bool found = library_row(c, row, err);
+    const bool found = library_row(row, err);
     const bool number = found && sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
     if (number && (!*value || strspn(value, "0123456789") != strlen(value)))
@@ -48,7 +48,7 @@ enum ckptdb_status ckptdb_map_set(ckptdb *c, const char *map, const char *key,
     check_setting(c, map, key, value, &err);
     sqlite3_stmt *row =
         library_query(c, &err, "SELECT map_set(?1, ?2)", "ss", key, value);
-    library_row(c, row, &err);
+    library_row(row, &err);
     sqlite3_finalize(row);
     return library_end(&err, error);
 }
@@ -78,7 +78,7 @@ enum ckptdb_status ckptdb_map_current(ckptdb *c, const char *map, int64_t checkp
         "  WHERE name = ?1 AND f.value GLOB 'config.json:*')";
     struct error err = {.offset = NO_OFFSET};
     sqlite3_stmt *row = library_query(c, &err, sql, "si", map, checkpoint);
-    while (library_row(c, row, &err))
+    while (library_row(row, &err))
         if (!is_same(row)) {
             error_set(
                 &err, ERR_CHANGED, NULL, NO_OFFSET,

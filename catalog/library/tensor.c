@@ -48,7 +48,7 @@ enum ckptdb_status ckptdb_tensors(ckptdb *c, int64_t checkpoint,
     struct arena arena = {0};
     struct ckptdb_tensor_info info;
     bool more = true;
-    while (more && library_row(c, row, &err)) {
+    while (more && library_row(row, &err)) {
         if (take_info(row, &arena, &info))
             more = each(context, &info);
         else
@@ -172,7 +172,7 @@ enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map,
     *out = NULL;
     check_makes_names(c, map, &err);
     sqlite3_stmt *row = library_query(c, &err, sql, "sis", map, checkpoint, new_name);
-    if (library_row(c, row, &err))
+    if (library_row(row, &err))
         open_row(c, row, new_name, out, &err);
     else
         error_set(&err, ERR_MISSING, NULL, NO_OFFSET,
