@@ -70,18 +70,24 @@ static void add_temporary(sqlite3 *db, struct text *out, const char *sql,
     }
 }
 
+/* Run what was put together, and let go of it. */
+static enum status overlay_run(sqlite3 *db, struct text *sql, struct error *err)
+{
+    if (err->status == OK && !text_str(sql))
+        error_memory(err);
+    if (err->status == OK)
+        db_exec(db, text_str(sql), err);
+    text_release(sql);
+    return err->status;
+}
+
 /* Of one file of the schema. */
 static enum status overlay_file(sqlite3 *db, const struct schema_file *f,
                                 enum tables tables, struct error *err)
 {
     struct text temporary = {0};
     add_temporary(db, &temporary, f->text, tables, err);
-    if (err->status == OK && !text_str(&temporary))
-        error_memory(err);
-    if (err->status == OK)
-        db_exec(db, text_str(&temporary), err);
-    text_release(&temporary);
-    return err->status;
+    return overlay_run(db, &temporary, err);
 }
 
 static bool is_overlaid(const struct schema_file *f)
@@ -177,12 +183,7 @@ static enum status note_before(sqlite3 *db, const int64_t *checkpoints, size_t c
         text_addf(&sql, "%s(%lld)", i ? "," : "VALUES ", (long long)checkpoints[i]);
     if (!checkpoints || !count)
         text_addf(&sql, "SELECT id FROM main.checkpoints WHERE %d", !checkpoints);
-    if (text_str(&sql))
-        db_exec(db, text_str(&sql), err);
-    else
-        error_memory(err);
-    text_release(&sql);
-    return err->status;
+    return overlay_run(db, &sql, err);
 }
 
 static enum status fill_results(sqlite3 *db, enum overlay_results kind, struct error *err)
@@ -193,11 +194,7 @@ static enum status fill_results(sqlite3 *db, enum overlay_results kind, struct e
         if (!has_table(db, t[i].name, strlen(t[i].name), err))
             continue;
         text_addf(&sql, "INSERT INTO temp.%s %s", t[i].name, t[i].rows);
-        if (text_str(&sql))
-            db_exec(db, text_str(&sql), err);
-        else
-            error_memory(err);
-        text_release(&sql);
+        overlay_run(db, &sql, err);
     }
     return err->status;
 }

@@ -80,11 +80,9 @@ static bool may_pair(struct session *s)
         " (SELECT count(*) AS tensors, count(DISTINCT id >> 24) AS checkpoints FROM tensor_hashes"
         "  GROUP BY hash HAVING tensors > 1)",
         "");
-    const bool good = stmt && sqlite3_step(stmt) == SQLITE_ROW;
+    const bool good = session_row(s, stmt);
     if (good)
         pairs = sqlite3_column_int64(stmt, 0);
-    else if (stmt && !session_interrupted)
-        complain("%s", sqlite3_errmsg(s->db));
     sqlite3_finalize(stmt);
     if (pairs > PAIRS_MOST)
         complain(
