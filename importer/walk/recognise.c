@@ -60,7 +60,8 @@ static void probe(struct walker *w, struct listing *l, struct entry *e)
         probe_bytes(e, s, head, tail, &err);
     source_close(s);
     e->probed = err.status == OK; /* else nothing is known of it: not to be remembered */
-    if (!e->probed && err.status != ERR_MISSING) {
+    e->in_doubt = !e->probed && err.status != ERR_MISSING;
+    if (e->in_doubt) {
         pthread_mutex_lock(&w->lock);
         walk_unseen(w, path, err.message);
         pthread_mutex_unlock(&w->lock);
@@ -118,18 +119,25 @@ static bool recognise_wanted(const struct listing *l, const struct entry *e)
     return false;
 }
 
-/* Does the file belong to a checkpoint whose primary file is as it was, and claims it? */
+/* Is the file unchanged, and catalogued as a part of a checkpoint that has another primary file? */
+static bool known_as_part(const struct entry *e)
+{
+    return e->known && e->known->checkpoint != KNOWN_NONE && !known_is_primary(e->known);
+}
+
+/* Does the file belong to a checkpoint whose primary file is unchanged, or cannot be read at the moment?
+ * In the second case the file stays what it was. */
 static bool is_part(const struct known *k, struct listing *l, const struct entry *e)
 {
-    if (!e->known || e->known->checkpoint == KNOWN_NONE || known_is_primary(e->known))
+    if (!known_as_part(e))
         return false;
     const char *primary = k->files[k->checkpoints[e->known->checkpoint].first_file].path;
     const char *slash = strrchr(primary, '/');
     const struct entry *p = slash ? listing_file(l, slash + 1) : NULL;
     if (slash && listing_unseen(l, slash + 1))
-        return true; /* what it was it stays */
-    return p && known_is_primary(p->known) &&
-           p->known->checkpoint == e->known->checkpoint;
+        return true;
+    return p && (p->in_doubt || (known_is_primary(p->known) &&
+                                 p->known->checkpoint == e->known->checkpoint));
 }
 
 /* Fill in what the catalog knows. True: something in this directory is new, changed or
@@ -151,10 +159,23 @@ static bool look_up(struct walker *w, struct listing *l)
     return dirty;
 }
 
-/* One directory's files, shared by threads when they are many. */
+static void probe_unless_settled(struct walker *w, struct listing *l, struct entry *e)
+{
+    /* A shard whose index is gone is looked at again, too, as is what was passed over
+     * and is now asked for by name. */
+    bool passed =
+        e->known && e->known->checkpoint == KNOWN_NONE && !listing_asks_for(l, e);
+    bool settled = passed || (e->known && e->format) || is_part(w->options->known, l, e);
+    if (!settled && !e->probed && !e->in_doubt && !e->claimed && recognise_wanted(l, e) &&
+        !unfinished_name(e->name))
+        probe(w, l, e);
+}
+
+/* Some of one directory's files, shared by threads when they are many. */
 struct probing {
     struct walker *walker;
     struct listing *listing;
+    bool parts; /* those that are catalogued as parts of a checkpoint, or all others */
     atomic_uint_fast64_t next;
 };
 
@@ -162,28 +183,26 @@ static void probe_some(void *argument)
 {
     struct probing *p = argument;
     struct listing *l = p->listing;
-    for (uint64_t i; (i = atomic_fetch_add(&p->next, 1)) < l->file_count;) {
-        struct entry *e = &l->files[i];
-        /* A shard whose index is gone is looked at again, too, as is what was passed over
-         * and is now asked for by name. */
-        bool passed =
-            e->known && e->known->checkpoint == KNOWN_NONE && !listing_asks_for(l, e);
-        bool settled =
-            passed || (e->known && e->format) || is_part(p->walker->options->known, l, e);
-        if (!settled && !e->probed && !e->claimed && recognise_wanted(l, e) &&
-            !unfinished_name(e->name))
-            probe(p->walker, l, e);
-    }
+    for (uint64_t i; (i = atomic_fetch_add(&p->next, 1)) < l->file_count;)
+        if (known_as_part(&l->files[i]) == p->parts)
+            probe_unless_settled(p->walker, l, &l->files[i]);
 }
 
-static void probe_unknown(struct walker *w, struct listing *l, bool dirty)
+static void probe_all(struct walker *w, struct listing *l, bool dirty, bool parts)
 {
-    struct probing p = {.walker = w, .listing = l};
+    struct probing p = {.walker = w, .listing = l, .parts = parts};
     struct threads *helpers = NULL;
     if (dirty && l->file_count >= MANY_FILES && w->options->threads > 1)
         helpers = threads_start(w->options->threads - 1, probe_some, &p);
     probe_some(&p);
     threads_join(helpers);
+}
+
+/* Parts come last: whether they need a look depends on whether their index could be read. */
+static void probe_unknown(struct walker *w, struct listing *l, bool dirty)
+{
+    probe_all(w, l, dirty, false);
+    probe_all(w, l, dirty, true);
 }
 
 /* --- units ------------------------------------------------------------------------------ */

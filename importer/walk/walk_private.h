@@ -42,6 +42,7 @@ struct entry {
     const char *stray;
     const char *unread;          /* the kind that it is of, which is not read; static */
     const struct entry *claimer; /* the primary file whose own this is */
+    bool in_doubt; /* could not be read, for a reason that may pass */
     bool probed, claimed, claimed_twice;
 };
 

@@ -301,6 +301,30 @@ static void test_other_formats(void **state)
     expect(p, "SELECT count(*) FROM looked", "1");
 }
 
+/* Everything that is catalogued. */
+static char *catalogued(const struct place *p)
+{
+    static const char sql[] =
+        "SELECT json_group_array(row) FROM (SELECT json_array(t.checkpoint, t.name, t.dtype, t.shape,"
+        " t.stored, t.storage, t.file, t.offset, e.codec, e.origin, e.strides) AS row"
+        " FROM tensor t LEFT JOIN extent e ON e.tensor_id = t.id"
+        " UNION ALL SELECT json_array((SELECT path FROM checkpoint c WHERE c.id = checkpoint_id), key, value) FROM metadata"
+        " UNION ALL SELECT json_array((SELECT path FROM checkpoint c WHERE c.id = checkpoint_id), name, kind) FROM node"
+        " UNION ALL SELECT json_array(path, format, run, step, item, state) FROM checkpoint"
+        " UNION ALL SELECT json_array(path, role) FROM file"
+        " UNION ALL SELECT json_array(path, code, message) FROM issue ORDER BY 1)";
+    sqlite3 *db = NULL;
+    sqlite3_stmt *s = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    char *all = strdup((const char *)sqlite3_column_text(s, 0));
+    sqlite3_finalize(s);
+    db_close(db);
+    return all;
+}
+
 /* What was known of a checkpoint, its hashes included, outlasts that a part of it cannot be looked at,
  * opened or read for once; that is an issue until it can. */
 static void test_known_stays(void **state)
@@ -317,6 +341,8 @@ static void test_known_stays(void **state)
         {OPEN, "/m-00002-of-00002.safetensors", EMFILE, true},
         {OPEN, "/m-00002-of-00002.safetensors", EACCES, true},
         {READ, "/m-00001-of-00002.safetensors", EIO, true},
+        {OPEN, "/m.safetensors.index.json", EACCES, true},
+        {READ, "/m.safetensors.index.json", EIO, true},
     };
     static const char index[] =
         "{\"weight_map\":{\"a.w\":\"m-00001-of-00002.safetensors\","
@@ -353,6 +379,34 @@ static void test_known_stays(void **state)
     }
 }
 
+/* The same where the primary file does not have the checkpoint's name. */
+static void test_known_stays_by_prefix(void **state)
+{
+    static const char known[] =
+        "SELECT format, tensors, state, (SELECT count(*) FROM file f WHERE f.checkpoint_id = c.id)"
+        " FROM checkpoint c";
+    struct import_options prune = {.prune = true};
+    const struct place *p = *state;
+    shell_out("cp $TESTS/fixtures/real/tf/v2_sharded3/data/* %s/; chmod -R u+w %s",
+              p->root, p->root);
+    import(p, "", plain);
+    char *before = catalogued(p);
+    shell_out("for i in %s/*.index; do cp $i $i.new; mv $i.new $i; done", p->root);
+    static const enum call calls[] = {OPEN, READ, LOOK};
+    for (size_t i = 0; i < 3; i++) {
+        arm(calls[i], ".index", EACCES, 1);
+        import(p, "", prune);
+        disarm();
+        expect(p, "SELECT count(*) > 0 FROM issue WHERE severity = 'error'", "1");
+        expect(p, known, "tf_bundle|25|complete|4");
+    }
+    import(p, "", prune);
+    char *after = catalogued(p);
+    assert_string_equal(after, before);
+    free(after);
+    free(before);
+}
+
 /* What of a directory cannot be looked at may be what makes one checkpoint of it: its parts do not come in
  * by themselves. */
 static void test_directory_in_doubt(void **state)
@@ -378,30 +432,6 @@ static void test_directory_in_doubt(void **state)
             expect(p, "SELECT format FROM checkpoint", i == 0 ? "dcp dcp" : "zarr");
         }
     }
-}
-
-/* Everything that is catalogued. */
-static char *catalogued(const struct place *p)
-{
-    static const char sql[] =
-        "SELECT json_group_array(row) FROM (SELECT json_array(t.checkpoint, t.name, t.dtype, t.shape,"
-        " t.stored, t.storage, t.file, t.offset, e.codec, e.origin, e.strides) AS row"
-        " FROM tensor t LEFT JOIN extent e ON e.tensor_id = t.id"
-        " UNION ALL SELECT json_array((SELECT path FROM checkpoint c WHERE c.id = checkpoint_id), key, value) FROM metadata"
-        " UNION ALL SELECT json_array((SELECT path FROM checkpoint c WHERE c.id = checkpoint_id), name, kind) FROM node"
-        " UNION ALL SELECT json_array(path, format, run, step, item, state) FROM checkpoint"
-        " UNION ALL SELECT json_array(path, role) FROM file"
-        " UNION ALL SELECT json_array(path, code, message) FROM issue ORDER BY 1)";
-    sqlite3 *db = NULL;
-    sqlite3_stmt *s = NULL;
-    struct error err = {.offset = NO_OFFSET};
-    assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
-    char *all = strdup((const char *)sqlite3_column_text(s, 0));
-    sqlite3_finalize(s);
-    db_close(db);
-    return all;
 }
 
 /* One call fails, whichever it is: what is catalogued is what would be without it, or an issue says
@@ -508,6 +538,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_other_formats, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_known_stays, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_known_stays_by_prefix, place_setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_directory_in_doubt, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_any_one_trouble, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_statement_breaks_off, place_setup,
