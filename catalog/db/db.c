@@ -144,6 +144,14 @@ static void wait_by(sqlite3 *db, const struct db_wait *wait)
         sqlite3_busy_timeout(db, DB_BUSY_MS);
 }
 
+#define STOP_STEPS 4000 /* of a statement between two questions whether to stop */
+
+static void stop_by(sqlite3 *db, const struct db_wait *wait)
+{
+    sqlite3_progress_handler(db, wait ? STOP_STEPS : 0, wait ? wait->stop : NULL,
+                             wait ? wait->context : NULL);
+}
+
 /* Nothing is in it: no table, and no other program's mark. In one statement, as another program may fill
  * it between two. */
 static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
@@ -489,6 +497,7 @@ enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(s
     if (connect(path, mode, &db, err) != OK)
         goto fail;
     wait_by(db, wait);
+    stop_by(db, wait);
     if (functions(db) != SQLITE_OK) {
         db_error(db, "cannot register the SQL functions", err);
         goto fail;
@@ -499,6 +508,7 @@ enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(s
         check_identity(db, path, mode, wait, err) != OK)
         goto fail;
     sqlite3_busy_timeout(db, DB_BUSY_MS);
+    stop_by(db, NULL);
     *out = db;
     return OK;
 

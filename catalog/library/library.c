@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "catalog/base/text.h"
 #include "catalog/base/version.h"
@@ -56,6 +57,38 @@ void library_take(void *to, size_t to_size, const void *from, size_t size)
 
 /* --- a catalog ----------------------------------------------------------------------------- */
 
+#define RENEWAL_NOTICED_S 1.0
+
+/* A catalog while it is opened: nearly all are at once. An old one is brought up to date first, and one
+ * whose import was killed gets its indexes, which may take long where it is large. */
+struct opening {
+    ckptdb *catalog;
+    struct timespec begun;
+    bool said;
+};
+
+static int opening_wait(void *context, int times)
+{
+    return library_wait(((struct opening *)context)->catalog, times);
+}
+
+static int opening_stop(void *context)
+{
+    struct opening *o = context;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const double seconds = (double)(now.tv_sec - o->begun.tv_sec) +
+                           (double)(now.tv_nsec - o->begun.tv_nsec) / 1e9;
+    if (!o->said && seconds > RENEWAL_NOTICED_S) {
+        library_say(
+            o->catalog,
+            "waiting: the catalog is brought up to date, as an older ckptdb made it"
+            " or an import was cut short");
+        o->said = true;
+    }
+    return library_stopped(o->catalog);
+}
+
 enum ckptdb_status ckptdb_open_watched(const char *path, enum ckptdb_mode mode,
                                        const struct ckptdb_watch *watch, ckptdb **out,
                                        struct ckptdb_error *error)
@@ -68,7 +101,8 @@ enum ckptdb_status ckptdb_open_watched(const char *path, enum ckptdb_mode mode,
     };
     struct error err = {.offset = NO_OFFSET};
     ckptdb *c = calloc(1, sizeof(*c));
-    const struct db_wait wait = {library_wait, c};
+    struct opening opening = {.catalog = c};
+    const struct db_wait wait = {opening_wait, opening_stop, &opening};
     *out = NULL;
     if (!c) {
         error_memory(&err);
@@ -76,12 +110,13 @@ enum ckptdb_status ckptdb_open_watched(const char *path, enum ckptdb_mode mode,
     }
     if (watch)
         library_take(&c->watch, sizeof(c->watch), watch, watch->size);
+    clock_gettime(CLOCK_MONOTONIC, &opening.begun);
     if ((unsigned)mode >= sizeof(modes) / sizeof(modes[0]))
         error_set(&err, ERR_ARGUMENT, path, NO_OFFSET, "no such mode");
     else
         db_open_waiting(path ? path : ":memory:", path ? modes[mode] : DB_CREATE,
                         c->watch.stop ? &wait : NULL, &c->db, &err);
-    if (err.status == ERR_BUSY && library_stopped(c)) {
+    if ((err.status == ERR_BUSY || err.status == ERR_INTERRUPTED) && library_stopped(c)) {
         error_clear(&err);
         error_set(&err, ERR_INTERRUPTED, path, NO_OFFSET, "interrupted");
     }

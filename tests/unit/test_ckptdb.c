@@ -821,6 +821,55 @@ static void test_opening_waits(void **state)
     ckptdb_close(db);
 }
 
+/* An old catalog is brought up to date as a whole, or, where it is stopped, not at all. */
+static void test_renewal_stops(void **state)
+{
+    struct heard heard = {.stop = true};
+    const struct ckptdb_watch watch = {
+        .size = sizeof(watch), .context = &heard, .stop = stop_it, .say = hear};
+    struct ckptdb_error err;
+    char path[128], dump_path[140], *dump;
+    sqlite3 *old;
+    size_t len;
+    ckptdb *db;
+    (void)state;
+    snprintf(path, sizeof(path), "%s/old.db", own_folder);
+    assert_int_equal(sqlite3_open(path, &old), SQLITE_OK);
+    shell_out("sed s#WORK#/models# $TESTS/catalogs/v4.sql >%s.sql", path);
+    snprintf(dump_path, sizeof(dump_path), "%s.sql", path);
+    dump = (char *)read_file(dump_path, &len);
+    dump = realloc(dump, len + 1);
+    assert_non_null(dump);
+    dump[len] = '\0';
+    assert_int_equal(sqlite3_exec(old, dump, NULL, NULL, NULL), SQLITE_OK);
+    free(dump);
+    assert_int_equal(
+        sqlite3_exec(
+            old,
+            "WITH RECURSIVE n(i) AS (VALUES (10) UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
+            " INSERT INTO names SELECT i, 'name' || i FROM n;"
+            "INSERT INTO layouts SELECT 9, x'09', x'09', 0, 0, 0, 0;"
+            "INSERT INTO layout_tensors SELECT (9 << 24) + id, id, 'uint8', '[1]', 1, 1,"
+            " NULL, 1, 0, 0, 1, NULL, NULL, NULL FROM names",
+            NULL, NULL, NULL),
+        SQLITE_OK);
+    assert_int_equal(ckptdb_open_watched(path, CKPTDB_USE, &watch, &db, &err),
+                     CKPTDB_INTERRUPTED);
+    assert_null(db);
+    assert_int_equal(asked(old, "PRAGMA user_version"), 4);
+    assert_int_equal(
+        asked(old,
+              "SELECT sum(name = id & 16777215) FROM layout_tensors WHERE id > 9 << 24"),
+        4994);
+    heard.stop = false;
+    assert_int_equal(ckptdb_open_watched(path, CKPTDB_USE, &watch, &db, &err), CKPTDB_OK);
+    assert_int_equal(asked(ckptdb_sqlite(db),
+                           "SELECT count(*) FROM layout_tensors WHERE name LIKE 'name%'"),
+                     4991);
+    ckptdb_close(db);
+    sqlite3_close(old);
+}
+
 static bool see_pair(void *context, const struct ckptdb_pair *p)
 {
     struct heard *h = context;
@@ -883,18 +932,18 @@ static void test_formats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_opening),        IN_FOLDER(test_finding),
-        IN_FOLDER(test_listing),        IN_FOLDER(test_slices),
-        IN_FOLDER(test_reading),        IN_FOLDER(test_stream),
-        IN_FOLDER(test_changed),        IN_FOLDER(test_changed_meanwhile),
-        IN_FOLDER(test_threads),        IN_FOLDER(test_maps),
-        IN_FOLDER(test_exporting),      IN_FOLDER(test_stopping),
-        IN_FOLDER(test_opening_waits),  IN_FOLDER(test_settings),
-        cmocka_unit_test(test_words),   IN_FOLDER(test_cells),
-        IN_FOLDER(test_files),          IN_FOLDER(test_places),
-        IN_FOLDER(test_contents),       IN_FOLDER(test_meanwhile),
-        IN_FOLDER(test_long_functions), IN_FOLDER(test_inferring),
-        cmocka_unit_test(test_formats),
+        IN_FOLDER(test_opening),       IN_FOLDER(test_finding),
+        IN_FOLDER(test_listing),       IN_FOLDER(test_slices),
+        IN_FOLDER(test_reading),       IN_FOLDER(test_stream),
+        IN_FOLDER(test_changed),       IN_FOLDER(test_changed_meanwhile),
+        IN_FOLDER(test_threads),       IN_FOLDER(test_maps),
+        IN_FOLDER(test_exporting),     IN_FOLDER(test_stopping),
+        IN_FOLDER(test_opening_waits), IN_FOLDER(test_renewal_stops),
+        IN_FOLDER(test_settings),      cmocka_unit_test(test_words),
+        IN_FOLDER(test_cells),         IN_FOLDER(test_files),
+        IN_FOLDER(test_places),        IN_FOLDER(test_contents),
+        IN_FOLDER(test_meanwhile),     IN_FOLDER(test_long_functions),
+        IN_FOLDER(test_inferring),     cmocka_unit_test(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
