@@ -334,17 +334,18 @@ static enum status composed_gather(struct reader *r, const struct slice *slices,
                                    uint64_t position, uint64_t count, uint8_t *dst,
                                    struct error *err)
 {
-    return slices ? composed_slice(r->composed, slices, position, count, dst, err)
-                  : composed_run(r->composed, position, count, dst, err);
+    return slices ? composed_slice(r->own, slices, position, count, dst, err)
+                  : composed_run(r->own, position, count, dst, err);
 }
 
 static enum status composed_verify(struct reader *composed, struct error *err)
 {
-    const struct composition *made = composed->composed->made;
+    const struct composed *c = composed->own;
+    const struct composition *made = c->made;
     for (uint64_t i = 0; i < made->count && err->status == OK; i++) {
         const struct composed_part *p = &made->part[i];
         struct reader *r = NULL;
-        if (!p->view.zeros && reader_open(p->tensor, composed->files, &r, err) == OK &&
+        if (!p->view.zeros && reader_open(p->tensor, c->files, &r, err) == OK &&
             reader_verify(r, err) != OK)
             error_prefix(err, p->tensor->name);
         reader_close(r);
@@ -354,12 +355,13 @@ static enum status composed_verify(struct reader *composed, struct error *err)
 
 static uint64_t composed_memory(const struct reader *r)
 {
-    return r->composed->memory;
+    const struct composed *c = r->own;
+    return c->memory;
 }
 
 static void composed_close(struct reader *r)
 {
-    struct composed *c = r->composed;
+    struct composed *c = r->own;
     if (!c)
         return;
     for (uint64_t i = 0; c->part && i < c->made->count; i++)
@@ -375,14 +377,19 @@ static const struct reader_ops composed_ops = {.read = units_read,
                                                .memory = composed_memory,
                                                .close = composed_close};
 
-enum status reader_open_composed(struct reader *r, struct error *err)
+static bool composed_takes(const struct stored_tensor *t)
+{
+    return t->composition;
+}
+
+static enum status composed_open(struct reader *r, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     struct composed *c = calloc(1, sizeof(*c));
     if (!c)
         return reader_no_memory(t, err);
     r->ops = &composed_ops;
-    r->composed = c;
+    r->own = c;
     c->tensor = t;
     c->files = r->files;
     c->made = t->composition;
@@ -399,3 +406,5 @@ enum status reader_open_composed(struct reader *r, struct error *err)
     r->sequential = c->sequential || c->gathers;
     return OK;
 }
+
+const struct reader_kind reader_kind_composed = {composed_takes, composed_open};

@@ -9,6 +9,16 @@
 #include "catalog/codec/strings.h"
 #include "catalog/read/reader.h"
 
+#define READER(x) extern const struct reader_kind reader_kind_##x;
+#include "catalog/read/readers.def"
+#undef READER
+
+static const struct reader_kind *const reader_kinds[] = {
+#define READER(x) &reader_kind_##x,
+#include "catalog/read/readers.def"
+#undef READER
+};
+
 enum status reader_no_memory(const struct stored_tensor *t, struct error *err)
 {
     return error_memory_at(err, t->checkpoint);
@@ -59,6 +69,15 @@ static enum status read_measure(struct reader *r, struct error *err)
     return OK;
 }
 
+/* The first kind that takes the tensor; the last takes all. */
+static const struct reader_kind *kind_of(const struct stored_tensor *t)
+{
+    const struct reader_kind *const *kind = reader_kinds;
+    while (!(*kind)->takes(t))
+        kind++;
+    return *kind;
+}
+
 enum status reader_open(const struct stored_tensor *t, struct file_cache *files,
                         struct reader **out, struct error *err)
 {
@@ -71,14 +90,8 @@ enum status reader_open(const struct stored_tensor *t, struct file_cache *files,
     r->units.next = UINT64_MAX;
     r->tensor = t;
     r->files = files;
-    if (read_measure(r, err) != OK)
-        ;
-    else if (t->grid)
-        reader_open_grid(r, err);
-    else if (t->composition)
-        reader_open_composed(r, err);
-    else
-        reader_open_extents(r, err);
+    if (read_measure(r, err) == OK)
+        kind_of(t)->open(r, err);
     if (err->status == OK)
         *out = r;
     else

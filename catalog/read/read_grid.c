@@ -11,7 +11,7 @@ static enum status grid_read(struct reader *r, const struct slice *slices, uint6
 {
     struct source *s = NULL;
     uint64_t end;
-    if (grid_reader_slice(r->grid, slices, &s, err) != OK)
+    if (grid_reader_slice(r->own, slices, &s, err) != OK)
         return err->status;
     if (!add_u64(start, len, &end) || end > s->size)
         return reader_past_end(r, s->size, err);
@@ -22,8 +22,8 @@ static const uint8_t *grid_lend(struct reader *r, const struct slice *slices,
                                 uint64_t start, size_t len, struct error *err)
 {
     struct source *s = NULL;
-    return grid_reader_slice(r->grid, slices, &s, err) == OK
-               ? grid_reader_lend(r->grid, start, len)
+    return grid_reader_slice(r->own, slices, &s, err) == OK
+               ? grid_reader_lend(r->own, start, len)
                : NULL;
 }
 
@@ -31,19 +31,19 @@ static uint64_t grid_from(struct reader *r, uint64_t start)
 {
     struct source *s = NULL;
     struct error ignored = {.offset = NO_OFFSET}; /* the next read will tell */
-    return grid_reader_slice(r->grid, NULL, &s, &ignored) == OK
-               ? grid_reader_from(r->grid, start)
+    return grid_reader_slice(r->own, NULL, &s, &ignored) == OK
+               ? grid_reader_from(r->own, start)
                : start;
 }
 
 static uint64_t grid_memory(const struct reader *r)
 {
-    return grid_reader_memory(r->grid);
+    return grid_reader_memory(r->own);
 }
 
 static void grid_close(struct reader *r)
 {
-    grid_reader_close(r->grid);
+    grid_reader_close(r->own);
 }
 
 static void texts_close(struct reader *r)
@@ -78,17 +78,28 @@ static enum status grid_unit(const struct stored_tensor *t, uint64_t *unit,
     return OK;
 }
 
+static bool grid_takes(const struct stored_tensor *t)
+{
+    return t->grid;
+}
+
 /* The elements of a grid are not cut in blocks, even if they are packed: that is done where
  * they are in C order. */
-enum status reader_open_grid(struct reader *r, struct error *err)
+static enum status grid_open(struct reader *r, struct error *err)
 {
     uint64_t unit;
+    struct grid_reader *grid = NULL;
     if (grid_unit(r->tensor, &unit, err) != OK)
         return err->status;
     r->ops = unit ? &grid_ops : &texts_ops;
     r->block = 1;
     r->unit = unit ? (size_t)unit : 1;
     r->sequential = true;
-    return unit ? grid_reader_open(r->tensor, r->files, r->unit, NULL, &r->grid, err)
-                : string_grid_open(r->tensor, r->files, &r->texts, err);
+    if (!unit)
+        return string_grid_open(r->tensor, r->files, &r->texts, err);
+    grid_reader_open(r->tensor, r->files, r->unit, NULL, &grid, err);
+    r->own = grid;
+    return err->status;
 }
+
+const struct reader_kind reader_kind_grid = {grid_takes, grid_open};

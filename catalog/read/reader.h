@@ -1,7 +1,7 @@
 /*
- * reader.h - the inside of a reader, for the files that make it up: read.c (what is asked of any),
- * read_extents.c, read_grid.c and composed.c (the kinds, each with its operations), read_units.c
- * (elements gathered from boxes), string_table.c (strings).
+ * reader.h - the inside of a reader, for the files that make it up: read.c (what any reader does),
+ * read_extents.c, read_grid.c and composed.c (the kinds in readers.def, each with its operations),
+ * read_units.c (elements gathered from boxes), string_table.c (strings).
  */
 #ifndef CKPTDB_READ_READER_H
 #define CKPTDB_READ_READER_H
@@ -62,17 +62,19 @@ struct reader {
     struct pool *pool;
     struct tiles *tiles; /* NULL: one extent that is the whole tensor */
     bool flat;           /* and it is in C order, byte for byte */
-    /* Of a grid: one of them */
-    struct grid_reader *grid;
-    struct string_grid *texts; /* strings of varying length */
-    /* Of other tensors: */
-    struct composed *composed;
+    /* Of strings of varying length in a grid: */
+    struct string_grid *texts;
+    /* Of any other kind: what it keeps; ops->close frees it. */
+    void *own;
 };
 
-/* The kinds: each sets ops first, then what is its own; reader_open() closes it after an error. */
-enum status reader_open_extents(struct reader *, struct error *err);
-enum status reader_open_grid(struct reader *, struct error *err);
-enum status reader_open_composed(struct reader *, struct error *err);
+/* A kind of reader: reader_kind_NAME, in a file of its own, and a line READER(NAME) in
+ * readers.def. The first in that list that takes a tensor reads it; the last one takes all. */
+struct reader_kind {
+    bool (*takes)(const struct stored_tensor *);
+    /* Sets ops first, then what is its own: reader_open() calls ops->close after an error. */
+    enum status (*open)(struct reader *, struct error *err);
+};
 
 enum status reader_no_memory(const struct stored_tensor *, struct error *err);
 
