@@ -72,16 +72,18 @@ void db_bind_identity(sqlite3_stmt *s, int at, const struct file_identity *f)
     sqlite3_bind_int64(s, at + 3, (sqlite3_int64)f->device);
 }
 
-static enum status pragma_integer(sqlite3 *db, const char *sql, sqlite3_int64 *value,
-                                  struct error *err)
+enum status db_number(sqlite3 *db, const char *sql, struct bytes name, const char *doing,
+                      sqlite3_int64 *out, struct error *err)
 {
     sqlite3_stmt *s = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK && name.at)
+        rc = sqlite3_bind_text(s, 1, (const char *)name.at, (int)name.len, SQLITE_STATIC);
     if (rc == SQLITE_OK)
         rc = sqlite3_step(s);
-    *value = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    *out = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
     sqlite3_finalize(s);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, NULL, err);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, doing, err);
 }
 
 /* Opening a pipe would wait for its other end. */
@@ -157,11 +159,11 @@ static void stop_by(sqlite3 *db, const struct db_wait *wait)
 static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
 {
     sqlite3_int64 nothing = 0;
-    if (pragma_integer(db,
-                       "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)"
-                       " AND (SELECT application_id FROM pragma_application_id) = 0"
-                       " AND (SELECT user_version FROM pragma_user_version) = 0",
-                       &nothing, err) == OK)
+    if (db_number(db,
+                  "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)"
+                  " AND (SELECT application_id FROM pragma_application_id) = 0"
+                  " AND (SELECT user_version FROM pragma_user_version) = 0",
+                  NO_NAME, NULL, &nothing, err) == OK)
         *empty = nothing != 0;
     return err->status;
 }
@@ -314,11 +316,11 @@ static enum status await_creation(sqlite3 *db, const struct db_wait *wait,
 static enum status drop_retired(sqlite3 *db, struct error *err)
 {
     sqlite3_int64 ours = 0;
-    if (pragma_integer(
+    if (db_number(
             db,
             "SELECT count(*) FROM sqlite_schema WHERE name = 'copy' AND type = 'view'"
             " AND sql LIKE '%FROM tensor_hashes GROUP BY hash HAVING%'",
-            &ours, err) != OK)
+            NO_NAME, NULL, &ours, err) != OK)
         return err->status;
     return ours ? db_exec(db, "DROP VIEW copy", err) : OK;
 }
@@ -337,7 +339,7 @@ enum status db_size_cache(sqlite3 *db, sqlite3_int64 size, struct error *err)
 static enum status create_indexes(sqlite3 *db, struct error *err)
 {
     sqlite3_int64 size = 0;
-    if (pragma_integer(db, "PRAGMA cache_size", &size, err) != OK ||
+    if (db_number(db, "PRAGMA cache_size", NO_NAME, NULL, &size, err) != OK ||
         db_size_cache(db, -SORT_KIB, err) != OK)
         return err->status;
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
@@ -365,7 +367,7 @@ static enum status renew(sqlite3 *db, struct error *err)
     enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
     if (status != OK)
         return status;
-    status = pragma_integer(db, "PRAGMA user_version", &version, err);
+    status = db_number(db, "PRAGMA user_version", NO_NAME, NULL, &version, err);
     bool needed = status == OK && version < CATALOG_VERSION;
     if (needed)
         status = drop_retired(db, err);
@@ -398,10 +400,10 @@ static bool indexes_missing(sqlite3 *db)
 {
     sqlite3_int64 missing = 0;
     struct error ignored = {0};
-    pragma_integer(db,
-                   "SELECT EXISTS (SELECT 1 FROM layouts) AND NOT EXISTS (SELECT 1 FROM"
-                   " sqlite_schema WHERE name = 'issues_by_checkpoint')",
-                   &missing, &ignored);
+    db_number(db,
+              "SELECT EXISTS (SELECT 1 FROM layouts) AND NOT EXISTS (SELECT 1 FROM"
+              " sqlite_schema WHERE name = 'issues_by_checkpoint')",
+              NO_NAME, NULL, &missing, &ignored);
     return missing != 0;
 }
 
@@ -444,8 +446,8 @@ static bool was_cut_short(const char *path)
 static enum status read_marks(sqlite3 *db, sqlite3_int64 *application,
                               sqlite3_int64 *version, struct error *err)
 {
-    if (pragma_integer(db, "PRAGMA application_id", application, err) == OK)
-        pragma_integer(db, "PRAGMA user_version", version, err);
+    if (db_number(db, "PRAGMA application_id", NO_NAME, NULL, application, err) == OK)
+        db_number(db, "PRAGMA user_version", NO_NAME, NULL, version, err);
     return err->status;
 }
 

@@ -55,6 +55,12 @@ enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *
 /* Step to the next row. False: there is none, or *err says why it cannot be read: that is not the same. */
 bool db_row(sqlite3_stmt *, const char *doing, struct error *err);
 
+/* The first column of a query's first row; 0 where that is NULL or there is no row. `name` is ?1
+ * (NO_NAME: the query has none); `doing` as for db_error(). */
+#define NO_NAME ((struct bytes){0})
+enum status db_number(sqlite3 *, const char *sql, struct bytes name, const char *doing,
+                      sqlite3_int64 *out, struct error *err);
+
 /* The pages that SQLite keeps; below 0: their KiB. */
 enum status db_size_cache(sqlite3 *, sqlite3_int64 size, struct error *err);
 

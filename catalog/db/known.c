@@ -5,21 +5,21 @@
 
 #include "catalog/db/db.h"
 
+static const char reading[] = "cannot read what is catalogued";
+
 static char *known_keep(struct known *k, sqlite3_stmt *s, int column)
 {
     return arena_copy(&k->arena, sqlite3_column_text(s, column),
                       (size_t)sqlite3_column_bytes(s, column));
 }
 
-static bool count_rows(sqlite3 *db, const char *sql, uint32_t *count)
+/* How many rows there are: as many as an array of them can have. */
+static bool count_known(sqlite3 *db, const char *sql, uint32_t *count, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    bool ok = sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK &&
-              sqlite3_step(s) == SQLITE_ROW;
-    sqlite3_int64 n = ok ? sqlite3_column_int64(s, 0) : 0;
-    sqlite3_finalize(s);
+    sqlite3_int64 n;
+    db_number(db, sql, NO_NAME, reading, &n, err);
     *count = (uint32_t)n;
-    return ok && n >= 0 && n < KNOWN_NONE;
+    return err->status == OK && n < KNOWN_NONE;
 }
 
 static bool add_checkpoint(struct known *k, sqlite3_stmt *s)
@@ -96,19 +96,21 @@ static bool add_one_checkpoint(struct known *k, sqlite3_stmt *s, uint32_t *unuse
 }
 
 static bool each_row(struct known *k, sqlite3 *db, const char *sql,
-                     bool (*add)(struct known *, sqlite3_stmt *, uint32_t *))
+                     bool (*add)(struct known *, sqlite3_stmt *, uint32_t *),
+                     struct error *err)
 {
     sqlite3_stmt *s = NULL;
     uint32_t state = 0;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
-    bool ok = rc == SQLITE_OK;
-    while (ok && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        ok = add(k, s, &state);
+    bool added = true;
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
+        db_error(db, reading, err);
+    while (added && s && db_row(s, reading, err))
+        added = add(k, s, &state);
     sqlite3_finalize(s);
-    return ok && rc == SQLITE_DONE;
+    return added && err->status == OK;
 }
 
-/* Checkpoints come by id. */
+/* The rows come by id, as the checkpoints do: both lists advance together. */
 static bool mark_again(struct known *k, sqlite3_stmt *s, uint32_t *at)
 {
     int64_t id = sqlite3_column_int64(s, 0);
@@ -119,29 +121,18 @@ static bool mark_again(struct known *k, sqlite3_stmt *s, uint32_t *at)
     return true;
 }
 
-static bool looked_before(sqlite3 *db, const char *looker, bool *looked)
+/* False with *err, or, without one, where there was no memory. */
+static bool load_all(struct known *k, sqlite3 *db, const char *looker, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    int rc =
-        sqlite3_prepare_v2(db, "SELECT 1 FROM looked WHERE looker = ?1", -1, &s, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_text(s, 1, looker, -1, SQLITE_STATIC);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(s);
-    sqlite3_finalize(s);
-    *looked = rc == SQLITE_ROW;
-    return rc == SQLITE_ROW || rc == SQLITE_DONE;
-}
-
-static bool load_all(struct known *k, sqlite3 *db, const char *looker)
-{
-    bool same;
+    const struct bytes name = {(const uint8_t *)looker, strlen(looker)};
+    sqlite3_int64 same;
     uint32_t checkpoints, files;
-    if (!looked_before(db, looker, &same) ||
-        !count_rows(db, "SELECT count(*) FROM checkpoints", &checkpoints) ||
-        !count_rows(db,
-                    "SELECT (SELECT count(*) FROM files) + (SELECT count(*) FROM passed)",
-                    &files))
+    if (db_number(db, "SELECT 1 FROM looked WHERE looker = ?1", name, reading, &same,
+                  err) != OK ||
+        !count_known(db, "SELECT count(*) FROM checkpoints", &checkpoints, err) ||
+        !count_known(
+            db, "SELECT (SELECT count(*) FROM files) + (SELECT count(*) FROM passed)",
+            &files, err))
         return false;
     k->checkpoints =
         arena_array(&k->arena, (size_t)checkpoints + 1, sizeof(*k->checkpoints));
@@ -154,19 +145,19 @@ static bool load_all(struct known *k, sqlite3 *db, const char *looker)
                      "  c.id IN (SELECT id FROM outdated)"
                      " FROM checkpoints c LEFT JOIN labels n ON n.id = c.id ORDER BY c.id"
                    : "SELECT id, path, format, 1 FROM checkpoints ORDER BY id",
-               add_one_checkpoint) &&
+               add_one_checkpoint, err) &&
            each_row(
                k, db,
                "SELECT id, path, size, mtime_ns, inode, device FROM files ORDER BY id",
-               add_checkpoint_file) &&
+               add_checkpoint_file, err) &&
            each_row(k, db,
                     "SELECT DISTINCT checkpoint FROM issues WHERE checkpoint > 0"
                     "  AND code IN ('io', 'memory') ORDER BY checkpoint",
-                    mark_again) &&
+                    mark_again, err) &&
            (!same || each_row(k, db,
                               "SELECT p.path, size, mtime_ns, inode, device, kind"
                               " FROM passed p LEFT JOIN unread u ON u.path = p.path",
-                              add_passed));
+                              add_passed, err));
 }
 
 enum status known_load(sqlite3 *db, const char *looker, struct known **out,
@@ -176,8 +167,9 @@ enum status known_load(sqlite3 *db, const char *looker, struct known **out,
     if (!k)
         return error_memory(err);
     /* One transaction: the counts and the rows are of one moment. */
-    if (db && (db_exec(db, "BEGIN", err) != OK || !load_all(k, db, looker))) {
-        db_error(db, "cannot read what is catalogued", err);
+    if (db && (db_exec(db, "BEGIN", err) != OK || !load_all(k, db, looker, err))) {
+        if (err->status == OK)
+            error_memory(err);
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
         known_free(k);
         return err->status;

@@ -7,28 +7,20 @@
 #include "catalog/db/labels.h"
 #include "catalog/db/schema.h"
 
-/* Whether the first column of the first row is not 0. */
-static bool overlay_ask(sqlite3 *db, const char *sql, const char *name, size_t len,
+/* Whether the number that a query asks for is not 0. */
+static bool overlay_ask(sqlite3 *db, const char *sql, struct bytes name,
                         struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
-    if (rc == SQLITE_OK && name)
-        rc = sqlite3_bind_text(s, 1, name, (int)len, SQLITE_STATIC);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(s);
-    const bool yes = rc == SQLITE_ROW && sqlite3_column_int(s, 0);
-    sqlite3_finalize(s);
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        db_error(db, "cannot read the catalog", err);
-    return yes;
+    sqlite3_int64 number;
+    db_number(db, sql, name, "cannot read the catalog", &number, err);
+    return number != 0;
 }
 
 static bool has_table(sqlite3 *db, const char *name, size_t len, struct error *err)
 {
     return overlay_ask(
-        db, "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?1", name,
-        len, err);
+        db, "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?1",
+        (struct bytes){(const uint8_t *)name, len}, err);
 }
 
 /* After "CREATE ": the table that is made, or that an index is made of. NULL: a view. */
@@ -104,7 +96,7 @@ enum status overlay_names(sqlite3 *db, struct error *err)
 {
     static const char is_catalog[] =
         "SELECT application_id = 0x636b7074 FROM pragma_application_id";
-    if (overlay_ask(db, is_catalog, NULL, 0, err) && overlay_names_apart(db, err) &&
+    if (overlay_ask(db, is_catalog, NO_NAME, err) && overlay_names_apart(db, err) &&
         err->status == OK)
         db_exec(db, schema_text("schema/upgrade/names_read.sql"), err);
     return err->status;
@@ -203,11 +195,11 @@ enum status overlay_begin(sqlite3 *db, enum overlay_results kind,
                           const int64_t *checkpoints, size_t count, struct error *err)
 {
     static const char views[] =
-        "SELECT count(*) FROM temp.sqlite_schema WHERE type = 'view' AND name = ?1";
+        "SELECT count(*) FROM temp.sqlite_schema WHERE type = 'view' AND name = 'tensor'";
     if (overlay_end(db, err) != OK || note_before(db, checkpoints, count, err) != OK)
         return err->status;
     /* The views of an older catalog are temporary already. */
-    const bool old = overlay_ask(db, views, "tensor", strlen("tensor"), err);
+    const bool old = overlay_ask(db, views, NO_NAME, err);
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++) {
         const bool own = strcmp(f->path, results[kind].file) == 0;
         if (is_overlaid(f) && (own || !old))
@@ -226,7 +218,7 @@ enum status overlay_end(sqlite3 *db, struct error *err)
         " AND name NOT IN (SELECT name FROM temp.overlaid_before)";
     sqlite3_stmt *s = NULL;
     char *drops = NULL;
-    if (!overlay_ask(db, begun, NULL, 0, err) || err->status != OK)
+    if (!overlay_ask(db, begun, NO_NAME, err) || err->status != OK)
         return err->status;
     if (sqlite3_prepare_v2(db, made, -1, &s, NULL) == SQLITE_OK &&
         sqlite3_step(s) == SQLITE_ROW)
