@@ -168,8 +168,9 @@ static enum status look_again(struct cached_file *f, const struct stored_file *f
     int64_t now = now_ns();
     if (now - f->looked_at < LOOK_AGAIN_NS)
         return OK;
-    f->looked_at = now;
-    return file_as_indexed(file, err);
+    if (file_as_indexed(file, err) == OK) /* one that changed fails every time */
+        f->looked_at = now;
+    return err->status;
 }
 
 static enum status take_cached(struct file_cache *c, const struct stored_file *file,

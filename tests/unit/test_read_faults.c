@@ -674,6 +674,7 @@ static void test_cache(void **state)
     nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     r = NULL;
     assert_int_equal(ERR_CHANGED, read_through(cache, &files[1], &r));
+    assert_int_equal(ERR_CHANGED, read_through(cache, &files[1], &r)); /* at once, too */
     assert_int_equal(ERR_CHANGED, read_through(cache, &files[2], &r));
     assert_null(r);
     file_cache_free(cache);
