@@ -159,7 +159,7 @@ $G/schema/function/map_check.sql: $(checks)
 	$(Q)sh schema/check/join.sh >$@
 
 # Every schema/*.sql and those of its folders, as one table of { path, text }.
-$G/schema.c: $(schema_sql) schema/embed.sh
+$G/schema.c: $(schema_sql) schema/embed.sh catalog/base/limits.h
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)sh schema/embed.sh $(schema_sql) >$@

@@ -9,6 +9,7 @@
 #include "catalog/codec/codec.h"
 #include "catalog/content/current.h"
 #include "catalog/content/verify.h"
+#include "catalog/db/ids.h"
 #include "catalog/sql/open.h"
 #include "importer/job/job_run.h"
 #include "importer/verify_private.h"
@@ -132,9 +133,8 @@ static void reading_progress(void *context, uint64_t done, uint64_t total)
 static enum status open_hashes(struct verifier *v, const struct verified *c,
                                sqlite3_stmt **out, struct error *err)
 {
-    static const char any[] =
-        "SELECT 1 FROM known.tensor_hashes"
-        " WHERE id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215 LIMIT 1";
+    static const char any[] = "SELECT 1 FROM known.tensor_hashes"
+                              " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST "LIMIT 1";
     static const char one[] =
         "SELECT t.hash FROM known.tensor t WHERE t.checkpoint_id = ?2 AND t.name = ?1"
         " AND t.hash IS NOT NULL";
@@ -271,7 +271,8 @@ static enum status add_checkpoint(struct verifier *v, sqlite3_stmt *s, struct er
 static enum status verify_load(struct verifier *v, size_t *skipped, struct error *err)
 {
     static const char sql[] =
-        "SELECT c.id, c.path, c.format, (SELECT f.path FROM files f WHERE f.id = c.id << 24),"
+        "SELECT c.id, c.path, c.format,"
+        " (SELECT f.path FROM files f WHERE f.id = c.id" ID_FIRST "),"
         " NOT ?2 AND EXISTS (SELECT 1 FROM verifications v WHERE v.id = c.id AND v.open"
         "                    AND v.quick <= ?3),"
         " " CONTENT_STAMP " FROM json_each(?1) j JOIN checkpoints c ON c.id = j.value"

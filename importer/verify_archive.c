@@ -9,6 +9,7 @@
 
 #include "catalog/base/work.h"
 #include "catalog/codec/codec.h"
+#include "catalog/db/ids.h"
 #include "catalog/read/checked.h"
 #include "importer/container/zip.h"
 #include "importer/job/format.h"
@@ -136,7 +137,7 @@ enum status verify_archives(struct verifier *v, const struct verified *c,
                             const struct strmap *covered, struct error *err)
 {
     static const char files_sql[] =
-        "SELECT path FROM main.files WHERE id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215"
+        "SELECT path FROM main.files WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST
         " AND size IS NOT NULL AND role <> 'directory'";
     static const char inside_sql[] =
         "SELECT name FROM main.tensor WHERE checkpoint_id = ?1 AND file = ?2"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/db/ids.h"
 #include "catalog/db/overlay.h"
 #include "catalog/db/schema.h"
 #include "importer/verify_private.h"
@@ -64,7 +65,7 @@ static enum status compare_files(struct verifier *v, struct verified *c,
 {
     static const char sql[] =
         "SELECT path, size, mtime_ns, inode, device FROM known.files"
-        " WHERE id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215 AND size IS NOT NULL";
+        " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST "AND size IS NOT NULL";
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;
     if (verify_prepare(v->fresh, sql, &s, err) != OK)

@@ -16,7 +16,7 @@ CREATE TABLE layouts (
   stored      INTEGER           -- NULL: not known without a look at every chunk
 ) STRICT;
 
--- Their tensors, nodes and modules: 02_layouts.sql. id = layout << 24 | k.
+-- Their tensors, nodes and modules: 02_layouts.sql. id = ID_FIRST(layout) + k.
 CREATE TABLE layout_dtypes (
   id          INTEGER PRIMARY KEY,
   dtype       TEXT,
@@ -32,7 +32,7 @@ CREATE TABLE metas (
 ) STRICT;
 
 CREATE TABLE meta_facts (
-  id     INTEGER PRIMARY KEY,   -- metas.id << 24 | k
+  id     INTEGER PRIMARY KEY,   -- ID_FIRST(metas.id) + k
   key    TEXT NOT NULL,
   value  ANY
 ) STRICT;
@@ -73,7 +73,7 @@ CREATE TABLE checksums (
   sums  BLOB NOT NULL
 ) STRICT;
 
--- id = checkpoint << 24 | position.
+-- id = ID_FIRST(checkpoint) + position.
 CREATE TABLE files (
   id        INTEGER PRIMARY KEY,
   path      TEXT NOT NULL,

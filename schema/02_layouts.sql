@@ -3,7 +3,7 @@
 -- Names are texts here: a tensor is found by its name in one step, and read without another. Until
 -- version 7 they were numbers of a table of names (upgrade/names_begin.sql).
 
--- The tensors of a layout. id = layout << 24 | position in the file's own order.
+-- The tensors of a layout. id = ID_FIRST(layout) + position in the file's own order.
 CREATE TABLE IF NOT EXISTS layout_tensors (
   id        INTEGER PRIMARY KEY,
   name      TEXT NOT NULL,
@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS layout_nodes (
   before  INTEGER NOT NULL
 ) STRICT;
 
--- Sums kept at import. id = layout << 24 | k. A module is the first `length` characters of the
+-- Sums kept at import. id = ID_FIRST(layout) + k. A module is the first `length` characters of the
 -- name of a tensor below it. Most modules hold one tensor: of each tensor the longest such is no
 -- row here, but layout_tensors.module.
 CREATE TABLE IF NOT EXISTS layout_modules (

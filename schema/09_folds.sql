@@ -1,6 +1,6 @@
 -- 09_folds.sql - the modules of a layout with repeated ones folded: layers.{0..31}.mlp.
 --
--- Kept at import (importer/job/folds.c). id = layouts.id << 24 | k.
+-- Kept at import (importer/job/folds.c). id = ID_FIRST(layouts.id) + k.
 CREATE TABLE IF NOT EXISTS layout_folds (
   id          INTEGER PRIMARY KEY,
   module      TEXT NOT NULL,

@@ -1,6 +1,6 @@
 -- 10_views.sql - the public views that need nothing but SQLite 3.40.
 --
--- A tensor's id is checkpoint << 24 | ord.
+-- A tensor's id is ID_FIRST(checkpoint) + ord (README.md, "Tables").
 -- No JSON functions here: SQLite 3.40 refuses them in views where trusted_schema is off.
 
 CREATE VIEW checkpoint AS
@@ -18,13 +18,13 @@ JOIN labels n ON n.id = c.id;
 -- Both conditions of the join are needed: the range finds the tensors of a checkpoint, the shift
 -- the checkpoints of a tensor that was found by its name.
 CREATE VIEW checkpoint_tensors AS
-SELECT c.id AS checkpoint_id, c.path, c.placed, c.id << 24 AS first_id,
-       (c.id << 24) + (t.id & 16777215) AS tensor_id, t.id & 16777215 AS ord, t.name,
+SELECT c.id AS checkpoint_id, c.path, c.placed, ID_FIRST(c.id) AS first_id,
+       ID_FIRST(c.id) + ID_ORD(t.id) AS tensor_id, ID_ORD(t.id) AS ord, t.name,
        t.dtype, t.shape, t.elements, t.nbytes, t.module, t.storage, t.file, t.start, t.stored
 FROM checkpoints c
 JOIN layout_tensors t
-  ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
- AND c.layout = t.id >> 24;
+  ON t.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
+ AND c.layout = ID_OWNER(t.id);
 
 -- What only some questions ask for (where the bytes lie) comes from scalar subqueries, not from
 -- outer joins: an aggregate over the view then never looks it up.
@@ -58,8 +58,8 @@ CREATE VIEW file AS
 SELECT f.id, c.id AS checkpoint_id, f.path, f.size, f.mtime_ns, f.inode, f.device, f.role
 FROM checkpoints c
 JOIN files f
-  ON f.id BETWEEN c.id << 24 AND (c.id << 24) + 16777215
- AND c.id = f.id >> 24;
+  ON f.id BETWEEN ID_FIRST(c.id) AND ID_LAST(c.id)
+ AND c.id = ID_OWNER(f.id);
 
 -- (Outer joins, so that SQLite leaves them out where nobody asks for the name.)
 CREATE VIEW metadata AS
@@ -67,15 +67,15 @@ SELECT c.id AS checkpoint_id, l.name AS checkpoint, m.key,
        coalesce(m.value, (SELECT t.text FROM long_facts f JOIN long_texts t ON t.id = f.text
                           WHERE f.id = m.id)) AS value
 FROM checkpoints c
-JOIN meta_facts m ON m.id BETWEEN c.meta << 24 AND (c.meta << 24) + 16777215
+JOIN meta_facts m ON m.id BETWEEN ID_FIRST(c.meta) AND ID_LAST(c.meta)
 LEFT JOIN labels l ON l.id = c.id;
 
 CREATE VIEW node AS
 SELECT c.id AS checkpoint_id, x.name, x.kind
 FROM checkpoints c
 JOIN layout_nodes x
-  ON x.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
- AND c.layout = x.id >> 24;
+  ON x.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
+ AND c.layout = ID_OWNER(x.id);
 
 CREATE VIEW issue AS
 SELECT i.id, i.checkpoint AS checkpoint_id, l.name AS checkpoint, i.path, i.offset,
@@ -88,8 +88,8 @@ SELECT c.id AS checkpoint_id, l.name AS checkpoint, d.dtype, d.tensors, d.parame
        d.nbytes
 FROM checkpoints c
 JOIN layout_dtypes d
-  ON d.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
- AND c.layout = d.id >> 24
+  ON d.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
+ AND c.layout = ID_OWNER(d.id)
 LEFT JOIN labels l ON l.id = c.id;
 
 -- Most modules of one tensor have no row of their own: the tensor's row has what is needed. (The casts
@@ -99,9 +99,9 @@ SELECT c.id AS checkpoint_id, l.name AS checkpoint,
        substr(n.name, 1, m.length) AS module, m.depth, m.tensors, m.parameters, m.nbytes
 FROM checkpoints c
 JOIN layout_modules m
-  ON m.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
- AND c.layout = m.id >> 24
-JOIN layout_tensors n ON n.id = (c.layout << 24) + m.tensor
+  ON m.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
+ AND c.layout = ID_OWNER(m.id)
+JOIN layout_tensors n ON n.id = ID_FIRST(c.layout) + m.tensor
 LEFT JOIN labels l ON l.id = c.id
 UNION ALL
 SELECT t.checkpoint_id,
@@ -123,7 +123,7 @@ CREATE VIEW by_name AS
 SELECT t.name, t.dtype, t.shape, t.elements, t.nbytes, l.checkpoints
 FROM (SELECT layout, count(*) AS checkpoints FROM checkpoints GROUP BY layout) l
 JOIN layout_tensors t
-  ON t.id BETWEEN l.layout << 24 AND (l.layout << 24) + 16777215;
+  ON t.id BETWEEN ID_FIRST(l.layout) AND ID_LAST(l.layout);
 
 -- The order is that of an index, so that LIMIT stops early.
 CREATE VIEW largest AS
@@ -141,7 +141,7 @@ FROM (SELECT c.run AS run,
              f.size AS size,
              min(f.path)
       FROM files f
-      JOIN checkpoints c ON c.id = f.id >> 24
+      JOIN checkpoints c ON c.id = ID_OWNER(f.id)
       WHERE f.size IS NOT NULL AND f.role NOT IN ('directory', 'chunks')
       GROUP BY f.device, f.inode)
 GROUP BY run, folder;

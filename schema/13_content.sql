@@ -2,7 +2,7 @@
 
 -- A look-up by hash: `WHERE hash = '…'` finds its tensors through an index.
 CREATE VIEW content AS
-SELECT h.hash, x.id AS tensor_id, x.id >> 24 AS checkpoint_id
+SELECT h.hash, x.id AS tensor_id, ID_OWNER(x.id) AS checkpoint_id
 FROM content_hashes h JOIN tensor_hashes x ON x.hash = h.id;
 
 -- Hashed tensors, and the place where the bytes of each begin: hard links, symbolic links to one file and
@@ -17,19 +17,19 @@ WITH numbered AS (
 )
 SELECT x.hash AS content, t.dtype, t.shape, t.nbytes, x.id AS tensor_id, c.id AS checkpoint_id,
        CASE WHEN c.placed AND p.id IS NULL THEN 'tensor ' || x.id
-            WHEN NOT c.placed AND t.storage <> 1 THEN -(f.number << 24) - (t.id & 16777215)
+            WHEN NOT c.placed AND t.storage <> 1 THEN -ID_FIRST(f.number) - ID_ORD(t.id)
             WHEN f.place IS NULL OR coalesce(p.start, t.start) + f.base >> 40
             THEN f.number || ':' || (coalesce(p.start, t.start) + f.base)
             ELSE f.place + coalesce(p.start, t.start) END AS place
 FROM tensor_hashes x
-JOIN checkpoints c ON c.id = x.id >> 24
-JOIN layout_tensors t ON t.id = (c.layout << 24) + (x.id & 16777215)
+JOIN checkpoints c ON c.id = ID_OWNER(x.id)
+JOIN layout_tensors t ON t.id = ID_FIRST(c.layout) + ID_ORD(x.id)
 LEFT JOIN placements p ON p.id = iif(c.placed, x.id, NULL) AND p.storage = 1
-LEFT JOIN store f ON f.id = (c.id << 24) + coalesce(p.file, t.file, 0);
+LEFT JOIN store f ON f.id = ID_FIRST(c.id) + coalesce(p.file, t.file, 0);
 
 -- Checkpoints that may share bytes with others: a file of theirs has another name, too, or it is not known.
 CREATE VIEW linked AS
-SELECT DISTINCT f.id >> 24 AS checkpoint_id
+SELECT DISTINCT ID_OWNER(f.id) AS checkpoint_id
 FROM files f LEFT JOIN (SELECT device, inode FROM files GROUP BY device, inode HAVING count(*) > 1) l
   ON l.device = f.device AND l.inode = f.inode
 WHERE l.inode IS NOT NULL OR f.inode IS NULL;
@@ -42,18 +42,18 @@ CREATE VIEW repeated AS
 WITH same_bytes AS MATERIALIZED (
   SELECT x.hash, count(*) AS tensors, min(x.id) AS original,
          max(iif((SELECT count(*) FROM linked), c.id IN (SELECT checkpoint_id FROM linked), 0)) AS linked,
-         min((c.layout << 24) + (x.id & 16777215)) AS first, max((c.layout << 24) + (x.id & 16777215)) AS last
-  FROM tensor_hashes x CROSS JOIN checkpoints c ON c.id = x.id >> 24
+         min(ID_FIRST(c.layout) + ID_ORD(x.id)) AS first, max(ID_FIRST(c.layout) + ID_ORD(x.id)) AS last
+  FROM tensor_hashes x CROSS JOIN checkpoints c ON c.id = ID_OWNER(x.id)
   WHERE x.hash IN (SELECT hash FROM tensor_hashes GROUP BY hash HAVING count(*) > 1)
   GROUP BY x.hash
 ), several AS (
-  SELECT DISTINCT x.hash, (c.layout << 24) + (x.id & 16777215) AS layout_tensor
-  FROM same_bytes s CROSS JOIN tensor_hashes x ON x.hash = s.hash CROSS JOIN checkpoints c ON c.id = x.id >> 24
+  SELECT DISTINCT x.hash, ID_FIRST(c.layout) + ID_ORD(x.id) AS layout_tensor
+  FROM same_bytes s CROSS JOIN tensor_hashes x ON x.hash = s.hash CROSS JOIN checkpoints c ON c.id = ID_OWNER(x.id)
   WHERE s.first <> s.last
 ), kin AS (
   SELECT s.hash FROM several s CROSS JOIN layout_tensors t ON t.id = s.layout_tensor
   GROUP BY s.hash
-  HAVING count(*) = count(DISTINCT s.layout_tensor >> 24)
+  HAVING count(*) = count(DISTINCT ID_OWNER(s.layout_tensor))
      AND count(*) = count(t.dtype) AND min(t.dtype) = max(t.dtype)
      AND count(*) = count(t.shape) AND min(t.shape) = max(t.shape)
 )
@@ -104,12 +104,12 @@ links AS (
   SELECT first, nbytes, row_number() OVER (PARTITION BY content, dtype, shape ORDER BY first) AS turn
   FROM stored
 ), wasted AS (
-  SELECT x.id >> 24 AS checkpoint_id, t.nbytes
+  SELECT ID_OWNER(x.id) AS checkpoint_id, t.nbytes
   FROM r JOIN layout_tensors t ON t.id = r.layout_tensor
   CROSS JOIN tensor_hashes x ON x.hash = r.content AND x.id > r.original
   WHERE r.alike AND (NOT r.linked OR x.id NOT IN (SELECT tensor_id FROM links WHERE turn > 1))
   UNION ALL
-  SELECT first >> 24, nbytes FROM numbered WHERE turn > 1
+  SELECT ID_OWNER(first), nbytes FROM numbered WHERE turn > 1
 ), summed AS (
   SELECT checkpoint_id, count(*) AS tensors, sum(nbytes) AS nbytes FROM wasted GROUP BY checkpoint_id
 )

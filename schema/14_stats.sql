@@ -5,8 +5,8 @@ SELECT c.id AS checkpoint_id, l.name AS checkpoint, x.id AS tensor_id, t.name, t
        s.histogram
 FROM checkpoints c
 JOIN tensor_statistics x
-  ON x.id BETWEEN c.id << 24 AND (c.id << 24) + 16777215
- AND c.id = x.id >> 24
+  ON x.id BETWEEN ID_FIRST(c.id) AND ID_LAST(c.id)
+ AND c.id = ID_OWNER(x.id)
 JOIN statistics s ON s.id = x.statistics
-JOIN layout_tensors t ON t.id = (c.layout << 24) + (x.id & 16777215)
+JOIN layout_tensors t ON t.id = ID_FIRST(c.layout) + ID_ORD(x.id)
 LEFT JOIN labels l ON l.id = c.id;

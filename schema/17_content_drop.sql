@@ -4,9 +4,9 @@
 CREATE TRIGGER content_changed AFTER UPDATE OF imported ON checkpoints
 WHEN NOT EXISTS (SELECT 1 FROM outdated WHERE id = old.id)
 BEGIN
-  DELETE FROM tensor_hashes WHERE id BETWEEN old.id << 24 AND (old.id << 24) + 16777215;
+  DELETE FROM tensor_hashes WHERE id BETWEEN ID_FIRST(old.id) AND ID_LAST(old.id);
   DELETE FROM checkpoint_hashes WHERE id = old.id;
-  DELETE FROM tensor_statistics WHERE id BETWEEN old.id << 24 AND (old.id << 24) + 16777215;
+  DELETE FROM tensor_statistics WHERE id BETWEEN ID_FIRST(old.id) AND ID_LAST(old.id);
   DELETE FROM damages WHERE checkpoint = old.id;
   DELETE FROM verifications WHERE id = old.id;
 END;
@@ -14,9 +14,9 @@ END;
 CREATE TRIGGER content_forgotten AFTER DELETE ON checkpoints
 BEGIN
   DELETE FROM outdated WHERE id = old.id;
-  DELETE FROM tensor_hashes WHERE id BETWEEN old.id << 24 AND (old.id << 24) + 16777215;
+  DELETE FROM tensor_hashes WHERE id BETWEEN ID_FIRST(old.id) AND ID_LAST(old.id);
   DELETE FROM checkpoint_hashes WHERE id = old.id;
-  DELETE FROM tensor_statistics WHERE id BETWEEN old.id << 24 AND (old.id << 24) + 16777215;
+  DELETE FROM tensor_statistics WHERE id BETWEEN ID_FIRST(old.id) AND ID_LAST(old.id);
   DELETE FROM damages WHERE checkpoint = old.id;
   DELETE FROM verifications WHERE id = old.id;
 END;

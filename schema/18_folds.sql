@@ -5,6 +5,6 @@ SELECT c.id AS checkpoint_id, l.name AS checkpoint, f.module, f.depth, f.tensors
        f.parameters, f.nbytes
 FROM checkpoints c
 JOIN layout_folds f
-  ON f.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
- AND c.layout = f.id >> 24
+  ON f.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
+ AND c.layout = ID_OWNER(f.id)
 LEFT JOIN labels l ON l.id = c.id;

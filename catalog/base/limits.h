@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* tensor.id is computed: checkpoint << 24 | position in the file's own order. Rows of layouts and
- * files have such ids, too. (SQL spells the numbers: plain views have no constants.) */
+ * files have such ids, too. In SQL: ID_FIRST and others (schema/embed.sh, catalog/db/ids.h). */
 #define TENSOR_ORD_BITS 24
 #define TENSOR_ORD_MASK ((INT64_C(1) << TENSOR_ORD_BITS) - 1)
 

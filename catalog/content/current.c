@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "catalog/db/ids.h"
 #include "catalog/read/files.h"
 
 /* Forget what is known of a checkpoint's contents. */
@@ -35,7 +36,7 @@ bool content_is_current(const struct content_work *w, int64_t checkpoint,
 {
     static const char sql[] =
         "SELECT path, size, mtime_ns, inode, device FROM files"
-        " WHERE id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215 AND size IS NOT NULL";
+        " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST "AND size IS NOT NULL";
     sqlite3_stmt *s = NULL;
     struct error why = {.offset = NO_OFFSET};
     bool good = true;

@@ -10,6 +10,7 @@
 #include "catalog/content/keep.h"
 #include "catalog/content/stat_read.h"
 #include "catalog/convert/convert.h"
+#include "catalog/db/ids.h"
 
 #define CODES (1U << 16)
 
@@ -265,10 +266,10 @@ static enum status share(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     static const char sql[] =
         "INSERT OR IGNORE INTO tensor_statistics SELECT x.id, s.id FROM tensor_hashes x"
-        " JOIN checkpoints c ON c.id = x.id >> 24"
-        " JOIN layout_tensors t ON t.id = (c.layout << 24) + (x.id & 16777215)"
+        " JOIN checkpoints c ON c.id = x.id" ID_OWNER
+        " JOIN layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (x.id" ID_ORD ")"
         " JOIN statistics s ON s.hash = x.hash AND s.dtype = t.dtype"
-        " WHERE x.id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215";
+        " WHERE x.id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST;
     sqlite3_stmt *s = NULL;
     if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
         return db_error(db, "cannot read the catalog", err);

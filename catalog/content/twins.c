@@ -1,6 +1,7 @@
 #include "catalog/content/twins.h"
 
 #include "catalog/base/bits.h"
+#include "catalog/db/ids.h"
 
 #define SUM_BYTES 4
 
@@ -15,15 +16,15 @@ static const char sizes_sql[] =
     "DELETE FROM twin_sizes; DELETE FROM twin_stated; DELETE FROM twin_sums;"
     "INSERT INTO twin_sizes SELECT t.nbytes, sum(c.n), 0 FROM layout_tensors t"
     " JOIN (SELECT layout, count(*) AS n FROM checkpoints GROUP BY layout) c"
-    " ON c.layout = t.id >> 24"
+    " ON c.layout = t.id" ID_OWNER
     " WHERE t.nbytes > 0 GROUP BY t.nbytes HAVING sum(c.n) > 1";
 
 /* Of one checkpoint: tensors whose bytes are in their file as they are, all under one checksum. */
 static const char plain_sql[] =
-    "SELECT t.id & 16777215, t.nbytes FROM checkpoints c"
-    " JOIN layout_tensors t ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215"
+    "SELECT t.id" ID_ORD ", t.nbytes FROM checkpoints c"
+    " JOIN layout_tensors t ON t.id BETWEEN c.layout" ID_FIRST "AND c.layout" ID_LAST
     " LEFT JOIN placements p"
-    "  ON p.id = iif(c.placed, (c.id << 24) + (t.id & 16777215), NULL)"
+    "  ON p.id = iif(c.placed, (c.id" ID_FIRST ") + (t.id" ID_ORD "), NULL)"
     " WHERE c.id = ?1 AND t.nbytes IN (SELECT nbytes FROM twin_sizes)"
     "  AND iif(c.placed, p.storage, t.storage) = 1"
     "  AND iif(c.placed, p.codec, t.codec) IS NULL"

@@ -2,28 +2,30 @@
 
 #include "catalog/base/module_tree.h"
 #include "catalog/db/db.h"
+#include "catalog/db/ids.h"
 
 /* Layouts without folds, and what joins the components of their names: what follows a module that is
  * kept, or where the format's own separator is in no name, the other one. */
 static const char wanting_sql[] =
     "SELECT l.id, coalesce("
     "  (SELECT substr(n.name, m.length + 1, 1) FROM layout_modules m JOIN layout_tensors n"
-    "   ON n.id = (l.id << 24) + m.tensor"
-    "   WHERE m.id BETWEEN l.id << 24 AND (l.id << 24) + 16777215 LIMIT 1),"
+    "   ON n.id = (l.id" ID_FIRST ") + m.tensor"
+    "   WHERE m.id BETWEEN l.id" ID_FIRST "AND l.id" ID_LAST "LIMIT 1),"
     "  (SELECT substr(t.name, t.module + 1, 1) FROM layout_tensors t"
-    "   WHERE t.id BETWEEN l.id << 24 AND (l.id << 24) + 16777215 AND t.module LIMIT 1),"
+    "   WHERE t.id BETWEEN l.id" ID_FIRST "AND l.id" ID_LAST "AND t.module LIMIT 1),"
     "  (SELECT substr(ltrim(t.name, replace(replace(t.name, '.', ''), '/', '')), 1, 1)"
     "   FROM layout_tensors t"
-    "   WHERE t.id BETWEEN l.id << 24 AND (l.id << 24) + 16777215"
+    "   WHERE t.id BETWEEN l.id" ID_FIRST "AND l.id" ID_LAST
     "   AND (instr(t.name, '.') OR instr(t.name, '/')) LIMIT 1))"
     " AS separator FROM layouts l WHERE separator IS NOT NULL AND NOT EXISTS"
-    " (SELECT 1 FROM layout_folds f WHERE f.id BETWEEN l.id << 24 AND (l.id << 24) + 16777215)";
+    " (SELECT 1 FROM layout_folds f"
+    "  WHERE f.id BETWEEN l.id" ID_FIRST "AND l.id" ID_LAST ")";
 
 static const char tensors_sql[] =
     "SELECT t.name, coalesce(t.dtype, ''), coalesce(t.shape, ''),"
     " iif(t.dtype IN ('string', 'variant', 'resource'), 0, coalesce(t.elements, 0)),"
     " coalesce(t.nbytes, 0) FROM layout_tensors t"
-    " WHERE t.id BETWEEN ?1 << 24 AND (?1 << 24) + 16777215";
+    " WHERE t.id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST;
 
 static const char put_sql[] = "INSERT INTO layout_folds VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 

@@ -10,13 +10,14 @@
 #include "catalog/base/text.h"
 #include "catalog/compose/compose.h"
 #include "catalog/db/db.h"
+#include "catalog/db/ids.h"
 
 static const char find_tensor[] =
     "SELECT c.path, c.placed, t.name, t.dtype, t.shape, t.elements, t.nbytes,"
     " t.storage, t.file, t.start, t.stored, t.codec, t.strides, t.extents"
     " FROM checkpoints c"
-    " JOIN layout_tensors t ON t.id = (c.layout << 24) + (?1 & 16777215)"
-    " WHERE c.id = ?1 >> 24";
+    " JOIN layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (?1" ID_ORD ")"
+    " WHERE c.id = ?1" ID_OWNER;
 enum {
     PATH,
     PLACED,
@@ -41,8 +42,8 @@ enum {
 
 static const char find_name[] =
     "SELECT t.name FROM checkpoints c"
-    " JOIN layout_tensors t ON t.id = (c.layout << 24) + (?1 & 16777215)"
-    " WHERE c.id = ?1 >> 24";
+    " JOIN layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (?1" ID_ORD ")"
+    " WHERE c.id = ?1" ID_OWNER;
 
 static const char find_placement[] =
     "SELECT storage, file, start, stored, codec, strides, extents FROM placements"

@@ -4,6 +4,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/db/folds.h"
+#include "catalog/db/ids.h"
 #include "catalog/db/labels.h"
 #include "catalog/db/schema.h"
 
@@ -125,7 +126,7 @@ struct overlay_table {
     const char *name, *rows;
 };
 
-#define OF_TENSORS " x ON x.id BETWEEN o.id << 24 AND (o.id << 24) + 16777215"
+#define OF_TENSORS " x ON x.id BETWEEN o.id" ID_FIRST "AND o.id" ID_LAST
 
 static const struct {
     const char *file; /* of the schema, that makes them */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "catalog/db/ids.h"
 #include "catalog/db/labels.h"
 #include "catalog/db/write_private.h"
 
@@ -636,18 +637,18 @@ enum status writer_forget_passed(struct writer *w, const char *path, struct erro
 static const char drop_orphans[] =
     "CREATE TEMP TABLE gone AS SELECT id FROM layouts"
     "  WHERE id NOT IN (SELECT layout FROM checkpoints);"
-    "DELETE FROM layout_tensors WHERE id >> 24 IN (SELECT id FROM gone);"
-    "DELETE FROM layout_nodes WHERE id >> 24 IN (SELECT id FROM gone);"
-    "DELETE FROM layout_modules WHERE id >> 24 IN (SELECT id FROM gone);"
-    "DELETE FROM layout_folds WHERE id >> 24 IN (SELECT id FROM gone);"
-    "DELETE FROM layout_dtypes WHERE id >> 24 IN (SELECT id FROM gone);"
+    "DELETE FROM layout_tensors WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
+    "DELETE FROM layout_nodes WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
+    "DELETE FROM layout_modules WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
+    "DELETE FROM layout_folds WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
+    "DELETE FROM layout_dtypes WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
     "DELETE FROM layouts WHERE id IN (SELECT id FROM gone);"
     "DROP TABLE gone;"
-    "DELETE FROM meta_facts WHERE id >> 24 NOT IN"
+    "DELETE FROM meta_facts WHERE id" ID_OWNER "NOT IN"
     "  (SELECT meta FROM checkpoints WHERE meta IS NOT NULL);"
     "DELETE FROM metas WHERE id NOT IN"
     "  (SELECT meta FROM checkpoints WHERE meta IS NOT NULL);"
-    "DELETE FROM long_facts WHERE id >> 24 NOT IN (SELECT id FROM metas);"
+    "DELETE FROM long_facts WHERE id" ID_OWNER "NOT IN (SELECT id FROM metas);"
     "DELETE FROM long_texts WHERE id NOT IN (SELECT text FROM long_facts)";
 
 static void write_release(struct writer *w)

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "catalog/db/ids.h"
 #include "catalog/db/write_private.h"
 
 static const char note[] =
@@ -13,9 +14,9 @@ static const char note[] =
     "CREATE TEMP TABLE IF NOT EXISTS was_placement AS SELECT * FROM placements WHERE 0;"
     "INSERT INTO was_checkpoint SELECT * FROM checkpoints WHERE id = %lld;"
     "INSERT INTO was_file SELECT f.* FROM was_checkpoint w"
-    "  JOIN files f ON f.id BETWEEN w.id << 24 AND (w.id << 24) + 16777215;"
+    "  JOIN files f ON f.id BETWEEN w.id" ID_FIRST "AND w.id" ID_LAST ";"
     "INSERT INTO was_placement SELECT p.* FROM was_checkpoint w"
-    "  JOIN placements p ON p.id BETWEEN w.id << 24 AND (w.id << 24) + 16777215";
+    "  JOIN placements p ON p.id BETWEEN w.id" ID_FIRST "AND w.id" ID_LAST;
 
 /* Files that were not listed before, and the roles of files, make no difference. */
 static const char same[] =

@@ -5,6 +5,7 @@
 
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
+#include "catalog/db/ids.h"
 #include "catalog/model/tensor.h"
 
 /* Pages in memory; the rest lies in a file without a name. Nothing here outlives a crash. */
@@ -84,7 +85,7 @@ static const char *const scans[] = {
     [EXPORT_BY_PLACE] = "SELECT " PLACED_COLUMNS SPAN " ORDER BY number",
     [EXPORT_PLACED_BY_NAME] = "SELECT " PLACED_COLUMNS SPAN " ORDER BY name",
     [EXPORT_PLACED_BY_SOURCE] =
-        "SELECT " PLACED_COLUMNS SPAN " ORDER BY id >> 24, file, start, id",
+        "SELECT " PLACED_COLUMNS SPAN " ORDER BY id" ID_OWNER ", file, start, id",
 };
 
 /* Texts that many rows share, by number. */

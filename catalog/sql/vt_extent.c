@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "catalog/base/text.h"
+#include "catalog/db/ids.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/keeper.h"
 #include "catalog/sql/rowid.h"
@@ -43,8 +44,9 @@ struct extent_cursor {
 };
 
 static const char all_ids[] =
-    "SELECT (c.id << 24) + (t.id & 16777215) FROM checkpoints c JOIN layout_tensors t"
-    " ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215 ORDER BY 1";
+    "SELECT (c.id" ID_FIRST ") + (t.id" ID_ORD ")"
+    " FROM checkpoints c JOIN layout_tensors t"
+    " ON t.id BETWEEN c.layout" ID_FIRST "AND c.layout" ID_LAST "ORDER BY 1";
 
 static int extent_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                           sqlite3_vtab **out, char **message)

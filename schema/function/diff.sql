@@ -12,26 +12,26 @@
 -- parameters: :a, :b, $ruleset, $different
 WITH
   given(a, b, ruleset, different) AS (SELECT :a, :b, $ruleset, $different), -- their order as arguments
-  side(a, b) AS MATERIALIZED ( -- where their layouts' tensors begin
-    SELECT (SELECT layout << 24 FROM checkpoints WHERE id = :a), (SELECT layout << 24 FROM checkpoints WHERE id = :b)
+  side(a, b) AS MATERIALIZED ( -- their layouts
+    SELECT (SELECT layout FROM checkpoints WHERE id = :a), (SELECT layout FROM checkpoints WHERE id = :b)
   ),
   place AS MATERIALIZED (SELECT ord FROM unlike(:a, :b) WHERE $different = 1 AND $ruleset IS NULL),
   side_a(b, own, key, hashed, recipe, dtype, shape, nbytes) AS NOT MATERIALIZED (
-    SELECT b, +id, +name, (:a << 24) + (id & 16777215), NULL, +dtype, +shape, +nbytes
-    FROM side CROSS JOIN layout_tensors ON id BETWEEN a AND a + 16777215 WHERE $ruleset IS NULL AND $different IS NOT 1
+    SELECT b, +id, +name, ID_FIRST(:a) + ID_ORD(id), NULL, +dtype, +shape, +nbytes
+    FROM side CROSS JOIN layout_tensors ON id BETWEEN ID_FIRST(a) AND ID_LAST(a) WHERE $ruleset IS NULL AND $different IS NOT 1
     UNION ALL
-    SELECT b, +id, +name, (:a << 24) + ord, NULL, +dtype, +shape, +nbytes
-    FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = a + ord
+    SELECT b, +id, +name, ID_FIRST(:a) + ord, NULL, +dtype, +shape, +nbytes
+    FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = ID_FIRST(a) + ord
     UNION ALL
-    SELECT b, a + (tensor_id & 16777215), new_name,
+    SELECT b, ID_FIRST(a) + ID_ORD(tensor_id), new_name,
            iif(renamed_only, tensor_id, NULL), recipe, dtype, shape, nbytes
     FROM side CROSS JOIN mapped(:a, $ruleset)
     LIMIT -1
   ),
   side_b(id) AS NOT MATERIALIZED (
-    SELECT +id FROM side CROSS JOIN layout_tensors ON id BETWEEN b AND b + 16777215 WHERE $different IS NOT 1 OR $ruleset IS NOT NULL
+    SELECT +id FROM side CROSS JOIN layout_tensors ON id BETWEEN ID_FIRST(b) AND ID_LAST(b) WHERE $different IS NOT 1 OR $ruleset IS NOT NULL
     UNION ALL
-    SELECT +id FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = b + ord
+    SELECT +id FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = ID_FIRST(b) + ord
     LIMIT -1
   ),
   named AS MATERIALIZED (
@@ -42,8 +42,8 @@ WITH
                 WHEN h.hash <> g.hash THEN 'value'
                 ELSE iif(h.hash = g.hash, 'same', 'unread') END AS status
     FROM side_a x
-    LEFT JOIN layout_tensors y ON y.name = x.key AND y.id BETWEEN x.b AND x.b + 16777215
-    LEFT JOIN tensor_hashes h ON h.id = x.hashed LEFT JOIN tensor_hashes g ON g.id = (:b << 24) + (y.id & 16777215)
+    LEFT JOIN layout_tensors y ON y.name = x.key AND y.id BETWEEN ID_FIRST(x.b) AND ID_LAST(x.b)
+    LEFT JOIN tensor_hashes h ON h.id = x.hashed LEFT JOIN tensor_hashes g ON g.id = ID_FIRST(:b) + ID_ORD(y.id)
   ),
   alone_a AS (
     SELECT x.*, hash, row_number() OVER (PARTITION BY hash ORDER BY own) AS nth
@@ -51,7 +51,7 @@ WITH
   ),
   alone_b AS (
     SELECT y.id, hash, row_number() OVER (PARTITION BY hash ORDER BY y.id) AS nth
-    FROM side_b y LEFT JOIN tensor_hashes h ON h.id = (:b << 24) + (y.id & 16777215)
+    FROM side_b y LEFT JOIN tensor_hashes h ON h.id = ID_FIRST(:b) + ID_ORD(y.id)
     WHERE y.id NOT IN (SELECT b FROM named WHERE b IS NOT NULL)
   ),
   pair AS (
@@ -63,9 +63,9 @@ WITH
   )
 SELECT status, x.name AS name_a, y.name AS name_b, p.dtype AS dtype_a, y.dtype AS dtype_b, p.shape AS shape_a,
        y.shape AS shape_b, p.nbytes AS nbytes_a, y.nbytes AS nbytes_b,
-       coalesce(p.recipe, (:a << 24) + (own & 16777215)) AS tensor_a, (:b << 24) + (b & 16777215) AS tensor_b,
+       coalesce(p.recipe, ID_FIRST(:a) + ID_ORD(own)) AS tensor_a, ID_FIRST(:b) + ID_ORD(b) AS tensor_b,
        (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash WHERE h.id = hashed) AS hash_a,
-       (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash WHERE h.id = (:b << 24) + (b & 16777215)) AS hash_b
+       (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash WHERE h.id = ID_FIRST(:b) + ID_ORD(b)) AS hash_b
 FROM pair p
 LEFT JOIN layout_tensors x ON x.id = p.own
 LEFT JOIN layout_tensors y ON y.id = p.b

@@ -11,7 +11,7 @@ WITH
   ),
   translated AS MATERIALIZED (
     SELECT a.ruleset, x.rule, x.old_name, x.new_name,
-           iif(x.is_tensor, (g.checkpoint << 24) + x.ord, NULL) AS tensor_id, 'translated' AS origin,
+           iif(x.is_tensor, ID_FIRST(g.checkpoint) + x.ord, NULL) AS tensor_id, 'translated' AS origin,
            x.dtype, x.shape, x.status, x.error,
            iif(x.status = 'ok' AND NOT x.wins, 'hidden by a later name that becomes the same', NULL)
              AS note

@@ -17,4 +17,4 @@ SELECT x.tensor_id, x.recipe, x.new_name, x.dtype, x.shape,
        x.recipe IS NULL AND x.dtype = t.dtype AS renamed_only
 FROM made x
 JOIN layout_tensors t
-  ON t.id = (SELECT layout << 24 FROM checkpoints WHERE id = :checkpoint_id) + (x.tensor_id & 16777215)
+  ON t.id = (SELECT ID_FIRST(layout) FROM checkpoints WHERE id = :checkpoint_id) + ID_ORD(x.tensor_id)

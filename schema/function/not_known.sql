@@ -4,10 +4,10 @@
 WITH
   given(statement) AS MATERIALIZED (SELECT :statement),
   range(first, last) AS MATERIALIZED ( -- of checkpoints that have numbers
-    SELECT c.id << 24, (c.id << 24) + 16777215
+    SELECT ID_FIRST(c.id), ID_LAST(c.id)
     FROM checkpoints c
     WHERE c.format <> 'names'
-      AND EXISTS (SELECT 1 FROM layout_dtypes d WHERE d.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
+      AND EXISTS (SELECT 1 FROM layout_dtypes d WHERE d.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
                   AND d.nbytes > 0 AND d.dtype NOT IN ('string', 'variant', 'resource'))
   ),
   asked(what, command, known, enough) AS (
@@ -22,7 +22,7 @@ WITH
     FROM (SELECT statement, regexp('(?i)\b(from|join)\s+(duplicate|waste|shared)\b', statement) AS copies FROM given)
     WHERE copies OR regexp('(?i)\bhash\b', statement)
     UNION ALL
-    SELECT 'what verify found is', 'verify', (SELECT count(*) FROM range JOIN verifications v ON v.id = first >> 24), NULL
+    SELECT 'what verify found is', 'verify', (SELECT count(*) FROM range JOIN verifications v ON v.id = ID_OWNER(first)), NULL
     FROM given WHERE regexp('(?i)\b(from|join)\s+(damage|verification)\b', statement)
   )
 SELECT what || ' known of ' || known || ' of ' || (SELECT count(*) FROM range) || ' checkpoints: '

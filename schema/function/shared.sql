@@ -4,16 +4,16 @@ WITH own AS MATERIALIZED (
   SELECT c.id AS checkpoint_id, x.hash, count(*) AS tensors, sum(t.nbytes) AS nbytes
   FROM checkpoints c
   -- From the checkpoint to its hashes: the filter on c comes first.
-  CROSS JOIN tensor_hashes x ON x.id BETWEEN c.id << 24 AND (c.id << 24) + 16777215
-  JOIN layout_tensors t ON t.id = (c.layout << 24) + (x.id & 16777215)
+  CROSS JOIN tensor_hashes x ON x.id BETWEEN ID_FIRST(c.id) AND ID_LAST(c.id)
+  JOIN layout_tensors t ON t.id = ID_FIRST(c.layout) + ID_ORD(x.id)
   WHERE $checkpoint_id IS NULL OR c.id = $checkpoint_id
   GROUP BY c.id, x.hash
 ), pair AS (
   -- Of another checkpoint's tensors with one hash, the first counts.
-  SELECT o.checkpoint_id, y.id >> 24 AS other_id, sum(o.tensors) AS tensors, sum(o.nbytes) AS nbytes
-  FROM own o CROSS JOIN tensor_hashes y ON y.hash = o.hash AND y.id >> 24 <> o.checkpoint_id
-  WHERE NOT EXISTS (SELECT 1 FROM tensor_hashes z WHERE z.hash = y.hash AND z.id BETWEEN y.id >> 24 << 24 AND y.id - 1)
-  GROUP BY y.id >> 24, o.checkpoint_id  -- (Sorts quicker by what differs.)
+  SELECT o.checkpoint_id, ID_OWNER(y.id) AS other_id, sum(o.tensors) AS tensors, sum(o.nbytes) AS nbytes
+  FROM own o CROSS JOIN tensor_hashes y ON y.hash = o.hash AND ID_OWNER(y.id) <> o.checkpoint_id
+  WHERE NOT EXISTS (SELECT 1 FROM tensor_hashes z WHERE z.hash = y.hash AND z.id BETWEEN ID_FIRST(ID_OWNER(y.id)) AND y.id - 1)
+  GROUP BY ID_OWNER(y.id), o.checkpoint_id  -- (Sorts quicker by what differs.)
 )
 SELECT p.checkpoint_id, a.name AS checkpoint, p.other_id, b.name AS other, p.tensors, p.nbytes,
        (p.checkpoint_id << 31) + p.other_id AS id

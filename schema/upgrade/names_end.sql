@@ -6,11 +6,11 @@ FROM old_tensors t CROSS JOIN names n ON n.id = t.name ORDER BY t.id;
 INSERT INTO layout_nodes
 SELECT x.id, n.name, x.kind, x.before FROM old_nodes x CROSS JOIN names n ON n.id = x.name ORDER BY x.id;
 INSERT INTO layout_modules
-SELECT m.id, t.id & 16777215, m.length, m.depth, m.tensors, m.parameters, m.nbytes
+SELECT m.id, ID_ORD(t.id), m.length, m.depth, m.tensors, m.parameters, m.nbytes
 FROM old_modules m
 CROSS JOIN old_tensors t
   ON t.id = (SELECT min(x.id) FROM old_tensors x WHERE x.name = m.name
-             AND x.id BETWEEN m.id >> 24 << 24 AND (m.id >> 24 << 24) + 16777215)
+             AND x.id BETWEEN ID_FIRST(ID_OWNER(m.id)) AND ID_LAST(ID_OWNER(m.id)))
 ORDER BY m.id;
 DROP TABLE old_tensors;
 DROP TABLE old_nodes;

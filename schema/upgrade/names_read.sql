@@ -6,7 +6,7 @@ FROM main.layout_tensors t JOIN main.names n ON n.id = t.name;
 CREATE TEMP VIEW layout_nodes AS
 SELECT x.id, n.name, x.kind, x.before FROM main.layout_nodes x JOIN main.names n ON n.id = x.name;
 CREATE TEMP VIEW layout_modules AS
-SELECT m.id, (SELECT min(t.id) & 16777215 FROM main.layout_tensors t WHERE t.name = m.name
-              AND t.id BETWEEN m.id >> 24 << 24 AND (m.id >> 24 << 24) + 16777215) AS tensor,
+SELECT m.id, (SELECT ID_ORD(min(t.id)) FROM main.layout_tensors t WHERE t.name = m.name
+              AND t.id BETWEEN ID_FIRST(ID_OWNER(m.id)) AND ID_LAST(ID_OWNER(m.id))) AS tensor,
        m.length, m.depth, m.tensors, m.parameters, m.nbytes
 FROM main.layout_modules m;

@@ -1,6 +1,6 @@
 -- fact.sql - what checkpoint :known stated of itself when it was indexed, and does not now (:fresh).
 SELECT NULL AS name,
-       (SELECT path FROM known.files WHERE id = :known << 24) AS file,
+       (SELECT path FROM known.files WHERE id = ID_FIRST(:known)) AS file,
        NULL AS offset,
        'metadata' AS code,
        'the fact ' || key || ' is no longer what it was when it was indexed' AS message

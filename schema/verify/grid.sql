@@ -1,7 +1,7 @@
 -- grid.sql - arrays in chunks of which there are others now (:fresh) than when they were indexed
 -- (:known): their ids there and here. (The first byte of packed extents says that it is a grid:
 -- catalog/model/tensor.h.)
-SELECT (:known << 24) + k.ord AS known_id, (:fresh << 24) + f.ord AS fresh_id
+SELECT ID_FIRST(:known) + k.ord AS known_id, ID_FIRST(:fresh) + f.ord AS fresh_id
 FROM known_place k JOIN fresh_place f ON f.name = k.name
 WHERE k.checkpoint = :known AND f.checkpoint = :fresh
   AND substr(k.extents, 1, 1) = x'04' AND k.extents IS NOT f.extents

@@ -2,8 +2,8 @@
 -- checkpoint :known of the catalog, :fresh of what was just indexed. Grids of chunks are compared
 -- chunk by chunk elsewhere.
 SELECT coalesce(k.name, f.name) AS name,
-       (SELECT path FROM known.files WHERE id = (:known << 24) + coalesce(k.file, f.file, 0)) AS file,
-       k.start + (SELECT base FROM known.files WHERE id = (:known << 24) + k.file) AS offset,
+       (SELECT path FROM known.files WHERE id = ID_FIRST(:known) + coalesce(k.file, f.file, 0)) AS file,
+       k.start + (SELECT base FROM known.files WHERE id = ID_FIRST(:known) + k.file) AS offset,
        'header' AS code,
        CASE WHEN f.name IS NULL THEN 'the headers no longer name this tensor'
             WHEN k.name IS NULL THEN 'the headers did not name this tensor when it was indexed'

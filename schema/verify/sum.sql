@@ -6,8 +6,8 @@ WITH
     WHERE k.id = :known AND f.id = :fresh AND k.sums <> f.sums
   ),
   numbered(ord) AS (
-    SELECT t.id & 16777215 FROM known.checkpoints c JOIN known_tensors t
-    ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
+    SELECT ID_ORD(t.id) FROM known.checkpoints c JOIN known_tensors t
+    ON t.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
     WHERE c.id = :known AND EXISTS (SELECT 1 FROM sums)
   )
 SELECT t.name, t.file, t.offset, 'checksum' AS code,
@@ -18,7 +18,7 @@ FROM sums s CROSS JOIN numbered n
 JOIN known.tensor t ON t.checkpoint_id = :known AND t.ord = n.ord
 WHERE substr(s.known, 4 * n.ord + 1, 4) <> substr(s.fresh, 4 * n.ord + 1, 4)
 UNION ALL
-SELECT NULL, (SELECT path FROM known.files WHERE id = :known << 24), NULL, 'checksum',
+SELECT NULL, (SELECT path FROM known.files WHERE id = ID_FIRST(:known)), NULL, 'checksum',
        'the files state other checksums of pieces now than when they were indexed'
 FROM sums WHERE substr(known, 4 * (SELECT count(*) FROM numbered) + 1)
              <> substr(fresh, 4 * (SELECT count(*) FROM numbered) + 1)

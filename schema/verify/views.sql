@@ -1,20 +1,20 @@
 -- views.sql - where the tensors of a checkpoint lie, in the catalog (`known`) and in what was just
 -- indexed (main). known_tensors: verify_attach().
 CREATE TEMP VIEW known_place AS
-SELECT c.id AS checkpoint, t.id & 16777215 AS ord, t.name, t.dtype, t.shape,
+SELECT c.id AS checkpoint, ID_ORD(t.id) AS ord, t.name, t.dtype, t.shape,
        iif(c.placed, p.storage, t.storage) AS storage, iif(c.placed, p.file, t.file) AS file,
        iif(c.placed, p.start, t.start) AS start, iif(c.placed, p.stored, t.stored) AS stored,
        iif(c.placed, p.codec, t.codec) AS codec, iif(c.placed, p.strides, t.strides) AS strides,
        iif(c.placed, p.extents, t.extents) AS extents
 FROM known.checkpoints c
-JOIN known_tensors t ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
-LEFT JOIN known.placements p ON c.placed AND p.id = (c.id << 24) + (t.id & 16777215);
+JOIN known_tensors t ON t.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
+LEFT JOIN known.placements p ON c.placed AND p.id = ID_FIRST(c.id) + ID_ORD(t.id);
 CREATE TEMP VIEW fresh_place AS
-SELECT c.id AS checkpoint, t.id & 16777215 AS ord, t.name, t.dtype, t.shape,
+SELECT c.id AS checkpoint, ID_ORD(t.id) AS ord, t.name, t.dtype, t.shape,
        iif(c.placed, p.storage, t.storage) AS storage, iif(c.placed, p.file, t.file) AS file,
        iif(c.placed, p.start, t.start) AS start, iif(c.placed, p.stored, t.stored) AS stored,
        iif(c.placed, p.codec, t.codec) AS codec, iif(c.placed, p.strides, t.strides) AS strides,
        iif(c.placed, p.extents, t.extents) AS extents
 FROM main.checkpoints c
-JOIN main.layout_tensors t ON t.id BETWEEN c.layout << 24 AND (c.layout << 24) + 16777215
-LEFT JOIN main.placements p ON c.placed AND p.id = (c.id << 24) + (t.id & 16777215);
+JOIN main.layout_tensors t ON t.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
+LEFT JOIN main.placements p ON c.placed AND p.id = ID_FIRST(c.id) + ID_ORD(t.id);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/db/ids.h"
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
 
@@ -32,7 +33,7 @@ static const struct {
      "   FROM json_each(d.tensor_ids) j JOIN checkpoint c ON c.id = tensor_checkpoint(j.value)"
      "   LIMIT 8)) || iif(json_array_length(d.tensor_ids) > 8, ', …', '') AS tensors"
      " FROM duplicate d WHERE ?2 OR EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
-     "   WHERE t.value >> 24 IN (SELECT value FROM json_each(?1)))"
+     "   WHERE t.value" ID_OWNER "IN (SELECT value FROM json_each(?1)))"
      " ORDER BY d.wasted DESC, d.hash"},
     {"checkpoint",
      "SELECT nbytes AS wasted, tensors, checkpoint FROM waste"
@@ -64,7 +65,7 @@ static const char groups_json_sql[] =
     "   FROM json_each(d.tensor_ids) j JOIN checkpoint c ON c.id = tensor_checkpoint(j.value))"
     " AS tensors"
     " FROM duplicate d WHERE ?2 OR EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
-    "   WHERE t.value >> 24 IN (SELECT value FROM json_each(?1)))"
+    "   WHERE t.value" ID_OWNER "IN (SELECT value FROM json_each(?1)))"
     " ORDER BY d.wasted DESC, d.hash";
 
 /* Each checkpoint's tensors beside all that hold the same: of thousands of steps with frozen weights that
@@ -74,12 +75,13 @@ static const char groups_json_sql[] =
 static bool may_pair(struct session *s)
 {
     sqlite3_int64 pairs = 0;
-    sqlite3_stmt *stmt = session_prepare(
-        s,
-        "SELECT sum(tensors * checkpoints) FROM"
-        " (SELECT count(*) AS tensors, count(DISTINCT id >> 24) AS checkpoints FROM tensor_hashes"
-        "  GROUP BY hash HAVING tensors > 1)",
-        "");
+    sqlite3_stmt *stmt =
+        session_prepare(s,
+                        "SELECT sum(tensors * checkpoints) FROM"
+                        " (SELECT count(*) AS tensors,"
+                        "         count(DISTINCT id" ID_OWNER ") AS checkpoints"
+                        "  FROM tensor_hashes GROUP BY hash HAVING tensors > 1)",
+                        "");
     const bool good = session_row(s, stmt);
     if (good)
         pairs = sqlite3_column_int64(stmt, 0);

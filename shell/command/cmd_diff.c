@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/db/ids.h"
 #include "shell/command/command.h"
 #include "shell/command/diff_picture.h"
 #include "shell/command/hashing.h"
@@ -140,7 +141,7 @@ static const char count_rows_sql[] =
 static const char count_others_sql[] =
     "WITH side(id, tensors, hashed) AS ("
     "  SELECT c.id, l.tensors, (SELECT count(*) FROM tensor_hashes h"
-    "                           WHERE h.id BETWEEN c.id << 24 AND (c.id << 24) + 16777215)"
+    "                           WHERE h.id BETWEEN c.id" ID_FIRST "AND c.id" ID_LAST ")"
     "  FROM checkpoints c JOIN layouts l ON l.id = c.layout)"
     " SELECT alike, CASE WHEN a.hashed = 0 OR b.hashed = 0 THEN alike"
     "                    WHEN a.hashed = a.tensors AND b.hashed = b.tensors THEN 0 END, different"

@@ -1,12 +1,13 @@
 #include <string.h>
 
+#include "catalog/db/ids.h"
 #include "shell/command/command.h"
 #include "shell/render/render.h"
 
 #define EXTENTS_SHOWN 20
 
 /* By its name, which has an index, and its place, which makes it the only one. */
-#define THIS_TENSOR " checkpoint_id = ?1 >> 24 AND name = ?2 AND ord = ?1 & 16777215"
+#define THIS_TENSOR " checkpoint_id = ?1" ID_OWNER "AND name = ?2 AND ord = ?1" ID_ORD
 
 static const char sql_facts[] =
     "SELECT id, checkpoint, name, dtype, shape, rank, elements, nbytes, stored, storage,"
@@ -18,7 +19,7 @@ static const char sql_all[] =
     " FROM tensor WHERE" THIS_TENSOR;
 /* Issues of this tensor's files, or that name it. */
 #define ISSUES                                                                           \
-    " FROM issue WHERE checkpoint_id = ?1 >> 24 AND (path IN (SELECT value FROM"         \
+    " FROM issue WHERE checkpoint_id = ?1" ID_OWNER "AND (path IN (SELECT value FROM"    \
     " json_each(?2, '$.files')) OR instr(message, ?3) > 0)"
 static const char sql_issues[] = "SELECT severity, code, path, offset, message" ISSUES
                                  " ORDER BY instr(message, ?3) = 0, id LIMIT 20";
