@@ -96,25 +96,30 @@ static enum status emit_header(struct job *job, struct bytes text,
     return job->err->status;
 }
 
-/* *kept: the text is wanted longer. */
+/* Facts that come first, as most writers have them, are no part of what is shared: steps of a run
+ * differ in them. Facts elsewhere in the header are, so they are stated before it is offered. *kept: the
+ * header's text must live as long as the job. */
 static enum status index_header(struct job *job, struct arena *arena, bool *kept)
 {
     const struct source *s = job->source;
     struct safetensors_header header;
-    struct bytes text, tensors;
-    uint64_t data_end;
+    struct bytes text, shared;
+    uint64_t data_end = 0;
     if (safetensors_load(s, arena, &text, job->err) != OK ||
-        safetensors_facts(text, s->name, job->arena, &header, &tensors, job->err) != OK)
+        safetensors_facts(text, s->name, job->arena, &header, &shared, job->err) != OK)
         return job->err->status;
+    bool facts_first = shared.len < text.len;
     job_base(job, 0, 8 + text.len);
-    if (job_reuse(job, tensors, &data_end)) {
+    if (job_reuse(job, shared, &data_end)) {
         safetensors_check_end(s, text, data_end, job->err);
     } else {
-        if (emit_header(job, text, &header) != OK)
+        if (emit_header(job, text, &header) != OK ||
+            (!facts_first && emit_facts(job, &header) != OK))
             return job->err->status;
-        *kept = job_reuse_offer(job, tensors, header.data_end);
+        *kept = job_reuse_offer(job, shared, header.data_end);
     }
-    return job->err->status == OK ? emit_facts(job, &header) : job->err->status;
+    return job->err->status == OK && facts_first ? emit_facts(job, &header)
+                                                 : job->err->status;
 }
 
 static enum status safetensors_index_file(struct job *job)

@@ -77,6 +77,31 @@ static void test_shared_header(void **state)
     text_release(&header);
 }
 
+/* Facts that are not the header's first member are shared with its layout. */
+static void test_shared_facts(void **state)
+{
+    struct text header = {0};
+    struct error err;
+    struct reuse *reuse = reuse_new();
+    size_t len;
+    (void)state;
+    text_adds(&header, "{\"A\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
+                       "\"__metadata__\":{\"format\":\"mlx\"}}");
+    char *file = make_file(&header, 4, &len);
+    struct batch *first = index_file(file, len, reuse, &err);
+    struct batch *second = index_file(file, len, reuse, &err);
+    assert_int_equal(err.status, OK);
+    assert_ptr_equal(first->layout, second->layout);
+    assert_int_equal(first->meta_count, 1);
+    assert_int_equal(second->meta_count, 1);
+    assert_string_equal(second->metas[0].text, "mlx");
+    batch_free(first);
+    batch_free(second);
+    reuse_free(reuse);
+    free(file);
+    text_release(&header);
+}
+
 /* A million empty tensors: names and sizes are checked in linear time. */
 static void test_a_million(void **state)
 {
@@ -125,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared_header),
+        cmocka_unit_test(test_shared_facts),
         cmocka_unit_test(test_a_million),
         cmocka_unit_test(test_long_name),
     };
