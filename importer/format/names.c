@@ -21,14 +21,14 @@ struct names {
     struct job *job;
     struct json json;
     struct text path; /* of the value that is read, in a tree */
-    /* For each open object or array of a tree: */
+    /* The open objects and arrays of the tree, outermost first: */
     struct level {
-        size_t path;   /* length of its own path */
+        size_t path;   /* length of this level's own path in `path` above */
         uint64_t next; /* array: position of its next item */
         bool array, empty;
     } levels[LIMIT_JSON_DEPTH];
     unsigned depth;
-    const char *unknown; /* the first dtype that nobody knows; NULL: none */
+    const char *unknown; /* the first unknown dtype; NULL: none */
 };
 
 static bool names_no_memory(struct names *n)
@@ -50,7 +50,7 @@ static bool names_emit(struct names *n, struct tensor_claim *t)
     return false;
 }
 
-/* A dtype by its canonical name, or "unknown(X)" of what is none. NULL: no memory. */
+/* The canonical name of a dtype; "unknown(X)" if there is no dtype X. NULL: no memory. */
 static const char *dtype_named(struct names *n, struct bytes text)
 {
     struct dtype found;
@@ -68,7 +68,7 @@ static const char *dtype_named(struct names *n, struct bytes text)
     return name;
 }
 
-/* Whether a text that may hold brackets is a dtype for all that: "datetime64[s]". */
+/* Whether a text with brackets in it is nevertheless a dtype: "datetime64[s]". */
 static bool is_dtype(struct names *n, struct bytes text)
 {
     struct dtype found;
@@ -161,8 +161,8 @@ static bool names_read_tensors(struct names *n)
 
 /* --- tree ------------------------------------------------------------------------------- */
 
-/* "float32[2,3]", "float32", "?", "?[2]". Brackets that are not a shape belong to the dtype:
- * "datetime64[s]". */
+/* Reads "float32[2,3]", "float32", "?" or "?[2]". Brackets that do not hold a shape belong to the
+ * dtype: "datetime64[s]". */
 static bool names_read_leaf(struct names *n)
 {
     uint64_t *shape;
@@ -195,7 +195,7 @@ static bool node(struct names *n, const char *kind)
     return false;
 }
 
-/* Put `key` after the path of the innermost level. */
+/* Append `key` to the path of the innermost level. */
 static bool set_path(struct names *n, const void *key, size_t len)
 {
     struct level *l = &n->levels[n->depth - 1];
@@ -209,7 +209,7 @@ static bool set_path(struct names *n, const void *key, size_t len)
                      (unsigned long long)LIMIT_NAME_BYTES);
 }
 
-/* Items of arrays have their position as their key. */
+/* The key of an array's item is its position. */
 static bool count_item(struct names *n)
 {
     char digits[24];
@@ -290,7 +290,7 @@ static bool names_read_file(struct names *n)
     return tensors || tree || names_bad(n, "neither \"tensors\" nor \"tree\"");
 }
 
-/* Its own mark, wherever the object begins with it or not. */
+/* The mark may be anywhere in the object, as far as the probe sees it. */
 static int names_probe(const struct probe *p)
 {
     size_t at = 0;

@@ -4,8 +4,8 @@
  *   header       container/npyhead.c
  *   elements     to the end of the file
  *
- * Bytes after the elements are legal (several arrays may be appended to one file); the
- * first array counts, and a warning tells of the rest.
+ * Bytes after the elements are legal (several arrays may be appended to one file): only the
+ * first array is read, and a warning mentions the rest.
  *
  * Source: numpy/lib/format.py.
  * Not read: object arrays (they are pickles) and structured ones; npyhead.c refuses them.
@@ -41,7 +41,7 @@ static enum status npy_read_head(struct job *job, struct npy_head *head)
                           job->err);
 }
 
-/* The file's elements must be all there; more than that is only worth a warning. */
+/* All elements must be there; bytes after them are only worth a warning. */
 static enum status check_size(struct job *job, const struct npy_head *head)
 {
     const struct source *s = job->source;

@@ -2,11 +2,11 @@
  * npz.c - NumPy arrays in a zip archive: numpy.savez, numpy.savez_compressed.
  *
  *   archive      container/zip.c, zip_member.c
- *   KEY.npy      one array a member: container/npyhead.c, then the elements
+ *   KEY.npy      one array per member: container/npyhead.c, then the elements
  *
- * A stored member's elements are a range of the file. A compressed member is one chunk:
- * decode all of it, leave the header out. The zip's own checksum covers header and
- * elements, so it can be checked unless bytes follow the elements in the member.
+ * A stored member's elements are a range of the file. A compressed member is one chunk: it is
+ * decoded as a whole and its header skipped. The zip's own checksum covers header and elements, so
+ * it can be checked unless bytes follow the elements in the member.
  *
  * Source: numpy/lib/npyio.py (savez), container/zip.c.
  * Not read: members that are not arrays (NumPy gives them as bytes), object and structured
@@ -24,10 +24,10 @@
 #define EMPTY_ZIP_MAGIC "PK\5\6"
 #define SUFFIX          ".npy"
 #define SUFFIX_BYTES    4
-#define CODEC_MAX       (ZIP_CODEC_BYTES + 96) /* bytes of a chain of at most four steps */
+#define CODEC_MAX       (ZIP_CODEC_BYTES + 96) /* bytes of a chain of up to four steps */
 
-/* The first member's name tells (u16 at 26, name at 30); a zip without members, or whose
- * first member is not an array, goes by its own name. */
+/* The name of the first member decides (its length is the u16 at byte 26, the name begins at 30).
+ * If there is no member, or the first is not an array, the archive's own name decides. */
 static int npz_probe(const struct probe *p)
 {
     bool named = text_ends_in(p->name, strlen(p->name), ".npz");
@@ -43,7 +43,7 @@ static int npz_probe(const struct probe *p)
     return named ? 32 : 0;
 }
 
-/* The header of a member, its array's size checked against the member's. */
+/* Read the header of a member and check the size of its array against the member's. */
 static enum status npz_read_head(struct job *job, const struct zip *z,
                                  const struct zip_member *m, struct npy_head *head,
                                  struct error *err)
@@ -96,7 +96,7 @@ static const char *codec_of(struct job *job, const struct zip_member *m,
 static enum status npz_add_tensor(struct job *job, const struct zip_member *m,
                                   const struct zip_run *run, const struct npy_head *head)
 {
-    bool whole = m->size == head->size + head->nbytes; /* what the checksum covers */
+    bool whole = m->size == head->size + head->nbytes; /* all that the checksum covers */
     struct tensor_claim t = {
         .name = m->name,
         .name_len = m->name_len - SUFFIX_BYTES,
@@ -141,7 +141,7 @@ static enum status npz_add_member(struct job *job, const struct zip *z,
             return err.status;
         }
         error_prefix(&err, m->name);
-        err.offset = m->header; /* the parser's is one in the array */
+        err.offset = m->header; /* the parser counts from the start of the array */
         job_issue_error(job, ISSUE_ERROR, &err);
         return OK;
     }

@@ -1,15 +1,16 @@
 /*
  * pickle.c - a plain pickle of tensors or NumPy arrays: pickle.dump(state_dict), Paddle, old
- * research code. Whole files of torch.save are torch.c's.
+ * research code. torch.c reads what torch.save wrote.
  *
- * Recognised by a pickle's beginning and a name of torch or NumPy near it: other pickles are
- * data sets and the like, and passed over.
+ * Recognised by the first bytes of a pickle and a name from torch or NumPy close after them. Other
+ * pickles are data sets and the like, and are passed over.
  */
 #include <string.h>
 
 #include "importer/format/torch_legacy.h"
 
-/* Protocols 0 and 1 begin with an opcode: "(dp0", "}q", "ccollections", … */
+/* Protocols 2 to 5 begin with 0x80 and their number. Protocols 0 and 1 begin with an opcode:
+ * "(dp0", "}q", "ccollections", … */
 static bool begins_pickle(const struct probe *p)
 {
     if (p->head.len < 4)

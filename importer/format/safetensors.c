@@ -7,8 +7,8 @@
 #include "importer/format/safetensors_header.h"
 #include "importer/job/job_reuse.h"
 
-/* After the length: the brace, and something that JSON allows after it. A length past the
- * end of the file is taken for a cut file only where the name says so too. */
+/* After the length there must be a brace and a byte that JSON allows after it. A length past the
+ * end of the file is taken for a truncated file only if the name ends in ".safetensors". */
 static int safetensors_probe(const struct probe *p)
 {
     size_t at = 8;
@@ -80,8 +80,7 @@ static enum status emit_facts(struct job *job, const struct safetensors_header *
     return OK;
 }
 
-/* Parse the header and emit what it has; the lists that the parser makes of it are in nobody's way
- * then. */
+/* Parse the header and emit its tensors; the parser's lists are freed at once, not with the job. */
 static enum status emit_header(struct job *job, struct bytes text,
                                struct safetensors_header *header)
 {
@@ -97,8 +96,8 @@ static enum status emit_header(struct job *job, struct bytes text,
 }
 
 /* Facts that come first, as most writers have them, are no part of what is shared: steps of a run
- * differ in them. Facts elsewhere in the header are, so they are stated before it is offered. *kept: the
- * header's text must live as long as the job. */
+ * differ in them. Facts elsewhere in the header are, so they are stated before it is offered.
+ * *kept: the header's text must live as long as the job. */
 static enum status index_header(struct job *job, struct arena *arena, bool *kept)
 {
     const struct source *s = job->source;

@@ -1,5 +1,5 @@
 /*
- * safetensors_header.c - what a safetensors file says of its tensors.
+ * safetensors_header.c - reads and checks the header of a safetensors file.
  *
  *   length   u64le, bytes of the header with its padding, at most 100,000,000
  *   header   JSON: {"__metadata__": {text: text}, NAME: {"dtype": text, "shape": [numbers],
@@ -8,7 +8,7 @@
  *
  * Source: safetensors/src/tensor.rs, README.md.
  * Stricter than the reference: no duplicate keys, numbers are plain decimal up to 2^63 - 1,
- * at most 64 dimensions. Laxer: a dtype that it does not know is catalogued by its name.
+ * at most 64 dimensions. Laxer: a dtype that the reference does not know is catalogued by its name.
  */
 #include "importer/format/safetensors_header.h"
 
@@ -22,7 +22,7 @@
 
 #define LENGTH_BYTES  8
 #define RANK_MAX      64
-#define DTYPE_LEN_MAX 64 /* of one that is kept by its name */
+#define DTYPE_LEN_MAX 64 /* bytes in the name of an unknown dtype */
 
 static const struct {
     const char *name, *dtype;
@@ -81,7 +81,7 @@ enum field {
     FIELD_ALL = 7
 };
 
-/* *bits is 0 for a dtype that is only known by its name. */
+/* *bits: per element; 0 for an unknown dtype. */
 static bool safetensors_header_read_dtype(struct parser *p, struct safetensors_tensor *t,
                                           unsigned *bits)
 {
@@ -214,9 +214,9 @@ static bool read_fields(struct parser *p, struct safetensors_tensor *t, unsigned
 }
 
 /*
- * Nearly all writers spell a tensor as {"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}: that
- * is read as a whole, at thrice the speed. Anything else, errors above all, is left to the
- * tokens.
+ * Nearly all writers spell a tensor as {"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}.
+ * read_usual() matches exactly this text, three times as fast as the JSON tokeniser. Every other
+ * spelling, and every error, is left to read_fields().
  */
 static inline bool match(struct cursor *c, const char *word)
 {
@@ -391,7 +391,7 @@ static bool is_ordered(const struct safetensors_header *h)
     return ordered;
 }
 
-/* Pointers to the tensors by (begin, end); NULL: no memory. */
+/* Pointers to the tensors, sorted by (begin, end); NULL: no memory. */
 static const struct safetensors_tensor **sorted(struct parser *p)
 {
     const struct safetensors_header *h = p->header;
@@ -404,11 +404,11 @@ static const struct safetensors_tensor **sorted(struct parser *p)
     return order;
 }
 
-/* Every byte of the data belongs to one tensor: nothing hides, nothing is shared. */
+/* Every byte of the data must belong to exactly one tensor: no holes, no overlaps. */
 static bool check_cover(struct parser *p)
 {
     struct safetensors_header *h = p->header;
-    bool ordered = is_ordered(h); /* as writers order the header, mostly */
+    bool ordered = is_ordered(h); /* most writers list tensors by offset */
     const struct safetensors_tensor **order = ordered ? NULL : sorted(p);
     if (!ordered && !order)
         return safetensors_header_no_memory(p);
@@ -458,8 +458,9 @@ enum status safetensors_load(const struct source *s, struct arena *arena,
     return source_read(s, LENGTH_BYTES, bytes, (size_t)len, err);
 }
 
-/* Room for all tensors at once: each has a brace and so many bytes. No more than there will be, unless
- * names have braces. */
+/* Make room for all tensors at once. A tensor needs a brace and at least as many bytes as the
+ * shortest spelling of one, so this is never more than the header allows, and exact unless names
+ * hold braces. */
 static void expect_tensors(struct parser *p, struct bytes text)
 {
     size_t braces = 0,

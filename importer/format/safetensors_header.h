@@ -11,7 +11,7 @@
 #include "importer/job/job.h"
 
 struct safetensors_tensor {
-    const char *name; /* need not end in NUL, may hold NUL */
+    const char *name; /* not NUL-terminated, may hold NUL */
     size_t name_len;
     const char *dtype; /* canonical, or "unknown(X)" */
     uint64_t *shape;
@@ -37,14 +37,15 @@ struct safetensors_header {
 enum status safetensors_load(const struct source *, struct arena *, struct bytes *text,
                              struct error *);
 
-/* Parse it. All that is in *out lives in the arena or in `text`, but the tensors and their shapes:
- * these live in `lists`, which may be the same or be released before. */
+/* Parse the header. The tensors and their shapes live in `lists`, which may be the same arena or be
+ * released earlier; everything else in *out lives in the arena or in `text`. */
 enum status safetensors_parse(struct bytes text, const char *source, struct arena *,
                               struct arena *lists, struct safetensors_header *out,
                               struct error *);
 
-/* Parse only the __metadata__ that writers put first: out->facts. *rest is the header's text
- * after it, all of it where there is none: steps of a run often differ in no more. */
+/* Parse only the __metadata__ if it is the first member: out->facts. *rest is the header's text
+ * after it, or all of the text if it is not first. Steps of a run often differ in nothing but
+ * these facts. */
 enum status safetensors_facts(struct bytes text, const char *source, struct arena *,
                               struct safetensors_header *out, struct bytes *rest,
                               struct error *);
@@ -53,7 +54,7 @@ enum status safetensors_facts(struct bytes text, const char *source, struct aren
 enum status safetensors_check_end(const struct source *, struct bytes text,
                                   uint64_t data_end, struct error *);
 
-/* Warn of what was taken with a grain of salt; `path` NULL: the primary file. */
+/* Warn about unknown dtypes and keys; `path` NULL: the primary file. */
 void safetensors_report(struct job *, const char *path,
                         const struct safetensors_header *);
 /* `unique`: no other file of the checkpoint can hold the name. */

@@ -1,6 +1,6 @@
 /*
- * safetensors_index.c - a set of safetensors shards with their index. The index:
- * format/weight_map.c; a shard: format/safetensors_header.c.
+ * safetensors_index.c - a set of safetensors shards with their index. weight_map.c reads the index,
+ * safetensors_header.c a shard.
  */
 #include <string.h>
 
@@ -24,9 +24,9 @@ static enum status index_claim(struct claim *c)
     return weight_map_claim(c, SUFFIX);
 }
 
-/* What a shard states of itself. Most shards say the same, and it is stated once; what differs
- * from what the index or an earlier shard says is under the shard's name, "SHARD:KEY", as a
- * neighbour's facts do. */
+/* State a fact from a shard's header. What most shards repeat is stated once; a value that
+ * differs from that of the index or an earlier shard gets the key "SHARD:KEY", like the facts of
+ * a neighbour. */
 static enum status safetensors_index_state_fact(struct job *job, struct weight_map *m,
                                                 const char *shard,
                                                 const struct safetensors_fact *f)

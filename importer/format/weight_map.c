@@ -26,7 +26,8 @@ struct weight_stray {
 
 /* --- names ------------------------------------------------------------------------------ */
 
-/* The stem of an index's name: "model", "model.fp16"; false: not named like an index. */
+/* The stem of an index's name: "model" of "model.safetensors.index.json", "model.fp16" of
+ * "model.safetensors.index.fp16.json". False: it is not the name of an index. */
 static bool stem_of(const char *name, const char *suffix, struct text *stem)
 {
     char middle[64];
@@ -46,7 +47,7 @@ static bool stem_of(const char *name, const char *suffix, struct text *stem)
     return text_str(stem) != NULL;
 }
 
-/* "-00001-of-00005" and the suffix? */
+/* Whether `name` is "-00001-of-00005" and then the suffix. */
 static bool is_shard(const char *name, const char *suffix)
 {
     struct shard_name s;
@@ -110,14 +111,14 @@ int weight_map_probe(const struct probe *p, const char *suffix)
 
 struct reading {
     struct json json;
-    struct job *job; /* NULL: only the shards are asked for */
+    struct job *job; /* NULL: only the names of shards are wanted */
     struct weight_map *map;
     struct strmap shards; /* name -> position in map->shards */
     size_t weight_space, shard_space;
 };
 
-/* The shard's position, made at its first mention. Names that cannot be files beside the
- * index are kept too, and refused when they are opened. */
+/* The position of the shard named by the current text; a new shard is appended. Names that cannot
+ * be files beside the index are kept too, and refused when they are opened. */
 static bool find_shard(struct reading *r, uint32_t *shard)
 {
     bool added;
@@ -141,7 +142,7 @@ static bool find_shard(struct reading *r, uint32_t *shard)
     return true;
 }
 
-/* One pair of weight_map. A name that occurs twice means its last place, as for Python. */
+/* One pair of weight_map. Of a name that occurs twice the last value counts, as in Python. */
 static bool read_weight(struct reading *r)
 {
     bool added;
@@ -209,7 +210,7 @@ enum status weight_map_fact(struct weight_map *m, struct bytes key, struct bytes
     return OK;
 }
 
-/* All of it is facts; total_size is also remembered. */
+/* State every member as a fact, and remember total_size. */
 static bool weight_map_read_metadata(struct reading *r)
 {
     struct json *j = &r->json;
@@ -260,7 +261,7 @@ static bool weight_map_read_index(struct reading *r)
            json_fail(j, ERR_CORRUPT, "bad-index", "an index without weight_map");
 }
 
-/* Shards by name, which is their number: the order that loaders go through them. */
+/* Sort the shards by name, which is by number: the order in which loaders read them. */
 static bool sort_shards(struct weight_map *m)
 {
     uint32_t *place = arena_array(m->arena, m->shard_count + 1u, sizeof(*place));
@@ -310,7 +311,7 @@ enum status weight_map_claim(struct claim *c, const char *suffix)
         for (uint32_t i = 0; i < m.shard_count; i++)
             if (!m.shards[i].lost)
                 claim_take(c, m.shards[i].name);
-    /* Those are the set's also when the index cannot be read. */
+    /* Files named like shards belong to the set even if the index cannot be read. */
     if (stem_of(c->name, suffix, &stem))
         claim_take_prefix(c, text_str(&stem), shard_test(suffix));
     strmap_release(&m.names);
@@ -321,7 +322,7 @@ enum status weight_map_claim(struct claim *c, const char *suffix)
     return err.status == ERR_MEMORY ? ERR_MEMORY : OK;
 }
 
-/* Shards by their name that the index does not name: leftovers of another save. */
+/* Files named like shards that the index does not list: leftovers of another save. */
 static void report_extra(struct job *job, const struct weight_map *m, const char *suffix)
 {
     uint64_t count;
@@ -338,7 +339,7 @@ static void report_extra(struct job *job, const struct weight_map *m, const char
         text_reset(&path);
         text_add(&path, job->path, (size_t)(slash + 1 - job->path));
         text_adds(&path, names[i]);
-        /* Recorded, so that the set does not look changed at the next import. */
+        /* Record it, or the set would look changed to every later import. */
         uint32_t file;
         struct error ignored = {.offset = NO_OFFSET};
         if (text_str(&path))
@@ -424,7 +425,8 @@ static bool make_tails(struct job *job, struct weight_map *m)
     return true;
 }
 
-/* The weight of the index that the name of a shard means; NULL: none. */
+/* The weight that a name in a shard refers to; NULL: none, or no memory. Names without the model's
+ * name ("bert/kernel:0") are found among the tails if just one weight ends so. */
 static struct weight *find_weight(struct job *job, struct weight_map *m, const char *name,
                                   size_t len)
 {

@@ -39,27 +39,27 @@ struct weight_map {
     struct weight *weights;
     uint64_t count;
     struct strmap names; /* weight name -> position */
-    struct strmap tails; /* after its first '/' -> position; made when it is needed */
+    struct strmap tails; /* name after its first '/' -> position; made when needed */
     bool has_tails;
-    struct strmap facts;      /* keys stated so far -> position in the next */
-    struct bytes *fact_texts; /* their values; of numbers and the like: empty */
+    struct strmap facts;      /* keys stated so far -> position in fact_texts */
+    struct bytes *fact_texts; /* their values; empty unless they are strings */
     size_t fact_count, fact_space;
     struct weight_shard *shards; /* sorted bytewise by name */
     uint32_t shard_count;
-    bool has_total; /* the index states a total_size ... */
+    bool has_total; /* the index states a total_size: */
     double total;
-    uint64_t nbytes; /* ... of this; the caller adds up */
+    uint64_t nbytes; /* bytes of all tensors found; the caller adds them up */
     bool any_lost;
     struct weight_stray *strays; /* weight_map.c's */
     uint64_t stray_count;
     size_t stray_space;
 };
 
-/* 64 for a text that says "weight_map" and names files with `suffix`; 8 for one that only
- * its own name calls such an index. */
+/* 64 if the text says "weight_map" and names files with `suffix`; 8 if only the file's own name is
+ * that of such an index. */
 int weight_map_probe(const struct probe *, const char *suffix);
 
-/* "model.safetensors.index.json": "model.safetensors", which the libraries look for first. */
+/* Of "model.safetensors.index.json": "model.safetensors", which the libraries look for first. */
 bool weight_map_single(const char *name, const char *suffix, struct text *out);
 
 /* Take the shards: those that the index names, and those that are named like them. */
@@ -69,25 +69,26 @@ enum status weight_map_claim(struct claim *, const char *suffix);
  * not name. Release *out with weight_map_finish(), after an error too. */
 enum status weight_map_read(struct job *, const char *suffix, struct weight_map *out);
 
-/* Remember that a fact is stated; its bytes must outlive the map. *before: what was said under this key before; its `at` is
- * NULL where nothing was. ERR_MEMORY. */
+/* Remember a fact; its bytes must outlive the map. *before: the value this key had before; its
+ * `at` is NULL if it had none. ERR_MEMORY. */
 enum status weight_map_fact(struct weight_map *, struct bytes key, struct bytes value,
                             struct bytes *before, struct error *err);
 
 /* Open a shard; false after an issue. */
 bool weight_map_open(struct job *, struct weight_map *, uint32_t shard,
                      struct source **source, uint32_t *file);
-/* A shard that cannot be used: an issue, and none for each of its tensors. */
+/* Report a shard that cannot be used: one issue instead of one for each of its tensors. */
 void weight_map_lose(struct job *, struct weight_map *, uint32_t shard,
                      const struct error *);
 
-/* Whether this tensor of this shard is the one that the index means. transformers writes TensorFlow
- * models' shards without the model's name, which the index has: "bert/kernel:0" of "tf_bert/bert/kernel:0". */
+/* Whether the index places this tensor in this shard. In shards of TensorFlow models transformers
+ * leaves out the model's name, which the index has: "bert/kernel:0" for "tf_bert/bert/kernel:0".
+ * */
 bool weight_map_wants(struct job *, struct weight_map *, uint32_t shard, const char *name,
                       size_t len);
 
-/* Report what the index names and no shard has, and a wrong total_size, unless the job has
- * failed; release the map's memory. */
+/* Unless the job has failed, report tensors that the index names and no shard has, and a wrong
+ * total_size. Releases the map's memory. */
 void weight_map_finish(struct job *, struct weight_map *);
 
 #endif

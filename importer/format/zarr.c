@@ -3,13 +3,13 @@
  *
  *   NAME.zarr/            a group or an array of version 2 (.zgroup, .zarray) or 3
  *                         (zarr.json), with groups and arrays below it
- *   NAME-000001000/       big_vision: an array a directory, '~' in its name for '/'
+ *   NAME-000001000/       big_vision: one directory per array, '~' in its name for '/'
  *   NAME/                 arrays side by side and no other folder, as JAX's array serialization
- *                         leaves them
+ *                         writes them
  *   step-1000/            Levanter: metadata.json and arrays at any depth
  *
- * Of the last three nothing says what they are but the arrays in them. Orbax's and OCDBT's
- * directories hold zarr arrays, too, and are not of this format.
+ * The last three are recognised only by the arrays in them. Directories of Orbax and OCDBT hold
+ * zarr arrays too, but are not of this format.
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,8 +44,8 @@ static bool zarr_holds(struct bytes head, const char *word)
     return head.at && probe_holds(&p, word);
 }
 
-/* Is it the beginning of a JSON object with this key of its own? Those of objects inside (a
- * group's copies of what its arrays say) do not count. */
+/* Whether `head` is the beginning of a JSON object that has this key itself. Keys of nested
+ * objects (a group's consolidated copies of its arrays' metadata) do not count. */
 static bool has_key(struct bytes head, const char *key)
 {
     size_t len = strlen(key), begin = 0;
@@ -81,8 +81,8 @@ static bool child_is_array(const struct probe_dir *p, const char *name)
     return has_key(p->peek(p, path), "data_type");
 }
 
-/* Nothing but arrays, more than one: else each of them is a checkpoint of its own, and so is
- * whatever lies beside it. NAME.zarr is one in any case. */
+/* Whether the directory holds two or more arrays and nothing else. Otherwise each array is a
+ * checkpoint of its own, and so is whatever lies beside it; a NAME.zarr always is one. */
 static bool holds_arrays(const struct probe_dir *p)
 {
     uint64_t seen = 0;
@@ -113,7 +113,7 @@ static int probe_dir(const struct probe_dir *p)
     if (is_of_another_format(p))
         return 0;
     if (is_node(p))
-        return 56; /* seven bytes of a name */
+        return 56; /* bits of ".zarray", the shortest of these names */
     return is_levanter(p) ? 48 : holds_arrays(p) ? 40 : 0;
 }
 
@@ -156,7 +156,7 @@ static void state_step(struct job *job)
 
 /* --- indexing --------------------------------------------------------------------------- */
 
-/* Is the root no zarr node, but what only holds some? */
+/* Whether the root is a plain folder of zarr nodes, not a node itself. */
 static bool is_bare(struct job *job)
 {
     uint64_t count;
@@ -165,7 +165,7 @@ static bool is_bare(struct job *job)
     return !is_node(&p);
 }
 
-/* The name of a node: its path, but for the '~' that stands for '/' where no groups are. */
+/* The name of a node: its path. Below a bare root '~' is written for '/'. NULL: no memory. */
 static const char *zarr_shown(struct job *job, const char *path, bool bare)
 {
     char *name = arena_copy(job->arena, path, strlen(path));
@@ -174,7 +174,7 @@ static const char *zarr_shown(struct job *job, const char *path, bool bare)
     return name;
 }
 
-/* Members of the root's are facts under their keys, of others under "PATH:KEY". */
+/* Attributes of the root become facts under their keys, those of other nodes under "PATH:KEY". */
 static void state_attributes(struct job *job, const struct array_attributes *a, bool bare)
 {
     struct error err = {.offset = NO_OFFSET};
