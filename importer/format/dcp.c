@@ -1,15 +1,15 @@
 /*
- * dcp.c - PyTorch Distributed Checkpoint: a folder with .metadata and what each rank wrote.
+ * dcp.c - PyTorch Distributed Checkpoint: a folder with .metadata and the files of each rank.
  *
  *   .metadata   a pickle of torch.distributed.checkpoint.metadata.Metadata:
  *     state_dict_metadata   {NAME: tensor (properties, size, chunks (offsets, sizes)) | bytes}
  *     storage_data          {(NAME, offset of the chunk): (relative_path, offset, length)}
- *   *.distcp    at that offset a whole torch.save archive of one chunk, or of one object; or
- *               the file is a safetensors image, where NAME is the chunk
+ *   *.distcp    at that offset a complete torch.save archive of one chunk or one object; or the
+ *               file is a safetensors image, in which the chunk is called NAME
  *
- *   metadata.json, common.pt    Megatron's: facts, and what is no shard under common.…
+ *   metadata.json, common.pt    Megatron's: facts, and unsharded values, named common.…
  *
- * A tensor is one row with a piece for each chunk; objects are facts under their name.
+ * A tensor is one row with a piece for each chunk; objects become facts under their names.
  *
  * Source: torch/distributed/checkpoint/metadata.py, filesystem.py.
  * Not read: items with transform descriptors (compression by extension): an issue each.
@@ -42,18 +42,18 @@ struct shard {
     const char *name; /* relative path */
     struct source *source;
     uint32_t file;
-    bool image; /* safetensors */
+    bool image; /* a safetensors image: `header`, `data` and `tensors` are set */
     struct safetensors_header header;
-    uint64_t data;         /* where its data begins */
-    struct strmap tensors; /* -> position in the header */
+    uint64_t data;         /* offset of its data */
+    struct strmap tensors; /* name -> position in the header */
 };
 
 struct dcp {
     struct job *job;
     struct torch_tree tree; /* of .metadata */
     struct pickle pickle;
-    struct strmap places;  /* name, NUL, offsets -> node of a _StorageInfo */
-    struct strmap by_path; /* -> position in shards */
+    struct strmap places;  /* place_key() -> node of a _StorageInfo */
+    struct strmap by_path; /* relative path -> position in shards */
     struct shard *shards;
     size_t shard_count, shard_space;
     struct text key;
@@ -62,7 +62,7 @@ struct dcp {
 
 /* --- the metadata ----------------------------------------------------------------------- */
 
-/* A field of an object: its state is a dict, or (dict, …). */
+/* A field of an object whose state is a dict, or a tuple that begins with one. */
 static pickle_ref field(const struct pickle *p, pickle_ref object, const char *name)
 {
     if (pickle_kind(p, object) != PICKLE_CALL)
@@ -73,7 +73,7 @@ static pickle_ref field(const struct pickle *p, pickle_ref object, const char *n
     return state ? pickle_get(p, state, name) : 0;
 }
 
-/* The key of storage_data in a form that can be compared. */
+/* The key of storage_data as text that can be compared: name, NUL, offsets: "w\0" "0,128,". */
 static const char *place_key(struct dcp *d, pickle_ref name, const uint64_t *offsets,
                              unsigned rank)
 {
@@ -111,12 +111,13 @@ static enum status learn_places(struct dcp *d)
     return OK;
 }
 
-/* Where an item lies; false after setting *err. */
+/* Where an item is stored. */
 struct place {
     const struct pickle_node *path;
     uint64_t offset, length;
 };
 
+/* False after setting *err. */
 static bool dcp_find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets,
                            unsigned rank, struct place *out, struct error *err)
 {
@@ -148,7 +149,7 @@ static bool dcp_find_place(struct dcp *d, pickle_ref name, const uint64_t *offse
 
 /* --- shards ----------------------------------------------------------------------------- */
 
-/* A file that begins with a safetensors header holds the chunks under their names. */
+/* If the file is a safetensors image, read its header: it holds the chunks under their names. */
 static enum status read_image(struct dcp *d, struct shard *s, struct error *err)
 {
     uint8_t head[9];
@@ -174,8 +175,8 @@ static enum status read_image(struct dcp *d, struct shard *s, struct error *err)
     return OK;
 }
 
-/* The shard of that path, opened at its first mention; NULL after setting the job's error:
- * without one of its files the checkpoint cannot be loaded. */
+/* The shard at a path, opened when it is first needed. NULL after setting the job's error: the
+ * checkpoint cannot be loaded if one of its files is missing. */
 static struct shard *find_shard(struct dcp *d, const struct pickle_node *path)
 {
     bool added;
@@ -204,7 +205,7 @@ static struct shard *find_shard(struct dcp *d, const struct pickle_node *path)
 
 /* --- items ------------------------------------------------------------------------------ */
 
-/* Open the archive of an item. `t` gets its parts; close with close_item(). */
+/* The torch.save archive of one item. */
 struct item {
     struct arena arena;
     struct source *source;
@@ -213,6 +214,7 @@ struct item {
     struct torch_tree tree;
 };
 
+/* Call close_item(), after a failure too. */
 static bool open_item(struct dcp *d, const struct shard *s, const struct place *place,
                       struct item *out, struct error *err)
 {
@@ -246,13 +248,13 @@ static void close_item(struct item *i)
     arena_release(&i->arena);
 }
 
-/* Where a chunk lies, and its checksum: to be filled. */
+/* A chunk's extent and checksum, to be filled in. */
 struct piece {
     struct extent *extent;
     uint32_t *sum; /* 0: none */
 };
 
-/* What the metadata says of a chunk. */
+/* A chunk as the metadata describes it. */
 struct chunk {
     const char *dtype;
     const struct dcp_box *box;
@@ -265,7 +267,7 @@ static bool is_chunk(const struct chunk *c, const char *dtype, unsigned rank,
            memcmp(shape, c->box->shape, rank * sizeof(*shape)) == 0;
 }
 
-/* A chunk in a safetensors image. */
+/* Find a chunk in a safetensors image. */
 static bool image_chunk(struct dcp *d, const struct shard *s, pickle_ref name,
                         const struct chunk *chunk, struct piece *out, struct error *err)
 {
@@ -285,6 +287,7 @@ static bool image_chunk(struct dcp *d, const struct shard *s, pickle_ref name,
     return true;
 }
 
+/* Find a chunk that is a torch.save archive of its own. */
 static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *place,
                       const struct chunk *chunk, struct piece *out, struct error *err)
 {
@@ -349,7 +352,7 @@ static bool dcp_read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
     return ok;
 }
 
-/* All its chunks as pieces; false after setting *err. */
+/* Read all chunks of a tensor as pieces; false after setting *err. */
 static bool dcp_read_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata,
                             struct dcp_pieces *out, struct error *err)
 {
@@ -386,7 +389,7 @@ static void state_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata)
         dcp_pieces_emit(d->job, n->text, n->count, &pieces, &err);
 }
 
-/* An object: whatever is in it, under its name. */
+/* State an object: its values become facts under its name. */
 static void state_object(struct dcp *d, pickle_ref name)
 {
     const struct pickle_node *n = pickle_at(&d->pickle, name);
@@ -438,7 +441,8 @@ static enum status dcp_emit(struct torch_tree *t, const struct tensor_claim *cla
     return job_tensor(t->job, claim);
 }
 
-/* What Megatron saves beside: arguments and whatever is no shard, in common.pt. */
+/* State what Megatron saves beside the shards: metadata.json, and common.pt with its arguments
+ * and other unsharded values. */
 static void state_common(struct job *job)
 {
     struct error err = {.offset = NO_OFFSET};

@@ -48,7 +48,7 @@ static enum status wrong(const struct job *job, struct error *err, const char *c
     return error_code(err, code);
 }
 
-/* Along the first dimension that tells most boxes apart: the first. */
+/* By origin, the first dimension first. */
 static int by_origin(const void *a, const void *b)
 {
     const struct dcp_box *x = a, *y = b;
@@ -67,7 +67,12 @@ static bool overlap(const struct dcp_box *a, const struct dcp_box *b)
     return true;
 }
 
-/* Boxes within the whole, as many elements as it, and none over another: they fill it. */
+/*
+ * Boxes fill a tensor if all are inside it, none overlap, and together they have as many elements
+ * as it. To find overlaps, the boxes are sorted by origin, and each is compared with those after
+ * it that begin before it ends along dimension 0. Boxes of a tensor sharded along dimension 0
+ * have no such neighbours; of one sharded along dimension 1 only, all have to be compared.
+ */
 static enum status dcp_box_check(const struct job *job, const struct dcp_pieces *p,
                                  struct dcp_box *sorted, struct error *err)
 {
@@ -103,7 +108,7 @@ static enum status dcp_box_check(const struct job *job, const struct dcp_pieces 
     return sum == all ? OK : wrong(job, err, "overlap", "its pieces lie over each other");
 }
 
-/* One piece is the tensor. */
+/* A single piece is the whole tensor: store it as a range, or as one chunk if it has a codec. */
 static void as_one(struct dcp_pieces *p, struct tensor_claim *claim)
 {
     struct extent *e = &p->extents[0];
@@ -149,7 +154,7 @@ enum status dcp_pieces_emit(struct job *job, const char *name, size_t len,
         return err->status;
     }
     if (err->status != OK) {
-        /* In a safetensors header it is no string: nothing ends it. */
+        /* Names from a safetensors header are not NUL-terminated. */
         snprintf(what, sizeof(what), "tensor \"%.*s\"", (int)(len < 240 ? len : 240),
                  name);
         error_prefix(err, what);

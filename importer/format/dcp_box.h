@@ -1,5 +1,5 @@
 /*
- * dcp_box.h - a tensor in pieces: do its boxes fill it, and the row of it.
+ * dcp_box.h - a tensor in pieces: checks that their boxes fill it, and emits its row.
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_DCP_BOX_H
 #define CKPTDB_IMPORTER_FORMAT_DCP_BOX_H
@@ -7,31 +7,31 @@
 #include "importer/job/job.h"
 
 struct dcp_box {
-    uint64_t *origin, *shape; /* rank numbers each */
+    uint64_t *origin, *shape; /* `rank` numbers each */
     unsigned rank;
 };
 
 struct dcp_pieces {
-    const char *dtype; /* NULL: not even that is known */
+    const char *dtype; /* NULL: unknown, then no row is emitted */
     uint64_t *shape;
     unsigned rank;
     struct dcp_box *boxes; /* none empty */
     struct extent *extents;
     uint32_t *sums; /* CRC-32 of each; 0: none */
     uint64_t count;
-    uint32_t file; /* that says so, where there are none: an empty tensor's */
+    uint32_t file; /* the file that states the tensor, for one without pieces */
 };
 
 bool dcp_box_set(struct arena *, const uint64_t *origin, const uint64_t *shape,
                  unsigned rank, struct dcp_box *out);
 bool dcp_box_empty(const struct dcp_box *);
 
-/* The whole's shape (out->rank numbers) and room for the pieces. */
+/* Copy the tensor's shape (out->rank numbers) and make room for `room` pieces. */
 bool dcp_pieces_set(struct arena *, const uint64_t *shape, uint64_t room,
                     struct dcp_pieces *out);
 
-/* Emit the row. Where *err says that something is wrong with it, or where the boxes reach past
- * it, lie over each other or leave a part out, the row has no data and an issue. */
+/* Emit the row. If *err is already set, or the boxes reach past the tensor, overlap or leave a
+ * part of it out, the row has no data, and there is an issue. */
 enum status dcp_pieces_emit(struct job *, const char *name, size_t len,
                             struct dcp_pieces *, struct error *err);
 

@@ -1,9 +1,9 @@
 /*
- * dcp_hf.c - a distributed checkpoint as HuggingFaceStorageWriter leaves it: no .metadata, a
- * safetensors file a rank and shard, shard-00001-model-00001-of-00002.safetensors, whose
- * __metadata__ has DCP_SHARDING_INFO: JSON text {NAME: {"saved_offsets": [numbers]}}.
+ * dcp_hf.c - a distributed checkpoint as HuggingFaceStorageWriter writes it: no .metadata, but one
+ * safetensors file per rank and shard, shard-00001-model-00001-of-00002.safetensors. Its
+ * __metadata__ has DCP_SHARDING_INFO, the JSON text {NAME: {"saved_offsets": [numbers]}}.
  *
- * A tensor's shape is not stated: it is what its pieces reach.
+ * The shape of a tensor is not stated: it is the smallest that holds all pieces.
  *
  * Source: torch/distributed/checkpoint/hf_storage.py, _hf_utils.py.
  */
@@ -18,7 +18,7 @@
 
 #define INFO "DCP_SHARDING_INFO"
 
-/* "shard-00001-model-00001-of-00002.safetensors" */
+/* Whether `name` is like "shard-00001-model-00001-of-00002.safetensors". */
 static bool is_shard(const char *name)
 {
     static const char shape[] = "shard-#####-model-#####-of-#####.safetensors";
@@ -40,7 +40,7 @@ static int dcp_hf_probe_dir(const struct probe_dir *p)
     return 0;
 }
 
-/* A piece of a tensor, and the one that was found before it. */
+/* A piece of a tensor, linked to the one found before it. */
 struct piece {
     struct dcp_box box;
     uint32_t file;
@@ -60,7 +60,7 @@ struct found {
 
 struct hf {
     struct job *job;
-    struct strmap names; /* -> position in found */
+    struct strmap names; /* name -> position in found */
     struct found *found;
     size_t count, space;
 };
@@ -68,8 +68,8 @@ struct hf {
 /* --- offsets ---------------------------------------------------------------------------- */
 
 struct offsets {
-    struct strmap names; /* -> position in numbers, of `count` and as many numbers */
-    uint64_t *numbers;
+    struct strmap names; /* -> position in `numbers`; UINT64_MAX: no offsets stated */
+    uint64_t *numbers;   /* for each name how many offsets, then the offsets */
     size_t used, space;
 };
 

@@ -1,20 +1,20 @@
 /*
- * ocdbt.c - a database of zarr arrays that no framework has put a tree around: what
- * TensorStore's drivers zarr and zarr3 write into an `ocdbt` key-value store.
+ * ocdbt.c - a plain database of zarr arrays, without a framework's tree: what TensorStore's
+ * drivers zarr and zarr3 write into an `ocdbt` key-value store.
  *
  *   manifest.ocdbt, d/...          the database (container/ocdbt.c), with the keys
- *     NAME/.zarray, NAME/0.0 ...   of an array each (version 2), or
+ *     NAME/.zarray, NAME/0.0 ...   of each array (version 2), or
  *     NAME/zarr.json, NAME/c/0/0   (version 3)
  *
- * An array with the keys ".zarray", "0.0" is named "". Orbax's databases have more beside
- * them, and are orbax.c's; JAX's are jax_pytree.c's.
+ * An array whose keys are ".zarray" and "0.0" is named "". Databases with other files of Orbax
+ * beside them are read by orbax.c, those of JAX by jax_pytree.c.
  */
 #include <string.h>
 
 #include "importer/container/ocdbt.h"
 #include "importer/format/orbax.h"
 
-/* The name is enough: one that is damaged is to be reported. */
+/* The name of the manifest is enough, so that a damaged database is reported. */
 static int ocdbt_probe(const struct probe_dir *p)
 {
     return probe_dir_has_file(p, OCDBT_MANIFEST) ? 8 * (int)strlen(OCDBT_MANIFEST) : 0;

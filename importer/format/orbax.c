@@ -6,11 +6,11 @@
  *   KEY/.zarray, KEY/zarr.json     in zarr directories
  *   _strings.json                  strings
  *   checkpoint                     tree and small arrays: older Orbax (orbax_aggregate.c)
- *   _sharding, array_metadatas/    how devices shared the arrays; not read
+ *   _sharding, array_metadatas/    how the arrays were sharded over devices; not read
  *
- * Names are the components of the tree's paths, joined by '/'. Keys are the same joined
- * by '.'; what `_METADATA` does not name is called by its key, every '.' taken for a '/'.
- * Tensors come in the order of `_METADATA`, then in that of their keys.
+ * Names are the components of the tree's paths, joined by '/'. Keys are the same joined by '.'. An
+ * array that `_METADATA` does not name gets its key as name, with '/' for every '.'. Tensors are in
+ * the order of `_METADATA`; those that it does not name follow, sorted by key.
  *
  * Source: orbax/checkpoint/_src/handlers/base_pytree_checkpoint_handler.py.
  */
@@ -20,8 +20,8 @@
 
 #include "importer/format/flax_evidence.h"
 
-/* What stands for how many bits of evidence. One alone is enough but for those that
- * others have, too. */
+/* Entries of a directory, and how many bits of evidence each is. Each alone is enough, except weak
+ * ones, which directories of other formats have too. */
 static const struct {
     const char *name;
     int bits;
@@ -43,7 +43,8 @@ static bool has_process(const struct probe_dir *p)
     return false;
 }
 
-/* The tree of an item of older Orbax: a map, with texts that stand for arrays. */
+/* Whether `checkpoint` is the tree of an item of older Orbax: a map with placeholders for arrays.
+ * */
 static bool has_placeholders(const struct probe_dir *p)
 {
     if (!probe_dir_has_file(p, "checkpoint"))
@@ -53,7 +54,8 @@ static bool has_placeholders(const struct probe_dir *p)
            probe_holds(&file, "PLACEHOLDER://");
 }
 
-/* Nothing but the tree, all leaves in it: what Flax had older Orbax write of arrays on one device. */
+/* Whether the tree's file is all there is, with all arrays in it: what Flax wrote through older
+ * Orbax for arrays on one device. */
 static bool is_tree_alone(const struct probe_dir *p)
 {
     static const char *const others[] = {"commit_success.txt", "_CHECKPOINT_METADATA"};
@@ -78,7 +80,7 @@ static int orbax_probe(const struct probe_dir *p)
         bits += found ? marks[i].bits : 0;
         strong |= found && !marks[i].weak;
     }
-    /* A database beside what only Orbax writes around it. */
+    /* An OCDBT database counts only with a file beside it that Orbax alone writes. */
     bool database = probe_dir_has_file(p, "manifest.ocdbt") &&
                     (probe_dir_has_file(p, "_CHECKPOINT_METADATA") ||
                      probe_dir_has_file(p, "commit_success.txt") ||
@@ -87,12 +89,12 @@ static int orbax_probe(const struct probe_dir *p)
         return bits;
     if (has_placeholders(p))
         return 104;
-    return is_tree_alone(p) ? 64 : 0; /* T5X's steps look so, and more so */
+    return is_tree_alone(p) ? 64 : 0; /* less than for a step of T5X, which has it too */
 }
 
 /* --- the tree ----------------------------------------------------------------------- */
 
-/* Nothing is stored for a tensor. */
+/* Emit a tensor without data, and count it as missing. */
 static enum status orbax_emit_lost(struct orbax_item *o, const char *name, size_t len)
 {
     if (o->missing++ == 0)
@@ -134,7 +136,7 @@ static enum status emit_leaf(struct orbax_item *o, struct orbax_leaf *leaf)
                : orbax_store_emit(&o->store, position, leaf->name, leaf->len);
 }
 
-/* What the tree does not name. */
+/* Emit the arrays and strings that the tree does not name. */
 static enum status emit_rest(struct orbax_item *o)
 {
     uint64_t count = orbax_store_count(&o->store);
@@ -169,7 +171,8 @@ static void orbax_report(struct orbax_item *o)
                   (unsigned long long)o->unnamed, o->first_unnamed);
 }
 
-/* Orbax refuses a tree without its names. An array that was saved alone has none. */
+/* Orbax does not restore a tree without `_METADATA`; only an array that was saved alone has none.
+ * */
 static void report_no_tree(struct orbax_item *o)
 {
     static const char *const alone[] = {"checkpoint", "array", "random_key",

@@ -1,9 +1,8 @@
 /*
- * orbax.h - the parts of an Orbax item, for the files that read it: orbax.c (the whole),
- * orbax_tree.c (what its tree is), orbax_store.c and orbax_list.c (what is stored),
- * orbax_aggregate.c (both in one file), orbax_place.c (what is around it),
- * orbax_pax.c (what Pax adds). Other formats that keep arrays as Orbax does use the store
- * alone.
+ * orbax.h - the parts of an Orbax item, shared by the files that read it: orbax.c (the whole item),
+ * orbax_tree.c (its tree), orbax_store.c and orbax_list.c (its arrays), orbax_aggregate.c (tree and
+ * arrays in one file), orbax_place.c (the step and run around it), orbax_pax.c (what Pax adds).
+ * Other formats that store arrays as Orbax does use only the store.
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_ORBAX_H
 #define CKPTDB_IMPORTER_FORMAT_ORBAX_H
@@ -19,25 +18,25 @@
 
 /* A leaf that `_METADATA` names. */
 struct orbax_leaf {
-    const char *key;  /* its path joined by '.': what it is stored under */
-    const char *name; /* joined by '/': what it is called; the same length */
+    const char *key;  /* its path joined by '.': the key it is stored under */
+    const char *name; /* its path joined by '/': its tensor's name; of the same length */
     size_t len;
-    const char *empty; /* the kind of node that it is; NULL: an array */
-    bool skipped;      /* nothing need be stored for it */
-    bool inner;        /* other leaves lie below it (orbax_tree_mark_inner) */
+    const char *empty; /* "null", "dict", "list": an empty node; NULL: an array */
+    bool skipped;      /* it may lawfully have no data */
+    bool inner;        /* other leaves are below it (orbax_tree_mark_inner) */
 };
 
 struct orbax_tree {
-    bool damaged;    /* there is a `_METADATA` that could not be read (an issue) */
-    bool known;      /* there is one that could, */
+    bool damaged;    /* `_METADATA` exists but could not be read (an issue) */
+    bool known;      /* `_METADATA` was read, */
     bool all_stored; /* and it says that all values of all arrays were stored */
     struct orbax_leaf *leaves;
     uint64_t count;
 };
 
-/* Read `_METADATA` of the item at `directory`. What is wrong with it becomes an issue. */
+/* Read `_METADATA` of the item at `directory`. Errors in it become an issue. */
 enum status orbax_tree_read(struct job *, const char *directory, struct orbax_tree *out);
-/* Find the leaves that others lie below. */
+/* Mark the leaves that have other leaves below them. */
 enum status orbax_tree_mark_inner(struct job *, struct orbax_tree *);
 
 /* --- what is stored ----------------------------------------------------------------- */
@@ -52,7 +51,7 @@ struct orbax_array {
     uint64_t count;
 };
 
-/* A string, which has a file for all of its kind. */
+/* A string; one file holds all strings of the item. */
 struct orbax_string {
     const char *key;
     size_t len;
@@ -64,7 +63,7 @@ struct orbax_string {
 struct orbax_store {
     struct job *job;
     const char *directory;
-    const char *processes; /* what the names of processes' directories begin with */
+    const char *processes; /* prefix of the names of the processes' directories */
     struct arena arena;    /* freed with the store */
     bool listed;           /* arrays are in OCDBT databases, else in directories */
     struct orbax_array *arrays;
@@ -73,18 +72,18 @@ struct orbax_store {
     struct orbax_string *strings;
     uint64_t string_count;
     uint32_t string_file; /* the job's file that they are in */
-    struct strmap keys;   /* to positions plus 1 */
-    bool *used;           /* a flag a position: it has been given a name */
+    struct strmap keys;   /* key -> position plus 1 */
+    bool *used;           /* by position: it has been emitted under a name */
     bool broken;          /* a part could not be read, and that was reported */
 };
 
-/* Find out what the item at `directory` holds. Release the store in any case. */
+/* Find the arrays and strings of the item at `directory`. Release the store even after an error. */
 enum status orbax_store_open(struct orbax_store *, struct job *, const char *directory);
-/* The same where the databases of processes are in directories called PROCESSESn. */
+/* The same if the directories of the processes' databases are called `processes` and a number. */
 enum status orbax_store_open_of(struct orbax_store *, struct job *, const char *directory,
                                 const char *processes);
-/* Whoever wrote it stored all values, also those that are nothing but fill values: one
- * that is absent is lost. */
+/* Say that the writer stored every chunk, even those that hold only fill values: an absent chunk
+ * then is a lost one. */
 void orbax_store_miss_absent(struct orbax_store *);
 uint64_t orbax_store_find(const struct orbax_store *, const char *key, size_t len);
 uint64_t orbax_store_count(const struct orbax_store *);
@@ -92,17 +91,15 @@ const char *orbax_store_key(const struct orbax_store *, uint64_t position, size_
 /* The shape of an array; NULL: not known. */
 const uint64_t *orbax_store_shape(const struct orbax_store *, uint64_t position,
                                   unsigned *rank);
-/* What an array is called that no tree names: its key with '/' for every '.'; NULL
- * without memory. */
+/* The name of an array that no tree names: its key with '/' for every '.'. NULL: no memory. */
 char *orbax_name_of_key(struct arena *, const char *key, size_t len);
-/* Emit what is at a position as a tensor of this name. */
+/* Emit the array or string at a position as a tensor of this name. */
 enum status orbax_store_emit(struct orbax_store *, uint64_t position, const char *name,
                              size_t len);
 void orbax_store_release(struct orbax_store *);
 
-/* Fill the arrays of a store from OCDBT databases: from the one in `directory`, or, where
- * it was never made or cannot be read, from those of the processes. False: there are
- * none. */
+/* Fill the arrays of a store from the OCDBT database in its directory; if that was never written or
+ * cannot be read, from those of the processes. False: there are no databases. */
 bool orbax_list(struct orbax_store *);
 
 /* --- the item ----------------------------------------------------------------------- */
@@ -111,30 +108,28 @@ struct orbax_item {
     struct job *job;
     struct orbax_tree tree;
     struct orbax_store store;
-    bool aggregated;     /* it has a `checkpoint` of older Orbax, */
+    bool aggregated;     /* it has a `checkpoint` file of older Orbax, */
     struct strmap noted; /* and these are the leaves that it names */
-    bool marked;         /* the tree's inner leaves are known */
+    bool marked;         /* orbax_tree_mark_inner() has run */
     uint64_t missing, unnamed;
     const char *first_missing, *first_unnamed;
 };
 
-/* Emit what is stored under a key, or a tensor without data. */
+/* Emit the array stored under a key; if there is none, a tensor without data. */
 enum status orbax_item_emit(struct orbax_item *, const char *key, size_t key_len,
                             const char *name, size_t len);
 
 /* Emit what the item's `checkpoint` holds and names, if there is one. */
 enum status orbax_aggregate_read(struct orbax_item *, const char *directory);
 
-/* State the true shapes of arrays that Pax has padded, where it says them beside the
- * item. */
+/* State the true shapes of arrays that Pax has padded, if its metadata beside the item has them. */
 enum status orbax_padding_read(struct orbax_item *);
-/* Whether a file says them. */
+/* Whether the file at `path` is such metadata. */
 bool orbax_is_padding(const char *path);
 
 /* --- around it ---------------------------------------------------------------------- */
 
-/* Say which item of which step of which run lies at `directory`, and state the facts of
- * the step. */
+/* State which item of which step of which run is in `directory`, and the facts of the step. */
 enum status orbax_place(struct job *, const char *directory);
 
 /* --- files -------------------------------------------------------------------------- */
@@ -142,12 +137,12 @@ enum status orbax_place(struct job *, const char *directory);
 /* DIRECTORY/NAME in the arena; NULL without memory. */
 char *orbax_path(struct arena *, const char *directory, const char *name);
 
-/* Read a file of the item, at most LIMIT_TREE_FILE bytes, into the arena. A missing one
- * is OK, with out->at NULL, and is not recorded. */
+/* Read a file of the item, at most LIMIT_TREE_FILE bytes, into the arena. If it is missing, the
+ * result is OK with out->at NULL, and nothing is recorded. */
 enum status orbax_read(struct job *, const char *path, const char *role, struct arena *,
                        struct bytes *out, struct error *err);
 
-/* A key for a message, cut at a length that fits: "%.*s". */
+/* The arguments of "%.*s" for a key in a message, cut to 200 bytes. */
 #define ORBAX_SHOWN(key) (int)((key).len < 200 ? (key).len : 200), (const char *)(key).at
 
 #endif

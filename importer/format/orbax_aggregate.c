@@ -1,8 +1,8 @@
 /*
  * orbax_aggregate.c - `checkpoint`: the tree of an item as older Orbax wrote it.
  *
- * One msgpack value as Flax makes them (flax_tree.c). Small leaves are in the file; of
- * arrays that are stored elsewhere there is the text "PLACEHOLDER://KEY".
+ * The file is one msgpack value as Flax writes them (flax_tree.c). Small leaves are in it; for an
+ * array stored elsewhere it has the text "PLACEHOLDER://KEY".
  *
  * Source: orbax/checkpoint/_src/handlers/{pytree_checkpoint_handler,utils}.py (2023).
  */
@@ -19,10 +19,11 @@ static const char *const markers[] = {"PLACEHOLDER://", "AGGREGATED://"};
 struct aggregate {
     struct flax_sink sink;
     struct orbax_item *item;
-    struct text key; /* of the placeholder in hand */
+    struct text key; /* of the current placeholder */
 };
 
-/* Does the leaf stand for an array elsewhere? Then a->key is what it is stored under. */
+/* Whether the leaf is a placeholder for an array elsewhere; a->key is then the key it is stored
+ * under. */
 static bool is_placeholder(struct aggregate *a, const struct flax_leaf *leaf)
 {
     if (leaf->kind != FLAX_TEXT)
@@ -66,7 +67,7 @@ static enum status orbax_aggregate_see_leaf(void *context, const struct flax_lea
     return orbax_item_emit(a->item, a->key.at, a->key.len, leaf->name, leaf->name_len);
 }
 
-/* Any map might be one; what is none is some other file of this name. */
+/* Whether the file begins with a msgpack map. If not, it is some other file of the same name. */
 static bool begins_map(const struct source *s)
 {
     uint8_t first = 0;
@@ -95,7 +96,7 @@ enum status orbax_aggregate_read(struct orbax_item *item, const char *directory)
         item->aggregated = true;
         flax_walk(job, s, &visitor);
     }
-    /* What else there is stays, whatever is wrong with this file. */
+    /* An error in this file is no reason to drop the arrays found elsewhere. */
     if (job->err->status != ERR_MEMORY && job->err->status != OK &&
         (item->tree.known || orbax_store_count(&item->store))) {
         job_issue_error(job, ISSUE_ERROR, job->err);

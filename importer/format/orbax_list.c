@@ -1,17 +1,17 @@
 /*
  * orbax_list.c - the arrays of an Orbax item that are in OCDBT databases.
  *
- *   manifest.ocdbt, d/...                     of the whole item: values that processes
- *                                             wrote are referred to, not copied
- *   ocdbt.process_ID/manifest.ocdbt, d/...    of a process each
+ *   manifest.ocdbt, d/...                     of the whole item: it refers to the values that
+ *                                             the processes wrote, and has no copies
+ *   ocdbt.process_ID/manifest.ocdbt, d/...    one for each process
  *
- * Keys are those of zarr, below the array's own: KEY/.zarray, KEY/0.0 (version 2),
+ * Below the array's own KEY, keys are those of zarr: KEY/.zarray, KEY/0.0 (version 2),
  * KEY/zarr.json, KEY/c/0/0 (version 3); an item that is a bare array has no KEY and no
- * '/'. KEY itself may hold '/'. Arrays of one shape have the same metadata, byte for
- * byte: it is parsed once.
+ * '/'. KEY itself may hold '/'. Arrays of the same shape often have the same metadata, byte for
+ * byte; such text is parsed once.
  *
- * A save whose last step, the merging, never ran has only the databases of the processes.
- * All together they are the item: each has the metadata of its arrays and its own chunks.
+ * If a save ended before its last step, merging, only the databases of the processes exist.
+ * Together they are the item: each has the metadata of its arrays and its own chunks.
  *
  * Source: orbax/checkpoint/_src/serialization/{ocdbt_utils,tensorstore_utils}.py.
  */
@@ -26,39 +26,39 @@
 #include "importer/job/stray.h"
 
 #define MANIFEST_PREFIX "manifest."
-#define PARTS_MAX       33 /* of a chunk's key: TensorStore's largest rank, and the "c" */
+#define PARTS_MAX       33 /* of a chunk's key: TensorStore's maximum rank, 32, and the "c" */
 
-/* A value that is no metadata, until the arrays are known. */
+/* A value that is not metadata: a chunk, kept until all arrays are known. */
 struct loose {
     const char *key;
     size_t len;
-    uint64_t array; /* position; ORBAX_NONE: of no array */
+    uint64_t array; /* position; ORBAX_NONE: it belongs to no array */
     struct grid_value value;
 };
 
-/* A file of the database in hand. */
+/* A file of the current database. */
 struct listed_file {
-    uint32_t file; /* of the job's */
-    bool known, lost, said;
+    uint32_t file;          /* its number in the job */
+    bool known, lost, said; /* recorded in the job; missing or unreadable; reported so */
 };
 
 struct listing {
     struct orbax_store *store;
     struct job *job;
     struct arena *arena;
-    const char *directory; /* of the database in hand */
+    const char *directory; /* of the current database */
     struct ocdbt *db;
     struct listed_file *files;
     size_t file_count, file_space;
     struct loose *loose;
     uint64_t loose_count;
     size_t loose_space, array_space;
-    struct strmap arrays; /* keys to positions plus 1 */
-    struct strmap parsed; /* texts to positions plus 1 in: */
+    struct strmap arrays; /* key -> position plus 1 */
+    struct strmap parsed; /* metadata text -> position plus 1 in: */
     struct zarr_array **metadata;
     size_t metadata_count, metadata_space;
     unsigned databases;
-    bool keys_lost; /* nodes could not be read, nobody knows what was in them */
+    bool keys_lost; /* some nodes could not be read, so keys may be missing */
 };
 
 static void report_damage(void *context, bool warning, const struct error *error)
@@ -90,8 +90,8 @@ static struct listed_file *file_slot(struct listing *l, uint32_t number)
     return &l->files[number];
 }
 
-/* Open a file of the database and record it, if that was not done. *out is NULL when it
- * is not there, or only a pointer to it; *err then says so. */
+/* Open a file of the database, and record it the first time. *out is NULL if it is missing or is
+ * only a git-lfs pointer; *err then says so. */
 static enum status orbax_list_open_file(struct listing *l, uint32_t number,
                                         const char *name, struct source **out,
                                         struct error *err)
@@ -117,7 +117,8 @@ static enum status orbax_list_open_file(struct listing *l, uint32_t number,
                     &f->file);
 }
 
-/* The job's file that a value lies in. *lost: it is not there; that was said. */
+/* The job's number of the file that holds a value. *lost: the file is missing, which has been
+ * reported. */
 static enum status value_file(struct listing *l, uint32_t number, uint32_t *file,
                               bool *lost)
 {
@@ -146,7 +147,7 @@ static enum status open_for_database(void *context, uint32_t number, const char 
     struct listing *l = context;
     if (orbax_list_open_file(l, number, path, out, err) != OK)
         return error_memory_at(err, path);
-    l->files[number].said |= !*out; /* the reader reports it */
+    l->files[number].said |= !*out; /* ocdbt.c reports it */
     return err->status;
 }
 
@@ -194,8 +195,9 @@ static const char *const *manifest_names(void *context, uint64_t *count)
 
 /* --- metadata ----------------------------------------------------------------------- */
 
-/* The version that a key of metadata is of; 0: it is none, -1: metadata that is not read.
- * *array_len: how much of it is the array's key. */
+/* The zarr version of a metadata key: 2 for "a/b/.zarray", 3 for "a/b/zarr.json"; 0: it is no
+ * metadata, -1: metadata that is not read. *array_len: length of the array's key, 3 for both
+ * examples. */
 static int metadata_version(struct bytes key, size_t *array_len)
 {
     static const struct {
@@ -225,8 +227,8 @@ static void report_array(struct listing *l, struct bytes key, struct error *err)
     job_issue_error(l->job, ISSUE_ERROR, err);
 }
 
-/* Parse metadata unless the same was parsed before. *out NULL: it is wrong (an issue), or
- * a group's. */
+/* Parse metadata, unless the same text was parsed before. *out NULL: it is wrong (an issue) or
+ * belongs to a group. */
 static enum status orbax_list_parse(struct listing *l, struct bytes text, int version,
                                     struct bytes key, struct zarr_array **out,
                                     bool *group)
@@ -261,7 +263,8 @@ static enum status orbax_list_parse(struct listing *l, struct bytes text, int ve
     return OK;
 }
 
-/* The metadata of the array at hand; *out NULL: it cannot be had, which was said. */
+/* Read the array metadata that an entry holds. *out NULL: it cannot be read (an issue), or it
+ * belongs to a group. */
 static enum status orbax_list_read_metadata(struct listing *l,
                                             const struct ocdbt_entry *e, int version,
                                             struct bytes key, struct zarr_array **out,
@@ -292,7 +295,7 @@ static enum status add_array(struct listing *l, struct bytes key,
         strmap_keep(&l->arrays, l->arena, (const char *)key.at, key.len, &kept, &added);
     if (!at)
         return error_memory_at(l->job->err, l->directory);
-    if (!added) { /* of another process, or in both versions */
+    if (!added) { /* from another process's database, or in both zarr versions */
         struct orbax_array *known = &s->arrays[*at - 1];
         if (known->array && array && known->array != array)
             job_issue(
@@ -358,8 +361,8 @@ static enum status take_entry(struct listing *l, const struct ocdbt_entry *e)
     return group ? OK : add_array(l, key, array);
 }
 
-/* Take all entries of the database in `directory`. False: it cannot be read; *err says
- * why. What is damaged in it is an issue. */
+/* Take all entries of the database in `directory`. Damaged parts of it become issues. False: it
+ * cannot be read at all; *err says why. */
 static bool take_database(struct listing *l, const char *directory, struct error *err)
 {
     struct ocdbt_files files = {open_for_database, manifest_names, report_from_database,
@@ -372,7 +375,7 @@ static bool take_database(struct listing *l, const char *directory, struct error
     l->databases++;
     while (ocdbt_next(l->db, &e, err) == OK && e.key.at && l->job->err->status == OK)
         take_entry(l, &e);
-    if (err->status != OK) { /* a limit, or no memory: what was found stays */
+    if (err->status != OK) { /* a limit, or no memory: what was found is kept */
         report_from_database(l, false, err);
         if (err->status == ERR_MEMORY)
             error_memory_at(l->job->err, l->directory);
@@ -384,7 +387,9 @@ static bool take_database(struct listing *l, const char *directory, struct error
 
 /* --- values to their arrays --------------------------------------------------------- */
 
-/* Try the parts of a key from its end: what is before them may be an array. */
+/* Find the array of a value by cutting its key at each '/', from the end: "a/b/c/0/1" is tried as
+ * "1" of "a/b/c/0", then "0/1" of "a/b/c", then "c/0/1" of "a/b", which is the key of a chunk in
+ * an array of version 3. */
 static void orbax_list_place(struct listing *l, struct loose *x)
 {
     size_t begin = x->len + 1;
@@ -412,7 +417,7 @@ static int orbax_list_by_index(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Several processes may have stored the same chunk: the first counts. */
+/* Several processes may have stored the same chunk: keep the first in order of file and offset. */
 static void drop_repeated(struct orbax_array *a)
 {
     uint64_t kept = 0;
@@ -446,7 +451,7 @@ static enum status give_values(struct listing *l)
     return OK;
 }
 
-/* A chunk that is absent may have been in a node that is lost: it is not made of fill
+/* If nodes were lost, an absent chunk may have been in one of them: do not take it for fill
  * values. */
 static void distrust_absence(struct listing *l)
 {
@@ -528,7 +533,7 @@ static bool take_databases(struct listing *l)
     return any || merged;
 }
 
-/* Arrays that several databases have come in the order of their keys, too. */
+/* Sort the arrays by key. A single database already lists them so. */
 static enum status sort_arrays(struct listing *l)
 {
     struct orbax_store *s = l->store;

@@ -1,12 +1,12 @@
 /*
- * orbax_pax.c - arrays that Pax has padded: what their true shapes are.
+ * orbax_pax.c - the true shapes of arrays that Pax has padded.
  *
  *   STEP/state/                  the item
  *   STEP/metadata/metadata       {"version": ..., "train_state_metadata": TREE}
  *
- * TREE has the shape of the item's tree; in the place of an array is
- * {"_array_metadata_tag": ..., "dtype": ..., "unpadded_shape": [...], ...}. The stored
- * array may be larger, so that it divides among devices.
+ * TREE has the structure of the item's tree, with {"_array_metadata_tag": ..., "dtype": ...,
+ * "unpadded_shape": [...], ...} in place of each array. The stored array may be larger: Pax pads it
+ * until it divides evenly among the devices.
  *
  * Source: paxml/checkpoint_metadata.py.
  */
@@ -17,14 +17,14 @@
 #include "importer/format/orbax.h"
 
 #define METADATA_FILE "metadata/metadata"
-#define TREE_KEY      "train_state_metadata" /* is near the beginning */
+#define TREE_KEY      "train_state_metadata" /* near the beginning of the file */
 
 struct padding {
     struct orbax_item *item;
     struct json json;
-    struct text key; /* path of the value that is read, joined by '.' */
+    struct text key; /* path of the current value, joined by '.' */
     struct level {
-        size_t key; /* length of its own path */
+        size_t key; /* length of this level's own path in `key` above */
         uint64_t next;
         bool list;
     } levels[LIMIT_JSON_DEPTH + 1];
@@ -32,7 +32,7 @@ struct padding {
     uint64_t padded;
 };
 
-/* The next item of the innermost object or list is called so. */
+/* Append `name` to the path of the innermost object or list. */
 static bool set_key(struct padding *p, const void *name, size_t len)
 {
     p->key.len = p->levels[p->depth - 1].key;
@@ -68,7 +68,7 @@ static bool state_shape(struct padding *p, const uint64_t *shape, unsigned rank,
     return good;
 }
 
-/* Is an array stored in another shape than its true one? */
+/* State the true shape of the innermost object's array if it is stored with another. */
 static bool orbax_pax_compare(struct padding *p, const uint64_t *shape, unsigned rank)
 {
     const struct orbax_store *store = &p->item->store;
@@ -86,7 +86,7 @@ static bool orbax_pax_compare(struct padding *p, const uint64_t *shape, unsigned
     return name && state_shape(p, shape, rank, name);
 }
 
-/* The true shape of the array that the innermost object stands for. */
+/* Read the true shape of the array that the innermost object describes. */
 static bool orbax_pax_read_shape(struct padding *p)
 {
     uint64_t shape[TENSOR_RANK_MAX] = {0};
@@ -124,7 +124,7 @@ static bool read_next(struct padding *p, enum json_type type)
     }
 }
 
-/* The tree, whose first token is still to be read. */
+/* Read the tree; the next token is its first. */
 static bool orbax_pax_read_tree(struct padding *p)
 {
     if (!json_want(&p->json, JSON_OBJECT, "a tree of arrays"))
@@ -167,7 +167,7 @@ bool orbax_is_padding(const char *path)
 enum status orbax_padding_read(struct orbax_item *item)
 {
     struct padding p = {.item = item, .key.limit = LIMIT_NAME_BYTES};
-    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES}; /* of the text */
+    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES}; /* holds the text */
     struct error err = {.offset = NO_OFFSET};
     struct job *job = item->job;
     struct bytes text;

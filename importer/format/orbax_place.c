@@ -1,6 +1,6 @@
 /*
- * orbax_place.c - which item of which step of which run an Orbax checkpoint is, and what
- * the files around it state.
+ * orbax_place.c - which item of which step of which run an Orbax checkpoint is, and the facts in
+ * the files around it.
  *
  *   RUN/metadata/_ROOT_METADATA     {"custom_metadata": ..., "internal_metadata": ...}, or
  *   RUN/metadata/metadata           that custom_metadata alone (older)
@@ -10,9 +10,9 @@
  *   RUN/STEP/ITEM/jax_random_key/   arrays of a random key (also np_random_key), with
  *   RUN/STEP/ITEM/jax_random_key_metadata/metadata
  *
- * STEP is a number, or one after PREFIX_, perhaps padded with zeros. Arrays may also lie
- * in STEP itself. Where there is no _CHECKPOINT_METADATA, an item is what lies in a step, is
- * called `default`, or has an item of JSON or commit_success.txt beside it.
+ * STEP is a number, perhaps after PREFIX_ and padded with zeros. Arrays may also be in STEP
+ * itself. Without a _CHECKPOINT_METADATA, a directory is an item if it is in a step, is called
+ * `default`, or has a JSON item or commit_success.txt beside it.
  *
  * Source: orbax/checkpoint/_src/path/step.py, metadata/checkpoint.py,
  * metadata/step_metadata_serialization.py, handlers/json_checkpoint_handler.py,
@@ -30,21 +30,21 @@
 #include "importer/job/facts.h"
 
 #define STEP_FILE       "_CHECKPOINT_METADATA"
-#define JSON_ITEM_BYTES 65536 /* of a JSON item that is read for facts; more is data */
-#define JSON_ITEMS      64    /* at most so many of a step, */
-#define STEP_ENTRIES    1000  /* among so many entries */
-#define FEW_ENTRIES     32    /* more are a folder of checkpoints, not of items */
+#define JSON_ITEM_BYTES 65536 /* of a JSON item read for facts; a larger one is data */
+#define JSON_ITEMS      64    /* of a step that are read, */
+#define STEP_ENTRIES    1000  /* and entries of it that are looked at to find them */
+#define FEW_ENTRIES     32    /* a folder with more holds checkpoints, not items */
 
 /* --- facts -------------------------------------------------------------------------- */
 
-/* Nothing is stated of a file that is not JSON to its end. */
+/* Whether the whole text is one JSON object. Of other files, no facts are stated at all. */
 static bool is_object(struct json j)
 {
     return json_want(&j, JSON_OBJECT, "an object") && json_skip(&j) &&
            json_want(&j, JSON_END, "the end");
 }
 
-/* The first token of the next value; JSON_NULL for empty objects, too. */
+/* The first token of the next value; JSON_NULL also for an empty object. */
 static enum json_type orbax_place_look_ahead(struct json j)
 {
     struct error ignored = {.offset = NO_OFFSET};
@@ -55,7 +55,7 @@ static enum json_type orbax_place_look_ahead(struct json j)
     return type;
 }
 
-/* The members of an object as facts, null and empty ones left out. */
+/* State the members of an object as facts, except null and empty objects. */
 static bool state_members(struct job *job, struct json *j, const char *prefix)
 {
     struct text key = {.limit = LIMIT_FACT_KEY};
@@ -76,7 +76,7 @@ static bool state_members(struct job *job, struct json *j, const char *prefix)
     return good;
 }
 
-/* State what a JSON file says, if it is there; trouble in it is a warning. */
+/* State the contents of a JSON file as facts, if it exists; errors in it are a warning. */
 static enum status state_file(struct job *job, const char *path, const char *prefix)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -116,14 +116,14 @@ static const char *json_item(struct arena *arena, const char *step, const char *
     return NULL;
 }
 
-/* Names of a directory, hidden ones and `but` left out: the first ones that are met. */
+/* The first names of a directory, in no particular order, without hidden ones and `but`. */
 struct few {
     struct arena *arena;
     const char *but;
     const char **at;
-    size_t count, room, left; /* left: entries that are looked at */
-    bool items;               /* only those of items that are JSON, */
-    const char *directory;    /* in this one */
+    size_t count, room, left; /* left: entries that may still be looked at */
+    bool items;               /* only names of JSON items */
+    const char *directory;
 };
 
 static bool take_name(void *context, const struct directory_entry *e)
@@ -199,15 +199,15 @@ static bool has_file(struct arena *arena, const char *directory, const char *nam
     return path && path_is(path, ENTRY_FILE);
 }
 
-/* Where an item's directory is. */
+/* An item's directory and what is around it. */
 struct place {
     struct job *job;
-    const char *directory; /* the item's, or a step's that is one */
-    const char *above, *name;
-    bool item;  /* something says that it is one */
-    bool steps; /* `above` is called like a step, of `run` */
+    const char *directory;    /* the item's; may be a step that has no items */
+    const char *above, *name; /* the directory above it, and its own last component */
+    bool item;  /* `above` has a _CHECKPOINT_METADATA, and it has none itself */
+    bool steps; /* `above` is named like a step: number `step` of `run` */
     int64_t step;
-    const char *run;
+    const char *run; /* the directory that holds the steps */
 };
 
 static enum status place_no_memory(struct place *p)
@@ -222,7 +222,7 @@ static enum status state_step_file(struct place *p, const char *directory,
     return path ? state_file(p->job, path, prefix) : place_no_memory(p);
 }
 
-/* The settings of the manager of all steps. */
+/* State what a CheckpointManager says of all steps of the run. */
 static enum status state_root(struct place *p)
 {
     static const struct {
@@ -239,7 +239,7 @@ static enum status state_root(struct place *p)
     return OK;
 }
 
-/* Whether an item of JSON lies beside the directory, or the mark of a save that was ended. */
+/* Whether a JSON item, or the marker of a completed save, is beside the directory. */
 static bool beside_items(struct place *p)
 {
     const char *beside[FEW_ENTRIES + 1];
@@ -256,8 +256,7 @@ static bool beside_items(struct place *p)
     return found;
 }
 
-/* Split the directory's path, and find out what says that it is an item. False: it is at the
- * root of all. */
+/* Split the directory's path, and look for signs that it is an item. False: nothing is above it. */
 static bool look_around(struct place *p)
 {
     struct arena *arena = p->job->arena;
@@ -271,8 +270,9 @@ static bool look_around(struct place *p)
     return true;
 }
 
-/* A random key's arrays lie one directory deeper than others'. The item is then the one
- * around, unless that is all there is of the checkpoint. */
+/* The arrays of a random key are one directory deeper than those of other items,
+ * STEP/ITEM/jax_random_key. The item then is the directory above, unless that is neither an item
+ * nor in a step. */
 static enum status leave_random_key(struct place *p)
 {
     static const char *const names[] = {"jax_random_key", "np_random_key"};
@@ -300,7 +300,7 @@ enum status orbax_place(struct job *job, const char *directory)
     int64_t step;
     if (!look_around(&p) || leave_random_key(&p) != OK)
         return job->err->status;
-    if (p.steps && has_file(job->arena, p.above, STEP_FILE)) /* which says more */
+    if (p.steps && has_file(job->arena, p.above, STEP_FILE)) /* that one has no prefix */
         snprintf(prefix, sizeof(prefix), "%s:", p.name);
     if (state_step_file(&p, directory, prefix) != OK)
         return job->err->status;

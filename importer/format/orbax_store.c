@@ -2,7 +2,7 @@
  * orbax_store.c - the arrays and strings of an Orbax item, wherever they are stored.
  *
  *   manifest.ocdbt, d/...          a database of arrays (orbax_list.c), or
- *   KEY/.zarray, KEY/zarr.json     a zarr directory each
+ *   KEY/.zarray, KEY/zarr.json     one zarr directory for each array
  *   _strings.json                  {KEY: TEXT, ...}
  *
  * Source: orbax/checkpoint/_src/serialization/type_handlers.py.
@@ -49,7 +49,7 @@ static enum status read_whole(const struct source *s, struct arena *arena,
     return err->status;
 }
 
-/* *out stays NULL where there is no such file. */
+/* Open a file that may be missing: *out is then NULL, and the result OK. */
 static enum status open_there(struct job *job, const char *path, const char *role,
                               struct source **out, uint32_t *file, struct error *err)
 {
@@ -119,7 +119,8 @@ static enum status load_strings(struct orbax_store *s)
     return OK;
 }
 
-/* As zarr's vlen-utf8 has them: how many, then each with its length before it. */
+/* Emit a string in the layout of zarr's vlen-utf8: the number of strings, u32le 1, then the length
+ * of the only one, u32le, and its bytes. */
 static enum status emit_string(struct orbax_store *s, const struct orbax_string *string,
                                const char *name, size_t len)
 {
@@ -174,7 +175,7 @@ enum status orbax_store_open_of(struct orbax_store *s, struct job *job,
     if (job->err->status == OK && !s->listed &&
         array_tree_scan(job, directory, &s->tree) == OK) {
         s->array_count = s->tree.count;
-        /* A bare array lies among the files of its item. */
+        /* A bare array shares its directory with the other files of the item. */
         if (s->array_count && !*s->tree.sites[0].path)
             s->tree.sites[0].strangers = 0;
     }
@@ -245,7 +246,7 @@ char *orbax_name_of_key(struct arena *arena, const char *key, size_t len)
     return name;
 }
 
-/* An array of which nothing is known but that it should be there; that was said. */
+/* Emit an array that should exist but whose metadata could not be read (already reported). */
 static enum status emit_unknown(struct orbax_store *s, const char *name, size_t len)
 {
     return job_tensor(s->job, &(struct tensor_claim){.name = name,

@@ -1,5 +1,5 @@
 /*
- * orbax_tree.c - `_METADATA`: what the leaves of an Orbax tree are called.
+ * orbax_tree.c - `_METADATA`: the names of the leaves of an Orbax tree.
  *
  *   {"tree_metadata": {REPR: {"key_metadata": [{"key": TEXT, "key_type": 1 | 2}, ...],
  *                             "value_metadata": {"value_type": TEXT,
@@ -7,13 +7,13 @@
  *    "use_ocdbt": ..., "use_zarr3": ..., "custom_metadata": ...,
  *    "store_array_data_equal_to_fill_value": BOOLEAN, "value_metadata_tree": TEXT, ...}
  *
- * REPR is Python's spelling of the path and is not read: the components are in
- * key_metadata (key_type 1: a position in a sequence; 2: a key or an attribute). Joined
- * by '.' they are the key that the array is stored under, which says less where a
- * component holds a '.' itself. Shapes and dtypes are not here.
+ * REPR is Python's repr() of the path and is not read: the components are in key_metadata
+ * (key_type 1: a position in a sequence; 2: a key or an attribute). Joined by '.' they are the key
+ * that the array is stored under; that key is ambiguous if a component holds a '.' itself. Shapes
+ * and dtypes are not in this file.
  *
- * A value_type that is a kind of container stands for an empty one. Of other types
- * something is stored, unless nothing is to be read back (skip_deserialize).
+ * A value_type that names a kind of container means an empty container. Leaves of other types have
+ * data, unless skip_deserialize says that they are not to be read back.
  *
  * Source: orbax/checkpoint/_src/metadata/{tree,value}.py, tree/types.py.
  */
@@ -38,7 +38,7 @@ struct reading {
     struct orbax_tree *tree;
     struct json json;
     size_t space;
-    /* Of the leaf that is read: */
+    /* Of the current leaf: */
     struct text key, name;
     bool first, has_path, skipped;
     const char *empty;
@@ -190,7 +190,7 @@ static bool read_leaves(struct reading *r)
     return r->tree->known;
 }
 
-/* What users state of the tree; null where they state nothing. */
+/* State the user's own metadata, if it is an object; it is null if there is none. */
 static bool read_custom(struct reading *r)
 {
     struct json ahead = r->json;
@@ -201,7 +201,7 @@ static bool read_custom(struct reading *r)
     return json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
 }
 
-/* Older Orbax left out the values that are nothing but zeros. */
+/* Older Orbax did not store chunks that hold only zeros. */
 static bool read_storing(struct reading *r)
 {
     r->tree->all_stored = json_next(&r->json) == JSON_TRUE;
@@ -237,7 +237,7 @@ enum status orbax_tree_read(struct job *job, const char *directory,
                         .key.limit = LIMIT_NAME_BYTES,
                         .name.limit = LIMIT_NAME_BYTES};
     struct error err = {.offset = NO_OFFSET};
-    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES}; /* of the text */
+    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES}; /* holds the text */
     struct bytes text = {0};
     *out = (struct orbax_tree){0};
     const char *path = orbax_path(job->arena, directory, TREE_FILE);
@@ -253,7 +253,7 @@ enum status orbax_tree_read(struct job *job, const char *directory,
     arena_release(&arena);
     if (err.status == ERR_MEMORY)
         return error_memory_at(job->err, path);
-    /* Half a tree is none: then the arrays are named by their keys. */
+    /* A tree that was read only in part is dropped: the arrays are then named by their keys. */
     if (err.status != OK)
         job_issue_error(job, out->known ? ISSUE_WARNING : ISSUE_ERROR, &err);
     if (!out->known)
@@ -263,7 +263,8 @@ enum status orbax_tree_read(struct job *job, const char *directory,
 
 /* --- leaves below leaves ------------------------------------------------------------ */
 
-/* What lies below a name follows it at once: '/' comes before everything else. */
+/* Order by name, with '/' before every other byte: "a", "a/b", "a.b". So what is below a name
+ * follows it immediately. */
 static int by_path(const void *a, const void *b)
 {
     const struct orbax_leaf *x = *(struct orbax_leaf *const *)a;
