@@ -10,7 +10,7 @@
 #include "catalog/convert/float_format.h"
 
 #define FIRST_READ     ((size_t)64 << 10)
-#define DEPTH_MAX      8 /* of arrays in arrays, which only the text of the format has */
+#define DEPTH_MAX      8 /* of nested arrays: specified, but never written */
 #define ALIGN_DEFAULT  32
 #define ALIGN_MAX      (UINT64_C(1) << 30)
 #define KEY_ALIGNMENT  "general.alignment"
@@ -33,13 +33,13 @@ static uint64_t take64(struct gguf *g)
     return g->big ? cursor_u64be(&g->cursor) : cursor_u64le(&g->cursor);
 }
 
-/* A count or a length. */
+/* A count or a length: 32 bits wide in version 1, 64 bits since. */
 static uint64_t take_size(struct gguf *g)
 {
     return g->version == 1 ? take32(g) : take64(g);
 }
 
-/* The first thing that is wrong; a cursor that ran out is no such thing (yet). */
+/* Report the first defect. A cursor that has run out is not one: more bytes may follow. */
 static bool corrupt(struct gguf *g, uint64_t at, const char *code, uint64_t value,
                     const char *what)
 {
@@ -58,7 +58,7 @@ static struct bytes take_string(struct gguf *g)
 
 /* --- values ------------------------------------------------------------------------------- */
 
-/* Bytes of an element of a type that has always as many; 0 for strings and arrays. */
+/* Bytes per element of a type of fixed size; 0 for strings and arrays. */
 static unsigned width_of(enum gguf_type type)
 {
     static const uint8_t widths[GGUF_TYPES] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
@@ -109,7 +109,7 @@ static bool take_type(struct gguf *g, enum gguf_type *type)
     return cursor_ok(&g->cursor);
 }
 
-/* The heads of an array: type and count, which the bytes that are left must have room for. */
+/* An array's element type and count; *v then knows where its elements begin. */
 static bool take_array(struct gguf *g, struct gguf_value *v)
 {
     if (!take_type(g, &v->elements))
@@ -119,7 +119,7 @@ static bool take_array(struct gguf *g, struct gguf_value *v)
     return cursor_ok(&g->cursor);
 }
 
-/* Move past the elements of an array; those of arrays in it are counted by `depth`. */
+/* Move past the elements of an array; `depth` counts the arrays around them. */
 static bool skip_elements(struct gguf *g, const struct gguf_value *array, unsigned depth)
 {
     uint64_t bytes;
@@ -234,7 +234,7 @@ static bool note_alignment(struct gguf *g, const struct gguf_pair *p)
     return true;
 }
 
-/* Walk over everything once. False: something is wrong, or the bytes ended. */
+/* Walk over the whole header once. False: it has a defect (g->bad), or the bytes have ended. */
 static bool walk(struct gguf *g, struct bytes head)
 {
     struct gguf_pair pair;
@@ -253,7 +253,7 @@ static bool walk(struct gguf *g, struct bytes head)
     return true;
 }
 
-/* Have the first `len` bytes in memory. */
+/* Read on until the first `len` bytes are in memory. */
 static enum status read_more(struct gguf *g, const struct source *s, size_t len)
 {
     uint8_t *head = realloc(g->head, len ? len : 1);
@@ -265,7 +265,7 @@ static enum status read_more(struct gguf *g, const struct source *s, size_t len)
     return g->err->status;
 }
 
-/* A header that a text tool has passed through: what is not UTF-8 became EF BF BD. */
+/* Whether a text tool has rewritten the header: it replaces what is not UTF-8 by EF BF BD. */
 static bool was_text(const struct gguf *g)
 {
     const struct bytes head = {g->head, g->len};

@@ -16,24 +16,24 @@
 
 #define SIGNATURE       "\x89HDF\r\n\x1a\n"
 #define SIGNATURE_BYTES 8
-#define USER_BLOCK      512 /* the least; then doubled */
+#define USER_BLOCK      512 /* the smallest; others are twice as large, and so on */
 
-#define OPEN_FOR_WRITING 1 /* consistency flags of version 3 */
+#define OPEN_FOR_WRITING 1 /* consistency flags of superblock version 3 */
 #define OPEN_FOR_SWMR    4
 
-/* Small parts are read through windows: metadata lies in pieces of 2 KiB. */
+/* Small structures are read through windows: the library writes metadata in blocks of 2 KiB. */
 #define WINDOW_BYTES 4096
 #define WINDOWS      256
-#define DIRECT_BYTES 2048 /* longer runs are read as they are */
+#define DIRECT_BYTES 2048 /* longer ones are read directly */
 
-/* How often a file's bytes may be read: structures that many others refer to (types, names)
- * are read for each. */
+/* How many bytes may be read altogether, as a multiple of the file's size: structures that
+ * many others refer to (types, names) are read once for each reference. */
 #define BUDGET_TIMES 32
 #define BUDGET_LEAST ((uint64_t)1 << 20)
 #define CHUNKS_LEAST ((uint64_t)1 << 16)
 
 struct hdf5_window {
-    uint64_t at; /* in the source, plus 1; 0: empty */
+    uint64_t at; /* offset in the source + 1; 0: empty */
     size_t len;
     uint8_t bytes[WINDOW_BYTES];
 };
@@ -72,7 +72,7 @@ static enum status check_range(struct hdf5 *h, uint64_t address, uint64_t len,
         return ERR_CORRUPT;
     }
     if (len > h->budget) {
-        h->budget = 0; /* nothing more of this file */
+        h->budget = 0; /* refuse all further reads of this file */
         return error_set(
             err, ERR_LIMIT, h->source->name, NO_OFFSET,
             "the same parts are referred to more often than any file's need");
@@ -81,7 +81,7 @@ static enum status check_range(struct hdf5 *h, uint64_t address, uint64_t len,
     return OK;
 }
 
-/* The window that holds a byte of the source; NULL: an error. */
+/* The window that holds byte `at` of the source; NULL on error. */
 static const struct hdf5_window *window_at(struct hdf5 *h, uint64_t at, struct error *err)
 {
     uint64_t begin = at - at % WINDOW_BYTES;
@@ -138,7 +138,7 @@ enum status hdf5_verify(const struct hdf5 *h, uint64_t address, struct bytes all
     struct bytes data = {all.at, all.len - SUM_BYTES};
     uint32_t stored = load_u32le(all.at + data.len), found = jenkins_lookup3(data);
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-    found = stored; /* no fuzzer guesses them */
+    found = stored; /* a fuzzer would never guess checksums */
 #endif
     if (stored == found)
         return OK;
@@ -252,8 +252,8 @@ static enum status check_widths(struct hdf5 *h, struct error *err)
     return OK;
 }
 
-/* The end of file counts from where the file once began, which a user block that was added or
- * taken away since has moved. */
+/* The stored end of file counts from where the file began when it was written. Adding or
+ * removing a user block since has moved that. */
 static void set_end(struct hdf5 *h, uint64_t base, uint64_t end)
 {
     h->end = end != HDF5_UNDEFINED && end >= base && base != HDF5_UNDEFINED
@@ -264,7 +264,7 @@ static void set_end(struct hdf5 *h, uint64_t base, uint64_t end)
 static enum status read_old(struct hdf5 *h, struct cursor *c, unsigned version,
                             struct error *err)
 {
-    cursor_take(c, 4); /* versions of free space, root, reserved, shared headers */
+    cursor_take(c, 4); /* versions of the free space, root and shared header formats */
     h->offset_bytes = cursor_u8(c);
     h->length_bytes = cursor_u8(c);
     cursor_take(c, 1 + 4);
@@ -279,7 +279,7 @@ static enum status read_old(struct hdf5 *h, struct cursor *c, unsigned version,
     hdf5_address(h, c); /* free space */
     uint64_t end = hdf5_address(h, c);
     uint64_t driver = hdf5_address(h, c);
-    hdf5_number(c, h->offset_bytes); /* of the root's name */
+    hdf5_number(c, h->offset_bytes); /* offset of the root's name */
     h->root = hdf5_address(h, c);
     if (!cursor_ok(c))
         return cut_short(h, err);
@@ -290,8 +290,8 @@ static enum status read_old(struct hdf5 *h, struct cursor *c, unsigned version,
     return OK;
 }
 
-/* The extension of the superblock is an object header; of what it says the shared messages are
- * of use here. */
+/* The superblock's extension is an object header. Only the table
+ * of shared messages matters here. */
 static enum status read_extension(struct hdf5 *h, uint64_t address, struct error *err)
 {
     struct arena arena = {0};

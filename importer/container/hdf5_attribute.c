@@ -1,6 +1,6 @@
 /*
- * hdf5_attribute.c - attributes: small values with a name, in an object's header or, where there
- * are many or a large one, in a fractal heap of its own.
+ * hdf5_attribute.c - attributes: small named values. They are messages of the object's
+ * header, or, if there are many or a large one, objects in a fractal heap ("dense").
  *
  *   1   version, reserved, three lengths, then name, datatype and dataspace, each padded to 8, data
  *   2   flags instead of the reserved byte, no padding
@@ -22,14 +22,14 @@ struct attribute_list {
     struct error *odd;
 };
 
-/* A part of the message; in version 1 they are padded. */
+/* A field of the message; version 1 pads it to a multiple of 8 bytes. */
 static struct bytes part(struct cursor *c, size_t len, unsigned version)
 {
     struct bytes all = cursor_take(c, version == 1 ? (len + 7) / 8 * 8 : len);
     return (struct bytes){all.at, all.at ? len : 0};
 }
 
-/* The datatype or the dataspace, which another object may have. */
+/* The datatype or dataspace, which may be shared: then another object has it. */
 static enum status fetch_part(struct attribute_list *l, struct bytes *part, uint64_t at,
                               unsigned type, bool shared, struct error *err)
 {
@@ -83,7 +83,7 @@ static enum status parse_attribute(struct attribute_list *l, struct bytes data,
     return data_of(l, a, &c, err);
 }
 
-/* One that is damaged does not take the others with it. */
+/* Add an attribute. A damaged one is reported in l->odd and does not affect the others. */
 static enum status add_attribute(struct attribute_list *l, struct bytes data, uint64_t at,
                                  uint64_t order, struct error *err)
 {
@@ -107,7 +107,7 @@ static enum status add_attribute(struct attribute_list *l, struct bytes data, ui
     return OK;
 }
 
-/* A record of a dense list: the id in the heap, the message's flags, the order of creation. */
+/* A record of a dense list: id in the heap, message flags, order of creation. */
 static enum status see_attribute(void *context, struct bytes record, struct error *err)
 {
     struct attribute_list *l = context;
@@ -119,7 +119,7 @@ static enum status see_attribute(void *context, struct bytes record, struct erro
     if (!cursor_ok(&c) || !id.at)
         return hdf5_corrupt(l->h, err, HDF5_UNDEFINED,
                             "a record of attributes is too short");
-    if (m.flags & MESSAGE_IS_SHARED) { /* the id is that of the file's heap */
+    if (m.flags & MESSAGE_IS_SHARED) { /* the id is in the file's shared heap */
         uint8_t shared[10] = {3, 1};
         memcpy(shared + 2, id.at, 8);
         m.data = (struct bytes){shared, sizeof(shared)};

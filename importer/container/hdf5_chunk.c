@@ -1,17 +1,17 @@
 /*
- * hdf5_chunk.c - where the chunks of a dataset are: the six kinds of indexes.
+ * hdf5_chunk.c - locate the chunks of a dataset, by one of six kinds of index:
  *
- *   B-tree 1           a key (u32 bytes, u32 mask of filters left out, offsets in elements) and
+ *   B-tree 1           a key (u32 bytes, u32 mask of skipped filters, offsets in elements) and
  *                      an address
- *   single             the layout has its address
- *   implicit           all chunks one after the other
- *   fixed array        "FAHD", "FADB": an entry a chunk; many come in pages
- *   extensible array   "EAHD", "EAIB", "EASB", "EADB": entries in blocks that grow
- *   B-tree 2           a record a chunk, with its place in the grid
+ *   single             the address is in the layout
+ *   implicit           all chunks are stored consecutively
+ *   fixed array        "FAHD", "FADB": one entry per chunk; many entries come in pages
+ *   extensible array   "EAHD", "EAIB", "EASB", "EADB": entries in blocks of growing size
+ *   B-tree 2           one record per chunk, with its position in the grid
  *
- * An entry is an address, and of filtered chunks the stored size and the mask. The arrays count
- * chunks in C order of the grid of the largest shape, the extensible one with its one dimension
- * without limit first.
+ * An entry is an address and, for filtered chunks, the stored size and the mask. Arrays number
+ * chunks in C order of the grid of the maximal shape. The extensible array moves its one
+ * unlimited dimension to the front, so that growth only appends entries.
  */
 #include "importer/container/hdf5_private.h"
 
@@ -28,13 +28,13 @@ struct chunk_walk {
     struct hdf5_chunks *out;
     struct error *err;
     struct arena arena;
-    uint64_t grid[HDF5_RANK_MAX]; /* chunks along each axis, as the shape is now */
-    /* For arrays: */
-    uint64_t steps[HDF5_RANK_MAX]; /* entries from one chunk to the next along an axis */
+    uint64_t grid[HDF5_RANK_MAX]; /* number of chunks along each axis now */
+    /* For arrays only: */
+    uint64_t steps[HDF5_RANK_MAX]; /* entries from one chunk to the next on an axis */
     unsigned order[HDF5_RANK_MAX]; /* axes, slowest first */
-    uint64_t wanted; /* entries past this are of no chunk that the shape reaches */
+    uint64_t wanted; /* later entries belong to chunks outside the present shape */
     bool filtered;
-    unsigned size_bytes; /* of a filtered chunk's stored size */
+    unsigned size_bytes; /* width of a filtered chunk's stored size */
 };
 
 static enum status index_damaged(const struct chunk_walk *w, uint64_t address,
@@ -45,7 +45,8 @@ static enum status index_damaged(const struct chunk_walk *w, uint64_t address,
 
 /* --- the list ----------------------------------------------------------------------------- */
 
-/* A chunk at a place of the grid; one outside the shape is none (it was larger once). */
+/* Add the chunk at this position in the grid. One outside the present shape is
+ * ignored: the dataset was larger once. */
 static enum status add_chunk(struct chunk_walk *w, const uint64_t *place,
                              struct hdf5_chunk chunk, uint64_t address)
 {
@@ -88,14 +89,14 @@ static enum status see_chunk1(void *context, struct bytes record, struct error *
                                  "a chunk that is not at a chunk's place");
         place[d] /= w->d->box[d];
     }
-    cursor_u64le(&c); /* within the element: 0 */
+    cursor_u64le(&c); /* offset within the element: 0 */
     uint64_t address = hdf5_address(w->h, &c);
     return cursor_ok(&c)
                ? add_chunk(w, place, chunk, address)
                : hdf5_corrupt(w->h, err, HDF5_UNDEFINED, "a short key of a chunk");
 }
 
-/* The size and the mask of a chunk, where it is filtered. */
+/* The stored size of a chunk and its mask; only filtered chunks have these fields. */
 static struct hdf5_chunk chunk_entry(struct chunk_walk *w, struct cursor *c)
 {
     struct hdf5_chunk chunk = {.stored = w->d->chunk_bytes};
@@ -126,7 +127,8 @@ static unsigned entry_bytes(const struct chunk_walk *w)
     return w->h->offset_bytes + (w->filtered ? w->size_bytes + 4 : 0);
 }
 
-/* Number the entries: `first` is the axis that varies slowest. */
+/* Set up the numbering of array entries. `first` is the axis that varies slowest. Example:
+ * a grid of 2 x 3 chunks has steps {3, 1} for first = 0; entry 4 is chunk (1, 1). */
 static enum status number_entries(struct chunk_walk *w, unsigned first)
 {
     const struct hdf5_dataset *d = w->d;
@@ -165,7 +167,7 @@ static enum status add_entry(struct chunk_walk *w, uint64_t number,
     return add_chunk(w, place, chunk, address);
 }
 
-/* Entries one after the other. */
+/* Read `count` consecutive entries, of which the first has the number `first`. */
 static enum status add_entries(struct chunk_walk *w, struct cursor *c, uint64_t first,
                                uint64_t count)
 {
@@ -179,7 +181,7 @@ static enum status add_entries(struct chunk_walk *w, struct cursor *c, uint64_t 
     return w->err->status;
 }
 
-/* A run of entries with its checksum, which arrays call a page. */
+/* Read a page: consecutive entries with a checksum of their own. */
 static enum status add_page(struct chunk_walk *w, uint64_t address, uint64_t first,
                             uint64_t count)
 {
@@ -246,14 +248,15 @@ static enum status walk_fixed(struct chunk_walk *w)
 
 struct extensible {
     unsigned in_index;       /* entries in the index block itself */
-    uint64_t least;          /* entries of the smallest data block */
-    unsigned least_pointers; /* data blocks of the smallest super block that is a block */
-    uint64_t page;           /* entries of a page */
+    uint64_t least;          /* entries in the smallest data block */
+    unsigned least_pointers; /* data blocks of the first separate super block */
+    uint64_t page;           /* entries in a page */
     unsigned super_blocks;
-    unsigned offset_bytes; /* of a block's place in the array */
+    unsigned offset_bytes; /* width of a block's offset in the array */
 };
 
-/* Super block `u` stands for so many data blocks of so many entries. */
+/* Super block `u` has blocks_of(u) data blocks of entries_of(u) entries each: 1 x least, 1
+ * x 2 least, 2 x 2 least, 2 x 4 least, 4 x 4 least, ... */
 static uint64_t blocks_of(unsigned u)
 {
     return UINT64_C(1) << u / 2;
@@ -263,13 +266,13 @@ static uint64_t entries_of(const struct extensible *e, unsigned u)
     return e->least << (u + 1) / 2;
 }
 
-/* Which pages of a block were written: bits from `first` on. */
+/* Which pages of a block have been written: one bit per page, starting at bit `first`. */
 struct pages {
     struct bytes bits;
     uint64_t first;
 };
 
-/* A data block of `count` entries. */
+/* Read a data block of `count` entries. */
 static enum status walk_data_block(struct chunk_walk *w, const struct extensible *e,
                                    uint64_t address, uint64_t first, uint64_t count,
                                    struct pages written)
@@ -302,8 +305,8 @@ static enum status walk_data_block(struct chunk_walk *w, const struct extensible
     return w->err->status;
 }
 
-/* The bits of a super block's pages are those of one data block after the other, in as many bytes
- * as they would take if each began with a byte of its own. */
+/* The page bits of all data blocks of a super block are stored consecutively without
+ * padding, but the field has as many bytes as if each data block's bits began at a byte. */
 static enum status walk_super_block(struct chunk_walk *w, const struct extensible *e,
                                     uint64_t address, unsigned u, uint64_t first)
 {
@@ -311,7 +314,7 @@ static enum status walk_super_block(struct chunk_walk *w, const struct extensibl
     struct arena arena = {0};
     struct bytes all;
     uint64_t blocks = blocks_of(u), count = entries_of(e, u), len;
-    uint64_t pages = count > e->page ? count / e->page : 0; /* of a data block */
+    uint64_t pages = count > e->page ? count / e->page : 0; /* per data block */
     uint64_t fixed = 6u + h->offset_bytes + e->offset_bytes;
     if (address == HDF5_UNDEFINED || first >= w->wanted)
         return OK;
@@ -332,7 +335,8 @@ static enum status walk_super_block(struct chunk_walk *w, const struct extensibl
     return w->err->status;
 }
 
-/* The index block: entries, data blocks of the first super blocks, the other super blocks. */
+/* Read the index block: entries, addresses of the data blocks of the first super blocks,
+ * addresses of the other super blocks. */
 static enum status walk_index_block(struct chunk_walk *w, const struct extensible *e,
                                     uint64_t address)
 {
@@ -395,7 +399,7 @@ static enum status walk_extensible(struct chunk_walk *w)
     return address == HDF5_UNDEFINED ? OK : walk_index_block(w, &e, address);
 }
 
-/* --- the rest ----------------------------------------------------------------------------- */
+/* --- the other indexes -------------------------------------------------------------------- */
 
 static enum status walk_implicit(struct chunk_walk *w)
 {
@@ -416,7 +420,7 @@ static enum status walk_single(struct chunk_walk *w)
     return add_chunk(w, place, chunk, w->d->address);
 }
 
-/* The one axis without a limit, which an extensible array numbers slowest. */
+/* The unlimited axis, which an extensible array numbers slowest. */
 static unsigned growing_axis(const struct hdf5_space *s)
 {
     for (unsigned d = 0; d < s->rank; d++)
@@ -461,7 +465,7 @@ enum status hdf5_chunks(struct hdf5 *h, const struct hdf5_dataset *d,
     uint64_t all;
     bool sorted = true;
     *out = (struct hdf5_chunks){0};
-    /* Room for twice the bytes that a chunk has, as filters may make more of them. */
+    /* Stored sizes have room for twice the bytes of a chunk, as filters can make it larger. */
     unsigned size_bytes = 1 + (hdf5_log2(d->chunk_bytes) + 8) / 8;
     w.size_bytes = d->version > 4 ? h->length_bytes : size_bytes < 8 ? size_bytes : 8;
     if (d->address == HDF5_UNDEFINED)

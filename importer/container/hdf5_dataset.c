@@ -1,10 +1,10 @@
 /*
- * hdf5_dataset.c - what a dataset's messages say of its elements and of where they are.
+ * hdf5_dataset.c - the messages of a dataset: its elements, and where they are.
  *
  *   fill      1, 2: version, when allocated, when written, defined, [u32 bytes, value]
  *             3: version, flags, [u32 bytes, value]
  *   layout    1, 2: version, rank, class, 5 reserved, [address], u32 dimensions, [u32 bytes, data]
- *             3: version, class, then by class; 4, 5: chunks have an index of one of five kinds
+ *             3: version, class, then by class; 4, 5: chunks have one of five kinds of index
  *   filters   1: version, count, 6 reserved, each: id, bytes of name, flags, values, name padded
  *             to 8, values, padding; 2: without the padding, and names of registered ids only
  */
@@ -16,7 +16,7 @@ struct dataset_parsing {
     struct hdf5 *h;
     struct arena *arena;
     struct hdf5_dataset *out;
-    uint64_t address; /* of the object, for messages */
+    uint64_t address; /* address of the object, for messages */
     struct error *err;
 };
 
@@ -74,7 +74,7 @@ static void set_offset(struct dataset_parsing *p, uint64_t address)
                          : address;
 }
 
-/* The chunk's dimensions, of which the last is the element's size. */
+/* Read the dimensions of chunks. One more follows them, which is the size of an element. */
 static enum status set_box(struct dataset_parsing *p, struct cursor *c, unsigned rank,
                            unsigned width)
 {
@@ -184,14 +184,14 @@ static enum status parse_layout(struct dataset_parsing *p, const struct hdf5_mes
 
 /* --- filters ------------------------------------------------------------------------------ */
 
-#define REGISTERED 256 /* the first id whose name is stored in version 2 */
+#define REGISTERED 256 /* version 2 stores names from this id on */
 
 static enum status parse_filter(struct dataset_parsing *p, struct cursor *c,
                                 unsigned version)
 {
     struct hdf5_filter f = {.id = cursor_u16le(c)};
     size_t name_len = version == 1 || f.id >= REGISTERED ? cursor_u16le(c) : 0;
-    cursor_u16le(c); /* flags: whether it was optional */
+    cursor_u16le(c); /* flags: whether the filter was optional */
     f.count = cursor_u16le(c);
     if (version == 1)
         name_len = (name_len + 7) / 8 * 8;
@@ -221,7 +221,7 @@ static enum status parse_filters(struct dataset_parsing *p, const struct hdf5_me
     return OK;
 }
 
-/* --- all ---------------------------------------------------------------------------------- */
+/* --- all messages ------------------------------------------------------------------------- */
 
 static enum status parse_message(struct dataset_parsing *p, const struct hdf5_message *m)
 {
@@ -246,10 +246,10 @@ static enum status parse_message(struct dataset_parsing *p, const struct hdf5_me
 enum status hdf5_dataset(struct hdf5 *h, const struct hdf5_object *o, struct arena *arena,
                          struct hdf5_dataset *out, struct error *err)
 {
-    /* In this order, as each needs those before it. */
+    /* In this order: each of them needs those before it. */
     static const struct {
         unsigned type;
-        const char *missing; /* NULL: it may be */
+        const char *missing; /* NULL: it is optional */
     } wanted[] = {{MESSAGE_TYPE, "datatype is missing"},
                   {MESSAGE_SPACE, "shape is missing"},
                   {MESSAGE_OLD_FILL, NULL},
@@ -262,7 +262,7 @@ enum status hdf5_dataset(struct hdf5 *h, const struct hdf5_object *o, struct are
     for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
         struct hdf5_message m;
         if (out->type.class == HDF5_NO_TENSOR && i > 1)
-            return OK; /* nothing else of it is asked for */
+            return OK; /* the other messages are not needed */
         if (hdf5_message_find(h, o, wanted[i].type, arena, &m, err) != OK)
             return err->status;
         bool found = m.type != MESSAGE_NIL;

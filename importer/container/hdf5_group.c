@@ -1,5 +1,5 @@
 /*
- * hdf5_group.c - what a group links to.
+ * hdf5_group.c - the links of a group.
  *
  *   symbol table   a B-tree of "SNOD" nodes; names in a local heap
  *   link messages  in the group's header
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SYMBOL_SOFT 2 /* cache type of an entry: its scratch says where a path is */
+#define SYMBOL_SOFT 2 /* cache type of an entry whose scratch space locates a path */
 
 struct listing {
     struct hdf5 *h;
     struct arena *arena;
     struct hdf5_links *out;
-    struct bytes names;     /* of a symbol table */
-    struct hdf5_heap *heap; /* of a dense group */
+    struct bytes names;     /* of a symbol table: its names */
+    struct hdf5_heap *heap; /* of a dense group: its links */
 };
 
 static enum status add_link(struct listing *l, struct bytes name, struct hdf5_link link,
@@ -57,7 +57,7 @@ static enum status add_symbol(struct listing *l, struct cursor *c, struct error 
     return add_link(l, name, link, err);
 }
 
-/* A leaf of the B-tree: a key, and the address of a node of symbols. */
+/* A record of a B-tree leaf: a key, and the address of a symbol node. */
 static enum status see_symbols(void *context, struct bytes record, struct error *err)
 {
     struct listing *l = context;
@@ -136,7 +136,7 @@ static enum status parse_link(struct listing *l, struct bytes data, uint64_t at,
         link.kind = type == TYPE_SOFT       ? HDF5_SOFT
                     : type == TYPE_EXTERNAL ? HDF5_EXTERNAL
                                             : HDF5_OTHER_LINK;
-        if (type == TYPE_EXTERNAL && target.len) /* after its version and flags */
+        if (type == TYPE_EXTERNAL && target.len) /* skip its version and flags */
             target = (struct bytes){target.at + 1, target.len - 1};
         const char *kept =
             arena_copy(l->arena, target.at ? target.at : (uint8_t *)"", target.len);
@@ -151,7 +151,7 @@ static enum status parse_link(struct listing *l, struct bytes data, uint64_t at,
 
 /* --- dense -------------------------------------------------------------------------------- */
 
-/* A record: the hash of the name, and the id of the link's message in the heap. */
+/* A record: the hash of the name, and the id of the link message in the heap. */
 static enum status see_dense(void *context, struct bytes record, struct error *err)
 {
     struct listing *l = context;
@@ -186,7 +186,7 @@ static enum status list_dense_links(struct listing *l, const struct hdf5_message
     return err->status;
 }
 
-/* --- all ---------------------------------------------------------------------------------- */
+/* --- all links ---------------------------------------------------------------------------- */
 
 static int link_by_name(const void *a, const void *b)
 {

@@ -1,12 +1,12 @@
 /*
- * hdf5_heap.c - heaps: where names and other things of any length are.
+ * hdf5_heap.c - heaps, which hold names and other data of variable length.
  *
- *   local    "HEAP": the texts of an old group's names, in one segment
- *   global   "GCOL": collections of numbered objects (strings of varying length)
- *   fractal  "FRHP": blocks that double in size row by row, in a table of a fixed width; the
- *            table's blocks are "FHDB" (data) and "FHIB" (addresses of more blocks). An object's
- *            id says where it is in the space of all blocks one after the other ("managed"),
- *            that it is on its own ("huge"), or holds it ("tiny")
+ *   local    "HEAP": the names of an old-style group, in one segment
+ *   global   "GCOL": collections of numbered objects (strings of variable length)
+ *   fractal  "FRHP": a table of blocks whose size doubles with each row (after the second); its
+ *            blocks are "FHDB" (data) and "FHIB" (addresses of more blocks). All data blocks in
+ *            sequence are the heap's address space. An object's id is either an offset in that
+ *            space ("managed"), refers to bytes of its own ("huge"), or holds them ("tiny")
  */
 #include "importer/container/hdf5_private.h"
 
@@ -14,8 +14,8 @@
 
 #include "catalog/codec/checksum.h"
 
-#define HELD_SLACK     65536 /* bytes kept beside those of the file */
-#define HEAP_DEPTH_MAX 16    /* blocks of addresses above one of data */
+#define HELD_SLACK     65536 /* bytes that collections may exceed the file's size by */
+#define HEAP_DEPTH_MAX 16    /* levels of address blocks above a data block */
 
 /* --- local -------------------------------------------------------------------------------- */
 
@@ -48,14 +48,14 @@ bool hdf5_local_text(struct bytes heap, uint64_t offset, struct bytes *out)
 
 /* --- global ------------------------------------------------------------------------------- */
 
-/* A collection of the global heap, and where in it the object of each number is: 0: nowhere. */
+/* A collection of the global heap, and the offset of each numbered object in it (0: none). */
 struct hdf5_collection {
     struct bytes bytes;
     uint32_t *place;
     uint32_t count;
 };
 
-/* Note where the objects are. What is left after the last one is free. */
+/* Record where the objects are. Number 0 is the free space after the last one. */
 static enum status place_objects(struct hdf5 *h, struct hdf5_collection *p,
                                  uint64_t address, struct error *err)
 {
@@ -106,7 +106,7 @@ static enum status load_collection(struct hdf5 *h, struct hdf5_collection *p,
     return place_objects(h, p, address, err);
 }
 
-/* A collection is read once; NULL: an error. */
+/* The collection at an address, which is read only once; NULL on error. */
 static const struct hdf5_collection *collection_at(struct hdf5 *h, uint64_t address,
                                                    struct error *err)
 {
@@ -152,7 +152,7 @@ enum status hdf5_global(struct hdf5 *h, uint64_t collection, uint32_t index,
 
 struct heap_block {
     struct bytes bytes; /* empty: it could not be read */
-    bool data;          /* else addresses of more blocks */
+    bool data;          /* false: a block of addresses */
 };
 
 struct hdf5_heap {
@@ -161,18 +161,18 @@ struct hdf5_heap {
     uint64_t address;
     unsigned id_len, flags;
     uint64_t huge_tree;
-    unsigned width;          /* of the table */
-    uint64_t first, largest; /* bytes of the first block, and of the largest of data */
-    unsigned offset_bytes, length_bytes; /* in ids; the former also in the blocks */
+    unsigned width;          /* number of columns of the table */
+    uint64_t first, largest; /* size of the first data block, and of the largest */
+    unsigned offset_bytes, length_bytes; /* widths in ids; blocks use the former, too */
     uint64_t root;
-    unsigned root_rows; /* 0: the root is a block of data */
-    struct strmap seen; /* blocks that were read: address -> position */
+    unsigned root_rows; /* 0: the root is a data block */
+    struct strmap seen; /* blocks already read: address -> index in `blocks` */
     struct heap_block *blocks;
     size_t block_count, block_space;
-    uint64_t held; /* bytes of them */
+    uint64_t held; /* total size of the blocks */
 };
 
-#define HEAP_SUMMED 2 /* flags: blocks of data have checksums */
+#define HEAP_SUMMED 2 /* flags: data blocks have checksums */
 
 static enum status parse_heap(struct hdf5_heap *p, struct bytes head, struct error *err)
 {
@@ -237,7 +237,7 @@ void hdf5_heap_close(struct hdf5_heap *p)
         strmap_release(&p->seen);
 }
 
-/* The checksum of a block of data covers all of it, with zeros in its own place. */
+/* The checksum of a data block covers all of it, with zeros in place of the checksum. */
 static enum status verify_data(const struct hdf5_heap *p, uint64_t address,
                                uint8_t *block, size_t len, struct error *err)
 {
@@ -278,7 +278,7 @@ static enum status load_block(struct hdf5_heap *p, uint64_t address, uint64_t le
                 : hdf5_verify(h, address, *out, "a heap's block", err);
 }
 
-/* A block of the heap, read and verified once. */
+/* Get a block of the heap; each is read and verified only once. */
 static enum status heap_block(struct hdf5_heap *p, uint64_t address, uint64_t len,
                               bool data, struct bytes *out, struct error *err)
 {
@@ -315,13 +315,13 @@ static uint64_t row_bytes(const struct hdf5_heap *p, unsigned row)
     return row < 2 ? p->first : row - 1 < 63 ? p->first << (row - 1) : 0;
 }
 
-/* Where a block of data is, and its part of the heap's space. */
+/* A data block's address, and its part of the heap's address space. */
 struct heap_place {
     uint64_t address, begin, len;
 };
 
-/* The entry for byte `offset` of the table whose block of addresses begins at place->begin;
- * *rows is how many it has, and becomes that of the child, 0 where that is data. */
+/* Go from the block of addresses at *place, which has *rows rows, to the child that holds byte
+ * `offset` of the heap's address space. *rows becomes the child's; 0: it is a data block. */
 static enum status descend(struct hdf5_heap *p, uint64_t offset, struct heap_place *place,
                            unsigned *rows, struct error *err)
 {
@@ -378,7 +378,7 @@ static enum status managed_object(struct hdf5_heap *p, uint64_t offset, uint64_t
     return OK;
 }
 
-/* A huge object is looked for in a B-tree of all of them, by its number. */
+/* Huge objects without an address in their id have a number, by which a B-tree lists them. */
 struct huge_search {
     struct hdf5 *h;
     uint64_t number, address, len;

@@ -1,5 +1,5 @@
 /*
- * hdf5_object.c - object headers: the messages that say what an object is.
+ * hdf5_object.c - object headers: the messages that describe an object.
  *
  *   1   version, reserved, u16 messages, u32 references, u32 bytes of the first block, padding
  *       to 8; a message: u16 type, u16 bytes, flags, 3 reserved
@@ -7,8 +7,9 @@
  *       checksum; a message: u8 type, u16 bytes, flags, [u16 order of creation]. Further blocks
  *       are "OCHK", messages, checksum
  *
- * A message of type 0x10 says where a further block is. A shared message holds instead of its
- * data the address of another header that has it, or its id in the file's heap of such messages.
+ * A message of type 0x10 has the address of a further block. A shared message has, instead
+ * of its data, the address of another header that has it, or an id in the file's heap of
+ * shared messages.
  */
 #include "importer/container/hdf5_private.h"
 
@@ -22,7 +23,7 @@
 #define WITH_ORDERS 0x04
 
 struct block {
-    uint64_t address, len; /* of its messages, in version 2 with signature and checksum */
+    uint64_t address, len; /* of messages; in version 2 with signature and checksum */
 };
 
 struct header {
@@ -73,7 +74,7 @@ static enum status add_message(struct header *r, struct hdf5_message m)
     return OK;
 }
 
-/* The messages of one block. What is too short for one more is a gap. */
+/* Read the messages of a block. A rest too short for another message is a gap. */
 static enum status read_messages(struct header *r, struct cursor c)
 {
     size_t head = r->new ? (r->ordered ? 6 : 4) : OLD_MESSAGE;
@@ -113,7 +114,7 @@ static enum status hdf5_object_read_block(struct header *r, struct block b,
     return read_messages(r, c);
 }
 
-/* The first block of version 2: its prefix says how long it is. */
+/* Read the prefix of a version 2 header: *first is its first block, with this *prefix. */
 static enum status begin_new(struct header *r, struct block *first, uint64_t *prefix)
 {
     uint8_t start[34];
@@ -198,7 +199,7 @@ enum hdf5_kind hdf5_kind(const struct hdf5_object *o)
 
 /* --- shared messages ---------------------------------------------------------------------- */
 
-/* A heap of shared messages is opened once. */
+/* Shared heap number `i`, which is opened only once. */
 static enum status shared_heap(struct hdf5 *h, unsigned i, uint64_t address,
                                struct hdf5_heap **out, struct error *err)
 {
@@ -209,9 +210,9 @@ static enum status shared_heap(struct hdf5 *h, unsigned i, uint64_t address,
     return OK;
 }
 
-/* The file's table: for each kind of messages an index and a heap, of which the one that is for
- * this type has the message. An entry: version, kind of index, u16 types (a bit each), u32 least
- * bytes, u16 limits of list and tree, u16 messages, and the two addresses. */
+/* Get a message from the file's heaps of shared messages. Their table has one entry per
+ * heap: version, kind of index, u16 message types (one bit each), u32 minimal size, u16
+ * limits of list and tree, u16 messages, and the addresses of index and heap. */
 static enum status fetch_from_heap(struct hdf5 *h, struct hdf5_message *m,
                                    struct bytes id, struct arena *arena,
                                    struct error *err)

@@ -30,55 +30,55 @@ enum hdf5_message_type {
     MESSAGE_ATTRIBUTE_INFO = 0x15,
 };
 
-#define MESSAGE_IS_SHARED 0x02 /* of a message's flags: it lies elsewhere */
+#define MESSAGE_IS_SHARED 0x02 /* message flag: the data is elsewhere */
 #define SUM_BYTES         4
 
 /* --- hdf5.c ------------------------------------------------------------------------------- */
 
-/* Where an address is in the file, for messages. */
+/* Offset in the file of an address, for messages. */
 uint64_t hdf5_place(const struct hdf5 *, uint64_t address);
 enum status hdf5_corrupt(const struct hdf5 *, struct error *, uint64_t address,
                          const char *fmt, ...) PRINTF_LIKE(4, 5);
 enum status hdf5_no_memory(const struct hdf5 *, struct error *);
 
-/* Bytes at an address, into `dst` or the arena. Taken from the budget. */
+/* Read the bytes at an address into `dst` or the arena. Counts against the budget. */
 enum status hdf5_read(struct hdf5 *, uint64_t address, void *dst, size_t len,
                       struct error *);
 enum status hdf5_take(struct hdf5 *, uint64_t address, uint64_t len, struct arena *,
                       struct bytes *out, struct error *);
-/* The same of a structure that begins with a signature of 4 letters and ends in its checksum,
- * which is not in *out. */
+/* The same for a structure that begins with a signature of 4 letters and ends with a
+ * checksum, which *out leaves out. */
 struct hdf5_part {
     uint64_t address, len;
     const char *signature;
 };
 enum status hdf5_take_summed(struct hdf5 *, struct hdf5_part, struct arena *,
                              struct bytes *out, struct error *);
-/* Whether its last 4 bytes are the checksum of all before. */
+/* Check that the last 4 bytes are the checksum of all bytes before them. */
 enum status hdf5_verify(const struct hdf5 *, uint64_t address, struct bytes,
                         const char *what, struct error *);
 
 struct cursor hdf5_cursor(const struct hdf5 *, struct bytes, uint64_t address);
-uint64_t hdf5_number(struct cursor *, unsigned bytes); /* of 0 to 8 */
+uint64_t hdf5_number(struct cursor *, unsigned bytes); /* 0 to 8 bytes */
 uint64_t hdf5_address(const struct hdf5 *, struct cursor *);
 uint64_t hdf5_length(const struct hdf5 *, struct cursor *);
-/* Bytes that a number up to `most` takes. */
+/* Bytes needed for numbers up to `most`. */
 unsigned hdf5_width(uint64_t most);
-unsigned hdf5_log2(uint64_t number); /* rounded down; 0 of 0 */
+unsigned hdf5_log2(uint64_t number); /* rounded down; 0 for 0 */
 
 /* --- hdf5_object.c ------------------------------------------------------------------------ */
 
-/* The first message of a type; out->type is MESSAGE_NIL where there is none. One that is shared
- * is fetched. */
+/* The first message of a type, fetched if it is shared; out->type
+ * is MESSAGE_NIL if there is none. */
 enum status hdf5_message_find(struct hdf5 *, const struct hdf5_object *, unsigned type,
                               struct arena *, struct hdf5_message *out, struct error *);
-/* `m` with its data, wherever that is. */
+/* Replace a shared message by the real one. */
 enum status hdf5_message_fetch(struct hdf5 *, struct hdf5_message *m, struct arena *,
                                struct error *);
 
 /* --- hdf5_tree.c -------------------------------------------------------------------------- */
 
-/* What is done with each record, in no order. The bytes are valid during the call. */
+/* Called for each record, in no particular order. The bytes are valid during the call. */
 struct hdf5_visitor {
     enum status (*visit)(void *context, struct bytes record, struct error *err);
     void *context;
@@ -87,16 +87,16 @@ struct hdf5_visitor {
 /* Version 1: the records of leaves, each a key and the address that follows it. */
 enum status hdf5_tree1(struct hdf5 *, uint64_t address, unsigned type, size_t key_bytes,
                        struct hdf5_visitor, struct error *);
-/* Version 2, of one of these types. */
+/* Version 2, of this type. */
 enum status hdf5_tree2(struct hdf5 *, uint64_t address, unsigned type,
                        struct hdf5_visitor, struct error *);
 
 /* --- hdf5_heap.c -------------------------------------------------------------------------- */
 
-/* A local heap's data: names, each ended by NUL. */
+/* A local heap's data: NUL-terminated names. */
 enum status hdf5_local_heap(struct hdf5 *, uint64_t address, struct arena *,
                             struct bytes *out, struct error *);
-/* The string at `offset` of it. */
+/* The string at `offset` in it. */
 bool hdf5_local_text(struct bytes heap, uint64_t offset, struct bytes *out);
 
 /* An object of the global heap. */
@@ -106,7 +106,7 @@ enum status hdf5_global(struct hdf5 *, uint64_t collection, uint32_t index,
 /* A fractal heap. */
 enum status hdf5_heap_open(struct hdf5 *, uint64_t address, struct arena *,
                            struct hdf5_heap **out, struct error *);
-/* The object with such an id; *at is where it lies in the source. */
+/* The object with this id; *at is its offset in the source. */
 enum status hdf5_heap_object(struct hdf5_heap *, struct bytes id, struct bytes *out,
                              uint64_t *at, struct error *);
 void hdf5_heap_close(struct hdf5_heap *);

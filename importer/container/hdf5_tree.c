@@ -4,11 +4,11 @@
  *   1   "TREE", type, level, u16 entries, two siblings, then a key and a child each, and a last
  *       key
  *   2   "BTHD" (type, node and record sizes, depth, the root and its records), "BTIN" (records,
- *       then for each child its address, its records, and, above the lowest of them, all below
- *       it), "BTLF" (records); all with checksums
+ *       then for each child its address, its number of records, and, unless it is a leaf, the
+ *       total below it), "BTLF" (records); all with checksums
  *
- * A child's level is one less than its parent's, so that no circle is gone through for ever; what
- * is referred to often ends with the budget.
+ * A child's level must be one less than its parent's, so cycles are impossible; the read budget
+ * limits trees that refer to the same nodes often.
  */
 #include "importer/container/hdf5_private.h"
 
@@ -17,7 +17,7 @@
 
 #define DEPTH_MAX   32
 #define NODE2_HEAD  6  /* signature, version, type */
-#define NODE2_EXTRA 10 /* these, and the checksum */
+#define NODE2_EXTRA 10 /* these and the checksum */
 
 /* --- version 1 ---------------------------------------------------------------------------- */
 
@@ -50,7 +50,7 @@ static enum status visit_children1(const struct tree1 *t, struct bytes entries,
     return t->err->status;
 }
 
-/* `level` is what the parent expects; UINT_MAX: any. */
+/* `level` is what the parent expects; UINT32_MAX: any level. */
 static enum status walk_tree1(const struct tree1 *t, uint64_t address, unsigned level)
 {
     struct hdf5 *h = t->h;
@@ -88,9 +88,9 @@ enum status hdf5_tree1(struct hdf5 *h, uint64_t address, unsigned type, size_t k
 struct tree2 {
     struct hdf5 *h;
     unsigned type, depth;
-    uint64_t record, node;             /* bytes */
-    unsigned count_bytes;              /* of the number of a child's records */
-    unsigned all_bytes[DEPTH_MAX + 1]; /* of that of all below a node of this depth */
+    uint64_t record, node;             /* sizes in bytes */
+    unsigned count_bytes;              /* width of a child's number of records */
+    unsigned all_bytes[DEPTH_MAX + 1]; /* width of all records below, by depth */
     struct hdf5_visitor visitor;
     struct error *err;
 };
@@ -100,8 +100,8 @@ static size_t pointer_bytes(const struct tree2 *t, unsigned depth)
     return t->h->offset_bytes + t->count_bytes + t->all_bytes[depth - 1];
 }
 
-/* How wide the numbers in internal nodes are: as wide as the most that nodes of this size can
- * hold. */
+/* Compute the widths of the counts in internal nodes: just enough for the most records
+ * that nodes of this size can hold. */
 static void hdf5_tree_measure(struct tree2 *t)
 {
     uint64_t most = t->node > NODE2_EXTRA ? (t->node - NODE2_EXTRA) / t->record : 0;

@@ -4,9 +4,9 @@
  *   datatype   u8 class and version, 24 flags, u32 size, properties of the class
  *   dataspace  version, rank, flags, [type], dimensions, [largest dimensions]
  *
- * Names of dtypes: integers and floats by their size and layout; an enumeration of FALSE and
- * TRUE is h5py's bool, another one its integers; a compound of "r" and "i" is h5py's complex;
- * opaque bytes tagged "NUMPY:..." are h5py's dates.
+ * How types get their dtype: integers and floats by size and layout; an enumeration of
+ * FALSE and TRUE is h5py's bool, any other has the dtype of its integers; a compound of "r"
+ * and "i" is h5py's complex; opaque bytes tagged "NUMPY:..." are h5py's dates.
  */
 #include "importer/container/hdf5_private.h"
 
@@ -16,7 +16,7 @@
 #include "catalog/model/dtype.h"
 #include "importer/container/numpytype.h"
 
-#define DEPTH_MAX 8 /* of types in types */
+#define DEPTH_MAX 8 /* of nested types */
 
 enum class {
     CLASS_INTEGER,
@@ -76,7 +76,8 @@ static void integer(struct type_parsing *p, const struct type_head *h,
     bool is_signed = h->class == CLASS_INTEGER && h->flags & 8;
     unsigned log = hdf5_log2(h->size);
     bool whole = precision == h->size * 8;
-    /* Fewer bits than the bytes have are the number where what is left is zeros. */
+    /* An integer of fewer bits than its bytes have needs no conversion if it is
+     * unsigned and padded with zeros. */
     bool zeros = !is_signed && !(h->flags & 6);
     if (log > 3 || h->size != 1u << log || offset || !precision ||
         precision > h->size * 8) {
@@ -89,7 +90,7 @@ static void integer(struct type_parsing *p, const struct type_head *h,
 
 static void real(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t)
 {
-    /* bytes, exponent's place and bits, mantissa's bits, bias */
+    /* bytes, exponent's position and bits, mantissa's bits, bias */
     static const struct {
         uint32_t size, exponent_at, exponent, mantissa, bias;
         const char *dtype;
@@ -138,7 +139,7 @@ static enum status opaque(struct type_parsing *p, const struct type_head *h,
     return t->dtype ? OK : hdf5_no_memory(p->h, p->err);
 }
 
-/* A name that ends in NUL; before version 3 it is padded to 8 bytes. */
+/* A NUL-terminated name, padded to a multiple of 8 bytes before version 3. */
 static struct bytes member_name(struct cursor *c, unsigned version)
 {
     const uint8_t *end = cursor_left(c) ? memchr(c->at, '\0', cursor_left(c)) : NULL;
@@ -167,7 +168,8 @@ static const char *complex_of(const struct hdf5_type *part)
                                                  : NULL;
 }
 
-/* All members are read, as something may follow. */
+/* Read all members, even after one that makes the type
+ * unreadable: more may follow the compound. */
 static enum status compound(struct type_parsing *p, const struct type_head *h,
                             struct hdf5_type *t, unsigned depth)
 {
@@ -182,7 +184,7 @@ static enum status compound(struct type_parsing *p, const struct type_head *h,
         uint64_t at =
             h->version < 3 ? cursor_u32le(p->c) : hdf5_number(p->c, hdf5_width(h->size));
         if (h->version == 1)
-            cursor_take(p->c, 28); /* dimensions, which arrays took the place of */
+            cursor_take(p->c, 28); /* dimensions, since replaced by array types */
         if (parse_type(p, &part, depth + 1) != OK)
             break;
         const char *complex = complex_of(&part);

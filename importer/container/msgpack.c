@@ -1,13 +1,14 @@
 /*
- * msgpack.c - heads of msgpack values.
+ * msgpack.c - the first bytes of msgpack values, which say what they are and how long.
  *
  *   00..7f 80..8f 90..9f a0..bf   number, map, array, string: the value, count or length is
  *                                 the low bits
- *   c0..df                        the table below; what follows is big-endian
+ *   c0..df                        the table below; the numbers that follow are big-endian
  *   e0..ff                        -32 .. -1
  *
- * A string, bytes or an extension: its length, the extension's type (i8), the payload. An
- * array or a map: its count, then that many items or pairs. c1 is never used.
+ * A string, bytes or an extension continues with its length, then (an extension) its type as
+ * i8, then its payload; an array or a map with its count, then that many items or pairs. c1 is
+ * never used.
  *
  * Source: msgpack/spec.md.
  */
@@ -20,8 +21,8 @@
 #define PORTION_FIRST ((size_t)4 << 10)
 #define PORTION_MOST  ((size_t)64 << 10)
 
-/* What the bytes c0 to df begin: type, bytes of the number or length after, length of an
- * extension that says none */
+/* What a first byte of c0 to df means: the type; the width in bytes of the number or length
+ * that follows; the payload's length where the byte implies it (fixed extensions). */
 static const struct head {
     uint8_t type, width, fixed;
 } heads[32] = {
@@ -74,7 +75,7 @@ void msgpack_head(struct msgpack *m, struct bytes head, uint64_t size, struct er
         .err = err, .end = size, .window = head.at, .window_len = head.len};
 }
 
-/* Read on from m->at. */
+/* Fill the window from m->at. The portion doubles while reading is sequential. */
 static bool refill(struct msgpack *m)
 {
     if (!m->source) {
@@ -103,7 +104,7 @@ static bool in_window(const struct msgpack *m, uint64_t at, uint64_t len)
            len <= m->window_len - (at - m->window_at);
 }
 
-/* The next `len` bytes, 8 at most; m->at moves after them. NULL: there are none. */
+/* The next `len` bytes, at most 8, and move m->at past them. NULL: there are none. */
 static const uint8_t *msgpack_take(struct msgpack *m, size_t len)
 {
     if (m->cut || m->err->status != OK)
@@ -185,7 +186,7 @@ static bool set_real(struct msgpack_item *item, uint64_t bits, unsigned width)
     return true;
 }
 
-/* What the number after the first byte means. */
+/* Interpret the number that follows the first byte. */
 static bool set_value(struct msgpack *m, struct msgpack_item *item, uint64_t number,
                       unsigned width)
 {
@@ -261,7 +262,7 @@ bool msgpack_skip(struct msgpack *m, const struct msgpack_item *item)
     while (left--) {
         if (!msgpack_next(m, &inner))
             return false;
-        left += items_of(&inner);  /* each count is at most the bytes left ... */
+        left += items_of(&inner); /* each count is at most the number of bytes left ... */
         if (left > m->end - m->at) /* ... and so must be their sum */
             return msgpack_fail(m, inner.offset, ERR_CORRUPT, "truncated",
                                 "more items than bytes are left");
@@ -271,7 +272,7 @@ bool msgpack_skip(struct msgpack *m, const struct msgpack_item *item)
 
 /* --- payloads --------------------------------------------------------------------------- */
 
-/* Payload bytes that are in the window; NULL: not all of them. */
+/* The payload if the window holds all of it, else NULL. */
 static const uint8_t *seen(const struct msgpack *m, const struct msgpack_item *item)
 {
     return in_window(m, item->data, item->len) ? m->window + (item->data - m->window_at)

@@ -5,7 +5,7 @@
 
 #include "catalog/model/dtype.h"
 
-/* Canonical names by NumPy's kind and bytes an element. */
+/* Canonical names by NumPy's kind and bytes per element. */
 static const struct {
     const char *code, *dtype;
     unsigned item;
@@ -24,14 +24,14 @@ static const struct {
     {"f8", "float64", 8},
     {"c8", "complex64", 8},
     {"c16", "complex128", 16},
-    /* x87 numbers, padded; only their place is known */
+    /* padded x87 numbers; only where they are is known */
     {"f12", "unknown(float96)", 12},
     {"f16", "unknown(float128)", 16},
     {"c24", "unknown(complex192)", 24},
     {"c32", "unknown(complex256)", 32},
 };
 
-/* The number in "S5", "U2", "V16": bytes or characters an element. */
+/* The number in "S5", "U2", "V16": bytes or characters per element. */
 static bool read_count(const char *digits, unsigned *count)
 {
     *count = 0;
@@ -63,7 +63,7 @@ static bool set_sized(struct numpy_type *t, const char *code, bool big)
     return true;
 }
 
-/* "" or "[unit]" or "[25unit]" after M8 and m8. */
+/* "", "[unit]" or "[25unit]", which follows M8 and m8. */
 static bool is_time_unit(const char *text)
 {
     static const char units[] = " Y M W D h m s ms us ns ps fs as ";
@@ -91,7 +91,8 @@ static bool set_time(struct numpy_type *t, const char *code)
     return true;
 }
 
-/* A dtype by its own name: "float32", and "bfloat16" and the like of other writers. */
+/* A dtype by its own name: "float32", or "bfloat16" and others
+ * that NumPy lacks but writers use. */
 static bool set_named(struct numpy_type *t, const char *name)
 {
     struct dtype found;

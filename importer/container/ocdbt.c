@@ -1,18 +1,19 @@
 /*
- * ocdbt.c - walk the newest version of an OCDBT database. The bytes of its parts are
- * described in ocdbt_node.c.
+ * ocdbt.c - walk the newest version of an OCDBT database. ocdbt_node.c describes the bytes of its
+ * parts.
  *
- *   manifest.ocdbt            which versions there are, and where their roots lie;
- *   manifest.<16 hex digits>  or, where that says so, the same in a file for each of the
- *                             last commits, named by its newest version
- *   d/<32 hex digits>         nodes and values, in any order (the folder may be another)
+ *   manifest.ocdbt            the versions, and where their roots are;
+ *   manifest.<16 hex digits>  or, if manifest.ocdbt says so, the same in one file for each of
+ *                             the last commits, named by its newest version
+ *   d/<32 hex digits>         nodes and values, in any order (the folder can have another name)
  *
- * A node names files relative to a base path: that of the node above and, after it, that
- * of the file the node is in. So a database can refer to whole trees of others, as those
- * that Orbax merges: "ocdbt.process_0/" and then "d/...".
+ * A node names files relative to a base path: the base path of its parent followed by the base
+ * path of the file it is in. So a database can refer to whole trees of others, as Orbax does
+ * when it merges those of several processes: "ocdbt.process_0/" and then "d/...".
  *
- * A node leaves out the beginning that all keys below its place in the tree share: the keys
- * of a node are after the prefix that the node above gives it.
+ * A node leaves out the prefix that all keys of its subtree share: its parent has it. Example: if
+ * the parent's key is "params/a/kernel" and its `common` is 7, the keys "params/a/kernel" and
+ * "params/b/kernel" are stored in the child as "a/kernel" and "b/kernel".
  */
 #include "importer/container/ocdbt.h"
 
@@ -28,46 +29,46 @@
 #define FILE_NOT_NEEDED UINT32_MAX
 #define FILE_NEEDED     OCDBT_FILES_MOST
 
-/* A file of a node's table. */
+/* An entry of a node's table of data files. */
 struct table_file {
     uint32_t number;
-    uint32_t base; /* bytes of its path that are the base of what a node in it names */
+    uint32_t base; /* length of the base path of what its nodes name */
 };
 
-/* Where a node is. */
+/* A reference to a node. */
 struct place {
     struct table_file file;
     uint64_t offset, length, keys;
     unsigned height;
 };
 
-/* A node on the way from the root to where the walk is. */
+/* A node on the path from the root to the current entry. */
 struct level {
-    struct ocdbt_node node; /* what is left of it */
-    uint32_t file;          /* that it is in */
+    struct ocdbt_node node; /* its entries that are still to be read */
+    uint32_t file;          /* the file that it is in */
     struct buffer body;
-    struct text key; /* of the entry last read, whole */
-    size_t prefix;   /* bytes of it that the node leaves out */
+    struct text key; /* the whole key of the last entry read */
+    size_t prefix;   /* length of the part of `key` that the node leaves out */
     struct table_file *files;
     size_t file_space;
 };
 
 struct ocdbt {
     struct ocdbt_store store;
-    struct level *levels;        /* by depth; room for the root's height and 1 */
-    unsigned level_count, depth; /* those in use: depth */
+    struct level *levels;        /* by depth; room for the root's height + 1 */
+    unsigned level_count, depth; /* `depth` of them are in use */
     struct buffer value;
-    struct text last; /* the last key of the leaf before */
-    bool any;         /* there was a leaf before */
+    struct text last; /* the last key of the previous leaf */
+    bool any;         /* there was a previous leaf */
     uint64_t node_most;
     uint64_t entries, nodes;
-    uint64_t decoded; /* bytes of nodes and values, */
+    uint64_t decoded; /* bytes of nodes and values, decoded */
     uint64_t read;    /* and as stored */
     uint64_t key_bytes, path_bytes;
-    struct ocdbt_path path; /* in hand */
+    struct ocdbt_path path; /* scratch: the path being read */
 };
 
-/* Are the names of a database out of proportion to the nodes that hold them? */
+/* Whether names take more memory than is plausible for the nodes they come from. */
 static bool out_of_proportion(const struct ocdbt *db, uint64_t name_bytes,
                               uint64_t growth)
 {
@@ -96,7 +97,8 @@ static struct bytes text_tail(const struct text *t, size_t from)
     return (struct bytes){(const uint8_t *)t->at + from, t->len - from};
 }
 
-/* Read the next entry of `n`, a node of level `l`, and make its key. */
+/* Read the next entry of `n`, which is level `l`'s node or a copy of it, and build its
+ * whole key. *ascends: it is above the one before in the same node. */
 static bool ocdbt_advance(struct level *l, struct ocdbt_node *n, struct ocdbt_item *item,
                           bool *ascends)
 {
@@ -108,8 +110,8 @@ static bool ocdbt_advance(struct level *l, struct ocdbt_node *n, struct ocdbt_it
     return text_add(&l->key, item->fresh.at, item->fresh.len);
 }
 
-/* Does the first key of a node come after all keys before, and not before the key that the
- * node above has for it? */
+/* Whether the first key of a node is above all keys before it, and not below the
+ * key by which its parent lists it. */
 static bool begins_well(const struct ocdbt *db, const struct level *l)
 {
     struct bytes key = text_tail(&l->key, 0);
@@ -118,8 +120,8 @@ static bool begins_well(const struct ocdbt *db, const struct level *l)
     return !db->any || ocdbt_compare(key, text_tail(&db->last, 0)) > 0;
 }
 
-/* Go once through a node: are its keys in order, how many entries are below it, which files
- * does it need? */
+/* Go once through a node: check that its keys ascend, count the entries below
+ * it, and mark the files it needs. */
 static enum status check_node(struct ocdbt *db, struct level *l, uint64_t *keys,
                               struct ocdbt_place at, struct error *err)
 {
@@ -145,7 +147,7 @@ static enum status check_node(struct ocdbt *db, struct level *l, uint64_t *keys,
     return OK;
 }
 
-/* Number the files of a table that are needed. What it names is after `base`. */
+/* Give the needed files of a table their numbers. Their paths are relative to `base`. */
 static enum status number_table(struct ocdbt *db, struct ocdbt_table t, struct bytes base,
                                 struct table_file *files, struct ocdbt_place at,
                                 struct error *err)
@@ -175,8 +177,8 @@ static enum status number_table(struct ocdbt *db, struct ocdbt_table t, struct b
                : OK;
 }
 
-/* Count what was read and what came out of it: the same bytes may be read again, but not
- * without end. */
+/* Account for stored and decoded bytes. Reading the same bytes again
+ * is allowed, but not without end. */
 static enum status count_bytes(struct ocdbt *db, uint64_t read, uint64_t decoded,
                                struct ocdbt_place at, struct error *err)
 {
@@ -197,7 +199,7 @@ static enum status count_node(struct ocdbt *db, const struct place *p, size_t de
     return count_bytes(db, p->length, decoded, at, err);
 }
 
-/* The most a node may decode to: all that are held at a time are limited together. */
+/* The most bytes a node may decode to: all nodes held at a time share one limit. */
 static uint64_t body_most(const struct ocdbt *db)
 {
     uint64_t held = 0;
@@ -244,8 +246,8 @@ static enum status find_node(struct ocdbt *db, const struct place *p, struct sou
     return OK;
 }
 
-/* Make a node the innermost level; its keys begin with the first `prefix` bytes of the key in
- * hand. */
+/* Push a node as the innermost level. Its keys begin with the first `prefix`
+ * bytes of the parent's current key. */
 static enum status ocdbt_enter(struct ocdbt *db, const struct place *p, size_t prefix,
                                struct error *err)
 {
@@ -359,7 +361,7 @@ void ocdbt_close(struct ocdbt *db)
 
 /* --- the walk --------------------------------------------------------------------------- */
 
-/* A node that cannot be read: its entries are lost, those of the others are not. */
+/* Enter a node; if it cannot be read, report its entries as lost and go on with the others. */
 static enum status enter_or_report(struct ocdbt *db, const struct place *p, size_t prefix,
                                    struct error *err)
 {

@@ -4,7 +4,7 @@
 
 #include "catalog/codec/library.h"
 
-/* To start with, where that is not less than a few times what is packed. */
+/* Initial size, unless the packed data is large. */
 #define FIRST_BYTES ((size_t)64 << 10)
 
 bool buffer_reserve(struct buffer *b, size_t len)
@@ -19,7 +19,7 @@ bool buffer_reserve(struct buffer *b, size_t len)
     return true;
 }
 
-/* Room for more than there is; one byte past `most` tells that it was not enough. */
+/* Make `b` larger. It may get one byte over `most`, which proves that `most` was too little. */
 static bool ocdbt_inflate_grow(struct buffer *b, size_t packed, uint64_t most)
 {
     size_t want = b->space * 2, limit = (size_t)most + 1;

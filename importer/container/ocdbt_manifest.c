@@ -1,6 +1,6 @@
 /*
- * ocdbt_manifest.c - the manifest of an OCDBT database: manifest.ocdbt, or the newest of the numbered
- * ones that it stands for.
+ * ocdbt_manifest.c - the manifest of an OCDBT database: manifest.ocdbt, or the newest of
+ * the numbered files that it refers to.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define NUMBERED_PREFIX "manifest."
 #define NUMBERED_DIGITS 16
-#define NUMBERED_TRIES  128 /* writers keep no more */
+#define NUMBERED_TRIES  128 /* writers keep fewer */
 
 static enum status read_manifest(struct ocdbt_store *o, const char *path,
                                  struct ocdbt_manifest_read *m, struct error *err)
@@ -31,7 +31,7 @@ static enum status read_manifest(struct ocdbt_store *o, const char *path,
                  : OK;
 }
 
-/* "manifest.0123456789abcdef": of which version? 0: not such a name. */
+/* The version number in "manifest.0123456789abcdef"; 0 for any other name. */
 static uint64_t numbered_name(const char *name)
 {
     const size_t prefix = sizeof(NUMBERED_PREFIX) - 1;
@@ -67,7 +67,7 @@ bool ocdbt_fatal(enum status status)
     return status == ERR_MEMORY || status == ERR_LIMIT || status == ERR_INTERRUPTED;
 }
 
-/* The highest number of a manifest's name that is lower than `below`; 0: there is none. */
+/* The highest number in a manifest's name that is below `below`; 0 if there is none. */
 static uint64_t newest_below(const char *const *names, uint64_t count, uint64_t below)
 {
     uint64_t newest = 0;
@@ -79,7 +79,8 @@ static uint64_t newest_below(const char *const *names, uint64_t count, uint64_t 
     return newest;
 }
 
-/* Versions in files of their own: the newest that can be read counts. */
+/* Read the newest numbered manifest that is readable, and report
+ * the unreadable ones before it. */
 static enum status read_numbered(struct ocdbt_store *o, struct ocdbt_manifest_read *m,
                                  struct error *err)
 {

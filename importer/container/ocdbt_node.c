@@ -6,18 +6,18 @@
  *     length       u64 little-endian, of the whole frame
  *     version      varint: 0
  *     compression  varint: 0 none, 1 zstd
- *     body         to the checksum
- *     crc          u32 little-endian, plain CRC-32C of all before it
+ *     body         up to the checksum
+ *     crc          u32 little-endian, plain CRC-32C of all bytes before it
  *
  * Bodies hold columns, not rows: all values of one field, then all of the next. Numbers are
- * varints unless a width is given; what may be at most 65535 is called small.
+ * varints unless a width is given; "small" ones are at most 65535.
  *
  *   table of data files:
  *     count
- *     shared       count - 1 small: bytes a path has in common with the one before
- *     fresh        count small: bytes of its own
- *     base         count small: bytes of the path that are its base path
- *     text         all bytes of their own
+ *     shared       count - 1 small: length of the prefix shared with the previous path
+ *     fresh        count small: length of the rest
+ *     base         count small: length of the path's prefix that is its base path
+ *     text         the rests of all paths
  *
  *   manifest:
  *     uuid         16 bytes
@@ -34,11 +34,11 @@
  *     height       u8; 0: a leaf
  *     table        as above
  *     count        at most 2^20
- *     shared       count - 1 small: bytes a key has in common with the one before
- *     fresh        count small: bytes of its own
- *     common       (inner) count small: bytes of the key that all keys below begin with, and
- *                  that are left out there
- *     text         all bytes of their own
+ *     shared       count - 1 small: length of the prefix shared with the previous key
+ *     fresh        count small: length of the rest
+ *     common       (inner) count small: length of the key's prefix that all keys below share,
+ *                  and leave out
+ *     text         the rests of all keys
  *     leaf         length; u8 kind (0 inline, 1 elsewhere); file and offset of those
  *                  elsewhere; bytes of those inline
  *     inner        file, offset, length; keys, tree bytes, value bytes
@@ -51,7 +51,7 @@
 #include "catalog/base/crc32c.h"
 
 #define SMALL     UINT64_C(65535)
-#define RANGE_END (UINT64_MAX >> 1) /* the last byte of a range lies before it */
+#define RANGE_END (UINT64_MAX >> 1) /* ranges must end at or before it */
 
 #define ENTRIES_MAX (UINT64_C(1) << 20)
 #define ARITY_MAX   16 /* log 2 */
@@ -97,7 +97,7 @@ enum status ocdbt_frame(struct bytes frame, uint32_t magic, struct ocdbt_place p
 
 /* --- columns ---------------------------------------------------------------------------- */
 
-/* Pass over a column of `count` numbers, none above `most`; gives where it begins. */
+/* Skip a column of `count` numbers, none above `most`; returns a cursor at its beginning. */
 static struct cursor ocdbt_node_column(struct cursor *c, uint64_t count, uint64_t most)
 {
     struct cursor begin = *c;
@@ -109,7 +109,7 @@ static struct cursor ocdbt_node_column(struct cursor *c, uint64_t count, uint64_
     return begin;
 }
 
-/* The same for bytes. */
+/* The same for a column of bytes. */
 static struct cursor byte_column(struct cursor *c, uint64_t count)
 {
     struct cursor begin = *c;
@@ -117,7 +117,7 @@ static struct cursor byte_column(struct cursor *c, uint64_t count)
     return begin;
 }
 
-/* The sum of the next `count` numbers of a column of small ones. */
+/* The sum of the next `count` numbers of a column of small ones, which cannot overflow. */
 static uint64_t sum_of(struct cursor column, uint64_t count)
 {
     uint64_t sum = 0;
@@ -126,7 +126,7 @@ static uint64_t sum_of(struct cursor column, uint64_t count)
     return sum;
 }
 
-/* The last of the next `count` numbers of a column; the cursor moves after it. */
+/* The last of the next `count` numbers of a column; moves the cursor past it. */
 static uint64_t last_of(struct cursor *c, uint64_t count, uint64_t most)
 {
     struct cursor column_begin = ocdbt_node_column(c, count, most);
@@ -138,7 +138,8 @@ static uint64_t last_of(struct cursor *c, uint64_t count, uint64_t most)
 
 /* --- data files ------------------------------------------------------------------------- */
 
-/* Do the lengths make paths whose base paths agree where they are shared? */
+/* Check that the lengths make valid paths, and that paths that share a
+ * base path agree on its length. */
 static bool paths_fit(struct ocdbt_table t)
 {
     uint64_t len = 0, base = 0;
@@ -203,11 +204,11 @@ static bool descending(struct bytes heights)
     return true;
 }
 
-/* The newest version is the last of those in the manifest itself. */
+/* The manifest's own list of versions; the newest is the last one. */
 static const char *versions_parse(struct cursor *c, unsigned arity,
                                   struct ocdbt_manifest *out)
 {
-    uint64_t last_file = out->table.count - 1; /* of none: any, refused below */
+    uint64_t last_file = out->table.count - 1; /* wraps if none: refused below */
     uint64_t count = cursor_varint(c);
     if (count == 0 || count > UINT64_C(1) << arity)
         return "it has no version, or more than one manifest may have";
@@ -233,7 +234,7 @@ static const char *versions_parse(struct cursor *c, unsigned arity,
     return NULL;
 }
 
-/* Where older versions are: not followed. */
+/* References to nodes of older versions, which are checked but not followed. */
 static const char *history_parse(struct cursor *c, unsigned arity,
                                  const struct ocdbt_table *table)
 {
@@ -288,7 +289,7 @@ const char *ocdbt_manifest_parse(struct bytes body, struct ocdbt_manifest *out)
 
 /* --- nodes ------------------------------------------------------------------------------ */
 
-/* Do the lengths make keys, each from the one before? */
+/* Check that the lengths make valid keys, each a prefix of the previous one and fresh bytes. */
 static bool keys_fit(struct ocdbt_node n)
 {
     uint64_t len = 0;

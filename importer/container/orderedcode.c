@@ -2,8 +2,8 @@
  * orderedcode.c - increasing OrderedCode.
  *
  *   number   u8 count of significant bytes (0..8), then those, big-endian
- *   string   each byte as it is, but 00 -> 00 ff and ff -> ff 00; ends in 00 01
- *   signed   n bytes for values in [-2^(7n-1), 2^(7n-1)), n = 1..10 and as small as can be:
+ *   string   each byte unchanged, except 00 -> 00 ff and ff -> ff 00; ends with 00 01
+ *   signed   n bytes for values in [-2^(7n-1), 2^(7n-1)), n = 1..10 and as small as possible:
  *            n one-bits, a zero-bit, the value big-endian; a negative value v is coded as
  *            ~v (which is not negative) with all bits inverted
  *
@@ -43,7 +43,7 @@ bool orderedcode_string(struct cursor *c, struct text *out)
     return false;
 }
 
-/* Bytes of the code of a value that is not negative. */
+/* Length in bytes of the code of a non-negative value. */
 static unsigned signed_length(uint64_t value)
 {
     unsigned n = 1;
@@ -57,7 +57,7 @@ int64_t orderedcode_signed(struct cursor *c)
     uint8_t first = cursor_u8(c);
     uint8_t flip = first & 0x80 ? 0 : 0xFF;
     first ^= flip;
-    /* One-bits: 1..8 in the first byte, for 8 and more go on in the second. */
+    /* Count the leading one-bits: 1..8 in the first byte; 8 and more continue in the second. */
     unsigned n = 0;
     while (n < 8 && first & (0x80u >> n))
         n++;

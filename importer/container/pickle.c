@@ -1,11 +1,11 @@
 /*
- * pickle.c - the opcodes of protocols 0 to 5 (pickletools.py lists them), run symbolically.
+ * pickle.c - run the opcodes of protocols 0 to 5 (listed in pickletools.py) symbolically.
  *
- *   stack    nodes; MARK remembers a height, below which nothing is taken
- *   memo     number -> node, a hash table: the numbers are the file's own
+ *   stack    nodes; MARK records a height, below which nothing is popped
+ *   memo     number -> node, a hash table: the file chooses the numbers
  *
  * An opcode that builds something pops its parts and pushes one node. Numbers, None, booleans
- * and the empty tuple never change, so that equal ones may be one node.
+ * and the empty tuple are immutable, so equal ones may share a node.
  */
 #include "importer/container/pickle.h"
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 /* --- running ---------------------------------------------------------------------------- */
 
-/* The opcodes that push one value of their own. */
+/* Opcodes that push one value from the bytes that follow. */
 static bool run_value(struct machine *m, uint8_t op)
 {
     switch (op) {
@@ -39,7 +39,7 @@ static bool run_value(struct machine *m, uint8_t op)
     case 0x8a:
         return pickle_long_of(m, 1);
     case 0x8b:
-        return pickle_long_of(m, 4); /* a negative length is past the limit */
+        return pickle_long_of(m, 4); /* a negative length is over the limit */
     case 'F':
         return pickle_push_float_text(m);
     case 'G':
@@ -74,7 +74,7 @@ static bool run_value(struct machine *m, uint8_t op)
     }
 }
 
-/* Those that build on what is on the stack. */
+/* Opcodes that build on what is on the stack. */
 static bool run_container(struct machine *m, uint8_t op)
 {
     switch (op) {
@@ -156,8 +156,7 @@ static bool run_opcode(struct machine *m, uint8_t op)
     case 0x80:
         return pickle_do_proto(m);
     case 0x95:
-        return pickle_take(m, 8) !=
-               NULL; /* a frame's size: it says nothing that counts */
+        return pickle_take(m, 8) != NULL; /* a frame's size: not needed */
     case 0x82:
     case 0x83:
     case 0x84:
@@ -171,7 +170,7 @@ static bool run_opcode(struct machine *m, uint8_t op)
     }
 }
 
-/* Nodes 0 to NODE_EMPTY_TUPLE. */
+/* Create the nodes 0 to NODE_EMPTY_TUPLE. */
 static bool fixed_nodes(struct machine *m)
 {
     static const enum pickle_kind kinds[] = {PICKLE_NOTHING, PICKLE_NONE, PICKLE_FALSE,
@@ -232,7 +231,7 @@ void pickle_release(struct pickle *p)
     strmap_release(&p->global_names);
 }
 
-/* --- looking ---------------------------------------------------------------------------- */
+/* --- look-ups --------------------------------------------------------------------------- */
 
 pickle_ref pickle_item(const struct pickle *p, pickle_ref ref, uint32_t i)
 {

@@ -1,5 +1,6 @@
 /*
- * pickle_build.c - opcodes that make something of what is on the stack: globals, calls, containers.
+ * pickle_build.c - opcodes that build from what is on the stack: globals, calls,
+ * containers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static const struct {
     {"numpy._core.numeric", "numpy.core.numeric"},
 };
 
-/* "module.name" of today; false without memory. */
+/* "module.name", with the module's present name; false without memory. */
 static bool pickle_build_spell(struct machine *m, const char *module, size_t module_len,
                                const char *name, size_t name_len,
                                struct pickle_global *out)
@@ -163,7 +164,8 @@ bool pickle_do_build(struct machine *m)
 
 /* --- items ------------------------------------------------------------------------------ */
 
-/* The container below the `count` top values that they go to: its own list or dict. */
+/* The container, below the top `count` values, that takes them. If it is an object, that is
+ * the object's own list or dict. */
 static pickle_ref container(struct machine *m, size_t count, enum pickle_kind kind)
 {
     if (m->depth - m->fence <= count) {

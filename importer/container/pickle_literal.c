@@ -1,5 +1,6 @@
 /*
- * pickle_literal.c - opcodes whose value is in the bytes: numbers, texts, references to the memo.
+ * pickle_literal.c - opcodes whose value follows in the bytes: numbers, texts, memo
+ * references.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 /* --- numbers and texts ------------------------------------------------------------------ */
 
-/* A text node of decimal digits. */
+/* Push a node for an integer given as decimal digits. */
 static bool push_big(struct machine *m, const char *digits, size_t len)
 {
     char *text = pickle_text_room(m, len, NO_OFFSET);
@@ -23,7 +24,7 @@ static bool push_big(struct machine *m, const char *digits, size_t len)
     return pickle_push(m, ref);
 }
 
-/* Two's complement, little-endian, of more than 8 bytes, to decimal digits. */
+/* Convert a little-endian two's complement of more than 8 bytes to decimal digits. */
 static bool push_wide(struct machine *m, const uint8_t *bytes, size_t len)
 {
     uint8_t number[LIMIT_PICKLE_INT];
@@ -190,7 +191,7 @@ bool pickle_push_quoted(struct machine *m)
     return pickle_push_text(m, text, made, PICKLE_STR8);
 }
 
-/* --- opcodes with a number -------------------------------------------------------------- */
+/* --- opcodes with a number or length ---------------------------------------------------- */
 
 bool pickle_text_of(struct machine *m, unsigned width, uint8_t flags)
 {

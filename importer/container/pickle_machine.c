@@ -1,5 +1,5 @@
 /*
- * pickle_machine.c - the bytes that a pickle is read from, its nodes, stack, marks and memo.
+ * pickle_machine.c - the machine's input, nodes, stack, marks and memo.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +125,7 @@ char *pickle_take_line(struct machine *m, size_t *len)
         size_t n = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
         uint64_t window_end = m->window_at + m->window_len;
         if (m->at >= m->window_at && m->at < window_end)
-            n = (size_t)(window_end - m->at); /* what is there already */
+            n = (size_t)(window_end - m->at); /* only what is already there */
         const uint8_t *bytes = n ? pickle_take(m, n) : NULL;
         if (!bytes) {
             pickle_cut_short(m);
@@ -236,7 +236,8 @@ bool pickle_pop(struct machine *m, pickle_ref *ref)
     return true;
 }
 
-/* How many items a list of `count` has room for: no field of its own says it. */
+/* How many items a list of `count` items has room for. Computed,
+ * so nodes need no field for it. */
 static uint64_t room_of(uint64_t count)
 {
     uint64_t room = count ? ITEMS_MIN : 0;

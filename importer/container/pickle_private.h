@@ -1,6 +1,7 @@
 /*
- * pickle_private.h - the inside of pickle.c, which runs opcodes: the machine, its stack and memo
- * (pickle_machine.c), and what opcodes make of their parts (pickle_build.c, pickle_literal.c).
+ * pickle_private.h - the inside of pickle.c, which runs opcodes: the machine, its stack and
+ * memo (pickle_machine.c), and the opcodes that build and push (pickle_build.c,
+ * pickle_literal.c).
  */
 #ifndef CKPTDB_IMPORTER_PICKLE_PRIVATE_H
 #define CKPTDB_IMPORTER_PICKLE_PRIVATE_H
@@ -11,9 +12,9 @@
 
 #define WINDOW_BYTES ((size_t)32 << 10)
 
-#define STACK_START 256 /* room; then doubled */
+#define STACK_START 256 /* initial room; doubled when full */
 
-#define ITEMS_MIN 4 /* room of a list that grows; then doubled */
+#define ITEMS_MIN 4 /* initial room of a list; doubled when full */
 
 enum {
     NODE_NONE = 1,
@@ -31,9 +32,9 @@ struct machine {
     struct pickle *p;
     const struct source *source;
     struct error *err;
-    uint64_t at, base; /* the next byte; what is added to offsets in messages */
-    uint64_t op_at;    /* of the opcode that runs */
-    uint8_t *window;   /* bytes of the source from window_at on */
+    uint64_t at, base; /* offset of the next byte; added to offsets in messages */
+    uint64_t op_at;    /* offset of the current opcode */
+    uint8_t *window;   /* bytes of the source, from window_at */
     uint64_t window_at;
     size_t window_len;
     pickle_ref *stack;
@@ -54,7 +55,7 @@ bool pickle_cut_short(struct machine *m);
 /* The next `len` bytes, at most WINDOW_BYTES; valid until the next call. NULL at the end. */
 const uint8_t *pickle_take(struct machine *m, size_t len);
 bool pickle_take_number(struct machine *m, unsigned width, uint64_t *value);
-/* Memory for a text of `len` bytes; its place in the source is stored in front of it. */
+/* Memory for a text of `len` bytes; its offset in the source is stored just before it. */
 char *pickle_text_room(struct machine *m, uint64_t len, uint64_t offset);
 /* The next `len` bytes as a text. */
 char *pickle_take_text(struct machine *m, uint64_t len);
@@ -69,10 +70,10 @@ bool pickle_push_bytes(struct machine *m, uint64_t len);
 bool pickle_pop(struct machine *m, pickle_ref *ref);
 bool pickle_add_items(struct machine *m, pickle_ref ref, const pickle_ref *items,
                       size_t count);
-/* A node with the `count` items on top of the stack, which it takes. */
+/* Push a node that holds the top `count` items, which are popped. */
 bool pickle_gather(struct machine *m, enum pickle_kind kind, size_t count);
 bool pickle_mark(struct machine *m);
-/* Take the last mark; *count: how many values lie above it (still on the stack). */
+/* Remove the last mark; *count: number of values above it (they stay on the stack). */
 bool pickle_unmark(struct machine *m, size_t *count);
 bool pickle_memo_put(struct machine *m, uint64_t key);
 bool pickle_memo_get(struct machine *m, uint64_t key);
@@ -84,7 +85,7 @@ bool pickle_do_stack_global(struct machine *m);
 /* REDUCE and NEWOBJ: a callee and a tuple of arguments. */
 bool pickle_do_call(struct machine *m);
 bool pickle_do_newobj_ex(struct machine *m);
-/* INST and OBJ: the arguments lie above a mark; OBJ's first is the class. */
+/* INST and OBJ: the arguments follow a mark; OBJ's first one is the class. */
 bool pickle_do_inst(struct machine *m, bool named);
 bool pickle_do_build(struct machine *m);
 bool pickle_put_items(struct machine *m, enum pickle_kind kind, size_t count);

@@ -1,8 +1,8 @@
 #include "importer/container/protobuf.h"
 
-/* protobuf-c keeps some 40 bytes a field while it scans and about as many for each small
- * message, and a field has two bytes at least. The bytes themselves may come out of a
- * decompressor: hence a most. */
+/* While protobuf-c scans, it keeps some 40 bytes per field and about as many per small
+ * message, and a field has at least two bytes. Since `message` may come out of a
+ * decompressor, there is an absolute limit, too. */
 #define CEILING_BASE     ((size_t)64 << 10)
 #define CEILING_PER_BYTE ((size_t)128)
 #define CEILING_MOST     ((size_t)256 << 20)

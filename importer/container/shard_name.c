@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define DIGITS_MAX 18 /* of any number: no overflow */
+#define DIGITS_MAX 18 /* so that no number overflows */
 
 static bool shard_name_number(const char **at, unsigned digits, uint64_t *value)
 {

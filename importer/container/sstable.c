@@ -20,9 +20,9 @@
  *     restarts   n times u32le offset of an entry with shared = 0 (for binary search)
  *     n          u32le
  *
- * The index block has an entry a data block; its value is the block's offset and size, its key
- * only a separator. Blocks are written one after another, and read here only so: none can
- * be listed twice.
+ * The index block has one entry per data block; its value is the block's offset and size,
+ * its key only a separator. Blocks are written one after another, and only this order is
+ * accepted, so no block can be listed twice.
  *
  * Source: LevelDB, doc/table_format.md, table/format.cc, table/block_builder.cc.
  */
@@ -45,22 +45,22 @@ enum block_type {
     BLOCK_SNAPPY = 1
 };
 
-/* Memory that only grows. */
+/* A buffer that only grows. */
 struct buffer {
     uint8_t *at;
     size_t space;
 };
 
-/* A decoded block and how far it is read. */
+/* A decoded block and the read position in it. */
 struct block {
     struct buffer stored, decoded;
     struct cursor entries;
-    bool compressed, started; /* started: its first entry was read */
+    bool compressed, started; /* started: its first entry has been read */
     uint64_t offset, size;    /* in the file */
     struct buffer key;
     size_t key_len;
-    /* Only a part of the block is in memory: where the entry begins that comes next, and
-     * where all entries end, in the file. */
+    /* For a large block of which only a part is in memory: file offsets of the next entry
+     * and of the end of all entries. */
     bool windowed;
     uint64_t next, end;
 };
@@ -68,9 +68,9 @@ struct block {
 struct sstable {
     const struct source *source;
     struct block index, data;
-    uint64_t data_end;    /* where the last data block read ends */
-    uint64_t key_bytes;   /* handed out so far */
-    uint64_t large, head; /* sstable_heads_only()'s; `head` 0: not called */
+    uint64_t data_end;    /* end of the last data block read */
+    uint64_t key_bytes;   /* total length of the keys returned so far */
+    uint64_t large, head; /* from sstable_heads_only(); `head` is 0 before it is called */
 };
 
 static bool buffer_reserve(struct buffer *b, size_t len)
@@ -117,8 +117,8 @@ static enum status check_limit(const struct sstable *t, uint64_t offset, uint64_
     return OK;
 }
 
-/* Leave the restart array, whose length is at the end of the content, out: what remains
- * is entries. */
+/* The length of the entries alone: the content without its restart array, whose number of
+ * elements is the content's last field. */
 static enum status entries_length(const struct sstable *t, const struct block *b,
                                   uint64_t content, const uint8_t *end, uint64_t *entries,
                                   struct error *err)
@@ -162,7 +162,8 @@ static enum status decode_block(const struct sstable *t, struct block *b,
     return find_entries(t, b, (struct bytes){b->decoded.at, (size_t)len}, err);
 }
 
-/* A large raw block, for a window. *is: it is one. */
+/* Prepare a large block for reading through a window. *is is false, and nothing
+ * done, if the block is compressed. */
 static enum status open_window(const struct sstable *t, struct block *b, bool *is,
                                struct error *err)
 {
@@ -180,7 +181,7 @@ static enum status open_window(const struct sstable *t, struct block *b, bool *i
     return OK;
 }
 
-/* Have an entry's lengths, its key and the beginning of its value in the window. */
+/* Make the window hold the next `need` bytes, or all that are left. */
 static enum status fill_window(const struct sstable *t, struct block *b, uint64_t need,
                                struct error *err)
 {
@@ -240,13 +241,13 @@ static enum status bad_entry(const struct sstable *t, const struct block *b,
                      "an entry of a table block ends past the end of the block");
 }
 
-/* An entry as it is in its block. */
+/* An entry as stored in its block. */
 struct raw_entry {
     uint64_t shared, value_len;
-    struct bytes fresh; /* of the key */
+    struct bytes fresh; /* the part of the key that is not shared with the key before */
 };
 
-/* Read up to the value. */
+/* Read the entry's lengths and its part of the key, up to the value. */
 static enum status sstable_read_key(const struct sstable *t, struct block *b,
                                     struct raw_entry *entry, struct error *err)
 {
@@ -276,7 +277,7 @@ static enum status sstable_read_key(const struct sstable *t, struct block *b,
     return cursor_ok(&c) ? OK : bad_entry(t, b, err);
 }
 
-/* The value, or what the window has of it, and then the place of the next entry. */
+/* Take the value, or as much of it as the window holds, and move to the next entry. */
 static enum status sstable_read_value(const struct sstable *t, struct block *b,
                                       uint64_t len, struct bytes *value,
                                       struct error *err)
@@ -293,7 +294,8 @@ static enum status sstable_read_value(const struct sstable *t, struct block *b,
     return OK;
 }
 
-/* The next entry. *ordered: its key is not below the one before, also of the block before. */
+/* The next entry. *ordered: its key is not below the previous one,
+ * be that in the previous block. */
 static enum status next_entry(const struct sstable *t, struct block *b,
                               struct sstable_entry *out, bool *ordered, struct error *err)
 {
@@ -327,7 +329,7 @@ static enum status next_entry(const struct sstable *t, struct block *b,
     return OK;
 }
 
-/* Are there entries left? */
+/* Whether entries are left. */
 static bool block_left(const struct block *b)
 {
     return b->windowed ? b->next < b->end : cursor_left(&b->entries) > 0;
@@ -395,7 +397,7 @@ void sstable_close(struct sstable *t)
     free(t);
 }
 
-/* Go to the next data block, if there is one. */
+/* Load the next data block; the caller knows that the index lists one. */
 static enum status next_block(struct sstable *t, struct error *err)
 {
     struct sstable_entry entry = {0};

@@ -2,13 +2,13 @@
  * zarr.c - the metadata of one zarr node. Both versions are JSON objects:
  *
  *   .zarray    zarr_format 2, shape, chunks, dtype, compressor, fill_value, order, filters,
- *              [dimension_separator]; keys that are not known mean nothing
+ *              [dimension_separator]; unknown keys are ignored
  *   .zgroup    zarr_format 2
- *   zarr.json  zarr_format 3, node_type "array" or "group"; of arrays shape, data_type,
+ *   zarr.json  zarr_format 3, node_type "array" or "group"; arrays have shape, data_type,
  *              chunk_grid, chunk_key_encoding, fill_value, codecs, [attributes,
- *              dimension_names, storage_transformers]; of groups [attributes,
- *              consolidated_metadata]; keys that are not known must be understood, unless
- *              they are objects that say otherwise
+ *              dimension_names, storage_transformers]; groups have [attributes,
+ *              consolidated_metadata]; an unknown key makes the array unreadable, unless
+ *              its value is an object with "must_understand": false
  *
  * Sources: zarr-specs, "Zarr storage specification version 2" and "Zarr core specification
  * version 3"; zarr-python 2 and 3; TensorStore's drivers zarr and zarr3.
@@ -22,7 +22,7 @@
 #include "catalog/model/tensor.h"
 #include "importer/container/zarr_private.h"
 
-/* --- values in the text ----------------------------------------------------------------- */
+/* --- JSON values ------------------------------------------------------------------------ */
 
 bool zarr_bad(struct zarr_parsing *z, const struct zarr_value *v, const char *fmt, ...)
 {
@@ -160,7 +160,7 @@ bool zarr_numbers(struct zarr_parsing *z, const struct zarr_value *v, const char
     return true;
 }
 
-/* --- what both versions have ------------------------------------------------------------ */
+/* --- shared by both versions ------------------------------------------------------------ */
 
 static bool need(struct zarr_parsing *z, const struct zarr_member *members)
 {
@@ -171,7 +171,7 @@ static bool need(struct zarr_parsing *z, const struct zarr_member *members)
     return true;
 }
 
-/* The shape of the level 0 boxes, which must have as many numbers as the array's. */
+/* The shape of the level 0 boxes, which must have the rank of the array. */
 static bool zarr_read_chunks(struct zarr_parsing *z, const struct zarr_value *v)
 {
     struct zarr_array *a = z->array;
@@ -212,7 +212,7 @@ static bool read_order(struct zarr_parsing *z, const struct zarr_value *v)
     return true;
 }
 
-/* `fallback` where none is stated. */
+/* `fallback` if the metadata has none. */
 static bool read_separator(struct zarr_parsing *z, const struct zarr_value *v,
                            char fallback)
 {
@@ -337,7 +337,8 @@ static bool read_keys(struct zarr_parsing *z, const struct zarr_value *v)
     return read_separator(z, &m[0].value, v2 ? '.' : '/');
 }
 
-/* A key that is not known: is it an object that says that nobody needs to understand it? */
+/* For an unknown key: nothing, if its value is an object that allows readers to ignore it;
+ * otherwise the array is unreadable. */
 static bool must_understand(struct zarr_parsing *z, struct bytes name,
                             const struct zarr_value *v)
 {
@@ -421,7 +422,7 @@ static bool parse_v3(struct zarr_parsing *z, const struct zarr_value *text)
            zarr_fill(z, &m[FILL].value);
 }
 
-/* --- both ------------------------------------------------------------------------------- */
+/* --- the public functions --------------------------------------------------------------- */
 
 enum status zarr_parse(struct bytes metadata, unsigned version, const char *source,
                        struct arena *arena, struct zarr_array *out, struct error *err)
@@ -430,7 +431,7 @@ enum status zarr_parse(struct bytes metadata, unsigned version, const char *sour
     struct zarr_parsing z = {.arena = arena, .source = source, .err = err, .array = &a};
     struct zarr_value text = {JSON_OBJECT, metadata, 0};
     struct json j;
-    /* All of it is JSON, whatever is looked at. */
+    /* All of it must be JSON, including the parts that are not used. */
     json_init(&j, cursor_over(metadata, 0), arena, source, err);
     j.python = true;
     if (!json_want(&j, JSON_OBJECT, "an object") || !json_skip(&j) ||
@@ -501,7 +502,8 @@ bool zarr_next_node(struct json *j, unsigned version, struct bytes *path,
 
 /* --- keys ------------------------------------------------------------------------------- */
 
-/* A decimal number without sign or leading zeros at the front of `at`; its length or 0. */
+/* Parse a decimal number without sign or leading zeros at the front of
+ * `at`. Returns its length, or 0. */
 static size_t zarr_read_index(const char *at, size_t len, uint64_t *value)
 {
     size_t n = 0;

@@ -1,10 +1,10 @@
 /*
- * zarr_chain.c - how chunks are encoded, as a chain of steps that decode (codec.h).
+ * zarr_chain.c - the codecs of chunks, as a chain of steps that decode (codec.h).
  *
- * Metadata lists codecs in the order in which they encode: version 2 its filters and then
- * the compressor, version 3 any that keep an array an array, one that makes bytes of it,
- * any that make bytes of bytes (zarr_shard.c). The chain is the reverse. Elements are turned
- * little-endian as soon as a step needs numbers, and at the end of the chain in any case.
+ * Metadata lists codecs in the order in which they encode. Version 2 has filters and then the
+ * compressor; version 3 has any number from array to array, one from array to bytes, and any
+ * number from bytes to bytes (zarr_shard.c). The chain is the reverse. Elements are made
+ * little-endian as soon as a step needs numbers, or else at the end of the chain.
  */
 #include "importer/container/zarr_chain.h"
 
@@ -86,7 +86,7 @@ bool zarr_chain_finish(struct zarr_chain *c, const char **codec)
 
 /* --- version 2 -------------------------------------------------------------------------- */
 
-/* One filter or compressor: {"id": …, settings}. */
+/* One filter or compressor: {"id": …} and its settings. */
 static bool add_v2(struct zarr_chain *c, const struct zarr_value *v)
 {
     char id[NUMPY_TYPE_BYTES];

@@ -1,5 +1,5 @@
 /*
- * zarr_codec.c - what each codec of zarr's is as steps that decode (codec.h).
+ * zarr_codec.c - each codec of zarr as the steps that decode it (codec.h).
  *
  * Sources: numcodecs (filters and compressors), zarr-specs (codecs of version 3),
  * zarr-extensions ("numcodecs.X" and others).
@@ -11,7 +11,7 @@
 
 /* --- settings of a codec ---------------------------------------------------------------- */
 
-/* A setting that is a NumPy type, as a name of ours; `fallback` where there is none. */
+/* A setting that is a NumPy type, as one of our names; `fallback` if it is missing. */
 static bool type_setting(struct zarr_chain *c, const struct zarr_value *v,
                          const struct numpy_type *fallback, struct numpy_type *out)
 {
@@ -54,7 +54,7 @@ static bool compressor(struct zarr_chain *c, const char *step)
     return ok;
 }
 
-/* Does the decoder take the step that was just added? It knows which types it can do. */
+/* Whether the decoder accepts the step just added: only the decoder knows its types. */
 static bool decodes(const struct zarr_chain *c)
 {
     char name[CODEC_STEP_BYTES];
@@ -68,8 +68,8 @@ static bool decodes(const struct zarr_chain *c)
 
 /* --- filters between elements of two types ---------------------------------------------- */
 
-/* The decoder takes elements of `stored` and makes elements of `decoded`; `settings` stand
- * before the types. Types of version 3 are those of arrays and have no byte order. */
+/* A filter that takes elements of `stored` and yields elements of `decoded`; `settings` precede
+ * the types in the step. In version 3 both are types of arrays and have no byte order. */
 static bool typed_filter(struct zarr_chain *c, const char *step, const char *settings,
                          const struct numpy_type *decoded,
                          const struct numpy_type *stored)
@@ -116,7 +116,7 @@ static bool filter_astype(struct zarr_chain *c, const struct zarr_member *m)
     return typed_filter(c, "astype", "", &decoded, &stored);
 }
 
-/* Precision was lost when it was encoded; decoding is at most a cast. */
+/* Encoding lost the precision; decoding is at most a cast. */
 static bool filter_quantize(struct zarr_chain *c, const struct zarr_member *m)
 {
     struct numpy_type decoded, stored;
@@ -143,8 +143,8 @@ static bool filter_scale(struct zarr_chain *c, const struct zarr_member *m)
     return typed_filter(c, "fixedscaleoffset", settings, &decoded, &stored);
 }
 
-/* numcodecs' own: a byte that says how many bits of the last one are none, then 8 bools a
- * byte. */
+/* numcodecs' own format: a byte with the number of unused bits in the
+ * last byte, then 8 bools per byte. */
 static bool filter_packbits(struct zarr_chain *c, const struct zarr_member *m)
 {
     (void)m;
@@ -179,7 +179,7 @@ static bool add_sum(struct zarr_chain *c, const char *step, const char *where)
     return add_u64(c->size, 4, &c->size) && zarr_step(c, "%s:%s", step, where);
 }
 
-/* Checksums of 4 bytes, with the side on which they are as the one setting. */
+/* A checksum of 4 bytes; the only setting says on which side of the data it is. */
 static bool sum_at(struct zarr_chain *c, const struct zarr_member *m, const char *step,
                    const char *side)
 {
@@ -223,13 +223,13 @@ static bool filter_jenkins(struct zarr_chain *c, const struct zarr_member *m)
     return add_sum(c, "jenkins_lookup3", "end");
 }
 
-/* What decoding must know of liblzma's presets, 0 to 9: the dictionary, as a power of 2. */
+/* What decoding needs to know of liblzma's presets 0 to 9: log 2 of the dictionary's size. */
 static const uint8_t lzma_dictionaries[] = {18, 20, 21, 22, 22, 23, 23, 24, 25, 26};
-#define LZMA_PRESET  6 /* if none is said */
+#define LZMA_PRESET  6 /* the default */
 #define LZMA_EXTREME ((uint64_t)1 << 31)
 
-/* liblzma's numbers of filters without a dictionary, with rawlzma.c's words and the setting
- * that they have. */
+/* liblzma's ids of the filters without a dictionary, and the words of rawlzma.c
+ * for them. (Each has one setting.) */
 static const struct {
     uint64_t id;
     const char *word;
@@ -241,7 +241,7 @@ static const struct {
 #define LZMA_2     33
 #define LZMA_1     UINT64_C(0x4000000000000001)
 
-/* One filter, as Python's lzma has it: {"id": 33, "preset": 6}. */
+/* One filter, in the notation of Python's lzma: {"id": 33, "preset": 6}. */
 static bool lzma_filter(struct zarr_chain *c, const struct zarr_value *v,
                         struct text *out)
 {
@@ -296,7 +296,7 @@ static bool compress_raw_lzma(struct zarr_chain *c, const struct zarr_value *fil
     return known || (c->z->err->status == OK && zarr_bad_setting(c));
 }
 
-/* Formats 1 (xz) and 2 (alone) say themselves what they are; 3 (raw) does not. */
+/* Formats 1 (xz) and 2 (alone) describe themselves; 3 (raw) does not. */
 static bool compress_lzma(struct zarr_chain *c, const struct zarr_member *m)
 {
     uint64_t format;
@@ -311,7 +311,7 @@ static bool compress(struct zarr_chain *c, const struct zarr_member *m)
     return compressor(c, c->word);
 }
 
-/* pco says the type of its numbers itself, and they come out little-endian. */
+/* pco data states the type of its numbers, which decode as little-endian. */
 static bool numbers_to_bytes(struct zarr_chain *c, const struct zarr_member *m)
 {
     (void)m;
@@ -321,7 +321,8 @@ static bool numbers_to_bytes(struct zarr_chain *c, const struct zarr_member *m)
     return compressor(c, c->word);
 }
 
-/* Elements one a byte or one a few bytes, in an order of bytes that version 3 states here. */
+/* Elements to bytes, in the byte order that version 3 states here.
+ * Elements of one byte need none. */
 static bool to_bytes(struct zarr_chain *c, const struct zarr_member *m)
 {
     char word[8];

@@ -10,50 +10,50 @@
 #include "importer/container/numpytype.h"
 #include "importer/container/zarr.h"
 
-/* What is known of the elements, as they are stored. */
+/* The elements as stored. */
 struct zarr_type {
     struct dtype dtype;
-    unsigned item; /* bytes of an element; 0: they differ */
-    unsigned swap; /* byte order applies to units of this many bytes; 1: none */
-    bool big;      /* version 2: they are big-endian */
-    char strings[NUMPY_TYPE_BYTES]; /* of strings:X; "" for all else */
+    unsigned item; /* bytes per element; 0: they vary */
+    unsigned swap; /* width in bytes of the units that byte order applies to; 1: none */
+    bool big;      /* version 2: big-endian */
+    char strings[NUMPY_TYPE_BYTES]; /* argument of the step strings:X; "" for all else */
 };
 
 struct zarr_parsing {
     struct arena *arena;
     const char *source;
     struct error *err;
-    struct zarr_array *array; /* what becomes of it */
+    struct zarr_array *array; /* the result */
     struct zarr_type type;
     bool fill_is_bytes; /* fill values of strings are base64 */
-    bool fill_by_str; /* a fill value of strings that is none is what str() makes of it */
+    bool fill_by_str;   /* a fill value that is not text becomes Python's str() of it */
 };
 
 /* A value inside the text. */
 struct zarr_value {
-    enum json_type type; /* JSON_FAIL: there is none */
+    enum json_type type; /* JSON_FAIL: no value */
     struct bytes text;   /* with its quotes and brackets */
     uint64_t at;         /* where it begins */
 };
 
-/* A member of an object that is looked for; lists end in a NULL name. */
+/* A member to look for in an object; lists end with a NULL name. */
 struct zarr_member {
     const char *name;
     struct zarr_value value;
 };
 
-/* Begin to read a value again; its first token is read. */
+/* Start reading a value again; its first token has been read. */
 void zarr_enter(struct zarr_parsing *, const struct zarr_value *, struct json *);
 
-/* Sort the members of an object into a list. One that is looked for and comes twice is
- * ERR_CORRUPT. `other` (may be NULL) gets the rest. */
+/* Find the listed members of an object. A listed member that occurs twice is ERR_CORRUPT.
+ * `other` (may be NULL) gets all others. */
 bool zarr_members(struct zarr_parsing *, const struct zarr_value *object,
                   struct zarr_member *,
                   bool (*other)(struct zarr_parsing *, struct bytes name,
                                 const struct zarr_value *));
 
-/* The next value of a list, or after a key, left out of `j`; false at the end of the list
- * and after an error. */
+/* The next value of a list, or the value after a key; `j` is moved past it. False at the
+ * end of the list and after an error. */
 bool zarr_next(struct json *, struct zarr_value *);
 
 /* An extension point of version 3: {"name": …, "configuration": {…}}, or the name alone.
@@ -61,7 +61,7 @@ bool zarr_next(struct json *, struct zarr_value *);
 bool zarr_extension(struct zarr_parsing *, const struct zarr_value *, char *name,
                     struct zarr_value *configuration);
 
-/* A string without NUL that fits into `out`; false (no error) for all else. */
+/* A string without NUL that fits into `out`; false (no error) for anything else. */
 bool zarr_word(struct zarr_parsing *, const struct zarr_value *, char *out, size_t size);
 
 /* Whether a value is this whole number. */

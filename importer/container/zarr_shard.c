@@ -1,19 +1,19 @@
 /*
- * zarr_shard.c - the codecs of version 3: transposed axes, and shards, which are codecs too.
+ * zarr_shard.c - the codec lists of version 3, including transpose and sharding_indexed.
  *
- * {"chunk_shape", "codecs" (of a chunk inside), "index_codecs", "index_location"} is a codec that
- * makes bytes; codecs after it are those of the whole shard. Transposing says for each axis of
- * what is stored which axis it was before.
+ * A shard is a codec, too: {"chunk_shape", "codecs" (of its inner chunks), "index_codecs",
+ * "index_location"} turns an array into bytes, and codecs after it apply to the whole shard.
+ * Transpose has "order": stored axis i is axis order[i] of its input.
  */
 #include <string.h>
 
 #include "importer/container/zarr_chain.h"
 
-/* What the levels of shards share. */
+/* State shared by all levels of shards. */
 struct levels {
     struct zarr_parsing *z;
-    uint8_t *axes;   /* which axis of the array each stored axis is */
-    bool transposed; /* it is not itself */
+    uint8_t *axes;   /* for each stored axis, the axis of the array that it is */
+    bool transposed; /* `axes` is not the identity */
 };
 
 static bool transpose(struct levels *l, struct zarr_chain *c,
@@ -31,7 +31,8 @@ static bool transpose(struct levels *l, struct zarr_chain *c,
     c->word = "transpose";
     if (settings->type != JSON_OBJECT || !zarr_members(z, settings, m, NULL))
         return z->err->status == OK && zarr_bad_setting(c);
-    if (zarr_word(z, &m[0].value, word, sizeof(word))) { /* of drafts */
+    if (zarr_word(z, &m[0].value, word,
+                  sizeof(word))) { /* as in drafts of version 3: "C" or "F" */
         if (strcmp(word, "C") == 0)
             return true;
         for (unsigned d = 0; d < rank; d++)
@@ -61,7 +62,7 @@ static bool transpose(struct levels *l, struct zarr_chain *c,
     return true;
 }
 
-/* Of the index: its numbers' byte order, and whether a checksum follows them. */
+/* The codecs of a shard's index: its byte order, and whether a checksum follows it. */
 static bool read_index_codecs(struct levels *l, const struct zarr_value *list,
                               struct grid_level *level)
 {
@@ -95,7 +96,7 @@ static bool read_index_codecs(struct levels *l, const struct zarr_value *list,
            (count || zarr_bad(z, list, "a shard without index_codecs"));
 }
 
-/* The shape of the boxes inside those of `outer`, given for the stored axes. */
+/* The shape of the chunks inside the boxes of `outer`. The metadata has it by stored axes. */
 static bool read_inner_shape(struct levels *l, const struct zarr_value *v,
                              const struct grid_level *outer, struct grid_level *inner)
 {
@@ -124,13 +125,15 @@ static uint8_t *order_now(const struct levels *l)
     return l->transposed ? l->axes : NULL;
 }
 
-/* So many bytes a shard has at most. */
+/* The most bytes that a shard can have. */
 static uint64_t shard_bound(uint64_t size, const struct grid_level *outer,
                             const struct grid_level *inner, unsigned rank)
 {
     uint64_t chunks = 1, more, bound;
     for (unsigned d = 0; d < rank; d++)
-        chunks *= outer->shape[d] / inner->shape[d]; /* no more than the elements */
+        chunks *=
+            outer->shape[d] / inner->shape[d]; /* cannot overflow: no more chunks than
+                                                      * elements */
     return mul_u64(chunks, 4096 + 16, &more) && add_u64(more, 4, &more) &&
                    add_u64(zarr_compressed_bound(size), more, &bound) &&
                    bound <= INT64_MAX
@@ -138,8 +141,8 @@ static uint64_t shard_bound(uint64_t size, const struct grid_level *outer,
                : INT64_MAX;
 }
 
-/* {"chunk_shape", "codecs", "index_codecs", "index_location"}: opens a level. *within: the
- * codecs of the chunks inside. */
+/* Open a new level for the shard with these settings. *within:
+ * the codecs of the chunks inside. */
 static bool open_shard(struct levels *l, struct zarr_chain *c,
                        const struct zarr_value *settings, struct zarr_value *within)
 {
@@ -181,7 +184,7 @@ static bool open_shard(struct levels *l, struct zarr_chain *c,
     return true;
 }
 
-/* One list of codecs. *inner: those of the chunks inside its boxes, where they are shards. */
+/* Read one list of codecs. If it has a shard, *inner is the list of the shard's chunks. */
 static bool read_codecs(struct levels *l, const struct zarr_value *list,
                         struct zarr_value *inner)
 {

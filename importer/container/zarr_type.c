@@ -1,14 +1,14 @@
 /*
- * zarr_type.c - what the elements of a zarr array are, and the one that stands for all of a
- * chunk that is absent.
+ * zarr_type.c - the element type of a zarr array, and its fill value: the element that all of
+ * an absent chunk is made of.
  *
  * Version 2 has NumPy's spellings, with the byte order, and TensorStore's words ("bfloat16",
- * "int4"); version 3 has names, some with a configuration. Types of less than a byte take a
- * byte an element in both.
+ * "int4"); version 3 has names, some with a configuration. In both, types of less than a byte
+ * take one byte per element.
  *
  * Fill values: numbers; true, false; "NaN", "Infinity", "-Infinity"; "0x7fc00000" (the bits,
- * version 3); [re, im] of these; base64 of the bytes of S and V (version 2) and of bytes
- * (version 3), which may be a list of numbers, too; text; integers and "NaT" for times.
+ * version 3); [re, im] of these; base64 for the bytes of S and V (version 2) and for bytes
+ * (version 3), where a list of numbers is allowed, too; text; integers and "NaT" for times.
  */
 #include <math.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static bool structured(struct zarr_parsing *z, const struct zarr_value *v)
     return false;
 }
 
-/* A type by our own name, which is also TensorStore's and version 3's. */
+/* A type by our own name, which TensorStore and version 3 use, too. */
 static bool named_type(struct zarr_parsing *z, const char *name, bool *found)
 {
     struct dtype d;
@@ -86,18 +86,18 @@ bool zarr_type_v2(struct zarr_parsing *z, const struct zarr_value *v)
     z->fill_is_bytes = strchr("SV", text[strspn(text, "<>|=")]) != NULL;
     z->fill_by_str = strcmp(text + strspn(text, "<>|="), "O") == 0;
     if (z->fill_by_str)
-        return keep_type(z, "string", 0); /* what it is, its first filter says */
+        return keep_type(z, "string", 0); /* its first filter says what it really is */
     if (!named_type(z, text, &found) || found)
         return z->err->status == OK;
     return numpy_type_parse(text, &numpy) ? keep_numpy(z, &numpy) : unknown_type(z, text);
 }
 
-/* Data types of version 3 with other names than ours. Of those with `numpy` it says what
- * they are, with the number of `member` in place of %llu. */
+/* Data types of version 3 whose names differ from ours. `numpy`, where set, is the NumPy
+ * type that replaces them, with the number of the configuration's `member` for %llu. */
 static const struct {
     const char *name, *dtype, *member, *numpy;
-    unsigned divisor; /* of the member: bytes of a unit */
-    bool bytes;       /* fill values are bytes */
+    unsigned divisor; /* bytes per unit, by which the member is divided */
+    bool bytes;       /* fill values are given as bytes */
 } names_v3[] = {
     {"complex_float16", "complex32", NULL, NULL, 0, false},
     {"complex_float32", "complex64", NULL, NULL, 0, false},
@@ -110,7 +110,7 @@ static const struct {
     {"raw_bytes", NULL, "length_bytes", "|V%llu", 1, true},
 };
 
-/* A type whose width its configuration states. */
+/* A type whose width is in its configuration. */
 static bool sized_type(struct zarr_parsing *z, const struct zarr_value *configuration,
                        size_t row, const char *name)
 {
@@ -136,7 +136,8 @@ static bool sized_type(struct zarr_parsing *z, const struct zarr_value *configur
     return numpy_type_parse(text, &numpy) ? keep_numpy(z, &numpy) : unknown_type(z, name);
 }
 
-/* {"unit": "s", "scale_factor": 10} of numpy.datetime64 and numpy.timedelta64. */
+/* The configuration {"unit": "s", "scale_factor": 10} of
+ * numpy.datetime64 and numpy.timedelta64. */
 static bool time_type(struct zarr_parsing *z, const struct zarr_value *configuration,
                       const char *name)
 {
@@ -167,7 +168,7 @@ static bool time_type(struct zarr_parsing *z, const struct zarr_value *configura
     return numpy_type_parse(text, &numpy) ? keep_numpy(z, &numpy) : unknown_type(z, name);
 }
 
-/* "r16": so many raw bits. */
+/* "r16": 16 raw bits. */
 static bool raw_bits(const char *name, char *dtype, size_t size, unsigned *bytes)
 {
     struct dtype d;
@@ -232,7 +233,7 @@ static bool bad_fill(struct zarr_parsing *z)
     return zarr_unreadable(z, "its fill value is none of a %s array", z->array->dtype);
 }
 
-/* Keep the element; one of zeros is none. */
+/* Keep the fill element, unless it is all zeros, which is the default. */
 static bool keep_fill(struct zarr_parsing *z, const void *bytes, size_t len)
 {
     const uint8_t *at = bytes;
@@ -260,7 +261,7 @@ static bool converted(const char *from, const void *value, const struct dtype *t
            c.run(&c, value, out, 1, &at) == OK;
 }
 
-/* "0x7fc00000": exactly the bits of the type, as many digits as its bytes have. */
+/* "0x7fc00000": the bits of one element, with exactly as many digits as it has room for. */
 static bool bit_pattern(struct bytes text, const struct dtype *d, void *out)
 {
     uint64_t value = 0;
@@ -284,7 +285,7 @@ static bool bit_pattern(struct bytes text, const struct dtype *d, void *out)
     return true;
 }
 
-/* "NaN" and the like as a double. */
+/* "NaN", "Infinity" and "-Infinity" as a double. */
 static bool special(const struct json *j, double *value)
 {
     bool known = json_is(j, "NaN") || json_is(j, "Infinity") || json_is(j, "-Infinity");
@@ -292,7 +293,7 @@ static bool special(const struct json *j, double *value)
     return known;
 }
 
-/* The last token as one element of `d`, a type of a single number. */
+/* Convert the last token to one element of `d`, a type that is a single number. */
 static bool number_fill(const struct json *j, const struct dtype *d, void *out)
 {
     int64_t integer;
@@ -315,7 +316,8 @@ static bool number_fill(const struct json *j, const struct dtype *d, void *out)
     if (json_i64(j, &integer)) {
         bool fits = converted("int64", &integer, &as, out);
         if (fits && d->bits % 8 && d->kind == DTYPE_INT)
-            *(uint8_t *)out = (uint8_t)integer; /* with its sign, as TensorStore fills */
+            *(uint8_t *)out =
+                (uint8_t)integer; /* sign-extended, which is how TensorStore fills */
         return fits;
     }
     if (json_u64(j, &large))
@@ -323,7 +325,7 @@ static bool number_fill(const struct json *j, const struct dtype *d, void *out)
     return json_real(j, &real) && converted("float64", &real, &as, out);
 }
 
-/* [re, im], or a number alone. */
+/* [re, im], or a number alone, which is both parts. */
 static bool complex_fill(struct json *j, const struct dtype *d, uint8_t *out)
 {
     struct dtype part;
@@ -339,7 +341,7 @@ static bool complex_fill(struct json *j, const struct dtype *d, uint8_t *out)
     return json_next(j) == JSON_ARRAY_END;
 }
 
-/* Bytes as base64 or as a list of numbers. Returns how many, or SIZE_MAX. */
+/* Bytes as base64 or as a list of numbers. Returns their number, or SIZE_MAX. */
 static size_t zarr_type_read_bytes(struct json *j, uint8_t *out, size_t room)
 {
     size_t made = 0;
@@ -356,8 +358,8 @@ static size_t zarr_type_read_bytes(struct json *j, uint8_t *out, size_t room)
     return j->type == JSON_ARRAY_END ? made : SIZE_MAX;
 }
 
-/* A number, or true, where a text should be: of Python's strings what str() makes of it; of
- * others 0 is an older zarr-python's "". */
+/* A number or a boolean as the fill value of strings: Python strings get what str() makes
+ * of it; for others only 0 is valid, which older versions of zarr-python wrote for "". */
 static bool number_as_text(struct zarr_parsing *z, const struct json *j)
 {
     int64_t number = 0;
@@ -370,7 +372,7 @@ static bool number_as_text(struct zarr_parsing *z, const struct json *j)
     return !z->fill_by_str || keep_fill(z, j->text.at, j->text.len);
 }
 
-/* Texts of a fixed width cut off what is too long, as NumPy does. */
+/* Fixed-width strings drop the characters that do not fit, as NumPy does. */
 static bool zarr_type_keep_text(struct zarr_parsing *z, const uint8_t *text, size_t len)
 {
     const char *strings = z->type.strings;
@@ -412,7 +414,8 @@ bool zarr_fill(struct zarr_parsing *z, const struct zarr_value *v)
     uint8_t element[ELEMENT_BYTES] = {0};
     struct json j;
     if (v->type == JSON_FAIL || v->type == JSON_NULL) {
-        /* Only zarr-python writes strings, and leaves out chunks of nothing but "". */
+        /* Strings are written only by zarr-python, which leaves out
+         * chunks that hold nothing but "". */
         z->array->absent_is_lost = d->kind != DTYPE_STRING;
         return true;
     }

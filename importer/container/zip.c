@@ -13,11 +13,10 @@
  *                   directory offset  u16 comment_len  comment
  *
  * All little-endian. A 16- or 32-bit field that is all ones has its value in the zip64 end,
- * or in the entry's extra field 1 (u64 size, stored, header, in this order, each only where
- * it is needed). Local sizes are not used: streaming writers leave them 0.
+ * or in the entry's extra field 1 (u64 size, stored, header, in this order, each only if
+ * its own field is all ones). Local sizes are not used: streaming writers leave them 0.
  *
- * Source: PKWARE APPNOTE 6.3, sections 4.3 to 4.5.
- * What is in a member: zip_member.c.
+ * Source: PKWARE APPNOTE 6.3, sections 4.3 to 4.5. The contents of members: zip_member.c.
  * Not read: several disks, encrypted directories (APPNOTE 7), data descriptors.
  */
 #include "importer/container/zip.h"
@@ -56,8 +55,9 @@ static enum status corrupt(const struct source *s, uint64_t offset, struct error
 
 /* --- the end records -------------------------------------------------------------------- */
 
-/* Position of the end record in the file's tail: the last one whose comment ends with the
- * file; if there is none, the last one at all (bytes were appended). -1: none. */
+/* Index in the file's tail of the end record: the last one whose comment reaches
+ * exactly to the end of the file. If there is none (bytes were appended), the last
+ * one whose comment fits. -1: none. */
 static ptrdiff_t find_end(const uint8_t *tail, size_t len)
 {
     ptrdiff_t loose = -1;
@@ -78,7 +78,8 @@ static bool agrees(uint64_t plain, uint64_t ones, uint64_t wide)
     return plain == ones || plain == wide;
 }
 
-/* Replace what the plain end record says by the zip64 one, which must not contradict it. */
+/* Replace the fields of the plain end record with those of the zip64 one,
+ * which must not contradict them. */
 static enum status read_end64(const struct source *s, uint64_t end, struct directory *d,
                               struct error *err)
 {
@@ -165,7 +166,7 @@ static enum status zip_locate(const struct source *s, struct directory *d,
 
 /* --- entries ---------------------------------------------------------------------------- */
 
-/* The extra field `id`, or an empty run. */
+/* The body of the extra field `id`; empty if there is none. */
 static struct bytes find_extra(struct bytes extra, uint16_t id)
 {
     struct cursor c = cursor_over(extra, 0);
@@ -178,7 +179,8 @@ static struct bytes find_extra(struct bytes extra, uint16_t id)
     return (struct bytes){0};
 }
 
-/* Fill the fields that did not fit from the zip64 extra; false if it lacks one. */
+/* Take the sizes and the offset that did not fit into 32 bits from the zip64 extra field;
+ * false if one is missing there. */
 static bool widen(struct zip_member *m, struct bytes extra)
 {
     struct cursor c = cursor_over(find_extra(extra, 1), 0);
@@ -220,7 +222,7 @@ static enum status zip_read_entry(const struct source *s, struct cursor *c,
     return OK;
 }
 
-/* Find the data, and compare the local header with the directory's entry. */
+/* Find the member's data, and check the local header against the directory entry. */
 static enum status locate_data(const struct source *s, struct zip_member *m,
                                uint64_t directory, struct error *err)
 {

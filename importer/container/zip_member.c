@@ -1,14 +1,14 @@
 /*
- * zip_member.c - what is in a member of a zip archive: stored, deflated, or as bzip2 or LZMA.
+ * zip_member.c - the contents of zip members: stored, deflated, bzip2 or LZMA.
  *
  *   method 8    raw deflate
  *   method 12   a bzip2 stream
  *   method 14   u8 version[2]  u16 bytes of properties, always 5
- *               u8 lc + 9 * (lp + 5 * pb)  u32 dictionary   and a raw LZMA stream; bit 1 of the
- *               flags: with an end marker, else its end is where all bytes are made
+ *               u8 lc + 9 * (lp + 5 * pb)  u32 dictionary   and a raw LZMA stream; flag bit 1:
+ *               it ends with an end marker, otherwise after `size` decoded bytes
  *
- * Source: PKWARE APPNOTE 6.3, sections 4.4.4, 4.4.5 and 5.8; CPython, Lib/zipfile.py, which is what
- * NumPy reads with.
+ * Source: PKWARE APPNOTE 6.3, sections 4.4.4, 4.4.5 and 5.8; CPython, Lib/zipfile.py, with which
+ * NumPy reads.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +17,13 @@
 #include "catalog/codec/codec.h"
 #include "importer/container/zip.h"
 
-/* Deflate makes at most 258 bytes of 2 bits; a few bytes go for the block's frame. */
+/* Deflate's best ratio: 258 bytes from 2 bits is 1032 to 1 (block headers only lower it). */
 #define DEFLATE_RATIO_MAX 1032
 
 #define LZMA_HEADER_BYTES 9
-#define LZMA_END_MARKED   0x0002 /* of the member's flags */
+#define LZMA_END_MARKED   0x0002 /* in the member's flags */
 
-/* Stored bytes that are read for a member's head at first: a whole block of bzip2. */
+/* Stored bytes that are read first for a member's head: enough for a whole bzip2 block. */
 #define HEAD_STORED ((uint64_t)1 << 20)
 
 enum status zip_check(const struct zip *z, const struct zip_member *m, struct error *err)
@@ -41,7 +41,7 @@ enum status zip_check(const struct zip *z, const struct zip_member *m, struct er
     bool possible = m->method == ZIP_STORED ? m->size == m->stored
                     : m->method == ZIP_DEFLATE
                         ? m->size / DEFLATE_RATIO_MAX <= m->stored
-                        : true; /* runs have no bound worth a check */
+                        : true; /* runs compress without a useful bound */
     if (!possible)
         return error_set(err, ERR_CORRUPT, where, m->header,
                          "zip member \"%.200s\" cannot have %llu bytes out of %llu",
@@ -50,7 +50,7 @@ enum status zip_check(const struct zip *z, const struct zip_member *m, struct er
     return OK;
 }
 
-/* --- where it lies, and how to decode it -------------------------------------------------- */
+/* --- place and codec ---------------------------------------------------------------------- */
 
 static enum status read_lzma_header(const struct zip *z, const struct zip_member *m,
                                     struct zip_run *out, struct error *err)
@@ -123,13 +123,13 @@ static enum status inflate_head(const struct zip *z, const struct zip_member *m,
     return err->status;
 }
 
-/* What is to be decoded: room for it, and how much came out. */
+/* Decoded bytes: room for `len`, `made` of them written. */
 struct head {
     uint8_t *at;
     size_t len, made;
 };
 
-/* Decode the run's first `take` stored bytes as far as there is room. */
+/* Decode the run's first `take` stored bytes, as far as there is room. */
 static enum status decode_head(const struct zip *z, const struct zip_run *run,
                                uint64_t take, struct head *out, struct error *err)
 {
@@ -155,7 +155,8 @@ static enum status decode_head(const struct zip *z, const struct zip_run *run,
     return err->status;
 }
 
-/* By a decoder of blocks: of as few stored bytes as give the head. */
+/* For codecs that decode whole blocks: try a prefix of the stored bytes, and twice as many
+ * each time until they yield the head. */
 static enum status blocks_head(const struct zip *z, const struct zip_member *m,
                                uint8_t *dst, size_t len, size_t *got, struct error *err)
 {
