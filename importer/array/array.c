@@ -7,19 +7,19 @@
 #include "catalog/base/names.h"
 #include "catalog/base/text.h"
 
-/* What is emitted: an array, its grid with the values, and where to look for it. */
+/* A tensor about to be emitted: its array, the grid with its values, and its directory. */
 struct emission {
     const struct zarr_array *array;
     struct grid grid;
     const char *name;
     size_t len;
     const char *dtype;
-    const char *where; /* its directory; NULL: none */
+    const char *where; /* its directory; NULL: it has none */
     uint64_t stored;
     bool stored_unknown;
 };
 
-/* Values that are absent, and the first of them. */
+/* Number of absent values, and the index of the first of them. */
 static uint64_t count_absent(const struct zarr_array *a, const struct grid *g,
                              uint64_t *first)
 {
@@ -36,7 +36,7 @@ static uint64_t count_absent(const struct zarr_array *a, const struct grid *g,
     return there < all ? all - there : 0;
 }
 
-/* Whoever wrote the array wrote all of its values. */
+/* If the writer must have written all values, absent ones are lost: report them. */
 static void check_absent(struct job *job, struct emission *e)
 {
     uint64_t first, absent = count_absent(e->array, &e->grid, &first);
@@ -82,7 +82,7 @@ static enum status array_emit(struct job *job, struct emission *e)
     return job_tensor(job, &claim);
 }
 
-/* --- in directories --------------------------------------------------------------------- */
+/* --- arrays in directories -------------------------------------------------------------- */
 
 static bool array_join(struct text *path, const char *root, const char *below,
                        const char *name)
@@ -96,7 +96,8 @@ static bool array_join(struct text *path, const char *root, const char *below,
     return text_str(path);
 }
 
-/* The directory, the metadata file, the directories inside. */
+/* Record the array's directory, its metadata file and the directories
+ * inside as files of the checkpoint. */
 static enum status record(struct job *job, const char *root, const struct array_site *s,
                           struct grid *g)
 {
@@ -207,7 +208,7 @@ struct array_site *array_tree_find(const struct array_tree *tree, const char *pa
     return named_find(tree->sites, tree->count, sizeof(*tree->sites), path);
 }
 
-/* --- in lists --------------------------------------------------------------------------- */
+/* --- arrays in lists of keys ------------------------------------------------------------ */
 
 static int array_by_index(const void *a, const void *b)
 {

@@ -1,7 +1,7 @@
 /*
- * array_list.c - one directory of a zarr store: its entries, and the values of the array
- * that it holds. Of chunk files only the names are seen, never more; where keys have '/' in
- * them, they are in directories of their own.
+ * array_list.c - read one directory of a zarr store: its entries, and the values of the
+ * array in it. Chunk files are not opened or looked at: only their names count. If keys
+ * contain '/', chunks are in directories of their own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static bool array_list_add_name(struct arena *arena, const char ***list, uint64_
     return true;
 }
 
-/* A directory on its way into its listing. */
+/* Context of directory_list(): where the entries go. */
 struct listing_to {
     struct arena *arena;
     struct array_listing *listing;
@@ -199,7 +199,7 @@ static unsigned components(const char *key)
     return n;
 }
 
-/* A chunk must be a file: anything else of its name would read as if it were absent. */
+/* A chunk must be a file. Anything else with the name of a chunk would read as an absent one. */
 static bool take_odd(struct keys *k, const char *key, const char *name)
 {
     struct array_site *s = k->site;
@@ -227,7 +227,7 @@ static bool take_all_odd(struct keys *k, const char *key, const struct array_lis
     return ok;
 }
 
-/* The files and directories of one directory inside the array's. */
+/* Take the files and directories of a directory inside the array's. `key` is its path there. */
 static bool take_inside(struct keys *k, const char *key, const struct array_listing *l)
 {
     struct array_site *s = k->site;
@@ -263,7 +263,7 @@ static int array_list_by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The indexes found as runs. */
+/* Turn the indexes found into runs, e.g. 0 1 2 7 8 into (0, 3) and (7, 2). */
 static bool make_runs(struct keys *k)
 {
     struct array_site *s = k->site;
@@ -283,7 +283,8 @@ static bool make_runs(struct keys *k)
     return true;
 }
 
-/* Version 2 arrays of old writers have keys with '/' and do not say so. */
+/* Version 2 arrays of old writers can have keys with '/'
+ * although the metadata does not say so. */
 static void guess_separator(struct zarr_array *a, const struct array_listing *l)
 {
     uint64_t ignored;

@@ -1,6 +1,6 @@
 /*
  * array_private.h - the inside of array_tree_scan(): array_list.c reads one directory and
- * finds the values of one array, array_tree.c goes through all of them.
+ * finds the values of one array, array_tree.c walks over all directories.
  */
 #ifndef CKPTDB_IMPORTER_ARRAY_PRIVATE_H
 #define CKPTDB_IMPORTER_ARRAY_PRIVATE_H
@@ -9,7 +9,7 @@
 
 #include "importer/array/array.h"
 
-/* The entries of a directory; links to files are files. */
+/* The entries of a directory. Links to files count as files. */
 struct array_listing {
     const char **files, **dirs;
     uint64_t file_count, dir_count;
@@ -18,35 +18,35 @@ struct array_listing {
         *odd; /* neither: links that lead nowhere, pipes, what cannot be looked at */
     uint64_t odd_count;
     size_t odd_space;
-    uint64_t links; /* to directories */
+    uint64_t links; /* links to directories: their number, and the first by name */
     const char *link;
     struct file_identity identity;
 };
 
-/* "ROOT/PATH/NAME"; false: too long to exist. */
+/* "ROOT/PATH/NAME"; false if it is too long to exist. */
 bool array_path(char out[PATH_MAX], const char *root, const char *path, const char *name);
 /* "PATH/NAME" below the root; NULL: no memory. */
 const char *array_below(struct arena *, const char *path, const char *name);
 
-/* Read the directory ROOT/PATH. ERR_MISSING where there is none. */
+/* List the directory ROOT/PATH. ERR_MISSING if there is none. */
 enum status array_list(struct arena *, const char *root, const char *path,
                        struct array_listing *, struct error *err);
 bool array_listed(const struct array_listing *, const char *file);
 
-/* All of a metadata file; `identity` may be NULL. */
+/* Read a whole metadata file; `identity` may be NULL. */
 enum status array_read(struct arena *, const char *path, struct bytes *out,
                        struct file_identity *identity, struct error *err);
 
-/* May keys of the array begin with this name, `depth` components before it? */
+/* Whether `name`, as component number `depth` of a key, can be a directory of chunks. */
 bool array_begins_key(const struct zarr_array *, unsigned depth, const char *name);
 
-/* Find the values of the site's array, whose directory has been read. Results live in the
- * one arena, `scratch` is free to go afterwards. */
+/* Find the values of the site's array, whose directory has been listed. Results are in the
+ * first arena; `scratch` may be released afterwards. */
 enum status array_find_values(struct arena *, struct arena *scratch, const char *root,
                               struct array_site *, const struct array_listing *,
                               struct error *err);
 
-/* Note why part of a site could not be looked at; false: no memory. */
+/* Record why part of a site could not be read; false without memory. */
 bool array_keep_problem(struct arena *, struct array_site *, const struct error *);
 
 #endif

@@ -1,13 +1,13 @@
 /*
  * array_tree.c - find zarr arrays below a directory.
  *
- * Threads take directories from a stack until there are none. One directory costs its
- * listing and its metadata file (.zarray, zarr.json; .zattrs where there is one); of chunk
- * files only the names are seen, never more. Arrays are not entered, but for directories
- * that hold their chunks (keys with '/') and what lies between them.
+ * Threads pop directories from a stack until all are done. A directory costs its listing and
+ * its metadata file (.zarray, zarr.json, and .zattrs if there is one); chunk files are not
+ * looked at: only their names count. Below an array, directories of chunks (keys with '/') are
+ * not searched for arrays; others are.
  *
- * Each thread fills lists of its own; they are put together and sorted at the end, so the
- * result does not depend on who was first.
+ * Each thread fills lists of its own, which are merged and sorted at the end, so the result
+ * does not depend on the order of the threads.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,20 +18,20 @@
 #include "catalog/base/threads.h"
 #include "importer/array/array_private.h"
 
-/* --- what the threads share ------------------------------------------------------------- */
+/* --- shared by the threads -------------------------------------------------------------- */
 
 struct task {
-    const char *path; /* below the root */
+    const char *path; /* relative to the root */
     struct task *next;
 };
 
-/* What one thread has found. */
+/* The results of one thread. */
 struct found {
-    struct arena arena;   /* of the results */
-    struct arena scratch; /* of one directory */
+    struct arena arena;   /* holds the results */
+    struct arena scratch; /* for one directory at a time */
     struct array_tree tree;
     size_t site_space, group_space, attribute_space;
-    /* Of the root: what its metadata says of the nodes below (zarr_parts). */
+    /* From the root's metadata: copies of the metadata of the nodes below (zarr_parts). */
     struct bytes consolidated;
     unsigned consolidated_version;
     struct found *next;
@@ -43,9 +43,9 @@ struct scan {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct task *tasks;
-    uint64_t open_tasks; /* queued or being worked on */
+    uint64_t open_tasks; /* queued or in progress */
     struct found *found;
-    bool failed; /* no memory */
+    bool failed; /* out of memory */
 };
 
 static void array_tree_fail(struct scan *s)
@@ -56,7 +56,7 @@ static void array_tree_fail(struct scan *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* The path lives in an arena that outlives the scan. */
+/* The path must be in an arena that outlives the scan. */
 static void array_tree_push(struct scan *s, struct arena *arena, const char *path)
 {
     struct task *t = arena_alloc(arena, sizeof(*t));
@@ -99,7 +99,7 @@ struct node {
     struct found *found;
     const char *path;
     struct array_listing listing;
-    struct error problem; /* with what was read of it */
+    struct error problem; /* why a part of it could not be read */
 };
 
 static bool add_attributes(struct node *n, const char *file, struct bytes text)
@@ -129,7 +129,7 @@ static void path_too_long(const struct node *n, const char *name, struct error *
               name);
 }
 
-/* Attributes that cannot be read are the node's loss, not its arrays'. */
+/* Attributes that cannot be read do not affect the arrays. */
 static bool lose_attributes(struct found *f, const struct error *problem)
 {
     struct array_tree *t = &f->tree;
@@ -200,7 +200,7 @@ static bool add_links(struct node *n)
     return link;
 }
 
-/* Go on below, but into the directories of the array's own keys. */
+/* Continue with the directories below, except those that hold the array's own chunks. */
 static bool push_below(struct node *n, const struct zarr_array *array)
 {
     for (uint64_t i = 0; i < n->listing.dir_count; i++) {
@@ -221,7 +221,7 @@ static const char *metadata_name(const struct array_listing *l, unsigned *versio
     return *version == 3 ? "zarr.json" : array_listed(l, ".zarray") ? ".zarray" : NULL;
 }
 
-/* The root may hold copies of all metadata below it. */
+/* The root can hold copies of all metadata below it ("consolidated"). */
 static bool keep_consolidated(struct node *n, struct bytes text, unsigned version)
 {
     struct found *f = n->found;
@@ -233,7 +233,8 @@ static bool keep_consolidated(struct node *n, struct bytes text, unsigned versio
     return kept;
 }
 
-/* Stale or damaged copies are no loss. */
+/* Read the root's copies in version 2 form. Stale or damaged ones are ignored:
+ * nodes have their own metadata. */
 static bool read_copies(struct node *n)
 {
     struct found *f = n->found;
@@ -250,7 +251,7 @@ static bool read_copies(struct node *n)
     return keep_consolidated(n, parts.consolidated, 2);
 }
 
-/* The node's own metadata, which makes it an array. */
+/* Read the node's own metadata. *is_array is also set if it is damaged. */
 static bool read_node(struct node *n, struct array_site *site, bool *is_array)
 {
     struct found *f = n->found;
@@ -289,7 +290,7 @@ static bool count_foreign(struct node *n, const char *name)
     return path;
 }
 
-/* Checkpoints of other formats below the root. *whole: the directory is one. */
+/* Count checkpoints of other formats below the root. *whole: this directory is one. */
 static bool note_foreign(struct node *n, bool *whole)
 {
     static const char *const marks[] = {"_METADATA", "manifest.ocdbt", "pytreedef.json",
@@ -342,7 +343,7 @@ static void array_tree_work(void *argument)
         bool ok;
         if (array_list(&f->scratch, s->root, t->path, &n.listing, &n.problem) == OK)
             ok = take_node(&n);
-        else /* gone meanwhile, or not to be read */
+        else /* deleted meanwhile, or not readable */
             ok =
                 n.problem.status == ERR_MISSING ||
                 (n.problem.status != ERR_MEMORY &&
@@ -357,9 +358,9 @@ static void array_tree_work(void *argument)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* --- putting it together ---------------------------------------------------------------- */
+/* --- merging ---------------------------------------------------------------------------- */
 
-/* Copy `more` elements after those of `list`, which has room; false: there is no list. */
+/* Append `more` elements to `list`, which has room for them; false if `list` is NULL. */
 static bool append(void *list, uint64_t *count, const void *from, uint64_t more,
                    size_t size)
 {
@@ -424,9 +425,9 @@ static void array_tree_release(struct scan *s)
     pthread_mutex_destroy(&s->lock);
 }
 
-/* --- what the root's metadata says of the others ---------------------------------------- */
+/* --- consolidated metadata -------------------------------------------------------------- */
 
-/* Relative, without components that lead elsewhere. */
+/* Whether a path is relative and without "." and ".." components. */
 static bool is_safe(const char *path)
 {
     for (const char *at = path; *path;) {
@@ -440,7 +441,7 @@ static bool is_safe(const char *path)
     return true;
 }
 
-/* Is a directory inside that of an array without metadata of its own? */
+/* Whether a directory is inside an array that is only known from the root's copies. */
 static bool inside_array(const struct array_tree *tree, const char *path)
 {
     char outer[PATH_MAX];
@@ -471,11 +472,11 @@ struct consolidated {
     const char *root, *file;
     unsigned version;
     struct array_tree *tree;
-    uint64_t before; /* sites that were found on disk */
+    uint64_t before; /* number of sites found on disk */
     size_t space;
 };
 
-/* An array that the root knows and whose own metadata was not found. */
+/* Add an array that the root's copies describe but whose own metadata was not found. */
 static enum status add_consolidated(struct consolidated *c, const char *path,
                                     struct bytes metadata)
 {
@@ -542,7 +543,7 @@ static enum status take_consolidated(struct job *job, const char *root,
     return OK;
 }
 
-/* --- all of it -------------------------------------------------------------------------- */
+/* --- the whole scan --------------------------------------------------------------------- */
 
 static enum status put_together(struct scan *s, struct job *job, struct array_tree *tree)
 {

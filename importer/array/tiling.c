@@ -1,13 +1,15 @@
 /*
- * tiling.c - boxes that must fill a tensor exactly.
+ * tiling.c - check that boxes fill a tensor exactly: no gap, no overlap.
  *
- * Give every coordinate x of every dimension d a random number h(d, x), and a box the
+ * Give every coordinate x of every dimension d a random number h(d, x), and every box the
  * product over its dimensions of h(d, end) - h(d, start). Multiplied out, that is a signed
  * sum over the box's corners. Where two boxes share a face, the corners of the face cancel,
- * so the products of a tiling add up to the product of the whole. Conversely, boxes that
- * overlap or leave a gap leave corners over, and a polynomial that is not zero is
- * zero at a random point with odds of at most its degree in the size of the field
- * (Schwartz 1980, Zippel 1979).
+ * so the products of a tiling add up to the product of the whole tensor. In one dimension:
+ * (h(3) - h(0)) + (h(8) - h(3)) = h(8) - h(0).
+ *
+ * Conversely, boxes that overlap or leave a gap leave corners over, and a nonzero polynomial
+ * is zero at a random point with a probability of at most its degree divided by the size of
+ * the field (Schwartz 1980, Zippel 1979).
  */
 #include "importer/array/tiling.h"
 

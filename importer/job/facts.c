@@ -7,13 +7,13 @@
 struct facts {
     struct job *job;
     struct json *json;
-    struct text key;                    /* of the value that is read */
-    size_t outer[LIMIT_JSON_DEPTH + 1]; /* key.len in front of each open object's keys */
+    struct text key;                    /* key of the current value */
+    size_t outer[LIMIT_JSON_DEPTH + 1]; /* key.len before the keys of each open object */
     unsigned depth;
-    uint64_t bytes; /* stated so far */
+    uint64_t bytes; /* added so far */
 };
 
-/* Lists and objects without members: their text. */
+/* The JSON text of a list or an empty object. */
 static bool state_text(struct facts *f)
 {
     struct text t = {.limit = LIMIT_FACTS_BYTES};
@@ -70,7 +70,7 @@ static bool state_leaf(struct facts *f)
     }
 }
 
-/* Go into an object, unless it is empty: that is a leaf. Keys follow. */
+/* Enter an object: its keys follow. An empty one is a leaf. */
 static bool facts_enter(struct facts *f)
 {
     struct json ahead = *f->json;

@@ -2,8 +2,8 @@
  * facts.h - a JSON value as facts of a checkpoint (view `metadata`).
  *
  * Members of objects become facts of their own, their keys joined; numbers stay numbers
- * (integers that 64 bits do not hold: decimal text), booleans are "true" and "false", lists
- * and empty objects are JSON text without white space.
+ * (integers of more than 64 bits: decimal text), booleans are "true" and "false", lists and
+ * empty objects are JSON text without white space.
  */
 #ifndef CKPTDB_IMPORTER_FACTS_H
 #define CKPTDB_IMPORTER_FACTS_H
@@ -11,9 +11,9 @@
 #include "catalog/base/json.h"
 #include "importer/job/job.h"
 
-/* State the value that comes next in `j`. `key` is its key, or, for an object, what is
- * before its members' keys: `key` itself is used as it is, `separator` is between the
- * members' keys below it. Errors go to the job or to j->err, whoever noticed. */
+/* Add the next value in `j` as a fact. Its key is `key`; if the value is an object, `key`
+ * is the prefix of its members' keys, which has no separator after it, while `separator`
+ * joins the keys of nested objects. Errors go to the job or to j->err. */
 bool facts_state(struct job *, struct json *j, const char *key, char separator);
 
 #endif

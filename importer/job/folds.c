@@ -1,16 +1,16 @@
 /*
- * folds.c - the modules of a layout with repeated ones folded (catalog/base/module_tree.h).
+ * folds.c - the modules of a layout, with repeated ones folded (catalog/base/module_tree.h).
  *
- * A name of many components makes as many modules: where these are many more than there are tensors, as no
- * model has them, nothing is folded.
+ * A name with many components makes as many modules. If there are far more modules than
+ * tensors, as in no real model, nothing is folded.
  */
 #include <string.h>
 
 #include "catalog/base/module_tree.h"
 #include "importer/job/job_private.h"
 
-/* What joins the components of names: the format's own separator; but '/' or '.' where no name has
- * that and some have the other. */
+/* The separator of the components of names: the format's own, or, if no name has that one,
+ * '/' or '.' if any name has it. */
 static char separator_of(const struct batch_layout *l, char own)
 {
     const char other = *(own == '/' ? "." : "/");
@@ -26,8 +26,8 @@ static char separator_of(const struct batch_layout *l, char own)
     return own;
 }
 
-#define MODULES_FREE 4096 /* of any layout, */
-#define MODULES_EACH 8    /* and this many a tensor */
+#define MODULES_FREE 4096 /* allowed for any layout */
+#define MODULES_EACH 8    /* and this many more per tensor */
 
 struct listing {
     struct job *job;

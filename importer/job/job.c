@@ -17,8 +17,8 @@ enum status job_no_memory(struct job *job)
 
 /* --- issues ----------------------------------------------------------------------------- */
 
-/* What an error says of the checkpoint: by the first letters of its code. Others (two tensors of
- * one name, a codec that is not known) say nothing of whether all of it is there. */
+/* What an error says about the checkpoint's state, by the beginning of its code. Others
+ * (two tensors of one name, an unknown codec) do not make a checkpoint incomplete. */
 static enum batch_state state_after(const char *code)
 {
     static const char *const missing[] = {"missing",  "not-in-shard",    "unmerged",
@@ -59,7 +59,7 @@ static void add_issue(struct job *job, enum issue_severity severity, const char 
         .message = arena_copy(job->arena, message, strlen(message)),
     };
     if (!list || !issue.path || !issue.code || !issue.message) {
-        job_no_memory(job); /* an issue that is lost is none */
+        job_no_memory(job); /* an issue must not get lost silently */
         return;
     }
     b->issues = list;
@@ -129,7 +129,7 @@ void job_role(struct job *job, uint32_t file, const char *role)
     job->batch->files[file].role = role;
 }
 
-/* Is `name` a relative path that stays below its directory? */
+/* Whether `name` is a relative path that stays below its directory. */
 static bool name_is_safe(const char *name)
 {
     if (!*name || *name == '/' || strchr(name, '\\'))
@@ -157,7 +157,7 @@ enum status job_keep_source(struct job *job, struct source *source)
     return OK;
 }
 
-/* Open and record a part of the checkpoint; NULL where it is not there. */
+/* Open a part of the checkpoint and record it as a file; NULL if it is missing or unreadable. */
 static struct source *open_part(struct job *job, const char *path, const char *role,
                                 uint32_t *file, struct error *err)
 {

@@ -13,9 +13,9 @@ struct open_source {
     struct open_source *next;
 };
 
-/* A tensor's extents and their checksums, until job_finish() packs them. */
+/* A tensor's extents and their checksums, until layout_finish() packs them. */
 struct pending_extents {
-    uint64_t tensor; /* position */
+    uint64_t tensor; /* its position */
     const struct extent *list;
     uint64_t count;
     const uint32_t *sums; /* NULL: none */
@@ -23,10 +23,10 @@ struct pending_extents {
 
 struct job_private {
     const struct job_request *request;
-    struct batch_layout *layout; /* being filled; NULL once a shared one was taken */
+    struct batch_layout *layout; /* being filled; NULL after a shared one was taken */
     struct strmap names;
-    struct strmap kinds;                 /* by dtype and shape: the position in */
-    const struct batch_kind **kind_list; /* this */
+    struct strmap kinds;                 /* dtype and shape -> index in */
+    const struct batch_kind **kind_list; /* this list */
     uint64_t kind_count;
     size_t kind_space;
     struct dtype last_dtype;
@@ -36,8 +36,8 @@ struct job_private {
     size_t tensor_space, pending_space, node_space, meta_space, issue_space, file_space;
     size_t sum_space;
     uint64_t name_bytes, issues_dropped;
-    bool last_words; /* these issues are listed in any case */
-    /* What job_reuse_offer() was given; empty: nothing. */
+    bool last_words; /* issues are listed even beyond the limit */
+    /* Set by job_reuse_offer(); empty: not called. */
     struct bytes offered;
     uint64_t offered_end, offered_metas;
     struct text scratch;
@@ -49,21 +49,21 @@ static inline struct job_private *job_inside(struct job *job)
 }
 
 /* job.c */
-/* A file of the checkpoint; `identity` NULL: it is not there. */
+/* Record a file of the checkpoint; `identity` NULL: it is missing. */
 enum status job_add_file(struct job *, const char *path, const char *role,
                          const struct file_identity *identity, uint32_t *file);
-/* To be closed with the job. */
+/* Close this source at the end of the job. */
 enum status job_keep_source(struct job *, struct source *);
-/* A name as it is catalogued: UTF-8 without NUL. False: it cannot be (an issue was made). */
+/* Turn a name into one for the catalog: UTF-8 without NUL. False after an issue: it cannot be. */
 bool job_clean_name(struct job *, const char **name, size_t *len);
 
-/* layout.c: pack extents, add up modules and dtypes, compute the digests. */
+/* layout.c: pack extents, sum up modules and dtypes, compute the digests. */
 enum status layout_finish(struct job *, struct error *err);
 /* folds.c: modules with repeated ones folded. ERR_MEMORY. */
 enum status layout_fold(struct job *, struct batch_layout *);
 void meta_digest(struct batch *);
 
-/* reuse.c: after a job without issues, let others share its layout. */
+/* reuse.c: share the layout of a job without issues with later jobs. */
 void reuse_publish(struct job *);
 void shared_layout_drop(struct shared_layout *);
 

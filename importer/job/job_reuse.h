@@ -1,8 +1,9 @@
 /*
- * job_reuse.h - headers that repeat: ten thousand steps of a run have one header in all but its length.
+ * job_reuse.h - share layouts between files with equal headers: all steps of a run often
+ * have the same one.
  *
  *   if (!job_reuse(job, header, &end)) {
- *       parse(header);                               emits tensors, states facts
+ *       parse(header);                               emits tensors and facts
  *       job_reuse_offer(job, header, end);
  *   }
  */
@@ -11,13 +12,13 @@
 
 #include "importer/job/job.h"
 
-/* The layout of a header with exactly these bytes that an earlier job of this import
- * finished without an issue. True: the layout (tensors, and metadata stated in the header)
- * is taken over and nothing needs to be parsed; *data_end is then the end of the last
- * tensor's bytes relative to the base, to be compared with the file. Else remember the
- * bytes with job_reuse_offer() after a parse, when the facts stated so far are those of the header
- * and none of a neighbour; it counts only if the job ends without an issue. False: not needed
- * for them. Else they must be in the arena when the job ends. */
+/* Look for a layout with exactly this header, which an earlier job of this import finished
+ * without an issue. True: its tensors, and the facts from the header, are taken over and
+ * nothing needs to be parsed; *data_end is the end of the last tensor's bytes relative to
+ * the base, to be compared with the file's size. Otherwise call job_reuse_offer() after
+ * parsing, when the facts so far are those of the header and not of a neighbour; it has an
+ * effect only if the job ends without an issue. It returns false if the header's bytes are
+ * not needed any more; otherwise they must be in the arena when the job ends. */
 bool job_reuse(struct job *, struct bytes header, uint64_t *data_end);
 bool job_reuse_offer(struct job *, struct bytes header, uint64_t data_end);
 

@@ -8,7 +8,7 @@
 #include "importer/job/job_private.h"
 #include "importer/job/step.h"
 
-/* Its row tells a later import whether entries came or went. */
+/* Record the directory, so that a later import notices added and removed entries. */
 static enum status add_directory(struct job *job, const char *path)
 {
     struct file_identity identity;
@@ -48,7 +48,7 @@ static void give_up(struct job *job)
     b->meta_count = 0;
     uint64_t before = b->issue_count;
     job_issue_error(job, ISSUE_ERROR, job->err);
-    if (b->issue_count == before) { /* not even memory to say so */
+    if (b->issue_count == before) { /* not enough memory even for the issue */
         b->last = (struct batch_issue){.path = job->path,
                                        .offset = NO_OFFSET,
                                        .code = error_word(job->err),
@@ -67,8 +67,9 @@ static bool tells_of_trouble(const struct batch *b)
     return false;
 }
 
-/* Memory or reading failed, and the format took what it was after for absent. With the issue the next
- * import looks again. (Threads of a job report by themselves.) */
+/* If memory or reading failed in this thread and the format took the failure for
+ * an absence, report it: because of the issue the next import looks again.
+ * (Threads of a job report their own.) */
 static void report_trouble(struct job *job, unsigned long before)
 {
     const struct error *last;
@@ -87,8 +88,8 @@ static void close_all(struct job_private *p)
     text_release(&p->scratch);
 }
 
-/* Megatron has a folder for each rank in that of the step: RUN/iter_0000100/mp_rank_00/FILE. It is
- * taken out of the path, to be the item. NULL: there is none, or no memory. */
+/* Megatron has a folder per rank inside that of the step: RUN/iter_0000100/mp_rank_00/FILE.
+ * Remove it from the path and return it, to be the item. NULL: there is none, or no memory. */
 static const char *take_rank_folder(struct job *job, struct text *path)
 {
     const char *end = strrchr(path->at, '/'), *begin = end;
@@ -102,7 +103,8 @@ static const char *take_rank_folder(struct job *job, struct text *path)
     return item;
 }
 
-/* Where the files say no step, their folder may; of a directory, its own name. */
+/* If the files state no step, take it from the name of their
+ * folder, or of the directory itself. */
 static enum status take_step_of_folder(struct job *job)
 {
     struct batch *b = job->batch;
@@ -123,14 +125,16 @@ static enum status take_step_of_folder(struct job *job)
     return OK;
 }
 
-/* A file whose name only its own program knows: T5X's train_ds-000-of-001.index. */
+/* Whether a file is known by name but belongs to another program:
+ * T5X's train_ds-000-of-001.index. */
 static bool is_companion(const char *name)
 {
     const struct format *f = format_for_file(&(struct probe){.name = name});
     return f && !f->index;
 }
 
-/* Nothing else in a directory that is a checkpoint is looked at: that is said. */
+/* Report files inside a checkpoint directory that are named like
+ * checkpoints: they are not imported. */
 static void report_inside(struct job *job, const struct job_request *request)
 {
     const struct batch *b = job->batch;
@@ -171,7 +175,7 @@ static enum status job_run_format(struct job *job, const struct job_request *req
         return job->err->status;
     if (job->batch->folder)
         report_inside(job, request);
-    /* job_*() may have failed while the format went on. */
+    /* A call of job_*() may have failed while the format continued. */
     if (job->err->status != OK)
         return job->err->status;
     if (p->layout) {

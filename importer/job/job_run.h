@@ -1,5 +1,5 @@
 /*
- * job_run.h - running jobs: for the import, for verifying, for tests and fuzzers.
+ * job_run.h - run jobs: for the import, for verify, for tests and fuzzers.
  */
 #ifndef CKPTDB_IMPORTER_JOB_RUN_H
 #define CKPTDB_IMPORTER_JOB_RUN_H
@@ -9,16 +9,16 @@
 struct job_request {
     const struct format *format;
     const char *path;            /* primary file or directory */
-    const char *checkpoint_path; /* as it will be catalogued */
+    const char *checkpoint_path; /* its path in the catalog */
     const char *const *siblings; /* may be empty */
     uint64_t sibling_count;
-    struct source *source; /* taken over; NULL: open `path` */
+    struct source *source; /* closed by the job; NULL: open `path` */
     struct reuse *reuse;   /* NULL: none */
     unsigned threads;      /* 0: one */
 };
 
-/* Run one job. The batch is always usable after it, also when the status is not OK: it then holds the
- * issue. batch_free() frees it. */
+/* Run one job. The batch is usable even if the status is not OK: it then holds the
+ * issue. Free it with batch_free(). */
 enum status job_run_index(const struct job_request *, struct batch **out,
                           struct error *err);
 void batch_free(struct batch *);

@@ -1,6 +1,6 @@
 /*
- * job_tensor.c - tensors as formats claim them: each claim is checked once, against its shape and
- * dtype and the ends of the files, and kept in the layout.
+ * job_tensor.c - take tensors from formats: check each claim once, against its shape, its
+ * dtype and the sizes of its files, and add it to the layout.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ static bool fits_file(struct job *job, uint32_t file, uint64_t offset, uint64_t 
            add_u64(end, stored, &end) && end <= b->files[file].identity.size;
 }
 
-/* The tensor's data is not where it should be: keep the row without it. */
+/* Keep the tensor's row without data: it is not where it should be. */
 static void lose_data(struct tensor_claim *t)
 {
     t->storage = STORAGE_NONE;
@@ -29,8 +29,8 @@ static void lose_data(struct tensor_claim *t)
     t->sums = NULL;
 }
 
-/* Does a run of a file that is missing or too short at least make sense? Its row then says
- * where the data should be. */
+/* Whether a run in a missing or truncated file is possible at all. If so, the row keeps the
+ * place where the data should be. */
 static bool run_is_possible(struct job *job, uint32_t file, uint64_t offset,
                             uint64_t stored)
 {
@@ -40,7 +40,7 @@ static bool run_is_possible(struct job *job, uint32_t file, uint64_t offset,
            add_u64(end, stored, &end) && end <= INT64_MAX;
 }
 
-/* False where the file is missing: the format has reported that. */
+/* False if the file is missing, which the format has already reported. */
 static bool file_is_there(struct job *job, uint32_t file)
 {
     const struct batch *b = job->batch;
@@ -67,8 +67,9 @@ static void check_extents(struct job *job, struct tensor_claim *t, const char *n
     }
 }
 
-/* How many bytes a chain makes `nbytes` of, where that does not depend on the values: of
- * `elements` elements, the other way round. False: it does, or the chain is not that plain. */
+/* The number of bytes that a codec chain decodes to `nbytes`, if that does not depend on
+ * the values. (After "unpack", each of the `elements` is stored in a byte of its own.)
+ * False: it depends, or the chain has other steps. */
 static bool stored_exactly(const char *codec, uint64_t elements, uint64_t nbytes,
                            uint64_t *stored)
 {
@@ -87,7 +88,7 @@ static bool stored_exactly(const char *codec, uint64_t elements, uint64_t nbytes
     return add_u64(unpacked ? elements : nbytes, sums, stored);
 }
 
-/* Most tensors have the dtype of the one before. */
+/* Cached, as most tensors have the dtype of the one before. */
 static const struct dtype *dtype_of(struct job *job, const struct tensor_claim *t)
 {
     struct dtype *last = &job_inside(job)->last_dtype;
@@ -96,7 +97,8 @@ static const struct dtype *dtype_of(struct job *job, const struct tensor_claim *
     return last;
 }
 
-/* Does a run of elements as they are hold the box that its strides reach over? */
+/* Whether a run of uncompressed elements contains all that its shape and strides refer to.
+ * Example: shape 2 x 3 with strides 10, 1 needs 13 elements. */
 static bool holds_view(const struct tensor_claim *t, const struct extent *e,
                        const struct dtype *dtype)
 {
@@ -113,7 +115,7 @@ static bool holds_view(const struct tensor_claim *t, const struct extent *e,
     return reach < room;
 }
 
-/* What extents have of their own (tensor.h). */
+/* Check what extents can have of their own: a codec, strides (tensor.h). */
 static void check_own(struct job *job, struct tensor_claim *t, const char *name)
 {
     struct own_codecs own = {.count = 0};
@@ -137,8 +139,8 @@ static void check_own(struct job *job, struct tensor_claim *t, const char *name)
     }
 }
 
-/* A chunk has all of its box, also where it reaches over the tensor's edge. False after an
- * issue: the value has another length. */
+/* Check the length of a chunk, which is that of its whole box, even at the
+ * tensor's edge. False after an issue. */
 static bool check_length(struct job *job, const struct tensor_claim *t,
                          const struct grid_value *v, const char *name)
 {
@@ -162,8 +164,8 @@ static bool check_length(struct job *job, const struct tensor_claim *t,
     return false;
 }
 
-/* A value that cannot be read takes the whole tensor with it; its row says where the others
- * are. `copy` is for a grid that is changed. */
+/* Check the chunks of a tensor. If one cannot be read, the grid is marked incomplete in
+ * `copy`, and the row still has the places of the others. */
 static void check_grid(struct job *job, struct tensor_claim *t, struct grid *copy,
                        const char *name)
 {
@@ -197,7 +199,7 @@ static void check_grid(struct job *job, struct tensor_claim *t, struct grid *cop
     }
 }
 
-/* What a claim's shape and dtype amount to. */
+/* Sizes computed from a claim's shape and dtype. */
 struct measured {
     uint64_t elements, nbytes;
     bool sized, counted;
@@ -230,7 +232,7 @@ static void check_data(struct job *job, struct tensor_claim *t, const char *name
     }
 }
 
-/* False after an issue. */
+/* Compute the sizes. False after an issue. */
 static bool job_tensor_measure(struct job *job, const struct tensor_claim *t,
                                const char *name, struct measured *m)
 {
@@ -328,7 +330,7 @@ static struct bytes packed_grid(struct job *job, const struct tensor_claim *t,
     return (struct bytes){(const uint8_t *)kept, out->len};
 }
 
-/* What a kind is known by. */
+/* The key by which equal kinds are found. */
 static bool kind_key(struct text *out, const struct tensor_claim *t)
 {
     const char *dtype = t->dtype_unknown ? "" : t->dtype;
@@ -370,7 +372,7 @@ static const struct batch_kind *new_kind(struct job *job, const struct tensor_cl
     return failed || !k->shape_text ? NULL : k;
 }
 
-/* A dtype and a shape, once for all tensors that have them. NULL: no memory. */
+/* The kind for this dtype and shape, shared by all tensors that have both. NULL: no memory. */
 static const struct batch_kind *keep_kind(struct job *job, const struct tensor_claim *t,
                                           const struct measured *m)
 {
@@ -397,8 +399,8 @@ static const struct batch_kind *keep_kind(struct job *job, const struct tensor_c
     return p->kind_list[*place];
 }
 
-/* What the claim has of its own in this way; NULL without *failed: nothing. Extents are packed in
- * the end, and a grid now. */
+/* The claim's codec, strides and grid (packed); NULL without *failed if it has none.
+ * Extents are packed at the end, by layout.c. */
 static struct batch_coding *keep_coding(struct job *job, const struct tensor_claim *t,
                                         bool *failed)
 {

@@ -1,8 +1,8 @@
 /*
- * layout.c - what a finished job adds up: packed extents, sums by module and dtype, and the
- * digests by which checkpoints with equal layouts find each other.
+ * layout.c - finish a layout: pack its extents, sum up modules and dtypes, and compute the
+ * digests by which checkpoints with equal layouts are found.
  *
- * The digests are SHA-256, cut to 16 bytes: a file must not be able to pass for another.
+ * The digests are SHA-256 cut to 16 bytes: no file must be able to pass for another.
  */
 #include <nettle/sha2.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "catalog/base/text.h"
 #include "importer/job/job_private.h"
 
-/* Deeper or longer modules are counted with the last one that is not: a name of a million
- * separators must not become a million names. */
+/* Deeper or longer modules are counted with their last ancestor within these limits: a name
+ * of a million separators must not become a million modules. */
 #define MODULE_DEPTH_MAX 32
 #define MODULE_BYTES_MAX 1024
 
@@ -74,16 +74,17 @@ static enum status pack_all(struct job *job)
 
 /* --- sums ------------------------------------------------------------------------------- */
 
-/* Most modules are folded away in the end: the list is not part of the batch. */
+/* A growing list of sums and an index by name. Most modules are folded away at the end, so
+ * the list is not in the batch's arena. */
 struct summing {
     struct batch_module *list;
     uint64_t count;
-    size_t space, first; /* the first is made for so many */
+    size_t space, first; /* room in `list`; its initial value */
     uint32_t *
         index; /* by a hash of the name: the position in the list, plus 1; twice as many */
 };
 
-/* Where a module of this name is in the index, or would be. */
+/* The slot of a module in the index: its own, or the free one where it would go. */
 static uint32_t *job_layout_find(const struct summing *s, const char *key, size_t len)
 {
     size_t mask = s->space * 2 - 1, i = hash_bytes(key, len, hash_seed()) & mask;
@@ -95,7 +96,7 @@ static uint32_t *job_layout_find(const struct summing *s, const char *key, size_
     return &s->index[i];
 }
 
-/* A model has about as many modules as tensors. */
+/* Initial room: a model has about as many modules as tensors. */
 static size_t first_space(uint64_t tensors)
 {
     size_t space = 64;
@@ -115,7 +116,7 @@ static bool job_layout_make_room(struct summing *s)
     s->list = list ? list : s->list;
     if (!list)
         return false;
-    free(s->index); /* it is made anew from the list */
+    free(s->index); /* rebuilt from the list */
     s->index = calloc(space * 2, sizeof(*s->index));
     if (!s->index)
         return false;
@@ -125,7 +126,7 @@ static bool job_layout_make_room(struct summing *s)
     return true;
 }
 
-/* The last so many of the list, for good; releases the rest. */
+/* Copy the last `kept` sums into the arena; release everything else. */
 static struct batch_module *summing_end(struct summing *s, struct arena *arena,
                                         uint64_t kept, bool *ok)
 {
@@ -173,14 +174,14 @@ static void add_to(struct batch_module *m, const struct batch_tensor *t)
 }
 
 /*
- * Names come in the file's order, so neighbours mostly share their modules: the path of the
- * name before is kept as indexes and only what differs is looked up.
+ * Names come in the file's order, so neighbours share most of their modules. The modules of
+ * the previous name are kept as indexes, and only those that differ are looked up.
  */
 struct module_path {
-    const char *name; /* of the tensor before */
+    const char *name; /* of the previous tensor */
     size_t len;
-    uint64_t at[MODULE_DEPTH_MAX]; /* positions in the list */
-    size_t end[MODULE_DEPTH_MAX];  /* where each module's name ends */
+    uint64_t at[MODULE_DEPTH_MAX]; /* indexes into the list */
+    size_t end[MODULE_DEPTH_MAX];  /* length of each module's name */
     unsigned depth;
 };
 
@@ -216,8 +217,9 @@ static bool add_modules(struct summing *s, struct module_path *p,
     return true;
 }
 
-/* A module of one tensor says nothing that its tensor does not: the longest of each tensor
- * becomes a word in the tensor's row. How many are left, at the end of the list. */
+/* A module of one tensor needs no row: the length of the tensor's longest such
+ * module in the tensor's row says as much. Returns how many modules are left, which
+ * are then at the end of the list. */
 static uint64_t fold_modules(const struct batch_layout *l, struct summing *s)
 {
     uint64_t kept = s->count;
@@ -237,7 +239,7 @@ static enum status job_layout_add_up(struct job *job, struct batch_layout *l)
     struct summing modules = {.first = first_space(l->tensor_count)};
     struct summing dtypes = {.first = first_space(0)};
     struct module_path path = {.name = ""};
-    struct batch_module *d = NULL; /* of the tensor before */
+    struct batch_module *d = NULL; /* of the previous tensor */
     const char *dtype = NULL;
     bool ok = true;
     for (uint64_t i = 0; ok && i < l->tensor_count; i++) {
@@ -262,7 +264,7 @@ static enum status job_layout_add_up(struct job *job, struct batch_layout *l)
 
 /* --- digests ---------------------------------------------------------------------------- */
 
-/* SHA-256 fed through a buffer: fields are short, and a call a field is slow. */
+/* SHA-256 with a buffer: fields are short, and one call per field is slow. */
 struct digest {
     struct sha256_ctx sha;
     size_t used;
@@ -292,7 +294,7 @@ static void digest_number(struct digest *d, uint64_t v)
         digest_bytes(d, code, varint_put(code, v));
 }
 
-/* Length first, so that no two lists of fields run together alike. */
+/* The length first, so that different lists of fields never give the same bytes. */
 static void digest_text(struct digest *d, const void *at, size_t len)
 {
     digest_number(d, len);
@@ -374,7 +376,7 @@ void meta_digest(struct batch *b)
 enum status layout_finish(struct job *job, struct error *err)
 {
     struct batch_layout *l = job_inside(job)->layout;
-    /* Folding takes most memory: nothing is kept of sums then. */
+    /* Folding needs most memory, so it comes before the sums. */
     if (pack_all(job) != OK || layout_fold(job, l) != OK ||
         job_layout_add_up(job, l) != OK)
         return error_memory_at(err, job->path);

@@ -1,5 +1,5 @@
 /*
- * neighbour.c - config.json and the like: what lies beside a checkpoint and describes it.
+ * neighbour.c - config.json and other files that describe the checkpoint next to them.
  */
 #include "catalog/base/names.h"
 #include "importer/job/facts.h"
@@ -31,7 +31,7 @@ static enum status read_text(struct job *job, const char *name, struct bytes *te
     return source_read(s, 0, bytes, text->len, err);
 }
 
-/* Nothing is stated of a file that is not JSON to its end. */
+/* Whether the whole file is valid JSON; otherwise none of its facts are added. */
 static bool is_object(struct json j)
 {
     return json_want(&j, JSON_OBJECT, "an object") && json_skip(&j) &&

@@ -1,8 +1,9 @@
 /*
- * reuse.c - files with the same header have the same layout: parse one, share the rest.
+ * reuse.c - files with equal headers have equal layouts: parse one, share the rest.
  *
- * Headers are compared byte for byte (the hash only finds them), so no file can take over
- * another's layout by a clever hash. What is kept is bounded; past it nothing is added.
+ * Headers are compared byte by byte (the hash only finds candidates), so no file can obtain
+ * another's layout by a hash collision. The memory for this is bounded; when it is full,
+ * nothing is added.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,7 +17,7 @@
 
 struct shared_layout {
     struct shared_layout *next;
-    struct arena arena; /* all below lives here */
+    struct arena arena; /* holds all of the following */
     const struct batch_layout *layout;
     const struct batch_meta *metas;
     uint64_t meta_count;
@@ -117,7 +118,7 @@ bool job_reuse_offer(struct job *job, struct bytes header, uint64_t data_end)
     return true;
 }
 
-/* Move the batch's arena into a shared layout that the batch then uses like any other. */
+/* Move the batch's arena into a shared layout, of which the batch becomes the first user. */
 void reuse_publish(struct job *job)
 {
     struct job_private *p = job_inside(job);
@@ -139,7 +140,7 @@ void reuse_publish(struct job *job)
             .hash = hash,
             .data_end = p->offered_end,
         };
-        atomic_init(&s->users, 2); /* the table and this batch */
+        atomic_init(&s->users, 2); /* users: the table and this batch */
         r->kept += b->arena.used;
         r->bucket[hash % BUCKETS] = s;
         b->arena = (struct arena){.ceiling = b->arena.ceiling};

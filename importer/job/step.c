@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What trainers write before the number; a '-' or '_' may be between. */
+/* What trainers write before the number; '-' or '_' may follow. */
 static const char *const prefixes[] = {"checkpoint", "ckpt", "global_step", "step",
                                        "iter"};
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define POINTER_BYTES 1024 /* no git-lfs pointer is larger, says its specification */
+#define POINTER_BYTES 1024 /* git-lfs pointers are never larger, by their specification */
 
 static bool starts(const struct probe *p, const char *text)
 {

@@ -7,13 +7,12 @@
 #include "catalog/store/source.h"
 #include "importer/job/format.h"
 
-/* What a file that no format recognises turns out to be: "git-lfs-pointer", "html-page",
- * "error-page" (what servers answer instead of a file), "empty-file", or NULL for nothing in
- * particular. */
+/* What a file is that no format recognises: "git-lfs-pointer", "html-page", "error-page" (a
+ * server's answer in place of the file), "empty-file", or NULL. */
 const char *stray_kind(const struct probe *);
 
-/* Whether a git-lfs pointer lies in the place of a part of a checkpoint; *err is then set
- * (ERR_MISSING). False with an error where it cannot be read. */
+/* Whether a part of a checkpoint is only a git-lfs pointer; *err is then set (ERR_MISSING).
+ * False with an error if the file cannot be read. */
 bool stray_is_pointer(const struct source *, struct error *err);
 
 #endif
