@@ -143,8 +143,8 @@ static void report_site(struct job *job, const struct array_site *s, const char 
     if (s->no_files && e->grid.levels) {
         job_issue(
             job, ISSUE_ERROR, where, NO_OFFSET, "bad-chunk",
-            "chunks of tensor \"%.*s\" that are not files (folders, links that lead "
-            "nowhere): %llu, the first is \"%.200s\"",
+            "chunks of tensor \"%.*s\" that are not files (folders, links to folders, "
+            "links that lead nowhere): %llu, the first is \"%.200s\"",
             len, e->name, (unsigned long long)s->no_files, s->no_file);
         e->grid.incomplete = true;
     }

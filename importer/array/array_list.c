@@ -61,13 +61,10 @@ static bool list_entry(struct arena *arena, struct array_listing *l,
                                    e->name);
     if (e->kind != ENTRY_FOLDER)
         return array_list_add_name(arena, &l->odd, &l->odd_count, &l->odd_space, e->name);
-    if (!e->linked)
-        return array_list_add_name(arena, &l->dirs, &l->dir_count, &l->dir_space,
-                                   e->name);
-    l->links++;
-    if (!l->link || strcmp(e->name, l->link) < 0)
-        l->link = arena_copy(arena, e->name, strlen(e->name));
-    return l->link;
+    return e->linked ? array_list_add_name(arena, &l->linked, &l->linked_count,
+                                           &l->linked_space, e->name)
+                     : array_list_add_name(arena, &l->dirs, &l->dir_count, &l->dir_space,
+                                           e->name);
 }
 
 static bool array_list_see_entry(void *context, const struct directory_entry *e)
@@ -199,15 +196,17 @@ static unsigned components(const char *key)
     return n;
 }
 
-/* A chunk must be a file. Anything else with the name of a chunk would read as an absent one. */
-static bool take_odd(struct keys *k, const char *key, const char *name)
+/* A chunk must be a file. Anything else with the name of a chunk would read as an absent one,
+ * and so would all chunks in a linked directory, which is not followed (it could lead back here). */
+static bool take_odd(struct keys *k, const char *key, const char *name, bool linked)
 {
     struct array_site *s = k->site;
     uint64_t index;
     const char *whole = array_below(k->arena, key, name);
     if (!whole)
         return array_list_no_memory(k);
-    if (!zarr_key_index(&s->array, whole, strlen(whole), &index))
+    if (!zarr_key_index(&s->array, whole, strlen(whole), &index) &&
+        !(linked && array_begins_key(&s->array, components(key), name)))
         return true;
     s->no_files++;
     if (!s->no_file || strcmp(whole, s->no_file) < 0)
@@ -219,11 +218,11 @@ static bool take_all_odd(struct keys *k, const char *key, const struct array_lis
 {
     bool ok = true;
     for (uint64_t i = 0; ok && i < l->odd_count; i++)
-        ok = take_odd(k, key, l->odd[i]);
+        ok = take_odd(k, key, l->odd[i], false);
     for (uint64_t i = 0; ok && i < l->dir_count; i++)
-        ok = take_odd(k, key, l->dirs[i]);
-    if (ok && l->link)
-        ok = take_odd(k, key, l->link);
+        ok = take_odd(k, key, l->dirs[i], false);
+    for (uint64_t i = 0; ok && i < l->linked_count; i++)
+        ok = take_odd(k, key, l->linked[i], true);
     return ok;
 }
 
@@ -296,6 +295,8 @@ static void guess_separator(struct zarr_array *a, const struct array_listing *l)
             return;
     for (uint64_t i = 0; i < l->dir_count; i++)
         nested |= digits(l->dirs[i]);
+    for (uint64_t i = 0; i < l->linked_count; i++)
+        nested |= digits(l->linked[i]);
     if (nested)
         a->grid.separator = '/';
 }

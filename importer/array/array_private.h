@@ -18,8 +18,9 @@ struct array_listing {
         *odd; /* neither: links that lead nowhere, pipes, what cannot be looked at */
     uint64_t odd_count;
     size_t odd_space;
-    uint64_t links; /* links to directories: their number, and the first by name */
-    const char *link;
+    const char **linked; /* links to directories */
+    uint64_t linked_count;
+    size_t linked_space;
     struct file_identity identity;
 };
 

@@ -191,10 +191,14 @@ static bool array_tree_add_group(struct node *n)
 static bool add_links(struct node *n)
 {
     struct found *f = n->found;
-    if (!n->listing.links)
+    const char *first = NULL;
+    for (uint64_t i = 0; i < n->listing.linked_count; i++)
+        if (!first || strcmp(n->listing.linked[i], first) < 0)
+            first = n->listing.linked[i];
+    if (!first)
         return true;
-    const char *link = array_below(&f->arena, n->path, n->listing.link);
-    f->tree.links += n->listing.links;
+    const char *link = array_below(&f->arena, n->path, first);
+    f->tree.links += n->listing.linked_count;
     if (link && (!f->tree.link || strcmp(link, f->tree.link) < 0))
         f->tree.link = link;
     return link;

@@ -193,6 +193,24 @@ static const struct tree_case cases[] = {
      "a float32 [4] @1 1+1 incomplete\nc float32 [4] @3 1+1 incomplete\ndirectory .\n"
      "chunks a\nindex a/.zarray\nchunks c\nindex c/.zarray\nwarning stray-file a\n"
      "error missing-chunk a\nerror bad-chunk c\nwarning linked-directory .\n"},
+    {"links to directories of chunks",
+     {{".zgroup", GROUP2},
+      {"a/.zarray", ARRAY2("[4,4]", "[2,2]", SLASHED)},
+      {"a/.a", "-> ../far"},
+      {"a/0", "-> ../far"},
+      {"a/1", "-> ../far"},
+      {"a/inner", "-> ../far"},
+      {"b/zarr.json", ARRAY3},
+      {"b/c/0", "-> ../../far"},
+      {"b/c/1/0", ""},
+      {"old/.zarray", ARRAY2("[4,4]", "[2,2]", GUESSED)},
+      {"old/1", "-> ../far"},
+      {"far/0", ""}},
+     "a float32 [4,4] @2 incomplete\nb int8 [4,4] @4 2+1 incomplete\n"
+     "old float32 [4,4] @8 incomplete\ndirectory .\ndirectory far\nchunks a\n"
+     "index a/.zarray\nchunks b\nindex b/zarr.json\nchunks b/c\nchunks b/c/1\nchunks old\n"
+     "index old/.zarray\nb:scale = 0.5\nb:deep/a = [1,null]\nerror bad-chunk a\n"
+     "error bad-chunk b\nerror bad-chunk old\nwarning linked-directory .\n"},
     {"metadata that is damaged, structured, or of something unknown",
      {{".zgroup", GROUP2},
       {"a/.zarray", "{"},
