@@ -13,7 +13,7 @@
 #include "importer/walk/walk.h"
 #include "sources.h"
 
-#define THREADS_A_CORE 4 /* headers of cold files are waited for, not computed */
+#define THREADS_A_CORE 4 /* cold files keep threads waiting, not computing */
 
 struct importing {
     const struct import_options *options;
@@ -41,11 +41,11 @@ struct indexing {
     struct writer *writer;
     struct import_report *report;
     struct reuse *reuse;
-    unsigned threads_each; /* of a job: few jobs may use what many would */
+    unsigned threads_each; /* per job: a few jobs may use the threads of many */
 };
 
-/* The files of a batch count as passed over. One that is missing does not: nobody looked at it, and
- * that it is missing stays to be said. */
+/* Remember the files of a failed batch as passed over. Missing ones are not remembered:
+ * nobody has looked at them, and the next import must report again that they are missing. */
 static void remember(struct batch *b)
 {
     b->passed = arena_array(&b->arena, b->file_count + 1, sizeof(*b->passed));
@@ -70,8 +70,8 @@ static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
         .threads = x->threads_each,
     };
     job_run_index(&request, &batch, &err);
-    /* A failed file is not opened again while it stays as it is, unless the trouble was the
-     * machine's. An index is: it must go on claiming its shards. */
+    /* A file that failed is not opened again until it changes, unless the machine was to
+     * blame. An index file is, because it must keep claiming its shards. */
     if (batch && batch->failed && !status_passes(err.status) && !u->format->set &&
         !u->known)
         remember(batch);
@@ -132,7 +132,7 @@ static enum status index_all(struct importing *im, struct writer *w,
     return err->status;
 }
 
-/* --- what is no longer there ------------------------------------------------------------ */
+/* --- checkpoints that are gone ---------------------------------------------------------- */
 
 static int compare_unit(const void *key, const void *unit)
 {
@@ -152,8 +152,9 @@ static bool is_gone(const char *path)
     return file_identify(path, &identity, &ignored) == ERR_MISSING;
 }
 
-/* What the walk did not find is gone where it has looked, or where there is nothing. It has
- * not looked at what could not be read, nor beyond links it was not told to follow. */
+/* A checkpoint that the walk did not find is gone if the walk has looked where it was, or
+ * if nothing is there any more. The walk does not look at what it cannot read, nor behind
+ * links that it was not told to follow. */
 static bool vanished(const struct walk *walk, const struct known *k,
                      const struct known_checkpoint *c)
 {
@@ -164,12 +165,12 @@ static bool vanished(const struct walk *walk, const struct known *k,
     const char *primary = k->files[c->first_file].path;
     const struct format *format = format_named(c->format);
     if (walk_inside(walk, primary) && !(format && format->part))
-        return is_gone(primary); /* imported by its own name, and not looked at now */
+        return is_gone(primary); /* not named this time */
     return is_gone(primary) || (walk_listed(walk, c->path) && walk_saw(walk, primary) &&
                                 walk_saw(walk, c->path));
 }
 
-/* Reports (w NULL: only counts) checkpoints below the roots that the walk did not find. */
+/* Report checkpoints below the roots that are gone. `w` NULL: only count them. */
 static enum status report_vanished(struct importing *im, const struct known *k,
                                    struct writer *w, struct import_report *report,
                                    struct error *err)
@@ -201,7 +202,7 @@ static enum status forget_passed(struct importing *im, const struct known *k,
     return err->status;
 }
 
-/* --- all of it -------------------------------------------------------------------------- */
+/* --- the whole import ------------------------------------------------------------------- */
 
 static enum status write_walk(struct importing *im, struct writer *w, struct error *err)
 {
@@ -216,7 +217,7 @@ static enum status write_walk(struct importing *im, struct writer *w, struct err
     return err->status == OK ? writer_put(w, &b, err) : err->status;
 }
 
-/* After the checkpoints that they are about. */
+/* Must follow the checkpoints that the notes are about. */
 static enum status write_notes(struct importing *im, struct writer *w, struct error *err)
 {
     const struct walk *walk = im->walk;
@@ -229,9 +230,9 @@ static enum status write_notes(struct importing *im, struct writer *w, struct er
 }
 
 #define WAIT_NS       20000000
-#define NOTICED_AFTER 50 /* waits: a second */
+#define NOTICED_AFTER 50 /* number of waits: one second */
 
-/* Called by SQLite while another program is writing. */
+/* SQLite's busy handler, called while another program is writing. */
 static int wait_for_turn(void *context, int times)
 {
     const struct import_options *o = context;
@@ -250,7 +251,8 @@ static enum status write_all(struct importing *im, struct sqlite3 *db,
     struct writer *w = NULL;
     if (writer_open(db, im->looker, wait_for_turn, (void *)im->options, &w, err) != OK)
         return err->status;
-    /* What is forgotten takes its issues with it: before there are new ones of the same paths. */
+    /* Forgetting a file deletes its issues, so do it before new issues
+     * of the same paths are written. */
     if (forget_passed(im, k, w, err) == OK && write_walk(im, w, err) == OK &&
         index_all(im, w, report, err) == OK && write_notes(im, w, err) == OK)
         report_vanished(im, k, w, report, err);
@@ -258,7 +260,7 @@ static enum status write_all(struct importing *im, struct sqlite3 *db,
         writer_abort(w);
         return err->status;
     }
-    /* Interrupted: what was put are whole checkpoints, so they are kept. */
+    /* Even if interrupted: only whole checkpoints have been written, so keep them. */
     struct error closing = {.offset = NO_OFFSET};
     if (writer_close(w, &closing) != OK && err->status == OK)
         *err = closing;
@@ -323,7 +325,7 @@ static enum status import_walked(struct importing *im, struct sqlite3 *db,
         }
     }
     if (err->status == ERR_BUSY && interrupted(options))
-        err->status = ERR_INTERRUPTED; /* while it waited for its turn */
+        err->status = ERR_INTERRUPTED; /* while waiting for the other program */
     free(im->todo);
     known_free(known);
     return err->status;

@@ -14,7 +14,7 @@
 #include "importer/job/job_run.h"
 #include "importer/verify_private.h"
 
-#define KEEP_SECONDS 2 /* so much work is lost to a kill, and to one checkpoint */
+#define KEEP_SECONDS 2 /* a kill loses this much work, and one checkpoint */
 
 enum status verify_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
                            struct error *err)
@@ -68,13 +68,13 @@ enum status verify_found(struct verifier *v, int64_t checkpoint, const char *nam
     return verify_put(v, checkpoint, row, what->offset, err);
 }
 
-/* --- all data ---------------------------------------------------------------------------- */
+/* --- all data ------------------------------------------------------------------------------- */
 
 struct reading {
     struct verifier *verifier;
     struct verified *checkpoint;
     struct arena arena;
-    struct strmap covered; /* runs whose checksum was found right */
+    struct strmap covered; /* byte ranges whose checksum was found to be right */
 };
 
 static enum status found_in_data(void *context, const char *name,
@@ -94,7 +94,8 @@ size_t verify_run_key(char *key, const char *path, uint64_t offset)
     return len + sizeof(offset);
 }
 
-/* A member of an archive, that a tensor is all of, needs no second look. */
+/* Remember the ranges that a tensor's checksums have covered. If a tensor is a whole member
+ * of an archive, verify_archives() need not check that member. */
 static enum status cover(void *context, const struct stored_tensor *t, struct error *err)
 {
     struct reading *r = context;
@@ -129,7 +130,8 @@ static void reading_progress(void *context, uint64_t done, uint64_t total)
         o->progress(o->context, "B", done, total);
 }
 
-/* The hashes that a checkpoint's tensors are to have; *out stays NULL where there are none. */
+/* A query for the hashes that the checkpoint's tensors should have;
+ * *out stays NULL if there are none. */
 static enum status open_hashes(struct verifier *v, const struct verified *c,
                                sqlite3_stmt **out, struct error *err)
 {
@@ -197,7 +199,8 @@ static enum status copy_rows(struct verifier *v, const struct verified *c,
     return err->status;
 }
 
-/* What was compared is not of a checkpoint that was imported anew or forgotten meanwhile. */
+/* Whether the catalog's checkpoint is still the one that was compared: it may have been
+ * imported again or forgotten meanwhile. */
 static bool is_as_it_was(struct verifier *v, const struct verified *c, struct error *err)
 {
     char *now = content_stamp(v->catalog, c->id, err);
@@ -223,13 +226,14 @@ static enum status keep_result(struct verifier *v, const struct verified *c,
     return db_exec(v->catalog, sql, err) == OK ? copy_rows(v, c, err) : err->status;
 }
 
-/* All are verified: the next run begins anew. */
+/* All are verified: the next run starts from the beginning. */
 static enum status end_run(struct verifier *v, struct error *err)
 {
     return db_exec(v->catalog, "UPDATE verifications SET open = 0 WHERE open", err);
 }
 
-/* What is verified and not kept yet, in one transaction: now and then, and at the end. */
+/* Keep all results that are not in the catalog yet, in one transaction.
+ * Called now and then, and at the end. */
 static enum status keep_results(struct verifier *v, struct error *err)
 {
     if (v->kept == v->at || db_exec(v->catalog, "BEGIN IMMEDIATE", err) != OK)
@@ -246,7 +250,7 @@ static enum status keep_results(struct verifier *v, struct error *err)
     return err->status;
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* --- the whole verification ----------------------------------------------------------------- */
 
 static enum status add_checkpoint(struct verifier *v, sqlite3_stmt *s, struct error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * verify_archive.c - the members of zip archives (npz, torch): every stored CRC-32 except those that
- * a tensor was read by. Pickles, versions and what else is beside tensors, storages of which
- * tensors are parts.
+ * verify_archive.c - check the CRC-32 of the members of zip archives (npz, torch), except
+ * those that reading a tensor has covered: pickles, version files and everything else that
+ * is not a tensor, and storages of which tensors use only a part.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct archive {
     const struct zip_member **todo;
     uint64_t count;
     sqlite3_stmt
-        *inside; /* the tensors whose bytes begin in ?3 <= offset < ?4 of file ?2 */
+        *inside; /* finds a tensor whose bytes begin at ?3 <= offset < ?4 of file ?2 */
 };
 
 static void *check_member(void *context, uint64_t number, uint64_t *bytes)
@@ -80,7 +80,7 @@ static bool stopped(void *context)
     return o->stop && o->stop(o->context);
 }
 
-/* torch can be told to leave checksums out: they are 0 then. */
+/* torch can write archives without checksums: they are 0. */
 static bool is_summed(const struct archive *a, const struct zip_member *m)
 {
     struct error ignored = {.offset = NO_OFFSET};
@@ -115,7 +115,7 @@ static enum status check_members(struct archive *a, const struct strmap *covered
     return a->count ? work_run(&w, err) : OK;
 }
 
-/* What is wrong with an archive's directory was found with the headers. */
+/* Damage to an archive's directory has been found with the headers. */
 static enum status check_file(struct archive *a, const struct strmap *covered,
                               struct error *err)
 {

@@ -1,5 +1,6 @@
 /*
- * verify_compare.c - the second part of a verification: what was read anew, compared with the catalog.
+ * verify_compare.c - the second part of a verification: compare what was just read with the
+ * catalog.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ enum status verify_attach(struct verifier *v, struct error *err)
                : err->status;
 }
 
-/* In what a file is another one than that which was indexed. */
+/* Report how a file differs from the one that was indexed. */
 static enum status compare_file(struct verifier *v, struct verified *c, sqlite3_stmt *s,
                                 struct error *err)
 {
@@ -89,7 +90,7 @@ static void bind_both(sqlite3_stmt *s, const struct verified *c)
         sqlite3_bind_int64(s, fresh, c->fresh);
 }
 
-/* The rows of a query become findings. */
+/* Make the rows of a query findings. */
 static enum status compare_by(struct verifier *v, const struct verified *c,
                               const char *query, struct error *err)
 {
@@ -120,8 +121,8 @@ static enum status layouts_agree(struct verifier *v, const struct verified *c,
     return OK;
 }
 
-/* Where a file is another one, that says it all, but for chunks: they are not files of the
- * catalog, and one that went away changes its directory. */
+/* If a file has changed, that is reported and nothing else is compared, except chunks:
+ * chunk files are not files of the catalog, and deleting one changes its directory. */
 enum status verify_compare(struct verifier *v, struct verified *c, struct error *err)
 {
     bool agree = false;
@@ -129,7 +130,8 @@ enum status verify_compare(struct verifier *v, struct verified *c, struct error 
         layouts_agree(v, c, &agree, err) != OK ||
         (!agree && verify_grids(v, c, err) != OK) || c->changed)
         return err->status;
-    /* Where tensors have changed places, so have the checksums. */
+    /* If tensors are in other places, their checksums are, too:
+     * then only headers are compared. */
     if (compare_by(v, c, agree ? "schema/verify/sum.sql" : "schema/verify/header.sql",
                    err) == OK)
         compare_by(v, c, "schema/verify/fact.sql", err);

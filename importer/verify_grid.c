@@ -1,6 +1,6 @@
 /*
- * verify_grid.c - chunks that the catalog knows of and that are gone. An absent chunk is not an error
- * of its format, which fills the place, so that only the catalog can tell.
+ * verify_grid.c - find chunks that are in the catalog and are gone now. Formats take an
+ * absent chunk for fill values, so only the catalog can tell.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "catalog/store/directory.h"
 #include "importer/verify_private.h"
 
-#define NAMED_MAX 100 /* chunks of one tensor that are named; the rest is counted */
+#define NAMED_MAX 100 /* most lost chunks of one tensor to name; the others are counted */
 
 struct grids {
     struct verifier *verifier;
@@ -63,7 +63,7 @@ static enum status compare_grids(struct grids *g, struct error *err)
     struct error what = {.offset = NO_OFFSET};
     if (!g->then->grid || !g->now->grid ||
         g->then->grid->in_files != g->now->grid->in_files)
-        return OK; /* its header is another one, which is said elsewhere */
+        return OK; /* the header has changed, which is reported elsewhere */
     if (compare_runs(g, err) != OK || g->lost <= NAMED_MAX)
         return err->status;
     error_set(&what, ERR_MISSING, g->then->checkpoint, NO_OFFSET,
@@ -73,7 +73,8 @@ static enum status compare_grids(struct grids *g, struct error *err)
     return verify_found(g->verifier, g->checkpoint->id, g->then->name, &what, err);
 }
 
-/* lookup_tensor() reads the checksums of "main"; grids have none. */
+/* lookup_tensor() looks for checksums in "main", which is wrong for the
+ * fresh catalog, but grids have none. */
 static enum status compare_tensor(struct grids *g, int64_t then, int64_t now,
                                   struct error *err)
 {

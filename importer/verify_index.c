@@ -1,6 +1,6 @@
 /*
- * verify_index.c - the first part of a verification: headers and indexes, read anew into a catalog of
- * its own (verifier.fresh).
+ * verify_index.c - the first part of a verification: read headers and indexes again, into a
+ * catalog of their own (verifier.fresh).
  */
 #include <string.h>
 
@@ -84,7 +84,7 @@ static void drop_batch(void *batch)
     batch_free(batch);
 }
 
-/* What an import would warn of is no damage, but for a checksum that is wrong. */
+/* Warnings of an import are not damage, except for a wrong checksum. */
 static enum status keep_issues(struct verifier *v, struct verified *c,
                                const struct batch *b, struct error *err)
 {
