@@ -1,7 +1,11 @@
 /*
- * convert.c - rules that rename, rearrange, cut up and join tensors: this program's own dialect. A
- * row for each result and each tensor that it is made of, which is part number `part` of `parts`;
- * part 0 has the recipe (catalog/compose/compose.h).
+ * convert.c - rules that rename, rearrange, split and join tensors: this program's own dialect.
+ * There is one row for each pair of a result and a tensor that it is made from; the tensor is
+ * number `part` of the result's `parts`. Part 0 has the recipe (catalog/compose/compose.h). For
+ * example
+ *
+ *   qkv split into q, k, v          3 results, 3 rows: each part 0 of 1
+ *   w.0, w.1 stacked into w         1 result, 2 rows: parts 0 and 1 of 2, the recipe on part 0
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,37 +14,37 @@
 #include "catalog/compose/parts.h"
 #include "catalog/map/dialect.h"
 
-/* What a tensor becomes, or goes into. Pieces are rows, and this is what else there is of them. */
+/* A tensor, or a part of one, on its way into a result. Piece i belongs to row i of the task. */
 struct piece {
-    struct operation_join how; /* join NULL: it is a result by itself */
-    size_t next;               /* that gets the same name, plus 1; 0: none */
+    struct operation_join how; /* join NULL: the piece is a result by itself */
+    size_t next;               /* the next piece of the same new name, plus 1; 0: none */
 };
 
-/* Pieces that get one name. */
+/* The pieces that get the same new name. */
 struct group {
-    size_t first, last, count,
-        joined; /* pieces; and of these, such as are to be joined */
+    size_t first, last, count; /* pieces */
+    size_t joined;             /* of these, how many are to be joined */
     struct map_text error;
-    uint64_t size; /* along the axis */
+    uint64_t size; /* of the result, along the axis of the join */
     const char *shape;
 };
 
 struct conversion {
     struct map_task *task;
-    bool keeps, drops; /* what no rule matches */
+    bool keeps, drops; /* what happens to names that no rule matches */
     struct piece *piece;
     size_t pieces, space;
     struct group *group;
     size_t groups, group_space;
-    struct strmap names;  /* groups: plus 1 */
-    const char *last_ops; /* that were looked through, and how they join */
+    struct strmap names;  /* new name to index in `group`, plus 1 */
+    const char *last_ops; /* the operations parsed last; last_join is what they say */
     struct operation_join last_join;
-    const char *whole_ops, *whole_shape; /* the last ones that do not divide */
+    const char *whole_ops, *whole_shape; /* the last pair that splits no tensor */
 };
 
 /* --- pieces ------------------------------------------------------------------------------ */
 
-/* The row of a piece; NULL: no memory. */
+/* Append a piece and its row; NULL: out of memory. */
 static struct map_row *convert_add_piece(struct conversion *c,
                                          const struct map_leaf *leaf, size_t nth)
 {
@@ -67,7 +71,7 @@ static void convert_fail(struct conversion *c, struct map_row *row,
     row->error = map_say(c->task, "ValueError: %s", err->message);
 }
 
-/* Of a tensor, one piece. What is to be joined says how. */
+/* A tensor that stays in one piece. `misfit`: why its operations cannot apply; OK: they can. */
 static void add_one(struct conversion *c, const struct map_leaf *leaf,
                     const struct map_match *by, const struct error *misfit)
 {
@@ -82,7 +86,7 @@ static void add_one(struct conversion *c, const struct map_leaf *leaf,
         return;
     row->ops = by->ops;
     if (by->ops !=
-        c->last_ops) { /* of names that one rule matches it is mostly the same text */
+        c->last_ops) { /* names of one rule mostly share one text: parse it once */
         if (join_of(by->ops, &c->task->arena, &c->last_join, &err) == ERR_MEMORY)
             c->task->failed = true;
         c->last_ops = by->ops;
@@ -120,7 +124,7 @@ static void add_parts(struct conversion *c, const struct map_leaf *leaf,
     }
 }
 
-/* A leaf of which nothing becomes. */
+/* A leaf that has no result: unmatched, dropped, or in error. */
 static void add_nothing(struct conversion *c, const struct map_leaf *leaf,
                         const struct map_match *by)
 {
@@ -163,7 +167,7 @@ static void convert_add_leaf(struct conversion *c, const struct map_leaf *leaf)
         add_one(c, leaf, by, &err);
 }
 
-/* --- names that pieces share ------------------------------------------------------------- */
+/* --- pieces of the same new name --------------------------------------------------------- */
 
 static struct map_row *row_of(const struct conversion *c, size_t piece)
 {
@@ -195,11 +199,11 @@ static void group_piece(struct conversion *c, size_t i)
     group->joined += c->piece[i].how.join != NULL;
 }
 
-/* What a group's pieces have in common. */
+/* What a check of a group needs to know about its pieces: the least and greatest of everything. */
 struct summary {
-    struct map_text least, most; /* old names */
-    int64_t low, high;           /* rules */
-    int64_t first, last;         /* keys */
+    struct map_text least, most; /* of the old names */
+    int64_t low, high;           /* of the rules' ords */
+    int64_t first, last;         /* of the keys that order the parts */
     const char *shape, *top_shape, *dtype, *top_dtype;
     size_t counted;
     bool doubled, several_rules, differently, unlike;
@@ -211,7 +215,7 @@ static int convert_by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Whether two pieces have the same key. */
+/* Whether two of the `counted` pieces that have a key have the same one. */
 static bool has_double(struct conversion *c, const struct group *g, size_t counted)
 {
     int64_t *key = arena_array(&c->task->arena, counted + 1, sizeof(*key));
@@ -236,7 +240,8 @@ static const char *lesser(const char *a, const char *b, int sign)
     return (sign > 0 ? order <= 0 : order >= 0) ? a : b;
 }
 
-/* The shape but for the axis along which a concat joins; NULL: there is no such axis. */
+/* The shape without the axis along which a concat joins (all of it for a stack): equal for all
+ * parts that fit together. NULL: there is no such axis. */
 static const char *rest_of(struct conversion *c, const struct operation_join *how,
                            const char *shape)
 {
@@ -267,7 +272,7 @@ static void sum_row(struct summary *s, const struct map_row *row, bool first)
         s->high = row->by->ord;
 }
 
-/* How a piece is joined; `last`: how the one before is, or NULL. */
+/* Add how one piece is joined; `last`: how the piece before it is, or NULL. */
 static void sum_join(struct summary *s, const struct operation_join *j,
                      const struct operation_join *last)
 {
@@ -366,7 +371,7 @@ static void check_group(struct conversion *c, struct group *g)
 
 /* --- results ----------------------------------------------------------------------------- */
 
-/* JSON without the white space between its tokens; NULL or an empty list: null. */
+/* Append JSON without the white space between its tokens; for NULL or an empty list, null. */
 static void add_json(struct text *out, const char *json)
 {
     bool quoted = false;
@@ -395,7 +400,8 @@ static void convert_add_tensor(struct conversion *c, struct text *out,
     text_addc(out, ']');
 }
 
-/* The recipe of what a group joins. */
+/* The recipe of a group that is joined: [[[TENSOR, OPS], ...], JOIN, AFTER], tensors in key
+ * order. */
 static const char *recipe_of(struct conversion *c, const struct group *g)
 {
     size_t *by_key = arena_array(&c->task->arena, g->count, sizeof(*by_key));
@@ -404,7 +410,7 @@ static const char *recipe_of(struct conversion *c, const struct group *g)
     if (!by_key)
         return NULL;
     for (size_t i = g->first + 1; i; i = c->piece[i - 1].next)
-        by_key[c->piece[i - 1].how.key] = i - 1; /* 0, 1, 2, ..., as was checked */
+        by_key[c->piece[i - 1].how.key] = i - 1; /* 0, 1, 2, ...: check_group() */
     for (size_t i = 0; i < g->count; i++) {
         text_adds(&out, i ? "," : "[[");
         convert_add_tensor(c, &out, row_of(c, by_key[i]));
@@ -429,7 +435,7 @@ static void settle_single(struct conversion *c, struct map_row *row)
     row->recipe = map_keep(c->task, &out).at;
 }
 
-/* What is said of operations on a part: [BEFORE, JOIN, AFTER]. */
+/* The column `ops` of a part: [BEFORE, JOIN, AFTER]. */
 static const char *joined_ops(struct conversion *c, const struct map_row *row,
                               const struct operation_join *how)
 {

@@ -32,7 +32,7 @@ const char *dialect_name(size_t i)
 
 /* --- options ----------------------------------------------------------------------------- */
 
-/* The reader at the value of an option; false: there is none, or it is null. */
+/* Leave the reader at the value of an option; false: the option is missing or null. */
 static bool find_option(struct map_task *t, const char *key, struct json *j,
                         struct error *err)
 {
@@ -237,7 +237,7 @@ const char *map_dtype(const struct map_match *by, const struct map_leaf *leaf)
 
 void map_operate(struct map_task *t, struct map_row *row, const char *dtype)
 {
-    if (!row->ops) /* mostly: an error is much to clear */
+    if (!row->ops) /* the usual case: skip clearing a struct error, which is large */
         return;
     struct map_operated *known =
         &t->operated[((uintptr_t)row->ops >> 4 ^ (uintptr_t)row->shape >> 4) %

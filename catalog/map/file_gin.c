@@ -1,7 +1,7 @@
 /*
- * file_gin.c - T5X's assignment_map as gin files bind it: a Python list of pairs, (new name's regex, old
- * name's template or None). Strings may be raw, in single, double or triple quotes, and side by side;
- * macros are not followed.
+ * file_gin.c - T5X's assignment_map as gin files bind it: a Python list of pairs (regex of the new
+ * name, template of the old name or None). Strings may be raw, may have single, double or triple
+ * quotes, and adjacent ones are joined; macros are not followed.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ static bool gin_refuse(struct gin *g, const char *why)
     return false;
 }
 
-/* Space, line breaks and comments. */
+/* Skip white space, line breaks and comments. */
 static void skip(struct gin *g)
 {
     for (;;) {
@@ -37,8 +37,10 @@ static bool gin_is_word(char c)
            c == '_';
 }
 
-/* The value of the binding that begins at or after `from`; NULL: none. Before its name
- * are scopes, modules and functions alone, so no comment or string is taken for one. */
+/* The value of the first binding of assignment_map at or after `from`; NULL: there is none.
+ * Only scopes, modules and functions may precede the name on its line
+ * ("train/utils.Config.assignment_map = ..."), so a comment or a string that contains the name
+ * is not taken for a binding. */
 static const char *next_binding(const char *begin, const char *from)
 {
     static const char word[] = "assignment_map";
@@ -73,7 +75,7 @@ static bool gin_read_escape(struct gin *g, struct text *out)
     if (*g->at == 'x' || *g->at == 'u' || *g->at == 'U' || *g->at == 'N' ||
         (*g->at >= '0' && *g->at <= '7'))
         return gin_refuse(g, "an escape by number: write the character itself");
-    return text_addc(out, '\\'); /* unknown ones stay as they are */
+    return text_addc(out, '\\'); /* Python keeps the backslash of unknown escapes */
 }
 
 static bool read_string(struct gin *g, struct text *out)
@@ -88,7 +90,7 @@ static bool read_string(struct gin *g, struct text *out)
             return gin_refuse(g, "a string that does not end on its line");
         if (*g->at != '\\') {
             text_addc(out, *g->at++);
-        } else if (raw) { /* a quote after it does not end the string */
+        } else if (raw) { /* in a raw string, too, an escaped quote does not end it */
             text_addc(out, *g->at++);
             if (*g->at)
                 text_addc(out, *g->at++);
@@ -110,7 +112,7 @@ static bool at_string(const struct gin *g)
     return *at == '\'' || *at == '"';
 }
 
-/* Strings side by side are one; its copy in the set's arena, NULL after an error. */
+/* Adjacent strings, joined as Python does, copied to the set's arena; NULL after an error. */
 static const char *read_strings(struct gin *g, struct ruleset_rule *rule)
 {
     struct text value = {0};
@@ -180,7 +182,7 @@ static bool gin_recognise(const char *text)
     return *text != '{' && next_binding(text, text) != NULL;
 }
 
-/* Of several bindings the last counts. */
+/* If there are several bindings, the last one counts. */
 static void gin_read(struct form_text *f)
 {
     struct gin g = {.set = f->set, .begin = f->text, .at = f->text};
@@ -192,7 +194,7 @@ static void gin_read(struct form_text *f)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* As Python writes it: raw where that can be. */
+/* Write a Python literal: a raw string if possible. */
 static void write_string(struct text *out, const char *s)
 {
     size_t len = s ? strlen(s) : 0;
@@ -216,7 +218,7 @@ static void write_string(struct text *out, const char *s)
     text_addc(out, '\'');
 }
 
-/* Whether the option says what gin's readers do anyway. */
+/* Whether the option has the value that T5X assumes without it. */
 static bool is_usual(const char *key, const struct form_value *v)
 {
     return (strcmp(key, "mode") == 0 && v->len == 8 &&

@@ -1,7 +1,8 @@
 /*
- * file_json.c - our own form: {"dialect": D, "options": {...}, "rules": [[PATTERN, REPLACEMENT or null,
- * {"ord": N, "compute": [...], "ops": [...]}], ...]}. Holds any set whose columns are JSON of the right
- * kinds. Also says what is wrong with a text that is not JSON.
+ * file_json.c - our own form: {"dialect": D, "options": {...}, "rules": [[PATTERN, REPLACEMENT or
+ * null, {"ord": N, "compute": [...], "ops": [...]}], ...]}. Holds any set whose `options` is an
+ * object and whose `compute` and `ops` are lists. Also explains what is wrong with a text that is
+ * not JSON.
  */
 #include <string.h>
 
@@ -14,7 +15,7 @@ static bool json_form_recognise(const char *text)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* The usual causes of a text that is not JSON, by what is at the place of the error. */
+/* The usual mistake behind a syntax error, guessed from the characters around it. */
 static const char *cause(const char *text, const char *at, const char *otherwise)
 {
     const char *before = at;
@@ -46,7 +47,8 @@ static const char *cause(const char *text, const char *at, const char *otherwise
     return otherwise;
 }
 
-/* Where a string has an escape that JSON does not have; its end where there is none. */
+/* The first escape in the string at `at` that JSON does not know; the end of the string if there is
+ * none. */
 static const char *bad_escape(const char *at)
 {
     for (at++; *at && *at != '"'; at += at[0] == '\\' && at[1] ? 2 : 1)
@@ -55,7 +57,7 @@ static const char *bad_escape(const char *at)
     return at;
 }
 
-/* Whether the text is JSON; else f is told where it is not, and the usual cause. */
+/* Whether the text is JSON; if not, f->err says where it is not, and why that usually happens. */
 static bool is_json(struct form_text *f)
 {
     struct arena arena = {0};
@@ -81,7 +83,7 @@ static bool is_json(struct form_text *f)
     return good;
 }
 
-/* ["pattern", "replacement" or null], with {"ord", "compute", "ops"} or without. */
+/* The optional third element of a rule: {"ord", "compute", "ops"}. */
 static bool read_extras(struct form_text *f, const struct form_value *v,
                         struct ruleset_rule *rule)
 {

@@ -1,11 +1,11 @@
 /*
- * file_key_mapping.c - Hugging Face's key mapping: {PATTERN: TEMPLATE or null, ...}. The first pattern
- * that is found anywhere in a name decides, by re.sub; other names stay as they are. As rules of a
- * translator each is
+ * file_key_mapping.c - Hugging Face's key mapping: {PATTERN: TEMPLATE or null, ...}. The first
+ * pattern found anywhere in a name decides: the new name is re.sub(PATTERN, TEMPLATE, name). Other
+ * names stay the same. As a rule of a translator, each pair is
  *
  *   (?s:.*?)(?:PATTERN)(?s:.*)  ->  \g<new>   with the step  ["new", "sub", PATTERN, TEMPLATE, "\\g<0>"]
  *
- * and after them all one that lets names be.
+ * and a last rule leaves all other names alone.
  */
 #include <string.h>
 
@@ -103,7 +103,7 @@ static bool same(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
-/* The key that a rule was made of, in the arena; NULL: it was not made of one. */
+/* The key that a rule was made from, in the arena; NULL: the rule has another form. */
 static const char *key_of(struct arena *arena, const struct ruleset_rule *r)
 {
     size_t len = strlen(r->pattern), before = strlen(BEFORE), after = strlen(AFTER);
@@ -113,7 +113,7 @@ static const char *key_of(struct arena *arena, const struct ruleset_rule *r)
     return arena_copy(arena, r->pattern + before, len - before - after);
 }
 
-/* The template of the rule's one step, in the arena; NULL: the rule was not made of a key. */
+/* The template of the rule's only step, in the arena; NULL: the rule has another form. */
 static const char *key_mapping_value_of(struct arena *arena, const struct ruleset_rule *r,
                                         const char *key)
 {
@@ -131,7 +131,7 @@ static const char *key_mapping_value_of(struct arena *arena, const struct rulese
     form_walk_end(&inner);
     form_walk_end(&outer);
     text_release(&name);
-    /* What the rule would be, made of that, has to be what it is. */
+    /* The rule is of this form if the step built from the template equals the rule's. */
     const char *again = value ? step_of(arena, key, value) : NULL;
     struct form_value all = {JSON_ARRAY, r->compute, r->compute ? strlen(r->compute) : 0};
     return again && same(form_copy(arena, &all), again) ? value : NULL;

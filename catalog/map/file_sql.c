@@ -1,6 +1,6 @@
 /*
- * file_sql.c - a set as the two statements that make it. Holds any set. Such a file is read by running
- * it, in a database of its own (catalog/sql/rules_store.h).
+ * file_sql.c - a set as the two INSERT statements that create it. Holds any set. Such a file is
+ * read by running it in a separate database (catalog/sql/rules_store.h).
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@ static bool sql_form_recognise(const char *text)
     return true;
 }
 
-/* A value of SQL. */
+/* Append a string literal, or NULL. */
 static void quote(struct text *out, const char *value)
 {
     if (!value) {

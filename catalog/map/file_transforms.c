@@ -1,6 +1,6 @@
 /*
- * file_transforms.c - Orbax's form: {"dialect": "orbax", "options": {...}, "transforms": TREE}, a tree
- * whose leaves are {"original_key": ..., "use_fallback": ..., "value": [operations]}.
+ * file_transforms.c - Orbax's form: {"dialect": "orbax", "options": {...}, "transforms": TREE}, a
+ * tree whose leaves are {"original_key": ..., "use_fallback": ..., "value": [operations]}.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static bool transforms_recognise(const char *text)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* A leaf. `turn` orders them as the original does: level by level, by the keys; char 1 stands
- * between the levels. */
+/* A leaf of the tree. `turn` sorts leaves as Orbax does, key by key from the root: it joins the
+ * keys with the character 1, which sorts before any other, so that "a/z" comes before "a-b/c". */
 struct transform {
     const char *path, *turn;
     struct ruleset_rule rule;
@@ -36,7 +36,7 @@ struct reading {
     struct transform *leaf;
     size_t count, space;
     bool nested;
-    bool ordered; /* no sorting of the patterns gives the order of the keys */
+    bool ordered; /* sorting the patterns does not give the order of the keys */
 };
 
 static bool is_leaf(const struct form_value *v)
@@ -60,7 +60,7 @@ static const char *joined(struct arena *arena, const char *a, const char *sep,
     return copy;
 }
 
-/* What a transform's original_key is as a template. NULL: it is not a name. */
+/* A transform's original_key (a string, or a list of keys) as a template. NULL: it is no name. */
 static const char *original(struct reading *r, const struct form_value *v)
 {
     struct arena *arena = r->f->set->arena;
@@ -97,7 +97,7 @@ static const char *stranger(const struct form_value *v)
     return known ? NULL : "has other keys than original_key, use_fallback and value";
 }
 
-/* The leaf as a rule; what is wrong with it, or NULL. */
+/* Read a leaf into a rule. Returns what is wrong with it, or NULL. */
 static const char *transforms_read_leaf(struct reading *r, const struct form_value *v,
                                         struct ruleset_rule *rule)
 {
@@ -144,7 +144,7 @@ static void transforms_add_leaf(struct reading *r, const char *path, const char 
     r->leaf[r->count++] = t;
 }
 
-/* The depth is that of the JSON text, which has a limit. */
+/* Recurses as deep as the JSON text is nested, which LIMIT_JSON_DEPTH bounds. */
 static void read_node(struct reading *r, const char *path,
                       const char *turn, /* NOLINT(misc-no-recursion) */
                       const struct form_value *v)
@@ -178,8 +178,8 @@ static int transforms_by_turn(const void *a, const void *b)
                   ((const struct transform *)b)->turn);
 }
 
-/* Whether the names, sorted level by level as if each '/' parted two keys, are in another order than
- * the keys: there is a '/' inside one. */
+/* Whether two neighbours in the order of the keys would sort the other way round by their
+ * paths, taking each '/' for the end of a key: some key has a '/' in it. */
 static bool sorts_otherwise(const struct transform *a, const struct transform *b)
 {
     const char *x = a->path, *y = b->path;
@@ -188,7 +188,7 @@ static bool sorts_otherwise(const struct transform *a, const struct transform *b
     return (*x == '/' ? 1 : (unsigned char)*x) > (*y == '/' ? 1 : (unsigned char)*y);
 }
 
-/* The rules in their order. */
+/* Add the rules in the order in which Orbax applies them. */
 static void add_rules(struct reading *r)
 {
     struct ruleset *set = r->f->set;
@@ -203,7 +203,8 @@ static void add_rules(struct reading *r)
     }
 }
 
-/* The options that are given, and `own`, which the tree decides. */
+/* The options of the file, and the option `own` ("nested" or "ordered"), which follows from the
+ * tree and overrides the file's. NULL: the tree says nothing. */
 static void read_options(struct form_text *f, const char *own)
 {
     struct form_value given = form_member(f->text, strlen(f->text), "options");
@@ -263,7 +264,7 @@ static void transforms_read(struct form_text *f)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* A rule's pattern as the keys of the tree. */
+/* A rule's pattern, split into the keys of the tree. */
 struct branch {
     const struct ruleset_rule *rule;
     const char *order;
@@ -300,7 +301,7 @@ static bool transforms_split(struct arena *arena, const struct ruleset_rule *rul
     return true;
 }
 
-/* How many components two patterns share. */
+/* The number of leading keys that two patterns share. */
 static size_t shared(const struct branch *a, const struct branch *b)
 {
     size_t n = 0;

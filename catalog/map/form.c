@@ -123,7 +123,7 @@ bool form_walk_end(struct form_walk *w)
     return w->err.status != ERR_MEMORY;
 }
 
-/* (Without an arena nothing is decoded, so that no memory is needed.) */
+/* (Without an arena the reader decodes nothing, so it cannot run out of memory.) */
 struct form_value form_member(const char *text, size_t len, const char *key)
 {
     struct json j;

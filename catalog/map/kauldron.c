@@ -1,18 +1,22 @@
 /*
  * kauldron.c - Kauldron's new_to_old: subtrees of a model replaced by subtrees of a checkpoint.
  *
- * Rules are literal paths (kontext.h), new to old. They act in order, those of `opt_state` after
- * all others (the optimizer is made in between); a later one overrides inside an earlier one. Each
- * of the two phases looks all new paths up, then old path by old path with what is below it, then
- * writes; last, the leaves of the model decide what is taken over:
+ * Rules are literal paths (kontext.h), new to old. They are applied in order, in two phases: those
+ * of `opt_state` come after all others, because the original builds the optimizer in between. A
+ * later rule may override parts of what an earlier one wrote. Each phase looks up all
+ * new paths, then every old path with its subtree, then writes. Finally the leaves of the model
+ * decide what they take from the source:
  *
- *   - One that the source lacks is an error, unless ignore_model_keys says to keep the model's.
- *   - What the source has besides is left out; once either option is given, keys of which the model
- *     has no node at all are an error, unless ignore_restored_keys has them.
- *   - To the original a null or {} of the model is a leaf as well, which takes what comes.
+ *   - A leaf that the source lacks is an error, unless ignore_model_keys says to keep the model's
+ *     value.
+ *   - Leaves that only the source has are left out. If either option is given, those for which the
+ *     model has no node at all are an error, unless they match ignore_restored_keys.
+ *   - A null or {} of the model is a leaf to the original, too, and takes whatever the source has
+ *     there.
  *
- * A checkpoint does not tell a list from a dict of numbers: where a path counts from an end, cuts a
- * slice or finds nothing, what has 0, and besides it numbers alone, is taken for a list.
+ * A checkpoint does not distinguish a list from a dict whose keys are numbers. Where it matters
+ * (an index from the end, a slice, a path that finds nothing), a node counts as a list if it has a
+ * child 0 and all its children are numbers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,15 +30,15 @@ struct outcome {
     const struct entry *entry; /* NULL: no rule reaches it */
     enum {
         OWN,    /* keeps the model's value */
-        MAPPED, /* takes a leaf, or what is empty, of the source */
-        GROWN,  /* takes a subtree */
-        ABSENT, /* which the source has not */
+        MAPPED, /* takes a leaf or an empty container of the source */
+        GROWN,  /* takes a subtree of the source: the model's structure changes */
+        ABSENT, /* the source has nothing there */
     } what;
     const struct map_leaf *old;
     struct map_text place; /* in the source */
-    bool inside;           /* of the slice that is the source */
+    bool inside;           /* the place is within the slice that the rule takes */
     struct map_text error;
-    int64_t order; /* in which errors come */
+    int64_t order; /* when the original would meet the error: phase, step, rule */
 };
 
 static struct map_text no_element(struct loader *l, struct map_text rest)
@@ -45,7 +49,8 @@ static struct map_text no_element(struct loader *l, struct map_text rest)
                                   "not str");
 }
 
-/* What the original meets instead of a leaf that the source lacks: up to what it has. */
+/* The exception that the original raises on the way to a place that the source lacks: it gets
+ * as far as the deepest node that exists. */
 static struct map_text absence(struct loader *l, struct map_text place)
 {
     struct map_text part = {0};
@@ -63,7 +68,7 @@ static struct map_text absence(struct loader *l, struct map_text place)
     return map_keep(l->task, &text);
 }
 
-/* Whether a leaf of the source has replaced a subtree of the model that the leaf is in. */
+/* Whether a tensor of the source has replaced a subtree of the model above the leaf at `rest`. */
 static bool is_replaced(struct loader *l, const struct entry *e, struct map_text rest)
 {
     struct map_text part, place;
@@ -80,7 +85,7 @@ static bool is_replaced(struct loader *l, const struct entry *e, struct map_text
     return false;
 }
 
-/* Once keys may be ignored only tensors are keys. */
+/* With an ignore_ option, only tensors count as keys. */
 static void reconcile(struct loader *l, const struct map_leaf *leaf, struct map_text rest,
                       struct outcome *o)
 {
@@ -121,8 +126,9 @@ static struct outcome try_entry(struct loader *l, const struct entry *e,
     return o;
 }
 
-/* The first error that the original meets, else what the rule does that comes last. That the source
- * lacks a leaf shows when a phase is over, if no later rule of it has put one there. */
+/* The error that the original would meet first; without errors, what the last rule does. A leaf
+ * that the source lacks is noticed only at the end of a phase: a later rule of the phase may
+ * supply it. */
 static struct outcome decide(struct loader *l, const struct map_leaf *leaf)
 {
     struct outcome last = {0}, failed = {0};
@@ -179,7 +185,8 @@ static int by_new_name(const void *a, const void *b)
     return map_compare(x->new_name, y->new_name);
 }
 
-/* What an entry puts below a place, from there in the source; NULL: all that it takes. */
+/* Add rows for all that an entry puts below the place `at`: the source's tensors below *from,
+ * or all that the entry takes if `from` is NULL. */
 static void grow_from(struct loader *l, const struct entry *e, struct map_text at,
                       const struct map_text *from)
 {
@@ -199,8 +206,8 @@ static void grow_from(struct loader *l, const struct entry *e, struct map_text a
     }
 }
 
-/* A subtree of the source where the model has a leaf. Later rules may write into it: a path from
- * the end of a list leads elsewhere once its length is another. */
+/* Put a subtree of the source where the model has a leaf. Later rules may write into it
+ * (kauldron_write.c has looked up where), and replace what is there. */
 static void kauldron_grow(struct loader *l, const struct map_leaf *leaf,
                           const struct outcome *o)
 {
@@ -233,7 +240,7 @@ static void settle_leaf(struct loader *l, const struct map_leaf *leaf)
     }
     bool taken = o.entry && !failed && o.what == MAPPED && o.old;
     if (!tensor && !failed && !(taken && o.old->kind == MAP_TENSOR))
-        return; /* nothing is no row */
+        return; /* a null or {} that stays empty has no row */
     struct map_row *row = map_add(l->task, failed  ? "error"
                                            : taken ? "mapped"
                                                    : "missing");
@@ -247,7 +254,7 @@ static void settle_leaf(struct loader *l, const struct map_leaf *leaf)
         map_leaf(l, leaf, &o, row);
 }
 
-/* --- rules and keys that no leaf of the model shows -------------------------------------- */
+/* --- errors that belong to no leaf of the model ------------------------------------------ */
 
 static bool reaches(struct loader *l, const struct entry *e)
 {
@@ -259,7 +266,7 @@ static bool reaches(struct loader *l, const struct entry *e)
     return false;
 }
 
-/* A path's name, if it is one. */
+/* A path as a name of the catalog; at NULL if the path has a fault. */
 static struct map_text kauldron_name_of(struct loader *l, const struct kontext *path)
 {
     struct map_text name = {0};

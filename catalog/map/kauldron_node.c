@@ -1,5 +1,5 @@
 /*
- * kauldron_node.c - a checkpoint as a tree of nodes, and the node that a path leads to.
+ * kauldron_node.c - a checkpoint as a tree of nodes, and looking up paths in it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 
 /* --- nodes ------------------------------------------------------------------------------- */
 
-/* A node's new child, which starts there. */
+/* The node `child` is new; its last component begins at `start`. If that is no number, its
+ * parent is NODE_NAMED. */
 static void mark_named(struct strmap *nodes, struct map_text child, size_t start)
 {
     struct map_text part = {child.at + start, child.len - start};
@@ -19,7 +20,8 @@ static void mark_named(struct strmap *nodes, struct map_text child, size_t start
         *parent = NODE_NAMED;
 }
 
-/* A leaf, and the nodes above it that the name before it has not. */
+/* Add a leaf and its ancestors. `last` is the name indexed before: the ancestors that both
+ * share are there already. */
 static bool index_leaf(struct strmap *nodes, struct map_text name, struct map_text last,
                        uint64_t leaf)
 {
@@ -135,7 +137,8 @@ int64_t kauldron_list_length(struct map_task *t, const struct strmap *nodes,
     return count;
 }
 
-/* A bound of a slice of `count` elements, as Python takes it. */
+/* A bound of a slice of `count` elements, clamped as Python's slice.indices() does; `back`: the
+ * step is negative. */
 static int64_t bound(const struct kontext_part *part, int which, int64_t count, bool back)
 {
     int64_t at = part->bound[which], least = back ? -1 : 0,
@@ -169,7 +172,7 @@ static bool slice(struct map_task *t, const struct strmap *nodes,
     return true;
 }
 
-/* One part further; false: there is nothing. */
+/* Follow one part of a path; false: there is no such node. */
 static bool kauldron_node_enter(struct map_task *t, const struct strmap *nodes,
                                 const struct kontext_part *part, struct found *f)
 {

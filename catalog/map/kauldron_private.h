@@ -1,6 +1,7 @@
 /*
- * kauldron_private.h - the inside of kauldron.c: a model and a source as nodes, the rules looked up in them
- * (kauldron_node.c, kauldron_rule.c), written (kauldron_write.c), and what becomes of the leaves.
+ * kauldron_private.h - shared by the files of kauldron.c: a model and a source as trees of nodes,
+ * the rules' paths looked up in them (kauldron_node.c, kauldron_rule.c), and where rules write
+ * (kauldron_write.c).
  */
 #ifndef CKPTDB_MAP_KAULDRON_PRIVATE_H
 #define CKPTDB_MAP_KAULDRON_PRIVATE_H
@@ -9,25 +10,25 @@
 #include "catalog/map/kontext.h"
 #include "catalog/regex/regex.h"
 
-/* In a map of nodes. A checkpoint does not tell a list from a dict of numbers. */
+/* Values in a map from a node's name to what the node is. */
 enum {
     NODE_NUMBERED = 1, /* has children whose names are all numbers */
-    NODE_NAMED,        /* has others */
-    NODE_LEAF,         /* and more: a leaf, by its index */
+    NODE_NAMED,        /* has a child whose name is no number */
+    NODE_LEAF,         /* NODE_LEAF + i: leaf i of the tree */
 };
 
-/* A node's place is the map_text of its name; the root's, and a rest's that is nothing, has at NULL
- * (a key may be ''). */
+/* A node's place is its name, as map_text. The root's place has at NULL, and so has the rest of
+ * a name when nothing is left of it (an empty text would be the key ''). */
 
-/* Of an option: what selects keys. */
+/* The patterns of an ignore_ option. */
 struct filters {
     struct regex **regex;
     size_t count;
     bool given;
-    struct map_text error; /* of the first that is no path */
+    struct map_text error; /* of the first pattern that is no path */
 };
 
-/* When a rule fails. */
+/* The step at which a rule fails. */
 enum step {
     STEP_NONE,
     STEP_NEW,
@@ -41,12 +42,12 @@ struct entry {
     bool late;
     struct kontext new, old;
     struct map_text target,
-        origin;         /* the nodes they lead to; once it can be written, target is
-                                     * where, in the state that earlier rules of the phase leave */
-    bool found, sliced; /* both; the old one is a slice of the list `origin`: */
-    int64_t *pick;      /* these of its elements */
+        origin; /* the nodes the paths lead to; kauldron_write_entry() sets target to
+                                     * where the rule writes, given what earlier rules wrote */
+    bool found, sliced; /* both paths exist; the old one is a slice of `origin` */
+    int64_t *pick;      /* the indices of the slice's elements */
     size_t picks;
-    struct map_text error; /* of looking up and comparing */
+    struct map_text error; /* of looking up the paths */
     enum step step;
     struct map_text write_error;
 };
@@ -55,12 +56,12 @@ struct loader {
     struct map_task *task;
     struct strmap old, new; /* nodes */
     struct strmap
-        written; /* in this phase: places, to the index + 1 of the last entry there */
+        written; /* in this phase: place to the last entry that wrote there, index + 1 */
     struct filters restored, model;
     bool ignores;
-    struct entry *entry; /* by turn */
+    struct entry *entry; /* in the order of application: phase, then ord */
     size_t entries;
-    struct text key; /* reused */
+    struct text key; /* scratch space of print_key() */
 };
 
 /* Where a path has led so far: a node, or some elements of the list there. */
@@ -73,7 +74,7 @@ struct found {
 
 /* --- kauldron_node.c --------------------------------------------------------------------- */
 
-/* Every node above the leaves, and they. Names that follow each other share most of theirs. */
+/* Put every leaf and every node above it into the map. */
 bool kauldron_index_nodes(struct map_task *t, struct strmap *nodes,
                           const struct map_tree *tree);
 /* 0: there is no such node. */
@@ -86,18 +87,18 @@ struct map_text kauldron_join(struct map_task *t, struct map_text place,
 /* Whether the node is at or below the place; *rest is its name from there. */
 bool kauldron_is_below(struct map_text place, struct map_text name,
                        struct map_text *rest);
-/* The place above; the root's own is the root. *part is the last component. */
+/* The parent of a place (the root's is the root); *part is the last component. */
 struct map_text kauldron_above(struct map_text place, struct map_text *part);
 struct map_text kauldron_element(struct map_task *t, struct map_text list, int64_t i);
 /* Whether the first component of a rest is a position in a list of that length. */
 bool kauldron_is_position(struct map_text rest, size_t length);
-/* Whether the node is a list, as far as one can see: its children are numbers, with 0. */
+/* Whether the node counts as a list: all its children are numbers, and 0 is among them. */
 bool kauldron_is_list(struct map_task *t, const struct map_tree *tree,
                       const struct strmap *nodes, struct map_text place);
-/* How many elements; 0: it is not a list, as far as one can see. */
+/* How many elements: children 0, 1, 2, ... without a gap. */
 int64_t kauldron_list_length(struct map_task *t, const struct strmap *nodes,
                              struct map_text list);
-/* The node that a path leads to; else the error, as map_text. */
+/* The node that a path leads to; false: there is none, and *error says why. */
 bool kauldron_look_up(struct map_task *t, const struct strmap *nodes,
                       const struct kontext *path, struct found *out,
                       struct map_text *error);
@@ -109,19 +110,19 @@ void kauldron_filters_release(struct filters *f);
 bool kauldron_is_ignored(struct loader *l, const struct filters *f, struct map_text rest);
 struct map_text kauldron_unwanted_key(struct loader *l, const char *what,
                                       struct map_text rest, const char *option);
-/* The source's node for the rest of a name below a rule's new path; false: there is none to ask
- * for. */
+/* The place in the source that a rule maps to `rest` below its new path; false: the rule takes
+ * a slice, and `rest` is not in it. */
 bool kauldron_origin_of(struct loader *l, const struct entry *e, struct map_text rest,
                         struct map_text *out);
-/* The rest below a rule's old path of a name of the source; the n-th element of a slice is called
- * n. False: it is not below it. */
+/* The inverse: where a name of the source goes, relative to the rule's new path. The n-th
+ * element of a slice goes to n. False: the rule does not take the name. */
 bool kauldron_rest_of(struct loader *l, const struct entry *e, struct map_text name,
                       struct map_text *rest);
 bool kauldron_read_entries(struct loader *l);
 
 /* --- kauldron_write.c -------------------------------------------------------------------- */
 
-/* Where an entry whose paths are found writes, and why it cannot: target and write_error. */
+/* Set an entry's `target` to where it writes, or `write_error`. Its paths must have been found. */
 bool kauldron_write_entry(struct loader *l, struct entry *e);
 
 #endif

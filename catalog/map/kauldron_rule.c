@@ -1,5 +1,6 @@
 /*
- * kauldron_rule.c - the options and the rules of a set, looked up; why a rule fails as a whole.
+ * kauldron_rule.c - reads the options and the rules of a set, looks up the paths, and finds the
+ * rules that fail as a whole.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ void kauldron_filters_release(struct filters *f)
         regex_free(f->regex[i]);
 }
 
-/* The key as the original prints it; lives until the next call. */
+/* The key as the original prints it; valid until the next call. */
 static struct map_text print_key(struct loader *l, struct map_text rest)
 {
     text_reset(&l->key);
@@ -137,7 +138,7 @@ static void kauldron_rule_fail(struct entry *e, enum step step, struct map_text 
     e->step = step;
 }
 
-/* Look both paths up, and see whether the rule can be carried out at all. */
+/* Look up both paths, and find out whether the rule can be applied at all. */
 static bool kauldron_rule_read_entry(struct loader *l, struct entry *e)
 {
     struct map_task *t = l->task;

@@ -1,20 +1,21 @@
 /*
- * kauldron_write.c - where a rule writes. Paths were looked up in the model; they are written in
- * the state, of which earlier rules of the phase have replaced subtrees: a list may be a dict or
- * have another length there, a dict other keys.
+ * kauldron_write.c - where a rule writes. Paths were looked up in the model, but they are written
+ * to the state, where earlier rules of the phase may have replaced subtrees: a list may have
+ * become a dict or have another length, a dict may have other keys.
  *
- * kontext walks a path part by part. On the way all must be there; the last part may be a new key
- * of a dict, but no new element of a list, and no more than length - 1 from its end.
+ * kontext walks a path part by part. All parts but the last must exist; the last one may be a new
+ * key of a dict, but not a new element of a list. From the end of a list of 3 elements, the last
+ * part may be -1 or -2, but not -3 (as in kontext).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "catalog/map/kauldron_private.h"
 
-/* A place of the state, and the latest rule that has written there or above it. */
+/* A place in the state, and the latest rule that wrote there or above it. */
 struct spot {
     struct map_text place;
-    const struct entry *by; /* NULL: it is the model's own */
+    const struct entry *by; /* NULL: the model's own value */
 };
 
 enum spot_kind {
@@ -39,7 +40,8 @@ static struct spot step_to(struct loader *l, struct spot from, struct map_text p
     return to;
 }
 
-/* Once keys may be ignored, a rule writes the model's own subtree, with leaves of the source. */
+/* With ignore_ options a rule writes the model's own subtree, with its leaves replaced by the
+ * source's: whether the spot is such a leaf. */
 static bool is_leaf_of_source(struct loader *l, struct spot spot)
 {
     struct map_text rest, origin;
@@ -54,7 +56,7 @@ static bool is_leaf_of_source(struct loader *l, struct spot spot)
            !kauldron_is_ignored(l, &l->restored, rest);
 }
 
-/* What is at a spot; of a list, *length too. */
+/* What is at a spot; for a list, *length is set as well. */
 static enum spot_kind kauldron_write_kind_of(struct loader *l, struct spot spot,
                                              int64_t *length)
 {
@@ -89,7 +91,8 @@ static enum spot_kind kauldron_write_kind_of(struct loader *l, struct spot spot,
     return SPOT_LIST;
 }
 
-/* "Type: Error trying to mutate path PATH: text", and the rule that has put there what is there. */
+/* Set the error "TYPE: Error trying to mutate path PATH: text"; `by`: the rule that wrote there
+ * before. */
 static bool fail_write(struct loader *l, struct entry *e, const struct entry *by,
                        const char *type, const struct map_text text)
 {
@@ -115,7 +118,7 @@ static struct map_text repr_of(struct loader *l, const struct kontext_part *part
     return map_keep(l->task, &text);
 }
 
-/* A part before the last that is not there. */
+/* Part i, not the last, does not exist. */
 static bool fail_on_the_way(struct loader *l, struct entry *e, size_t i,
                             enum spot_kind kind, const struct entry *by)
 {
@@ -137,7 +140,7 @@ static bool fail_on_the_way(struct loader *l, struct entry *e, size_t i,
                               name.at ? name.at : "", spot_class[kind], text));
 }
 
-/* The last part, where it cannot be put. */
+/* The last part cannot be written. */
 static bool fail_at_last(struct loader *l, struct entry *e, enum spot_kind kind,
                          int64_t length, const struct entry *by)
 {
@@ -159,7 +162,7 @@ static bool fail_at_last(struct loader *l, struct entry *e, enum spot_kind kind,
         map_say(t, "Key %s out of range (length %lld)", key, (long long)length));
 }
 
-/* One part further. */
+/* Follow part i of the new path from *at. */
 static bool step_into(struct loader *l, struct entry *e, size_t i, struct spot *at)
 {
     const struct kontext_part *part = &e->new.part[i];

@@ -9,7 +9,7 @@
 struct parser {
     struct arena *arena;
     const char *at, *end;
-    struct text text; /* of the part that is being read */
+    struct text text; /* of the part being read */
     struct kontext_part part;
     size_t space;
 };
@@ -41,7 +41,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* A signed run of digits, as int() prints it. */
+/* Append a signed run of digits as int() prints it: "+07" is 7. */
 static bool add_integer(struct parser *p, const char *from, size_t len)
 {
     struct text number = {0};
@@ -82,7 +82,8 @@ static bool take_name(struct parser *p)
 
 /* --- strings ----------------------------------------------------------------------------- */
 
-/* Up to `most` digits of an escape; false: none, or fewer than are due (`exactly`). */
+/* Read up to `most` digits of an escape; false: there is none, or with `exactly` fewer than
+ * `most`. */
 static bool take_digits(struct parser *p, unsigned base, unsigned most, bool exactly,
                         uint32_t *value)
 {
@@ -118,8 +119,8 @@ static bool take_escape(struct parser *p)
            (c < 0xd800 || c > 0xdfff) && pytext_encode(&p->text, c);
 }
 
-/* A string, after its prefix. Characters that no name has (NUL, half a surrogate pair, and those
- * given by \N{NAME}) are an error. */
+/* A string literal, after its prefix. NUL and half a surrogate pair, which no name contains,
+ * are an error, and so is \N{NAME}. */
 static bool take_string(struct parser *p, bool raw)
 {
     char quote = *p->at++;
@@ -180,7 +181,7 @@ static bool take_bound(struct parser *p, unsigned which)
     return p->at > digits || p->at == from;
 }
 
-/* What is left of a slice whose start, if it has one, was read. */
+/* The rest of a slice, from the first colon on. */
 static bool take_slice(struct parser *p)
 {
     p->part.kind = KONTEXT_SLICE;
@@ -341,8 +342,9 @@ void kontext_print_name(const char *name, size_t len, struct text *out)
 
 /* --- filters ----------------------------------------------------------------------------- */
 
-/* `**` directly before another glob never matches anything; nor does a number: keys have it in
- * brackets, glued to the name before it; nor a component with a point, where keys are cut. */
+/* Three kinds of patterns never match in the original: a glob directly after `**`; a number,
+ * because printed keys have it in brackets attached to the name before it ("layers[0]"); and a
+ * component with a dot, because keys are split at dots. */
 void kontext_filter(const struct kontext *k, struct text *out)
 {
     for (size_t i = 0; i < k->parts; i++) {

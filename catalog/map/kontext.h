@@ -37,13 +37,14 @@ struct kontext {
     struct kontext_part *part;
     size_t parts;
     bool good, globs;
-    size_t stopped; /* where it is not good: the byte at which that shows */
+    size_t stopped; /* if not good: the byte offset at which parsing stopped */
 };
 
-/* Parses into the arena; false: no memory. What is no path is not `good`. */
+/* Parse into the arena; false: out of memory. A text that is no path is not `good`. */
 bool kontext_parse(struct arena *, const char *text, size_t len, struct kontext *out);
 
-/* Append what the original raises of a path that is looked up, as "Type: text"; false: nothing. */
+/* Append the exception that the original raises when it looks up the path, as "Type: text";
+ * false: none. */
 bool kontext_fault(const struct kontext *, struct text *out);
 
 /* Append the path as kontext prints it. */

@@ -1,12 +1,12 @@
 /*
  * orbax.c - Orbax's apply_transformations: what the leaves of a target get from a source.
  *
- * For each leaf of the target every transform that matches is applied, in the order of the
- * sorted patterns, so the last has the last word; and the error of an earlier one
- * surfaces all the same. A rule without replacement is use_fallback: with
- * default_to_original it leaves the leaf as it is, else it takes the source's own value.
- * A leaf that no transform matches takes the source's value of its name, if there is one and
- * default_to_original is on. The trees are JAX's: null leaves take no part.
+ * For each leaf of the target, every transform that matches is applied, in the order of the sorted
+ * patterns: the last one wins, but an error of an earlier one is still raised. A rule without
+ * replacement is use_fallback: with default_to_original it leaves the leaf unchanged, otherwise it
+ * takes the source's value of the same name. A leaf that no transform matches takes the source's
+ * value of the same name, if there is one and default_to_original is on. As in JAX's trees, null
+ * leaves do not count.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 struct transforms {
     struct map_task *task;
     bool default_to_original, nested, ordered, strict;
-    size_t *turn; /* by rule: when it is tried */
-    bool *used;   /* by rule: it matches a leaf */
+    size_t *turn; /* of each rule: its position in the order of application */
+    bool *used;   /* of each rule: whether it matches a leaf */
     struct strmap old;
 };
 
@@ -26,7 +26,7 @@ struct tried {
     enum {
         MAPPED,
         ORIGINAL, /* takes the source's own value */
-        FALLBACK, /* leaves it as it is */
+        FALLBACK, /* leaves it unchanged */
         FAILED,
     } what;
     const struct map_match *by;
@@ -42,8 +42,8 @@ struct ordered {
     bool nested;
 };
 
-/* A byte of a pattern as it sorts. The keys of a tree do so level by level: its separator comes
- * before whatever a component may hold. */
+/* The sort key of a byte of a pattern. The keys of a tree are sorted level by level, so '/'
+ * sorts before any byte of a component: a/z before a-b. */
 static int rank_of(char c, bool nested)
 {
     return nested && c == '/' ? 1 : (unsigned char)c;
@@ -69,7 +69,7 @@ static bool find_turns(struct transforms *t)
         return false;
     for (size_t i = 0; i < task->rules; i++)
         rule[i] = (struct ordered){&task->rule[i], t->nested};
-    if (!t->ordered) /* else they are in the order in which they act */
+    if (!t->ordered) /* otherwise rules apply in the order of `ord`, which they have already */
         qsort(rule, task->rules, sizeof(*rule), orbax_by_turn);
     for (size_t i = 0; i < task->rules; i++)
         t->turn[rule[i].rule - task->rule] = i;
@@ -115,8 +115,8 @@ static struct tried try_transform(struct transforms *t, const struct map_leaf *l
     return tried;
 }
 
-/* Whether `b` has the say over `a`: an error that the original meets first, else what comes last
- * of those that do something, else what comes last. */
+/* Whether `b` overrides `a`: the earliest error wins; without errors, the latest transform that
+ * does something; then the latest fallback. */
 static bool overrules(const struct tried *b, const struct tried *a)
 {
     if ((a->what == FAILED) != (b->what == FAILED))
@@ -183,7 +183,7 @@ static void orbax_keep_leaf(struct transforms *t, const struct map_leaf *leaf)
     map_take(row, own);
 }
 
-/* In mode strict what is surprising is an error, and so is a rule that matches nothing. */
+/* In strict mode, rows with a note are errors, and so are rules that match nothing. */
 static void orbax_refuse(struct transforms *t)
 {
     struct map_task *task = t->task;

@@ -1,5 +1,6 @@
 /*
- * rule_step.c - the steps of a rule, which look things up and compute, and its operations.
+ * rule_step.c - the steps of a rule, which compute further groups, and the numbers in its
+ * operations.
  */
 #include <stdlib.h>
 
@@ -62,7 +63,7 @@ bool rules_add_step(struct rules *s, const char *const *word, unsigned count)
 
 /* --- tables ------------------------------------------------------------------------------ */
 
-/* Shorter keys first: most comparisons then need no look at the bytes. */
+/* Sort shorter keys first: most comparisons then need not look at the bytes. */
 static int compare_key(const struct value *v, struct run key)
 {
     if (v->key_len != key.len)
@@ -80,7 +81,7 @@ static int compare_values(const void *a, const void *b)
     return order ? order : (x->order > y->order) - (x->order < y->order);
 }
 
-/* The entries of the step's table, which lie together. */
+/* Find the entries of the step's table, which are adjacent once values are sorted. */
 static void find_table(struct rules *s, struct step *step)
 {
     if (!s->sorted && s->values)
@@ -115,8 +116,8 @@ static const struct value *find_values(struct rules *s, struct step *step, struc
 
 /* --- steps --------------------------------------------------------------------------------- */
 
-/* The entry of the step's table for its first argument. *entry NULL: there is none, and
- * the step's second argument is to be taken. False: the error is reported. */
+/* Look up the step's first argument in its table. *entry NULL: the key is missing, and the step
+ * has a default as its second argument. False: the error is reported. */
 static bool find_entry(struct rules *s, struct rule *r, size_t at,
                        const struct value **entry, size_t *count)
 {
@@ -152,7 +153,8 @@ static bool run_table(struct rules *s, struct rule *r, size_t at)
     return true;
 }
 
-/* Digits as Python counts them against its limit: leading zeros too. */
+/* The number of digits that Python counts against its limit: leading zeros included, signs,
+ * spaces and underscores not. */
 static size_t count_digits(struct run number)
 {
     size_t digits = 0;
@@ -162,7 +164,7 @@ static size_t count_digits(struct run number)
     return digits;
 }
 
-/* Only ASCII digits, and some. */
+/* Whether the text is one or more ASCII digits. */
 static bool rule_step_is_plain(struct run number)
 {
     for (size_t i = 0; i < number.len; i++)
@@ -171,7 +173,7 @@ static bool rule_step_is_plain(struct run number)
     return number.len > 0;
 }
 
-/* str(int()) of argument `i` as the step's value. */
+/* Set the step's value to str(int(argument i)). */
 static bool rule_step_number_of(struct rules *s, struct rule *r, size_t at, unsigned i)
 {
     struct step *step = &r->step[at];
@@ -209,8 +211,7 @@ static bool rule_step_number_of(struct rules *s, struct rule *r, size_t at, unsi
     return !step->own.failed || rules_fail(s, rules_no_memory);
 }
 
-/* The decimal digits as a number; UINT64_MAX where they are more than Python takes for an
- * index. */
+/* The value of decimal digits; UINT64_MAX if Python would not take it for an index. */
 static uint64_t index_value(struct run digits)
 {
     uint64_t n = 0;
@@ -250,13 +251,12 @@ static bool run_if(struct rules *s, struct rule *r, size_t at)
            rules_expand(s, r, at, &step->arg[test.len ? 1 : 2], &step->own, &step->value);
 }
 
-/* The pattern and the template of a sub are those of re.sub, and know nothing of the rule's
- * groups. */
+/* The pattern and the template of a sub are re.sub's: they cannot refer to the rule's groups. */
 bool rules_compile_sub(struct rules *s, struct step *step)
 {
     struct error err = {0};
     const struct expansion *pattern = &step->arg[0], *template = &step->arg[1];
-    if (step->regex || /* there was no memory for the template, then */
+    if (step->regex || /* compiled before, when memory ran out for the template */
         regex_compile(pattern->source, pattern->len, REGEX_SEARCH, &step->regex, &err) ==
             OK)
         template_compile(template->source, template->len, step->regex, &step->template,
@@ -347,7 +347,7 @@ bool rules_run_step(struct rules *s, struct rule *r, size_t at)
     return false;
 }
 
-/* A number as JSON has it, of one that may have zeros in front. */
+/* Append a number as JSON: leading zeros are removed. */
 static bool rule_step_add_number(struct rules *s, struct run number)
 {
     for (; number.len > 1 && *number.at == '0' && rule_step_is_plain(number);

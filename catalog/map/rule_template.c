@@ -1,6 +1,6 @@
 /*
- * rule_template.c - replacements and arguments of steps: templates as Match.expand reads them, with
- * references to the steps that were run.
+ * rule_template.c - replacements and arguments of steps: templates of Python's Match.expand,
+ * extended by references to the steps run so far.
  */
 #include "catalog/map/rules_private.h"
 
@@ -9,7 +9,7 @@ struct reference {
     unsigned step;
 };
 
-/* The latest of the first `steps` steps that is called so; -1: none. */
+/* The last of the first `steps` steps that has this name; -1: none. */
 static int step_named(const struct rule *r, size_t steps, const char *name, size_t len)
 {
     for (size_t i = steps; i-- > 0;)
@@ -34,7 +34,7 @@ static bool next_reference(const struct rule *r, size_t steps, const struct expa
             *out = (struct reference){i, (size_t)(end + 1 - e->source), (unsigned)step};
             return true;
         }
-        i++; /* what is escaped begins no escape */
+        i++; /* skip the escaped character: it begins no escape itself */
     }
     return false;
 }
@@ -53,7 +53,7 @@ static void rule_template_add_piece(struct rules *s, struct expansion *e,
     e->fault = rules_no_memory;
 }
 
-/* What is between references to steps. */
+/* Add the text between two references to steps. */
 static void add_template(struct rules *s, const struct rule *r, struct expansion *e,
                          const char *at, size_t len)
 {
@@ -77,8 +77,9 @@ static void add_template(struct rules *s, const struct rule *r, struct expansion
     rule_template_add_piece(s, e, piece);
 }
 
-/* The whole template, its references to steps replaced by group 0 written in as many
- * characters: what is wrong with it is then said with its place in the whole. */
+/* Compile the whole template once, with each reference to a step replaced by one to group 0 of
+ * the same length ("\g<slot>" becomes "\g<0000>"): an error then has its position in the whole
+ * template. */
 static void rule_template_check_whole(struct rules *s, const struct rule *r, size_t steps,
                                       struct expansion *e)
 {
@@ -120,7 +121,7 @@ void rules_prepare(struct rules *s, const struct rule *r, size_t steps,
     e->ready = true;
 }
 
-/* What a piece stands for, unless it is a template. */
+/* The text of a piece that is not a template. */
 static inline struct run piece_run(const struct rules *s, const struct rule *r,
                                    const struct piece *p)
 {

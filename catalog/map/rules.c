@@ -183,7 +183,8 @@ bool rules_fail(struct rules *s, const char *fault)
 
 /* --- applying ---------------------------------------------------------------------------- */
 
-/* The new name, or the error, as *out. */
+/* Run the steps and operations of a rule that matched; *out is the new name. Errors are in
+ * s->out. */
 static enum rule_outcome run_rule(struct rules *s, struct rule *r, struct run *out)
 {
     if (r->fault) {
@@ -200,7 +201,7 @@ static enum rule_outcome run_rule(struct rules *s, struct rule *r, struct run *o
         return RULE_ERROR;
     if (!rules_expand(s, r, r->steps, &r->replacement, &s->out, out))
         return RULE_ERROR;
-    if (out->at != s->out.at) { /* a run of something else, without a NUL after it */
+    if (out->at != s->out.at) { /* in another text, and not NUL-terminated */
         rules_append(&s->out, *out);
         *out = (struct run){s->out.at, s->out.len};
     }
@@ -223,8 +224,8 @@ static void compile(struct rules *s, struct rule *r)
     text_release(&pattern);
 }
 
-/* Whether the rule decides the name in s->name; if so, how, and *out is the new name. Errors
- * are in s->out. */
+/* Whether the rule decides the name in s->name: it matches, or trying it is an error. *outcome
+ * says how, and *out is the new name. Errors are in s->out. */
 static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome,
                    struct run *out)
 {
@@ -241,7 +242,7 @@ static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome,
     if (s->known && s->name.len &&
         !regex_may_match(r->regex, (unsigned char)*s->name.at, s->name.len, s->letters))
         return false;
-    err.status = OK; /* no more: it is large, and this runs for every rule and name */
+    err.status = OK; /* clear no more: it is large, and this is the inner loop */
     err.code = NULL;
     int matched = s->known ? regex_exec_known(r->regex, s->name.at, s->name.len, &err)
                            : regex_exec(r->regex, s->name.at, s->name.len, 0, &err);
@@ -253,7 +254,7 @@ static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome,
     return matched != 0;
 }
 
-/* The rule's answer, if it decides. */
+/* Set *result if the rule decides the name. */
 static bool ask_rule(struct rules *s, struct rule *r, struct rule_result *result)
 {
     struct run out = {"", 0};
@@ -272,7 +273,7 @@ static bool ask_rule(struct rules *s, struct rule *r, struct rule_result *result
     return true;
 }
 
-/* Rules are added in the order of `ord`. */
+/* NULL: there is no such rule. (Rules are added in the order of `ord`.) */
 static struct rule *rule_called(struct rules *s, int64_t ord)
 {
     size_t at;
@@ -347,7 +348,7 @@ const struct rule_result *rules_apply_one(struct rules *s, int64_t ord, const ch
 
 /* --- looking for faults ------------------------------------------------------------------- */
 
-/* What is wrong with the template; groups of the first `steps` steps are there. */
+/* What is wrong with the template, which may refer to the first `steps` steps; NULL: nothing. */
 static const char *expansion_fault(struct rules *s, struct rule *r, size_t steps,
                                    struct expansion *e)
 {

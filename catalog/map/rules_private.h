@@ -1,6 +1,7 @@
 /*
- * rules_private.h - the inside of rules.h: rules.c adds rules and asks them, rule_template.c makes texts
- * of templates, rule_step.c runs the steps that compute further groups, and operations.
+ * rules_private.h - shared by the files of rules.h: rules.c adds and applies rules,
+ * rule_template.c expands templates, rule_step.c runs the steps that compute further groups, and
+ * the operations.
  */
 #ifndef CKPTDB_MAP_RULES_PRIVATE_H
 #define CKPTDB_MAP_RULES_PRIVATE_H
@@ -25,23 +26,23 @@ enum step_kind {
     STEP_DROP,
 };
 
-/* What a step is called and how many arguments it takes; the first is a table, or not. */
+/* The name of a kind of step, and how many arguments it takes besides the name of a table. */
 struct step_form {
     const char *name;
     enum step_kind kind;
-    bool table;
+    bool table; /* the first argument names a table */
     unsigned least, most;
 };
 
-/* A run of bytes: of the name, of a table, of a buffer. */
+/* A run of bytes, borrowed from the name, a table or a buffer. */
 struct run {
     const char *at;
     size_t len;
 };
 
 /*
- * A template cut at its references to steps, which the regex knows nothing of. The two
- * kinds that make up nearly all templates, plain text and "\\N", do without it.
+ * A template is split at its references to steps, of which the regex library knows nothing. The
+ * two most common kinds of pieces, plain text and "\\N", need no compiled template.
  */
 struct piece {
     enum {
@@ -51,7 +52,7 @@ struct piece {
         PIECE_TEMPLATE
     } kind;
     struct run text;
-    unsigned number; /* of the group, of the step */
+    unsigned number; /* of the group or the step */
     struct template *template;
 };
 
@@ -71,16 +72,16 @@ struct step {
     struct expansion arg[STEP_ARGS];
     unsigned args;
     const char *fault;
-    const struct value *entry; /* the table's, once looked for */
+    const struct value *entry; /* of the table; set by find_table() */
     size_t entries;
     bool found;
     struct run value;
-    struct text own;     /* where value is, if it had to be made */
+    struct text own;     /* holds `value` if it is not a run of something else */
     struct regex *regex; /* of a sub */
     struct template *template;
 };
 
-/* Of the text of a rule's operations: unchanged, or the number that a template gives. */
+/* A piece of the text of a rule's operations: literal, or a template whose result is a number. */
 struct op_piece {
     struct expansion text;
     bool number;
@@ -92,13 +93,13 @@ struct rule {
     bool drops;
     struct expansion replacement;
     const char *cast;
-    const char *fault; /* met when it matches */
+    const char *fault; /* the error of every name that it matches; NULL: none */
     struct step *step;
     size_t steps, step_space;
     struct op_piece *op;
     size_t ops, op_space;
     struct regex *regex;
-    const char *pattern_fault; /* met when it is tried */
+    const char *pattern_fault; /* the error of every name; NULL: none */
 };
 
 struct value {
@@ -108,7 +109,7 @@ struct value {
     bool listed;
 };
 
-/* What a checkpoint, or a person, says of itself (setting.h). */
+/* The value of a setting (setting.h), or why it has none. */
 struct known {
     const char *key, *value, *fault;
 };
@@ -124,14 +125,14 @@ struct rules {
     size_t values, value_space;
     bool sorted;
     struct text key, number, out, ops;
-    struct text name; /* whose answer `result` is */
-    struct text part; /* and of which part of its tensor; empty: of all */
-    bool known;       /* to be UTF-8 */
+    struct text name; /* the name that `result` is about */
+    struct text part; /* and the part of its tensor; empty: the whole */
+    bool known;       /* `name` is known to be UTF-8 */
     uint64_t letters; /* regex_letters() of it */
-    bool answered;
-    bool lacked;  /* memory, when the rules were asked last */
-    bool dropped; /* by a step of the rule that ran last */
-    bool one;     /* by the rule `asked` alone */
+    bool answered;    /* `result` is valid */
+    bool lacked;      /* the last call ran out of memory */
+    bool dropped;     /* by a step of the rule that ran last */
+    bool one;         /* `result` is the answer of the rule `asked` alone */
     int64_t asked;
     struct rule_result result;
 };
@@ -142,26 +143,27 @@ struct expansion rules_expansion(struct rules *, const char *source);
 /* "Type: text" that lives as long as the rules. */
 const char *rules_fault_of(struct rules *, const char *type, const char *text,
                            const char *detail);
-/* The same of an error, under the class of the exception that Python raises. */
+/* The same for an error, with the class of the exception that Python raises. */
 const char *rules_fault_from(struct rules *, const struct error *err);
-/* The fault that is none of the rules': it is told by its address, and forgotten once told. */
+/* Out of memory: no fault of the rules, recognised by its address, and not remembered. */
 extern const char rules_no_memory[];
-/* Tell an error of a match. False. */
+/* Report an error of matching. Returns false. */
 bool rules_fail_match(struct rules *, const struct error *err);
-/* Tell the fault, which is then in s->out. False. */
+/* Report a fault: it is then in s->out. Returns false. */
 bool rules_fail(struct rules *, const char *fault);
 
 /* --- rule_template.c ----------------------------------------------------------------------- */
 
 void rules_expansion_release(struct expansion *);
-/* Cut the template up and compile it; groups of the first `steps` steps are there. */
+/* Split the template and compile its pieces; it may refer to the first `steps` steps. */
 void rules_prepare(struct rules *, const struct rule *, size_t steps, struct expansion *);
-/* What the template makes of the match and the first `steps` steps; made in `buffer`, which
- * is emptied, where it is not just a run of something. False: the error is reported. */
+/* Expand the template with the match's groups and the first `steps` steps. *out may point to
+ * existing text; otherwise it is built in `buffer`, which is emptied first. False: the error is
+ * reported. */
 bool rules_expand(struct rules *, struct rule *, size_t steps, struct expansion *,
                   struct text *buffer, struct run *out);
 
-/* text_add() for the many short runs that a name is put together from. */
+/* text_add(), inlined for the many short runs that make up a name. */
 static inline void rules_append(struct text *t, struct run run)
 {
     if (t->space - t->len <= run.len) {
@@ -175,7 +177,7 @@ static inline void rules_append(struct text *t, struct run run)
 
 /* --- rule_step.c --------------------------------------------------------------------------- */
 
-/* All of these: false, and the error is reported. */
+/* All return false after reporting an error. */
 bool rules_run_step(struct rules *, struct rule *, size_t at);
 bool rules_run_ops(struct rules *, struct rule *);
 bool rules_compile_sub(struct rules *, struct step *);

@@ -49,7 +49,7 @@ bool ruleset_shape(const char *dialect, enum rules_shape *shape)
 
 /* --- compiling: tables -------------------------------------------------------------------------- */
 
-/* A value as SQL's json_each() gives it; NULL: JSON's null. False: no memory. */
+/* A JSON value as json_each() gives it in SQL; *text NULL: null. False: out of memory. */
 static bool scalar(struct arena *arena, const struct form_value *v, const char **text)
 {
     *text = NULL;
@@ -87,7 +87,7 @@ static bool add_listed(struct rules *rules, struct arena *arena, const char *tab
     return room;
 }
 
-/* Of the members of one name the last counts: `last` has its number. */
+/* If an object has several members of one name, the last one counts: `last` has its number. */
 static bool add_table(struct rules *rules, struct arena *arena, const char *table,
                       const struct form_value *members)
 {
@@ -168,11 +168,11 @@ static bool add_steps(struct rules *rules, struct arena *arena, const char *comp
     return room;
 }
 
-/* What a rule's `ops` come to. */
+/* What a rule's `ops` say. */
 struct ops {
     struct text cast;  /* the dtype of the last cast; empty: none */
     struct text fault; /* what is wrong; empty: nothing */
-    bool moves;        /* there is more than casts */
+    bool moves;        /* there are operations besides casts */
 };
 
 static bool read_ops(const char *text, struct ops *out)
@@ -199,8 +199,8 @@ static bool read_ops(const char *text, struct ops *out)
     return !out->cast.failed && !out->fault.failed;
 }
 
-/* The text of the operations, which read_ops() found good: what is between templates, and those:
- * every string with a backslash. */
+/* Add the text of the operations, which read_ops() has checked, piece by piece: every string
+ * with a backslash is a template, and what is between them is literal. */
 static bool add_ops(struct rules *rules, struct arena *arena, const char *ops)
 {
     struct json j;
@@ -281,7 +281,7 @@ static bool is_text(const struct form_value *v, const char *word)
            strncmp(v->at + 1, word, len) == 0;
 }
 
-/* What an option must be; NULL: it is. */
+/* What the value of an option must be; NULL: it is valid. */
 static const char *ruleset_wanted(const char *key, const struct form_value *v)
 {
     if (strcmp(key, "mode") == 0)
@@ -305,8 +305,8 @@ static const char *ruleset_wanted(const char *key, const struct form_value *v)
                : "true or false";
 }
 
-/* What a text must be to be a path; `pattern`: one that may select several. "": it is one. NULL: no
- * memory. Lives as long as `fault` does. */
+/* Why a text is not a path ("": it is one), in `fault`; `pattern`: globs are allowed. NULL: out of
+ * memory. */
 static const char *path_fault(const char *path, size_t len, bool pattern,
                               struct text *fault)
 {
@@ -320,7 +320,7 @@ static const char *path_fault(const char *path, size_t len, bool pattern,
     return room ? text_str(fault) : NULL;
 }
 
-/* The patterns of an option that select paths: a text, or a list of them. */
+/* Check an option whose value is a pattern of paths or a list of such patterns. */
 static enum status check_filters(const char *key, const struct form_value *v,
                                  struct error *err)
 {
@@ -348,7 +348,7 @@ static enum status check_filters(const char *key, const struct form_value *v,
     return err->status;
 }
 
-/* One option: whether the dialect has it, and as what. */
+/* Check that the dialect has the option, and that its value is valid. */
 static enum status check_option(const struct dialect *d, const char *key,
                                 const struct form_value *value, struct error *err)
 {
@@ -412,7 +412,7 @@ static enum status check_numbers(const struct ruleset *set, struct error *err)
     return err->status;
 }
 
-/* Rules from a path to a path: what no tree can be asked for. */
+/* For dialects whose rules map paths to paths: check that both can be looked up. */
 static enum status check_paths(const struct ruleset *set, struct error *err)
 {
     struct text fault = {0};

@@ -8,7 +8,7 @@
 #define SOURCES_MAX 8 /* metadata keys of one setting */
 #define BOUND       "{\"ruleset\":"
 
-/* What the options say of one setting. */
+/* The declaration of one setting in the options. */
 struct declared {
     const char *key;
     const char *from[SOURCES_MAX];
@@ -40,7 +40,7 @@ static const char *read_text(struct json *j)
     return json_want(j, JSON_STRING, "a text") ? kept(j) : NULL;
 }
 
-/* A list of texts; how many. */
+/* Read a list of at most `most` texts; returns how many. */
 static unsigned read_list(struct json *j, const char **out, unsigned most)
 {
     unsigned count = 0;
@@ -87,7 +87,7 @@ static const struct setting *setting_called(const struct settings *s, const char
     return NULL;
 }
 
-/* A whole number of at most nine digits that is not 0; 0: it is none. */
+/* The value of a text of at most nine digits; 0: it is none, or zero. */
 static unsigned long whole(const char *text)
 {
     size_t len = strlen(text);
@@ -110,7 +110,8 @@ static void add_remedy(struct text *t, const struct declared *d)
     text_addf(t, "; --set %s=%s says it", d->key, d->number ? "N" : "TEXT");
 }
 
-/* `said` is by the option or the metadata key `who`. */
+/* Take `said` as the value, if it is valid; `who` is the option or the metadata key that says
+ * it. */
 static bool setting_take(struct resolving *r, const struct declared *d, struct setting *s,
                          const char *who, const char *said)
 {
@@ -127,7 +128,7 @@ static bool setting_take(struct resolving *r, const struct declared *d, struct s
     return false;
 }
 
-/* What the metadata says; all of its keys have to say the same. */
+/* Take the value from the metadata; all keys that are there must agree. */
 static void take_stated(struct resolving *r, const struct declared *d, struct setting *s)
 {
     const char *who = NULL;
@@ -150,7 +151,7 @@ static void take_stated(struct resolving *r, const struct declared *d, struct se
         s->value = NULL;
 }
 
-/* One setting divided by another, where both are known. */
+/* Take one setting divided by another, if both are known. */
 static void take_ratio(struct resolving *r, const struct declared *d, struct setting *s)
 {
     const struct setting *a = setting_called(r->out, d->ratio[0]);
@@ -291,5 +292,5 @@ const char *setting_unbind(const char *bound, struct arena *arena, struct settin
             return ruleset;
         out->count = 0;
     }
-    return arena_copy(arena, bound, strlen(bound)); /* a set may be called anything */
+    return arena_copy(arena, bound, strlen(bound)); /* any text may name a set */
 }

@@ -3,9 +3,9 @@
  * optimizer slots that are missing, correct the names of relative position biases, and update a
  * model's state.
  *
- * The original works on one dict: a value that replaces another keeps the other's place. It stops
- * at the first error; here all of the first step that has any are reported, and the steps after it are
- * not taken.
+ * The original works on one dict, in which a value that replaces another keeps its position. It
+ * stops at the first error; here all errors of the first step that has any are reported, and later
+ * steps are skipped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +15,15 @@
 #include "catalog/regex/regex.h"
 
 #define LIST_ALWAYS                                                                      \
-    100 /* unmapped names that each error lists; of more, the first does */
+    100 /* up to so many unmapped names, every error lists all; with more, only the first */
 
 /* A key of the dict. */
 struct item {
-    struct map_text name, was; /* `was`: before the correction */
-    int64_t turn;              /* when it entered */
-    size_t leaf;               /* the last that the translation called so; ZEROS: none */
-    bool zeros;                /* which have taken its place */
-    bool kept;                 /* no later one took its name when it was corrected */
+    struct map_text name, was; /* `was`: before the correction of biases */
+    int64_t turn;              /* when the key entered the dict */
+    size_t leaf;               /* the last leaf translated to this name; ZEROS: none */
+    bool zeros;                /* its value was replaced by zeros */
+    bool kept;                 /* no other key was corrected to the same name later */
 };
 
 #define ZEROS SIZE_MAX
@@ -32,8 +32,8 @@ struct restoring {
     struct map_task *task;
     struct item *item;
     size_t items, space;
-    struct strmap index;   /* items by `was`: plus 1 */
-    struct strmap renamed; /* by `name`: the one that is kept, plus 1 */
+    struct strmap index;   /* `was` to item, plus 1 */
+    struct strmap renamed; /* `name` to the item that is kept, plus 1 */
     struct strmap model;
     struct map_row *leaf; /* what the translation gives, in order */
     size_t leaves;
@@ -46,7 +46,7 @@ static bool is_ok(const struct map_row *row)
     return map_is(row, "ok");
 }
 
-/* Every leaf, with its status; the rows of the task begin anew. */
+/* Translate every leaf into r->leaf, and empty the rows of the task. */
 static void translate(struct restoring *r)
 {
     struct map_task *t = r->task;
@@ -83,7 +83,7 @@ static bool any(const struct restoring *r, const char *status)
     return false;
 }
 
-/* The original's list of the names that no rule matches. */
+/* The original's error, which lists the names that no rule matches. */
 static struct map_text unmapped(struct restoring *r, size_t *count)
 {
     struct text out = {0};
@@ -109,7 +109,8 @@ static struct map_text unmapped(struct restoring *r, size_t *count)
     return map_keep(r->task, &out);
 }
 
-/* Leaves that are dropped, and errors: of rules, or else that there is no rule. */
+/* Add the rows of leaves that are dropped or in error; `tell_unmatched`: leaves that no rule
+ * matches are errors as well (otherwise the rules' errors come first). */
 static void say_untranslated(struct restoring *r, bool tell_unmatched)
 {
     struct map_text list = {0};
@@ -143,7 +144,7 @@ static struct item *item_called(struct restoring *r, struct map_text name)
     return found ? &r->item[*found - 1] : NULL;
 }
 
-/* Put a value into the dict: of a key that is there it takes the place. */
+/* Put a value into the dict; an existing key keeps its position. */
 static void t5_restore_put(struct restoring *r, struct map_text name, int64_t turn,
                            size_t leaf)
 {
@@ -165,7 +166,7 @@ static void t5_restore_put(struct restoring *r, struct map_text name, int64_t tu
     item->leaf = leaf == ZEROS ? item->leaf : leaf;
 }
 
-/* --- 2: zeros for the slots that a parameter lacks, also over a slot that is there -------- */
+/* --- 2: zeros for missing slots (the original overwrites some that exist) ----------------- */
 
 static struct map_text slot(struct restoring *r, const struct map_row *owner,
                             const char *of)
@@ -179,7 +180,7 @@ static struct map_text slot(struct restoring *r, const struct map_row *owner,
     return map_keep(r->task, &name);
 }
 
-/* Looks only at what the translation gave. */
+/* Whether the translation gave the owner this slot; slots added as zeros do not count. */
 static bool has_slot(struct restoring *r, const struct map_row *owner, const char *of,
                      size_t items)
 {
@@ -189,7 +190,7 @@ static bool has_slot(struct restoring *r, const struct map_row *owner, const cha
 
 static void add_zeros(struct restoring *r)
 {
-    size_t items = r->items; /* rows of those that follow are of zeros alone */
+    size_t items = r->items; /* those of the translation; all added below are zeros */
     for (size_t i = 0; i < items && !r->task->failed; i++) {
         struct map_row owner = {.new_name = r->item[i].name};
         int64_t turn = (INT64_C(1) << 60) + r->item[i].turn * 4;
@@ -205,9 +206,9 @@ static void add_zeros(struct restoring *r)
     }
 }
 
-/* --- 3: where no layer but the first has a relative position bias, all layers share it ---- */
+/* --- 3: if only layer 0 has a relative position bias, all layers share it ----------------- */
 
-/* Whether the number of a layer is 0, in the digits of any script. */
+/* Whether the number of a layer is 0, in digits of any script (\d matches them all). */
 static bool is_zero(const char *at, size_t len)
 {
     struct text number = {0};
@@ -249,7 +250,7 @@ static int t5_restore_by_turn(const void *a, const void *b)
     return (x->turn > y->turn) - (x->turn < y->turn);
 }
 
-/* Of the keys that become one, the last to enter is kept, at the place of the first. */
+/* If several keys get the same name, the last to enter is kept, at the position of the first. */
 static void t5_restore_merge(struct restoring *r)
 {
     bool added;
@@ -299,7 +300,7 @@ static void correct_biases(struct restoring *r)
         t5_restore_merge(r);
 }
 
-/* --- 4: the model has the last word on names and shapes ----------------------------------- */
+/* --- 4: the model decides which names and shapes are accepted ----------------------------- */
 
 static void say_unknown(struct restoring *r, struct map_row *row)
 {
@@ -350,7 +351,7 @@ static void update(struct restoring *r, const struct item *item)
         say_misfit(r, row, leaf->shape);
 }
 
-/* A leaf that another replaces. */
+/* Add a row for a leaf whose value was replaced. */
 static void say_hidden(struct restoring *r, size_t i)
 {
     const struct item *item = item_called(r, r->leaf[i].new_name);

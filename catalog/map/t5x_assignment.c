@@ -2,15 +2,15 @@
  * t5x_assignment.c - T5X's apply_assignment_map: what the leaves of a target get from a source.
  *
  * The original makes three passes over a dict R:
- *   1  each name of the target, in order: the first rule that matches decides. A rule without
- *      replacement skips the name; another takes the old name it expands to out of U, a copy
- *      of the source, and puts the old value into R.
- *   2  what is left in U goes into R under its own name, unless that is skipped, and
+ *   1  For each name of the target, in order, the first rule that matches decides. A rule without
+ *      replacement skips the name; any other expands to an old name, removes that from U, a copy
+ *      of the source, and puts its value into R under the target's name.
+ *   2  What is left in U goes into R under its own name, unless that name is skipped, and
  *      replaces what pass 1 put there.
- *   3  names of the target that R lacks are taken from the source where it has them.
- * Then it refuses rules that decided nothing, and makes a tree of R, in which a later leaf
- * `a` replaces an earlier `a/b`, and a later `a/b` cannot enter an earlier leaf `a`.
- * Errors are looked for in this order, and only the first kind is reported.
+ *   3  Names of the target that R lacks are taken from the source if it has them.
+ * Then it refuses rules that decided nothing, and turns R into a tree, in which a later leaf
+ * `a` replaces an earlier `a/b`, and a later `a/b` cannot be put below an earlier leaf `a`.
+ * Errors are looked for in this order, and only the first kind found is reported.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,25 +18,25 @@
 #include "catalog/map/dialect.h"
 
 #define LIST_ALWAYS                                                                      \
-    1000 /* names of a source that each error lists; of more, the first does */
+    1000 /* up to so many names in the source, every error lists all; with more, only the first */
 
 struct assignment {
     struct map_task *task;
     bool strict;
     struct strmap old; /* the source's leaves by name */
-    bool doubled;      /* some have the same */
+    bool doubled;      /* some leaves of the source have the same name */
     const struct map_leaf *
-        *from;             /* by target leaf: the one that a rule takes; NULL: none */
-    bool *shown;           /* by source leaf: the target has this name */
-    bool *taken;           /* by source leaf: a rule takes it for some name */
-    bool *used;            /* by rule: it decides some name */
-    bool errors;           /* pass 1 met some */
-    bool listed;           /* an error has the list of all names */
+        *from;   /* of each target leaf: the source leaf that a rule takes; NULL: none */
+    bool *shown; /* of each source leaf: the target has its name */
+    bool *taken; /* of each source leaf: a rule takes it for some name */
+    bool *used;  /* of each rule: it decides some name */
+    bool errors; /* pass 1 met errors */
+    bool listed; /* some error lists all names already */
     struct map_text names; /* that list */
 };
 
-/* The keys of R, each with its turn to enter it: a value of pass 2 does so in the order of the
- * source, and one that replaces another keeps its turn. */
+/* A key's `turn` says when it entered R: in which pass, and there by its place in the target
+ * (pass 1) or the source (pass 2). A value that replaces another keeps its turn. */
 enum pass {
     PASS_RULES = 1,
     PASS_REST,
@@ -101,8 +101,8 @@ static struct map_row *t5x_assignment_keep_leaf(struct assignment *a,
     return row;
 }
 
-/* The leaf of the source that is called so. Mostly names follow each other as there: the one in
- * front of *next is looked at first. */
+/* The source's leaf of this name. Names are mostly asked for in the source's own order, so leaf
+ * *next, the one after the last found, is tried before the hash table. */
 static const struct map_leaf *leaf_called(const struct assignment *a,
                                           struct map_text name, size_t *next)
 {
@@ -118,7 +118,7 @@ static const struct map_leaf *leaf_called(const struct assignment *a,
     return leaf;
 }
 
-/* A leaf of the target that no rule matches: what the source has under this name. */
+/* A leaf of the target that no rule matches takes the source's value of the same name, if any. */
 static void keep_own(struct assignment *a, const struct map_leaf *leaf,
                      const struct map_leaf *own)
 {
@@ -133,7 +133,8 @@ static void keep_own(struct assignment *a, const struct map_leaf *leaf,
     row->note = "a rule takes it for another name too";
 }
 
-/* A leaf for which a rule takes another. Where pass 2 replaces that, there are two rows. */
+/* A rule takes the source's leaf `old` for the target's `leaf`. If pass 2 replaces its value by
+ * `own`, there are two rows. */
 static void take_old(struct assignment *a, const struct map_leaf *leaf,
                      const struct map_match *by, const struct map_leaf *old,
                      const struct map_leaf *own)
@@ -161,7 +162,7 @@ static void take_old(struct assignment *a, const struct map_leaf *leaf,
     t5x_assignment_keep_leaf(a, own)->turn = turn(PASS_RULES, leaf->place);
 }
 
-/* `next` as of leaf_called(). */
+/* The row (or rows) of one leaf of the target. `next`: as in leaf_called(). */
 static void assign_leaf(struct assignment *a, const struct map_leaf *leaf, size_t *next)
 {
     const struct map_tree *source = &a->task->source;
@@ -193,7 +194,7 @@ static void assign_leaf(struct assignment *a, const struct map_leaf *leaf, size_
     row->old_name = by->outcome == RULE_OK ? by->text : (struct map_text){0};
 }
 
-/* What pass 2 keeps that the target does not have. */
+/* Rows for what pass 2 keeps under names that the target does not have. */
 static void keep_surplus(struct assignment *a)
 {
     const struct map_tree *source = &a->task->source;
@@ -210,7 +211,7 @@ static void keep_source(struct assignment *a)
         t5x_assignment_keep_leaf(a, &a->task->source.leaf[i]);
 }
 
-/* Which leaf of the source a rule takes for each name of the target. */
+/* Find the leaf of the source that a rule takes for each name of the target. */
 static void find_taken(struct assignment *a)
 {
     struct map_task *t = a->task;
@@ -233,7 +234,8 @@ static int by_pattern(const void *a, const void *b)
     return strcmp((*x)->pattern, (*y)->pattern);
 }
 
-/* The distinct patterns, sorted; *used says which decide a name. How many. */
+/* Set rule[] to the distinct patterns, sorted, and used[] to whether each decides a name.
+ * Returns how many there are. */
 static size_t patterns(struct assignment *a, const struct map_rule **rule, bool *used)
 {
     const struct map_task *t = a->task;
@@ -251,7 +253,9 @@ static size_t patterns(struct assignment *a, const struct map_rule **rule, bool 
     return count;
 }
 
-/* The original counts rules against distinct patterns. False: an error. */
+/* Whether every rule decides a name; false: an error was added. The original compares the
+ * number of rules with the number of distinct patterns that decided, so a pattern that occurs
+ * twice is an error as well. */
 static bool require_all(struct assignment *a)
 {
     struct map_task *t = a->task;
@@ -287,9 +291,10 @@ static bool is_key(const struct map_row *row)
     return map_is(row, "mapped") || map_is(row, "kept");
 }
 
-/* Of the leaves that the row's name leads through, the one to tell of: the topmost that was
- * there before it, else the topmost. Names that share `known` bytes with one that leads
- * through none need no look there. */
+/* The leaf that collides with the row: a key that is a proper prefix of the row's name, as `a`
+ * is of `a/b`. If there are several, the topmost that entered before the row, or else the
+ * topmost. The first `known` bytes are shared with a name that has no such prefix, so they are
+ * skipped. */
 static struct map_row *find_above(struct assignment *a, const struct strmap *keys,
                                   const struct map_row *row, size_t known)
 {
@@ -305,7 +310,7 @@ static struct map_row *find_above(struct assignment *a, const struct strmap *key
     return later;
 }
 
-/* What Python calls the class of a leaf that is no dict. */
+/* The name of the Python class of a leaf's value. */
 static const char *class_of(const struct map_leaf *leaf)
 {
     bool scalar = !leaf->shape || strcmp(leaf->shape, "[]") == 0;
@@ -346,14 +351,15 @@ static size_t common(struct map_text x, struct map_text y)
     return i;
 }
 
-/* Where the next folder of a name ends, from `at` on; past its end: there is none. */
+/* The offset of the next '/' of a name, from `at` on; its length if there is none. */
 static size_t next_folder(struct map_text name, size_t at)
 {
     const char *slash = at < name.len ? memchr(name.at + at, '/', name.len - at) : NULL;
     return slash ? (size_t)(slash - name.at) : name.len;
 }
 
-/* A set of hashes that may say yes of what is not in it: two bits each. */
+/* A Bloom filter with two bits per key: it may say yes to a key that was not added, never no to one
+ * that was. */
 struct sieve {
     uint64_t *word;
     uint64_t mask, seed;
@@ -371,8 +377,8 @@ static bool sieve(const struct sieve *s, const char *at, size_t len, bool add)
     return has;
 }
 
-/* Go through the folders that keys of R are in: put them into the sieve, or else (NULL) see whether
- * one of them is among the `keys`. */
+/* Walk over all folders ("a", "a/b") of the keys of R ("a/b/c"): add them to the filter, or if
+ * that is NULL, return whether one of them is among `keys`. */
 static bool sift_folders(const struct map_task *t, const struct sieve *into,
                          const struct strmap *keys)
 {
@@ -392,11 +398,12 @@ static bool sift_folders(const struct map_task *t, const struct sieve *into,
     return false;
 }
 
-/* Whether a key of R is a folder of others, too: mostly none is. */
+/* Whether some key of R is also a folder of another. Almost never, and the filter finds that
+ * out without a hash table of all keys. */
 static bool has_folder_key(struct assignment *a)
 {
     struct map_task *t = a->task;
-    struct strmap keys = {0}; /* that may be folders */
+    struct strmap keys = {0}; /* keys that may be folders */
     struct sieve folders = {.mask = 1023, .seed = hash_seed()};
     bool added;
     while (folders.mask / 16 < t->rows && folders.mask < UINT32_MAX)
@@ -478,7 +485,7 @@ static void t5x_assignment_settle(struct map_task *t)
     if (!a.taken || !a.shown || !a.from || !a.used || !map_index(t, &a.old, &t->source))
         t->failed = true;
     else if (map_flag(t, "is_resuming",
-                      false)) /* no target is looked at, no tree is made */
+                      false)) /* the original ignores the target, and makes no tree */
         keep_source(&a);
     else
         assign(&a);

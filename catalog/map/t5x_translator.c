@@ -1,7 +1,7 @@
 /*
- * t5x_translator.c - T5X's CheckpointTranslator: every leaf of a checkpoint under the name that the
- * first rule gives it whose pattern matches. Of the leaves that get one name the last keeps it, in
- * the dict that the original makes of them.
+ * t5x_translator.c - T5X's CheckpointTranslator: the first rule whose pattern matches gives a leaf
+ * its new name. The original puts the leaves into a dict, so if several get the same name, the
+ * last one wins.
  */
 #include "catalog/map/dialect.h"
 
@@ -22,7 +22,7 @@ static void find_winners(struct map_task *t)
     strmap_release(&last);
 }
 
-/* In mode strict a name that is lost is an error. */
+/* In strict mode, a row that loses its name is an error. */
 static void t5x_translator_refuse(struct map_task *t)
 {
     for (size_t i = 0; i < t->rows && !t->failed; i++) {
