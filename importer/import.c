@@ -331,11 +331,12 @@ static enum status import_walked(struct importing *im, struct sqlite3 *db,
     return err->status;
 }
 
+const char import_program[] = CKPTDB_VERSION " " CKPTDB_SOURCES;
+
 enum status import_run(struct sqlite3 *db, const struct import_options *options,
                        struct import_report *report, struct error *err)
 {
-    struct importing im = {.options = options,
-                           .looker = CKPTDB_VERSION " " CKPTDB_SOURCES};
+    struct importing im = {.options = options, .looker = import_program};
     *report = (struct import_report){0};
     return import_walked(&im, db, report, err);
 }

@@ -32,6 +32,9 @@ struct import_options {
     void *context;
 };
 
+/* The program's version and a digest of its sources: the table `looked` says who made the rows. */
+extern const char import_program[];
+
 struct import_report {
     uint64_t added, changed, unchanged, failed, vanished, pruned;
     uint64_t failed_known; /* of `failed`, those that are in the catalog as they were */

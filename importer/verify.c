@@ -11,6 +11,7 @@
 #include "catalog/content/verify.h"
 #include "catalog/db/ids.h"
 #include "catalog/sql/open.h"
+#include "importer/import.h"
 #include "importer/job/job_run.h"
 #include "importer/verify_private.h"
 
@@ -257,9 +258,10 @@ static enum status add_checkpoint(struct verifier *v, sqlite3_stmt *s, struct er
     struct verified *c = &v->list[v->count];
     const char *path = (const char *)sqlite3_column_text(s, 1);
     const char *primary = (const char *)sqlite3_column_text(s, 3);
-    *c = (struct verified){.id = sqlite3_column_int64(s, 0),
-                           .format =
-                               format_named((const char *)sqlite3_column_text(s, 2))};
+    *c =
+        (struct verified){.id = sqlite3_column_int64(s, 0),
+                          .format = format_named((const char *)sqlite3_column_text(s, 2)),
+                          .by_this_program = sqlite3_column_int(s, 6) != 0};
     const char *stamp = (const char *)sqlite3_column_text(s, 5);
     c->path = arena_copy(&v->arena, path, strlen(path));
     c->stamp = stamp ? arena_copy(&v->arena, stamp, strlen(stamp)) : NULL;
@@ -279,7 +281,9 @@ static enum status verify_load(struct verifier *v, size_t *skipped, struct error
         " (SELECT f.path FROM files f WHERE f.id = c.id" ID_FIRST "),"
         " NOT ?2 AND EXISTS (SELECT 1 FROM verifications v WHERE v.id = c.id AND v.open"
         "                    AND v.quick <= ?3),"
-        " " CONTENT_STAMP " FROM json_each(?1) j JOIN checkpoints c ON c.id = j.value"
+        " " CONTENT_STAMP ","
+        " (SELECT looker FROM looked) IS ?5 AND c.id NOT IN (SELECT id FROM outdated)"
+        " FROM json_each(?1) j JOIN checkpoints c ON c.id = j.value"
         " ORDER BY c.format NOT IN (SELECT value FROM json_each(?4)), 4, 2";
     struct text ids = {0}, known = {0};
     sqlite3_stmt *s = NULL;
@@ -299,6 +303,7 @@ static enum status verify_load(struct verifier *v, size_t *skipped, struct error
         sqlite3_bind_text(s, 1, text_str(&ids), -1, SQLITE_STATIC);
         sqlite3_bind_int(s, 2, v->options->again);
         sqlite3_bind_int(s, 3, v->options->quick);
+        sqlite3_bind_text(s, 5, import_program, -1, SQLITE_STATIC);
         while (err->status == OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
             if (sqlite3_column_int(s, 4))
                 ++*skipped;

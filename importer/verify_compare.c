@@ -84,6 +84,9 @@ static void bind_both(sqlite3_stmt *s, const struct verified *c)
 {
     const int known = sqlite3_bind_parameter_index(s, ":known");
     const int fresh = sqlite3_bind_parameter_index(s, ":fresh");
+    const int own = sqlite3_bind_parameter_index(s, ":by_this_program");
+    if (own)
+        sqlite3_bind_int(s, own, c->by_this_program);
     if (known)
         sqlite3_bind_int64(s, known, c->id);
     if (fresh)

@@ -18,8 +18,9 @@ struct verified {
     const struct format *format;
     const char *const *siblings;
     uint64_t sibling_count;
-    bool changed; /* a file is not the one that was indexed */
-    bool unread;  /* headers not read, for a passing reason */
+    bool by_this_program; /* indexed by this build: another may have read other facts */
+    bool changed;         /* a file is not the one that was indexed */
+    bool unread;          /* headers not read, for a passing reason */
 };
 
 struct verifier {

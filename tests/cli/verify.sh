@@ -66,9 +66,21 @@ for n in 1022, 1023, 1024, 1025, 70000:
     head = json.dumps({"__metadata__": {"k": "x" * n}, "w": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}).encode()
     with open("f%d.safetensors" % n, "wb") as f:
         f.write(struct.pack("<Q", len(head)) + head + b"1")
+import os
+os.mkdir("set")
+shards = ["m-0000%d-of-00003.safetensors" % (k + 1) for k in range(3)]
+for k, shard in enumerate(shards):
+    head = json.dumps({"__metadata__": {"format": "pt"}, "w%d" % k: {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}).encode()
+    with open("set/" + shard, "wb") as f:
+        f.write(struct.pack("<Q", len(head)) + head + b"1")
+with open("set/m.safetensors.index.json", "w") as f:
+    json.dump({"weight_map": {"w%d" % k: shard for k, shard in enumerate(shards)}}, f)
 EOF
 cp -r "$TESTS/fixtures/real/torch/dcp_hf/data/hf" "$TESTS/fixtures/dcp/y_two" "$TESTS/fixtures/zarr/y_filters" .
 "$CKPTDB_BIN" -d ../facts.db import . && "$CKPTDB_BIN" -d ../facts.db verify
+echo '{"model_type":"t5"}' >set/config.json # states more, and damages nothing
+"$CKPTDB_BIN" -d ../facts.db verify
+rm set/config.json
 python3 - <<'EOF'
 import os
 def damage(path, old, new):
@@ -79,6 +91,7 @@ def damage(path, old, new):
     os.utime(path, ns=(s.st_atime_ns, s.st_mtime_ns))
 for n in 1022, 1023, 1024, 1025, 70000:
     damage("f%d.safetensors" % n, b"xxxxx", b"xxxxy")
+damage("set/m-00002-of-00003.safetensors", b"format", b"fgrmat")
 damage("hf/shard-00001-model-00001-of-00002.safetensors", b"DCP_SHARDING", b"DCP_SHARDIOG")
 first = open("y_filters/chain/2", "rb").read(4)
 damage("y_filters/chain/2", first, bytes([first[0] ^ 1]) + first[1:])
