@@ -97,21 +97,26 @@ static void find_table(struct rules *s, struct step *step)
     step->found = true;
 }
 
-/* The values of the step's table at `key`, *count of them; NULL: no such key. */
-static const struct value *find_values(struct rules *s, struct step *step, struct run key,
-                                       size_t *count)
+/* The values of the step's table at `key`; .at NULL: no such key. */
+static struct found find_values(struct rules *s, struct step *step, struct run key)
 {
+    unsigned char first = key.len ? (unsigned char)*key.at : 0,
+                  last = key.len ? (unsigned char)key.at[key.len - 1] : 0;
+    struct found *recent = &step->recent[(first + 3u * last + key.len) % STEP_RECENT];
+    if (recent->at && compare_key(recent->at, key) == 0)
+        return *recent;
     if (!step->found)
         find_table(s, step);
     size_t at;
     PARTITION_POINT(at, step->entries, compare_key(&step->entry[at], key) < 0);
     const struct value *v = step->entry + at;
     if (at == step->entries || compare_key(v, key) != 0)
-        return NULL;
-    *count = 1;
-    while (v->listed && at + *count < step->entries && compare_key(v + *count, key) == 0)
-        ++*count;
-    return v;
+        return (struct found){0};
+    *recent = (struct found){v, 1};
+    while (v->listed && at + recent->count < step->entries &&
+           compare_key(v + recent->count, key) == 0)
+        recent->count++;
+    return *recent;
 }
 
 /* --- steps --------------------------------------------------------------------------------- */
@@ -125,7 +130,9 @@ static bool find_entry(struct rules *s, struct rule *r, size_t at,
     struct run key;
     if (!rules_expand(s, r, at, &step->arg[0], &s->key, &key))
         return false;
-    const struct value *v = *entry = find_values(s, step, key, count);
+    const struct found found = find_values(s, step, key);
+    const struct value *v = *entry = found.at;
+    *count = found.count;
     if (v && v->listed != (step->form->kind == STEP_INDEX)) {
         rules_fail(s, v->listed
                           ? "ValueError: a list is looked up with index, not with table: "

@@ -53,26 +53,57 @@ static void rule_template_add_piece(struct rules *s, struct expansion *e,
     e->fault = rules_no_memory;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* How many bytes from `at` on are plain text, or one "\\N" of a group; 0: neither. */
+static size_t plain_length(const struct rule *r, const char *at, size_t len)
+{
+    const char *escape = memchr(at, '\\', len);
+    if (!escape)
+        return len;
+    if (escape > at)
+        return (size_t)(escape - at);
+    bool group = len >= 2 && is_digit(at[1]) && at[1] != '0' &&
+                 (len == 2 || !is_digit(at[2])) &&
+                 (unsigned)(at[1] - '0') <= regex_groups(r->regex);
+    return group ? 2 : 0;
+}
+
+static void add_plain(struct rules *s, const struct rule *r, struct expansion *e,
+                      const char *at, size_t len)
+{
+    for (size_t part; len && !e->fault; at += part, len -= part) {
+        part = plain_length(r, at, len);
+        struct piece piece = {.kind = PIECE_TEXT, .text = {at, part}};
+        if (*at == '\\') {
+            piece.kind = PIECE_GROUP;
+            piece.number = (unsigned)(at[1] - '0');
+        }
+        rule_template_add_piece(s, e, piece);
+    }
+}
+
 /* Add the text between two references to steps. */
 static void add_template(struct rules *s, const struct rule *r, struct expansion *e,
                          const char *at, size_t len)
 {
-    struct piece piece = {.text = {at, len}};
+    struct piece piece = {.kind = PIECE_TEMPLATE};
     struct error err = {0};
+    size_t plain = 0, part = 1;
     if (len == 0 || e->fault)
         return;
-    if (!memchr(at, '\\', len)) {
-        piece.kind = PIECE_TEXT;
-    } else if (len == 2 && at[1] >= '1' && at[1] <= '9' &&
-               (unsigned)(at[1] - '0') <= regex_groups(r->regex)) {
-        piece.kind = PIECE_GROUP;
-        piece.number = (unsigned)(at[1] - '0');
-    } else {
-        piece.kind = PIECE_TEMPLATE;
-        if (template_compile(at, len, r->regex, &piece.template, NULL, &err) != OK) {
-            e->fault = rules_fault_from(s, &err);
-            return;
-        }
+    for (; part && plain < len; plain += part)
+        part = plain_length(r, at + plain, len - plain);
+    if (part) {
+        add_plain(s, r, e, at, len);
+        return;
+    }
+    if (template_compile(at, len, r->regex, &piece.template, NULL, &err) != OK) {
+        e->fault = rules_fault_from(s, &err);
+        return;
     }
     rule_template_add_piece(s, e, piece);
 }
@@ -121,21 +152,8 @@ void rules_prepare(struct rules *s, const struct rule *r, size_t steps,
     e->ready = true;
 }
 
-/* The text of a piece that is not a template. */
-static inline struct run piece_run(const struct rules *s, const struct rule *r,
-                                   const struct piece *p)
-{
-    size_t begin = 0, end = 0;
-    if (p->kind == PIECE_TEXT)
-        return p->text;
-    if (p->kind == PIECE_STEP)
-        return r->step[p->number].value;
-    regex_span(r->regex, p->number, &begin, &end);
-    return (struct run){s->name.at + begin, end - begin};
-}
-
-bool rules_expand(struct rules *s, struct rule *r, size_t steps, struct expansion *e,
-                  struct text *buffer, struct run *out)
+bool rules_expand_any(struct rules *s, struct rule *r, size_t steps, struct expansion *e,
+                      struct text *buffer, struct run *out)
 {
     if (!e->ready)
         rules_prepare(s, r, steps, e);
@@ -149,7 +167,7 @@ bool rules_expand(struct rules *s, struct rule *r, size_t steps, struct expansio
         return false;
     }
     if (e->count == 1 && e->piece[0].kind != PIECE_TEMPLATE) {
-        *out = piece_run(s, r, &e->piece[0]);
+        *out = rules_piece_run(s, r, &e->piece[0]);
         return true;
     }
     text_reset(buffer);
@@ -158,7 +176,7 @@ bool rules_expand(struct rules *s, struct rule *r, size_t steps, struct expansio
         if (p->kind == PIECE_TEMPLATE) {
             template_expand(p->template, r->regex, s->name.at, buffer);
         } else {
-            rules_append(buffer, piece_run(s, r, p));
+            rules_append(buffer, rules_piece_run(s, r, p));
         }
     }
     *out = (struct run){buffer->at ? buffer->at : "", buffer->len};

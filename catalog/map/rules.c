@@ -221,6 +221,8 @@ static void compile(struct rules *s, struct rule *r)
                            s->shape == RULES_TRANSLATOR ? REGEX_MATCH : REGEX_FULLMATCH,
                            &r->regex, &err) != OK)
         r->pattern_fault = rules_fault_from(s, &err);
+    else
+        r->needs = regex_needs(r->regex);
     text_release(&pattern);
 }
 
@@ -239,9 +241,6 @@ static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome,
             r->pattern_fault = NULL;
         return true;
     }
-    if (s->known && s->name.len &&
-        !regex_may_match(r->regex, (unsigned char)*s->name.at, s->name.len, s->letters))
-        return false;
     err.status = OK; /* clear no more: it is large, and this is the inner loop */
     err.code = NULL;
     int matched = s->known ? regex_exec_known(r->regex, s->name.at, s->name.len, &err)
@@ -281,15 +280,36 @@ static struct rule *rule_called(struct rules *s, int64_t ord)
     return at < s->count && s->rule[at].ord == ord ? &s->rule[at] : NULL;
 }
 
+static const struct rule_result unmatched = {.outcome = RULE_UNMATCHED, .text = ""};
+
+/* The first rule from `at` on that the name could match; s->count: none. */
+static size_t next_candidate(const struct rules *s, size_t at, unsigned char first,
+                             size_t len, uint64_t letters)
+{
+    while (at < s->count && !regex_may_match(&s->rule[at].needs, first, len, letters))
+        at++;
+    return at;
+}
+
+bool rules_could_match(const struct rules *s, unsigned char first, size_t len,
+                       uint64_t letters)
+{
+    return !len || letters & REGEX_BEYOND ||
+           next_candidate(s, 0, first, len, letters) < s->count;
+}
+
 static struct rule_result find_result(struct rules *s)
 {
-    struct rule_result result = {.outcome = RULE_UNMATCHED, .text = ""};
+    struct rule_result result = unmatched;
     struct rule *one = s->one ? rule_called(s, s->asked) : NULL;
     if (one)
         ask_rule(s, one, &result);
-    for (size_t i = 0; !s->one && i < s->count; i++)
-        if (ask_rule(s, &s->rule[i], &result))
+    for (size_t i = 0; !s->one && i < s->count; i++) {
+        if (s->known && s->name.len)
+            i = next_candidate(s, i, (unsigned char)*s->name.at, s->name.len, s->letters);
+        if (i < s->count && ask_rule(s, &s->rule[i], &result))
             break;
+    }
     return result;
 }
 
@@ -300,7 +320,7 @@ static const struct rule_result *apply(struct rules *s, const char *name, size_t
     s->lacked = s->part.failed;
     if (!same) {
         text_reset(&s->name);
-        text_add(&s->name, name, len);
+        rules_append(&s->name, (struct run){name, len});
         s->letters = regex_letters(name, len);
         s->known = !(s->letters & REGEX_BEYOND);
     }

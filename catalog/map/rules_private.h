@@ -12,7 +12,8 @@
 #include "catalog/map/rules.h"
 #include "catalog/regex/regex.h"
 
-#define STEP_ARGS 3 /* most arguments of a step */
+#define STEP_ARGS   3 /* most arguments of a step */
+#define STEP_RECENT 8
 
 enum step_kind {
     STEP_TABLE,
@@ -65,6 +66,12 @@ struct expansion {
     const char *fault; /* why it cannot be expanded */
 };
 
+/* Where a key of a table is: `count` values from there on. */
+struct found {
+    const struct value *at;
+    size_t count;
+};
+
 struct step {
     const char *group;
     const struct step_form *form;
@@ -74,6 +81,7 @@ struct step {
     const char *fault;
     const struct value *entry; /* of the table; set by find_table() */
     size_t entries;
+    struct found recent[STEP_RECENT]; /* of some keys, by find_values() */
     bool found;
     struct run value;
     struct text own;     /* holds `value` if it is not a run of something else */
@@ -99,6 +107,7 @@ struct rule {
     struct op_piece *op;
     size_t ops, op_space;
     struct regex *regex;
+    struct regex_needs needs;  /* nothing, until it is compiled */
     const char *pattern_fault; /* the error of every name; NULL: none */
 };
 
@@ -160,8 +169,48 @@ void rules_prepare(struct rules *, const struct rule *, size_t steps, struct exp
 /* Expand the template with the match's groups and the first `steps` steps. *out may point to
  * existing text; otherwise it is built in `buffer`, which is emptied first. False: the error is
  * reported. */
-bool rules_expand(struct rules *, struct rule *, size_t steps, struct expansion *,
-                  struct text *buffer, struct run *out);
+bool rules_expand_any(struct rules *, struct rule *, size_t steps, struct expansion *,
+                      struct text *buffer, struct run *out);
+
+/* The text of a piece that is not a template. */
+static inline struct run rules_piece_run(const struct rules *s, const struct rule *r,
+                                         const struct piece *p)
+{
+    size_t begin = 0, end = 0;
+    if (p->kind == PIECE_TEXT)
+        return p->text;
+    if (p->kind == PIECE_STEP)
+        return r->step[p->number].value;
+    regex_span(r->regex, p->number, &begin, &end);
+    return (struct run){s->name.at + begin, end - begin};
+}
+
+/* rules_expand_any(), without a call for the many templates of one piece. */
+static inline bool rules_expand(struct rules *s, struct rule *r, size_t steps,
+                                struct expansion *e, struct text *buffer, struct run *out)
+{
+    if (!e->ready || e->fault || e->count != 1 || e->piece[0].kind == PIECE_TEMPLATE)
+        return rules_expand_any(s, r, steps, e, buffer, out);
+    *out = rules_piece_run(s, r, &e->piece[0]);
+    return true;
+}
+
+/* memcpy() without a call for up to 16 bytes, which most runs have: two halves that may overlap. */
+static inline void rules_copy(char *to, const char *from, size_t len)
+{
+    if (len > 16) {
+        memcpy(to, from, len);
+    } else if (len >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + len - 8, from + len - 8, 8);
+    } else if (len >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + len - 4, from + len - 4, 4);
+    } else {
+        for (size_t i = 0; i < len; i++)
+            to[i] = from[i];
+    }
+}
 
 /* text_add(), inlined for the many short runs that make up a name. */
 static inline void rules_append(struct text *t, struct run run)
@@ -170,7 +219,7 @@ static inline void rules_append(struct text *t, struct run run)
         text_add(t, run.at, run.len);
         return;
     }
-    memcpy(t->at + t->len, run.at, run.len);
+    rules_copy(t->at + t->len, run.at, run.len);
     t->len += run.len;
     t->at[t->len] = '\0';
 }

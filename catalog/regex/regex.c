@@ -221,17 +221,22 @@ uint64_t regex_letters(const char *text, size_t len)
 #undef BIT
 #undef BITS
 #undef ROW
-    uint64_t letters = 0;
-    for (size_t i = 0; i < len; i++)
+    uint64_t letters = 0, word;
+    size_t i = 0;
+    for (; i + sizeof(word) <= len; i += sizeof(word)) {
+        memcpy(&word, text + i, sizeof(word));
+        letters |= bit[word & 255] | bit[word >> 8 & 255] | bit[word >> 16 & 255] |
+                   bit[word >> 24 & 255] | bit[word >> 32 & 255] | bit[word >> 40 & 255] |
+                   bit[word >> 48 & 255] | bit[word >> 56];
+    }
+    for (; i < len; i++)
         letters |= bit[(unsigned char)text[i]];
     return letters;
 }
 
-bool regex_may_match(const struct regex *re, unsigned char first, size_t len,
-                     uint64_t letters)
+struct regex_needs regex_needs(const struct regex *re)
 {
-    return !(re->syntax.letters & ~letters) && len >= re->syntax.least &&
-           (!re->begins || (re->begins[first / 8] >> first % 8 & 1));
+    return (struct regex_needs){re->syntax.letters, re->syntax.least, re->begins};
 }
 
 int regex_exec_next(struct regex *re, const char *text, size_t len, struct error *err)

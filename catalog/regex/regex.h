@@ -48,9 +48,21 @@ int regex_exec_known(struct regex *, const char *text, size_t len, struct error 
  * beyond ASCII. For lists of patterns that are tried on it in turn. */
 #define REGEX_BEYOND ((uint64_t)1 << 63)
 uint64_t regex_letters(const char *text, size_t len);
-/* False: it does not match a text that begins so, is `len` bytes long and has no other letters. */
-bool regex_may_match(const struct regex *, unsigned char first, size_t len,
-                     uint64_t letters);
+/* What every text has that a regex matches, for lists of them: all zero demands nothing. `begins` lives
+ * as long as the regex. */
+struct regex_needs {
+    uint64_t letters, least; /* regex_letters(); bytes */
+    const uint8_t *begins;   /* a bit for each first byte; NULL: any */
+};
+struct regex_needs regex_needs(const struct regex *);
+/* False: it does not match a text that begins so, is `len` bytes long (at least one) and has no other
+ * letters. */
+static inline bool regex_may_match(const struct regex_needs *needs, unsigned char first,
+                                   size_t len, uint64_t letters)
+{
+    return !(needs->letters & ~letters) && len >= needs->least &&
+           (!needs->begins || (needs->begins[first / 8] >> first % 8 & 1));
+}
 /* The next match in the same text, as re.finditer and re.sub go on: from the end of the
  * last match, and if that was empty, not with the same empty one again. */
 int regex_exec_next(struct regex *, const char *text, size_t len, struct error *err);

@@ -140,8 +140,11 @@ static bool map_load_add_leaf(struct loading *l, sqlite3_stmt *s)
         .match = (uint32_t)l->matches,
         .kind = kind,
     };
-    const char *name = map_load_column(s, NAME);
+    /* As text SQLite would copy it, to put a NUL after it. What is empty is NULL as a blob. */
     size_t len = (size_t)sqlite3_column_bytes(s, NAME);
+    const char *name = sqlite3_column_blob(s, NAME);
+    if (!len)
+        name = map_load_column(s, NAME);
     if (!name)
         return false;
     if (how->wants & MAP_WANTS_NAMES)

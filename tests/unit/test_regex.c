@@ -325,10 +325,11 @@ static void matches_as_python(void **state)
         add_spans(re, &spans);
         if (found) {
             size_t len = strlen(matches[i].text), begin = 0, end = 0;
+            const struct regex_needs needs = regex_needs(re);
             assert_string_equal(text_str(&spans), matches[i].spans);
             regex_span(re, 0, &begin, &end);
-            assert_true(regex_may_match(re, (unsigned char)matches[i].text[begin], len,
-                                        regex_letters(matches[i].text, len)) ||
+            assert_true(regex_may_match(&needs, (unsigned char)matches[i].text[begin],
+                                        len, regex_letters(matches[i].text, len)) ||
                         begin == len);
         }
         text_release(&spans);
@@ -375,15 +376,31 @@ static void letters_tell(void **state)
     };
     for (size_t i = 0; i < LEN(cases); i++) {
         struct regex *re = compile(cases[i].pattern, REGEX_FULLMATCH);
+        const struct regex_needs needs = regex_needs(re);
         const char *text = cases[i].text;
         uint64_t letters = regex_letters(text, strlen(text));
         print_message("pattern %s\n", cases[i].pattern);
         /* A byte that any of them may begin with: it is the letters that are asked. */
         bool may = false;
         for (unsigned c = 0; c < 256; c++)
-            may = may || regex_may_match(re, (unsigned char)c, strlen(text), letters);
+            may = may || regex_may_match(&needs, (unsigned char)c, strlen(text), letters);
         assert_int_equal(may, cases[i].may);
         regex_free(re);
+    }
+}
+
+/* Eight bytes at a time give what one at a time does. */
+static void letters_of_all_lengths(void **state)
+{
+    (void)state;
+    char text[40];
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (char)(i * 37 + 11);
+    for (size_t len = 0; len <= sizeof(text); len++) {
+        uint64_t each = 0;
+        for (size_t i = 0; i < len; i++)
+            each |= regex_letters(text + i, 1);
+        assert_true(regex_letters(text, len) == each);
     }
 }
 
@@ -559,11 +576,17 @@ static void long_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matches_as_python), cmocka_unit_test(letters_tell),
-        cmocka_unit_test(errors_as_python),  cmocka_unit_test(refuses_what_it_cannot),
-        cmocka_unit_test(refuses_size),      cmocka_unit_test(walks_as_python),
-        cmocka_unit_test(names_and_lengths), cmocka_unit_test(bad_text),
-        cmocka_unit_test(runaway_ends),      cmocka_unit_test(long_text),
+        cmocka_unit_test(matches_as_python),
+        cmocka_unit_test(letters_tell),
+        cmocka_unit_test(letters_of_all_lengths),
+        cmocka_unit_test(errors_as_python),
+        cmocka_unit_test(refuses_what_it_cannot),
+        cmocka_unit_test(refuses_size),
+        cmocka_unit_test(walks_as_python),
+        cmocka_unit_test(names_and_lengths),
+        cmocka_unit_test(bad_text),
+        cmocka_unit_test(runaway_ends),
+        cmocka_unit_test(long_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 #include "catalog/map/rules.h"
+#include "catalog/regex/regex.h"
 #include "tests/unit/unit.h"
 
 #define WORDS_MAX 6
@@ -47,6 +48,11 @@ static const struct rule_case {
 #define T RULES_TRANSLATOR
     {"plain", F, "a", "b", NULL, "a", "=b"},
     {"groups", F, "(.*)/(.*)", "\\2/\\1", NULL, "x/y", "=y/x"},
+    {"groups amid text", F, "(.)(b)?(.)", "x\\1y\\2z\\3\\1", NULL, "ac", "=xayzca"},
+    {"a digit after a group is text only with \\g", F, "(a)", "\\g<1>1\\1", NULL, "a", "=a1a"},
+    {"groups of two digits", F, "(a)(.)(.)(.)(.)(.)(.)(.)(.)(.)(k)", "x\\11\\1", NULL, "abcdefghijk", "=xka"},
+    {"a group that is not there", F, "(a)", "\\1x\\2", NULL, "a",
+     "!error: invalid group reference 2 at position 4"},
     {"the whole", F, "a(.)", "[\\g<0>]", NULL, "ab", "=[ab]"},
     {"drops", F, "a", NULL, NULL, "a", "-"},
     {"empty replacement", F, "a", "", NULL, "a", "="},
@@ -291,6 +297,72 @@ static void bytes_that_are_no_text(void **state)
     rules_free(r);
 }
 
+/* More keys than a step remembers, asked for in turn and again: each is found, and what is not there
+ * is not. */
+static void many_keys(void **state)
+{
+    (void)state;
+    struct rules *r = rules_new(RULES_FULLMATCH);
+    const char *const step[] = {"v", "table", "t", "\\1"};
+    char key[16], value[32];
+    assert_non_null(r);
+    assert_true(rules_add(r, 1, "(.*)", "\\g<v>", NULL, NULL));
+    assert_true(rules_add_step(r, step, 4));
+    for (int i = 0; i < 200; i += 2) {
+        snprintf(key, sizeof(key), "k%d", i);
+        snprintf(value, sizeof(value), "value of %d", i);
+        assert_true(rules_add_value(r, "t", key, value, false));
+    }
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 200; i++) {
+            int n = round == 1 ? 199 - i : i;
+            snprintf(key, sizeof(key), "k%d", n);
+            snprintf(value, sizeof(value), n % 2 ? "KeyError: 'k%d'" : "value of %d", n);
+            check(r, key, strlen(key), n % 2 ? RULE_ERROR : RULE_OK, value);
+        }
+    }
+    rules_free(r);
+}
+
+/* What could match does, or the rules are asked; what could not does not. */
+static void names_that_could_match(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool could;
+    } cases[] = {
+        {"layer/1/q", true}, {"layer/x/q", true}, {"mayer/1/q", false},
+        {"layer/1/", false}, {"layer", false},    {"", true},
+        {"\xC3\xA9", true},  {"\xFF", true},
+    };
+    struct rules *r = rules_new(RULES_FULLMATCH);
+    assert_non_null(r);
+    assert_true(rules_add(r, 1, "layer/(\\d+)/q", "x", NULL, NULL));
+    assert_true(rules_add(r, 2, "layer/(\\d+)/q.*", "y", NULL, NULL));
+    /* Nothing is known of patterns that no name has reached. */
+    assert_true(rules_could_match(r, 'm', 9, regex_letters("mayer/1/q", 9)));
+    assert_int_equal(rules_apply(r, "mayer/1/q", 9)->outcome, RULE_UNMATCHED);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *name = cases[i].name;
+        size_t len = strlen(name);
+        bool could =
+            rules_could_match(r, (unsigned char)*name, len, regex_letters(name, len));
+        assert_int_equal(could, cases[i].could);
+        assert_true(could || rules_apply(r, name, len)->outcome == RULE_UNMATCHED);
+    }
+    rules_free(r);
+
+    /* A pattern that makes no sense is the error of every name that reaches it. */
+    r = rules_new(RULES_FULLMATCH);
+    assert_non_null(r);
+    assert_true(rules_add(r, 1, "a", "x", NULL, NULL));
+    assert_true(rules_add(r, 2, "[", "y", NULL, NULL));
+    assert_int_equal(rules_apply(r, "b", 1)->outcome, RULE_ERROR);
+    assert_true(rules_could_match(r, 'c', 1, regex_letters("c", 1)));
+    rules_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +371,8 @@ int main(void)
         cmocka_unit_test(first_rule_decides),
         cmocka_unit_test(numbers_have_a_limit),
         cmocka_unit_test(bytes_that_are_no_text),
+        cmocka_unit_test(many_keys),
+        cmocka_unit_test(names_that_could_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
