@@ -33,7 +33,7 @@ static struct arena_page *page_new(struct arena *a, size_t size)
     return page;
 }
 
-/* Not zeroed: for what is written at once. */
+/* Not zeroed: the caller fills it at once. */
 static void *arena_cut(struct arena *a, size_t size)
 {
     if (size > SIZE_MAX - ALIGN)
@@ -109,7 +109,7 @@ void arena_adopt(struct arena *a, struct arena *from)
     struct arena_page **last = &from->page;
     while (*last)
         last = &(*last)->older;
-    if (a->page) { /* after the newest, which has room left */
+    if (a->page) { /* insert after the newest page, which has room left */
         *last = a->page->older;
         a->page->older = from->page;
     } else {

@@ -24,7 +24,7 @@ struct arena {
 /* Zeroed, aligned to 16; NULL past the ceiling or without memory. */
 void *arena_alloc(struct arena *a, size_t size);
 
-/* The same, not zeroed: for what is filled at once. */
+/* The same without zeroing: for memory that the caller fills at once. */
 void *arena_room(struct arena *a, size_t size);
 
 /* count * size, checked. */
@@ -39,7 +39,7 @@ char *arena_copy(struct arena *a, const void *bytes, size_t len);
  * not zeroed. */
 void *arena_grow(struct arena *a, void *array, size_t count, size_t *space, size_t size);
 
-/* What `from` holds is from now on `a`'s; `from` is then empty. */
+/* Move all memory of `from` to `a`, which then owns it; leaves `from` empty. */
 void arena_adopt(struct arena *a, struct arena *from);
 
 void arena_release(struct arena *a);

@@ -4,10 +4,10 @@
 
 /*
  * Slicing by 8 (Kounavis and Berry, 2005): table k holds the CRC of a byte followed by k
- * zero bytes, so that eight look-ups take eight bytes at once.
+ * zero bytes, so that eight look-ups process eight bytes at once.
  *
- * A CRC is linear: the entry for n is the XOR of the entries for n's single bits. A table
- * is therefore written down as its eight entries 1, 2, 4, ... 128, and the compiler makes
+ * A CRC is linear: the entry for n is the XOR of the entries for n's set bits. The source
+ * therefore lists only the entries 1, 2, 4, ... 128 of each table, and the compiler computes
  * the other 248.
  */
 #define BIT(n, b, entry) ((n) / (1u << (b)) % 2 ? UINT32_C(entry) : 0)
@@ -62,9 +62,9 @@ uint32_t crc32c_extend_portable(uint32_t crc, const void *bytes, size_t len)
 #    include <immintrin.h>
 
 /*
- * One instruction waits for the one before it: three runs of bytes at once keep the unit busy. The
- * CRC of two runs one after the other is that of the first, taken over as many zeros as the second
- * has bytes, and that of the second. Over RUN zeros a CRC is linear: entry i is where bit i goes.
+ * Each crc32 instruction waits for the result of the previous one, so three independent runs of RUN
+ * bytes are computed side by side. To join two runs A and B: advance crc(A) over len(B) zero bytes,
+ * then XOR it with crc(B). Advancing over RUN zeros is linear: zeros[i] is what bit i becomes.
  */
 #    define RUN ((size_t)4096)
 
@@ -84,7 +84,7 @@ static uint32_t over_run(uint64_t crc)
     return out;
 }
 
-/* Without the ones before and after. */
+/* The raw CRC: without inverting the bits before and after. */
 __attribute__((target("sse4.2"))) static uint32_t extend_sse42(uint32_t crc,
                                                                const uint8_t *at,
                                                                size_t len)
@@ -109,9 +109,10 @@ __attribute__((target("sse4.2"))) static uint32_t extend_sse42(uint32_t crc,
 
 /*
  * Folding (Gopal, Ozturk and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
- * Instruction", 2009), sixteen lanes of 128 bits at once: a lane is carried over the distance to its
- * next one by a product without carries, and added to that. What is left has the CRC of all.
- * A lane's factors are x^(distance + 32) and x^(distance - 32) modulo the polynomial, bits reversed.
+ * Instruction", 2009) of sixteen 128-bit lanes at once: a carry-less product moves a lane forward
+ * to the lane FOLDED bytes after it, and is XORed into that (at the end: the lane 64 bytes after
+ * it). The 64 bytes that remain have the CRC of all that was folded. The factors of a move by
+ * `distance` bits are x^(distance + 32) and x^(distance - 32) modulo the polynomial, bits reversed.
  */
 #    define FOLDED      ((size_t)256)
 #    define TARGET_FOLD __attribute__((target("avx512f,vpclmulqdq,pclmul,sse4.2")))
@@ -120,10 +121,10 @@ TARGET_FOLD static __m512i carry(__m512i lanes, __m512i factors, __m512i next)
 {
     return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(lanes, factors, 0x00),
                                      _mm512_clmulepi64_epi128(lanes, factors, 0x11), next,
-                                     0x96); /* all three added */
+                                     0x96); /* XOR of all three */
 }
 
-/* As above, of at least FOLDED bytes. */
+/* As extend_sse42(), for at least FOLDED bytes. */
 TARGET_FOLD static uint32_t extend_folding(uint32_t crc, const uint8_t *at, size_t len)
 {
     const __m512i near =

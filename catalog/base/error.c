@@ -8,7 +8,8 @@
 
 static void clean_copy(char *dst, size_t size, const char *src)
 {
-    /* In place, and never grown, as it ends at its limit: to tell an error takes no memory. */
+    /* Writes into `dst` itself and never reallocates, since the limit is below `space`: reporting
+     * an error must not need memory. */
     struct text safe = {.at = dst, .space = size, .limit = size - 1};
     *dst = '\0';
     if (!text_escape(&safe, src, strlen(src)))

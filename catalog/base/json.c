@@ -15,7 +15,7 @@ enum state {
     WANT_VALUE_OR_END, /* after '[' */
     WANT_KEY,          /* after ',' in an object */
     WANT_KEY_OR_END,   /* after '{' */
-    WANT_COMMA_OR_END, /* after a value inside something */
+    WANT_COMMA_OR_END, /* after a value in an object or array */
     WANT_NOTHING,      /* after the outermost value */
 };
 
@@ -70,8 +70,9 @@ static void skip_space(struct json *j)
 
 /* --- strings ---------------------------------------------------------------------------- */
 
-/* The high bit of each byte of `word` that ends a plain run: '"', '\\', a control
- * character, or not ASCII. May also mark bytes after the first such one. */
+/* Sets the high bit of each byte of `word` that ends a plain run: '"', '\\', a control
+ * character, or not ASCII. Only the lowest mark is reliable: the borrow of a subtraction may
+ * mark bytes after it, too. */
 static uint64_t special_bytes(uint64_t word)
 {
     const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
@@ -81,7 +82,8 @@ static uint64_t special_bytes(uint64_t word)
     return marks & highs;
 }
 
-/* How many of the `left` bytes are printable ASCII but '"' and '\\'. */
+/* How many of the `left` bytes from `at` on are plain: ASCII, and neither a control character
+ * nor '"' nor '\\'. */
 static size_t plain_run(const uint8_t *at, size_t left)
 {
     size_t n = 0;
@@ -95,7 +97,7 @@ static size_t plain_run(const uint8_t *at, size_t left)
     return n;
 }
 
-/* Move to the closing quote; *escaped: there are escapes on the way. */
+/* Move to the closing quote; sets *escaped if there is an escape before it. */
 static bool find_quote(struct json *j, bool *escaped)
 {
     struct cursor *c = &j->cursor;
@@ -139,7 +141,7 @@ static bool read_hex4(struct cursor *c, uint32_t *value)
     return cursor_ok(c);
 }
 
-/* What follows "\u", a pair of surrogates included. */
+/* The four digits after "\u", and the second half of a surrogate pair if they begin one. */
 static bool read_code_point(struct cursor *c, uint32_t *code)
 {
     if (!read_hex4(c, code))
@@ -154,8 +156,8 @@ static bool read_code_point(struct cursor *c, uint32_t *code)
     return true;
 }
 
-/* One escape, its backslash read: bytes written, 0 if there is no such escape. Never more than
- * the escape took. */
+/* Decode one escape whose backslash was read. Returns the bytes written, never more than the escape
+ * itself has; 0: no such escape. */
 static size_t json_read_escape(struct cursor *c, uint8_t *out)
 {
     static const char names[] = "\"\\/bfnrt";
@@ -242,7 +244,7 @@ static size_t number_length(const uint8_t *at, size_t left)
     return n;
 }
 
-/* Length of what Python writes for a number that is none. */
+/* Length of Python's word for a number that JSON cannot write; 0: it is not one. */
 static size_t special_length(const uint8_t *at, size_t left)
 {
     static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
@@ -363,7 +365,7 @@ static enum json_type at_end(struct json *j)
     return j->type = JSON_END;
 }
 
-/* A comma or the end of the level was expected here. True: it was a comma. */
+/* The next token is not the end of the level, so it must be a comma. */
 static bool read_comma(struct json *j)
 {
     if (json_peek(j) != ',') {
@@ -504,7 +506,7 @@ bool json_i64(const struct json *j, int64_t *value)
 
 bool json_real(const struct json *j, double *value)
 {
-    char copy[512]; /* no double needs more digits than fit here to be told apart */
+    char copy[512]; /* far more than any program writes; a longer number is refused */
     if (j->type != JSON_NUMBER || j->text.len >= sizeof(copy))
         return false;
     memcpy(copy, j->text.at, j->text.len);

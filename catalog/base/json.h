@@ -10,10 +10,10 @@
  *   json_want(&j, JSON_END, "the end");
  *   return err->status;
  *
- * RFC 8259 and nothing more: no comments, no NaN (unless asked for), no trailing comma, no byte order mark,
- * no lone surrogate, no bytes that are not UTF-8. Fails once and stays failed: after an
- * error every call returns JSON_FAIL, with the byte offset in the caller's error. Keys may
- * repeat: who minds keeps a strmap of them.
+ * RFC 8259 and nothing more: no comments, no NaN (unless asked for), no trailing comma, no byte
+ * order mark, no lone surrogate, no bytes that are not UTF-8. Fails once and stays failed: after an
+ * error every call returns JSON_FAIL, with the byte offset in the caller's error. Keys may repeat:
+ * who minds keeps a strmap of them.
  */
 #ifndef CKPTDB_IMPORTER_CONTAINER_JSON_H
 #define CKPTDB_IMPORTER_CONTAINER_JSON_H
@@ -63,11 +63,11 @@ enum json_type json_next(struct json *);
 /* The next token must be `type`, else an error: "`what` expected". */
 bool json_want(struct json *, enum json_type type, const char *what);
 
-/* After a key: its value was an object of `len` bytes, which the caller has read and checked
- * by itself at j->cursor. The next token is what follows it. */
+/* For a caller that reads an object by itself: the value after the last key is the `len` bytes at
+ * j->cursor, which it has read and checked. The next token is what follows them. */
 void json_taken(struct json *, size_t len);
 
-/* Leave out the rest of the value whose first token was just read. */
+/* Skip the rest of the value whose first token was just read. */
 bool json_skip(struct json *);
 
 /* The same, but write the value to `out` without white space. */

@@ -3,7 +3,7 @@
 
 #include "catalog/base/limits.h"
 
-/* Objects and arrays that are open, and where their next value goes. */
+/* By depth: the open object or array, and the link where its next value is appended. */
 struct nest {
     struct json_value *owner[LIMIT_JSON_DEPTH + 1];
     const struct json_value **tail[LIMIT_JSON_DEPTH + 1];

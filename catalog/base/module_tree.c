@@ -6,15 +6,15 @@
 #include "catalog/base/list.h"
 #include "catalog/base/text.h"
 
-#define FIRST_INDEX_MAX   16384 /* places in the index that are not needed yet */
-#define RANGES_SHOWN      4     /* of a folded node's numbers */
+#define FIRST_INDEX_MAX   16384 /* most slots that the index gets before they are needed */
+#define RANGES_SHOWN      4     /* ranges of numbers in the label of a folded node */
 #define MODULE_NAME_BYTES ((size_t)1 << 30)
 
-/* These tell a dtype from a shape. */
+/* Two seeds, so that a dtype and a shape of equal text have different hashes. */
 #define SEED_DTYPE UINT64_C(0xA0761D6478BD642F)
 #define SEED_SHAPE UINT64_C(0xE7037ED1A0B428DB)
 
-/* Where the child of `parent` for a component is in the index, or would be. */
+/* The slot of the index with the child of `parent` called `name`, or the free slot for it. */
 static uint32_t *module_tree_find(const struct module_tree *t, uint32_t parent,
                                   const char *name, size_t len)
 {
@@ -32,7 +32,7 @@ static bool grow_index(struct module_tree *t)
 {
     if (t->index && t->count < t->index_space / 4 * 3)
         return true;
-    free(t->index); /* it is made anew from the nodes */
+    free(t->index); /* rebuilt from the nodes below */
     t->index_space *= t->index ? 2 : 1;
     t->index = calloc(t->index_space, sizeof(*t->index));
     for (uint32_t i = 1; t->index && i < t->count; i++)
@@ -96,7 +96,7 @@ static bool is_kind(const struct module_tree *t, uint32_t kind, const char *dtyp
                        : strcmp(k->shape, shape) == 0 && strcmp(k->dtype, dtype) == 0);
 }
 
-/* Two texts as a key. */
+/* Both texts as one key: "float32\0[2,3]". */
 static const char *pair_key(struct text *out, const char *dtype, const char *shape)
 {
     text_reset(out);
@@ -128,8 +128,8 @@ static uint32_t add_kind(struct module_tree *t, const char *dtype, const char *s
     return at ? (uint32_t)*at : 0;
 }
 
-/* The position of a kind; 0 without memory. Models have few, and the next tensor's is often the one of
- * the last. */
+/* The position of a kind in kinds[]; 0 without memory. Models have few kinds, and neighbouring
+ * tensors often have the same: a small cache saves most look-ups. */
 static uint32_t module_tree_kind_of(struct module_tree *t, const char *dtype,
                                     const char *shape)
 {
@@ -140,7 +140,7 @@ static uint32_t module_tree_kind_of(struct module_tree *t, const char *dtype,
     return *near;
 }
 
-/* A new child of `parent`, whose place in the index is `found`. */
+/* Append a child to `parent`; `found` is its free slot of the index. */
 static uint32_t new_child(struct module_tree *t, uint32_t parent, uint32_t *found,
                           const char *name, size_t len)
 {
@@ -156,7 +156,7 @@ static uint32_t new_child(struct module_tree *t, uint32_t parent, uint32_t *foun
     return at;
 }
 
-/* How many modules of the last name are also those of this one. */
+/* How many leading modules this name shares with the previous one: 2 for a.b.w after a.b.c.w. */
 static unsigned shared_modules(const struct module_tree *t, const char *name, size_t len)
 {
     size_t same = 0;
@@ -169,13 +169,16 @@ static unsigned shared_modules(const struct module_tree *t, const char *name, si
     return depth;
 }
 
-/* The node of a name, made if it is new; 0 without memory. What is new of a name is one end of it. */
+/* The node of a name, created with the modules above it where they are missing; 0 without
+ * memory. Once a component is new all that follow are, so only the rest of the name from there
+ * is copied. */
 static uint32_t node_of(struct module_tree *t, const char *name, size_t len)
 {
     unsigned depth = shared_modules(t, name, len);
     uint32_t node = depth ? t->last_node[depth - 1] : 0;
     size_t begin = depth ? t->last_end[depth - 1] + 1 : 0, from = 0;
-    const char *own = t->borrows ? name : NULL; /* the name from `from` on */
+    const char *own =
+        t->borrows ? name : NULL; /* text that lasts: name + from, or a copy */
     for (; depth < MODULE_DEPTH; depth++) {
         const char *found = depth + 1 < MODULE_DEPTH
                                 ? memchr(name + begin, t->separator, len - begin)
@@ -219,14 +222,15 @@ bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
     return true;
 }
 
-/* Children are after their parents, so one walk back adds everything up. The order of
- * children does not count in the hash: files may hold two layers in different order. */
+/* Children come after their parents in nodes[], so one backward pass adds everything up. A sum
+ * makes the hash independent of the children's order: two equal layers may be stored in
+ * different orders. */
 static void module_tree_add_up(struct module_tree *t)
 {
     for (uint32_t i = t->count; i-- > 1;) {
         struct module *m = &t->nodes[i], *parent = &t->nodes[m->parent];
         m->hash += t->kinds[m->kind].hash;
-        m->like = 0; /* it has no last child any more */
+        m->like = 0; /* from here on the union holds this instead of `last` */
         m->copies = 1;
         parent->tensors += m->tensors;
         parent->parameters += m->parameters;
@@ -237,7 +241,8 @@ static void module_tree_add_up(struct module_tree *t)
 
 /* --- folding ------------------------------------------------------------------------------ */
 
-/* The last run of digits in a name, without leading zeros; false if there is none. */
+/* The last run of digits in a name, without leading zeros; false if there is none, or more than 18
+ * digits, which could overflow. */
 static bool find_number(const char *name, size_t len, size_t *begin, size_t *end)
 {
     size_t e = len;
@@ -255,11 +260,12 @@ static bool find_number(const char *name, size_t len, size_t *begin, size_t *end
 
 struct folding {
     struct module_tree *tree;
-    struct strmap groups; /* to the first of each */
+    struct strmap groups; /* from fold_key() to the first node of the group */
     struct text key;
 };
 
-/* What siblings that may be folded have in common: all but the number at [begin, end). */
+/* The key that siblings share if they can be folded: parent, content, and the name without its
+ * number at [begin, end). */
 static bool fold_key(struct text *key, const struct module *m, size_t begin, size_t end)
 {
     text_reset(key);
@@ -301,7 +307,7 @@ static bool fold(struct folding *f, uint32_t at)
     return true;
 }
 
-/* The number in the name of a node that has one. */
+/* The number in the name of a node; the node must have one. */
 static uint64_t module_tree_number_of(const struct module *m)
 {
     size_t begin, end;
@@ -318,7 +324,7 @@ static int compare_numbers(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* "0..31", "0..3,7,9..11" or, of many ranges, the first and "..." and the last. */
+/* "0..31", "0..3,7,9..11" or, if there are more than RANGES_SHOWN, "0,2,4,6,...,30". */
 static void add_ranges(struct text *out, const uint64_t *number, size_t count)
 {
     size_t shown = 0;
@@ -337,7 +343,7 @@ static void add_ranges(struct text *out, const uint64_t *number, size_t count)
     }
 }
 
-/* layers.{0..11}: with the numbers of all that are folded into it. */
+/* "layers.{0..11}": the numbers of all nodes that are folded into this one. */
 static bool label_group(const struct module_tree *t, const struct module *m,
                         struct text *label)
 {
@@ -364,8 +370,8 @@ static bool add_label(const struct module_tree *t, uint32_t node, struct text *l
     return m->copies > 1 ? label_group(t, m, label) : text_add(label, m->name, m->len);
 }
 
-/* Sums of what stands for several are those of all. Parents come first, so that a child is
- * multiplied by all that is folded above it. */
+/* Multiply the sums of a node by the number of modules it represents: a child in layers.{0..11} by
+ * 12. Parents come first, so that each child finds its parent's factor. */
 static void finish_node(struct module_tree *t, struct module *m)
 {
     if (m->hidden || m->folded)
@@ -391,7 +397,8 @@ bool module_tree_finish(struct module_tree *t)
     return good;
 }
 
-/* Follow the name from the root; where a module is folded into another, go on in that one. */
+/* Follow the name from the root; where a module is folded, continue in the one it is folded
+ * into. */
 uint32_t module_tree_shown(const struct module_tree *t, const char *name)
 {
     uint32_t node = 0;
@@ -413,11 +420,11 @@ uint32_t module_tree_shown(const struct module_tree *t, const char *name)
 struct walk {
     struct module_tree *tree;
     struct text label, path;
-    size_t path_end[MODULE_DEPTH + 2]; /* of path, by depth */
+    size_t path_end[MODULE_DEPTH + 2]; /* length of `path` at each depth */
     uint32_t at[MODULE_DEPTH + 2];     /* next node to visit, by depth */
     bool rail[MODULE_DEPTH + 2];
     unsigned depth;
-    bool apart;  /* a node is not written together with its only child */
+    bool apart;  /* do not join a node with its only child */
     bool failed; /* no memory for a label */
 };
 
@@ -428,14 +435,15 @@ static uint32_t skip_folded(const struct module_tree *t, uint32_t node)
     return node;
 }
 
-/* The only child that is shown; 0: there are more, or none. */
+/* The only child that is shown; 0 if there are several, or none. */
 static uint32_t only_child(const struct module_tree *t, const struct module *m)
 {
     uint32_t child = skip_folded(t, m->first);
     return child && !skip_folded(t, t->nodes[child].next) ? child : 0;
 }
 
-/* The node and, while it has nothing but one child, that child with it. */
+/* Write the label of a node, joined with its child while that is the only one and the node is not a
+ * tensor itself: "a.b.c". Returns the last node. */
 static uint32_t module_tree_join(struct walk *w, uint32_t node)
 {
     const struct module_tree *t = w->tree;
@@ -450,7 +458,7 @@ static uint32_t module_tree_join(struct walk *w, uint32_t node)
     return node;
 }
 
-/* Go to the next node in `*visit`; false at the end. */
+/* Fill *visit with the next node; false at the end, or after a failure. */
 static bool module_tree_step(struct walk *w, struct module_visit *visit)
 {
     const struct module_tree *t = w->tree;

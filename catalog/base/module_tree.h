@@ -19,27 +19,28 @@
 
 /* There may be millions of them: 64 bytes. */
 struct module {
-    const char *name;            /* its own component */
-    uint64_t parameters, nbytes; /* of all it stands for, its own tensor included */
+    const char *name; /* its own component */
+    uint64_t parameters,
+        nbytes; /* sums over all modules it represents, own tensor included */
     union {
-        uint64_t hash;  /* of what lies below, until folding ends */
-        uint64_t times; /* then: how many modules it stands for */
+        uint64_t hash;  /* of its content, until folding ends */
+        uint64_t times; /* then: how many modules it represents */
     };
-    uint32_t tensors;             /* of all it stands for */
+    uint32_t tensors;             /* sum over all modules it represents */
     uint32_t parent, first, next; /* positions in nodes; 0: none (the root is 0) */
     union {
-        uint32_t last; /* child, until folding begins */
-        uint32_t like; /* then: the next one folded into the same */
+        uint32_t last; /* last child, until folding begins */
+        uint32_t like; /* then: the next node folded into the same one */
     };
     union {
         uint32_t copies; /* how many are folded into this, itself included */
-        uint32_t leader; /* of one that is folded: into which */
+        uint32_t leader; /* of a folded node: the one it is folded into */
     };
     uint32_t
         kind; /* of its own tensor: position in kinds; 0: it is not a tensor itself */
     uint32_t len : 30;
-    bool folded : 1; /* into another */
-    bool hidden : 1; /* below one that is folded into another: not needed */
+    bool folded : 1; /* into another node */
+    bool hidden : 1; /* below a folded node: never shown */
 };
 
 /* A dtype and a shape as texts. */
@@ -57,15 +58,15 @@ struct module_tree {
     size_t space;
     uint32_t *index; /* by a hash of parent and name: the node, or 0 */
     size_t index_space;
-    struct module_kind *kinds; /* the first is that of no tensor */
+    struct module_kind *kinds; /* the first means "not a tensor" */
     uint32_t kind_count;
     size_t kind_space;
     struct strmap kind_map; /* by dtype and shape */
     uint32_t kind_last;
     uint32_t kind_near
         [MODULE_KINDS_NEAR]; /* where texts are borrowed: by where the shape is */
-    struct text last;        /* the name before, and */
-    /* where its modules' names end, and their nodes: neighbours mostly share them. */
+    struct text last;        /* the previous name, */
+    /* the ends of its components and their nodes: neighbours share most of them. */
     uint32_t last_end[MODULE_DEPTH], last_node[MODULE_DEPTH];
     unsigned last_depth;
     char separator;

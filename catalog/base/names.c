@@ -5,7 +5,7 @@
 
 #include "catalog/base/search.h"
 
-/* Of an element: its name, the first that it has. */
+/* The name of an element is its first member. */
 static const char *names_name_of(const void *element)
 {
     return *(const char *const *)element;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPARED 128 /* bytes of a name that count */
+#define COMPARED 128 /* bytes of a name that are compared; the rest is ignored */
 #define LIMIT    32
 
 static unsigned least(unsigned a, unsigned b)
@@ -12,7 +12,8 @@ static unsigned least(unsigned a, unsigned b)
 }
 
 /* Row i of the optimal string alignment table from the two rows above it; returns the row's
- * least value. Only the band within `limit` of the diagonal can matter. */
+ * least value. Only cells within `limit` of the diagonal are computed: a cell further away has a
+ * distance above `limit`. */
 static unsigned distance_row(unsigned *const rows[3], const char *a, const char *b,
                              unsigned i, unsigned limit)
 {
@@ -54,7 +55,7 @@ unsigned edit_distance(const char *a, const char *b, unsigned limit)
     return least(table[a_len % 3][b_len], limit + 1);
 }
 
-/* A name that holds what was typed beats any misspelling. */
+/* A name that contains the wanted text beats any misspelling. */
 static unsigned score_of(const char *wanted, const char *name, unsigned limit)
 {
     if (*wanted && strstr(name, wanted))

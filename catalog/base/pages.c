@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 
 #define PAGE_BYTES ((size_t)4096)
-#define HUGE_BYTES ((size_t)2 << 20) /* of x86-64, and of ARM with pages of 4 KiB */
+#define HUGE_BYTES ((size_t)2 << 20) /* on x86-64, and on ARM with 4 KiB pages */
 
-/* Linux gives large pages to who asks for them; where it does not, nothing is lost. */
+/* Only a hint: without huge pages the memory works the same. */
 static void ask_for_huge(void *at, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE

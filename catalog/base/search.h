@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-/* The first of `count` places for which `before` does not hold, into `at` (an unsigned integer);
- * `count` where it holds for all. `before` says it of place `at`, and holds for none after one
- * for which it does not:
+/* Set `at` (an unsigned integer) to the first of `count` positions for which `before` is false;
+ * to `count` if there is none. `before` is an expression of `at`, and once it is false it is false
+ * for all positions after:
  *
  *   uint64_t at;
  *   PARTITION_POINT(at, runs, run[at].end <= offset);

@@ -1,6 +1,6 @@
 /*
- * strmap.h - byte strings to numbers, with a secret seed, so that no file can choose names
- * that all fall into one place.
+ * strmap.h - a hash table from byte strings to numbers, with a secret seed, so that no file can
+ * choose names that all collide.
  *
  * Keys are not copied unless asked: they must outlive the map. Not for several threads at once.
  */
@@ -21,8 +21,8 @@ struct strmap {
     uint64_t seed;       /* 0: not chosen yet */
 };
 
-/* The value of `key`, where to read and write it; added as 0 with *added true when it was
- * not there. NULL without memory. Valid until the next call that adds. */
+/* A pointer to the value of `key`; a key that was not there is added with the value 0, and *added
+ * is set. NULL without memory. Valid until the next call that adds. */
 uint64_t *strmap_add(struct strmap *, const char *key, size_t len, bool *added);
 /* The same, but an added key is copied into the arena, and *kept is that copy. */
 uint64_t *strmap_keep(struct strmap *, struct arena *, const char *key, size_t len,

@@ -4,17 +4,17 @@
 #include <stdlib.h>
 
 struct team {
-    struct threads *threads[THREADS_MAX]; /* of each time that it grew */
-    unsigned groups, count;               /* of these; of all threads, as asked for */
-    pthread_mutex_t lock; /* over all below, and what is the team's in jobs */
-    pthread_cond_t work;  /* a thread may begin something, or has to end */
-    pthread_cond_t done;  /* a run has ended: for the caller */
-    struct team_job *first, **last;
-    bool busy[THREADS_MAX]; /* desks */
+    struct threads *threads[THREADS_MAX]; /* one group for each call of team_grow() */
+    unsigned groups, count;               /* groups; threads requested in all */
+    pthread_mutex_t lock; /* guards all below, and the team's fields of each job */
+    pthread_cond_t work;  /* for the threads: something to begin, or the end */
+    pthread_cond_t done;  /* for the caller: a job has no run left */
+    struct team_job *first, **last; /* queue of jobs */
+    bool busy[THREADS_MAX];         /* by desk */
     bool ends;
 };
 
-/* A run of pieces that a thread has to do. */
+/* A run of pieces given to one thread. */
 struct task {
     struct team_job *job; /* NULL: there is none */
     unsigned desk;
@@ -35,7 +35,7 @@ struct team *team_new(void)
 
 /* --- with the lock held ------------------------------------------------------------------- */
 
-/* The first job that another run may be begun of. */
+/* The first job that has pieces left and may have another run at the same time. */
 static struct team_job *open_job(const struct team *t)
 {
     struct team_job *j = t->first;
@@ -44,7 +44,7 @@ static struct team_job *open_job(const struct team *t)
     return j;
 }
 
-/* A desk that is free and below `most`; false: others sit at all of them. */
+/* A free desk below `most`; false if all are busy. */
 static bool find_desk(const struct team *t, unsigned most, unsigned *desk)
 {
     for (*desk = 0; *desk < most; (*desk)++)
@@ -67,7 +67,7 @@ static struct task team_begin(struct team *t)
     return task;
 }
 
-/* Lets go of the lock meanwhile. */
+/* Releases the lock while the pieces are done. */
 static void team_run(struct team *t, struct task task)
 {
     struct team_job *j = task.job;
@@ -90,7 +90,7 @@ static void team_leave(struct team *t, struct team_job *job)
     *at = job->next;
     if (!*at)
         t->last = at;
-    /* A desk that the caller had may be what a thread waits for. */
+    /* A thread may be waiting for a desk that the caller has freed. */
     if (open_job(t))
         pthread_cond_broadcast(&t->work);
 }
@@ -149,7 +149,7 @@ void team_add(struct team *t, struct team_job *job)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Where the job's pieces are others' now, the caller does those of the next. */
+/* While threads do the last pieces of this job, the caller begins those of the next. */
 static void wait_for(struct team *t, const struct team_job *job)
 {
     while (job->begun < job->count || job->active) {

@@ -1,9 +1,9 @@
 /*
- * team.h - threads that stay, for jobs of numbered pieces: all work on the first job that has
- * pieces left, so that a job's last pieces and the next one's first are done side by side.
+ * team.h - a thread pool for jobs of numbered pieces: all threads work on the first job that has
+ * pieces left, so that a job's last pieces and the next job's first are done side by side.
  *
- * The pieces are done by the threads, and by the caller while it waits for a job. Without
- * threads (the system gives none, or none were asked for) the caller does all.
+ * The threads do the pieces, and so does the caller while it waits for a job. Without
+ * threads (the system gives none, or none were requested) the caller does them all.
  *
  *   struct team_job job = {.count = n, .most = 4, .run = decode_some, .context = &band};
  *   team_add(team, &job);
@@ -26,8 +26,8 @@ struct team_job {
     uint64_t count;   /* pieces */
     unsigned most;    /* runs of them at once, at least 1 and at most THREADS_MAX */
     uint64_t at_once; /* pieces that are given out together; 0: one */
-    /* Do pieces [from, to). `desk`: below the largest `most`; no other run has the same at the
-     * same time. False: no more pieces of the job are begun. */
+    /* Do pieces [from, to). `desk` is a number below the job's `most` that no other run has at the
+     * same time: an index for buffers. False: begin no more pieces of this job. */
     bool (*run)(void *context, unsigned desk, uint64_t from, uint64_t to);
     void *context;
     /* The team's: */
@@ -40,7 +40,7 @@ struct team *team_new(void);
 /* There must be no jobs. Takes NULL. */
 void team_free(struct team *);
 
-/* Have this many threads besides the caller, if there are fewer; as many as the system gives. */
+/* Start threads until there are `threads` besides the caller, or the system gives no more. */
 void team_grow(struct team *, unsigned threads);
 
 /* The job stays where it is until one of these two is called. */

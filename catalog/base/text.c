@@ -126,8 +126,8 @@ bool text_json(struct text *t, const char *bytes, size_t len)
     return text_addc(t, '"');
 }
 
-/* What steers a terminal: controls, U+0080..U+009F among them, and the marks that reverse
- * the direction of what follows, U+202A..U+202E and U+2066..U+2069. */
+/* Characters that control a terminal: control characters, also U+0080..U+009F, and those that
+ * change the direction of the text after them, U+202A..U+202E and U+2066..U+2069. */
 static bool is_control(const unsigned char *at, int step)
 {
     if (step == 1)

@@ -19,8 +19,8 @@ struct threads {
 
 unsigned threads_cores(void)
 {
-    /* A container, and taskset, may give fewer than there are. More than a cpu_set_t holds,
-     * and it fails. */
+    /* A container or taskset may allow fewer cores than the machine has. The call fails on
+     * machines with more cores than a cpu_set_t can hold. */
     cpu_set_t allowed;
     long n = sched_getaffinity(0, sizeof(allowed), &allowed) == 0
                  ? CPU_COUNT(&allowed)

@@ -1,5 +1,5 @@
 /*
- * threads.h - a few threads that run one function. Many things made and taken in order: work.h.
+ * threads.h - a few threads that run one function. For many numbered items, taken in order: work.h.
  */
 #ifndef CKPTDB_BASE_THREADS_H
 #define CKPTDB_BASE_THREADS_H

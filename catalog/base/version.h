@@ -1,5 +1,5 @@
 /*
- * version.h - of the program, as `ckptdb --version` and the catalog have it.
+ * version.h - the program's version, as printed by `ckptdb --version` and stored in the catalog.
  */
 #ifndef CKPTDB_BASE_VERSION_H
 #define CKPTDB_BASE_VERSION_H

@@ -1,7 +1,7 @@
 /*
- * work.c - a numbered hand-off: things made in any order, taken in the order of their numbers,
- * through a bounded window. Who is too far ahead waits; the next thing wanted never waits, so
- * it cannot lock up.
+ * work.c - a numbered hand-off: things are made in any order and taken in the order of their
+ * numbers, through a bounded window. A maker that is too far ahead waits; the one that has the
+ * next thing to be taken never waits, so there is no deadlock.
  */
 #include "catalog/base/work.h"
 
@@ -13,11 +13,11 @@
 
 #define WINDOW       UINT64_C(256)
 #define WINDOW_BYTES (UINT64_C(32) << 20)
-/* Things that wait for a busy taker: from so many on only as many threads make more as there are
- * cores beside its own, so that it is not kept waiting for a core; at so few all go on. */
+/* The taker needs a core, too. When PLENTY things wait for it, only as many makers go on as
+ * there are cores beside its own; when no more than FEW are left, all of them do. */
 #define PLENTY (WINDOW / 8)
 #define FEW    (WINDOW / 16)
-/* Room for what the threads hold beyond the window when it is stopped. */
+/* One more slot for each thread: when stopped, a thread may put one thing beyond the window. */
 #define RING (WINDOW + THREADS_MAX)
 
 /* --- the hand-off ----------------------------------------------------------------------- */
@@ -30,13 +30,13 @@ struct slot {
 
 struct handoff {
     pthread_mutex_t lock;
-    pthread_cond_t ready; /* the next thing is there: for the taker */
-    pthread_cond_t room;  /* there is room again: for the makers */
+    pthread_cond_t ready; /* for the taker: the next thing is there */
+    pthread_cond_t room;  /* for the makers: there is room again */
     uint64_t total, claimed, taken, bytes, bytes_max;
     uint64_t ready_count;    /* things put and not yet taken */
-    unsigned waiting;        /* makers, for room or for their turn */
-    unsigned making, beside; /* makers at work; as many as do not disturb the taker */
-    bool idle;               /* the taker waits for the next thing */
+    unsigned waiting;        /* makers that wait for room or for their turn */
+    unsigned making, beside; /* makers at work; how many leave the taker its core */
+    bool idle;               /* the taker is waiting for the next thing */
     bool stopped;
     struct slot slot[RING];
 };
@@ -61,7 +61,7 @@ static bool can_claim(const struct handoff *h)
     return !h->stopped && h->claimed < h->total;
 }
 
-/* Claim the next number to make; false: all are claimed, or it was stopped. */
+/* Claim the next number to make; false if all are claimed, or after handoff_stop(). */
 static bool handoff_claim(struct handoff *h, uint64_t *number)
 {
     pthread_mutex_lock(&h->lock);
@@ -83,7 +83,7 @@ static bool handoff_claim(struct handoff *h, uint64_t *number)
 static void handoff_put(struct handoff *h, uint64_t number, void *thing, uint64_t bytes)
 {
     pthread_mutex_lock(&h->lock);
-    /* Past the window or the bytes only the one wanted next may enter. */
+    /* When the window or its bytes are full, only the next thing to be taken may enter. */
     while (number != h->taken &&
            (number >= h->taken + WINDOW || h->bytes > h->bytes_max) && !h->stopped) {
         h->waiting++;
@@ -99,7 +99,7 @@ static void handoff_put(struct handoff *h, uint64_t number, void *thing, uint64_
     pthread_mutex_unlock(&h->lock);
 }
 
-/* Makers are woken when there is room for many things, not for one, */
+/* Makers are woken when there is room for many things, not for each single one. */
 static bool much_room(const struct handoff *h, uint64_t bytes_before)
 {
     uint64_t half = h->bytes_max / 2;
@@ -107,13 +107,13 @@ static bool much_room(const struct handoff *h, uint64_t bytes_before)
            (bytes_before > half && h->bytes <= half);
 }
 
-/* The things in order; NULL after the last, or when stopped and it was never made. */
+/* The next thing in order; NULL after the last, or if it was not made before handoff_stop(). */
 static void *handoff_take(struct handoff *h)
 {
     pthread_mutex_lock(&h->lock);
     struct slot *s = &h->slot[h->taken % RING];
     while (!s->ready && h->taken < (h->stopped ? h->claimed : h->total)) {
-        /* or when one of them may hold the next. */
+        /* A waiting maker may be the one that claims the next thing. */
         h->idle = true;
         if (h->waiting)
             pthread_cond_broadcast(&h->room);
@@ -145,7 +145,8 @@ static void handoff_stop(struct handoff *h)
     pthread_mutex_unlock(&h->lock);
 }
 
-/* After all threads have joined: what was put and not taken. NULL: nothing left. */
+/* After all threads have been joined: a thing that was put and not taken; NULL when none is
+ * left. */
 static void *handoff_leftover(struct handoff *h)
 {
     for (uint64_t i = 0; i < RING; i++) {
@@ -225,7 +226,7 @@ static enum status take_all(struct running *r, struct error *err)
     return err->status;
 }
 
-/* Where the system gives no thread: one after another. */
+/* Where the system gives no thread: make and take one after another. */
 static enum status run_alone(struct running *r, struct error *err)
 {
     const struct work *w = r->work;

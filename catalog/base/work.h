@@ -27,16 +27,16 @@ struct work {
     unsigned threads;      /* that make; 0: one per core */
     uint64_t window_bytes; /* of things made and not yet taken; 0: a good number */
     void *context;         /* handed to all functions below but drop() */
-    /* Make a thing; on any thread, several at once. *bytes (0 before) is the memory that it
-     * holds. What is wrong with one thing belongs into the thing; NULL means that there is
-     * no memory, and ends all. */
+    /* Make a thing; called on any thread, several at once. Set *bytes (0 before) to the memory
+     * that it holds. An error of one thing belongs in the thing; NULL means that there is no
+     * memory, and ends the run. */
     void *(*make)(void *context, uint64_t number, uint64_t *bytes);
-    /* Use it; on the caller's thread, in order. Whoever sets *err ends all. */
+    /* Use it; called on the caller's thread, in order. An error ends the run. */
     enum status (*take)(void *context, uint64_t number, void *thing, struct error *err);
     /* Free a thing, whether it was taken or not. */
     void (*drop)(void *thing);
-    /* Asked between things, on any thread; true ends all. What was begun is finished and,
-     * as far as nothing before it is missing, taken. NULL: never. */
+    /* Called between things, on any thread; true ends the run. Things already begun are finished,
+     * and taken as long as nothing before them is missing. NULL: never. */
     bool (*stop)(void *context);
 };
 
