@@ -27,14 +27,14 @@ struct batch_kind {
     bool counted;       /* its elements are parameters */
 };
 
-/* How stored bytes become elements, where they are not just those. */
+/* How stored bytes become elements; only for tensors whose bytes are not just their elements. */
 struct batch_coding {
     const char *codec;      /* NULL: none */
     const int64_t *strides; /* NULL: C order */
     struct bytes extents;   /* packed (tensor.h); empty for range and none */
 };
 
-/* Of these there may be millions: what few have, or many share, is elsewhere. */
+/* There may be millions of these, so fields that few have or many share are kept elsewhere. */
 struct batch_tensor {
     const char *name; /* UTF-8 without NUL */
     const struct batch_kind *kind;
@@ -42,9 +42,10 @@ struct batch_tensor {
     uint64_t offset;             /* range: relative to its file's base */
     uint64_t stored;
     uint32_t name_len;
-    uint32_t file;   /* NO_FILE: none */
-    uint32_t module; /* characters of its name that are a module of it alone; 0: none */
-    uint8_t storage; /* enum storage */
+    uint32_t file; /* NO_FILE: none */
+    uint32_t
+        module; /* characters of its name that are a module of this tensor only; 0: none */
+    uint8_t storage;     /* enum storage */
     bool stored_unknown; /* stored is NULL in the catalog */
 };
 
@@ -54,7 +55,7 @@ struct batch_file {
     const char *role; /* "data", "index", "config", ... */
     uint64_t base;    /* added to offsets in this file */
     bool present;
-    const char *kind; /* of a file passed over that looks like a checkpoint; or NULL */
+    const char *kind; /* of a skipped file that looks like a checkpoint; else NULL */
 };
 
 enum fact_type {
@@ -97,7 +98,7 @@ struct batch_module {
     uint32_t length;     /* characters */
 };
 
-/* The same with modules that are alike as one: layers.{0..31}.mlp. */
+/* The same with equal modules folded into one: layers.{0..31}.mlp. */
 struct batch_fold {
     const char *module;
     uint32_t depth;
@@ -108,8 +109,8 @@ struct layout_digest {
     uint8_t at[16];
 };
 
-/* What several checkpoints can have in common: names, dtypes, shapes, sums, and how the
- * bytes lie. Immutable once shared. */
+/* What several checkpoints can have in common: names, dtypes, shapes, sums, and where the bytes
+ * are. Immutable once shared. */
 struct batch_layout {
     struct layout_digest logical;   /* of names, dtypes, shapes, nodes */
     struct layout_digest placement; /* of storage, files, offsets, codecs, extents */
@@ -127,7 +128,7 @@ struct batch_layout {
     bool stored_unknown;
 };
 
-/* Whether all of a checkpoint is there. The worse state is the greater. */
+/* Whether a checkpoint is complete. A worse state has a greater value. */
 enum batch_state {
     STATE_COMPLETE,
     STATE_INCOMPLETE, /* something is missing */
@@ -136,11 +137,11 @@ enum batch_state {
 
 struct shared_layout;
 
-/* A checkpoint, or (path NULL) only files that were looked at and issues found. */
+/* A checkpoint, or, if `path` is NULL, only files that were examined and issues that were found. */
 struct batch {
     struct arena arena;
     const char *path; /* the checkpoint's; absolute */
-    bool folder;      /* it is that directory, with all that is below */
+    bool folder;      /* the checkpoint is that directory with everything below it */
     const char *format;
     const char *run, *item; /* NULL: none */
     int64_t step;
@@ -156,16 +157,17 @@ struct batch {
     struct layout_digest meta_digest;
     struct batch_issue *issues;
     uint64_t issue_count;
-    struct batch_issue last; /* room for one where there is no memory for a list */
+    struct batch_issue last; /* room for one issue when there is no memory for a list */
     const char *sum_kind;    /* NULL: the format keeps no checksums */
-    /* One a tensor (0: not stated), then those of extents, in the order of their tensors. */
+    /* One for each tensor (0: not stated), then those of extents, in the order of their tensors. */
     uint32_t *sums;
     uint64_t sum_count;
-    /* No rows of tensors: issues only, and an older good row of this path is dropped as
-       no longer there. */
+    /* No rows of tensors, only issues. An older good row of this path is deleted: what it
+       describes is no longer there. */
     bool failed;
-    /* Something could not be read for a passing reason: an older row of this path stays as it is, with what
-       is known of its contents; a new one is written as far as it goes. */
+    /* Something could not be read for a passing reason (memory, permission, the disk): an older row
+     * of this path stays as it is, with all that depends on it; a new one is written as far as it
+     * was read. */
     bool passes;
     struct batch_file *passed; /* files that no format recognised, to be remembered */
     uint64_t passed_count;

@@ -6,7 +6,7 @@
 #include "catalog/base/bits.h"
 #include "catalog/base/nearest.h"
 
-/* name, kind, bits, elements a block, bytes a block */
+/* name, kind, bits, elements per block, bytes per block */
 static const struct dtype dtypes[] = {
     {"bool", DTYPE_BOOL, 8, 1, 1},
     {"int8", DTYPE_INT, 8, 1, 1},
@@ -163,7 +163,7 @@ bool dtype_counts(const struct dtype *d)
     return d->kind != DTYPE_STRING && d->kind != DTYPE_OPAQUE;
 }
 
-/* What PyTorch, llama.cpp, safetensors and C call dtypes. */
+/* Names of dtypes in PyTorch, llama.cpp, safetensors and C, with ours. */
 static const char *const usual[][2] = {
     {"fp16", "float16"},
     {"f16", "float16"},

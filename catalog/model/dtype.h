@@ -42,11 +42,11 @@ struct dtype {
  * else a constant. Never fails: kind DTYPE_UNKNOWN is the answer for the rest. */
 void dtype_find(const char *name, struct dtype *out);
 
-/* What is meant by a name that is none: what other programs call so (fp16), else the name spelt
- * nearly so. NULL: none is near. */
+/* A suggestion for a name that is no dtype: the dtype that other programs call by it (fp16), else
+ * the one with the nearest spelling. NULL: none is near. */
 const char *dtype_nearest(const char *name);
 
-/* The dtypes that have a name of their own, in the order of the table; NULL past the end. */
+/* The dtypes whose names have no parameter, in the order of the table; NULL past the end. */
 const struct dtype *dtype_at(size_t index);
 
 static inline bool dtype_sized(const struct dtype *d)

@@ -66,7 +66,7 @@ static bool runs_valid(const struct grid *g, uint64_t all)
 
 unsigned own_codec_number(struct own_codecs *list, const char *codec)
 {
-    for (unsigned i = list->count; i-- > 0;) /* the last one comes again most often */
+    for (unsigned i = list->count; i-- > 0;) /* most often it is the last one again */
         if (list->at[i] == codec || strcmp(list->at[i], codec) == 0)
             return i;
     if (list->count < OWN_CODECS_MAX)
@@ -76,7 +76,7 @@ unsigned own_codec_number(struct own_codecs *list, const char *codec)
     return list->count - 1;
 }
 
-/* False: there are more than OWN_CODECS_MAX. */
+/* Collect the different codecs of listed values; false if there are more than OWN_CODECS_MAX. */
 static bool own_codecs_of(const struct grid *g, struct own_codecs *list)
 {
     list->count = 0;
@@ -168,7 +168,8 @@ uint64_t grid_value_total(const struct grid *g)
     return g->in_files ? total : g->value_count;
 }
 
-/* The directory and the metadata file, or that and those of the values. */
+/* The at-th reference to a file: directory and metadata file of values in files; else the metadata
+ * file, then the file of each listed value. */
 static uint32_t *file_at(struct grid *g, uint64_t at)
 {
     if (g->in_files)
@@ -312,7 +313,7 @@ bool grid_pack(struct text *out, const struct grid *g, unsigned rank)
     return !out->failed;
 }
 
-/* What is being unpacked. */
+/* State of grid_unpack(). */
 struct unpacking {
     struct cursor *c;
     struct arena *arena;
@@ -323,7 +324,7 @@ struct unpacking {
 
 static void *room(struct unpacking *u, uint64_t count, size_t size)
 {
-    if (count > cursor_left(u->c)) /* each takes a byte at least */
+    if (count > cursor_left(u->c)) /* each entry takes at least one byte */
         cursor_fail(u->c);
     void *list =
         cursor_ok(u->c) ? arena_array(u->arena, (size_t)(count ? count : 1), size) : NULL;
@@ -376,7 +377,7 @@ static void unpack_runs(struct unpacking *u, struct grid *g, uint64_t flags)
     }
 }
 
-/* A file's position plus 1; 0: none. */
+/* The packed form is the file's position plus 1; 0: none. */
 static uint32_t unpack_file(struct unpacking *u)
 {
     uint64_t file = cursor_varint(u->c);

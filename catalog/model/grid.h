@@ -4,8 +4,8 @@
  *
  * A value can be a shard: a grid of smaller chunks with an index of where they lie in it,
  * and these can be shards again. Level 0 is the stored value; the last level is the chunk
- * that the tensor's codec decodes. Chunks are full-sized also at the edges of the array:
- * what lies outside it means nothing.
+ * that the tensor's codec decodes. Chunks at the edges of the array have the full size, too:
+ * elements outside the array are padding.
  *
  * Source: zarr version 2 and 3 specifications, sharding_indexed codec; TensorStore.
  */
@@ -30,14 +30,14 @@ struct grid_level {
     /* Of one box, in elements along the tensor's axes; 1 or more each; divides the shape of
      * the level above. */
     uint64_t *shape;
-    /* How what is inside a box lies, as axes of the tensor, slowest first: the entries of a
-     * shard's index, the elements of a chunk. NULL: C order. */
+    /* The order of what is inside a box (the entries of a shard's index, the elements of a
+     * chunk), as axes of the tensor, slowest-varying first. NULL: C order. */
     uint8_t *order;
     /* Of a shard, which any level but the last is: */
     bool index_first;  /* its index is at its beginning, else at its end */
     bool index_summed; /* 4 bytes follow the index: its CRC-32C, little-endian */
     bool index_big;    /* the index's numbers are big-endian */
-    const char *codec; /* steps from the value as found to the shard; NULL: none */
+    const char *codec; /* steps that decode the stored value into the shard; NULL: none */
 };
 
 /* A value that a list names. */
@@ -58,15 +58,15 @@ static inline bool grid_value_inline(const struct grid_value *v)
     return v->bytes || v->file == GRID_NO_FILE;
 }
 
-/* The different texts among the codecs of runs, in the order in which they first come. */
+/* The distinct codecs of single values, in order of first appearance. */
 #define OWN_CODECS_MAX 256
 struct own_codecs {
     unsigned count;
     const char *at[OWN_CODECS_MAX];
 };
 
-/* The number of a text (not NULL) in the list, to whose end a new one is put; OWN_CODECS_MAX:
- * there is no room. */
+/* The position of a codec (not NULL) in the list, where a new one is appended; OWN_CODECS_MAX if
+ * the list is full. */
 unsigned own_codec_number(struct own_codecs *, const char *codec);
 
 #define GRID_INLINE_MAX (UINT64_C(1) << 20)
@@ -81,18 +81,18 @@ struct grid {
     struct grid_level level[GRID_LEVELS_MAX];
 
     bool in_files; /* the values are files; else listed */
-    /* What describes the array, to be the same as at import: in files its own metadata file,
-     * listed the manifest of the database. Position in the checkpoint's files;
-     * GRID_NO_FILE: none. */
+    /* The file that describes the array and must be the same as at import: its own metadata file
+     * (values in files) or the manifest of the database (listed values). Position in the
+     * checkpoint's files; GRID_NO_FILE: none. */
     uint32_t metadata;
     /* In files: DIRECTORY/KEY. The key is the indexes along the axes, decimal, joined by
      * `separator`; "c" and a separator come first if `prefixed`. Of rank 0: "0", or "c". */
     uint32_t directory; /* position in the checkpoint's files */
     char separator;
     bool prefixed;
-    struct grid_run *runs; /* the values there were, ascending */
+    struct grid_run *runs; /* the values present at import, ascending */
     uint64_t run_count;
-    /* Listed: the values there are, ascending. */
+    /* Listed: the values present, sorted by index. */
     struct grid_value *values;
     uint64_t value_count;
 
@@ -103,8 +103,8 @@ struct grid {
     bool incomplete;
 };
 
-/* Boxes of a level along each axis of an array, and of all; false on overflow. `counts` has
- * room for rank numbers. */
+/* How many boxes of a level there are along each axis of an array (`counts`, room for rank numbers)
+ * and in all; false on overflow. */
 bool grid_counts(const uint64_t *shape, unsigned rank, const uint64_t *box,
                  uint64_t *counts, uint64_t *all);
 

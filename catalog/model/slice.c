@@ -11,8 +11,8 @@ enum part_kind {
     PART_ELLIPSIS
 };
 
-/* What is between two commas. Numbers keep their sign; far ones are clamped to the
- * ends of int64_t, as Python's own clamping does to the ends of the dimension. */
+/* The text between two commas. Numbers keep their sign; those beyond int64_t are clamped to its
+ * ends, which changes nothing, since bounds are then clamped to the dimension as in Python. */
 struct part {
     enum part_kind kind;
     bool has_start, has_stop;
@@ -61,7 +61,8 @@ static bool take_char(const char **at, char c)
     return true;
 }
 
-/* One part; *at is left at its comma or the end. */
+/* Parse one part, and leave *at at its comma or at the end. Returns what is wrong with it, or
+ * NULL. */
 static const char *slice_take_part(const char **at, struct part *p)
 {
     *p = (struct part){.kind = PART_SLICE, .step = 1};
@@ -83,14 +84,14 @@ static const char *slice_take_part(const char **at, struct part *p)
     return NULL;
 }
 
-/* A bound, counted from the end where it is negative, between low and high. */
+/* Resolve a bound, which counts from the end if it is negative, and clamp it to [low, high]. */
 static int64_t clamp(int64_t bound, int64_t n, int64_t low, int64_t high)
 {
     int64_t at = bound < 0 ? bound + n : bound;
     return at < low ? low : at > high ? high : at;
 }
 
-/* Python's slice.indices(). */
+/* As Python's slice.indices(): "8:2:-3" of 10 elements selects 8, 5: start 8, count 2, step -3. */
 static struct slice resolve_slice(const struct part *p, uint64_t size)
 {
     int64_t n = size > INT64_MAX ? INT64_MAX : (int64_t)size;
@@ -123,7 +124,7 @@ static enum status resolve(const char *text, const struct part *p, unsigned axis
     return OK;
 }
 
-/* How many parts there are besides an ellipsis, and whether they are well-formed. */
+/* Check all parts, and count those that are not an ellipsis. */
 static enum status count_parts(const char *text, unsigned *count, bool *ellipsis,
                                struct error *err)
 {

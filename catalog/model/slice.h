@@ -13,7 +13,7 @@
 
 #include "catalog/base/error.h"
 
-/* One a dimension: elements start, start + step, ... `count` of them. Step may be negative. */
+/* One for each dimension: `count` elements start, start + step, ... Step may be negative. */
 struct slice {
     uint64_t start, count;
     int64_t step;

@@ -12,7 +12,8 @@ static void tensor_put(struct text *out, uint64_t v)
     text_add(out, code, varint_put(code, v));
 }
 
-/* What of single extents is not the tensor's; false: too many codecs. */
+/* Set the flags for extents that have strides, a source file or a codec of their own, and collect
+ * these codecs; false if there are too many. */
 static bool own_of(const struct extent *list, uint64_t count, struct own_codecs *codecs,
                    unsigned *flags)
 {
@@ -53,7 +54,7 @@ static void pack_box(struct text *out, const struct extent *e, unsigned rank)
         tensor_put(out, e->shape[d]);
 }
 
-/* `end`: of the extent before. */
+/* `end`: where the previous extent ends. */
 static void pack_one(struct text *out, const struct extent *e, unsigned rank,
                      unsigned flags, uint64_t end)
 {
@@ -134,7 +135,7 @@ static const char *codec_at(struct cursor *c, const struct own_codecs *list)
     return number && number <= list->count ? list->at[number - 1] : NULL;
 }
 
-/* *out NULL: the tensor's. */
+/* *out stays NULL where the tensor's strides apply. False: no memory. */
 static bool unpack_strides(struct cursor *c, unsigned rank, struct arena *arena,
                            int64_t **out)
 {
@@ -150,13 +151,13 @@ static bool unpack_strides(struct cursor *c, unsigned rank, struct arena *arena,
     return strides != NULL;
 }
 
-/* A list on its way. */
+/* State of extents_unpack(). */
 struct unpacking {
     struct cursor *c;
     struct arena *arena;
     unsigned rank, flags;
     struct own_codecs codecs;
-    uint64_t end; /* of the extent before */
+    uint64_t end; /* of the previous extent */
 };
 
 static bool unpack_one(struct unpacking *u, struct extent *e)
@@ -231,7 +232,7 @@ enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned 
     return OK;
 }
 
-/* Where the step "cut" is in a chain, or NULL. */
+/* The step "cut" in a chain, or NULL. */
 static const char *find_cut(const char *chain)
 {
     for (const char *at = chain; at && *at;) {

@@ -19,16 +19,16 @@
  * views). String tensors end their codec in "strings:..." (codec/strings.h).
  *
  * Where a run holds more than its extent (a compressed block with several values), the
- * chain has a step "cut", whose numbers each extent has for itself: cut_at, cut_len.
+ * chain has a step "cut", and each extent has its own numbers for it: cut_at, cut_len.
  *
- * A run can differ from the tensor's other ones. Its own `codec` (of an extent, or of a
- * grid's value) takes the place of the tensor's: this is how HDF5's filter masks are stated. The tensor
+ * A run can differ from the tensor's other ones. Its own `codec` (of an extent, or of a grid's
+ * value) takes the place of the tensor's: this is how HDF5's filter masks are stated. The tensor
  * has "fletcher32:end|zlib:4096|shuffle:4", a chunk that was not deflated
  * "fletcher32:end|shuffle:4"; "" says no step at all. A last "unpack:" or "strings:" is of the
- * elements, the same for all runs, and is in the tensor's codec alone. A piece's
- * own `strides` take the place of the tensor's, and of C order: say one piece of a distributed
- * checkpoint that was saved as a transposed view. Its run then begins at the element at the
- * box's origin, and holds at least the one farthest from it.
+ * elements, the same for all runs, and is in the tensor's codec alone. A piece's own `strides` take
+ * the place of the tensor's, and of C order: say one piece of a distributed checkpoint that was
+ * saved as a transposed view. Its run then begins at the element at the box's origin, and holds at
+ * least the one farthest from it.
  *
  *   struct extent e[] = {{.file = 0, .stored = 24, .origin = at0, .shape = box},
  *                        {.file = 1, .stored = 24, .origin = at2, .shape = box,
@@ -70,7 +70,7 @@ struct extent {
     uint64_t *origin;  /* rank numbers, in elements; NULL: all zero */
     uint64_t *shape;   /* rank numbers, in elements; NULL: the whole tensor */
     const void *bytes; /* STORAGE_INLINE: `stored` bytes; else NULL */
-    /* For the step "cut" of the codec: what of the bytes decoded so far is this extent's. */
+    /* For the codec step "cut": which of the bytes decoded so far belong to this extent. */
     uint64_t cut_at, cut_len;
     /* Where they are not the tensor's: */
     const char
@@ -142,29 +142,30 @@ struct stored_tensor {
 /* Whether the steps have a "cut". */
 bool codec_cuts(const char *chain);
 
-/* How much of a chain (NULL: none) is of a run's bytes: all but a last "unpack:" or "strings:",
- * which is of the elements. */
+/* The length of the part of a chain (NULL: none) that decodes a run's bytes: all but a last
+ * "unpack:" or "strings:" step, which turns bytes into elements. */
 size_t codec_of_bytes(const char *chain);
 
 #define CHAIN_BYTES 512
 
-/* The steps of a run: its own (NULL: the tensor's) and those of the elements, as the tensor's
- * text or that put into `out` (CHAIN_BYTES). NULL: none. Longer than that, it is an error. */
+/* The chain of a run: its own steps (NULL: the tensor's), then the tensor's last step for elements.
+ * *chain is the tensor's text, or one written to `out` (CHAIN_BYTES bytes), or NULL: no steps.
+ * ERR_CORRUPT if it does not fit. */
 enum status run_chain(const struct stored_tensor *, const char *own, char *out,
                       const char **chain, struct error *err);
 
-/* The same of an extent, with its numbers in the step "cut". */
+/* The same for an extent, with its numbers in the step "cut". */
 enum status extent_chain(const struct stored_tensor *, const struct extent *, char *out,
                          const char **chain, struct error *err);
 
 struct text;
 
-/* Append the packed list to `out` (a byte buffer here). `flags`: BOXES, INLINE and CUTS, if
- * so; codecs and strides are packed where an extent has some. */
+/* Append the packed list to `out` (a byte buffer here). `flags`: EXTENTS_BOXES, _INLINE and _CUTS
+ * as they apply; codecs and strides are packed if an extent has its own. */
 bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
                   unsigned rank, uint64_t first_sum_plus_1, unsigned flags);
 
-/* The same of a grid. */
+/* The same for a grid. */
 bool extents_pack_grid(struct text *out, const struct grid *, unsigned rank);
 
 struct extent_list {
