@@ -1,8 +1,7 @@
 /*
- * append.c - after the bytes, what other steps make of a part of them: with
- * "append:4096,520,deflate:2048+swap:8" come, after all bytes, those that inflating the 520 from
- * byte 4,096 on gives, turned round. For steps that want to look into several runs at once, some
- * of them encoded (sparse.c).
+ * append.c - the bytes, followed by a part of them decoded: "append:4096,520,deflate:2048+swap:8"
+ * keeps all bytes and appends the 520 from byte 4,096 on, inflated to 2,048 bytes and byte-swapped.
+ * For a later step that needs several runs at once of which some are encoded (sparse.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +79,7 @@ static enum status append_open(struct source *inner, const char *argument,
     if (err->status == OK && s->more->sequential)
         source_open_spill(s->more, &s->more, err);
     if (err->status != OK)
-        s->more = NULL; /* closed by whoever failed */
+        s->more = NULL; /* the function that failed has closed it */
     else if (add_u64(inner->size, s->more->size, &size))
         s->base.size = size;
     else

@@ -1,12 +1,13 @@
 /*
- * bitshuffle.c - bits sorted by their place in their element, HDF5's filter 32008:
- * "bitshuffle:N,E,B[,lz4|zstd]". N bytes come out, an element has E bytes, a block B elements
- * (0: about 8 KiB of them).
+ * bitshuffle.c - elements stored as bit planes, HDF5's filter 32008: "bitshuffle:N,E,B[,lz4|zstd]".
+ * N: decoded bytes. E: bytes per element. B: elements per block (0: about 8 KiB of them).
  *
- * A block of n elements is 8 E rows of n / 8 bytes: a row has one bit of all elements, the first
- * of eight in the lowest bit. The last block has as many elements as are left, a multiple of 8;
- * what is left then is as it is. Compressed: u64 decoded bytes, u32 bytes of a block, then each
- * block: u32 stored bytes, these; numbers are big-endian.
+ * A block of n elements is 8 * E rows of n / 8 bytes. Row r holds bit r of all elements, eight
+ * elements to a byte, the first in the lowest bit. With E = 2, B = 128: 16 rows of 16 bytes, and
+ * bit 3 of element 9 is bit 1 of byte 1 in row 3. The last block is shorter, but a multiple of 8
+ * elements; up to 7 elements after it are stored unchanged. Compressed data begins with u64 decoded
+ * bytes and u32 decoded bytes per block; then each block is u32 stored bytes and these. All
+ * big-endian.
  *
  * Source: bitshuffle's README and the header bshuf_h5filter.h; files of hdf5plugin 7.
  */
@@ -17,8 +18,8 @@
 #include "catalog/codec/library.h"
 
 #define HEADER_BYTES  12
-#define BLOCK_TARGET  8192 /* bytes, and */
-#define BLOCK_LEAST   128  /* elements, where the file does not say */
+#define BLOCK_TARGET  8192 /* bytes of a block where the file does not say, */
+#define BLOCK_LEAST   128  /* but at least this many elements */
 #define ELEMENT_BYTES 65536
 
 enum compressor {
@@ -69,7 +70,8 @@ static bool bitshuffle_size(const char *argument, uint64_t in, struct codec_size
     return true;
 }
 
-/* Eight bytes, of which each has a bit of eight numbers, to these numbers. */
+/* Transpose an 8 x 8 matrix of bits: bit j of byte i becomes bit i of byte j (Hacker's Delight,
+ * 7-3). */
 static uint64_t turn_bits(uint64_t x)
 {
     uint64_t t = (x ^ x >> 7) & UINT64_C(0x00AA00AA00AA00AA);
@@ -80,7 +82,8 @@ static uint64_t turn_bits(uint64_t x)
     return x ^ t ^ t << 28;
 }
 
-/* One block of `count` elements. */
+/* One block of `count` elements, a multiple of 8: takes one byte from each of the 8 rows of a byte
+ * of the element, and transposes them to that byte of 8 elements. */
 static void unshuffle(const uint8_t *in, uint64_t count, uint64_t element, uint8_t *out)
 {
     uint64_t row = count / 8;
@@ -101,12 +104,12 @@ struct unpacking {
     const struct liblz4 *lz4;
     const struct libzstd *zstd;
     __typeof__(ZSTD_createDCtx()) context;
-    uint8_t *block; /* room for one, decompressed */
+    uint8_t *block; /* room for one decompressed block */
     const uint8_t *at, *end;
     struct error *err;
 };
 
-/* The next block's bytes; NULL: an error. */
+/* The decompressed bytes of the next block; NULL: an error. */
 static const uint8_t *next_block(struct unpacking *u, uint64_t bytes)
 {
     const uint8_t *at = u->at;
@@ -148,7 +151,7 @@ static enum status unpack_blocks(struct unpacking *u, uint8_t *out)
     return OK;
 }
 
-/* The head of compressed blocks says their size, too. */
+/* Compressed data states its decoded size again, and the size of its blocks. */
 static enum status bitshuffle_read_head(struct unpacking *u, struct bitshuffled *b)
 {
     if (u->end - u->at < HEADER_BYTES)

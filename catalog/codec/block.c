@@ -1,6 +1,6 @@
 /*
- * block.c - two scratch buffers take turns as what a step makes; the caller's buffer is what
- * the last one makes that does not work in place.
+ * block.c - each step decodes from one scratch buffer into the other. The last step that does not
+ * work in place decodes into the caller's buffer, and the steps after it work there.
  */
 #include "catalog/codec/block.h"
 
@@ -9,11 +9,12 @@
 #include "catalog/base/pages.h"
 #include "catalog/codec/codec.h"
 
-#define ROOM_LEAST   ((uint64_t)64 << 10)
-#define RATIO_EXACT  1024 /* decoded to stored bytes, at first: where the size is known */
-#define RATIO_GUESS  4    /* where it is not */
+#define ROOM_LEAST ((uint64_t)64 << 10)
+#define RATIO_EXACT                                                                      \
+    1024 /* decoded bytes per stored byte, at first, if the size is stated */
+#define RATIO_GUESS  4 /* if only an upper bound is stated */
 #define GROWTH       4
-#define CONTEXT_MOST ((uint64_t)1 << 20) /* bytes of the state of a codec */
+#define CONTEXT_MOST ((uint64_t)1 << 20) /* bytes of a codec's state */
 
 struct block_decoder {
     struct scratch {
@@ -23,16 +24,16 @@ struct block_decoder {
     void *state[]; /* one for each of codecs[] */
 };
 
-/* A chain on its way. */
+/* State of decoding one block. */
 struct run {
     struct block_decoder *decoder;
     const struct block *block;
     const char *rest;       /* of the chain */
-    struct bytes now;       /* what the steps so far have made */
+    struct bytes now;       /* output of the steps so far */
     uint8_t *out;           /* NULL: the size is not known */
-    uint64_t out_len;       /* at most, where `out` is NULL */
-    unsigned turn;          /* the scratch buffer that is free */
-    struct codec_step step; /* the one at work */
+    uint64_t out_len;       /* an upper bound if `out` is NULL */
+    unsigned turn;          /* index of the free scratch buffer */
+    struct codec_step step; /* the current step */
     const struct codec *codec;
     struct error *err;
 };
@@ -91,7 +92,7 @@ static enum status too_many(struct run *r, uint64_t made, uint64_t most)
                                (unsigned long long)made, (unsigned long long)most);
 }
 
-/* Whether the steps of `chain` keep a block of `len` bytes where it is. */
+/* Whether all steps of `chain` work in place and keep the length of a block of `len` bytes. */
 static bool all_in_place(const char *chain, uint64_t len)
 {
     char name[CODEC_STEP_BYTES];
@@ -107,7 +108,7 @@ static bool all_in_place(const char *chain, uint64_t len)
     return true;
 }
 
-/* Make room for `room` bytes in the scratch buffer whose turn it is. */
+/* Make room for `room` bytes in the free scratch buffer. Its contents are lost. */
 static enum status reserve(struct run *r, uint64_t room)
 {
     struct scratch *s = &r->decoder->scratch[r->turn];
@@ -122,7 +123,8 @@ static enum status reserve(struct run *r, uint64_t room)
     return OK;
 }
 
-/* Decode into scratch memory that grows up to `size`. */
+/* Decode into scratch memory, trying again with more room up to `size.most`. A stated size is
+ * only a number in the file, so the first try has room in proportion to the stored bytes. */
 static enum status decode_to_scratch(struct run *r, struct codec_size size)
 {
     uint64_t ratio = size.exact ? RATIO_EXACT : RATIO_GUESS, room;
@@ -181,7 +183,7 @@ static enum status do_step(struct run *r)
     return OK;
 }
 
-/* All steps, up to the end or to a "strings:" step. */
+/* Apply all steps up to the end or to a final "strings:" step. */
 static enum status run_chain(struct run *r)
 {
     const struct block *b = r->block;

@@ -1,5 +1,5 @@
 /*
- * blosc.c - one Blosc 1 frame of N decoded bytes: "blosc:4194304".
+ * blosc.c - codec "blosc:N": one Blosc 1 frame of N decoded bytes.
  *
  *   version    u8, 1 or 2
  *   (codec)    u8, version of the inner format
@@ -9,8 +9,8 @@
  *   blocksize  u32le
  *   cbytes     u32le, of the frame with this header
  *
- * Source: c-blosc/README_CHUNK_FORMAT.rst. The library trusts parts of the header, so it is
- * compared with what is there first.
+ * Source: c-blosc/README_CHUNK_FORMAT.rst. The library trusts parts of the header, so they are
+ * checked here first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 
 #define HEADER_BYTES 16
 #define VERSION_MOST 2
-#define NO_CODEC     (-5) /* what the library answers to a codec that it was built without */
+#define NO_CODEC     (-5) /* the library was built without the inner codec */
 
 static enum status read_header(const struct codec_step *step, struct bytes in,
                                uint32_t *nbytes, struct error *err)
@@ -67,7 +67,7 @@ static enum status blosc_decode(const struct codec_step *step, struct bytes in,
     return OK;
 }
 
-/* The library keeps four blocks for a while, and a block may be all there is. */
+/* The library allocates four blocks, and a block may be the whole frame. */
 static uint64_t blosc_memory(uint64_t out)
 {
     uint64_t four;
@@ -79,7 +79,7 @@ struct settings {
     unsigned level, shuffle, width;
 };
 
-/* The number before the next comma or the end. */
+/* Read the number before the next comma or the end, and move *at past it. */
 static bool blosc_take_number(const char **at, unsigned least, unsigned most,
                               unsigned *out)
 {
@@ -94,7 +94,7 @@ static bool blosc_take_number(const char **at, unsigned least, unsigned most,
     return true;
 }
 
-/* "zstd,5,1,4" */
+/* "zstd,5,1,4": inner codec, level, shuffle, bytes per element. */
 static bool read_settings(const char *argument, struct settings *out)
 {
     size_t len = strcspn(argument, ",");

@@ -1,11 +1,12 @@
-/* bz2.c - one or more bzip2 streams: "bz2:4194304". */
+/* bz2.c - codec "bz2:N": one or more bzip2 streams. */
 #include "catalog/codec/codec.h"
 #include "catalog/codec/library.h"
 
 #define PIECE_MAX ((size_t)1 << 30) /* the library counts in 32 bits */
 #define MEMORY    ((uint64_t)4 << 20)
 
-/* One stream. *used and *made grow by what it takes and makes; the library's last word. */
+/* Decode one stream. Adds to *used and *made the bytes that it consumed and produced; returns the
+ * library's last result. */
 static int decode_stream(const struct libbz2 *lib, struct bytes in, size_t *used,
                          struct bytes out, size_t *made)
 {

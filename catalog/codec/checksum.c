@@ -1,10 +1,10 @@
 /*
- * checksum.c - checksums stored with the bytes they are of: 4 bytes, little-endian, last
- * ("crc32c:end") or first ("crc32:start"). They are verified and left out.
+ * checksum.c - codecs that verify and remove a checksum stored with the bytes: 4 bytes,
+ * little-endian, after them ("crc32c:end") or before them ("crc32:start").
  *
- *   crc32c, crc32, adler32   as everywhere
- *   fletcher32               over 16-bit big-endian numbers, as netCDF has it
- *   jenkins_lookup3          Bob Jenkins' hashlittle() of May 2006 with the seed 0, as HDF5
+ *   crc32c, crc32, adler32   the common ones
+ *   fletcher32               over 16-bit big-endian numbers, as in netCDF and HDF5
+ *   jenkins_lookup3          Bob Jenkins' hashlittle() of May 2006 with the seed 0, as in HDF5
  *
  * Sources: numcodecs/checksum32.py, fletcher32.pyx; zarr v3 crc32c codec, version 1.0.
  */
@@ -60,7 +60,7 @@ static uint32_t adler32_of(struct bytes data)
                : (uint32_t)adler32_z(1, data.at, data.len);
 }
 
-/* A sum of 16 bits, whose carries are added at its other end. */
+/* One step of reducing a sum modulo 65,535: the carries above 16 bits are added at the low end. */
 static uint32_t fold(uint32_t sum)
 {
     return (sum & 0xFFFF) + (sum >> 16);
@@ -70,7 +70,7 @@ static uint32_t fletcher32_of(struct bytes data)
 {
     enum {
         RUN = 360
-    }; /* as many as cannot overflow a sum of sums */
+    }; /* numbers whose sum of sums fits in 32 bits */
     uint32_t sum = 0, sums = 0;
     size_t left = data.len / 2;
     const uint8_t *at = data.at;
@@ -98,7 +98,7 @@ static uint32_t turn(uint32_t x, unsigned by)
     return x << by | x >> (32 - by);
 }
 
-/* Three numbers, stirred for the next twelve bytes, and a last time. */
+/* lookup3's mix() after each 12 bytes, and its final(). */
 static void lookup3_mix(uint32_t v[3])
 {
     static const uint8_t by[] = {4, 6, 8, 16, 19, 4};

@@ -4,10 +4,10 @@
 
 #include "catalog/base/bits.h"
 
-/* The CRC-32 of zip and gzip, of what `crc` is of (0: nothing) followed by these bytes. */
+/* Extend `crc`, the CRC-32 of zip and gzip over earlier bytes (0: none), by these bytes. */
 uint32_t crc32_extend(uint32_t crc, const void *bytes, size_t len);
 
-/* Bob Jenkins' hashlittle() of May 2006 with the seed 0: HDF5's of its own structures. */
+/* Bob Jenkins' hashlittle() of May 2006 with the seed 0: HDF5 protects its metadata with it. */
 uint32_t jenkins_lookup3(struct bytes data);
 
 #endif

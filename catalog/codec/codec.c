@@ -52,7 +52,7 @@ bool codec_chain_next(const char **chain, char *name, const char **argument)
     size_t len = strcspn(at, "|");
     *chain = at[len] ? at + len + 1 : NULL;
     if (len >= CODEC_STEP_BYTES)
-        len = 0; /* no such step: its empty name says so */
+        len = 0; /* too long to be any codec: an empty name, which no codec has */
     memcpy(name, at, len);
     name[len] = '\0';
     char *colon = strchr(name, ':');

@@ -1,4 +1,4 @@
-/* cut.c - N bytes from byte A on: "cut:61,8". */
+/* cut.c - codec "cut:A,N": N bytes from byte A on. */
 
 #include "catalog/codec/codec.h"
 

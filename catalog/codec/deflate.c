@@ -1,6 +1,6 @@
 /*
- * deflate.c - deflated bytes (RFC 1951): raw, as zip members hold them ("deflate:4224"), in a
- * zlib stream (RFC 1950), or as gzip members (RFC 1952), of which there may be several.
+ * deflate.c - codecs "deflate:N", "zlib:N" and "gzip:N": deflated bytes (RFC 1951), raw as in zip
+ * members, in one zlib stream (RFC 1950), or in one or more gzip members (RFC 1952).
  *
  * Blocks: libdeflate, or zlib where that is absent. Sources: zlib.
  */
@@ -10,11 +10,11 @@
 #include "catalog/codec/library.h"
 #include "catalog/codec/stream.h"
 
-/* The format cannot do better than 1032 to 1 (a bit for a copy of 258 bytes). */
+/* The best ratio possible: 2 bits (a length and a distance code) copy 258 bytes, 1032 to 1. */
 #define RATIO_MAX 1032
 #define PIECE_MAX ((size_t)1 << 30) /* zlib counts in 32 bits */
 
-/* zlib's values for what is around the deflated bytes. */
+/* The wrapper of the deflated bytes, as zlib's windowBits. */
 enum {
     RAW = -15,
     ZLIB = 15,
@@ -40,7 +40,7 @@ static void zlib_free(void *state)
 
 static void zlib_reset(void *state)
 {
-    inflateReset(state); /* fails on a state that is none alone */
+    inflateReset(state); /* fails only if the state is invalid */
 }
 
 static enum stream_result zlib_decode_piece(void *state, struct stream_piece *p,
@@ -87,13 +87,13 @@ static void *create_stream(int wrap, const struct codec_step *step, struct error
         return stream_open(inner, &codec, argument, out, err);                           \
     }
 
-STREAM(deflate, RAW, TAIL_ANYTHING) /* zip members may have more room than bytes */
+STREAM(deflate, RAW, TAIL_ANYTHING) /* a zip member may have bytes after its stream */
 STREAM(zlib, ZLIB, TAIL_NOTHING)
 STREAM(gzip, GZIP, TAIL_PADDED)
 
 /* --- blocks ------------------------------------------------------------------------------- */
 
-/* Both decode one stream, and say TOO_LONG where there is more than p->room. */
+/* Both functions decode one stream; TOO_LONG: it decodes to more than p->room bytes. */
 enum outcome {
     DONE,
     TOO_LONG,

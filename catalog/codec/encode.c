@@ -17,7 +17,7 @@ struct encoder {
     struct {
         uint8_t *at;
         uint64_t space;
-    } rooms[2]; /* in turn */
+    } rooms[2]; /* used alternately: output of even and odd steps */
 };
 
 static enum status run_step(struct encoder_step *s, struct bytes in, uint8_t *out,
@@ -33,8 +33,8 @@ static enum status run_step(struct encoder_step *s, struct bytes in, uint8_t *ou
     return s->codec->encode(&step, in, out, room, made, err);
 }
 
-/* Nothing at all is encoded, so that bad settings and absent libraries show before the first file
- * is made. */
+/* Encodes an empty input once, so that bad settings and missing libraries are reported before the
+ * first file is created. */
 static enum status encode_add_step(struct encoder *e, const char *chain, const char *name,
                                    const char *argument, struct error *err)
 {

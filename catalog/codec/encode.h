@@ -1,5 +1,5 @@
 /*
- * encode.h - chains of codecs the other way round: elements become what a file stores.
+ * encode.h - chains of codecs in the other direction: from elements to the bytes of a file.
  *
  * A chain is text as in codec.h, applied left to right, and the arguments are settings:
  *
@@ -21,8 +21,8 @@
 
 struct encoder;
 
-/* ERR_ARGUMENT for what is no chain of encoders, or has bad settings. ERR_UNSUPPORTED where a
- * library is absent. NULL or "": what goes in comes out. */
+/* ERR_ARGUMENT if a step cannot encode or has bad settings. ERR_UNSUPPORTED or ERR_IO if a library
+ * cannot do it or is missing. Chain NULL or "": the bytes stay as they are. */
 enum status encoder_open(const char *chain, struct encoder **out, struct error *err);
 enum status encoder_run(struct encoder *, struct bytes in, struct bytes *out,
                         struct error *err);

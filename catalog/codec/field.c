@@ -1,7 +1,7 @@
 /*
- * field.c - the contents of a protobuf message's fields of number F, one after the other:
- * "field:7". So come together the elements of a repeated field, packed in one run or in
- * several, or one a field.
+ * field.c - codec "field:F": the contents of all fields with number F of a protobuf message,
+ * concatenated: the elements of a repeated field, whether packed in one run, in several, or
+ * written one per field.
  */
 #include <stdlib.h>
 
@@ -10,11 +10,11 @@
 #include "catalog/codec/codec.h"
 #include "catalog/codec/message.h"
 
-/* Fields beyond that, which no writer makes, are not worth their memory. */
+/* No writer splits a list into more fields; more would only cost memory. */
 #define RUNS_MAX ((size_t)1 << 22)
 
 struct run {
-    uint64_t from, at; /* in the message; in what comes out */
+    uint64_t from, at; /* offset in the message; offset in the output */
 };
 
 struct field_source {
@@ -51,7 +51,7 @@ static enum status find_runs(struct field_source *s, uint64_t number, struct err
     return err->status;
 }
 
-/* The last run that begins at `offset` or before it. */
+/* The last run that begins at or before `offset`. */
 static size_t run_at(const struct field_source *s, uint64_t offset)
 {
     size_t at;

@@ -1,5 +1,5 @@
-/* flip.c - reverse the top bit of byte B of every W bytes, the sign of a float: "flip:8,7"
- * makes the conjugate of complex64, "flip:4,3" the negative of float32. */
+/* flip.c - codec "flip:W,B": invert the top bit of byte B of every W bytes, the sign of a float.
+ * "flip:8,7" conjugates complex64, "flip:4,3" negates float32. */
 #include <stdlib.h>
 
 #include "catalog/codec/codec.h"

@@ -1,5 +1,5 @@
-/* latin1.c - "latin1:N": UTF-8 text whose characters stand for N bytes. Pickles of protocols
- * 0 to 2 have no byte strings and keep them so. */
+/* latin1.c - codec "latin1:N": UTF-8 text of N characters U+0000..U+00FF, one for each byte. Pickle
+ * protocols 0 to 2 have no byte strings and store bytes in this way. */
 #include "catalog/codec/codec.h"
 
 static enum status latin1_decode(const struct codec_step *step, struct bytes in,

@@ -8,25 +8,26 @@
 
 struct symbol {
     const char *name;
-    size_t at; /* of the pointer in the struct of the library */
+    size_t at; /* offset of its function pointer in the library's struct */
 };
 
 struct library {
-    const char *const *names; /* of the file, the first that is there; ends in NULL */
+    const char *const
+        *names; /* file names, of which the first that loads is used; ends in NULL */
     const char *package;
     const struct symbol *symbols;
     size_t symbol_count;
     void *functions;
     bool loaded;
     time_t
-        tried; /* when that failed: it is looked for once a second, as it may be installed by now */
-    char why[200]; /* it failed; "": there is no such file */
+        tried; /* last attempt; repeated once a second, in case it was installed meanwhile */
+    char why[200]; /* why loading failed; "": there is no such file */
 };
 
-/* Held while a library is looked for. `loaded` changes once. */
+/* Held while a library is loaded. `loaded` only ever goes from false to true. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What dlopen() said, if it is more than that there is no such file. */
+/* Keep dlopen()'s message, unless it only says that there is no such file. */
 static void keep_why(struct library *l)
 {
     const char *why =

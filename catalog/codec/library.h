@@ -1,10 +1,10 @@
 /*
- * library.h - the libraries of codecs, loaded when the first of their bytes are worked on: who
- * reads none of them needs none of them, and the program starts as fast.
+ * library.h - the compression libraries, each loaded when it is first needed: the program starts
+ * faster, and runs without a library as long as no file needs it.
  *
- * Each function gives the library's functions, or NULL and an error that names the Debian
- * package to install (`err` NULL: no error is made): ERR_IO, for it passes. Any thread may call them at any time; a
- * library stays loaded.
+ * Each function returns the library's functions, or NULL and an error that names the Debian
+ * package to install (`err` NULL: no error is set). The error is ERR_IO, since it may pass: the
+ * library can be installed. Any thread may call them at any time; a library stays loaded.
  */
 #ifndef CKPTDB_CODEC_LIBRARY_H
 #define CKPTDB_CODEC_LIBRARY_H

@@ -1,9 +1,10 @@
 /*
- * lists.c - lists of numbers in messages inside a protobuf message, one list after the other:
- * "lists:1.9.0,2.7.8" has the contents of field 9 of the message in field 1, and then the varints
- * of field 7 of the one in field 2 as integers of 8 bytes (0: fixed width, taken as they are).
+ * lists.c - codec "lists:F.G.W,...": lists of numbers in submessages of a protobuf message,
+ * concatenated. "lists:1.9.0,2.7.8" is the contents of field 9 of the submessage in field 1 (W = 0:
+ * fixed width, copied), followed by the varints of field 7 of the one in field 2 as 8-byte
+ * integers.
  *
- * Together they are of the size of the message, or eight times it; they are kept in memory.
+ * The result is kept in memory: at most eight times the size of the message for each list.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ struct lists_source {
     uint8_t *bytes;
 };
 
-/* A number of up to three digits, and what ends it. */
+/* Read a number of up to three digits that ends in one of `ends` or at the end, and skip both. */
 static bool lists_take_number(const char **at, const char *ends, unsigned *out)
 {
     const size_t len = strspn(*at, "0123456789");
@@ -29,7 +30,7 @@ static bool lists_take_number(const char **at, const char *ends, unsigned *out)
     return true;
 }
 
-/* The chain that makes one list of the message; false: no such argument. Moves *at on. */
+/* The chain that decodes the list at *at, moved past it; false: a bad argument. */
 static bool lists_chain_of(const char **at, char chain[CODEC_STEP_BYTES])
 {
     unsigned outer, field, width;
@@ -73,7 +74,7 @@ static enum status lists_read(const struct source *base, uint64_t offset, void *
 static void lists_close(struct source *base)
 {
     struct lists_source *s = (struct lists_source *)base;
-    source_close(s->inner); /* kept till now for its name and its place in the file */
+    source_close(s->inner); /* kept until now because it owns the name */
     free(s->bytes);
     free(s);
 }

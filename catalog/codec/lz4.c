@@ -1,5 +1,5 @@
 /*
- * lz4.c - as numcodecs stores LZ4: the decoded size (i32le), then one raw block. "lz4:N".
+ * lz4.c - codec "lz4:N": LZ4 as numcodecs stores it, the decoded size (i32le) and one raw block.
  *
  * Source: numcodecs/lz4.pyx; lz4/doc/lz4_Block_format.md.
  */

@@ -1,8 +1,8 @@
 /*
- * lz4blocks.c - LZ4 as HDF5's filter 32004 stores it: "lz4blocks:N".
+ * lz4blocks.c - codec "lz4blocks:N": LZ4 as HDF5's filter 32004 stores it.
  *
- *   u64 decoded bytes, u32 bytes of a block, then each block: u32 stored bytes, these. All
- *   numbers are big-endian. A block that did not shrink is stored as it is.
+ *   u64 decoded bytes, u32 decoded bytes per block, then each block: u32 stored bytes, and these.
+ *   All numbers are big-endian. A block that did not shrink is stored uncompressed.
  *
  * Source: HDF Group's registry of filters; HDF5Plugin_Zstandard's and nexusformat's H5Zlz4.c.
  */

@@ -1,9 +1,9 @@
 /*
- * lzf.c - an LZF block, HDF5's filter 32000 (h5py): "lzf:N".
+ * lzf.c - codec "lzf:N": an LZF block, HDF5's filter 32000 (h5py).
  *
- *   000LLLLL            L + 1 bytes as they are
- *   LLLooooo oooooooo   L + 2 bytes from o + 1 back; L is 1 to 6
- *   111ooooo l oooooooo l + 9 bytes
+ *   000LLLLL            L + 1 literal bytes follow
+ *   LLLooooo oooooooo   copy L + 2 bytes from o + 1 bytes back; L is 1 to 6
+ *   111ooooo l oooooooo the same, l + 9 bytes
  *
  * Source: LibLZF's description of its format; h5py/lzf/lzf_filter.c.
  */
@@ -14,7 +14,7 @@ static enum status lzf_decode(const struct codec_step *step, struct bytes in,
 {
     const uint8_t *at = in.at, *end = in.at + in.len;
     size_t n = 0;
-    *made = room + 1; /* until all is there */
+    *made = room + 1; /* more than fits, unless all is decoded below */
     while (at < end) {
         size_t control = *at++, len = control >> 5;
         if (control < 32) {
@@ -38,7 +38,8 @@ static enum status lzf_decode(const struct codec_step *step, struct bytes in,
             return codec_corrupt(step, err, "refers to what is before its beginning");
         if (len > room - n)
             return OK;
-        for (size_t i = 0; i < len; i++, n++) /* may overlap */
+        for (size_t i = 0; i < len;
+             i++, n++) /* bytewise: source and target may overlap */
             out[n] = out[n - back];
     }
     *made = n;

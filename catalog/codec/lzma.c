@@ -1,8 +1,8 @@
 /*
- * lzma.c - .xz streams, one or more, or one .lzma file of old: "lzma:4194304".
+ * lzma.c - codec "lzma:N": one or more .xz streams, or one stream of the older .lzma format.
  *
- * The stored bytes say how large the dictionary is that decoding them needs; "xz -9" says
- * 64 MiB, however little there is to decode.
+ * The header states the size of the dictionary that the decoder allocates: 64 MiB after "xz -9",
+ * however little there is to decode. Hence the limit on memory.
  */
 #include "catalog/codec/lzma.h"
 

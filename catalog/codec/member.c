@@ -1,4 +1,5 @@
-/* member.c - "member:N": the bytes as they are; N concerns their checksum only (read.c). */
+/* member.c - codec "member:N": leaves the bytes unchanged. N only matters for their checksum, which
+ * also covers the N bytes before them in the zip member (read.c). */
 #include "catalog/codec/codec.h"
 
 static enum status member_open(struct source *inner, const char *argument,

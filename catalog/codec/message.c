@@ -1,11 +1,11 @@
 /*
- * message.c - heads of protobuf fields.
+ * message.c - a field of a protobuf message is a varint (number << 3 | wire type), then its
+ * contents:
  *
- *   varint  number << 3 | wire type
- *   0       varint
- *   1       8 bytes
- *   2       varint length, so many bytes
- *   5       4 bytes
+ *   wire type 0   a varint
+ *             1   8 bytes
+ *             2   a varint length, and as many bytes
+ *             5   4 bytes
  *
  * Source: https://protobuf.dev/programming-guides/encoding/.
  */
@@ -13,7 +13,7 @@
 
 #include "catalog/base/cursor.h"
 
-/* Number and length, or number and value. */
+/* Two varints: number and length, or number and value. */
 #define HEAD_MAX ((size_t)2 * VARINT_MAX)
 
 struct message message_over(const struct source *source)
@@ -21,7 +21,7 @@ struct message message_over(const struct source *source)
     return (struct message){.source = source, .end = source->size};
 }
 
-/* The bytes from m->at on: HEAD_MAX of them, or all that are left. */
+/* The next HEAD_MAX bytes from m->at on, or all that are left. */
 static enum status look(struct message *m, struct bytes *out, struct error *err)
 {
     uint64_t left = m->source->size - m->at;
@@ -40,7 +40,8 @@ static enum status look(struct message *m, struct bytes *out, struct error *err)
     return OK;
 }
 
-/* The contents' length; the cursor is before them, and is failed by what is no field. */
+/* Move to the contents of a field of this wire type, and return their length. The cursor fails
+ * if the wire type is not valid. */
 static uint64_t contents(struct cursor *c, unsigned wire)
 {
     const uint8_t *begin = c->at;

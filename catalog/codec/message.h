@@ -1,5 +1,5 @@
 /*
- * message.h - the fields of a protobuf message that lies in a source, one after another.
+ * message.h - walks over the fields of a protobuf message in a source.
  *
  *   struct message m = message_over(source);
  *   struct message_field f;
@@ -23,15 +23,15 @@ enum wire {
 struct message_field {
     uint64_t number; /* 0: the message has ended */
     enum wire wire;
-    uint64_t head;    /* where the field begins, with its number */
-    uint64_t at, len; /* of its contents; a varint's are its own bytes */
+    uint64_t head;    /* offset of the field, at its number */
+    uint64_t at, len; /* its contents; for a varint, the bytes of the varint */
 };
 
 struct message {
     const struct source *source; /* the caller's */
-    uint64_t at; /* of the next field; may be set to that of an earlier one */
+    uint64_t at; /* of the next field; the caller may move it back to an earlier one */
     uint64_t
-        end; /* of the message; may be set, with `at`, to go into a field's contents */
+        end; /* of the message; the caller may set it and `at` to enter a field's contents */
     uint64_t window_at;
     size_t window_len;
     uint8_t window[512];

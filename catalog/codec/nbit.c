@@ -1,7 +1,7 @@
 /*
- * nbit.c - HDF5's filter of integers whose bytes have more bits than count: "nbit:T,P,N". T is
- * the type ("i4", "u2", ...), P how many bits count, N how many elements there are: their bits
- * one after the other, the highest of each first.
+ * nbit.c - codec "nbit:T,P,N": HDF5's filter for integers of which only P bits are stored. T is
+ * the type ("i4", "u2", ...), N the number of elements. The P-bit numbers are stored consecutively,
+ * highest bit first: with P = 3 the elements 5, 1 are the bits 101 001.
  *
  * Source: the specification of the file format, IV.A.2.l; H5Znbit.c; files of h5py.
  */

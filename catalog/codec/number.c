@@ -1,16 +1,16 @@
 /*
- * number.c - filters of numcodecs that compute with elements, all little-endian: bool, int8
- * .. int64, uint8 .. uint64, float16 .. float64, or b1, i1 .. i8, u1 .. u8, f2 .. f8 for
- * short. The decoded type comes first.
+ * number.c - numcodecs' filters that compute with elements, all little-endian. The arguments end in
+ * the decoded and the stored type: bool, int8 .. int64, uint8 .. uint64, float16 .. float64, or in
+ * short b1, i1 .. i8, u1 .. u8, f2 .. f8.
  *
- *   delta:int32,int16               each is stored as what it is more than the one before it
- *   fixedscaleoffset:10,0.5,f4,u1   decoded = stored / scale + offset, here of 10 and 0.5
- *   astype:float32,float16          stored in another type (quantize is this too)
+ *   delta:int32,int16               each element is stored as its difference from the previous one
+ *   fixedscaleoffset:10,0.5,f4,u1   decoded = stored / scale + offset; here scale 10, offset 0.5
+ *   astype:float32,float16          stored in another type (numcodecs' quantize is this, too)
  *
- * The arithmetic is NumPy's. Integers wrap. Sums of delta are of the type that both types
- * become together, scale and offset of the stored type where that is a float, else of f8.
- * Floats become integers by leaving out the fraction; where they do not fit, C and NumPy leave
- * open what comes out, and here it is what x86 processors make.
+ * The arithmetic is NumPy's. Integers wrap around. Delta adds in the type to which NumPy promotes
+ * both types; fixedscaleoffset computes in the stored type if that is a float, else in f8.
+ * Floats become integers by truncation; out of range, where C and NumPy leave the result undefined,
+ * it is what x86 processors produce.
  *
  * Sources: numcodecs/delta.py, fixedscaleoffset.py, astype.py.
  */
@@ -19,7 +19,7 @@
 #include "catalog/codec/codec.h"
 #include "catalog/convert/float_format.h"
 
-#define TILE ((size_t)512) /* elements that a filter works on at a time */
+#define TILE ((size_t)512) /* elements that a filter processes at a time */
 
 enum kind {
     BOOL,
@@ -28,9 +28,9 @@ enum kind {
     FLOAT
 };
 
-/* Elements on their way: integers wrap and have their sign in all bits; all floats are
- * doubles, which have more than twice the digits of the others, so that a sum or quotient
- * rounded from them is the one that the other type makes. */
+/* Elements being processed. Integers are sign-extended to 64 bits. Floats are doubles: these have
+ * more than twice the mantissa bits of the smaller types, so that a sum or quotient computed in
+ * double and then rounded is the one that the smaller type gives. */
 union tile {
     uint64_t i[TILE];
     double f[TILE];
@@ -152,7 +152,7 @@ static void round_tile(const struct word *w, size_t count, union tile *tile)
             tile->f[i] = round_half(half, tile->f[i]);
 }
 
-/* Integers become f2 by way of f4. */
+/* NumPy converts integers to f2 by way of f4. */
 static void ints_to_floats(const struct word *from, const struct word *to, size_t count,
                            union tile *tile)
 {
@@ -258,7 +258,7 @@ static bool fixedscaleoffset_parse(const char *argument, struct filter *f)
            number_take_number(&argument, &f->offset) && take_words(argument, f);
 }
 
-/* --- filters: on one tile, where `last` is what they keep for the next one ---------------- */
+/* --- filters: one tile at a time; `last` is what a filter carries over to the next tile --- */
 
 union last {
     uint64_t i;
@@ -279,15 +279,15 @@ static void astype_tile(const struct filter *f, const uint8_t *in, size_t count,
     }
 }
 
-/* The float type that has all numbers of `w`, or nearly all. */
+/* The float type to which NumPy promotes `w` when it meets a float. */
 static const struct word *float_for(const struct word *w)
 {
     unsigned bytes = w->kind == FLOAT ? w->bytes : 2 * w->bytes;
     return bytes == 2 ? f2 : bytes == 4 ? f4 : f8;
 }
 
-/* What NumPy makes of two types: NULL where that is an integer. Signed and unsigned ones of 64
- * bits become f8. */
+/* The float type to which NumPy promotes two types together; NULL: an integer type. A signed type
+ * and u8 become f8. */
 static const struct word *common_float(const struct word *a, const struct word *b)
 {
     if (a->kind == FLOAT || b->kind == FLOAT) {
@@ -300,7 +300,7 @@ static const struct word *common_float(const struct word *a, const struct word *
     return mixed ? f8 : NULL;
 }
 
-/* sum = work(sum + v), one by one. */
+/* Running sum, rounded to `work` after each addition. */
 static void sum_floats(const struct word *work, size_t count, union tile *tile,
                        double *last)
 {
@@ -377,7 +377,7 @@ static void number_run(const struct filter *f,
                        struct bytes in, uint8_t *out)
 {
     size_t count = in.len / f->from->bytes;
-    /* Nothing added to -0 is changed; as an integer it is taken for none. */
+    /* The neutral element: -0.0 for floats (0.0 + -0.0 would turn a leading -0.0 into 0.0). */
     union last last = {.i = 0};
     if (common_float(f->from, f->to))
         last.f = -0.0;

@@ -1,6 +1,6 @@
 /*
- * packbits.c - bools as numcodecs packs them: a byte that counts the unused bits at the end
- * (0 .. 7), then eight bools a byte, the first one in the highest bit. "packbits:bool".
+ * packbits.c - codec "packbits:bool": bools as numcodecs packs them. The first byte is the number
+ * of unused bits at the end (0 .. 7); then each byte has eight bools, the first in the highest bit.
  *
  * Source: numcodecs/packbits.py.
  */

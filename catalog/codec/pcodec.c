@@ -1,12 +1,14 @@
 /*
- * pcodec.c - a file of pco (pcodec): "pcodec:N". What it is: pcodec.h.
+ * pcodec.c - codec "pcodec:N": a standalone file of pco (pcodec.h). Parts that are not whole bytes
+ * are padded with zero bits to the next byte.
  *
  *   "pco!", u8 standalone version
- *   from 2 on: from 3 on the type of all chunks or 0, 6 bits that say how many bits, less one, of
- *   how many numbers, and to the next byte
- *   u8 format version (before 2, the one byte is both), from 4 on u8 minor version
- *   chunks: u8 type, 24 bits of numbers less one; mode, delta, bins; to the next byte; one page
- *   u8 0. What is after it is not looked at, as the original does not.
+ *   standalone version 3 and later: u8 type of all chunks, or 0
+ *   standalone version 2 and later: 6 bits W - 1, W bits count of numbers; padding
+ *   u8 format version (before standalone version 2 the byte above is both)
+ *   format version 4 and later: u8 minor version
+ *   chunks, each: u8 type, 24 bits count of numbers minus 1; mode, delta, bins; padding; one page
+ *   u8 0: the end. Like pco itself this ignores what follows.
  */
 #include <stdlib.h>
 
@@ -63,7 +65,7 @@ static pco_fault pcodec_read_head(struct pco *p)
 
 /* --- the head of a chunk -------------------------------------------------------------------- */
 
-/* The values stay where they are. */
+/* The values of the dictionary are not copied: p->mode.dict points at them. */
 static pco_fault read_dict(struct pco *p)
 {
     struct pco_bits *b = &p->bits;
@@ -156,7 +158,7 @@ static void pcodec_lay_out(struct pco *p)
         p->latents[SECOND].delta.kind = PCO_NO_DELTA;
 }
 
-/* Up to the first batch. */
+/* Everything before the first batch: bins, then the head of the page. */
 static pco_fault read_tables(struct pco *p)
 {
     pco_fault fault = NULL;
@@ -208,7 +210,7 @@ static pco_fault pcodec_read_numbers(struct pco *p, uint8_t *out)
     return fault;
 }
 
-/* Legal, and not read. */
+/* Versions that are legal, but newer than what this file reads. */
 static enum status check_known(struct pco *p, struct error *err)
 {
     const struct codec_step *step = p->step;
@@ -237,7 +239,8 @@ static enum status pcodec_fail(const struct pco *p, pco_fault fault, struct erro
                          (unsigned long long)(p->bits.at / 8));
 }
 
-/* The next chunk into `out`; *made 0: there is none, above `room`: it does not fit. */
+/* Decode the next chunk into `out`. *made is 0 at the end of the file, and above `room` if the
+ * chunk does not fit (then nothing is decoded). */
 static enum status pcodec_read_chunk(struct pco *p, uint8_t *out, size_t room,
                                      size_t *made, struct error *err)
 {

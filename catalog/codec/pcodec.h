@@ -1,14 +1,17 @@
 /*
  * pcodec.h - the parts of the pcodec decoder.
  *
- * A file of pco: a head, and chunks. A chunk: how its numbers were taken apart (mode) into one or
+ * A file of pco is a head and chunks. A chunk states how its numbers were split (mode) into one or
  * two sequences of unsigned integers as wide as the numbers ("latents"), how differences were
- * taken of these (delta), and for each sequence its bins: ranges of values. A value is a bin, coded
+ * taken of these (delta), and the bins of each sequence: ranges of values. A value is a bin, coded
  * by a table of asymmetric numeral systems (tANS), and an offset in it. Then come the values, in
- * batches of 256, each sequence of a batch with all bins before all offsets.
+ * batches of 256; in each sequence of a batch all bins come before all offsets.
+ *
+ * Example: with the bins [0, 16) and [1000, 1256) the value 1042 is the second bin and the offset
+ * 42, in 8 bits.
  *
  * Source: docs/format.md of github.com/pcodec/pcodec, format versions 0 to 4.1; what it leaves open
- * (how states are spread over bins, the bits of int_float_from_latent) by pco's behaviour.
+ * (how states are spread over bins, the bits of int_float_from_latent) from pco's behaviour.
  */
 #ifndef CKPTDB_CODEC_PCODEC_H
 #define CKPTDB_CODEC_PCODEC_H
@@ -16,16 +19,16 @@
 #include "catalog/codec/codec.h"
 
 #define PCO_BATCH       256
-#define PCO_SIZE_LOG    14 /* of a table, at most */
-#define PCO_WEIGHTS     32 /* of a convolution, at most */
-#define PCO_WINDOW_LOG  18 /* that is read; pco itself writes no more than 15 */
+#define PCO_SIZE_LOG    14 /* log2 of the largest table */
+#define PCO_WEIGHTS     32 /* most weights of a convolution */
+#define PCO_WINDOW_LOG  18 /* log2 of the largest window read; pco writes at most 2^15 */
 #define PCO_INTERLEAVED 4
 
 /* --- bits, the lowest of a byte first ------------------------------------------------------- */
 
 struct pco_bits {
     struct bytes in;
-    uint64_t at; /* bit; beyond the end zeros are read */
+    uint64_t at; /* position in bits; reads past the end give zeros */
 };
 
 static inline bool pco_over(const struct pco_bits *b)
@@ -54,59 +57,61 @@ static inline uint64_t pco_take(struct pco_bits *b, unsigned count)
     return pco_low(value, count);
 }
 
-/* To the next byte; false: bits that are left out are not zeros. */
+/* Move to the next whole byte; false if a bit skipped is not zero. */
 bool pco_align(struct pco_bits *b);
 
 /* --- latents -------------------------------------------------------------------------------- */
 
 enum pco_delta_kind {
     PCO_NO_DELTA,
-    PCO_CONSECUTIVE, /* differences of differences ..., so often as there are states */
-    PCO_LOOKBACK,    /* to a value before, of which another sequence says how far */
-    PCO_CONVOLUTION, /* to a weighted sum of the values before */
+    PCO_CONSECUTIVE, /* from the previous value; `states` times (differences of differences) */
+    PCO_LOOKBACK,    /* from an earlier value; another sequence says how far back */
+    PCO_CONVOLUTION, /* from a weighted sum of the previous values */
 };
 
 struct pco_delta {
     enum pco_delta_kind kind;
-    bool secondary;     /* also of the second sequence */
-    uint32_t states;    /* values that are stored in front */
-    unsigned window;    /* of lookbacks: 2^window */
-    unsigned quantized; /* of a convolution: bits of its weights after the point */
+    bool secondary;     /* applies to the second sequence, too */
+    uint32_t states;    /* initial values, stored before the batches */
+    unsigned window;    /* lookbacks go back at most 2^window values */
+    unsigned quantized; /* convolution: fractional bits of its weights */
     uint64_t bias;
     uint32_t weight[PCO_WEIGHTS];
 };
 
-/* A state of the table. */
+/* A state of the tANS table. */
 struct pco_state {
-    uint64_t lower;       /* of its bin */
-    uint16_t next;        /* to which `bits` bits are added */
-    uint8_t bits, offset; /* bits of an offset */
+    uint64_t lower;       /* lower bound of its bin */
+    uint16_t next;        /* the next state is this plus the next `bits` bits */
+    uint8_t bits, offset; /* `offset`: bits of an offset in the bin */
 };
 
-/* A sequence. */
+/* A sequence of latents. */
 struct pco_latents {
     unsigned width;    /* bits of a value */
-    unsigned size_log; /* of the table */
+    unsigned size_log; /* log2 of the table's size */
     uint32_t bins;
     uint32_t state[PCO_INTERLEAVED];
-    struct pco_delta delta; /* its own: kind none, where it has none */
+    struct pco_delta delta; /* that applies to this sequence; else PCO_NO_DELTA */
     uint64_t moment[PCO_WEIGHTS];
-    uint64_t *history; /* of lookbacks: a ring of values, within its room; the next one */
+    uint64_t *
+        history; /* lookbacks: ring buffer of decoded values; its size, room and next slot */
     uint64_t history_size, history_room, history_at;
     uint64_t value[PCO_BATCH];
     struct pco_state table[1 << PCO_SIZE_LOG];
 };
 
-/* What a function finds wrong; NULL: nothing. */
+/* A text that says what is wrong; NULL: nothing is. */
 typedef const char *pco_fault;
 
-/* What is said of a sequence for a chunk of so many numbers; `weight` has room for as many as there
- * are states in the largest table. */
+/* Read the bins of a sequence, for a chunk of `numbers` numbers. `weight` is scratch space for as
+ * many entries as the largest table has states. */
 pco_fault pco_read_bins(struct pco_latents *l, uint64_t numbers, uint16_t *weight,
                         struct pco_bits *b);
-/* What is said of it for a page. */
+/* Read a sequence's part of the head of a page: initial values and states. */
 pco_fault pco_read_page(struct pco_latents *l, struct pco_bits *b);
-/* A batch of `count` values, of which `stored` are stored. `lookbacks`: as many. */
+/* Decode a batch of `count` values into l->value, of which `stored` are in the file (the last
+ * ones of a page follow from the initial values). `lookbacks`: `stored` entries. */
 pco_fault pco_read_batch(struct pco_latents *l, const uint64_t *lookbacks,
                          unsigned stored, unsigned count, struct pco_bits *b);
 
@@ -120,7 +125,7 @@ enum pco_kind {
 
 struct pco_type {
     enum pco_kind kind;
-    unsigned width, mantissa; /* bits; of a mantissa without its implicit one */
+    unsigned width, mantissa; /* in bits; the mantissa without its implicit one */
 };
 
 enum pco_mode_kind {
@@ -133,18 +138,18 @@ enum pco_mode_kind {
 
 struct pco_mode {
     enum pco_mode_kind kind;
-    uint64_t base; /* of multiples */
+    uint64_t base; /* INT_MULT, FLOAT_MULT: numbers are multiples of it */
     unsigned quantum;
     struct pco_bits dict; /* its values, each as wide as a number */
     uint64_t dict_count;
 };
 
-/* False: a byte that stands for no type. */
+/* False if the byte is not a known type. */
 bool pco_type_find(uint8_t byte, struct pco_type *type);
 bool pco_mode_has_second(const struct pco_mode *m);
 pco_fault pco_mode_check(const struct pco_mode *m, const struct pco_type *type);
 
-/* The numbers of a batch, as little-endian bytes. Changes `first`. */
+/* Write the numbers of a batch as little-endian bytes. Overwrites `first`. */
 pco_fault pco_join(const struct pco_mode *m, const struct pco_type *type, uint64_t *first,
                    const uint64_t *second, unsigned count, uint8_t *out);
 

@@ -1,6 +1,6 @@
 /*
- * pcodec_latents.c - the sequences of integers that pco stores: bins by tANS, offsets in them, and
- * the differences undone.
+ * pcodec_latents.c - decodes a sequence of integers as pco stores it: bins coded by tANS, offsets
+ * in them, and differences, which are added up again.
  */
 #include <stdlib.h>
 
@@ -31,19 +31,22 @@ bool pco_align(struct pco_bits *b)
 #define SIZE_LOG_BITS 4
 #define BINS_BITS     15
 
-/* Of a table for one number, and for each more: pco makes no more than four. A file of chunks that
- * each have few numbers and a large table would keep a processor busy for hours. */
+/* Largest table accepted: this many states, and some more for each number; pco itself makes at most
+ * four per number. Otherwise chunks of a few numbers with large tables could keep a processor busy
+ * for hours. */
 #define STATES_LEAST 64
 #define STATES_MORE  16
 
-/* Bits that can say 0 to `width`, a power of two. */
+/* Bits needed to write 0 to `width`, a power of two. */
 static unsigned offset_bits(unsigned width)
 {
     return (unsigned)__builtin_ctz(width) + 1;
 }
 
-/* States are given to bins in an order of steps of about 3/5 of the table, so that those of one
- * are far from each other. `weights`: how many each has; a state's `next` is its bin for now. */
+/* Assign the states of the table to bins, as many to each as its weight, in strides of about 3/5
+ * of the table so that the states of a bin are spread evenly. With 8 states (stride 5) and the
+ * weights 3 and 5, bin 0 gets the states 0, 5, 2, and bin 1 gets 7, 4, 1, 6, 3. Until
+ * link_states() a state's `next` holds its bin. */
 static pco_fault spread(struct pco_latents *l, uint16_t *weights, struct pco_bits *b)
 {
     const uint32_t size = UINT32_C(1) << l->size_log, stride = size * 3 / 5 | 1;
@@ -66,8 +69,10 @@ static pco_fault spread(struct pco_latents *l, uint16_t *weights, struct pco_bit
     return step == size ? NULL : "its bins have fewer states than there are";
 }
 
-/* The states of a bin with w of them are its numbers w to 2 w - 1, in order; so many bits are
- * read that the number is one of a state of the table. */
+/* In the order of the table, the states of a bin of weight w get the numbers w to 2 w - 1. The
+ * next state is such a number, extended by as many bits from the file as make it at least
+ * `size`, minus `size`. With size 8, w 3: the numbers 3, 4, 5 take 2, 1, 1 bits and lead to
+ * states from 4, 0, 2 on. */
 static void link_states(struct pco_latents *l, uint16_t *weights)
 {
     const uint32_t size = UINT32_C(1) << l->size_log;
@@ -102,7 +107,8 @@ pco_fault pco_read_bins(struct pco_latents *l, uint64_t numbers, uint16_t *weigh
 
 /* --- pages ---------------------------------------------------------------------------------- */
 
-/* Room for a window, and a batch or the states that are given out late. */
+/* Room for a window, plus a batch or the initial values, which leave the ring a little later. The
+ * size is a power of two. */
 static bool history_new(struct pco_latents *l)
 {
     const uint64_t window = UINT64_C(1) << l->delta.window;
@@ -152,7 +158,10 @@ static void read_stored(struct pco_latents *l, unsigned count, struct pco_bits *
         l->value[i] = pco_low(l->value[i] + pco_take(b, offset[i]), l->width);
 }
 
-/* Values lag behind differences by as many as there are states. */
+/* Add up differences once for each order. Each pass shifts the values by one: the moments
+ * (initial values) come out first, and the last differences of a page need not be stored. With
+ * order 1, moment 10 and the differences 2, 3 the values are 10, 12, and 15 is the moment of the
+ * next batch. */
 static void undo_consecutive(struct pco_latents *l, unsigned count)
 {
     for (unsigned order = l->delta.states; order-- > 0;) {
@@ -166,7 +175,8 @@ static void undo_consecutive(struct pco_latents *l, unsigned count)
     }
 }
 
-/* What is before the first number is 0. */
+/* Add to each difference the value `lookbacks[i]` places before; before the first value there are
+ * zeros. The output lags behind by the initial values. */
 static pco_fault undo_lookback(struct pco_latents *l, const uint64_t *lookbacks,
                                unsigned stored, unsigned count)
 {
@@ -185,7 +195,8 @@ static pco_fault undo_lookback(struct pco_latents *l, const uint64_t *lookbacks,
     return NULL;
 }
 
-/* In integers of twice the width, of which a sum below 0 counts as 0. */
+/* The weighted sum of the previous values, in signed integers of twice the width; below 0 it is
+ * 0. */
 static uint64_t predict(const struct pco_latents *l, const uint64_t *before)
 {
     const struct pco_delta *d = &l->delta;

@@ -1,7 +1,8 @@
 /*
- * pcodec_numbers.c - numbers of the integers that pco took them apart into.
+ * pcodec_numbers.c - puts numbers together from the integers into which pco split them.
  *
- * Integers and floats are mapped to unsigned ones of the same order: ordered() undoes that.
+ * pco maps signed integers and floats to unsigned integers of the same order; ordered() undoes
+ * that.
  */
 #include "catalog/codec/pcodec.h"
 #include "catalog/convert/float_format.h"
@@ -36,7 +37,8 @@ static uint64_t middle_of(const struct pco_type *type)
     return UINT64_C(1) << ((type->width - 1) % 64);
 }
 
-/* The number of a place in the order, as its bits; and for floats the place of a number. */
+/* From a place in the order to the bits of its number; the next function is the inverse for
+ * floats. */
 static inline uint64_t ordered(const struct pco_type *type, uint64_t place)
 {
     const uint64_t middle = middle_of(type);
@@ -44,7 +46,8 @@ static inline uint64_t ordered(const struct pco_type *type, uint64_t place)
         return place;
     if (type->kind == PCO_SIGNED)
         return place ^ middle;
-    /* Of a negative one all bits, of another the sign: without a branch, for signs are random. */
+    /* Invert all bits of a negative float, but only the sign of a positive one; without a branch,
+     * since random signs would be mispredicted. */
     const uint64_t positive = 0 - (place >> (type->width - 1) & 1);
     return place ^ (middle | (~positive & (middle - 1)));
 }
@@ -76,7 +79,8 @@ pco_fault pco_mode_check(const struct pco_mode *m, const struct pco_type *type)
 
 /* --- multiples of floats -------------------------------------------------------------------- */
 
-/* Floats that are integers are counted up to the last odd one, and then one by one. */
+/* A latent counts floats that are integers: each integer up to 2^DIGITS, and from there on each
+ * next float, since not every integer is a float any more. */
 #define DEFINE_MULTIPLE(NAME, UINT, FLOAT, OF, BITS_OF, DIGITS)                          \
     static uint64_t NAME(uint64_t latent, uint64_t base)                                 \
     {                                                                                    \
@@ -93,7 +97,7 @@ pco_fault pco_mode_check(const struct pco_mode *m, const struct pco_type *type)
 DEFINE_MULTIPLE(multiple_32, uint32_t, float, float_of, float_bits, 24)
 DEFINE_MULTIPLE(multiple_64, uint64_t, double, double_of, double_bits, 53)
 
-/* By way of float32, which holds a product of two of them. */
+/* Computed in float32, which holds the product of two float16 exactly. */
 static uint64_t multiple_16(const struct float_format *half, uint64_t latent,
                             uint64_t base)
 {
@@ -150,7 +154,7 @@ static pco_fault look_up(const struct pco_mode *m, const struct pco_type *type,
     return NULL;
 }
 
-/* A loop for each width: the compiler makes vectors of them. */
+/* A loop for each width, so that the compiler can vectorise it. */
 #define DEFINE_STORE(NAME, BYTES, STORE)                                                 \
     static void NAME(const struct pco_type *type, const uint64_t *value, unsigned count, \
                      uint8_t *out)                                                       \

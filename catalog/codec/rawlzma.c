@@ -1,16 +1,16 @@
 /*
- * rawlzma.c - LZMA without any header: the encoder's settings are given here, in its order:
- * "rawlzma:4096,delta=4,lzma2=8388608".
+ * rawlzma.c - codec "rawlzma:N,FILTER,...": LZMA without a header, so the encoder's filters are
+ * stated here, in the encoder's order: "rawlzma:4096,delta=4,lzma2=8388608".
  *
  *   lzma1=DICTIONARY/LC/LP/PB   lzma2=DICTIONARY   delta=DISTANCE
- *   x86=START, powerpc=, ia64=, arm=, armthumb=, sparc=   branches made absolute
- *   unmarked   the stream may have no end marker: it ends where all bytes are made
+ *   x86=START, powerpc=, ia64=, arm=, armthumb=, sparc=   filters for branches of machine code
+ *   unmarked   the stream may lack an end marker: it ends when N bytes are decoded
  */
 #include "catalog/codec/lzma.h"
 
 #define DICTIONARY_MOST  ((uint64_t)256 << 20)
 #define DICTIONARY_LEAST 4096
-#define MEMORY           ((uint64_t)1 << 20) /* beside the dictionary */
+#define MEMORY           ((uint64_t)1 << 20) /* in addition to the dictionary */
 
 struct filters {
     lzma_filter list[LZMA_FILTERS_MAX + 1];
@@ -32,7 +32,7 @@ static const struct {
     {"armthumb", LZMA_FILTER_ARMTHUMB}, {"sparc", LZMA_FILTER_SPARC},
 };
 
-/* "8388608/3/0/2": up to four numbers; how many. 0: something else. */
+/* Parse up to four numbers, "8388608/3/0/2"; returns how many, 0 if the text is not valid. */
 static unsigned rawlzma_read_numbers(char *text, uint64_t numbers[4])
 {
     unsigned count = 0;
@@ -84,7 +84,7 @@ static bool add_branch(struct filters *f, const char *name, uint64_t start)
     return false;
 }
 
-/* "lzma2=8388608" */
+/* Add a filter like "lzma2=8388608", or note "unmarked". */
 static bool rawlzma_add_filter(struct filters *f, char *text)
 {
     uint64_t numbers[4] = {0};
@@ -137,7 +137,8 @@ static bool rawlzma_size(const char *argument, uint64_t in, struct codec_size *s
     return rawlzma_parse(argument, size, &f);
 }
 
-/* No dictionary need be larger than what comes out; a larger one that is stated costs nothing. */
+/* A dictionary never needs to be larger than the decoded data, so a stated size above that must not
+ * cost memory. */
 static void bound_dictionary(struct filters *f, size_t room)
 {
     for (unsigned i = 0; i < f->count; i++) {
@@ -165,7 +166,7 @@ static enum status rawlzma_decode(const struct codec_step *step, struct bytes in
     if (!rawlzma_parse(step->argument, &size, &f))
         return codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
     bound_dictionary(&f, room);
-    const bool may_end = f.unmarked && room >= size.most; /* where the room is filled */
+    const bool may_end = f.unmarked && room >= size.most; /* when the output is full */
     lzma_ret rc = lib->raw(&z, f.list);
     bool begun = rc == LZMA_OK;
     if (begun)

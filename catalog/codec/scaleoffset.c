@@ -1,14 +1,15 @@
 /*
- * scaleoffset.c - HDF5's filter of numbers that lie close together: "scaleoffset:T,D,N[,F]".
- * T is the type ("i4", "u8", "f4", ...), D the decimal places that floats were rounded to, N how
- * many elements there are, F the fill value's bits in hexadecimal.
+ * scaleoffset.c - codec "scaleoffset:T,D,N[,F]": HDF5's filter for numbers that are close together.
+ * T is the type ("i4", "u8", "f4", ...), D the decimal places to which floats were rounded, N the
+ * number of elements, F the bits of the fill value in hexadecimal.
  *
- *   u32 bits, u8 bytes of the minimum (8), minimum, zeros up to byte 21, then N numbers of so many
- *   bits, the highest bit of each first
+ *   u32 B, u8 bytes of the minimum (8), minimum, zeros up to byte 21, then N numbers of B bits,
+ *   highest bit first
  *
- * An element is its number plus the minimum; of floats the number is divided by 10^D first. Where
- * there is a fill value, the number of all ones stands for it. As many bits as the type has: the
- * elements are there as they are.
+ * An element is its number plus the minimum; for floats the number is divided by 10^D first. If
+ * there is a fill value, the number with all bits set means that. If B is the width of the type,
+ * the elements are stored unchanged. Example: 1000, 1003, 1002 has the minimum 1000, B = 2 and the
+ * numbers 0, 3, 2.
  *
  * Source: H5Zscaleoffset.c, and what h5py reads of files that it wrote.
  */
@@ -70,7 +71,7 @@ static bool scaleoffset_size(const char *argument, uint64_t in, struct codec_siz
     return true;
 }
 
-/* The next `width` bits, from the highest of a byte on. The caller knows that they are there. */
+/* The next `width` bits, highest bit of a byte first. The caller has checked that they exist. */
 static uint64_t next_bits(const uint8_t *at, uint64_t *bit, unsigned width)
 {
     uint64_t number = 0;
@@ -83,7 +84,7 @@ static uint64_t next_bits(const uint8_t *at, uint64_t *bit, unsigned width)
     return number;
 }
 
-/* A float as the library computes it: in its own precision. */
+/* A float, computed in its own precision as the HDF5 library does. */
 static uint64_t float_of(const struct scale *s, uint64_t number, uint64_t least)
 {
     uint64_t bits = 0;

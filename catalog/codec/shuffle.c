@@ -1,15 +1,15 @@
 /*
- * shuffle.c - bytes sorted by their place in their element: "shuffle:4" has all first bytes
- * of elements of 4 bytes, then all second ones, ...
+ * shuffle.c - codec "shuffle:W": the stored bytes are sorted by their position in elements of W
+ * bytes. "shuffle:4" has the first bytes of all 4-byte elements, then all second bytes, ...
  *
  * Source: numcodecs/_shuffle.pyx.
  */
 #include "catalog/codec/codec.h"
 
 #define TILE                                                                             \
-    ((size_t)4096) /* elements put together before the next ones: cached writes */
+    ((size_t)4096) /* elements completed at a time, so that writes stay in the cache */
 
-/* One byte of each of `count` elements. */
+/* Write one byte of each of `count` elements. */
 #define SPREAD(width)                                                                    \
     static void spread_##width(const uint8_t *in, size_t count, uint8_t *out)            \
     {                                                                                    \
@@ -47,7 +47,7 @@ static enum status shuffle_decode(const struct codec_step *step, struct bytes in
 {
     uint64_t width;
     codec_number(step->argument, &width);
-    width = width ? width : 1; /* numcodecs takes 0 for nothing to do */
+    width = width ? width : 1; /* numcodecs: 0 means no shuffling */
     *made = in.len;
     if (in.len % width)
         return codec_corrupt(step, err, "%zu bytes are not whole elements of %llu bytes",

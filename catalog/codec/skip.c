@@ -1,4 +1,4 @@
-/* skip.c - leave N bytes out at the front: "skip:128". */
+/* skip.c - codec "skip:N": drop the first N bytes. */
 #include "catalog/codec/codec.h"
 
 static enum status skip_open(struct source *inner, const char *argument,

@@ -19,7 +19,7 @@
 
 #include "catalog/base/cursor.h"
 
-/* Best case: 64 bytes from a copy of 3. */
+/* Best case: a copy of 64 bytes is stored in 3. */
 #define MOST_PER_BYTE 22
 
 bool snappy_length(struct bytes block, uint64_t *len)

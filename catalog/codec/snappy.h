@@ -10,8 +10,8 @@
 
 #include "catalog/base/bits.h"
 
-/* What the block says it decodes to, in bytes. False when it is not a Snappy block, also when
- * so many bytes cannot come out of a block of this size: the number may be allocated. */
+/* The decoded size that the block states. False if it is not a Snappy block, or if a block of this
+ * size cannot decode to so many bytes: the number is safe to allocate. */
 bool snappy_length(struct bytes block, uint64_t *len);
 
 /* Decode into exactly `len` bytes, snappy_length()'s. False when the block is damaged; `out` is

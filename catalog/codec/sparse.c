@@ -1,23 +1,24 @@
 /*
- * sparse.c - a sparse tensor as the dense one, zeros where nothing is stored.
+ * sparse.c - codec "sparse:...": a sparse tensor, read as the dense one.
  *
  *   sparse:o,ADD,W,N,VALUES,RUN,SHAPE,INDEX,S0,S1        coordinates
  *   sparse:r,ADD,W,N,VALUES,RUN,SHAPE,PTR,OTHER,IW,BLOCK compressed rows; "c": columns
  *
- * ADD: how values are added, to each other and to the zeros of the dense tensor (so that none
- * stays a negative zero): 'f' floats, 'c' pairs of them, 'i' integers; 'h' floats of 16 bits
- * and '-' what else there is cannot be added to each other.
+ * ADD: how to add values, to each other and to the zeros of the dense tensor (so that a negative
+ * zero becomes 0.0, as in PyTorch): 'f' floats, 'c' pairs of floats, 'i' integers. Values of 'h'
+ * (16-bit floats) and '-' (anything else) cannot be added to each other.
  *
- * W: bytes of an element. N: entries. VALUES: where their values lie, in bytes from the
- * beginning, one after the other. RUN: elements of the dense dimensions at the end, which
- * an entry has together. SHAPE, BLOCK: numbers joined by 'x', SHAPE without those dimensions;
- * empty where there are no others.
- *   o: index d of entry i is the int64 at INDEX + 8 x (d x S0 + i x S1); entries of one place
+ * W: bytes per element. N: number of entries. VALUES: byte offset of their values, stored
+ * consecutively. RUN: elements per entry in the trailing dense dimensions. SHAPE, BLOCK: numbers
+ * joined by 'x'; SHAPE without the dense dimensions, and empty if there are no others.
+ *   o: index d of entry i is the int64 at INDEX + 8 * (d * S0 + i * S1); entries of the same place
  *      are added up
- *   r: row r has the entries PTR[r] to PTR[r + 1], whose columns are in OTHER, integers of IW
+ *   r: row r has the entries PTR[r] to PTR[r + 1] - 1, whose columns are in OTHER, integers of IW
  *      bytes; an entry is a block of BLOCK elements. Dimensions of SHAPE before the last two are
- *      of batches: each has as many entries as the others, and a PTR of its own, one batch after
- *      the other
+ *      batch dimensions: all batches have the same number of entries, and each has its own PTR,
+ *      stored consecutively
+ *
+ * Example: [[0, 5, 0], [0, 0, 7]] in rows has the values 5, 7, PTR 0, 1, 2 and OTHER 1, 2.
  *
  * Entries and values are kept in memory, sorted by place; the dense tensor never is.
  *
@@ -31,8 +32,8 @@
 #define DIMS_MAX 16
 
 struct entry {
-    uint64_t place; /* of its first element, in elements */
-    uint64_t value; /* the same among the values */
+    uint64_t place; /* of its first element in the dense tensor, in elements */
+    uint64_t value; /* of its first element in the values, in elements */
 };
 
 struct sparse {
@@ -45,8 +46,8 @@ struct sparse {
 struct sparse_source {
     struct source base; /* must be first */
     struct source *inner;
-    struct entry *entries; /* by place; no two of one */
-    uint64_t count, run;   /* bytes of a run */
+    struct entry *entries; /* sorted by place, no duplicates */
+    uint64_t count, run;   /* `run`: bytes of an entry */
     uint64_t width;
     uint8_t *values;
 };
@@ -109,7 +110,7 @@ static bool sparse_parse(const char *at, struct sparse *s)
            s->block_rank == 2 && (s->s0 == 4 || s->s0 == 8) && s->block[0] && s->block[1];
 }
 
-/* Bytes of the dense tensor; false where that makes no sense. */
+/* Bytes of the dense tensor; false if the element width is not valid, or on overflow. */
 static bool dense_size(const struct sparse *s, uint64_t *bytes)
 {
     *bytes = s->width;
@@ -126,7 +127,7 @@ static enum status sparse_bad(const struct source *s, struct error *err, const c
     return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "sparse: %s", what);
 }
 
-/* The whole of a run of the source, in memory; NULL after an error. */
+/* `len` bytes of the source from `offset` on, malloc'ed; NULL after an error. */
 static uint8_t *sparse_read_all(const struct source *s, uint64_t offset, uint64_t len,
                                 struct error *err)
 {
@@ -153,7 +154,7 @@ static enum status read_coordinates(const struct source *s, const struct sparse 
             out[i] = (struct entry){0, i * p->run};
         return OK;
     }
-    /* The indexes as one run of the source, in any order. */
+    /* Read all bytes from the first index to the last one, whatever the strides. */
     if (!mul_u64(p->rank - 1, p->s0, &last) || !mul_u64(p->count - 1, p->s1, &reach) ||
         !add_u64(last, reach, &last) || !mul_u64(last + 1, 8, &last))
         return sparse_bad(s, err, "impossible strides of its indexes");
@@ -172,15 +173,16 @@ static enum status read_coordinates(const struct source *s, const struct sparse 
     return err->status;
 }
 
-/* Compressed rows or columns: each entry becomes one for each row of the block. */
+/* Compressed rows or columns. Each stored entry becomes one entry for each row of its block. */
 struct compressed {
     const struct source *source;
     const struct sparse *p;
     struct entry *out;
     uint8_t *ptr, *other;
-    uint64_t rows, cols;   /* of a batch, in elements */
-    uint64_t outer, inner; /* rows and columns of blocks, or the other way round */
-    uint64_t made;         /* entries so far */
+    uint64_t rows, cols; /* of a batch, in elements */
+    uint64_t outer,
+        inner;     /* rows and columns of blocks; swapped for compressed columns */
+    uint64_t made; /* entries so far */
 };
 
 static uint64_t index_at(const struct sparse *p, const uint8_t *list, uint64_t i)
@@ -188,8 +190,8 @@ static uint64_t index_at(const struct sparse *p, const uint8_t *list, uint64_t i
     return p->s0 == 4 ? load_u32le(list + 4 * i) : load_u64le(list + 8 * i);
 }
 
-/* Entries [begin, end), which are those of row or column `outer` of a batch whose first element
- * is at `place`. */
+/* Read entries [begin, end): those of row (or column) `outer` of the batch that begins at element
+ * `place`. */
 static enum status sparse_read_row(struct compressed *c, uint64_t place, uint64_t outer,
                                    uint64_t begin, uint64_t end, struct error *err)
 {
@@ -254,7 +256,8 @@ static enum status read_compressed(const struct source *s, const struct sparse *
                            .cols = p->shape[p->rank - 1]};
     uint64_t batches = 1;
     for (unsigned d = 0; d + 2 < p->rank; d++)
-        batches *= p->shape[d]; /* less than the elements, of which there are some */
+        batches *=
+            p->shape[d]; /* no overflow: dense_size() has multiplied all, and none is 0 */
     if (c.rows % br || c.cols % bc)
         return sparse_bad(s, err, "blocks that do not fill it");
     if (p->count % batches)
@@ -306,7 +309,7 @@ static bool add_one(uint8_t *to, const uint8_t *from, char add, uint64_t width)
     return true;
 }
 
-/* To the zeros of the dense tensor. */
+/* Add each value to a zero of the dense tensor, which turns -0.0 into 0.0. */
 static void add_zero(uint8_t *values, uint64_t bytes, char add, uint64_t unit)
 {
     static const uint8_t zero[8];
@@ -318,7 +321,7 @@ static void add_zero(uint8_t *values, uint64_t bytes, char add, uint64_t unit)
             store_u16le(values + at, 0);
 }
 
-/* Sort; entries of one place become one. `unit`: bytes of what is added at once. */
+/* Sort the entries, and add up those of the same place. `unit`: bytes of one number. */
 static enum status sparse_settle(struct sparse_source *s, char add, uint64_t unit,
                                  struct error *err)
 {

@@ -1,13 +1,12 @@
 /*
- * sstable.c - a block of an SSTable as it lies in the file, undone: "sstable".
+ * sstable.c - codec "sstable": decodes one SSTable block as stored in the file.
  *
  *   content   raw or compressed
  *   type      u8: 0 raw, 1 Snappy
  *   crc       u32le, masked CRC-32C of content and type
  *
- * The checksum is verified. Blocks are small, and any part of one may refer to any other, so
- * they are decoded as a whole: the size that comes out is known after that only, hence when
- * the step is opened.
+ * The checksum is verified. Blocks are small, and any part of one may refer to any earlier part, so
+ * a block is decoded as a whole. Its decoded size is known only then, hence already at opening.
  *
  * Source: LevelDB, doc/table_format.md.
  */
@@ -18,7 +17,7 @@
 #include "catalog/codec/snappy.h"
 
 #define TRAILER_BYTES 5
-#define DECODED_MAX   ((uint64_t)64 << 20) /* the importer takes no larger ones */
+#define DECODED_MAX   ((uint64_t)64 << 20) /* the importer refuses larger blocks */
 
 enum block_type {
     BLOCK_RAW = 0,
@@ -33,7 +32,7 @@ static enum status sstable_fail(const struct source *s, enum status status,
     return error_set(err, status, s->name, begin, "a table block %s", what);
 }
 
-/* Read and verify: content and trailer, malloc'ed. */
+/* Read and verify the block: *out is its content and trailer, malloc'ed. */
 static enum status sstable_read_block(const struct source *s, uint8_t **out,
                                       struct error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * stream.c - a stream has no way in but its beginning, so reading forward goes on where the
- * last read ended and reading backward starts again.
+ * stream.c - a stream can only be decoded from its beginning: a read after the previous one
+ * continues there, and a read before it starts again.
  */
 #include "catalog/codec/stream.h"
 
@@ -14,18 +14,18 @@ struct stream_source {
     struct source base; /* must be first */
     struct source *inner;
     const struct stream_codec *codec;
-    pthread_mutex_t lock; /* over all below */
+    pthread_mutex_t lock; /* guards all below */
     void *state;
-    struct bytes left; /* of in[] */
-    uint64_t in_at;    /* of inner: bytes read so far */
-    uint64_t out_at;   /* decoded so far */
-    bool padded;       /* zeros are after the last stream */
-    bool ended;        /* the last stream has been seen to its end */
+    struct bytes left; /* bytes of in[] that are not decoded yet */
+    uint64_t in_at;    /* bytes read from inner so far */
+    uint64_t out_at;   /* bytes decoded so far */
+    bool padded;       /* there was zero padding after a stream */
+    bool ended;        /* the last stream was decoded to its end */
     uint8_t in[IN_BYTES];
     uint8_t skip[SKIP_BYTES];
 };
 
-/* Where the library is in the file. */
+/* The library's position in the file, for messages. */
 static uint64_t file_offset(const struct stream_source *s)
 {
     uint64_t begin;
@@ -46,7 +46,7 @@ static enum status refill(struct stream_source *s, struct error *err)
     return OK;
 }
 
-/* After a stream: does another one begin? */
+/* At the end of a stream: prepare for another one, or note that this was the last. */
 static enum status next_stream(struct stream_source *s, struct error *err)
 {
     enum stream_tail tail = s->codec->tail;
@@ -70,7 +70,7 @@ static enum status next_stream(struct stream_source *s, struct error *err)
     return OK;
 }
 
-/* One call of the library: decodes up to `len` bytes into dst; *got says how many. */
+/* Call the library once: decodes up to `len` bytes into dst, and sets *got to how many. */
 static enum status stream_decode(struct stream_source *s, uint8_t *dst, size_t len,
                                  size_t *got, struct error *err)
 {
@@ -119,7 +119,7 @@ static enum status decode_all(struct stream_source *s, uint8_t *dst, size_t len,
     return OK;
 }
 
-/* Move to `offset`, from the beginning if it has gone by. */
+/* Decode up to `offset`, from the beginning if the stream is already past it. */
 static enum status move_to(struct stream_source *s, uint64_t offset, struct error *err)
 {
     if (offset < s->out_at) {
@@ -137,7 +137,7 @@ static enum status move_to(struct stream_source *s, uint64_t offset, struct erro
     return OK;
 }
 
-/* After the last byte that there should be: is the stream at its end too? */
+/* After the last expected byte: check that the stream ends here. */
 static enum status check_end(struct stream_source *s, struct error *err)
 {
     while (!s->ended) {
@@ -202,7 +202,7 @@ static enum status open_exact(struct source *inner, const struct stream_codec *c
     s->base = (struct source){&stream_ops, size, inner->name, true};
     s->inner = inner;
     s->codec = codec;
-    s->left.at = s->in; /* an empty piece lies somewhere too: libraries add to it */
+    s->left.at = s->in; /* not NULL even when empty: libraries do arithmetic on it */
     *out = &s->base;
     return OK;
 }

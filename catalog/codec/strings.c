@@ -1,20 +1,20 @@
 /*
  * strings.c - string tensors.
  *
- * TensorFlow's (tensor_bundle.cc, WriteStringTensor):
- *   count x  varint64  length
- *   4 bytes  u32le     masked CRC-32C of the lengths, each as u32le, or as u64le when it
- *                      does not fit
- *   bytes              one string after the other
- * An empty tensor has the checksum alone, or nothing.
+ * TensorFlow (tensor_bundle.cc, WriteStringTensor):
+ *   count times varint64  length
+ *   u32le                 masked CRC-32C of the lengths, each as u32le, or as u64le if it
+ *                         does not fit
+ *   bytes                 of all strings, concatenated
+ * An empty tensor is the checksum alone, or nothing.
  *
- * Its first version keeps them in a protobuf message (tensor.proto), each a field of its own.
+ * TensorFlow's first version stores each string as a field of a protobuf message (tensor.proto).
  *
- * zarr's, one run a chunk (vlen-utf8, vlen-bytes):
- *   u32le              how many
+ * zarr, in each chunk (vlen-utf8, vlen-bytes):
+ *   u32le                 number of strings
  *   each: u32le length, bytes
  *
- * NumPy's have a fixed width and are padded with NUL; HDF5's also end at the first NUL (Z), or
+ * NumPy's strings have a fixed width and are padded with NUL; HDF5's end at the first NUL (Z), or
  * are padded with spaces (P).
  */
 #include "catalog/codec/strings.h"
@@ -30,9 +30,9 @@
 
 #define WINDOW_BYTES ((size_t)64 << 10)
 #define MARK_EVERY   256
-#define LENGTH_BYTES 4 /* of VLEN */
+#define LENGTH_BYTES 4 /* bytes of a length in VLEN */
 
-/* A part of the source in memory; grows for a single long string only. */
+/* A part of the source in memory. It grows only when a single string is longer. */
 struct window {
     const struct source *source;
     uint64_t at;
@@ -40,7 +40,7 @@ struct window {
     uint8_t *bytes;
 };
 
-/* Where the lengths and the bytes of every MARK_EVERY-th string begin. */
+/* For every MARK_EVERY-th string: the offset of its length, and of its bytes. */
 struct mark {
     uint64_t length_at, byte_at;
 };
@@ -55,11 +55,11 @@ enum kind {
     NUMPY_TEXT
 };
 
-/* What a chain's last step says. */
+/* The argument of a chain's "strings:" step. */
 struct encoding {
     enum kind kind;
-    uint64_t width; /* bytes of an element; 0 where they differ */
-    uint64_t field; /* FIELDS: their number */
+    uint64_t width; /* bytes per element; 0 if they differ */
+    uint64_t field; /* FIELDS: the field number */
 };
 
 struct strings {
@@ -68,10 +68,10 @@ struct strings {
     uint64_t count;
     struct window lengths, data;
     struct message message; /* FIELDS */
-    struct mark *marks; /* TF; others, length_at alone: where to look for the string */
-    struct mark here;   /* of string number `next` */
+    struct mark *marks;     /* TF; FIELDS and VLEN use length_at only */
+    struct mark here;       /* position of string number `next` */
     uint64_t next;
-    uint8_t *utf8; /* NUMPY_TEXT: room for one */
+    uint8_t *utf8; /* NUMPY_TEXT: room for one string */
 };
 
 static bool parse_argument(const char *argument, struct encoding *e)
@@ -137,7 +137,7 @@ bool strings_width(const char *chain, uint64_t *width)
     return true;
 }
 
-/* The character at the beginning of valid UTF-8, of `len` bytes. */
+/* Decode one character, whose valid UTF-8 has `len` bytes. */
 static uint32_t character(const uint8_t *at, int len)
 {
     uint32_t c = len == 1 ? at[0] : at[0] & (0x7Fu >> len);
@@ -203,7 +203,7 @@ static const uint8_t *window_at(struct window *w, uint64_t offset, size_t len,
     return w->bytes;
 }
 
-/* The length at *at, which moves after it. */
+/* Read the varint length at *at, and move *at past it. */
 static enum status next_length(struct window *w, uint64_t *at, uint64_t *length,
                                struct error *err)
 {
@@ -230,11 +230,11 @@ static uint32_t sum_length(uint32_t sum, uint64_t length)
 }
 
 struct tf_lengths {
-    uint64_t data_at; /* where the bytes begin */
-    uint32_t sum;     /* running, of the lengths */
+    uint64_t data_at; /* offset of the first string's bytes */
+    uint32_t sum;     /* CRC-32C of the lengths */
 };
 
-/* Read all lengths once, keep a mark now and then, and check what can be checked. */
+/* Read all lengths once: keep the marks (unless NULL), verify the checksum and the total. */
 static enum status scan_lengths(struct window *w, uint64_t count, struct mark *marks,
                                 struct tf_lengths *out, struct error *err)
 {
@@ -293,7 +293,7 @@ static enum status open_tf(struct strings *t, struct error *err)
     return OK;
 }
 
-/* The next field that is a string: fills *f, whose number is 0 when there is none. */
+/* The next field that is a string; f->number is 0 at the end. */
 static enum status next_field(struct strings *t, struct message_field *f,
                               struct error *err)
 {
@@ -323,7 +323,7 @@ static enum status open_fields(struct strings *t, struct error *err)
     return err->status;
 }
 
-/* The length at *at, which moves after the string. */
+/* Read the u32le length at *at, and move *at past the string. */
 static enum status next_item(struct strings *t, uint64_t *at, uint32_t *length,
                              struct error *err)
 {
@@ -479,7 +479,8 @@ static enum status vlen_at(struct strings *t, uint64_t index, struct bytes *out,
     return out->at ? OK : err->status;
 }
 
-/* Lone surrogates, which Python can hold, come out as three bytes that are not UTF-8. */
+/* NumPy's UCS-4 as UTF-8. A lone surrogate, which Python allows, becomes three bytes that are not
+ * valid UTF-8. */
 static enum status numpy_text(struct strings *t, uint64_t index, const uint8_t *ucs4,
                               struct bytes *out, struct error *err)
 {

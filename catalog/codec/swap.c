@@ -1,5 +1,5 @@
 /*
- * swap.c - reverse every W bytes: "swap:4" makes big-endian float32 little-endian.
+ * swap.c - codec "swap:W": reverse every W bytes. "swap:4" makes big-endian float32 little-endian.
  */
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static void swap_all(uint8_t *at, size_t len, unsigned width)
     }
 }
 
-/* Part of one element: `len` bytes from `offset`, which end inside it. */
+/* Read part of one element: `len` bytes from `offset`, which do not go past its end. */
 static enum status swap_read_part(const struct swap_source *s, uint64_t offset,
                                   uint8_t *dst, size_t len, struct error *err)
 {

@@ -1,15 +1,16 @@
 /*
- * szip.c - szip, HDF5's filter 4: "szip:N,MASK,BLOCK,BITS,LINE". N bytes come out; MASK are its
- * options, BLOCK the samples of a block, BITS of a sample, LINE the samples of a line.
+ * szip.c - codec "szip:N,MASK,BLOCK,BITS,LINE": HDF5's filter 4. N: decoded bytes. MASK: options.
+ * BLOCK: samples per block. BITS: bits per sample. LINE: samples per line.
  *
- *   u32 decoded bytes, then adaptive entropy coding (CCSDS 121.0-B) of lines. A line is blocks
- *   up to LINE samples, the last filled up; its first sample is as it is where differences are
- *   coded (option 32), and so are the others then.
- *   A block: an id of 3 bits (4 where a sample has more than 8, 5 more than 16), then by it
- *     0      a bit: 0: a run of blocks of zeros, 1: pairs of small numbers
- *     all 1  samples as they are
- *     k + 1  of each sample the upper bits as so many zeros and a one; then k low bits of each
- * Samples of 32 and 64 bits are coded as bytes, all first ones before all second ones.
+ *   u32 decoded bytes, then lines in adaptive entropy coding (CCSDS 121.0-B). A line is as many
+ *   blocks as LINE samples need, the last one padded. With option 32 the first sample of a line is
+ *   stored as it is, and the others as differences from their predecessors.
+ *   A block is an id of 3 bits (4 if a sample has more than 8), and, depending on it:
+ *     0      a bit; 0: a run of blocks of zeros, 1: pairs of small numbers
+ *     all 1  samples, not compressed
+ *     k + 1  the upper bits of each sample in unary (n zeros and a one); then k low bits of each
+ * Samples of 32 and 64 bits are coded as bytes: the first bytes of all samples, then the second,
+ * ...
  *
  * Source: CCSDS 121.0-B-2; libaec's sz_compat.c (what szip's parameters mean) and the numbers
  * that libaec makes; files of h5py.
@@ -20,7 +21,7 @@
 
 #define HEADER_BYTES   4
 #define OPTION_MSB     16 /* samples are big-endian */
-#define OPTION_NN      32 /* differences to the sample before are coded */
+#define OPTION_NN      32 /* differences from the previous sample are stored */
 #define LINE_MAX_BYTES 65536
 #define ZERO_REST      5  /* a run of zero blocks up to the end of a segment */
 #define SEGMENT        64 /* blocks */
@@ -30,7 +31,7 @@ struct szip_line {
     uint64_t size;
     uint32_t mask, block, bits, line;
     unsigned bytes;  /* of a sample */
-    unsigned planes; /* bytes of an element that are apart; 1: it is a sample */
+    unsigned planes; /* bytes per element if stored bytewise; 1: an element is a sample */
     uint32_t blocks; /* of a line */
     unsigned id_bits;
 };
@@ -40,9 +41,9 @@ struct szip_reader {
     const struct szip_line *p;
     struct bytes in;
     uint64_t bit, end;
-    uint32_t *samples; /* of a line, filled up */
-    uint32_t count;    /* of those that were read, */
-    uint32_t block;    /* and of blocks */
+    uint32_t *samples; /* of a padded line */
+    uint32_t count;    /* samples read so far, */
+    uint32_t block;    /* and blocks */
     struct error *err;
 };
 
@@ -98,7 +99,7 @@ static uint32_t take_bits(struct szip_reader *r, unsigned count)
     return value;
 }
 
-/* So many zeros, and a one. */
+/* A unary number: n zeros and a one. */
 static uint32_t take_unary(struct szip_reader *r)
 {
     uint32_t zeros = 0;
@@ -131,7 +132,7 @@ static void put_zero_blocks(struct szip_reader *r, uint32_t at)
         r->samples[r->count++] = 0;
 }
 
-/* Two numbers a and b as (a + b) (a + b + 1) / 2 + b. */
+/* Two numbers a and b are stored as one, (a + b) * (a + b + 1) / 2 + b: 2 and 1 as 7. */
 static void put_pairs(struct szip_reader *r, uint32_t end)
 {
     while (r->count < end && r->err->status == OK) {
@@ -143,7 +144,8 @@ static void put_pairs(struct szip_reader *r, uint32_t end)
         while ((sum + 1) * (sum + 2) / 2 <= both)
             sum++;
         uint32_t second = both - sum * (sum + 1) / 2;
-        if (r->count % 2 == 0) /* else the first is the line's first sample */
+        if (r->count % 2 ==
+            0) /* else `a` stands for the line's first sample, read before */
             r->samples[r->count++] = sum - second;
         r->samples[r->count++] = second;
     }
@@ -179,8 +181,10 @@ static void szip_read_block(struct szip_reader *r)
         put_split(r, end, id - 1);
 }
 
-/* Differences to what they are differences from: folded, so that small ones of either sign are
- * small, and beyond the nearer end of the range go on in one direction. */
+/* Undo the differences. They are mapped to unsigned numbers so that small ones of either sign
+ * are small (0, -1, 1, -2 are 0, 1, 2, 3) as long as both signs stay in range; what is larger
+ * can only go towards the far end of the range. With 8 bits after the sample 2: 3 means -2, but
+ * 5 means 5 - 2 = 3 upwards, the sample 5. */
 static void szip_add_up(struct szip_reader *r)
 {
     uint32_t most = (UINT32_C(1) << r->p->bits) - 1, last = r->samples[0];
@@ -197,7 +201,7 @@ static void szip_add_up(struct szip_reader *r)
 
 /* --- all ---------------------------------------------------------------------------------- */
 
-/* `index` counts samples of the output. */
+/* Store sample number `index` of the output. */
 static void put_sample(const struct szip_line *p, uint8_t *out, uint64_t index,
                        uint32_t value)
 {
@@ -222,7 +226,7 @@ static enum status read_lines(struct szip_reader *r, uint8_t *out)
         r->count = r->block = 0;
         while (r->count < wanted && r->err->status == OK)
             szip_read_block(r);
-        /* The rest of a line that is filled up has blocks, too. */
+        /* The padding of a line that is not the last is stored, too. */
         while (done + wanted < samples && r->count < p->blocks * p->block &&
                r->err->status == OK)
             szip_read_block(r);

@@ -1,15 +1,15 @@
 /*
- * unpack.c - elements of B bits that the file keeps one a byte, packed as the catalog
- * means them: "unpack:4". The first element goes to the low bits; what the file has in
- * the upper bits of a byte (a sign, mostly nothing) is left out.
+ * unpack.c - codec "unpack:B": B-bit elements that the file stores one per byte are packed, which
+ * is how the catalog defines them. The first element goes to the low bits; the upper bits of the
+ * stored byte (sign extension or zeros) are dropped. "unpack:4" makes 0x21 of the bytes 01 02.
  *
- * Eight elements make a group of B bytes; groups are the unit of work.
+ * Eight elements are packed to a group of B bytes, the unit of work.
  */
 #include <stdlib.h>
 
 #include "catalog/codec/codec.h"
 
-#define GROUPS   1024 /* read at once */
+#define GROUPS   1024 /* groups read at once */
 #define BITS_MAX 7
 
 struct unpack_source {

@@ -1,10 +1,10 @@
 /*
- * varints.c - LEB128 numbers, as protobuf packs integers, to integers of W bytes,
- * little-endian: "varints:4".
+ * varints.c - codec "varints:W": LEB128 numbers, protobuf's packed integers, to little-endian
+ * integers of W bytes.
  *
- * Protobuf spells a negative number as one of 64 bits; so the bits above W bytes are all zero
- * or all one and go. The numbers are counted, and their spelling is checked, when the step is
- * opened; where every MARK_EVERY-th of them begins is kept, so that any can be read.
+ * Protobuf writes a negative number with 64 bits, so the bits above W bytes are all zeros or all
+ * ones, and are dropped. Opening counts the numbers and checks their encoding, and keeps the offset
+ * of every MARK_EVERY-th, so that reading can begin anywhere.
  *
  * Source: protobuf's encoding, https://protobuf.dev/programming-guides/encoding/.
  */
@@ -21,7 +21,7 @@ struct varints_source {
     struct source base; /* must be first */
     struct source *inner;
     unsigned width;
-    uint64_t *marks; /* of inner */
+    uint64_t *marks; /* offsets in inner */
     uint64_t count, mark_count;
     size_t mark_space;
 };
@@ -46,7 +46,8 @@ static enum status badly_spelt(const struct varints_source *v, struct error *err
                      (unsigned long long)v->count);
 }
 
-/* Count the numbers of `block`, which lies at `at`; *run: bytes of the one that is open. */
+/* Count the numbers in `block`, which begins at offset `at`; *run: bytes so far of a number that
+ * continues in the next block. */
 static enum status count_block(struct varints_source *v, struct bytes block, uint64_t at,
                                unsigned *run, struct error *err)
 {
@@ -85,10 +86,10 @@ static enum status count_all(struct varints_source *v, struct error *err)
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-/* The numbers from some place on. */
+/* Reads numbers one after another. */
 struct stream {
     const struct source *source;
-    uint64_t at; /* after what is in `bytes` */
+    uint64_t at; /* offset after the contents of `bytes` */
     size_t next, len;
     uint8_t bytes[BLOCK_BYTES];
 };
@@ -116,7 +117,7 @@ static enum status next_number(struct stream *s, uint64_t *value, struct error *
     }
 }
 
-/* Does the number fit, as a signed or as an unsigned one? */
+/* Whether the number fits in `width` bytes, signed or unsigned. */
 static bool varints_fits(uint64_t value, unsigned width)
 {
     if (width == WIDTH_MAX)

@@ -1,6 +1,6 @@
 /*
- * whole.c - a source from a codec that works on blocks alone: all stored bytes are read and
- * decoded when it is opened.
+ * whole.c - makes a source of a codec that only works on blocks: reads and decodes all stored
+ * bytes at opening.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "catalog/codec/block.h"
 #include "catalog/codec/codec.h"
 
-#define WHOLE_MOST ((uint64_t)2 << 30) /* stored bytes, and decoded ones */
+#define WHOLE_MOST ((uint64_t)2 << 30) /* most stored bytes, and most decoded bytes */
 
 struct whole_source {
     struct source base; /* must be first */
@@ -28,7 +28,7 @@ static enum status whole_read(const struct source *base, uint64_t offset, void *
 static void whole_close(struct source *base)
 {
     struct whole_source *w = (struct whole_source *)base;
-    source_close(w->inner); /* kept till now for its name and its place in the file */
+    source_close(w->inner); /* kept until now because it owns the name */
     free(w->bytes);
     free(w);
 }

@@ -1,6 +1,6 @@
 /*
- * zstd.c - one or more Zstandard frames (RFC 8878): "zstd:4194304". Frames need not say how
- * much they hold (TensorStore's do not).
+ * zstd.c - codec "zstd:N": one or more Zstandard frames (RFC 8878). Frames need not state their
+ * decoded size (TensorStore's do not).
  */
 #include <stdlib.h>
 
