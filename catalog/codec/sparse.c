@@ -156,7 +156,8 @@ static enum status read_coordinates(const struct source *s, const struct sparse 
     }
     /* Read all bytes from the first index to the last one, whatever the strides. */
     if (!mul_u64(p->rank - 1, p->s0, &last) || !mul_u64(p->count - 1, p->s1, &reach) ||
-        !add_u64(last, reach, &last) || !mul_u64(last + 1, 8, &last))
+        !add_u64(last, reach, &last) || !add_u64(last, 1, &last) ||
+        !mul_u64(last, 8, &last))
         return sparse_bad(s, err, "impossible strides of its indexes");
     uint8_t *raw = sparse_read_all(s, p->index, last, err);
     for (uint64_t i = 0; raw && i < p->count && err->status == OK; i++) {

@@ -52,6 +52,8 @@ static void test_chains(void **state)
         {"sparse:o,c,8,1,0,1,2,8,0,1", IN("\1\0\0\0\2\0\0\0" "\1\0\0\0\0\0\0\0"),
          OUT("\0\0\0\0\0\0\0\0" "\1\0\0\0\2\0\0\0")},
         {"sparse:o,c,1,1,0,1,2,8,0,1", IN("\1\0\0\0\0\0\0\0" "\1\0\0\0\0\0\0\0"), BAD(ERR_CORRUPT)},
+        /* the last index at 2^64 - 1, whose end would be 0 */
+        {"sparse:o,f,4,2,0,1,2x2,0,18446744073709551614,1", IN("\0\0\0\0\0\0\0\0"), BAD(ERR_CORRUPT)},
         {"lists:1.9.0;", IN(""), BAD(ERR_CORRUPT)},
         {"lists:1.9.9", IN("\x0a\0"), BAD(ERR_CORRUPT)},
         {"cut:6,0", IN("abcde"), BAD(ERR_CORRUPT)},
