@@ -1,5 +1,6 @@
 /*
- * main.c - the program: its options, which catalog, and what to run in which order.
+ * main.c - the program: read its options, choose the catalog, run what was asked for in
+ * order.
  */
 #include <locale.h>
 #ifdef __GLIBC__
@@ -18,24 +19,24 @@
 #include "shell/line/complete.h"
 #include "shell/line/repl.h"
 
-/* One -c, -f or positional SQL. */
+/* A -c, a -f or positional SQL. */
 struct action {
     bool file;
     const char *what;
 };
 
-/* The command line, read but not acted upon. */
+/* The parsed command line. */
 struct request {
     struct action *actions;
     int action_count;
-    const struct command *command; /* NULL: none */
+    const struct command *command; /* NULL: no command */
     int command_argc;
     const char *const *command_argv;
     const char *catalog, *color, *mode_given;
     bool readonly, keep_going, no_rc, help, version;
 };
 
-/* The program's own options; its modes are in mode_names. */
+/* The program's own options; the output modes are in mode_names. */
 static const struct option_spec program_options[] = {
     {"-d", "CATALOG", "the catalog; else $CKPTDB, else a file in your data folder"},
     {"-c", "SQL", "run statements or a dot-command; may be repeated"},
@@ -163,7 +164,7 @@ static int take_option(struct request *q, struct session *s, const char *name,
     return STATUS_FINE;
 }
 
-/* argv[*at] is an option; *at is moved to the last word that belongs to it. */
+/* Read the option argv[*at]; *at is moved to the last word that belongs to it. */
 static int read_option(struct request *q, struct session *s, int argc, char **argv,
                        int *at)
 {
@@ -195,7 +196,7 @@ static int read_option(struct request *q, struct session *s, int argc, char **ar
     return unknown_option(word);
 }
 
-/* A lone word that is no SQL keyword is a mistyped command, not SQL. */
+/* Whether a single word that is not SQL is rather a mistyped command. */
 static bool looks_like_command(const char *word)
 {
     size_t len = strlen(word);
@@ -213,7 +214,8 @@ static int unknown_command(const char *word)
     return STATUS_TROUBLE;
 }
 
-/* A statement is more than a word, but for a few: the rest of it is in the next arguments. */
+/* Whether a word begins a statement: then it was not quoted, and the
+ * rest is in the next arguments. */
 static bool begins_statement(const char *word)
 {
     static const char *const beginnings[] = {
@@ -225,7 +227,7 @@ static bool begins_statement(const char *word)
     return false;
 }
 
-/* The first operand is a command's word, or SQL. */
+/* The first operand is a command or SQL. */
 static int read_operand(struct request *q, const char *word, bool *command)
 {
     const struct command *c = command_find(word);
@@ -270,9 +272,10 @@ static int read_arguments(struct request *q, struct session *s, int argc, char *
     return status;
 }
 
-/* --- surroundings ------------------------------------------------------------------------- */
+/* --- environment -------------------------------------------------------------------------- */
 
-/* A file in the user's data folder; malloc'ed. NULL: there is none. */
+/* The default catalog, a file in the user's data folder; malloc'ed.
+ * NULL: there is no such folder. */
 static char *default_catalog(void)
 {
     const char *data = environment("XDG_DATA_HOME"), *home = environment("HOME");
@@ -286,8 +289,8 @@ static char *default_catalog(void)
     return text_steal(&path);
 }
 
-/* What bash, zsh and fish ask: `--complete WORD...`, of which the last is to be completed. One
- * candidate a line; ":files" where files are wanted. */
+/* `--complete WORD...`, called by bash, zsh and fish to complete the last word. Prints one
+ * candidate per line, and ":files" if files are wanted. */
 static int run_complete(struct session *s, int count, const char *const *words)
 {
     struct completion found;
@@ -359,11 +362,11 @@ static int program_run(struct session *s, const struct request *q)
     return q->action_count ? run_actions(s, q) : run_shell(s, !q->no_rc);
 }
 
-/* One heap for all threads: a heap a thread costs address space (users limit that), and is
- * grown and shrunk by a system call a page. SQLite keeps no account of its memory, which
- * nobody reads: that is a lock for each piece. Blocks below 4 MiB are no mappings of their own: what is
- * made and freed for each checkpoint would be, with a fault for each page. (The C library finds
- * that out by itself, unless anything else is set.) */
+/* One heap for all threads: a heap per thread costs address space (which users limit), and
+ * grows and shrinks by one system call per page. SQLite's memory accounting is off: nobody
+ * reads it, and it takes a lock per allocation. Blocks below 4 MiB are not mapped separately:
+ * those allocated and freed for each checkpoint would be, with a page fault for each page.
+ * (The C library adapts to that by itself, unless any of these settings is made.) */
 static void tune_memory(void)
 {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);

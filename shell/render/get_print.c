@@ -5,9 +5,9 @@
 
 #include "shell/render/human.h"
 
-#define EDGE           UINT64_C(3) /* elements shown at each end of a dimension in a summary */
-#define ALIGNED_MOST   10000       /* elements; more are printed without a second look */
-#define LINE_COLUMNS   75          /* NumPy's */
+#define EDGE           UINT64_C(3) /* elements shown at each end of a dimension */
+#define ALIGNED_MOST   10000       /* above this many elements, columns are not aligned */
+#define LINE_COLUMNS   75          /* as in NumPy */
 #define PROGRESS_EVERY 4096
 
 static enum status get_print_put_cell(const struct printing *p, uint64_t position,
@@ -25,7 +25,8 @@ static enum status get_print_put_cell(const struct printing *p, uint64_t positio
 
 /* --- JSON and CSV ----------------------------------------------------------------------- */
 
-/* How many dimensions end with the element before `position`; 0 inside a row. */
+/* How many dimensions end just before the element at `position`; 0 inside a row. For shape
+ * 2 x 3: 1 at position 3, 2 at positions 0 and 6. */
 static unsigned ends_at(const struct printing *p, uint64_t position)
 {
     unsigned ends = 0;
@@ -84,13 +85,14 @@ enum status print_csv(const struct printing *p, struct error *err)
 
 /* --- text ------------------------------------------------------------------------------- */
 
-/* A walk over what is shown: an odometer whose dimensions may have a gap in the middle. */
+/* A walk over the elements shown: an odometer in which a dimension can
+ * have a gap ("...") in the middle. */
 struct walk {
     const struct printing *p;
-    uint64_t *index; /* shown index; EDGE in a gap */
-    unsigned depth;  /* of what is here: rank for an element, less for a gap */
-    size_t width;    /* elements are padded to it */
-    size_t column;   /* on the line, 0 at its beginning */
+    uint64_t *index; /* position among those shown; EDGE is a gap */
+    unsigned depth;  /* rank at an element, less in a gap */
+    size_t width;    /* elements are padded to this */
+    size_t column;   /* on the current line */
     uint64_t printed;
 };
 
@@ -109,14 +111,14 @@ static bool in_gap(const struct walk *w, unsigned d)
     return has_gap(w->p, d) && w->index[d] == EDGE;
 }
 
-/* What is at the walk's index: a gap in the outermost dimension that is in one. */
+/* Set `depth`: the outermost dimension that is in a gap, or the rank if none is. */
 static void get_print_settle(struct walk *w)
 {
     for (w->depth = 0; w->depth < w->p->rank && !in_gap(w, w->depth); w->depth++)
         continue;
 }
 
-/* Position in C order of the element that the walk is at. */
+/* Position in C order of the current element. */
 static uint64_t position(const struct walk *w)
 {
     uint64_t at = 0;
@@ -129,7 +131,7 @@ static uint64_t position(const struct walk *w)
     return at;
 }
 
-/* To the next thing shown. The dimension that moved, or -1 at the end. */
+/* Move to the next element or gap. Returns the dimension that moved, or -1 at the end. */
 static int get_print_step(struct walk *w)
 {
     unsigned d = w->depth < w->p->rank ? w->depth + 1 : w->p->rank;
@@ -167,7 +169,7 @@ static void put_token(struct walk *w, const struct text *token)
     w->column += columns < w->width ? w->width : columns;
 }
 
-/* Between two things: `moved` is the dimension that went on. */
+/* Print what separates two elements; `moved` is the dimension that get_print_step() moved. */
 static void put_gap(struct walk *w, unsigned moved, size_t next)
 {
     struct text *out = &w->p->sink->pending;
@@ -207,7 +209,7 @@ static enum status print_walk(struct walk *w, struct text *token, struct error *
     return err->status;
 }
 
-/* The widest of all that will be shown. */
+/* Find the width of the widest element that will be shown. */
 static enum status get_print_measure(struct walk *w, struct text *token,
                                      struct error *err)
 {

@@ -5,7 +5,7 @@
 
 #include "catalog/base/text.h"
 
-/* Three digits and a unit: units[0] stands for 1, the next for 1000 and so on. */
+/* Format a number with three digits and a unit, e.g. 12345 as "12.3 K"; units[i] is 1000^i. */
 static char *three_digits(uint64_t n, const char *const *units, char out[HUMAN_MAX])
 {
     double value = (double)n;
@@ -42,8 +42,9 @@ char *human_time(uint64_t seconds, char out[HUMAN_MAX])
     return out;
 }
 
-/* The blocks of Unicode 15 that matter, ascending (EastAsianWidth.txt W and F; general
- * categories Mn and Me, and format characters without width). */
+/* Blocks of Unicode 15 whose width is not 1, as far as they matter,
+ * ascending (EastAsianWidth.txt W and F; general categories Mn and Me;
+ * format characters without width). */
 static const struct {
     uint32_t first, last;
     unsigned char width;
@@ -71,7 +72,7 @@ static unsigned code_width(uint32_t code)
     return 1;
 }
 
-/* Width of the character at `at`, of `*step` bytes. */
+/* Columns of the character at `at`, whose length in bytes becomes *step. */
 static unsigned character_width(const unsigned char *at, size_t left, size_t *step)
 {
     static const unsigned char lead_bits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};

@@ -6,13 +6,13 @@
 #include "shell/render/human.h"
 #include "shell/render/progress.h"
 
-#define FIRST_MS 500 /* nothing is shown before */
+#define FIRST_MS 500 /* show nothing before */
 #define EVERY_MS 100
 
 struct progress {
     pthread_mutex_t lock;
     const char *what, *unit;
-    int64_t start, shown; /* milliseconds; shown 0: not yet */
+    int64_t start, shown; /* in milliseconds; shown 0: not shown yet */
 };
 
 static int64_t now_ms(void)

@@ -60,7 +60,7 @@ static void add_hex(struct text *out, const unsigned char *at, int len)
     }
 }
 
-/* Text with control characters made visible; lines and tabs stay if `lines`. */
+/* Add text with control characters made visible. If `lines`, newlines and tabs are kept. */
 static void add_visible(struct text *out, const char *at, size_t len, bool lines)
 {
     for (size_t i = 0; i < len;) {
@@ -198,8 +198,8 @@ static void json_value(sqlite3_stmt *stmt, int column, struct text *out)
     }
 }
 
-/* What commands list as JSON texts, for in SQL there is no other list: shapes, operations, names.
- * (Statements print them as the texts that they are.) */
+/* Columns in which commands list JSON texts, because SQL has no lists: shapes, operations,
+ * names. Commands print them as JSON; SQL statements of the user print them as text. */
 static bool is_json_column(const char *name)
 {
     static const char *const names[] = {"shape",   "shape_a", "shape_b", "ops",
@@ -226,7 +226,7 @@ static bool is_json_list(const char *text, size_t len)
     return j.type == JSON_END;
 }
 
-/* A list may be written over several lines, which lie between its values; a row has one. */
+/* A JSON text can have line breaks between its values, but a row is printed on one line. */
 static void add_in_one_line(struct text *out, const char *json, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -338,7 +338,7 @@ static void print_window(struct render *r, bool last)
     text_reset(&r->text);
 }
 
-/* The row that the statement is on becomes cells. False without memory. */
+/* Turn the statement's current row into cells. False without memory. */
 static bool render_take_row(struct render *r)
 {
     size_t columns = (size_t)r->columns;
@@ -360,8 +360,8 @@ static bool render_take_row(struct render *r)
     return !r->text.failed;
 }
 
-/* JSON keeps all but ASCII's control characters as they are; a terminal gets the others, which
- * steer it as well, as \uXXXX too. */
+/* JSON escapes only ASCII's control characters. On a terminal the others (U+0080 to U+009F
+ * and the like) are written as \uXXXX, too, because terminals obey them. */
 static void put_json(struct render *r, const char *json, size_t len)
 {
     struct text visible = {0};
@@ -430,8 +430,8 @@ static void render_end(struct render *r)
         print_window(r, true);
 }
 
-/* Step to the end. SQLITE_DONE, an error of SQLite's, or SQLITE_NOMEM and SQLITE_IOERR_WRITE
- * for memory and output of our own. */
+/* Step to the end. Returns SQLITE_DONE, an error of SQLite, or SQLITE_NOMEM or
+ * SQLITE_IOERR_WRITE if our own memory or output failed. */
 static int render_steps(struct render *r)
 {
     int rc;
@@ -449,7 +449,7 @@ static int render_steps(struct render *r)
     return rc;
 }
 
-/* Say that the grid does not show all there is. */
+/* Say that the grid does not show everything. */
 static void say_left_out(const struct session *s, const struct render *r)
 {
     struct text what = {0};

@@ -1,22 +1,22 @@
 /*
  * render_grid.c - the modes with aligned columns: box, table and markdown.
  *
- * Rows come in windows. A later window keeps the widths of the one before if its cells fit;
- * if not, the grid is closed and another begins, with its own header.
+ * Rows come in windows. A later window keeps the previous widths if its cells fit;
+ * otherwise the grid is closed and another begins, with its own header.
  */
 #include <string.h>
 
 #include "shell/render/human.h"
 #include "shell/render/render.h"
 
-#define WIDTH_MAX 4096 /* a cell wider than this is not padded for */
-#define PATH_MIN  24   /* a path is not shortened to less */
-#define TEXT_MIN  24   /* a text is not shortened to less while columns can be left out */
-#define NAME_MOST 256  /* a name counts as no wider */
-#define SHOWN_MIN 2    /* no more columns are left out */
-#define NARROWEST 4    /* and texts of what is left not shortened to less */
+#define WIDTH_MAX 4096 /* wider cells stick out instead of widening the column */
+#define PATH_MIN  24   /* paths are not shortened below this */
+#define TEXT_MIN  24   /* nor texts below this while columns can be left out */
+#define NAME_MOST 256  /* longer names count as this long */
+#define SHOWN_MIN 2    /* at least this many columns stay */
+#define NARROWEST 4    /* texts of the remaining columns are not shortened below this */
 
-/* What the lines of a grid are drawn with: left, crossing, right, filling. */
+/* The characters of a horizontal line: left end, crossing, right end, filling. */
 struct line_style {
     const char *left, *cross, *right, *fill;
 };
@@ -54,8 +54,8 @@ static void put_spaces(FILE *out, size_t count)
     fprintf(out, "%*s", (int)count, "");
 }
 
-/* One cell between its sides. What is too wide is cut: names and paths, which say most at their end,
- * on the left, text with blanks on the right. */
+/* Print a cell and its padding. If it is too wide, names and paths are cut on the left,
+ * because their ends say most; text with blanks is cut on the right. */
 static void render_grid_put_cell(struct render *r, int column, const char *at, size_t len,
                                  size_t width, bool right)
 {
@@ -95,8 +95,8 @@ static void put_header(struct render *r, const struct grid_style *style)
     put_line(r, &style->middle);
 }
 
-/* One text over as many lines as it takes, broken at blanks; a list of names ends with its
- * line. */
+/* Print a text on as many lines as it takes, broken at blanks. A
+ * list of names gets only one line. */
 static void put_wrapped(struct render *r, const char *name, const char *at, size_t len)
 {
     bool list = *at == '[';
@@ -122,7 +122,7 @@ static void put_wrapped(struct render *r, const char *name, const char *at, size
     fputc('\n', r->out);
 }
 
-/* The values of a row that have no place in it. */
+/* Print the values of a row whose columns have no room in the grid. */
 static void put_below(struct render *r, size_t row)
 {
     const struct cell *cell = r->cells + row * (size_t)r->columns;
@@ -149,7 +149,8 @@ static void put_rows(struct render *r, const struct grid_style *style)
     }
 }
 
-/* Widest cell of a column of the window, its name included; or what .width says. */
+/* Width of the widest cell of a column in this window, including its name;
+ * or the width that .width sets. */
 static size_t column_width(const struct render *r, int column)
 {
     if (column < WIDTHS_MAX && r->width_given[column] > 0)
@@ -163,7 +164,7 @@ static size_t column_width(const struct render *r, int column)
     return widest < WIDTH_MAX ? widest : WIDTH_MAX;
 }
 
-/* Columns that the grid takes. */
+/* Width of the whole grid. */
 static size_t total_width(const struct render *r)
 {
     size_t total = 1;
@@ -172,7 +173,7 @@ static size_t total_width(const struct render *r)
     return total;
 }
 
-/* Give the path of a listing what the other columns leave. */
+/* Shorten the path in a listing to the room that the other columns leave. */
 static bool shorten_path(struct render *r)
 {
     size_t excess = total_width(r) - r->screen;
@@ -186,7 +187,7 @@ static bool shorten_path(struct render *r)
     return false;
 }
 
-/* How wide a column must be for nine cells of ten. */
+/* The width that suffices for nine in ten cells of a column. */
 static size_t usual_width(const struct render *r, int column)
 {
     size_t count[NAME_MOST + 1] = {0}, wider = r->rows / 10, width = NAME_MOST;
@@ -199,7 +200,8 @@ static size_t usual_width(const struct render *r, int column)
     return width;
 }
 
-/* A few names that are much longer than the others do not take the place of whole columns. */
+/* Shorten the column of names if only a few names are much longer than the others: they
+ * should not cost whole columns. */
 static bool shorten_odd_names(struct render *r)
 {
     for (int i = 0; i < r->columns; i++) {
@@ -225,7 +227,8 @@ static bool render_grid_is_empty(const struct render *r, int column)
     return r->rows > 0;
 }
 
-/* Texts that a listing is asked for, and the names and numbers that are its answer. */
+/* How important a column is: whether it may be left out, goes below its row (texts, then
+ * names and numbers that are the answer), or must stay. */
 enum keep {
     KEEP_NOT,
     KEEP_TEXT,
@@ -253,7 +256,7 @@ static enum keep keep_of(const struct render *r, int column)
     return text ? KEEP_TEXT : KEEP_NOT;
 }
 
-/* Columns to be kept go below their row; false: none is in it any more. */
+/* Move one column of this kind below its row; false if none is left in the grid. */
 static bool put_one_below(struct render *r, enum keep keep)
 {
     for (int i = r->columns - 1; i > 0; i--)
@@ -264,7 +267,8 @@ static bool put_one_below(struct render *r, enum keep keep)
     return false;
 }
 
-/* Leave out a column without values, else the last one; false when too few would stay. */
+/* Leave out a column without values, or else the last that may be;
+ * false if too few would remain. */
 static bool leave_one_out(struct render *r)
 {
     int shown = 0, victim = -1;
@@ -283,7 +287,7 @@ static bool leave_one_out(struct render *r)
     return true;
 }
 
-/* The widest text that is wider than `least`; -1: there is none. */
+/* The column with the widest text wider than `least`; -1: none. */
 static int widest_text(const struct render *r, size_t least)
 {
     int widest = -1;
@@ -294,7 +298,7 @@ static int widest_text(const struct render *r, size_t least)
     return widest;
 }
 
-/* Cut texts, the widest first, until the grid fits. If that is not enough, they are as they were. */
+/* Shorten texts, the widest first, until the grid fits. If it cannot fit, undo that. */
 static bool cut_texts(struct render *r, size_t least)
 {
     int widest;
@@ -310,7 +314,10 @@ static bool cut_texts(struct render *r, size_t least)
     return false;
 }
 
-/* One step: first what loses nothing, then columns, at last the ends of what is left. */
+/* Make the grid narrower by one step: first steps that lose nothing, then leave out
+ * columns, at last cut texts. For example, with a screen of 80, the listing path 60, format
+ * 12, tensors 9, nbytes 8 is 102 wide (each column adds 3, the left edge 1): shorten_path()
+ * takes 22 from the path, which then has 38. */
 static void render_grid_narrow(struct render *r)
 {
     if (r->listing ? shorten_path(r) : cut_texts(r, TEXT_MIN))
@@ -321,7 +328,7 @@ static void render_grid_narrow(struct render *r)
         cut_texts(r, NARROWEST);
 }
 
-/* Make the grid as narrow as the screen. False where lines are better: facts count all. */
+/* Make the grid as narrow as the screen. False if line mode is better: facts must not be cut. */
 static bool fit_screen(struct render *r)
 {
     while (r->screen && total_width(r) > r->screen && !r->cut) {
@@ -340,7 +347,7 @@ static bool has_number(const struct render *r, int column)
     return false;
 }
 
-/* True where the widths had to change. */
+/* Set the widths for this window; true if they changed. */
 static bool render_grid_measure(struct render *r)
 {
     bool wider = r->done == 0;

@@ -1,5 +1,5 @@
 /*
- * render_rows.c - the modes that need no widths: list, csv, tsv and line.
+ * render_rows.c - the modes without column widths: list, csv and tsv; and line.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ static void put_csv(FILE *out, const char *at, size_t len, bool null)
         next = mark ? mark + 1 : end;
         fwrite(at, 1, (size_t)(next - at), out);
         if (mark)
-            fputc('"', out); /* once more */
+            fputc('"', out); /* doubled */
     }
     fputc('"', out);
 }
@@ -30,7 +30,7 @@ static void put_csv(FILE *out, const char *at, size_t len, bool null)
 static void put_tsv(FILE *out, const char *at, size_t len)
 {
     static const char special[] = "\t\n\r\\", letter[] = "tnr\\";
-    size_t plain = 0; /* of what is not written yet */
+    size_t plain = 0; /* start of what is not written yet */
     for (size_t i = 0; i < len; i++) {
         const char *found = at[i] ? strchr(special, at[i]) : NULL;
         if (!found)

@@ -1,5 +1,5 @@
 /*
- * report.c - what a command did, as one JSON object, or its plain members as rows.
+ * report.c - print what a command did, as one JSON object or its plain members as rows.
  */
 #include "shell/render/query.h"
 

@@ -1,5 +1,5 @@
 /*
- * checkpoint.c - the checkpoint that a user means (session.h).
+ * checkpoint.c - find the checkpoint that the user means (session.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -7,14 +7,14 @@
 #include "shell/session/resolve.h"
 #include "shell/session/session.h"
 
-#define CANDIDATES 10 /* of an ambiguous name that are listed */
+#define CANDIDATES 10 /* how many candidates for an ambiguous name to list */
 
 #define ROWS                                                                             \
     "SELECT c.id, n.name, c.run, c.step FROM checkpoints c JOIN labels n ON n.id = c.id" \
     " WHERE "
 #define IN_ORDER " ORDER BY coalesce(c.run, c.path), c.step, c.path"
 
-/* What a name may mean, as it is to be typed. */
+/* List the checkpoints that a name can mean, as they can be typed. */
 static void say_candidates(struct session *s, const int64_t *ids, size_t count)
 {
     for (size_t i = 0; i < count && i < CANDIDATES; i++) {
@@ -48,11 +48,11 @@ sqlite3_int64 session_checkpoint(struct session *s, const char *name)
     return 0;
 }
 
-/* --- several ---------------------------------------------------------------------------- */
+/* --- several checkpoints ---------------------------------------------------------------- */
 
 struct ids {
     int64_t *at;
-    size_t count, known; /* in all; of the words before */
+    size_t count, known; /* of all words; of the words before the current one */
 };
 
 static bool add_id(struct ids *ids, sqlite3_int64 id)
@@ -60,7 +60,7 @@ static bool add_id(struct ids *ids, sqlite3_int64 id)
     for (size_t i = 0; i < ids->known; i++)
         if (ids->at[i] == id)
             return true;
-    bool grow = (ids->count & (ids->count - 1)) == 0; /* at powers of 2 */
+    bool grow = (ids->count & (ids->count - 1)) == 0; /* full at powers of 2 */
     size_t room = ids->count ? 2 * ids->count : 1;
     void *at = grow ? realloc(ids->at, room * sizeof(*ids->at)) : ids->at;
     if (!at)
@@ -70,7 +70,7 @@ static bool add_id(struct ids *ids, sqlite3_int64 id)
     return true;
 }
 
-/* How many rows a statement has, each added; -1 after saying what went wrong. */
+/* Add all rows of a statement. Returns their number, or -1 after an error message. */
 static int add_rows(struct ids *ids, sqlite3_stmt *s)
 {
     int count = 0, rc = s ? SQLITE_OK : SQLITE_ERROR;
@@ -84,8 +84,9 @@ static int add_rows(struct ids *ids, sqlite3_stmt *s)
     return rc == SQLITE_DONE ? count : -1;
 }
 
-/* How many checkpoints a word means; -1 after saying that it is none. What is called so, however
- * odd its name, comes before what a glob matches. */
+/* Add the checkpoints that a word means. Returns their number, or -1 after an
+ * error message. A checkpoint with exactly this name, however odd, takes
+ * precedence over what it matches as a glob. */
 static int add_word(struct session *s, struct ids *ids, const char *word)
 {
     static const char matching[] = ROWS CHECKPOINT_GLOB IN_ORDER;

@@ -1,5 +1,5 @@
 /* fopencookie() */
-#define _GNU_SOURCE /* NOLINT(bugprone-*,cert-*,readability-*): its own name */
+#define _GNU_SOURCE /* NOLINT(bugprone-*,cert-*,readability-*): the name is glibc's */
 #include "shell/session/pager.h"
 
 #include <errno.h>
@@ -11,22 +11,22 @@
 
 #include "catalog/base/text.h"
 
-/* Of `less`, where its user has no wishes: leave by itself if all fits after all, pass colours on,
- * and leave on the screen what was read. */
+/* Defaults for `less`, unless the user has set others: leave if all fits on the screen,
+ * pass colours on, and leave the text on the screen at the end. */
 #define SURROUNDINGS                                                                     \
     "LESS=\"${LESS-FRX}\" LESSCHARSET=\"${LESSCHARSET-utf-8}\"; "                        \
     "export LESS LESSCHARSET; "
 
-/* There is one terminal, and so one pager at a time. */
+/* There is only one terminal, so only one pager at a time. */
 static struct pager {
-    unsigned depth; /* of pager_begin() */
+    unsigned depth; /* of nested pager_begin() */
     const char *command;
-    FILE *stream; /* takes what is printed; NULL: nothing is held */
-    FILE *pipe;   /* to the running pager; NULL: it was not needed yet */
-    bool through; /* nothing is held any more: straight to stdout */
-    bool left;    /* the reader did not want all of it */
+    FILE *stream; /* s->out while paging; NULL: not paging */
+    FILE *pipe;   /* to the running pager; NULL: not started */
+    bool through; /* no pager: write straight to stdout */
+    bool left;    /* the user quit the pager early */
     struct text held;
-    size_t lines, column; /* on the screen, of what is held */
+    size_t lines, column; /* position on the screen after `held` */
     struct winsize screen;
 } pager;
 
@@ -35,11 +35,11 @@ static const char *pager_command(const struct session *s)
     const char *command = s->pager ? s->pager : environment("PAGER");
     const char *term = environment("TERM");
     if (!s->pager && (!term || strcmp(term, "dumb") == 0))
-        return NULL; /* it could only complain */
+        return NULL; /* the pager could only complain */
     return command && *command ? command : NULL;
 }
 
-/* Count the lines that text takes on the screen, those that wrap with it. */
+/* Count the screen lines that the text takes, including wrapped ones. */
 static void count_lines(const char *at, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -68,12 +68,12 @@ static void start_pager(void)
             popen(text_str(&command), "w"); /* NOLINT(cert-env33-c): the user's */
     pager.through = !pager.pipe;
     if (pager.pipe)
-        signal(SIGPIPE, SIG_IGN); /* who leaves early must not end the shell */
+        signal(SIGPIPE, SIG_IGN); /* quitting the pager must not end the shell */
     release_held(pager.pipe ? pager.pipe : stdout);
     text_release(&command);
 }
 
-/* What stdio hands over of s->out. */
+/* The write function of pager.stream. */
 static ssize_t take_output(void *unused, const char *at, size_t len)
 {
     (void)unused;

@@ -22,7 +22,7 @@ static bool read_stdin(struct text *out)
     return !out->failed;
 }
 
-/* The rest of an open file; what is wrong with it goes to *err. */
+/* Read the rest of an open file. */
 static void read_descriptor(int fd, const char *path, struct text *out, struct error *err)
 {
     char block[8192];
@@ -42,7 +42,7 @@ static void read_descriptor(int fd, const char *path, struct text *out, struct e
     }
 }
 
-/* A pipe must not make us wait for its other end. */
+/* O_NONBLOCK: opening a pipe must not wait for its other end. */
 static bool read_text_file(const char *path, struct text *out)
 {
     struct error err = {.offset = NO_OFFSET};

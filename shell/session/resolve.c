@@ -1,5 +1,5 @@
 /*
- * resolve.c - the tensor and the rule set that a user means (session.h).
+ * resolve.c - find the tensor and the rule set that the user means (session.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ char *session_dialect(struct session *s, const char *ruleset)
     return dialect;
 }
 
-/* What the map cannot make may be what is wanted. */
+/* If the map fails for some names, the missing tensor can be one of those. */
 static void say_failing(struct session *s, const char *map, sqlite3_int64 checkpoint)
 {
     static const char sql[] =
@@ -89,7 +89,7 @@ ckptdb_tensor *session_mapped(struct session *s, const char *map,
         " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name IS NOT NULL";
     struct ckptdb_error err;
     ckptdb_tensor *t = NULL;
-    char *dialect = session_dialect(s, map); /* says so where there is no such map */
+    char *dialect = session_dialect(s, map); /* complains if there is no such map */
     const bool assigns = dialect && ckptdb_dialect(dialect) == CKPTDB_ASSIGNS;
     if (assigns)
         complain("'%s' fills the names of a model: `export --map` with --target does it",
@@ -108,7 +108,7 @@ ckptdb_tensor *session_mapped(struct session *s, const char *map,
     return t;
 }
 
-/* The only tensor of a checkpoint; -1 after saying that there are several, or none. */
+/* The only tensor of a checkpoint; -1 after complaining that there are several or none. */
 static sqlite3_int64 only_tensor(struct session *s, sqlite3_int64 checkpoint)
 {
     static const char sql[] =

@@ -13,7 +13,7 @@
 
 atomic_int session_interrupted;
 
-/* --- talk --------------------------------------------------------------------------------- */
+/* --- messages ----------------------------------------------------------------------------- */
 
 void complain(const char *fmt, ...)
 {
@@ -30,7 +30,7 @@ void complain(const char *fmt, ...)
     const char *message = raw.at ? raw.at : small;
     text_escape(&safe, message, strlen(message));
     FILE *to = pager_talk();
-    fflush(stdout); /* so that what came before is before */
+    fflush(stdout); /* keeps the order of the two streams */
     fprintf(to, "%sckptdb: %s\n", to == stderr && isatty(STDERR_FILENO) ? "\r\033[K" : "",
             text_str(&safe) ? text_str(&safe) : "no memory");
     text_release(&raw);
@@ -59,7 +59,7 @@ enum status error_taken(const struct ckptdb_error *from, struct error *err)
                      from->message);
 }
 
-/* --- surroundings ------------------------------------------------------------------------------ */
+/* --- environment -------------------------------------------------------------------------- */
 
 const char *environment(const char *name)
 {
@@ -68,7 +68,7 @@ const char *environment(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* The first asks everyone to stop in good order; somebody who insists is obeyed. */
+/* The first interrupt asks everything to stop in good order. The fourth ends the program. */
 static void on_interrupt(int number)
 {
     if (session_interrupted >= 3)
@@ -80,9 +80,9 @@ void session_signals(void)
 {
     struct sigaction act = {.sa_handler = on_interrupt};
     sigemptyset(&act.sa_mask);
-    sigaction(SIGINT, &act, NULL); /* no SA_RESTART: reads of a terminal end */
+    sigaction(SIGINT, &act, NULL); /* no SA_RESTART: terminal reads return */
     signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like any other */
+    signal(SIGXFSZ, SIG_IGN); /* hitting a file size limit is an ordinary error */
 }
 
 static bool is_interrupted(void *context)
@@ -107,7 +107,7 @@ static void say_missing(const char *path)
         path);
 }
 
-/* Make the folders above a path, as `mkdir -p` does. What fails is reported by who opens. */
+/* Make the parent folders of a path, like `mkdir -p`. Errors show when the file is opened. */
 static void session_make_folders(const char *path)
 {
     struct text part = {0};
@@ -234,7 +234,7 @@ bool session_flush(struct session *s)
     return false;
 }
 
-/* Back to stdout. */
+/* Close the output and go back to stdout. */
 static void output_close(struct session *s)
 {
     if (s->out == stdout)
@@ -260,7 +260,7 @@ bool session_output(struct session *s, const char *target)
     bool pipe = target[0] == '|';
     fflush(stdout);
     if (pipe)
-        signal(SIGPIPE, SIG_IGN); /* a pager that is left early must not end the shell */
+        signal(SIGPIPE, SIG_IGN); /* its end must not end the shell */
     FILE *out =
         pipe ? popen(target + 1, "w") /* NOLINT(cert-env33-c): the user's own command */
              : fopen(target, "w");
@@ -280,7 +280,7 @@ bool session_output(struct session *s, const char *target)
 
 /* --- queries ------------------------------------------------------------------------------ */
 
-/* What the connection says has gone wrong; an interruption is no news. */
+/* Print the connection's error. An interrupt needs no message. */
 static void say_unread(struct session *s)
 {
     if (!session_interrupted)
@@ -305,7 +305,7 @@ sqlite3_stmt *session_vprepare(struct session *s, const char *sql, const char *t
         rc = types[i] == 'i' ? sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t))
                              : sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *),
                                                  -1, SQLITE_TRANSIENT);
-        if (rc == SQLITE_RANGE) /* of queries in one place, not all ask for as much */
+        if (rc == SQLITE_RANGE) /* queries may use fewer than others */
             rc = SQLITE_OK;
     }
     if (rc == SQLITE_OK)
