@@ -1,5 +1,5 @@
 /*
- * cmd_dedup.c - what is stored more than once (view `duplicate`).
+ * cmd_dedup.c - find what is stored more than once (view `duplicate`).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +22,13 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-/* What `--by` may name, and the answer; ?1 is the list of the checkpoints' ids, ?2 says that it is all. */
+/* The values of `--by` and their queries. ?1: JSON list of checkpoint
+ * ids; ?2: whether these are all. */
 static const struct {
     const char *name, *sql;
 } answers[] = {
-    /* Groups with a tensor of one of the checkpoints; copies elsewhere count too. */
+    /* Groups that contain a tensor of one of the checkpoints;
+     * their copies elsewhere count, too. */
     {"group",
      "SELECT d.wasted, d.copies, d.nbytes, d.dtype, d.shape, d.hash,"
      " (SELECT group_concat(x, ', ') FROM (SELECT c.name || ' ' || tensor_name(j.value) AS x"
@@ -47,7 +49,7 @@ static const struct {
              " ORDER BY s.nbytes DESC, s.checkpoint, s.other"},
 };
 
-/* The answer that `--by NAME` asks for; NULL (said on stderr): there is none. */
+/* The query for `--by NAME`; NULL after an error message. */
 static const char *dedup_answer(const char *name)
 {
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
@@ -57,7 +59,7 @@ static const char *dedup_answer(const char *name)
     return NULL;
 }
 
-/* The same for programs: all tensors of a group, as a list. */
+/* Groups with all of their tensors as a list, for programs. */
 static const char groups_json_sql[] =
     "SELECT d.wasted, d.copies, d.nbytes, d.dtype, d.shape, d.hash,"
     " (SELECT json_group_array(json_object('checkpoint', c.name, 'name', tensor_name(j.value),"
@@ -68,8 +70,9 @@ static const char groups_json_sql[] =
     "   WHERE t.value" ID_OWNER "IN (SELECT value FROM json_each(?1)))"
     " ORDER BY d.wasted DESC, d.hash";
 
-/* Each checkpoint's tensors beside all that hold the same: of thousands of steps with frozen weights that
- * would take hours, so all pairs are refused beyond what takes a minute. */
+/* `--by pair` compares every tensor with all equal ones. For thousands of steps
+ * with frozen weights that would take hours, so without a CHECKPOINT it is
+ * refused beyond about a minute's work. */
 #define PAIRS_MOST 100000000
 
 static bool may_pair(struct session *s)

@@ -1,5 +1,5 @@
 /*
- * cmd_diff.c - two checkpoints side by side (table function `diff`, tensor_distance()).
+ * cmd_diff.c - compare two checkpoints (table function `diff`, tensor_distance()).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,8 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-/* The rows are kept while they are counted and printed: distances cost reading. What a map makes has no
- * hash: its values are compared in its place (?5). */
+/* The rows are kept for counting and printing, because distances require reading. Tensors
+ * made by a map have no hash, so with ?5 (--bytes) their values are compared instead. */
 #define KEEP "CREATE TEMP TABLE difference AS SELECT"
 #define KEPT                                                                             \
     " status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b,"
@@ -41,17 +41,19 @@ static const char compare_sql[] =
     KEEP KEPT " tensor_a, tensor_b, NULL AS distance,"
               " (?4 AND status IN ('value', 'dtype', 'unread'))"
               " OR (?5 AND status = 'unread' AND ?3 IS NOT NULL) AS wanted"
-              /* (A parameter that is NULL would be one that is not given: no rows.) */
+              /* (With a NULL argument, diff() would return no rows: NULL
+               * does not mean "not given".) */
               " FROM (SELECT * FROM diff(?1, ?2) WHERE ?3 IS NULL"
               "       UNION ALL SELECT * FROM diff(?1, ?2, ?3))";
 
-/* The same where what is alike is neither read nor listed: it is counted by what is left of B. */
+/* Only the rows that differ, for when equal tensors are neither read nor listed. Their
+ * number follows from B's number of tensors. */
 static const char differing_sql[] =
     KEEP KEPT " NULL AS distance FROM diff(?1, ?2) WHERE different = 1";
 
 static const char bytes_sql[] =
     "SELECT sum(nbytes_a + nbytes_b) FROM temp.difference WHERE wanted";
-/* What was read and is equal is the same. */
+/* Tensors that were read and are equal count as the same. */
 static const char distances_sql[] =
     "UPDATE temp.difference SET distance = tensor_distance(tensor_a, tensor_b, dtype_a, ?1)"
     " WHERE wanted";
@@ -72,7 +74,7 @@ struct counts {
     sqlite3_int64 same, unread, different;
 };
 
-/* Run a statement that gives no rows; it is finalized. */
+/* Run a statement without rows, and finalize it. */
 static bool diff_run_step(struct session *s, sqlite3_stmt *stmt)
 {
     const bool good = stmt && sqlite3_step(stmt) == SQLITE_DONE;
@@ -82,12 +84,12 @@ static bool diff_run_step(struct session *s, sqlite3_stmt *stmt)
     return good;
 }
 
-/* How the two are compared. */
+/* The two checkpoints, and how to compare them. */
 struct comparing {
     int64_t a, b;
-    const char *map; /* NULL: none */
+    const char *map; /* NULL: no map */
     bool values, bytes;
-    bool all; /* rows of what is alike are wanted */
+    bool all; /* also keep rows of equal tensors */
 };
 
 struct measuring {
@@ -101,7 +103,7 @@ static void show_read(void *context, uint64_t bytes)
     progress_set(m->bar, m->done += bytes, m->total);
 }
 
-/* How far apart the values are, of the pairs of which that is wanted. */
+/* Read the pairs that are `wanted` and store the distances of their values. */
 static bool diff_measure(struct session *s)
 {
     struct measuring m = {0};
@@ -130,14 +132,15 @@ static bool diff_compare(struct session *s, const struct comparing *c)
     return diff_run_step(s, stmt) && (!c->all || diff_measure(s));
 }
 
-/* Of the rows that are kept: the same, unread, different. */
+/* From the rows kept: numbers of same, unread and different. */
 static const char count_rows_sql[] =
     "SELECT sum(status = 'same'), sum(status = 'unread'),"
     " sum(status NOT IN ('same', 'unread'))"
     " FROM temp.difference";
 
-/* Where only what differs is kept, B's other tensors are alike; of those none is unread once all are
- * hashed, and all are where no tensor of one side is. Else (NULL) they are counted. */
+/* If only differing rows are kept, B's other tensors are alike. Of these, none is unread if
+ * all tensors of both sides are hashed, and all are if one side has no hashes. Otherwise
+ * the number is NULL, and they are counted. */
 static const char count_others_sql[] =
     "WITH side(id, tensors, hashed) AS ("
     "  SELECT c.id, l.tensors, (SELECT count(*) FROM tensor_hashes h"
@@ -152,7 +155,7 @@ static const char count_others_sql[] =
 static const char count_unread_sql[] =
     "SELECT count(*) FROM diff(?1, ?2) WHERE status = 'unread'";
 
-/* The numbers of a statement's one row, and whether any is not known; it is finalized. */
+/* Get the numbers of a statement's only row; *unknown is set if one is NULL. Finalizes it. */
 static bool take_numbers(struct session *s, sqlite3_stmt *stmt, sqlite3_int64 *out,
                          int count, bool *unknown)
 {
@@ -167,7 +170,7 @@ static bool take_numbers(struct session *s, sqlite3_stmt *stmt, sqlite3_int64 *o
     return good;
 }
 
-/* How many rows of each kind; false after saying why not. */
+/* Count the rows of each kind; false after an error message. */
 static bool count_rows(struct session *s, const struct comparing *how, struct counts *c)
 {
     sqlite3_int64 n[3] = {0};
@@ -198,7 +201,7 @@ static void say_counts(const struct counts *c)
              c->unread ? " as far as names, dtypes and shapes go" : "");
 }
 
-/* A map that is not there is trouble, not a difference. */
+/* An unknown map is an error, not a difference. */
 static bool map_known(struct session *s, const char *map)
 {
     char *dialect = map ? session_dialect(s, map) : NULL;
@@ -211,7 +214,7 @@ static bool map_known(struct session *s, const char *map)
     return good;
 }
 
-/* What the map cannot do with A is only_a in the rows, which do not say why. */
+/* Names for which the map fails are "only_a" rows, which do not say why. */
 static void say_map_errors(struct session *s, const char *map, int64_t a)
 {
     sqlite3_stmt *stmt = session_prepare(
@@ -227,7 +230,7 @@ static void say_map_errors(struct session *s, const char *map, int64_t a)
     sqlite3_finalize(stmt);
 }
 
-/* What the map's casts cost, of the tensors that were read. */
+/* Report what the map's casts lost in the tensors that were read. */
 static void say_losses(struct session *s)
 {
     sqlite3_stmt *stmt = session_prepare(
@@ -247,7 +250,8 @@ static void say_losses(struct session *s)
     sqlite3_finalize(stmt);
 }
 
-/* What --set says; and no map takes a number from a config.json that is not what was indexed. */
+/* Apply --set. Also checks that a map takes no number from a config.json that
+ * has changed since it was indexed. */
 static bool give_settings(struct session *s, const struct args *args, int64_t a)
 {
     const char *map = args->value[MAP];

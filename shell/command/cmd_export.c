@@ -34,8 +34,8 @@ static const char *option(const struct args *args, const char *name)
     return args_option(&command_export, args, name);
 }
 
-/* Keys and values of an option that was given any number of times, cut at their '=' in `room`, which
- * has PAIR_BYTES, then NULL. False: they are too long. */
+/* Collect the KEY=VALUE pairs of a repeatable option: keys and values alternate in `list`,
+ * which ends with NULL; their text is in `room`, of PAIR_BYTES. False: they are too long. */
 #define PAIR_BYTES 8192
 static bool export_read_pairs(const struct args *args, const char *name, char *room,
                               const char *list[2 * PAIRS_MAX + 1])
@@ -60,7 +60,7 @@ static bool export_read_pairs(const struct args *args, const char *name, char *r
     return true;
 }
 
-/* Which options exclude each other, or need another. */
+/* Check which options exclude or need each other. */
 static bool check_usage(const struct args *args)
 {
     static const char *const others[] = {"--names", "--where", "--map", "--target"};
@@ -88,7 +88,7 @@ static bool check_usage(const struct args *args)
     return true;
 }
 
-/* "5GB", "500MiB", "1000" to bytes. */
+/* Convert "5GB", "500MiB" or "1000" to bytes. */
 static bool export_read_size(const char *text, uint64_t *bytes)
 {
     if (text && !(*bytes = ckptdb_size(text))) {
@@ -110,7 +110,7 @@ static bool find_checkpoints(struct session *s, const struct args *args,
 struct showing {
     struct session *session;
     struct progress *bar;
-    int status; /* of the plan that was printed */
+    int status; /* of printing the plan */
 };
 
 static void show_progress(void *context, const char *doing, uint64_t done, uint64_t total)

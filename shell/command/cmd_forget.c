@@ -3,7 +3,7 @@
 
 #include "shell/command/command.h"
 
-/* A line each, and a member of the report. */
+/* Print a line for each checkpoint, and add it to the report. */
 static bool say_each(struct session *s, const int64_t *ids, size_t count, bool dry,
                      struct text *json)
 {

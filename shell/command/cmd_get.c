@@ -6,9 +6,9 @@
 #include "shell/render/get_print.h"
 #include "shell/session/resolve.h"
 
-#define SUMMARY_FROM 1000  /* elements; on a terminal more are shown in part */
-#define NEAR_FEW     8     /* elements read at once for a summary */
-#define NEAR_MANY    16384 /* and front to back */
+#define SUMMARY_FROM 1000  /* above this many elements, a terminal gets a summary */
+#define NEAR_FEW     8     /* elements read at a time for a summary */
+#define NEAR_MANY    16384 /* and for all elements, front to back */
 
 static const struct option_spec options[] = {
     {"--slice", "S", "part of it, as NumPy has it: '0, :, -3:, ::2' or '..., 1'"},
@@ -25,18 +25,18 @@ static const struct option_spec options[] = {
 
 const struct command command_get;
 
-/* What is asked for. */
+/* The request. */
 struct get {
     struct session *session;
     const struct format *format;
     ckptdb_tensor *tensor;
-    const struct ckptdb_tensor_info *info; /* of it */
+    const struct ckptdb_tensor_info *info; /* of the tensor */
     struct ckptdb_slice slices[CKPTDB_RANK_MAX];
     bool sliced;
-    uint64_t shape[CKPTDB_RANK_MAX]; /* of the result */
+    uint64_t shape[CKPTDB_RANK_MAX]; /* shape of the result */
     uint64_t elements;
     unsigned rank;
-    const char *dtype; /* NULL: its own */
+    const char *dtype; /* NULL: the tensor's own */
     bool full;
     struct sink sink;
     struct progress *progress;
@@ -88,7 +88,7 @@ static bool write_bytes(void *context, uint64_t index, const void *bytes, size_t
     return sink_write(&one->get->sink, bytes, len, one->err) == OK;
 }
 
-/* A single string is its bytes. */
+/* The raw form of a single string is its bytes. */
 static enum status write_string(struct get *g, struct error *err)
 {
     struct one_string one = {g, err};
@@ -173,7 +173,7 @@ static bool get_ends_in(const char *path, const char *suffix)
     return len >= tail && strcasecmp(path + len - tail, suffix) == 0;
 }
 
-/* A path, until a format is found that export writes and that it is named like. */
+/* Whether export writes a format with the suffix of this path. */
 struct export_path {
     const char *path;
     bool found;
@@ -195,7 +195,8 @@ static bool export_writes(const char *path)
     return e.found;
 }
 
-/* By --format, else by the suffix of -o FILE (NULL: standard output), else text. */
+/* The format by --format, or else by the suffix of -o FILE (NULL:
+ * standard output), or else text. */
 static const struct format *find_format(const char *name, const char *path)
 {
     const size_t count = sizeof(output_formats) / sizeof(output_formats[0]);
@@ -214,14 +215,14 @@ static const struct format *find_format(const char *name, const char *path)
     return NULL;
 }
 
-/* -o FILE; NULL where that is standard output. */
+/* The path of -o FILE; NULL for standard output. */
 static const char *output_path(const struct args *args)
 {
     const char *path = args_option(&command_get, args, "-o");
     return path && strcmp(path, "-") != 0 ? path : NULL;
 }
 
-/* Options that need no tensor. */
+/* Read the options that do not depend on the tensor. */
 static bool read_options(struct get *g, const struct args *args)
 {
     const char *dtype = args_option(&command_get, args, "--dtype");
@@ -247,7 +248,7 @@ static bool read_options(struct get *g, const struct args *args)
     return true;
 }
 
-/* The slices, and the shape that is left. */
+/* Parse the slice and compute the shape of the result. */
 static enum status read_slice(struct get *g, const char *text, struct error *err)
 {
     bool drop[CKPTDB_RANK_MAX] = {false};
@@ -291,7 +292,7 @@ static int get_tensor(struct get *g, const struct args *args)
     return status;
 }
 
-/* The tensor of this name (NULL: the only one). NULL after saying why not. */
+/* Open the tensor of this name (NULL: the only one). NULL after an error message. */
 static ckptdb_tensor *find_tensor(struct session *s, sqlite3_int64 checkpoint,
                                   const char *name)
 {

@@ -1,6 +1,7 @@
 #include "shell/command/command.h"
 
-/* How `map load` is used, of the alternatives in `args`; false: there is no such verb. */
+/* Print the usage of a verb, such as `map load`, from the alternatives in `args`;
+ * false if there is no such verb. */
 static bool print_verb(FILE *out, const struct command *c, const char *verb)
 {
     size_t len;

@@ -1,5 +1,5 @@
 /*
- * cmd_import.c - index what lies under some paths.
+ * cmd_import.c - index the checkpoints under some paths.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct showing {
     struct progress *bar;
     const char *doing;
     struct import_issues issues;
-    struct text found_json, issues_json; /* members of lists */
+    struct text found_json, issues_json; /* the elements of JSON lists */
 };
 
 static void import_show(void *context, const char *doing, uint64_t done, uint64_t total)
@@ -26,7 +26,7 @@ static void import_show(void *context, const char *doing, uint64_t done, uint64_
         return;
     }
     if (s->doing != doing && total) {
-        /* The search is over (the writer's thread is the only one that says so). */
+        /* Switch from searching to indexing. (Only the writer's thread reports indexing.) */
         progress_free(s->bar);
         s->bar = progress_new(s->session, doing, "checkpoints");
         s->doing = doing;
@@ -40,7 +40,7 @@ static void end_progress(struct showing *s)
     s->bar = NULL;
 }
 
-/* "name":"value", after `before`. */
+/* Add `before` and then "name":"value". */
 static void put_member(struct text *t, const char *name, const char *value,
                        const char *before)
 {
@@ -106,7 +106,7 @@ static void summarise(const struct ckptdb_import_report *r, bool dry_run)
         complain("%s", r->unread);
 }
 
-/* The same for programs, with what was found (of a dry run) and every issue. */
+/* Report the counts for programs, with every issue and, for a dry run, what was found. */
 static int report_counts(struct showing *s, const struct ckptdb_import_report *r,
                          bool dry_run)
 {
@@ -139,7 +139,7 @@ static bool parse_jobs(const char *text, unsigned *jobs)
 
 extern const struct command command_import;
 
-/* A mistyped path must not leave an empty catalog behind. */
+/* Check this first: a mistyped path must not leave an empty catalog behind. */
 static bool paths_exist(const struct ckptdb_import_options *options)
 {
     struct ckptdb_error err;
@@ -152,7 +152,7 @@ static bool paths_exist(const struct ckptdb_import_options *options)
     return true;
 }
 
-/* A dry run makes no catalog, and needs none: where there is none, one in memory does. */
+/* A dry run never creates a catalog: if there is none, it uses an empty one in memory. */
 static ckptdb *open_catalog(struct session *session, bool dry_run)
 {
     struct ckptdb_error err;
@@ -263,6 +263,6 @@ const struct command command_import = {
     .options = import_options,
     .min_args = 1,
     .max_args = -1,
-    .catalog = CATALOG_NONE, /* opened as the options say */
+    .catalog = CATALOG_NONE, /* opened by import_command() */
     .run = import_command,
 };

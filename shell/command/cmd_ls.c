@@ -5,24 +5,25 @@
 #include "shell/command/command.h"
 #include "shell/render/query.h"
 
-/* The run is as short as the name says it. */
+/* The run's path, or the short form of it that the name begins with. */
 #define SHORT_RUN                                                                        \
     "iif(run IS NULL OR instr(name, '@' || step) = 0, run, "                             \
     "substr(name, 1, instr(name, '@' || step) - 1)) AS run"
 
-/* What tells most comes first: a narrow screen leaves out from the end. The name says the run. */
+/* The most informative columns first: a narrow screen leaves out the last
+ * ones. The run is also in the name. */
 static const char usual[] =
     "id, name, format, step, state, tensors, nbytes, mtime AS date, "
     "parameters, files, " SHORT_RUN ", path";
 
-/* What is called so though its name looks like a glob, and what lies at or below the path ?2. */
+/* Also finds names that only look like globs, and everything at or below the path ?2. */
 #define CALLED_SO                                                                        \
     " OR name = ?1 OR instr(path || '/', '/' || ?1 || '/') > 0"                          \
     " OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/'"
 
 extern const struct command command_ls;
 
-/* The word is a column of the view, or *sql stays NULL. */
+/* Whether the word is a column of the view `checkpoint`. */
 static bool is_column(struct session *s, const char *word)
 {
     sqlite3_stmt *row = session_prepare(
@@ -33,8 +34,7 @@ static bool is_column(struct session *s, const char *word)
     return found;
 }
 
-/* Append "column, column" or, for an order, "column DESC, ..."; false after saying what is
- * wrong. */
+/* Append "column, column", or for an order "column DESC, ..."; false after an error message. */
 static bool add_columns(struct session *s, struct text *sql, const char *list, bool order)
 {
     bool first = true;

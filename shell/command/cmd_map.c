@@ -66,7 +66,7 @@ static int map_load_command(struct session *s, const struct args *args)
     return map_load(s, args->operand[1], args->operand[2]);
 }
 
-/* Print what the rows are, then ask whether any of them is bad. */
+/* Print the rows; then the query `bad` tells whether one of them makes the status 1. */
 static int run_query(struct session *s, const char *rows, const char *bad,
                      const char *name, sqlite3_int64 checkpoint, sqlite3_int64 target)
 {
@@ -81,7 +81,8 @@ static int run_query(struct session *s, const char *rows, const char *bad,
     return status;
 }
 
-/* Sets of another program's dialects may be stored: the views have no rows of them. */
+/* A set may be stored in a dialect that only another program knows.
+ * The views have no rows for it. */
 static bool can_run(const char *name, const char *dialect)
 {
     bool known = ckptdb_dialect(dialect) != CKPTDB_DIALECT_UNKNOWN;
@@ -147,7 +148,8 @@ static int map_run_command(struct session *s, const struct args *args)
     return status;
 }
 
-/* Worked out once: as JSON, with whether one is more than a note. */
+/* All findings as JSON, so that they are computed only once, and
+ * whether one is more than a note. */
 #define GATHER(arguments)                                                                \
     "SELECT json_group_array(json_array(severity, finding, rule, count, names, meaning," \
     " advice)), max(severity <> 'note') FROM map_check(" arguments ") WHERE ?3 >= 0"
@@ -157,7 +159,7 @@ static const char show_findings[] =
     "SELECT value ->> 0 AS severity, value ->> 1 AS finding, value ->> 2 AS rule,"
     " value ->> 3 AS count, value ->> 4 AS names, value ->> 5 AS meaning,"
     " value ->> 6 AS advice FROM json_each(?1)";
-/* For people, rules that are all said the same of are one finding. */
+/* For people, rules with the same finding are merged into one row. */
 static const char show_to_people[] =
     "SELECT value ->> 0 AS severity, value ->> 1 AS finding,"
     " CASE WHEN count(*) = 1 THEN value ->> 2"
@@ -168,7 +170,7 @@ static const char show_to_people[] =
     " GROUP BY value ->> 0, value ->> 1, value ->> 3, value ->> 4, value ->> 5, value ->> 6,"
     "  iif(value ->> 2 IS NULL, key, -1) ORDER BY min(key)";
 
-/* Findings, and status 1 where one is more than a note. */
+/* Print the findings; the status is 1 if one is more than a note. */
 static int map_check_command(struct session *s, const struct args *args)
 {
     const char *name = args->operand[1], *target = args->value[TARGET];
@@ -248,12 +250,12 @@ static int delete (struct session *s, const struct args *args)
     return rc == SQLITE_DONE ? STATUS_FINE : STATUS_NO;
 }
 
-/* A word after `map`. */
+/* The word after `map`. */
 static const struct verb {
     const char *name, *usage;
-    int operands; /* after it */
+    int operands; /* number of operands after it */
     enum ckptdb_mode catalog;
-    unsigned options; /* that it takes, a bit each */
+    unsigned options; /* allowed options, one bit each */
     int (*run)(struct session *, const struct args *);
 } verbs[] = {
     {"load", "load NAME FILE", 2, CKPTDB_CREATE, 0, map_load_command},
@@ -282,7 +284,7 @@ static bool usage_is_good(const struct verb *v, const struct args *args)
     return good;
 }
 
-/* Which there are, as `map` alone says. */
+/* List the verbs, for `map` alone. */
 static int say_verbs(void)
 {
     complain("map needs one of:");
@@ -301,7 +303,7 @@ static int map_run(struct session *s, const struct args *args)
             continue;
         if (!usage_is_good(v, args))
             return STATUS_TROUBLE;
-        /* Loading opens the catalog itself, once the file was read. */
+        /* Loading opens the catalog itself, after reading the file. */
         if (v->catalog != CKPTDB_CREATE &&
             !session_open(s, s->readonly ? CKPTDB_READ : v->catalog))
             return STATUS_TROUBLE;

@@ -1,6 +1,6 @@
 /*
- * cmd_optimizer.c - optimizers, as specs of the table `optimizer`: load, list, show, delete, and what
- * their state says of a checkpoint (schema/optimizers.md).
+ * cmd_optimizer.c - optimizers, as specs in the table `optimizer`: load, list, show,
+ * delete; and compare their state with that in a checkpoint (schema/optimizers.md).
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ static int list(struct session *s, const struct args *args)
         "");
 }
 
-/* Whether there is such an optimizer; says so if not. */
+/* Whether there is such an optimizer; complains if not. */
 static bool known(struct session *s, const char *name)
 {
     sqlite3_stmt *stmt =
@@ -42,8 +42,8 @@ static int optimizer_show(struct session *s, const struct args *args)
                         args->operand[1]);
 }
 
-/* What is wrong with a spec whatever the parameters are: the rows with `error` for a
- * checkpoint that has none (there is no id 0). True: nothing. */
+/* Whether a spec is valid. Errors that do not depend on parameters show up as rows with
+ * `error` for a checkpoint without parameters (there is no id 0). */
 static bool spec_good(struct session *s, const char *path, const char *spec)
 {
     sqlite3_stmt *stmt = session_prepare(
@@ -98,7 +98,7 @@ static int optimizer_load(struct session *s, const struct args *args)
     return status;
 }
 
-/* Worked out once: as JSON. */
+/* As JSON, so that it is computed only once. */
 static int verify_state(struct session *s, const struct args *args)
 {
     sqlite3_int64 checkpoint =
@@ -148,8 +148,8 @@ static int delete_one(struct session *s, const struct args *args)
     return gone ? STATUS_FINE : STATUS_TROUBLE;
 }
 
-/* The answer as JSON, worked out once: whether there is any, and whether a place is to be shown.
- * NULL: it failed, and that was said. */
+/* All rows as JSON, so that they are computed only once; whether there is any; whether a
+ * column for the place is needed. NULL after an error message. */
 static sqlite3_stmt *infer_all(struct session *s, sqlite3_int64 checkpoint)
 {
     sqlite3_stmt *stmt = session_prepare(
@@ -193,11 +193,11 @@ static int optimizer_infer(struct session *s, const struct args *args)
     return status;
 }
 
-/* A word after `optimizer`. */
+/* The word after `optimizer`. */
 static const struct verb {
     const char *name, *usage;
-    int operands; /* after it */
-    bool opens;   /* opens the catalog itself, to write it */
+    int operands; /* number of operands after it */
+    bool opens;   /* opens the catalog for writing itself */
     int (*run)(struct session *, const struct args *);
 } verbs[] = {
     {"load", "load NAME FILE", 2, true, optimizer_load},

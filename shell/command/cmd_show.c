@@ -6,7 +6,7 @@
 
 #define EXTENTS_SHOWN 20
 
-/* By its name, which has an index, and its place, which makes it the only one. */
+/* The name is for the index; the position makes the row unique. */
 #define THIS_TENSOR " checkpoint_id = ?1" ID_OWNER "AND name = ?2 AND ord = ?1" ID_ORD
 
 static const char sql_facts[] =
@@ -17,7 +17,7 @@ static const char sql_all[] =
     " file, offset, ?3 ->> 'codec' AS codec, ?3 ->> 'strides' AS strides,"
     " ?3 -> 'extents' AS extents, ?4 AS issues"
     " FROM tensor WHERE" THIS_TENSOR;
-/* Issues of this tensor's files, or that name it. */
+/* Issues of this tensor's files, or whose message contains its name. */
 #define ISSUES                                                                           \
     " FROM issue WHERE checkpoint_id = ?1" ID_OWNER "AND (path IN (SELECT value FROM"    \
     " json_each(?2, '$.files')) OR instr(message, ?3) > 0)"
@@ -31,13 +31,13 @@ static const char sql_extents[] =
     " value ->> 'stored' AS stored, value ->> 'origin' AS origin, value ->> 'shape' AS "
     "shape, value ->> 'checksum' AS checksum FROM json_each(?1, '$.extents')";
 
-/* What is shown. */
+/* The tensor to show. */
 struct shown {
     const struct ckptdb_tensor_info *info;
-    char *json; /* ckptdb_tensor_places() */
+    char *json; /* from ckptdb_tensor_places() */
 };
 
-/* One row with everything in it. */
+/* For programs: one row with everything. */
 static int show_row(struct session *s, const struct shown *t)
 {
     sqlite3_stmt *issues =
@@ -48,14 +48,14 @@ static int show_row(struct session *s, const struct shown *t)
         if (list)
             status = render_query(s, sql_all, "isss", t->info->id, t->info->name, t->json,
                                   list);
-        else /* an array, if an empty one */
+        else /* never NULL in SQL: an empty list is "[]" */
             complain("no memory for the issues");
     }
     sqlite3_finalize(issues);
     return status;
 }
 
-/* The codec, and the extents where there is more to say than the facts do. */
+/* Print the codec, and the extents unless the facts already say where the data is. */
 static int show_places(struct session *s, const struct shown *t)
 {
     static const char sql[] = "SELECT ?1 ->> 'codec', ?1 ->> 'count', ?1 ->> 'plain'";
@@ -81,7 +81,7 @@ static int show_places(struct session *s, const struct shown *t)
     return status;
 }
 
-/* For people: facts one below the other, then a table of each list that has more to say. */
+/* For people: the facts, one per line, then tables of extents and issues. */
 static int show_lists(struct session *s, const struct shown *t)
 {
     const int64_t id = t->info->id;

@@ -1,5 +1,6 @@
 /*
- * cmd_stats.c - what the values of tensors are like: of a checkpoint, of all, or through the steps of a run.
+ * cmd_stats.c - statistics of tensors' values: of one checkpoint, of all, or through the
+ * steps of a run.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +8,8 @@
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
 
-/* Numbers for people, what tells most first (a narrow screen shows no more), and a histogram of one
- * character a bin; or all digits. */
+/* Columns for people: rounded numbers, the most informative first (a narrow screen leaves out
+ * the last ones), and the histogram with one character per bin. Or all digits, for programs. */
 #define PEOPLE(X) "iif(" X " IS NULL, NULL, printf('%.4g', " X ")) AS " X
 #define NUMBERS   "s.min, s.max, s.mean, s.std, s.l2, s.zeros, s.nans, s.infs, s.histogram"
 #define SPARKLINE                                                                        \
@@ -63,9 +64,9 @@ static int count_all(struct session *s, const struct hash_request *r, const char
     return content_status(s, &err, all, "; what was computed so far is kept");
 }
 
-/* The checkpoints of a run with more than one step, in the order of steps: by its path, else by
- * its last components, else by a path that leads there. STATUS_NO: the word names no run, or
- * several. */
+/* The checkpoints of a run with more than one step, in the order of steps. The
+ * word is the run's path, its last components, or a path that leads to it.
+ * STATUS_NO: it names no run, or several. */
 static int find_run(struct session *s, const char *word, struct hash_request *r)
 {
     static const char sql[] =
@@ -126,7 +127,7 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-/* A pattern that is wrong is said before anything is read. */
+/* Report a bad pattern before anything is read. */
 static bool regex_is_good(struct session *s, const char *regex)
 {
     sqlite3_stmt *stmt = session_prepare(s, "SELECT regexp_error(?1)", "s", regex);

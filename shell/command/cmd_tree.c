@@ -7,16 +7,16 @@
 #include "shell/render/human.h"
 #include "shell/render/render.h"
 
-#define NAME_COLUMNS 72 /* a longer name does not push the numbers further out */
+#define NAME_COLUMNS 72 /* longer names do not move the numbers further right */
 
-/* The tree on its way out. */
+/* The tree being printed. */
 struct drawing {
     struct session *session;
     struct module_tree *tree;
-    unsigned depth;   /* most levels shown */
-    size_t names;     /* columns that the names take */
-    struct text text; /* one line, or all rows as JSON */
-    bool lacked;      /* memory for a line */
+    unsigned depth;   /* number of levels to show */
+    size_t names;     /* width of the column of names */
+    struct text text; /* current line, or all rows as JSON */
+    bool lacked;      /* there was no memory for a line */
 };
 
 /* --- as rows ------------------------------------------------------------------------------ */
@@ -61,7 +61,7 @@ static int print_rows(struct drawing *d)
 
 /* --- as a drawing ------------------------------------------------------------------------- */
 
-/* The branches and the name of a node; the number of columns they take. */
+/* Draw the branches and name of a node. Returns the number of columns they take. */
 static size_t draw_name(struct drawing *d, const struct module_visit *v)
 {
     text_reset(&d->text);
@@ -137,7 +137,7 @@ static int draw(struct drawing *d)
 
 /* --- the command -------------------------------------------------------------------------- */
 
-/* A format that is looked for by its name. */
+/* Context of see_format(): the format to find, and its separator. */
 struct wanted_format {
     const char *name;
     char separator;
@@ -153,8 +153,8 @@ static bool see_format(void *context, const struct ckptdb_format *f)
     return false;
 }
 
-/* What joins the components of names: the format's own way; but '/' or '.' where no name has
- * that and some have the other. */
+/* The separator of the components of names: the format's own, or, if no name has that one,
+ * '/' or '.' if any name has it. */
 static char separator_of(struct session *s, sqlite3_int64 checkpoint)
 {
     char separator = '.';

@@ -1,5 +1,5 @@
 /*
- * cmd_verify.c - whether what is stored is what was indexed, and undamaged.
+ * cmd_verify.c - check that the files are those that were indexed, and undamaged.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -41,11 +41,10 @@ struct manifest {
     struct session *session;
     int64_t checkpoint;
     const char *path;
-    char *text; /* of the file; lines end in NUL once parsed */
-    struct strmap
-        lines; /* name -> where its line is in the text, plus 1; 0: it was met */
+    char *text;          /* of the file; NUL-terminated lines once parsed */
+    struct strmap lines; /* name -> offset of its line + 1; 0: compared */
     sqlite3_stmt *put;
-    bool failed; /* a finding could not be kept */
+    bool failed; /* a finding could not be stored */
 };
 
 static void put_finding(struct manifest *m, const char *name, const char *message)
@@ -79,7 +78,7 @@ static void compare_sum(void *context, const char *hex, const char *name)
 
 static bool is_line(const char *line, size_t len)
 {
-    /* a checkpoint that is one array has it under the empty name */
+    /* the name can be empty: a checkpoint that is one array */
     return len >= SHA256_DIGITS + 2 &&
            strspn(line, "0123456789abcdef") == SHA256_DIGITS &&
            line[SHA256_DIGITS] == ' ' && strchr(" *", line[SHA256_DIGITS + 1]);
@@ -111,7 +110,7 @@ static bool parse_manifest(struct manifest *m)
     return true;
 }
 
-/* A tensor that is there, and whose sum did not come. */
+/* If a tensor's line has not been compared, the tensor could not be read. */
 static void report_unread(struct manifest *m, const char *name)
 {
     struct text escaped = {0};
@@ -126,7 +125,8 @@ static void report_unread(struct manifest *m, const char *name)
     text_release(&escaped);
 }
 
-/* Lines that no tensor has met: of such as could not be read, and of such as are not there. */
+/* Report the lines that have not been compared: their tensors
+ * could not be read, or do not exist. */
 static void report_rest(struct manifest *m, const char *end)
 {
     struct session *s = m->session;
@@ -167,7 +167,7 @@ static int check_lines(struct manifest *m, unsigned threads)
     bar_begin(&bar, s);
     ckptdb_sha256(s->open, &o, NULL, &err);
     bar_end(&bar);
-    if (err.status == CKPTDB_OK) /* of what could not be read the lines are left over */
+    if (err.status == CKPTDB_OK) /* tensors that could not be read have lines left */
         report_rest(m, end);
     sqlite3_finalize(m->put);
     return m->failed ? STATUS_TROUBLE : content_status(s, &err, true, GOES_ON);
@@ -210,7 +210,7 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-/* A person gets a line that says so, rather than no rows. */
+/* Print the findings. If there are none, people get a line that says so. */
 static int print_findings(struct session *s, const struct hash_request *r,
                           int status_so_far, bool *any)
 {

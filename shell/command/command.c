@@ -18,7 +18,7 @@ const struct command *const commands[] = {
     NULL,
 };
 
-/* In the order of enum output_mode, from MODE_BOX. */
+/* In the order of enum output_mode, starting with MODE_BOX. */
 const char *const mode_names[] = {
     "box", "table", "csv", "tsv", "json", "jsonl", "markdown", "line", "list", NULL,
 };
@@ -111,7 +111,7 @@ static void help_list(FILE *out, bool shell_only)
                     commands[i]->summary);
 }
 
-/* How it is called, and what for; a command with verbs in a line for each. */
+/* Print how a command is called and what it does; commands with verbs get a line for each. */
 static void print_usage(FILE *out, const struct command *c)
 {
     bool verbs = command_has_verbs(c);
@@ -152,13 +152,13 @@ void help_print(FILE *out, const struct command *c)
 
 /* --- options ------------------------------------------------------------------------------ */
 
-/* One command line on its way through the parser. */
+/* A command line being parsed. */
 struct parse {
     struct session *session;
     const struct command *command;
     struct args *args;
     const char **operands;
-    const char *mode_given; /* the mode option that was seen */
+    const char *mode_given; /* the mode option, if there was one */
     bool help;
 };
 
@@ -169,7 +169,7 @@ static int usage(const struct command *c)
     return STATUS_TROUBLE;
 }
 
-/* Length of the name in "--name=value" or "--name". */
+/* Length of the option's name in "--name=value" or "--name". */
 static size_t name_length(const char *word)
 {
     return word[1] == '-' ? strcspn(word, "=") : strlen(word);
@@ -211,7 +211,7 @@ int command_refuses_mode(const struct command *c, const char *option)
     return STATUS_TROUBLE;
 }
 
-/* --json and its like, for this command alone. */
+/* Options such as --json, which apply to this command only. */
 static int parse_mode(struct parse *p, const char *word)
 {
     enum output_mode mode;
@@ -229,8 +229,9 @@ static int parse_mode(struct parse *p, const char *word)
     return STATUS_FINE;
 }
 
-/* -d and --readonly are the program's, but people also type them after the command; in the
- * shell and in scripts the catalog is chosen already. *status is set where one is found. */
+/* -d and --readonly belong before the command, but people also type them after it. (In the
+ * shell and in scripts the catalog is already open.) False: it is not one of these;
+ * *status is set if one is wrong. */
 static bool parse_global(struct parse *p, int argc, const char *const *argv, int *at,
                          int *status)
 {
@@ -279,7 +280,7 @@ static int parse_pair(struct parse *p, const struct option_spec *spec, const cha
     return STATUS_FINE;
 }
 
-/* argv[*at] is an option; *at is moved to the last word that belongs to it. */
+/* Parse the option argv[*at]; *at is moved to the last word that belongs to it. */
 static int parse_option(struct parse *p, int argc, const char *const *argv, int *at)
 {
     const char *word = argv[*at];
@@ -332,8 +333,8 @@ static int parse_words(struct parse *p, int argc, const char *const *argv)
     return status;
 }
 
-/* How `args` calls the operand at this position (capitals outside of brackets); *len is the
- * length of its name, 0 where there is none. */
+/* Find the name of an operand in `args` by its position: names are capitals outside of
+ * brackets. *len is its length, 0 if there is none. */
 static const char *operand_name(const char *args, int position, size_t *len)
 {
     for (*len = 0; *args && *args != '[' && *args != '-' && *args != '|'; args += *len) {
@@ -422,7 +423,7 @@ int command_run(struct session *s, const struct command *c, int argc,
                 const char *const *argv)
 {
     enum output_mode mode_before = s->mode;
-    const bool unread_before = s->unread; /* of a .read that this is in */
+    const bool unread_before = s->unread; /* of the .read that runs this command */
     struct args args = {0};
     int status = STATUS_TROUBLE;
     const char **operands = calloc((size_t)argc + 1, sizeof(*operands));

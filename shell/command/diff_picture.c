@@ -9,29 +9,30 @@
 #include "shell/command/command.h"
 #include "shell/render/human.h"
 
-#define NAME_COLUMNS 60 /* a longer name does not push the rest further out */
-#define NAMES_SHOWN  3  /* of what keeps a checkpoint from loading */
+#define NAME_COLUMNS 60 /* longer names do not move the rest further right */
+#define NAMES_SHOWN  3  /* how many names to list that keep a checkpoint from loading */
 
 /* --- the tree ------------------------------------------------------------------------------------ */
 
-/* How far apart, of all tensors that a node stands for. */
+/* Distances, summed up over all tensors of a node. */
 struct apart {
     double rel_l2, max_abs; /* the largest */
-    uint64_t known;         /* of so many */
-    int rank;               /* of rows_sql, the largest */
+    uint64_t known;         /* number of tensors with known distances */
+    int rank;               /* the largest rank in rows_sql */
 };
 
 struct picture {
     struct session *session;
     struct module_tree tree;
-    struct apart *apart; /* of each node */
+    struct apart *apart; /* by node */
     size_t names;        /* columns */
     struct text line;
 };
 
-/* A tensor's place, what is the matter, and the details; numbers in names it got count as alike. The
- * last column ranks what is drawn first: what keeps a checkpoint from being loaded, values, names. What
- * has no relative distance is compared with zeros, or not finite. */
+/* One row per tensor: its name, its status and details, by which modules are folded.
+ * (Numbers in new names become '#', so that the same renaming of several layers folds.) The
+ * last column is a rank for sorting: first what keeps a checkpoint from loading, then
+ * values, then names. A distance without a rel_l2 is one from zeros, or not finite. */
 static const char rows_sql[] =
     "SELECT coalesce(name_a, name_b), status,"
     " CASE status WHEN 'shape' THEN coalesce(shape_a, '?') || ' -> ' || coalesce(shape_b, '?')"
@@ -51,7 +52,7 @@ static const char *diff_picture_column_text(sqlite3_stmt *s, int column)
     return text ? text : "";
 }
 
-/* What joins names: '/' or '.', whichever more of them have. */
+/* The separator of names: '/' or '.', whichever more of them contain. */
 static char common_separator(struct session *s)
 {
     char separator = '.';
@@ -78,7 +79,7 @@ static bool add_rows(struct picture *p, sqlite3_stmt *rows)
     return good && !p->session->unread && module_tree_finish(&p->tree);
 }
 
-/* Put what is known of each tensor on the node that stands for it and on those above. */
+/* Add each tensor's distance to its node and to all nodes above that. */
 static bool add_distances(struct picture *p, sqlite3_stmt *rows)
 {
     p->apart = calloc(p->tree.count, sizeof(*p->apart));
@@ -101,15 +102,15 @@ static bool add_distances(struct picture *p, sqlite3_stmt *rows)
     return p->apart && !p->session->unread;
 }
 
-/* --- in order of how much ------------------------------------------------------------------------ */
+/* --- sorting ------------------------------------------------------------------------------------- */
 
 struct sibling {
     struct apart apart;
     uint64_t nbytes;
-    uint32_t node; /* in the order of the tree */
+    uint32_t node; /* its number: the order of the tree */
 };
 
-/* What differs most is first; the order of the tree, where nothing else tells. */
+/* The largest differences first; otherwise the order of the tree. */
 static int compare_siblings(const void *a, const void *b)
 {
     const struct sibling *x = a, *y = b;
@@ -122,7 +123,7 @@ static int compare_siblings(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* `room` is for as many as the tree has nodes. */
+/* Sort the children of a node. `room` is for as many as the tree has nodes. */
 static void sort_children(struct picture *p, uint32_t parent, struct sibling *room)
 {
     struct module *nodes = p->tree.nodes;
@@ -221,9 +222,9 @@ int diff_picture(struct session *s, bool all)
     return status;
 }
 
-/* --- whether it loads ------------------------------------------------------------------------- */
+/* --- whether it loads ---------------------------------------------------------------------------- */
 
-/* "2 missing (a, b)" of a status, with a comma before it. */
+/* Append, e.g., "2 missing (a, b)" for a status, after a comma if there is text before it. */
 static void add_reason(struct session *s, const char *status, const char *what,
                        struct text *out)
 {
@@ -247,7 +248,7 @@ static void add_reason(struct session *s, const char *status, const char *what,
     sqlite3_finalize(stmt);
 }
 
-/* The name of a checkpoint, and whether it is a skeleton; sqlite3_free(). */
+/* The name of a checkpoint, and whether it is a skeleton. Free it with sqlite3_free(). */
 static char *skeleton_name(struct session *s, int64_t id, bool *skeleton)
 {
     char *name = NULL;

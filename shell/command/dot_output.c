@@ -1,5 +1,6 @@
 /*
- * dot_output.c - how results look and where they go: .mode, .headers, .timer, .output, .once.
+ * dot_output.c - how results look, and where they go: .mode, .headers, .timer, .bail,
+ * .nullvalue, .width, .output, .once.
  */
 #include <stdlib.h>
 #include <string.h>

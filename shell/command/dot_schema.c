@@ -1,5 +1,5 @@
 /*
- * dot_schema.c - what can be asked: .tables and .schema.
+ * dot_schema.c - list what can be queried: .tables and .schema.
  */
 #include "shell/command/command.h"
 

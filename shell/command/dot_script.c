@@ -7,7 +7,7 @@
 #include "shell/command/command.h"
 #include "shell/command/script.h"
 
-#define READING_MAX 16 /* scripts inside each other */
+#define READING_MAX 16 /* depth of scripts that read other scripts */
 
 static int read_run(struct session *s, const struct args *args)
 {

@@ -1,5 +1,5 @@
 /*
- * dot_shell.c - the world outside: .open, .shell and .pager.
+ * dot_shell.c - other catalogs and programs: .open, .shell and .pager.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * import_issues.c - what is wrong with what was imported, as lines on stderr.
+ * import_issues.c - print the issues of an import on stderr.
  */
 #include "shell/command/import_issues.h"
 
@@ -9,7 +9,7 @@
 
 #define ISSUES_SHOWN 50
 
-/* The nearest folder above a path that is still there, in place; how much of it that is. */
+/* Length of the part of a path that is the nearest folder above it that still exists. */
 static size_t folder_left(const char *path)
 {
     struct text folder = {0};
@@ -50,7 +50,7 @@ static void add_gone(struct import_issues *i, const char *path)
     text_adds(&i->first, path + folder + (path[folder] == '/'));
 }
 
-/* --- files of which the same is wrong ----------------------------------------------------- */
+/* --- files with the same issue ------------------------------------------------------------ */
 
 static const char *name_at(struct import_issues *all, uint64_t i)
 {
@@ -74,8 +74,8 @@ static void say_alike(struct import_issues *all)
     text_reset(&a->cause);
 }
 
-/* "severity", "folder" and "message" of an issue, each with its NUL; where the second and third
- * begin. */
+/* Store "severity", "folder" and "message" of an issue, each NUL-terminated,
+ * and the offsets of the last two. */
 static bool take_cause(const struct ckptdb_issue *i, size_t folder,
                        struct alike_issues *out)
 {
@@ -88,7 +88,7 @@ static bool take_cause(const struct ckptdb_issue *i, size_t folder,
     return text_str(&out->cause) != NULL;
 }
 
-/* An issue of a file as a whole is held back, as the next may be alike. */
+/* An issue about a whole file is not printed until the next issue turns out to be another one. */
 static void add_alike(struct import_issues *all, const struct ckptdb_issue *i)
 {
     struct alike_issues *a = &all->alike, next = {0};
@@ -113,7 +113,7 @@ static void add_alike(struct import_issues *all, const struct ckptdb_issue *i)
     a->count++;
 }
 
-/* --- all of them -------------------------------------------------------------------------- */
+/* --- all issues --------------------------------------------------------------------------- */
 
 void import_issues_add(struct import_issues *all, const struct ckptdb_issue *i)
 {

@@ -1,5 +1,6 @@
 /*
- * map_infer.c - hash both, infer, keep or write what came of it, and say what is certain.
+ * map_infer.c - hash both checkpoints, infer rules, keep or write them, and say how certain
+ * they are.
  */
 #include "shell/command/map_infer.h"
 
@@ -8,9 +9,9 @@
 #include "catalog/base/text.h"
 #include "shell/command/hashing.h"
 
-#define NAMES_SHOWN 20 /* of what was dropped, is missing or a guess */
+#define NAMES_SHOWN 20 /* how many names to list of each kind */
 #define TRIALS_MAX  UINT64_C(50000000)
-#define TRIED_AS    "inferred, not kept" /* a set that is only checked */
+#define TRIED_AS    "inferred, not kept" /* name of a rule set that is only checked */
 
 struct inferring {
     struct session *session;
@@ -18,19 +19,19 @@ struct inferring {
     int64_t a, b;
     unsigned threads;
     ckptdb_inferred *result;
-    struct text check; /* what map check finds: JSON list of rows */
-    bool check_finds;  /* more than notes */
+    struct text check; /* findings of map check, as a JSON list */
+    bool check_finds;  /* one of them is more than a note */
     struct ckptdb_error err;
 };
 
-/* --- what was found --------------------------------------------------------------------------- */
+/* --- the pairs ----------------------------------------------------------------------------------- */
 
-/* Pairs of one kind. */
+/* The pairs of one kind. */
 struct pairs {
     const char *how;
     size_t count;
-    const char *word; /* said of the first ones; NULL: only counted */
-    struct text *out; /* a JSON list; NULL: none */
+    const char *word; /* prefix of the lines for the first ones; NULL: only count */
+    struct text *out; /* a JSON list of all; NULL: none */
 };
 
 static void put_string(struct text *t, const char *value)
@@ -70,7 +71,7 @@ static bool see_pair(void *context, const struct ckptdb_pair *p)
     return true;
 }
 
-/* How many pairs are of a kind. */
+/* The number of pairs of a kind. */
 static size_t count_pairs(const struct inferring *i, const char *how)
 {
     struct pairs all = {.how = how};
@@ -78,7 +79,7 @@ static size_t count_pairs(const struct inferring *i, const char *how)
     return all.count;
 }
 
-/* Pairs of a kind as a JSON list: names, or objects of two names. */
+/* The pairs of a kind as a JSON list of names, or of objects with two names. */
 static void put_pairs(const struct inferring *i, const char *how, struct text *out)
 {
     struct pairs all = {.how = how, .out = out};
@@ -143,7 +144,7 @@ static int print_rules(struct inferring *i)
     return status;
 }
 
-/* All of it as one object. */
+/* Print everything as one JSON object. */
 static int print_object(struct inferring *i)
 {
     static const char *const counts[] = {"content", "name", "guess", "dropped",
@@ -164,7 +165,7 @@ static int print_object(struct inferring *i)
     text_addf(&out, ",\n \"check\": %s}", text_str(&i->check) ? i->check.at : "null");
     out.failed = out.failed || i->check.failed;
     for (size_t k = 0; i->session->mode == MODE_JSONL && k < out.len; k++)
-        if (out.at[k] == '\n') /* between values: an object a line */
+        if (out.at[k] == '\n') /* between values: one object per line */
             out.at[k] = ' ';
     text_addc(&out, '\n');
     const bool good = text_str(&out);
@@ -191,7 +192,7 @@ static bool write_file(struct inferring *i)
 
 /* --- map check ----------------------------------------------------------------------------------- */
 
-/* Keep SQLite's error, unless there is one. */
+/* Record SQLite's error, unless there is one already. */
 static bool sql_failed(struct inferring *i)
 {
     if (i->err.status == CKPTDB_OK) {
@@ -209,7 +210,7 @@ static bool run_sql(struct inferring *i, const char *sql)
            sql_failed(i);
 }
 
-/* Each rule is tried on each name: with very many of both, that is not worth the wait. */
+/* map check tries each rule on each name, which takes too long if there are very many of both. */
 static bool is_too_much(struct inferring *i)
 {
     const struct ckptdb_inferred_info *info = ckptdb_inferred_info(i->result);
@@ -242,7 +243,7 @@ static void find_faults(struct inferring *i, const char *name)
     sqlite3_finalize(s);
 }
 
-/* Keep the set, as the name asked for or only to check it. */
+/* Store the rule set, either under the name that was asked for, or only to check it. */
 static bool keep_and_check(struct inferring *i)
 {
     const char *name = i->asked->name ? i->asked->name : TRIED_AS;
@@ -273,9 +274,9 @@ static void say_check(struct inferring *i)
     sqlite3_finalize(s);
 }
 
-/* --- the command -------------------------------------------------------------------------------- */
+/* --- the command --------------------------------------------------------------------------------- */
 
-/* Whether nothing is left to be read and kept. */
+/* Whether both checkpoints are hashed, so that nothing has to be read and stored. */
 static bool all_hashed(struct inferring *i)
 {
     sqlite3_stmt *s = session_prepare(

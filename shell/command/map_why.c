@@ -3,13 +3,13 @@
 #include "catalog/base/nearest.h"
 #include "shell/command/settings.h"
 
-/* What is asked. */
+/* The question. */
 struct question {
-    sqlite3_int64 checkpoint, target; /* target 0: none */
-    const char *name, *map;           /* map "": all */
+    sqlite3_int64 checkpoint, target; /* target 0: no target */
+    const char *name, *map;           /* map "": all maps */
 };
 
-/* The names nearest to one that no map knows, with what makes them. */
+/* No map makes the name: list the nearest names, and which rule makes them. */
 static void say_nearest(struct session *s, const struct question *q)
 {
     static const char sql[] =
@@ -41,7 +41,7 @@ static void say_nearest(struct session *s, const struct question *q)
     nearest_release(&nearest);
 }
 
-/* No map has anything to say of the name. */
+/* The answer if no map has a row for the name. */
 static int say_nothing_matches(struct session *s, const struct question *q)
 {
     sqlite3_stmt *leaf = session_prepare(
@@ -57,7 +57,7 @@ static int say_nothing_matches(struct session *s, const struct question *q)
     return STATUS_NO;
 }
 
-/* STATUS_FINE if the map can be asked so; else the reason is printed. */
+/* Whether the map can be used like this: STATUS_FINE, or a status after an error message. */
 static int check_map(struct session *s, const char *map, const char *target)
 {
     char *dialect = session_dialect(s, map);
@@ -75,7 +75,7 @@ static int check_map(struct session *s, const char *map, const char *target)
                                             : STATUS_NO;
 }
 
-/* Print what there is; `matched`: some of it is by a rule. */
+/* Print the rows. `matched`: a rule made at least one of them. */
 static int answer(struct session *s, const struct question *q)
 {
     static const char known[] =

@@ -13,10 +13,10 @@
 #include "shell/session/pager.h"
 
 #define WORDS_MAX   256
-#define CONTEXT_MAX 72 /* bytes of the line that an error is shown in */
-#define LONG        0.5 /* seconds of CPU time, after which a hint says how to ask faster */
+#define CONTEXT_MAX 72  /* most bytes to show of the line with an error */
+#define LONG        0.5 /* seconds of CPU time after which a hint is given */
 
-/* Where a unit is. */
+/* Where a unit comes from. */
 struct origin {
     const char *name;
     unsigned line;
@@ -24,13 +24,13 @@ struct origin {
 
 /* --- SQL ---------------------------------------------------------------------------------- */
 
-/* The line of `sql` around byte `at`, and a mark below it. */
+/* Print the line of `sql` around byte `at`, with a mark below that byte. */
 static void show_context(const char *sql, size_t at)
 {
     size_t begin = at, end = at;
     while (begin > 0 && sql[begin - 1] != '\n' && at - begin < CONTEXT_MAX / 2)
         begin--;
-    while ((sql[begin] & 0xC0) == 0x80) /* not in the middle of a character */
+    while ((sql[begin] & 0xC0) == 0x80) /* do not begin within a character */
         begin++;
     while (sql[end] && sql[end] != '\n' && end - begin < CONTEXT_MAX)
         end++;
@@ -46,7 +46,7 @@ static void show_context(const char *sql, size_t at)
     text_release(&before);
 }
 
-/* SQLite refused the statement that begins at `sql + start`. */
+/* Report that SQLite refused the statement that begins at `sql + start`. */
 static void say_refused(struct session *s, const char *sql, size_t start,
                         const struct origin *from)
 {
@@ -72,7 +72,7 @@ static double seconds_of(const struct timespec *t)
     return (double)t->tv_sec + (double)t->tv_nsec / 1e9;
 }
 
-/* Run a statement, and say what is to be said of the time it took. */
+/* Run a statement, and print what there is to say about the time it took. */
 static int run_timed(struct session *s, sqlite3_stmt *stmt)
 {
     struct timespec wall[2], cpu[2];
@@ -127,7 +127,8 @@ static int run_sql(struct session *s, const char *sql, const struct origin *from
 
 /* --- dot-commands ------------------------------------------------------------------------- */
 
-/* By its name, or in the shell by the beginning of only one; .exit and \q leave, too. */
+/* Find a command by its name or, in the shell, by an unambiguous
+ * prefix. .exit and \q are .quit. */
 static const struct command *dot_find(const struct session *s, const char *name)
 {
     if (strcasecmp(name, "exit") == 0 || strcmp(name, "q") == 0)
@@ -157,7 +158,7 @@ static int run_words(struct session *s, char **words, int count)
     return STATUS_TROUBLE;
 }
 
-/* A command that takes its line as it is: false, this is none. */
+/* Run a command that takes the rest of its line unchanged. False: this is not one. */
 static bool run_whole(struct session *s, const char *line, int *status)
 {
     size_t len = strcspn(line, " \t");
@@ -179,7 +180,7 @@ static int run_dot(struct session *s, const char *line, const struct origin *fro
         complain("no memory");
         return STATUS_TROUBLE;
     }
-    /* A ';' at the end is the habit of who types SQL, and no part of the last word. */
+    /* People used to SQL end the line with ';', which is not part of the last word. */
     for (size_t len = strlen(copy); len > 0 && strchr("; \t", copy[len - 1]); len--)
         copy[len - 1] = '\0';
     int status = STATUS_TROUBLE, count = 0;
@@ -230,8 +231,8 @@ static int worse(int a, int b)
     return a > b ? a : b;
 }
 
-/* What the script is after a unit with this status: *status is the worst so far; false:
- * it ends here. */
+/* After a unit with this status: *status becomes the worst so
+ * far. False: the script ends here. */
 static bool go_on(const struct session *s, int unit_status, int *status)
 {
     *status = worse(*status, unit_status);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One KEY=VALUE to the map. */
+/* Give one KEY=VALUE to the map. */
 static int settings_give_one(struct session *s, const char *ruleset, const char *text)
 {
     struct ckptdb_error err;

@@ -5,10 +5,10 @@
 #include "catalog/base/text.h"
 #include "shell/session/resolve.h"
 
-/* Tables in the plural are how it is stored; what is asked are the views and the others. */
+/* Views, and tables not named in the plural (which are storage), are meant for queries. */
 #define ASKED "(s.type = 'view' OR s.type = 'table' AND s.name NOT GLOB '*s')"
 
-/* What SQLite's message begins with, and where the names are that could be meant. */
+/* The beginning of a message of SQLite, and a query for the names that may have been meant. */
 static const struct hint {
     const char *message, *names;
 } hints[] = {
@@ -32,7 +32,7 @@ static bool is_module(struct session *s, const char *name)
     return found;
 }
 
-/* 'near "tensor_values": syntax error': the statement begins with it. */
+/* 'near "tensor_values": syntax error' means that the statement begins with that name. */
 static bool hint_syntax(struct session *s, const char *message)
 {
     static const char before[] = "near \"", after[] = "\": syntax error";
@@ -67,7 +67,7 @@ void sql_hint(struct session *s, const char *message)
     }
 }
 
-/* The lines of EXPLAIN QUERY PLAN. */
+/* Get the lines of EXPLAIN QUERY PLAN. */
 static bool explain(struct session *s, const char *statement, struct text *plan)
 {
     sqlite3_stmt *stmt = NULL;

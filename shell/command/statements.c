@@ -9,8 +9,8 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* What a comment or quote that opens at `at` is `inside` of, and how long its opening is;
- * 0 for anything else. */
+/* If a comment or quote opens at `at`: the value of `inside` for it, and the length of its
+ * opening in *step. Otherwise 0. */
 static char opens(const char *at, size_t left, size_t *step)
 {
     *step = 1;
@@ -25,7 +25,8 @@ static char opens(const char *at, size_t left, size_t *step)
     return 0;
 }
 
-/* Bytes to go on by from inside a quote or comment; `inside` becomes 0 at its end. */
+/* Advance inside a quote or comment by the number of bytes returned;
+ * `inside` becomes 0 at its end. */
 static size_t skip_inside(struct splitter *p, const char *at, size_t left)
 {
     if (p->inside == '*' && left > 1 && at[0] == '*' && at[1] == '/') {
@@ -37,8 +38,8 @@ static size_t skip_inside(struct splitter *p, const char *at, size_t left)
     return 1;
 }
 
-/* Follow quotes and comments, so that sqlite3_complete() is asked only where it can say
- * yes: a script of one long statement is read once, not once a line. */
+/* Track quotes and comments, so that sqlite3_complete() is called only where it can return
+ * true. Otherwise a long statement would be read again for each of its lines. */
 static void scan(struct splitter *p, const char *at, size_t len)
 {
     for (size_t i = 0, step; i < len; i += step) {
@@ -55,8 +56,8 @@ static void scan(struct splitter *p, const char *at, size_t len)
     }
 }
 
-/* What people type to leave and to ask, in shells that have no dot before it. No statement
- * begins so. */
+/* Words that people type to leave or to get help, as in shells without a dot before
+ * commands. No statement begins with them. */
 static bool is_bare_command(const char *line, size_t len)
 {
     static const char *const words[] = {"help", "quit", "exit", "\\q"};
@@ -136,7 +137,7 @@ static char unescape(char c)
     return (char)(c == 't' ? '\t' : c);
 }
 
-/* Copy one word from *from to *to, unquoted; false when a quote is left open. */
+/* Copy a word from *from to *to without its quotes; false if a quote is left open. */
 static bool take_word(char **from, char **to)
 {
     char quote = 0;
@@ -167,7 +168,7 @@ int split_words(char *line, char **words, int max)
         if (!take_word(&line, &to))
             return -1;
         bool more = *line != '\0';
-        *to++ = '\0'; /* never past `line`: a word's end is a blank or the end */
+        *to++ = '\0'; /* never past `line`: words end at a blank or the end */
         line += more;
     }
 }

@@ -12,7 +12,8 @@
 
 static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/* The operand at `position` of a usage line: its capital letters; the last repeats. */
+/* Offer values for the operand at `position` of a usage line: operands are in capitals,
+ * and the last one may be repeated. */
 static void offer_operand(struct wanted *w, const struct command *c, const char *usage,
                           size_t usage_len, int position)
 {
@@ -62,7 +63,7 @@ static void offer_options(struct wanted *w, const struct command *c)
         offer_modes(w, "--");
 }
 
-/* The word after `count` others, of which words[0] is the command's. */
+/* Complete the word that follows `count` others; words[0] is the command. */
 static void complete_argument(struct wanted *w, const struct command *c,
                               const char *const *words, int count)
 {
@@ -81,7 +82,7 @@ static void complete_argument(struct wanted *w, const struct command *c,
     for (int i = 1; i < count; i++) {
         const struct option_spec *o = option_called(c, words[i]);
         if (words[i][0] != '-')
-            w->checkpoint = words[i]; /* a NAME comes after its checkpoint */
+            w->checkpoint = words[i]; /* for NAME, which follows its CHECKPOINT */
         if (words[i][0] != '-' && position++ == 0)
             verb = words[i];
         i += o && o->argument;
@@ -98,7 +99,8 @@ static void complete_argument(struct wanted *w, const struct command *c,
         offer_verbs(w, c);
 }
 
-/* Where the last word of a dot-command's line begins, and in which quote: split_words()'s rules. */
+/* Where the last word of a dot-command begins, and in which quote,
+ * by the rules of split_words(). */
 static size_t last_word(const char *line, size_t len, char *quote)
 {
     size_t word = 0;
@@ -121,7 +123,7 @@ static size_t last_word(const char *line, size_t len, char *quote)
     return word;
 }
 
-/* A candidate with a blank or a quote in it goes in quotes. */
+/* Put candidates with blanks or quotes in quotes. */
 static void quote_items(struct completion *c)
 {
     bool blank = false, single = false, twice = false;
@@ -165,7 +167,7 @@ static bool complete_is_word(char c)
            c == '_';
 }
 
-/* Whether the word before `end` is one after which a table's name comes. */
+/* Whether the word before `end` is followed by the name of a table. */
 static bool wants_relation(const char *line, size_t end)
 {
     static const char *const heads[] = {"from",   "join",  "into",
@@ -182,7 +184,7 @@ static bool wants_relation(const char *line, size_t end)
     return false;
 }
 
-/* Where the string begins that is open at the end of the line; `len` if none is. */
+/* Where the string begins that is still open at the end of the line; `len` if none is. */
 static size_t open_string(const char *line, size_t len)
 {
     size_t begin = len;
@@ -207,7 +209,7 @@ static bool is_compared(const char *line, size_t string, const char *column)
            (end == len || !complete_is_word(line[end - len - 1]));
 }
 
-/* The string at the end of the line: a rule set, an optimizer, a checkpoint or a tensor. */
+/* Complete the open string: a rule set, an optimizer, a dtype, a checkpoint or a tensor. */
 static void complete_string(struct wanted *w, const char *line, size_t len, size_t string)
 {
     w->out->word = string;
@@ -260,7 +262,7 @@ static int complete_compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* As they are called outside of the shell, which is understood in it, too. */
+/* Offer commands without a dot: the shell understands them, too. */
 static void offer_bare_commands(struct wanted *w)
 {
     for (size_t i = 0; commands[i]; i++)
@@ -291,7 +293,7 @@ void complete_line(struct session *s, const char *line, size_t len, bool continu
     free(w.prefix);
 }
 
-/* --- other shells -------------------------------------------------------------------------- */
+/* --- other shells ------------------------------------------------------------------------- */
 
 static void offer_program_options(struct wanted *w, const struct option_spec *options)
 {
@@ -302,7 +304,7 @@ static void offer_program_options(struct wanted *w, const struct option_spec *op
         offer_modes(w, "--");
 }
 
-/* The word is before any command. */
+/* Complete a word before any command. */
 static void complete_program(struct wanted *w, const struct option_spec *options,
                              const char *before)
 {

@@ -21,8 +21,8 @@
 
 /* --- libedit ------------------------------------------------------------------------------ */
 
-/* The part of libedit's interface (histedit.h, libedit.so.2, unchanged since 2009) that is
- * used here. */
+/* The part of libedit's interface that is used here (histedit.h,
+ * libedit.so.2, unchanged since 2009). */
 typedef struct editline EditLine;
 typedef struct history History;
 
@@ -61,7 +61,7 @@ struct libedit {
     const char *(*gets)(EditLine *, int *);
     const struct line_info *(*line)(EditLine *);
     int (*insert)(EditLine *, const char *);
-    void (*erase)(EditLine *, int); /* characters before the cursor */
+    void (*erase)(EditLine *, int); /* this many characters before the cursor */
     void (*resize)(EditLine *);
     int (*source)(EditLine *, const char *);
     History *(*history_init)(void);
@@ -92,11 +92,11 @@ static bool libedit_load(struct libedit *lib)
     void *handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; handle && i < sizeof(symbols) / sizeof(*symbols); i++) {
         void *found = dlsym(handle, symbols[i].name);
-        memcpy(symbols[i].slot, &found, sizeof(found)); /* POSIX: a function fits */
+        memcpy(symbols[i].slot, &found, sizeof(found)); /* POSIX: function pointers fit */
         if (!found)
             return false;
     }
-    return handle != NULL; /* never closed: it lasts as long as the shell */
+    return handle != NULL; /* never closed: used until the program ends */
 }
 
 /* --- the editor --------------------------------------------------------------------------- */
@@ -106,15 +106,15 @@ struct editor {
     struct libedit lib;
     EditLine *line; /* NULL: plain lines */
     History *history;
-    char *history_path; /* NULL: kept nowhere */
+    char *history_path; /* NULL: not kept */
     bool continued;
-    char inside; /* a quote or comment that the line begins in */
-    char *plain; /* getline's */
+    char inside; /* if the line begins in a quote or comment: which */
+    char *plain; /* getline()'s buffer */
     size_t plain_space;
 };
 
-/* libedit gives its callbacks nothing but its own handle, and el_get() is only known once the
- * library is there: its address, the same for every editor, is kept here. */
+/* libedit passes only its own handle to callbacks, and el_get() is known only once the
+ * library is loaded: its address, the same for all editors, is kept here. */
 static int (*el_get)(EditLine *, int, ...);
 
 static struct editor *editor_of(EditLine *line)
@@ -124,7 +124,7 @@ static struct editor *editor_of(EditLine *line)
     return e;
 }
 
-/* '\1' is around what takes no room. */
+/* '\1' encloses what takes no columns. */
 static char *prompt(EditLine *line)
 {
     static char plain[] = "ckptdb> ", more[] = "   ...> ";
@@ -133,8 +133,8 @@ static char *prompt(EditLine *line)
     return e->continued ? more : e->session->color ? colored : plain;
 }
 
-/* Wait for a byte; false when Ctrl-C came first. The signal is let in only while waiting, so
- * that it cannot slip in between the look at the flag and the wait. */
+/* Wait for a byte; false if Ctrl-C came first. SIGINT is unblocked only while waiting, so
+ * that it cannot arrive between the check of the flag and the wait. */
 static bool wait_for_byte(void)
 {
     sigset_t interrupt, before;
@@ -154,10 +154,10 @@ static bool wait_for_byte(void)
     return !session_interrupted;
 }
 
-#define PROMPT_COLUMNS 8    /* of either prompt */
-#define PAINTED_MAX    4096 /* a longer line has no colours */
+#define PROMPT_COLUMNS 8    /* width of both prompts */
+#define PAINTED_MAX    4096 /* longer lines are not coloured */
 
-/* While nothing is typed ahead: colours on what libedit has drawn. */
+/* Unless more input is waiting, paint colours over the line that libedit has drawn. */
 static void paint_line(struct editor *e)
 {
     const struct line_info *info = e->lib.line(e->line);
@@ -186,7 +186,7 @@ static void paint_line(struct editor *e)
     text_release(&out);
 }
 
-/* One character, byte by byte. */
+/* Read one character, byte by byte. */
 static int read_character(EditLine *line, wchar_t *out)
 {
     mbstate_t state = {0};
@@ -216,7 +216,7 @@ static void print_padded(const char *text, size_t width)
     text_release(&safe);
 }
 
-/* Below the line, in columns. */
+/* Print the candidates in columns below the line. */
 static void show_items(const struct completion *c)
 {
     size_t widest = 1;
@@ -237,7 +237,7 @@ static void show_items(const struct completion *c)
     fflush(stdout);
 }
 
-/* What all candidates have in common in place of what was typed of them. */
+/* Replace what was typed of the word by what all candidates begin with. */
 static void put_word(struct editor *e, const char *typed, const struct completion *c,
                      bool only)
 {
@@ -251,7 +251,7 @@ static void put_word(struct editor *e, const char *typed, const struct completio
     e->lib.insert(e->line, after);
 }
 
-/* Tab: put in what all candidates have in common; show them where that is nothing. */
+/* Tab: insert what all candidates begin with; if that adds nothing, list them. */
 static unsigned char on_tab(EditLine *line, int key)
 {
     (void)key;
@@ -299,14 +299,14 @@ static void bind_keys(struct editor *e)
         e->lib.set(e->line, EL_BIND, keys[i][0], keys[i][1], NULL);
 }
 
-/* Leaves e->line NULL where the library or the terminal is not fit for it. */
+/* Leaves e->line NULL if there is no libedit or the terminal cannot be used with it. */
 static void start_libedit(struct editor *e)
 {
     const char *term = environment("TERM");
     struct hist_event event;
     if (!term || strcmp(term, "dumb") == 0 || !libedit_load(&e->lib))
         return;
-    /* How the terminal's bytes are characters, and nothing else.
+    /* Only the encoding of the terminal's characters.
      * NOLINTNEXTLINE(concurrency-mt-unsafe): before there are threads */
     setlocale(LC_CTYPE, "");
     el_get = e->lib.get;

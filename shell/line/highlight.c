@@ -15,7 +15,8 @@ static bool is_name(char c)
            (unsigned char)c >= 0x80;
 }
 
-/* What begins at `at`, as in splitter.inside: a quote, ']', '-' or '*'; 0: nothing of the kind. */
+/* The value of splitter.inside for what opens at `at`: a quote,
+ * ']', '-' or '*'; 0: nothing opens. */
 static char opens(const char *at, size_t left)
 {
     if (*at == '\'' || *at == '"' || *at == '`')
@@ -27,7 +28,7 @@ static char opens(const char *at, size_t left)
     return (char)(comment ? at[1] : 0);
 }
 
-/* Bytes up to the end of what one is `inside` of, with its closing; *closed: it is in there. */
+/* Length of the rest of a quote or comment, including its end; *closed: the end is there. */
 static size_t inside_length(const char *at, size_t len, char inside, bool *closed)
 {
     const char *end = NULL;
@@ -48,7 +49,7 @@ static enum highlight of_inside(char inside)
     return inside == '-' || inside == '*' ? HIGHLIGHT_COMMENT : HIGHLIGHT_STRING;
 }
 
-/* A word or a number at `at`. */
+/* Length of the word or number at `at`. */
 static size_t word_length(const char *at, size_t len)
 {
     size_t n = 1;
@@ -60,7 +61,7 @@ static size_t word_length(const char *at, size_t len)
     return n;
 }
 
-/* The name of a dot-command; *len: its bytes, with the dot. */
+/* Check the name of a dot-command; *len is its length with the dot. */
 static enum highlight of_command(const char *line, size_t left, size_t *len)
 {
     char name[32] = "";
@@ -73,7 +74,7 @@ static enum highlight of_command(const char *line, size_t left, size_t *len)
                                                            : HIGHLIGHT_NONE;
 }
 
-/* What begins at `at`, a word of SQL or of a dot-command, and how long it is. */
+/* The kind of the SQL or dot-command word at `at`, and its length. */
 static enum highlight of_word(const char *at, size_t left, bool sql, size_t *len)
 {
     *len = is_name(*at) ? word_length(at, left) : 1;
@@ -83,15 +84,15 @@ static enum highlight of_word(const char *at, size_t left, bool sql, size_t *len
     return keyword ? HIGHLIGHT_KEYWORD : HIGHLIGHT_NONE;
 }
 
-/* What is painted, and how far it is. */
+/* The line being highlighted, and the position reached. */
 struct scan {
     const char *line;
     size_t len, at;
     char inside; /* as in splitter.inside */
-    bool sql;    /* else a dot-command, which has no comments and no [names] */
+    bool sql;    /* false: a dot-command, which has no comments and no [names] */
 };
 
-/* What begins at s->at, and how long it is; s->inside is what the text after it is in. */
+/* The kind and length of the part at s->at; updates s->inside for what follows it. */
 static enum highlight next_part(struct scan *s, size_t *step)
 {
     const char *at = s->line + s->at;

@@ -10,7 +10,7 @@
 #include "catalog/base/text.h"
 #include "shell/session/session.h"
 
-#define NEWLINE '\1' /* inside an entry */
+#define NEWLINE '\1' /* stands for a newline inside an entry */
 
 static void replace(char *text, char from, char to)
 {
@@ -18,7 +18,7 @@ static void replace(char *text, char from, char to)
         *at = to;
 }
 
-/* Make the folders above `path`, for the user alone. */
+/* Make the parent folders of `path`, accessible only by the user. */
 static void history_make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -54,7 +54,7 @@ static FILE *open_private(const char *path, int flags, const char *mode)
     return file;
 }
 
-/* Write the last lines to a new file that takes the old one's place. */
+/* Replace the file by one with the last lines only. */
 static void cut_back(const char *path, char *const *ring, size_t count)
 {
     struct text temporary = {0};

@@ -8,7 +8,7 @@
 
 #include "catalog/base/text.h"
 
-/* What all candidates begin with. */
+/* Shorten c->common to what it and `text` begin with. */
 static void fold_common(struct completion *c, const char *text)
 {
     if (!c->common) {
@@ -19,7 +19,7 @@ static void fold_common(struct completion *c, const char *text)
     while (c->common[same] && c->common[same] == text[same])
         same++;
     while (same > 0 && ((unsigned char)c->common[same] & 0xC0) == 0x80)
-        same--; /* not in the middle of a character */
+        same--; /* do not cut within a character */
     c->common[same] = '\0';
 }
 
@@ -28,7 +28,7 @@ void offer(struct wanted *w, const char *text)
     struct completion *c = w->out;
     for (const char *at = text; at && *at; at++)
         if ((unsigned char)*at < 0x20 || *at == 0x7F)
-            return; /* nobody types that, and it steers terminals */
+            return; /* nobody types these, and terminals obey them */
     if (!text)
         return;
     fold_common(c, text);
@@ -84,7 +84,7 @@ void offer_functions(struct wanted *w)
         " WHERE lower(substr(name, 1, length(?1))) = lower(?1) AND name GLOB '[a-z]*'");
 }
 
-/* The catalog's own: not those below our views, nor SQLite's machinery. */
+/* The catalog's own functions: not those that only views use, nor SQLite's. */
 void offer_table_functions(struct wanted *w)
 {
     offer_rows(w, "SELECT name || '(' FROM pragma_module_list"
@@ -95,7 +95,7 @@ void offer_table_functions(struct wanted *w)
                   " AND name NOT IN ('dbstat', 'sqlite_stmt', 'tensor_extents')");
 }
 
-/* In the letters that the word was begun with. */
+/* Keywords are offered in the case in which the word begins. */
 void offer_keywords(struct wanted *w)
 {
     bool lower = w->prefix[0] >= 'a';
@@ -113,17 +113,19 @@ void offer_keywords(struct wanted *w)
     }
 }
 
-/* Where the level ends that begins `from` bytes into a name: after the next separator. */
+/* The end of the level that begins at offset `from` of a name: just after the next
+ * separator. Level ends of "a/b/c" from 0: 2, from 2: 4, from 4: 5. */
 static size_t level_end(const struct wanted *w, const char *name, size_t from)
 {
     size_t end = from + strcspn(name + from, w->levels);
     return end + (name[end] != '\0');
 }
 
-#define LAST "char(1114111)" /* sorts after what may follow a prefix */
+#define LAST "char(1114111)" /* sorts after anything that follows a prefix */
 
-/* The first name (or the `last`) of a table that begins with `prefix`, and comes after `after`: a
- * name, or all names that begin with it where it ends in a separator. malloc'ed; NULL: none. */
+/* The first name (or the `last`) in a table that begins with `prefix` and comes after
+ * `after`. If `after` ends with a separator, all names that begin with it are
+ * skipped, too. malloc'ed; NULL: none. */
 static char *next_name(struct wanted *w, const char *table, const char *prefix,
                        const char *after, bool last)
 {
@@ -148,8 +150,8 @@ static char *next_name(struct wanted *w, const char *table, const char *prefix,
     return found;
 }
 
-/* How long a prefix the first and the last name have in common, in whole levels: those are not
- * worth a question each. */
+/* The length of what the first and the last name have in common, in whole levels. It saves
+ * a query for each of those levels. */
 static size_t shared_levels(const struct wanted *w, const char *first, const char *last)
 {
     size_t from = strlen(w->prefix), end;
@@ -160,8 +162,8 @@ static size_t shared_levels(const struct wanted *w, const char *first, const cha
     return from;
 }
 
-/* The parts of names that can follow the prefix, up to their next separator. An index finds each at
- * once, however many names begin so. */
+/* Offer the possible next levels of names with the prefix. Each takes one look-up in the
+ * index, however many names begin with it. */
 static void offer_levels(struct wanted *w, const char *table)
 {
     char *last = next_name(w, table, w->prefix, NULL, true);
@@ -184,7 +186,7 @@ static void offer_levels(struct wanted *w, const char *table)
     free(last);
 }
 
-/* All of them while they are few, else by levels. */
+/* Offer all names if they are few, otherwise by levels. */
 static void offer_names(struct wanted *w, const char *table)
 {
     char *sql = sqlite3_mprintf(
@@ -211,7 +213,7 @@ static void offer_names(struct wanted *w, const char *table)
     sqlite3_free(all);
 }
 
-/* The checkpoint that a word before names; 0: none, or it is named in another way. */
+/* The checkpoint whose name or id is the given word; 0: none. */
 static sqlite3_int64 checkpoint_called(struct wanted *w, const char *name)
 {
     sqlite3_stmt *stmt = NULL;
@@ -232,7 +234,7 @@ static sqlite3_int64 checkpoint_called(struct wanted *w, const char *name)
 
 #define WHOLE SIZE_MAX
 
-/* The first and the last of names, malloc'ed. */
+/* The first and the last of some names; malloc'ed. */
 struct ends {
     char *first, *last;
 };
@@ -249,7 +251,8 @@ static void keep_ends(struct ends *e, const char *name)
     }
 }
 
-/* Offer the names of one checkpoint, each WHOLE, or the level that begins at `from`. */
+/* Offer each name of a statement, WHOLE or only up to the end of
+ * the level that begins at `from`. */
 static void offer_scanned(struct wanted *w, sqlite3_stmt *stmt, size_t from)
 {
     while (sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted) {
@@ -261,8 +264,8 @@ static void offer_scanned(struct wanted *w, sqlite3_stmt *stmt, size_t from)
     }
 }
 
-/* Names that no index finds: the first column of a statement about the prefix, ?1, and a number, ?2.
- * Many are offered by levels. */
+/* Offer names that no index finds: the first column of a statement about the prefix (?1)
+ * and a number (?2). If there are many, offer them by levels. */
 static void offer_by_scan(struct wanted *w, const char *sql, sqlite3_int64 number)
 {
     sqlite3_stmt *stmt = NULL;
@@ -290,9 +293,9 @@ void offer_checkpoints(struct wanted *w)
     if (!*w->prefix)
         return;
     if (strchr("./", *w->prefix))
-        offer_files(w); /* relative to where the program runs */
+        offer_files(w); /* relative to the current directory */
     if (w->out->count > 0)
-        return; /* a name is shorter than its path */
+        return; /* a name is shorter than a path */
     w->levels = "/";
     if (*w->prefix == '/')
         offer_by_scan(

@@ -9,12 +9,12 @@ static const char *const colors[] = {
     [HIGHLIGHT_COMMENT] = "\033[0;2m", [HIGHLIGHT_COMMAND] = "\033[0;1;36m",
 };
 
-/* Where a character is. */
+/* The position of a character on the screen. */
 struct place {
     size_t row, column;
 };
 
-/* Bytes of the character at `at`; 0: it is not one that takes one column. */
+/* Length in bytes of the character at `at`; 0: it does not take exactly one column. */
 static size_t plain_character(const char *at, size_t left)
 {
     size_t step = (unsigned char)*at < 0x80
@@ -26,7 +26,7 @@ static size_t plain_character(const char *at, size_t left)
     return step;
 }
 
-/* Step over the character that takes `step` bytes; 0: a newline. */
+/* Move past a character, or to the next row if it is a newline. */
 static void paint_advance(const struct painting *p, struct place *at, bool newline)
 {
     if (newline || ++at->column == p->columns) {
@@ -35,7 +35,7 @@ static void paint_advance(const struct painting *p, struct place *at, bool newli
     }
 }
 
-/* Where the cursor is, and where the line ends. False where that is not certain. */
+/* Compute where the cursor is and where the line ends. False if that is not certain. */
 static bool find_places(const struct painting *p, struct place *cursor, struct place *end)
 {
     struct place at = {.column = p->prompt};
@@ -66,7 +66,7 @@ void paint(const struct painting *p, struct text *out)
     int color = -1;
     if (p->len == 0 || !find_places(p, &cursor, &end))
         return;
-    text_adds(out, "\033[?25l\r"); /* the cursor is not seen on its way */
+    text_adds(out, "\033[?25l\r"); /* hide the cursor while it moves */
     move(out, cursor.row, 'A');
     move(out, p->prompt, 'C');
     for (size_t i = 0, step; i < p->len; i += step) {

@@ -18,8 +18,8 @@ static void greet(struct session *s)
              checkpoints == 1 ? "" : "s");
 }
 
-/* $XDG_CONFIG_HOME/ckptdb/rc: commands and statements to begin with. What is wrong in it is said,
- * and the shell begins all the same. */
+/* Run $XDG_CONFIG_HOME/ckptdb/rc, a script to start with. Errors in it are
+ * printed, and the shell starts anyway. */
 static void run_rc(struct session *s)
 {
     const char *config = environment("XDG_CONFIG_HOME"), *home = environment("HOME");
@@ -40,7 +40,7 @@ static void run_rc(struct session *s)
 int repl_run(struct session *s, bool rc)
 {
     struct editor *editor = editor_open(s);
-    struct splitter p = {.command = command_begins}; /* `ls` is no SQL */
+    struct splitter p = {.command = command_begins}; /* `ls` is not SQL */
     if (!editor) {
         complain("no memory");
         return STATUS_TROUBLE;

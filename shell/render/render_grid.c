@@ -252,7 +252,7 @@ static enum keep keep_of(const struct render *r, int column)
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         text = text || strcmp(r->names[column], texts[i]) == 0;
     for (size_t row = 0; row < r->rows && text; row++)
-        text = !r->cells[row * (size_t)r->columns + (size_t)column].right; /* no counts */
+        text = !r->cells[row * (size_t)r->columns + (size_t)column].right; /* no count */
     return text ? KEEP_TEXT : KEEP_NOT;
 }
 
