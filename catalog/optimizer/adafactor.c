@@ -1,7 +1,7 @@
 /*
- * adafactor.c - the state of T5X's Adafactor, alone or as the parts of a MultiOptimizer: v_row,
- * v_col, v and m of every parameter. What the original raises comes in its order: constructors,
- * parameters that several parts select, axes, and then each part's parameters.
+ * adafactor.c - the state of T5X's Adafactor, alone or as parts of a MultiOptimizer: v_row,
+ * v_col, v and m of every parameter. Errors are reported in the order in which the original raises
+ * them: constructors, parameters selected by several parts, axes, then the parameters of each part.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 /* --- a parameter's state --------------------------------------------------------------------- */
 
-/* Half a rule is none. */
+/* A rule factors only if it has both a row and a column: otherwise neither counts. */
 static void whole_rule(struct rule *rule)
 {
     if (rule->has[WORD_ROW] && rule->has[WORD_COLUMN])
@@ -35,7 +35,7 @@ static bool mapped_rule(struct run *r, const struct part *p,
     return true;
 }
 
-/* The rule for a parameter; in *error, what the original raises instead. */
+/* Find the rule for a parameter, or in *error the exception that the original raises instead. */
 static bool rule_for(struct run *r, const struct part *p,
                      const struct optimizer_param *param, struct rule *rule,
                      const char **error)
@@ -63,7 +63,7 @@ static bool rule_for(struct run *r, const struct part *p,
     return *error != NULL;
 }
 
-/* As Python prints a tuple. */
+/* A shape as Python prints a tuple. */
 static const char *tuple_text(struct run *r, const struct optimizer_shape *s)
 {
     const char *text = "";
@@ -73,7 +73,7 @@ static const char *tuple_text(struct run *r, const struct optimizer_shape *s)
     return text ? run_textf(r, "(%s%s)", text, s->rank == 1 ? "," : "") : NULL;
 }
 
-/* What is wrong about a rule and a shape: NULL in *error: nothing. */
+/* Check a rule against a shape; *error stays NULL if they fit. */
 static bool judge_rank(struct run *r, const struct optimizer_param *param,
                        const struct rule *rule, const char **error)
 {
@@ -100,12 +100,12 @@ static bool judge_rank(struct run *r, const struct optimizer_param *param,
     return *error != NULL;
 }
 
-/* The shapes of what is kept; all "[1]" at first. */
+/* The shapes of the slots; "[1]" if a slot is not used. */
 struct shapes {
     const char *v_row, *v_col, *v;
 };
 
-/* Without the dimensions of a word. */
+/* The shape without the dimensions to which the rule gives this word. */
 static const char *shape_beside(struct run *r, const struct optimizer_shape *s,
                                 const struct rule *rule, enum word word)
 {
@@ -200,7 +200,7 @@ static bool part_state(struct run *r, const struct part *p)
     return true;
 }
 
-/* What no part selects has null as its state. */
+/* Parameters that no part selects have a null state. */
 static bool unowned(struct adafactor *a)
 {
     struct run *r = a->run;

@@ -1,6 +1,6 @@
 /*
- * adafactor_parts.c - what is raised once there are parameters: some that several parts select, axes that do
- * not fit.
+ * adafactor_parts.c - errors that depend on the parameters: those that several parts select, and
+ * axes that do not fit.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ bool adafactor_selecting(struct adafactor *a, const struct optimizer_param *para
     return several;
 }
 
-/* How much of two paths' folders is the same; *depth: how many folders `a` has. */
+/* How many leading folders two names share; *depth: how many folders `a` has in all. */
 static size_t shared_folders(const struct optimizer_param *a,
                              const struct optimizer_param *b, size_t *depth)
 {
@@ -49,7 +49,8 @@ static void text_repr(struct text *out, struct run *r, const char *from, size_t 
     out->failed = out->failed || !shown;
 }
 
-/* As Python prints the nested dict: {'a': {'b': [0]}}. */
+/* Append one parameter to the nested dict as Python prints it, {'a': {'b': [0]}}; `before` is the
+ * parameter appended last, whose folders are still open. */
 static void tree_line(struct run *r, struct text *out,
                       const struct optimizer_param *param,
                       const struct optimizer_param *before)
@@ -104,7 +105,7 @@ bool adafactor_check_overlap(struct adafactor *a)
 
 /* --- axes ---------------------------------------------------------------------------------------- */
 
-/* The word of an axis. WORD_BAD: a row with the KeyError is there. */
+/* The word of an axis. WORD_BAD: a row with the KeyError was added. */
 static bool axis_word(struct run *r, const struct part *p, const struct json_value *axis,
                       enum word *word)
 {

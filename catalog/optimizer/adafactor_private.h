@@ -1,6 +1,6 @@
 /*
- * adafactor_private.h - the inside of adafactor.c: the parts that a spec makes (adafactor_spec.c), and what
- * is said of them.
+ * adafactor_private.h - shared by the files of adafactor.c: the parts that a spec describes
+ * (adafactor_spec.c), and how they are checked (adafactor_parts.c).
  */
 #ifndef CKPTDB_OPTIMIZER_ADAFACTOR_PRIVATE_H
 #define CKPTDB_OPTIMIZER_ADAFACTOR_PRIVATE_H
@@ -15,7 +15,7 @@ enum word {
     WORD_BAD,
 };
 
-/* How a parameter is to be factored. */
+/* How a parameter is factored. */
 enum rule_kind {
     RULE_UNFACTORED,
     RULE_HEURISTIC,
@@ -30,7 +30,7 @@ struct rule {
     bool has[WORD_BAD];
 };
 
-/* A line of factor_map. */
+/* An element of factor_map: [REGEX, RULE]. */
 struct mapped {
     struct regex *regex;
     struct rule rule;
@@ -40,8 +40,8 @@ struct mapped {
 struct part {
     const struct json_value *args, *axes, *filter;
     const struct json_value
-        *logical;                   /* the rules on axes that are in force; NULL: none */
-    const struct json_value *optax; /* it is no Adafactor */
+        *logical;                   /* the logical_factor_rules that apply; NULL: none */
+    const struct json_value *optax; /* set if the part is an Optax optimizer instead */
     const struct json_value *spec;
     struct mapped *map; /* NULL: no factor_map */
     size_t mapped;
@@ -57,21 +57,22 @@ struct adafactor {
 
 /* --- adafactor_spec.c -------------------------------------------------------------------- */
 
-/* As Python shows the words. */
+/* The words as Python prints them. */
 extern const char *const adafactor_word_text[WORD_BAD];
 
 enum word adafactor_word_called(const char *text);
-/* In lower case, as far as ASCII goes. NULL: no memory. */
+/* A value as text, ASCII letters in lower case. NULL: out of memory. */
 const char *adafactor_lowered(struct run *r, const struct json_value *v);
 bool adafactor_read_parts(struct adafactor *a);
 
 /* --- adafactor_parts.c ------------------------------------------------------------------- */
 
-/* The parts that select a parameter: "[0, 1]". (A part's members are in order: `at` follows.) */
+/* Append the parts that select a parameter: "[0, 1]"; returns whether there are several. Call
+ * it for all parameters in order: at[k], 0 at first, is the position in the members of part k. */
 bool adafactor_selecting(struct adafactor *a, const struct optimizer_param *param,
                          size_t *at, struct text *out);
 bool adafactor_check_overlap(struct adafactor *a);
-/* The rule that a parameter's axes make. */
+/* The rule that follows from a parameter's axes. */
 bool adafactor_axes_rule(struct run *r, const struct part *p,
                          const struct json_value *axes, struct rule *rule);
 bool adafactor_check_axes(struct adafactor *a);

@@ -1,5 +1,6 @@
 /*
- * adafactor_spec.c - a spec as the parts of a MultiOptimizer, and what its constructors raise.
+ * adafactor_spec.c - reads a spec into the parts of a MultiOptimizer, and reports what the
+ * constructors raise.
  */
 #include <string.h>
 
@@ -36,7 +37,7 @@ const char *adafactor_lowered(struct run *r, const struct json_value *v)
     return copy;
 }
 
-/* --- what is wrong before there is a parameter to look at -------------------------------------- */
+/* --- errors that do not depend on parameters --------------------------------------------------- */
 
 static bool check_arguments(struct run *r, const struct part *p)
 {
@@ -55,7 +56,7 @@ static bool check_arguments(struct run *r, const struct part *p)
     return true;
 }
 
-/* The rule of a line of factor_map. False in *good: it is none. */
+/* Read the rule of an element of factor_map. *good is false if it is no rule. */
 static bool read_rule(struct run *r, const struct json_value *v, struct rule *out,
                       bool *good)
 {
@@ -130,7 +131,7 @@ static bool read_factor_map(struct run *r, struct part *p)
     return true;
 }
 
-/* Rules on axes, in force where there are axes. */
+/* Read logical_factor_rules, which apply only if the spec has axes. */
 static bool read_logical(struct run *r, struct part *p)
 {
     const struct json_value *v = json_get(p->args, "logical_factor_rules");
@@ -148,7 +149,7 @@ static bool read_logical(struct run *r, struct part *p)
     return true;
 }
 
-/* Its keys but "axes", for a message. */
+/* The keys of a spec, without "axes", for a message. */
 static const char *keys_of(struct run *r, const struct json_value *spec)
 {
     const char *all = NULL;
@@ -193,7 +194,7 @@ static bool adafactor_spec_read_part(struct run *r, struct part *p, bool filtere
     return read_logical(r, p) && read_factor_map(r, p);
 }
 
-/* What a spec of one kind alone holds; NULL: it is of another kind, or of several. */
+/* The value of the key `kind` if the spec has no other key (besides "axes"); otherwise NULL. */
 static const struct json_value *adafactor_spec_kind_of(const struct json_value *spec,
                                                        const char *kind)
 {

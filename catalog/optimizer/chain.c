@@ -8,21 +8,21 @@
 #include "catalog/optimizer/optax_args.h"
 
 #define T5X_ROOT   "state/param_states"
-#define LINKS_MAX  64   /* of a chain that holds something */
-#define SLOTS_MAX  8    /* of a transformation */
-#define PLACES_MAX 1000 /* of a chain */
+#define LINKS_MAX  64   /* links of a chain that have state */
+#define SLOTS_MAX  8    /* slots of a transformation */
+#define PLACES_MAX 1000 /* links of a chain, with those that have no state */
 
 struct piece {
     const char *at;
     size_t len;
 };
 
-/* What a link holds under one name. */
+/* The leaves that a link has under one name. */
 struct held_slot {
     struct piece name;
-    bool alone;  /* a leaf of that name, else leaves of parameters below it: */
-    bool whole;  /* each is called as a parameter, */
-    bool scalar; /* each is of shape [] */
+    bool alone;  /* a single leaf of that name; otherwise leaves below it, and: */
+    bool whole;  /* each of them has the name of a parameter */
+    bool scalar; /* each of them has the shape [] */
 };
 
 struct link {
@@ -30,7 +30,7 @@ struct link {
     struct held_slot slot[SLOTS_MAX];
     size_t slots;
     const struct optax_function *made_by;
-    const char *option; /* the argument that is true for that; NULL: none */
+    const char *option; /* the argument that must be true for that; NULL: none */
 };
 
 struct chain {
@@ -38,8 +38,8 @@ struct chain {
     struct link link[LINKS_MAX];
     size_t links;
     struct strmap names; /* of the parameters */
-    bool scalars;        /* all of them */
-    bool known;          /* every link so far */
+    bool scalars;        /* all parameters are scalars */
+    bool known;          /* all links so far can be explained */
 };
 
 static bool same(struct piece a, struct piece b)
@@ -60,7 +60,7 @@ static bool chain_is_number(struct piece p)
     return p.len > 0 && p.len < 4;
 }
 
-/* Take the first component off. */
+/* Remove the first component of a path, and return it. */
 static struct piece chain_take(struct piece *path)
 {
     const char *slash = path->len ? memchr(path->at, '/', path->len) : NULL;
@@ -70,7 +70,7 @@ static struct piece chain_take(struct piece *path)
     return first;
 }
 
-/* --- what is held ------------------------------------------------------------------------------ */
+/* --- what the checkpoint holds ----------------------------------------------------------------- */
 
 static bool is_slot(const struct optimizer_tables *t, struct piece p)
 {
@@ -80,7 +80,7 @@ static bool is_slot(const struct optimizer_tables *t, struct piece p)
     return false;
 }
 
-/* NULL: too many. */
+/* Find or add a link; NULL: there are too many. */
 static struct link *link_called(struct chain *c, struct piece name)
 {
     for (size_t i = 0; i < c->links; i++)
@@ -104,7 +104,7 @@ static struct held_slot *slot_called(struct link *l, struct piece name)
     return &l->slot[l->slots++];
 }
 
-/* False: it is no leaf of a chain of bare transformations. */
+/* Add a leaf to its link; false: it cannot belong to a chain of bare transformations. */
 static bool take_leaf(struct chain *c, const struct optimizer_leaf *leaf,
                       struct piece path)
 {
@@ -123,7 +123,7 @@ static bool take_leaf(struct chain *c, const struct optimizer_leaf *leaf,
     return true;
 }
 
-/* What follows the place in a leaf's name; at NULL: it is not in it. */
+/* The rest of a leaf's name below the place; at NULL: it is not below it. */
 static struct piece below(const struct optimizer_place *p,
                           const struct optimizer_leaf *leaf)
 {
@@ -144,7 +144,7 @@ static bool take_leaves(struct chain *c, const struct optimizer_place *p)
     return c->known;
 }
 
-/* --- who keeps that ---------------------------------------------------------------------------- */
+/* --- which transformation keeps such state ----------------------------------------------------- */
 
 static bool chain_fits(const struct chain *c, const struct optax_slot *s,
                        const struct held_slot *h)
@@ -178,7 +178,8 @@ static bool keeps(const struct chain *c, const struct link *l,
     return found && found == l->slots;
 }
 
-/* The same where an option of it is true. */
+/* Find an option with which the transformation keeps it: a slot whose condition is "OPTION
+ * true". */
 static bool keeps_with_option(struct chain *c, struct link *l,
                               const struct optax_function *f, bool *found)
 {
@@ -257,7 +258,8 @@ static void put_label(struct text *out, const struct chain *c, bool named)
     text_addc(out, ')');
 }
 
-/* Of links by number, with identity where none is. */
+/* Write links sorted by number, with identity for numbers without state; false: there is no
+ * such chain. */
 static bool put_numbered(struct text *out, struct chain *c)
 {
     long place = 0;

@@ -1,6 +1,6 @@
 /*
- * chain.h - chains that people make themselves: of a place with a state (layout.h), the bare
- * transformations that keep what its links hold.
+ * chain.h - chains that people build themselves: finds bare transformations whose state is what a
+ * place of a checkpoint (layout.h) holds.
  *
  *   1/count, 1/mu/…, 1/nu/…, 3/count     identity, scale_by_adam, identity, scale_by_schedule
  */
@@ -14,8 +14,8 @@ struct optimizer_chain {
     const char *spec;  /* NULL: a link holds what no transformation keeps */
 };
 
-/* Where several keep the same, the first of the table stands for them. Links that hold nothing are
- * taken for identity. Texts are in the arena. */
+/* If several transformations keep the same state, the first of the table is named. Links
+ * without state are taken for identity. Texts are in the arena. */
 enum status optimizer_chain_of(const struct optimizer_place *,
                                const struct optimizer_tables *, struct arena *,
                                struct optimizer_chain *out, struct error *err);

@@ -1,8 +1,8 @@
 /*
  * compare.c - see compare.h.
  *
- * A null leaf stands for everything in the folder of its name: where one side has null and the
- * other tensors in it, these tensors are the difference, and the null itself is none.
+ * A null leaf `a` covers all leaves `a/...`. If one side has null and the other tensors below it,
+ * each of these tensors is reported as a difference, and the null itself is not.
  */
 #include "catalog/optimizer/compare.h"
 
@@ -54,13 +54,13 @@ static bool row_null(const struct optimizer_row *row)
     return !row->shape && !row->dtype && !row->error;
 }
 
-/* The comparison at work. */
+/* The state of a comparison. */
 struct compare {
     const struct optimizer_rows *wanted;
     const struct optimizer_held *held;
     struct optimizer_differences *out;
     struct strmap nulls; /* wanted null leaves: place + 1 */
-    bool *met;           /* of held leaves: something of this name is wanted */
+    bool *met;           /* for each held leaf: a row of this name is wanted */
     bool *covers; /* the other side has tensors below this null leaf: held, then wanted */
     struct text name;
 };
@@ -72,7 +72,7 @@ static size_t folder_length(const char *name, size_t len)
     return len > 0 ? len - 1 : 0;
 }
 
-/* The name of a row, in c->name; NULL without memory. */
+/* The name of a row, in c->name; NULL: out of memory. */
 static const char *compare_name_of(struct compare *c, const struct optimizer_row *row)
 {
     text_reset(&c->name);
@@ -80,7 +80,7 @@ static const char *compare_name_of(struct compare *c, const struct optimizer_row
     return text_str(&c->name);
 }
 
-/* The null leaf in whose place there is a folder with this name in it; 0: none. */
+/* The null leaf whose name is the folder of this name: place + 1; 0: none. */
 static uint64_t null_above(const struct compare *c, const struct strmap *map,
                            const char *name, size_t len)
 {
@@ -121,7 +121,7 @@ static enum optimizer_problem problem_of(const struct optimizer_row *row,
     return differ(row->dtype, leaf->dtype) ? PROBLEM_DTYPE : PROBLEM_NONE;
 }
 
-/* What a row that is wanted is to what is held. */
+/* Compare a row that is wanted with what is held. */
 static bool compare_row(struct compare *c, size_t place)
 {
     const struct optimizer_row *row = &c->wanted->at[place];
@@ -144,7 +144,7 @@ static bool compare_row(struct compare *c, size_t place)
     return problem == PROBLEM_NONE || compare_note(c, problem, row, leaf);
 }
 
-/* The same of a leaf that nobody wants. */
+/* Report a held leaf that is not wanted. */
 static bool compare_leaf(struct compare *c, size_t place)
 {
     const struct optimizer_leaf *leaf = &c->held->at[place];
@@ -154,7 +154,7 @@ static bool compare_leaf(struct compare *c, size_t place)
     return compare_note(c, hollow ? PROBLEM_NULL : PROBLEM_UNEXPECTED, NULL, leaf);
 }
 
-/* Which null leaves the other side has tensors below. (Mostly there are none.) */
+/* Find the null leaves below which the other side has tensors. (Usually there are none.) */
 static bool find_covers(struct compare *c)
 {
     bool added;

@@ -1,13 +1,13 @@
 /*
- * compare.h - in what the state that a checkpoint holds differs from the one that an optimizer would
- * keep of its parameters.
+ * compare.h - how the state that a checkpoint holds differs from the state that an optimizer would
+ * keep for its parameters.
  */
 #ifndef CKPTDB_OPTIMIZER_COMPARE_H
 #define CKPTDB_OPTIMIZER_COMPARE_H
 
 #include "catalog/optimizer/optimizer.h"
 
-/* A leaf of the state that is held. */
+/* A leaf of the state that a checkpoint holds. */
 struct optimizer_leaf {
     const char *name;
     size_t len;
@@ -15,12 +15,12 @@ struct optimizer_leaf {
     bool null;                 /* no tensor */
 };
 
-/* Begin with the arena alone; add in the checkpoint's order. Release it before the arena. */
+/* Initialise `arena` only; add leaves in the checkpoint's order. Release it before the arena. */
 struct optimizer_held {
     struct arena *arena;
     struct optimizer_leaf *at;
     size_t count, space, nulls;
-    struct strmap names; /* place + 1 */
+    struct strmap names; /* name to index in `at`, plus 1 */
 };
 bool optimizer_add_leaf(struct optimizer_held *, const struct optimizer_leaf *);
 void optimizer_release_held(struct optimizer_held *);
@@ -32,7 +32,7 @@ enum optimizer_problem {
     PROBLEM_SHAPE,
     PROBLEM_DTYPE,
     PROBLEM_NULL,  /* one side has null where the other has tensors */
-    PROBLEM_ERROR, /* the optimizer takes no such parameters */
+    PROBLEM_ERROR, /* the optimizer does not accept these parameters */
     PROBLEMS,
 };
 /* "missing", … */
@@ -40,8 +40,8 @@ const char *optimizer_problem_name(enum optimizer_problem);
 
 struct optimizer_difference {
     enum optimizer_problem problem;
-    const struct optimizer_row *wanted; /* NULL: nothing is */
-    const struct optimizer_leaf *held;  /* NULL: nothing is */
+    const struct optimizer_row *wanted; /* NULL: the optimizer has no such leaf */
+    const struct optimizer_leaf *held;  /* NULL: the checkpoint has no such leaf */
 };
 
 /* In the order of the rows, and then of the leaves; in the arena. */
@@ -55,8 +55,8 @@ enum status optimizer_compare(const struct optimizer_rows *wanted,
                               const struct optimizer_held *held,
                               struct optimizer_differences *out, struct error *err);
 
-/* Its name; what was expected, and what was found, "float32[2,3]", "null" or an error. False: there
- * is none, nothing was added. */
+/* Append the name of the leaf; what was expected; what was found: "float32[2,3]", "null" or an
+ * error. False: there is none, and nothing was appended. */
 bool optimizer_difference_name(const struct optimizer_difference *, struct text *out);
 bool optimizer_difference_expected(const struct optimizer_difference *, struct text *out);
 bool optimizer_difference_found(const struct optimizer_difference *, struct text *out);

@@ -1,6 +1,7 @@
 /*
- * filter.c - which parameters a part of a spec is for: {"contains": S}, {"startswith": S},
- * {"endswith": S}, {"search": REGEX}, tried on '/' + name, and {"not": F} of them.
+ * filter.c - selects the parameters that a part of a spec applies to: {"contains": S},
+ * {"startswith": S}, {"endswith": S} and {"search": REGEX}, applied to '/' + name, and their
+ * negation {"not": F}.
  */
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 static const char *const kinds[] = {"contains", "startswith", "endswith", "search"};
 
-/* The innermost filter; *wanted is turned for each "not" around it. */
+/* The innermost filter; *wanted is flipped for each "not" around it. */
 static const struct json_value *unwrap(const struct json_value *f, bool *wanted)
 {
     const struct json_value *inner;
@@ -30,7 +31,7 @@ static bool is_filter(const struct json_value *f)
     return known;
 }
 
-/* The reason why it is none; NULL in *error: it is one. */
+/* Why f is not a filter, in *error; NULL: it is one. *regex is set for a "search". */
 static bool judge(struct run *r, const struct json_value *f, struct regex **regex,
                   const char **error)
 {
@@ -68,7 +69,7 @@ static bool contains(const char *text, size_t len, struct bytes what)
     return false;
 }
 
-/* 1, 0, or -1: a limit of the regex, in r->err. */
+/* 1: the path matches; 0: it does not; -1: the regex hit a limit (r->err). */
 static int passes(struct run *r, const char *kind, struct bytes what, struct regex *regex,
                   struct text *path)
 {
@@ -85,7 +86,7 @@ static int passes(struct run *r, const char *kind, struct bytes what, struct reg
     }
 }
 
-/* Null, and true, are no filter: all pass. */
+/* null and true select all parameters. */
 static bool everything(const struct json_value *f)
 {
     return value_null(f) || f->type == JSON_TRUE;

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #define T5X_ROOT     "state/param_states"
-#define CHILDREN_MAX 256  /* folders of a folder that are told apart */
-#define SAMPLE       1000 /* leaves that decide which folder holds the parameters */
-#define DEPTH_MAX    16   /* of combinators in combinators */
+#define CHILDREN_MAX 256  /* subfolders of a folder that are looked at */
+#define SAMPLE       1000 /* leaves of the state used to find the folder of parameters */
+#define DEPTH_MAX    16   /* nesting of combinators */
 
 struct piece {
     const char *at;
@@ -19,10 +19,10 @@ struct finder {
     const struct optimizer_tables *tables;
     struct optimizer_layout *out;
     struct arena *arena;
-    struct piece root; /* of all state; its names end in a '/' more */
-    size_t value;      /* characters of "/value" at the end of every name, or 0 */
-    struct optimizer_params params; /* all */
-    struct strmap names;            /* of them: place + 1 */
+    struct piece root; /* the folder of all state, without a '/' at the end */
+    size_t value;      /* length of the "/value" that ends every name, or 0 */
+    struct optimizer_params params; /* of the whole checkpoint */
+    struct strmap names;            /* their names to index, plus 1 */
 };
 
 static bool is(struct piece p, const char *word)
@@ -38,7 +38,7 @@ static bool is_integer(struct piece p)
     return p.len > 0;
 }
 
-/* What holds the moments of parameters: "mu". */
+/* Whether it is a slot with one value per parameter, such as "mu". */
 static bool is_slot(const struct finder *f, struct piece p)
 {
     for (size_t i = 0; i < f->tables->slots; i++)
@@ -48,7 +48,7 @@ static bool is_slot(const struct finder *f, struct piece p)
     return false;
 }
 
-/* What only combinators and transformations have. */
+/* Whether it is a field of a combinator's or transformation's state. */
 static bool is_field(const struct finder *f, struct piece p)
 {
     static const char *const more[] = {"inner_state", "inner_states", "inner_opt_state",
@@ -62,7 +62,7 @@ static bool is_field(const struct finder *f, struct piece p)
     return false;
 }
 
-/* The first component of what is left of a path. */
+/* The first component of a path. */
 static struct piece component(struct piece path)
 {
     const char *slash = path.at ? memchr(path.at, '/', path.len) : NULL;
@@ -75,7 +75,7 @@ static struct piece after(struct piece path, struct piece first)
     return (struct piece){path.at + skip, path.len - skip};
 }
 
-/* What follows `folder` in the name of a leaf, without "/value"; at == NULL: it is not in it. */
+/* The rest of a leaf's name below `folder`, without "/value"; at NULL: the leaf is not in it. */
 static struct piece below(const struct finder *f, const struct optimizer_leaf *leaf,
                           struct piece folder)
 {
@@ -93,7 +93,7 @@ static struct piece below(const struct finder *f, const struct optimizer_leaf *l
 
 /* --- where the state is ------------------------------------------------------------------------ */
 
-/* The folder called as Flax, Orbax and NNX do that is nearest to the top. */
+/* Find the topmost folder that has a name which Flax, Orbax or NNX give to optimizer state. */
 static bool find_named_root(struct finder *f)
 {
     bool found = false;
@@ -117,7 +117,8 @@ static bool find_named_root(struct finder *f)
     return found;
 }
 
-/* Nothing but a state of Optax: paths of its fields, with moments among them. */
+/* Whether the checkpoint is nothing but a state of Optax: all names are paths of its fields,
+ * and there are moments among them. */
 static bool is_bare_state(const struct finder *f)
 {
     bool moments = false;
@@ -138,7 +139,7 @@ static bool is_bare_state(const struct finder *f)
     return moments;
 }
 
-/* Whether every tensor of the state is a variable of NNX. */
+/* Set `value` if every tensor of the state is a variable of NNX: its name ends in "/value". */
 static void find_value(struct finder *f)
 {
     static const char value[] = "/value";
@@ -154,9 +155,10 @@ static void find_value(struct finder *f)
     f->value = found ? len : 0;
 }
 
-/* --- of which parameters ------------------------------------------------------------------------- */
+/* --- for which parameters ------------------------------------------------------------------------ */
 
-/* The parameter that a path in the state ends with; 0: none. */
+/* The parameter whose name is a suffix of a path in the state: place + 1; 0: none. For
+ * 0/mu/a/kernel it is a/kernel. */
 static uint64_t param_in(const struct strmap *names, struct piece path)
 {
     while (path.len > 0) {
@@ -168,7 +170,7 @@ static uint64_t param_in(const struct strmap *names, struct piece path)
     return 0;
 }
 
-/* The folders beside the state's, and the one that they all are in. */
+/* The subfolders of a folder. */
 struct folders {
     struct piece parent, at[CHILDREN_MAX];
     size_t count;
@@ -194,13 +196,13 @@ static void list_folders(const struct finder *f, struct piece parent, struct fol
     }
 }
 
-/* A folder as a path; the parent itself where `child` is empty. */
+/* parent/child; at NULL: out of memory. Either may be empty. */
 static struct piece state_layout_join(const struct finder *f, struct piece parent,
                                       struct piece child)
 {
     if (parent.len == 0 || child.len == 0)
         return child.len ? child : parent;
-    /* They are next to each other in the leaf's name, but the parent may be of another's. */
+    /* Copy: the two need not be adjacent parts of one leaf's name. */
     char *path = arena_room(f->arena, parent.len + child.len + 2);
     if (!path)
         return (struct piece){NULL, 0};
@@ -211,7 +213,7 @@ static struct piece state_layout_join(const struct finder *f, struct piece paren
     return (struct piece){path, parent.len + 1 + child.len};
 }
 
-/* The parameters' names in a folder. */
+/* Collect the names below a folder, without those of the state. */
 static bool map_names(const struct finder *f, struct piece folder, struct strmap *names)
 {
     bool added;
@@ -228,7 +230,7 @@ static bool map_names(const struct finder *f, struct piece folder, struct strmap
     return true;
 }
 
-/* How many of some leaves of the state are of a parameter in the folder. */
+/* Among a sample of the state's leaves, count those that belong to a parameter in the folder. */
 static bool count_hits(const struct finder *f, struct piece folder, size_t *hits)
 {
     struct strmap names = {0};
@@ -243,7 +245,7 @@ static bool count_hits(const struct finder *f, struct piece folder, size_t *hits
     return fine;
 }
 
-/* The folder that a path is in; "": none. */
+/* The folder that contains a path; "" at the top. */
 static struct piece folder_of(struct piece path)
 {
     while (path.len > 0 && path.at[path.len - 1] != '/')
@@ -287,7 +289,8 @@ static bool add_param(struct finder *f, struct piece name,
     return true;
 }
 
-/* Parameters as the moments have them: the state is alone, or of other names. */
+/* Take the parameters from the names and shapes of the moments: the state is stored alone, or
+ * parameters have other names. */
 static bool params_of_state(struct finder *f)
 {
     for (size_t i = 0; i < f->leaves->count; i++) {
@@ -304,7 +307,7 @@ static bool params_of_state(struct finder *f)
     return true;
 }
 
-/* JAX's order: the keys of a tree sorted level by level. */
+/* JAX's order: the keys of a tree, sorted level by level. */
 static int in_order(const void *a, const void *b)
 {
     const struct optimizer_param *x = a, *y = b;
@@ -317,7 +320,7 @@ static int in_order(const void *a, const void *b)
     return (x->len > y->len) - (x->len < y->len);
 }
 
-/* Counters alone: the parameters are where they mostly are. */
+/* The state has counters only: the parameters are in the usual folder. */
 static struct piece usual_folder(const struct finder *f, struct piece parent)
 {
     static const char *const usual[] = {"params", "target", "model"};
@@ -393,7 +396,7 @@ static struct optimizer_place *new_place(struct finder *f, struct piece root)
     return at;
 }
 
-/* "/0/mu", as a root of "" makes of 0 and mu. */
+/* Prefix a path with '/', as row names begin if the root is "": "" + "/0/mu". */
 static const char *with_slash(const struct finder *f, struct piece path, size_t *len)
 {
     char *name = arena_room(f->arena, path.len + 2);
@@ -415,8 +418,8 @@ static bool is_one_of(const struct folders *folders, struct piece name)
     return false;
 }
 
-/* What Orbax and Flax save as null of a tuple without anything in it: Optax's EmptyState, of a link that
- * keeps nothing, and (inside of a slot, where there is a mask) its MaskedNode. */
+/* Whether a null leaf is an empty tuple, which Orbax and Flax save as null: Optax's EmptyState,
+ * of a link without state, or (inside a slot, if there is a mask) its MaskedNode. */
 static bool is_empty_tuple(const struct finder *f, const struct optimizer_leaf *leaf,
                            struct piece path, bool masked)
 {
@@ -426,8 +429,8 @@ static bool is_empty_tuple(const struct finder *f, const struct optimizer_leaf *
     return leaf->null && (masked || !moments);
 }
 
-/* The leaves below it but for those in the folders `without`, with their whole names; *met: the
- * parameters that they are of. */
+/* Add the leaves below `root`, except for those in the folders `without`, under their full
+ * names; met[i] is set if one of them belongs to parameter i. */
 static bool take_leaves(struct finder *f, struct optimizer_place *place,
                         struct piece root, const struct folders *without, bool masked,
                         bool *met)
@@ -457,7 +460,7 @@ static bool add_place(struct finder *f, struct piece root, const struct folders 
     bool *met = arena_array(f->arena, f->params.count + 1, sizeof(*met));
     if (!place || !met || !take_leaves(f, place, root, without, filtered, met))
         return false;
-    if (!place->held.count) { /* empty states alone tell nothing */
+    if (!place->held.count) { /* only empty states, which identify nothing */
         f->out->count--;
         return true;
     }
@@ -479,7 +482,7 @@ static bool state_layout_has(const struct folders *folders, const char *name)
     return false;
 }
 
-/* Whether a combinator or a chain is in this folder, not the state of one transformation. */
+/* Whether the folder holds a combinator or a chain, rather than the state of one transformation. */
 static bool is_inner(const struct finder *f, struct piece folder)
 {
     struct folders in;
@@ -495,7 +498,7 @@ static bool is_inner(const struct finder *f, struct piece folder)
 static bool state_layout_visit(struct finder *f, struct piece folder, bool filtered,
                                unsigned depth);
 
-/* A place for each label of a multi_transform. */
+/* Visit the state of each label of a multi_transform. */
 static bool visit_labels(struct finder *f, struct piece folder, unsigned depth)
 {
     struct folders labels;
@@ -510,7 +513,8 @@ static bool visit_labels(struct finder *f, struct piece folder, unsigned depth)
     return true;
 }
 
-/* The links of a chain that are chains or combinators themselves. */
+/* Visit those links of a chain that are chains or combinators themselves, and list them in
+ * *found. */
 static bool visit_links(struct finder *f, const struct folders *links, bool filtered,
                         unsigned depth, struct folders *found)
 {
@@ -528,7 +532,7 @@ static bool visit_links(struct finder *f, const struct folders *links, bool filt
     return true;
 }
 
-/* Whether a folder has moments outside of these, which are in it. */
+/* Whether a folder has moments outside its subfolders `links`. */
 static bool holds_more(const struct finder *f, struct piece folder,
                        const struct folders *links)
 {
@@ -590,7 +594,8 @@ static bool begins(const char *name, size_t len, const char *folder)
     return len > strlen(folder) && memcmp(name, folder, strlen(folder)) == 0;
 }
 
-/* Whether T5X keeps parameters under target/; else all tensors are some, but for the state itself. */
+/* Whether T5X keeps parameters under target/; otherwise all tensors outside state/ are
+ * parameters. */
 static bool has_target(const struct optimizer_held *leaves)
 {
     for (size_t i = 0; i < leaves->count; i++)

@@ -1,13 +1,13 @@
 /*
- * layout.h - where a checkpoint keeps an optimizer's state, and of which parameters:
+ * layout.h - finds where a checkpoint keeps optimizer state, and for which parameters:
  *
- *   T5X                     state/step, state/param_states/…       of target/…
- *   Flax TrainState, Orbax  opt_state/0/mu/…                       of params/…, or what has such names
- *   NNX                     opt_state/0/mu/…/value                 of …/value
- *   Optax's state alone     0/mu/…                                 of what is in it
+ *   T5X                     state/step, state/param_states/…    for target/…
+ *   Flax TrainState, Orbax  opt_state/0/mu/…                    for params/…, or a like folder
+ *   NNX                     opt_state/0/mu/…/value              for …/value
+ *   Optax's state alone     0/mu/…                              for the parameters named in it
  *
- * Inside, combinators (chains, also named ones, masks, labels, MultiSteps, injected hyperparameters,
- * …) are gone into as far as they have one state inside, or one a label: each is a place by itself.
+ * Combinators (chains, named chains, masks, labels, MultiSteps, injected hyperparameters, …) are
+ * entered: each state inside, for multi_transform one per label, becomes a place of its own.
  */
 #ifndef CKPTDB_OPTIMIZER_LAYOUT_H
 #define CKPTDB_OPTIMIZER_LAYOUT_H
@@ -27,8 +27,9 @@ struct optimizer_layout {
     size_t count, space;
 };
 
-/* `leaves` are all of a checkpoint's, in its order; `t5x_params` its parameters where it is T5X's.
- * No place: there is no state, or no parameter that it could be of: every optimizer would fit. Names that both are of must outlive the layout. */
+/* `leaves` are all of a checkpoint's, in its order; `t5x_params` its parameters where it is
+ * T5X's. If there is no place, there is no state, or no parameters that it could belong to (and any
+ * optimizer would fit). The names in both must outlive the layout. */
 enum status optimizer_find_layout(const struct optimizer_held *leaves,
                                   const struct optimizer_params *t5x_params,
                                   const struct optimizer_tables *,

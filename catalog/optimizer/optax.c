@@ -1,18 +1,19 @@
 /*
- * optax.c - the state of Optax's optimizers as T5X's OptaxWrapper stores it: tuples by their
- * indices, named tuples by their fields, and what is empty not at all. A spec is taken apart into
- * its transformations (optax_spec.h); each keeps what the slots of the tables say.
+ * optax.c - the state of Optax's optimizers as T5X's OptaxWrapper stores it: elements of tuples
+ * under their index, of named tuples under their field; empty ones are not stored. A spec is split
+ * into its transformations (optax_spec.h), and the table of slots says what each of them keeps.
  */
 #include <string.h>
 
 #include "catalog/optimizer/optax_args.h"
 #include "catalog/optimizer/optax_spec.h"
 
-/* Links of one optimizer, which may be optimizers: in our tables 7 at most, 2 deep. */
+/* Links of one optimizer, nested ones included. Our tables need 7, nested 2 deep; a user's rows
+ * may be circular. */
 #define LINKS_MAX   1000
 #define LINKS_DEPTH 16
 
-/* A transformation in its place. */
+/* A transformation at its place in the state. */
 struct node {
     const char *name; /* of its slots: the function's, or the combinator's */
     const char *path;
@@ -20,21 +21,21 @@ struct node {
     const struct members *members;
 };
 
-/* How flax sees the states around a transformation. It takes the OrderedDict of a named chain for
- * one value; T5X then goes into the dict, and converts the tuples in it once more. */
+/* What surrounds a transformation. flax treats the OrderedDict of a named chain as a single
+ * value; T5X then descends into the dict, and converts the tuples in it again. */
 struct nesting {
-    bool named;  /* in a named chain: T5X's axes are restored as a whole there */
+    bool named;  /* in a named chain, where T5X restores the axes as a whole */
     bool tuples; /* in a tuple that is in a named chain */
 };
 
 struct optax {
     struct run *run;
     const struct json_value *axes;
-    const struct members *all; /* of the optimizer */
+    const struct members *all; /* the optimizer's parameters */
     struct nesting nesting;
-    struct optimizer_rows late; /* what is wrong about these parameters */
-    bool check;                 /* wanted are only those */
-    unsigned links;             /* of the optimizer at hand */
+    struct optimizer_rows late; /* errors that depend on the parameters */
+    bool check;                 /* report only those, and no state */
+    unsigned links;             /* of the current optimizer, so far */
 };
 
 static bool late_fault(struct optax *o, const char *text)
@@ -66,7 +67,7 @@ static const char *factored_shape(struct optax *o, const struct node *n,
                              strcmp(slot->shape, "rows") == 0 ? s->largest : s->second);
 }
 
-/* A vector for each dimension. */
+/* Add a vector for each dimension of the parameter. */
 static bool add_dimensions(struct optax *o, struct optimizer_row row)
 {
     const struct optimizer_shape *s = row.param->shape;
@@ -104,7 +105,7 @@ static bool add_for_param(struct optax *o, const struct node *n,
     return (!s || row.shape) && optax_add(o, row);
 }
 
-/* The dtype that a slot says; NULL: the parameter's. */
+/* The dtype of a slot: "@ARGUMENT" refers to an argument. *dtype NULL: the parameter's. */
 static bool slot_dtype(struct optax *o, const struct node *n, const char *text,
                        const char **dtype)
 {
@@ -145,7 +146,7 @@ static bool add_slots(struct optax *o, const struct node *n)
     return true;
 }
 
-/* T5X puts the axes of a state where its leaves are: those at `below` are not there. */
+/* T5X looks up the axes of each leaf of the state: there are none at `below`. */
 static bool not_restored(struct optax *o, const struct node *n, const char *below)
 {
     return late_fault(o, run_textf(o->run,
@@ -155,9 +156,9 @@ static bool not_restored(struct optax *o, const struct node *n, const char *belo
                                    n->path + strlen("state/"), below));
 }
 
-/* States whose axes have another structure than they: one value for all of zero_nans, one for all
- * the vectors that sm3 keeps of a parameter, all parameters' for the gradients of multi_steps. In
- * a named chain nobody compares. */
+/* States whose axes do not have their structure: there is one value for all of zero_nans, one
+ * for all the vectors that sm3 keeps for a parameter, and multi_steps has axes for all
+ * parameters even if it has gradients of some. In a named chain T5X does not compare. */
 static bool judge_structure(struct optax *o, const struct node *n)
 {
     const struct members *m = n->members;
@@ -175,7 +176,7 @@ static bool judge_structure(struct optax *o, const struct node *n)
     return true;
 }
 
-/* What T5X has no axes for. */
+/* State types for which T5X has no axes. */
 static bool judge_axes(struct optax *o, const struct node *n)
 {
     const struct optimizer_tables *t = o->run->tables;
@@ -195,7 +196,8 @@ static bool judge_axes(struct optax *o, const struct node *n)
 
 /* --- hyperparameters -------------------------------------------------------------------------------- */
 
-/* What a float becomes among these parameters; NULL in *dtype: they have nothing in common. */
+/* The dtype of a float hyperparameter: the promoted dtype of the parameters. *dtype NULL:
+ * bfloat16 and float16 have none. */
 static void promoted(const struct members *m, const char **dtype)
 {
     static const char *const order[] = {"float64", "float32", "bfloat16", "float16"};
@@ -218,13 +220,14 @@ static bool is_integer(const struct json_value *v)
     return json_type_of(v) == JSON_NUMBER && !strpbrk((const char *)v->text.at, ".eE");
 }
 
-/* A default that is a class, and so callable: Optax takes it for a schedule. */
+/* Whether the value is a default that is a class: classes are callable, so Optax takes it for a
+ * schedule. */
 static bool is_class(const struct arg *a, const struct json_value *given)
 {
     return strcmp(a->name, "dtype_momentum") == 0 && !json_get(given, a->name);
 }
 
-/* A row for a hyperparameter; `state`: that of its schedule. */
+/* Add a row for a hyperparameter, or with `state` for its schedule's count. */
 static bool add_hyperparam(struct optax *o, const struct node *n, const struct arg *a,
                            bool class, bool state)
 {
@@ -266,7 +269,7 @@ static bool add_hyperparams(struct optax *o, const struct node *n,
 
 /* --- transformations --------------------------------------------------------------------------------- */
 
-/* Once: then there are no more links. */
+/* Report it once: setting `links` above the maximum ends all loops over links. */
 static bool links_fault(struct optax *o, const struct optax_function *f)
 {
     const char *shown = run_repr(o->run, f->name);
@@ -274,7 +277,8 @@ static bool links_fault(struct optax *o, const struct optax_function *f)
     return shown && late_fault(o, run_textf(o->run, "the links of %s do not end", shown));
 }
 
-/* An optimizer is a chain of links, those whose conditions hold. */
+/* Add a function's slots, and if it is an optimizer, those links of its chain whose conditions
+ * hold. */
 static bool add_function(struct optax *o, const struct optax_function *f,
                          const struct node *n, unsigned depth)
 {
@@ -299,7 +303,7 @@ static bool add_function(struct optax *o, const struct optax_function *f,
     return true;
 }
 
-/* Inside, a schedule is the number that it gives. */
+/* The inner optimizer of inject_hyperparams gets a number in place of each schedule. */
 static bool add_injected(struct optax *o, const struct optax_function *f,
                          const struct node *n)
 {
@@ -360,7 +364,7 @@ static bool add_children(struct optax *o, const struct json_value *tx, const cha
     return true;
 }
 
-/* What is in a combinator, which is a tuple or a named chain. */
+/* Add the transformations in a combinator, whose state is a tuple or a named chain. */
 static bool add_inside(struct optax *o, enum form form, const struct json_value *tx,
                        const char *path, const struct members *members)
 {

@@ -83,7 +83,7 @@ bool is_schedule(const struct json_value *v)
     return json_get(v, "$schedule") != NULL;
 }
 
-/* "mask given" */
+/* Whether one condition holds: "mask given". */
 static bool condition(const struct args *args, const char *text, size_t len)
 {
     size_t name = 0;
@@ -105,7 +105,7 @@ static bool condition(const struct args *args, const char *text, size_t len)
     }
 }
 
-/* The first place of `what` in the text; `len` where it is not there. */
+/* The offset of the first `what` in the text; `len` if there is none. */
 static size_t optax_args_place_of(const char *text, size_t len, const char *what)
 {
     size_t size = strlen(what);
@@ -129,7 +129,8 @@ bool args_when(const struct args *args, const char *when, size_t len)
     return true;
 }
 
-/* "mask=weight_decay_mask weight_decay=weight_decay_rate" */
+/* Add renamed arguments to *out: for "mask=decay_mask decay=rate", `mask` with the value of
+ * `decay_mask`, and `decay` with that of `rate`. */
 static bool rename_args(struct run *r, const char *text, size_t len,
                         const struct args *from, struct args *out)
 {
@@ -147,7 +148,7 @@ static bool rename_args(struct run *r, const char *text, size_t len,
     return true;
 }
 
-/* The arguments that a link gets: the optimizer's, over its own defaults. */
+/* The arguments of a link: its own defaults, overridden by the optimizer's arguments. */
 static bool link_args(struct run *r, const struct optax_function *f, const char *renames,
                       size_t len, const struct args *args, struct args *out)
 {

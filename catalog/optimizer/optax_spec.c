@@ -1,12 +1,12 @@
-/* optax_spec.c - see optax_spec.h; and what is wrong with a spec whatever the parameters are. */
+/* optax_spec.c - see optax_spec.h; also finds errors of a spec that do not depend on parameters. */
 #include "catalog/optimizer/optax_spec.h"
 
 #include <string.h>
 
 #include "catalog/optimizer/optax_args.h"
 
-/* A form's own key, those that may be beside it, and whether a list or a transformation is its
- * value. In the order in which they are listed to people. */
+/* The key of each form, the keys allowed beside it, and whether its value is a list or a
+ * transformation. In the order in which messages list them. */
 static const struct form_text {
     const char *key, *beside[3];
     bool list, inner;
@@ -54,7 +54,7 @@ static const char *label_text(struct run *r, const struct json_value *label)
     }
 }
 
-/* The first or second of a pair; NULL where it is none. */
+/* The first or second element of a pair; NULL if it is no list, or too short. */
 static const struct json_value *pair(const struct json_value *list, int second)
 {
     const struct json_value *first =
@@ -62,7 +62,7 @@ static const struct json_value *pair(const struct json_value *list, int second)
     return second && first ? first->next : first;
 }
 
-/* The element at a place of a list; `before`: the one before it. */
+/* Element number `place` of a list; `before` is the element before it. */
 static const struct json_value *element(const struct json_value *list, size_t place,
                                         const struct json_value *before)
 {
@@ -105,7 +105,7 @@ bool next_child(struct run *r, const struct json_value *tx, const struct json_va
     return !*found || out->path;
 }
 
-/* --- what is wrong ------------------------------------------------------------------------------- */
+/* --- errors of a spec ---------------------------------------------------------------------------- */
 
 static bool not_a_form(struct run *r, const struct json_value *tx)
 {
@@ -119,7 +119,7 @@ static bool not_a_form(struct run *r, const struct json_value *tx)
                shown);
 }
 
-/* Of a form that has no name; true in *wrong: a fault was added. */
+/* Check a form whose value is a list or a transformation; *wrong is true if a fault was added. */
 static bool judge_shape(struct run *r, enum form f, const struct json_value *tx,
                         const struct json_value *value, bool *wrong)
 {
@@ -139,7 +139,7 @@ static bool judge_shape(struct run *r, enum form f, const struct json_value *tx,
     return true;
 }
 
-/* The same of one that has: its name. */
+/* Check a form whose value is the name of a function. */
 static bool judge_name(struct run *r, enum form f, const struct json_value *value,
                        const struct optax_function **function, bool *wrong)
 {
@@ -171,7 +171,7 @@ static bool judge_keys(struct run *r, enum form f, const struct json_value *tx)
     return true;
 }
 
-/* An argument that is neither a plain value nor one of the two forms for functions. */
+/* Check an argument: a plain value, {"$schedule": ...} or {"$mask": FILTER}. */
 static bool judge_value(struct run *r, const struct json_value *a)
 {
     const struct json_value *mask = json_get(a, "$mask");

@@ -1,6 +1,6 @@
 /*
- * optimizer.h - what an optimizer keeps of a checkpoint's parameters: names, shapes and dtypes as
- * T5X stores them under state/. Rows in, rows out; knows no SQLite.
+ * optimizer.h - the state that an optimizer keeps for a checkpoint's parameters: names, shapes and
+ * dtypes as T5X stores them under state/. Parameters in, rows out; independent of SQLite.
  *
  *   struct optimizer_params params = {.arena = &a};
  *   optimizer_add_param(&params, name, len, "[2,3]", "float32");      in JAX's order, each
@@ -9,8 +9,8 @@
  *       for (size_t i = 0; i < rows.count; i++)
  *           optimizer_row_name(&rows.at[i], &text);                   and its shape, dtype, …
  *
- * What the original raises, and what is wrong with a spec, is a row with `error`, in the original's
- * words; the functions themselves fail for want of memory, or at a limit of a regex.
+ * An exception of the original or an error in the spec is a row with `error`, in the original's
+ * words. The functions themselves fail only if memory runs out or a regex hits a limit.
  * schema/optimizers.md is the manual of specs, schema/50_optimizer.sql has the tables.
  */
 #ifndef CKPTDB_OPTIMIZER_OPTIMIZER_H
@@ -23,13 +23,13 @@
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
 
-/* A shape, and how the heuristic of Adafactor would factor it. */
+/* A shape, and the two dimensions that Adafactor's heuristic would factor. */
 struct optimizer_shape {
     const char *text; /* JSON: "[2,3]" */
     unsigned rank;
     uint64_t *size; /* of each dimension */
     unsigned largest,
-        second; /* dimensions, from rank 2 on; of equal ones the last is larger */
+        second; /* the largest dimensions, for rank 2 and above; of equal ones the later */
 };
 
 struct optimizer_param {
@@ -39,7 +39,8 @@ struct optimizer_param {
     const char *dtype;                   /* NULL: not known */
 };
 
-/* Begin with the arena alone; shapes are kept once. Release it before the arena. */
+/* Initialise `arena` (and `root`) only. Equal shapes are stored once. Release it before the
+ * arena. */
 struct optimizer_params {
     struct arena *arena;
     const char
@@ -55,7 +56,8 @@ bool optimizer_add_param(struct optimizer_params *, const char *name, size_t len
                          const char *shape, const char *dtype);
 void optimizer_release_params(struct optimizer_params *);
 
-/* A name of a state, in pieces, and what has that name. Without shape, dtype and error: null. */
+/* A leaf of the state: its name in pieces, and what it is. Without shape, dtype and error it is
+ * null. */
 struct optimizer_row {
     const char *path; /* "state/param_states/0/mu"; NULL: an error without a name */
     const struct optimizer_param *param; /* whose name follows; NULL: none */

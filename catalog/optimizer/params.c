@@ -1,10 +1,10 @@
-/* params.c - parameters as the engine sees them, and the rows it makes (optimizer.h). */
+/* params.c - lists of parameters, and the names of rows (optimizer.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "catalog/optimizer/optimizer.h"
 
-/* The dimensions of "[2,3]", into the shape. False where it is no such text. */
+/* Parse the dimensions of "[2,3]" into the shape. False: the text is not a shape. */
 static bool params_read_sizes(struct optimizer_shape *shape)
 {
     const char *at = shape->text;
@@ -36,7 +36,7 @@ static void order_sizes(struct optimizer_shape *s)
             s->second = k;
 }
 
-/* The one shape of this text. A text that is not a shape: *shape is NULL. */
+/* Find or add the shape of this text; *shape is NULL if the text is not a shape. */
 static bool keep_shape(struct optimizer_params *p, const char *text,
                        const struct optimizer_shape **shape)
 {
@@ -47,7 +47,7 @@ static bool keep_shape(struct optimizer_params *p, const char *text,
         return false;
     if (added) {
         struct optimizer_shape *s = arena_alloc(p->arena, sizeof(*s));
-        /* No more dimensions than half of the characters. */
+        /* Each dimension takes at least two characters. */
         uint64_t *size = arena_array(p->arena, strlen(text) / 2 + 1, sizeof(*size));
         if (!s || !size)
             return false;

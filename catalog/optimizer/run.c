@@ -33,7 +33,7 @@ bool run_add(struct run *r, struct optimizer_row row)
     return true;
 }
 
-/* Into the arena; the text is empty then. */
+/* Copy the text to the arena, and release it. */
 static const char *optimizer_run_settle(struct run *r, struct text *text)
 {
     const char *copy =

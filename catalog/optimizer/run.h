@@ -1,6 +1,7 @@
 /*
- * run.h - one question to the engine: what its parts share. A function that returns bool says false
- * for a failure that run->err has; what is wrong with a spec is a row, not a failure.
+ * run.h - what the files of the engine share while they answer one question. Functions that return
+ * bool return false after a failure, which is in run->err; an error in a spec is a row, not a
+ * failure.
  */
 #ifndef CKPTDB_OPTIMIZER_RUN_H
 #define CKPTDB_OPTIMIZER_RUN_H
@@ -17,7 +18,7 @@ struct run {
     const struct optimizer_tables *tables;
     const struct json_value *spec;
     struct optimizer_rows *rows;
-    struct regex **regex; /* that were compiled: freed by run_end() */
+    struct regex **regex; /* all that were compiled; run_end() frees them */
     size_t regexes, regex_space;
     struct error *err;
 };
@@ -32,13 +33,13 @@ void run_end(struct run *);
 bool run_no_memory(struct run *); /* false */
 
 bool run_add(struct run *, struct optimizer_row row);
-/* A row that is an error alone. */
+/* Add a row that is only an error. */
 bool run_fault(struct run *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Texts in the arena. NULL: no memory. */
 const char *run_textf(struct run *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 const char *run_json(struct run *, const struct json_value *);  /* as JSON */
-const char *run_plain(struct run *, const struct json_value *); /* a string as it is */
+const char *run_plain(struct run *, const struct json_value *); /* strings unquoted */
 const char *run_repr(struct run *, const char *text); /* as Python prints a str */
 
 /* The text of a shape without the dimensions for which `drop` is true. */
@@ -47,8 +48,7 @@ const char *run_shape(struct run *, const struct optimizer_shape *, const bool *
 const char *run_shape_without(struct run *, const struct optimizer_shape *,
                               unsigned dimension);
 
-/* Compile a pattern that is searched for. *out is NULL, and *error says why, where Python would
- * refuse it. */
+/* Compile a pattern for re.search. If Python would refuse it, *out is NULL and *error says why. */
 bool run_regex(struct run *, const struct json_value *pattern, struct regex **out,
                const char **error);
 
@@ -57,15 +57,16 @@ bool members_all(struct run *, struct members *out);
 
 /* --- values of a spec ----------------------------------------------------------------------- */
 
-/* A number, or (0 or 1) a truth; else `otherwise`. */
+/* A number; 0 or 1 for false or true; `otherwise` for anything else. */
 double value_number(const struct json_value *, double otherwise);
-/* Whether it is given, and neither false nor zero nor empty. */
+/* Python's truth of a value: not false, zero or empty; `otherwise` for null. */
 bool value_true(const struct json_value *, bool otherwise);
 static inline bool value_null(const struct json_value *v)
 {
     return json_type_of(v) == JSON_NULL;
 }
-/* "bfloat16" of an argument that names a dtype; NULL: none. T5X has no float64: it is float32. */
+/* The dtype that an argument names, "bfloat16"; NULL: none. T5X has no float64: it
+ * becomes float32. */
 const char *value_dtype(struct run *, const struct json_value *);
 /* The axes of a parameter, a JSON list; NULL: none are given. */
 const struct json_value *axes_of(const struct json_value *axes,
@@ -73,9 +74,9 @@ const struct json_value *axes_of(const struct json_value *axes,
 
 /* --- filters: which parameters a part of a spec is for --------------------------------------- */
 
-/* Whether it is one. What is wrong with it is a fault; *good is false then. */
+/* Check a filter; if it is none, *good is false and a fault was added. */
 bool filter_check(struct run *, const struct json_value *, bool *good);
-/* Those of `from` for which a checked filter says `wanted`. */
+/* Those of `from` for which a (checked) filter yields `wanted`. */
 bool filter_members(struct run *, const struct json_value *, bool wanted,
                     const struct members *from, struct members *out);
 
@@ -85,9 +86,9 @@ bool filter_members(struct run *, const struct json_value *, bool wanted,
 bool adafactor_state(struct run *);
 /* The whole answer for {"optax": …}. */
 bool optax_state(struct run *);
-/* What Optax refuses of a transformation itself, as faults. */
+/* Add faults for what Optax refuses about a transformation whatever the parameters are. */
 bool optax_faults(struct run *, const struct json_value *tx);
-/* What it refuses of these parameters. */
+/* Add faults for what it refuses with these parameters. */
 bool optax_late_faults(struct run *, const struct json_value *tx, const struct members *);
 
 #endif

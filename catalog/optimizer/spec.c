@@ -1,4 +1,4 @@
-/* spec.c - which kind of optimizer a spec is of. */
+/* spec.c - finds the kind of optimizer that a spec describes, and runs it. */
 #include <string.h>
 
 #include "catalog/optimizer/run.h"
@@ -15,7 +15,7 @@ static const struct kind {
 
 #define KINDS "a spec has one of \"adafactor\", \"multi\" and \"optax\""
 
-/* The one value that is not "axes"; NULL: none, or several. */
+/* The only member besides "axes"; NULL: there is none, or several. */
 static const struct json_value *only_key(const struct json_value *spec)
 {
     const struct json_value *found = NULL;
