@@ -28,17 +28,18 @@ static const char *const state_names[] = {
 static const char *const statement_sql[STATEMENTS] = {
     [FIND_CHECKPOINT] = "SELECT id FROM checkpoints WHERE path = ?1",
     [FIND_OUTDATED] = "SELECT 1 FROM outdated WHERE id = ?1",
+    /* A new row is put without ON CONFLICT: for that SQLite puts each page that it touches into a file, too. */
     [PUT_CHECKPOINT] =
         "INSERT INTO checkpoints(id, path, format, run, step, item, layout, meta, placed,"
         " stored, files, mtime_ns, imported)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
-        " ON CONFLICT(id) DO UPDATE SET format = excluded.format, run = excluded.run,"
-        " step = excluded.step, item = excluded.item, layout = excluded.layout,"
-        " meta = excluded.meta, placed = excluded.placed, stored = excluded.stored,"
-        " files = excluded.files, mtime_ns = excluded.mtime_ns,"
-        " imported = excluded.imported",
-    [PUT_LABEL] = "INSERT INTO labels(id, name, state) VALUES (?1, ?2, ?3)"
-                  " ON CONFLICT(id) DO UPDATE SET state = excluded.state",
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    [RENEW_CHECKPOINT] =
+        "UPDATE checkpoints SET format = ?3, run = ?4, step = ?5, item = ?6, layout = ?7,"
+        " meta = ?8, placed = ?9, stored = ?10, files = ?11, mtime_ns = ?12,"
+        " imported = ?13 WHERE id = ?1",
+    [PUT_LABEL] = "INSERT INTO labels(id, name, state) VALUES (?1, ?2, ?3)",
+    [RENEW_LABEL] = "INSERT INTO labels(id, name, state) VALUES (?1, ?2, ?3)"
+                    " ON CONFLICT(id) DO UPDATE SET state = excluded.state",
     [PUT_STATE] = "UPDATE labels SET state = ?2 WHERE id = ?1",
     [FIND_LAYOUT] = "SELECT id, placement FROM layouts WHERE logical = ?1",
     [PUT_LAYOUT] = "INSERT INTO layouts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -469,9 +470,9 @@ static enum status put_sums(struct writer *w, const struct batch *b, int64_t id,
 
 /* Its name is its path until all are named. */
 static enum status put_label(struct writer *w, const struct batch *b, int64_t id,
-                             struct error *err)
+                             bool known, struct error *err)
 {
-    sqlite3_stmt *s = writer_statement(w, PUT_LABEL);
+    sqlite3_stmt *s = writer_statement(w, known ? RENEW_LABEL : PUT_LABEL);
     sqlite3_bind_int64(s, 1, id);
     writer_bind_text(s, 2, b->path);
     writer_bind_text(s, 3, state_names[b->state]);
@@ -480,7 +481,7 @@ static enum status put_label(struct writer *w, const struct batch *b, int64_t id
 }
 
 static enum status put_checkpoint(struct writer *w, const struct batch *b, int64_t id,
-                                  struct error *err)
+                                  bool known, struct error *err)
 {
     const struct batch_layout *l = b->layout;
     int64_t layout, meta = -1;
@@ -488,11 +489,11 @@ static enum status put_checkpoint(struct writer *w, const struct batch *b, int64
     if (writer_find_layout(w, l, &layout, &placed, err) != OK ||
         (b->meta_count && (meta = writer_find_meta(w, b, err)) < 0) || err->status != OK)
         return err->status;
-    sqlite3_stmt *s = writer_statement(w, PUT_CHECKPOINT);
+    sqlite3_stmt *s = writer_statement(w, known ? RENEW_CHECKPOINT : PUT_CHECKPOINT);
     bind_checkpoint(s, b, id, layout, placed);
     if (meta >= 0)
         sqlite3_bind_int64(s, 8, meta);
-    if (writer_finish(w, s, err) != OK || put_label(w, b, id, err) != OK)
+    if (writer_finish(w, s, err) != OK || put_label(w, b, id, known, err) != OK)
         return err->status;
     return placed ? writer_put_placements(w, l, id, err) : OK;
 }
@@ -511,12 +512,12 @@ static enum status commit_if_due(struct writer *w, struct error *err)
 static enum status put_found(struct writer *w, const struct batch *b, int64_t *id,
                              struct error *err)
 {
-    bool outdated = false;
-    if (*id < 0)
+    bool outdated = false, known = *id >= 0;
+    if (!known)
         *id = w->next_checkpoint++;
     else if (write_outdated(w, *id, &outdated, err) != OK || clear_own(w, *id, err) != OK)
         return err->status;
-    if (put_checkpoint(w, b, *id, err) == OK && put_files(w, b, *id, err) == OK &&
+    if (put_checkpoint(w, b, *id, known, err) == OK && put_files(w, b, *id, err) == OK &&
         put_sums(w, b, *id, err) == OK && outdated)
         write_renewed(w, *id, err);
     return err->status;
