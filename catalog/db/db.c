@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "catalog/base/text.h"
+#include "catalog/db/ahead.h"
 #include "catalog/db/folds.h"
 #include "catalog/db/labels.h"
 #include "catalog/db/overlay.h"
@@ -342,10 +343,11 @@ static enum status create_indexes(sqlite3 *db, struct error *err)
     if (db_number(db, "PRAGMA cache_size", NO_NAME, NULL, &size, err) != OK ||
         db_size_cache(db, -SORT_KIB, err) != OK)
         return err->status;
+    struct ahead *ahead = ahead_start(db);
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
         if (strstr(f->path, "/01_"))
             db_exec(db, f->text, err);
-    return err->status == OK ? db_size_cache(db, size, err) : err->status;
+    return ahead_end(ahead, err) == OK ? db_size_cache(db, size, err) : err->status;
 }
 
 /* All that is of this version, and names where they are now (upgrade/names_begin.sql). */
