@@ -1,6 +1,6 @@
 #include "catalog/read/band.h"
 
-/* Index of the tensor that index i of a slice is. */
+/* The tensor's index at index i of a slice. */
 static uint64_t index_at(const struct slice *s, uint64_t i)
 {
     return s->start + i * (uint64_t)s->step;
@@ -16,7 +16,9 @@ static uint64_t divide_up(uint64_t a, uint64_t b)
     return a / b + (a % b != 0);
 }
 
-/* Indexes [*begin, *end) of the slice lie in the same chunk as index i. */
+/* The indexes [*begin, *end) of the slice that fall into the same chunk as index i. A slice of
+ * every 3rd element from 0 and chunks of 10: i = 5 is element 15, in chunk 1 (10 to 19), which
+ * has elements 12, 15 and 18, so [4, 7). */
 static void row_of(const struct slice *s, uint64_t chunk, uint64_t i, uint64_t *begin,
                    uint64_t *end)
 {
@@ -57,7 +59,7 @@ uint64_t band_find(const struct slice *slices, unsigned rank, const uint64_t *ch
     const struct slice *s = &slices[axis];
     row_of(s, chunk[axis], out->lo[axis], &begin, &end);
     uint64_t rows = row < most ? most / row : 1;
-    if (rows > end - begin) { /* several rows of chunks, each of them whole */
+    if (rows > end - begin) { /* several rows of chunks, but only whole ones */
         uint64_t want = rows < s->count - begin ? begin + rows : s->count, whole;
         row_of(s, chunk[axis], want - 1, &whole, &last);
         end = last == want ? want : whole > end ? whole : end;

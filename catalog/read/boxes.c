@@ -19,7 +19,7 @@ void box_next(const struct slice *slices, unsigned rank, uint64_t position, uint
     }
 }
 
-/* Index of the tensor that index i of a slice is. */
+/* The tensor's index at index i of a slice. */
 static uint64_t at(const struct slice *s, uint64_t i)
 {
     return s->start + i * (uint64_t)s->step;
@@ -39,14 +39,15 @@ void box_range(const struct box *b, const struct slice *slices, const uint64_t *
     }
 }
 
-/* Which of the n indexes start, start + step, ... lie in [low, high]: the first and how
- * many. */
+/* How many of the n indexes start, start + step, ... lie in [low, high]; the first of them is
+ * number *skip. With start 9, step -2, n 5 (9 7 5 3 1) and [2, 6]: *skip is 2, and two do (5,
+ * 3). */
 static uint64_t clip(uint64_t start, int64_t step, uint64_t n, uint64_t low,
                      uint64_t high, uint64_t *skip)
 {
     uint64_t size = step < 0 ? -(uint64_t)step : (uint64_t)step;
     uint64_t before,
-        after; /* distance to where the range begins and ends, along the way */
+        after; /* distances along the slice to where the range begins and ends */
     if (step < 0) {
         before = start > high ? start - high : 0;
         after = start - low;

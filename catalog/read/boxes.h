@@ -25,14 +25,14 @@ void box_next(const struct slice *slices, unsigned rank, uint64_t position, uint
 void box_range(const struct box *, const struct slice *slices, const uint64_t *shape,
                uint64_t *first, uint64_t *last);
 
-/* A part of the tensor as it lies in a source: its box, and steps there. */
+/* A part of the tensor as it is stored in a source: its box, and its strides there. */
 struct part {
     const uint64_t *origin; /* NULL: zeros */
     const uint64_t *shape;
     const int64_t *strides;
 };
 
-/* What of the part goes where in memory that holds the box, packed. False: nothing. */
+/* What to copy from the part to memory that holds the box, packed. False: they do not overlap. */
 bool box_gather(const struct box *, const struct slice *slices, const struct part *,
                 struct gather *out);
 

@@ -14,8 +14,8 @@ struct checked_source {
     struct source base; /* must be first */
     struct source *inner;
     struct checksum sum;
-    pthread_mutex_t lock; /* over the two below */
-    uint64_t at;          /* of base: everything before is in `found` */
+    pthread_mutex_t lock; /* guards the two below */
+    uint64_t at;          /* bytes of `base` before this are summed up in `found` */
     uint32_t found;
 };
 
@@ -47,7 +47,7 @@ enum status checksum_wrong(const struct source *s, const struct checksum *sum,
                      sum->kind, (unsigned)found, (unsigned)sum->value);
 }
 
-/* Extend *found by [at, end) of s. */
+/* Extend *found by the bytes [at, end) of s. */
 static enum status sum_range(const struct source *s, uint64_t at, uint64_t end,
                              const char *kind, uint32_t *found, struct error *err)
 {
@@ -77,7 +77,7 @@ enum status checksum_verify(const struct source *s, const struct checksum *sum,
     return OK;
 }
 
-/* [offset, offset + len) of the base was read: go on with the sum if it comes next. */
+/* Bytes [offset, offset + len) of the base were read: extend the sum if they continue it. */
 static enum status take_in(struct checked_source *c, uint64_t offset,
                            const uint8_t *bytes, size_t len, struct error *err)
 {
@@ -92,7 +92,7 @@ static enum status take_in(struct checked_source *c, uint64_t offset,
     if (c->at < c->base.size)
         return OK;
     uint32_t found = c->found;
-    c->at = 0; /* a second reading is checked again */
+    c->at = 0; /* so that a second pass is verified, too */
     c->found = 0;
     if (found != c->sum.value)
         return checksum_wrong(c->inner, &c->sum, found, err);
@@ -100,7 +100,7 @@ static enum status take_in(struct checked_source *c, uint64_t offset,
     return OK;
 }
 
-/* In blocks, so that the sum is taken while the bytes are in the cache. */
+/* Reads block by block, so that each is summed while it is in the processor's cache. */
 static enum status checked_read(const struct source *base, uint64_t offset, void *dst,
                                 size_t len, struct error *err)
 {

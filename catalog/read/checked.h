@@ -14,8 +14,8 @@
 struct checksum {
     const char *kind; /* "crc32c", "crc32" */
     uint32_t value;
-    uint64_t before;   /* bytes in front of the data that it covers too */
-    atomic_bool *fine; /* set when it was found right */
+    uint64_t before;   /* bytes in front of the data that the checksum covers, too */
+    atomic_bool *fine; /* set once the checksum was verified */
 };
 
 /* False for a kind that is not known. */

@@ -12,8 +12,8 @@ struct chunks {
     const struct grid *grid;
     struct file_set *files;
     struct shards *shards;
-    uint64_t *counts; /* level 0 boxes along each axis */
-    unsigned last;    /* level of the chunks */
+    uint64_t *counts; /* number of level 0 boxes along each axis */
+    unsigned last;    /* the level whose boxes are chunks */
 };
 
 enum status chunks_open(const struct stored_tensor *t, struct file_cache *files,
@@ -54,7 +54,8 @@ void chunks_close(struct chunks *c)
 
 /* --- places ----------------------------------------------------------------------------- */
 
-/* The box of a level that the chunk lies in. */
+/* The box of `level` that contains the chunk. Chunks of 10 in shards of 40: chunk 7 is in shard
+ * 1. */
 static void box_of(const struct chunks *c, unsigned level, const uint64_t *at,
                    uint64_t *box)
 {
@@ -64,7 +65,7 @@ static void box_of(const struct chunks *c, unsigned level, const uint64_t *at,
         box[d] = at[d] / (own[d] / chunk[d]);
 }
 
-/* The index of its value. */
+/* The index, in C order of the level 0 grid, of the value (file, run or shard) with the chunk. */
 static uint64_t chunks_value_of(const struct chunks *c, const uint64_t *at)
 {
     uint64_t box[TENSOR_RANK_MAX], index = 0;
@@ -149,7 +150,8 @@ static enum status open_listed(struct chunks *c, const struct grid_value *v,
     return file_set_range(c->files, v->file, v->offset, v->stored, out, err);
 }
 
-/* *out NULL: absent. *codec: the steps of a chunk that has its own. */
+/* The stored bytes of a value; *out NULL: it is absent. *codec: the chunk's own chain, or
+ * NULL. */
 static enum status open_value(struct chunks *c, uint64_t index, struct source **out,
                               const char **codec, struct error *err)
 {
@@ -165,14 +167,14 @@ static enum status open_value(struct chunks *c, uint64_t index, struct source **
 
 /* --- through the shards ----------------------------------------------------------------- */
 
-/* From the shard that a shard lies in (NULL: in none), which is held, to the shard, held
- * instead; NULL: it is absent, or there was an error. */
+/* Go one level down: release `outer` (NULL at the top), which the caller holds, and return the
+ * shard `name` inside it, held. NULL: that shard is absent, or there was an error. */
 static struct shard *take_shard(struct chunks *c, struct shard_name name,
                                 const uint64_t *box, struct shard *outer,
                                 struct error *err)
 {
     struct source *source = NULL;
-    const char *codec; /* a shard has none of its own */
+    const char *codec; /* unused: a shard has no chain of its own */
     struct shard *shard = shards_find(c->shards, name);
     if (shard) {
         shard_drop(c->shards, outer);
@@ -189,7 +191,7 @@ static struct shard *take_shard(struct chunks *c, struct shard_name name,
     return shard;
 }
 
-/* The place of the level 1 box inside its level 0 box. */
+/* Position of a level 1 box, in C order, among those inside its level 0 box. */
 static uint64_t place_inside(const struct chunks *c, const uint64_t *box)
 {
     const uint64_t *outer = c->grid->level[0].shape, *own = c->grid->level[1].shape;

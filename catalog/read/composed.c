@@ -1,10 +1,10 @@
 /*
- * composed.c - the reader of a tensor made of tensors (compose/compose.h).
+ * composed.c - the reader of a tensor composed of other tensors (compose/compose.h).
  *
- * Every part is a source of elements in C order, from which boxes are gathered into place.
- * One that is decoded front to back, and wanted in another order, is decoded once and kept
- * (source.h, spill). A part is opened when its first element is wanted, and once at the opening, to
- * see that it can be read.
+ * Every part is a source of elements in C order, from which boxes are gathered into their places.
+ * A part that decodes front to back only, but is wanted in another order, is decoded once and
+ * kept (source.h, spill). Opening the reader opens each part once, to see that it can be read;
+ * reading opens it again when its first element is wanted.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,34 +16,34 @@
 #include "catalog/read/kept.h"
 #include "catalog/read/reader.h"
 
-/* What parts that were decoded may take in memory, all together; the rest goes to files. */
+/* Decoded parts together may take this much memory; what exceeds it goes to temporary files. */
 #define DECODED_BYTES  ((uint64_t)32 << 20)
 #define SCALED_AT_ONCE 4096         /* elements */
-#define BLOCKS_AT_ONCE ((size_t)16) /* that are decoded */
+#define BLOCKS_AT_ONCE ((size_t)16) /* decoded together */
 
-/* A part's reader, as a source: of what blocks hold, where they are quantised. */
+/* A part's reader as a source. Where the part is quantised, the source holds decoded elements. */
 struct part_source {
-    struct source base; /* first */
+    struct source base; /* must be first */
     struct reader *reader;
     struct converter decode;
-    uint64_t block; /* bytes that one becomes; 0: there are none */
+    uint64_t block; /* decoded bytes of a quantised block; 0: the part is not quantised */
 };
 
 struct open_part {
-    struct source *source;    /* NULL until wanted */
-    struct kept_tensor *kept; /* whose source it is; NULL: the part's own */
+    struct source *source;    /* NULL until it is wanted */
+    struct kept_tensor *kept; /* the owner of `source`; NULL: the part owns it */
 };
 
 struct composed {
     const struct stored_tensor *tensor;
     const struct composition *made;
-    struct file_cache *files; /* NULL: none */
-    size_t unit;              /* bytes of an element */
-    bool gathers;             /* reading front to back is not reading its parts so */
-    bool sequential;          /* some part is read front to back */
-    uint64_t memory;          /* of the reader of the part that takes most */
-    struct converter widen, narrow; /* where it scales */
-    pthread_mutex_t lock;           /* over the parts that are opened */
+    struct file_cache *files;       /* NULL: none */
+    size_t unit;                    /* bytes of an element */
+    bool gathers;                   /* front to back is not front to back in its parts */
+    bool sequential;                /* some part can be read front to back only */
+    uint64_t memory;                /* the most that the reader of any one part needs */
+    struct converter widen, narrow; /* used if there is a scale */
+    pthread_mutex_t lock;           /* guards `part` */
     struct open_part *part;
 };
 
@@ -55,7 +55,7 @@ static enum status part_read(const struct source *s, uint64_t offset, void *dst,
     return reader_read(((const struct part_source *)s)->reader, offset, dst, len, err);
 }
 
-/* The blocks that `len` bytes from `offset` on are in, decoded. */
+/* Decode the quantised blocks that bytes [offset, offset + len) of the decoded tensor lie in. */
 static enum status part_decode(const struct source *base, uint64_t offset, void *dst,
                                size_t len, struct error *err)
 {
@@ -91,7 +91,7 @@ static void part_close(struct source *s)
 static const struct source_ops part_ops = {.read_at = part_read, .close = part_close};
 static const struct source_ops block_ops = {.read_at = part_decode, .close = part_close};
 
-/* Have the source decode blocks where the tensor is made of them. */
+/* If the tensor is stored in quantised blocks, have the source give float32. */
 static enum status decode_blocks(struct part_source *s, const struct stored_tensor *t,
                                  struct error *err)
 {
@@ -128,7 +128,7 @@ static enum status open_source(const struct stored_tensor *t, struct file_cache 
     return err->status;
 }
 
-/* Decoded once, for reading in any order. */
+/* Decode a tensor once, to be read in any order. */
 static enum status composed_decode(const struct stored_tensor *t,
                                    struct file_cache *files, struct source **out,
                                    struct error *err)
@@ -139,7 +139,8 @@ static enum status composed_decode(const struct stored_tensor *t,
     return source_open_spill_within(s, DECODED_BYTES, out, err);
 }
 
-/* One that goes front to back is decoded, unless it is all there is and wanted as it comes. */
+/* A part that decodes front to back only is decoded and kept, unless the tensor is that part
+ * alone, in the same order. */
 static enum status open_part(const struct composed *c, uint64_t i, struct open_part *out,
                              struct error *err)
 {
@@ -212,15 +213,20 @@ static enum status find_converters(struct composed *c, struct error *err)
 
 /* --- reading ----------------------------------------------------------------------------- */
 
-/* The largest box of a part's elements, in C order of its view, that begins at `at` and ends
- * by `end`: as a gather to memory in which a row of the result follows the other. */
+/* The largest box of the part's view, in C order, that begins at element `at` and does not pass
+ * `end`, as a gather into the result. Returns its number of elements.
+ *
+ * A view of shape [4, 6], at = 8, end = 24: the rest of row 1 (4 elements); called again with at
+ * = 12: rows 2 and 3 together (12 elements). In the result a row takes made->length elements, of
+ * which the part has p->length, from p->place on. */
 static uint64_t next_box(const struct composed *c, const struct composed_part *p,
                          uint64_t at, uint64_t end, struct gather *g)
 {
     const struct view *v = &p->view;
     unsigned dims = v->first[v->rank], rows_end = v->first[p->axis];
     uint64_t inner = 1, taken = 1, to = 1;
-    bool whole = true; /* all dims so far; then `at` is a multiple of `inner` */
+    /* True while every dimension so far is complete; then `at` is a multiple of `inner` */
+    bool whole = true;
     g->from = v->offset;
     g->to = p->place;
     g->rank = dims;
@@ -243,7 +249,7 @@ static uint64_t next_box(const struct composed *c, const struct composed_part *p
     return taken;
 }
 
-/* How many elements of the part are before element `position` of the result. */
+/* How many elements of the part come before element `position` of the result. */
 static uint64_t before(const struct composed *c, const struct composed_part *p,
                        uint64_t position)
 {
@@ -262,7 +268,7 @@ static enum status gather_part(struct composed *c, uint64_t i, uint64_t position
     struct source *s = NULL;
     struct gather g;
     if (at == end || p->view.zeros || part_source(c, i, &s, err) != OK)
-        return err->status; /* dst is zero already */
+        return err->status; /* the caller has cleared dst */
     while (at < end) {
         at += next_box(c, p, at, end, &g);
         g.unit = c->unit;
@@ -273,7 +279,7 @@ static enum status gather_part(struct composed *c, uint64_t i, uint64_t position
     return err->status;
 }
 
-/* In float32, or in float64 what is wider, and rounded once. */
+/* Multiply in float32 (float64 for dtypes of more than 32 bits), and round once. */
 static enum status scale(const struct composed *c, uint8_t *data, uint64_t position,
                          uint64_t count, struct error *err)
 {

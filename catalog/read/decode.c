@@ -11,39 +11,39 @@
 #include "catalog/codec/strings.h"
 #include "catalog/read/chunks.h"
 
-/* A compressed chunk that exceeds its elements by more than an eighth and this is none. */
+/* Compressed data may exceed its chunk by an eighth and this many bytes. */
 #define STORED_MORE  ((uint64_t)64 << 10)
-#define SHRINK_MOST  16                    /* times, by steps that do not compress */
-#define THREAD_LEAST ((uint64_t)256 << 10) /* bytes that are worth another thread */
-#define PIECE_BYTES  ((uint64_t)16 << 20)  /* gather_to_file(), and what it may cost */
-#define RUN_CHUNKS   16                    /* given to a thread together, at most */
-#define RUNS_LEAST   8                     /* and so many runs a thread, at least */
+#define SHRINK_MOST  16                    /* see shrinkage() */
+#define THREAD_LEAST ((uint64_t)256 << 10) /* fewer bytes are not worth another thread */
+#define PIECE_BYTES  ((uint64_t)16 << 20)  /* the buffer of gather_to_file() */
+#define RUN_CHUNKS   16                    /* the most chunks given out together */
+#define RUNS_LEAST   8                     /* the fewest such runs for each thread */
 
-/* What a thread keeps from chunk to chunk. */
+/* What a thread reuses from chunk to chunk. */
 struct worker {
     struct block_decoder *decoder;
-    uint8_t *stored, *scratch; /* NULL until wanted */
-    uint64_t room;             /* of `stored` */
+    uint8_t *stored, *scratch; /* NULL until first used */
+    uint64_t room;             /* size of `stored` */
 };
 
 struct decode {
     const struct stored_tensor *tensor;
-    const struct grid_level *level; /* the last */
+    const struct grid_level *level; /* of the chunks */
     struct chunks *chunks;
     size_t unit;
-    char *chain;  /* from a chunk's stored bytes to its elements; NULL: they are them */
-    bool decodes; /* a chunk has steps, of the tensor's chain or its own */
-    int64_t *strides; /* between its elements, in units */
-    int64_t *still;   /* zeros: one element stands for all */
+    char *chain;  /* from stored bytes to elements; NULL: they are stored as they are */
+    bool decodes; /* some chunk has codec steps */
+    int64_t *strides; /* between elements of a chunk, in units */
+    int64_t *still;   /* all zero: to repeat one element */
     uint8_t *fill;
     bool fill_is_zero;
-    uint64_t bytes;       /* of a decoded chunk */
-    uint64_t stored_most; /* of a stored one */
-    uint64_t memory;      /* to decode one in one go, besides what it is decoded into */
+    uint64_t bytes;       /* in a decoded chunk */
+    uint64_t stored_most; /* the most that a stored chunk can have */
+    uint64_t memory;      /* to decode a chunk in one go, without the result */
     uint64_t budget;
-    struct worker worker[THREADS_MAX]; /* by desk */
+    struct worker worker[THREADS_MAX]; /* indexed by desk (team.h) */
     unsigned workers;
-    struct team *team; /* NULL until wanted */
+    struct team *team; /* NULL until first used */
 };
 
 /* --- opening ---------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static enum status check_chain(struct decode *d, const char *chain, struct error
                      "no decoder for \"%s\"", chain);
 }
 
-/* The steps of the codec that are of a chunk's bytes. */
+/* The part of the tensor's codec chain that applies to the bytes of a chunk. */
 static enum status cut_chain(struct decode *d, struct error *err)
 {
     size_t len = codec_of_bytes(d->tensor->codec);
@@ -68,7 +68,7 @@ static enum status cut_chain(struct decode *d, struct error *err)
                     : error_memory_at(err, d->tensor->checkpoint);
 }
 
-/* The steps between elements of a chunk, and how many there are. */
+/* Computes the steps between a chunk's elements, and how many elements it has. */
 static bool decode_lay_out(struct decode *d, uint64_t *elements)
 {
     unsigned rank = d->tensor->rank;
@@ -84,8 +84,8 @@ static bool decode_lay_out(struct decode *d, uint64_t *elements)
     return true;
 }
 
-/* How many times as many bytes as it makes the chain takes at most, compressors aside: those
- * make a stated number of bytes of any. */
+/* By what factor a chain's input may be larger than its output, up to SHRINK_MOST. Compressors do
+ * not count: they decode to a stated size. */
 static uint64_t shrinkage(const char *chain)
 {
     const uint64_t some = UINT64_C(1) << 20;
@@ -105,7 +105,7 @@ static uint64_t shrinkage(const char *chain)
     return times;
 }
 
-/* Have what chunks of this chain need. */
+/* Raise the limits to what chunks of this chain need. */
 static void measure_chain(struct decode *d, const char *chain)
 {
     uint64_t most = (d->bytes + d->bytes / 8 + STORED_MORE) * shrinkage(chain), memory;
@@ -126,7 +126,8 @@ static enum status decode_measure(struct decode *d, struct error *err)
     return OK;
 }
 
-/* Chunks with steps of their own. Those of a chain mostly follow each other. */
+/* Also for chunks with a chain of their own. Neighbours mostly share one, so compare the
+ * pointers. */
 static enum status measure_others(struct decode *d, struct error *err)
 {
     const struct grid *g = d->tensor->grid;
@@ -261,23 +262,23 @@ bool decode_from(const struct decode *d, uint64_t position, uint64_t *out)
 
 /* --- one chunk -------------------------------------------------------------------------- */
 
-/* All chunks of a box. */
+/* To decode all chunks of a box. */
 struct decode_job {
     struct team_job team;
     struct decode *decode;
     const struct slice *slices;
     const struct box *box;
     struct band_cells cells;
-    uint8_t *dst; /* NULL: a file */
+    uint8_t *dst; /* NULL: into `fd` */
     int fd;
-    bool at_once;         /* chunks are decoded in one go */
-    pthread_mutex_t lock; /* over the two below */
-    uint64_t failed;      /* the lowest chunk that did; UINT64_MAX: none */
+    bool at_once;         /* decode whole chunks in memory, not as streams */
+    pthread_mutex_t lock; /* guards the two below */
+    uint64_t failed;      /* lowest number of a chunk that failed; UINT64_MAX: none */
     struct error error;
     atomic_bool stop;
 };
 
-/* What of the chunk at a place goes where. */
+/* Describe what to copy from the chunk at a place of the grid to the result. */
 static void decode_place(const struct decode_job *j, const uint64_t *at,
                          const int64_t *strides, struct gather *out)
 {
@@ -295,7 +296,7 @@ static const char *decode_chain_of(const struct decode *d, const struct chunk *c
     return c->codec ? c->codec : d->chain;
 }
 
-/* The elements of a chunk, front to back. */
+/* Open a chunk's elements as a stream. */
 static enum status open_stream(const struct decode *d, const struct chunk *c,
                                struct source **out, struct error *err)
 {
@@ -321,7 +322,7 @@ static enum status open_stream(const struct decode *d, const struct chunk *c,
 static enum status read_stored(const struct decode *d, struct worker *w,
                                const struct source *s, struct error *err)
 {
-    if (s->size > w->room) { /* some more, for others are a little larger */
+    if (s->size > w->room) { /* a quarter more, as later chunks may be a little larger */
         uint64_t room = s->size + s->size / 4;
         room = room < d->stored_most ? room : d->stored_most;
         free(w->stored);
@@ -352,7 +353,7 @@ static enum status decode_at_once(const struct decode *d, struct worker *w,
     return block_decode(w->decoder, &block, out, d->bytes, err);
 }
 
-/* Whether the whole chunk is a run in memory, as it is in itself. */
+/* Whether the chunk's elements form one run in memory, in their own order. */
 static bool in_place(const struct decode_job *j, const struct gather *g)
 {
     const struct decode *d = j->decode;
@@ -362,7 +363,8 @@ static bool in_place(const struct decode_job *j, const struct gather *g)
     return j->dst && units == d->bytes / d->unit && gather_is_run(g);
 }
 
-/* Straight to its place where that can be, else by way of scratch memory. */
+/* Decode straight to the result where the chunk is one run in it, otherwise by way of scratch
+ * memory. */
 static enum status do_at_once(const struct decode_job *j, struct worker *w,
                               struct gather *g, const struct chunk *c, struct error *err)
 {
@@ -450,7 +452,7 @@ static void decode_fail(struct decode_job *j, uint64_t number, const struct erro
         j->error = *err;
     }
     pthread_mutex_unlock(&j->lock);
-    j->stop = true; /* all lower ones have been begun */
+    j->stop = true; /* all chunks with lower numbers have begun already */
 }
 
 static bool run_chunks(void *context, unsigned desk, uint64_t from, uint64_t to)
@@ -463,8 +465,8 @@ static bool run_chunks(void *context, unsigned desk, uint64_t from, uint64_t to)
     return !j->stop;
 }
 
-/* How many threads, within the memory that `taken` bytes leave; whether they can decode
- * chunks in one go. */
+/* How many threads to use in the memory that `taken` bytes leave, at `each` bytes a thread. Sets
+ * at_once if chunks can be decoded in one go. */
 static unsigned plan(struct decode_job *j, uint64_t taken, uint64_t each)
 {
     const struct decode *d = j->decode;
@@ -473,13 +475,13 @@ static unsigned plan(struct decode_job *j, uint64_t taken, uint64_t each)
     if (j->at_once && cost && threads > left / cost)
         threads = left / cost;
     if (!j->at_once && d->decodes)
-        threads = 1; /* nobody knows what a stream needs */
+        threads = 1; /* the memory that a stream needs is not known */
     uint64_t useful = j->box->units / (THREAD_LEAST / d->unit + 1) + 1;
     threads = threads < useful ? threads : useful;
     return (unsigned)(threads < j->cells.count ? threads : j->cells.count);
 }
 
-/* A job that nobody works on yet. */
+/* Set up a job; nothing works on it yet. */
 static void decode_prepare(struct decode_job *j, uint64_t taken, uint64_t each)
 {
     const struct decode *d = j->decode;
@@ -489,7 +491,7 @@ static void decode_prepare(struct decode_job *j, uint64_t taken, uint64_t each)
     if (j->cells.count == 1) {
         band_cell(&j->cells, 0, at);
         decode_place(j, at, d->strides, &g);
-        each = in_place(j, &g) ? 0 : each; /* no scratch memory */
+        each = in_place(j, &g) ? 0 : each; /* needs no scratch memory */
     }
     j->failed = UINT64_MAX;
     pthread_mutex_init(&j->lock, NULL);
@@ -501,7 +503,7 @@ static void decode_prepare(struct decode_job *j, uint64_t taken, uint64_t each)
     j->team.at_once = share < RUN_CHUNKS ? share : RUN_CHUNKS;
 }
 
-/* The threads of all jobs. */
+/* The team that all jobs share, with at least so many threads. */
 static struct team *team_of(struct decode *d, unsigned threads)
 {
     if (!d->team)
@@ -511,7 +513,7 @@ static struct team *team_of(struct decode *d, unsigned threads)
     return d->team;
 }
 
-/* After all that was begun has been done. */
+/* Call this when every chunk that was begun is done. */
 static enum status outcome(struct decode_job *j, struct error *err)
 {
     pthread_mutex_destroy(&j->lock);
@@ -557,7 +559,7 @@ struct decode_job *decode_begin(struct decode *d, const struct slice *slices,
         return NULL;
     *j = (struct decode_job){.decode = d, .slices = slices, .box = box, .dst = dst};
     decode_prepare(j, taken, d->bytes);
-    /* Also where only one is to decode: the caller is to do something else meanwhile. */
+    /* Use a thread even for one chunk: the caller has other work meanwhile. */
     struct team *team = team_of(d, j->team.most > 2 ? j->team.most - 1 : 1);
     if (!team) {
         free(j);
@@ -577,7 +579,7 @@ enum status decode_finish(struct decode_job *j, struct error *err)
 
 void decode_drop(struct decode_job *j)
 {
-    struct error err = {.offset = NO_OFFSET}; /* nobody reads what was decoded */
+    struct error err = {.offset = NO_OFFSET}; /* discarded */
     team_drop(j->decode->team, &j->team);
     outcome(j, &err);
     free(j);
@@ -585,7 +587,7 @@ void decode_drop(struct decode_job *j)
 
 /* --- as a stream ------------------------------------------------------------------------ */
 
-/* A chunk with what it needs. */
+/* A stream over one chunk, with the chunk that it keeps open. */
 struct chunk_source {
     struct source base; /* must be first */
     struct decode *decode;

@@ -1,8 +1,8 @@
 /*
- * decode.h - the chunks that a box of a slice touches, each decoded once and put in its place,
- * on several threads, which stay from box to box.
+ * decode.h - decodes the chunks that a box of a slice touches, each once, into their places, on
+ * several threads, which are kept from box to box.
  *
- * Of several errors that of the lowest chunk is given, whatever thread met it first.
+ * If several chunks fail, the error is that of the lowest, whichever thread met its error first.
  */
 #ifndef CKPTDB_READ_DECODE_H
 #define CKPTDB_READ_DECODE_H
@@ -20,39 +20,39 @@ void decode_close(struct decode *);
 
 /* Shape of a chunk. */
 const uint64_t *decode_chunk(const struct decode *);
-/* The element that is where no chunk is. */
+/* The fill value: the element of absent chunks. */
 const uint8_t *decode_fill(const struct decode *);
 
 unsigned decode_threads(const struct decode *);
 
-/* Bytes in flight while `bytes` are decoded. */
+/* Memory needed while `bytes` are decoded. */
 uint64_t decode_memory(const struct decode *, uint64_t bytes);
 
-/* Whether none of the chunks that the box touches is there. */
+/* Whether every chunk that the box touches is absent. */
 bool decode_nothing(const struct decode *, const struct slice *, const struct box *);
 
-/* The first element from `position` on (C order, of all of the tensor) that may lie in a chunk; false:
- * none does. */
+/* The first element from `position` on (C order of the whole tensor) that may lie in a chunk;
+ * false: there is none. */
 bool decode_from(const struct decode *, uint64_t position, uint64_t *out);
 
-/* The elements of the box, packed, in memory, of which the caller holds `taken` bytes, or at
- * the beginning of a cleared temporary file. One box at a time. */
+/* Decode a box, packed, into memory, of which the caller holds `taken` bytes already, or to the
+ * beginning of a cleared temporary file. One box at a time. */
 enum status decode_to_memory(struct decode *, const struct slice *, const struct box *,
                              uint64_t taken, uint8_t *dst, struct error *err);
 enum status decode_to_file(struct decode *, const struct slice *, const struct box *,
                            int fd, struct error *err);
 
-/* The first of these, done by other threads from now on; slices and box stay where they are
- * until one of the two below is called. What is taken besides may be the memory of other jobs:
- * all share their threads. NULL: no memory. */
+/* As decode_to_memory(), but other threads do it from now on; slices and box must stay valid
+ * until one of the two below is called. `taken` includes the memory of other jobs, as all share
+ * the threads. NULL: no memory. */
 struct decode_job;
 struct decode_job *decode_begin(struct decode *, const struct slice *, const struct box *,
                                 uint64_t taken, uint8_t *dst);
 enum status decode_finish(struct decode_job *, struct error *err);
 void decode_drop(struct decode_job *);
 
-/* Where the box is a run of one chunk, which is there: that run as a stream. *out NULL: it is
- * not. Closing it lets go what it needs. */
+/* A box that is one run of a single chunk, as a stream; *out NULL: it is not, or the chunk is
+ * absent. Closing the stream releases the chunk. */
 enum status decode_to_stream(struct decode *, const struct slice *, const struct box *,
                              struct source **out, struct error *err);
 

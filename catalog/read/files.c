@@ -10,17 +10,17 @@
 
 #define CACHED 32
 
-/* A cached file is looked at again when so much time has passed. */
+/* How long a cached file is trusted before its identity is checked again. */
 #define LOOK_AGAIN_NS INT64_C(20000000)
 
-/* A set of more files keeps only so many open and opens the others when they are read. */
+/* A set keeps this many files open; others are opened for each read. */
 #define KEPT_OPEN 64
 
 struct file_set {
     const struct stored_tensor *tensor;
-    struct file_cache *files; /* NULL: none */
+    struct file_cache *files; /* NULL: no cache */
     struct source
-        *source[]; /* one per file of the tensor; NULL: not needed or not kept */
+        *source[]; /* one per file of the tensor; NULL: not needed, or not kept open */
 };
 
 static enum status files_check(const struct stored_file *file,
@@ -49,7 +49,7 @@ enum status file_gone(const char *path, struct error *err)
                      "deleted; if it was moved, `relocate OLD NEW`");
 }
 
-/* A folder or a pipe where a file was is no file that could never be read. */
+/* source_open_file() calls it ERR_UNSUPPORTED, but a file was there when it was indexed. */
 enum status file_replaced(const char *path, struct error *err)
 {
     error_clear(err);
@@ -99,11 +99,11 @@ struct cached_file {
     struct file_identity identity;
     unsigned users;
     uint64_t used;
-    int64_t looked_at; /* on the monotonic clock, in nanoseconds */
+    int64_t looked_at; /* nanoseconds on the monotonic clock */
 };
 
 struct file_cache {
-    pthread_mutex_t lock; /* over all below */
+    pthread_mutex_t lock; /* guards all below */
     struct cached_file file[CACHED];
     uint64_t clock;
     struct kept_cache *kept;
@@ -138,8 +138,8 @@ void file_cache_free(struct file_cache *c)
     free(c);
 }
 
-/* The slot that has the file as it was indexed, or one that can be given up; NULL: all others
- * are in use. */
+/* The slot that holds the file as it was indexed, otherwise a free or the least recently used
+ * idle one; NULL: all are in use. */
 static struct cached_file *files_find_slot(struct file_cache *c,
                                            const struct stored_file *file)
 {
@@ -168,7 +168,7 @@ static enum status look_again(struct cached_file *f, const struct stored_file *f
     int64_t now = now_ns();
     if (now - f->looked_at < LOOK_AGAIN_NS)
         return OK;
-    if (file_as_indexed(file, err) == OK) /* one that changed fails every time */
+    if (file_as_indexed(file, err) == OK) /* a changed file fails every time */
         f->looked_at = now;
     return err->status;
 }
@@ -235,15 +235,16 @@ static const struct stored_file *file_of(const struct stored_tensor *t, uint32_t
     return NULL;
 }
 
-/* What is being opened. */
+/* State while a tensor's files are opened or checked. */
 struct opening {
     struct file_set *set;
-    uint8_t *seen; /* by file */
+    uint8_t *seen; /* one flag per file */
     uint32_t kept;
-    bool only_looks; /* nothing is opened */
+    bool only_looks; /* only check identities, open nothing */
 };
 
-/* What is not read again: it must be as it was, for what the catalog has of it to hold. */
+/* Check a file that is not read again: what the catalog took from it holds only while it is the
+ * same. */
 static enum status check_file(struct opening *o, uint32_t at, struct error *err)
 {
     const struct stored_tensor *t = o->set->tensor;
@@ -273,8 +274,8 @@ static enum status files_open_file(struct opening *o, uint32_t at, struct error 
     return OK;
 }
 
-/* Bytes that the catalog has are good while their file is as it was. Those of a tensor that
- * this program makes up have none. */
+/* Bytes in the catalog are good while the file that they came from has not changed. Tensors that
+ * this program makes up came from no file. */
 static enum status check_inline(struct opening *o, uint32_t at, struct error *err)
 {
     const struct stored_tensor *t = o->set->tensor;
@@ -294,7 +295,7 @@ static enum status open_grid(struct opening *o, struct error *err)
         return err->status;
     if (g->in_files || t->from_catalog)
         check_file(o, g->metadata, err);
-    /* First the files that are read: one that is open need not be looked at again. */
+    /* First the files that are read: a file that is opened need not be checked once more. */
     for (uint64_t i = 0; err->status == OK && i < g->value_count; i++)
         if (!grid_value_inline(&g->values[i]))
             files_open_file(o, g->values[i].file, err);

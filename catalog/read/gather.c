@@ -6,14 +6,14 @@
 #include "catalog/store/temporary.h"
 
 #define BUFFER_BYTES ((uint64_t)256 << 10)
-#define DIRECT_BYTES ((uint64_t)16 << 10) /* runs from here on need no buffer */
-#define NEAR_BYTES   ((uint64_t)1 << 10)  /* runs that begin so close are read as one */
-#define NEAR_FACTOR  4                    /* so are those that fill this part */
-#define REPEAT_BYTES ((uint64_t)64 << 10) /* copied from the cache */
-#define PIECE_BYTES  ((uint64_t)8 << 20)  /* on the way to a file */
+#define DIRECT_BYTES ((uint64_t)16 << 10) /* runs of this size need no buffer */
+#define NEAR_BYTES   ((uint64_t)1 << 10)  /* read runs as one that are this near */
+#define NEAR_FACTOR  4                    /* or if a quarter of it is used */
+#define REPEAT_BYTES ((uint64_t)64 << 10) /* repeat by pieces of this size */
+#define PIECE_BYTES  ((uint64_t)8 << 20)  /* buffered when the destination is a file */
 
-/* Leave out dimensions of one, turn steps that go back in the source around. False: there
- * is nothing to copy. */
+/* Leave out dimensions of size one, and reverse those that run backwards in the source. False:
+ * there is nothing to copy. */
 static bool drop_and_turn(struct gather *g)
 {
     unsigned kept = 0;
@@ -35,7 +35,8 @@ static bool drop_and_turn(struct gather *g)
     return true;
 }
 
-/* Largest step in the source first; equal ones stay in order. (At most 63 are left.) */
+/* Sort by step in the source, largest first; stable. (At most 63 dimensions have a size over
+ * one.) */
 static void sort_by_source(struct gather *g)
 {
     for (unsigned i = 1; i < g->rank; i++) {
@@ -47,7 +48,8 @@ static void sort_by_source(struct gather *g)
     }
 }
 
-/* Two dimensions of which the outer continues the inner are one. */
+/* Merge neighbouring dimensions where the outer one continues the inner: 5 rows of 8 elements, 8
+ * apart in the source and in memory, become one run of 40. */
 static void gather_join(struct gather *g)
 {
     unsigned kept = 0;
@@ -77,13 +79,15 @@ bool gather_is_run(const struct gather *g)
     return !joined.rank || (joined.rank == 1 && dim->from == 1 && dim->to == 1);
 }
 
-/* How a gather is carried out: the inner `loaded` dimensions come through the buffer
- * together, the outermost of them in parts of `part` steps. */
+/* How a gather is carried out: the inner `loaded` dimensions are read through a buffer together,
+ * the outermost of them `part` steps at a time. Every second of 8 elements in rows of 16: dims
+ * {rows, 16} and {4, 2}. A row spans 7 units, which fit the buffer, so its dimension is loaded
+ * whole; rows are close together, so as many as fit are loaded with it. */
 struct plan {
     unsigned loaded;
     uint64_t part;
-    uint64_t span; /* units of the buffer that a full part takes */
-    bool direct;   /* a run of the source that is one in memory too: no buffer */
+    uint64_t span; /* units of the source that a full part covers */
+    bool direct;   /* a run in the source that is one in memory, too: needs no buffer */
 };
 
 static struct plan plan_of(const struct gather *g)
@@ -102,7 +106,7 @@ static struct plan plan_of(const struct gather *g)
         const struct gather_dim *dim = &g->dim[g->rank - 1 - p.loaded];
         uint64_t step = (uint64_t)dim->from;
         if (p.part > 1 && p.part < g->dim[g->rank - p.loaded].count)
-            break; /* the one inside does not fit as a whole */
+            break; /* the dimension inside it does not fit as a whole */
         if (p.span > room || step > room - p.span ||
             (step > NEAR_BYTES / g->unit && step / NEAR_FACTOR > useful))
             break;
@@ -115,7 +119,7 @@ static struct plan plan_of(const struct gather *g)
     return p;
 }
 
-/* The same unit `count` times, by doubling; never more than are left, nor than there are. */
+/* Copy a unit `count` times, by doubling, but in pieces of REPEAT_BYTES at most. */
 static void repeat(uint8_t *to, const uint8_t *from, uint64_t count, size_t unit)
 {
     uint64_t most = unit < REPEAT_BYTES ? REPEAT_BYTES / unit : 1;
@@ -132,7 +136,7 @@ static void repeat(uint8_t *to, const uint8_t *from, uint64_t count, size_t unit
     for (uint64_t i = 0; i < count; i++)                                                 \
     memcpy(to + (int64_t)i * to_step, from + (int64_t)i * from_step, bytes)
 
-/* `count` units; steps in bytes. */
+/* Copy `count` units; the steps are in bytes. */
 static void copy_units(uint8_t *to, int64_t to_step, const uint8_t *from,
                        int64_t from_step, uint64_t count, size_t unit)
 {
@@ -154,7 +158,7 @@ static void copy_units(uint8_t *to, int64_t to_step, const uint8_t *from,
         COPY_ALL(unit);
 }
 
-/* Step an odometer over dim[0, rank); adds to the positions. False when it is through. */
+/* Advance an odometer over dim[0, rank) and both positions. False after the last. */
 static bool gather_advance(const struct gather_dim *dim, unsigned rank, uint64_t *index,
                            uint64_t *from, uint64_t *to)
 {
@@ -170,7 +174,7 @@ static bool gather_advance(const struct gather_dim *dim, unsigned rank, uint64_t
     return false;
 }
 
-/* From the buffer to `dst`: `count` steps of dim[0], all of the others. */
+/* Copy from the buffer to `dst`: `count` steps of dim[0], every step of the others. */
 static void scatter(const struct gather_dim *dim, unsigned rank, uint64_t count,
                     size_t unit, const uint8_t *buffer, uint8_t *dst)
 {
@@ -185,7 +189,7 @@ static void scatter(const struct gather_dim *dim, unsigned rank, uint64_t count,
     while (gather_advance(part, rank - 1, index, &from, &to));
 }
 
-/* One setting of the outer dimensions: everything of the loaded ones. */
+/* Copy all of the loaded dimensions at one position of the outer ones. */
 static enum status gather_load(const struct gather *g, const struct plan *p,
                                const struct source *s, uint8_t *buffer, uint8_t *dst,
                                struct error *err)
@@ -249,7 +253,7 @@ void gather_copy(struct gather *g, const uint8_t *from, uint8_t *dst)
 
 /* --- into a file ------------------------------------------------------------------------ */
 
-/* Parts of a gather that fit a buffer, where they are packed in the order of the file. */
+/* The destination of pieces: packed into a buffer in the order of the file, then written. */
 struct pieces {
     const struct source *source;
     uint8_t *buffer;
@@ -257,7 +261,7 @@ struct pieces {
     const char *what;
 };
 
-/* Make the steps in the file go forward, the largest first. */
+/* Make all steps in the file positive, and sort by them, largest first. */
 static void turn_to_file(struct gather *g)
 {
     for (unsigned d = 0; d < g->rank; d++) {
@@ -275,7 +279,7 @@ static void turn_to_file(struct gather *g)
     }
 }
 
-/* Gather a piece into the buffer and write it run by run. */
+/* Gather a piece into the buffer, then write it run by run. */
 static enum status move_piece(const struct pieces *p, struct gather out,
                               struct error *err)
 {
@@ -300,7 +304,7 @@ static enum status move_piece(const struct pieces *p, struct gather out,
     return OK;
 }
 
-/* dim[0] in parts of `part` steps. */
+/* Move a gather in parts of `part` steps of dim[0]. */
 static enum status move_in_parts(const struct pieces *p, struct gather piece,
                                  uint64_t part, struct error *err)
 {
@@ -325,7 +329,8 @@ enum status gather_to_file(struct gather *g, const struct source *s, int fd,
     gather_join(g);
     if (!g->rank)
         g->dim[g->rank++] = (struct gather_dim){.count = 1};
-    unsigned outer = g->rank - 1; /* this one in parts, those after it as a whole */
+    /* dim[outer] is cut into parts, those after it are moved whole */
+    unsigned outer = g->rank - 1;
     while (outer && g->dim[outer].count <= room / inside)
         inside *= g->dim[outer--].count;
     uint64_t part = room / inside ? room / inside : 1;

@@ -1,9 +1,9 @@
 /*
  * gather.h - copy a strided box of elements from a source into strided memory.
  *
- * The one place that knows how to read well: dimensions are put in the order of the
- * source, neighbours that continue each other become one, long runs go straight to their
- * place, short ones that lie close together come through one small buffer.
+ * The one place that knows how to read well: dimensions are sorted by their step in the source,
+ * those that continue each other are merged, long runs are read straight into place, and short
+ * ones that lie close together are read through a small buffer.
  */
 #ifndef CKPTDB_GATHER_H
 #define CKPTDB_GATHER_H
@@ -25,18 +25,18 @@ struct gather {
     struct gather_dim dim[TENSOR_RANK_MAX];
 };
 
-/* The caller vouches that every unit lies inside the source and inside dst. Changes *g. */
+/* Every unit must lie inside the source and inside dst: the caller vouches for it. Changes *g. */
 enum status gather_run(struct gather *g, const struct source *s, uint8_t *dst,
                        struct error *err);
 
-/* Whether the units follow each other in the source and in memory alike. */
+/* Whether the units form one run in the source and in memory. */
 bool gather_is_run(const struct gather *g);
 
-/* The same out of memory. A step of 0 in the source repeats a unit. */
+/* As gather_run(), from memory. A step of 0 in the source repeats a unit. */
 void gather_copy(struct gather *g, const uint8_t *from, uint8_t *dst);
 
-/* The same into a file, of which memory that were `dst` would begin at byte 0
- * (temporary.h). `what`: for messages. */
+/* As gather_run(), into a temporary file (temporary.h) instead of memory: byte 0 of the file is
+ * what would be dst. `what` names it in error messages. */
 enum status gather_to_file(struct gather *g, const struct source *s, int fd,
                            const char *what, struct error *err);
 

@@ -10,19 +10,19 @@
 #include "catalog/store/temporary.h"
 
 #define BUDGET_BYTES ((uint64_t)256 << 20)
-#define UNIT_BYTES   ((size_t)16 << 20)   /* of one element */
-#define BAND_BYTES   ((uint64_t)32 << 20) /* of several rows of chunks, at most */
-#define BAND_LEAST   ((uint64_t)4 << 20)  /* and at least */
-#define BAND_CHUNKS  65536                /* of them */
-#define AHEAD_LEAST  ((uint64_t)1 << 20)  /* of the first band that is decoded ahead */
-#define AHEAD_FROM   8                    /* once this part of one has been read */
-#define AHEAD_BANDS  8                    /* at most */
-#define AHEAD_TURNS  3                    /* chunks a thread in them, about */
-#define FILE_BYTES   ((uint64_t)1 << 40)  /* of a temporary file */
+#define UNIT_BYTES   ((size_t)16 << 20)   /* of one element, at most */
+#define BAND_BYTES   ((uint64_t)32 << 20) /* most, of a band of several rows of chunks */
+#define BAND_LEAST   ((uint64_t)4 << 20)  /* least that it aims at */
+#define BAND_CHUNKS  65536                /* chunks of such a band, at most */
+#define AHEAD_LEAST  ((uint64_t)1 << 20)  /* smaller first bands are not decoded ahead */
+#define AHEAD_FROM   8                    /* begin when 1/8 of a band has been read */
+#define AHEAD_BANDS  8                    /* decoded ahead, at most */
+#define AHEAD_TURNS  3                    /* chunks decoded ahead per thread, about */
+#define FILE_BYTES   ((uint64_t)1 << 40)  /* of a temporary file, at most */
 
 enum band_kind {
     BAND_NONE,
-    BAND_FILL, /* no chunk at all */
+    BAND_FILL, /* no chunk of the band exists */
     BAND_MEMORY,
     BAND_FILE,
     BAND_STREAM
@@ -30,7 +30,7 @@ enum band_kind {
 
 struct band {
     struct box box;
-    uint64_t begin, end; /* in bytes of the slice */
+    uint64_t begin, end; /* bytes of the slice */
 };
 
 struct buffer {
@@ -38,7 +38,7 @@ struct buffer {
     uint64_t room;
 };
 
-/* A band that is decoded while another is read. */
+/* A band that is being decoded ahead. */
 struct ahead {
     struct band band;
     struct buffer memory;
@@ -46,27 +46,29 @@ struct ahead {
 };
 
 struct grid_reader {
-    struct source base; /* must be first: the slice */
+    struct source base; /* must be first: the chosen slice */
     const struct stored_tensor *tensor;
     size_t unit;
-    uint64_t chunk; /* its elements */
+    uint64_t chunk; /* elements of a chunk */
     struct decode *decode;
     struct grid_limits limits;
-    struct slice *slices;  /* what `base` shows */
-    bool chosen;           /* there are some */
-    struct source *packed; /* over `base`, of elements that are stored one a byte */
+    struct slice *slices;  /* the slice that `base` gives */
+    bool chosen;           /* `slices` is set */
+    struct source *packed; /* packs `base` if stored one element per byte */
 
     enum band_kind kind;
     struct band band;
     struct buffer memory;
-    int fd; /* -1: no file yet */
+    int fd; /* temporary file; -1: not open */
     struct source *stream;
 
     struct ahead ahead[AHEAD_BANDS];
-    struct ahead *queue[AHEAD_BANDS]; /* the next band first; then those that are free, */
-    unsigned queued;                  /* of which the first was used last */
-    uint64_t read_to;                 /* where the last read ended */
-    bool looked; /* for bands to decode ahead, since this one was entered */
+    /* The first `queued` are being decoded, in order; then free ones, the most recently used
+     * first. */
+    struct ahead *queue[AHEAD_BANDS];
+    unsigned queued;
+    uint64_t read_to; /* end of the last read */
+    bool looked;      /* go_ahead() has begun what follows this band */
 };
 
 /* --- the band at hand ------------------------------------------------------------------- */
@@ -89,7 +91,7 @@ static bool buffer_grow(struct buffer *b, uint64_t len)
     return b->at;
 }
 
-/* Bytes of all bands, as they are or were. */
+/* Bytes of the buffers of all bands, in use or not. */
 static uint64_t bands_memory(const struct grid_reader *g)
 {
     uint64_t sum = g->memory.room;
@@ -123,7 +125,8 @@ static enum status fill_file(struct grid_reader *g, struct error *err)
     return err->status;
 }
 
-/* Elements of a band of several rows: enough for all threads, few enough for the caches. */
+/* The most elements in a band of several rows of chunks: enough for all threads, few enough for
+ * the processor's caches. */
 static uint64_t rows_most(const struct grid_reader *g)
 {
     uint64_t most = g->limits.budget / 8, useful;
@@ -135,7 +138,7 @@ static uint64_t rows_most(const struct grid_reader *g)
     return most / BAND_CHUNKS < g->chunk ? most : g->chunk * BAND_CHUNKS;
 }
 
-/* The band that a byte lies in. */
+/* The band with the byte at `offset`. */
 static void find_band(const struct grid_reader *g, uint64_t offset, struct band *out)
 {
     out->begin = g->unit * band_find(g->slices, g->tensor->rank, decode_chunk(g->decode),
@@ -145,7 +148,7 @@ static void find_band(const struct grid_reader *g, uint64_t offset, struct band 
 
 /* --- bands to come ---------------------------------------------------------------------- */
 
-/* Whether the band in `a` is to be decoded ahead, and can be within half of the budget. */
+/* Whether to decode the band in `a` ahead: it has chunks, and fits into half of the budget. */
 static bool worth_it(const struct grid_reader *g, const struct ahead *a)
 {
     uint64_t len = a->band.end - a->band.begin;
@@ -155,7 +158,7 @@ static bool worth_it(const struct grid_reader *g, const struct ahead *a)
            !decode_nothing(g->decode, g->slices, &a->band.box);
 }
 
-/* Begin with bands after the last that was begun, until all threads have enough to do. */
+/* Begin to decode the bands after the last one begun, until all threads have enough to do. */
 static void begin_ahead(struct grid_reader *g)
 {
     uint64_t chunks = 0, end = g->band.end;
@@ -179,7 +182,8 @@ static void begin_ahead(struct grid_reader *g)
     }
 }
 
-/* Somebody has read [from, to) of this band: if that goes on, begin with the next ones. */
+/* [from, to) of this band was read: if reads follow one another, begin to decode the next
+ * bands. */
 static void go_ahead(struct grid_reader *g, uint64_t from, uint64_t to)
 {
     uint64_t begin = g->band.begin, end = g->band.end;
@@ -198,7 +202,8 @@ static void stop_ahead(struct grid_reader *g)
         decode_drop(g->queue[--g->queued]->job);
 }
 
-/* The band that was decoded ahead; false: it is not the one. */
+/* Take the next band if it was decoded ahead and has `offset`; otherwise drop all that were, and
+ * return false. */
 static bool take_next(struct grid_reader *g, uint64_t offset, struct error *err)
 {
     struct ahead *a = g->queue[0];
@@ -219,7 +224,7 @@ static bool take_next(struct grid_reader *g, uint64_t offset, struct error *err)
     return true;
 }
 
-/* Have the band that a byte lies in. */
+/* Load the band with the byte at `offset`. */
 static enum status load_band(struct grid_reader *g, uint64_t offset, struct error *err)
 {
     drop_band(g);
@@ -252,11 +257,11 @@ static void repeat_fill(const struct grid_reader *g, uint64_t offset, uint8_t *d
     const size_t first = len < g->unit ? len : g->unit;
     for (size_t i = 0; i < first; i++)
         dst[i] = fill[(offset + i) % g->unit];
-    for (size_t i = first; i < len; i++) /* whatever the element, what is one before */
+    for (size_t i = first; i < len; i++) /* each element from the one before */
         dst[i] = dst[i - g->unit];
 }
 
-/* Bytes of the band. */
+/* Read from the current band; `offset` counts from its beginning. */
 static enum status read_band(struct grid_reader *g, uint64_t offset, uint8_t *dst,
                              size_t len, struct error *err)
 {
@@ -298,7 +303,7 @@ static enum status slice_read(const struct source *base, uint64_t offset, void *
 
 const uint8_t *grid_reader_lend(struct grid_reader *g, uint64_t start, size_t len)
 {
-    struct error err = {.offset = NO_OFFSET}; /* the next read will tell */
+    struct error err = {.offset = NO_OFFSET}; /* the next read reports it */
     if (g->packed || start >= g->base.size ||
         (!in_band(g, start) && load_band(g, start, &err) != OK))
         return NULL;
@@ -326,7 +331,7 @@ uint64_t grid_reader_from(struct grid_reader *g, uint64_t start)
     return at;
 }
 
-/* The reader owns itself. */
+/* The grid reader owns its source. */
 static void slice_close(struct source *base)
 {
     (void)base;

@@ -32,20 +32,20 @@ enum status grid_reader_open(const struct stored_tensor *, struct file_cache *,
                              struct grid_reader **out, struct error *err);
 void grid_reader_close(struct grid_reader *);
 
-/* The most that it will hold, in bytes. */
+/* The most memory that the reader takes, in bytes. */
 uint64_t grid_reader_memory(const struct grid_reader *);
 
-/* Slices that lie inside the tensor (NULL: all of it) as a source: C order, packed. It is
- * the reader's, and valid until the next call. One thread at a time. */
+/* A slice that lies inside the tensor (NULL: all of it) as a source: C order, packed. The reader
+ * owns it, and it is valid until the next call. One thread at a time. */
 enum status grid_reader_slice(struct grid_reader *, const struct slice *slices,
                               struct source **out, struct error *err);
 
-/* Of all of the tensor as a source: the first byte from `start` on that is in a band with a chunk; the
- * source's size, where there is none. */
+/* In the source of the whole tensor: the first byte from `start` on that is in a band with a
+ * chunk; the source's size if there is none. */
 uint64_t grid_reader_from(struct grid_reader *, uint64_t start);
 
-/* Bytes of that source that are in memory, or can be at once, unchanged: valid until the next
- * call. NULL where they are not, and where reading them fails. */
+/* Bytes of that source that are in memory, or can be at once: valid until the next call. NULL:
+ * they are not, or reading them failed. */
 const uint8_t *grid_reader_lend(struct grid_reader *, uint64_t start, size_t len);
 
 #endif

@@ -5,18 +5,18 @@
 
 #include "catalog/read/files.h"
 
-#define IDLE_MOST 2 /* kept though nobody uses them: one for each of two threads */
+#define IDLE_MOST 2 /* unused ones that are kept: one for each of two threads */
 
 struct kept_tensor {
-    struct kept_tensor *next; /* the latest used first */
+    struct kept_tensor *next; /* most recently used first */
     int64_t id;
     unsigned users;
     pthread_mutex_t making;
-    struct source *source; /* NULL until made */
+    struct source *source; /* NULL until it is made */
 };
 
 struct kept_cache {
-    pthread_mutex_t lock; /* over the list and `users` */
+    pthread_mutex_t lock; /* guards the list and `users` */
     struct kept_tensor *first;
 };
 
@@ -48,7 +48,7 @@ void kept_cache_free(struct kept_cache *c)
     free(c);
 }
 
-/* The tensor's entry, counted as used and put to the front; NULL without memory. */
+/* The tensor's entry, marked as used and moved to the front; NULL without memory. */
 static struct kept_tensor *kept_find(struct kept_cache *c, int64_t id)
 {
     pthread_mutex_lock(&c->lock);

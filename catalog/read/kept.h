@@ -1,8 +1,9 @@
 /*
- * kept.h - decoded tensors that are kept for others that are made of them: the layers cut out
- * of one stacked and compressed tensor are many tensors, and it is to be decoded once.
+ * kept.h - decoded tensors, kept for the tensors that are composed of them: the layers cut out of
+ * one stacked and compressed tensor are many tensors, but it should be decoded once.
  *
- * A cache belongs to a file_cache (read.h). What is in use stays; of the rest the last few.
+ * A cache belongs to a file_cache (read.h). Tensors in use stay in it, and the last few of
+ * others.
  */
 #ifndef CKPTDB_READ_KEPT_H
 #define CKPTDB_READ_KEPT_H
@@ -15,9 +16,9 @@ struct kept_tensor;
 struct kept_cache *kept_cache_new(void);
 void kept_cache_free(struct kept_cache *);
 
-/* The elements of a tensor as a source for any order of reading: made by `make`, unless
- * it is there, or another thread is making it, which is then waited for. *source is kept until
- * kept_give(). Any number of threads. */
+/* The elements of a tensor as a source that can be read in any order. `make` decodes it, unless
+ * that was done already or another thread is at it, which is then waited for. *source is valid
+ * until kept_give(). Any number of threads. */
 typedef enum status kept_maker(const struct stored_tensor *, struct file_cache *,
                                struct source **out, struct error *err);
 enum status kept_take(struct file_cache *, const struct stored_tensor *, kept_maker *make,

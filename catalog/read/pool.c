@@ -20,8 +20,9 @@ struct slot {
 struct pool {
     const struct stored_tensor *tensor;
     struct file_set *files;
-    atomic_bool *fine; /* by extent: its checksum was found right; NULL: there are none */
-    pthread_mutex_t lock; /* over the two below */
+    /* Per extent: its checksum was verified. NULL: the tensor has no checksums. */
+    atomic_bool *fine;
+    pthread_mutex_t lock; /* guards the two below */
     struct slot slot[SLOTS];
     uint64_t clock;
 };
@@ -59,8 +60,8 @@ void pool_close(struct pool *p)
     free(p);
 }
 
-/* What is to be checked of an extent. False: it has no checksum, or was found right. (The
- * sum of TensorFlow's strings is not one of their stored bytes: strings.h.) */
+/* The checksum of an extent that is still to be verified; false: there is none. (The checksum of
+ * TensorFlow's strings does not cover their stored bytes alone: strings.h.) */
 static bool sum_of(const struct pool *p, uint64_t i, struct checksum *sum)
 {
     const struct stored_tensor *t = p->tensor;
@@ -70,8 +71,8 @@ static bool sum_of(const struct pool *p, uint64_t i, struct checksum *sum)
     return true;
 }
 
-/* The part of a chain that comes before the checksum is taken: a zip's is of the decoded
- * data. */
+/* Length of the first codec step if the checksum is taken after it, else 0: a zip's CRC-32 is
+ * that of the decompressed data. */
 static size_t before_checksum(const char *chain, const struct checksum *sum)
 {
     static const char *const methods[] = {"deflate:", "bz2:", "rawlzma:"};
@@ -82,8 +83,8 @@ static size_t before_checksum(const char *chain, const struct checksum *sum)
     return 0;
 }
 
-/* The bytes that the checksum is of, with the sum's own `before` bytes in front. *steps: the
- * chain, and then the rest of it. */
+/* Open the bytes that the checksum covers, with the `before` bytes in front of them. *steps is
+ * the codec chain, and becomes what of it remains. */
 static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum,
                                const char **steps, struct source **out, struct error *err)
 {
@@ -133,7 +134,8 @@ static enum status open_extent(struct pool *p, uint64_t i, bool random,
     return OK;
 }
 
-/* The slot of an extent, one that can be reused, or -1. */
+/* The slot that holds an extent, or else a free or the least recently used idle one; -1: all are
+ * in use. */
 static int pool_find_slot(const struct pool *p, uint64_t extent, bool random)
 {
     int best = -1;

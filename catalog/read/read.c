@@ -1,5 +1,5 @@
 /*
- * read.c - what can be asked of a reader, whatever it reads (reader.h).
+ * read.c - what every reader does, of whatever kind (reader.h).
  */
 #include "catalog/read/read.h"
 
@@ -47,7 +47,7 @@ static enum status check_kind(const struct stored_tensor *t, struct error *err)
     return OK;
 }
 
-/* Unit, block and size. */
+/* Set the reader's unit, block and size. */
 static enum status read_measure(struct reader *r, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
@@ -69,7 +69,7 @@ static enum status read_measure(struct reader *r, struct error *err)
     return OK;
 }
 
-/* The first kind that takes the tensor; the last takes all. */
+/* The first kind that takes the tensor. The last kind takes every tensor. */
 static const struct reader_kind *kind_of(const struct stored_tensor *t)
 {
     const struct reader_kind *const *kind = reader_kinds;
@@ -149,7 +149,7 @@ enum status reader_read(struct reader *r, uint64_t start, void *dst, size_t len,
                                         : err->status;
 }
 
-/* The slices in units. */
+/* Check the slices and convert them to units. */
 static enum status slices_in_units(const struct reader *r, const struct slice *slices,
                                    struct slice *out, struct error *err)
 {
@@ -184,7 +184,7 @@ uint64_t slice_elements(const struct slice *slices, unsigned rank)
     uint64_t elements = 1;
     for (unsigned d = 0; d < rank; d++)
         if (!mul_u64(elements, slices[d].count, &elements))
-            return UINT64_MAX; /* cannot be: no more than the tensor has */
+            return UINT64_MAX; /* cannot happen: no more than the tensor has */
     return elements;
 }
 

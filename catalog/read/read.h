@@ -14,9 +14,9 @@
 
 struct reader;
 
-/* Files that stay open from one tensor to the next, for a caller that reads many. Whether they
- * still are what was indexed is looked at again every now and then. Any number of threads.
- * NULL without memory; it must outlive the readers that it was given to. */
+/* Files that stay open from one tensor to the next, for callers that read many. Their identity is
+ * checked again every few milliseconds. Any number of threads. NULL without memory. It must
+ * outlive the readers that it is given to. */
 struct file_cache;
 struct file_cache *file_cache_new(void);
 void file_cache_free(struct file_cache *);
@@ -32,19 +32,20 @@ void reader_close(struct reader *);
  * reader_sequential(). */
 enum status reader_read(struct reader *, uint64_t start, void *dst, size_t len,
                         struct error *err);
-/* The same of a slice (NULL: of the whole), out->len bytes of it, without a copy where the
- * reader has them in memory: there they are until the next call, else in `room`. */
+/* As reader_read() (slices NULL) or reader_read_slice(), for out->len bytes. If the reader has
+ * them in memory, *out points there, until the next call; otherwise they are read to `room`. */
 enum status reader_borrow(struct reader *, const struct slice *slices, uint64_t start,
                           void *room, struct bytes *out, struct error *err);
-/* The first logical byte from `start` on for which something stored is read, or one before it: between is
- * what an array holds where it has no chunk. The tensor's size, where there is none. Threads: as for
- * reading. */
+/* The first logical byte from `start` on that is stored, or one a little before it: what lies
+ * between is the fill value of absent chunks. The tensor's size if none is. Threads: as for
+ * reader_read(). */
 uint64_t reader_from(struct reader *, uint64_t start);
-/* True where going back or sharing costs decoding again (a deflated member). */
+/* True where reading backwards, or by several threads, means decoding again (a deflated
+ * member). */
 bool reader_sequential(const struct reader *);
 
-/* Bytes that reading front to back may hold at once beside what it gives: much for tensors in
- * chunks, next to nothing for others (0). */
+/* Memory that reading front to back may take besides its result: much for tensors in chunks, next
+ * to nothing (0) for others. */
 uint64_t reader_memory(const struct reader *);
 
 /* Verify the stored checksums, if there are any (ERR_CHECKSUM). Extents that were read from
@@ -57,7 +58,7 @@ enum status reader_verify(struct reader *, struct error *err);
  * left as they are. ERR_MEMORY. */
 enum status tensor_as_stored(struct stored_tensor *, struct arena *, struct error *err);
 
-/* Where the tensor's logical bytes are a plain run in a file: its descriptor and offset. */
+/* Where the logical bytes are an unencoded run of a file: its descriptor and offset. */
 bool reader_plain(const struct reader *, int *fd, uint64_t *offset);
 
 /* The bytes [start, start + len) of a slice in C order, packed; start 0 and its exact size

@@ -1,8 +1,8 @@
 /*
- * read_extents.c - a tensor in extents.
+ * read_extents.c - a tensor that is stored in extents.
  *
- * One that is one run in C order is its source, byte for byte ("flat"). Everything else is cut into
- * boxes, and each box is gathered from the extents it touches.
+ * A tensor that is one run in C order is "flat": its bytes are those of its source. Any other is
+ * cut into boxes, and each box is gathered from the extents it intersects.
  */
 #include <stdlib.h>
 
@@ -12,15 +12,15 @@
 
 /* --- gathering -------------------------------------------------------------------------- */
 
-/* The steps that are stated of an extent; NULL: those of its box in C order. */
+/* The strides that the format states; NULL: elements follow one another in C order. */
 static const int64_t *stated_strides(const struct stored_tensor *t,
                                      const struct extent *e)
 {
     return e->strides ? e->strides : t->strides;
 }
 
-/* The part's steps: stated ones (or NULL), or those of its box in C order. Its units must all
- * lie in the source. */
+/* The strides of a part: the stated ones, or (NULL) those of its box in C order. All its units
+ * must lie inside the source. */
 static enum status part_strides(const struct reader *r, const struct part *p,
                                 const int64_t *stated, const struct source *s,
                                 int64_t *strides, struct error *err)
@@ -45,14 +45,14 @@ static enum status part_strides(const struct reader *r, const struct part *p,
     return OK;
 }
 
-/* A box of a slice, and whether the extents will be read in any order. */
+/* The box of a slice to gather; `random`: the extents will be read in any order. */
 struct wanted {
     const struct slice *slices;
     struct box box;
     bool random;
 };
 
-/* What of extent i is wanted. */
+/* Copy the elements of the box that are in extent i. */
 static enum status gather_extent(struct reader *r, uint64_t i, const struct wanted *w,
                                  uint8_t *dst, struct error *err)
 {
@@ -95,7 +95,7 @@ static enum status gather_box(struct reader *r, const struct wanted *w, uint8_t 
     return OK;
 }
 
-/* `count` units of a slice from `position`, in C order. */
+/* Gather `count` units of a slice, from `position` on, in C order. */
 static enum status gather_units(struct reader *r, const struct slice *slices,
                                 uint64_t position, uint64_t count, uint8_t *dst,
                                 struct error *err)
@@ -104,7 +104,8 @@ static enum status gather_units(struct reader *r, const struct slice *slices,
     for (unsigned d = 0; d < r->tensor->rank; d++)
         w.random = w.random || w.slices[d].step < 0;
     if (r->tensor->extent_count > 1)
-        memset(dst, 0, count * r->unit); /* should boxes have deceived tiles_open() */
+        /* Should tiles_open() ever accept boxes that leave a gap, its bytes are defined. */
+        memset(dst, 0, count * r->unit);
     while (count) {
         box_next(w.slices, r->tensor->rank, position, count, &w.box);
         if (gather_box(r, &w, dst, err) != OK)
@@ -149,7 +150,7 @@ static const struct reader_ops extents_ops = {.read = extents_read,
                                               .verify = extents_verify,
                                               .close = extents_close};
 
-/* A single extent without steps of its own is flat. */
+/* Whether one extent holds the whole tensor in C order. */
 static bool is_flat(const struct stored_tensor *t)
 {
     const struct extent *e = t->extents;
@@ -185,14 +186,14 @@ static enum status read_extents_cut(struct reader *r, struct error *err)
     return tiles_open(t, &r->tiles, err);
 }
 
-/* Whether decoding goes one way only is asked of the first extent. */
+/* Open the first extent, to learn whether it decodes front to back only. */
 static enum status look_at_first(struct reader *r, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     struct lease lease;
     if (t->elements == 0 || !t->extent_count)
         return OK;
-    if (pool_take(r->pool, 0, false, &lease, err) != OK) /* decodes nothing yet */
+    if (pool_take(r->pool, 0, false, &lease, err) != OK) /* decodes nothing */
         return err->status;
     r->sequential = t->strides || lease.source->sequential;
     uint64_t size = lease.source->size;

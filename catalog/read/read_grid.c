@@ -1,5 +1,5 @@
 /*
- * read_grid.c - a tensor in a grid of chunks, as a reader (grid_reader.h, string_grid.h).
+ * read_grid.c - the reader of a tensor in a grid of chunks (grid_reader.h, string_grid.h).
  */
 #include "catalog/codec/codec.h"
 #include "catalog/codec/strings.h"
@@ -30,7 +30,7 @@ static const uint8_t *grid_lend(struct reader *r, const struct slice *slices,
 static uint64_t grid_from(struct reader *r, uint64_t start)
 {
     struct source *s = NULL;
-    struct error ignored = {.offset = NO_OFFSET}; /* the next read will tell */
+    struct error ignored = {.offset = NO_OFFSET}; /* the next read reports it */
     return grid_reader_slice(r->own, NULL, &s, &ignored) == OK
                ? grid_reader_from(r->own, start)
                : start;
@@ -58,7 +58,7 @@ static const struct reader_ops grid_ops = {.read = grid_read,
                                            .close = grid_close};
 static const struct reader_ops texts_ops = {.close = texts_close};
 
-/* Bytes of an element in the chunks of a grid; 0 where they differ. */
+/* Bytes of an element in a chunk; 0: strings of varying length. */
 static enum status grid_unit(const struct stored_tensor *t, uint64_t *unit,
                              struct error *err)
 {
@@ -67,7 +67,7 @@ static enum status grid_unit(const struct stored_tensor *t, uint64_t *unit,
     if (t->dtype.kind == DTYPE_STRING)
         strings_width(t->codec, unit);
     else if (codec_chain_argument(t->codec, "unpack", &bits))
-        *unit = 1; /* not packed yet */
+        *unit = 1; /* chunks hold one element per byte; packing comes after them */
     else if (codec_chain_has(t->codec, "strings"))
         return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
                          "elements of dtype %s that are strings", t->dtype.name);
@@ -83,8 +83,8 @@ static bool grid_takes(const struct stored_tensor *t)
     return t->grid;
 }
 
-/* The elements of a grid are not cut in blocks, even if they are packed: that is done where
- * they are in C order. */
+/* A unit of a grid is always one element: packed dtypes are packed after the elements are in C
+ * order. */
 static enum status grid_open(struct reader *r, struct error *err)
 {
     uint64_t unit;

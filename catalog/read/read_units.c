@@ -1,15 +1,15 @@
 /*
- * read_units.c - readers that gather elements from boxes: any bytes of a tensor or a slice, by units.
+ * read_units.c - any bytes of a tensor or a slice, for readers that gather elements from boxes.
  *
- * Work is done in units: an element, or a block of packed ones along the last dimension.
+ * They work in units: an element, or a block of packed elements along the last dimension.
  */
 #include <stdlib.h>
 
 #include "catalog/base/pages.h"
 #include "catalog/read/reader.h"
 
-/* A tensor in another order than C is gathered so many bytes at a time when it is read
- * front to back: the larger, the longer the runs in the file. */
+/* Front to back, a tensor that is not stored in C order is gathered this many bytes at a time:
+ * the larger a band, the longer the runs that are read from the file. */
 #define BAND_BYTES ((uint64_t)16 << 20)
 
 enum status units_open(struct reader *r, struct error *err)
@@ -33,8 +33,7 @@ void units_close(struct reader *r)
     free(r->units.band);
 }
 
-/* Units of the whole tensor. One in another order is gathered in bands as soon as reads
- * follow each other. */
+/* Units of the whole tensor, by way of a band: called when reads follow one another. */
 static enum status read_band(struct reader *r, uint64_t position, uint64_t count,
                              uint8_t *dst, struct error *err)
 {
@@ -79,7 +78,7 @@ static enum status read_units(struct reader *r, uint64_t position, uint64_t coun
     return status;
 }
 
-/* Units of a slice, or (slices NULL) of the whole. */
+/* Units of a slice, or (slices NULL) of the whole tensor. */
 static enum status read_units_read_part(struct reader *r, const struct slice *slices,
                                         uint64_t position, uint64_t count, uint8_t *dst,
                                         struct error *err)
@@ -91,7 +90,7 @@ static enum status read_units_read_part(struct reader *r, const struct slice *sl
     return read_units(r, position, count, dst, err);
 }
 
-/* Some bytes inside one unit. */
+/* Read a part of one unit. */
 static enum status read_inside(struct reader *r, const struct slice *slices,
                                uint64_t start, uint8_t *dst, size_t len,
                                struct error *err)
@@ -135,7 +134,7 @@ enum status reader_past_end(const struct reader *r, uint64_t bytes, struct error
 enum status units_read(struct reader *r, const struct slice *slices, uint64_t start,
                        uint8_t *dst, size_t len, struct error *err)
 {
-    uint64_t end, bytes = r->unit; /* no more than the tensor has */
+    uint64_t end, bytes = r->unit; /* no more than the tensor has: no overflow */
     for (unsigned d = 0; slices && d < r->tensor->rank; d++)
         bytes *= slices[d].count;
     if (slices && (!add_u64(start, len, &end) || end > bytes))

@@ -13,58 +13,59 @@
 #include "catalog/read/string_grid.h"
 #include "catalog/read/tiles.h"
 
-/* What a kind of readers does in its own way. Slices are in units, and inside the tensor; NULL is
- * all of it. */
+/* What a kind of reader does in its own way. Slices are in units, and inside the tensor; NULL:
+ * the whole tensor. */
 struct reader_ops {
-    /* Bytes [start, start + len); ERR_ARGUMENT past the end of the slice. NULL: strings of varying
-     * length, which have no bytes. */
+    /* Read bytes [start, start + len); ERR_ARGUMENT past the end of the slice. NULL for strings
+     * of varying length, which have no such bytes. */
     enum status (*read)(struct reader *, const struct slice *, uint64_t start,
                         uint8_t *dst, size_t len, struct error *err);
-    /* `count` units from `position`, for units_read(). */
+    /* Read `count` units from `position` on, for units_read(). */
     enum status (*gather)(struct reader *, const struct slice *, uint64_t position,
                           uint64_t count, uint8_t *dst, struct error *err);
-    /* As reader_borrow(): NULL, with an error or without, where the bytes are not in memory.
-     * NULL: they never are. */
+    /* As reader_borrow(): NULL, with or without an error, if the bytes are not in memory. No
+     * `lend`: they never are. */
     const uint8_t *(*lend)(struct reader *, const struct slice *, uint64_t start,
                            size_t len, struct error *err);
-    /* As reader_from(); NULL: all is stored. */
+    /* As reader_from(). NULL: everything is stored. */
     uint64_t (*from)(struct reader *, uint64_t start);
-    /* NULL: what can be verified was verified where it was read. */
+    /* NULL: reading verifies all there is to verify. */
     enum status (*verify)(struct reader *, struct error *err);
     uint64_t (*memory)(const struct reader *); /* NULL: next to none */
-    void (*close)(struct reader *);            /* also one that was not opened wholly */
+    /* Must take a reader that was not opened completely, too. */
+    void (*close)(struct reader *);
 };
 
-/* All of the tensor, cut in units, and what was gathered of it last. */
+/* The tensor cut into units, and the band that was gathered last. */
 struct units {
     struct slice *whole; /* NULL: not cut */
     uint64_t *shape;
-    bool moves; /* reading front to back is not reading so what it is gathered from */
+    bool moves; /* reading front to back is not front to back in what it gathers from */
 
-    pthread_mutex_t lock; /* over the band */
+    pthread_mutex_t lock; /* guards the band */
     uint8_t *band;
     uint64_t band_at, band_len; /* in units */
-    uint64_t next;              /* where the last read ended, in units */
+    uint64_t next;              /* end of the last read, in units */
 };
 
 struct reader {
     const struct reader_ops *ops;
     const struct stored_tensor *tensor;
-    struct file_cache *files; /* NULL: none */
+    struct file_cache *files; /* NULL: no cache */
     size_t unit;              /* bytes */
-    uint64_t block;           /* elements of a unit */
-    uint64_t nbytes;          /* logical; of strings, what reader_read_padded() gives */
-    bool shaped;              /* it can be cut in units */
+    uint64_t block;           /* elements in a unit */
+    uint64_t nbytes;          /* logical bytes; of strings, with their padding */
+    bool shaped;              /* can be cut into units */
     bool sequential;
     struct units units;
 
-    /* Of extents: */
+    /* Extents: */
     struct pool *pool;
-    struct tiles *tiles; /* NULL: one extent that is the whole tensor */
-    bool flat;           /* and it is in C order, byte for byte */
-    /* Of strings of varying length in a grid: */
+    struct tiles *tiles; /* NULL: one extent holds the whole tensor */
+    bool flat;           /* and holds it in C order, byte for byte */
+    /* Strings of varying length in a grid: */
     struct string_grid *texts;
-    /* Of any other kind: what it keeps; ops->close frees it. */
+    /* Any other kind: its own state, which ops->close frees. */
     void *own;
 };
 
@@ -82,12 +83,12 @@ enum status reader_no_memory(const struct stored_tensor *, struct error *err);
 
 enum status units_open(struct reader *, struct error *err);
 void units_close(struct reader *);
-/* reader_ops.read by means of reader_ops.gather. Any number of threads. */
+/* Implements reader_ops.read by reader_ops.gather. Any number of threads. */
 enum status units_read(struct reader *, const struct slice *slices, uint64_t start,
                        uint8_t *dst, size_t len, struct error *err);
 enum status reader_past_end(const struct reader *, uint64_t bytes, struct error *err);
 
-/* reader_read() for NumPy's strings too: their elements with the padding. */
+/* reader_read() that also takes strings of fixed width: their elements with the padding. */
 enum status reader_read_padded(struct reader *, uint64_t start, void *dst, size_t len,
                                struct error *err);
 

@@ -7,9 +7,9 @@
 #include "catalog/base/cursor.h"
 #include "catalog/codec/codec.h"
 
-#define KEPT        64                   /* shards, and so files, that are open */
-#define KEPT_BYTES  ((uint64_t)32 << 20) /* of indexes that nobody holds */
-#define INDEX_BYTES ((uint64_t)64 << 20) /* of one */
+#define KEPT        64                   /* open shards, each with its file */
+#define KEPT_BYTES  ((uint64_t)32 << 20) /* of indexes in memory */
+#define INDEX_BYTES ((uint64_t)64 << 20) /* of one index, at most */
 #define ENTRY_BYTES 16
 #define SUM_BYTES   4
 
@@ -17,21 +17,21 @@ struct shard {
     struct shard *next;
     struct shard_name name;
     unsigned level, holds;
-    uint64_t used;         /* when */
-    struct source *source; /* of the shard's own bytes */
-    struct shard *outer;   /* held */
-    uint64_t *inside;      /* boxes of the next level along each axis */
-    const uint8_t *order;  /* NULL: C */
+    uint64_t used;         /* clock of the last use */
+    struct source *source; /* the shard's own bytes */
+    struct shard *outer;   /* the shard it lies in, held; NULL: none */
+    uint64_t *inside;      /* number of next-level boxes along each axis */
+    const uint8_t *order;  /* axes from slowest to fastest; NULL: C order */
     unsigned rank;
     bool big;
     uint8_t *index;
-    uint64_t index_bytes; /* with the sum */
-    uint64_t begin, end;  /* where chunks may lie */
+    uint64_t index_bytes; /* with its checksum */
+    uint64_t begin, end;  /* chunks must lie in [begin, end) */
 };
 
 struct shards {
     const struct stored_tensor *tensor;
-    pthread_mutex_t lock; /* over all below, and next, holds and used of the shards */
+    pthread_mutex_t lock; /* guards all below, and next, holds and used of each shard */
     struct shard *first;
     unsigned count;
     uint64_t bytes, clock;
@@ -72,7 +72,7 @@ void shards_close(struct shards *s)
 
 /* --- in memory -------------------------------------------------------------------------- */
 
-/* The functions of this part are called with the lock held. */
+/* These functions are called with the lock held. */
 
 static struct shard *shards_find_kept(struct shards *s, struct shard_name name)
 {
@@ -85,8 +85,8 @@ static struct shard *shards_find_kept(struct shards *s, struct shard_name name)
     return NULL;
 }
 
-/* Take the shard that nobody has used for longest out of the list. Inner ones go before
- * those that they lie in, which they hold. */
+/* Remove the least recently used shard that nobody holds from the list. An inner shard holds the
+ * shard it lies in, so inner ones go first. */
 static struct shard *give_up_one(struct shards *s)
 {
     struct shard **oldest = NULL;
@@ -104,7 +104,7 @@ static struct shard *give_up_one(struct shards *s)
     return given;
 }
 
-/* Put a shard into the list. Returns those that had to go, linked. */
+/* Add a shard to the list. Returns the shards that were removed to make room, linked. */
 static struct shard *shards_keep(struct shards *s, struct shard *shard)
 {
     struct shard *gone = NULL, *given;
@@ -140,7 +140,7 @@ void shard_drop(struct shards *s, struct shard *shard)
 
 /* --- reading an index ------------------------------------------------------------------- */
 
-/* Where the shard's first byte is in its file. */
+/* Offset of the shard's first byte in its file. */
 static uint64_t file_offset(const struct shard *s)
 {
     uint64_t begin;
@@ -148,7 +148,7 @@ static uint64_t file_offset(const struct shard *s)
     return begin;
 }
 
-/* How large the index must be, and where the chunks may lie. */
+/* Compute the size of the index, and where the shard's chunks may lie. */
 static enum status shards_measure(struct shard *s, const struct grid *g,
                                   struct error *err)
 {
@@ -197,8 +197,8 @@ static enum status shards_read_index(struct shard *s, const struct grid_level *l
                      (unsigned)found, (unsigned)stated);
 }
 
-/* Undo what was done to the shard as a whole; then it can be read anywhere. Owns `s`; NULL
- * after an error. */
+/* Decode a shard that was compressed as a whole, so that it can be read in any order. Takes
+ * ownership of `s`; NULL after an error. */
 static struct source *decode_whole(struct source *s, const char *codec, struct error *err)
 {
     if (codec && codec_chain_open(s, codec, &s, NULL, err) != OK)
@@ -245,7 +245,8 @@ enum status shards_add(struct shards *shards, struct shard_name name,
         return err->status;
     }
     pthread_mutex_lock(&shards->lock);
-    struct shard *other = shards_find_kept(shards, name); /* another thread was faster */
+    /* Another thread may have loaded it meanwhile. */
+    struct shard *other = shards_find_kept(shards, name);
     if (!other) {
         gone = shards_keep(shards, s);
     } else {

@@ -30,16 +30,16 @@ struct shard_name {
 /* A shard that is in memory, or NULL. */
 struct shard *shards_find(struct shards *, struct shard_name);
 
-/* Read the index of a shard and keep it. Owns `source`, its bytes as they are found, which lie
- * in `outer` (NULL: they are a value) and let it go together. */
+/* Read the index of a shard and keep it. Takes ownership of `source`, the shard's bytes as
+ * stored, and of the hold on `outer`, the shard that they lie in (NULL: none). */
 enum status shards_add(struct shards *, struct shard_name, struct source *source,
                        struct shard *outer, struct shard **out, struct error *err);
 
-/* Found and added ones are held until they are let go. Takes NULL. */
+/* Release a shard that was found or added. Takes NULL. */
 void shard_drop(struct shards *, struct shard *);
 
-/* The bytes of what lies at a place (rank numbers, in the grid of boxes of the next level)
- * inside the shard's box; *out NULL: absent. The shard must be held while it is open. */
+/* The bytes at a place inside the shard's box (`rank` numbers, in the grid of next-level boxes);
+ * *out NULL: absent. The shard must be held while *out is open. */
 enum status shard_entry(const struct shard *, const uint64_t *at, struct source **out,
                         struct error *err);
 

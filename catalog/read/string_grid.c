@@ -6,25 +6,25 @@
 #include "catalog/codec/strings.h"
 #include "catalog/read/chunks.h"
 
-#define KEPT       128                  /* chunks */
-#define KEPT_BYTES ((uint64_t)64 << 20) /* of them */
-#define IN_MEMORY  ((uint64_t)8 << 20)  /* of one; the rest is in a file */
+#define KEPT       128                  /* decoded chunks, at most */
+#define KEPT_BYTES ((uint64_t)64 << 20) /* of all of them together */
+#define IN_MEMORY  ((uint64_t)8 << 20)  /* of one in memory */
 
 /* A decoded chunk. */
 struct kept {
-    struct strings *strings; /* NULL: free, or absent */
-    uint64_t number;         /* of the chunk, in C order, plus 1; 0: free */
+    struct strings *strings; /* NULL: free, or the chunk is absent */
+    uint64_t number;         /* the chunk's index in C order, plus 1; 0: free */
     uint64_t bytes;
 };
 
 struct string_grid {
     const struct stored_tensor *tensor;
-    const struct grid_level *level; /* the last */
+    const struct grid_level *level; /* of the chunks */
     struct chunks *chunks;
-    uint64_t elements;      /* of a chunk */
-    struct kept kept[KEPT]; /* a chunk has its place by its number */
+    uint64_t elements;      /* in a chunk */
+    struct kept kept[KEPT]; /* direct-mapped: chunk n is in slot n % KEPT */
     uint64_t bytes;
-    unsigned hand; /* what to give up next */
+    unsigned hand; /* slot to evict next */
 };
 
 enum status string_grid_open(const struct stored_tensor *t, struct file_cache *files,

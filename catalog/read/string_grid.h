@@ -1,8 +1,8 @@
 /*
  * string_grid.h - strings of varying length in a grid of chunks.
  *
- * Each chunk holds its strings in C order, or the order of its level; those at the edge of
- * the tensor hold some that lie outside of it, too. The last chunks are kept decoded.
+ * A chunk holds its strings in C order, or in the order of its level; a chunk at the edge of the
+ * tensor also holds strings that lie outside of it. The last chunks are kept decoded.
  */
 #ifndef CKPTDB_READ_STRING_GRID_H
 #define CKPTDB_READ_STRING_GRID_H
@@ -11,7 +11,7 @@
 
 struct string_grid;
 
-/* Checks the tensor's files. */
+/* Checks the tensor's files, as file_set_open() does. */
 enum status string_grid_open(const struct stored_tensor *, struct file_cache *,
                              struct string_grid **out, struct error *err);
 void string_grid_close(struct string_grid *);

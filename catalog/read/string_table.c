@@ -1,9 +1,9 @@
 /*
- * string_table.c - the strings of a tensor by position.
+ * string_table.c - the strings of a tensor, by position.
  *
- * NumPy's have a fixed width, so the reader itself brings them into C order. TensorFlow's
- * have not: each extent is a run of its own, and a position is looked up in its box. Those of
- * varying length in a grid are looked up there.
+ * NumPy's strings have a fixed width: the reader itself puts them into C order. TensorFlow's do
+ * not: each extent is a run of strings, and a position is looked up in the extent's box. Strings
+ * of varying length in a grid of chunks are looked up by string_grid.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "catalog/codec/strings.h"
 #include "catalog/read/reader.h"
 
-#define RUNS 16 /* kept; every one has a part of its lengths in memory */
+#define RUNS 16 /* kept open; each has part of its lengths in memory */
 
 /* The strings of one extent. */
 struct run {
@@ -22,12 +22,12 @@ struct run {
 
 struct string_table {
     struct reader *reader;
-    struct strings *all; /* NumPy's; NULL: runs */
+    struct strings *all; /* strings of fixed width; NULL: `run` is used */
     struct run run[RUNS];
-    unsigned next; /* run to give up */
+    unsigned next; /* slot to evict next */
 };
 
-/* The padded elements of a reader as a source. */
+/* A reader's fixed-width strings, with their padding, as a source. */
 struct padded_source {
     struct source base; /* must be first */
     struct reader *reader;
@@ -107,7 +107,7 @@ enum status reader_strings(struct reader *r, struct string_table **out, struct e
     if (!strings_vary(r->tensor->codec))
         open_padded(t, err);
     else if (r->tensor->elements &&
-             !r->texts) /* what is wrong with the first shows at once */
+             !r->texts) /* opening fails if the first run is damaged */
         run_open(r, 0, &t->run[0], err);
     if (err->status == OK)
         *out = t;
@@ -144,7 +144,7 @@ static enum status run_of(struct string_table *t, uint64_t extent, struct run **
     return run_open(t->reader, extent, *out, err);
 }
 
-/* Where the element with this index lies in an extent; false: not in it. */
+/* The position of an element in an extent; false: it is not in it. */
 static bool find_in(const struct stored_tensor *t, const struct extent *e,
                     const uint64_t *index, uint64_t *position)
 {
@@ -159,7 +159,7 @@ static bool find_in(const struct stored_tensor *t, const struct extent *e,
     return true;
 }
 
-/* Find an element among several extents. */
+/* Find the extent with element `at`, and the position in it. */
 static enum status string_table_locate(const struct reader *r, uint64_t at,
                                        uint64_t *extent, uint64_t *position,
                                        struct error *err)

@@ -5,22 +5,22 @@
 #include "catalog/base/pages.h"
 #include "catalog/read/files.h"
 
-#define BLOCK_BYTES    ((size_t)256 << 10) /* in the cache from reading to writing */
+#define BLOCK_BYTES    ((size_t)256 << 10) /* stays in the cache until it is written */
 #define BLOCK_MULTIPLE 1024                /* elements: whole blocks of any dtype */
 
 struct tensor_stream {
     const struct stored_tensor *tensor;
     struct reader *reader;
-    struct slice *slices; /* NULL: all */
-    struct dtype dtype;   /* given */
+    struct slice *slices; /* NULL: the whole tensor */
+    struct dtype dtype;   /* of the output */
     struct converter converter;
     bool converts;
-    uint64_t elements, at; /* of the slice */
-    uint64_t step;         /* elements of a block */
+    uint64_t elements, at; /* in the slice; `at` is the next */
+    uint64_t step;         /* elements per block of output */
     uint64_t nbytes;
     uint8_t *in, *out; /* out NULL: no conversion */
-    /* A slice that does not take whole blocks of its dtype is picked out of runs of the tensor
-     * that do: the one at hand, converted. */
+    /* A slice that cuts through quantised blocks is picked from runs of whole blocks: `run` holds
+     * the current one, converted. */
     bool picks;
     uint8_t *run;
     uint64_t run_at, run_len; /* elements */
@@ -133,13 +133,13 @@ static enum status tensor_stream_read_block(struct tensor_stream *s, uint64_t co
     return reader_borrow(s->reader, s->slices, start, s->in, block, err);
 }
 
-/* Have the run with element `position` of the tensor, converted. */
+/* Load the run with element `position` of the tensor, and convert it. */
 static enum status load_run(struct tensor_stream *s, uint64_t position, struct error *err)
 {
     const struct stored_tensor *t = s->tensor;
     const uint64_t first = position - position % BLOCK_MULTIPLE,
                    left = t->elements - first;
-    /* Of a row that is read from end to end, as much as there is room for. */
+    /* As many elements as fit: a slice often goes on along the row. */
     const uint64_t count = left < s->step ? left : s->step;
     uint64_t begin = 0, nbytes = 0;
     if (position - s->run_at < s->run_len && position >= s->run_at)

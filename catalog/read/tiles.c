@@ -5,8 +5,8 @@
 #include "catalog/base/search.h"
 
 struct tile {
-    uint64_t first; /* position in C order of the box's first element */
-    uint64_t reach; /* highest position in this box or one before it in the list */
+    uint64_t first; /* position, in C order, of the box's first element */
+    uint64_t reach; /* highest position in this box or any before it in the list */
     uint64_t extent;
 };
 
@@ -16,11 +16,11 @@ struct tiles {
 };
 
 /*
- * Whether boxes tile a whole is decided without looking at pairs. Give every position p on
- * every axis d a random number r(d, p). A box then weighs the product over its axes of
- * r(d, end) - r(d, begin). Written out, that is a signed sum over the box's corners, and
- * where boxes meet, corners cancel: if they tile the whole, their weights add up to its
- * weight, and if not, then only by a chance of rank in 2^61.
+ * Decides whether boxes tile the whole tensor without comparing pairs. Every position p on every
+ * axis d gets a random number r(d, p); the weight of a box is the product over its axes of r(d,
+ * end) - r(d, begin). Multiplied out, that is a signed sum over the corners of the box, and where
+ * boxes meet, corners cancel. If the boxes tile the tensor, their weights add up to that of the
+ * tensor; if they do not, they do so with a probability of at most rank / 2^61.
  */
 #define PRIME ((UINT64_C(1) << 61) - 1)
 
@@ -80,7 +80,7 @@ static enum status check_box(const struct stored_tensor *t, const struct extent 
     return OK;
 }
 
-/* First and last position of a box that is not empty, in units. */
+/* The first and last position, in units, of a box that is not empty. */
 static void range_of(const struct stored_tensor *t, const struct extent *e,
                      uint64_t *first, uint64_t *last)
 {
