@@ -1,12 +1,13 @@
 /*
- * flax.c - the msgpack file that flax.serialization reads: nested maps, a '/' of a name a step down.
+ * flax.c - the msgpack file that flax.serialization reads: nested maps; each '/' in a name is one
+ * level.
  *
- *   map     0xdf, u32be entries: key, value, ...   lists are maps from "0", "1", ..., as Flax has them
- *   array   0xc9, u32be length, type 1:            the file ends in its last one, as every value does
+ *   map     0xdf, u32be entries: key, value, ...   lists are maps with keys "0", "1", ...
+ *   array   0xc9, u32be length, type 1:            then a msgpack value of that length:
  *           [[2, 3], "float32", bytes]             C order, little-endian
  *
- * Sources: flax/serialization.py, _ndarray_to_bytes; the msgpack specification. Flax cuts arrays above
- * 1 GiB up before it writes them, and reads them whole, too.
+ * Sources: flax/serialization.py, _ndarray_to_bytes; the msgpack specification. Flax writes
+ * arrays above 1 GiB in pieces, but also reads them whole.
  */
 #include <string.h>
 
@@ -19,7 +20,7 @@
 
 /* --- what can be held ------------------------------------------------------------------- */
 
-/* What numpy.dtype() knows by name, ml_dtypes being there. */
+/* Dtypes that numpy.dtype() finds by name when ml_dtypes is imported. */
 static bool has_dtype(const struct dtype *d)
 {
     bool number = d->kind == DTYPE_BOOL || d->kind == DTYPE_INT ||
@@ -38,7 +39,7 @@ static bool export_flax_holds(const struct export_tensor *t, struct text *why,
         *instead = export_dtype_instead(&t->to);
         return !text_adds(why, "NumPy and ml_dtypes have no such dtype");
     }
-    if (t->nbytes > UINT32_MAX - 2048) /* room for the shape and the names of both */
+    if (t->nbytes > UINT32_MAX - 2048) /* room for the shape and the dtype's name */
         return !text_adds(why, "an array of msgpack has less than 4 GiB");
     return true;
 }
@@ -71,12 +72,12 @@ static void add_uint(struct text *out, uint64_t value)
         text_add(out, bytes, sizeof(bytes));
 }
 
-/* Everything of an array but its data, which follows. */
+/* An array up to its data, which follows. */
 static void add_array(struct text *out, const struct export_tensor *t)
 {
     struct text about = {0};
-    text_addc(&about, (char)0x93); /* shape, dtype, bytes */
-    text_addc(&about, (char)0xdc); /* a list of up to 65,535 */
+    text_addc(&about, (char)0x93); /* a list of three: shape, dtype, bytes */
+    text_addc(&about, (char)0xdc); /* a list with a 16-bit length: the shape */
     text_addc(&about, 0);
     text_addc(&about, (char)t->rank);
     for (unsigned d = 0; d < t->rank; d++)
@@ -92,17 +93,17 @@ static void add_array(struct text *out, const struct export_tensor *t)
 
 /* --- the tree --------------------------------------------------------------------------- */
 
-/* A map whose entries are still being counted. */
+/* A map that may get more entries. */
 struct open_map {
-    uint64_t count_at; /* in the file */
+    uint64_t count_at; /* offset of its number of entries in the file */
     uint32_t entries;
 };
 
 struct flax_tree {
     struct export_layout *l;
-    struct open_map *map; /* from the root to the one that the last tensor is in */
+    struct open_map *map; /* the open maps, from the root down */
     size_t depth, space;
-    struct text text, before; /* before: the name of the last tensor */
+    struct text text, before; /* before: name of the previous tensor */
 };
 
 static void open_map(struct flax_tree *tree)
@@ -120,7 +121,7 @@ static void open_map(struct flax_tree *tree)
     lay_zeros(l, COUNT_SIZE);
 }
 
-/* Until `depth` are open. */
+/* Close maps until `depth` are open, and fill in their numbers of entries. */
 static void close_maps(struct flax_tree *tree, size_t depth)
 {
     uint8_t count[COUNT_SIZE];
@@ -131,7 +132,7 @@ static void close_maps(struct flax_tree *tree, size_t depth)
     }
 }
 
-/* How many maps below the root the last tensor and this one have in common. */
+/* How many maps below the root contain both the previous tensor and this one. */
 static size_t shared_depth(struct flax_tree *tree, const char *name)
 {
     const char *before = text_str(&tree->before);
@@ -178,7 +179,7 @@ static enum status export_flax_lay_out(struct export_layout *l, struct error *er
     if (lay_ok(l) &&
         export_scan_open(l->rows, EXPORT_BY_TREE, EXPORT_ALL, &scan, err) == OK)
         export_scan_next(scan, &t, err);
-    if (lay_ok(l) && t && !*t->name) { /* alone, and without a tree */
+    if (lay_ok(l) && t && !*t->name) { /* alone: the file is the array, without a map */
         add_array(&tree.text, t);
         lay_add(l, &tree.text);
         lay_tensor(l, t);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#define TEXT_BYTES ((size_t)64 << 10) /* of one row */
+#define TEXT_BYTES ((size_t)64 << 10) /* about so many in one row */
 
 bool lay_ok(const struct export_layout *l)
 {
@@ -31,7 +31,7 @@ static uint32_t file_now(const struct export_layout *l)
     return l->files - 1;
 }
 
-/* Text stays together until it is long enough for a row, or something else follows it. */
+/* Text is collected until there is enough for a row, or something else follows it. */
 static void flush_text(struct export_layout *l)
 {
     struct bytes text = {(const uint8_t *)l->text.at, l->text.len};
@@ -77,7 +77,8 @@ void lay_fill(struct export_layout *l, uint64_t at, const void *bytes, size_t le
                              l->err);
 }
 
-/* Its four bytes are in one row with the text before or after them. */
+/* The four bytes are in the same row as the text before or after them, so that writing can fill
+ * them in. */
 void lay_crc32(struct export_layout *l, uint64_t tensor, uint64_t nbytes,
                struct bytes before)
 {
@@ -190,7 +191,8 @@ static void add_span(struct export_layout *l, struct spans *s, uint64_t first,
     s->list[s->count++] = (struct export_span){first, last};
 }
 
-/* Parts are filled in the order of the selection; a tensor larger than one has its own. */
+/* Parts are filled in the order of the selection. A tensor larger than a part gets one of its
+ * own. */
 const struct export_span *lay_spans(struct export_layout *l, uint32_t *count)
 {
     uint64_t most = l->options->shard_size, filled = 0, first = 0;

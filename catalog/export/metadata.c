@@ -5,7 +5,7 @@
 
 struct metadata_pair {
     const char *key, *value;
-    size_t number; /* in the order in which they were added */
+    size_t number; /* position in the order in which pairs were added */
 };
 
 void metadata_add(struct export_metadata *m, const char *key, const char *value)

@@ -1,5 +1,5 @@
 /*
- * npy.c - one tensor in a .npy file: the header of npy_header.h, then its elements.
+ * npy.c - a .npy file: one tensor. The header is npy_header.h's; the elements follow it.
  */
 #include "catalog/export/layout.h"
 #include "catalog/export/npy_header.h"

@@ -18,7 +18,7 @@
 #define ALIGNMENT     64
 #define PREAMBLE_SIZE 10
 
-/* NumPy's letter for a kind; 0: raw bytes. */
+/* NumPy's letter for a kind of dtype; 'V': raw bytes. */
 static char kind_letter(const struct dtype *d)
 {
     switch (d->kind) {
@@ -28,7 +28,7 @@ static char kind_letter(const struct dtype *d)
         return 'i';
     case DTYPE_UINT:
         return 'u';
-    case DTYPE_FLOAT: /* NumPy's own are the IEEE ones of 16 bits and more */
+    case DTYPE_FLOAT: /* NumPy itself has the IEEE types of 16 bits and more */
         return d->bits > 8 && strcmp(d->name, "bfloat16") != 0 ? 'f' : 'V';
     case DTYPE_COMPLEX:
         return 'c';
@@ -39,8 +39,8 @@ static char kind_letter(const struct dtype *d)
     }
 }
 
-/* "[25us]" of "datetime64[25us]", "" where there is none; NULL where it holds what could end
- * the string in the header. */
+/* "[25us]" of "datetime64[25us]", "" if there is no unit. NULL if it has characters that could
+ * end the string in the header. */
 static const char *time_unit(const struct dtype *d)
 {
     const char *unit = d->kind == DTYPE_TIME ? strchr(d->name, '[') : NULL;

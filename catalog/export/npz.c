@@ -27,7 +27,7 @@
 #define DATE_1980     0x0021
 #define FLAG_UTF8     0x0800
 #define EXTRA_ZIP64   0x0001
-#define EXTRA_PADDING 0xD935 /* as Android's zipalign marks it */
+#define EXTRA_PADDING 0xD935 /* the id that Android's zipalign uses */
 #define NAME_MAX_ZIP  65535
 #define FULL16        0xFFFF
 #define FULL32        UINT32_C(0xFFFFFFFF)
@@ -65,7 +65,7 @@ static void put64(struct text *out, uint64_t v)
     text_add(out, bytes, sizeof(bytes));
 }
 
-/* A size or an offset in 32 bits: all ones where it is in a zip64 part. */
+/* A size or offset in 32 bits; all ones mean that it is in the zip64 extra field. */
 static void put_short(struct text *out, uint64_t v)
 {
     put32(out, v < FULL32 ? (uint32_t)v : FULL32);
@@ -79,13 +79,13 @@ static bool export_npz_holds(const struct export_tensor *t, struct text *why,
     return export_numpy_holds(t, why, instead);
 }
 
-/* One member: what both its headers say. */
+/* A member, as both of its headers describe it. */
 struct member {
-    uint64_t at;     /* of its local header */
+    uint64_t at;     /* offset of its local header */
     uint64_t size;   /* npy header and data */
-    struct text npy; /* its header */
+    struct text npy; /* the .npy header */
     size_t name_len;
-    unsigned padding; /* bytes of the extra field that aligns */
+    unsigned padding; /* bytes of the extra field that aligns the data */
 };
 
 static bool member_init(struct member *m, const struct export_tensor *t, uint64_t at)
@@ -114,14 +114,15 @@ static uint64_t member_at(const struct export_tensor *t)
     return t->offset - t->lead_len;
 }
 
-/* The zip64 part of a directory entry holds just the numbers that did not fit. */
+/* The zip64 extra field of a directory entry has only those numbers that did not fit. */
 static unsigned entry_extra(const struct member *m)
 {
     unsigned numbers = (m->size >= FULL32 ? 2 : 0) + (m->at >= FULL32);
     return numbers ? 4 + 8 * numbers : 0;
 }
 
-/* The facts in both headers: flags and date before the checksum, sizes after it. */
+/* Both headers have these fields: version, flags, method and date before the checksum, sizes
+ * after it. */
 static void put_version(struct text *out, bool zip64)
 {
     put16(out, zip64 ? VERSION64 : VERSION);
@@ -138,7 +139,7 @@ static void put_sizes(struct text *out, const struct member *m)
     put16(out, (unsigned)m->name_len);
 }
 
-/* Text so far, then the checksum of the npy header and the data. */
+/* Lay out the text so far, then the checksum of the .npy header and the data. */
 static void put_crc32(struct export_layout *l, struct text *out, const struct member *m,
                       const struct export_tensor *t, uint64_t number)
 {
@@ -234,7 +235,7 @@ static void put_end(struct text *out, uint64_t count, uint64_t at, uint64_t len)
     put16(out, 0); /* no comment */
 }
 
-/* Members in the order of their names, each its header and its data. */
+/* Members are sorted by name; each is its header, then its data. */
 static void put_members(struct export_layout *l, struct text *out)
 {
     struct export_scan *scan = NULL;
@@ -286,7 +287,7 @@ static enum status export_npz_lay_out(struct export_layout *l, struct error *err
     return err->status;
 }
 
-/* numpy.load() takes a key for a member's full name first. */
+/* numpy.load() looks a key up as a full member name first, and only then with ".npy" after it. */
 static enum status export_npz_check(struct export_plan *p, struct error *err)
 {
     const char *name, *longer;

@@ -27,7 +27,7 @@ const struct exporter *exporter_find(const char *name)
 const struct exporter *exporter_for_path(const char *path)
 {
     size_t len = strlen(path);
-    while (len > 1 && path[len - 1] == '/') /* of a folder */
+    while (len > 1 && path[len - 1] == '/') /* a folder's path may end in it */
         len--;
     for (size_t i = 0; exporters[i]; i++) {
         size_t suffix = strlen(exporters[i]->suffix);
@@ -91,7 +91,7 @@ static bool can_be_read(struct export_plan *p, const struct stored_tensor *s)
     struct error err = {.offset = NO_OFFSET};
     struct reader *reader = NULL;
     if (s->dtype.kind == DTYPE_STRING)
-        return true; /* the format says what to do about it */
+        return true; /* the format's `holds` decides */
     if (s->storage == STORAGE_NONE && p->partial)
         p->left_out++;
     else if (s->storage == STORAGE_NONE)
@@ -159,11 +159,11 @@ enum status export_plan_cast(struct export_plan *p, const char *dtype, struct er
                    : OK;
 }
 
-/* The row before. */
+/* The previous row. */
 struct kept_row {
     struct text name, old_name;
-    const char *checkpoint; /* NULL: none yet */
-    bool refused;           /* with those before it */
+    const char *checkpoint; /* NULL: there is none */
+    bool refused; /* it shares its name with the row before it, and was refused */
 };
 
 static bool keep_row(struct kept_row *k, const struct export_tensor *t, bool refused)
@@ -175,7 +175,7 @@ static bool keep_row(struct kept_row *k, const struct export_tensor *t, bool ref
     return text_adds(&k->name, t->name) && text_adds(&k->old_name, t->old_name);
 }
 
-/* All tensors of one new name have one cause. */
+/* Refusals with one text are listed together, so each new name is one cause. */
 static void refuse_collision(struct refusals *r, const char *name, const char *old_name,
                              const char *checkpoint)
 {
@@ -228,7 +228,8 @@ const char *export_dtype_instead(const struct dtype *d)
     }
 }
 
-/* With what the user can do about it: convert, where that is possible, else leave it out. */
+/* The refusal says what the user can do: convert the tensor, where that is possible, or leave it
+ * out. */
 static void refuse_format(struct export_plan *p, const struct export_tensor *t,
                           const char *why, const char *instead)
 {
@@ -249,7 +250,7 @@ static void refuse_format(struct export_plan *p, const struct export_tensor *t,
                       "(%.60s) %s; --names or --where can leave it out", t->to.name, why);
 }
 
-/* Is there a way to what is to be written? */
+/* Refuse a tensor that the format cannot hold, or that cannot be converted. */
 static void check_tensor(struct export_plan *p, const struct export_tensor *t,
                          const struct exporter *exporter)
 {

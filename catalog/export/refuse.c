@@ -17,7 +17,7 @@ static struct refusal *find_cause(struct refusals *r, const char *cause)
     struct refusal *one = &r->shown[r->kept];
     if (!text_adds(&one->cause, cause) || !text_str(&one->cause)) {
         text_release(&one->cause);
-        return NULL; /* without memory it is counted alone */
+        return NULL; /* without memory, only counted */
     }
     r->kept++;
     return one;

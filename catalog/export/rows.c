@@ -8,7 +8,8 @@
 #include "catalog/db/ids.h"
 #include "catalog/model/tensor.h"
 
-/* Pages in memory; the rest lies in a file without a name. Nothing here outlives a crash. */
+/* SQLite keeps up to 4 MiB of pages in memory, and the rest in an unnamed temporary file. Nothing
+ * here has to survive a crash. */
 static const char schema[] =
     "PRAGMA cache_size = -4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
     "CREATE TABLE dtypes(number INTEGER PRIMARY KEY, name TEXT, place INTEGER);"
@@ -88,7 +89,7 @@ static const char *const scans[] = {
         "SELECT " PLACED_COLUMNS SPAN " ORDER BY id" ID_OWNER ", file, start, id",
 };
 
-/* Texts that many rows share, by number. */
+/* Texts that many rows share are stored once; rows have their numbers. */
 struct shared_texts {
     struct strmap index;
     const char **list;
@@ -100,7 +101,7 @@ struct export_rows {
     sqlite3_stmt *add, *place, *what[WHATS];
     struct arena arena;
     struct shared_texts checkpoints, dtype_names;
-    struct dtype *dtypes; /* by the numbers of their names */
+    struct dtype *dtypes; /* indexed by the number of the dtype's name */
     size_t dtype_space;
 };
 
@@ -120,7 +121,8 @@ static enum status failed(struct export_rows *rows, struct error *err)
                      sqlite3_errmsg(rows->db));
 }
 
-/* '/' before everything else, so that what is below a name follows it at once. */
+/* Compares names with '/' before all other characters, so that what is below a name follows
+ * it. */
 static int compare_in_tree(void *context, int a_len, const void *a, int b_len,
                            const void *b)
 {
@@ -180,7 +182,7 @@ void export_rows_close(struct export_rows *rows)
 
 /* --- what rows share -------------------------------------------------------------------- */
 
-/* The number of a text; *added: it is new. False without memory. */
+/* The number of a text; *added: it is new. False: no memory. */
 static bool share(struct export_rows *rows, struct shared_texts *t, const char *text,
                   uint64_t *number, bool *added)
 {
@@ -234,7 +236,7 @@ const char *const *export_rows_checkpoints(const struct export_rows *rows,
 
 /* --- adding ----------------------------------------------------------------------------- */
 
-/* The columns that both tables have. */
+/* Bind the columns that both tables have. */
 static bool bind(struct export_rows *rows, sqlite3_stmt *s, const struct export_tensor *t,
                  struct text *shape)
 {
@@ -335,7 +337,7 @@ enum status export_rows_add_sum(struct export_rows *rows, const struct export_su
     return add_item(rows, EXPORT_SUMS, err);
 }
 
-/* Run a statement with two numbers. */
+/* Run a statement that takes two numbers. */
 static enum status change(struct export_rows *rows, const char *sql, uint64_t a,
                           uint64_t b, struct error *err)
 {
@@ -430,7 +432,7 @@ enum status export_scan_open(struct export_rows *rows, enum export_order order,
         export_scan_close(scan);
         return failed(rows, err);
     }
-    /* Rows count from 1. */
+    /* Rows are numbered from 1. */
     sqlite3_bind_int64(scan->statement, 1, (sqlite3_int64)span.first + 1);
     sqlite3_bind_int64(scan->statement, 2,
                        span.last < INT64_MAX ? (sqlite3_int64)span.last + 1 : INT64_MAX);
@@ -451,7 +453,7 @@ static const char *export_rows_column_text(sqlite3_stmt *s, int column)
     return (const char *)sqlite3_column_text(s, column);
 }
 
-/* The numbers of "[2,3]", which was printed here. */
+/* Parse "[2,3]", as shape_print() writes it. */
 static unsigned export_rows_read_shape(const char *text, uint64_t *shape)
 {
     unsigned rank = 0;
@@ -490,7 +492,7 @@ static bool export_rows_read_row(struct export_scan *scan)
         .run = (uint64_t)sqlite3_column_int64(s, RUN),
     };
     if (!dtype_nbytes(&t->to, t->elements, &t->nbytes))
-        t->nbytes = 0; /* it is refused */
+        t->nbytes = 0; /* plan_check refuses such a tensor */
     return true;
 }
 

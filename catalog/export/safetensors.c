@@ -18,14 +18,14 @@
 
 #include "catalog/export/layout.h"
 
-#define HEADER_MAX    ((size_t)100000000) /* the reference reader's */
-#define HEADER_HUB    ((size_t)25000000)  /* where the tools of the Hub stop reading */
+#define HEADER_MAX    ((size_t)100000000) /* of the reference reader */
+#define HEADER_HUB    ((size_t)25000000)  /* above it, tools of the Hub refuse to read */
 #define INDEX_SUFFIX  ".index.json"
 #define METADATA_NAME "__metadata__"
 #define RANK_MAX      64
 #define LENGTH_SIZE   8
 
-/* In the order of the data. Quantised integers are written as the integers they are. */
+/* Sorted by the order of the data. Quantised integers are written as plain integers. */
 static const struct {
     const char *dtype, *spelling;
     unsigned order;
@@ -70,7 +70,7 @@ static size_t spelling_of(const struct dtype *d)
     return i;
 }
 
-/* PyTorch's pairs of 4-bit floats: the file states the shape of the single ones. */
+/* PyTorch packs two 4-bit floats into an element; the file states the shape in single floats. */
 static bool is_paired(const struct dtype *d)
 {
     return strcmp(d->name, "float4_e2m1fn_x2") == 0;
@@ -128,7 +128,7 @@ static void export_safetensors_add_tensor(struct text *out, const struct export_
     text_addf(out, "],\"data_offsets\":[%llu,%llu]}", begin, end);
 }
 
-/* A scan of the tensors of a file, in the order of their data. */
+/* Scan the tensors of one file, in the order of their data. */
 static struct export_scan *scan_part(struct export_layout *l, struct export_span span)
 {
     struct export_scan *scan = NULL;
@@ -137,7 +137,7 @@ static struct export_scan *scan_part(struct export_layout *l, struct export_span
     return scan;
 }
 
-/* Offsets count from the end of the header. */
+/* Lay out the JSON object. Its data offsets count from the end of the header. */
 static void put_entries(struct export_layout *l, struct export_span span)
 {
     const char *const *metadata = l->options->metadata;
@@ -203,7 +203,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* "NAME": "FILE" of all tensors. */
+/* Lay out "NAME": "FILE" for every tensor. */
 static void put_weight_map(struct export_layout *l, const char *const *paths)
 {
     struct text text = {0};
@@ -225,7 +225,8 @@ static void put_weight_map(struct export_layout *l, const char *const *paths)
     export_scan_close(scan);
 }
 
-/* Which file holds which tensor, as transformers reads it. It gets its name last. */
+/* The index from which transformers learns the file of each tensor. It is the last file to get
+ * its name. */
 static void put_index(struct export_layout *l, const char *const *paths)
 {
     struct text text = {0};
@@ -262,7 +263,7 @@ static enum status export_safetensors_lay_out(struct export_layout *l, struct er
     return err->status;
 }
 
-/* Without it transformers refuses the file. */
+/* transformers refuses a file without it. */
 static const char *const own_metadata[] = {"format", "pt", NULL};
 
 const struct exporter exporter_safetensors = {

@@ -8,7 +8,7 @@
 #include "catalog/db/db.h"
 #include "catalog/map/dialect.h"
 
-/* Every selection is a SELECT of these columns, in this order. */
+/* The columns, in order, that every query below selects. */
 enum {
     TENSOR_ID,
     OLD_NAME,
@@ -22,9 +22,9 @@ enum {
     RECIPE
 };
 
-/* How to ask: ?1 checkpoint, ?2 --names, ?3 rule set, ?4 target. `id` and `name` are the
- * columns that --where and --names look at; a row without any name is about the whole map
- * and always wanted. */
+/* A query with the parameters ?1 checkpoint, ?2 --names, ?3 rule set, ?4 target. --where is
+ * tested on the column `id`, --names on `name`. A row whose `name` is NULL is about the map as a
+ * whole, and is always kept. */
 struct query {
     const char *sql, *id, *name, *order;
 };
@@ -46,7 +46,7 @@ static const struct query translation = {
     .order = "",
 };
 
-/* Of what dialect convert makes of several tensors, the first row has the recipe. */
+/* Dialect convert can make one tensor of several: then only the first row has the recipe. */
 static const struct query conversion = {
     .sql = "SELECT tensor_id, old_name, new_name, dtype, shape, "
            "iif(part > 0 AND status = 'ok', 'dropped', status), error, NULL, 1, recipe "
@@ -56,9 +56,9 @@ static const struct query conversion = {
     .order = "",
 };
 
-/* A set that says "restore" in its options, as the T5 importer's: with the slots that are missing
- * and, onto a model, no others than that has, and what that has more. One that hides another
- * collides with it. */
+/* Rule sets with "restore" in their options, such as the T5 importer's: the slots that are
+ * missing are added; with a target, only its names are kept, and its names that get nothing are
+ * reported. A value that would hide another is an error. */
 #define RESTORE(rows)                                                                    \
     {                                                                                    \
         .sql = "SELECT iif(origin = 'zeros', -1, tensor_id), old_name, name, dtype, "    \
@@ -76,13 +76,13 @@ static const struct query restored_onto = RESTORE(
     "NULL, 'missing', NULL, NULL, NULL FROM tensor WHERE checkpoint_id = ?4 AND "
     "name NOT IN (SELECT name FROM " ONTO "AND name IS NOT NULL)) WHERE 1");
 
-/* Status and error of a row: that a tensor has another shape than the model's is one. */
+/* Status and error of a row; a shape that differs from the model's is an error. */
 #define OF_SHAPE(shape, model, status, error)                                            \
     "iif(" status " <> 'missing' AND " shape " <> " model ", 'error', " status "), "     \
     "ifnull(" error ", 'its shape is ' || " shape                                        \
     " || ', in the model it is ' || " model ")"
 
-/* Where the source has no value, the target's own is taken, except in T5X. */
+/* A name without a source keeps the target's own value, except in T5X. */
 static const struct query assignment = {
     .sql = "SELECT m.tensor_id, m.old_name, m.new_name, m.dtype, m.shape, " OF_SHAPE(
         "m.shape", "t.shape", "m.status",
@@ -96,7 +96,7 @@ static const struct query assignment = {
     .order = "",
 };
 
-/* Prepare exactly one statement that reads. `whose` is said before what SQLite says. */
+/* Prepare a single statement that only reads. `whose` stands before SQLite's message. */
 static enum status export_select_prepare(sqlite3 *db, const char *sql, const char *whose,
                                          sqlite3_stmt **out, struct error *err)
 {
@@ -104,7 +104,7 @@ static enum status export_select_prepare(sqlite3 *db, const char *sql, const cha
     sqlite3_stmt *extra = NULL;
     if (sqlite3_prepare_v2(db, sql, -1, out, &rest) != SQLITE_OK)
         return error_set(err, ERR_ARGUMENT, whose, NO_OFFSET, "%s", sqlite3_errmsg(db));
-    /* Comments and semicolons after it prepare to nothing. */
+    /* What follows must be comments and semicolons only: they prepare to NULL. */
     bool more = sqlite3_prepare_v2(db, rest, -1, &extra, NULL) != SQLITE_OK || extra;
     sqlite3_finalize(extra);
     if (!*out || more || !sqlite3_stmt_readonly(*out) || !sqlite3_column_count(*out)) {
@@ -116,7 +116,7 @@ static enum status export_select_prepare(sqlite3 *db, const char *sql, const cha
     return OK;
 }
 
-/* The expression must be one by itself too, so that no parenthesis in it can end ours. */
+/* The expression must also parse alone, so that no parenthesis in it can close one of ours. */
 static enum status check_where(sqlite3 *db, const char *where, struct error *err)
 {
     struct text sql = {0};
@@ -227,7 +227,7 @@ static enum status prepare_selection(sqlite3 *db, const struct selection *want,
     return OK;
 }
 
-/* A row's text, or NULL. A name with a NUL in it is none. */
+/* A column's text, or NULL. A name that contains a NUL byte counts as NULL. */
 static const char *column_name(sqlite3_stmt *s, int column)
 {
     const char *text = column < 0 ? NULL : (const char *)sqlite3_column_text(s, column);
@@ -236,7 +236,7 @@ static const char *column_name(sqlite3_stmt *s, int column)
     return text;
 }
 
-/* What the map says must be what comes of it. */
+/* Refuse a tensor whose shape is not the one that the map states. */
 static void check_shape(struct export_plan *p, const char *wanted)
 {
     if (wanted && strcmp(text_str(&p->last_shape), wanted) != 0)
@@ -245,7 +245,7 @@ static void check_shape(struct export_plan *p, const char *wanted)
                       text_str(&p->last_shape));
 }
 
-/* What a row of a map makes: a tensor's, under a new name. */
+/* The tensor that a row of a map makes. */
 struct made {
     int64_t id;
     const char *recipe, *name, *dtype, *shape; /* NULL: none */
@@ -305,7 +305,7 @@ static enum status export_select_take_row(sqlite3_stmt *s, const struct selectio
     return OK;
 }
 
-/* The user's own SELECT: its columns by name. */
+/* Columns of the user's own SELECT; -1: it does not have it. */
 struct columns {
     int id, name, dtype;
 };
@@ -379,7 +379,7 @@ done:
     return err->status;
 }
 
-/* Keys with the name of another file before them are that file's. */
+/* Keys such as "config.json:..." are of files beside the checkpoint, and are left out. */
 static enum status add_own_metadata(sqlite3 *db, int64_t checkpoint,
                                     struct export_metadata *out, struct error *err)
 {
@@ -399,7 +399,7 @@ static enum status add_own_metadata(sqlite3 *db, int64_t checkpoint,
     return err->status;
 }
 
-/* Its hash, where somebody has had it computed. */
+/* The checkpoint's hash, if it was computed. */
 static enum status add_hash(sqlite3 *db, int64_t checkpoint, struct export_metadata *out,
                             struct error *err)
 {
@@ -446,14 +446,14 @@ static bool lies_in(const char *path, const char *folder)
     return strncmp(path, folder, len) == 0 && (path[len] == '/' || !path[len]);
 }
 
-/* Chunks of an array have no row of their own: what lies below a checkpoint that is a
- * directory is its own. A folder that is written over goes with all inputs in it. */
+/* Whether the path is inside a checkpoint that is read, or contains one: chunk files have no rows
+ * in the catalog, and replacing a folder removes all inputs in it. */
 static bool touches_input(const struct export_plan *p, const char *path)
 {
     uint64_t count;
     const char *const *paths = export_rows_checkpoints(p->rows, &count);
     for (uint64_t i = 0; i < count; i++) {
-        char *real = realpath(paths[i], NULL); /* a prefix of files is no path */
+        char *real = realpath(paths[i], NULL); /* NULL: a prefix of files */
         bool touches = lies_in(path, paths[i]) || lies_in(paths[i], path) ||
                        (real && (lies_in(path, real) || lies_in(real, path)));
         free(real);
@@ -463,7 +463,7 @@ static bool touches_input(const struct export_plan *p, const char *path)
     return false;
 }
 
-/* Whether writing there would end the catalog that says where the tensors are. */
+/* Whether writing to the path would destroy the catalog itself. */
 static bool is_catalog(sqlite3 *db, const char *real, const struct stat *st)
 {
     struct stat own;
@@ -482,7 +482,7 @@ enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char
     bool ours = false;
     int rc = SQLITE_DONE;
     if (!real || stat(real, &st) != 0)
-        goto done; /* a link to nothing */
+        goto done; /* a link that leads nowhere */
     if (is_catalog(db, real, &st)) {
         error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                   "is or holds the catalog itself; give the output another name");

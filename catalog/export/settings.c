@@ -1,5 +1,5 @@
 /*
- * settings.c - what one format alone has to choose, as text.
+ * settings.c - options of a single format, as text.
  */
 #include <ctype.h>
 #include <string.h>

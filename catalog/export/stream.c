@@ -1,9 +1,9 @@
 /*
  * stream.c - the threads of an export.
  *
- * A flow is one tensor under way. A worker takes the oldest block of the flows that are
- * open; where there is none it opens the next tensor. So small tensors go one to a thread,
- * a large one is shared by all, and reading moves forward through the sources.
+ * A flow is a tensor in progress. A worker takes the next block of the oldest flow that it may
+ * work on; if there is none, it opens the next tensor. Thus small tensors get a thread each, a
+ * large one is shared by all threads, and reading moves forward through the sources.
  */
 #include "catalog/export/stream.h"
 
@@ -22,14 +22,15 @@
 #define WORKERS_MAX  16
 #define ELEMENTS_MAX ((uint64_t)1 << 18)
 
-/* Of what is loaded ahead. */
+/* Limits for what one transaction of the catalog loads ahead. */
 #define LOAD_MAX       64
 #define LOAD_BYTES_MAX ((size_t)1 << 20)
 
-/* What the readers of all open flows may hold, if there is more than one. */
+/* The most memory that the readers of open flows may take, if there are several. */
 #define READERS_BYTES_MAX ((uint64_t)384 << 20)
 
-/* What all workers may hold for pieces: the elements, and what two steps make of them. */
+/* The most memory for pieces, of all workers: the elements, and the outputs of two codec
+ * steps. */
 #define PIECES_BYTES_MAX ((uint64_t)384 << 20)
 #define PIECE_COPIES     3
 
@@ -37,52 +38,52 @@ struct worker;
 
 struct flow {
     struct flow *next;
-    uint64_t order;              /* among all of the export */
-    struct export_tensor tensor; /* its texts are in the arena */
+    uint64_t order;              /* position in the order of the export */
+    struct export_tensor tensor; /* its strings are in `arena` */
     struct arena arena;
     struct stored_tensor stored;
     struct reader *reader;
-    struct worker *owner;  /* does all its blocks, in order; NULL: any thread does */
-    bool converts, pieces; /* pieces: each block is one */
-    bool loses;            /* the conversion can */
-    struct loss loss;      /* so far, with the lock held */
+    struct worker *owner;  /* the only worker that may do its blocks; NULL: any */
+    bool converts, pieces; /* pieces: each block is one piece */
+    bool loses;            /* the conversion can lose something */
+    struct loss loss;      /* so far; guarded by the lock */
     struct converter converter;
-    uint64_t count; /* elements where it converts, else bytes */
-    uint64_t step;  /* of them in a block */
+    uint64_t count; /* elements if it converts, else bytes */
+    uint64_t step;  /* of them, per block */
     uint64_t blocks, taken, done;
-    uint32_t *sums;  /* of each block; NULL: not wanted */
-    uint64_t memory; /* of its reader */
+    uint32_t *sums;  /* CRC-32 of each block; NULL: not needed */
+    uint64_t memory; /* that its reader may take */
 };
 
 struct pump {
     const struct stream *stream;
-    pthread_mutex_t loading;  /* the loader, and with it the catalog; these two: */
-    struct export_scan *scan; /* tensors to load */
-    struct flow *loaded;      /* and not yet taken, in order */
-    uint64_t given;           /* flows that were taken of them */
-    pthread_mutex_t lock;     /* all below, and taken and done of the flows */
+    pthread_mutex_t loading;  /* guards the loader (the catalog) and: */
+    struct export_scan *scan; /* the tensors to load */
+    struct flow *loaded;      /* loaded, but not taken yet; in order */
+    uint64_t given;           /* flows taken so far */
+    pthread_mutex_t lock;     /* guards all below, and `taken` and `done` of flows */
     pthread_cond_t changed;
-    struct flow *first, **last; /* open and shared */
-    uint64_t claimed;           /* tensors that are or were opened */
-    unsigned opening;           /* threads that are opening one */
-    uint64_t memory;            /* of the readers of open flows */
+    struct flow *first, **last; /* open flows */
+    uint64_t claimed;           /* tensors that were begun */
+    unsigned opening;           /* threads that are opening a tensor */
+    uint64_t memory;            /* taken by the readers of open flows */
     uint64_t written;           /* bytes, for progress */
-    struct error error;         /* of the flow below */
-    uint64_t failed; /* the first of those that did; what comes before it goes on */
+    struct error error;         /* of the flow `failed` */
+    uint64_t failed; /* the first flow, in order, that failed; flows before it go on */
 };
 
 struct worker {
     struct pump *pump;
     uint8_t *read, *converted; /* BLOCK_BYTES each */
-    uint8_t *piece;            /* as large as the largest; NULL: there are none */
-    struct encoder *encoder;   /* of the chain below; NULL: none yet */
+    uint8_t *piece;            /* size of the largest piece; NULL: no pieces */
+    struct encoder *encoder;   /* for `chain`; NULL: none yet */
     struct text chain, text;
-    struct loss loss; /* of this block */
+    struct loss loss; /* of the current block */
     struct error error;
 };
 
-/* The catalog may have been written to since the plan was made: what is loaded now must
- * still be the tensor that was planned. */
+/* The catalog may have changed since the plan was made: check that this is still the planned
+ * tensor. */
 static bool same_as_planned(const struct stored_tensor *s, const struct export_tensor *t)
 {
     return strcmp(s->name, t->old_name) == 0 &&
@@ -100,11 +101,11 @@ static void flow_close(struct flow *f)
     free(f);
 }
 
-/* A row's copy in the flow's own memory. */
+/* Copy a row into the flow's own memory. */
 static bool keep_tensor(struct flow *f, const struct export_tensor *t)
 {
     f->tensor = *t;
-    f->tensor.recipe = NULL; /* not needed here */
+    f->tensor.recipe = NULL; /* only needed to load it */
     f->tensor.name = arena_copy(&f->arena, t->name, strlen(t->name));
     f->tensor.old_name = arena_copy(&f->arena, t->old_name, strlen(t->old_name));
     f->tensor.shape = arena_array(&f->arena, t->rank, sizeof(*t->shape));
@@ -136,7 +137,7 @@ static struct flow *flow_new(struct pump *p, const struct export_tensor *tensor,
     return f;
 }
 
-/* Asking the catalog costs much less for several at once. */
+/* Load several tensors in one transaction of the catalog, which costs much less per tensor. */
 static void load_some(struct pump *p, struct error *err)
 {
     const struct export_loader *loader = &p->stream->plan->loader;
@@ -159,7 +160,7 @@ static void load_some(struct pump *p, struct error *err)
         loader->end(loader->context);
 }
 
-/* The next tensor, whose place in the order is *order; NULL after an error. */
+/* Take the next tensor; *order is its position. NULL after an error. */
 static struct flow *flow_next(struct pump *p, uint64_t *order, struct error *err)
 {
     pthread_mutex_lock(&p->loading);
@@ -176,8 +177,8 @@ static struct flow *flow_next(struct pump *p, uint64_t *order, struct error *err
     return f;
 }
 
-/* Elements of a block, so that neither side has more than BLOCK_BYTES: a power of two, and
- * so a whole number of the blocks of any dtype. */
+/* Elements per block, so that input and output have at most BLOCK_BYTES: a power of two, and thus
+ * a whole number of quantised blocks of any dtype. */
 static uint64_t elements_per_block(const struct dtype *from, const struct dtype *to)
 {
     uint64_t elements = ELEMENTS_MAX, in = 0, out = 0;
@@ -187,7 +188,8 @@ static uint64_t elements_per_block(const struct dtype *from, const struct dtype 
     return elements;
 }
 
-/* Pieces begin anew after each run of elements. */
+/* Pieces do not extend over the end of a run: runs of 10 elements in pieces of 4 are pieces of 4,
+ * 4 and 2. */
 static uint64_t pieces_per_run(const struct export_tensor *t)
 {
     return t->run / t->piece + (t->run % t->piece != 0);
@@ -206,7 +208,7 @@ static bool is_written(const struct stream *stream)
     return stream->output || stream->staging;
 }
 
-/* An error of reading a tensor: which one, the file alone does not say. */
+/* Add the tensor's name to an error of reading, which names only the file. */
 static enum status name_tensor(const struct flow *f, struct error *err)
 {
     if (err->status != OK)
@@ -214,7 +216,7 @@ static enum status name_tensor(const struct flow *f, struct error *err)
     return err->status;
 }
 
-/* Make a loaded flow ready to run. */
+/* Prepare a loaded flow for its blocks. */
 static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
 {
     const struct export_tensor *t = &f->tensor;
@@ -244,8 +246,8 @@ static uint64_t export_stream_bytes_of(const struct dtype *d, uint64_t elements)
     return nbytes;
 }
 
-/* Elements [first, first + count) as they are written, in *out. `room` has place for them; NULL:
- * out->at is valid until the next call, and there are no more than a block. */
+/* Read and convert the elements [first, first + count) to *out. They are written to `room`; NULL:
+ * out->at is valid until the next call, and `count` is at most that of a block. */
 static enum status produce(struct worker *w, const struct flow *f, uint64_t first,
                            uint64_t count, uint8_t *room, struct bytes *out)
 {
@@ -267,8 +269,8 @@ static enum status produce(struct worker *w, const struct flow *f, uint64_t firs
     return name_tensor(f, &w->error);
 }
 
-/* One block of a tensor that is in one place; *len is what was written. Where nothing is
- * converted, blocks are of bytes: not every dtype can be cut after any element. */
+/* Do one block of a tensor that is written as a whole; *len is its size. Without a conversion
+ * blocks are counted in bytes, as not every dtype can be cut after any element. */
 static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
                              size_t *len)
 {
@@ -299,7 +301,7 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
                          early, &w->error);
 }
 
-/* The encoder of a tensor's pieces: that of the piece before, mostly. */
+/* Have the encoder for a tensor's pieces: mostly that of the previous piece. */
 static enum status find_encoder(struct worker *w, const struct export_tensor *t)
 {
     const struct stream *stream = w->pump->stream;
@@ -318,7 +320,7 @@ static enum status find_encoder(struct worker *w, const struct export_tensor *t)
     return encoder_open(chain, &w->encoder, &w->error);
 }
 
-/* The elements of a piece, from `first` on, and zeros after them up to its full size. */
+/* Fill a piece with the elements from `first` on, and with zeros up to its full size. */
 static enum status fill_piece(struct worker *w, const struct flow *f, uint64_t first,
                               uint64_t count, struct bytes *piece)
 {
@@ -357,7 +359,7 @@ static enum status piece_run(struct worker *w, struct flow *f, uint64_t number,
     return staging_put(stream->staging, text_str(&w->text), stored, &w->error);
 }
 
-/* Read, convert and write one block. */
+/* Read, convert and write one block or piece. */
 static enum status do_block(struct worker *w, struct flow *f, uint64_t block, size_t *len)
 {
     const struct export_options *options = w->pump->stream->options;
@@ -367,7 +369,7 @@ static enum status do_block(struct worker *w, struct flow *f, uint64_t block, si
     return f->pieces ? piece_run(w, f, block, len) : block_run(w, f, block, len);
 }
 
-/* The checksum of all from those of the blocks, which were done in any order. */
+/* Combine the CRC-32s of all blocks, which were done in any order. */
 static uint32_t flow_sum(const struct flow *f)
 {
     uLong sum = f->sums[0];
@@ -379,7 +381,7 @@ static uint32_t flow_sum(const struct flow *f)
     return (uint32_t)sum;
 }
 
-/* All blocks are done: compare with the checksums of the source, and close. */
+/* Called when all blocks are done: verify the source's checksums, and close the flow. */
 static enum status flow_finish(const struct stream *stream, struct flow *f,
                                struct error *err)
 {
@@ -391,10 +393,10 @@ static enum status flow_finish(const struct stream *stream, struct flow *f,
     return err->status;
 }
 
-/* The functions below are called with the lock held. */
+/* These functions are called with the lock held. */
 
-/* Of several tensors that fail, the first in order is reported, whatever the threads do: those
- * before it go on until they are done, or fail as well. */
+/* If several tensors fail, the error reported is that of the first in order, whatever the threads
+ * do: flows before it go on until they are done, or fail, too. */
 static void pump_fail(struct pump *p, uint64_t order, const struct error *err)
 {
     if (p->error.status == OK || order < p->failed) {
@@ -409,8 +411,8 @@ static bool goes_on(const struct pump *p, const struct flow *f)
     return p->error.status == OK || f->order < p->failed;
 }
 
-/* Wait until there is memory for a flow's reader. Only its owner would run it, and owners have
- * nothing else to do when they open one: all others go on. */
+/* Wait until there is memory for a flow's reader. Such a flow has an owner, and the owner has no
+ * other flow of its own while it opens this one, so the others finish. */
 static void pump_reserve(struct pump *p, const struct flow *f)
 {
     while (p->error.status == OK && p->memory &&
@@ -426,7 +428,7 @@ static void pump_release(struct pump *p, uint64_t memory)
         pthread_cond_broadcast(&p->changed);
 }
 
-/* Open the next tensor and put it in line. Lets the lock go meanwhile. */
+/* Open the next tensor and add it to the list. Releases the lock meanwhile. */
 static void pump_open(struct worker *w)
 {
     struct pump *p = w->pump;
@@ -453,7 +455,7 @@ static void pump_open(struct worker *w)
     pthread_cond_broadcast(&p->changed);
 }
 
-/* The next block to do, or NULL when all is taken or lost. */
+/* Take the next block; NULL: there is none left, or no point in going on. */
 static struct flow *pump_take(struct worker *w, uint64_t *block)
 {
     struct pump *p = w->pump;
@@ -481,7 +483,7 @@ static void add_loss(struct loss *to, const struct loss *l)
     to->to_nan += l->to_nan;
 }
 
-/* What a tensor has lost in all. */
+/* Add up what a tensor has lost. */
 static void report_loss(const struct flow *f, struct export_loss *loss)
 {
     const struct loss *l = &f->loss;
@@ -492,7 +494,7 @@ static void report_loss(const struct flow *f, struct export_loss *loss)
         snprintf(loss->first, sizeof(loss->first), "%s", f->tensor.old_name);
 }
 
-/* Count a block as done. True: it was the last of its flow, which is the caller's now. */
+/* Count a block as done. True: it was the last one; the flow is removed from the list. */
 static bool pump_done(struct pump *p, struct flow *f, const struct loss *loss, size_t len)
 {
     const struct export_options *options = p->stream->options;
@@ -512,7 +514,7 @@ static bool pump_done(struct pump *p, struct flow *f, const struct loss *loss, s
     return true;
 }
 
-/* Take and do blocks until there are none. */
+/* Do blocks until there are none. */
 static void export_stream_work(struct worker *w)
 {
     struct pump *p = w->pump;
@@ -539,7 +541,7 @@ static void export_stream_work(struct worker *w)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* False: no memory, and nothing done. */
+/* False: no memory; nothing was done. */
 static bool run_worker(struct pump *p)
 {
     struct worker w = {.pump = p, .error = {.offset = NO_OFFSET}};
@@ -564,7 +566,7 @@ static void thread_main(void *pump)
     run_worker(pump);
 }
 
-/* Besides this one. Reading and writing overlap even on a single core. */
+/* Number of threads besides this one. Even on a single core, reading and writing overlap. */
 static unsigned other_threads(unsigned wanted, uint64_t piece_bytes)
 {
     unsigned cores = threads_cores(), most = WORKERS_MAX;
@@ -596,7 +598,7 @@ enum status stream_run(const struct stream *stream, struct error *err)
     pthread_mutex_init(&p.loading, NULL);
     pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.changed, NULL);
-    /* This thread works too: without others it only takes longer. */
+    /* This thread works, too: without other threads the export only takes longer. */
     struct threads *threads = others ? threads_start(others, thread_main, &p) : NULL;
     bool worked = run_worker(&p);
     threads_join(threads);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* In this order, what is below a name follows it at once. */
+/* EXPORT_BY_TREE sorts '/' first, so whatever is below a name follows it immediately. */
 enum status export_check_tree(struct export_plan *p, struct error *err)
 {
     struct export_scan *scan = NULL;

@@ -1,8 +1,8 @@
 /*
- * write.c - a checked plan to files: layout, streaming, texts, and names last.
+ * write.c - writes a checked plan: layout, data, texts, and the names of files last.
  *
- * One file is an output (output.h). Several, and folders, are written in a folder without a
- * name (staging.h) first.
+ * A single file is an output (output.h). Several files, and folders, are first written to a
+ * staging folder (staging.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@ struct writing {
     const struct export_options *options;
     const char *path;
     struct export_layout layout;
-    struct output *output;   /* of the one file, or */
-    struct staging *staging; /* of all */
-    const char **names;      /* of files beside each other, in the staging folder */
-    uint32_t *crc32s;        /* by place; NULL: not wanted */
+    struct output *output;   /* one file; or */
+    struct staging *staging; /* several files, or a folder */
+    const char **names;      /* of several files, in the staging folder */
+    uint32_t *crc32s;        /* indexed by export_tensor.number; NULL: not needed */
 };
 
 /* --- the layout ------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ static enum status check_path(const struct writing *w, const char *path,
 {
     struct stat st;
     if (lstat(path, &st) != 0)
-        return OK; /* what else is wrong with it, opening it will say */
+        return OK; /* opening the file will report any other problem */
     if (guard(w, path, err) != OK)
         return err->status;
     if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
@@ -93,7 +93,8 @@ static bool has_mark(const struct writing *w, const char *path)
     return found;
 }
 
-/* A folder is replaced with all that is in it: only one that such an export could have made. */
+/* Replacing a folder removes all that is in it, so it must look like one that this format
+ * writes. */
 static enum status check_folder(const struct writing *w, const char *path,
                                 struct error *err)
 {
@@ -138,7 +139,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Files beside each other get their room at once. */
+/* Create the files of an export in parts, at their full sizes. */
 static enum status create_files(struct writing *w, struct error *err)
 {
     struct export_items *items = NULL;
@@ -191,12 +192,12 @@ static enum status stream_data(struct writing *w, struct error *err)
 
 /* --- texts ------------------------------------------------------------------------------ */
 
-/* The texts of a layout, with the files and checksums that they are about, all in order. */
+/* Texts, files and checksums of a layout, which are read side by side. */
 struct texts {
     struct export_items *files, *texts, *sums;
     struct export_item file, sum;
     bool has_file, has_sum;
-    struct text bytes; /* of the text, with its checksums */
+    struct text bytes; /* a text, with its checksums filled in */
 };
 
 static void put_sum(struct writing *w, struct texts *t, uint64_t text_at)
@@ -206,7 +207,7 @@ static void put_sum(struct writing *w, struct texts *t, uint64_t text_at)
     store_u32le(t->bytes.at + (sum->at - text_at), (uint32_t)all);
 }
 
-/* A file that has one text and nothing else is put down at once. */
+/* In a folder, a file that is just one text is created and written in one step. */
 static enum status put_text(struct writing *w, struct texts *t,
                             const struct export_item *text, struct error *err)
 {
@@ -274,8 +275,8 @@ static enum status sync_all(struct writing *w, struct error *err)
     return err->status;
 }
 
-/* The index comes last: a crash between two names leaves whole parts without an index, which
- * nothing loads; an old index goes first, so that it never names a mixture. */
+/* The index gets its name last: a crash before that leaves complete parts without an index, which
+ * nothing loads. An old index is removed first, so that it never describes a mixture. */
 static enum status commit_parts(struct writing *w, struct error *err)
 {
     uint32_t count = w->layout.files, done = 0;
@@ -289,7 +290,7 @@ static enum status commit_parts(struct writing *w, struct error *err)
     return err->status;
 }
 
-/* Everything is on the disk before the first name is given. */
+/* With `sync`, everything is on the disk before the first file gets its name. */
 static enum status export_write_commit(struct writing *w, struct error *err)
 {
     const struct export_options *options = w->options;
@@ -309,7 +310,7 @@ static enum status export_write_commit(struct writing *w, struct error *err)
                      : staging_sync_names(w->staging, err);
 }
 
-/* Each setting is one that the format has. */
+/* Check that the format has every setting. */
 static enum status check_settings(const struct exporter *exporter,
                                   const struct export_options *options, struct error *err)
 {

@@ -2,15 +2,15 @@
  * zarr.c - a folder that is a zarr group of version 2 or 3, with one file per chunk.
  *
  *   version 2                      version 3
- *   OUT/.zgroup                    OUT/zarr.json           the root, with the metadata of all
- *   OUT/.zattrs                                            nodes below it in one place
+ *   OUT/.zgroup                    OUT/zarr.json           the root; it also has the metadata of
+ *   OUT/.zattrs                                            all nodes (consolidated metadata)
  *   OUT/.zmetadata
  *   OUT/encoder/.zgroup            OUT/encoder/zarr.json   a group for each '/' of a name
  *   OUT/encoder/w/.zarray          OUT/encoder/w/zarr.json
  *   OUT/encoder/w/0.0, 1.0 ...     OUT/encoder/w/c.0.0 ...
  *
- * A tensor called "" is the root itself, an array. Chunks are whole runs of elements, so that
- * sources are read from front to back; those at the edge are filled up with zeros.
+ * A tensor called "" is the root itself, as an array. Each chunk is a run of elements in C order,
+ * so that sources are read from front to back; chunks at the edge are padded with zeros.
  *
  * Sources: zarr-specs, "Zarr storage specification version 2", "Zarr core specification version
  * 3"; zarr-python 2 and 3 for consolidated metadata.
@@ -25,8 +25,8 @@
 #include "catalog/model/tensor.h"
 
 #define RANK_MAX       64   /* of NumPy */
-#define COMPONENT_MAX  255  /* bytes, of file systems */
-#define NAME_BYTES_MAX 3500 /* leaves room for a chunk in the longest path there can be */
+#define COMPONENT_MAX  255  /* bytes; the limit of file systems */
+#define NAME_BYTES_MAX 3500 /* PATH_MAX, less room for the name of a chunk */
 
 /* --- what can be held ------------------------------------------------------------------- */
 
@@ -79,13 +79,14 @@ static bool export_zarr_holds(const struct export_tensor *t, unsigned version,
 
 /* --- files ------------------------------------------------------------------------------ */
 
-/* The root of version 3 is written last, with everything in it. */
+/* The state of laying a hierarchy out. Version 3's root is laid out last, as it lists all
+ * nodes. */
 struct hierarchy {
     struct export_layout *l;
     struct zarr_how how;
-    struct text path, json, before; /* before: the tensor's name before this one */
-    bool root_is_array, listed;     /* listed: there was a node in the list of all */
-    bool common;                    /* all dtypes are such that zarr-python knows them */
+    struct text path, json, before; /* before: name of the previous tensor */
+    bool root_is_array, listed;     /* listed: the list of nodes has an entry */
+    bool common;                    /* zarr-python knows all dtypes so far */
 };
 
 static void put_file(struct hierarchy *z, const char *folder, size_t len,
@@ -111,8 +112,8 @@ static const char *const *attributes_of(const struct hierarchy *z)
     return metadata && *metadata ? metadata : NULL;
 }
 
-/* Of the groups above a tensor, those that are not above the one before it: each is passed to
- * `put`, with the length of its name. */
+/* Call `put` with the name of each group above a tensor, except groups that are above the
+ * previous tensor, too. After "a/b/x", "a/c/y" has one new group, "a/c". */
 static void each_group(struct hierarchy *z, const char *name,
                        void (*put)(struct hierarchy *, const char *name, size_t len))
 {
@@ -142,7 +143,7 @@ static void put_array(struct hierarchy *z, struct export_tensor *t)
     lay_pieces(z->l, t);
 }
 
-/* In the order of the tree: groups before what is in them. */
+/* Call `see` for every tensor, in the order of the tree: a group comes before what is in it. */
 static void each_array(struct hierarchy *z,
                        void (*see)(struct hierarchy *, struct export_tensor *))
 {
@@ -157,7 +158,7 @@ static void each_array(struct hierarchy *z,
     export_scan_close(scan);
 }
 
-/* An array, and the groups above it that are new. */
+/* Lay out the new groups above an array, then the array. */
 static void put_nodes(struct hierarchy *z, struct export_tensor *t)
 {
     each_group(z, t->name, put_group);
@@ -193,7 +194,7 @@ static void list_group(struct hierarchy *z, const char *name, size_t len)
     lay_add(z->l, &z->json);
 }
 
-/* The metadata of the same. */
+/* Append the metadata of the same nodes to the list. */
 static void list_nodes(struct hierarchy *z, struct export_tensor *t)
 {
     each_group(z, t->name, list_group);
@@ -244,7 +245,7 @@ static void put_root_v3(struct hierarchy *z)
     lay_add(z->l, &z->json);
 }
 
-/* That the codec's library is there. */
+/* Fail early if the codec's library is not installed. */
 static enum status try_codec(const struct zarr_how *how, struct error *err)
 {
     struct encoder *encoder = NULL;

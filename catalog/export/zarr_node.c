@@ -1,10 +1,10 @@
 /*
- * zarr_node.c - the JSON of arrays.
+ * zarr_node.c - zarr's JSON for arrays.
  *
- *   version 2   NumPy's spellings of types, TensorStore's names for those that NumPy lacks;
- *               fill_value null: every chunk is written, so that one which is absent is lost
+ *   version 2   NumPy's names of types; TensorStore's for types that NumPy lacks. fill_value null:
+ *               every chunk is written, so an absent one means lost data
  *   version 3   names of types; zarr-python's objects for times and raw bytes; a fill value is
- *               obligatory
+ *               required
  *
  * Sources: as importer/container/zarr.c; for types TensorStore's drivers zarr and zarr3.
  */
@@ -21,7 +21,7 @@
 
 static const struct {
     const char *name;
-    int level, least, most; /* level: of those who do not say one */
+    int level, least, most; /* level: the default */
 } zarr_codecs[] = {
     [ZARR_NONE] = {"none", 0, 0, 0},
     [ZARR_GZIP] = {"gzip", 5, 0, 9},
@@ -62,7 +62,7 @@ enum status zarr_settings(const struct export_options *options, unsigned version
 
 /* --- types ------------------------------------------------------------------------------ */
 
-/* What is written under another name; quantised integers as the integers they are. */
+/* Types that zarr calls by another name. Quantised integers are written as plain integers. */
 static const struct {
     const char *dtype, *v2, *v3;
 } names[] = {
@@ -115,7 +115,7 @@ static void add_type_v2(const struct dtype *d, struct text *out)
         text_addf(out, "\"%s\"", descr);
 }
 
-/* "datetime64[25us]": a unit and how many of it. */
+/* "datetime64[25us]" is the unit "us" with a scale factor of 25. */
 static void add_time_v3(const struct dtype *d, struct text *out)
 {
     const char *at = strchr(d->name, '['), *unit = "generic";
@@ -145,7 +145,7 @@ static void add_type_v3(const struct dtype *d, struct text *out)
         text_addf(out, "\"%s\"", i < NAMES ? names[i].v3 : d->name);
 }
 
-/* Base64 of zeros. */
+/* Zero bytes in base64. */
 static void add_zero_bytes(unsigned count, struct text *out)
 {
     text_addc(out, '"');
@@ -190,17 +190,18 @@ void zarr_cut(const struct zarr_how *how, struct export_tensor *t, uint64_t *chu
     t->piece = t->run = inner;
     if (!d--)
         return;
-    /* As few chunks as there must be, of equal size. */
+    /* As few chunks as fit, of nearly equal size: [100, 200, 300] of float32, with chunks of up
+     * to 8 MiB (34 times of 200 * 300 elements), is cut into four chunks of [25, 200, 300]. */
     uint64_t size = t->shape[d], fit = most / inner, parts = (size - 1) / fit + 1;
     chunk[d] = (size - 1) / parts + 1;
     t->piece = chunk[d] * inner;
     if (!mul_u64(size, inner, &t->run))
-        t->run = UINT64_MAX; /* there are no elements then */
+        t->run = UINT64_MAX; /* only if the tensor has no elements */
     while (d--)
         chunk[d] = 1;
 }
 
-/* The width by which Blosc sorts bytes. */
+/* The element size for Blosc's shuffle. */
 static unsigned width_of(const struct dtype *d)
 {
     return d->kind == DTYPE_VOID || d->block_bytes > 255 ? 1 : d->block_bytes;

@@ -1,5 +1,5 @@
 /*
- * zarr_node.h - one node of a zarr hierarchy, as the versions 2 and 3 describe it in JSON.
+ * zarr_node.h - a node of a zarr hierarchy, as versions 2 and 3 describe it in JSON.
  */
 #ifndef CKPTDB_EXPORT_ZARR_NODE_H
 #define CKPTDB_EXPORT_ZARR_NODE_H
