@@ -1,7 +1,7 @@
 /*
- * alone.c - a tensor that is another one turned around, reshaped, cast, or with its heads in another order.
+ * alone.c - tensors that are transposed, reshaped or cast, or whose heads are reordered.
  *
- * Whatever has the right shape is tried, first what was right before.
+ * Every operation that makes the right shape is tried, those that were right before first.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define HEAD_MAX  512 /* elements of an attention head */
 #define OPS_BYTES 256
 
-/* A tensor of A, and the dtype and shape of tensors of B that it could be. */
+/* A tensor of A, and one of the tensors of B whose dtype and shape it may become. */
 struct trial {
     struct transforms *x;
     const struct infer_tensor *a, *like;
@@ -22,7 +22,8 @@ struct trial {
     char ops[OPS_BYTES];
 };
 
-/* Try operations (a list without its last bracket; "[" is none) and then the shape wanted. */
+/* Try operations (a list without its closing bracket; "[" is the empty list), and after them, if
+ * `reshaped`, a reshape. */
 static bool try_ops(struct trial *t, const char *ops, bool reshaped)
 {
     const char *comma = strlen(ops) > 1 ? "," : "";
@@ -37,7 +38,8 @@ static bool try_ops(struct trial *t, const char *ops, bool reshaped)
     return t->found != INFER_NONE;
 }
 
-/* The axes in each other order, `reshaped` after that or not. */
+/* Try every other order of the axes: those that make the shape, or, if `reshaped`, those that do
+ * not, with a reshape. */
 static bool try_orders(struct trial *t, bool reshaped)
 {
     unsigned axis[4] = {0, 1, 2, 3};
@@ -61,7 +63,9 @@ static bool try_orders(struct trial *t, bool reshaped)
     return found;
 }
 
-/* The rows of each head in another order: the halves of a rotary embedding side by side, or apart. */
+/* Try to reorder the rows of each attention head: rotary embeddings have their two halves either
+ * interleaved or one after the other. Heads of 6 rows, 0 1 2 3 4 5, become 0 3 1 4 2 5, or the
+ * reverse. */
 static bool try_heads(struct trial *t)
 {
     const uint64_t rows = t->a->size[0];
@@ -86,7 +90,7 @@ static bool try_heads(struct trial *t)
     return false;
 }
 
-/* Whether operations make of A's shape the one wanted. */
+/* Whether the operations turn A's shape into the one wanted. */
 static bool makes_shape(const struct trial *t, const char *ops)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -122,7 +126,7 @@ static void alone_remember(struct transforms *x, const char *ops)
         x->right[x->rights++] = kept;
 }
 
-/* The operations with the cast, kept; NULL: no memory. */
+/* Keep operations and cast as one list; NULL: no memory. */
 static const char *keep_ops(struct transforms *x, const char *ops, const char *cast)
 {
     struct text t = {0};
@@ -135,7 +139,8 @@ static const char *keep_ops(struct transforms *x, const char *ops, const char *c
     return kept;
 }
 
-/* What is right for one is tried on all like it at once: those of other layers, mostly. */
+/* What is right for one tensor is probably right for those of other layers: compute their digests
+ * in one go. */
 static void try_ahead(struct trial *t)
 {
     const char *ops = strcmp(t->ops, "[]") == 0 ? NULL : t->ops;
@@ -154,7 +159,7 @@ static void try_ahead(struct trial *t)
     sample_ahead(t->x, t->like->dtype, t->like->shape, p, count);
 }
 
-/* Whether operations were not yet right for the class of a tensor. */
+/* Whether these operations are right for this dtype and shape for the first time. */
 static bool is_news(const struct trial *t)
 {
     char key[512];

@@ -1,10 +1,11 @@
 /*
- * fuse.c - guesses at what was fused or split: several tensors of one side, one of the other.
+ * fuse.c - guesses at tensors that were fused or split: several of one side are one of the other.
  *
  *   A  h.0.attn.q [8,8]  h.0.attn.k [2,8]  h.0.attn.v [2,8]     B  h.0.qkv [12,8]
  *
- * Shapes must add up in every layer. Which siblings they are, and in which order, the one's name tells
- * (qkv, query_key_value); else what such tensors are always called; else all there are, by name.
+ * Sizes must add up in every layer. Which siblings take part, and in which order, is taken from
+ * the name of the whole (qkv, query_key_value); failing that, from what such tensors are usually
+ * called; failing that, it is all siblings, sorted by name.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -14,13 +15,13 @@
 #include "catalog/infer/guess.h"
 
 #define PIECES_MOST  8
-#define FITTING_MOST 64 /* layers that have the right shape for one whole */
-#define LETTERS_MOST 4  /* of a word that stands for several: qkv, Wqkv */
+#define FITTING_MOST 64 /* groups of layers that fit one whole */
+#define LETTERS_MOST 4  /* of a word of initials: qkv, Wqkv */
 
-/* Layers of one side that are those of the other, put together. */
+/* Groups of layers of one side that make up a group of the other, the whole. */
 struct fusion {
     double likeness;
-    bool of_b; /* the whole is B's */
+    bool of_b; /* the whole is in B */
     bool turned;
     unsigned axis; /* of the whole */
     uint32_t whole, piece[PIECES_MOST];
@@ -34,10 +35,10 @@ struct fusing {
     size_t count, space;
 };
 
-/* One whole, and what could be of it. */
+/* A whole, and the groups of layers that could be its pieces. */
 struct fitting {
     const struct guessing *g;
-    struct fusion f; /* in the making */
+    struct fusion f; /* being filled in */
     uint32_t fits[FITTING_MOST];
     size_t count;
 };
@@ -82,7 +83,7 @@ static void list_fits(struct fitting *s)
     }
 }
 
-/* Whether the pieces' sizes are the whole's in every layer. */
+/* Whether the sizes of the pieces add up to the whole in every layer. */
 static bool adds_up(const struct fitting *s)
 {
     const struct layers *whole = layers_at(s->g, s->f.of_b, s->f.whole);
@@ -103,7 +104,7 @@ static bool adds_up(const struct fitting *s)
 
 /* --- siblings ------------------------------------------------------------------------------------ */
 
-/* Where two names differ, in whole words: what is before, and what is after. */
+/* What two names have in common, in whole words: bytes before and after the part that differs. */
 struct edges {
     size_t before, after;
 };
@@ -147,15 +148,16 @@ static bool are_siblings(const struct fitting *s, size_t a, size_t b,
            e.before == like->before && e.after == like->after;
 }
 
-/* A sibling, and what tells it from the others. */
+/* A sibling, and the part of its name that differs. */
 struct sibling {
     const char *label;
     size_t len;
     uint32_t layers;
-    int place; /* among the pieces; -1: it is none */
+    int place; /* order among the pieces; -1: it is not one */
 };
 
-/* Those that differ from the first in the same place. 0: an earlier one is of them, and has reported them. */
+/* All siblings of `first` that differ in the same place. 0: an earlier one is among them, so this
+ * set was tried. */
 static size_t list_siblings(const struct fitting *s, size_t first,
                             const struct edges *like, struct sibling *out)
 {
@@ -176,14 +178,14 @@ static size_t list_siblings(const struct fitting *s, size_t first,
 
 /* --- which of them, in which order --------------------------------------------------------------- */
 
-/* A label's first letter, without the w of wq, wk, wv. */
+/* The first letter of a label; for wq, wk, wv the second. */
 static char initial_of(const struct sibling *x)
 {
     const bool weight = x->len == 2 && tolower((unsigned char)x->label[0]) == 'w';
     return (char)tolower((unsigned char)x->label[weight]);
 }
 
-/* Whether each letter of a word is the first one of a sibling: qkv, and Wqkv. */
+/* Whether a word consists of the first letters of siblings: qkv, Wqkv. */
 static bool is_initials(const char *word, size_t len, const struct sibling *x,
                         size_t count)
 {
@@ -198,7 +200,7 @@ static bool is_initials(const char *word, size_t len, const struct sibling *x,
     return len <= LETTERS_MOST && found >= 2 && found == len - from;
 }
 
-/* The letter of a word that begins a sibling's label; -1: none does. */
+/* Index of the letter in the word that begins a sibling's label; -1: none does. */
 static int letter_of(const char *word, size_t len, const struct sibling *one)
 {
     for (size_t i = 0; i < len; i++)
@@ -207,8 +209,9 @@ static int letter_of(const char *word, size_t len, const struct sibling *one)
     return -1;
 }
 
-/* Where a whole's name has the label of the one at `at`: as a word, or as a letter of one of initials. -1: it
- * has not. */
+/* Where the whole's name contains the label of sibling `at`: as a word, or as one of its
+ * initials; -1: it does not. In "attn_qkv", of the words attn and qkv, v is letter 2 of word 1: 1
+ * * 5 + 2. */
 static int place_in_name(const struct name_words *words, const struct sibling *x,
                          size_t count, size_t at)
 {
@@ -226,7 +229,7 @@ static int place_in_name(const struct name_words *words, const struct sibling *x
     return -1;
 }
 
-/* What tensors that are mostly fused are called, in the order of their fusing. */
+/* The usual labels of tensors that get fused, in the order of fusing. */
 static int place_by_custom(const struct sibling *x)
 {
     static const struct {
@@ -249,7 +252,8 @@ static int infer_fuse_by_place(const void *a, const void *b)
                                 : (x->layers > y->layers) - (x->layers < y->layers);
 }
 
-/* The siblings that have a place become the pieces; false where they are not what the whole is. */
+/* Make pieces of the siblings that have a place, in order; false: they do not make up the
+ * whole. */
 static bool put_pieces(struct fitting *s, struct sibling *x, size_t count)
 {
     qsort(x, count, sizeof(*x), infer_fuse_by_place);
@@ -308,7 +312,7 @@ static bool keep_fusion(struct fusing *all, struct fitting *s)
     return true;
 }
 
-/* All that the siblings of one tensor come to. */
+/* Try each set of siblings that `first` belongs to. */
 static bool try_siblings(struct fusing *all, struct fitting *s, size_t first)
 {
     struct sibling x[FITTING_MOST];
@@ -361,7 +365,7 @@ static int by_fusion(const void *a, const void *b)
     return (x->piece[0] > y->piece[0]) - (x->piece[0] < y->piece[0]);
 }
 
-/* The operations of one layer. */
+/* The operations for one layer. */
 static bool put_ops(const struct guessing *g, const struct fusion *f, size_t layer,
                     struct text *out)
 {

@@ -1,9 +1,9 @@
 /*
- * guess.c - pairs that no content shows: the same name; then the same shape (or a matrix turned
- * around), as often, in the same order, with names that are alike.
+ * guess.c - pairs that content does not show: tensors with equal names; then groups of tensors
+ * with equal shapes (or transposed ones), equally many, in the same order, with similar names.
  *
- * Names are taken together as layers are: equal but for their first number. So the layers of one side
- * are compared with those of the other at once, and go together in their order.
+ * Tensors are grouped as layers: names that differ only in their first number. Thus the layers of
+ * one side are compared with those of the other as a whole, and are paired in their order.
  */
 #include <ctype.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "catalog/infer/guess.h"
 
 #define WORD_BYTES 64
-#define NEIGHBOURS 16 /* in the order */
+#define NEIGHBOURS 16 /* compared, before and after */
 
 /* --- likeness ------------------------------------------------------------------------------------ */
 
@@ -42,7 +42,8 @@ int infer_name_order(const char *a, const char *b)
     return (unsigned char)*a - (unsigned char)*b;
 }
 
-/* Words at changes of kind and of case: SelfAttention is self and attention. */
+/* Words end where the kind or the case of characters changes: SelfAttention is Self and
+ * Attention. */
 void guess_words(const char *name, struct name_words *out)
 {
     out->count = out->numbers = 0;
@@ -82,7 +83,7 @@ double guess_word_likeness(const char *a, size_t n, const char *b, size_t m)
     return same == n || same == m ? 0.7 : 0.4;
 }
 
-/* A word in lower case, as far as there is room. */
+/* A word in lower case, cut to WORD_BYTES. */
 static size_t lower_word(const char *at, size_t len, char out[WORD_BYTES])
 {
     size_t n = 0;
@@ -109,7 +110,7 @@ bool infer_words_add(struct infer_words *w, const char *name)
     return true;
 }
 
-/* 1 for a word in one of the names, less for one in many. */
+/* 1 for a word that only one name contains, less for one in many. */
 static double weight_of(const struct infer_words *w, const char *at, size_t len)
 {
     char word[WORD_BYTES];
@@ -152,7 +153,7 @@ double infer_likeness(const struct infer_words *words, const char *a, const char
 
 /* --- layers -------------------------------------------------------------------------------------- */
 
-/* `apart`: each by itself. */
+/* The name with '#' for its first number: "h.3.attn" is "h.#.attn". `apart`: the name itself. */
 static size_t layer_key(const char *name, bool apart, char *out)
 {
     size_t n = 0;
@@ -214,7 +215,7 @@ static bool add_shape(struct text *t, const struct infer_tensor *x, bool turned)
                      (unsigned long long)x->size[0]);
 }
 
-/* Put them in order, and say which shapes they have. */
+/* Sort the layers of a group by name, and collect their shapes. */
 static bool infer_guess_describe(struct guessing *g, bool of_b, struct layers *l,
                                  size_t left)
 {
@@ -272,8 +273,8 @@ struct candidate {
     double likeness;
     uint32_t a, b;
     bool turned;
-    bool
-        stacked; /* the layers of one side are the indices of an axis of the other's one tensor: */
+    /* One side's layers are slices of the other side's single tensor, along `axis`. */
+    bool stacked;
     unsigned axis;
 };
 
@@ -285,7 +286,7 @@ static int by_candidate(const void *x, const void *y)
     return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
 }
 
-/* Whether they could be one; *turned: as matrices turned around. */
+/* Whether the groups have equal shapes; *turned: after transposing A's. */
 static bool infer_guess_fits(const struct layers *a, const struct layers *b, bool *turned)
 {
     *turned = false;
@@ -297,7 +298,7 @@ static bool infer_guess_fits(const struct layers *a, const struct layers *b, boo
     return *turned;
 }
 
-/* Whether `one`, a single tensor, has the shape of all of `many` on top of each other; *axis. */
+/* Whether the single tensor `one` has the shape of all of `many` stacked; *axis: along which. */
 static bool fits_stack(const struct guessing *g, bool one_of_b, const struct layers *one,
                        const struct layers *many, unsigned *axis)
 {
@@ -320,7 +321,7 @@ static bool fits_stack(const struct guessing *g, bool one_of_b, const struct lay
     return false;
 }
 
-/* Pair the layers of one side with the indices of an axis. */
+/* Pair the layers of one side with the slices along an axis. */
 static bool take_stack(struct guessing *g, const struct candidate *c)
 {
     struct layers *a = &g->side[0].layers[c->a], *b = &g->side[1].layers[c->b];
@@ -365,7 +366,7 @@ struct candidates {
     size_t count, space;
 };
 
-/* Whether they could be one as they are, or (c->stacked) one the other's stack. */
+/* Whether the groups could be paired, or (c->stacked) one could be the other's stack. */
 static bool could_be(const struct guessing *g, const struct layers *a,
                      const struct layers *b, struct candidate *c)
 {
@@ -376,7 +377,7 @@ static bool could_be(const struct guessing *g, const struct layers *a,
     return fits_stack(g, true, b, a, &c->axis) || fits_stack(g, false, a, b, &c->axis);
 }
 
-/* Add what of side B fits layers `like->a`, among those from..to. */
+/* Add the groups of side B in [from, to) that fit group like->a. */
 static bool list_fitting(struct guessing *g, const struct candidate *like, size_t from,
                          size_t to, struct candidates *out)
 {
@@ -401,7 +402,8 @@ static bool list_fitting(struct guessing *g, const struct candidate *like, size_
     return true;
 }
 
-/* All that fit, the likest first. Of very many, only neighbours in the order are looked at. */
+/* Pair all groups that fit, the most similar first. Of very many, only neighbours are
+ * compared. */
 static bool match_layers(struct guessing *g, bool stacked)
 {
     const size_t as = g->side[0].count, bs = g->side[1].count;
@@ -464,7 +466,7 @@ bool infer_guess(struct infer_task *task)
             good = infer_words_add(&g.words, g.side[side].layers[i].name);
     good = good && guess_fused(&g, true) && match_layers(&g, false) &&
            match_layers(&g, true) && guess_fused(&g, false);
-    /* wi_0 and wi_1 are no layers where each is a stack of its own. */
+    /* wi_0 and wi_1 are not layers of one group if each is a stack by itself: try it. */
     for (size_t side = 0; good && side < 2; side++) {
         g.apart[side] = true;
         g.apart[!side] = false;

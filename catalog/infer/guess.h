@@ -1,5 +1,5 @@
 /*
- * guess.h - between guess.c and fuse.c: names as words, and tensors taken together as layers are.
+ * guess.h - shared by guess.c and fuse.c: the words of names, and tensors grouped as layers.
  */
 #ifndef CKPTDB_INFER_GUESS_H
 #define CKPTDB_INFER_GUESS_H
@@ -7,31 +7,32 @@
 #include "catalog/infer/infer.h"
 
 #define WORDS_MAX 64
-/* Layers of a side that are compared with each other; of more, only neighbours. */
+/* With more groups of layers on a side, each is compared only with neighbours. */
 #define GROUPS_MAX 1000
 
 struct name_words {
     const char *at[WORDS_MAX];
     size_t len[WORDS_MAX];
-    unsigned number[WORDS_MAX]; /* which number of the name it is, from 1; 0: a word */
+    unsigned number[WORDS_MAX]; /* 1: the name's first number, 2 ...; 0: a word */
     unsigned count, numbers;
 };
 
-/* Words at changes of kind and of case: SelfAttention is self and attention. */
+/* Split a name where the kind or the case of letters changes: SelfAttention is Self and
+ * Attention. */
 void guess_words(const char *name, struct name_words *out);
-/* 1: the same; less: one is the beginning of the other, or of its letters (wq and query are not). */
+/* 1: equal; 0.7: one begins with the other; 0.4: the first three letters are equal; 0: neither
+ * (wq, query). */
 double guess_word_likeness(const char *a, size_t n, const char *b, size_t m);
 
-/* Tensors whose names are equal but for their first number. */
+/* Tensors whose names differ only in their first number. */
 struct layers {
     uint32_t *at;
     size_t count, space;
-    const char *name; /* of the first */
-    const char
-        *shape; /* "dtype shape" of each, joined; the dtype is left out of `turned` */
-    const char *turned; /* shapes of matrices turned around; NULL: they are none */
-    bool unknown;       /* a shape is not known: it is like any */
-    double place;       /* 0 to 1: where it is among those left */
+    const char *name;   /* of the first one */
+    const char *shape;  /* the shapes of all, joined: "[2,3] [2,3] " */
+    const char *turned; /* the shapes transposed, if all are matrices; else NULL */
+    bool unknown;       /* a shape is not known, so any fits */
+    double place;       /* position of the first in its list, from 0 to 1 */
     bool used;
 };
 
@@ -43,11 +44,11 @@ struct side {
 struct guessing {
     struct infer_task *task;
     struct side side[2];
-    bool apart[2];            /* the tensors of a side are not taken together */
-    struct infer_words words; /* of the layers of both */
+    bool apart[2];            /* every tensor of the side is a group of its own */
+    struct infer_words words; /* in the names of both sides */
 };
 
-/* The tensor of a side that is the i-th of these layers. */
+/* The i-th tensor of a group. */
 static inline const struct infer_tensor *guess_layer(const struct guessing *g, bool of_b,
                                                      const struct layers *l, size_t i)
 {
@@ -55,9 +56,9 @@ static inline const struct infer_tensor *guess_layer(const struct guessing *g, b
 }
 
 /*
- * Guess what was put together of several tensors, or cut up into them: siblings (names that differ in one
- * word: q, k, v) whose sizes add up to that of one tensor of the other side. `named`: only where that one's
- * name says so (qkv, gate_up). False: no memory.
+ * Guess which tensors were fused into one, or split from one: siblings (names that differ in one
+ * word: q, k, v) whose sizes add up to that of one tensor of the other side. `named`: only if the
+ * name of that one says so (qkv, gate_up). False: no memory.
  */
 bool guess_fused(struct guessing *, bool named);
 

@@ -1,11 +1,11 @@
 /*
  * infer.h - rules found from examples: two lists of tensors in, a rule set out. Knows no SQLite.
  *
- *   infer_pairs(&task, &err)     which tensor of A is which of B: by content, by what content becomes
- *                                under an operation, or as a guess (pair.c, transform.h, guess.c)
- *   infer_rules(...)             pairs to as few rules as make them (rules.c)
+ *   infer_pairs(&task, &err)     which tensor of A is which of B: by content, by content after an
+ *                                operation, or as a guess (pair.c, transform.h, guess.c)
+ *   infer_rules(...)             from the pairs, as few rules as possible (rules.c)
  *
- * All that is made lives in the task's arena. Not for several threads at a time.
+ * All results live in the task's arena. One thread at a time.
  */
 #ifndef CKPTDB_INFER_INFER_H
 #define CKPTDB_INFER_INFER_H
@@ -20,7 +20,7 @@
 #include "catalog/content/digest.h"
 #include "catalog/map/ruleset.h"
 
-#define INFER_RANK_MAX 8 /* of tensors that are looked at under operations */
+#define INFER_RANK_MAX 8 /* of tensors that operations are tried on */
 
 /* A tensor of one of the two checkpoints, in the file's order. */
 struct infer_tensor {
@@ -37,15 +37,16 @@ struct infer_list {
     size_t count;
 };
 
-/* How it is known what becomes of a tensor. */
+/* How the pair of a tensor is known. */
 enum infer_how {
-    INFER_NOT,     /* it is not: dropped, or missing */
+    INFER_NOT,     /* it has none: dropped, or missing */
     INFER_CONTENT, /* the values are equal, after the operations */
-    INFER_NAME, /* name, dtype and shape are equal, contents are not, or were not compared */
-    INFER_GUESS, /* by shape, order and likeness of names */
+    /* Name, dtype and shape are equal; contents differ, or were not compared. */
+    INFER_NAME,
+    INFER_GUESS, /* by shape, order and similar names */
 };
 
-/* What operations make several tensors of one, or one of several. */
+/* Operations that make several tensors of one, or one of several. */
 enum infer_form {
     INFER_PLAIN,
     INFER_UNSTACK,
@@ -58,36 +59,36 @@ enum infer_form {
 struct infer_item {
     const char *old;
     const char *const
-        *made; /* names in B, of parts in their order; none: it is dropped */
+        *made; /* names in B, in the order of the parts; none: it is dropped */
     size_t count;
     enum infer_form form;
-    /* JSON list, NULL: none. A '%' in it is where a join has its key, and where a division has
-     * what follows its axis and sizes: the first number, or the labels. */
+    /* JSON list; NULL: none. A '%' stands for the key of a join, or for the last argument of a
+     * division: the number of the first part, or the labels. */
     const char *ops;
     int64_t key; /* of a join */
 };
 
-/* One tensor of B, and what it is made of; in A's order. */
+/* A tensor of B and the tensor that it is made of, in A's order. */
 struct infer_pair {
-    uint32_t a, b; /* positions; INFER_NONE */
-    uint32_t part; /* number of a part, or the key of a join */
+    uint32_t a, b; /* positions in the lists; INFER_NONE: no such tensor */
+    uint32_t part; /* number of the part, or key of the join */
     enum infer_how how;
     enum infer_form form;
     const char *ops; /* as in struct infer_item */
 };
 #define INFER_NONE UINT32_MAX
 
-/* A tensor as operations and a cast (each NULL: none) make it. */
+/* A tensor after operations and a cast (NULL: none), of which a digest is wanted. */
 struct infer_probe {
     bool of_b;
     size_t at;
     const char *ops, *dtype;
-    /* A digest of some elements, the same ones of any tensor of that dtype and as many elements;
-     * else the content hash. */
+    /* Digest some elements only, the same ones of all tensors with this dtype and size;
+     * otherwise, the digest is the content hash. */
     bool sample;
 };
 
-/* ERR_UNSUPPORTED, ERR_ARGUMENT, ERR_VALUE, ERR_LIMIT: a tensor has none. */
+/* ERR_UNSUPPORTED, ERR_ARGUMENT, ERR_VALUE, ERR_LIMIT: the tensor has no such digest. */
 struct infer_digest {
     enum status status;
     char text[DIGEST_TEXT];
@@ -96,54 +97,55 @@ struct infer_digest {
 struct infer_task {
     struct arena *arena;
     struct infer_list a, b;
-    /* Their digests, worked out on all cores. What ends it is what cannot be read, what changed, memory,
-     * an interruption. NULL: contents are compared by their hashes alone. */
+    /* Compute digests, on all cores. Fails only if a tensor cannot be read or has changed,
+     * without memory, or when interrupted. NULL: contents are compared only by the hashes in the
+     * lists. */
     enum status (*digest)(void *context, const struct infer_probe *, size_t count,
                           struct infer_digest *out, struct error *);
     void *context;
     /* Out: */
     struct infer_pair *pair;
     size_t pairs, pair_space;
-    uint32_t *used_a; /* how many pairs a tensor of A has */
-    bool *used_b;     /* whether a tensor of B is made */
+    uint32_t *used_a; /* number of pairs with the tensor of A */
+    bool *used_b;     /* the tensor of B has a pair */
 };
 
-/* Fill task->pair, sorted by a, then part. ERR_MEMORY, or what digest() ended it with. */
+/* Fill task->pair, sorted by a, then part. ERR_MEMORY, or the error of digest(). */
 enum status infer_pairs(struct infer_task *, struct error *);
 
-/* What becomes of each tensor of A, as items in A's order; *count of them is a.count. NULL: no
- * memory. */
+/* What becomes of each tensor of A, as a.count items in A's order. NULL: no memory. */
 struct infer_item *infer_items(struct infer_task *);
 
 /*
- * As few rules as make of each old name what is made of it, verified by running them; set->arena is
- * given, and dialect, options and rules are filled in. Where rules for several names would be wrong for
- * one, it has a rule of its own. ERR_MEMORY.
+ * As few rules as possible that make the right names of each old name, which running them
+ * verifies. The caller sets set->arena; dialect, options and rules are filled in. A name that a
+ * common rule would get wrong has a rule of its own. ERR_MEMORY; ERR_UNSUPPORTED: a name is too
+ * long for a pattern.
  */
 enum status infer_rules(const struct infer_item *, size_t count, struct ruleset *set,
                         struct error *);
 
 /* --- between the files of this folder ------------------------------------------------------- */
 
-/* Add a pair, and mark both as used. False: no memory. */
+/* Add a pair, and count both tensors as used. False: no memory. */
 bool infer_add(struct infer_task *, struct infer_pair);
-/* Pair what contents show, after operations. */
+/* Pair tensors whose contents are equal after operations. */
 enum status infer_transforms(struct infer_task *, struct error *);
-/* Pair what is left by names, shapes and order. False: no memory. */
+/* Pair what is left, by names, shapes and order. False: no memory. */
 bool infer_guess(struct infer_task *);
 
-/* In how many of some names a word is: what is in all of them says little. */
+/* How many names contain a word: a word that most of them contain says little. */
 struct infer_words {
     struct arena *arena;
-    struct strmap counts; /* lower case */
+    struct strmap counts; /* keys in lower case */
     size_t names;
 };
 bool infer_words_add(struct infer_words *, const char *name); /* false: no memory */
 
-/* How alike two names are, 0 to 2: words and numbers in common, in any order; q is like query. `words`
- * NULL: all words count the same. */
+/* How similar two names are, from 0 to 2: by the words and numbers that they share, in any order;
+ * q is like query. `words` NULL: all words count the same. */
 double infer_likeness(const struct infer_words *words, const char *a, const char *b);
-/* Order of names with numbers as numbers: 2 before 10. */
+/* Compare names with their numbers as numbers: 2 comes before 10. */
 int infer_name_order(const char *a, const char *b);
 
 #endif

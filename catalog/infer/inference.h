@@ -1,6 +1,6 @@
 /*
- * inference.h - the inside of infer_rules(), for the files that make it up: rules.c (which writes the
- * rules) and proof.c (which runs them over the names that they were made of).
+ * inference.h - the inside of infer_rules(): rules.c writes the rules, proof.c runs them over the
+ * names that they were made from.
  */
 #ifndef CKPTDB_INFER_INFERENCE_H
 #define CKPTDB_INFER_INFERENCE_H
@@ -11,30 +11,31 @@
 
 struct inference {
     const struct infer_item *item;
-    const struct example *example; /* of each item */
+    const struct example *example; /* one per item */
     size_t count;
     struct words words;
     struct ruleset *set;
     struct text tables; /* members of the option "tables" */
     struct strmap table_names;
     bool converts, failed;
-    bool too_long; /* a pattern: these rules will not do */
+    bool too_long; /* a pattern is too long: these rules cannot be used */
 };
 
-/* Tokens of a new name whose parts differ between `head` first and `tail` last tokens. */
+/* The new names of an item with parts: the first one's tokens, of which the first `head` and the
+ * last `tail` are the same in all. */
 struct parted {
     struct token *first;
     size_t count, head, tail;
 };
 
 struct parted infer_parted(struct inference *, const struct infer_item *);
-/* What is between head and tail in a part's name. */
+/* The text between head and tail in the name of a part. */
 const char *infer_label(struct inference *, const struct parted *, const char *name);
-/* Whether labels count up from *first, which is set. */
+/* Whether the labels are consecutive numbers, from *first on. */
 bool infer_labels_count(const char *const *label, size_t count, unsigned long *first);
 
-/* Which items the rules get wrong, marked; how many. Where there are none, rules that decide nothing
- * (a name's own rule came before them) go. */
+/* Mark the items that the rules get wrong, and count them. If there are none, remove rules that
+ * decide no name, because a name's own rule comes before them. */
 size_t infer_try_rules(struct inference *, bool *wrong);
 
 #endif

@@ -1,13 +1,14 @@
 /*
- * merge.c - drafts that differ in one text, as one: the texts become a choice, and what follows from
- * them in the new name a copy or a table.
+ * merge.c - merges drafts that differ in one text: the texts become a choice in the old name, and
+ * a copy or a table in the new one.
  *
  *   dec/(\d+)/q  dec.\1.query          dec/(\d+)/(q|k)  dec.\1.TABLE{q: query, k: key}#2
  *   dec/(\d+)/k  dec.\1.key
  *
- * A place is a draft with a hole in its old name: drafts whose places are alike (the same around the
- * hole, the same groups in the new name) differ in the hole alone. The holes with the most drafts go
- * first; or short ones do, so that two choices beside each other come out as two.
+ * A place is a draft with a hole, some tokens, in its old name. Drafts whose places have the same
+ * key (equal around the hole, the same groups in the new name) differ only in the hole. Holes
+ * that most drafts share are merged first; or short holes are, so that two choices side by side
+ * become two groups.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,9 @@
 #include "catalog/infer/draft.h"
 
 #define HOLE_MAX    10    /* tokens */
-#define MANY_DRAFTS 2000  /* then holes are at most */
-#define MANY_HOLE   3     /* tokens, */
-#define DRAFTS_MAX  20000 /* and with more than this there is no merging */
+#define MANY_DRAFTS 2000  /* with more, holes have */
+#define MANY_HOLE   3     /* at most this many tokens, */
+#define DRAFTS_MAX  20000 /* and with more than this, nothing is merged */
 #define MEMBERS_MAX 4096  /* of a choice */
 
 struct merging {
@@ -48,7 +49,7 @@ static void merge_add_place(struct merging *m, struct draft_place p)
     m->place[m->places++] = p;
 }
 
-/* What drafts have to share outside of the hole. */
+/* A hash of what drafts must have in common outside of the hole. */
 static uint64_t rest_key(const struct merging *m, const struct draft *d)
 {
     uint64_t key = draft_mix(draft_mix(m->seed, d->ops), d->drops);
@@ -75,7 +76,7 @@ static void list_holes(struct merging *m, uint32_t number, uint32_t longest)
         for (uint32_t to = from; to <= d->olds && to - from <= longest; to++) {
             if (to > from && d->old[to - 1].kind != TOKEN_TEXT)
                 break;
-            if (from || to < d->olds) /* something of the name stays */
+            if (from || to < d->olds) /* part of the name must remain */
                 merge_add_place(m, (struct draft_place){draft_mix(before, after[to]),
                                                         number, from, to});
         }
@@ -87,10 +88,11 @@ static void list_holes(struct merging *m, uint32_t number, uint32_t longest)
 
 /* --- one draft of several ------------------------------------------------------------------- */
 
-/* A draft that takes part: its hole, and how far its new name has been read. */
+/* A draft to be merged: its hole, and the tokens [at, end) of its new name that are being
+ * merged. */
 struct member {
     const struct draft *draft;
-    const char *text; /* in the hole */
+    const char *text; /* of the hole */
     uint32_t from, to, at, end;
 };
 
@@ -99,8 +101,8 @@ struct one {
     struct member *member;
     size_t members;
     struct draft made;
-    uint32_t group; /* of the choice */
-    size_t shared;  /* texts of the new name that all have */
+    uint32_t group; /* number of the choice's group */
+    size_t shared;  /* tokens of the new name that all members have */
 };
 
 static void put_new(struct one *o, struct token t)
@@ -123,7 +125,7 @@ static bool all_have(const struct one *o, uint32_t offset, bool from_end)
     return true;
 }
 
-/* The texts in which the members differ here, as a copy of the hole or by a table. */
+/* Append what the members' segments differ in: a copy of the hole's text, or a table. */
 static void put_difference(struct one *o)
 {
     struct words *w = o->merging->words;
@@ -143,8 +145,8 @@ static void put_difference(struct one *o)
                                            o->group});
 }
 
-/* The texts up to the next reference of each member: what all begin and end with, and between
- * these what they differ in. */
+/* Merge the texts up to the next reference: what all members begin with, what they differ in, and
+ * what all end with. */
 static void put_segment(struct one *o)
 {
     uint32_t head = 0, tail = 0;
@@ -194,7 +196,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct member *)a)->text, ((const struct member *)b)->text);
 }
 
-/* The old name with a choice in the hole. */
+/* The old name, with a choice in place of the hole. */
 static void put_old_name(struct one *o)
 {
     const struct draft *d = o->member[0].draft;
@@ -235,7 +237,8 @@ static bool is_free(const struct merging *m, const struct draft_place *p, size_t
     return true;
 }
 
-/* Make the drafts of these places one; false: they have too little in common, or are taken. */
+/* Merge the drafts of these places; false: they share too little of the new name, or were merged
+ * already. */
 static bool merge_places(struct merging *m, const struct draft_place *p, size_t count)
 {
     struct arena *arena = m->words->arena;
@@ -276,7 +279,7 @@ static bool merge_places(struct merging *m, const struct draft_place *p, size_t 
 
 struct best {
     size_t first, count, tokens;
-    uint32_t draft, from, to; /* of the first: the order of keys says nothing */
+    uint32_t draft, from, to; /* of the first place, as keys are random */
 };
 
 static int by_size(const void *a, const void *b)
@@ -292,7 +295,7 @@ static int by_size(const void *a, const void *b)
                               : (x->to > y->to) - (x->to < y->to);
 }
 
-/* Merge what can be with holes of so many tokens; whether anything was. */
+/* Merge at holes of up to `longest` tokens; true if anything was merged. */
 static bool merge_round(struct merging *m, uint32_t longest)
 {
     size_t found = 0;

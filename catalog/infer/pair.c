@@ -1,9 +1,9 @@
 /*
- * pair.c - which tensor of A is which of B, by their contents as they are.
+ * pair.c - pairs tensors of equal content.
  *
- * Equal contents of one tensor on each side are a pair. Where several have the same (zeros, ones,
- * copies), any of them would do: names that are alike, and alike to pairs that are certain,
- * go together.
+ * One tensor on each side with the same content is a pair. If several have it (zeros, ones,
+ * copies), any pairing would do; names that are similar, or that differ as those of certain pairs
+ * do, go together.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,9 @@
 #include "catalog/base/strmap.h"
 #include "catalog/infer/infer.h"
 
-#define CHOICES_MAX                                                                      \
-    65536 /* pairs that are compared among equal tensors; then their order decides */
+/* Most pairs that are compared among tensors of one content. If there are more, their order
+ * decides. */
+#define CHOICES_MAX 65536
 
 bool infer_add(struct infer_task *t, struct infer_pair p)
 {
@@ -31,7 +32,7 @@ bool infer_add(struct infer_task *t, struct infer_pair p)
 
 /* --- equal contents ------------------------------------------------------------------------- */
 
-/* The tensors with one content, dtype and shape, in the order of their names. */
+/* The tensors with one content, dtype and shape, sorted by name. */
 struct equals {
     uint32_t *a, *b;
     size_t as, bs;
@@ -98,7 +99,7 @@ static int by_likeness(const void *x, const void *y)
     return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
 }
 
-/* Names with '#' for each number: what pairs that are certain have in common with others. */
+/* The name with '#' for each number, to find names that differ as those of certain pairs do. */
 static size_t without_numbers(const char *name, char *out)
 {
     size_t n = 0;
@@ -111,7 +112,7 @@ static size_t without_numbers(const char *name, char *out)
 }
 
 struct learned {
-    struct strmap known; /* old and new name without numbers */
+    struct strmap known; /* old and new names, without numbers, of certain pairs */
     char *room;
     struct arena *arena;
 };
@@ -145,7 +146,7 @@ static double how_like(struct learned *l, const struct infer_task *t, uint32_t a
            (strcmp(x, y) == 0 ? 4 : 0);
 }
 
-/* Of equal tensors each of A goes to one of B; what is left of B is made of a copy. */
+/* Pair tensors of equal content one to one. */
 static bool pair_equals(struct infer_task *t, struct learned *l, const struct equals *e)
 {
     struct choice *choice = NULL;
@@ -170,7 +171,8 @@ static bool pair_equals(struct infer_task *t, struct learned *l, const struct eq
     return good;
 }
 
-/* Tensors of B whose content a tensor of A has that became another: copies, of the likest one. */
+/* The tensors of B that are left are copies of the tensor of A with that content and the most
+ * similar name. */
 static bool pair_copies(struct infer_task *t, struct learned *l, const struct equals *e)
 {
     bool good = true;
@@ -193,7 +195,8 @@ static bool pair_copies(struct infer_task *t, struct learned *l, const struct eq
     return good;
 }
 
-/* Call `use` for the tensors of each content that both sides have. */
+/* Call `use` for each content that both sides have; `unique`: only those of one tensor each, else
+ * only the others. */
 static bool each_content(struct infer_task *t, struct learned *l, bool unique,
                          bool (*use)(struct infer_task *, struct learned *,
                                      const struct equals *))
@@ -284,7 +287,7 @@ struct infer_item *infer_items(struct infer_task *t)
             it->made = &made[i];
         made[i] = t->b.at[p->b].name;
         it->count++;
-        if (it->form == INFER_PLAIN) { /* of copies, the first is plain */
+        if (it->form == INFER_PLAIN) { /* the first pair of copies is plain */
             it->form = p->form;
             it->ops = p->ops;
             it->key = p->part;

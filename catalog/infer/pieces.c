@@ -1,9 +1,9 @@
 /*
- * pieces.c - tensors that were cut up, or put together: each piece of a tensor of one side is one of the
- * other side.
+ * pieces.c - tensors that were cut up or put together: each piece of a tensor of one side is a
+ * tensor of the other side.
  *
- *   A's was cut up          [["unstack",1]], [["split",0,3,["q","k","v"]]]
- *   B's was put together    [["transpose"],["stack",1,KEY]]
+ *   a tensor of A was cut up         [["unstack",1]], [["split",0,3,["q","k","v"]]]
+ *   a tensor of B was put together   [["transpose"],["stack",1,KEY]]
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,23 +11,23 @@
 #include "catalog/infer/transform.h"
 
 #define PIECES_MAX 65536
-#define SPLIT_MAX  4096 /* of sizes that differ: an operation lists them */
+#define SPLIT_MAX  4096 /* if sizes differ: the operation lists them */
 #define TAKE_BYTES 96
 
-/* How what is cut out becomes a piece: its axes in another order, and another shape. */
+/* How what is cut out becomes a piece: its axes are permuted, then it is reshaped. */
 struct turn {
     unsigned axis[INFER_RANK_MAX];
     uint64_t from[INFER_RANK_MAX],
-        to[INFER_RANK_MAX]; /* shapes before and after the order */
+        to[INFER_RANK_MAX]; /* shapes before and after permuting */
     unsigned rank;
     const char *shape; /* of the piece */
     bool reshapes;
 };
 
-/* A tensor that is cut, and the pieces found so far. */
+/* A tensor that is being cut, and the pieces found so far. */
 struct cutting {
     struct transforms *x;
-    bool of_b; /* the whole is B's: it was put together of A's */
+    bool of_b; /* the whole is in B, put together of tensors of A */
     size_t at;
     const struct infer_tensor *whole;
     unsigned axis;
@@ -55,7 +55,7 @@ static bool turn_moves(const struct turn *t)
     return false;
 }
 
-/* What makes a piece of what was cut out, each operation after a comma. */
+/* Append the operations of a turn, each after a comma. */
 static void put_turn(struct text *t, const struct turn *turn)
 {
     if (turn_moves(turn)) {
@@ -66,7 +66,7 @@ static void put_turn(struct text *t, const struct turn *turn)
         text_addf(t, ",[\"reshape\",%s]", turn->shape);
 }
 
-/* The way back, each operation before a comma. */
+/* Append their inverses, each before a comma. */
 static void put_turn_back(struct text *t, const struct turn *turn)
 {
     unsigned back[INFER_RANK_MAX];
@@ -83,7 +83,7 @@ static void put_turn_back(struct text *t, const struct turn *turn)
     }
 }
 
-/* The shape of what is cut out in the order of the turn, and whether the piece has another. */
+/* Compute the shape after permuting, and whether the piece has another one. */
 static void turn_shape(struct turn *turn)
 {
     struct text shape = {0};
@@ -102,7 +102,7 @@ static void put_piece_ops(const struct cutting *c, const char *operation,
     text_addc(out, ']');
 }
 
-/* The piece that an operation and the turn cut out, among those of the other side. */
+/* Find the piece that an operation and the turn cut out, among the tensors of the other side. */
 static bool find_piece(struct cutting *c, const char *operation)
 {
     struct text ops = {0};
@@ -116,7 +116,7 @@ static bool find_piece(struct cutting *c, const char *operation)
     if (found == INFER_NONE || c->pieces == PIECES_MAX)
         return false;
     c->piece[c->pieces++] = found;
-    /* So that the next piece with the same content is another one. */
+    /* Marked as used, so that the next piece of equal content is another one */
     if (c->of_b)
         c->x->task->used_a[found]++;
     else
@@ -140,7 +140,7 @@ static void put_take(const struct cutting *c, uint64_t index, char out[TAKE_BYTE
     snprintf(out, TAKE_BYTES, "[\"take\",%u,%llu]", c->axis, (unsigned long long)index);
 }
 
-/* The first index is a piece: so are the others, mostly. */
+/* If the first index is a piece, the others probably are: compute their digests in one go. */
 static void cut_ahead(struct cutting *c)
 {
     const uint64_t count = c->whole->size[c->axis];
@@ -165,7 +165,7 @@ static void cut_ahead(struct cutting *c)
         transforms_no_room(c->x);
 }
 
-/* Each index of the axis, under one turn. */
+/* Find a piece for each index of the axis, under one turn. */
 static bool cut_indices(struct cutting *c, bool reshapes)
 {
     char take[TAKE_BYTES];
@@ -212,7 +212,8 @@ static bool cut_stack(struct cutting *c, bool reshapes)
     return false;
 }
 
-/* The next piece along the axis, at `at`; its size, 0: there is none. */
+/* Find the next piece along the axis, which begins at `at`; returns its size, 0: there is
+ * none. */
 static uint64_t cut_next(struct cutting *c, uint64_t at)
 {
     struct turn *t = &c->turn;
@@ -239,7 +240,7 @@ static uint64_t cut_next(struct cutting *c, uint64_t at)
     return 0;
 }
 
-/* Pieces of any sizes one after the other, whatever is there. */
+/* Cut into consecutive pieces of any sizes that tensors of the other side have. */
 static bool cut_run(struct cutting *c)
 {
     struct turn *t = &c->turn;
@@ -269,7 +270,7 @@ static bool equal_sizes(const struct cutting *c)
     return true;
 }
 
-/* The operations on A's tensor that the pieces come to. */
+/* The operations on A's tensors by which the pieces were found. */
 static const char *ops_of_cut(const struct cutting *c, bool stacked)
 {
     struct text t = {0};

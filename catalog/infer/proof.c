@@ -1,5 +1,5 @@
 /*
- * proof.c - whether rules make of names what they should: they are run over all that they were made of.
+ * proof.c - verifies rules by running them over the names that they were made from.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 #include "catalog/infer/inference.h"
 #include "catalog/map/dialect.h"
 
-/* Operations without white space and casts; the last cast after them. */
+/* Append the operations, without white space and casts, then '|' and the last cast:
+ * [["cast","float32"], ["transpose"]] is ["transpose"]|float32. */
 static bool put_operations(const char *ops, struct text *out)
 {
     struct elements all;
@@ -31,7 +32,7 @@ static bool put_operations(const char *ops, struct text *out)
     return text_add(out, cast, cast_len) && err.status == OK;
 }
 
-/* Whether a rule came to the operations that an item has. */
+/* Whether the result of a rule has the operations that the item wants. */
 static bool operates(struct inference *f, const struct rule_result *r,
                      const struct infer_item *item)
 {
@@ -63,8 +64,8 @@ static bool makes(struct inference *f, const struct rule_result *r,
            memcmp(r->text, name, r->len) == 0 && operates(f, r, item);
 }
 
-/* What the parts of an item are called when rules are run: by number where they are unstacked, else as
- * the operation lists them. NULL: no memory. */
+/* The labels of an item's parts, as running the rules passes them: numbers if it is unstacked,
+ * else what the operation lists. NULL: no memory. */
 static const char *const *labels_of(struct inference *f, const struct infer_item *item)
 {
     const struct parted p = infer_parted(f, item);
@@ -85,7 +86,7 @@ static const char *const *labels_of(struct inference *f, const struct infer_item
     return label;
 }
 
-/* Whether the rules make of a name what they should; `used` marks those that decide. */
+/* Whether the rules make the right names of an item; marks the rules that did it in `used`. */
 static bool is_made(struct inference *f, struct rules *rules,
                     const struct infer_item *item, bool *used)
 {

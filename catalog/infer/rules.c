@@ -1,6 +1,6 @@
 /*
- * rules.c - drafts as rules: regular expressions, templates, steps, operations. Of several sets that
- * pass the proof (proof.c), the shortest is taken.
+ * rules.c - writes drafts as rules: regular expressions, templates, steps, operations. Several
+ * sets are made, and of those that pass the proof (proof.c) the shortest is taken.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +11,10 @@
 #include "catalog/map/dialect.h"
 
 #define PROOF_MAX                                                                        \
-    UINT64_C(                                                                            \
-        200000000) /* rules times names: with more, rules are exact, and are not run */
-#define PATTERN_MAX  65536 /* bytes, as regex.h has it */
-#define RULE_COST    64    /* bytes that a rule weighs beside its text */
-#define COMPARED_MAX 20000 /* names: of more, the first way that is right is taken */
+    UINT64_C(200000000) /* rules times names: above it, rules are exact and are not run */
+#define PATTERN_MAX  65536 /* bytes; the limit of regex.h */
+#define RULE_COST    64    /* bytes that a rule counts for, besides its text */
+#define COMPARED_MAX 20000 /* names; with more, the first correct set is taken */
 
 bool draft_escape(struct text *out, const char *at, size_t len)
 {
@@ -76,7 +75,7 @@ static uint32_t id_of(struct inference *f, const char *text)
     return words_id(&f->words, text, strlen(text));
 }
 
-/* Operations with the '%' filled in. */
+/* The id of an operations' text, with the '%' filled in. */
 static uint32_t ops_id(struct inference *f, const char *ops, const char *filled)
 {
     struct text t = {0};
@@ -88,8 +87,9 @@ static uint32_t ops_id(struct inference *f, const char *ops, const char *filled)
     return id;
 }
 
-/* The labels of a division, as operations and the name have them: by number where they count, by
- * what they are where the operation can say it, else through a table. */
+/* How a division's labels are passed to the operations, and how the new name takes them: as
+ * numbers if they are consecutive; as they are if the operation can list them; otherwise as
+ * numbers that a table maps to labels. */
 static struct token part_token(struct inference *f, const struct infer_item *item,
                                const char *const *label, uint32_t *ops)
 {
@@ -161,7 +161,7 @@ static void example_of_join(struct inference *f, const struct infer_item *item,
     e->new[e->news++] = (struct token){TOKEN_NUMBER, id_of(f, number), 0};
 }
 
-/* A text for what tokens are when their numbers are taken out. */
+/* A text that equal token lists share, whatever their numbers are: its id. */
 static uint32_t skeleton(struct inference *f, const struct token *t, size_t count,
                          uint32_t ops, bool drops)
 {
@@ -175,7 +175,7 @@ static uint32_t skeleton(struct inference *f, const struct token *t, size_t coun
     return id;
 }
 
-/* A translator's rules may cast, and do nothing else. */
+/* Rules of a translator may cast, but have no other operations. */
 static bool only_casts(const char *ops)
 {
     return strncmp(ops, "[[\"cast\",", 9) == 0 && !strstr(ops, "],[");
@@ -209,7 +209,7 @@ static void fill_example(struct inference *f, size_t i, struct example *e)
 
 /* --- writing rules --------------------------------------------------------------------------- */
 
-/* The name of a table that is this JSON object. */
+/* The number of the table with this JSON text; new ones are added to the option "tables". */
 static uint64_t table_name(struct inference *f, uint32_t id)
 {
     bool added = false;
@@ -225,7 +225,7 @@ static uint64_t table_name(struct inference *f, uint32_t id)
     return number ? *number : 0;
 }
 
-/* A rule being written. */
+/* State of writing a rule. */
 struct writing {
     struct inference *f;
     const struct draft *d;
@@ -234,11 +234,11 @@ struct writing {
     struct {
         struct token token;
         unsigned number;
-    } step[16]; /* what was computed already */
+    } step[16]; /* steps that were written, to use them again */
     bool part;
 };
 
-/* The template of what a table is looked up by, as it is in JSON. */
+/* The template by which a table is looked up, inside of a JSON string. */
 static void put_table_key(struct writing *w, const struct token *t)
 {
     const char *sep = "";
@@ -263,7 +263,7 @@ static void put_step(struct writing *w, const struct token *t)
     text_addf(&w->compute, "[\"x%u\", \"table\", \"t%llu\", \"", w->steps,
               (unsigned long long)table_name(w->f, t->id));
     if (t->kind == TOKEN_PARTS) {
-        /* A name by itself, without a part, is tried too. */
+        /* Names are also tried without a part: then the key is "" */
         text_adds(&w->compute, "\\\\g<part>\", \"\"]");
         return;
     }
@@ -279,7 +279,7 @@ static void need_part(struct writing *w)
     w->part = true;
 }
 
-/* The number of the step that computes a token. */
+/* The number of the step that computes a token, which is written if it is new. */
 static unsigned step_of(struct writing *w, const struct token *t)
 {
     const unsigned most = sizeof(w->step) / sizeof(w->step[0]);
@@ -297,7 +297,7 @@ static unsigned step_of(struct writing *w, const struct token *t)
     return w->steps;
 }
 
-/* A token of the new name, as a template has it. */
+/* Append a token of the new name to a template. */
 static void put_template(struct writing *w, const struct token *t, struct text *out)
 {
     const struct word *word = &w->f->words.word[t->id];
@@ -330,7 +330,7 @@ static void put_pattern(struct writing *w)
     }
 }
 
-/* \g<1> as \1 where nothing after it is a digit: it reads better. */
+/* Write \g<1> as \1 if no digit follows: it is easier to read. */
 static void shorten_references(struct text *t, struct text *out)
 {
     const char *at = text_str(t) ? text_str(t) : "";
@@ -350,7 +350,7 @@ static void shorten_references(struct text *t, struct text *out)
     }
 }
 
-/* The key of a join, as an operation has it: a number, or a template. */
+/* The key of a join, as the operation takes it: a number, or a template. */
 static void put_key(struct writing *w, uint32_t at, struct text *out)
 {
     struct text key = {0};
@@ -409,7 +409,8 @@ static void write_rule(struct inference *f, const struct draft *d)
 
 /* --- the order of rules ---------------------------------------------------------------------- */
 
-/* Those with a group for anything come last, the longest prefix first; else as the names came. */
+/* Rules that end in a group for anything come last, longest prefix first; others are in the order
+ * of their names. */
 static int by_reach(const void *a, const void *b)
 {
     const struct draft *x = a, *y = b;
@@ -442,8 +443,8 @@ static void write_rules(struct inference *f, struct drafts *d)
 
 /* --- all of it --------------------------------------------------------------------------------- */
 
-/* Ways to make drafts fewer. No way is best always: the set that takes least to write is. The last one,
- * which makes nothing fewer, is for when the others make mistakes. */
+/* Ways to reduce the drafts. None is best in all cases, so the set that is shortest to write is
+ * taken. The last way reduces nothing, in case the others get names wrong. */
 static const struct strategy {
     bool widens, merges, shortest;
 } strategies[] = {
@@ -470,7 +471,7 @@ static bool make_drafts(struct inference *f, struct drafts *d, const struct stra
     return !f->failed;
 }
 
-/* Names that rules of several get wrong get rules of their own, before all others. */
+/* Names that the rules get wrong get rules of their own, in front of all others. */
 static void add_exceptions(struct inference *f, struct drafts *d, const bool *wrong)
 {
     const size_t rules = d->count;
@@ -500,7 +501,7 @@ static size_t length_of(const char *text)
     return text ? strlen(text) : 0;
 }
 
-/* What it takes to write a set: few rules, and short ones. */
+/* The length of a set as written; each rule adds RULE_COST. */
 static size_t cost_of(const struct ruleset *set)
 {
     size_t cost = length_of(set->options);
@@ -511,7 +512,7 @@ static size_t cost_of(const struct ruleset *set)
     return cost;
 }
 
-/* Whether the rules of this way are right. */
+/* Whether this way makes correct rules. */
 static bool infer_by(struct inference *f, const struct strategy *how, bool *wrong)
 {
     struct drafts d = {.words = &f->words};
@@ -544,7 +545,7 @@ enum status infer_rules(const struct infer_item *item, size_t count, struct rule
             break;
         set->rule = NULL;
         set->rules = set->space = 0;
-        id_of(&f, ""); /* id 0: no operations */
+        id_of(&f, ""); /* id 0 is the empty text: no operations */
         if (infer_by(&f, &strategies[i], wrong) &&
             (!best.dialect || cost_of(set) < cost_of(&best)))
             best = *set;

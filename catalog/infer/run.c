@@ -7,10 +7,10 @@
 #include "catalog/base/work.h"
 #include "catalog/read/tensor_stream.h"
 
-#define SAMPLES      16   /* of a tensor */
-#define SAMPLE_RUN   16   /* elements of each */
-#define SAMPLE_WHOLE 4096 /* elements: a smaller tensor is its own sample */
-#define ROUND_MOST   1024 /* tensors that are described at once */
+#define SAMPLES      16   /* runs of elements in a sample */
+#define SAMPLE_RUN   16   /* elements of a run */
+#define SAMPLE_WHOLE 4096 /* elements; up to here the sample is the whole tensor */
+#define ROUND_MOST   1024 /* tensors described together */
 
 struct inferring {
     struct inferred *out;
@@ -29,7 +29,7 @@ const char *infer_how_name(const struct infer_pair *p)
 
 /* --- digests ----------------------------------------------------------------------------------- */
 
-/* Hash what a stream gives, as content hashes are made. */
+/* Hash a stream's bytes in the same way as content hashes are made. */
 static enum status hash_stream(struct tensor_stream *s, struct digest *d,
                                struct digest_fold *f, struct digest_block *out,
                                struct error *err)
@@ -76,7 +76,7 @@ static enum status hash_whole(const struct stored_tensor *t, struct file_cache *
     return err->status;
 }
 
-/* Some elements, evenly spread: the same places of any tensor of as many. */
+/* Hash runs of elements that are spread evenly: at the same places in all tensors of one size. */
 static enum status hash_sample(const struct stored_tensor *t, struct file_cache *files,
                                const struct dtype *to, struct digest_block *out,
                                struct error *err)
@@ -129,12 +129,13 @@ static enum status infer_run_load(struct inferring *i, const struct infer_probe 
     return err->status;
 }
 
-/* A probe on its way: described on the caller's thread (a connection is one thread's), read on any. */
+/* A probe in progress: looked up on the caller's thread, to which the connection belongs, read on
+ * any. */
 struct probing {
     const struct infer_probe *probe;
     struct stored_tensor tensor;
     struct dtype to;
-    struct error err; /* of describing it */
+    struct error err; /* of looking it up */
 };
 
 struct round {
@@ -143,7 +144,7 @@ struct round {
     struct infer_digest *out;
 };
 
-/* What was read, or why not. */
+/* A digest, or the reason why there is none. */
 struct reading {
     struct digest_block hash;
     struct error err;
@@ -171,7 +172,8 @@ static void read_probe(const struct probing *p, struct file_cache *files,
         hash_whole(&p->tensor, files, to, &out->hash, &out->err);
 }
 
-/* What cannot be done with a tensor is no digest. What cannot be read is no answer at all. */
+/* An operation that a tensor does not allow means that there is no digest. A tensor that cannot
+ * be read is an error. */
 static enum status take_reading(const struct reading *r, struct infer_digest *out,
                                 struct error *err)
 {
@@ -208,7 +210,7 @@ static bool round_stopped(void *context)
     return out->stop && out->stop(out->context);
 }
 
-/* One is read here: a thread for it would take longer than most. */
+/* A single tensor is read by this thread: starting another would mostly take longer. */
 static enum status run_round(struct round *r, size_t count, struct error *err)
 {
     const struct work w = {.count = count,
@@ -275,7 +277,7 @@ static bool infer_run_read_row(struct arena *arena, sqlite3_stmt *s,
         t->rank++;
         shape = *end == ',' ? end + 1 : end;
     }
-    /* A name with a NUL is in no rule. */
+    /* No rule can have a name with a NUL. */
     return t->name && strlen(t->name) == (size_t)sqlite3_column_bytes(s, 0);
 }
 

@@ -6,8 +6,8 @@
  *       use(&r.set, r.task.pair);
  *   infer_release(&r);
  *
- * Contents are compared by the hashes that the catalog has (content.h makes them); operations are
- * tried by reading tensors.
+ * Contents are compared by the hashes in the catalog (content.h computes them); to try
+ * operations, tensors are read.
  */
 #ifndef CKPTDB_INFER_RUN_H
 #define CKPTDB_INFER_RUN_H
@@ -17,10 +17,10 @@
 
 struct inferred {
     /* In: */
-    bool (*stop)(void *context); /* NULL: never. True ends with ERR_INTERRUPTED */
+    bool (*stop)(void *context); /* NULL: never stop; true: end with ERR_INTERRUPTED */
     void *context;
     unsigned threads; /* 0: one per core */
-    bool names_only; /* read no tensor: pair by hashes that are known, shapes and names */
+    bool names_only;  /* read no tensors: pair by known hashes, shapes and names */
     /* Out: */
     struct infer_task task;
     struct ruleset set;
@@ -30,7 +30,7 @@ struct inferred {
 enum status infer_run(sqlite3 *, int64_t a, int64_t b, struct inferred *, struct error *);
 void infer_release(struct inferred *);
 
-/* "content", "name", "guess"; "dropped" and "missing" where only one side has a tensor. */
+/* "content", "name", "guess"; "dropped" or "missing" if only one side has the tensor. */
 const char *infer_how_name(const struct infer_pair *);
 
 #endif

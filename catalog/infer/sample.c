@@ -1,7 +1,7 @@
 /*
- * sample.c - what tensors hold: first some elements (a sample), and where these are those of a tensor of
- * the other side, all of them, by the content hash. So what does not fit costs little, and what is said
- * is certain.
+ * sample.c - digests of tensors: first of some elements (a sample), and only if these are those
+ * of a tensor of the other side, of all elements. So tensors that do not fit cost little, and a
+ * match is certain.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static struct infer_digest *digests_of(struct transforms *x, const struct infer_
     return d && x->task->digest(x->task->context, p, count, d, x->err) == OK ? d : NULL;
 }
 
-/* Work digests out at once, on all cores, that are then asked for one by one. */
+/* Compute digests on all cores at once, which digest_of() will be asked for one by one. */
 static void infer_sample_look_ahead(struct transforms *x, const struct infer_probe *p,
                                     size_t count)
 {
@@ -42,14 +42,14 @@ static void infer_sample_look_ahead(struct transforms *x, const struct infer_pro
                 : NULL;
         const struct infer_digest *there = &d[i];
         if (value)
-            memcpy(value, &there, sizeof(there)); /* the map holds numbers */
+            memcpy(value, &there, sizeof(there)); /* the map's values are integers */
         else
             transforms_no_room(x);
     }
     text_release(&key);
 }
 
-/* False: it has no such digest. */
+/* False: the tensor has no such digest. */
 static bool digest_of(struct transforms *x, const struct infer_probe *p,
                       char out[DIGEST_TEXT])
 {
@@ -86,7 +86,7 @@ static size_t class_key(char *out, size_t size, const char *dtype, const char *s
     return len < 0 || (size_t)len >= size ? 0 : (size_t)len;
 }
 
-/* Put a tensor before those of its side that have the same sample. */
+/* Insert a tensor in front of those of its side that have the same sample. */
 static bool keep_sample(struct transforms *x, bool of_b, const char *dtype,
                         const char *shape, size_t at, const char *digest)
 {
@@ -151,7 +151,7 @@ uint64_t sample_class(struct transforms *x, bool of_b, const char *dtype,
     return count;
 }
 
-/* The first tensor of the other side, plus 1, that has the sample of a probe; 0: none. */
+/* The first tensor of the other side with the sample of a probe, plus 1; 0: there is none. */
 static uint32_t find_sample(struct transforms *x, const char *dtype, const char *shape,
                             const struct infer_probe *p)
 {

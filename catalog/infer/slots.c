@@ -1,11 +1,11 @@
 /*
- * slots.c - from names to drafts: numbers become groups.
+ * slots.c - makes drafts from names: numbers become groups.
  *
- *   layers_0/q  h.0.query     examples of one skeleton, layers_#/q, and one outcome, h.#.query:
+ *   layers_0/q  h.0.query     examples with one skeleton, layers_#/q, and one outcome, h.#.query:
  *   layers_1/q  h.1.query     the number in the new name is that of the old one
  *
- * Where names of one skeleton come to several outcomes, one of the numbers tells which, and is in
- * the drafts as it is: layer_000 is attention and layer_001 is not.
+ * Names with one skeleton but several outcomes are divided by one of their numbers, which the
+ * drafts then contain as text: layer_000 is attention, layer_001 is not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,8 @@ static bool same_number(const struct word *padded, const struct word *plain)
            memcmp(padded->at + zeros, plain->at, plain->len) == 0;
 }
 
-/* Whether number `to` of the new names is number `from` of the old ones in all examples. */
+/* Whether number `to` of the new name equals number `from` of the old one in all examples;
+ * `padded`: up to leading zeros. */
 static bool is_copy(const struct slots *s, struct example *const *e, size_t n,
                     uint32_t from, uint32_t to, bool padded)
 {
@@ -109,7 +110,8 @@ static bool is_copy(const struct slots *s, struct example *const *e, size_t n,
     return true;
 }
 
-/* What one old number (from) or all of them say of a new one, where they do: a table. 0: they do not. */
+/* A table from an old number (`from`; INFER_NONE: from all of them) to a new one; 0: they do not
+ * determine it. */
 static uint32_t table_of(struct slots *s, struct example *const *e, size_t n,
                          const struct token *old, uint32_t from, uint32_t to)
 {
@@ -149,7 +151,7 @@ static bool is_constant(struct example *const *e, size_t n, uint32_t at, bool ne
     return true;
 }
 
-/* A new number as what makes it. */
+/* The token that makes a varying number of the new name: a copy, an integer or a table. */
 static struct token source_of(struct slots *s, struct example *const *e, size_t n,
                               const struct draft *d, uint32_t to)
 {
@@ -198,7 +200,7 @@ static void add_draft(struct slots *s, struct example *const *e, size_t n)
     s->failed = s->failed || !drafts_add(s->drafts, d);
 }
 
-/* How well an old number tells the outcomes apart: its values, and whether each has one outcome. */
+/* The number of values of an old number; *tells: each of them has one outcome only. */
 static size_t count_values(struct slots *s, struct example *const *e, size_t n,
                            uint32_t slot, bool *tells)
 {
@@ -249,7 +251,7 @@ static int by_value(const void *a, const void *b)
                                 : (x->turn > y->turn) - (x->turn < y->turn);
 }
 
-/* Each level settles one number, of which a name has few. */
+/* Recursive: each level fixes one number, of which a name has few. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static void divide(struct slots *s, struct example **e, size_t n)
 {

@@ -23,7 +23,8 @@ uint32_t words_id(struct words *w, const char *at, size_t len)
     return (uint32_t)*value;
 }
 
-/* Which bytes make one token: 1 digits, 2 letters, 0 each one by itself. */
+/* What kind of byte this is: runs of 1 (digits) and of 2 (letters) are tokens; any other byte (0)
+ * is a token by itself. */
 static int token_class(char c)
 {
     return isdigit((unsigned char)c) ? 1 : isalpha((unsigned char)c) ? 2 : 0;

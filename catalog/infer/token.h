@@ -1,9 +1,9 @@
 /*
- * token.h - names as words, numbers and what is between them, and patterns over these.
+ * token.h - names as words, numbers and the characters between them, and patterns of such tokens.
  *
  *   block_011/q      block _ 011 / q          TEXT TEXT NUMBER TEXT TEXT
  *
- * Equal texts have equal ids, so that tokens are compared as numbers.
+ * Equal texts have equal ids, so comparing tokens is comparing numbers.
  */
 #ifndef CKPTDB_INFER_TOKEN_H
 #define CKPTDB_INFER_TOKEN_H
@@ -12,25 +12,25 @@
 #include "catalog/base/strmap.h"
 
 enum token_kind {
-    TOKEN_TEXT,   /* id: a word or one other byte */
-    TOKEN_NUMBER, /* id: its digits; in names only */
-    /* Groups of an old name's pattern: */
+    TOKEN_TEXT,   /* id: a word, or a single other byte */
+    TOKEN_NUMBER, /* id: its digits; only in names */
+    /* Groups in the pattern of an old name: */
     TOKEN_DIGITS,
-    TOKEN_CHOICE, /* id: the regular expressions of its texts, with '|' between */
+    TOKEN_CHOICE, /* id: the regular expressions of its texts, joined by '|' */
     TOKEN_REST,
-    /* What a new name takes from them: */
+    /* In a new name, what a group becomes: */
     TOKEN_COPY, /* the group's text */
-    TOKEN_INT,  /* as a number without leading zeros */
+    TOKEN_INT,  /* the number without leading zeros */
     TOKEN_TABLE, /* id: a JSON object; looked up by the group's text, or by all groups (group 0) */
     TOKEN_PART,  /* the part's label */
     TOKEN_PARTS, /* id: a JSON object; looked up by the part's label */
-    TOKEN_KEY,   /* after it: the key of a join */
+    TOKEN_KEY,   /* what follows is the key of a join */
 };
 
 struct token {
     enum token_kind kind;
     uint32_t id;
-    uint32_t group; /* from 1; 0 where it has none */
+    uint32_t group; /* from 1; 0: none */
 };
 
 struct words {
@@ -44,9 +44,9 @@ struct words {
     bool failed; /* no memory */
 };
 
-/* The id of a text, which is copied; 0 after a failure. */
+/* The id of a text, which is copied; 0 after a failure, too. */
 uint32_t words_id(struct words *, const char *at, size_t len);
-/* A name's tokens in the arena; *count of them. NULL: no memory. */
+/* The tokens of a name, in the arena, and their number. NULL: no memory. */
 struct token *words_split(struct words *, const char *name, size_t *count);
 
 static inline bool token_is_group(const struct token *t)

@@ -1,5 +1,5 @@
 /*
- * transform.c - which tensor is another under an operation, or several are (transform.h).
+ * transform.c - finds tensors that are equal after operations (transform.h).
  */
 #include "catalog/infer/transform.h"
 

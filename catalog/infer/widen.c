@@ -1,9 +1,9 @@
 /*
- * widen.c - equal tails as one group: of `module.a.w` that becomes `a.w` and `module.b` that becomes
- * `b`, module.(.+) is made, which becomes the tail.
+ * widen.c - turns equal tails into a group: `module.a.w` becomes `a.w`, and `module.b` becomes
+ * `b`, so the draft is module.(.+), which becomes the tail.
  *
- * Of all prefixes that several drafts share, the one that makes the most drafts one goes first.
- * What is dropped needs no tail, but a prefix below which nothing else is.
+ * Of the prefixes that several drafts share, those that join the most drafts are used first.
+ * Names that are dropped need no equal tail, only a prefix below which all names are dropped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ void draft_places_sort(struct draft_place *place, size_t count)
         qsort(place, count, sizeof(*place), infer_widen_by_place);
 }
 
-/* Whether a component of the name begins at token `at`. */
+/* Whether token `at` is the first one of a component of the name. */
 static bool infer_widen_begins(const struct words *w, const struct draft *d, uint32_t at)
 {
     const struct word *before =
@@ -35,7 +35,7 @@ static bool infer_widen_begins(const struct words *w, const struct draft *d, uin
            (before && before->len == 1 && strchr("/.", *before->at) && *before->at);
 }
 
-/* How many last tokens of old and new name are the same. */
+/* The number of tokens at the end that are the same in both names. */
 static uint32_t equal_tail(const struct draft *d)
 {
     uint32_t n = 0;
@@ -50,7 +50,7 @@ static uint32_t equal_tail(const struct draft *d)
     return n;
 }
 
-/* The largest group that the first `news` tokens of the new name take from. */
+/* The highest number of a group that the first `news` tokens of the new name use. */
 static uint32_t largest_group(const struct draft *d, uint32_t news)
 {
     uint32_t most = 0;
@@ -71,7 +71,7 @@ struct widening {
     struct drafts *drafts;
     struct draft_place *place;
     size_t places, space;
-    struct strmap kept; /* hashes of the prefixes of names that are not dropped */
+    struct strmap kept; /* hashes of prefixes below which some name is kept */
     uint64_t seed;
     bool failed;
 };
@@ -105,7 +105,7 @@ static void list_tails(struct widening *w, uint32_t number, const struct draft *
     }
 }
 
-/* The prefixes below which something is not dropped. */
+/* Add the prefixes of a name that is kept. */
 static void keep_prefixes(struct widening *w, const struct draft *d)
 {
     uint64_t old = w->seed;
@@ -132,10 +132,10 @@ static void list_prefixes(struct widening *w, uint32_t number, const struct draf
     }
 }
 
-/* Places of one key, from `first` on: how many; the next key begins there. */
+/* The places [first, first + count) have one key. */
 struct widest {
     size_t first, count;
-    uint32_t prefix, draft; /* of the first: the order of keys says nothing */
+    uint32_t prefix, draft; /* of the first place, as keys are random */
 };
 
 static int by_width(const void *a, const void *b)
@@ -175,7 +175,7 @@ static void widen_one(struct widening *w, const struct draft_place *p, size_t co
     w->failed = !drafts_add(all, wide);
 }
 
-/* Make of drafts that share a key one, the most at once first. */
+/* Join drafts that share a key, the largest sets first. */
 static bool widen_all(struct widening *w)
 {
     struct widest *best = NULL;
