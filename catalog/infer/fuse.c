@@ -319,12 +319,12 @@ static bool try_siblings(struct fusing *all, struct fitting *s, size_t first)
     struct edges e;
     bool good = true;
     for (size_t i = first + 1; good && i < s->count; i++) {
-        bool told = false;
+        bool tried = false;
         if (!find_edges(infer_fuse_name_of(s, first), infer_fuse_name_of(s, i), &e))
             continue;
-        for (size_t k = first + 1; k < i && !told; k++)
-            told = are_siblings(s, first, k, &e);
-        const size_t count = told ? 0 : list_siblings(s, first, &e, x);
+        for (size_t k = first + 1; k < i && !tried; k++)
+            tried = are_siblings(s, first, k, &e);
+        const size_t count = tried ? 0 : list_siblings(s, first, &e, x);
         if (count >= 2 && choose_pieces(s, all->named, x, count))
             good = keep_fusion(all, s);
     }
