@@ -252,20 +252,27 @@ static enum status digest_tensors(void *context, const struct infer_probe *probe
 
 /* --- lists of tensors ------------------------------------------------------------------------ */
 
-static const char *keep_column(struct arena *arena, sqlite3_stmt *s, int column)
+/* A column's text in the arena; NULL where the column is. False: no memory. */
+static bool keep_column(struct arena *arena, sqlite3_stmt *s, int column,
+                        const char **out)
 {
+    const bool null = sqlite3_column_type(s, column) == SQLITE_NULL;
     const char *text = (const char *)sqlite3_column_text(s, column);
-    return text ? arena_copy(arena, text, strlen(text)) : NULL;
+    *out = text ? arena_copy(arena, text, strlen(text)) : NULL;
+    return null || *out;
 }
 
-static bool infer_run_read_row(struct arena *arena, sqlite3_stmt *s,
-                               struct infer_tensor *t)
+static enum status infer_run_read_row(struct arena *arena, sqlite3_stmt *s,
+                                      struct infer_tensor *t, struct error *err)
 {
     const char *shape;
-    t->name = keep_column(arena, s, 0);
-    t->dtype = keep_column(arena, s, 1);
-    t->shape = keep_column(arena, s, 2);
-    t->hash = keep_column(arena, s, 3);
+    if (!keep_column(arena, s, 0, &t->name) || !keep_column(arena, s, 1, &t->dtype) ||
+        !keep_column(arena, s, 2, &t->shape) || !keep_column(arena, s, 3, &t->hash))
+        return error_memory(err);
+    /* No rule can have a name with a NUL. */
+    if (!t->name || strlen(t->name) != (size_t)sqlite3_column_bytes(s, 0))
+        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                         "a tensor's name has a NUL character, which no rule can have");
     t->elements = (uint64_t)sqlite3_column_int64(s, 4);
     t->rank = t->shape ? 0 : INFER_RANK_MAX + 1;
     shape = t->shape ? t->shape + 1 : "]";
@@ -277,8 +284,7 @@ static bool infer_run_read_row(struct arena *arena, sqlite3_stmt *s,
         t->rank++;
         shape = *end == ',' ? end + 1 : end;
     }
-    /* No rule can have a name with a NUL. */
-    return t->name && strlen(t->name) == (size_t)sqlite3_column_bytes(s, 0);
+    return OK;
 }
 
 static enum status read_list(sqlite3 *db, int64_t checkpoint, struct arena *arena,
@@ -301,11 +307,8 @@ static enum status read_list(sqlite3 *db, int64_t checkpoint, struct arena *aren
         }
         out->at = grown;
         out->at[out->count] = (struct infer_tensor){0};
-        if (!infer_run_read_row(arena, s, &out->at[out->count])) {
-            error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                      "a tensor's name has a NUL character, which no rule can have");
+        if (infer_run_read_row(arena, s, &out->at[out->count], err) != OK)
             break;
-        }
         out->count++;
     }
     if (err->status == OK && rc != SQLITE_DONE)
@@ -326,7 +329,11 @@ static void infer_run_all(sqlite3 *db, struct inferring *i, struct error *err)
         lookup_open(db, &i->lookup, err) != OK)
         return;
     i->files = file_cache_new();
-    if (!r->names_only && i->files)
+    if (!i->files) {
+        error_memory(err);
+        return;
+    }
+    if (!r->names_only)
         t->digest = digest_tensors;
     t->context = i;
     if (infer_pairs(t, err) != OK)
