@@ -1,6 +1,6 @@
 /*
- * hdf5.c - an HDF5 file by itself: Keras weights and whole models (.h5, .weights.h5, .keras of
- * before version 3), h5py's and others' files. format/hdf5_tree.h has what becomes of it.
+ * hdf5.c - a single HDF5 file: Keras weights and whole models (.h5, .weights.h5, .keras before
+ * version 3), files of h5py and others. hdf5_tree.h describes how its contents are catalogued.
  *
  * Source: container/hdf5.h; keras/src/saving/saving_lib.py, keras/src/legacy/saving.
  */
@@ -21,8 +21,8 @@ static bool named_hdf5(const char *name)
     return false;
 }
 
-/* A user block of 4096 bytes or more hides the signature from a prober, who then goes by the
- * name, unless the file begins as a text. */
+/* After a user block of 4096 bytes or more the signature is outside the probe's head. The name then
+ * decides, unless the file begins like text. */
 static int hdf5_probe(const struct probe *p)
 {
     uint64_t base;

@@ -1,6 +1,8 @@
 /*
- * hdf5_codec.c - HDF5's filters as steps of a codec chain. Filters were applied in their order;
- * steps undo them in the opposite one. Then comes the byte order of the elements.
+ * hdf5_codec.c - turns HDF5's filters into a codec chain. The writer applied the filters from
+ * first to last, so the chain undoes them from last to first. Then the byte order of the elements
+ * is corrected. Filters shuffle, deflate of a chunk of 4096 big-endian float32:
+ * "zlib:16384|shuffle:4|swap:4".
  *
  * Source: the specification of the file format, IV.A.2.l; the registry of filters of The HDF Group.
  */
@@ -60,7 +62,7 @@ static uint32_t hdf5_codec_value_of(const struct hdf5_filter *f, unsigned i)
     return i < f->count ? load_u32le(f->values + (size_t)4 * i) : 0;
 }
 
-/* Bytes that come out of undoing a filter: exactly so many, or "<" at most. */
+/* The size of a chunk after a filter is undone; if not exact, an upper bound, written "<65536". */
 struct chunk_size {
     uint64_t bytes;
     bool exact;
@@ -72,7 +74,7 @@ static bool add_decoder(struct chain *c, const char *codec, struct chunk_size si
                                (unsigned long long)size.bytes);
 }
 
-/* Scale and offset: "scaleoffset:T,D,N[,F]" (codec/scaleoffset.c). */
+/* The scale-offset filter: "scaleoffset:T,D,N[,F]" (codec/scaleoffset.c). */
 static bool add_scale_offset(struct chain *c, const struct hdf5_filter *f)
 {
     static const char *const names[2][2][9] = {
@@ -90,7 +92,7 @@ static bool add_scale_offset(struct chain *c, const struct hdf5_filter *f)
                          "the scale-offset filter with other values than the library's"),
                false;
     if (!class && hdf5_codec_value_of(f, 1) == size * 8)
-        return true; /* all bits: nothing was done */
+        return true; /* all bits are kept: the filter changed nothing */
     int scale = class ? (int)hdf5_codec_value_of(f, 1) : 0;
     char fill[24] = "";
     if (hdf5_codec_value_of(f, 7))
@@ -104,7 +106,7 @@ static bool add_scale_offset(struct chain *c, const struct hdf5_filter *f)
            (!big || size == 1 || hdf5_codec_add_step(c, "swap:%u", (unsigned)size));
 }
 
-/* What the n-bit filter packed: numbers of one kind, "nbit:T,P,N" (codec/nbit.c). */
+/* The n-bit filter, for integers only: "nbit:T,P,N" (codec/nbit.c). */
 static bool add_nbit(struct chain *c, const struct hdf5_filter *f,
                      const struct hdf5_dataset *d)
 {
@@ -113,7 +115,7 @@ static bool add_nbit(struct chain *c, const struct hdf5_filter *f,
     bool fits = hdf5_codec_value_of(f, 0) == 8 && hdf5_codec_value_of(f, 3) == 1 &&
                 hdf5_codec_value_of(f, 7) == 0 && size == d->type.item &&
                 (is_signed || strncmp(d->type.dtype, "uint", 4) == 0);
-    if (hdf5_codec_value_of(f, 1)) /* all bits of the type count: nothing was done */
+    if (hdf5_codec_value_of(f, 1)) /* the type uses all its bits: nothing was packed */
         return true;
     if (!fits || !bits || bits > size * 8)
         return error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,

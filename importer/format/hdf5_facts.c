@@ -1,6 +1,6 @@
 /*
- * hdf5_facts.c - attributes as facts. A scalar is a number or a text, more than one is a list;
- * what has no such form (compounds, references) is left out.
+ * hdf5_facts.c - attributes as facts. A scalar becomes a number or a text, an array a JSON list;
+ * values without such a form (compounds, references) are left out.
  */
 #include <math.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static bool hdf5_facts_real_of(const char *dtype, uint64_t bits, double *out)
     return true;
 }
 
-/* The value of one element; complex numbers and raw bytes are none. */
+/* The value of one element; IS_NOTHING for complex numbers and raw bytes. */
 static struct number hdf5_facts_number_of(const struct hdf5_type *t, const uint8_t *at)
 {
     struct number n = {.kind = IS_NOTHING};
@@ -119,7 +119,7 @@ static enum status state_scalar(struct fact *f, struct bytes element)
 
 /* --- lists -------------------------------------------------------------------------------- */
 
-/* One element as JSON; false where it has no such form. */
+/* Append one element as JSON; false if it cannot be written as JSON. */
 static bool put_element(struct fact *f, struct bytes element, struct text *out)
 {
     struct bytes text;
@@ -143,7 +143,9 @@ static bool put_element(struct fact *f, struct bytes element, struct text *out)
     return false;
 }
 
-/* Lists in lists, a level a dimension. */
+/* Append nested JSON lists, one level per dimension: shape [2,2] gives [[1,2],[3,4]]. `at` counts
+ * like an odometer: `closed` is how many dimensions, from the last, end with the current element.
+ * */
 static bool put_list(struct fact *f, const uint64_t *shape, unsigned rank, uint64_t count,
                      struct text *out)
 {
@@ -197,12 +199,12 @@ static enum status hdf5_facts_state_fact(struct fact *f)
     for (unsigned d = 0; d < a->type.rank; d++)
         shape[rank++] = a->type.shape[d];
     for (unsigned d = 0; d < rank; d++)
-        count *= shape[d]; /* no more than the bytes that were read */
+        count *= shape[d]; /* cannot overflow: all elements were read */
     return rank ? state_list(f, shape, rank, count)
                 : state_scalar(f, (struct bytes){a->data.at, a->type.item});
 }
 
-/* "GROUP/NAME"; false where it is no key. */
+/* Set the key "GROUP/NAME"; false if it is too long for one. */
 static bool fact_key(struct hdf5_tree *t, const struct hdf5_attribute *a,
                      struct text *key)
 {

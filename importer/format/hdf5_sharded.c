@@ -1,7 +1,7 @@
 /*
- * hdf5_sharded.c - HDF5 shards with an index as Hugging Face's TensorFlow models have them:
- * tf_model.h5.index.json and tf_model-00001-of-00002.h5. The index: format/weight_map.c; a
- * shard: format/hdf5_tree.h.
+ * hdf5_sharded.c - HDF5 shards with an index, as Hugging Face's TensorFlow models have them:
+ * tf_model.h5.index.json and tf_model-00001-of-00002.h5. weight_map.c reads the index,
+ * hdf5_tree.c a shard.
  */
 #include "importer/format/hdf5_tree.h"
 #include "importer/format/weight_map.h"

@@ -1,4 +1,4 @@
-/* hdf5_tensor.c - a dataset as a tensor; hdf5_tree.h has the whole. */
+/* hdf5_tensor.c - a dataset as a tensor; see hdf5_tree.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,18 +6,19 @@
 #include "catalog/model/dtype.h"
 #include "importer/format/hdf5_tree.h"
 
-/* Declared for nothing: more than so many bytes, and so many times what is stored. */
+/* A tensor gets a warning if its shape declares more than so many bytes, and more than so many
+ * times the bytes stored for it: 2^60 elements of fill value cost a file nothing. */
 #define BOMB_BYTES ((uint64_t)4 << 30)
 #define BOMB_TIMES 1000
 
 struct emission {
     struct hdf5_tree *tree;
     struct job *job;
-    struct arena *arena; /* gone after this dataset */
+    struct arena *arena; /* released after this dataset */
     struct hdf5_dataset d;
     struct tensor_claim claim;
     uint64_t shape[2 * HDF5_RANK_MAX];
-    uint64_t elements, nbytes; /* as stored, before filters */
+    uint64_t elements, nbytes; /* nbytes: before filters */
     char chain[CHAIN_BYTES];
     struct grid grid;
     uint64_t box[2 * HDF5_RANK_MAX + 1];
@@ -34,7 +35,7 @@ static enum status emission_no_memory(struct emission *e)
     return error_memory_at(e->err, e->tree->path);
 }
 
-/* Why there is no row: not a tensor, or nothing that this file has. */
+/* Report a dataset that gets no row: not a tensor, or not in this file. */
 static enum status left_out(struct emission *e, enum issue_severity severity,
                             const char *code, const char *why)
 {
@@ -43,7 +44,7 @@ static enum status left_out(struct emission *e, enum issue_severity severity,
     return OK;
 }
 
-/* The row stays, its data cannot be read. */
+/* Report why the data cannot be read, and emit the row without it. */
 static enum status without_data(struct emission *e, const struct error *why)
 {
     struct error named = *why;
@@ -67,7 +68,9 @@ static enum status without_data(struct emission *e, const struct error *why)
     return job_tensor(e->job, &e->claim);
 }
 
-/* An element as the reader gives it: little-endian; of texts without their padding. */
+/* Set the grid's fill value: one element as the reader returns it, little-endian, texts without
+ * padding. For `swap` bytes per number (4: float32, also within complex64), byte i comes from its
+ * mirror image in its number: of 4, bytes 0 1 2 3 from 3 2 1 0. */
 static enum status set_fill(struct emission *e)
 {
     const struct hdf5_type *t = &e->d.type;
@@ -107,7 +110,7 @@ static enum status emit_dataset(struct emission *e)
 
 /* --- one run ------------------------------------------------------------------------------ */
 
-/* In a deflated member a run is a cut of what the member inflates to. */
+/* Emit a run inside a deflated member: inflate the member, then cut the run out of the result. */
 static enum status emit_cut(struct emission *e, uint64_t offset)
 {
     struct hdf5_tree *t = e->tree;
@@ -131,7 +134,7 @@ static enum status emit_cut(struct emission *e, uint64_t offset)
     return emit_dataset(e);
 }
 
-/* The same everywhere: one box without a value. */
+/* Emit a tensor that is all fill value: a grid of one chunk, which is absent. */
 static enum status emit_fill(struct emission *e)
 {
     struct error why = {.offset = NO_OFFSET};
@@ -181,7 +184,8 @@ static enum status emit_run(struct emission *e)
 
 /* --- chunks ------------------------------------------------------------------------------- */
 
-/* The codec of a chunk that is not the tensor's: kept from one chunk to the next. */
+/* The last codec made for chunks that differ from the tensor's codec; the next chunk mostly has
+ * it too. */
 struct own_codec {
     uint32_t skipped;
     bool whole, valid;
@@ -295,8 +299,9 @@ static enum status emit_strings(struct emission *e)
     return emit_dataset(e);
 }
 
-/* The name of the type, or, of opaque bytes, what an attribute says of them, where they are as
- * many as that needs. A name that is not one of the table's is kept for as long as the job. */
+/* Take the dtype of the dataset's type. Opaque bytes have the one that their attribute "dtype"
+ * states, if its size fits: opaque elements of 2 bytes may be "bfloat16". Unknown names are
+ * copied into the job. */
 static enum status take_dtype(struct emission *e, const char *stated)
 {
     struct dtype known;

@@ -1,6 +1,6 @@
 /*
- * hdf5_text.c - datasets of strings of varying length. An element is where its text lies in the
- * file's global heap, so the texts are gathered at import and kept in the catalog.
+ * hdf5_text.c - datasets of variable-length strings. An element is only a reference to its text
+ * in the file's global heap, so the texts are gathered at import and stored in the catalog.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 struct gathering {
     struct hdf5_tree *tree;
     const struct hdf5_dataset *d;
-    uint8_t *elements; /* of the dataset, C order */
+    uint8_t *elements; /* of the dataset, row-major */
     uint64_t count;
     struct error *err;
 };
@@ -37,12 +37,13 @@ static enum status read_run(struct gathering *g)
     return source_read(h->source, g->d->offset, g->elements, (size_t)len, g->err);
 }
 
-/* Put the part of a chunk that lies inside the dataset into its place. */
+/* Copy the part of a chunk that is inside the dataset, row by row. For shape [5,3] and chunks
+ * [2,2] the grid is 3 by 2; chunk 5 is its last: origin [4,2], of which `inside` keeps [1,1]. */
 static void place_chunk(struct gathering *g, const uint8_t *chunk, uint64_t index)
 {
     const struct hdf5_dataset *d = g->d;
     uint64_t origin[HDF5_RANK_MAX], inside[HDF5_RANK_MAX], at[HDF5_RANK_MAX] = {0};
-    unsigned rank = d->space.rank; /* 1 or more: hdf5_dataset() has seen to it */
+    unsigned rank = d->space.rank; /* 1 or more, as hdf5_dataset() has checked */
     uint64_t item = d->type.size, rows = 1;
     for (unsigned i = rank; i-- > 0;) {
         uint64_t n = d->space.shape[i] / d->box[i] + (d->space.shape[i] % d->box[i] != 0);
@@ -112,7 +113,7 @@ static enum status hdf5_text_read_chunks(struct gathering *g)
     return g->err->status;
 }
 
-/* How many, and each with its length in front (codec/strings.h). */
+/* Append the number of texts, then each text after its length (codec/strings.h). */
 static enum status put_texts(struct gathering *g, struct text *out)
 {
     struct bytes text;

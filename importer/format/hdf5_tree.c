@@ -1,19 +1,19 @@
-/* hdf5_tree.c - the walk through an HDF5 file's groups; hdf5_tree.h has the whole. */
+/* hdf5_tree.c - the walk through the groups of an HDF5 file; see hdf5_tree.h. */
 #include "importer/format/hdf5_tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX 256 /* groups in groups */
+#define DEPTH_MAX 256 /* nested groups */
 
-/* A group that is being gone through. */
+/* An open group on the path from the root to the current object. */
 struct hdf5_level {
     struct hdf5_level *above;
-    struct arena arena; /* of its links */
+    struct arena arena; /* holds its links */
     struct hdf5_links links;
-    size_t next;
-    size_t name_len; /* of the tree's name, where it is this group's */
+    size_t next;     /* link to follow next */
+    size_t name_len; /* the group's name is this much of the tree's */
     uint64_t address;
     bool empty;
 };
@@ -50,8 +50,8 @@ static bool is_above(const struct hdf5_tree *t, uint64_t address)
     return false;
 }
 
-/* What is wrong with one object is reported with its name; trouble of the machine, and what concerns
- * the whole file, goes on up. */
+/* Report an error in one object under its name, and go on. Failures of memory or reading, of the
+ * job, and of the file as a whole are passed up in *err. */
 static enum status told(struct hdf5_tree *t, struct error *why, struct error *err)
 {
     char what[240];
@@ -111,7 +111,7 @@ static enum status see_object(struct hdf5_tree *t, uint64_t address, struct erro
     return err->status;
 }
 
-/* A link that is not followed. */
+/* Report a link that is not followed. */
 static void report_link(struct hdf5_tree *t, const struct hdf5_link *l)
 {
     static const char *const kinds[] = {"", "a soft link", "an external link",
@@ -120,7 +120,7 @@ static void report_link(struct hdf5_tree *t, const struct hdf5_link *l)
     size_t len = l->target.len < 160 ? l->target.len : 160;
     if (len)
         memcpy(target, l->target.at, len);
-    for (size_t i = 0; i < len; i++) /* an external one: file, NUL, path */
+    for (size_t i = 0; i < len; i++) /* an external link is file, NUL, path */
         if (!target[i])
             target[i] = ' ';
     job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "link",
@@ -148,7 +148,7 @@ static enum status see_link(struct hdf5_tree *t, struct hdf5_level *level,
     return told(t, &why, err);
 }
 
-/* Back from a group. One without anything is a leaf. */
+/* Leave a group; an empty one is emitted as a leaf. */
 static enum status finish_group(struct hdf5_tree *t, struct error *err)
 {
     const struct hdf5_level *l = t->top;

@@ -1,17 +1,17 @@
 /*
- * hdf5_tree.h - what an HDF5 file holds, as a checkpoint: datasets are tensors, named by their
- * groups joined by '/'; attributes are facts ("model_config" of the root, "layers/dense/units"
- * of what is below it); groups without anything are empty leaves.
+ * hdf5_tree.h - the contents of an HDF5 file as a checkpoint: datasets become tensors, named by
+ * their path of groups joined by '/'; attributes become facts ("model_config" of the root,
+ * "layers/dense/units" of a group below it); empty groups become empty leaves.
  *
  *   struct hdf5_tree t = {.job = job, .path = job->path};
  *   hdf5_tree_index(&t, job->source, err);
  *
- * Only hard links are followed. What is not a plain tensor (compounds, references, lists), what
- * lies in other files (external storage, virtual datasets) and links of other kinds are issues;
- * a link back to a group above is one, too.
+ * Only hard links are followed. Issues are: datasets that are not plain tensors (compounds,
+ * references, lists) or have their data in other files (external storage, virtual datasets),
+ * links of other kinds, and links back to a group above.
  *
- * hdf5_tree.c goes through the groups, hdf5_tensor.c describes a dataset, hdf5_codec.c the steps
- * of its chunks, hdf5_text.c its strings of varying length, hdf5_facts.c attributes.
+ * hdf5_tree.c walks the groups, hdf5_tensor.c describes a dataset, hdf5_codec.c turns its filters
+ * into a codec chain, hdf5_text.c reads variable-length strings, hdf5_facts.c attributes.
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_HDF5_TREE_H
 #define CKPTDB_IMPORTER_FORMAT_HDF5_TREE_H
@@ -23,19 +23,19 @@
 struct hdf5_tree {
     struct job *job;
     const char *path; /* of the file, for issues */
-    uint32_t file;    /* of the checkpoint, */
-    uint64_t base;    /* and where the HDF5 file begins in it */
-    /* Where it is a deflated member of an archive: the step that inflates it, and its run, which
-     * then stands for all offsets. NULL: it is not. */
+    uint32_t file;    /* its number in the checkpoint, */
+    uint64_t base;    /* and the offset in it where the HDF5 data begins */
+    /* For a deflated member of an archive, the codec step that inflates it (else NULL), and the
+     * bytes of the member in the archive: extents of all its tensors are this run. */
     const char *inflate;
     uint64_t member_at, member_stored;
     bool no_facts;
     /* Whether a tensor belongs to the checkpoint; NULL: all do. */
     bool (*wants)(struct hdf5_tree *, const char *name, size_t len);
-    void *set;       /* the caller's */
-    uint64_t nbytes; /* of the tensors that were given to the job */
+    void *set;       /* for the caller's `wants` */
+    uint64_t nbytes; /* of all tensors emitted */
 
-    /* hdf5_tree.c's */
+    /* private to hdf5_tree.c */
     struct hdf5 h;
     struct text name;
     uint64_t fact_bytes;
@@ -44,28 +44,28 @@ struct hdf5_tree {
     unsigned depth;
 };
 
-/* Go through all of it. A status other than OK: none of it can be used, or the machine is in
- * trouble; what is wrong with a part is an issue. */
+/* Emit the whole file. Errors in parts of it become issues. A status other than OK means that
+ * none of it can be used, or that memory or reading failed. */
 enum status hdf5_tree_index(struct hdf5_tree *, const struct source *, struct error *);
 
 /* --- its parts ---------------------------------------------------------------------------- */
 
-/* A dataset under the tree's name. */
+/* Emit a dataset under the tree's current name. */
 enum status hdf5_tree_tensor(struct hdf5_tree *, const struct hdf5_object *,
                              struct arena *, struct error *);
 
-/* The attributes of the object with the tree's name ("": the root). `dtype` (may be NULL) is
- * what an attribute of that name says; or NULL. */
+/* State the attributes of the object with the tree's current name ("": the root). *dtype: the
+ * text of an attribute called "dtype", unchanged if there is none; `dtype` may be NULL. */
 enum status hdf5_tree_facts(struct hdf5_tree *, const struct hdf5_object *,
                             struct arena *, const char **dtype, struct error *);
 
-/* The steps from a stored chunk to elements; `skipped` as in hdf5_chunk, `whole`: without any
- * filter. With `strings`, a last step for texts. "" where there is none. False: a filter that
- * cannot be undone, named in *err. */
+/* The codec chain from a stored chunk to elements, "" if nothing is to be done. `skipped` is that
+ * of struct hdf5_chunk; `whole`: no filter was applied; `strings`: end with the step that decodes
+ * texts. False: a filter cannot be undone; *err names it. */
 bool hdf5_chain(const struct hdf5_dataset *, uint32_t skipped, bool whole, bool strings,
                 char out[CHAIN_BYTES], struct error *err);
 
-/* The values of a dataset of strings of varying length as one run: "strings:vlen". */
+/* Gather the values of a dataset of variable-length strings, encoded as codec "strings:vlen". */
 enum status hdf5_tree_strings(struct hdf5_tree *, const struct hdf5_dataset *,
                               uint64_t count, struct bytes *out, struct error *);
 

@@ -4,10 +4,10 @@
  *   metadata.json      keras_version, date_saved: facts under their own names
  *   config.json        the model: facts under "config.json:"
  *   model.weights.h5   the tensors (hdf5_tree.h); or shards, model_00000.weights.h5 ...
- *   assets/            left alone
+ *   assets/            not read
  *
- * A stored member's tensors are ranges of the archive; those of a compressed one are cuts of what
- * it inflates to. Nothing of the configuration is ever acted on.
+ * Tensors of a stored member are ranges of the archive; those of a compressed one are cut out of
+ * the inflated member. The configuration is stated as facts, and never acted on.
  *
  * Source: keras/src/saving/saving_lib.py; files of Keras 3.0 to 3.15.
  */
@@ -26,11 +26,11 @@
 #define METADATA       "metadata.json"
 #define CONFIG         "config.json"
 #define WEIGHTS        "model.weights.h5"
-#define INFLATED_LEAST ((uint64_t)64 << 20) /* bytes of a compressed member, at least; */
-#define INFLATED_TIMES 64                   /* else of so many times those stored */
+#define INFLATED_LEAST ((uint64_t)64 << 20) /* a member may always inflate to so much, */
+#define INFLATED_TIMES 64                   /* a larger one to so many times its size */
 
-/* The first member is metadata.json, whose first key is keras_version; deflated, its name and
- * the file's have to do. */
+/* The first member must be metadata.json, with keras_version as its first key. If it is deflated,
+ * its name and the archive's own name must do. */
 static int keras_probe(const struct probe *p)
 {
     bool named = text_ends_in(p->name, strlen(p->name), ".keras");
@@ -68,7 +68,7 @@ static enum status json_facts(struct job *job, const struct zip *z,
     return OK;
 }
 
-/* All of a compressed member, in a temporary file where it is large. */
+/* Inflate a compressed member, into a temporary file if it is large. */
 static enum status inflate(struct job *job, const struct zip_member *m,
                            const struct zip_run *run, struct source **out,
                            struct error *err)

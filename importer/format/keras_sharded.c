@@ -4,10 +4,10 @@
  *
  *   metadata     total_size: a fact
  *   weight_map   a group of variables ("/layers/dense/vars") -> the shard that has it, or a list
- *                of them
+ *                of shards
  *
- * The index is not trusted: shards are plain names beside it, a tensor counts where its group is
- * said to be in its shard, and whatever they disagree on is an issue of the set.
+ * The index is not trusted: shards must be plain names of files beside it, a tensor counts only
+ * if the index puts its group into its shard, and each disagreement is an issue of the set.
  *
  * Source: keras/src/saving/saving_lib.py (ShardedH5IOStore).
  */
@@ -32,16 +32,15 @@ struct keras_set {
     struct job *job;
     struct arena *arena;
     const struct json_value *map;
-    const char **shards; /* each once, sorted */
+    const char **shards; /* sorted, no duplicates */
     bool *lost;
     size_t shard_count, shard_space;
-    /* Of the shard at hand: */
-    const char *shard;
-    struct strmap groups; /* of the map -> position below */
+    const char *shard;    /* the current one */
+    struct strmap groups; /* name of a group in the map -> position below */
     struct keras_group *group;
     uint64_t nbytes;
-    uint64_t strays; /* tensors whose group is not said to be in their shard */
-    const char *stray;
+    uint64_t strays;   /* tensors in a shard where the index does not put their group, */
+    const char *stray; /* and the name of the first */
 };
 
 static bool keras_sharded_is_plain(const char *name)
@@ -50,7 +49,7 @@ static bool keras_sharded_is_plain(const char *name)
            strcmp(name, "..") != 0;
 }
 
-/* Both need all of the text: a probe has its beginning, which may end inside the map. */
+/* By keys and values, not as JSON: the probe's head may end inside the map. */
 static int keras_sharded_probe(const struct probe *p)
 {
     size_t len = strlen(p->name), n = strlen(INDEX_SUFFIX), at = 0;
@@ -59,7 +58,7 @@ static int keras_sharded_probe(const struct probe *p)
     if (at == p->head.len || p->head.at[at] != '{')
         return 0;
     if (probe_holds(p, "\"weight_map\"") && probe_holds(p, SHARD_SUFFIX "\""))
-        return 72; /* more than hdf5-sharded, whose shards end in .h5, too */
+        return 72; /* more than hdf5-sharded, whose shards also end in .h5 */
     return len > n && strcmp(p->name + len - n, INDEX_SUFFIX) == 0 ? 8 : 0;
 }
 
@@ -77,7 +76,8 @@ static bool add_shard(struct keras_set *s, const struct json_value *name)
     return true;
 }
 
-/* The shards that a map names, sorted, each once. False: it is no such map, or no memory. */
+/* Collect the shards that the map names, sorted, without duplicates. False: it is not such a map,
+ * or no memory. */
 static bool collect_shards(struct keras_set *s, const struct json_value *index)
 {
     s->map = json_get(index, "weight_map");
@@ -100,7 +100,8 @@ static bool collect_shards(struct keras_set *s, const struct json_value *index)
     return true;
 }
 
-/* "model.weights.json" has "model_00000.weights.h5": the stem, and what may follow it. */
+/* Whether `rest` may follow the index's stem in the name of a shard: "_00000.weights.h5" in
+ * "model_00000.weights.h5", for "model.weights.json". */
 static bool is_own_shard(const char *rest)
 {
     if (*rest++ != '_')
@@ -127,7 +128,7 @@ static enum status keras_sharded_claim(struct claim *c)
         for (size_t i = 0; i < s.shard_count; i++)
             claim_take(c, s.shards[i]);
     char *prefix = stem ? arena_copy(&arena, c->name, stem) : NULL;
-    if (prefix) /* those are the set's also when the index cannot be read */
+    if (prefix) /* these belong to the set even if the index cannot be read */
         claim_take_prefix(c, prefix, is_own_shard);
     arena_release(&arena);
     free(bytes);
@@ -146,7 +147,7 @@ static bool names_shard(const struct json_value *v, const char *shard)
     return false;
 }
 
-/* Whether the index says that this shard has the tensor's group. */
+/* Whether the index puts the tensor's group into the current shard. */
 static bool keras_wants(struct hdf5_tree *t, const char *name, size_t len)
 {
     struct keras_set *s = t->set;
@@ -162,7 +163,7 @@ static bool keras_wants(struct hdf5_tree *t, const char *name, size_t len)
     return false;
 }
 
-/* Groups by their names without the leading '/'; the last of two of one name counts. */
+/* Index the groups by name, without the leading '/'; the last of two with the same name counts. */
 static bool map_groups(struct keras_set *s)
 {
     size_t count = 0;
@@ -256,7 +257,7 @@ static void report_differences(struct keras_set *s, const struct json_value *ind
                   (const char *)total->text.at, (unsigned long long)s->nbytes);
 }
 
-/* Shards by their name that the index does not name: leftovers of another save. */
+/* Report files named like shards that the index does not list: leftovers of another save. */
 static void report_extra_shards(struct keras_set *s)
 {
     uint64_t count;
@@ -272,8 +273,8 @@ static void report_extra_shards(struct keras_set *s)
             continue;
         text_add(&path, s->job->path, (size_t)(slash + 1 - s->job->path));
         text_adds(&path, names[i]);
-        if (text_str(
-                &path)) /* recorded, so that the set does not look changed next time */
+        /* Record it, or the set would look changed to every later import. */
+        if (text_str(&path))
             job_file(s->job, text_str(&path), "extra", &file, &ignored);
         job_issue(s->job, ISSUE_WARNING, text_str(&path), NO_OFFSET, "extra-shard",
                   "the index does not name this shard: its tensors are left out");
@@ -303,7 +304,7 @@ static enum status read_keras_index(struct job *job, const struct json_value **o
     return job->err->status;
 }
 
-/* "metadata" is facts; of a shard's there are none. */
+/* State the index's "metadata" as facts. The shards' own attributes are not stated. */
 static bool state_metadata(struct job *job, struct json *j)
 {
     if (!json_want(j, JSON_OBJECT, "an object"))
