@@ -2,17 +2,17 @@
  * flax.c - one file of Flax: a tree of arrays in msgpack (flax_tree.c, flax_leaf.c).
  *
  *   checkpoint_<step>      flax.training.checkpoints; the run is the folder. A step may be
- *                          padded, negative, or a fraction (which is no step here)
+ *                          padded, negative, or a fraction (which is not stated as a step)
  *   *.msgpack              flax.serialization.to_bytes, Hugging Face's flax_model.msgpack
- *   streaming_params...    EasyLM: no map, but one record an array, [key, value]; the key is
- *                          the list of its path's components, the value bytes that are msgpack
- *                          again, mostly an array
+ *   streaming_params...    EasyLM: no map, but one record [key, value] per array; the key is the
+ *                          list of its path's components, the value a byte string that is itself
+ *                          msgpack, mostly an array
  *
- *   FILE_gda/              arrays that several processes have written together: zarr folders, for
- *                          which texts are in the tree, "//GDAPlaceholder:" and their path
- *                          (the folder is found for itself, too)
+ *   FILE_gda/              zarr folders of arrays that several processes wrote together. The tree
+ *                          has texts in their place, "//GDAPlaceholder:" and their path. (The
+ *                          folder is also found as a checkpoint of its own.)
  *
- * Any name will do where the beginning holds an array; without one the bytes are no evidence,
+ * A file may have any name if its beginning holds an array. Without one the bytes prove too little,
  * and the name must be one of these.
  *
  * Sources: flax/training/checkpoints.py, EasyLM/checkpoint.py.
@@ -36,8 +36,7 @@ static bool named_like_flax(const char *name)
            strncmp(name, "streaming_", 10) == 0;
 }
 
-/* The head of a record of a stream; the reader is then after its bytes. `key` NULL: nobody
- * asks for it. */
+/* Read the key of a record, and the head of its value. `key` NULL: the key is not wanted. */
 static bool read_record(struct msgpack *m, struct msgpack_item *value, struct text *key)
 {
     struct msgpack_item item, list;
@@ -64,7 +63,7 @@ static bool read_record(struct msgpack *m, struct msgpack_item *value, struct te
     return msgpack_want(m, value, MSGPACK_BYTES, "a value as bytes");
 }
 
-/* Whether records follow one another from the beginning. */
+/* Whether the file begins with a record. */
 static bool is_stream(struct bytes head, uint64_t size)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -88,12 +87,12 @@ struct flax_file {
     struct flax_sink sink;
     bool has_step; /* a number called "step" at the top of the tree */
     int64_t step;
-    const char *folder; /* of the arrays beside the file; NULL: not looked for yet */
+    const char *folder; /* of the arrays beside the file; NULL: not searched yet */
     struct array_tree arrays;
-    struct strmap taken; /* paths of those that a leaf has stood for */
+    struct strmap taken; /* paths of arrays that a placeholder has named */
 };
 
-/* A text that stands for an array which several processes have written, each its part. */
+/* Whether the leaf is a placeholder for an array that several processes wrote, each its part. */
 static bool is_placeholder(const struct flax_leaf *leaf)
 {
     if (leaf->kind != FLAX_TEXT || leaf->item->len < strlen(GDA_MARKER))
@@ -122,7 +121,7 @@ static enum status find_arrays(struct flax_file *f)
                : OK;
 }
 
-/* The array that a leaf stands for, and no other leaf before it; NULL: none. */
+/* The array that a placeholder names; NULL: there is none, or an earlier placeholder named it. */
 static const struct array_site *site_of(struct flax_file *f, const struct flax_leaf *leaf)
 {
     struct array_site *site = NULL;
@@ -176,7 +175,7 @@ static enum status flax_see_leaf(void *context, const struct flax_leaf *leaf)
     return flax_leaf_emit(&f->sink, leaf);
 }
 
-/* The value of a record, which must fill its bytes. */
+/* Visit the value of a record, which must fill all its bytes. */
 static bool read_record_value(struct flax_tree *t, const struct msgpack_item *value)
 {
     struct msgpack *m = &t->reader;
@@ -206,7 +205,7 @@ static enum status walk_stream(struct job *job, const struct flax_visitor *visit
     return job->err->status;
 }
 
-/* The beginning, to tell a stream from a tree. */
+/* Read the beginning of the file to tell a stream from a tree. */
 static enum status begins_stream(struct job *job, bool *stream)
 {
     uint8_t head[PROBE_HEAD_BYTES];

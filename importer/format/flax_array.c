@@ -1,19 +1,19 @@
 /*
  * flax_array.c - arrays as Flax serialises them.
  *
- *   extension 1  an array: the payload is msgpack again, [shape, dtype, buffer]; the shape
- *                a list of integers, the dtype NumPy's name of it, the buffer the elements
- *                in C order and the machine's (little-endian) byte order
- *   extension 3  a NumPy scalar: the same
+ *   extension 1  an array: the payload is itself msgpack, [shape, dtype, buffer]: a list of
+ *                integers, NumPy's name of the dtype, and the elements, row-major in the byte
+ *                order of the machine (little-endian)
+ *   extension 3  a NumPy scalar, encoded the same way
  *
- * An array of more than 2^30 bytes is cut, since msgpack has no longer ones: a map
+ * msgpack has no buffers over 2^32 bytes, so Flax splits arrays of more than 2^30. They are a map
  *
  *   {"__msgpack_chunked_array__": true, "shape": {"0": n, ...}, "chunks": {"0": array, ...}}
  *
- * whose chunks are flat runs of the elements, in the order of their numbers ("10" is after
- * "9"). Dictionaries keep their order or are sorted on their way, so the marker comes first.
+ * whose chunks are flat runs of the elements, in numeric order of their keys ("10" is after "9").
+ * Whether the writer sorts keys or keeps their order, the marker comes first.
  *
- * Files of 2020 and before have buffers and names in the raw type, which strings are of today.
+ * Files of 2020 and before store buffers and names in msgpack's old `raw` type, which is now `str`.
  *
  * Source: flax/serialization.py (_ndarray_to_bytes, _chunk).
  */
@@ -60,7 +60,7 @@ static bool flax_array_read_dtype(struct msgpack *m, struct flax_array *a)
                         "a NUL byte in the name of a dtype");
 }
 
-/* [shape, dtype, buffer], and nothing after it. */
+/* Read [shape, dtype, buffer], which must be all of the payload. */
 static bool read_parts(struct msgpack *m, struct flax_array *a)
 {
     struct msgpack_item item;
@@ -80,7 +80,7 @@ static bool read_parts(struct msgpack *m, struct flax_array *a)
     a->runs = &a->run;
     a->run_count = 1;
     if (!shape_elements(a->shape, a->rank, &a->run.elements))
-        a->run.elements = UINT64_MAX; /* no shape of a tensor's either */
+        a->run.elements = UINT64_MAX; /* job_tensor() refuses such a shape */
     return m->at == m->end || msgpack_fail(m, m->at, ERR_CORRUPT, NULL,
                                            "%llu bytes after the buffer of an array",
                                            (unsigned long long)(m->end - m->at));
@@ -100,7 +100,7 @@ bool flax_array_read(struct msgpack *m, const struct msgpack_item *item,
 
 /* --- chunked arrays --------------------------------------------------------------------- */
 
-/* The key of an entry in what was a tuple: its position, "0" to "count - 1". */
+/* Read the key of an entry in a map that was a tuple: its position, "0" to "count - 1". */
 static bool read_position(struct msgpack *m, uint64_t count, uint64_t *position)
 {
     char digits[24] = "", again[24];

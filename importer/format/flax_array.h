@@ -1,6 +1,6 @@
 /*
- * flax_array.h - one array in a tree that Flax has serialised: an extension, or a map of
- * chunks. Layout: flax_array.c.
+ * flax_array.h - one array in a tree serialised by Flax: an extension, or a map of chunks.
+ * flax_array.c describes the layout.
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_FLAX_ARRAY_H
 #define CKPTDB_IMPORTER_FORMAT_FLAX_ARRAY_H
@@ -18,17 +18,18 @@
 /* The first key of a map of chunks. */
 #define FLAX_CHUNKED_MARKER "__msgpack_chunked_array__"
 
-/* Elements in C order, in runs of the file: all of the array, one after the other. */
+/* A run of an array's elements in the file. The runs of an array together are its elements,
+ * row-major. */
 struct flax_run {
-    uint64_t offset, len; /* in the file, in bytes */
-    uint64_t elements;    /* as stated */
+    uint64_t offset, len; /* in bytes of the file */
+    uint64_t elements;    /* as the file states */
 };
 
 struct flax_array {
-    char dtype[FLAX_DTYPE_MAX + 1]; /* as it is spelled there */
+    char dtype[FLAX_DTYPE_MAX + 1]; /* as the file spells it */
     uint64_t shape[FLAX_RANK_MAX];
     unsigned rank;
-    struct flax_run *runs; /* in the arena where it is more than one */
+    struct flax_run *runs; /* of a chunked array in the arena, else &run */
     uint64_t run_count;
     struct flax_run run;
 };
@@ -39,8 +40,9 @@ static inline bool flax_is_array(const struct msgpack_item *item)
            (item->kind == FLAX_EXTENSION_ARRAY || item->kind == FLAX_EXTENSION_SCALAR);
 }
 
-/* Read the payload of an extension that is an array; the reader ends up after it in any case.
- * False with the reader's error, or where a head is cut. */
+/* Read the payload of an extension that is an array; the reader is then after it, even after an
+ * error. False with the reader's error, or if only the head of a file was given and the payload
+ * goes past it. */
 bool flax_array_read(struct msgpack *, const struct msgpack_item *, struct flax_array *);
 
 /* Read what follows the marker in a map of three entries. */

@@ -3,19 +3,19 @@
 #include "importer/format/flax_tree.h"
 
 #define EVIDENCE_ARRAY    64
-#define EVIDENCE_COMPLETE 24 /* good to the end of a short file */
-#define EVIDENCE_KEYS     16 /* good as far as the head goes */
+#define EVIDENCE_COMPLETE 24 /* valid to the end of a short file */
+#define EVIDENCE_KEYS     16 /* valid to the end of the head */
 
 struct weighing {
     struct msgpack m;
     struct error err;
     struct {
-        uint64_t left; /* entries still to come */
+        uint64_t left; /* entries not yet read */
         bool map;
     } levels[FLAX_DEPTH_MAX];
     unsigned depth;
-    bool array;   /* one was seen: that is enough */
-    bool refused; /* msgpack, but not of Flax */
+    bool array;   /* an array was found, which is proof enough */
+    bool refused; /* it is msgpack, but not as Flax writes it */
 };
 
 static bool flax_evidence_refuse(struct weighing *w)
@@ -24,7 +24,7 @@ static bool flax_evidence_refuse(struct weighing *w)
     return false;
 }
 
-/* A text, of whose beginning at least nothing speaks against that, or an integer. */
+/* Accept a key that is an integer or UTF-8; texts over 256 bytes are not checked. */
 static bool weigh_key(struct weighing *w)
 {
     char text[256];

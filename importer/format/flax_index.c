@@ -1,7 +1,7 @@
 /*
  * flax_index.c - a set of Flax files with their index, as Hugging Face writes large models.
- * The index: format/weight_map.c; it names arrays by their paths, joined by '/'. A shard: a
- * tree of some of the arrays, format/flax_tree.c.
+ * weight_map.c reads the index, which names arrays by their paths, joined by '/'; flax_tree.c reads
+ * a shard, a tree of some of the arrays.
  *
  * Source: transformers/modeling_flax_utils.py (flax_shard_checkpoint).
  */
@@ -44,7 +44,7 @@ static enum status flax_index_see_leaf(void *context, const struct flax_leaf *le
     return flax_leaf_emit(&s->sink, leaf);
 }
 
-/* A shard that is broken in its middle has good tensors before that; they stay. */
+/* Index a shard. If it is damaged in the middle, the tensors before the damage are kept. */
 static void flax_index_shard(struct job *job, struct weight_map *m, uint32_t shard)
 {
     struct error err = {.offset = NO_OFFSET}, *jobs = job->err;

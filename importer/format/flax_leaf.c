@@ -1,9 +1,9 @@
 /*
  * flax_leaf.c - leaves of a Flax tree as tensors, nodes and facts.
  *
- * dtypes have the names that NumPy and ml_dtypes give them. Those of less than 8 bits take a
- * byte an element. NumPy's texts of a fixed length are named by their bits: str96 are three
- * characters of 4 bytes, bytes24 three bytes; void16 are two bytes that mean nothing.
+ * dtypes have the names that NumPy and ml_dtypes give them. Elements of less than 8 bits take one
+ * byte each. NumPy names fixed-length texts by their bits: str96 is three characters of 4 bytes,
+ * bytes24 is three bytes; void16 is two bytes without a meaning.
  */
 #include "importer/format/flax_leaf.h"
 
@@ -17,12 +17,13 @@
 #define FACT_TEXT_MOST ((uint64_t)1 << 20) /* bytes of one text that becomes a fact */
 #define BOXES_FREE     ((uint64_t)1 << 20) /* bytes for the places of an array's pieces */
 
-/* A name for a message, cut at a length that fits: "%.*s". */
+/* The arguments of "%.*s" for a name in a message, cut to 200 bytes. */
 #define SHOWN(leaf) (int)((leaf)->name_len < 200 ? (leaf)->name_len : 200), (leaf)->name
 
 /* --- dtypes ----------------------------------------------------------------------------- */
 
-/* "str96", "bytes24": the step that reads such texts; false: another dtype. */
+/* Whether the dtype is a fixed-length text like "str96" or "bytes24"; *codec then is the step that
+ * decodes it: "strings:U3", "strings:S3". */
 static bool find_text(const char *name, char *codec, size_t space, uint64_t *width)
 {
     bool wide = strncmp(name, "str", 3) == 0;
@@ -72,17 +73,18 @@ const char *flax_dtype(struct job *job, const char *name, const char **codec,
 
 /* --- chunked arrays --------------------------------------------------------------------- */
 
-/* Boxes of a tensor, as extents. */
+/* The boxes of a chunked array, as extents. */
 struct boxes {
     struct flax_sink *sink;
     const struct flax_array *array;
-    uint64_t stride[FLAX_RANK_MAX]; /* elements that one step in a dimension skips */
+    uint64_t stride[FLAX_RANK_MAX]; /* elements per step in each dimension */
     struct extent *list;
     uint64_t count;
     size_t space;
 };
 
-/* The box of `count` steps in dimension `d` that begins at element `first`. */
+/* Append the box of `count` steps in dimension `d`, and all of the later ones, that begins at
+ * flat index `first`. */
 static bool add_box(struct boxes *b, uint64_t first, unsigned d, uint64_t count)
 {
     const struct flax_array *a = b->array;
@@ -104,8 +106,16 @@ static bool add_box(struct boxes *b, uint64_t first, unsigned d, uint64_t count)
     return true;
 }
 
-/* A flat run of elements as boxes: the largest that begins there, one after the other. There
- * are at most two in a dimension. */
+/*
+ * Cut a flat run of elements into boxes, each the largest that begins where the last one ended.
+ * There are at most two for each dimension. The run of elements 5 to 21 of shape [3,3,3] gives:
+ *
+ *   5         [0,1,2] shape [1,1,1]   to the end of a row
+ *   6 to 8    [0,2,0] shape [1,1,3]   to the end of a matrix
+ *   9 to 17   [1,0,0] shape [1,3,3]   whole matrices
+ *   18 to 20  [2,0,0] shape [1,1,3]   whole rows
+ *   21        [2,1,0] shape [1,1,1]   the rest
+ */
 static bool flax_leaf_add_run(struct boxes *b, const struct flax_run *run, uint64_t first,
                               uint64_t width)
 {
@@ -130,7 +140,7 @@ static bool flax_leaf_add_run(struct boxes *b, const struct flax_run *run, uint6
     return true;
 }
 
-/* NULL, or what keeps the chunks from being the array. */
+/* NULL if the chunks fit the array, else what is wrong with them. */
 static const char *check_chunks(const struct flax_array *a, uint64_t elements,
                                 uint64_t width)
 {
@@ -170,7 +180,7 @@ static enum status claim_chunks(struct flax_sink *s, const struct flax_array *a,
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-/* NULL, or what keeps the buffer from being the array. */
+/* NULL if the buffer fits the array, else what is wrong with it. */
 static const char *check_run(const struct flax_array *a, uint64_t width)
 {
     uint64_t bytes;
@@ -226,7 +236,7 @@ static bool leave_out(struct flax_sink *s, const struct flax_leaf *leaf, const c
     return false;
 }
 
-/* The key of a fact, NUL-terminated; false: there is none, or no memory. */
+/* Set the key of a fact. False: it is too long, or the limit of all facts is reached (an issue). */
 static bool key_of(struct flax_sink *s, const struct flax_leaf *leaf, struct text *key)
 {
     if (utf8_valid(leaf->name, leaf->name_len) &&

@@ -1,12 +1,12 @@
 /*
  * flax_tree.c - trees of arrays as Flax serialises them.
  *
- *   map          a level of the tree; lists and tuples have become maps with the keys "0",
- *                "1", ..., named tuples and dataclasses maps of their fields
+ *   map          a level of the tree; lists and tuples are written as maps with the keys "0",
+ *                "1", ..., named tuples and dataclasses as maps of their fields
  *   extension    1, 3: an array (flax_array.c); 2: a Python complex number, [real, imaginary]
- *   others       Python's None, numbers, truths and texts
+ *   others       Python's None, numbers, booleans and texts
  *
- * Keys may be integers; old files have them in the raw type, which strings are of today.
+ * Keys may be integers; old files store texts in msgpack's old `raw` type, which is now `str`.
  *
  * Source: flax/serialization.py.
  */
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A name for a message, cut at a length that fits: "%.*s". */
+/* The arguments of "%.*s" for the current path in a message, cut to 200 bytes. */
 #define SHOWN(t) (int)((t)->path.len < 200 ? (t)->path.len : 200), (t)->path.at
 
 static bool flax_tree_no_memory(struct msgpack *m)
@@ -25,7 +25,8 @@ static bool flax_tree_no_memory(struct msgpack *m)
 
 /* --- visiting --------------------------------------------------------------------------- */
 
-/* So that nested names cannot outgrow the file. */
+/* Bound the bytes of all paths by the size of the file: n levels of keys make paths of n^2 bytes.
+ * */
 static bool count_path(struct flax_tree *t)
 {
     uint64_t most = LIMIT_KEYS_FREE + t->source->size * LIMIT_KEY_GROWTH;
@@ -38,7 +39,8 @@ static bool count_path(struct flax_tree *t)
         (unsigned long long)(most < LIMIT_NAMES_BYTES ? most : LIMIT_NAMES_BYTES));
 }
 
-/* Of two values under one name Python keeps the later, this program the first. */
+/* Whether the current path is new. Of two values with the same path this program keeps the first
+ * (Python keeps the last), and reports it. */
 static bool is_new(struct flax_tree *t, bool *added)
 {
     const char *kept;
@@ -66,8 +68,8 @@ static bool flax_tree_visit(struct flax_tree *t, struct flax_leaf *leaf)
                       t->job->err->status == OK);
 }
 
-/* Read something that must not end the walk when it is wrong; `read` has the reader's error
- * for itself, and says so. */
+/* Report an error in one array, and let the walk go on: true. Failures of memory or reading
+ * become the job's error: false. */
 static bool flax_tree_report(struct flax_tree *t, const struct error *err,
                              const char *code)
 {
@@ -137,7 +139,7 @@ static bool visit_extension(struct flax_tree *t, const struct msgpack_item *item
     return true;
 }
 
-/* Is the map whose head was read a chunked array? Then it is a leaf, and visited. */
+/* If the map whose head was read is a chunked array, visit it as a leaf and set *taken. */
 static bool visit_chunked(struct flax_tree *t, const struct msgpack_item *map,
                           bool *taken)
 {
@@ -167,7 +169,7 @@ static bool visit_chunked(struct flax_tree *t, const struct msgpack_item *map,
     return flax_tree_report(t, &err, "bad-chunks") && msgpack_skip(m, map);
 }
 
-/* The same for what the visitor has a use for. */
+/* Offer the map to the visitor, which may take it as a leaf and then sets *taken. */
 static bool offer_map(struct flax_tree *t, const struct msgpack_item *map, bool *taken)
 {
     struct msgpack *m = &t->reader;
@@ -260,7 +262,7 @@ static bool add_key(struct flax_tree *t, const struct msgpack_item *key)
     return t->reader.err->status == OK;
 }
 
-/* An entry whose key is not a name. */
+/* Skip an entry whose key cannot be part of a name. */
 static bool leave_out(struct flax_tree *t, const struct msgpack_item *key)
 {
     struct msgpack_item value;

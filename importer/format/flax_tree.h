@@ -1,14 +1,14 @@
 /*
- * flax_tree.h - the leaves of a tree that Flax has serialised to msgpack, in the file's order.
+ * flax_tree.h - visits the leaves of a tree that Flax has serialised to msgpack, in file order.
  *
  *   static enum status see(void *context, const struct flax_leaf *leaf) { ... }
  *
  *   flax_walk(job, source, file, &(struct flax_visitor){.leaf = see, .context = &mine});
  *
- * Flax's own files, T5X's `checkpoint`, and the aggregate `checkpoint` of older Orbax are
- * such trees. The walk knows what Flax makes of arrays (one extension, or a map of chunks);
- * what else a map or a text may stand for is the visitor's to tell. Nothing but heads, keys
- * and small values is read.
+ * Flax's own files, T5X's `checkpoint`, and the aggregate `checkpoint` of older Orbax are such
+ * trees. The walk knows Flax's encodings of arrays (one extension, or a map of chunks); other
+ * meanings of maps and texts are up to the visitor. Only heads, keys and small values are read,
+ * no elements.
  *
  * Source: flax/serialization.py; layout in flax_tree.c.
  */
@@ -35,19 +35,19 @@ struct flax_leaf {
     enum flax_kind kind;
     const char *name; /* its path, joined by '/'; valid for the call */
     size_t name_len;
-    struct msgpack *reader; /* for payloads: msgpack_add(), msgpack_is() */
+    struct msgpack *reader; /* to read payloads: msgpack_add(), msgpack_is() */
     const struct msgpack_item *item;
     const struct flax_array *array;
     double complex[2];
 };
 
 struct flax_visitor {
-    /* A status other than OK ends the walk; it must be the job's error. */
+    /* A status other than OK ends the walk and must be the job's error. */
     enum status (*leaf)(void *context, const struct flax_leaf *);
 
-    /* A map, before its entries: leaf->item is its head, and the reader is before its
-     * first key. *taken true: it was a leaf of the visitor's own, and the reader is
-     * after it. Else the reader is put back. NULL: no maps are leaves. */
+    /* Called for a map before its entries are walked: leaf->item is its head, the reader is at
+     * its first key. If the visitor takes the map as a leaf, it sets *taken and leaves the reader
+     * after the map; else the reader is put back and the map walked. NULL: no map is a leaf. */
     enum status (*map)(void *context, const struct flax_leaf *, bool *taken);
 
     void *context;
@@ -58,30 +58,29 @@ struct flax_tree {
     const struct source *source;
     const struct flax_visitor *visitor;
     struct msgpack reader;
-    struct text path; /* of the value at hand; set it to what is before all names */
-    struct strmap
-        paths;       /* of all values but arrays, whose names are the job's to compare */
-    uint64_t leaves; /* of any kind */
+    struct text path; /* of the current value; a caller may set a prefix of all names */
+    struct strmap paths; /* of all values except arrays, whose names the job compares */
+    uint64_t leaves;     /* of any kind */
     uint64_t path_bytes; /* of all paths */
-    uint64_t looked_at;  /* bytes read in vain, to see whether a map is a leaf */
+    uint64_t looked_at;  /* bytes read for maps that the visitor then did not take */
     unsigned depth;
     struct flax_level {
-        uint64_t left; /* entries still to come */
-        uint64_t next; /* list: position of the next one */
-        size_t path;   /* length of its own path */
+        uint64_t left; /* entries not yet read */
+        uint64_t next; /* list: position of the next entry */
+        size_t path;   /* length of this level's own path in `path` above */
         bool list;
     } levels[FLAX_DEPTH_MAX];
 };
 
-/* `source` is a file of the job's and must outlive the tree. Close it after an error too. */
+/* `source` is a file of the job and must outlive the tree. Close the tree after an error too. */
 enum status flax_open(struct flax_tree *, struct job *, const struct source *source,
                       const struct flax_visitor *);
-/* Visit the leaves of the one value at the reader. The job's error: bytes that are no msgpack,
- * a limit, or the visitor's. */
+/* Visit the leaves of the value at the reader. Errors are the job's: invalid msgpack, a limit, or
+ * the visitor's error. */
 enum status flax_value(struct flax_tree *);
 void flax_close(struct flax_tree *);
 
-/* All of the above for a file that holds one value; more bytes after it are an issue. */
+/* Open, visit and close a file that holds one value; bytes after it are an issue. */
 enum status flax_walk(struct job *, const struct source *, const struct flax_visitor *);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * jax_pytree.c - a pytree that JAX has serialised (jax.experimental.array_serialization).
  *
- *   pytreedef.json                  the tree, and what its leaves are (jax_tree.c)
- *   array_store/                    an OCDBT database of zarr arrays, called by the numbers
- *                                   of their leaves; first it was `array_store.tensorstore`,
- *                                   once in `leaf_data`
- *   array_store/process_ID/         what each process has written of it
+ *   pytreedef.json                  the tree and its leaves (jax_tree.c)
+ *   array_store/                    an OCDBT database of zarr arrays, named by the numbers of
+ *                                   their leaves; older versions wrote `array_store.tensorstore`,
+ *                                   for a time in `leaf_data`
+ *   array_store/process_ID/         the part that each process has written
  *   archive.zip, obj_data.zip       Python values that are leaves: not read
  *
  * Names are the paths of the tree, joined by '/'; tensors come in its order.
@@ -48,7 +48,7 @@ static enum status jax_pytree_read_tree(struct pytree *t)
     return jax_tree_parse(text, path, job->arena, &t->tree, job->err);
 }
 
-/* The arrays; none where their directory is missing. */
+/* Open the store of arrays; it stays empty if its directory is missing. */
 static enum status open_store(struct pytree *t)
 {
     static const char *const places[] = {"array_store", "array_store.tensorstore",
@@ -65,7 +65,7 @@ static enum status open_store(struct pytree *t)
     return OK;
 }
 
-/* An array that is not stored: what its leaf says of it is listed. */
+/* Emit an array that is not stored, with the dtype and shape that its leaf states. */
 static enum status jax_pytree_emit_lost(struct pytree *t, const struct jax_leaf *leaf)
 {
     struct dtype dtype = {.kind = DTYPE_UNKNOWN};

@@ -3,12 +3,12 @@
  *
  *   {"__jax_pytreedef_repr": TREE, "__jax_leaf_ids": [LEAF, ...]}
  *
- * TREE is a FlatBuffer in base64, or (first) JSON:
+ * TREE is a FlatBuffer in base64, or in the first version JSON:
  *
  *   {"node_type": "leaf", "leaf_id": ...}
  *   {"name": "builtins.dict", "node_aux_data": KEYS, "node_type": "node", "children": [...]}
  *
- * where KEYS of a dict is the list of its keys, or [null, the list]. The FlatBuffer is of
+ * where KEYS of a dict is the list of its keys, or [null, the list]. The FlatBuffer has the schema
  *
  *   table PyTreeDef {
  *     kind: byte            0 leaf, 1 none, 2 tuple, 3 list, 4 dict, 5 custom
@@ -18,17 +18,18 @@
  *     custom_auxdata: [byte]
  *   }
  *
- *   which lie in the bytes like this: u32 at 0, the distance to the root. Table: i32, the
- *   distance back to its vtable; vtable: u16 its size, u16 the table's size, u16 for each
- *   field its distance from the table's begin, 0: absent. Vectors, strings and tables in
- *   fields are u32 distances to them; vectors and strings begin with u32, their length.
+ * and this encoding: the buffer begins with a u32, the distance to the root table. A table begins
+ * with an i32, the distance back to its vtable. A vtable is a u16, its own size, a u16, the
+ * table's size, and a u16 for each field, the field's distance from the start of the table (0:
+ * absent). A field that is a vector, string or table is a u32, the distance from the field to it;
+ * vectors and strings begin with a u32, their length.
  *
- * LEAF describes a leaf, in the order of the tree: "Array(float32[2, 3])", where the array
- * is called by its position; or "Array[[2, 3], float32] -> 0", "int -> 1", "null -> 2", where
- * it is called by the number; or only that number; or null, for None.
+ * LEAF describes a leaf; they are in the order of the tree. It is "Array(float32[2, 3])", and the
+ * array's name in the store is the leaf's position; or "Array[[2, 3], float32] -> 0", "int -> 1",
+ * "null -> 2", and the name is the number; or only that number; or null, for None.
  *
- * Children are called by their keys in a dict, by their positions elsewhere: what a custom
- * node calls them is not in the file.
+ * Children of a dict are named by their keys, others by their positions: the names that a custom
+ * node gives its children are not in the file.
  *
  * Sources: jax/_src/export/serialization.fbs, jax/experimental/array_serialization/
  * {pytree_serialization,pytree_serialization_utils}.py; FlatBuffers, internals.md.
@@ -60,12 +61,12 @@ enum kind {
 /* A node whose children are being read. */
 struct node {
     size_t path;       /* length of its own path */
-    uint64_t children; /* seen, */
-    uint64_t count;    /* of so many (FlatBuffer) */
-    uint64_t vector;   /* where they are (FlatBuffer) */
-    uint64_t names;    /* where theirs are; 0: they have none (FlatBuffer) */
+    uint64_t children; /* already read */
+    uint64_t count;    /* FlatBuffer: of all children, */
+    uint64_t vector;   /* the offset of the vector of them, */
+    uint64_t names;    /* and of the vector of their names; 0: they have none */
     struct bytes *keys;
-    uint64_t key_count; /* (JSON) */
+    uint64_t key_count; /* JSON: the names of the children */
     bool leaf, none, dict, inside;
 };
 
@@ -80,7 +81,7 @@ struct parsing {
     size_t space;
     struct node nodes[LIMIT_JSON_DEPTH];
     unsigned depth;
-    struct bytes *ids; /* LEAF */
+    struct bytes *ids; /* the LEAF texts */
     uint64_t id_count;
     size_t id_space;
 };
@@ -100,7 +101,7 @@ static bool jax_tree_no_memory(struct parsing *p)
 
 /* --- the tree ----------------------------------------------------------------------- */
 
-/* A leaf, or a node without children, at the path in hand. */
+/* Add a leaf, or a node without children, with the current path. */
 static bool jax_tree_add_leaf(struct parsing *p, const char *empty)
 {
     struct jax_tree *t = p->tree;
@@ -126,7 +127,7 @@ static bool jax_tree_add_leaf(struct parsing *p, const char *empty)
     return true;
 }
 
-/* Make the path that of the next child of the innermost node. */
+/* Set the path to that of the innermost node's next child. */
 static void name_child(struct parsing *p, const struct bytes *key)
 {
     struct node *n = &p->nodes[p->depth - 1];
@@ -140,7 +141,7 @@ static void name_child(struct parsing *p, const struct bytes *key)
     n->children++;
 }
 
-/* Make a node, whose path is the one in hand, the innermost. */
+/* Open a node at the current path. */
 static struct node *jax_tree_push(struct parsing *p)
 {
     if (p->depth == LIMIT_JSON_DEPTH) {
@@ -176,17 +177,17 @@ static uint64_t flat_load(struct flat *f, uint64_t at, unsigned width)
     return width == 1 ? *b : width == 2 ? load_u16le(b) : load_u32le(b);
 }
 
-/* Where the table, vector or string is that a field at `at` refers to. */
+/* The offset of the table, vector or string that the field at `at` refers to. */
 static uint64_t flat_follow(struct flat *f, uint64_t at)
 {
     return at + flat_load(f, at, 4);
 }
 
-/* Where a table has a field; 0: it has not. */
+/* The offset of a table's field; 0: the field is absent. */
 static uint64_t flat_field(struct flat *f, uint64_t table, unsigned slot)
 {
     int64_t back = (int32_t)flat_load(f, table, 4);
-    uint64_t vtable = table - (uint64_t)back; /* wraps to where no load succeeds */
+    uint64_t vtable = table - (uint64_t)back; /* if it wraps, every load from it fails */
     unsigned at = 4 + 2 * slot;
     if (flat_load(f, vtable, 2) < at + 2)
         return 0;
@@ -194,7 +195,7 @@ static uint64_t flat_field(struct flat *f, uint64_t table, unsigned slot)
     return offset ? table + offset : 0;
 }
 
-/* Where the vector in a field is, and how many elements of 4 bytes it has. */
+/* The offset of the elements of the vector in a field, and how many there are, of 4 bytes each. */
 static uint64_t flat_vector(struct flat *f, uint64_t field, uint64_t *count)
 {
     *count = 0;
@@ -217,7 +218,7 @@ static struct bytes flat_string(struct flat *f, uint64_t at)
     return (struct bytes){f->all.at + begin + 4, (size_t)len};
 }
 
-/* A table at the path in hand: a leaf, or a node to go into. */
+/* Read the table of the node at the current path: add a leaf, or open the node. */
 static bool flat_node(struct parsing *p, struct flat *f, uint64_t table)
 {
     static const char *const empty[] = {
@@ -261,7 +262,7 @@ static bool flat_tree(struct parsing *p, struct bytes all)
             key = flat_string(&f, n->names + child);
         name_child(p, n->names ? &key : NULL);
         uint64_t table = flat_follow(&f, n->vector + child);
-        /* A table takes 4 bytes and more; fewer: some are in the tree twice. */
+        /* A table takes at least 4 bytes. More nodes than that: tables are shared, or loop. */
         if (f.failed || ++nodes > all.len / 4)
             return jax_tree_fail(p, "the tree of names is damaged");
         if (!flat_node(p, &f, table))
@@ -284,7 +285,7 @@ static bool parse_flat(struct parsing *p, struct bytes text)
 
 /* --- JSON --------------------------------------------------------------------------- */
 
-/* The keys of a dict: the list in hand, or one inside it. */
+/* Read the keys of a dict: the list whose bracket was just read, or a list inside it. */
 static bool json_keys(struct parsing *p, struct json *j, struct node *n)
 {
     size_t space = 0;
@@ -309,7 +310,7 @@ static bool json_keys(struct parsing *p, struct json *j, struct node *n)
     return type != JSON_FAIL;
 }
 
-/* A member of a node, whose key is in hand. */
+/* Read a member of a node; its key was just read. */
 static bool json_member(struct parsing *p, struct json *j, struct node *n)
 {
     bool type = json_is(j, "node_type"), name = json_is(j, "name");
@@ -340,7 +341,7 @@ static bool json_end(struct parsing *p, const struct node *n)
     return done;
 }
 
-/* The object in hand is the root. */
+/* Read the tree; the brace of its root was just read. */
 static bool json_tree(struct parsing *p, struct json *j)
 {
     if (!jax_tree_push(p))
@@ -389,7 +390,8 @@ static bool read_ids(struct parsing *p, struct json *j)
            json_fail(j, ERR_CORRUPT, "bad-tree", "a text or a number expected");
 }
 
-/* "Array(float32[2, 3])" or "Array[[2, 3], float32]"; any other type is none of an array. */
+/* Parse the type of a leaf: "Array(float32[2, 3])" and "Array[[2, 3], float32]" are arrays, other
+ * types are not. */
 static bool read_type(struct parsing *p, struct jax_leaf *leaf)
 {
     const char *shape, *dtype, *type = leaf->type;

@@ -1,6 +1,5 @@
 /*
- * jax_tree.h - `pytreedef.json`: the tree of a pytree that JAX has serialised, and what its
- * leaves are.
+ * jax_tree.h - `pytreedef.json`: the tree and the leaves of a pytree that JAX has serialised.
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_JAX_TREE_H
 #define CKPTDB_IMPORTER_FORMAT_JAX_TREE_H
@@ -17,9 +16,9 @@ struct jax_leaf {
     size_t len;
     const char *empty; /* "null", "list", "dict": the kind of a node; NULL: a leaf */
     /* Of a leaf: */
-    const char *type; /* as the file says: "Array(float32[2, 3])", "int" */
+    const char *type; /* as the file states it: "Array(float32[2, 3])", "int" */
     const char *key;  /* the name of its array in the store */
-    bool array;       /* it is one, of: */
+    bool array;       /* it is an array, with: */
     const char *dtype;
     uint64_t *shape;
     unsigned rank;

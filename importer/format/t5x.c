@@ -1,20 +1,20 @@
 /*
- * t5x.c - a step of T5X: a folder with the file `checkpoint`, or, where all arrays are in it,
- * that file alone.
+ * t5x.c - a step of T5X: a folder with the file `checkpoint`, or that file alone, if it holds all
+ * arrays.
  *
  *   checkpoint_<step>/
  *     checkpoint              a tree (flax_tree.c):
  *       version               3; 2 until June 2021
  *       optimizer/target      parameters
- *       optimizer/state       step, param_states: what the optimizer keeps of each
+ *       optimizer/state       step, param_states: the optimizer's state of each parameter
  *       flax_mutables         other collections of the model
- *     target.decoder.w/       large arrays: a zarr folder each; in the tree is its
+ *     target.decoder.w/       one zarr folder for each large array; the tree has its
  *                             TensorStore spec (t5x_spec.c)
- *     train_ds-...            where the input pipeline stood: no tensors
+ *     train_ds-...            state of the input pipeline: no tensors
  *
- * Names are those of T5X, without "optimizer/". A folder's own .zarray is right about the
- * array; the spec is used where it was lost. bfloat16 arrays of version 2 say uint16, and T5X
- * takes every uint16 for bfloat16.
+ * Names are those of T5X, without "optimizer/". A folder's own .zarray takes precedence over the
+ * spec, which is used only if .zarray was lost. Version 2 wrote bfloat16 arrays as uint16, and
+ * T5X takes every uint16 for bfloat16.
  *
  * Source: t5x/checkpoints.py.
  */
@@ -37,7 +37,7 @@ static bool t5x_holds(struct bytes head, const char *word)
     return probe_holds(&(struct probe){.head = head}, word);
 }
 
-/* Do the first two keys say a version and a tree? */
+/* Whether the first two keys are a version and a tree. */
 static bool has_version(struct bytes head, uint64_t size)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -82,14 +82,14 @@ struct t5x {
     struct flax_sink sink;
     bool folder; /* the checkpoint is one; else a lone file */
     struct array_tree arrays;
-    struct strmap folders; /* that an array has taken */
+    struct strmap folders; /* paths that an array has already taken */
     uint64_t version;
-    uint64_t uint16s; /* arrays that say uint16 */
-    uint64_t guessed; /* folders without .zarray, */
+    uint64_t uint16s; /* number of arrays whose dtype is uint16 */
+    uint64_t guessed; /* number of folders without .zarray, */
     const char *first_guessed;
 };
 
-/* The name without what T5X leaves out of it. */
+/* The leaf with its name as T5X has it, without "optimizer/". */
 static struct flax_leaf renamed(const struct flax_leaf *leaf)
 {
     struct flax_leaf named = *leaf;
@@ -106,8 +106,9 @@ static bool is_uint16(const char *dtype)
     return strcmp(dtype, "uint16") == 0;
 }
 
-/* What T5X takes the dtype of a stored array for; NULL: for itself. Bytes without a meaning are
- * how NumPy names dtypes that are not its own. */
+/* The dtype that T5X takes a stored array to have, if it is not the stored one, else NULL. `said`
+ * is the array as its spec describes it, or NULL. A stored void dtype ("|V2") is NumPy's way to
+ * write a dtype of another library; if its size fits, the spec's dtype is meant. */
 static const char *meant(const struct zarr_array *array, const struct zarr_array *said)
 {
     struct dtype stored, spec;
@@ -120,7 +121,7 @@ static const char *meant(const struct zarr_array *array, const struct zarr_array
     return stored.kind == DTYPE_VOID && spec.bits == stored.bits ? said->dtype : NULL;
 }
 
-/* Does the spec say the same of the array as its own metadata? */
+/* Whether the spec and the array's own metadata agree. */
 static bool agrees(const struct zarr_array *array, const struct zarr_array *said)
 {
     const char *dtype = meant(array, said) ? meant(array, said) : array->dtype;
@@ -129,7 +130,7 @@ static bool agrees(const struct zarr_array *array, const struct zarr_array *said
            memcmp(said->shape, array->shape, array->rank * sizeof(*array->shape)) == 0;
 }
 
-/* A row for an array whose data is nowhere, and why. */
+/* Emit a row for an array without data, and report why. */
 static enum status list_lost(struct t5x *t, const struct flax_leaf *leaf,
                              const struct zarr_array *array, const char *code,
                              const char *why)
@@ -150,7 +151,7 @@ static enum status list_lost(struct t5x *t, const struct flax_leaf *leaf,
     return job_tensor(job, &claim);
 }
 
-/* What the spec itself says of the array; NULL: nothing that makes sense. */
+/* The array as the spec's own metadata describes it; NULL: that metadata is not valid. */
 static const struct zarr_array *array_of(struct t5x *t, const struct t5x_spec *s)
 {
     struct job *job = t->sink.job;
@@ -167,8 +168,8 @@ static const struct zarr_array *array_of(struct t5x *t, const struct t5x_spec *s
     return good && array->kind == ZARR_ARRAY ? array : NULL;
 }
 
-/* Where the folder is, as the scan found it. Where the path does not lead to an array, its
- * last component may: paths in a bucket begin with those of the run. False: no memory. */
+/* Find the folder of an array. First try the spec's path, then only its last component: paths in
+ * a bucket begin with the run's, "runs/a/checkpoint_5/target.w". False: no memory. */
 static bool find_site(struct t5x *t, const struct t5x_spec *s,
                       const struct zarr_array *said, struct array_site *out)
 {
@@ -191,7 +192,8 @@ static bool find_site(struct t5x *t, const struct t5x_spec *s,
                 return false;
             if (out->found && !(site && site->problem) && t->guessed++ == 0)
                 t->first_guessed = path;
-            out->array = *said; /* without a folder its values are lost, and said to be */
+            out->array =
+                *said; /* if the folder is missing, its chunks are reported lost */
             out->has_metadata = true;
         }
         if (!strchr(path, '/'))
@@ -216,7 +218,8 @@ static enum status emit_site(struct t5x *t, const struct flax_leaf *leaf,
                            meant(array, said));
 }
 
-/* Two arrays in one folder are not T5X's doing, and many would cost as many times its size. */
+/* Emit the array of a folder, once. T5X never puts two arrays into one folder, and a hostile tree
+ * could name the same large folder many times. */
 static enum status emit_own_site(struct t5x *t, const struct flax_leaf *leaf,
                                  const struct zarr_array *said,
                                  const struct array_site *site)
@@ -259,7 +262,7 @@ static enum status emit_spec(struct t5x *t, const struct flax_leaf *leaf,
 
 /* --- the tree --------------------------------------------------------------------------- */
 
-/* A spec of which something has the wrong type would be read as parameters. */
+/* A spec with members of a wrong type would be walked as parameters: report it instead. */
 static void see_bad_spec(struct t5x *t, const struct flax_leaf *leaf, uint64_t start,
                          bool *taken)
 {

@@ -1,19 +1,20 @@
 /*
  * t5x_spec.c - TensorStore specs in the `checkpoint` of T5X.
  *
- *   driver     "zarr"; "cast", with the spec of what is converted as `base`
- *   dtype      "float32", ...; "uint16" where bfloat16 is meant
+ *   driver     "zarr"; or "cast", with `base`, the spec of the array that it converts
+ *   dtype      "float32", ...; "uint16" for bfloat16
  *   kvstore    {driver: "file" or "gfile" or "gcs", path: "target.decoder.w/"}, or a URL
- *   path       is here, and not in kvstore, until TensorStore 0.1.14
- *   metadata   what .zarray says: shape, chunks, compressor; the rest mostly left out
- *   transform  an `output` in it makes the array a view of what is stored
+ *   path       here instead of in kvstore, until TensorStore 0.1.14
+ *   metadata   members of .zarray: shape, chunks, compressor; others are mostly left out
+ *   transform  an `output` in it makes the array a view of the stored one
  *
- * and more that says nothing of the array. T5X takes every map that has driver, kvstore and
- * metadata for a spec. So does this; but a tree of parameters may be large, so a map is given
- * up at the first entry that no spec can have: what is unknown holds no map or list.
+ * and other members that do not describe the array. Like T5X, this takes every map that has
+ * driver, kvstore and metadata for a spec. But trees of parameters are maps too, and may be
+ * large, so reading stops at the first entry that no spec can have: an unknown member that holds
+ * a map or a list.
  *
- * A path was relative to the checkpoint's folder when it was written; absolute ones, and those
- * of buckets, are of places that the folder has left.
+ * Paths are relative to the checkpoint's folder. Absolute ones, and those in buckets, name the
+ * place where the folder was written.
  *
  * Sources: t5x/checkpoints.py, tensorstore/driver/zarr.
  */
@@ -26,7 +27,7 @@
 
 /* --- metadata to JSON ------------------------------------------------------------------- */
 
-/* dtypes as TensorStore names them, and as .zarray does; the others are the same there */
+/* TensorStore's names of dtypes, and those of .zarray if they differ. */
 static const struct {
     const char *name, *code;
 } dtypes[] = {
@@ -67,7 +68,7 @@ static bool add_scalar(struct msgpack *m, const struct msgpack_item *item,
     case MSGPACK_NEGATIVE:
         return text_addf(out, "%lld", (long long)item->integer);
     case MSGPACK_REAL:
-        if (item->real - item->real != 0) /* JSON has no such numbers; zarr has texts */
+        if (item->real - item->real != 0) /* infinite or NaN: zarr writes them as texts */
             return text_adds(out, item->real > 0   ? "\"Infinity\""
                                   : item->real < 0 ? "\"-Infinity\""
                                                    : "\"NaN\"");
@@ -84,13 +85,13 @@ struct writing {
     struct msgpack *m;
     struct text *out;
     struct {
-        uint64_t left; /* entries still to come */
+        uint64_t left; /* entries not yet read */
         bool map, begun;
     } levels[JSON_DEPTH];
     unsigned depth;
 };
 
-/* A scalar, or the beginning of a list or a map. */
+/* Write a scalar, or open a list or a map. */
 static bool write_value(struct writing *w)
 {
     struct msgpack_item item;
@@ -114,7 +115,7 @@ static bool write_key(struct writing *w)
            add_text(w->m, &item, w->out) && text_addc(w->out, ':');
 }
 
-/* A value and all that is in it, as JSON. */
+/* Append a value, with all nested values, as JSON. */
 static bool add_json(struct msgpack *m, struct text *out)
 {
     struct writing w = {.m = m, .out = out};
@@ -135,7 +136,7 @@ static bool add_json(struct msgpack *m, struct text *out)
     return ok;
 }
 
-/* Members that .zarray must have and T5X mostly leaves out. */
+/* Members that .zarray must have and T5X mostly omits. */
 static const struct member {
     const char *name, *json; /* NULL: the spec's dtype */
 } members[] = {
@@ -145,7 +146,7 @@ static const struct member {
 
 #define MEMBERS (sizeof(members) / sizeof(members[0]))
 
-/* The members that are there; `seen` gets a bit for each that need not be added. */
+/* Append the members that the spec has; `seen` gets a bit for each of `members` among them. */
 static bool t5x_spec_read_metadata(struct msgpack *m, struct text *out, unsigned *seen)
 {
     struct msgpack_item map, key;
@@ -184,7 +185,7 @@ static bool complete_metadata(struct t5x_spec *s, unsigned seen)
 struct reading {
     struct msgpack *m;
     struct t5x_spec *spec;
-    unsigned seen; /* members of the metadata */
+    unsigned seen; /* members of the metadata, a bit for each of `members` */
     bool has_metadata;
 };
 
@@ -204,7 +205,8 @@ static bool read_path(struct msgpack *m, struct text *out)
            msgpack_add(m, &item, out) && text_str(out);
 }
 
-/* Go through a map; `name` is looked for, and its value then comes next. False at its end. */
+/* Skip entries of a map up to the key `name`, whose value then comes next. False at the map's
+ * end. */
 static bool find_key(struct msgpack *m, uint64_t *left, const char *name)
 {
     struct msgpack_item item;
@@ -218,7 +220,7 @@ static bool find_key(struct msgpack *m, uint64_t *left, const char *name)
     return false;
 }
 
-/* Whether nothing has gone wrong. */
+/* Whether the reader has seen neither an error nor the end of its bytes. */
 static bool good(const struct msgpack *m)
 {
     return !m->cut && m->err->status == OK;
