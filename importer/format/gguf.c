@@ -1,14 +1,15 @@
 /*
  * gguf.c - models of llama.cpp and its relatives: one file, or one split into
- * STEM-00001-of-00003.gguf and so on, of which each part is a whole GGUF file (container/gguf.h).
+ * STEM-00001-of-00003.gguf and so on, where each part is a complete GGUF file (container/gguf.h).
  *
  * Keys:
- *   split.no, split.count, split.tensors.count   from 0; of the whole set
- *   comfy.gguf.orig_shape.NAME                   the shape of a tensor that was stored in rows of
- *                                                256 (ComfyUI-GGUF): it is the logical one
+ *   split.no                           the part's number, from 0
+ *   split.count, split.tensors.count   parts and tensors of the whole set
+ *   comfy.gguf.orig_shape.NAME         the logical shape of a tensor that ComfyUI-GGUF has stored
+ *                                      in rows of 256
  *
- * What ggml refuses and nobody needs to read the rest is a warning here: gaps between tensors,
- * names of 64 bytes and more, version 1, more than 4 dimensions.
+ * Oddities that ggml refuses, but that do not prevent reading, are only warnings here: gaps between
+ * tensors, names of 64 bytes and more, version 1, more than 4 dimensions.
  *
  * Source: ggml's gguf.cpp and llama.cpp's split files.
  */
@@ -26,7 +27,7 @@
 #define GGML_NAME_MAX 63 /* bytes of a tensor's name, ggml's */
 #define GGML_RANK_MAX 4
 #define ORIG_SHAPE    "comfy.gguf.orig_shape."
-#define MISSING_NAMED 100 /* missing parts that get a row of `file` */
+#define MISSING_NAMED 100 /* missing parts that are recorded as files */
 
 static int gguf_probe(const struct probe *p)
 {
@@ -54,7 +55,7 @@ static const char *const types[] = {
 struct entry {
     struct gguf_tensor t;
     struct dtype dtype;
-    uint64_t nbytes; /* where it is known */
+    uint64_t nbytes; /* valid if `sized` */
     bool sized;
 };
 
@@ -73,9 +74,9 @@ struct part {
     bool has_split;
 };
 
-/* What all parts of a set share. */
+/* What the parts of a set have so far. */
 struct set {
-    struct strmap keys; /* stated so far */
+    struct strmap keys; /* stated as facts */
     uint64_t tensors;
 };
 
@@ -84,7 +85,7 @@ static bool key_is(const struct gguf_pair *p, const char *key)
     return p->key.len == strlen(key) && memcmp(p->key.at, key, p->key.len) == 0;
 }
 
-/* A key as it is catalogued: bytes that are not UTF-8, and NUL, escaped. */
+/* A key as it is catalogued: escaped if it is not UTF-8 or holds a NUL. */
 static const char *clean_key(struct bytes key, struct text *room)
 {
     text_reset(room);
@@ -122,7 +123,7 @@ static enum status state_value(struct job *job, const struct gguf *g, const char
     return job->err->status;
 }
 
-/* Keep a shape that a key tells of. */
+/* Remember the shape that a comfy.gguf.orig_shape key states. */
 static enum status keep_shape(struct part *p, const struct gguf_pair *pair)
 {
     const size_t prefix = strlen(ORIG_SHAPE);
@@ -154,7 +155,7 @@ static void note_split(struct part *p, const struct gguf_pair *pair)
     }
 }
 
-/* State a pair, unless an earlier part has its key. */
+/* State a pair as a fact, unless an earlier part has stated its key. */
 static enum status state_pair(struct part *p, struct set *set,
                               const struct gguf_pair *pair, struct text *room)
 {
@@ -167,7 +168,7 @@ static enum status state_pair(struct part *p, struct set *set,
     return added ? state_value(job, &p->g, kept, &pair->value) : OK;
 }
 
-/* A key that repeats makes the file mean two things: ggml refuses it. */
+/* Read all pairs. A repeated key makes the file ambiguous; like ggml, refuse it. */
 static enum status gguf_read_pairs(struct part *p, struct set *set)
 {
     struct gguf_pair pair;
@@ -193,7 +194,8 @@ static enum status gguf_read_pairs(struct part *p, struct set *set)
     return job->err->status;
 }
 
-/* Put the shape that a key tells of into the tensor, if it has as many elements. */
+/* Give the tensor the shape that its comfy.gguf.orig_shape key states, if it has as many
+ * elements. */
 static void apply_shape(struct part *p, struct gguf_tensor *t)
 {
     const uint64_t *at = strmap_get(&p->shapes, (const char *)t->name.at, t->name.len);
@@ -212,7 +214,7 @@ static void apply_shape(struct part *p, struct gguf_tensor *t)
     t->rank = (unsigned)v->count;
 }
 
-/* The dtype, and how many bytes the tensor takes: whole blocks in every row. */
+/* Set the dtype and the size in bytes; every row must consist of whole blocks. */
 static enum status gguf_measure(struct part *p, struct entry *e)
 {
     const struct gguf_tensor *t = &e->t;
@@ -270,7 +272,7 @@ static int by_offset(const void *a, const void *b)
     return x->t.at < y->t.at ? -1 : 1;
 }
 
-/* Two tensors in one place cannot both be right. */
+/* Two tensors that overlap cannot both be right: report it, and do not read the second. */
 static void report_overlap(struct part *p, const struct entry *a, struct entry *b)
 {
     job_issue(
@@ -281,7 +283,7 @@ static void report_overlap(struct part *p, const struct entry *a, struct entry *
     b->sized = false;
 }
 
-/* Data that the file does not have: it was cut short, and readers refuse all of it. */
+/* If data ends past the end of the file, the file was cut short, and readers refuse all of it. */
 static enum status check_end(struct part *p, const struct source *s)
 {
     for (uint64_t i = 0; i < p->count; i++) {
@@ -301,7 +303,8 @@ static enum status check_end(struct part *p, const struct source *s)
     return OK;
 }
 
-/* ggml lays tensors one after the other, each padded; what is otherwise is reported once. */
+/* ggml stores tensors one after the other, each padded. Overlaps are reported each, gaps and
+ * unaligned tensors once. */
 static enum status check_places(struct part *p)
 {
     struct entry **order = malloc((size_t)(p->count + 1) * sizeof(struct entry *));
@@ -339,7 +342,7 @@ static enum status check_places(struct part *p)
     return OK;
 }
 
-/* What a reader of ggml would refuse, and we need not. */
+/* Report what ggml's reader would refuse, and this one need not. */
 static void report_oddities(struct part *p)
 {
     uint64_t names = 0, ranks = 0, foreign = 0;
@@ -368,7 +371,8 @@ static void report_oddities(struct part *p)
 
 /* --- tensors ------------------------------------------------------------------------------ */
 
-/* Elements of a big-endian file are swapped; its blocks have fields of several widths. */
+/* Elements of a big-endian file are swapped. Its quantised blocks, which have fields of several
+ * widths, are not read. */
 static enum status emit_tensor(struct part *p, const struct entry *e)
 {
     const unsigned width = p->g.big ? dtype_swap_width(&e->dtype) : 1;
@@ -407,7 +411,7 @@ static enum status emit_tensors(struct part *p)
     return OK;
 }
 
-/* Everything of one file. */
+/* Index one file completely. */
 static enum status index_part(struct job *job, struct set *set, uint32_t file,
                               const struct source *s, struct part *p)
 {
@@ -438,7 +442,7 @@ static bool same_split(const char *name, const char *of, struct shard_name *out)
            out->stem == own.stem && memcmp(name, of, own.stem) == 0;
 }
 
-/* The first part that is there takes the others. */
+/* The first part that exists takes the others. */
 static enum status gguf_claim(struct claim *c)
 {
     struct shard_name own, other;
@@ -453,7 +457,7 @@ static enum status gguf_claim(struct claim *c)
     return OK;
 }
 
-/* A part beside the first that cannot be used takes only its own tensors with it. */
+/* If a part other than the first cannot be used, only its own tensors are lost. */
 static void lose_part(struct job *job)
 {
     const struct error why = *job->err;
@@ -464,7 +468,7 @@ static void lose_part(struct job *job)
         job_issue_error(job, ISSUE_ERROR, &why);
 }
 
-/* The name and the keys of a part must agree. */
+/* Report a part whose name and keys disagree. */
 static void check_split(struct job *job, const struct part *p,
                         const struct shard_name *name)
 {
@@ -490,7 +494,7 @@ static enum status part_at(struct job *job, struct set *set, const char *name,
     return job->err->status;
 }
 
-/* One issue for all parts that are missing, and a row of `file` for the first of them. */
+/* Report all missing parts in one issue, and record the first MISSING_NAMED as missing files. */
 static void gguf_report_missing(struct job *job, const char *first_name,
                                 const struct shard_name *own, const bool *there,
                                 uint64_t known)
@@ -524,7 +528,7 @@ static void gguf_report_missing(struct job *job, const char *first_name,
     text_release(&name);
 }
 
-/* The parts beside the first, in their order. */
+/* Index the parts after the first, in order. */
 static enum status index_others(struct job *job, struct set *set, const char *first_name,
                                 const struct shard_name *own, bool *there, uint64_t known)
 {

@@ -11,11 +11,11 @@
  *   Function     7 node        Training     1 initialization 2 algorithm
  *   Entry        1 key 2 value  Opset       1 domain 2 version
  *
- * A model may be larger than protobuf's libraries take, and its data must be found by offset, so
- * that the wire is walked here (codec/message.h): only heads of fields are read. A tensor itself is
- * onnx_tensor.c's.
+ * A model may be larger than protobuf's libraries accept, and its data is found by offset, so the
+ * wire format is walked here (codec/message.h): only heads of fields are read. onnx_tensor.c
+ * reads a tensor.
  *
- * Source: onnx.proto of ONNX; what onnx refuses is measured.
+ * Source: onnx.proto of ONNX; what onnx refuses was found by trying it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 
 /* --- which files ---------------------------------------------------------------------------- */
 
-/* Whether the beginning of a graph is one: its first field is one that graphs have. */
+/* Whether a graph seems to begin at `at`: its first field is one that graphs have. */
 static bool graph_begins(const struct cursor *at, uint64_t len)
 {
     struct cursor c = *at;
@@ -46,7 +46,8 @@ static bool in_model(uint32_t number, uint32_t wire)
     return known && wire == (number == 1 || number == 5 ? WIRE_VARINT : WIRE_BYTES);
 }
 
-/* There is no magic: the fields of a model, up to a graph that fits into the file. */
+/* ONNX has no magic number. The head must consist of fields of a model, up to a graph that fits
+ * into the file. */
 static int onnx_probe(const struct probe *p)
 {
     struct cursor c = cursor_over(p->head, 0);
@@ -143,7 +144,7 @@ void onnx_pair(struct onnx *o, struct bytes *key, struct bytes *value)
             onnx_text(o, &f, value);
 }
 
-/* Do something with the contents of a field, and come back. */
+/* Call `walk` on the contents of a field. */
 static void inside(struct onnx *o, const struct message_field *f,
                    void (*walk)(struct onnx *))
 {
@@ -158,7 +159,7 @@ static void inside(struct onnx *o, const struct message_field *f,
 
 static void walk_graph(struct onnx *);
 
-/* What a node has that can hold a tensor. */
+/* The current node. */
 struct node {
     struct message_range range; /* of the node */
     struct bytes output, type;
@@ -169,7 +170,7 @@ static bool text_is(struct bytes text, const char *word)
     return text.len == strlen(word) && memcmp(text.at, word, text.len) == 0;
 }
 
-/* One attribute: the value of a Constant, or a graph. */
+/* Walk one attribute, which may be the value of a Constant or hold graphs. */
 static void walk_attribute(struct onnx *o, const struct node *n)
 {
     struct message_field f;
@@ -192,7 +193,8 @@ static void walk_attribute(struct onnx *o, const struct node *n)
     }
 }
 
-/* Most nodes have nothing; their attributes are looked at twice, once for their names. */
+/* Walk one node. Its type and output may come after the attributes, so those are left for a
+ * second pass; most nodes have none. */
 static void walk_node(struct onnx *o)
 {
     struct message_field f;
@@ -219,7 +221,8 @@ static void walk_node(struct onnx *o)
     }
 }
 
-/* Its own tensors first: where names repeat, the outer graph keeps them as they are. */
+/* Walk one graph. Its own tensors come before those in its nodes' graphs: of tensors with the
+ * same name the outer one keeps it, and the inner one is renamed. */
 static void walk_graph(struct onnx *o)
 {
     struct message_field f;
@@ -265,7 +268,7 @@ static void walk_training(struct onnx *o)
 
 /* --- the model ------------------------------------------------------------------------------ */
 
-/* A pair of metadata_props. */
+/* State a pair of metadata_props as a fact. */
 static void walk_pair(struct onnx *o)
 {
     struct bytes key, value;

@@ -1,8 +1,8 @@
 /*
- * onnx_external.c - elements of a TensorProto that are in files of their own.
+ * onnx_external.c - elements of a TensorProto that are in other files.
  *
- * External data stays below the model's folder. A tensor whose data is not there has no row: onnx
- * refuses such a model, and a row would be a tensor that nobody has.
+ * External data must be below the model's folder. A tensor whose file is missing gets no row: onnx
+ * refuses such a model, and a row would list a tensor that nobody has.
  *
  * Source: onnx.proto, ExternalData.md and ExternalDataSecurity.md of ONNX.
  */
@@ -16,7 +16,7 @@
 struct place {
     struct bytes location;
     uint64_t offset, length;
-    bool has_length, bad; /* a number that is none */
+    bool has_length, bad; /* bad: an offset or a length that is not a number */
 };
 
 static bool decimal(struct bytes text, uint64_t *value)
@@ -35,7 +35,7 @@ static bool text_is(struct bytes text, const char *word)
     return text.len == strlen(word) && memcmp(text.at, word, text.len) == 0;
 }
 
-/* A key and a value of external_data. */
+/* Read a key and a value of external_data. */
 static void onnx_external_read_entry(struct onnx *o, struct place *p)
 {
     struct bytes key, value;
@@ -64,13 +64,13 @@ static bool read_place(struct onnx *o, struct message_range tensor, struct place
     return o->job->err->status == OK;
 }
 
-/* Is a file below a folder? Both are resolved. */
+/* Whether a file is below a folder; both paths are resolved. */
 static bool is_below(const char *path, const char *folder, size_t len)
 {
     return strncmp(path, folder, len) == 0 && path[len] == '/';
 }
 
-/* The Hugging Face cache has links from MODEL/snapshots/REVISION to MODEL/blobs. */
+/* Whether a link is one of the Hugging Face cache, from MODEL/snapshots/REVISION to MODEL/blobs. */
 static bool is_blob(const char *path, const char *folder)
 {
     const char *revision = strrchr(folder, '/');
@@ -84,8 +84,8 @@ static bool is_blob(const char *path, const char *folder)
            is_below(path + model, blobs, sizeof(blobs) - 1);
 }
 
-/* Links are followed, as those of every format; where one leads out of the model's folder that is
- * said, for it may be somebody else's doing. */
+/* Links are followed, as in every format. One that leads out of the model's folder is reported,
+ * as an attacker may have made it. */
 static void check_link(struct job *job, const char *location)
 {
     const char *slash = strrchr(job->path, '/');
@@ -106,7 +106,7 @@ static void check_link(struct job *job, const char *location)
     text_release(&at);
 }
 
-/* The file of a location, opened at its first mention; NULL without memory. */
+/* The file of a location, opened when it is first named. NULL: no memory. */
 static struct onnx_file *external_file(struct onnx *o, struct bytes location)
 {
     struct job *job = o->job;
@@ -168,7 +168,8 @@ bool onnx_external(struct onnx *o, struct message_range tensor, const char *name
                   file->location);
         return false;
     }
-    /* What has no length of its own goes on to the end of the file. */
+    /* Data without a stated length may extend to the end of the file; the tensor needs only
+     * `nbytes`. */
     claim->storage = STORAGE_RANGE;
     claim->file = file->file;
     claim->offset = p.offset;

@@ -1,5 +1,5 @@
 /*
- * onnx_tensor.c - one TensorProto: what it is, and where its elements are.
+ * onnx_tensor.c - one TensorProto: its type and shape, and where its elements are.
  *
  *   1 dims  2 data_type  3 segment  8 name  13 external_data (keys and values)  14 data_location
  *   9 raw_data      little-endian, packed low bits first
@@ -9,10 +9,8 @@
  *                   bytes of packed elements, one number each
  *   7 int64_data    11 uint64_data (uint32 too)    6 string_data
  *
- * A packed run of fixed width is as good as raw data; all else is decoded from the message on
- * reading (codec/field.c, varints.c).
- *
- * Data in files of its own: onnx_external.c.
+ * A packed run of fixed width is stored like raw data; the other lists are decoded from the message
+ * when they are read (codec/field.c, varints.c). onnx_external.c finds data in other files.
  *
  * Source: onnx.proto.
  */
@@ -23,14 +21,15 @@
 
 #include "importer/format/onnx.h"
 
-/* Where a typed list of a data type is, and how wide its numbers become. */
+/* The field that holds the elements of a data type, and the width of its numbers once decoded. */
 struct holder {
     const char *dtype;
     unsigned field;
     unsigned width; /* bytes a number is decoded to; 0: fixed width, or strings */
 };
 
-/* By data_type. Widths of packed types are those of the bytes that hold them. */
+/* By data_type. For types of less than 8 bits, a number is one byte that holds several packed
+ * elements. */
 static const struct holder holders[] = {
     [1] = {"float32", 4, 0},        [2] = {"uint8", 5, 1},
     [3] = {"int8", 5, 1},           [4] = {"uint16", 5, 2},
@@ -50,9 +49,9 @@ static const struct holder holders[] = {
 #define RAW_DATA    9
 #define CODEC_BYTES 64 /* room for the steps to a tensor's elements */
 
-/* A list of numbers, as far as it is seen. */
+/* A list of numbers, which may be spread over several fields. */
 struct list {
-    uint64_t fields, bytes;     /* how many there are, and of their contents */
+    uint64_t fields, bytes;     /* how many fields, and the bytes of their contents */
     struct message_range first; /* contents */
     enum wire wire;             /* of the first */
 };
@@ -84,7 +83,7 @@ static void add_dim(struct tensor *t, uint64_t dim)
         t->shape[t->rank++] = dim;
 }
 
-/* dims: a number a field, or packed. */
+/* dims: one number per field, or packed. */
 static void read_dims(struct onnx *o, struct tensor *t, const struct message_field *f)
 {
     uint8_t bytes[10 * TENSOR_RANK_MAX];
@@ -139,7 +138,7 @@ static bool onnx_read_tensor(struct onnx *o, struct message_range range, struct 
         else if (f.number == 14 && onnx_number(o, &f, &number))
             t->external = number == 1;
         else if (f.number == RAW_DATA)
-            t->lists[RAW_DATA] = only(&f); /* no list: the last one counts */
+            t->lists[RAW_DATA] = only(&f); /* not repeated: the last one counts */
         else if (f.number < sizeof(t->lists) / sizeof(t->lists[0]))
             see_list(&t->lists[f.number], &f);
     }
@@ -149,7 +148,7 @@ static bool onnx_read_tensor(struct onnx *o, struct message_range range, struct 
 
 /* --- data in the model ---------------------------------------------------------------------- */
 
-/* The steps from a message with a list to elements. */
+/* The codec from a message with a list, or from the list itself if `direct`, to elements. */
 static void steps_of(const struct holder *h, bool direct, char *out, size_t size)
 {
     const bool strings = strcmp(h->dtype, "string") == 0;
@@ -164,7 +163,8 @@ static void steps_of(const struct holder *h, bool direct, char *out, size_t size
         snprintf(out, size, "%s", list);
 }
 
-/* Whether a list can hold so many bytes of elements, as far as its own length tells. */
+/* Whether the length of a list is possible for so many bytes of elements: a varint has 1 to 10
+ * bytes. */
 static bool list_fits(const struct holder *h, const struct list *l, uint64_t nbytes)
 {
     if (strcmp(h->dtype, "string") == 0)
@@ -209,7 +209,8 @@ static bool place_inside(struct onnx *o, const struct tensor *t,
 
 /* --- emitting ------------------------------------------------------------------------------- */
 
-/* A name that another graph has is told apart by a number: graphs have their own names. */
+/* Make a tensor's name unique: if another graph has it too, append the graph's number,
+ * "w@graph2". */
 static bool onnx_tensor_name_of(struct onnx *o, struct bytes *name)
 {
     struct job *job = o->job;
@@ -234,7 +235,7 @@ static bool onnx_tensor_name_of(struct onnx *o, struct bytes *name)
     return kept != NULL;
 }
 
-/* The type, elements and bytes of a tensor; false after an issue. */
+/* Find the type and the size in bytes of a tensor; false after an issue. */
 static bool onnx_tensor_measure(struct onnx *o, const struct tensor *t, const char *name,
                                 const struct holder **holder, uint64_t *nbytes)
 {
@@ -320,8 +321,8 @@ void onnx_tensor(struct onnx *o, struct message_range range, struct bytes name)
 struct sparse {
     struct message_range range;
     struct tensor values, indices;
-    struct tensor dense; /* its shape alone */
-    unsigned parts;      /* messages of values and of indices: 2 */
+    struct tensor dense; /* only its shape */
+    unsigned parts;      /* messages of values and of indices, must be 2 */
 };
 
 static bool read_sparse(struct onnx *o, struct message_range range, struct sparse *s)
@@ -342,12 +343,12 @@ static bool read_sparse(struct onnx *o, struct message_range range, struct spars
 }
 
 /* Where a sparse tensor's numbers are, for the step "lists" (codec/lists.c): the field, and the
- * width of its numbers where they are varints. */
+ * width of its numbers if they are varints, else 0. */
 struct numbers {
     unsigned field, width;
 };
 
-/* False: they are not in the message, or not as many bytes. */
+/* False: the numbers are not in the message, or their length is wrong. */
 static bool numbers_of(const struct tensor *t, const struct holder *h, uint64_t nbytes,
                        struct numbers *n)
 {
@@ -359,7 +360,7 @@ static bool numbers_of(const struct tensor *t, const struct holder *h, uint64_t 
                : list_fits(h, &t->lists[h->field], nbytes);
 }
 
-/* How the codec adds values (codec/sparse.c). */
+/* How the codec adds up values with the same index (codec/sparse.c). */
 static char adding(const struct dtype *d)
 {
     if (d->kind == DTYPE_INT || d->kind == DTYPE_UINT)
@@ -371,8 +372,8 @@ static char adding(const struct dtype *d)
     return d->kind == DTYPE_FLOAT && d->bits == 16 ? 'h' : '-';
 }
 
-/* Whether it is of a kind that the codec knows. Indices are one number an entry, into the
- * flattened tensor, or one per dimension. */
+/* Whether the codec can read such a sparse tensor. An index is one number, into the flattened
+ * tensor, or one number per dimension. */
 static bool sparse_known(const struct sparse *s, const struct dtype *dtype)
 {
     const unsigned rank = s->dense.rank;
@@ -383,7 +384,7 @@ static bool sparse_known(const struct sparse *s, const struct dtype *dtype)
            i->shape[0] == s->values.shape[0] && i->shape[0] <= UINT64_MAX / 8 / 16;
 }
 
-/* The chain that makes the dense tensor of the message. False: it cannot be made so. */
+/* The codec chain from the message to the dense tensor. False: there is none. */
 static bool sparse_chain(const struct sparse *s, const struct holder *h,
                          struct text *chain)
 {

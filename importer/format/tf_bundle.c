@@ -7,22 +7,21 @@
  *     00 ...                        the same for one piece of a partitioned variable
  *                                   (tf_slices.c); the entry under its NAME has the whole
  *                                   shape and lists the pieces
- *   PREFIX.data-SSSSS-of-NNNNN    the bytes: C order, in the byte order of the writer, with
- *                                 nothing between tensors but padding
+ *   PREFIX.data-SSSSS-of-NNNNN    the elements: row-major, in the byte order of the writer, with
+ *                                 nothing but padding between tensors
  *   PREFIX.meta                   the graph; not read
  *
- * Names are the keys as they are. Object-based checkpoints keep their graph as one more
+ * Names are the keys, unchanged. Object-based checkpoints store their object graph as one more
  * string tensor, "_CHECKPOINTABLE_OBJECT_GRAPH".
  *
- * Elements of less than 8 bits take a byte each in the file: the codec "unpack:B" says so
- * and gives the packed elements that the catalog counts (nbytes); as stored, they are what
- * is before that step.
+ * Elements of less than 8 bits take one byte each in the file. The codec "unpack:B" turns them
+ * into the packed elements that the catalog counts (nbytes).
  *
- * An entry's crc32c is of the stored bytes, except for strings: theirs runs over the lengths
- * as numbers, the check sum of the lengths, and the bytes. A variant's is different again,
- * and as nothing reads variants it is left out.
+ * An entry's crc32c is that of the stored bytes, except for strings, where it covers the lengths
+ * as numbers, the checksum of the lengths, and the bytes. That of a variant is computed in yet
+ * another way; nothing reads variants, so it is left out.
  *
- * The first version of the format has its tensors in the table itself: tf_v1.c.
+ * Version 1 of the format stores the tensors in the table itself: tf_v1.c.
  *
  * Sources: tensorflow/core/util/tensor_bundle/{tensor_bundle.h,tensor_bundle.cc,naming.cc},
  * tensorflow/core/protobuf/tensor_bundle.proto.
@@ -44,7 +43,7 @@
 
 struct bundle {
     struct job *job;
-    struct arena message; /* of the protobuf message in hand */
+    struct arena message; /* holds the current protobuf message */
     struct tf_shards shards;
     struct tf_slices slices;
     bool big_endian;
@@ -52,7 +51,7 @@ struct bundle {
 
 /* --- recognising ------------------------------------------------------------------------ */
 
-/* Does the header of a bundle begin like this: num_shards, perhaps endianness, version? */
+/* Whether `value` begins like a bundle's header: num_shards, perhaps endianness, version. */
 static bool is_header(struct bytes value)
 {
     struct cursor c = cursor_over(value, 0);
@@ -80,7 +79,7 @@ static bool tf_bundle_name(const char *name, struct text *out)
 
 /* --- entries ---------------------------------------------------------------------------- */
 
-/* The steps from stored bytes to elements; NULL: none. */
+/* The codec from stored bytes to elements; NULL: none is needed. */
 static const char *codec_of(const struct bundle *b, const struct dtype *dtype)
 {
     if (dtype->kind == DTYPE_STRING)
@@ -101,12 +100,12 @@ static const char *codec_of(const struct bundle *b, const struct dtype *dtype)
     }
 }
 
-/* Can the elements be stored in so many bytes? */
+/* Whether run->size is possible for the elements. */
 static bool size_is_right(const struct dtype *dtype, const struct tf_run *run)
 {
     uint64_t bytes;
-    if (dtype->kind ==
-        DTYPE_STRING) /* a byte of length each at least, and their checksum */
+    /* Each string has a length of at least one byte; a checksum of 4 bytes follows the lengths. */
+    if (dtype->kind == DTYPE_STRING)
         return run->elements == 0 || (run->size >= 4 && run->elements <= run->size - 4);
     if (!dtype_sized(dtype))
         return true;
@@ -114,7 +113,7 @@ static bool size_is_right(const struct dtype *dtype, const struct tf_run *run)
     return mul_u64(run->elements, width, &bytes) && bytes == run->size;
 }
 
-/* What an entry says, checked as far as it can be alone. False after an issue. */
+/* Copy an entry into `run`, with the checks that need no other entry. False after an issue. */
 static bool take_run(struct bundle *b, const Tf__BundleEntryProto *m, struct bytes name,
                      uint64_t offset, struct tf_run *run)
 {
@@ -133,7 +132,7 @@ static bool take_run(struct bundle *b, const Tf__BundleEntryProto *m, struct byt
     return tf_shape(b->job, m->shape, name, run);
 }
 
-/* Where the bytes are said to be. False (after an issue) when that is no place. */
+/* Whether the stated data file and offset are possible. False after an issue. */
 static bool run_is_placed(struct bundle *b, const struct tf_run *run, struct bytes name)
 {
     if (run->shard < b->shards.count && run->offset <= INT64_MAX &&
@@ -179,8 +178,8 @@ static enum status emit_range(struct bundle *b, const struct tf_run *run,
     return job_tensor(b->job, claim);
 }
 
-/* The parts of the dimensions as a list spells them, and as they are. False when they can be
- * no part of this tensor. */
+/* Take the extents of a listed slice: as the list spells them into `spelled`, with numbers for
+ * whole dimensions into `e`. False: they cannot be part of this tensor. */
 static bool take_extents(const Tf__TensorSliceProto *m, const struct tf_run *whole,
                          struct tf_extent *spelled, struct extent *e)
 {
@@ -198,7 +197,7 @@ static bool take_extents(const Tf__TensorSliceProto *m, const struct tf_run *who
     return good;
 }
 
-/* Fill one extent from the slice it names. NULL, or what is wrong with it. */
+/* Fill one extent from the slice it names. NULL if it is right, else what is wrong with it. */
 static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m,
                               struct bytes name, const struct tf_run *whole,
                               struct tf_slice **piece, struct extent *e)
@@ -228,7 +227,8 @@ static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m,
     return NULL;
 }
 
-/* All pieces into claim->extents. NULL, or the first thing that is wrong with them. */
+/* Fill claim->extents with all pieces. NULL if they are right, else the first thing that is
+ * wrong. */
 static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
                                struct bytes name, const struct tf_run *whole,
                                struct tensor_claim *claim)
@@ -329,7 +329,7 @@ static enum status take_slice(struct bundle *b, struct bytes key,
     return OK;
 }
 
-/* Slices that no tensor lists are data that cannot be reached. */
+/* Report slices that no tensor lists: their data cannot be reached. */
 static void report_orphans(struct bundle *b)
 {
     const struct tf_slice *first = NULL;

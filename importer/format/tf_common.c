@@ -11,10 +11,10 @@
 
 #include "catalog/base/cursor.h"
 
-/* The version of the formats that is read here; of writers and of readers. */
+/* The version of both formats that this program reads. */
 #define VERSION 1
 
-/* DataType by number. 101 to 133 are references to the same; the rest is unknown. */
+/* DataType by number. 101 to 133 are references to 1 to 33; other numbers are unknown. */
 static const char *const dtype_names[] = {
     [1] = "float32",
     [2] = "float64",
@@ -54,8 +54,11 @@ static const char *const dtype_names[] = {
 #define DTYPES         (sizeof(dtype_names) / sizeof(dtype_names[0]))
 #define REFERENCE_BASE 100
 
-/* The value of the empty key, if that is the first in a table that begins like this: of a
- * raw block, or of a Snappy one, whose beginning is a literal. */
+/*
+ * An SSTable begins with its first entry: varints shared, fresh, length; then `fresh` bytes of
+ * key and the value. For the empty key that is 00 00 LENGTH VALUE, so a raw block begins with a
+ * zero byte. A Snappy block has its decoded size, a varint, and the tag of a literal before that.
+ */
 struct bytes tf_first_value(struct bytes head)
 {
     struct cursor c = cursor_over(head, 0);

@@ -1,5 +1,6 @@
 /*
- * tf_common.h - what both versions of TensorFlow's checkpoints spell alike.
+ * tf_common.h - dtypes, shapes and versions, which both versions of TensorFlow's format spell
+ * alike.
  */
 #ifndef CKPTDB_FORMAT_TF_COMMON_H
 #define CKPTDB_FORMAT_TF_COMMON_H
@@ -7,29 +8,29 @@
 #include "importer/format/tf_slices.h"
 #include "importer/job/job.h"
 
-/* A name for a message, cut at a length that fits: "%.*s". */
+/* The arguments of "%.*s" for a name in a message, cut to 200 bytes. */
 #define SHOWN(name) (int)((name).len < 200 ? (name).len : 200), (const char *)(name).at
 
-/* The value of the empty key, if that is the first in a table that begins like this: of a
- * raw block, or of a Snappy one, whose beginning is a literal. */
+/* The value of the empty key, if that is the first key of the table whose beginning is `head`; as
+ * much of it as `head` has. The first block must be raw, or Snappy that begins with a literal. */
 struct bytes tf_first_value(struct bytes head);
 
-/* The dtype of a DataType, "unknown(N)" for a number that is none; NULL without memory. */
+/* The dtype of a DataType, "unknown(N)" for an unknown number. NULL: no memory. */
 const char *tf_dtype(struct job *, int32_t number);
-/* An issue where the dtype is unknown: the tensor is listed, and cannot be read. */
+/* Report an unknown dtype: the tensor is listed, but cannot be read. */
 void tf_check_dtype(struct job *, const char *dtype, struct bytes name);
-/* The number of the dtype that a reference refers to; others as they are. */
+/* The DataType that a reference type refers to: 101 gives 1. Other numbers are unchanged. */
 int32_t tf_dtype_plain(int32_t number);
 
-/* Rank, shape and elements of run. False: an issue (the tensor is left out), or an error of
- * the job. */
+/* Set rank, shape and elements of `run`. False after an issue (the tensor is then left out), or
+ * after an error of the job. */
 bool tf_shape(struct job *, const Tf__TensorShapeProto *, struct bytes name,
               struct tf_run *run);
 
-/* ERR_UNSUPPORTED where the writer shuts this reader out. `v` may be NULL. */
+/* ERR_UNSUPPORTED if the writer demands a newer reader. `v` may be NULL. */
 enum status tf_version(struct job *, const Tf__VersionDef *v);
 
-/* "model.ckpt-1000": the step, and the run that it is of, the directory. */
+/* State the step, 1000 for the prefix "model.ckpt-1000", and the run, which is the directory. */
 void tf_step(struct job *, const char *prefix);
 
 #endif

@@ -74,8 +74,9 @@ const char *tf_shards_name(struct tf_shards *s)
     return text_str(&s->prefix) + s->name_at;
 }
 
-/* After the merging of a save's parts, files may be numbered "of" another number than the
- * header gives. Put the only file of this shard into `path`, if there is just one. */
+/* When the parts of a save were merged, names may state another number of shards than the header:
+ * "data-00000-of-00001" in a bundle of 2. If there is just one file of this shard, put it into
+ * `path`. */
 static bool find_renamed(struct tf_shards *s, uint32_t shard, struct text *path)
 {
     char stem[32];
@@ -107,8 +108,8 @@ static bool is_listed(struct tf_shards *s, const char *name)
     return names_hold(names, count, name);
 }
 
-/* A file of the directory that ends like the missing one and is no other bundle's: downloads
- * get renamed. */
+/* A file of the directory that ends like the missing one and belongs to no other bundle:
+ * downloads are often renamed. NULL: none. */
 static const char *find_lookalike(struct tf_shards *s, const char *missing)
 {
     uint64_t count;
@@ -135,7 +136,7 @@ static void tf_shards_report_missing(struct tf_shards *s, const char *path,
     char hint[256] = "";
     const bool absent = why->status == ERR_MISSING && !why->code;
     const char *other = s->advised ? NULL : find_lookalike(s, path);
-    s->advised = true; /* once is enough, and a search each would take too long */
+    s->advised = true; /* once only: a search for every shard would take too long */
     if (other)
         snprintf(hint, sizeof(hint), " (is it \"%.200s\"?)", other);
     job_issue(s->job, ISSUE_ERROR, path, NO_OFFSET,
@@ -145,7 +146,8 @@ static void tf_shards_report_missing(struct tf_shards *s, const char *path,
               absent ? "" : why->message, hint);
 }
 
-/* The path of a shard: as it should be called, else as it alone may be. */
+/* The path of a shard under its proper name, or, if that does not exist, under another number of
+ * shards. */
 static const char *choose_path(struct tf_shards *s, uint32_t shard, struct text *path)
 {
     struct text other = {.limit = PATH_BYTES};
@@ -184,7 +186,7 @@ enum status tf_shards_file(struct tf_shards *s, uint32_t shard, uint32_t *file)
     return s->job->err->status;
 }
 
-/* A file beside the index whose bytes say nothing here. */
+/* Add a file beside the index that is not read. */
 static enum status add_beside(struct tf_shards *s, const char *name, const char *role)
 {
     struct error why = {0};

@@ -1,5 +1,5 @@
 /*
- * tf_shards.h - the files of a tensor bundle: which they are, and where each shard is.
+ * tf_shards.h - the files of a tensor bundle, and the file of each shard.
  *
  *   struct tf_shards s;
  *   if (tf_shards_open(&s, job) == OK && tf_shards_count(&s, 2) == OK &&
@@ -17,8 +17,8 @@
 #include "importer/job/job.h"
 
 struct tf_shard {
-    uint32_t file; /* position in the checkpoint's files, plus 1; 0: not asked for yet */
-    bool renamed;  /* found under another number of files */
+    uint32_t file; /* position in the checkpoint's files, plus 1; 0: not searched yet */
+    bool renamed;  /* its name states another number of shards */
 };
 
 struct tf_shards {
@@ -27,7 +27,7 @@ struct tf_shards {
     size_t name_at;     /* where PREFIX begins in it */
     struct tf_shard *list;
     uint32_t count;
-    bool advised; /* about a shard under another name */
+    bool advised; /* a possible new name of a missing shard was suggested */
 };
 
 /* Length of PREFIX in the name of an index, "PREFIX.index". */
@@ -37,17 +37,18 @@ enum status tf_shards_claim(struct claim *);
 
 /* Errors are the job's. */
 enum status tf_shards_open(struct tf_shards *, struct job *);
-/* How many the header says there are: at most LIMIT_SHARDS. */
+/* Set the number of shards that the header states, at most LIMIT_SHARDS. */
 enum status tf_shards_count(struct tf_shards *, uint32_t count);
 void tf_shards_close(struct tf_shards *);
 
 const char *tf_shards_name(struct tf_shards *); /* PREFIX */
 
-/* The file of a shard (< count); looked for and, where it is missing, reported once. */
+/* The file of a shard (< count). If it is missing, that is reported once. */
 enum status tf_shards_file(struct tf_shards *, uint32_t shard, uint32_t *file);
 
-/* Add the files that no entry may name: before the entries the bundle's own data files, also
- * those without a tensor; `after` them the graph, and data files it has no use for. */
+/* Add files to the checkpoint that no entry may name. Call it before the entries for the bundle's
+ * own data files, even those without a tensor, and `after` them for the graph and for unused data
+ * files. */
 enum status tf_shards_list(struct tf_shards *, bool after);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * tf_slices.c - keys of slices, OrderedCode one after another:
+ * tf_slices.c - keys of slices, a sequence of values in OrderedCode:
  *
- *   number  0 (which makes the zero byte in front)
+ *   number  0 (the zero byte that the key begins with)
  *   string  name of the variable
  *   number  rank
  *   each dimension:
@@ -18,7 +18,7 @@
 #include "catalog/model/tensor.h"
 #include "importer/container/orderedcode.h"
 
-/* The name in the arena, that of the slice before it where they are the same. */
+/* The name in the arena; slices of one variable, which follow each other, share it. */
 static const char *share_name(struct tf_slices *s, struct arena *arena)
 {
     const struct tf_slice *last = s->count ? &s->list[s->count - 1] : NULL;

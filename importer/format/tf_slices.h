@@ -1,8 +1,8 @@
 /*
  * tf_slices.h - keys of slices, and the pieces of partitioned variables in a tensor bundle.
  *
- * Their keys begin with a zero byte, so that all of them are before the first name. They are
- * collected in the order of the table and found again when their variable comes.
+ * Their keys begin with a zero byte, so they come before all names. They are collected in the
+ * order of the table, which is sorted, and searched when their variable comes.
  */
 #ifndef CKPTDB_FORMAT_TF_SLICES_H
 #define CKPTDB_FORMAT_TF_SLICES_H
@@ -12,7 +12,7 @@
 #include "catalog/base/text.h"
 #include "tf_bundle.pb-c.h"
 
-/* What an index entry says of one run of bytes, checked. */
+/* One run of bytes, from a checked entry of the index. */
 struct tf_run {
     int32_t dtype;
     unsigned rank;
@@ -23,7 +23,7 @@ struct tf_run {
     uint32_t crc;          /* not masked */
 };
 
-/* A dimension's part of a slice as keys and lists spell it. */
+/* The part of one dimension that a slice covers, as keys and lists spell it. */
 struct tf_extent {
     int64_t start, length; /* the whole dimension: 0 and -1 */
 };
@@ -36,8 +36,8 @@ struct tf_slice {
     bool used;
 };
 
-/* What a slice's key says: the variable's name is put into `name`, the extents (*rank of them)
- * into the arena. ERR_CORRUPT without a message when it is not such a key; ERR_MEMORY. */
+/* Parse the key of a slice: the variable's name is put into `name`, the extents (*rank of them)
+ * into the arena. ERR_CORRUPT without a message: it is not such a key. ERR_MEMORY. */
 enum status tf_slice_key(struct bytes key, struct text *name, struct arena *arena,
                          struct tf_extent **extents, unsigned *rank);
 
@@ -49,12 +49,12 @@ struct tf_slices {
     struct text name; /* scratch */
 };
 
-/* Add the slice under `key`; `run` lives in the arena. ERR_CORRUPT without a message when it
- * is not the key of a slice of run->rank dimensions; ERR_MEMORY. */
+/* Add the slice under `key`; `run` lives in the arena. ERR_CORRUPT without a message: it is not
+ * the key of a slice of run->rank dimensions. ERR_MEMORY. */
 enum status tf_slices_add(struct tf_slices *, struct bytes key, const struct tf_run *run,
                           struct arena *arena);
 
-/* The slice of variable `name` with just these extents, or NULL. */
+/* The slice of variable `name` with exactly these extents, or NULL. */
 struct tf_slice *tf_slices_find(struct tf_slices *, struct bytes name,
                                 const struct tf_extent *extents, unsigned rank);
 

@@ -1,10 +1,9 @@
 /*
- * tf_state.c - files of TensorFlow that hold no checkpoint, known so that nobody wonders:
+ * tf_state.c - files of TensorFlow that hold no checkpoint; they are recognised and skipped:
  *
- *   checkpoint             text: which prefixes of the directory are checkpoints. Those that
- *                          are there are found without it, and its paths may be those of
- *                          the machine that trained.
- *   train_ds-N-of-M.index  the place in the training data, kept by T5X
+ *   checkpoint             text: which prefixes of the directory are checkpoints. Checkpoints are
+ *                          found without it, and its paths may be those of another machine.
+ *   train_ds-N-of-M.index  the position in the training data, saved by T5X
  *
  * Sources: tensorflow/python/training/checkpoint_state.proto, t5x/checkpoints.py.
  */
@@ -21,7 +20,7 @@ static bool tf_state_begins(struct bytes head, const char *text)
     return head.len >= len && memcmp(head.at, text, len) == 0;
 }
 
-/* "train_ds-000-of-001.index": T5X prints three digits. */
+/* Whether `name` is like "train_ds-000-of-001.index"; T5X prints three digits. */
 static bool is_data_index(const char *name)
 {
     struct shard_name s;

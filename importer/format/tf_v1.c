@@ -1,22 +1,22 @@
 /*
  * tf_v1.c - TensorFlow checkpoints, version 1: tables of saved tensor slices.
  *
- *   PREFIX                    one SSTable (container/sstable.c), or, of a sharded saver,
+ *   PREFIX                    one SSTable (container/sstable.c), or, from a sharded saver,
  *   PREFIX-SSSSS-of-NNNNN     several, each complete in itself:
  *     ""                        SavedTensorSlices, with meta = 1, SavedTensorSliceMeta:
  *                                 tensor = 1, SavedSliceMeta: name, shape, dtype, slices here
  *                                 versions = 2, VersionDef
- *     00 NAME rank extents      one slice's elements (tf_v1_record.c); the key is that of
- *                               tf_slices.c, and all that says which slice it is
+ *     00 NAME rank extents      one slice's elements (tf_v1_record.c); only the key, parsed by
+ *                               tf_slices.c, says which slice it is
  *   PREFIX.meta               the graph; not read
  *
- * A tensor's box in the catalog is a slice. Where the table's block is raw, its bytes lie in
- * the file as they are; where it is compressed, or a tensor has slices of both kinds, the
- * extent is the block, and the steps "sstable|cut" find the record in it. Integers are
- * varints, so they are counted here; no tensor's elements are read otherwise.
+ * Each slice is one box of its tensor in the catalog. In a raw block of the table its bytes are
+ * in the file as they are. If the block is compressed, or a tensor has slices in both kinds of
+ * blocks, the extent is the block, and the steps "sstable|cut" cut the elements out of it.
+ * Integers are varints, so they are read to count them; other elements are not read.
  *
- * Only the blocks have checksums. Those of large raw blocks are not verified,
- * for that would mean to read all tensors.
+ * Only the blocks have checksums. Those of large raw blocks are not verified, as that would mean
+ * reading all tensors.
  *
  * Sources: tensorflow/core/util/saved_tensor_slice.proto, tensor_slice_writer.cc,
  * tensor_slice_reader.cc.
@@ -39,10 +39,10 @@
 #define GRAPH_SUFFIX ".meta"
 #define PATH_BYTES   8192
 
-/* After a block's content in the file: type and checksum. */
+/* Bytes after a block's content in the file: type and checksum. */
 #define BLOCK_TRAILER 5
 
-/* Raw blocks above that are not read as a whole, but so much of each record. */
+/* Of raw blocks larger than LARGE_BLOCK only the first ENTRY_HEAD bytes of each record are read. */
 #define LARGE_BLOCK ((uint64_t)1 << 20)
 #define ENTRY_HEAD  ((uint64_t)4 << 10)
 
@@ -51,17 +51,18 @@
 #define META_TENSOR   1
 #define META_VERSIONS 2
 
-/* One slice, as far as its record says. */
+/* One slice. */
 struct piece {
     uint64_t *origin, *shape;
     uint32_t file;
     bool compressed;
-    uint64_t record; /* where the record's value begins: in the file, or decoded */
-    uint64_t block, block_stored; /* of a compressed one */
+    uint64_t
+        record; /* offset of the record's value in the block, decoded if compressed */
+    uint64_t block, block_stored; /* the block's offset and bytes in the file */
     struct tf_v1_value value;
 };
 
-/* Why a tensor is listed without data; `code` NULL: it is not. */
+/* Why a tensor is listed without data; `code` NULL: it has its data. */
 struct fault {
     const char *code, *what;
 };
@@ -71,8 +72,8 @@ struct tensor {
     struct tf_run run; /* dtype, rank, shape, elements */
     struct tf_v1_field field;
     bool readable;      /* `field` is set */
-    uint64_t listed;    /* slices that the files state */
-    struct fault fault; /* the first, whatever shows it */
+    uint64_t listed;    /* number of slices that the headers state */
+    struct fault fault; /* the first one found */
     struct piece *pieces;
     size_t count, space;
 };
@@ -91,7 +92,7 @@ struct v1 {
     char first_orphan[200];
 };
 
-/* The shard in hand. */
+/* The current shard. */
 struct shard {
     const struct source *source;
     const char *path;
@@ -100,7 +101,8 @@ struct shard {
 
 /* --- recognising ------------------------------------------------------------------------ */
 
-/* The empty key's value is a message of one message, that of a list or of versions. */
+/* Whether `value` begins like the empty key's: SavedTensorSlices whose first field is `meta`, which
+ * begins with a tensor or the versions. */
 static bool is_header(struct bytes value)
 {
     struct cursor c = cursor_over(value, 0);
@@ -117,7 +119,7 @@ static int tf_v1_probe(const struct probe *p)
     return sstable_ends(p->tail) && is_header(tf_first_value(p->head)) ? 64 + 8 : 0;
 }
 
-/* "PREFIX-00001-of-00002"? Its stem is PREFIX. */
+/* Whether `name` is like "PREFIX-00001-of-00002". s->stem is then the length of PREFIX. */
 static bool parse_shard(const char *name, struct shard_name *s)
 {
     return shard_name(name, s) && s->stem && !*s->rest && s->part < s->count;
@@ -134,8 +136,8 @@ static bool tf_v1_name(const char *name, struct text *out)
     return text_add(out, name, prefix_length(name));
 }
 
-/* Take the graph, and the shard that comes next in the directory: one after another they take
- * all but the first. */
+/* Take the graph, and the next shard in the directory. As each shard takes its successor, only
+ * the first remains as primary file. */
 static enum status tf_v1_claim(struct claim *claim)
 {
     struct shard_name own, next;
@@ -160,7 +162,7 @@ static enum status tf_v1_claim(struct claim *claim)
     return OK;
 }
 
-/* --- what the files list ---------------------------------------------------------------- */
+/* --- headers ---------------------------------------------------------------------------- */
 
 static struct tensor *find_tensor(struct v1 *v, struct bytes name)
 {
@@ -174,7 +176,7 @@ static bool same_shape(const struct tf_run *a, const struct tf_run *b)
            memcmp(a->shape, b->shape, a->rank * sizeof(*a->shape)) == 0;
 }
 
-/* A tensor that a shard lists; it may have slices in others too. */
+/* Add a tensor that a shard lists; other shards may have listed it too. */
 static enum status tf_v1_add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
 {
     struct bytes name = {m->name.data, m->name.len};
@@ -210,7 +212,8 @@ static enum status tf_v1_add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
     return OK;
 }
 
-/* A field's contents as a message in v->message. NULL: it is none (no error yet). */
+/* Unpack a field's contents into v->message. NULL: they are not such a message (no error is set),
+ * or an error. */
 static void *unpack(struct v1 *v, const ProtobufCMessageDescriptor *type,
                     const struct source *in, const struct message_field *f,
                     struct error *err)
@@ -245,18 +248,18 @@ static enum status take_meta_field(struct v1 *v, const struct source *in,
     return status;
 }
 
-/* One SavedTensorSliceMeta. */
+/* Read one SavedTensorSliceMeta. */
 static enum status take_meta(struct v1 *v, const struct source *in, struct error *err)
 {
     struct message m = message_over(in);
     struct message_field f;
     while (message_next(&m, &f, err) == OK && f.number)
         if (take_meta_field(v, in, &f, err) != OK)
-            return ERR_CORRUPT; /* of the shard, or of the job */
+            return ERR_CORRUPT; /* *err or the job's error says why */
     return err->status;
 }
 
-/* The record of the empty key, the first of a shard. */
+/* Read the record of the empty key, the first of a shard. */
 static enum status take_header(struct v1 *v, const struct shard *s,
                                const struct sstable_entry *e, struct error *err)
 {
@@ -284,7 +287,7 @@ static enum status take_header(struct v1 *v, const struct shard *s,
 
 /* --- records ---------------------------------------------------------------------------- */
 
-/* The box that a key's extents are. False: it is none of this tensor. */
+/* Set a piece's box from the extents in its key. False: it cannot be a box of this tensor. */
 static bool take_box(struct v1 *v, const struct tensor *t,
                      const struct tf_extent *extents, struct piece *p)
 {
@@ -311,7 +314,7 @@ static uint64_t box_elements(const struct piece *p, unsigned rank)
     return shape_elements(p->shape, rank, &elements) ? elements : UINT64_MAX;
 }
 
-/* Where the elements of a record are. What is wrong with it is the tensor's issue. */
+/* Find the elements of a record. Errors in it become the tensor's fault. */
 static enum status take_value(struct v1 *v, const struct shard *s, struct tensor *t,
                               const struct sstable_entry *e, struct piece *p)
 {
@@ -388,11 +391,11 @@ static enum status take_record(struct v1 *v, const struct shard *s,
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-/* How all pieces of a tensor are laid out; they have their steps in common. */
+/* How all pieces of a tensor are read: they share one codec. */
 struct arrangement {
     bool blocks; /* as parts of blocks that must be decoded */
     bool packed;
-    bool plain; /* packed varints of a byte each */
+    bool plain; /* packed varints of one byte each, the same as bytes */
 };
 
 static struct arrangement arrangement_of(const struct tensor *t)
@@ -434,7 +437,7 @@ static struct extent extent_of(const struct piece *p, const struct arrangement *
     return e;
 }
 
-/* Do the slices make up the tensor? */
+/* Check that the slices make up the tensor; `code` NULL: they do. */
 static struct fault check_pieces(const struct tensor *t)
 {
     struct tiling tiling = tiling_of(t->run.shape, t->run.rank);
@@ -518,8 +521,8 @@ static enum status take_table(struct v1 *v, const struct shard *s, struct error 
     return v->job->err->status != OK ? v->job->err->status : err->status;
 }
 
-/* A file that cannot be read to its end is an issue; its tensors as far as it lists them have
- * rows. The only one must at least list them. */
+/* A shard that cannot be read to its end is an issue; the tensors that it lists still get rows.
+ * But if it is the only file and lists none, the job fails. */
 static enum status take_shard(struct v1 *v, const struct shard *s)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -583,7 +586,7 @@ static enum status open_shards(struct v1 *v)
     return status;
 }
 
-/* Which files there are. */
+/* Find the prefix and the number of shards. */
 static enum status find_files(struct v1 *v)
 {
     struct job *job = v->job;

@@ -5,9 +5,9 @@
  *     SavedSlice        name = 1, slice = 2 (both in the key too), data = 3:
  *       TensorProto     the elements in the list of their dtype (fields below)
  *
- * Fixed-width lists (float_val, ...) are packed into one run of elements as they are; complex
- * ones are pairs of their parts. The others are packed varints. Lists need not be packed, by
- * protobuf's rules, though TensorFlow's always are. Each string has a field of its own.
+ * Fixed-width lists (float_val, ...) are packed into one run of elements; a complex element is a
+ * pair of its parts. The others are packed varints. By protobuf's rules lists need not be packed,
+ * though TensorFlow's always are. Each string has a field of its own.
  *
  * Sources: tensorflow/core/util/saved_tensor_slice.proto, saved_tensor_slice_util.h,
  * tensorflow/core/framework/tensor.proto.
@@ -89,9 +89,8 @@ enum status tf_v1_value_open(const struct source *shard,
     return source_open_view(shard, entry->offset, entry->value_len, out, err);
 }
 
-/* Step into a message's field: *run, which is all of `value` that counts, becomes its
- * contents; nothing where it is absent. Where it occurs twice, protobuf would merge them: that
- * is refused. */
+/* Step into a field of the message in *run: *run becomes the field's contents, empty if it is
+ * absent. A field that occurs twice, which protobuf would merge, is refused. */
 static enum status descend(const struct source *value, uint32_t number,
                            struct tf_v1_run *run, struct error *err)
 {
@@ -116,7 +115,7 @@ static enum status descend(const struct source *value, uint32_t number,
     return err->status;
 }
 
-/* Is the list of this number one packed run, with nothing else of its number? */
+/* Find the list of elements. It is packed if the field occurs once, as one run. */
 static enum status find_list(const struct source *value, const struct tf_v1_field *field,
                              struct tf_v1_value *v, struct error *err)
 {
@@ -137,7 +136,7 @@ static enum status find_list(const struct source *value, const struct tf_v1_fiel
     return err->status;
 }
 
-/* Count what comes out of the steps. */
+/* Count the elements by decoding them. */
 static enum status count_elements(const struct source *value,
                                   const struct tf_v1_field *field, struct tf_v1_value *v,
                                   struct error *err)
