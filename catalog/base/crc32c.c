@@ -1,6 +1,7 @@
 #include "catalog/base/crc32c.h"
 
 #include "catalog/base/bits.h"
+#include "catalog/base/cpu.h"
 
 /*
  * Slicing by 8 (Kounavis and Berry, 2005): table k holds the CRC of a byte followed by k
@@ -147,15 +148,14 @@ TARGET_FOLD static uint32_t extend_folding(uint32_t crc, const uint8_t *at, size
 
 uint32_t crc32c_extend(uint32_t crc, const void *bytes, size_t len)
 {
-    if (len >= FOLDED && __builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("vpclmulqdq"))
+    if (len >= FOLDED && cpu_has(AVX512F) && cpu_has(VPCLMULQDQ))
         return ~extend_folding(~crc, bytes, len);
     return crc32c_extend_runs(crc, bytes, len);
 }
 
 uint32_t crc32c_extend_runs(uint32_t crc, const void *bytes, size_t len)
 {
-    if (__builtin_cpu_supports("sse4.2"))
+    if (cpu_has(SSE4_2))
         return ~extend_sse42(~crc, bytes, len);
     return crc32c_extend_portable(crc, bytes, len);
 }

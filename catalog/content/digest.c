@@ -2,14 +2,15 @@
 
 #include <stdlib.h>
 
+#include "catalog/base/cpu.h"
 #include "catalog/content/digest_kernels.h"
 
 const struct digest_kernels *digest_kernels(void)
 {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f"))
+    if (cpu_has(AVX512F))
         return &digest_avx512;
-    if (__builtin_cpu_supports("avx2"))
+    if (cpu_has(AVX2))
         return &digest_avx2;
 #endif
     return &digest_plain;

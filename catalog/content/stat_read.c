@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "catalog/base/bits.h"
+#include "catalog/base/cpu.h"
 #include "catalog/base/list.h"
 #include "catalog/content/stats.h"
 #include "catalog/convert/convert.h"
@@ -22,11 +23,10 @@ bool stat_scalar_only;
 const struct stat_kernels *stat_kernels(void)
 {
 #ifdef __x86_64__
-    if (!stat_scalar_only && __builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
+    if (!stat_scalar_only && cpu_has(AVX512F) && cpu_has(AVX512BW) && cpu_has(AVX512DQ) &&
+        cpu_has(AVX512VL))
         return &stat_avx512;
-    if (!stat_scalar_only && __builtin_cpu_supports("avx2"))
+    if (!stat_scalar_only && cpu_has(AVX2))
         return &stat_avx2;
 #endif
     return &stat_plain;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "catalog/base/bits.h"
+#include "catalog/base/cpu.h"
 #include "catalog/convert/float_format.h"
 #include "catalog/convert/kernels.h"
 
@@ -220,16 +221,10 @@ static enum status run_copy(const struct converter *c, const void *src, void *ds
     return OK;
 }
 
-#if defined(__clang__) && __clang_major__ < 16
-#    define HAS_F16C true /* it lacks the word; what has AVX2 has F16C */
-#else
-#    define HAS_F16C __builtin_cpu_supports("f16c")
-#endif
-
 static const struct kernel_set *kernels_best(void)
 {
 #ifdef __x86_64__
-    if (!converter_scalar_only && __builtin_cpu_supports("avx2") && HAS_F16C)
+    if (!converter_scalar_only && cpu_has(AVX2) && cpu_has(F16C))
         return &kernels_avx2;
 #endif
     return &kernels_plain;

@@ -3,22 +3,21 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "catalog/base/strmap.h"
 #include "catalog/db/schema.h"
 
 #define FOLDER "schema/rules/"
 
-/* FNV-1a of the file, positive: what `shipped` holds, to see whether a file is newer. */
+#define SEED 8 /* any: it makes the same numbers everywhere */
+
+/* A digest of the file, positive: what `shipped` holds, to see whether a file is newer. */
 static sqlite3_int64 edition(const char *text)
 {
-    uint64_t h = UINT64_C(14695981039346656037);
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    return (sqlite3_int64)(h >> 2 | 1);
+    return (sqlite3_int64)(hash_bytes(text, strlen(text), SEED) >> 2 | 1);
 }
 
 static enum status rules_install_run(sqlite3 *db, const char *sql, const char *name,
-                                     sqlite3_int64 number, sqlite3_int64 *value,
-                                     struct error *err)
+                                     sqlite3_int64 number, struct error *err)
 {
     sqlite3_stmt *s = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
@@ -28,8 +27,6 @@ static enum status rules_install_run(sqlite3 *db, const char *sql, const char *n
         sqlite3_bind_int64(s, 2, number);
     if (rc == SQLITE_OK)
         rc = sqlite3_step(s);
-    if (value)
-        *value = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : -1;
     sqlite3_finalize(s);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, name, err);
 }
@@ -40,37 +37,57 @@ static enum status install(sqlite3 *db, const char *name, const char *sql,
     enum status status = db_exec(db, "SAVEPOINT install", err);
     if (status != OK)
         return status;
-    status =
-        rules_install_run(db, "DELETE FROM ruleset WHERE name = ?1", name, 0, NULL, err);
+    status = rules_install_run(db, "DELETE FROM ruleset WHERE name = ?1", name, 0, err);
     if (status == OK)
         status = db_exec(db, sql, err);
     if (status == OK)
         status = rules_install_run(db, "UPDATE ruleset SET shipped = ?2 WHERE name = ?1",
-                                   name, edition(sql), NULL, err);
+                                   name, edition(sql), err);
     if (status != OK)
         sqlite3_exec(db, "ROLLBACK TO install", NULL, NULL, NULL);
     sqlite3_exec(db, "RELEASE install", NULL, NULL, NULL);
     return status;
 }
 
+/* What `shipped` of a set is; -1: there is no such set. */
+static enum status held_edition(sqlite3 *db, sqlite3_stmt *s, const char *name,
+                                sqlite3_int64 *held, struct error *err)
+{
+    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    const int rc = sqlite3_step(s);
+    *held = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : -1;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        db_error(db, name, err);
+    sqlite3_reset(s);
+    return err->status;
+}
+
+static enum status renew_set(sqlite3 *db, sqlite3_stmt *s, const struct schema_file *f,
+                             struct error *err)
+{
+    const char *stem = f->path + strlen(FOLDER);
+    char *name = sqlite3_mprintf("%.*s", (int)strcspn(stem, "."), stem);
+    sqlite3_int64 held = 0;
+    if (!name)
+        return error_memory(err);
+    if (held_edition(db, s, name, &held, err) == OK && held != 0 &&
+        held != edition(f->text))
+        install(db, name, f->text, err);
+    sqlite3_free(name);
+    return err->status;
+}
+
 static enum status renew_sets(sqlite3 *db, struct error *err)
 {
-    enum status status = OK;
-    for (const struct schema_file *f = schema_files; status == OK && f->path; f++) {
-        if (strncmp(f->path, FOLDER, strlen(FOLDER)) != 0)
-            continue;
-        const char *stem = f->path + strlen(FOLDER);
-        char *name = sqlite3_mprintf("%.*s", (int)strcspn(stem, "."), stem);
-        if (!name)
-            return error_memory(err);
-        sqlite3_int64 held = -1; /* not there */
-        status = rules_install_run(db, "SELECT shipped FROM ruleset WHERE name = ?1",
-                                   name, 0, &held, err);
-        if (status == OK && held != 0 && held != edition(f->text))
-            status = install(db, name, f->text, err);
-        sqlite3_free(name);
-    }
-    return status;
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(db, "SELECT shipped FROM ruleset WHERE name = ?1", -1, &s,
+                           NULL) != SQLITE_OK)
+        db_error(db, NULL, err);
+    for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
+        if (strncmp(f->path, FOLDER, strlen(FOLDER)) == 0)
+            renew_set(db, s, f, err);
+    sqlite3_finalize(s);
+    return err->status;
 }
 
 /* All in one transaction: a lock of the file for each set is what a command would wait for. */

@@ -1,5 +1,6 @@
 /* XXH3-128: known digests, and those of each kernel that the CPU has, of bytes in any pieces. */
 
+#include "catalog/base/cpu.h"
 #include "catalog/content/digest.h"
 #include "catalog/content/digest_kernels.h"
 #include "tests/unit/unit.h"
@@ -61,7 +62,7 @@ static void test_kernels(void **unused)
     assert_alike(&digest_plain, bytes);
     assert_alike(digest_kernels(), bytes);
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2"))
+    if (cpu_has(AVX2))
         assert_alike(&digest_avx2, bytes);
 #endif
     free(bytes);

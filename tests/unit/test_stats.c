@@ -1,6 +1,7 @@
 /* Kernels of statistics: all against sums of long doubles, and against each other to the bit; grids. */
 #include <math.h>
 
+#include "catalog/base/cpu.h"
 #include "catalog/content/stat_kernels.h"
 #include "catalog/content/stat_read.h"
 #include "tests/unit/unit.h"
@@ -173,7 +174,7 @@ static void test_kernels(void **unused)
             make(n, kind, counts[i]);
             assert_kernels(stat_kernels(), n);
 #ifdef __x86_64__
-            if (__builtin_cpu_supports("avx2"))
+            if (cpu_has(AVX2))
                 assert_kernels(&stat_avx2, n);
 #endif
         }
