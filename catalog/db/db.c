@@ -9,6 +9,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/db/ahead.h"
+#include "catalog/db/blocks_renew.h"
 #include "catalog/db/folds.h"
 #include "catalog/db/labels.h"
 #include "catalog/db/overlay.h"
@@ -384,6 +385,8 @@ static enum status renew(sqlite3 *db, struct error *err)
         status = labels_renew(db, err);
     if (needed && status == OK)
         status = folds_renew(db, err);
+    if (needed && status == OK)
+        status = blocks_renew(db, err);
     return end(db, status, err);
 }
 

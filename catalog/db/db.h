@@ -8,7 +8,7 @@
 #include "catalog/model/tensor.h"
 
 #define CATALOG_APPLICATION_ID 0x636b7074 /* "ckpt" */
-#define CATALOG_VERSION        7          /* user_version: counts migrations */
+#define CATALOG_VERSION        8          /* user_version: counts migrations */
 #define DB_BUSY_MS             10000      /* how long a statement waits for a writer */
 
 enum db_mode {

@@ -97,9 +97,13 @@ enum status overlay_names(sqlite3 *db, struct error *err)
 {
     static const char is_catalog[] =
         "SELECT application_id = 0x636b7074 FROM pragma_application_id";
-    if (overlay_ask(db, is_catalog, NO_NAME, err) && overlay_names_apart(db, err) &&
-        err->status == OK)
+    if (!overlay_ask(db, is_catalog, NO_NAME, err))
+        return err->status;
+    if (overlay_names_apart(db, err) && err->status == OK)
         db_exec(db, schema_text("schema/upgrade/names_read.sql"), err);
+    for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
+        if (strcmp(f->path, "schema/09_blocks.sql") == 0)
+            overlay_file(db, f, THAT_ARE_LACKING, err);
     return err->status;
 }
 

@@ -15,7 +15,7 @@
 /* Whether tensor names are in a table of their own, as they were before version 7. */
 bool overlay_names_apart(sqlite3 *, struct error *err);
 /* Names where SQL of this version looks for them: views of the connection's own, where its database is a
- * catalog from before then. The rest is as in the file. */
+ * catalog from before then; and layout_blocks, empty, before version 8. The rest is as in the file. */
 enum status overlay_names(sqlite3 *, struct error *err);
 /* Of a catalog of an older version. */
 enum status overlay_old(sqlite3 *, struct error *err);

@@ -43,6 +43,7 @@ static const char *const statement_sql[STATEMENTS] = {
     [PUT_STATE] = "UPDATE labels SET state = ?2 WHERE id = ?1",
     [FIND_LAYOUT] = "SELECT id, placement FROM layouts WHERE logical = ?1",
     [PUT_LAYOUT] = "INSERT INTO layouts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [PUT_BLOCKS] = "INSERT INTO layout_blocks VALUES (?1, ?2)",
     [FIND_META] = "SELECT id FROM metas WHERE digest = ?1",
     [PUT_META] = "INSERT INTO metas VALUES (?1, ?2)",
     [FIND_LONG_TEXT] = "SELECT id FROM long_texts WHERE digest = ?1",
@@ -642,6 +643,7 @@ static const char drop_orphans[] =
     "DELETE FROM layout_nodes WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
     "DELETE FROM layout_modules WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
     "DELETE FROM layout_folds WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
+    "DELETE FROM layout_blocks WHERE id IN (SELECT id FROM gone);"
     "DELETE FROM layout_dtypes WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
     "DELETE FROM layouts WHERE id IN (SELECT id FROM gone);"
     "DROP TABLE gone;"

@@ -195,11 +195,21 @@ static enum status put_layout_row(struct writer *w, const struct batch_layout *l
     return writer_finish(w, s, err);
 }
 
+static enum status put_blocks(struct writer *w, const struct bytes *blocks, int64_t id,
+                              struct error *err)
+{
+    sqlite3_stmt *s = writer_statement(w, PUT_BLOCKS);
+    sqlite3_bind_int64(s, 1, id);
+    sqlite3_bind_blob64(s, 2, blocks->at, blocks->len, SQLITE_STATIC);
+    return writer_finish(w, s, err);
+}
+
 static enum status put_layout(struct writer *w, const struct batch_layout *l, int64_t id,
                               struct error *err)
 {
     int64_t base = (int64_t)((uint64_t)id << SHIFT);
-    if (put_layout_row(w, l, id, err) != OK)
+    if (put_layout_row(w, l, id, err) != OK ||
+        (l->blocks.at && put_blocks(w, &l->blocks, id, err) != OK))
         return err->status;
     struct feed tensors = {l->tensor_count, tensor_column, l->tensors, base, 0};
     struct feed nodes = {l->node_count, node_column, l->nodes, base, 0};

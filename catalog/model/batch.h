@@ -124,6 +124,7 @@ struct batch_layout {
     uint64_t fold_count;
     struct batch_module *dtypes; /* depth unused */
     uint64_t dtype_count;
+    struct bytes blocks; /* of the tensors (blocks.h); none: there are few */
     uint64_t parameters, nbytes, stored;
     bool stored_unknown;
 };

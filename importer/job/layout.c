@@ -1,14 +1,13 @@
 /*
  * layout.c - finish a layout: pack its extents, sum up modules and dtypes, and compute the
  * digests by which checkpoints with equal layouts are found.
- *
- * The digests are SHA-256 cut to 16 bytes: no file must be able to pass for another.
  */
-#include <nettle/sha2.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/model/blocks.h"
+#include "catalog/model/fields.h"
 #include "importer/job/job_private.h"
 
 /* Deeper or longer modules are counted with their last ancestor within these limits: a name
@@ -264,113 +263,91 @@ static enum status job_layout_add_up(struct job *job, struct batch_layout *l)
 
 /* --- digests ---------------------------------------------------------------------------- */
 
-/* SHA-256 with a buffer: fields are short, and one call per field is slow. */
-struct digest {
-    struct sha256_ctx sha;
-    size_t used;
-    uint8_t buffer[4096];
-};
-
-static void digest_bytes(struct digest *d, const void *bytes, size_t len)
-{
-    if (len > sizeof(d->buffer) - d->used) {
-        sha256_update(&d->sha, d->used, d->buffer);
-        d->used = 0;
-    }
-    if (len > sizeof(d->buffer)) {
-        sha256_update(&d->sha, len, bytes);
-    } else if (len) {
-        memcpy(d->buffer + d->used, bytes, len);
-        d->used += len;
-    }
-}
-
-static void digest_number(struct digest *d, uint64_t v)
-{
-    uint8_t code[VARINT_MAX];
-    if (sizeof(d->buffer) - d->used >= sizeof(code))
-        d->used += varint_put(d->buffer + d->used, v);
-    else
-        digest_bytes(d, code, varint_put(code, v));
-}
-
-/* The length first, so that different lists of fields never give the same bytes. */
-static void digest_text(struct digest *d, const void *at, size_t len)
-{
-    digest_number(d, len);
-    digest_bytes(d, at, len);
-}
-
-static void digest_string(struct digest *d, const char *s)
-{
-    digest_number(d, s != NULL);
-    digest_text(d, s ? s : "", s ? strlen(s) : 0);
-}
-
-static struct layout_digest digest_end(struct digest *d)
+static struct layout_digest digest_end(struct fields *f)
 {
     struct layout_digest out;
-    sha256_update(&d->sha, d->used, d->buffer);
-    sha256_digest(&d->sha, sizeof(out.at), out.at);
+    _Static_assert(sizeof(out.at) == FIELDS_DIGEST, "as columns have it");
+    fields_end(f, out.at);
     return out;
 }
 
 static struct layout_digest digest_logical(const struct batch_layout *l)
 {
-    struct digest d = {.used = 0};
-    sha256_init(&d.sha);
-    digest_number(&d, l->tensor_count);
+    struct fields d;
+    fields_begin(&d);
+    fields_number(&d, l->tensor_count);
     for (uint64_t i = 0; i < l->tensor_count; i++) {
         const struct batch_tensor *t = &l->tensors[i];
         const struct batch_kind *kind = t->kind;
-        digest_text(&d, t->name, t->name_len);
-        digest_string(&d, kind->dtype_unknown ? NULL : kind->dtype);
-        digest_number(&d, kind->shape_unknown ? 0 : (uint64_t)kind->rank + 1);
+        fields_text(&d, t->name, t->name_len);
+        fields_string(&d, kind->dtype_unknown ? NULL : kind->dtype);
+        fields_number(&d, kind->shape_unknown ? 0 : (uint64_t)kind->rank + 1);
         for (unsigned k = 0; !kind->shape_unknown && k < kind->rank; k++)
-            digest_number(&d, kind->shape[k]);
+            fields_number(&d, kind->shape[k]);
     }
     for (uint64_t i = 0; i < l->node_count; i++) {
-        digest_string(&d, l->nodes[i].name);
-        digest_string(&d, l->nodes[i].kind);
-        digest_number(&d, l->nodes[i].position);
+        fields_string(&d, l->nodes[i].name);
+        fields_string(&d, l->nodes[i].kind);
+        fields_number(&d, l->nodes[i].position);
     }
     return digest_end(&d);
 }
 
 static struct layout_digest digest_placement(const struct batch_layout *l)
 {
-    struct digest d = {.used = 0};
-    sha256_init(&d.sha);
+    struct fields d;
+    fields_begin(&d);
     for (uint64_t i = 0; i < l->tensor_count; i++) {
         const struct batch_tensor *t = &l->tensors[i];
         const struct batch_coding none = {0}, *c = t->coding ? t->coding : &none;
-        digest_number(&d, t->storage);
-        digest_number(&d, t->file);
-        digest_number(&d, t->offset);
-        digest_number(&d, t->stored);
-        digest_number(&d, t->stored_unknown);
-        digest_string(&d, c->codec);
-        digest_number(&d, c->strides != NULL);
+        fields_number(&d, t->storage);
+        fields_number(&d, t->file);
+        fields_number(&d, t->offset);
+        fields_number(&d, t->stored);
+        fields_number(&d, t->stored_unknown);
+        fields_string(&d, c->codec);
+        fields_number(&d, c->strides != NULL);
         for (unsigned k = 0; c->strides && k < t->kind->rank; k++)
-            digest_number(&d, zigzag(c->strides[k]));
-        digest_text(&d, c->extents.at, c->extents.len);
+            fields_number(&d, zigzag(c->strides[k]));
+        fields_text(&d, c->extents.at, c->extents.len);
     }
     return digest_end(&d);
 }
 
 void meta_digest(struct batch *b)
 {
-    struct digest d = {.used = 0};
-    sha256_init(&d.sha);
+    struct fields d;
+    fields_begin(&d);
     for (uint64_t i = 0; i < b->meta_count; i++) {
         const struct batch_meta *m = &b->metas[i];
-        digest_string(&d, m->key);
-        digest_number(&d, m->type);
-        digest_text(&d, m->text, m->text_len);
-        digest_bytes(&d, &m->integer, sizeof(m->integer));
-        digest_bytes(&d, &m->real, sizeof(m->real));
+        fields_string(&d, m->key);
+        fields_number(&d, m->type);
+        fields_text(&d, m->text, m->text_len);
+        fields_bytes(&d, &m->integer, sizeof(m->integer));
+        fields_bytes(&d, &m->real, sizeof(m->real));
     }
     b->meta_digest = digest_end(&d);
+}
+
+/* For a later `diff`. */
+static bool layout_blocks(struct job *job, struct batch_layout *l)
+{
+    struct blocks b;
+    if (l->tensor_count < BLOCKS_FROM)
+        return true;
+    blocks_begin(&b);
+    for (uint64_t i = 0; i < l->tensor_count; i++) {
+        const struct batch_tensor *t = &l->tensors[i];
+        blocks_add(&b, (struct block_row){t->name, t->name_len,
+                                          t->kind->dtype_unknown ? NULL : t->kind->dtype,
+                                          t->kind->shape_text});
+    }
+    const struct bytes all = blocks_end(&b);
+    l->blocks.at =
+        !all.at ? NULL : (uint8_t *)arena_copy(job->arena, (const char *)all.at, all.len);
+    l->blocks.len = all.len;
+    blocks_release(&b);
+    return l->blocks.at != NULL;
 }
 
 enum status layout_finish(struct job *job, struct error *err)
@@ -382,5 +359,5 @@ enum status layout_finish(struct job *job, struct error *err)
         return error_memory_at(err, job->path);
     l->logical = digest_logical(l);
     l->placement = digest_placement(l);
-    return OK;
+    return layout_blocks(job, l) ? OK : error_memory_at(err, job->path);
 }

@@ -5,7 +5,7 @@
 --
 -- Hashes tell contents apart where both are known. A tensor of one side alone whose contents a tensor
 -- of the other side alone has is `renamed`. Contents are compared by their numbers; their texts are
--- looked up for the rows that are shown. With `different`, only the few positions that unlike() finds are
+-- looked up for the rows that are shown. With `different`, only the few tensors that unlike() finds are
 -- looked at. `own` is the tensor of a's layout that a row is of, `hashed` the one whose hash the row has.
 -- (Signs take affinities away, and what has a LIMIT is not joined arm by arm: both are time.)
 -- columns: status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b, tensor_a, tensor_b, hash_a, hash_b
@@ -15,13 +15,13 @@ WITH
   side(a, b) AS MATERIALIZED ( -- their layouts
     SELECT (SELECT layout FROM checkpoints WHERE id = :a), (SELECT layout FROM checkpoints WHERE id = :b)
   ),
-  place AS MATERIALIZED (SELECT ord FROM unlike(:a, :b) WHERE $different = 1 AND $ruleset IS NULL),
+  place AS MATERIALIZED (SELECT ord_a, ord_b FROM unlike(:a, :b) WHERE $different = 1 AND $ruleset IS NULL),
   side_a(b, own, key, hashed, recipe, dtype, shape, nbytes) AS NOT MATERIALIZED (
     SELECT b, +id, +name, ID_FIRST(:a) + ID_ORD(id), NULL, +dtype, +shape, +nbytes
     FROM side CROSS JOIN layout_tensors ON id BETWEEN ID_FIRST(a) AND ID_LAST(a) WHERE $ruleset IS NULL AND $different IS NOT 1
     UNION ALL
-    SELECT b, +id, +name, ID_FIRST(:a) + ord, NULL, +dtype, +shape, +nbytes
-    FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = ID_FIRST(a) + ord
+    SELECT b, +id, +name, ID_FIRST(:a) + ord_a, NULL, +dtype, +shape, +nbytes
+    FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = ID_FIRST(a) + ord_a
     UNION ALL
     SELECT b, ID_FIRST(a) + ID_ORD(tensor_id), new_name,
            iif(renamed_only, tensor_id, NULL), recipe, dtype, shape, nbytes
@@ -31,7 +31,7 @@ WITH
   side_b(id) AS NOT MATERIALIZED (
     SELECT +id FROM side CROSS JOIN layout_tensors ON id BETWEEN ID_FIRST(b) AND ID_LAST(b) WHERE $different IS NOT 1 OR $ruleset IS NOT NULL
     UNION ALL
-    SELECT +id FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = ID_FIRST(b) + ord
+    SELECT +id FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = ID_FIRST(b) + ord_b
     LIMIT -1
   ),
   named AS MATERIALIZED (

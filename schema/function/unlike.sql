@@ -1,24 +1,35 @@
--- unlike.sql - unlike(a, b): the positions at which two checkpoints do not have tensors of the same name,
--- dtype, shape and (where both are known) hash. What is left is all that diff(a, b) can find different, and
--- mostly little: one walk over two lists that lie side by side.
--- columns: ord
+-- unlike.sql - unlike(a, b): the tensors of two checkpoints that are not the same ones: one of a and one of b
+-- in its place, or one alone, by their positions. What is left has the same name, dtype, shape and (where
+-- both are known) hash: all that diff(a, b) can find different is here, and mostly little else.
+--
+-- `run` has which tensors of the two lie side by side. Those of a run that is `alike` are the same but for
+-- their hashes: by the digests of their blocks, or for being of one layout. Others are read.
+-- columns: ord_a, ord_b
 -- parameters: :a, :b
 WITH
   given(a, b) AS (SELECT :a, :b), -- their order as arguments
-  -- Their layouts, how far the ids of these are apart, and the tensors of the first; NULL: no such checkpoint.
-  side(a, b, apart, tensors) AS (
-    SELECT x.layout, y.layout, ID_FIRST(y.layout - x.layout), coalesce(l.tensors, 0)
+  side(a, b, runs) AS (
+    SELECT x.layout, y.layout,
+           iif(x.layout = y.layout, json_array(json_array(0, l.tensors, 0, l.tensors, 1)),
+               block_runs(p.blocks, coalesce(l.tensors, 0), q.blocks, coalesce(m.tensors, 0)))
     FROM (SELECT 1) LEFT JOIN checkpoints x ON x.id = :a LEFT JOIN checkpoints y ON y.id = :b
-    LEFT JOIN layouts l ON l.id = x.layout
+    LEFT JOIN layouts l ON l.id = x.layout LEFT JOIN layouts m ON m.id = y.layout
+    LEFT JOIN layout_blocks p ON p.id = x.layout LEFT JOIN layout_blocks q ON q.id = y.layout
+  ),
+  run(a, b, at_a, rows_a, at_b, rows_b, alike) AS MATERIALIZED (
+    SELECT s.a, s.b, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM side s CROSS JOIN json_each(runs)
   )
-SELECT ID_ORD(x.id) AS ord
-FROM side s
-CROSS JOIN layout_tensors x ON s.apart IS NOT 0 AND x.id BETWEEN ID_FIRST(s.a) AND ID_LAST(s.a)
-LEFT JOIN layout_tensors y ON y.id = x.id + s.apart
+SELECT ID_ORD(x.id) AS ord_a, ID_ORD(y.id) AS ord_b
+FROM run r
+CROSS JOIN layout_tensors x ON NOT alike AND x.id BETWEEN ID_FIRST(r.a) + at_a AND ID_FIRST(r.a) + at_a + rows_a - 1
+LEFT JOIN layout_tensors y ON y.id = ID_FIRST(r.b) + at_b + iif(ID_ORD(x.id) - at_a < rows_b, ID_ORD(x.id) - at_a, NULL)
 WHERE y.name IS NOT x.name OR y.dtype IS NOT x.dtype OR y.shape IS NOT x.shape
 UNION
-SELECT ID_ORD(y.id) FROM side s CROSS JOIN layout_tensors y ON y.id BETWEEN ID_FIRST(s.b) + s.tensors AND ID_LAST(s.b)
+SELECT NULL, ID_ORD(y.id)
+FROM run r CROSS JOIN layout_tensors y
+ON NOT alike AND y.id BETWEEN ID_FIRST(r.b) + at_b + rows_a AND ID_FIRST(r.b) + at_b + rows_b - 1
 UNION
-SELECT ID_ORD(h.id)
-FROM tensor_hashes h CROSS JOIN tensor_hashes g ON g.id = h.id + ID_FIRST(:b - :a) AND g.hash <> h.hash
-WHERE h.id BETWEEN ID_FIRST(:a) AND ID_LAST(:a)
+SELECT ID_ORD(h.id), ID_ORD(g.id)
+FROM run r
+CROSS JOIN tensor_hashes h ON h.id BETWEEN ID_FIRST(:a) + at_a AND ID_FIRST(:a) + at_a + min(rows_a, rows_b) - 1
+CROSS JOIN tensor_hashes g ON g.id = h.id + ID_FIRST(:b - :a) + at_b - at_a AND g.hash <> h.hash

@@ -43,13 +43,13 @@ class Bench:
     def count(self, full):
         return max(1, int(full * self.scale))
 
-    def run(self, command, **more):
+    def run(self, command, status=0, **more):
         started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               shell=isinstance(command, str), **more)
         took, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
         self.cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        if done.returncode != 0:
+        if done.returncode != status:
             raise SystemExit(f"{command}: status {done.returncode}\n{done.stderr.decode()[-2000:]}")
         return took, done.stdout
 
@@ -66,16 +66,16 @@ class Bench:
         self.left.append(name)
         self.say(name, f"left out: {why}")
 
-    def compare(self, name, ours, reference, goal, before=None, same=None, note="", floor=0):
+    def compare(self, name, ours, reference, goal, before=None, same=None, note="", floor=0, status=0):
         """Run both in turn; `before(side)` readies each run; `same(a, b)` compares the outputs. `note` is a
-        text, or gives one in the end. What takes `floor` seconds at most meets any goal."""
+        text, or gives one in the end. What takes `floor` seconds at most meets any goal. `status` is ours."""
         ratios, times, cpu, outputs = [], ([], []), ([], []), [None, None]
         for pair in range(self.pairs + 1):
             took = []
             for side, command in enumerate((ours, reference)):
                 if before:
                     before(side)
-                seconds, outputs[side] = self.run(command)
+                seconds, outputs[side] = self.run(command, 0 if side else status)
                 took.append(seconds)
                 cpu[side].append(self.cpu)
             if pair:

@@ -1,13 +1,25 @@
 # Until version 7 a catalog had tensor names as numbers of a table of names: such a one is read as it is,
 # and made anew by the first command that writes.
 F=$TESTS/fixtures
-"$CKPTDB_BIN" import "$F/real" "$F/safetensors" >/dev/null 2>&1
+# Two that are large enough for digests of their blocks.
+large() { # FILE, the first number that is left out
+    seq 1500 | awk -v out="$2" 'BEGIN { printf "{\"ckptdb\": \"names\", \"tensors\": {" }
+        $1 != out { printf "%s\"layers.%d.%d\": {\"dtype\": \"int8\", \"shape\": [%d]}", comma, $1 / 9, $1, $1 % 5; comma = ", " }
+        END { print "}}" }' >"$1"
+}
+large large_a.json 0
+large large_b.json 777
+"$CKPTDB_BIN" import "$F/real" "$F/safetensors" large_a.json large_b.json >/dev/null 2>&1
+blocks() { "$CKPTDB_BIN" -d "$1" "SELECT id, length(blocks) / 20 BETWEEN 12 AND 48, hex(blocks) FROM layout_blocks ORDER BY id"; }
+blocks "$CKPTDB" | cut -f 2
+blocks "$CKPTDB" >blocks.txt
 old_form() {
     "$CKPTDB_BIN" -d "$1" -f - <<'END2'
 PRAGMA legacy_alter_table = ON;
 CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
 INSERT INTO names(name) SELECT DISTINCT name FROM (SELECT name FROM layout_tensors UNION ALL SELECT name FROM layout_nodes);
 CREATE UNIQUE INDEX names_by_name ON names(name);
+DROP TABLE layout_blocks;
 DROP INDEX layout_tensors_by_name;
 DROP INDEX layout_tensors_by_size;
 ALTER TABLE layout_tensors RENAME TO t;
@@ -42,6 +54,7 @@ views() {
     "$CKPTDB_BIN" "$@" "SELECT checkpoint, name FROM tensor WHERE name = 'lm_head.weight' ORDER BY 1"
     "$CKPTDB_BIN" "$@" diff data@1000000 data@1000500 --all
     "$CKPTDB_BIN" "$@" diff llama_tiny data@1000500 --all
+    "$CKPTDB_BIN" "$@" diff large_a.json large_b.json
     "$CKPTDB_BIN" "$@" tree llama_tiny
     "$CKPTDB_BIN" "$@" show data@1000000 global_step
     "$CKPTDB_BIN" "$@" map check t5_to_t5x data@1000000
@@ -59,7 +72,8 @@ views -d old.db --readonly 2>&1 | cmp - new.txt && echo 'read only: the same'
 [ "$before" = "$(sha256sum old.db)" ] && echo 'the catalog is as it was'
 echo '-- by the functions of the extension'
 extension() { # (the views in old.db are not of an old program: those are in upgrade.sh)
-    bash "$TESTS/plain_sqlite.sh" -csv "$1" "SELECT * FROM diff(1, 2) ORDER BY 2, 3" "SELECT tensor_name(1 << 24)"
+    bash "$TESTS/plain_sqlite.sh" -csv "$1" "SELECT * FROM diff(1, 2) ORDER BY 2, 3" \
+        "SELECT count(*), sum(different) FROM (SELECT 1 AS different FROM diff(1, 2) WHERE different = 1)" "SELECT tensor_name(1 << 24)"
 }
 command -v sqlite3 >/dev/null || { echo "SKIP: there is no sqlite3"; exit 77; }
 extension "$CKPTDB" >functions 2>&1
@@ -73,6 +87,7 @@ mkdir empty
 "$CKPTDB_BIN" -d old.db import empty
 "$CKPTDB_BIN" -d old.db "SELECT user_version, (SELECT * FROM other) FROM pragma_user_version; PRAGMA integrity_check"
 views -d old.db 2>&1 | cmp - new.txt && echo 'the same'
+blocks old.db | cmp - blocks.txt && echo 'the digests of blocks are those of an import'
 schema() { "$CKPTDB_BIN" -d "$1" "SELECT name, sql FROM sqlite_schema WHERE name NOT IN ('mine', 'other') ORDER BY 1"; }
 schema "$CKPTDB" >new.sql
 schema old.db | cmp - new.sql && echo 'the schema, too'
