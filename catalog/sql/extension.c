@@ -1,5 +1,5 @@
 /*
- * extension.c - the two doors of the loadable extension, and the list of what is inside.
+ * extension.c - the two entry points of the loadable extension, and the list of its modules.
  */
 #include "catalog/sql/extension.h"
 
@@ -112,7 +112,7 @@ EXPORT int sqlite3_ckptdb_init(sqlite3 *db, char **message,
     return enter(db, message, true);
 }
 
-/* For hosts that run strangers' SQL at top level, where DIRECTONLY does not help. */
+/* For hosts that run untrusted SQL at top level, where DIRECTONLY gives no protection. */
 EXPORT int sqlite3_ckptdb_noread_init(sqlite3 *db, char **message,
                                       const sqlite3_api_routines *api);
 EXPORT int sqlite3_ckptdb_noread_init(sqlite3 *db, char **message,

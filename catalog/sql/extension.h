@@ -1,9 +1,9 @@
 /*
- * extension.h - all SQL functions and table-valued functions, from one list.
+ * extension.h - registers all SQL functions and table-valued functions, from one list.
  *
  * Each file of catalog/sql/ exports `int sql_register_NAME(sqlite3 *)`, which returns an
- * SQLite code, and has a line in modules.def. A file whose functions open checkpoint files
- * registers them SQLITE_DIRECTONLY and is there as SQL_READS.
+ * SQLite code, and has a line in modules.def. If its functions open checkpoint files, they are
+ * registered SQLITE_DIRECTONLY, and the line is SQL_READS(NAME).
  */
 #ifndef CKPTDB_SQL_EXTENSION_H
 #define CKPTDB_SQL_EXTENSION_H
@@ -12,13 +12,13 @@
 
 #include "catalog/db/sqlite.h"
 
-/* Safe anywhere, even in a view of a database from a stranger. */
+/* Safe anywhere, even in a view of an untrusted database. */
 #define SQL_FLAGS_PURE (SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS)
-/* Reads files: only in SQL a person typed, never from a view or a trigger. */
+/* Reads files: allowed only in top-level SQL, never in a view or a trigger. */
 #define SQL_FLAGS_READS (SQLITE_UTF8 | SQLITE_DIRECTONLY)
 
-/* Functions that hold nothing and depend on their arguments alone, as SQL_FLAGS_PURE; a list ends
- * in a NULL name. */
+/* Register functions without state whose result depends on their arguments only
+ * (SQL_FLAGS_PURE). The list ends with a NULL name. */
 struct sql_function {
     const char *name;
     int arguments;
@@ -26,22 +26,23 @@ struct sql_function {
 };
 int sql_register_pure(sqlite3 *, const struct sql_function *);
 
-/* What follows the name of a table-valued function in our views: where the extension is not
- * loaded, SQLite says that there is no such table, and so what to do about it. */
+/* Views call a table-valued function by its name with this suffix. Without the extension SQLite
+ * then says "no such table: NAME (of ckptdb.so: load this extension first)". */
 #define OF_EXTENSION " (of ckptdb.so: load this extension first)"
-/* Register a table-valued function under its name, and as views call it. */
+/* Register a table-valued function under its name, and under the name that views use. */
 int sql_register_table(sqlite3 *, const char *name, const sqlite3_module *, void *aux);
 
-/* The constraint that gives a column (mostly a hidden one: an argument) its value; -1: none.
- * *unusable is set, and else left alone: none does, but one in another plan, for which xBestIndex
- * answers SQLITE_CONSTRAINT. An argument left out is another call, so that holds of those that may be
- * left out, too. */
+/* For xBestIndex: the index of the equality constraint on a column (usually a hidden one, which
+ * is an argument); -1: there is none. *unusable is set if there is one that this plan cannot
+ * use, and left alone otherwise: xBestIndex then returns SQLITE_CONSTRAINT, for optional
+ * arguments as well, since a call without the argument would be a different call. */
 int sql_given(sqlite3_index_info *, int column, bool *unusable);
-/* Of two constraints that give the same (`before` -1: there is one), the one that waits for no other
- * table: with the other SQLite (3.40) overlooks plans, to the last. */
+/* Choose between two constraints on the same argument (`before` may be -1): prefer a constant,
+ * which depends on no other table. With the other one SQLite 3.40 misses plans, and may end up
+ * with none. */
 int sql_prefer(sqlite3_index_info *, int before, int after);
 
-/* Register everything, or (reads false) all that opens no file. An SQLite code. */
+/* Register everything; without `reads`, only what opens no files. Returns an SQLite code. */
 int sql_register_all(sqlite3 *, bool reads);
 
 #define SQL_PURE(x)  int sql_register_##x(sqlite3 *);

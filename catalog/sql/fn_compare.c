@@ -1,8 +1,9 @@
 /*
- * fn_compare.c - tensor_distance(a, b[, dtype]): how far apart the values of two tensors are, the first cast
- * to dtype, as JSON: {"max_abs":…,"rel_l2":…,"cosine":…,"unequal":…,"nans":…,"lost":{"out_of_range":…,
- * "to_zero":…,"to_nan":…}}. NULL where one of them has no numbers to read. A fourth argument is a struct
- * ckptdb_reading (catalog/ckptdb.h) or NULL.
+ * fn_compare.c - tensor_distance(a, b[, dtype]): how far the values of two tensors are apart,
+ * after a has been cast to dtype, as JSON:
+ * {"max_abs":…,"rel_l2":…,"cosine":…,"unequal":…,"nans":…,
+ * "lost":{"out_of_range":…,"to_zero":…,"to_nan":…}}. NULL if one of them has no numbers to read. A
+ * fourth argument is a pointer to a struct ckptdb_reading (catalog/ckptdb.h), or NULL.
  */
 #include <math.h>
 
@@ -42,7 +43,7 @@ static void compare_give(sqlite3_context *ctx, const struct comparison *c)
 struct asking {
     sqlite3 *db;
     uint64_t since;
-    const struct ckptdb_reading *reading; /* NULL: nobody */
+    const struct ckptdb_reading *reading; /* told how many bytes were read; NULL: none */
 };
 
 static enum status ask(void *context, uint64_t bytes, struct error *err)
@@ -53,7 +54,7 @@ static enum status ask(void *context, uint64_t bytes, struct error *err)
     return keeper_ask(a->db, bytes, &a->since, err);
 }
 
-/* The dtype that a is cast to; NULL: none. */
+/* The dtype to which `a` is cast, in *room; NULL: it is not cast. */
 static const struct dtype *cast_of(int argc, sqlite3_value **argv, struct dtype *room)
 {
     const char *name = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : NULL;

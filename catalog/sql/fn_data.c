@@ -1,11 +1,11 @@
 /*
- * fn_data.c - tensor_bytes(id [, dtype]) and tensor_sha256(id [, dtype]). A recipe may stand for
- * the id.
+ * fn_data.c - tensor_bytes(id [, dtype]) and tensor_sha256(id [, dtype]). Instead of an id they
+ * also accept a recipe.
  *
- * Both read files, so they are DIRECTONLY and not behind the noread door. They are NULL for
- * what has no bytes to read, which import has reported, and for strings, whose elements
- * have no size (tensor_values() has them); so a query over a whole catalog goes through.
- * Whatever else goes wrong is an error that names the tensor.
+ * Both read files, so they are DIRECTONLY and missing from the noread entry point. They give NULL
+ * for tensors without bytes (the import has reported those) and for strings, whose elements have
+ * no fixed size (use tensor_values()), so that a query over a whole catalog does not fail.
+ * Anything else that goes wrong is an error that names the tensor.
  */
 #include "catalog/sql/fn_data.h"
 
@@ -39,7 +39,7 @@ void tensor_error(const struct stored_tensor *t, struct error *err)
         error_prefix(err, what);
 }
 
-/* What is done with the stream: gives the function its result. */
+/* Consumes a stream, and sets the result of the function. */
 typedef enum status consumer(sqlite3_context *, struct tensor_stream *, struct error *);
 
 static enum status give_bytes(sqlite3_context *ctx, struct tensor_stream *s,
@@ -90,7 +90,7 @@ static enum status give_sha256(sqlite3_context *ctx, struct tensor_stream *s,
     return OK;
 }
 
-/* The dtype asked for, if there is one: NULL in *to for none. */
+/* The dtype of the second argument; *to NULL: there is none. */
 static enum status wanted_dtype(int argc, sqlite3_value **argv, struct dtype *room,
                                 const struct dtype **to, struct error *err)
 {

@@ -1,12 +1,12 @@
 /*
- * fn_dialect.c - what the kinds of maps are, as SQL functions:
+ * fn_dialect.c - properties of dialects, as SQL functions:
  *
  *   dialect_is(dialect, what)          whether a dialect belongs to a view ('translation',
- *                                      'assignment', 'conversion'), tries patterns so ('match',
- *                                      'fullmatch', 'path'), leaves a model its own value where
- *                                      there is none ('fills'), wants every rule to decide
- *                                      something ('required'), has the last rule decide that
- *                                      fits ('last'; else it is the first)
+ *                                      'assignment', 'conversion'); how it tries patterns ('match',
+ *                                      'fullmatch', 'path'); whether a model keeps its own value if
+ *                                      the source has none ('fills'); whether every rule must
+ *                                      decide some name ('required'); whether the last rule that
+ *                                      matches decides ('last'; otherwise the first one does)
  *   options_fault(dialect, options)    what is wrong with a set's options; NULL: nothing, or the
  *                                      dialect is not known
  */

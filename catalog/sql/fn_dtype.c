@@ -1,5 +1,5 @@
 /*
- * fn_dtype.c - what can be said of dtypes, shapes and ids without opening a file:
+ * fn_dtype.c - functions of dtypes, shapes and ids that open no file:
  * dtype_bits(dtype), shape_elements(shape), tensor_checkpoint(id), tensor_name(id).
  */
 #include "catalog/base/text.h"

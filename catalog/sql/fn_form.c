@@ -1,7 +1,7 @@
 /*
- * fn_form.c - map_form(ruleset, form): the set as a file of the form (catalog/map/form.h), a JSON object
- * with the list "lines", or, where the form cannot hold the set, the text "fault".
- * schema/function/map_file.sql makes rows of it.
+ * fn_form.c - map_form(ruleset, form): the set written in a form (catalog/map/form.h), as the JSON
+ * object {"lines": [...]}, or {"fault": "..."} if the form cannot hold the set.
+ * schema/function/map_file.sql turns it into rows.
  */
 #include <string.h>
 

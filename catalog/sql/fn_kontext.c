@@ -1,10 +1,10 @@
 /*
  * fn_kontext.c - the path language of Kauldron's kontext (catalog/map/kontext.h) as functions.
  *
- *   kontext_name(path)       its components joined by '/'; NULL where it names no one thing
- *   kontext_error(path)      what the original raises of it, "Type: text"; NULL: nothing
- *   kontext_path(name)       a name as kontext prints its path
- *   kontext_filter(pattern)  a regular expression for printed paths that the pattern selects
+ *   kontext_name(path)       its components joined by '/'; NULL if it does not name a single node
+ *   kontext_error(path)      the exception that the original raises, "Type: text"; NULL: none
+ *   kontext_path(name)       a name as the path that kontext prints
+ *   kontext_filter(pattern)  a regular expression for the printed paths that the pattern selects
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void kontext_give(sqlite3_context *context, struct text *t)
         sqlite3_result_error_nomem(context);
 }
 
-/* False: NULL, or no memory. */
+/* False: the value is NULL, or memory ran out (and the result is set). */
 static bool kontext_parse_value(sqlite3_context *context, sqlite3_value *value,
                                 struct arena *arena, struct kontext *path)
 {
@@ -75,7 +75,7 @@ static void kontext_path(sqlite3_context *context, int argc, sqlite3_value **arg
     text_release(&out);
 }
 
-/* NULL of what is no path: the original raises of it, whatever the key. */
+/* NULL if the text is no path: the original raises an exception then, whatever the key. */
 static void filter(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;

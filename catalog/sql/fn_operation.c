@@ -1,9 +1,9 @@
 /*
- * fn_operation.c - what a rule's operations make of shapes, before a byte is read. `ops` is
- * what rule_ops() gives; NULL arguments give NULL.
+ * fn_operation.c - applies a rule's operations to shapes, without reading tensors. `ops` is
+ * the result of rule_ops(); NULL arguments give NULL.
  *
- *   operation_shape(ops, shape)         the shape after them; NULL: impossible
- *   operation_error(ops, shape, dtype)  why, as "ValueError: text"; NULL: possible
+ *   operation_shape(ops, shape)         the resulting shape; NULL: they are impossible
+ *   operation_error(ops, shape, dtype)  why they are impossible, "ValueError: text"; else NULL
  */
 #include <stdio.h>
 #include <string.h>

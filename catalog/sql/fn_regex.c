@@ -1,5 +1,5 @@
 /*
- * fn_regex.c - regular expressions of Python for SQL. `how` is 'search' (the default),
+ * fn_regex.c - Python's regular expressions as SQL functions. `how` is 'search' (the default),
  * 'match' or 'fullmatch'.
  *
  *   regexp(pattern, text)                      0 or 1; also written text REGEXP pattern
@@ -10,7 +10,8 @@
  *   regexp_replace(pattern, text, template)    Python's re.sub
  *   regexp_error(pattern [, template])         what Python raises for them, or NULL
  *
- * NULL in, NULL out. A bad pattern or template is an error that quotes it, but for the last.
+ * NULL arguments give NULL. A bad pattern or template is an error that quotes it, except in
+ * regexp_error().
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ struct string {
     size_t len;
 };
 
-/* False: no memory, and ctx knows. */
+/* False: out of memory, and the result of ctx is set. */
 static bool get_string(sqlite3_context *ctx, sqlite3_value *value, struct string *out)
 {
     out->at = (const char *)sqlite3_value_text(value);
@@ -82,8 +83,8 @@ static bool parse_how(sqlite3_context *ctx, sqlite3_value *value, enum regex_how
     return false;
 }
 
-/* Borrow the pattern argv[0] for the text argv[1]; `how` is at argv[how_at] if there
- * are that many. False: the result is set (NULL or an error). */
+/* Borrow the compiled pattern argv[0] and set the text to argv[1]; `how` is the optional argument
+ * argv[how_at]. False: the result is set (to NULL or an error). */
 static bool call_open(struct call *c, sqlite3_context *ctx, int argc,
                       sqlite3_value **argv, int how_at)
 {
@@ -108,7 +109,7 @@ static bool call_open(struct call *c, sqlite3_context *ctx, int argc,
     return true;
 }
 
-/* 1, 0, or -1 when ctx has the error. */
+/* 1: it matches; 0: it does not; -1: ctx has the error. */
 static int call_exec(struct call *c)
 {
     int found = regex_exec(c->regex, c->text, c->len, 0, &c->err);
@@ -123,7 +124,7 @@ static struct text new_text(sqlite3_context *ctx)
     return (struct text){.limit = (size_t)limit};
 }
 
-/* Give `out` away; it has failed if it grew past the limit or all memory. */
+/* Make `out` the result; it has failed if it grew beyond the limit, or memory ran out. */
 static void result_text(struct call *c, struct text *out)
 {
     size_t len = out->len;
@@ -167,7 +168,7 @@ static void groups_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     regex_cache_return(c.entry);
 }
 
-/* The number of the group that `value` names; -1 when ctx has the error. */
+/* The number of the group that `value` names; -1: ctx has the error. */
 static int find_group(struct call *c, sqlite3_value *value)
 {
     struct string name;
@@ -185,7 +186,7 @@ static int find_group(struct call *c, sqlite3_value *value)
     return -1;
 }
 
-/* As in Python, a group that is not there is only noticed where something matches. */
+/* As in Python, a missing group is noticed only if the pattern matches. */
 static void capture_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     struct call c;
@@ -199,7 +200,7 @@ static void capture_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     regex_cache_return(c.entry);
 }
 
-/* NULL when ctx has the error. */
+/* NULL: ctx has the error. */
 static const struct template *find_template(struct call *c, sqlite3_value *value)
 {
     struct string s;
@@ -211,7 +212,7 @@ static const struct template *find_template(struct call *c, sqlite3_value *value
     return t;
 }
 
-/* As in Python, a bad template is only noticed where something matches. */
+/* As in Python, a bad template is noticed only if the pattern matches. */
 static void expand_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     struct call c;

@@ -1,21 +1,21 @@
 /*
- * fn_rule.c - rule sets as SQL functions, and repr() for the error texts beside them.
+ * fn_rule.c - rule sets as SQL functions, and Python's ways to print values in error texts.
  *
  *   rule_match(ruleset, name)    ord of the rule that decides; NULL: none
  *   rule_status(ruleset, name)   'ok', 'dropped', 'unmatched', 'error'
  *   rule_replace(ruleset, name)  the new name; NULL unless the status is 'ok'
  *   rule_error(ruleset, name)    "Type: text"; NULL unless the status is 'error'
- *   rule_cast(ruleset, name)     the dtype that the rule casts to; NULL: none
- *   rule_ops(ruleset, name)      its operations, numbers filled in; NULL: none but casts
- *   each with a third argument   what the rule of this ord alone makes of the name
+ *   rule_cast(ruleset, name)     the dtype to which the rule casts; NULL: none
+ *   rule_ops(ruleset, name)      its operations, numbers filled in; NULL: none besides casts
+ *   with a third argument, ord   the same for that rule alone
  *   rule_part(ruleset, name, part)  the new name of a part of the tensor, by its label
  *   python_repr(text)            as Python prints a str
  *   python_int(text)             str(int(text)); NULL where int() raises
  *   python_shape(shape)          a shape, "[2,3]", as Python prints a tuple
  *
- * All of a connection share its rule sets (rule_cache.h), and a set remembers its last answer: asking
- * five questions of one name matches it once. A set is looked at again at the start of every
- * statement: auxiliary data of a constant argument lives that long.
+ * All functions of a connection share its rule sets (rule_cache.h), and a set remembers its last
+ * answer: five functions of one name match it once. Whether the set has changed is checked once
+ * per statement, because the auxiliary data of a constant argument lives that long.
  */
 #include <string.h>
 
@@ -24,8 +24,8 @@
 #include "catalog/sql/extension.h"
 #include "catalog/sql/rule_cache.h"
 
-/* The rules for (ruleset, name, ...), and the name. NULL: one of them is NULL, or an error was
- * told. */
+/* The rules for (ruleset, name, ...), and the name. NULL: an argument is NULL, or the result is
+ * an error. */
 static struct rules *rules_of(sqlite3_context *context, sqlite3_value **argv,
                               const char **name, size_t *len)
 {
@@ -45,7 +45,8 @@ static struct rules *rules_of(sqlite3_context *context, sqlite3_value **argv,
         if (!set)
             return NULL;
         sqlite3_set_auxdata(context, 0, set, rule_set_drop);
-        /* Where the argument is no constant it was dropped at once; the cache holds on. */
+        /* If the argument is not constant, SQLite has dropped the set already; the cache still
+         * holds it. */
     }
     *name = (const char *)sqlite3_value_text(argv[1]);
     *len = (size_t)sqlite3_value_bytes(argv[1]);
@@ -53,7 +54,7 @@ static struct rules *rules_of(sqlite3_context *context, sqlite3_value **argv,
     return rule_set_rules(set);
 }
 
-/* Without memory there is no answer, and the statement fails. */
+/* If memory ran out there is no answer: make the statement fail. */
 static const struct rule_result *told(sqlite3_context *context,
                                       const struct rule_result *r)
 {
@@ -77,8 +78,8 @@ static const struct rule_result *answer(sqlite3_context *context, int argc,
                          : rules_apply(rules, name, len));
 }
 
-/* A NUL follows `text`. Unless another is inside, SQLite is told so, and need not copy it
- * again to put one there. */
+/* `text` is NUL-terminated. If it contains no other NUL, passing -1 tells SQLite so, which then
+ * need not copy it again to append one. */
 static void result_text(sqlite3_context *context, const char *text, size_t len)
 {
     if (strlen(text) == len)
@@ -221,8 +222,8 @@ int sql_register_rule(sqlite3 *db)
     if (!cache)
         return SQLITE_NOMEM;
     int rc = SQLITE_OK;
-    /* Not deterministic: what they answer depends on rows. SQLite drops what is held for it also when a
-     * call fails. */
+    /* Not deterministic: the answers depend on rows. SQLite calls the destructor even if
+     * registering fails. */
     for (size_t i = 0;
          rc == SQLITE_OK && i < 2 * sizeof(functions) / sizeof(functions[0]); i++)
         rc = sqlite3_create_function_v2(

@@ -1,11 +1,12 @@
 /*
- * fn_setting.c - what rule sets take from checkpoints (catalog/map/setting.h), in SQL.
+ * fn_setting.c - settings that rule sets take from checkpoints (catalog/map/setting.h), as SQL
+ * functions.
  *
- *   rule_bound(ruleset, checkpoint_id)  the set with its settings for this checkpoint, which
- *                                       functions and queries take in place of the set's name; where
- *                                       the set has no settings, its name
- *   map_set(key, value)                 gives a setting for the rest of the connection, for all
- *                                       checkpoints; NULL as value takes it back, as key all of them
+ *   rule_bound(ruleset, checkpoint_id)  the set with its settings for this checkpoint, as a text
+ *                                       that functions and queries accept in place of the set's
+ *                                       name; the name itself if the set has no settings
+ *   map_set(key, value)                 sets a setting for all checkpoints, until the connection
+ *                                       closes; a NULL value unsets it, a NULL key unsets all
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #define GIVEN_MAX 256 /* settings of a connection */
 
 struct given {
-    unsigned holders; /* functions that share it */
+    unsigned holders; /* number of functions that share it */
     unsigned count;
     char *key[GIVEN_MAX], *value[GIVEN_MAX];
 };
@@ -70,14 +71,14 @@ static void map_set(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 /* --- rule_bound ----------------------------------------------------------------------------- */
 
-/* One checkpoint's metadata. */
+/* Where the settings of one checkpoint come from. */
 struct asking {
     const struct given *given;
-    sqlite3_stmt *fact; /* ?1 is its key */
-    struct error *err;  /* why it could not be read, which is not that there is none */
+    sqlite3_stmt *fact; /* selects a fact of the metadata by its key, ?1 */
+    struct error *err;  /* why one could not be read (a missing one is no error) */
 };
 
-/* The first column of the first row, in the arena; its `at` is NULL where there is none, or an error. */
+/* The first column of the first row, in the arena; at NULL: there is none, or an error. */
 static struct bytes setting_read(sqlite3_stmt *s, struct arena *arena, struct error *err)
 {
     struct bytes read = {0};
@@ -121,7 +122,7 @@ static sqlite3_stmt *setting_prepare(sqlite3 *db, const char *sql)
     return s;
 }
 
-/* The options of a set that has settings, in the arena; empty where it has none. */
+/* The options of a set that declares settings, in the arena; at NULL if it does not. */
 static struct bytes declaring(sqlite3 *db, const char *ruleset, struct arena *arena,
                               struct error *err)
 {
@@ -192,7 +193,7 @@ int sql_register_setting(sqlite3 *db)
     struct given *g = calloc(1, sizeof(*g));
     if (!g)
         return SQLITE_NOMEM;
-    g->holders = 2; /* each dropped by SQLite, also when its call fails */
+    g->holders = 2; /* SQLite drops each, even if registering fails */
     int rc = sqlite3_create_function_v2(db, "map_set", 2, SQLITE_UTF8 | SQLITE_DIRECTONLY,
                                         g, map_set, NULL, NULL, given_drop);
     int bound =

@@ -5,7 +5,7 @@
 
 struct keeper {
     sqlite3 *db;
-    char *touch; /* a statement that connects the table */
+    char *touch; /* a statement: preparing it connects the virtual table */
     struct lookup *lookup;
     bool connected;
     unsigned holders;
@@ -44,7 +44,7 @@ static int keeper_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* The table is empty. */
+/* The rest of the module: an empty table. */
 
 static int keeper_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 {
@@ -133,7 +133,7 @@ struct keeper *keeper_new(sqlite3 *db, const char *name)
     if (!k)
         return NULL;
     k->db = db;
-    k->holders = 1; /* the module's, dropped by SQLite on failure too */
+    k->holders = 1; /* the module, which SQLite drops even if registering fails */
     k->touch = sqlite3_mprintf("SELECT 1 FROM %s", name);
     if (!k->touch) {
         keeper_drop(k);
@@ -166,8 +166,8 @@ struct lookup *keeper_lookup(struct keeper *k, struct error *err)
 
 #define ASK_BYTES (UINT64_C(1) << 24)
 
-/* A statement is long enough for a progress handler to be called, and ends at once after
- * sqlite3_interrupt(). */
+/* Runs a statement that is long enough for SQLite to call its progress handler, and that fails
+ * at once after sqlite3_interrupt(). */
 enum status keeper_ask(sqlite3 *db, uint64_t bytes, uint64_t *since, struct error *err)
 {
     static const char steps[] =

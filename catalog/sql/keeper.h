@@ -1,10 +1,10 @@
 /*
- * keeper.h - what SQL functions keep with their connection: a lookup (db.h), whose prepared
- * statements would otherwise be made again at every call.
+ * keeper.h - keeps a lookup (db.h) for SQL functions for as long as their connection is open, so
+ * that its statements are prepared once, not at every call.
  *
- * SQLite refuses to close a connection that has statements left, and destroys functions
- * only after that. It does disconnect virtual tables first. So the keeper is a virtual table
- * that nobody ever asks, and lets go when it is disconnected.
+ * SQLite refuses to close a connection that has unfinalized statements, and destroys functions
+ * only afterwards. But it disconnects virtual tables first. So the keeper is a virtual table that
+ * is never queried; when it is disconnected, it closes the lookup.
  */
 #ifndef CKPTDB_SQL_KEEPER_H
 #define CKPTDB_SQL_KEEPER_H
@@ -13,9 +13,10 @@
 
 struct keeper;
 
-/* `name`: of the virtual table; one a keeper. NULL without memory. */
+/* `name`: of the virtual table, different for each keeper. NULL: out of memory. */
 struct keeper *keeper_new(sqlite3 *, const char *name);
-/* Every function that has it as its user data holds it; keeper_drop() is its destructor. */
+/* Each function whose user data it is holds a reference; keeper_drop() is the destructor to
+ * register. */
 struct keeper *keeper_hold(struct keeper *);
 void keeper_drop(void *keeper);
 
@@ -23,11 +24,12 @@ sqlite3 *keeper_db(const struct keeper *);
 /* The connection's lookup; NULL after an error. */
 struct lookup *keeper_lookup(struct keeper *, struct error *err);
 
-/* Make an error the result of a function, "what: " before it if that is not NULL. */
+/* Make an error the result of a function, prefixed by "what: " unless `what` is NULL. */
 void keeper_result_error(sqlite3_context *, const char *what, const struct error *);
 
-/* A function that reads much asks now and then whether its statement is to end, which SQLite does only
- * between the steps of one: after this many bytes, *since the last time. ERR_INTERRUPTED. */
+/* Called by functions that read much, after every `bytes` read: checks from time to time
+ * whether the statement has been interrupted, which SQLite itself does only between rows.
+ * *since, 0 at first, counts bytes since the last check. ERR_INTERRUPTED. */
 enum status keeper_ask(sqlite3 *, uint64_t bytes, uint64_t *since, struct error *err);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * map_counts.h - how many rows a map makes, without making them: SQLite takes longer to step over a row
- * than it takes to settle one for all checkpoints of its layout.
+ * map_counts.h - counts the rows of a map by status, instead of returning them: for SQLite,
+ * stepping over a row takes longer than settling it for all checkpoints of its layout takes here.
  */
 #ifndef CKPTDB_SQL_MAP_COUNTS_H
 #define CKPTDB_SQL_MAP_COUNTS_H
 
 #include "catalog/map/dialect.h"
 
-#define MAP_STATUSES 16 /* more than there are in dialect.h */
+#define MAP_STATUSES 16 /* more than there are distinct statuses */
 
-/* A row for each status: its `nth` is how many there are. */
+/* One row per status; its `nth` is the count. */
 struct map_counts {
     struct map_row row[MAP_STATUSES];
     size_t rows;

@@ -6,7 +6,7 @@
 #include "catalog/base/list.h"
 #include "catalog/db/schema.h"
 
-/* A tree as it is read: both arrays grow. */
+/* A tree that is being read: both arrays grow. */
 struct loading {
     const struct map_reading *how;
     struct map_task *task;
@@ -15,15 +15,15 @@ struct loading {
     struct map_match *match;
     size_t matches, match_space;
     struct strmap texts; /* dtypes, shapes and the like, each kept once */
-    const char *dtype;   /* the last one */
+    const char *dtype;   /* of the last leaf */
     bool sorted;
 };
 
-/* The columns of the leaves. */
+/* The columns of the statements that read leaves. */
 enum {
     PLACE,
     NAME,
-    IS_TENSOR, /* from here on where values are wanted */
+    IS_TENSOR, /* this and the following only with MAP_WANTS_VALUES */
     DTYPE,
     SHAPE,
     KIND
@@ -50,7 +50,7 @@ static struct map_text copy(struct map_task *t, sqlite3_stmt *s, int i)
 
 /* --- matches ----------------------------------------------------------------------------- */
 
-/* A text of which there are few; NULL: none. */
+/* The one copy of a text that occurs often; NULL for NULL. */
 static const char *intern(struct loading *l, const char *text)
 {
     const char *kept = NULL;
@@ -87,7 +87,7 @@ static bool add_match(struct loading *l, struct map_leaf *leaf,
     return true;
 }
 
-/* What the first rule makes of the name that matches it, or each. */
+/* Add the match of the first rule that matches the name, or with dialect->each of every rule. */
 static bool match_leaf(struct loading *l, struct map_leaf *leaf, const char *name,
                        size_t len)
 {
@@ -188,7 +188,7 @@ static const char *file_called(const char *path)
     return f->path ? f->text : "";
 }
 
-/* The end of a statement that was stepped until `rc`. */
+/* Reset a statement after its last step returned `rc`; returns the result of the whole. */
 static int map_load_finish(sqlite3_stmt *s, bool memory, int rc)
 {
     sqlite3_reset(s);

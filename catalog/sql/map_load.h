@@ -1,6 +1,6 @@
 /*
- * map_load.h - what a dialect settles (catalog/map/dialect.h), out of the catalog: a rule set, the
- * leaves of checkpoints and what the rules make of their names.
+ * map_load.h - reads the input of a dialect (catalog/map/dialect.h) from the catalog: a rule set,
+ * the leaves of checkpoints, and the rules that match their names.
  */
 #ifndef CKPTDB_SQL_MAP_LOAD_H
 #define CKPTDB_SQL_MAP_LOAD_H
@@ -8,7 +8,7 @@
 #include "catalog/db/sqlite.h"
 #include "catalog/map/dialect.h"
 
-/* The statements of a connection that load, prepared when first used. Release before it closes. */
+/* The statements that read, prepared when first used. Release them before the connection closes. */
 enum map_statement {
     MAP_SELECT_SET,
     MAP_SELECT_RULES,
@@ -27,60 +27,62 @@ struct map_statements {
 
 void map_statements_release(struct map_statements *);
 
-/* Which parts of leaves and matches are needed: the rest is left out, and costs nothing. */
+/* Which parts of leaves and matches are needed; the others are not read. */
 enum {
     MAP_WANTS_NAMES = 1, /* of the leaves */
     MAP_WANTS_VALUES =
-        2, /* their kinds, dtypes and shapes; else all are taken for tensors */
-    MAP_WANTS_OPS = 4, /* what rules do besides, casts too */
+        2, /* kinds, dtypes and shapes; without them every leaf counts as a tensor */
+    MAP_WANTS_OPS = 4, /* the casts and operations of rules */
     MAP_WANTS_ALL = 7
 };
 
-/* All of these return an SQLite code; after one that is not SQLITE_OK the connection says why. */
+/* All of these return an SQLite code; if it is not SQLITE_OK, sqlite3_errmsg() says why. */
 
-/* The set's dialect (NULL: there is no such set, or the program does not know it), its options
- * and its rules, into the task. */
+/* Read a set's options and rules into the task, and find its dialect. NULL: there is no such
+ * set, or its dialect is unknown. */
 int map_load_set(struct map_statements *, const char *ruleset, struct map_task *,
                  const struct dialect **);
 
 struct map_source {
-    sqlite3_int64 id, layout, meta; /* meta 0: it states nothing of itself */
+    sqlite3_int64 id, layout, meta; /* meta 0: it has no metadata */
     sqlite3_int64 tensors;
 };
 
-/* The checkpoint `id`, if there is one; NULL: all, those of one layout side by side. free() it. */
+/* The checkpoint `id`, if it exists; id NULL: all checkpoints, sorted by layout. free() the
+ * list. */
 int map_load_sources(struct map_statements *, sqlite3_value *id, struct map_source **,
                      size_t *count);
 
-/* The set with what it takes from the checkpoint's metadata (catalog/map/setting.h), as a text that
- * stands for its name; free() it. */
+/* The set bound to its settings for the checkpoint (catalog/map/setting.h), as a text that is
+ * accepted in place of its name; free() it. */
 int map_load_bound(struct map_statements *, const char *ruleset, sqlite3_int64 checkpoint,
                    char **out);
 
 /* How the leaves of a checkpoint are read. */
 struct map_reading {
     const struct dialect *dialect;
-    struct rules *rules; /* that are tried on their names; NULL: none */
+    struct rules *rules; /* to try on their names; NULL: none */
     unsigned wants;
-    sqlite3_stmt *leaves; /* between begin and end */
+    sqlite3_stmt *leaves; /* set between map_read_begin() and map_read_end() */
 };
 
-/* Little by little: begin, next (SQLITE_ROW: there may be more; SQLITE_DONE) and, in any case,
- * end. Each piece is in the order of `place`. */
+/* Read in batches: begin, next until it returns something other than SQLITE_ROW (SQLITE_DONE:
+ * that was the last batch), and in any case end. Each batch is sorted by `place`. */
 int map_read_begin(struct map_statements *, sqlite3_int64 checkpoint,
                    struct map_reading *);
 int map_read_next(struct map_reading *, size_t most, struct map_task *,
                   struct map_tree *);
 void map_read_end(struct map_statements *, struct map_reading *);
 
-/* All of them; `rules` may be NULL. Without rules also containers, if the dialect uses them. */
+/* Read all leaves; `rules` may be NULL. Only without rules, and if the dialect uses them, empty
+ * containers are included. */
 int map_load_leaves(struct map_statements *, const struct dialect *, struct rules *,
                     sqlite3_int64 checkpoint, struct map_task *, struct map_tree *);
-/* The same without a dialect: with containers, and not matched. */
+/* Read all leaves and empty containers, without matching. */
 int map_load_tree(struct map_statements *, sqlite3_int64 checkpoint, struct map_task *,
                   struct map_tree *);
-/* Match the names of a tree that others use, too: its leaves are copied into the arena of the task, and
- * only their texts shared. False: no memory. */
+/* Match the names of a tree that is shared: its leaves are copied to the task's arena first,
+ * their texts are not. False: out of memory. */
 bool map_match_leaves(const struct dialect *, struct rules *, struct map_task *,
                       struct map_tree *);
 

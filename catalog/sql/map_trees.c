@@ -1,8 +1,8 @@
 #include "catalog/sql/map_trees.h"
 
-/* Trees that are so large that keeping them would take more than it spares are read each time. */
-#define KEPT_LEAVES (1 << 20) /* of all trees; each takes about 150 bytes */
-#define TREE_LEAVES (1 << 18) /* of one */
+/* Larger trees are read each time: keeping them would cost more memory than it saves time. */
+#define KEPT_LEAVES (1 << 20) /* leaves of all trees; each takes about 150 bytes */
+#define TREE_LEAVES (1 << 18) /* leaves of one tree */
 
 static size_t count_leaves(const struct map_tree *tree)
 {
@@ -20,11 +20,11 @@ static struct map_kept *find_tree(const struct map_trees *k, sqlite3_int64 layou
     return place ? k->list[*place] : NULL;
 }
 
-/* Read a tree to keep it. */
+/* Read a tree and keep it. */
 static int add_tree(struct map_trees *k, struct map_statements *m,
                     const struct map_source *source, struct map_kept **out)
 {
-    struct map_task task = {.arena = k->arena}; /* which is given back below */
+    struct map_task task = {.arena = k->arena}; /* borrowed, returned below */
     struct map_kept *kept = arena_alloc(&task.arena, sizeof(*kept));
     struct map_kept **list =
         arena_grow(&task.arena, k->list, k->count, &k->space, sizeof(struct map_kept *));

@@ -1,13 +1,13 @@
 /*
- * map_trees.h - the trees that a question reads again and again: of each source for many targets, of all
- * checkpoints for many rule sets. They are kept by layout, as many as there is room for.
+ * map_trees.h - caches trees that a query reads repeatedly: of each source for many targets, of all
+ * checkpoints for many rule sets. They are kept by layout, up to a maximum.
  */
 #ifndef CKPTDB_SQL_MAP_TREES_H
 #define CKPTDB_SQL_MAP_TREES_H
 
 #include "catalog/sql/map_load.h"
 
-/* In the order of `place`, and empty containers after all others. */
+/* A cached tree, sorted by `place`; empty containers come last. */
 struct map_kept {
     sqlite3_int64 layout;
     struct map_tree tree;
@@ -17,11 +17,12 @@ struct map_kept {
 struct map_trees {
     struct arena arena;
     struct map_kept **list;
-    size_t count, space, leaves; /* trees, room for them; leaves of all */
-    struct strmap layouts;       /* their places in the list */
+    size_t count, space, leaves; /* of `list`; leaves: the sum over all trees */
+    struct strmap layouts;       /* layout to index in `list` */
 };
 
-/* The tree of a checkpoint's layout. NULL: it is not kept, for want of room. An SQLite code. */
+/* The tree of a checkpoint's layout. NULL: it does not fit into the cache. Returns an SQLite
+ * code. */
 int map_trees_get(struct map_trees *, struct map_statements *, const struct map_source *,
                   const struct map_kept **);
 void map_trees_release(struct map_trees *);

@@ -1,12 +1,12 @@
 /*
- * open.h - a catalog with all of its SQL functions.
+ * open.h - opens a catalog with all of its SQL functions.
  */
 #ifndef CKPTDB_SQL_OPEN_H
 #define CKPTDB_SQL_OPEN_H
 
 #include "catalog/db/db.h"
 
-/* As db_open_with(). */
+/* See db_open_with(). */
 enum status db_open_waiting(const char *path, enum db_mode mode,
                             const struct db_wait *wait, sqlite3 **out, struct error *err);
 /* The same without a `wait`. */

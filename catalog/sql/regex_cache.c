@@ -6,11 +6,11 @@
 
 #include "catalog/base/strmap.h"
 
-/* 256 patterns, more than all shipped rule sets together; each takes about 10 KB with
- * JIT. */
+/* A set-associative cache of 256 patterns, more than all shipped rule sets have together; each
+ * takes about 10 KB with JIT. */
 #define SETS           64
 #define WAYS           4
-#define TEMPLATES_KEPT 4 /* of a pattern that is not borrowed */
+#define TEMPLATES_KEPT 4 /* per pattern, while it is not borrowed */
 
 struct stored_template {
     struct stored_template *next;
@@ -21,11 +21,11 @@ struct stored_template {
 
 struct cached_regex {
     struct regex *regex;
-    struct stored_template *templates; /* the last used first */
+    struct stored_template *templates; /* most recently used first */
     uint64_t hash, used;               /* `used`: the cache's clock */
     enum regex_how how;
     unsigned borrowed;
-    bool homeless; /* all places of its set are borrowed: lives until it is returned */
+    bool homeless; /* its set was full of borrowed entries: freed when it is returned */
     size_t len;
     char pattern[];
 };
@@ -103,7 +103,8 @@ static enum status entry_new(const char *pattern, size_t len, enum regex_how how
     return status;
 }
 
-/* Put an entry into an empty place of its set, or that of the one longest unused. */
+/* Put an entry into an empty place of its set, or replace the least recently used one that is
+ * not borrowed. */
 static void regex_cache_settle(struct cached_regex **set, struct cached_regex *e)
 {
     struct cached_regex **best = NULL;

@@ -1,10 +1,9 @@
 /*
- * regex_cache.h - regular expressions and templates, compiled once and found by their
- * text.
+ * regex_cache.h - a cache of compiled regular expressions and templates, by their text.
  *
- * Patterns come from rows of `rule`, where sqlite3_get_auxdata() never finds anything. A
- * cache belongs to one connection (or one virtual table) and is bounded; what is borrowed
- * stays.
+ * Patterns come from rows of `rule`, so sqlite3_get_auxdata(), which works for constant arguments
+ * only, is of no use. A cache belongs to one connection (or one virtual table). Its size is
+ * bounded; borrowed entries are never evicted.
  *
  *   struct cached_regex *e;
  *   if (regex_cache_borrow(cache, pattern, len, REGEX_FULLMATCH, &e, &err) == OK) {
@@ -23,11 +22,11 @@
 struct regex_cache;
 struct cached_regex;
 
-/* NULL without memory. Has one owner. */
+/* With one owner. NULL: out of memory. */
 struct regex_cache *regex_cache_new(void);
-/* One more owner; returns the cache. */
+/* Add an owner; returns the cache. */
 struct regex_cache *regex_cache_share(struct regex_cache *);
-/* One owner less. The last one has returned everything. */
+/* Remove an owner; the last one frees it, and must have returned all entries. */
 void regex_cache_free(struct regex_cache *);
 
 /* Errors are those of regex_compile(). */

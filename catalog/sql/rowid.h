@@ -1,7 +1,8 @@
 /*
- * rowid.h - which row of a table-valued function a row is. SQLite tells rows apart by this number
- * where several calls meet: `a = 1 OR b = 2` is two calls, whose rows count once, and a FULL JOIN asks
- * by key first and for all rows then. So it depends on the row and its arguments, not on the call.
+ * rowid.h - row ids of table-valued functions. SQLite identifies rows by them when it combines
+ * several calls: for `a = 1 OR b = 2` it makes two calls and returns each row once, and for a FULL
+ * JOIN it first asks by key and then for all rows. So the id must depend on the row and its
+ * arguments, not on the call.
  */
 #ifndef CKPTDB_SQL_ROWID_H
 #define CKPTDB_SQL_ROWID_H
@@ -10,7 +11,7 @@
 
 #include "catalog/db/sqlite.h"
 
-/* Begin with 0, and add all that tells rows apart. (The step of splitmix64.) */
+/* Start with 0, and add everything that distinguishes rows. (The step of splitmix64.) */
 static inline uint64_t rowid_add(uint64_t id, uint64_t part)
 {
     uint64_t x = (id ^ part) + 0x9e3779b97f4a7c15u;
@@ -19,7 +20,7 @@ static inline uint64_t rowid_add(uint64_t id, uint64_t part)
     return x ^ x >> 31;
 }
 
-/* The same of an argument as text; NULL: none. */
+/* Add an argument, as text; NULL: it was not given. */
 static inline uint64_t rowid_add_value(uint64_t id, sqlite3_value *value)
 {
     const unsigned char *text = value ? sqlite3_value_text(value) : NULL;

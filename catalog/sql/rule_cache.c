@@ -14,14 +14,14 @@ struct rule_set {
     char *bound;
     char *rows; /* what it was compiled from */
     size_t rows_len;
-    bool committed; /* `version` tells whether the rows are still these */
+    bool committed; /* the rows were committed, and the file had this data version */
     unsigned version;
     struct rules *rules;
 };
 
 struct rule_cache {
     unsigned holders;
-    struct rule_set *first; /* latest used first */
+    struct rule_set *first; /* most recently used first */
 };
 
 /* --- sets -------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ void rule_cache_drop(void *held)
     free(cache);
 }
 
-/* Put at the front, and let the oldest go. */
+/* Put a set at the front, and drop the last one if there are too many. */
 static void cache_put(struct rule_cache *cache, struct rule_set *set)
 {
     set->next = cache->first;
@@ -121,7 +121,8 @@ static struct rule_set *cache_take(struct rule_cache *cache, const char *bound)
     return NULL;
 }
 
-/* The set made of the rows as they are; `was`, which is taken, if they are the same. NULL: *why. */
+/* Compile the set from its current rows, or return `was` (whose reference is taken over) if
+ * they have not changed. NULL: see *why. */
 static struct rule_set *renewed(sqlite3 *db, const char *bound, struct rule_set *was,
                                 char **why)
 {

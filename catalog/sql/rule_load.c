@@ -14,7 +14,7 @@ static sqlite3_stmt *query(sqlite3 *db, const char *sql, const char *argument)
     return s;
 }
 
-/* Finalize; false unless the statement ran to its end. */
+/* Finalize the statement; false unless it ran to its end (`rc`: of its last step). */
 static bool finished(sqlite3_stmt *s, int rc)
 {
     return sqlite3_finalize(s) == SQLITE_OK && rc == SQLITE_DONE;
@@ -61,7 +61,7 @@ static const char *nothing_stated(void *context, const char *key, struct arena *
     return NULL;
 }
 
-/* A set that is not bound to a checkpoint has what its options say for want of better. */
+/* Add the settings. A set that is not bound to a checkpoint takes the defaults of its options. */
 static bool load_settings(const char *options, struct settings *settings,
                           struct arena *arena, struct rules *rules)
 {

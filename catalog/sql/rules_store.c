@@ -10,7 +10,8 @@ static const char *rules_store_column(sqlite3_stmt *s, int i)
     return (const char *)sqlite3_column_text(s, i);
 }
 
-/* A text in the set's arena; *nul where it has a NUL in it. */
+/* Copy a text to the set's arena; *nul is set if it contains a NUL, *room cleared if memory ran
+ * out. */
 static const char *rules_store_copied(struct ruleset *set, sqlite3_stmt *s, int i,
                                       bool *nul, bool *room)
 {
@@ -31,7 +32,7 @@ static enum status rules_store_prepare(sqlite3 *db, const char *sql, const char 
     return OK;
 }
 
-/* --- out ----------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------- */
 
 static enum status fetch_set(sqlite3 *db, const char *name, struct ruleset *set,
                              struct error *err)
@@ -94,7 +95,7 @@ enum status rules_fetch(sqlite3 *db, const char *name, struct ruleset *set,
     return err->status;
 }
 
-/* --- in ------------------------------------------------------------------------------------------ */
+/* --- writing ------------------------------------------------------------------------------------- */
 
 static bool rules_store_run(sqlite3_stmt *s)
 {
@@ -163,12 +164,12 @@ static enum status scratch_open(sqlite3 **db, struct error *err)
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
         if (strstr(f->path, "/00_"))
             db_exec(*db, f->text, err);
-    /* No ATTACH, and so no VACUUM INTO: nothing here reaches a file. */
+    /* No ATTACH, and therefore no VACUUM INTO: the SQL cannot reach any file. */
     sqlite3_limit(*db, SQLITE_LIMIT_ATTACHED, 0);
     return err->status;
 }
 
-/* The name of the set to take, in the arena: `name`, or the only one there is. */
+/* The name of the set to take, in the arena: `name`, or else the only set there is. */
 static const char *rules_store_choose(sqlite3 *db, const char *path, const char *name,
                                       struct arena *arena, struct error *err)
 {

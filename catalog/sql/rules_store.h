@@ -1,5 +1,5 @@
 /*
- * rules_store.h - rule sets (catalog/map/ruleset.h) out of a catalog and into it.
+ * rules_store.h - reads rule sets (catalog/map/ruleset.h) from a catalog, and writes them.
  */
 #ifndef CKPTDB_SQL_RULES_STORE_H
 #define CKPTDB_SQL_RULES_STORE_H
@@ -9,15 +9,16 @@
 #include "catalog/db/sqlite.h"
 #include "catalog/map/ruleset.h"
 
-/* The set called `name`, in set->arena. ERR_MISSING: there is none. */
+/* Read the set called `name` into set->arena. ERR_MISSING: there is none. */
 enum status rules_fetch(sqlite3 *, const char *name, struct ruleset *set, struct error *);
 
-/* In place of any set called `name`; all or nothing. */
+/* Write a set, replacing any set called `name`; all or nothing. */
 enum status rules_store(sqlite3 *, const char *name, const struct ruleset *,
                         struct error *);
 
-/* The set that a file of SQL makes: the one called `name`, or the only one. It runs in a database in
- * memory, where SQL from anywhere can do no harm. `path` is for messages. */
+/* Read the set that a file of SQL inserts: the one called `name`, or the only one. The file
+ * runs in a separate in-memory database, where untrusted SQL can do no harm. `path` is for
+ * messages. */
 enum status rules_from_sql(const char *sql, const char *path, const char *name,
                            struct ruleset *set, struct error *);
 

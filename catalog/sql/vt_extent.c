@@ -1,7 +1,8 @@
 /*
- * vt_extent.c - tensor_extents: where the bytes of tensors lie, one row an extent. The view
- * `extent` is built on it. It reads the catalog only. Equality on tensor_id finds one
- * tensor; without it (after a LEFT JOIN SQLite does not pass it on) all are listed.
+ * vt_extent.c - tensor_extents: where the bytes of tensors are stored, one row per extent. The
+ * view `extent` is built on it. It reads the catalog only. Equality on tensor_id finds one tensor;
+ * without it all are listed (SQLite does not pass the equality on if the function is right of a
+ * LEFT JOIN).
  */
 #include <stdlib.h>
 
@@ -37,9 +38,9 @@ struct extent_cursor {
     sqlite3_vtab_cursor base; /* must be first */
     struct arena arena;
     struct stored_tensor tensor;
-    uint64_t at;          /* extent of the tensor, or value of its grid */
-    uint64_t run, within; /* grid in files: where `at` is among its runs */
-    sqlite3_stmt *ids;    /* of all tensors; NULL: one was asked for */
+    uint64_t at;          /* index of an extent, or of a value of the grid */
+    uint64_t run, within; /* for a grid in files: its run, and the place in that */
+    sqlite3_stmt *ids;    /* of all tensors; NULL: a single one was asked for */
     bool done;
 };
 
@@ -84,7 +85,7 @@ static int extent_plan(sqlite3_vtab *t, sqlite3_index_info *info)
     int at = sql_given(info, TENSOR_ID, &unusable);
     info->idxNum = ALL;
     info->estimatedCost = 1e9;
-    if (at >= 0) { /* Compared by SQLite, too: 7.5 is no id. */
+    if (at >= 0) { /* `omit` stays 0, so SQLite compares again: 7.5 is no id */
         info->aConstraintUsage[at].argvIndex = 1;
         info->idxNum = ONE;
         info->estimatedCost = 10;
@@ -132,7 +133,7 @@ static struct keeper *keeper_of(struct extent_cursor *c)
     return ((struct extent_table *)c->base.pVtab)->keeper;
 }
 
-/* A tensor that is not there has no extents. */
+/* Load a tensor; one that does not exist has no extents. */
 static int extent_vt_load(struct extent_cursor *c, int64_t id)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -152,7 +153,7 @@ static uint64_t extents_of(const struct stored_tensor *t)
     return t->grid ? grid_value_total(t->grid) : t->extent_count;
 }
 
-/* To the next tensor that has extents, if the one at hand has none left. */
+/* If the current tensor has no extents left, move on to the next tensor that has some. */
 static int extent_vt_settle(struct extent_cursor *c)
 {
     while (c->at >= extents_of(&c->tensor)) {
@@ -208,7 +209,7 @@ static void give_numbers(sqlite3_context *ctx, const uint64_t *numbers, unsigned
     text_release(&json);
 }
 
-/* One row, whatever it comes from. */
+/* One row, of an extent or of a grid's value. */
 struct extent_row {
     const struct stored_file *file; /* NULL: none */
     const char *key;                /* below the file, which is a directory; NULL: none */
@@ -216,7 +217,7 @@ struct extent_row {
     bool stored_known;
     const uint64_t *origin, *shape; /* NULL: zeros; the whole tensor */
     const int64_t *strides;         /* NULL: C order */
-    const char *codec;              /* of a grid's value: its own; NULL: the tensor's */
+    const char *codec;              /* of a single grid value; NULL: the tensor's */
 };
 
 static void give_path(sqlite3_context *ctx, const struct extent_row *row)
@@ -250,7 +251,7 @@ static void give_strides(sqlite3_context *ctx, const int64_t *strides, unsigned 
     text_release(&json);
 }
 
-/* `e` NULL: a value of a grid, with this codec of its own. */
+/* `e` NULL: the row is a value of a grid, whose own codec is `own`. */
 static void give_codec(sqlite3_context *ctx, const struct stored_tensor *t,
                        const struct extent *e, const char *own)
 {
@@ -294,7 +295,8 @@ static const struct stored_file *file_at(const struct stored_tensor *t, uint32_t
     return file < t->file_count ? &t->files[file] : NULL;
 }
 
-/* The stored value at hand; its box without what lies outside the tensor. */
+/* A cell of the current value of a grid. Its box is clipped to the tensor: for a shape [5] in
+ * chunks of 4, the second has origin [4] and shape [1]. */
 static int give_value(sqlite3_context *ctx, const struct extent_cursor *c, int column)
 {
     const struct stored_tensor *t = &c->tensor;

@@ -1,12 +1,12 @@
 /*
- * vt_infer.c - infer_rules(a, b) and infer_pairs(a, b): what `map infer` finds for two checkpoints,
- * as rows (catalog/infer/run.h).
+ * vt_infer.c - infer_rules(a, b) and infer_pairs(a, b): the results of `map infer` for two
+ * checkpoints, as rows (catalog/infer/run.h).
  *
  *   INSERT INTO ruleset SELECT DISTINCT 'mine', dialect, options FROM infer_rules(1, 2);
  *   SELECT old_name, new_name FROM infer_pairs(1, 2) WHERE how = 'guess';
  *
- * Contents are compared where hashes are known (`ckptdb hash`); operations are tried by reading, so
- * the functions are DIRECTONLY and not behind the noread door.
+ * Contents are compared if their hashes are known (`ckptdb hash`); operations are verified by
+ * reading tensors, so the functions are DIRECTONLY and missing from the noread entry point.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 struct infer_kind {
     const char *name, *declaration;
-    int columns; /* before the hidden a and b */
+    int columns; /* without the hidden a and b */
     bool pairs;
 };
 
@@ -72,8 +72,9 @@ static int infer_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* Both ids have to be given, by equality; idxNum is the set of those that are. A plan without one is the last
- * that SQLite takes, and says so when it runs (vt_query.c: one side of an OR is planned by itself). */
+/* Both ids must be given, by equality; idxNum is the set of those that are. A plan that lacks
+ * one is made so expensive that SQLite takes it only if there is no other; then it fails when
+ * it runs (the reason is given in vt_query.c: SQLite plans each side of an OR by itself). */
 static int infer_plan(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct infer_table *t = (struct infer_table *)base;
@@ -108,7 +109,8 @@ static int infer_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* sqlite3_interrupt() ends the statement at its next row; the reading asks by itself. */
+/* After sqlite3_interrupt() the statement ends at its next row; infer_run() checks for it by
+ * itself. */
 static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
                         sqlite3_value **argv)
 {
@@ -168,7 +170,8 @@ static void give_rule(sqlite3_context *ctx, const struct ruleset *set, size_t at
         give_text(ctx, texts[column]);
 }
 
-/* Operations as they are in a rule: the key of a join filled in, a division without its labels. */
+/* The operations as in a rule: each '%' is replaced by the key of a join, or by empty labels of
+ * a split. */
 static void give_ops(sqlite3_context *ctx, const struct infer_pair *p)
 {
     struct text ops = {0};

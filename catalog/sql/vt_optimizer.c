@@ -2,16 +2,17 @@
  * vt_optimizer.c - the engine of optimizers (catalog/optimizer/) as table-valued functions:
  *
  *   optimizer_state_rows(spec, checkpoint)   the state that an optimizer would keep
- *   state_diff_rows(spec, checkpoint)        in what the state that is held differs from it
- *   state_score_rows(spec, checkpoint)       how far: one row of sums for each place with a state
- *                                            (layout.h), and the first difference
- *   state_chain_rows('', checkpoint)         chains of bare transformations that keep what is in
- *                                            such a place (chain.h)
- *   optimizer_filter(filters, checkpoint)    what each of a JSON list of filters selects
+ *   state_diff_rows(spec, checkpoint)        how the state in the checkpoint differs from that
+ *   state_score_rows(spec, checkpoint)       by how much: for each place with a state (layout.h)
+ *                                            one row of counts, with the first difference
+ *   state_chain_rows('', checkpoint)         for each such place, a chain of bare transformations
+ *                                            that keeps the same state (chain.h)
+ *   optimizer_filter(filters, checkpoint)    the parameters that each of a JSON list of filters
+ *                                            selects
  *
- * Both arguments must be given; where one is NULL there are no rows. A cursor keeps what it has read
- * of a checkpoint, and optax_function and the other tables of what is known, for as long as a statement
- * runs: one that asks for many optimizers of one checkpoint reads them once.
+ * Both arguments must be given; if one is NULL there are no rows. A cursor keeps what it has read
+ * of a checkpoint, optax_function and the other tables for as long as the statement runs, so a
+ * statement that asks for many optimizers of one checkpoint reads them once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +24,11 @@
 #include "catalog/sql/extension.h"
 #include "catalog/sql/rowid.h"
 
-#define ROWS_MAX 65536 /* of a table that a file has instead of ours */
+#define ROWS_MAX 65536 /* in case a catalog has tables of its own under these names */
 
 struct question_cursor;
 
-/* What was found of a place. */
+/* The result for one place. */
 struct score {
     const struct optimizer_place *place;
     struct optimizer_differences differences;
@@ -36,14 +37,14 @@ struct score {
 
 /* A function: its own columns, and how it fills and shows them. */
 struct question {
-    const char *name, *columns; /* before the two hidden ones */
-    const char *text;           /* the first argument's name */
+    const char *name, *columns; /* without the two hidden ones */
+    const char *text;           /* the name of the first argument */
     int count;                  /* of columns */
     enum {
         PARAMS_ALONE,
-        WITH_STATE,  /* of T5X */
-        WITH_LAYOUT, /* wherever a state is */
-    } reads;
+        WITH_STATE,  /* also T5X's state/ */
+        WITH_LAYOUT, /* also all leaves, to find states anywhere */
+    } reads;         /* what it needs of the checkpoint */
     enum status (*run)(struct question_cursor *, struct bytes text, struct error *err);
     size_t (*rows)(const struct question_cursor *);
     void (*column)(struct question_cursor *, sqlite3_context *, int column, size_t row);
@@ -57,14 +58,14 @@ struct question_table {
 
 struct question_cursor {
     sqlite3_vtab_cursor base; /* first */
-    struct arena kept;        /* of the checkpoint and the tables */
+    struct arena kept;        /* holds the checkpoint and the tables */
     bool loaded;
     sqlite3_int64 checkpoint;
     struct optimizer_params params;
     struct optimizer_held held;
     struct optimizer_layout layout;
     struct optimizer_tables tables;
-    struct arena arena; /* of an answer */
+    struct arena arena; /* holds the current answer */
     struct optimizer_rows wanted;
     struct optimizer_differences differences;
     struct score *score;
@@ -73,9 +74,10 @@ struct question_cursor {
     size_t at;
 };
 
-/* --- what is read ------------------------------------------------------------------------------ */
+/* --- reading the catalog ----------------------------------------------------------------------- */
 
-/* A table of texts, row after row. NULL is "". An SQLite code. */
+/* Read a table of texts: *out points to its cells, row by row, with "" for NULL. Returns an
+ * SQLite code. */
 static int read_texts(sqlite3 *db, struct arena *arena, const char *sql, void *out,
                       size_t *rows)
 {
@@ -214,7 +216,7 @@ static void optimizer_vt_give(sqlite3_context *context, const char *text)
         sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
 }
 
-/* Give the text, if it is one; and release it. */
+/* Make the text the result, if `there`, and release it. */
 static void give_text(sqlite3_context *context, struct text *text, bool there)
 {
     if (text->failed)
@@ -299,7 +301,7 @@ static void diff_column(struct question_cursor *c, sqlite3_context *context, int
         give_text(context, &text, texts[column](d, &text));
 }
 
-/* A place that the optimizer could not have left any state in is left out. */
+/* Places for which the optimizer would keep no state are left out. */
 static enum status run_score(struct question_cursor *c, struct bytes text,
                              struct error *err)
 {
@@ -338,7 +340,7 @@ static void give_first(sqlite3_context *context, const struct optimizer_differen
     size_t before = text.len;
     if (optimizer_difference_name(d, &text))
         text_adds(&text, ", ");
-    /* Names of a state that is alone begin with a '/' (layout.h). */
+    /* Names begin with a '/' if the checkpoint is nothing but a state (layout.h). */
     if (!text.failed && text.len > before && text.at[before] == '/')
         memmove(text.at + before, text.at + before + 1, text.len-- - before);
     bool expected =
@@ -447,7 +449,8 @@ static int question_plan(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct question *q = ((struct question_table *)base)->question;
     for (int k = 0; k < 2; k++) {
-        /* One side of an OR is planned with its own terms alone: the argument is beside it. */
+        /* SQLite plans each side of an OR with its own terms only: the argument may be given
+         * outside. */
         bool later = false;
         for (int i = 0; i < info->nConstraint; i++)
             later = later || info->aConstraint[i].iColumn < q->count;

@@ -1,27 +1,29 @@
 /*
- * vt_query.c - schema/query/NAME.sql as the table-valued function NAME_rows, which a view
- * is built on, and schema/function/NAME.sql as NAME.
+ * vt_query.c - makes schema/query/NAME.sql the table-valued function NAME_rows, on which a view is
+ * built, and schema/function/NAME.sql the function NAME.
  *
- * Such a file is one SELECT, which may use CTEs, windows and its parameters wherever a view
- * could not: SQLite does not push WHERE through those. It describes itself:
+ * Such a file is one SELECT. It can use its parameters inside CTEs and window functions, through
+ * which SQLite would not push the WHERE of a view. Its text defines the function:
  *
- *   its columns     are the columns of the function
- *   :parameter      must be given: by NAME_rows(value), or by `parameter = value` with a
- *                   literal, a parameter, a subquery, or a column of another table
- *   $parameter      may be given, else it is NULL; if it is also one of the columns, then
- *                   equality on the column gives it
- *   each_COLUMN     (one at most) an integer, or a text of integers, "7,8,9": the row is repeated
- *                   for each of them, in a column COLUMN. What layouts share is so worked out once.
+ *   columns         the columns of the SELECT are those of the function
+ *   :parameter      is required, as NAME_rows(value) or as `parameter = value`, where the value is
+ *                   a literal, a bound parameter, a subquery, or a column of another table
+ *   $parameter      is optional, and NULL if not given. If there is a column of the same name,
+ *                   equality on that column sets it
+ *   each_COLUMN     (at most one) is an integer, or a text of integers such as "7,8,9": the row is
+ *                   returned once for each, as the column COLUMN. Thus the rows that all
+ *                   checkpoints of a layout share are computed once
+ *   id              a column of this name identifies the row, whatever the parameters are
+ *                   (rowid.h). It is required if an optional parameter is also a column
  *
- *   id              (a column so called) tells the rows apart, whatever is given (rowid.h). Where a
- *                   parameter may be given by a column, or not, it must be there
+ * Parameters without a column of the same name become hidden columns, in the order of their first
+ * use. If the value of a parameter is NULL there are no rows. Columns that a statement does not
+ * use are replaced by NULL in the SELECT, so SQLite does not compute them if it can flatten the
+ * query.
  *
- * Parameters that are no columns are hidden columns, in the order of their first use. Where
- * a value given is NULL there are no rows. Columns that nobody asks for are left out of the
- * SELECT, so that the expressions of a query SQLite can flatten cost nothing unused.
- *
- * To know its columns costs preparing it once more. A long one says them beforehand, in two lines of its
- * head: "-- columns: a, b" and "-- parameters: :c, $d" (tests/unit/test_query.c holds them to the query).
+ * Finding the columns means preparing the query once more. A long query therefore lists them in
+ * two lines at its head: "-- columns: a, b" and "-- parameters: :c, $d" (tests/unit/test_query.c
+ * checks these).
  */
 #include <assert.h>
 #include <stdbool.h>
@@ -34,9 +36,9 @@
 #include "catalog/sql/rowid.h"
 
 #define PARAMETERS_MAX 8
-#define COLUMNS_MAX    63   /* that SQLite can say of whether they are used */
-#define COST_OF_ONE    1e4  /* estimated, all parameters given */
-#define COST_OF_NONE   1e30 /* a factor, of a call that is refused */
+#define COLUMNS_MAX    63   /* sqlite3_index_info.colUsed has a bit for each */
+#define COST_OF_ONE    1e4  /* estimated cost with all parameters */
+#define COST_OF_NONE   1e30 /* factor for a missing parameter: the call will fail */
 #define EACH           "each_"
 
 struct parameter {
@@ -49,13 +51,13 @@ struct query {
     sqlite3_vtab base; /* first */
     sqlite3 *db;
     const char *sql;
-    char *column[COLUMNS_MAX]; /* their names in the SELECT; hidden ones follow */
+    char *column[COLUMNS_MAX]; /* as in the SELECT; hidden columns come after */
     int columns;
-    int each; /* the column each_COLUMN; -1: none */
-    int id;   /* the column id; -1: none */
+    int each; /* index of the column each_COLUMN; -1: none */
+    int id;   /* index of the column id; -1: none */
     struct parameter parameter[PARAMETERS_MAX];
     int parameters;
-    /* One statement that no cursor uses, and what it was prepared for. */
+    /* A prepared statement that no cursor uses at the moment, and the columns it computes. */
     sqlite3_stmt *idle;
     unsigned long long idle_used;
 };
@@ -65,7 +67,7 @@ struct query_cursor {
     sqlite3_stmt *stmt;
     unsigned long long used; /* columns it computes */
     sqlite3_value *given[PARAMETERS_MAX];
-    const char *each; /* after `element` in the list */
+    const char *each; /* the rest of the list, after `element`; NULL: no list */
     sqlite3_int64 element;
     sqlite3_int64 row;
     bool done;
@@ -93,7 +95,7 @@ static void add_column(struct text *table, const char *name, const char *mark)
     text_addf(table, "\"%s", mark);
 }
 
-/* The name of a column of the function, of that of the SELECT. */
+/* The name of the function's column for a column of the SELECT: without "each_". */
 static const char *shown_name(const char *name, bool *each)
 {
     *each = strncmp(name, EACH, strlen(EACH)) == 0;
@@ -127,7 +129,7 @@ static bool take_parameter(struct query *q, const char *name, size_t len)
     return p->name != NULL;
 }
 
-/* Each of a list of names, which ends its line. */
+/* Call take() for each of the comma-separated names up to the end of the line. */
 static bool take_line(struct query *q, const char *at,
                       bool (*take)(struct query *, const char *, size_t))
 {
@@ -155,7 +157,7 @@ static bool take_statement(struct query *q, sqlite3_stmt *s)
     return good;
 }
 
-/* Where its columns and parameters are: the declaration into `table`. */
+/* Find out which column each parameter is, and write the CREATE TABLE statement to `table`. */
 static bool query_describe(struct query *q, struct text *table)
 {
     int hidden = q->columns;
@@ -226,9 +228,12 @@ static int query_connect(sqlite3 *db, void *file, int argc, const char *const *a
 
 /* --- planning ---------------------------------------------------------------------------- */
 
-/* idxNum is the set of parameters given, idxStr the columns used, in hexadecimal. A plan that lacks
- * a parameter is the last that SQLite takes, and says so when it runs: planning one side of an OR,
- * SQLite shows the terms of that side alone, and what is missing there may be given beside it. */
+/* idxNum is the set of parameters that are given, idxStr the columns used, in hexadecimal.
+ *
+ * A plan that lacks a required parameter is not refused here, only made so expensive that
+ * SQLite takes any other first; query_filter() refuses it. The reason is how SQLite plans `a =
+ * 1 AND (b = 2 OR c = 3)`: for each side of the OR it first calls this with the terms of that
+ * side alone, and refusing, because `a` is missing there, would fail the whole statement. */
 static int query_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     struct query *q = (struct query *)base;
@@ -267,7 +272,7 @@ static int query_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
     return SQLITE_OK;
 }
 
-/* Give the statement back, for the next cursor. */
+/* Return the statement to the table, for the next cursor. */
 static void cursor_reset(struct query_cursor *c)
 {
     struct query *q = (struct query *)c->base.pVtab;
@@ -321,7 +326,7 @@ static int cursor_prepare(struct query_cursor *c, unsigned long long used)
     return rc;
 }
 
-/* Put the reason why the inner statement failed on the table. */
+/* Report why the inner statement failed, as the error of the table. */
 static int cursor_error(struct query_cursor *c, int rc)
 {
     struct query *q = (struct query *)c->base.pVtab;
@@ -337,7 +342,7 @@ static void cursor_element(struct query_cursor *c, const char *list)
     c->each = end;
 }
 
-/* Whether the row that was just read is to be shown, for at least one element. */
+/* Start the elements of the row just read; false: it has none, and is skipped. */
 static bool cursor_begin(struct query_cursor *c)
 {
     struct query *q = (struct query *)c->base.pVtab;
@@ -368,7 +373,7 @@ static int query_next(sqlite3_vtab_cursor *base)
     return rc == SQLITE_DONE ? SQLITE_OK : cursor_error(c, rc);
 }
 
-/* A parameter is missing. */
+/* Fail: a required parameter is missing. */
 static int query_vt_refuse(sqlite3_vtab *table, const char *name)
 {
     sqlite3_free(table->zErrMsg);
@@ -411,8 +416,9 @@ static int query_eof(sqlite3_vtab_cursor *base)
     return ((struct query_cursor *)base)->done;
 }
 
-/* A copied value gets new memory for each row, a text keeps what it has; and with the NUL
- * that is after it, it is not copied again to get one. */
+/* Copy a value to the result. sqlite3_result_value() would allocate memory for each row, while
+ * a text reuses its buffer; and with -1 for its length SQLite need not copy it again to append
+ * a NUL. */
 static void result_of(sqlite3_context *context, sqlite3_value *v)
 {
     const char *text =
@@ -449,7 +455,8 @@ static int query_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
     return SQLITE_OK;
 }
 
-/* Without xCreate: the functions are there without CREATE VIRTUAL TABLE, and only so. */
+/* Without xCreate the functions exist without CREATE VIRTUAL TABLE, which is not possible for
+ * them. */
 static const sqlite3_module query_module = {
     .xConnect = query_connect,
     .xBestIndex = query_best_index,

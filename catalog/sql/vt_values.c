@@ -2,9 +2,9 @@
  * vt_values.c - tensor_values(id [, start, count]): the elements of a tensor as rows of
  * position, idx, value. Reads files: DIRECTONLY.
  *
- * A value is an integer, a real (NaN is NULL), text of digits for integers beyond 64 bits
- * signed, JSON [re, im] for complex, TEXT or (not UTF-8) a BLOB for strings, a BLOB for raw
- * bytes. Block types are dequantised.
+ * A value is an integer; a real (NaN is NULL); decimal digits as text for integers above 2^63 - 1;
+ * JSON [re, im] for a complex number; TEXT for a string, or a BLOB if that is not UTF-8; or a BLOB
+ * for raw bytes. Block types are dequantised.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "catalog/sql/fn_data.h"
 #include "catalog/sql/rowid.h"
 
-#define BLOCK_ELEMENTS 4096 /* whole blocks of any dtype */
+#define BLOCK_ELEMENTS 4096 /* a multiple of the block size of every dtype */
 
 enum {
     POSITION,
@@ -43,14 +43,14 @@ struct values_cursor {
     struct arena arena;
     struct stored_tensor tensor;
     struct reader *reader;
-    struct string_table *strings; /* of string tensors; else: */
+    struct string_table *strings; /* for string tensors; otherwise the following */
     struct dtype dtype;           /* of the elements in `out` */
     struct converter converter;
     bool converts;
     uint64_t at, end;             /* positions */
-    bool all;                     /* every element is given */
+    bool all;                     /* the cursor covers the whole tensor */
     uint64_t block_at, block_len; /* positions in `out` */
-    uint8_t *in, *out;            /* out == in: not converted */
+    uint8_t *in, *out;            /* out == in if elements are not converted */
 };
 
 static int values_vt_fail(sqlite3_vtab_cursor *c, const struct error *err)
@@ -87,7 +87,7 @@ static int values_disconnect(sqlite3_vtab *t)
     return SQLITE_OK;
 }
 
-/* idxNum: which of id, start, count are given, as bits; they come in this order. */
+/* idxNum: a bit for each of id, start and count that is given; xFilter gets them in this order. */
 static int values_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 {
     bool unusable = false;
@@ -143,7 +143,7 @@ static int values_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Block types, and floats that no 8-byte boundary divides, are read as float32. */
+/* Block types and 6-bit floats are read as float32. */
 static enum status choose_dtype(struct values_cursor *c, struct error *err)
 {
     const struct dtype *d = &c->tensor.dtype;
@@ -164,7 +164,7 @@ static enum status choose_dtype(struct values_cursor *c, struct error *err)
     return c->in && c->out ? OK : error_memory(err);
 }
 
-/* Open the tensor; no rows (c->end 0) where it has no bytes. */
+/* Open the tensor; if it has no bytes there are no rows (c->end is 0). */
 static enum status start(struct values_cursor *c, struct keeper *k, sqlite3_value *which,
                          struct error *err)
 {
@@ -189,7 +189,7 @@ static enum status start(struct values_cursor *c, struct keeper *k, sqlite3_valu
     return status;
 }
 
-/* Limit the cursor to [start, start + count). */
+/* Limit the cursor to [start, start + count). For 10 elements, start 8 and count 5 give 8 and 9. */
 static enum status values_vt_narrow(struct values_cursor *c, int given,
                                     sqlite3_value **argv, struct error *err)
 {
@@ -208,7 +208,7 @@ static enum status values_vt_narrow(struct values_cursor *c, int given,
     return OK;
 }
 
-/* Have position c->at in memory. */
+/* Read the block of elements that contains position c->at, unless it is in memory. */
 static enum status values_vt_load(struct values_cursor *c, struct error *err)
 {
     const struct dtype *d = &c->tensor.dtype;
@@ -217,7 +217,7 @@ static enum status values_vt_load(struct values_cursor *c, struct error *err)
         return OK;
     uint64_t first = c->at - c->at % block, left = c->end - first;
     uint64_t count = left < BLOCK_ELEMENTS ? left : BLOCK_ELEMENTS;
-    count += (block - count % block) % block; /* of a block, all */
+    count += (block - count % block) % block; /* round up to whole blocks */
     if (count > c->tensor.elements - first)
         count = c->tensor.elements - first;
     c->block_len = 0;
@@ -258,7 +258,8 @@ static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text,
     return load_or_fail(c);
 }
 
-/* After the last element: is it all of one file, and, of all elements, what was written? */
+/* After the last element: check that the files did not change meanwhile, and if all elements
+ * were read, their checksums. */
 static int verify(struct values_cursor *c)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -283,7 +284,8 @@ static int values_eof(sqlite3_vtab_cursor *base)
     return c->at >= c->end;
 }
 
-/* The index in each dimension, from the position in C order. */
+/* The index in each dimension, from the position in C order: in shape [2,3], position 4 is
+ * [1,1]. */
 static void give_index(sqlite3_context *ctx, const struct values_cursor *c)
 {
     const struct stored_tensor *t = &c->tensor;
@@ -325,7 +327,7 @@ static void give_complex(sqlite3_context *ctx, const struct values_cursor *c,
     char *comma = strchr(printed, ',');
     if (!comma)
         return;
-    *comma = '\0'; /* what has a capital letter is not a number: NaN, Infinity */
+    *comma = '\0'; /* "NaN" and "Infinity" are recognised by their first letter */
     snprintf(json, sizeof(json), "[%s,%s", strpbrk(printed, "NI") ? "null" : printed + 1,
              strpbrk(comma + 1, "NI") ? "null]" : comma + 1);
     sqlite3_result_text(ctx, json, -1, SQLITE_TRANSIENT);
