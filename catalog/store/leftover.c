@@ -1,4 +1,4 @@
-/* flock() and the types of directory entries are not POSIX's. */
+/* flock() and d_type are not in POSIX. */
 #define _GNU_SOURCE /* NOLINT(bugprone-*,cert-*,readability-*): its own name */
 #include "catalog/store/leftover.h"
 
@@ -41,7 +41,7 @@ bool leftover_claim(int fd)
     return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
-/* A descriptor of the entries of a directory, which closes with the stream. */
+/* Open a directory for listing; closedir() closes its descriptor, too. */
 static DIR *open_list(int directory, const char *name)
 {
     int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -69,7 +69,8 @@ void leftover_remove(int directory, const char *name)
     (void)unlinkat(directory, name, AT_REMOVEDIR);
 }
 
-/* Ours, and held by nobody. It stays locked until it is gone. */
+/* Remove it if it belongs to this user and nobody holds its lock. This function holds the lock
+ * until it is gone. */
 static void sweep_one(int directory, const char *name)
 {
     struct stat st;

@@ -1,10 +1,11 @@
 /*
- * leftover.h - names of what is being written, and what killed programs left under them.
+ * leftover.h - temporary names of files and folders that are being written, and the removal of
+ * those that killed programs left behind.
  *
- *   .tmp-ckptdb-0123456789abcdef01234567     beside the file or folder that will come of it
+ *   .tmp-ckptdb-0123456789abcdef01234567     beside the final file or folder
  *
- * The leading full stop and "tmp" mark it for people and for the importer. Its writer holds a
- * lock (flock) on it as long as it lives: one that can be locked is a leftover.
+ * The leading full stop and "tmp" mark it for people and for the importer. The process that writes
+ * it holds a lock (flock) on it as long as it lives: one that can be locked is a leftover.
  */
 #ifndef CKPTDB_STORE_LEFTOVER_H
 #define CKPTDB_STORE_LEFTOVER_H
@@ -15,14 +16,14 @@
 
 void leftover_name(char name[LEFTOVER_NAME]);
 
-/* Lock what was just made under such a name. False: another program has taken it for a leftover in
- * between, and it is gone. True where the file system has no locks. */
+/* Lock what was just created under such a name. False: before that another process took it for a
+ * leftover and removed it. True where the file system has no locks. */
 bool leftover_claim(int fd);
 
-/* Remove leftovers in this directory: files, and folders with all that is in them. */
+/* Remove leftovers in this directory: files, and folders with their contents. */
 void leftover_sweep(int directory);
 
-/* Remove a folder and all that is in it; symbolic links are not followed. */
+/* Remove a folder and its contents; symbolic links are not followed. */
 void leftover_remove(int directory, const char *name);
 
 #endif

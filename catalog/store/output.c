@@ -1,4 +1,4 @@
-/* O_TMPFILE, fallocate, sync_file_range, renameat2 are Linux's; the switch is glibc's. */
+/* O_TMPFILE, fallocate, sync_file_range and renameat2 are Linux's; glibc declares them so. */
 #define _GNU_SOURCE /* NOLINT(bugprone-*,cert-*,readability-*): its own name */
 #include "catalog/store/output.h"
 
@@ -19,18 +19,18 @@
 struct output {
     const struct output_io *io;
     int fd;
-    int directory;                 /* where it will be */
-    const char *name;              /* its last component, in path[] */
-    char temporary[LEFTOVER_NAME]; /* its name until then; "": none */
-    _Atomic uint64_t unsent;       /* bytes written since the disk was last set to work */
+    int directory;                 /* of the final file */
+    const char *name;              /* last component of path[] */
+    char temporary[LEFTOVER_NAME]; /* name until output_commit(); "": none */
+    _Atomic uint64_t unsent;       /* bytes written since the last start of writeback */
     char path[];
 };
 
-/* The system's own. */
+/* --- the system's calls --- */
 
 static int system_open_unnamed(int directory)
 {
-    /* It gets its name through /proc; without that it could never have one. */
+    /* system_link() names the file through /proc; without it the file could never get a name. */
     if (access("/proc/self/fd", X_OK) != 0)
         return -1;
     return openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
@@ -73,9 +73,9 @@ static int system_rename(int directory, const char *from, const char *to, bool r
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return -1;
-    /* A file system without that flag: a link does not replace either. */
+    /* The file system does not know the flag. linkat() does not replace anything either. */
     if (linkat(directory, from, directory, to, 0) != 0) {
-        if (errno != EPERM) /* it is no folder */
+        if (errno != EPERM) /* EPERM: a folder, which cannot be linked */
             return -1;
         if (faccessat(directory, to, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
             return renameat(directory, from, directory, to);
@@ -134,7 +134,7 @@ static enum status open_directory(struct output *o, struct error *err)
                   *o->path ? "a directory; name a file in it"
                            : "the empty name of a file");
     } else if (fstatat(o->directory, o->name, &there, AT_SYMLINK_NOFOLLOW) != 0 &&
-               errno == ENAMETOOLONG) { /* better now than when all is written */
+               errno == ENAMETOOLONG) { /* found out now rather than after writing */
         error_errno(err, errno, o->path, "cannot name a file so");
         err->status = ERR_ARGUMENT;
     }
@@ -142,13 +142,14 @@ static enum status open_directory(struct output *o, struct error *err)
     return err->status;
 }
 
-/* A file that has no name yet cannot be taken for a leftover. */
+/* Preferably without a name: such a file leaves nothing behind and is never taken for a
+ * leftover. */
 static enum status output_open_file(struct output *o, struct error *err)
 {
     leftover_sweep(o->directory);
     o->fd = o->io->open_unnamed(o->directory);
     if (o->fd >= 0)
-        (void)leftover_claim(o->fd); /* for the name that it may get on its way */
+        (void)leftover_claim(o->fd); /* output_give_name() may give it a temporary name */
     for (int i = 0; o->fd < 0 && i < NAME_TRIES; i++) {
         char name[sizeof(o->temporary)];
         leftover_name(name);
@@ -215,7 +216,7 @@ enum status output_write(struct output *o, uint64_t offset, const void *bytes, s
     if (!early || atomic_fetch_add(&o->unsent, len) + len < WRITEBACK_BYTES)
         return OK;
     atomic_store(&o->unsent, 0);
-    o->io->start_writeback(o->fd); /* only a hint: fsync has the last word */
+    o->io->start_writeback(o->fd); /* only a hint: fsync reports the errors */
     return OK;
 }
 
@@ -226,7 +227,8 @@ enum status output_sync(struct output *o, struct error *err)
     return error_errno(err, errno, o->path, "cannot write to the disk");
 }
 
-/* Where a name can only be had by a link, one that may replace comes in two steps. */
+/* A link cannot replace an existing file, so a file without a name that may replace one is first
+ * linked under a temporary name and then renamed. */
 static int output_give_name(struct output *o, bool replace)
 {
     if (!o->temporary[0]) {

@@ -19,12 +19,12 @@ void source_close(struct source *s)
         s->ops->close(s);
 }
 
-/* A window into another source. */
+/* --- a range of another source --- */
 
 struct range_source {
     struct source base; /* must be first */
     const struct source *inner;
-    struct source *owned; /* inner, or NULL: somebody else's */
+    struct source *owned; /* inner, or NULL if it is borrowed */
     uint64_t offset;
 };
 
@@ -75,7 +75,7 @@ enum status source_open_range(struct source *inner, uint64_t offset, uint64_t si
     return OK;
 }
 
-int source_descriptor_of_file(const struct source *s); /* store_files.c; -1 if not one */
+int source_descriptor_of_file(const struct source *s); /* store_files.c; -1: not a file */
 
 int source_descriptor(const struct source *s, uint64_t *offset)
 {

@@ -21,7 +21,7 @@ struct source_ops {
      * caller has checked that offset + len <= size. */
     enum status (*read_at)(const struct source *, uint64_t offset, void *dst, size_t len,
                            struct error *);
-    /* Free all, sources below included. Takes NULL nowhere: source_close does. */
+    /* Free it and the sources that it owns. Never called with NULL. */
     void (*close)(struct source *);
 };
 
@@ -30,11 +30,12 @@ struct source {
     uint64_t size;    /* bytes */
     const char *name; /* for messages: a path; owned by the source */
     bool sequential;  /* reading backwards or from two threads is slow (a stream
-                         decoder restarts); readers go front to back if they can */
+                         decoder restarts); read front to back if possible */
 };
 
-/* What tells one state of a file from another (file_same()), as the catalog keeps it and the
- * view `file` shows it. Inode and device say which file it is, size and mtime_ns in what state. */
+/* Distinguishes one state of a file from another (file_same()); kept in the catalog and shown by
+ * the view `file`. Inode and device say which file it is, size and mtime_ns which state of it.
+ * */
 struct file_identity {
     uint64_t size;    /* bytes */
     int64_t mtime_ns; /* since 1970 */
@@ -49,8 +50,8 @@ void source_close(struct source *s);
 /* A regular file, read with pread. Opened without blocking, so a FIFO or a
  * device is an ERR_UNSUPPORTED, not a hang; a file that shrinks later is an
  * ERR_IO, not a signal. `identity` may be NULL. `flags`: SOURCE_*. */
-#define SOURCE_NOFOLLOW 1 /* a symbolic link in the last component is refused */
-#define SOURCE_HEADERS  2 /* only small parts will be read: nothing is read ahead */
+#define SOURCE_NOFOLLOW 1 /* refuse a symbolic link in the last component */
+#define SOURCE_HEADERS  2 /* only small parts will be read: no read-ahead */
 enum status source_open_file(const char *path, int flags, struct source **out,
                              struct file_identity *identity, struct error *err);
 
@@ -71,19 +72,19 @@ enum status source_open_range(struct source *inner, uint64_t offset, uint64_t si
 enum status source_open_view(const struct source *inner, uint64_t offset, uint64_t size,
                              struct source **out, struct error *err);
 
-/* All of a sequential source, decoded once, for reading in any order: in memory where it is
- * small, else in an unlinked temporary file ($TMPDIR or /tmp). Owns `inner`, which is
- * closed at once. */
+/* Decode all of a sequential source once, so that it can be read in any order: into memory if it is
+ * small, else into an unlinked temporary file ($TMPDIR or /tmp). Owns `inner`, and closes it at
+ * once. */
 enum status source_open_spill(struct source *inner, struct source **out,
                               struct error *err);
 
-/* The same; more than `memory` bytes go to the file. */
+/* The same; a source of more than `memory` bytes goes to the file. */
 enum status source_open_spill_within(struct source *inner, uint64_t memory,
                                      struct source **out, struct error *err);
 
-/* The descriptor of a plain file source, for copy_file_range and fadvise, with
- * the offset where the source begins in it; -1 if it is something else. The offset is
- * that in the innermost source in any case. */
+/* The descriptor of a plain file source, for copy_file_range and fadvise, with the offset at
+ * which the source begins in the file; -1 if it is not a file. *offset is set in any case, to the
+ * offset in the innermost source. */
 int source_descriptor(const struct source *s, uint64_t *offset);
 
 #endif

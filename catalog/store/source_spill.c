@@ -1,5 +1,5 @@
 /*
- * source_spill.c - a stream decoded once and kept, so that it can be read in any order.
+ * source_spill.c - decodes a stream once and keeps the result, so that it can be read in any order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "catalog/store/temporary.h"
 
 #define BLOCK_BYTES  ((size_t)256 << 10)
-#define MEMORY_BYTES ((uint64_t)8 << 20) /* what is larger goes to a file */
+#define MEMORY_BYTES ((uint64_t)8 << 20) /* larger sources go to a file */
 
 struct spill_source {
     struct source base; /* must be first */
-    int fd;             /* -1: in `at` */
+    int fd;             /* -1: the bytes are in `at` */
     uint8_t *at;
-    char *name; /* of the source it came from */
+    char *name; /* copied from the source */
 };
 
 static enum status spill_read(const struct source *s, uint64_t offset, void *dst,

@@ -12,7 +12,7 @@
 #include "catalog/base/text.h"
 #include "catalog/store/leftover.h"
 
-#define OPEN_MAX_FILES  32 /* at a time; more than there are threads of an export */
+#define OPEN_MAX_FILES  32 /* open at a time; more than an export has threads */
 #define WRITEBACK_BYTES ((uint64_t)32 << 20)
 #define NAME_TRIES      16
 
@@ -21,16 +21,16 @@ struct slot {
     char *name; /* its own copy; NULL: none */
     int fd;
     unsigned users;
-    uint64_t used;   /* when, for the oldest */
-    uint64_t unsent; /* bytes written since the disk was last set to work */
+    uint64_t used;   /* value of the clock at the last use, to find the oldest */
+    uint64_t unsent; /* bytes written since the last start of writeback */
 };
 
 struct staging {
     const struct output_io *io;
-    int directory, folder;         /* where the folder is, and itself */
-    const char *name;              /* that it will have, in path[] */
-    char temporary[LEFTOVER_NAME]; /* that it has; "": none */
-    pthread_mutex_t lock;          /* of the slots */
+    int directory, folder; /* descriptors of the folder's parent, and of the folder */
+    const char *name;      /* final name of the folder, in path[] */
+    char temporary[LEFTOVER_NAME]; /* its present name; "": none */
+    pthread_mutex_t lock;          /* guards the slots */
     pthread_cond_t unused;
     struct slot slots[OPEN_MAX_FILES];
     uint64_t clock;
@@ -101,7 +101,7 @@ enum status staging_open(const char *path, const struct output_io *io,
     if (!s)
         return error_memory_at(err, path);
     memcpy(s->path, path, size);
-    while (size > 2 && s->path[size - 2] == '/') /* "x.zarr/" */
+    while (size > 2 && s->path[size - 2] == '/') /* "x.zarr/" is "x.zarr" */
         s->path[--size - 1] = '\0';
     s->io = io ? io : &output_system;
     s->directory = s->folder = -1;
@@ -117,7 +117,7 @@ enum status staging_open(const char *path, const struct output_io *io,
 
 /* --- files ------------------------------------------------------------------------------ */
 
-/* The folders above a file, of which any may be there. */
+/* Create the folders above a file that do not exist yet. */
 static bool staging_make_folders(struct staging *s, const char *name)
 {
     char *path = strdup(name);
@@ -184,7 +184,8 @@ enum status staging_create(struct staging *s, const char *name, uint64_t size,
 
 /* --- files that stay open ---------------------------------------------------------------- */
 
-/* The slot of a file, else the unused one that was used longest ago, else NULL. With the lock. */
+/* The slot of a file, else the least recently used slot that is free, else NULL. The caller
+ * holds the lock. */
 static struct slot *staging_find_slot(struct staging *s, const char *name)
 {
     struct slot *oldest = NULL;
@@ -248,7 +249,7 @@ static void give_slot(struct staging *s, struct slot *slot, size_t written, bool
     }
     pthread_mutex_unlock(&s->lock);
     if (hint)
-        s->io->start_writeback(slot->fd); /* only a hint: fsync has the last word */
+        s->io->start_writeback(slot->fd); /* only a hint: fsync reports the errors */
     pthread_mutex_lock(&s->lock);
     slot->users--;
     pthread_cond_signal(&s->unused);
@@ -277,7 +278,7 @@ enum status staging_sync_file(struct staging *s, const char *name, struct error 
     return err->status;
 }
 
-/* A call a file would take minutes for what is thousands of chunks. */
+/* One call for the whole file system: fsync() of thousands of chunk files would take minutes. */
 enum status staging_sync(struct staging *s, struct error *err)
 {
     return s->io->sync_all(s->folder) == 0
@@ -287,8 +288,9 @@ enum status staging_sync(struct staging *s, struct error *err)
 
 /* --- names ------------------------------------------------------------------------------ */
 
-/* Where two names cannot be exchanged, there is a moment without either. The old folder then has
- * no name of a leftover: nobody but its owner removes it. */
+/* If the file system cannot exchange two names, there is a moment when neither folder has the final
+ * name. The old folder is then called ".old-...", which is not the name of a leftover, so that no
+ * other process removes it. */
 static int replace_folder(struct staging *s)
 {
     char old[LEFTOVER_NAME];
@@ -301,7 +303,7 @@ static int replace_folder(struct staging *s)
     if (s->io->rename(s->directory, s->name, old, false) != 0)
         return -1;
     if (s->io->rename(s->directory, s->temporary, s->name, false) == 0) {
-        memcpy(s->temporary, old, sizeof(old)); /* goes when all is closed */
+        memcpy(s->temporary, old, sizeof(old)); /* removed by staging_close() */
         return 0;
     }
     (void)s->io->rename(s->directory, old, s->name, false);

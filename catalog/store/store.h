@@ -1,10 +1,10 @@
 /*
  * store.h - where files come from: a table of operations, chosen by how a path begins.
  *
- *   /data/model.safetensors           files (the store of every path that no other one takes)
- *   memory:/NAME/model.safetensors    memory (store_memory.h): trees that tests and fuzzers make
+ *   /data/model.safetensors           the file system (every path that no other store takes)
+ *   memory:/NAME/model.safetensors    memory (store_memory.h): trees made by tests and fuzzers
  *
- * Everybody else asks through source_open_file(), directory_list(), file_identify() and what is
+ * Everybody else calls source_open_file(), directory_list(), file_identify() and the functions
  * below, and does not know which store answers. To add one: a file store_NAME.c, a line in
  * stores.def.
  *
@@ -12,9 +12,9 @@
  * shows them and SQL joins hard links by inode and device. A store that has an entity tag instead
  * hashes it into inode and mtime_ns: a file in another state must only have another identity.
  *
- * There is no read_many(), for stores where each request is a round trip: both stores here answer
- * at once, so nothing would call it. It belongs into struct source_ops, beside read_at; those that
- * know several ranges in advance are read/gather.c and read/decode.c.
+ * There is no read_many() for stores where each request is a round trip: both stores here answer
+ * at once, so nothing would call it. Its place would be struct source_ops, beside read_at; its
+ * callers, which know several ranges in advance, would be read/gather.c and read/decode.c.
  */
 #ifndef CKPTDB_STORE_H
 #define CKPTDB_STORE_H
@@ -23,7 +23,8 @@
 #include "catalog/store/source.h"
 
 struct store {
-    /* Whether a path is of this store; only those before it in stores.def were asked. */
+    /* Whether a path belongs to this store. Called in the order of stores.def; the first one
+     * wins. */
     bool (*takes)(const char *path);
     /* As source_open_file(), directory_list(), path_look() and path_resolve(). */
     enum status (*open)(const char *path, int flags, struct source **out,
@@ -40,18 +41,17 @@ struct store {
 #include "catalog/store/stores.def"
 #undef STORE
 
-/* What is at a path, and its identity, links followed. ERR_MISSING; ERR_IO. */
+/* The kind and identity of what is at a path; symbolic links are followed. ERR_MISSING; ERR_IO. */
 enum status path_look(const char *path, enum entry_kind *kind,
                       struct file_identity *identity, struct error *err);
 
-/* Whether that is a file, or a folder. */
+/* Whether there is something of this kind at a path. False also after a failure. */
 bool path_is(const char *path, enum entry_kind kind);
 
-/* Whether a name is a path from the root on, of any store. */
+/* Whether a name is an absolute path of any store. */
 bool path_is_whole(const char *name);
 
-/* The path from the root on without links, "." and "..", for free(). NULL, with errno: there is
- * nothing. */
+/* The absolute path without links, "." and "..", malloc'ed. NULL and errno on failure. */
 char *path_resolve(const char *path);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * store_files.c - the store of the file system: files are read with pread(), directories through
- * the one place that reads entries.
+ * store_files.c - the store of the file system: reads files with pread(), and lists directories.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -118,14 +117,14 @@ fail:
 
 /* --- directories ---------------------------------------------------------------------------- */
 
-/* Without a look at it, where the directory says what it is. */
+/* Take the kind from the directory entry; false if it is a link or the file system does not say. */
 static bool kind_is_listed(const struct dirent *d, struct directory_entry *e)
 {
     e->kind = d->d_type == DT_DIR ? ENTRY_FOLDER : ENTRY_FILE;
     return d->d_type == DT_DIR || d->d_type == DT_REG;
 }
 
-/* What stat() failed with, as a kind. */
+/* The kind of an entry whose stat() failed with `code`. */
 static enum entry_kind kind_of_trouble(int code, struct directory_entry *e)
 {
     e->trouble = code;
@@ -134,7 +133,7 @@ static enum entry_kind kind_of_trouble(int code, struct directory_entry *e)
                : ENTRY_UNKNOWN;
 }
 
-/* False: gone meanwhile. */
+/* Fill in kind and identity with stat(). False: the entry has vanished. */
 static bool look_at_entry(int fd, struct directory_entry *e)
 {
     struct stat st;

@@ -22,11 +22,12 @@ struct tree {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tree *mounted;
 static uint64_t
-    mounts; /* so far: an identity of an earlier tree is none of a later one */
+    mounts; /* so far: the device number, so that no tree has an identity of an earlier one */
 
 /* --- paths --------------------------------------------------------------------------------- */
 
-/* A '/' sorts before all, so that what is below a folder follows it without a gap. */
+/* '/' sorts before all other characters, so that the files below a folder are neighbours: "a/b",
+ * "a/c", then "a-b". */
 static int compare_paths(const char *a, const char *b)
 {
     while (*a && *a == *b) {
@@ -133,18 +134,18 @@ void memory_unmount(const char *name)
     pthread_mutex_unlock(&lock);
 }
 
-/* --- what a store does ---------------------------------------------------------------------- */
+/* --- the store's operations ----------------------------------------------------------------- */
 
-/* A place in a tree: a file, or the first of those below a folder. */
+/* A file or a folder in a tree. */
 struct place {
     const struct tree *tree;
-    const char *path; /* below the tree's root; "": that */
-    size_t len;       /* of what of that is the place's own */
-    size_t first;     /* of the tree's files */
+    const char *path; /* below the tree's root, which is "" */
+    size_t len;       /* the place's own path is the first `len` bytes */
+    size_t first;     /* index of the file, or of the first file below the folder */
     enum entry_kind kind;
 };
 
-/* The tree of a path, and what follows its name; NULL: of none. */
+/* The tree of a path, and the rest of the path after the tree's name; NULL: no such tree. */
 static const struct tree *tree_of(const char *path, const char **below)
 {
     if (strncmp(path, SCHEME, strlen(SCHEME)) != 0)
@@ -184,7 +185,8 @@ static struct file_identity identity_of(const struct place *p)
     const uint64_t number = 2 * (uint64_t)p->first + (p->kind == ENTRY_FILE);
     return (struct file_identity){
         .size = p->kind == ENTRY_FILE ? p->tree->files[p->first].bytes.len : 0,
-        .inode = number << 16 | (p->len & 0xFFFF), /* several folders begin at one file */
+        .inode = number << 16 |
+                 (p->len & 0xFFFF), /* "a" and "a/b" may begin at the same file */
         .device = p->tree->device,
     };
 }
@@ -244,7 +246,7 @@ static enum status memory_list(const char *path, int flags, struct file_identity
             .name = name, .kind = inner.kind, .identity = identity_of(&inner)};
         if (!see(context, &entry))
             return OK;
-        do /* past all that is below it */
+        do /* skip all other files below this folder */
             i++;
         while (i < p.tree->count && is_below(p.tree->files[i].path, p.path) &&
                strncmp(p.tree->files[i].path + skip, name, len) == 0 &&

@@ -5,8 +5,8 @@
  *   memory_mount("test", files, 2, &err);     memory:/test/w/.zarray is a file, memory:/test/w a folder
  *   memory_unmount("test");
  *
- * For tests of what reads folders, and for fuzzers: nothing touches a disk. Until a tree is mounted,
- * such a path is one of the file system like any other.
+ * For tests and fuzzers of code that reads folders: nothing touches a disk. As long as no tree of
+ * that name is mounted, such a path is an ordinary path of the file system.
  */
 #ifndef CKPTDB_STORE_MEMORY_H
 #define CKPTDB_STORE_MEMORY_H
@@ -21,8 +21,8 @@ struct memory_file {
     struct bytes bytes;
 };
 
-/* The files' paths and bytes must stay until it is unmounted, and nothing may be reading them then.
- * ERR_ARGUMENT: a path that is not valid, one that is given twice, one below a file, a NAME in use. */
+/* The files' paths and bytes must outlive the mount, and nothing may be reading them when it is
+ * unmounted. ERR_ARGUMENT: an invalid or duplicate path, a path below a file, a NAME in use. */
 enum status memory_mount(const char *name, const struct memory_file *files, size_t count,
                          struct error *err);
 void memory_unmount(const char *name);

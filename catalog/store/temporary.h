@@ -1,5 +1,5 @@
 /*
- * temporary.h - a file without a name, in $TMPDIR or /tmp, for what is too large for memory.
+ * temporary.h - a file without a name, in $TMPDIR or /tmp, for data that is too large for memory.
  *
  * `what` is the name of the source that needs it, for messages.
  */
@@ -11,13 +11,13 @@
 
 #include "catalog/base/error.h"
 
-/* Its descriptor, the caller's to close; -1 after an error. */
+/* Returns a descriptor, the caller's to close; -1 after an error. */
 int temporary_open(const char *what, struct error *err);
 
-/* Make it `size` bytes of zeros, which take no room yet. */
+/* Make it a sparse file of `size` zero bytes. */
 enum status temporary_clear(int fd, uint64_t size, const char *what, struct error *err);
 
-/* All bytes or an error. Any number of threads. */
+/* Write or read all bytes, or fail. Any number of threads. */
 enum status temporary_write(int fd, uint64_t offset, const void *bytes, size_t len,
                             const char *what, struct error *err);
 enum status temporary_read(int fd, uint64_t offset, void *dst, size_t len,
